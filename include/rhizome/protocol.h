@@ -1,0 +1,94 @@
+/*
+ * The step interface of every protocol core: one event in, actions out.
+ *
+ * A core has no clock, socket, thread, allocation or source of randomness of its own: time arrives inside the event,
+ * randomness from a generator inside the state, memory from the caller. The simulator, the daemon and the MPI library
+ * link the same objects.
+ *
+ * Each room offers (ROOM = ring, spread, agree, recover, commit):
+ *
+ *   size_t       rz_ROOM_size(const struct rz_ROOM_config *c);         bytes of state to provide, 8-byte aligned
+ *   void         rz_ROOM_init(struct rz_ROOM *s, const struct rz_ROOM_config *c, rz_id self, rz_time now, uint64_t seed);
+ *   enum rz_more rz_ROOM_step(struct rz_ROOM *s, const struct rz_event *e, struct rz_actions *out);
+ *   rz_time      rz_ROOM_deadline(const struct rz_ROOM *s);            when to call again with RZ_EVENT_TICK
+ *   uint64_t     rz_ROOM_hash(const struct rz_ROOM *s);                canonical, without statistics
+ *   void         rz_ROOM_grow(struct rz_ROOM *s, size_t bytes);        after RZ_NEED: the block was enlarged to bytes
+ *
+ * State is one flat block: offsets, no pointers, zeroed at init. A copy (memcpy) is a snapshot. Configurations are
+ * copied into the state; arrays they point to must be, too.
+ */
+#ifndef RHIZOME_PROTOCOL_H
+#define RHIZOME_PROTOCOL_H
+
+#include <rhizome/types.h>
+
+enum rz_room { RZ_ROOM_RING, RZ_ROOM_SPREAD, RZ_ROOM_AGREE, RZ_ROOM_RECOVER, RZ_ROOM_COMMIT, RZ_ROOM_COUNT };
+
+/* The fixed header of each protocol message: 48 bytes. The payload is n_items 64-bit items beside it. */
+struct rz_message {
+    uint8_t room;     /* enum rz_room */
+    uint8_t type;     /* of that room */
+    uint16_t flags;   /* of that type; unused bits 0 */
+    uint32_t view;    /* number of the immutable view that ids refer to; others are dropped */
+    rz_id from;       /* the sender */
+    rz_id origin;     /* who began a broadcast; else from */
+    uint64_t seq;     /* number of the operation, meaning per room */
+    uint64_t word[2]; /* meaning per type */
+    uint32_t n_items; /* 64-bit items of payload */
+    uint32_t zero;
+};
+
+enum rz_event_kind {
+    RZ_EVENT_RECEIVE,  /* message and items arrived from message->from */
+    RZ_EVENT_TICK,     /* the deadline has come */
+    RZ_EVENT_DEATH,    /* the members in ids are dead; final */
+    RZ_EVENT_CONTINUE, /* the last step returned RZ_MORE */
+    RZ_EVENT_CALL      /* a call of the host: call, arg, items, as the room's header says */
+};
+
+struct rz_event {
+    enum rz_event_kind kind;
+    rz_time now;
+    const struct rz_message *message; /* RECEIVE */
+    const uint64_t *items;            /* RECEIVE (message->n_items of them) and CALL (n_items) */
+    uint32_t n_items;                 /* CALL */
+    const rz_id *ids;                 /* DEATH */
+    uint32_t n_ids;                   /* DEATH */
+    uint32_t call;                    /* CALL */
+    uint64_t arg[4];                  /* CALL; DEATH: arg[0] as the room says */
+};
+
+enum rz_action_kind {
+    RZ_ACTION_SEND,  /* message and items to each of to[0..n_to), in this order */
+    RZ_ACTION_NOTIFY /* tell the host: what, arg, items */
+};
+
+/* Pointers lead into the state and stay valid until the next step or grow. */
+struct rz_action {
+    enum rz_action_kind kind;
+    const rz_id *to;           /* SEND */
+    uint32_t n_to;             /* SEND; never 0 */
+    struct rz_message message; /* SEND */
+    uint32_t what;             /* NOTIFY */
+    uint64_t arg[4];           /* NOTIFY */
+    const uint64_t *items;     /* SEND (message.n_items of them) and NOTIFY (n_items) */
+    uint32_t n_items;          /* NOTIFY */
+};
+
+/* The least number of actions that a caller must offer room for. */
+#define RZ_ACTIONS_MIN 8
+
+struct rz_actions {
+    struct rz_action *v; /* memory of the caller */
+    uint32_t max;        /* >= RZ_ACTIONS_MIN */
+    uint32_t count;      /* the caller sets 0 before each step */
+    size_t need;         /* after RZ_NEED: the size in bytes the whole state must grow to */
+};
+
+enum rz_more {
+    RZ_DONE, /* the event is dealt with */
+    RZ_MORE, /* carry out the actions, then step again with RZ_EVENT_CONTINUE, before any other event */
+    RZ_NEED  /* nothing happened: enlarge the block to actions->need bytes, call grow, step the same event again */
+};
+
+#endif
