@@ -1,0 +1,72 @@
+/*
+ * The link between a process and the daemon of its node: one SOCK_SEQPACKET datagram per message, descriptors beside it
+ * (SCM_RIGHTS) where the table says so.
+ */
+#ifndef RZ_WIRE_LINK_MESSAGES_H
+#define RZ_WIRE_LINK_MESSAGES_H
+
+#include "wire/schema.h"
+
+/* The version of the link protocol; a peer with another one is refused in words. */
+#define RZ_LINK_VERSION 1
+
+/* No message is longer than this many bytes. */
+#define RZ_LINK_MESSAGE_MAX 65536
+
+/* clang-format off */
+#define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
+    /* process -> daemon */ \
+    MESSAGE(HELLO, hello) U32(version) U64(job) U32(rank) U32(incarnation) U32(pid) BYTES(key) END(HELLO, hello) \
+    MESSAGE(PUT_CARD, put_card) BYTES(card) END(PUT_CARD, put_card)  /* how the off-node transport reaches us */ \
+    MESSAGE(GET_CARD, get_card) U32(rank) END(GET_CARD, get_card) \
+    MESSAGE(OPEN, open) U32(rank) END(OPEN, open)                    /* a process of this node, for shared memory */ \
+    MESSAGE(REPAIRING, repairing) END(REPAIRING, repairing)          /* MPIX_Reinit was entered */ \
+    MESSAGE(REACHED, reached) U32(epoch) U32(phase) END(REACHED, reached) \
+    MESSAGE(MARK, mark) U64(iteration) END(MARK, mark) \
+    MESSAGE(STORE, store) U32(epoch) U64(generation) U64(bytes) U64(hash) END(STORE, store) /* fd: the piece */ \
+    MESSAGE(WANT_PIECE, want_piece) U32(epoch) END(WANT_PIECE, want_piece) \
+    MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
+    MESSAGE(ABORT, abort) U32(code) TEXT(reason) END(ABORT, abort) \
+    MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is done: exit is no death */ \
+    /* daemon -> process */ \
+    MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
+        U32(watch_slot) U64(job) U32(job_token) U32(restarted) TEXT(library_note) \
+        END(WELCOME, welcome)                  /* fds: board, own inbox, own doorbell's eventfd, watch page */ \
+    MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
+    MESSAGE(OPEN_NET, open_net) END(OPEN_NET, open_net)              /* someone off-node wants our card */ \
+    MESSAGE(CARD, card) U32(rank) U32(incarnation) BYTES(card) END(CARD, card) \
+    MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
+    MESSAGE(COMMITTED, committed) U32(epoch) U64(generation) END(COMMITTED, committed) \
+    MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(bytes) U64(hash) U32(source_node) \
+        END(PIECE, piece)                                            /* generation 0: none; else fd: the piece */
+/* clang-format on */
+
+#define RZ_LINK_NAME(NAME, name) RZ_LINK_##NAME,
+enum rz_link_type {
+    RZ_LINK_TABLE(RZ_LINK_NAME, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING)
+    RZ_LINK_TYPE_COUNT
+};
+#undef RZ_LINK_NAME
+
+/* One struct for all: type says which member of the union counts. */
+#define RZ_LINK_OPEN(NAME, name) struct rz_link_##name { char empty_;
+#define RZ_LINK_CLOSE(NAME, name) } name;
+struct rz_link_message {
+    enum rz_link_type type;
+    union {
+        RZ_LINK_TABLE(RZ_LINK_OPEN, RZ_SCHEMA_STRUCT_U32, RZ_SCHEMA_STRUCT_U64, RZ_SCHEMA_STRUCT_BYTES, RZ_SCHEMA_STRUCT_TEXT, RZ_LINK_CLOSE)
+    };
+};
+#undef RZ_LINK_OPEN
+#undef RZ_LINK_CLOSE
+
+/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not be NULL. */
+size_t rz_link_encode(const struct rz_link_message *message, void *buffer, size_t bytes);
+
+/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it may be used. */
+rz_status_t rz_link_decode(struct rz_link_message *message, const void *buffer, size_t bytes);
+
+/* The name of a type, for logs; never NULL. */
+const char *rz_link_type_name(enum rz_link_type type);
+
+#endif

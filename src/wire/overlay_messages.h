@@ -1,0 +1,58 @@
+/*
+ * Between daemons, over TCP: each frame is its length (u32), then one message. Nothing but CHALLENGE and HELLO is parsed before
+ * the peer has proved that it holds the job key. Heartbeats travel as authenticated UDP datagrams (protocol_message.h).
+ */
+#ifndef RZ_WIRE_OVERLAY_MESSAGES_H
+#define RZ_WIRE_OVERLAY_MESSAGES_H
+
+#include "wire/schema.h"
+
+#define RZ_OVERLAY_VERSION 1
+
+/* No message is longer than this many bytes. */
+#define RZ_OVERLAY_FRAME_MAX (4u << 20)
+
+/* clang-format off */
+#define RZ_OVERLAY_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
+    MESSAGE(CHALLENGE, challenge) U32(version) BYTES(nonce) END(CHALLENGE, challenge)  /* acceptor -> connector */ \
+    MESSAGE(HELLO, hello) U32(version) U64(job) U32(from) BYTES(proof) END(HELLO, hello) /* keyed hash of nonce, job, from */ \
+    MESSAGE(PROTOCOL, protocol) BYTES(message) END(PROTOCOL, protocol)                  /* as protocol_message.h */ \
+    MESSAGE(GET_CARD, get_card) U32(rank) U32(asker) END(GET_CARD, get_card) \
+    MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(asker) BYTES(card) END(CARD, card) \
+    MESSAGE(PIECE, piece) U32(epoch) U64(generation) U32(rank) U64(total) U64(offset) U64(hash) U32(answer) BYTES(data) \
+        END(PIECE, piece)                           /* a chunk; answer: 1 as asked by GET_PIECE, 0 a copy to keep */ \
+    MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \
+    MESSAGE(GET_PIECE, get_piece) U32(epoch) U64(generation) U32(rank) END(GET_PIECE, get_piece) \
+    MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) END(PIECE_GONE, piece_gone) \
+    MESSAGE(FENCED, fenced) TEXT(reason) END(FENCED, fenced)                            /* you were declared dead */
+/* clang-format on */
+
+#define RZ_OVERLAY_NAME(NAME, name) RZ_OVERLAY_##NAME,
+enum rz_overlay_type {
+    RZ_OVERLAY_TABLE(RZ_OVERLAY_NAME, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING)
+    RZ_OVERLAY_TYPE_COUNT
+};
+#undef RZ_OVERLAY_NAME
+
+/* One struct for all: type says which member of the union counts. */
+#define RZ_OVERLAY_OPEN(NAME, name) struct rz_overlay_##name { char empty_;
+#define RZ_OVERLAY_CLOSE(NAME, name) } name;
+struct rz_overlay_message {
+    enum rz_overlay_type type;
+    union {
+        RZ_OVERLAY_TABLE(RZ_OVERLAY_OPEN, RZ_SCHEMA_STRUCT_U32, RZ_SCHEMA_STRUCT_U64, RZ_SCHEMA_STRUCT_BYTES, RZ_SCHEMA_STRUCT_TEXT, RZ_OVERLAY_CLOSE)
+    };
+};
+#undef RZ_OVERLAY_OPEN
+#undef RZ_OVERLAY_CLOSE
+
+/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not be NULL. */
+size_t rz_overlay_encode(const struct rz_overlay_message *message, void *buffer, size_t bytes);
+
+/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it may be used. */
+rz_status_t rz_overlay_decode(struct rz_overlay_message *message, const void *buffer, size_t bytes);
+
+/* The name of a type, for logs; never NULL. */
+const char *rz_overlay_type_name(enum rz_overlay_type type);
+
+#endif
