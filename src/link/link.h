@@ -1,0 +1,62 @@
+/*
+ * The process's end of the runtime: the link to the daemon of its node, the board, its own doorbell. Used by the MPI
+ * library and the checkpoint client. Not thread-safe: callers hold the engine lock.
+ *
+ * Without a daemon (no RZ_LINK_FD in the environment) a process is a job of its own: one rank, one node, epoch 1,
+ * phase RUN for ever; calls that need a daemon return RZ_ERR_UNSUPPORTED.
+ */
+#ifndef RZ_LINK_LINK_H
+#define RZ_LINK_LINK_H
+
+#include "base/status.h"
+#include "link/board.h"
+#include "port/doorbell.h"
+#include "wire/link_messages.h"
+
+/* What the daemon's WELCOME told; fds belong to the link. */
+struct rz_link_info {
+    struct rz_identity self;
+    uint32_t n_ranks, n_nodes, node, lane, lanes_max;
+    uint32_t job_token; /* in each header of the data plane */
+    bool restarted;     /* this incarnation replaces a dead one */
+    bool alone;         /* no daemon */
+    int inbox_fd, doorbell_fd;
+    struct rz_doorbell *doorbell; /* own; inside the inbox */
+    const struct rz_board *board;
+    int fd; /* the link itself, for poll; -1 alone */
+};
+
+struct rz_link;
+
+/* Called for each message of the daemon, from rz_link_progress; fds belong to the callee, which closes them. */
+typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *message, const int *fds, unsigned n_fds);
+
+/*
+ * Joins the job: HELLO and WELCOME, maps board, inbox and watch page, locks the own watch slot (from then on the
+ * daemon learns of our death within a fraction of a millisecond). Call once, in MPI_Init, after the last exec.
+ * RZ_ERR_VERSION, RZ_ERR_AUTHENTICATION: refused; the reason was printed. RZ_ERR_TIMEOUT: no answer within 30 s.
+ */
+rz_status_t rz_link_open(struct rz_link **link);
+
+/* Unlocks the watch slot (a clean end) and closes everything. Sends BYE first when `bye`. */
+void rz_link_close(struct rz_link *link, bool bye);
+
+const struct rz_link_info *rz_link_info(const struct rz_link *link);
+
+/* One handler per kind of message; registering again replaces. */
+void rz_link_handle(struct rz_link *link, enum rz_link_type type, rz_link_handler_t handler, void *arg);
+
+/* Sends, waiting only while the socket is full (bounded; the daemon always reads). fd: -1 or one passed along (not closed). */
+rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd);
+
+/* Reads and dispatches what has come; RZ_ERR_CLOSED: the daemon is gone (the caller ends the process). */
+rz_status_t rz_link_progress(struct rz_link *link);
+
+/*
+ * Looks at stop word and lease: RZ_ERR_FENCED when the node was declared dead, its side has no quorum or its daemon has
+ * not renewed the lease in time. Time during which this process itself was not running is discounted: after a late
+ * wake-up the daemon gets one more hb_period to show itself.
+ */
+rz_status_t rz_link_check(struct rz_link *link);
+
+#endif

@@ -1,0 +1,10 @@
+/* The monotonic clock of the machine. */
+#ifndef RZ_PORT_CLOCK_H
+#define RZ_PORT_CLOCK_H
+
+#include <rhizome/types.h>
+
+/* CLOCK_MONOTONIC in nanoseconds: comparable between processes of one machine. */
+rz_time rz_clock_now(void);
+
+#endif

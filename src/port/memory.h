@@ -1,0 +1,19 @@
+/* Shared memory without names: sealed memfds. */
+#ifndef RZ_PORT_MEMORY_H
+#define RZ_PORT_MEMORY_H
+
+#include "base/status.h"
+
+#include <rhizome/types.h>
+
+/* A memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is for /proc only. */
+rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
+
+/* Backs [offset, offset + bytes) with pages now: RZ_ERR_NO_MEMORY here rather than SIGBUS later. */
+rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes);
+
+/* Maps the whole or its first bytes; bytes 0: the size of the file, told back in *mapped when not NULL. */
+rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t *mapped);
+void rz_memory_unmap(void *at, size_t bytes);
+
+#endif
