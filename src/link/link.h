@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "link/board.h"
+#include "link/waits.h"
 #include "port/doorbell.h"
 #include "wire/link_messages.h"
 
@@ -22,6 +23,7 @@ struct rz_link_info {
     bool alone;         /* no daemon */
     int inbox_fd, doorbell_fd;
     struct rz_doorbell *doorbell; /* own; inside the inbox */
+    struct rz_waits *waits;       /* own: what this process waits for, for reports; NULL alone */
     const struct rz_board *board;
     int fd; /* the link itself, for poll; -1 alone */
 };
@@ -32,8 +34,11 @@ struct rz_link;
 typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *message, const int *fds, unsigned n_fds);
 
 /*
- * Joins the job: HELLO and WELCOME, maps board, inbox and watch page, locks the own watch slot (from then on the
- * daemon learns of our death within a fraction of a millisecond). Call once, in MPI_Init, after the last exec.
+ * Joins the job that the environment names: RZ_LINK_FD (a socket inherited over exec, close-on-exec from here on),
+ * RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION. HELLO and WELCOME, maps board, inbox and watch page,
+ * locks the own watch slot (from then on the daemon learns of our death within a fraction of a millisecond). Call once,
+ * in MPI_Init, after the last exec; socket and key are taken out of the environment then, for the program's own
+ * children are no members of the job.
  * RZ_ERR_VERSION, RZ_ERR_AUTHENTICATION: refused; the reason was printed. RZ_ERR_TIMEOUT: no answer within 30 s.
  */
 rz_status_t rz_link_open(struct rz_link **link);

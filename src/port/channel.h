@@ -10,7 +10,7 @@
 
 #include <rhizome/types.h>
 
-#define RZ_CHANNEL_FDS_MAX 4
+#define RZ_CHANNEL_FDS_MAX 8
 
 /* A pair of connected SOCK_SEQPACKET sockets, close-on-exec. */
 rz_status_t rz_channel_pair(int fds[2]);

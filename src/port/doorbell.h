@@ -20,15 +20,21 @@ enum rz_doorbell_mode { RZ_DOORBELL_AWAKE, RZ_DOORBELL_FUTEX, RZ_DOORBELL_POLL }
 enum { RZ_DOORBELL_LINK = 1, RZ_DOORBELL_BOARD = 2, RZ_DOORBELL_WORDS = 64 };
 
 struct rz_doorbell {
-    _Alignas(64) _Atomic uint32_t bell; /* grows with each ring; the futex word */
+    _Alignas(64) _Atomic uint32_t bell; /* grows with each ring of a sleeper; the futex word */
     _Atomic uint32_t mode;              /* enum rz_doorbell_mode */
     _Atomic uint32_t reasons;           /* RZ_DOORBELL_LINK | ... */
     _Alignas(64) _Atomic uint64_t lanes[RZ_DOORBELL_WORDS]; /* which lanes of the inbox have news; lane l: bit l % 64 of
                                                                word (l / 64) % RZ_DOORBELL_WORDS */
 };
 
-/* Wakes the owner of bell if it sleeps; event_fd: its eventfd. Call after publishing. Never blocks. */
+/*
+ * Wakes the owner of bell if it sleeps; event_fd: its eventfd, non-blocking. Call after publishing. Never blocks. The
+ * daemon sets the bits of `reasons` first.
+ */
 void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd);
+
+/* As ring, with news in `lane` of the owner's inbox: sets its bit first. */
+void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd);
 
 /* Announces sleep by futex or (poll) by poll(2) on the eventfd; returns the value to sleep on. */
 uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mode);

@@ -4,7 +4,8 @@
 
 void rz_wire_writer_init(struct rz_wire_writer *writer, void *buffer, size_t bytes)
 {
-    *writer = (struct rz_wire_writer){.start = buffer, .at = buffer, .end = (uint8_t *)buffer + bytes};
+    *writer =
+        (struct rz_wire_writer){.start = buffer, .at = buffer, .end = (uint8_t *)buffer + bytes};
 }
 
 static uint8_t *claim(struct rz_wire_writer *writer, size_t bytes)

@@ -1,17 +1,15 @@
 #include "wire/launch_messages.h"
 
 #define CASE(NAME, name)                                                                           \
-    case RZ_LAUNCH_##NAME: {                                                                         \
+    case RZ_LAUNCH_##NAME: {                                                                       \
         __typeof__(&message->name) m = &message->name;                                             \
         (void)m;
 #define END(NAME, name)                                                                            \
     break;                                                                                         \
     }
 
-size_t rz_launch_encode(const struct rz_launch_message *message, void *buffer, size_t bytes)
-{
-    RZ_SCHEMA_ENCODE_BODY(RZ_LAUNCH_TABLE, CASE, END)
-}
+size_t rz_launch_encode(const struct rz_launch_message *message, void *buffer,
+                        size_t bytes){RZ_SCHEMA_ENCODE_BODY(RZ_LAUNCH_TABLE, CASE, END)}
 
 rz_status_t rz_launch_decode(struct rz_launch_message *message, const void *buffer, size_t bytes)
 {
@@ -21,8 +19,8 @@ rz_status_t rz_launch_decode(struct rz_launch_message *message, const void *buff
 #define TEXT_OF(NAME, name) [RZ_LAUNCH_##NAME] = #NAME,
 const char *rz_launch_type_name(enum rz_launch_type type)
 {
-    static const char *const names[RZ_LAUNCH_TYPE_COUNT] = {RZ_LAUNCH_TABLE(
-        TEXT_OF, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
-        RZ_SCHEMA_NOTHING)};
+    static const char *const names[RZ_LAUNCH_TYPE_COUNT] = {
+        RZ_LAUNCH_TABLE(TEXT_OF, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
+                        RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING)};
     return (unsigned)type < RZ_LAUNCH_TYPE_COUNT ? names[type] : "unknown";
 }

@@ -18,6 +18,7 @@ enum rz_event_record {
     RZ_EVENT_RECORD_RESTORED,   /* rank has its piece; value: generation; note: from where */
     RZ_EVENT_RECORD_COMMITTED,  /* value: generation */
     RZ_EVENT_RECORD_LEFT,       /* all have left */
+    RZ_EVENT_RECORD_NOTED,      /* deaths were agreed that nobody repairs */
     RZ_EVENT_RECORD_INJECTED,   /* a fault was injected: note says which */
     RZ_EVENT_RECORD_COUNT
 };

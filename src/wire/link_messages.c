@@ -8,10 +8,8 @@
     break;                                                                                         \
     }
 
-size_t rz_link_encode(const struct rz_link_message *message, void *buffer, size_t bytes)
-{
-    RZ_SCHEMA_ENCODE_BODY(RZ_LINK_TABLE, CASE, END)
-}
+size_t rz_link_encode(const struct rz_link_message *message, void *buffer,
+                      size_t bytes){RZ_SCHEMA_ENCODE_BODY(RZ_LINK_TABLE, CASE, END)}
 
 rz_status_t rz_link_decode(struct rz_link_message *message, const void *buffer, size_t bytes)
 {
@@ -21,8 +19,8 @@ rz_status_t rz_link_decode(struct rz_link_message *message, const void *buffer, 
 #define TEXT_OF(NAME, name) [RZ_LINK_##NAME] = #NAME,
 const char *rz_link_type_name(enum rz_link_type type)
 {
-    static const char *const names[RZ_LINK_TYPE_COUNT] = {RZ_LINK_TABLE(
-        TEXT_OF, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
-        RZ_SCHEMA_NOTHING)};
+    static const char *const names[RZ_LINK_TYPE_COUNT] = {
+        RZ_LINK_TABLE(TEXT_OF, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
+                      RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING)};
     return (unsigned)type < RZ_LINK_TYPE_COUNT ? names[type] : "unknown";
 }

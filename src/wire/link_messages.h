@@ -23,7 +23,7 @@
     MESSAGE(REPAIRING, repairing) END(REPAIRING, repairing)          /* MPIX_Reinit was entered */ \
     MESSAGE(REACHED, reached) U32(epoch) U32(phase) END(REACHED, reached) \
     MESSAGE(MARK, mark) U64(iteration) END(MARK, mark) \
-    MESSAGE(STORE, store) U32(epoch) U64(generation) U64(bytes) U64(hash) END(STORE, store) /* fd: the piece */ \
+    MESSAGE(STORE, store) U32(epoch) U64(number) U64(bytes) U64(hash) END(STORE, store) /* number: 1, 2, ... in each epoch; fd: the piece */ \
     MESSAGE(WANT_PIECE, want_piece) U32(epoch) END(WANT_PIECE, want_piece) \
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
     MESSAGE(ABORT, abort) U32(code) TEXT(reason) END(ABORT, abort) \
@@ -31,14 +31,13 @@
     /* daemon -> process */ \
     MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
         U32(watch_slot) U64(job) U32(job_token) U32(restarted) TEXT(library_note) \
-        END(WELCOME, welcome)                  /* fds: board, own inbox, own doorbell's eventfd, watch page */ \
+        END(WELCOME, welcome)                  /* fds: board, own inbox, own doorbell's eventfd, watch page, wait objects */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(OPEN_NET, open_net) END(OPEN_NET, open_net)              /* someone off-node wants our card */ \
     MESSAGE(CARD, card) U32(rank) U32(incarnation) BYTES(card) END(CARD, card) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
-    MESSAGE(COMMITTED, committed) U32(epoch) U64(generation) END(COMMITTED, committed) \
-    MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(bytes) U64(hash) U32(source_node) \
-        END(PIECE, piece)                                            /* generation 0: none; else fd: the piece */
+    MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(base) U64(bytes) U64(hash) U32(source_node) \
+        END(PIECE, piece)                                            /* generation 0: none; else fd: the piece. base: before the first of this epoch */
 /* clang-format on */
 
 #define RZ_LINK_NAME(NAME, name) RZ_LINK_##NAME,

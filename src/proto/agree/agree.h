@@ -1,13 +1,17 @@
 /*
- * Agreement that returns early (ERA: Herault et al., SC'15; ULFM), with rules F1 to F3 of docs/protocols/agree.md.
+ * Agreement that returns early (ERA: Herault et al., SC'15; ULFM), with rules F1 to F4 of
+ * docs/protocols/agree.md.
  *
- * The members of an immutable view agree on a value per operation. Operations are numbered 1, 2, 3, ...; each member
- * proposes them in this order, and several may be in flight. The decision combines the proposals of all members that
- * decide: bit-wise AND of `and`, minimum of `min`, maximum of `max`, union of sorted `items`, and the union of the
- * members found dead. Uniform among members that stay alive.
+ * The members of an immutable view agree on a value per operation. Operations are numbered 1, 2, 3,
+ * ...; each member proposes them in this order, and several may be in flight. The decision combines
+ * the proposals of all members that decide: bit-wise AND of `and`, minimum of `min`, maximum of
+ * `max`, union of sorted `items`, and the union of the members found dead. Uniform among members
+ * that stay alive.
  *
- * Deaths are told by RZ_EVENT_DEATH; a message of a member known dead is dropped here (F1), so no host can forget it.
- * All operators are idempotent: a contribution may be merged twice after a repair of the tree.
+ * Deaths are told by RZ_EVENT_DEATH; a message of a member known dead is dropped here (F1), so no
+ * host can forget it. A member that is told of its own death, by event or by a decision, hears and
+ * says nothing any more: rz_agree_knows_dead() of itself is true then. All operators are
+ * idempotent: a contribution may be merged twice after a repair of the tree.
  */
 #ifndef RZ_PROTO_AGREE_H
 #define RZ_PROTO_AGREE_H
@@ -23,14 +27,16 @@ enum rz_agree_mutation {
     RZ_AGREE_NO_REMEMBER_ASKER = 4,   /* without F3 */
     RZ_AGREE_NO_EARLY_REQUESTERS = 8, /* an UP that comes while broadcasting is forgotten */
     RZ_AGREE_NO_RESULT_REQUEST = 16,  /* a new root does not ask */
-    RZ_AGREE_NO_RESEND_UP = 32        /* an asked child does not send its UP again */
+    RZ_AGREE_NO_RESEND_UP = 32,       /* an asked child does not send its UP again */
+    RZ_AGREE_NO_LAG = 64 /* without F4: the tree leaves out whoever is agreed dead here */
 };
 
 struct rz_agree_config {
-    uint32_t n_members;     /* >= 1 */
-    uint32_t view;          /* written into every message; others are dropped */
-    uint32_t in_flight_max; /* operations between the oldest undecided one here and the newest, >= 1 */
-    uint32_t items_max;     /* items of one value to begin with; grows by RZ_NEED */
+    uint32_t n_members; /* >= 1 */
+    uint32_t view;      /* written into every message; others are dropped */
+    uint32_t
+        in_flight_max;  /* operations between the oldest undecided one here and the newest, >= 1 */
+    uint32_t items_max; /* items of one value to begin with; grows by RZ_NEED */
     enum rz_agree_tree tree;
     uint32_t mutations; /* enum rz_agree_mutation, or 0 */
 };
@@ -43,19 +49,21 @@ enum rz_agree_call { RZ_AGREE_PROPOSE };
 
 /*
  * RZ_ACTION_NOTIFY, what =
- * RZ_AGREE_DECIDED: operation arg[0] decided; value as RZ_EVENT_CALL has it in arg[1..3]; items: the union.
- *     The dead members of the decision are in rz_agree_dead().
- * RZ_AGREE_WANTED: somebody has begun operation arg[0], to which this member has not contributed yet. Told once each.
+ * RZ_AGREE_DECIDED: operation arg[0] decided; value as RZ_EVENT_CALL has it in arg[1..3]; items:
+ * the union. The dead members of the decision are in rz_agree_dead(). RZ_AGREE_WANTED: somebody has
+ * begun operation arg[0], to which this member has not contributed yet. Told once each.
  */
 enum rz_agree_notice { RZ_AGREE_DECIDED, RZ_AGREE_WANTED };
 
 struct rz_agree;
 
 size_t rz_agree_size(const struct rz_agree_config *config);
-void rz_agree_init(struct rz_agree *agree, const struct rz_agree_config *config, rz_id self, rz_time now,
-                   uint64_t seed);
-enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event, struct rz_actions *out);
-rz_time rz_agree_deadline(const struct rz_agree *agree); /* always RZ_TIME_NEVER: agreement has no timers */
+void rz_agree_init(struct rz_agree *agree, const struct rz_agree_config *config, rz_id self,
+                   rz_time now, uint64_t seed);
+enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event,
+                           struct rz_actions *out);
+rz_time
+rz_agree_deadline(const struct rz_agree *agree); /* always RZ_TIME_NEVER: agreement has no timers */
 uint64_t rz_agree_hash(const struct rz_agree *agree);
 void rz_agree_grow(struct rz_agree *agree, size_t bytes);
 

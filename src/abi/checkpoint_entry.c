@@ -1,0 +1,38 @@
+/* The entry points of rhizome/checkpoint.h: as those of MPI, so that a roll-back may take place in
+ * them. */
+#include <rhizome/checkpoint.h>
+
+#include "abi/entry.h"
+#include "mpi/checkpoint.h"
+
+RZ_PUBLIC int RZ_Checkpoint_protect(int id, void *memory, size_t bytes)
+{
+    struct rz_call call = {.name = "RZ_Checkpoint_protect"};
+    if (rz_call_begin(&call))
+        call.error = rzm_checkpoint_protect(id, memory, bytes);
+    return rz_call_end(&call);
+}
+
+RZ_PUBLIC int RZ_Checkpoint(uint64_t *generation)
+{
+    struct rz_call call = {.name = "RZ_Checkpoint"};
+    if (rz_call_begin(&call))
+        call.error = rzm_checkpoint(generation);
+    return rz_call_end(&call);
+}
+
+RZ_PUBLIC int RZ_Restore(uint64_t *generation)
+{
+    struct rz_call call = {.name = "RZ_Restore"};
+    if (rz_call_begin(&call) && rz_arg_pointer(&call, "generation", generation))
+        call.error = rzm_restore(generation);
+    return rz_call_end(&call);
+}
+
+RZ_PUBLIC int RZ_Progress_mark(uint64_t iteration)
+{
+    struct rz_call call = {.name = "RZ_Progress_mark"};
+    if (rz_call_begin(&call))
+        call.error = rzm_progress_mark(iteration);
+    return rz_call_end(&call);
+}

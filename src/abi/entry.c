@@ -1,0 +1,221 @@
+/* The ways with errors out of an entry point's checks, and the checks too long to be inline. */
+#include "abi/entry.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* How each kind of handle is called in messages, and the class of errors about it. */
+static const struct {
+    const char *name;
+    int error_class;
+} kinds[RZ_OBJECT_COUNT] = {
+    [RZ_OBJECT_NONE] = {"object", MPI_ERR_ARG},
+    [RZ_OBJECT_COMM] = {"communicator", MPI_ERR_COMM},
+    [RZ_OBJECT_GROUP] = {"group", MPI_ERR_GROUP},
+    [RZ_OBJECT_DATATYPE] = {"datatype", MPI_ERR_TYPE},
+    [RZ_OBJECT_OP] = {"reduction operation", MPI_ERR_OP},
+    [RZ_OBJECT_REQUEST] = {"request", MPI_ERR_REQUEST},
+    [RZ_OBJECT_MATCHED] = {"message", MPI_ERR_REQUEST},
+    [RZ_OBJECT_INFO] = {"info object", MPI_ERR_INFO},
+    [RZ_OBJECT_ERRHANDLER] = {"error handler", MPI_ERR_ERRHANDLER},
+    [RZ_OBJECT_WIN] = {"window", MPI_ERR_WIN},
+    [RZ_OBJECT_FILE] = {"file", MPI_ERR_FILE},
+    [RZ_OBJECT_SESSION] = {"session", MPI_ERR_SESSION},
+};
+
+/* The null handle of each kind, by its number in the ABI. */
+static bool is_null_handle(uintptr_t value)
+{
+    return value == (uintptr_t)MPI_COMM_NULL || value == (uintptr_t)MPI_GROUP_NULL ||
+           value == (uintptr_t)MPI_DATATYPE_NULL || value == (uintptr_t)MPI_OP_NULL ||
+           value == (uintptr_t)MPI_REQUEST_NULL || value == (uintptr_t)MPI_MESSAGE_NULL ||
+           value == (uintptr_t)MPI_INFO_NULL || value == (uintptr_t)MPI_ERRHANDLER_NULL;
+}
+
+/* "array[7]", for messages. */
+#define ITEM_NAME_SIZE 64
+static const char *item_name(char item[ITEM_NAME_SIZE], const char *array, int64_t i)
+{
+    snprintf(item, ITEM_NAME_SIZE, "%s[%lld]", array, (long long)i);
+    return item;
+}
+
+bool rz_call_out_of_phase(struct rz_call *call)
+{
+    static const char *const why[] = {
+        [RZ_PHASE_BEFORE] = "called before MPI_Init",
+        [RZ_PHASE_RUNNING] = "MPI is initialised already",
+        [RZ_PHASE_AFTER] = "called after MPI_Finalize",
+    };
+    call->error = rzm_error(MPI_ERR_OTHER, "%s", why[rz_phase]);
+    return false;
+}
+
+bool rz_arg_refuse(struct rz_call *call, int error_class, const char *format, ...)
+{
+    char text[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    call->error = rzm_error(error_class, "%s", text);
+    return false;
+}
+
+bool rz_arg_bad_handle(struct rz_call *call, enum rz_object_kind kind, const char *name,
+                       uintptr_t value)
+{
+    if (is_null_handle(value)) {
+        return rz_arg_refuse(call, kinds[kind].error_class, "%s is the null handle", name);
+    }
+    return rz_arg_refuse(call, kinds[kind].error_class,
+                         "%s is not a %s, or one that was freed (handle %#llx)", name,
+                         kinds[kind].name, (unsigned long long)value);
+}
+
+bool rz_arg_bad_rank(struct rz_call *call, const char *name, int rank, int peers)
+{
+    return rz_arg_refuse(call, MPI_ERR_RANK, "%s is %d, not in 0..%d", name, rank, peers - 1);
+}
+
+bool rz_arg_bad_message(struct rz_call *call, const char *buffer_name, const void *buffer,
+                        const char *count_name, int64_t count, const char *type_name,
+                        const struct rz_datatype *datatype)
+{
+    const struct rz_object *object = (const struct rz_object *)datatype;
+    if (!rz_arg_not_negative(call, count_name, count, MPI_ERR_COUNT)) {
+        return false;
+    }
+    if (object->predefined == 0 && (object->flags & RZ_DATATYPE_COMMITTED) == 0) {
+        return rz_arg_refuse(call, MPI_ERR_TYPE, "%s was not committed (MPI_Type_commit)",
+                             type_name);
+    }
+    if (buffer == MPI_IN_PLACE) {
+        return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here", buffer_name);
+    }
+    return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer while %s is %lld", buffer_name,
+                         count_name, (long long)count);
+}
+
+bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
+                   const struct rz_datatype *datatype)
+{
+    if (buffer == MPI_IN_PLACE) {
+        return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here", name);
+    }
+    bool predefined = ((const struct rz_object *)datatype)->predefined != 0;
+    if (buffer == MPI_BOTTOM && predefined && count > 0) {
+        return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer", name);
+    }
+    return true;
+}
+
+bool rz_arg_root(struct rz_call *call, int root, const struct rz_comm *comm, enum rz_role *role)
+{
+    bool inter = (((const struct rz_object *)comm)->flags & RZ_COMM_INTER) != 0;
+    int peers = rz_comm_peers(comm);
+    if (inter && root == MPI_ROOT) {
+        *role = RZ_ROLE_ROOT;
+        return true;
+    }
+    if (inter && root == MPI_PROC_NULL) {
+        *role = RZ_ROLE_BYSTANDER;
+        return true;
+    }
+    if (root < 0 || root >= peers) {
+        return rz_arg_refuse(call, MPI_ERR_ROOT, "root is %d, not in 0..%d", root, peers - 1);
+    }
+    *role = !inter && root == rz_comm_rank(comm) ? RZ_ROLE_ROOT : RZ_ROLE_LEAF;
+    return true;
+}
+
+bool rz_arg_counts(struct rz_call *call, const char *name, struct rz_counts counts, int64_t length,
+                   int error_class)
+{
+    if (!rz_arg_displs(call, name, counts, length)) {
+        return false;
+    }
+    for (int64_t i = 0; i < length; i++) {
+        int64_t count = rz_counts_at(counts, i);
+        if (count < 0) {
+            return rz_arg_refuse(call, error_class, "%s[%lld] is %lld, less than 0", name,
+                                 (long long)i, (long long)count);
+        }
+    }
+    return true;
+}
+
+bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype handle,
+                 struct rz_datatype **datatype)
+{
+    if (!rz_arg_counts(call, side->counts_name, side->counts, side->length, MPI_ERR_COUNT) ||
+        (side->displs_name != NULL &&
+         !rz_arg_displs(call, side->displs_name, side->displs, side->length))) {
+        return false;
+    }
+    int64_t largest = 0;
+    for (int i = 0; i < side->length; i++) {
+        int64_t count = rz_counts_at(side->counts, i);
+        largest = count > largest ? count : largest;
+    }
+    return rz_arg_message(call, side->buffer_name, side->buffer, side->counts_name, largest,
+                          side->type_name, handle, datatype);
+}
+
+bool rz_arg_side_w(struct rz_call *call, const struct rz_side *side, const MPI_Datatype *handles)
+{
+    if (!rz_arg_counts(call, side->counts_name, side->counts, side->length, MPI_ERR_COUNT) ||
+        !rz_arg_displs(call, side->displs_name, side->displs, side->length) ||
+        !rz_arg_array(call, side->type_name, handles, side->length)) {
+        return false;
+    }
+    for (int i = 0; i < side->length; i++) {
+        struct rz_datatype *datatype;
+        int64_t count = rz_counts_at(side->counts, i);
+        if (!rz_arg_message(call, side->buffer_name, side->buffer, side->counts_name, count,
+                            side->type_name, handles[i], &datatype)) {
+            char item[ITEM_NAME_SIZE];
+            return rz_arg_message(call, side->buffer_name, side->buffer, side->counts_name, count,
+                                  item_name(item, side->type_name, i), handles[i], &datatype);
+        }
+    }
+    return true;
+}
+
+bool rz_arg_requests(struct rz_call *call, const char *name, const MPI_Request *requests,
+                     int64_t count)
+{
+    if (!rz_arg_not_negative(call, "count", count, MPI_ERR_COUNT) ||
+        !rz_arg_array(call, name, requests, count)) {
+        return false;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (requests[i] == MPI_REQUEST_NULL) {
+            continue;
+        }
+        struct rz_request *request = rz_arg_find_request(requests[i]);
+        if (request == NULL) {
+            char item[ITEM_NAME_SIZE];
+            return rz_arg_bad_handle(call, RZ_OBJECT_REQUEST, item_name(item, name, i),
+                                     (uintptr_t)requests[i]);
+        }
+        rz_call_blame(call, request);
+    }
+    return true;
+}
+
+bool rz_arg_datatypes(struct rz_call *call, const char *name, const MPI_Datatype *datatypes,
+                      int64_t count)
+{
+    if (!rz_arg_array(call, name, datatypes, count)) {
+        return false;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (rz_arg_find_datatype(datatypes[i]) == NULL) {
+            char item[ITEM_NAME_SIZE];
+            return rz_arg_bad_handle(call, RZ_OBJECT_DATATYPE, item_name(item, name, i),
+                                     (uintptr_t)datatypes[i]);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,366 @@
+/*
+ * What every entry point does, as it reads in the generated source:
+ *
+ *     struct rz_call call = {.name = "MPI_Send"};
+ *     if (rz_call_begin(&call) && rz_arg_comm(&call, "comm", comm, &comm_) && ...) {
+ *         call.error = rzm_send(...);
+ *     }
+ *     return rz_call_end(&call);
+ *
+ * The rz_arg_* functions look a handle up or check one argument; when it will not do they note the
+ * error with the name of the argument and return false. The way without errors is inline, the rest
+ * is in entry.c and raise.c.
+ */
+#ifndef RZ_ABI_ENTRY_H
+#define RZ_ABI_ENTRY_H
+
+#include <mpi-ext.h>
+
+#include "mpi/chapter.h"
+
+#define RZ_PUBLIC __attribute__((visibility("default")))
+
+/* The weak name MPI_X beside PMPI_X: a tool's MPI_X takes its place and calls PMPI_X. */
+#define RZ_TWIN(name)                                                                              \
+    RZ_PUBLIC extern __typeof__(P##name) name __attribute__((weak, alias("P" #name)))
+
+#define RZ_LIKELY(condition) __builtin_expect(!!(condition), 1)
+
+struct rz_call {
+    const char *name; /* as the program wrote it */
+    struct rz_comm
+        *comm;   /* whose error handler is concerned; NULL: that of errors without a communicator */
+    int error;   /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
+    bool locked; /* the engine lock is held */
+    bool held;   /* comm was retained: a completing request might be its last user */
+};
+
+/* Which wildcards and special ranks a parameter takes beside the ranks of the communicator. */
+enum rz_rank_use { RZ_RANK_DEST, RZ_RANK_SOURCE };
+
+/* What this process is in a rooted collective. */
+enum rz_role {
+    RZ_ROLE_ROOT,     /* holds the root's buffer; of an intra-communicator it contributes, too */
+    RZ_ROLE_LEAF,     /* contributes */
+    RZ_ROLE_BYSTANDER /* MPI_PROC_NULL in an inter-communicator */
+};
+
+/* ---- Begin and end ---- */
+
+bool rz_call_out_of_phase(struct rz_call *call);
+int rz_call_finish_error(struct rz_call *call);
+
+/* Take the engine lock where threads share the engine. */
+static inline bool rz_call_lock(struct rz_call *call)
+{
+    if (rz_engine_shared) {
+        rz_engine_enter();
+        call->locked = true;
+    }
+    return true;
+}
+
+/* For calls that need a running MPI. */
+static inline bool rz_call_begin(struct rz_call *call)
+{
+    return RZ_LIKELY(rz_phase == RZ_PHASE_RUNNING) ? rz_call_lock(call)
+                                                   : rz_call_out_of_phase(call);
+}
+
+/* For MPI_Init and MPI_Init_thread. */
+static inline bool rz_call_begin_init(struct rz_call *call)
+{
+    return rz_phase == RZ_PHASE_BEFORE ? true : rz_call_out_of_phase(call);
+}
+
+/* For calls that MPI allows at any time. */
+static inline bool rz_call_begin_anytime(struct rz_call *call)
+{
+    return rz_call_lock(call);
+}
+
+static inline void rz_call_unlock(struct rz_call *call)
+{
+    if (call->held) {
+        rz_comm_release(call->comm);
+        call->held = false;
+    }
+    if (call->locked) {
+        rz_engine_leave();
+        call->locked = false;
+    }
+}
+
+/* Unlock; after an error run the error handler, after RZM_ROLLBACK do not return. */
+static inline int rz_call_end(struct rz_call *call)
+{
+    if (RZ_LIKELY(call->error == MPI_SUCCESS)) {
+        rz_call_unlock(call);
+        return MPI_SUCCESS;
+    }
+    return rz_call_finish_error(call);
+}
+
+/* Refuse a call without a chapter function. comm: of the call, if it has one, else NULL. Returns an
+ * error class. */
+int rz_call_unsupported(const char *name, MPI_Comm comm);
+
+/*
+ * Run the error handler of comm (NULL: of MPI_COMM_SELF) for an error of the call with that name.
+ * The engine lock is not held. Returns error, if at all.
+ */
+int rz_error_raise(struct rz_comm *comm, int error, const char *name);
+
+/* MPI_Error_string: the text of the class, and the reason if it is that of this thread's last
+ * error. */
+int rz_error_string(int errorcode, char *string, int *resultlen);
+
+/* ---- Single arguments. Each returns false after noting the error in call->error. ---- */
+
+bool rz_arg_refuse(struct rz_call *call, int error_class, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+bool rz_arg_bad_handle(struct rz_call *call, enum rz_object_kind kind, const char *name,
+                       uintptr_t value) __attribute__((cold));
+bool rz_arg_bad_rank(struct rz_call *call, const char *name, int rank, int peers)
+    __attribute__((cold));
+
+/* A living user's object of that kind behind a handle outside the predefined space, or NULL. */
+static inline void *rz_arg_user_object(const void *handle, enum rz_object_kind kind)
+{
+    bool aligned = ((uintptr_t)handle & (sizeof(void *) - 1)) == 0;
+    return aligned && rz_object_is(handle, kind) ? (void *)(uintptr_t)handle : NULL;
+}
+
+#define RZ_ARG_FIND(kind, mpi_type, type, KIND)                                                    \
+    static inline struct type *rz_arg_find_##kind(mpi_type handle)                                 \
+    {                                                                                              \
+        uintptr_t value = (uintptr_t)handle;                                                       \
+        return value < RZ_HANDLE_PREDEFINED_END ? type##_predefined((unsigned)value)               \
+                                                : rz_arg_user_object(handle, KIND);                \
+    }
+
+#define RZ_ARG_LOOK_UP(kind, mpi_type, type, KIND)                                                 \
+    RZ_ARG_FIND(kind, mpi_type, type, KIND)                                                        \
+    static inline bool rz_arg_##kind(struct rz_call *call, const char *name, mpi_type handle,      \
+                                     struct type **object)                                         \
+    {                                                                                              \
+        *object = rz_arg_find_##kind(handle);                                                      \
+        return RZ_LIKELY(*object != NULL) ||                                                       \
+               rz_arg_bad_handle(call, KIND, name, (uintptr_t)handle);                             \
+    }
+
+/* Requests have no predefined object but the null handle. */
+static inline struct rz_request *rz_request_predefined(unsigned handle)
+{
+    (void)handle;
+    return NULL;
+}
+
+RZ_ARG_FIND(comm, MPI_Comm, rz_comm, RZ_OBJECT_COMM)
+RZ_ARG_FIND(request, MPI_Request, rz_request, RZ_OBJECT_REQUEST)
+RZ_ARG_LOOK_UP(group, MPI_Group, rz_group, RZ_OBJECT_GROUP)
+RZ_ARG_LOOK_UP(datatype, MPI_Datatype, rz_datatype, RZ_OBJECT_DATATYPE)
+RZ_ARG_LOOK_UP(op, MPI_Op, rz_op, RZ_OBJECT_OP)
+RZ_ARG_LOOK_UP(matched, MPI_Message, rz_matched, RZ_OBJECT_MATCHED)
+RZ_ARG_LOOK_UP(info, MPI_Info, rz_info, RZ_OBJECT_INFO)
+RZ_ARG_LOOK_UP(errhandler, MPI_Errhandler, rz_errhandler, RZ_OBJECT_ERRHANDLER)
+
+/* The first communicator of a call is the one whose error handler is concerned. */
+static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm handle,
+                               struct rz_comm **comm)
+{
+    *comm = rz_arg_find_comm(handle);
+    if (RZ_LIKELY(*comm != NULL)) {
+        call->comm = call->comm != NULL ? call->comm : *comm;
+        return true;
+    }
+    return rz_arg_bad_handle(call, RZ_OBJECT_COMM, name, (uintptr_t)handle);
+}
+
+static inline bool rz_arg_info_or_null(struct rz_call *call, const char *name, MPI_Info handle,
+                                       struct rz_info **info)
+{
+    *info = NULL;
+    return handle == MPI_INFO_NULL || rz_arg_info(call, name, handle, info);
+}
+
+/* Errors of a request belong to its communicator, which must outlive the request for that. */
+static inline void rz_call_blame(struct rz_call *call, const struct rz_request *request)
+{
+    if (call->comm == NULL && (call->comm = rz_request_comm(request)) != NULL) {
+        rz_object_retain((struct rz_object *)call->comm);
+        call->held = true;
+    }
+}
+
+static inline bool rz_arg_request_or_null(struct rz_call *call, const char *name,
+                                          MPI_Request handle, struct rz_request **request)
+{
+    *request = rz_arg_find_request(handle);
+    if (RZ_LIKELY(*request != NULL)) {
+        rz_call_blame(call, *request);
+        return true;
+    }
+    return handle == MPI_REQUEST_NULL ||
+           rz_arg_bad_handle(call, RZ_OBJECT_REQUEST, name, (uintptr_t)handle);
+}
+
+static inline bool rz_arg_request(struct rz_call *call, const char *name, MPI_Request handle,
+                                  struct rz_request **request)
+{
+    return rz_arg_request_or_null(call, name, handle, request) &&
+           (*request != NULL ||
+            rz_arg_bad_handle(call, RZ_OBJECT_REQUEST, name, (uintptr_t)handle));
+}
+
+/* Where the call writes, or what it reads from: not NULL. */
+static inline bool rz_arg_pointer(struct rz_call *call, const char *name, const void *pointer)
+{
+    return RZ_LIKELY(pointer != NULL) ||
+           rz_arg_refuse(call, MPI_ERR_ARG, "%s is a null pointer", name);
+}
+
+/* An array of length items: not NULL unless it is empty. */
+static inline bool rz_arg_array(struct rz_call *call, const char *name, const void *array,
+                                int64_t length)
+{
+    return RZ_LIKELY(array != NULL || length <= 0) ||
+           rz_arg_refuse(call, MPI_ERR_ARG, "%s is a null pointer", name);
+}
+
+static inline bool rz_arg_not_negative(struct rz_call *call, const char *name, int64_t value,
+                                       int error_class)
+{
+    return RZ_LIKELY(value >= 0) ||
+           rz_arg_refuse(call, error_class, "%s is %lld, less than 0", name, (long long)value);
+}
+
+static inline bool rz_arg_rank(struct rz_call *call, const char *name, int rank,
+                               const struct rz_comm *comm, enum rz_rank_use use)
+{
+    int peers = rz_comm_peers(comm);
+    return RZ_LIKELY((rank >= 0 && rank < peers) || rank == MPI_PROC_NULL) ||
+           (use == RZ_RANK_SOURCE && rank == MPI_ANY_SOURCE) ||
+           rz_arg_bad_rank(call, name, rank, peers);
+}
+
+static inline bool rz_arg_tag(struct rz_call *call, const char *name, int tag, enum rz_rank_use use)
+{
+    return RZ_LIKELY(tag >= 0 && tag <= RZ_TAG_UB) ||
+           (use == RZ_RANK_SOURCE && tag == MPI_ANY_TAG) ||
+           rz_arg_refuse(call, MPI_ERR_TAG, "%s is %d, not in 0..%d", name, tag, RZ_TAG_UB);
+}
+
+/* root, and what this process is with regard to it. */
+bool rz_arg_root(struct rz_call *call, int root, const struct rz_comm *comm, enum rz_role *role);
+
+/* An operation that may reduce: MPI_REPLACE and MPI_NO_OP are for one-sided communication only. */
+static inline bool rz_arg_reducing_op(struct rz_call *call, const char *name, MPI_Op handle,
+                                      struct rz_op **op)
+{
+    bool one_sided = handle == MPI_REPLACE || handle == MPI_NO_OP;
+    return RZ_LIKELY(!one_sided)
+               ? rz_arg_op(call, name, handle, op)
+               : rz_arg_refuse(call, MPI_ERR_OP, "%s is for one-sided communication only", name);
+}
+
+/* A user's object that the call consumes. */
+static inline bool rz_arg_not_predefined(struct rz_call *call, const char *name, const void *object,
+                                         int error_class)
+{
+    return RZ_LIKELY(((const struct rz_object *)object)->predefined == 0) ||
+           rz_arg_refuse(call, error_class, "%s is predefined and cannot be freed", name);
+}
+
+/* ---- Messages: buffer, count and datatype together ---- */
+
+bool rz_arg_bad_message(struct rz_call *call, const char *buffer_name, const void *buffer,
+                        const char *count_name, int64_t count, const char *type_name,
+                        const struct rz_datatype *datatype) __attribute__((cold));
+
+/* A datatype fit for communication, a count, and a buffer that can be: NULL is MPI_BOTTOM, of use
+ * to user's datatypes only. */
+static inline bool rz_arg_message(struct rz_call *call, const char *buffer_name, const void *buffer,
+                                  const char *count_name, int64_t count, const char *type_name,
+                                  MPI_Datatype handle, struct rz_datatype **datatype)
+{
+    if (!rz_arg_datatype(call, type_name, handle, datatype)) {
+        return false;
+    }
+    const struct rz_object *object = (const struct rz_object *)*datatype;
+    rz_assert(object != NULL);
+    bool predefined = object->predefined != 0;
+    bool fit = predefined || (object->flags & RZ_DATATYPE_COMMITTED) != 0;
+    bool buffer_fit = buffer != MPI_IN_PLACE && (buffer != MPI_BOTTOM || !predefined || count == 0);
+    return RZ_LIKELY(fit && buffer_fit && count >= 0) ||
+           rz_arg_bad_message(call, buffer_name, buffer, count_name, count, type_name, *datatype);
+}
+
+/* Where a buffer must exist but its count and datatype belong to another: the result of a
+ * reduction. */
+bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
+                   const struct rz_datatype *datatype);
+
+/*
+ * One side of a collective with an array of counts. length: how many counts, displacements and
+ * datatypes there are.
+ */
+struct rz_side {
+    const char *buffer_name;
+    const void *buffer;
+    const char *counts_name;
+    struct rz_counts counts;
+    const char *displs_name; /* NULL: the call has none */
+    struct rz_counts displs;
+    const char *type_name;
+    int length;
+};
+
+/* All of them have one datatype. */
+bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype handle,
+                 struct rz_datatype **datatype);
+
+/* Each has its own. */
+bool rz_arg_side_w(struct rz_call *call, const struct rz_side *side, const MPI_Datatype *handles);
+
+/* An array of counts: there, and not negative. */
+bool rz_arg_counts(struct rz_call *call, const char *name, struct rz_counts counts, int64_t length,
+                   int error_class);
+
+/* An array of displacements: there. */
+static inline bool rz_arg_displs(struct rz_call *call, const char *name, struct rz_counts displs,
+                                 int64_t length)
+{
+    return rz_arg_array(call, name, displs.wide != NULL ? (const void *)displs.wide : displs.narrow,
+                        length);
+}
+
+/* Every handle valid, and the first living request's communicator to blame. Null handles are fine.
+ */
+bool rz_arg_requests(struct rz_call *call, const char *name, const MPI_Request *requests,
+                     int64_t count);
+
+/* Every handle a datatype. */
+bool rz_arg_datatypes(struct rz_call *call, const char *name, const MPI_Datatype *datatypes,
+                      int64_t count);
+
+/* Whether this process looks at the buffer of what it gives to (or gets from) the root. */
+static inline bool rz_role_takes_part(enum rz_role role, const struct rz_comm *comm,
+                                      const void *buffer)
+{
+    bool inter = (((const struct rz_object *)comm)->flags & RZ_COMM_INTER) != 0;
+    return role == RZ_ROLE_LEAF || (role == RZ_ROLE_ROOT && !inter && buffer != MPI_IN_PLACE);
+}
+
+/* ---- Results ---- */
+
+/* A count for a caller of the int variant: MPI_UNDEFINED when it does not fit. */
+static inline int rz_narrow(MPI_Count value)
+{
+    return value >= INT_MIN && value <= INT_MAX ? (int)value : MPI_UNDEFINED;
+}
+
+#define RZ_NARROW(array) ((struct rz_counts){.narrow = (array)})
+#define RZ_WIDE(array) ((struct rz_counts){.wide = (array)})
+
+#endif

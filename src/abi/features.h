@@ -1,0 +1,31 @@
+/* The generated tables: what this build supports, and the names of error classes. */
+#ifndef RZ_ABI_FEATURES_H
+#define RZ_ABI_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef void (*rz_code)(void);
+
+struct rz_feature_row {
+    const char *name; /* "MPI_Send" */
+    rz_code code;     /* what does the work; NULL: not supported by this build */
+};
+extern const struct rz_feature_row rz_feature_rows[];
+extern const size_t rz_feature_row_count;
+
+struct rz_error_row {
+    int error_class;
+    const char *name; /* "MPI_ERR_RANK" */
+};
+extern const struct rz_error_row rz_error_rows[];
+extern const size_t rz_error_row_count;
+
+/* The name of an error class of the ABI or of fault tolerance; NULL for others. */
+const char *rz_error_name(int error);
+
+/* The i-th function of the library and whether this build supports it; NULL behind the last. For
+ * `rzdoctor features`. */
+const char *RZ_Feature(size_t i, bool *supported);
+
+#endif

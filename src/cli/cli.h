@@ -1,0 +1,49 @@
+/* Command lines from one table: parsing, --help, and the manual page. */
+#ifndef RZ_CLI_CLI_H
+#define RZ_CLI_CLI_H
+
+#include "base/status.h"
+
+#include <rhizome/types.h>
+
+#include <stdio.h>
+
+/* Exit status of every command of ours after a bad command line. */
+#define RZ_EXIT_USAGE 2
+
+struct rz_cli_option {
+    const char *name;  /* "--hostfile"; NULL: a heading in the help, its text in `help` */
+    const char *other; /* another spelling, "-H", or NULL */
+    const char
+        *argument; /* "FILE", or NULL: takes none. `--name=VALUE` and `--name VALUE` are the same */
+    const char *help;
+    /* Takes the value (NULL without argument). False: *why holds one clause that says what is
+     * wrong. */
+    bool (*take)(void *target, const char *value, const char **why);
+};
+
+struct rz_cli {
+    const char *name;     /* "rzrun" */
+    const char *summary;  /* one line */
+    const char *synopsis; /* "[OPTION]... PROGRAM [ARGUMENT]..." */
+    const char *description;
+    const struct rz_cli_option *options; /* ends with an entry whose name and help are NULL */
+    const char *epilogue;                /* exit status, examples; or NULL */
+};
+
+/*
+ * Takes options from argv[1] on, up to the first argument that is none (or past "--"); returns its
+ * index. --help,
+ * --version and --man are dealt with here (exit 0). A bad option prints one line and exits with
+ * RZ_EXIT_USAGE.
+ */
+int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target);
+
+/* Prints `name: message` and a hint at --help, and exits with RZ_EXIT_USAGE. */
+_Noreturn void rz_cli_refuse(const struct rz_cli *cli, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void rz_cli_help(const struct rz_cli *cli, FILE *out);
+void rz_cli_manual(const struct rz_cli *cli, FILE *out); /* man(7) source */
+
+#endif

@@ -1,0 +1,129 @@
+/* The two pages that are written from a command's table. */
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define WIDTH 96
+#define INDENT 30
+
+/* Words of text, wrapped at WIDTH, each new line indented. */
+static void wrap(FILE *out, const char *text, int column, int indent)
+{
+    while (*text) {
+        size_t n = strcspn(text, " \n");
+        if (column + (int)n + 1 > WIDTH && column > indent) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        }
+        column += fprintf(out, "%.*s", (int)n, text);
+        text += n;
+        if (*text == '\n') {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            text++;
+        }
+        while (*text == ' ')
+            text++;
+        if (*text && *text != '\n' && column > indent)
+            column += fprintf(out, " ");
+    }
+    fputc('\n', out);
+}
+
+static void help_option(FILE *out, const struct rz_cli_option *option)
+{
+    int column = fprintf(out, "  %s%s%s%s%s", option->other ? option->other : "",
+                         option->other ? ", " : "", option->name, option->argument ? " " : "",
+                         option->argument ? option->argument : "");
+    if (column >= INDENT - 1) {
+        fputc('\n', out);
+        column = 0;
+    }
+    column += fprintf(out, "%*s", INDENT - column, "");
+    wrap(out, option->help, column, INDENT);
+}
+
+static const struct rz_cli_option common[] = {
+    {"--help", "-h", NULL, "Print this text.", NULL},
+    {"--version", "-V", NULL, "Print the version.", NULL},
+    {"--man", NULL, NULL, "Print the manual page as man(7) source.", NULL},
+};
+
+void rz_cli_help(const struct rz_cli *cli, FILE *out)
+{
+    fprintf(out, "%s: %s\n\nusage: %s %s\n\n", cli->name, cli->summary, cli->name, cli->synopsis);
+    wrap(out, cli->description, 0, 0);
+    for (const struct rz_cli_option *option = cli->options; option->name || option->help;
+         option++) {
+        if (option->name)
+            help_option(out, option);
+        else
+            fprintf(out, "\n%s\n", option->help);
+    }
+    fprintf(out, "\nOther\n");
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        help_option(out, &common[i]);
+    if (cli->epilogue)
+        fprintf(out, "\n%s\n", cli->epilogue);
+}
+
+/* Text in which man(7) would see requests or escapes is made harmless. */
+static void manual_text(FILE *out, const char *text)
+{
+    bool start = true;
+    for (; *text; text++) {
+        if (start && (*text == '.' || *text == '\''))
+            fputs("\\&", out);
+        if (*text == '\\')
+            fputs("\\e", out);
+        else if (*text == '-')
+            fputs("\\-", out);
+        else
+            fputc(*text, out);
+        start = *text == '\n';
+    }
+    fputc('\n', out);
+}
+
+static void manual_option(FILE *out, const struct rz_cli_option *option)
+{
+    fputs(".TP\n.B ", out);
+    char name[128];
+    snprintf(name, sizeof name, "%s%s%s%s%s", option->other ? option->other : "",
+             option->other ? ", " : "", option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    manual_text(out, name);
+    manual_text(out, option->help);
+}
+
+void rz_cli_manual(const struct rz_cli *cli, FILE *out)
+{
+    fputs(".TH ", out);
+    for (const char *c = cli->name; *c; c++)
+        fputc(toupper((unsigned char)*c), out);
+    fprintf(out, " 1 \"\" \"Rhizome %s\"\n.SH NAME\n%s \\- ", RZ_VERSION, cli->name);
+    manual_text(out, cli->summary);
+    fprintf(out, ".SH SYNOPSIS\n.B %s\n", cli->name);
+    manual_text(out, cli->synopsis);
+    fputs(".SH DESCRIPTION\n", out);
+    manual_text(out, cli->description);
+    fputs(".SH OPTIONS\n", out);
+    for (const struct rz_cli_option *option = cli->options; option->name || option->help;
+         option++) {
+        if (option->name) {
+            manual_option(out, option);
+        } else {
+            fputs(".SS ", out);
+            manual_text(out, option->help);
+        }
+    }
+    fputs(".SS Other\n", out);
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        manual_option(out, &common[i]);
+    if (cli->epilogue) {
+        fputs(".SH NOTES\n.nf\n", out);
+        manual_text(out, cli->epilogue);
+        fputs(".fi\n", out);
+    }
+}

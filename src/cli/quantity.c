@@ -1,0 +1,41 @@
+#include "cli/quantity.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool rz_quantity_number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (errno != 0 || *end || number < low || number > high)
+        return false;
+    *value = number;
+    return true;
+}
+
+bool rz_quantity_duration(const char *text, rz_time *value)
+{
+    static const struct {
+        const char *name;
+        rz_time ns;
+    } units[] = {{"us", RZ_MICROSECOND},
+                 {"ms", RZ_MILLISECOND},
+                 {"s", RZ_SECOND},
+                 {"m", 60 * RZ_SECOND},
+                 {"h", 3600 * RZ_SECOND}};
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    double number = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0 && number * (double)units[i].ns < 1e18) {
+            *value = (rz_time)(number * (double)units[i].ns);
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,149 @@
+#include "daemon/board_writer.h"
+
+#include "base/assert.h"
+#include "daemon/daemon.h"
+#include "daemon/loop.h"
+#include "daemon/child.h"
+#include "port/clock.h"
+#include "port/memory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A lease outlives so many heartbeat timeouts: a daemon that others have given up stops its processes, too. */
+#define LEASE_TIMEOUTS 3
+
+struct rz_board_writer {
+    struct rz_daemon *daemon;
+    struct rz_board *board;
+    size_t bytes;
+    int fd;
+    struct event *lease;
+};
+
+static void lease_renew(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_board_writer *writer = arg;
+    (void)fd, (void)what;
+    if (atomic_load_explicit(&writer->board->stop, memory_order_relaxed) == 0)
+        atomic_store_explicit(&writer->board->lease_renewed_ns, rz_clock_now(),
+                              memory_order_release);
+}
+
+/* Processes get a descriptor of their own that was opened for reading: one writer by construction, not by habit. */
+static rz_status_t board_open_read_only(int fd, int *read_only)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    *read_only = open(path, O_RDONLY | O_CLOEXEC);
+    return *read_only >= 0 ? RZ_OK : RZ_ERR_SYSTEM;
+}
+
+static rz_status_t board_create(struct rz_board_writer *writer)
+{
+    const struct rz_daemon_job *job = &writer->daemon->job;
+    int fd;
+    void *at;
+    writer->bytes = rz_board_bytes(job->n_ranks);
+    rz_status_t status = rz_memory_create("rhizome-board", writer->bytes, &fd);
+    if (status != RZ_OK)
+        return status;
+    status = rz_memory_reserve(fd, 0, writer->bytes);
+    if (status == RZ_OK)
+        status = rz_memory_map(fd, writer->bytes, true, &at, NULL);
+    if (status == RZ_OK) {
+        writer->board = at;
+        status = board_open_read_only(fd, &writer->fd);
+    }
+    close(fd);
+    if (status != RZ_OK)
+        return status;
+    struct rz_board *board = writer->board;
+    board->magic = RZ_BOARD_MAGIC;
+    board->layout = RZ_BOARD_LAYOUT;
+    board->n_ranks = job->n_ranks;
+    board->n_nodes = job->n_nodes;
+    board->node = job->node;
+    board->job = job->id;
+    board->hb_period_ns = job->hb_period_ns;
+    board->lease_ns = LEASE_TIMEOUTS * job->hb_timeout_ns;
+    return RZ_OK;
+}
+
+rz_status_t rz_board_writer_open(struct rz_board_writer **result, struct rz_daemon *daemon)
+{
+    struct rz_board_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return RZ_ERR_NO_MEMORY;
+    writer->daemon = daemon;
+    writer->fd = -1;
+    rz_status_t status = board_create(writer);
+    if (status == RZ_OK) {
+        lease_renew(-1, 0, writer);
+        status = rz_loop_timer(daemon->base, &writer->lease, lease_renew, writer);
+    }
+    if (status != RZ_OK) {
+        rz_board_writer_close(writer);
+        return status;
+    }
+    rz_loop_arm_every(writer->lease, daemon->job.hb_period_ns);
+    *result = writer;
+    return RZ_OK;
+}
+
+void rz_board_writer_close(struct rz_board_writer *writer)
+{
+    if (!writer)
+        return;
+    rz_loop_free(writer->lease);
+    if (writer->board)
+        rz_memory_unmap(writer->board, writer->bytes);
+    if (writer->fd >= 0)
+        close(writer->fd);
+    free(writer);
+}
+
+int rz_board_writer_fd(const struct rz_board_writer *writer)
+{
+    return writer->fd;
+}
+
+void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
+                          uint32_t node, enum rz_verdict verdict)
+{
+    rz_assert(rank < writer->board->n_ranks);
+    uint64_t before = atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed);
+    rz_assert(rz_board_incarnation(before) <= incarnation);
+    if (rz_board_incarnation(before) == incarnation &&
+        rz_board_verdict(before) != RZ_VERDICT_ALIVE)
+        return;
+    atomic_store_explicit(&writer->board->rank[rank],
+                          rz_board_rank_word(incarnation, node, verdict), memory_order_release);
+}
+
+void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
+                           enum rz_recover_phase phase)
+{
+    atomic_store_explicit(&writer->board->epoch_phase, (uint64_t)epoch << 8 | (uint64_t)phase,
+                          memory_order_release);
+}
+
+void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation)
+{
+    atomic_store_explicit(&writer->board->committed, generation, memory_order_release);
+}
+
+void rz_board_writer_stop(struct rz_board_writer *writer, rz_status_t why)
+{
+    atomic_store_explicit(&writer->board->stop, (uint64_t)why, memory_order_release);
+    atomic_store_explicit(&writer->board->lease_renewed_ns, 0, memory_order_release);
+    rz_board_writer_publish(writer);
+}
+
+void rz_board_writer_publish(struct rz_board_writer *writer)
+{
+    atomic_fetch_add_explicit(&writer->board->news, 1, memory_order_release);
+    rz_children_ring(writer->daemon, RZ_DOORBELL_BOARD);
+}

@@ -1,0 +1,34 @@
+/*
+ * The daemon's side of the board (link/board.h): the one writer. Words are written first, then rz_board_writer_publish
+ * makes them news and rings the doorbells of the node's processes.
+ */
+#ifndef RZ_DAEMON_BOARD_WRITER_H
+#define RZ_DAEMON_BOARD_WRITER_H
+
+#include "base/status.h"
+#include "link/board.h"
+#include "proto/recover/recover.h"
+
+struct rz_daemon;
+struct rz_board_writer;
+
+/* Makes the board of daemon->job and begins to renew its lease every hb_period. */
+rz_status_t rz_board_writer_open(struct rz_board_writer **writer, struct rz_daemon *daemon);
+void rz_board_writer_close(struct rz_board_writer *writer);
+
+/* The board for processes: a descriptor that cannot be mapped writable. */
+int rz_board_writer_fd(const struct rz_board_writer *writer);
+
+/* The place and verdict of a rank; the verdict of an incarnation never goes back to ALIVE. */
+void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
+                          uint32_t node, enum rz_verdict verdict);
+void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
+                           enum rz_recover_phase phase);
+void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation);
+
+/* The processes of this node must end; the lease is withdrawn for ever. Publishes. */
+void rz_board_writer_stop(struct rz_board_writer *writer, rz_status_t why);
+
+void rz_board_writer_publish(struct rz_board_writer *writer);
+
+#endif

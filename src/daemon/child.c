@@ -1,0 +1,420 @@
+#include "daemon/child.h"
+
+#include "base/assert.h"
+#include "daemon/board_writer.h"
+#include "daemon/ending.h"
+#include "daemon/input.h"
+#include "daemon/link_service.h"
+#include "daemon/loop.h"
+#include "daemon/output.h"
+#include "daemon/share.h"
+#include "daemon/spawn.h"
+#include "port/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How long a process that has closed its link without BYE may take to end by itself. */
+#define PATIENCE_NS RZ_SECOND
+
+struct rz_child_table {
+    struct rz_daemon *daemon;
+    struct rz_child *first;
+    uint32_t *spawned; /* [n_ranks]: newest incarnation forked here, 0: none */
+    struct rz_watch *watch;
+    struct event *verdicts, *exits, *recount;
+    uint32_t next_lane;
+};
+
+struct rz_child *rz_children(const struct rz_daemon *daemon)
+{
+    return daemon->children ? daemon->children->first : NULL;
+}
+
+struct rz_child *rz_child_of(const struct rz_daemon *daemon, uint32_t rank)
+{
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+        if (p->rank == rank && p->state != RZ_CHILD_DEAD)
+            return p;
+    return NULL;
+}
+
+static bool current(const struct rz_child *p)
+{
+    const struct rz_daemon_place *place = &p->daemon->places[p->rank];
+    return place->node == p->daemon->job.node && place->incarnation == p->incarnation;
+}
+
+void rz_child_signal(const struct rz_child *p, int number)
+{
+    kill(-p->pid, number);
+}
+
+void rz_children_signal(const struct rz_daemon *daemon, int number)
+{
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+        rz_child_signal(p, number);
+}
+
+void rz_child_ring(const struct rz_child *p, uint32_t reason)
+{
+    if (!p->share.bell)
+        return;
+    atomic_fetch_or_explicit(&p->share.bell->reasons, reason, memory_order_release);
+    rz_doorbell_ring(p->share.bell, p->share.bell_fd);
+}
+
+void rz_children_ring(const struct rz_daemon *daemon, uint32_t reason)
+{
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+        rz_child_ring(p, reason);
+}
+
+/* ---- the end of a process */
+
+static void record_death(const struct rz_child *p, const char *how, rz_time at)
+{
+    struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_DEATH_SEEN,
+                                    .epoch = p->daemon->epoch,
+                                    .rank = p->rank,
+                                    .node = p->daemon->job.node,
+                                    .incarnation = p->incarnation,
+                                    .at_ns = at,
+                                    .note = how};
+    rz_daemon_record(p->daemon, &event);
+}
+
+void rz_child_died(struct rz_child *p, const char *how, rz_time at)
+{
+    struct rz_daemon *daemon = p->daemon;
+    rz_link_service_drain(p); /* what it said before counts: a BYE above all */
+    if (p->state == RZ_CHILD_DEAD || p->state == RZ_CHILD_LEFT)
+        return;
+    p->state = RZ_CHILD_DEAD;
+    rz_child_signal(p, SIGKILL); /* dead is final, also for what it started */
+    rz_link_service_forget(p);
+    if (p->ordered || daemon->ending || !current(p))
+        return;
+    record_death(p, how, at);
+    rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node, RZ_VERDICT_DEAD);
+    rz_board_writer_publish(daemon->board);
+    rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation);
+    rz_children_recount(daemon);
+}
+
+void rz_child_kill(struct rz_child *p, const char *why)
+{
+    if (p->state == RZ_CHILD_DEAD)
+        return;
+    rz_daemon_log(p->daemon, 0, "rank %u is killed: %s", p->rank, why);
+    rz_child_signal(p, SIGKILL);
+}
+
+void rz_child_order_end(struct rz_child *p)
+{
+    p->ordered = true;
+    p->state = RZ_CHILD_DEAD;
+    rz_child_signal(p, SIGKILL);
+    rz_link_service_forget(p);
+}
+
+static void process_free(struct rz_child *p)
+{
+    struct rz_child_table *table = p->daemon->children;
+    struct rz_child **link = &table->first;
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    rz_link_service_forget(p);
+    rz_share_give_back(&p->share, table->watch);
+    rz_loop_free(p->report);
+    rz_loop_free(p->resume);
+    rz_loop_free(p->patience);
+    if (p->report_fd >= 0)
+        close(p->report_fd);
+    for (int i = 0; i < 2; i++)
+        if (p->output[i])
+            rz_output_leave(p->output[i]);
+    free(p->card);
+    free(p);
+}
+
+/* Reads the outcome of exec; true when the program could not be run. */
+static bool look_at_report(struct rz_child *p)
+{
+    struct rz_spawn_report report;
+    if (p->report_fd < 0)
+        return false;
+    ssize_t got = read(p->report_fd, &report, sizeof report);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    rz_loop_free(p->report);
+    p->report = NULL;
+    close(p->report_fd);
+    p->report_fd = -1;
+    if (got != sizeof report)
+        return false;
+    char reason[512];
+    snprintf(reason, sizeof reason, "%s \"%s\": %s", rz_spawn_report_text(&report), p->daemon->job.arguments[0],
+             strerror(report.error));
+    rz_daemon_tell_aborted(p->daemon, p->rank, 127, reason);
+    p->state = p->state == RZ_CHILD_DEAD ? RZ_CHILD_DEAD : RZ_CHILD_LEFT;
+    return true;
+}
+
+/* The child is a zombie with this status: the last look at what it left, then the verdict. */
+static void process_exited(struct rz_child *p, int status)
+{
+    struct rz_daemon *daemon = p->daemon;
+    look_at_report(p);
+    for (int i = 0; i < 2; i++)
+        if (p->output[i])
+            rz_output_drain(p->output[i]);
+    rz_link_service_drain(p);
+    bool plain = !p->joined && WIFEXITED(status);
+    if (p->state != RZ_CHILD_DEAD && !plain)
+        rz_child_died(p, "exit", rz_clock_now());
+    bool clean = p->state != RZ_CHILD_DEAD;
+    rz_child_signal(p, SIGKILL); /* before waitpid: until then the group's number is its own */
+    if (clean && current(p) && !daemon->ending) {
+        rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node, RZ_VERDICT_ENDED);
+        rz_board_writer_publish(daemon->board);
+    }
+    struct rz_launch_message message = {.type = RZ_LAUNCH_EXITED,
+                                        .exited = {.rank = p->rank,
+                                                   .incarnation = p->incarnation,
+                                                   .status = (uint32_t)status,
+                                                   .clean = clean,
+                                                   .hello = p->joined}};
+    rz_daemon_tell_launcher(daemon, &message);
+}
+
+static struct rz_child *process_of_pid(const struct rz_daemon *daemon, pid_t pid)
+{
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+        if (p->pid == pid)
+            return p;
+    return NULL;
+}
+
+/* Children that have ended; those that are no process of ours are orphans that we adopted. */
+static void reap(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_daemon *daemon = arg;
+    siginfo_t info;
+    (void)fd, (void)what;
+    while (info.si_pid = 0, waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+        struct rz_child *p = process_of_pid(daemon, info.si_pid);
+        int status = info.si_code == CLD_EXITED
+                         ? (info.si_status & 0xFF) << 8
+                         : (info.si_status & 0x7F) | (info.si_code == CLD_DUMPED ? 0x80 : 0);
+        if (p)
+            process_exited(p, status);
+        waitpid(info.si_pid, &status, 0);
+        if (p)
+            process_free(p);
+    }
+    rz_children_recount(daemon);
+    rz_ending_look(daemon);
+}
+
+static void take_verdicts(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_child_table *table = arg;
+    uint32_t slot;
+    enum rz_watch_end end;
+    rz_time at;
+    (void)fd, (void)what;
+    while (rz_watch_take(table->watch, &slot, &end, &at))
+        for (struct rz_child *p = table->first; p && end == RZ_WATCH_DIED; p = p->next)
+            if (p->share.slot == slot) {
+                rz_child_died(p, "robust mutex", at);
+                break;
+            }
+}
+
+/* ---- the beginning of a process */
+
+static void report_readable(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    look_at_report(arg);
+}
+
+static void tell_started(struct rz_child *p)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_STARTED,
+                                        .started = {.rank = p->rank,
+                                                    .incarnation = p->incarnation,
+                                                    .node = p->daemon->job.node,
+                                                    .pid = (uint32_t)p->pid}};
+    rz_daemon_tell_launcher(p->daemon, &message);
+}
+
+/* Takes over every descriptor of spawned, also after an error. */
+static rz_status_t process_attach(struct rz_child *p, const struct rz_spawned *spawned)
+{
+    struct rz_daemon *daemon = p->daemon;
+    p->pid = spawned->pid;
+    p->report_fd = spawned->report_fd;
+    rz_status_t output = rz_output_open(&p->output[0], daemon, p->rank, 1, spawned->output_fd);
+    rz_status_t error = rz_output_open(&p->output[1], daemon, p->rank, 2, spawned->error_fd);
+    rz_status_t link = rz_link_service_attach(p, spawned->link_fd);
+    rz_status_t report =
+        rz_loop_watch(daemon->base, &p->report, p->report_fd, EV_READ | EV_PERSIST, report_readable, p);
+    return output != RZ_OK ? output : error != RZ_OK ? error : link != RZ_OK ? link : report;
+}
+
+void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation)
+{
+    struct rz_child_table *table = daemon->children;
+    struct rz_spawned spawned;
+    if (daemon->ending || table->spawned[rank] >= incarnation)
+        return;
+    table->spawned[rank] = incarnation;
+    struct rz_child *p = calloc(1, sizeof *p);
+    rz_status_t status = p ? RZ_OK : RZ_ERR_NO_MEMORY;
+    if (status == RZ_OK)
+        status = rz_spawn(daemon, rank, incarnation, rz_input_fd(daemon->input, rank), &spawned);
+    if (status != RZ_OK) {
+        char reason[256];
+        snprintf(reason, sizeof reason, "cannot start a process: %s: %s", rz_status_text(status), strerror(errno));
+        rz_daemon_tell_aborted(daemon, rank, 127, reason);
+        free(p);
+        return;
+    }
+    *p = (struct rz_child){.next = table->first, .daemon = daemon, .rank = rank, .incarnation = incarnation};
+    rz_share_init(&p->share);
+    table->first = p;
+    if (process_attach(p, &spawned) != RZ_OK)
+        rz_child_kill(p, "no memory to attend to it");
+    tell_started(p);
+}
+
+rz_status_t rz_child_join(struct rz_child *p, pid_t pid, const char **why)
+{
+    struct rz_child_table *table = p->daemon->children;
+    p->share.pid = pid;
+    rz_status_t status = rz_share_make(&p->share, table->watch, &table->next_lane, p->daemon->job.n_ranks, why);
+    if (status != RZ_OK)
+        return status;
+    p->joined = true;
+    p->state = RZ_CHILD_JOINED;
+    return RZ_OK;
+}
+
+int rz_child_watch_fd(const struct rz_daemon *daemon)
+{
+    return rz_watch_page_fd(daemon->children->watch);
+}
+
+/* ---- stopping for a while, and patience */
+
+static void resume(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_child *p = arg;
+    (void)fd, (void)what;
+    rz_child_signal(p, SIGCONT);
+    event_del(p->resume);
+}
+
+void rz_child_stop_for(struct rz_child *p, rz_time for_ns)
+{
+    if (!p->resume && rz_loop_timer(p->daemon->base, &p->resume, resume, p) != RZ_OK)
+        return;
+    rz_child_signal(p, SIGSTOP);
+    rz_loop_arm_every(p->resume, for_ns);
+}
+
+static void out_of_patience(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_child *p = arg;
+    (void)fd, (void)what;
+    event_del(p->patience);
+    if (p->state == RZ_CHILD_JOINED)
+        rz_child_died(p, "closed its link", rz_clock_now());
+}
+
+void rz_child_link_closed(struct rz_child *p)
+{
+    if (p->state != RZ_CHILD_JOINED)
+        return;
+    if (!p->patience && rz_loop_timer(p->daemon->base, &p->patience, out_of_patience, p) != RZ_OK)
+        return;
+    rz_loop_arm_every(p->patience, PATIENCE_NS);
+}
+
+/* ---- who has reached what */
+
+static bool has_reached(const struct rz_child *p, uint32_t epoch, enum rz_recover_phase phase)
+{
+    if (p->state == RZ_CHILD_LEFT)
+        return true;
+    return p->state == RZ_CHILD_JOINED && p->reached_epoch == epoch && p->reached_phase >= phase;
+}
+
+static void recount(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_daemon *daemon = arg;
+    (void)fd, (void)what;
+    if (daemon->epoch == 0 || daemon->ending || daemon->phase == RZ_PHASE_LEFT)
+        return;
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+        if (p->state != RZ_CHILD_DEAD && current(p) && !has_reached(p, daemon->epoch, daemon->phase))
+            return;
+    rz_recovery_reached(daemon->recovery, daemon->epoch, daemon->phase);
+}
+
+void rz_children_recount(struct rz_daemon *daemon)
+{
+    rz_loop_soon(daemon->children->recount);
+}
+
+/* ---- life */
+
+rz_status_t rz_child_table_open(struct rz_child_table **result, struct rz_daemon *daemon)
+{
+    struct rz_child_table *table = calloc(1, sizeof *table);
+    if (!table)
+        return RZ_ERR_NO_MEMORY;
+    table->daemon = daemon;
+    table->spawned = calloc(daemon->job.n_ranks, sizeof *table->spawned);
+    rz_status_t status = table->spawned ? RZ_OK : RZ_ERR_NO_MEMORY;
+    /* All ranks may come to live here, while as many that died here before wait to be reaped. */
+    if (status == RZ_OK)
+        status = rz_watch_open(&table->watch, 2 * daemon->job.n_ranks);
+    if (status == RZ_OK)
+        status = rz_loop_watch(daemon->base, &table->verdicts, rz_watch_event_fd(table->watch), EV_READ | EV_PERSIST,
+                               take_verdicts, table);
+    if (status == RZ_OK)
+        status = rz_loop_watch(daemon->base, &table->exits, SIGCHLD, EV_SIGNAL | EV_PERSIST, reap, daemon);
+    if (status == RZ_OK)
+        status = rz_loop_timer(daemon->base, &table->recount, recount, daemon);
+    if (status != RZ_OK) {
+        rz_child_table_close(table);
+        return status;
+    }
+    event_priority_set(table->verdicts, RZ_DAEMON_PRIORITY_VERDICT);
+    *result = table;
+    return RZ_OK;
+}
+
+void rz_child_table_close(struct rz_child_table *table)
+{
+    if (!table)
+        return;
+    while (table->first)
+        process_free(table->first);
+    rz_loop_free(table->verdicts);
+    rz_loop_free(table->exits);
+    rz_loop_free(table->recount);
+    if (table->watch)
+        rz_watch_close(table->watch);
+    free(table->spawned);
+    free(table);
+}

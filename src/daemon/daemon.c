@@ -1,0 +1,171 @@
+#include "daemon/daemon.h"
+
+#include "daemon/board_writer.h"
+#include "daemon/ending.h"
+#include "daemon/input.h"
+#include "daemon/job.h"
+#include "daemon/launcher.h"
+#include "daemon/link_service.h"
+#include "daemon/loop.h"
+#include "daemon/news.h"
+#include "daemon/output.h"
+#include "daemon/child.h"
+#include "port/process.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* How long processes may take to end by themselves when the daemon is told to end by a signal or by its keeper. */
+#define END_GRACE_MS 1000
+/* How long rzrun may take to read the last messages. */
+#define FLUSH_MS 1000
+/* Heartbeats and verdicts must not wait behind computing processes; granted where the system allows it. */
+#define NICENESS (-5)
+
+/* What the loop itself attends to. */
+struct loop_events {
+    struct event *lifeline, *terminated, *interrupted;
+};
+
+void rz_daemon_log(const struct rz_daemon *daemon, uint32_t level, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    if (level > daemon->job.verbosity)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "rzd[%u]: %s\n", daemon->job.node, line);
+}
+
+static rz_status_t open_modules(struct rz_daemon *daemon)
+{
+    daemon->places = calloc(daemon->job.n_ranks, sizeof *daemon->places);
+    daemon->dead = calloc(daemon->job.n_ranks, sizeof *daemon->dead);
+    if (!daemon->places || !daemon->dead)
+        return RZ_ERR_NO_MEMORY;
+    rz_status_t status = rz_input_open(&daemon->input, daemon);
+    if (status == RZ_OK)
+        status = rz_link_service_open(&daemon->link_service, daemon);
+    if (status == RZ_OK)
+        status = rz_child_table_open(&daemon->children, daemon);
+    if (status == RZ_OK)
+        status = rz_board_writer_open(&daemon->board, daemon);
+    if (status == RZ_OK)
+        status = rz_recovery_open(&daemon->recovery, daemon, &rz_news_hooks);
+    return status;
+}
+
+rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message, const char **why)
+{
+    rz_status_t status = rz_job_read(&daemon->job, message, why);
+    if (status != RZ_OK)
+        return status;
+    daemon->has_job = true;
+    status = open_modules(daemon);
+    *why = rz_status_text(status);
+    return status;
+}
+
+static void close_modules(struct rz_daemon *daemon)
+{
+    if (daemon->recovery)
+        rz_recovery_close(daemon->recovery);
+    daemon->recovery = NULL;
+    rz_child_table_close(daemon->children);
+    daemon->children = NULL;
+    rz_link_service_close(daemon->link_service);
+    rz_board_writer_close(daemon->board);
+    rz_input_close(daemon->input);
+    rz_outputs_close(daemon);
+    if (daemon->overlay)
+        rz_overlay_close(daemon->overlay);
+    rz_launcher_close(daemon->launcher);
+    rz_ending_close(daemon->end);
+    free(daemon->places);
+    free(daemon->dead);
+    rz_job_clear(&daemon->job);
+}
+
+static void told_to_end(evutil_socket_t signal_or_fd, short what, void *arg)
+{
+    int status = what & EV_SIGNAL ? 128 + (int)signal_or_fd : EXIT_FAILURE;
+    rz_ending_begin(arg, status, RZ_ERR_JOB_ENDED, END_GRACE_MS);
+}
+
+/* Nothing but its end can come: rzrun is gone, or the keeper is. */
+static void lifeline_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_daemon *daemon = arg;
+    told_to_end(fd, what, daemon);
+}
+
+static rz_status_t open_loop(struct rz_daemon *daemon, struct loop_events *events)
+{
+    daemon->base = event_base_new();
+    if (!daemon->base || event_base_priority_init(daemon->base, RZ_DAEMON_PRIORITIES) != 0)
+        return RZ_ERR_SYSTEM;
+    rz_status_t status = rz_ending_open(&daemon->end, daemon);
+    if (status == RZ_OK)
+        status = rz_loop_watch(daemon->base, &events->terminated, SIGTERM, EV_SIGNAL | EV_PERSIST, told_to_end, daemon);
+    if (status == RZ_OK)
+        status = rz_loop_watch(daemon->base, &events->interrupted, SIGINT, EV_SIGNAL | EV_PERSIST, told_to_end, daemon);
+    if (status == RZ_OK && daemon->lifeline_fd >= 0)
+        status = rz_loop_watch(daemon->base, &events->lifeline, daemon->lifeline_fd, EV_READ, lifeline_readable, daemon);
+    return status;
+}
+
+static void close_loop(struct rz_daemon *daemon, struct loop_events *events)
+{
+    rz_loop_free(events->lifeline);
+    rz_loop_free(events->terminated);
+    rz_loop_free(events->interrupted);
+    if (daemon->base)
+        event_base_free(daemon->base);
+}
+
+static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_options *options)
+{
+    uint16_t tcp_port, udp_port;
+    rz_status_t status = rz_launcher_open(&daemon->launcher, daemon, options->launcher_fd);
+    if (status != RZ_OK)
+        return status;
+    status = rz_overlay_open(&daemon->overlay, daemon->base, options->address);
+    if (status != RZ_OK)
+        return status;
+    rz_overlay_ports(daemon->overlay, &tcp_port, &udp_port);
+    rz_launcher_say_listening(daemon->launcher, options->node, options->address, tcp_port, udp_port);
+    return RZ_OK;
+}
+
+int rz_daemon_run(const struct rz_daemon_options *options)
+{
+    struct rz_daemon daemon = {.lifeline_fd = options->lifeline_fd};
+    struct loop_events events = {0};
+    int exit_status = EXIT_FAILURE;
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    setpriority(PRIO_PROCESS, 0, NICENESS);
+    daemon.job.node = options->node; /* for the log, until JOB says the same */
+    rz_status_t status = rz_process_adopt_orphans();
+    if (status == RZ_OK)
+        status = open_loop(&daemon, &events);
+    if (status == RZ_OK)
+        status = begin(&daemon, options);
+    if (status == RZ_OK) {
+        event_base_dispatch(daemon.base);
+        exit_status = rz_ending_status(daemon.end);
+        rz_ending_clear();
+        rz_launcher_flush(daemon.launcher, FLUSH_MS);
+    } else {
+        fprintf(stderr, "rzd[%u]: cannot start: %s\n", options->node, rz_status_text(status));
+    }
+    close_modules(&daemon);
+    close_loop(&daemon, &events);
+    return exit_status;
+}

@@ -1,0 +1,125 @@
+#include "daemon/ending.h"
+
+#include "daemon/board_writer.h"
+#include "daemon/loop.h"
+#include "daemon/child.h"
+#include "port/clock.h"
+#include "port/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* From SIGKILL to the last process reaped; the teardown of much memory takes its time. The keeper waits longer. */
+#define REAP_NS (2 * RZ_SECOND)
+#define CLEAR_LOOK_MS 5
+
+struct rz_ending {
+    struct event *timer;
+    rz_time kill_at, leave_at;
+    bool killed;
+    int status;
+};
+
+static void leave(struct rz_daemon *daemon)
+{
+    event_base_loopbreak(daemon->base);
+}
+
+static void kill_all(struct rz_daemon *daemon)
+{
+    struct rz_ending *ending = daemon->end;
+    ending->killed = true;
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+        rz_child_order_end(p);
+    ending->leave_at = rz_clock_now() + REAP_NS;
+}
+
+static void arm(struct rz_ending *ending, rz_time at)
+{
+    rz_time now = rz_clock_now();
+    rz_loop_arm_every(ending->timer, at > now ? at - now : 0);
+}
+
+static void time_is_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_daemon *daemon = arg;
+    (void)fd, (void)what;
+    if (daemon->end->killed) {
+        leave(daemon);
+        return;
+    }
+    kill_all(daemon);
+    arm(daemon->end, daemon->end->leave_at);
+}
+
+void rz_ending_begin(struct rz_daemon *daemon, int exit_status, rz_status_t why, uint32_t grace_ms)
+{
+    struct rz_ending *ending = daemon->end;
+    rz_time kill_at = rz_clock_now() + grace_ms * RZ_MILLISECOND;
+    if (!daemon->ending) {
+        daemon->ending = true;
+        ending->status = exit_status;
+        ending->kill_at = kill_at;
+        if (daemon->recovery)
+            rz_recovery_ending(daemon->recovery);
+        if (daemon->board)
+            rz_board_writer_stop(daemon->board, why);
+        if (grace_ms > 0)
+            rz_children_signal(daemon, SIGTERM);
+    } else if (ending->killed || kill_at >= ending->kill_at) {
+        return;
+    }
+    ending->kill_at = kill_at;
+    arm(ending, kill_at);
+    rz_ending_look(daemon);
+}
+
+void rz_ending_look(struct rz_daemon *daemon)
+{
+    if (daemon->ending && !rz_children(daemon))
+        leave(daemon);
+}
+
+int rz_ending_status(const struct rz_ending *ending)
+{
+    return ending->status;
+}
+
+rz_status_t rz_ending_open(struct rz_ending **result, struct rz_daemon *daemon)
+{
+    struct rz_ending *ending = calloc(1, sizeof *ending);
+    if (!ending)
+        return RZ_ERR_NO_MEMORY;
+    rz_status_t status = rz_loop_timer(daemon->base, &ending->timer, time_is_over, daemon);
+    if (status != RZ_OK) {
+        free(ending);
+        return status;
+    }
+    *result = ending;
+    return RZ_OK;
+}
+
+void rz_ending_close(struct rz_ending *ending)
+{
+    if (!ending)
+        return;
+    rz_loop_free(ending->timer);
+    free(ending);
+}
+
+void rz_ending_clear(void)
+{
+    rz_time until = rz_clock_now() + REAP_NS;
+    while (rz_clock_now() < until) {
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+        if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
+            return;
+        rz_process_signal_descendants(getpid(), SIGKILL, 1);
+        poll(NULL, 0, CLEAR_LOOK_MS); /* what cannot be killed is left to the keeper */
+    }
+}

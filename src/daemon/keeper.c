@@ -1,0 +1,197 @@
+#include "daemon/keeper.h"
+
+#include "port/channel.h"
+#include "port/clock.h"
+#include "port/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Looks at the tree when it is stopped or continued: a second one finds what was forked during the first. */
+#define FREEZE_LOOKS 2
+
+struct keeper {
+    pid_t daemon;
+    int alive_fd;    /* -1: none, or its end was seen */
+    int lifeline_fd; /* -1: told the daemon to end */
+    int signal_fd;
+    rz_time kill_at;     /* the daemon's grace is over then */
+    rz_time continue_at; /* the frozen node goes on then */
+};
+
+static void continue_node(struct keeper *keeper)
+{
+    if (keeper->continue_at == RZ_TIME_NEVER)
+        return;
+    keeper->continue_at = RZ_TIME_NEVER;
+    rz_process_signal_descendants(keeper->daemon, SIGCONT, FREEZE_LOOKS);
+    kill(keeper->daemon, SIGCONT);
+}
+
+static void freeze_node(struct keeper *keeper, rz_time for_ns)
+{
+    kill(keeper->daemon, SIGSTOP);
+    rz_process_signal_descendants(keeper->daemon, SIGSTOP, FREEZE_LOOKS);
+    keeper->continue_at = rz_clock_now() + for_ns;
+}
+
+static void tell_end(struct keeper *keeper)
+{
+    if (keeper->lifeline_fd < 0)
+        return;
+    close(keeper->lifeline_fd);
+    keeper->lifeline_fd = -1;
+    keeper->kill_at = rz_clock_now() + RZ_KEEPER_GRACE_MS * RZ_MILLISECOND;
+    continue_node(keeper);
+}
+
+/* The daemon has ended, however: so has everything below it. Orphans come to us, so that nothing can leave the tree. */
+static void clear_node(void)
+{
+    for (;;) {
+        rz_process_signal_descendants(getpid(), SIGKILL, 1);
+        if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
+            return;
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+    }
+}
+
+/* Reaps; does not return once the daemon has ended. */
+static void look_at_children(const struct keeper *keeper)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != keeper->daemon)
+            continue;
+        clear_node();
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    }
+}
+
+static void look_at_lifeline(struct keeper *keeper)
+{
+    uint64_t for_ns;
+    size_t n;
+    rz_status_t status =
+        rz_channel_receive(keeper->lifeline_fd, &for_ns, sizeof for_ns, &n, NULL, NULL);
+    if (status == RZ_OK && n == sizeof for_ns)
+        freeze_node(keeper, for_ns);
+    else if (status == RZ_ERR_CLOSED)
+        tell_end(keeper); /* it is ending; its exit is still to come, within the same bound */
+}
+
+static void look_at_alive(struct keeper *keeper)
+{
+    char byte;
+    ssize_t got = read(keeper->alive_fd, &byte, 1);
+    if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN)))
+        return;
+    close(keeper->alive_fd);
+    keeper->alive_fd = -1;
+    tell_end(keeper);
+}
+
+static int wait_ms(const struct keeper *keeper)
+{
+    rz_time next =
+        keeper->kill_at < keeper->continue_at ? keeper->kill_at : keeper->continue_at;
+    if (next == RZ_TIME_NEVER)
+        return -1;
+    rz_time now = rz_clock_now();
+    return next <= now ? 0 : (int)((next - now) / RZ_MILLISECOND) + 1;
+}
+
+_Noreturn static void keep(struct keeper *keeper)
+{
+    for (;;) {
+        struct pollfd fds[] = {{.fd = keeper->signal_fd, .events = POLLIN},
+                               {.fd = keeper->alive_fd, .events = POLLIN},
+                               {.fd = keeper->lifeline_fd, .events = POLLIN}};
+        poll(fds, 3, wait_ms(keeper));
+        look_at_children(keeper);
+        if (fds[0].revents) {
+            struct signalfd_siginfo info;
+            if (read(keeper->signal_fd, &info, sizeof info) == sizeof info &&
+                info.ssi_signo != SIGCHLD)
+                tell_end(keeper);
+        }
+        if (fds[1].revents)
+            look_at_alive(keeper);
+        if (fds[2].revents && keeper->lifeline_fd >= 0)
+            look_at_lifeline(keeper);
+        rz_time now = rz_clock_now();
+        if (now >= keeper->continue_at)
+            continue_node(keeper);
+        if (now >= keeper->kill_at) {
+            kill(keeper->daemon, SIGKILL);
+            keeper->kill_at = RZ_TIME_NEVER;
+        }
+    }
+}
+
+static int keeper_error(const char *what)
+{
+    fprintf(stderr, "rzd: cannot start the daemon: %s: %s\n", what, strerror(errno));
+    return -1;
+}
+
+int rz_keeper_start(int alive_fd, int other_fd)
+{
+    struct keeper keeper = {
+        .alive_fd = alive_fd, .kill_at = RZ_TIME_NEVER, .continue_at = RZ_TIME_NEVER};
+    int lifeline[2];
+    sigset_t signals, before;
+    setsid(); /* signals of a terminal go to rzrun, which forwards them; an error means we lead one already */
+    if (rz_process_adopt_orphans() != RZ_OK)
+        return keeper_error("adopting orphans");
+    if (rz_channel_pair(lifeline) != RZ_OK)
+        return keeper_error("lifeline");
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    pid_t keeper_pid = getpid();
+    keeper.daemon = fork();
+    if (keeper.daemon < 0)
+        return keeper_error("fork");
+    if (keeper.daemon == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        close(lifeline[0]);
+        if (alive_fd >= 0)
+            close(alive_fd);
+        /* Not killed with the keeper, but woken where it was stopped: it must see the end of the lifeline. */
+        if (rz_process_die_with_parent(keeper_pid, SIGCONT) != RZ_OK)
+            _exit(EXIT_FAILURE);
+        return lifeline[1];
+    }
+    close(lifeline[1]);
+    close(other_fd);
+    prctl(PR_SET_NAME, "rzd-keeper");
+    keeper.lifeline_fd = lifeline[0];
+    keeper.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (keeper.signal_fd < 0) {
+        keeper_error("signalfd");
+        kill(keeper.daemon, SIGKILL);
+        clear_node();
+        _exit(EXIT_FAILURE);
+    }
+    keep(&keeper);
+}
+
+rz_status_t rz_keeper_freeze(int lifeline_fd, rz_time for_ns)
+{
+    uint64_t message = for_ns;
+    return rz_channel_send(lifeline_fd, &message, sizeof message, NULL, 0);
+}

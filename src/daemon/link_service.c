@@ -1,0 +1,407 @@
+#include "daemon/link_service.h"
+
+#include "base/assert.h"
+#include "daemon/board_writer.h"
+#include "daemon/job.h"
+#include "daemon/launcher.h"
+#include "daemon/questions.h"
+#include "daemon/share.h"
+#include "daemon/store.h"
+#include "port/channel.h"
+#include "port/clock.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Messages of one process per turn of the loop: no process keeps the others waiting. */
+#define TURN_MESSAGES 32
+/* What can lie in the buffer of a dead process's socket, generously. */
+#define DRAIN_MESSAGES 4096
+#define CARD_BYTES_MAX 4096
+
+#define KIND(kind) (1u << RZ_QUESTION_##kind)
+
+struct rz_link_service {
+    struct rz_daemon *daemon;
+    struct rz_questions questions;
+    uint8_t buffer[RZ_LINK_MESSAGE_MAX];
+};
+
+/* ---- sending */
+
+static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *message, const int *fds, unsigned n_fds)
+{
+    rz_status_t status = rz_link_peer_send(&p->link, message, fds, n_fds);
+    if (status == RZ_OK)
+        rz_child_ring(p, RZ_DOORBELL_LINK);
+    else if (status != RZ_ERR_CLOSED)
+        rz_child_kill(p, "it does not read its messages");
+    return status;
+}
+
+rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank, const struct rz_link_message *message, int fd)
+{
+    struct rz_child *p = rz_child_of(daemon, rank);
+    if (!p || p->state != RZ_CHILD_JOINED)
+        return RZ_ERR_CLOSED;
+    if (message->type == RZ_LINK_PIECE)
+        p->piece_source = message->piece.source_node;
+    return send_to(p, message, &fd, fd >= 0 ? 1 : 0);
+}
+
+/* ---- who reaches whom */
+
+static void send_opened(struct rz_child *asker, struct rz_child *target)
+{
+    int fds[] = {target->share.inbox_fd, target->share.bell_fd};
+    struct rz_link_message message = {.type = RZ_LINK_OPENED,
+                                      .opened = {.rank = target->rank,
+                                                 .incarnation = target->incarnation,
+                                                 .pid = (uint32_t)target->share.pid,
+                                                 .lane = target->share.lane}};
+    send_to(asker, &message, fds, 2);
+}
+
+static void send_card(struct rz_daemon *daemon, uint32_t asker, uint32_t rank, uint32_t incarnation,
+                      const uint8_t *card, uint32_t bytes)
+{
+    struct rz_link_message message = {
+        .type = RZ_LINK_CARD,
+        .card = {.rank = rank, .incarnation = incarnation, .card = card, .card_length = bytes}};
+    rz_daemon_link_send(daemon, asker, &message, -1);
+}
+
+/* Asks target for its card once somebody wants it; it answers by PUT_CARD. */
+static void ask_for_card(struct rz_child *target)
+{
+    struct rz_link_message message = {.type = RZ_LINK_OPEN_NET};
+    send_to(target, &message, NULL, 0);
+}
+
+static void answer_opens(struct rz_child *target)
+{
+    struct rz_link_service *service = target->daemon->link_service;
+    struct rz_question question;
+    while (rz_questions_take(&service->questions, target->rank, KIND(OPEN), &question)) {
+        struct rz_child *asker = rz_child_of(target->daemon, question.asker);
+        if (asker && asker->state == RZ_CHILD_JOINED)
+            send_opened(asker, target);
+    }
+}
+
+static void answer_cards(struct rz_child *target)
+{
+    struct rz_link_service *service = target->daemon->link_service;
+    struct rz_question question;
+    while (rz_questions_take(&service->questions, target->rank, KIND(CARD) | KIND(CARD_REMOTE), &question)) {
+        if (question.kind == RZ_QUESTION_CARD)
+            send_card(target->daemon, question.asker, target->rank, target->incarnation, target->card,
+                      target->card_bytes);
+        else
+            rz_recovery_give_card(target->daemon->recovery, target->rank, target->incarnation, question.asker,
+                                  target->card, target->card_bytes);
+    }
+}
+
+/* A card of a rank that lives here, or is about to, is wanted. */
+static void card_wanted(struct rz_daemon *daemon, struct rz_question question)
+{
+    struct rz_child *target = rz_child_of(daemon, question.target);
+    bool asked = rz_questions_any(&daemon->link_service->questions, question.target, KIND(CARD) | KIND(CARD_REMOTE));
+    rz_questions_add(&daemon->link_service->questions, question);
+    if (!target || target->state != RZ_CHILD_JOINED)
+        return; /* answered when it joins */
+    if (target->card)
+        answer_cards(target);
+    else if (!asked)
+        ask_for_card(target);
+}
+
+void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker)
+{
+    if (rank < daemon->job.n_ranks && asker < daemon->job.n_ranks)
+        card_wanted(daemon,
+                    (struct rz_question){.kind = RZ_QUESTION_CARD_REMOTE, .target = rank, .asker = asker});
+}
+
+void rz_daemon_card_arrived(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, uint32_t asker,
+                            const void *card, uint32_t bytes)
+{
+    if (bytes <= CARD_BYTES_MAX)
+        send_card(daemon, asker, rank, incarnation, card, bytes);
+}
+
+/* ---- joining */
+
+static void refuse(struct rz_child *p, const char *reason)
+{
+    struct rz_link_message message = {.type = RZ_LINK_REFUSED, .refused = {.reason = reason}};
+    rz_daemon_log(p->daemon, 0, "rank %u is refused: %s", p->rank, reason);
+    send_to(p, &message, NULL, 0);
+}
+
+static const char *hello_problem(const struct rz_child *p, const struct rz_link_hello *hello)
+{
+    uint8_t key[RZ_JOB_KEY_BYTES];
+    const struct rz_daemon_job *job = &p->daemon->job;
+    if (hello->version != RZ_LINK_VERSION)
+        return "the library speaks another version of the link protocol than rzd: they come from different releases";
+    if (p->joined)
+        return "a process of this rank has already joined; one program per rank can use MPI";
+    if (hello->job != job->id || hello->rank != p->rank || hello->incarnation != p->incarnation)
+        return "it says it is another process than was started here";
+    rz_job_process_key(job, p->rank, p->incarnation, key);
+    if (hello->key_length != sizeof key || sodium_memcmp(hello->key, key, sizeof key) != 0)
+        return "it did not prove that it belongs to this job (RZ_JOB_KEY)";
+    return NULL;
+}
+
+static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
+{
+    struct rz_daemon *daemon = p->daemon;
+    const char *why = hello_problem(p, hello);
+    if (why || rz_child_join(p, (pid_t)hello->pid, &why) != RZ_OK) {
+        refuse(p, why);
+        return;
+    }
+    int fds[] = {rz_board_writer_fd(daemon->board), p->share.inbox_fd, p->share.bell_fd, rz_child_watch_fd(daemon),
+                 p->share.waits_fd};
+    struct rz_link_message message = {.type = RZ_LINK_WELCOME,
+                                      .welcome = {.version = RZ_LINK_VERSION,
+                                                  .n_ranks = daemon->job.n_ranks,
+                                                  .n_nodes = daemon->job.n_nodes,
+                                                  .node = daemon->job.node,
+                                                  .epoch = daemon->epoch,
+                                                  .lane = p->share.lane,
+                                                  .lanes_max = rz_share_lanes_max(daemon->job.n_ranks),
+                                                  .watch_slot = p->share.slot,
+                                                  .job = daemon->job.id,
+                                                  .job_token = daemon->job.token,
+                                                  .restarted = p->incarnation > 1,
+                                                  .library_note = ""}};
+    send_to(p, &message, fds, sizeof fds / sizeof *fds);
+    answer_opens(p);
+    if (rz_questions_any(&daemon->link_service->questions, p->rank, KIND(CARD) | KIND(CARD_REMOTE)))
+        ask_for_card(p);
+}
+
+/* ---- the other messages of a process that has joined; false: it broke the protocol */
+
+static bool on_put_card(struct rz_child *p, const struct rz_link_put_card *put)
+{
+    if (put->card_length == 0 || put->card_length > CARD_BYTES_MAX)
+        return false;
+    uint8_t *card = malloc(put->card_length);
+    rz_assert(card != NULL);
+    memcpy(card, put->card, put->card_length);
+    free(p->card);
+    p->card = card;
+    p->card_bytes = put->card_length;
+    answer_cards(p);
+    return true;
+}
+
+static bool on_get_card(struct rz_child *p, uint32_t rank)
+{
+    struct rz_daemon *daemon = p->daemon;
+    if (rank >= daemon->job.n_ranks)
+        return false;
+    if (rz_recovery_daemon_of(daemon->recovery, rank) == daemon->job.node)
+        card_wanted(daemon, (struct rz_question){.kind = RZ_QUESTION_CARD, .target = rank, .asker = p->rank});
+    else
+        rz_recovery_get_card(daemon->recovery, rank, p->rank);
+    return true;
+}
+
+static bool on_open(struct rz_child *p, uint32_t rank)
+{
+    struct rz_daemon *daemon = p->daemon;
+    if (rank >= daemon->job.n_ranks)
+        return false;
+    struct rz_child *target = rz_child_of(daemon, rank);
+    if (target && target->state == RZ_CHILD_JOINED)
+        send_opened(p, target);
+    else if (!target || target->state == RZ_CHILD_SPAWNED)
+        rz_questions_add(&daemon->link_service->questions,
+                         (struct rz_question){.kind = RZ_QUESTION_OPEN, .target = rank, .asker = p->rank});
+    return true;
+}
+
+static bool on_reached(struct rz_child *p, const struct rz_link_reached *reached)
+{
+    if (reached->phase > RZ_PHASE_LEFT)
+        return false;
+    p->reached_epoch = reached->epoch;
+    p->reached_phase = (enum rz_recover_phase)reached->phase;
+    rz_children_recount(p->daemon);
+    return true;
+}
+
+static void on_mark(struct rz_child *p, uint64_t iteration)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_MARK,
+                                        .mark = {.rank = p->rank,
+                                                 .iteration = iteration,
+                                                 .epoch = p->daemon->epoch,
+                                                 .at_ns = rz_clock_now()}};
+    rz_daemon_tell_launcher(p->daemon, &message);
+}
+
+static void on_restored(struct rz_child *p, const struct rz_link_restored *restored)
+{
+    char note[32];
+    snprintf(note, sizeof note, "node %u", p->piece_source);
+    struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_RESTORED,
+                                    .epoch = restored->epoch,
+                                    .rank = p->rank,
+                                    .node = p->daemon->job.node,
+                                    .incarnation = p->incarnation,
+                                    .value = restored->generation,
+                                    .note = restored->generation ? note : "nothing to restore"};
+    rz_daemon_record(p->daemon, &event);
+}
+
+/* From here on its exit is no death. */
+static void leave(struct rz_child *p)
+{
+    p->state = RZ_CHILD_LEFT;
+    rz_children_recount(p->daemon);
+}
+
+/* fd: the one that came with the message, or -1; taken over. */
+static bool dispatch(struct rz_child *p, const struct rz_link_message *message, int *fd)
+{
+    struct rz_daemon *daemon = p->daemon;
+    switch (message->type) {
+    case RZ_LINK_PUT_CARD:
+        return on_put_card(p, &message->put_card);
+    case RZ_LINK_GET_CARD:
+        return on_get_card(p, message->get_card.rank);
+    case RZ_LINK_OPEN:
+        return on_open(p, message->open.rank);
+    case RZ_LINK_REPAIRING:
+        rz_recovery_repairing(daemon->recovery);
+        return true;
+    case RZ_LINK_REACHED:
+        return on_reached(p, &message->reached);
+    case RZ_LINK_MARK:
+        on_mark(p, message->mark.iteration);
+        return true;
+    case RZ_LINK_STORE:
+        if (*fd < 0)
+            return false;
+        rz_store_piece(daemon->recovery, p->rank, &message->store, *fd);
+        *fd = -1;
+        return true;
+    case RZ_LINK_WANT_PIECE:
+        rz_store_want(daemon->recovery, p->rank, message->want_piece.epoch);
+        return true;
+    case RZ_LINK_RESTORED:
+        on_restored(p, &message->restored);
+        return true;
+    case RZ_LINK_ABORT:
+        leave(p);
+        rz_daemon_tell_aborted(daemon, p->rank, message->abort.code, message->abort.reason);
+        return true;
+    case RZ_LINK_BYE:
+        leave(p);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void on_message(struct rz_child *p, const void *bytes, size_t n, int *fd)
+{
+    struct rz_link_message message;
+    if (rz_link_decode(&message, bytes, n) != RZ_OK) {
+        if (p->joined)
+            rz_child_kill(p, "malformed message on its link");
+        else
+            refuse(p, "malformed message");
+    } else if (message.type == RZ_LINK_HELLO) {
+        on_hello(p, &message.hello);
+    } else if (!p->joined) {
+        refuse(p, "HELLO must come first");
+    } else if (p->state == RZ_CHILD_JOINED && !p->daemon->ending && !dispatch(p, &message, fd)) {
+        rz_child_kill(p, "its message breaks the link protocol");
+    }
+}
+
+/* One message; false: there is none now, or the link has ended. */
+static bool receive(struct rz_child *p)
+{
+    struct rz_link_service *service = p->daemon->link_service;
+    int fds[RZ_CHANNEL_FDS_MAX];
+    unsigned n_fds = 0;
+    size_t n;
+    if (p->link.fd < 0)
+        return false;
+    rz_status_t status = rz_channel_receive(p->link.fd, service->buffer, sizeof service->buffer, &n, fds, &n_fds);
+    if (status == RZ_IN_PROGRESS)
+        return false;
+    if (status == RZ_ERR_MALFORMED) {
+        rz_child_kill(p, "oversized message on its link");
+        return true;
+    }
+    if (status != RZ_OK) {
+        rz_link_peer_close(&p->link);
+        rz_child_link_closed(p);
+        return false;
+    }
+    int fd = n_fds > 0 ? fds[0] : -1;
+    for (unsigned i = 1; i < n_fds; i++)
+        close(fds[i]);
+    on_message(p, service->buffer, n, &fd);
+    if (fd >= 0)
+        close(fd);
+    return true;
+}
+
+static void link_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_child *p = arg;
+    (void)fd, (void)what;
+    for (int i = 0; i < TURN_MESSAGES && receive(p); i++)
+        ;
+}
+
+/* ---- life */
+
+rz_status_t rz_link_service_attach(struct rz_child *p, int fd)
+{
+    return rz_link_peer_open(&p->link, p->daemon->base, fd, link_readable, p);
+}
+
+void rz_link_service_drain(struct rz_child *p)
+{
+    for (int i = 0; i < DRAIN_MESSAGES && receive(p); i++)
+        ;
+}
+
+void rz_link_service_forget(struct rz_child *p)
+{
+    rz_link_peer_close(&p->link);
+    rz_questions_drop_asker(&p->daemon->link_service->questions, p->rank);
+}
+
+rz_status_t rz_link_service_open(struct rz_link_service **result, struct rz_daemon *daemon)
+{
+    struct rz_link_service *service = calloc(1, sizeof *service);
+    if (!service)
+        return RZ_ERR_NO_MEMORY;
+    service->daemon = daemon;
+    *result = service;
+    return RZ_OK;
+}
+
+void rz_link_service_close(struct rz_link_service *service)
+{
+    if (!service)
+        return;
+    rz_questions_clear(&service->questions);
+    free(service);
+}

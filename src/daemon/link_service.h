@@ -1,0 +1,24 @@
+/*
+ * The daemon's side of the link protocol (wire/link_messages.h): who joins, who wants to reach whom, what reaches recovery and
+ * store.
+ */
+#ifndef RZ_DAEMON_LINK_SERVICE_H
+#define RZ_DAEMON_LINK_SERVICE_H
+
+#include "daemon/child.h"
+
+struct rz_link_service;
+
+rz_status_t rz_link_service_open(struct rz_link_service **service, struct rz_daemon *daemon);
+void rz_link_service_close(struct rz_link_service *service);
+
+/* Attends to the link of a new process; takes fd over. */
+rz_status_t rz_link_service_attach(struct rz_child *process, int fd);
+
+/* Deals with everything that the process has sent so far (it may be dead). */
+void rz_link_service_drain(struct rz_child *process);
+
+/* Closes its link and forgets its questions. May be repeated. */
+void rz_link_service_forget(struct rz_child *process);
+
+#endif

@@ -1,0 +1,132 @@
+#include "daemon/news.h"
+
+#include "daemon/board_writer.h"
+#include "daemon/daemon.h"
+#include "daemon/ending.h"
+#include "daemon/child.h"
+
+#include <stdlib.h>
+
+/* A node that must stop gives its processes no time to do anything that others could still see. */
+#define STOP_GRACE_MS 0
+
+static void record_news(struct rz_daemon *daemon, uint32_t rank, rz_id node, uint32_t incarnation, const char *note)
+{
+    struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_DEATH_NEWS,
+                                    .epoch = daemon->epoch,
+                                    .rank = rank,
+                                    .node = node,
+                                    .incarnation = incarnation,
+                                    .note = note};
+    rz_daemon_record(daemon, &event);
+}
+
+/* The board's word for rank as of the current epoch. */
+static void write_rank(struct rz_daemon *daemon, uint32_t rank)
+{
+    const struct rz_daemon_place *place = &daemon->places[rank];
+    bool dead = daemon->dead[rank] >= place->incarnation || rz_recovery_node_dead(daemon->recovery, place->node);
+    rz_board_writer_rank(daemon->board, rank, place->incarnation, place->node,
+                         dead ? RZ_VERDICT_DEAD : RZ_VERDICT_ALIVE);
+}
+
+static void on_died(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation)
+{
+    struct rz_child *p = rz_child_of(daemon, rank);
+    if (daemon->ending || daemon->dead[rank] >= incarnation)
+        return;
+    daemon->dead[rank] = incarnation;
+    record_news(daemon, rank, daemon->places[rank].node, incarnation, "");
+    if (p && p->incarnation <= incarnation)
+        rz_child_order_end(p); /* it lives, but all others were told that it does not */
+    if (daemon->epoch > 0 && daemon->places[rank].incarnation == incarnation) {
+        write_rank(daemon, rank);
+        rz_board_writer_publish(daemon->board);
+    }
+    rz_children_recount(daemon);
+}
+
+static void on_node_died(struct rz_daemon *daemon, rz_id node, bool proof)
+{
+    if (daemon->ending)
+        return;
+    record_news(daemon, RZ_ID_NONE, node, 0, proof ? "proof" : "silence");
+    for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_ranks; rank++)
+        if (daemon->places[rank].node == node)
+            rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation, node, RZ_VERDICT_DEAD);
+    rz_board_writer_publish(daemon->board);
+}
+
+/* Processes whose place is taken by a newer incarnation, here or elsewhere. */
+static void end_stale(struct rz_daemon *daemon)
+{
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next) {
+        const struct rz_daemon_place *place = &daemon->places[p->rank];
+        if (place->node != daemon->job.node || place->incarnation != p->incarnation)
+            rz_child_order_end(p);
+    }
+}
+
+static void on_epoch(struct rz_daemon *daemon, uint32_t epoch, uint64_t generation)
+{
+    (void)generation; /* the store restores it; processes ask the store */
+    if (daemon->ending || epoch <= daemon->epoch)
+        return;
+    daemon->epoch = epoch;
+    daemon->phase = RZ_PHASE_ENTER;
+    for (uint32_t rank = 0; rank < daemon->job.n_ranks; rank++) {
+        daemon->places[rank].node = rz_recovery_daemon_of(daemon->recovery, rank);
+        daemon->places[rank].incarnation = rz_recovery_incarnation_of(daemon->recovery, rank);
+        write_rank(daemon, rank);
+    }
+    end_stale(daemon);
+    for (uint32_t rank = 0; rank < daemon->job.n_ranks && !daemon->ending; rank++)
+        if (daemon->places[rank].node == daemon->job.node)
+            rz_child_spawn(daemon, rank, daemon->places[rank].incarnation);
+    rz_board_writer_committed(daemon->board, 0);
+    rz_board_writer_phase(daemon->board, epoch, RZ_PHASE_ENTER);
+    rz_board_writer_publish(daemon->board);
+    rz_children_recount(daemon);
+}
+
+static void on_phase(struct rz_daemon *daemon, uint32_t epoch, enum rz_recover_phase phase)
+{
+    if (daemon->ending || epoch != daemon->epoch)
+        return;
+    daemon->phase = phase;
+    rz_board_writer_phase(daemon->board, epoch, phase);
+    rz_board_writer_publish(daemon->board);
+    rz_children_recount(daemon);
+}
+
+static void on_deaths_noted(struct rz_daemon *daemon)
+{
+    if (!daemon->ending)
+        rz_children_recount(daemon);
+}
+
+static void on_committed(struct rz_daemon *daemon, uint32_t epoch, uint64_t generation)
+{
+    if (daemon->ending || epoch != daemon->epoch)
+        return;
+    rz_board_writer_committed(daemon->board, generation);
+    rz_board_writer_publish(daemon->board);
+}
+
+static void on_stop(struct rz_daemon *daemon, rz_status_t why, const char *words)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_STOPPING,
+                                        .stopping = {.status = (uint32_t)why, .reason = words}};
+    if (daemon->ending)
+        return;
+    rz_daemon_tell_launcher(daemon, &message);
+    rz_ending_begin(daemon, EXIT_FAILURE, why, STOP_GRACE_MS);
+}
+
+const struct rz_recovery_hooks rz_news_hooks = {.died = on_died,
+                                                .node_died = on_node_died,
+                                                .epoch = on_epoch,
+                                                .phase = on_phase,
+                                                .deaths_noted = on_deaths_noted,
+                                                .committed = on_committed,
+                                                .stop = on_stop};

@@ -1,0 +1,119 @@
+#include "daemon/orders.h"
+
+#include "daemon/keeper.h"
+#include "daemon/launcher.h"
+#include "daemon/child.h"
+#include "port/clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* A daemon that is about to kill itself gives its last record so much time to leave. */
+#define LAST_WORDS_MS 100
+
+static void record_injected(struct rz_daemon *daemon, const struct rz_launch_inject *inject, uint32_t incarnation,
+                            const char *note)
+{
+    bool rank = inject->what == RZ_INJECT_KILL_RANK || inject->what == RZ_INJECT_STOP_RANK;
+    struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_INJECTED,
+                                    .epoch = daemon->epoch,
+                                    .rank = rank ? inject->rank : RZ_ID_NONE,
+                                    .node = daemon->job.node,
+                                    .incarnation = incarnation,
+                                    .value = inject->for_ns,
+                                    .note = note};
+    rz_daemon_record(daemon, &event);
+}
+
+static void inject_rank(struct rz_daemon *daemon, const struct rz_launch_inject *inject)
+{
+    struct rz_child *p = rz_child_of(daemon, inject->rank);
+    if (!p) {
+        rz_daemon_log(daemon, 0, "rank %u cannot be hit: it does not live on node %u", inject->rank, daemon->job.node);
+        return;
+    }
+    bool kill_it = inject->what == RZ_INJECT_KILL_RANK;
+    record_injected(daemon, inject, p->incarnation, kill_it ? "kill rank" : "stop rank");
+    if (kill_it)
+        rz_child_signal(p, SIGKILL);
+    else
+        rz_child_stop_for(p, inject->for_ns);
+}
+
+void rz_orders_inject(struct rz_daemon *daemon, const struct rz_launch_inject *inject)
+{
+    switch ((enum rz_inject)inject->what) {
+    case RZ_INJECT_KILL_RANK:
+    case RZ_INJECT_STOP_RANK:
+        inject_rank(daemon, inject);
+        break;
+    case RZ_INJECT_KILL_NODE:
+        record_injected(daemon, inject, 0, "kill node");
+        rz_launcher_flush(daemon->launcher, LAST_WORDS_MS);
+        kill(getpid(), SIGKILL);
+        break;
+    case RZ_INJECT_STOP_NODE:
+        if (daemon->lifeline_fd < 0 || rz_keeper_freeze(daemon->lifeline_fd, inject->for_ns) != RZ_OK)
+            rz_daemon_log(daemon, 0, "node %u cannot be stopped: it has no keeper to continue it", daemon->job.node);
+        else
+            record_injected(daemon, inject, 0, "stop node");
+        break;
+    }
+}
+
+void rz_orders_signal(struct rz_daemon *daemon, uint32_t number)
+{
+    if (number > 0 && number < NSIG)
+        rz_children_signal(daemon, (int)number);
+}
+
+/* ---- who waits for whom */
+
+static void tell_line(struct rz_daemon *daemon, const char *line)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_WAITING, .waiting = {.line = line}};
+    rz_daemon_tell_launcher(daemon, &message);
+}
+
+/* "peer" as a number, or "any" (also where it does not apply). */
+static const char *number_or_any(uint32_t number, char text[16])
+{
+    if (number == RZ_WAIT_ANY)
+        return "any";
+    snprintf(text, 16, "%u", number);
+    return text;
+}
+
+static void dump_process(struct rz_daemon *daemon, const struct rz_child *p)
+{
+    static const char *const state[] = {"has not called MPI_Init", "computes", "has left MPI", "is dead"};
+    char line[256], peer[16], tag[16];
+    unsigned waits = 0;
+    rz_time now = rz_clock_now();
+    for (uint32_t i = 0; p->share.waits && i < RZ_WAITS_MAX; i++) {
+        struct rz_wait_text w;
+        if (!rz_wait_read(&p->share.waits->wait[i], &w))
+            continue;
+        waits++;
+        snprintf(line, sizeof line,
+                 "rank %u (node %u, pid %d) waits %.3f s in %s on communicator %llx, operation %llu, for rank %s, tag %s",
+                 p->rank, daemon->job.node, (int)p->pid, now > w.since_ns ? (double)(now - w.since_ns) / 1e9 : 0.0,
+                 w.call, (unsigned long long)w.context, (unsigned long long)w.operation, number_or_any(w.peer, peer),
+                 number_or_any(w.tag, tag));
+        tell_line(daemon, line);
+    }
+    if (waits > 0)
+        return;
+    snprintf(line, sizeof line, "rank %u (node %u, pid %d) %s", p->rank, daemon->job.node, (int)p->pid,
+             state[p->state]);
+    tell_line(daemon, line);
+}
+
+void rz_orders_dump_waiting(struct rz_daemon *daemon)
+{
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+        dump_process(daemon, p);
+    struct rz_launch_message end = {.type = RZ_LAUNCH_WAITING_END};
+    rz_daemon_tell_launcher(daemon, &end);
+}

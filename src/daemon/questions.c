@@ -1,0 +1,64 @@
+#include "daemon/questions.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+
+static void remove_at(struct rz_questions *questions, uint32_t i)
+{
+    questions->list[i] = questions->list[--questions->n];
+}
+
+static uint32_t find(const struct rz_questions *questions, uint32_t target, unsigned kinds)
+{
+    uint32_t i = 0;
+    while (i < questions->n &&
+           (questions->list[i].target != target || !(kinds & 1u << questions->list[i].kind)))
+        i++;
+    return i;
+}
+
+void rz_questions_add(struct rz_questions *questions, struct rz_question question)
+{
+    for (uint32_t i = 0; i < questions->n; i++) {
+        const struct rz_question *q = &questions->list[i];
+        if (q->kind == question.kind && q->target == question.target && q->asker == question.asker)
+            return;
+    }
+    if (questions->n == questions->room) {
+        questions->room = questions->room ? 2 * questions->room : 64;
+        questions->list = realloc(questions->list, questions->room * sizeof *questions->list);
+        rz_assert(questions->list != NULL);
+    }
+    questions->list[questions->n++] = question;
+}
+
+bool rz_questions_take(struct rz_questions *questions, uint32_t target, unsigned kinds, struct rz_question *question)
+{
+    uint32_t i = find(questions, target, kinds);
+    if (i == questions->n)
+        return false;
+    *question = questions->list[i];
+    remove_at(questions, i);
+    return true;
+}
+
+bool rz_questions_any(const struct rz_questions *questions, uint32_t target, unsigned kinds)
+{
+    return find(questions, target, kinds) < questions->n;
+}
+
+void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker)
+{
+    for (uint32_t i = 0; i < questions->n;)
+        if (questions->list[i].asker == asker && questions->list[i].kind != RZ_QUESTION_CARD_REMOTE)
+            remove_at(questions, i);
+        else
+            i++;
+}
+
+void rz_questions_clear(struct rz_questions *questions)
+{
+    free(questions->list);
+    *questions = (struct rz_questions){0};
+}

@@ -1,0 +1,40 @@
+/*
+ * Who waits for whom to join: processes that want to reach a process which has not said HELLO yet, or has no card yet. Each
+ * question stands once.
+ */
+#ifndef RZ_DAEMON_QUESTIONS_H
+#define RZ_DAEMON_QUESTIONS_H
+
+#include <rhizome/types.h>
+
+enum rz_question_kind {
+    RZ_QUESTION_OPEN, /* a local process wants shared memory with target */
+    RZ_QUESTION_CARD, /* a local process wants target's card */
+    RZ_QUESTION_CARD_REMOTE /* a process of another node wants target's card */
+};
+
+struct rz_question {
+    enum rz_question_kind kind;
+    uint32_t target, asker; /* ranks */
+};
+
+struct rz_questions {
+    struct rz_question *list;
+    uint32_t n, room;
+};
+
+/* Asserts that there is memory: a question lost would be a process that waits for ever. */
+void rz_questions_add(struct rz_questions *questions, struct rz_question question);
+
+/* Takes out one question about target of one of kinds (1u << kind | ...); false: there is none. */
+bool rz_questions_take(struct rz_questions *questions, uint32_t target, unsigned kinds, struct rz_question *question);
+
+/* Whether there is one. */
+bool rz_questions_any(const struct rz_questions *questions, uint32_t target, unsigned kinds);
+
+/* Forgets what the local process asker wanted to know. */
+void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker);
+
+void rz_questions_clear(struct rz_questions *questions);
+
+#endif

@@ -1,0 +1,549 @@
+#include "daemon/recovery.h"
+
+#include "base/assert.h"
+#include "base/idset.h"
+#include "daemon/store_private.h"
+#include "port/clock.h"
+#include "proto/ring/ring.h"
+#include "proto/spread/spread.h"
+#include "wire/protocol_message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All daemons of a job are one immutable view for its whole life. */
+#define VIEW 1
+
+#define ROOM(name, NAME)                                                                           \
+    static enum rz_more name##_step(void *state, const struct rz_event *event,                     \
+                                    struct rz_actions *out)                                        \
+    {                                                                                              \
+        return rz_##name##_step(state, event, out);                                                \
+    }                                                                                              \
+    static rz_time name##_deadline(const void *state)                                              \
+    {                                                                                              \
+        return rz_##name##_deadline(state);                                                        \
+    }                                                                                              \
+    static void name##_grow(void *state, size_t bytes)                                             \
+    {                                                                                              \
+        rz_##name##_grow(state, bytes);                                                            \
+    }                                                                                              \
+    static const struct rz_core_room name##_room = {RZ_ROOM_##NAME, name##_step, name##_deadline,  \
+                                                    name##_grow};
+ROOM(ring, RING)
+ROOM(spread, SPREAD)
+ROOM(recover, RECOVER)
+ROOM(commit, COMMIT)
+#undef ROOM
+
+static void core_send(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
+{
+    struct rz_recovery *recovery = arg;
+    bool heartbeat = message->room == RZ_ROOM_RING && message->type == RZ_RING_HEARTBEAT;
+    rz_overlay_send_protocol(recovery->daemon->overlay, to, message, items, heartbeat);
+}
+
+static void record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
+                   uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
+                   const char *note)
+{
+    struct rz_launch_event event = {.kind = kind,
+                                    .epoch = epoch,
+                                    .rank = rank,
+                                    .node = node,
+                                    .incarnation = incarnation,
+                                    .value = value,
+                                    .note = note};
+    rz_daemon_record(recovery->daemon, &event);
+}
+
+/* ---- deaths */
+
+static const char *stop_words(rz_status_t why)
+{
+    switch (why) {
+    case RZ_ERR_NO_QUORUM:
+        return "this side of a partition has no quorum";
+    case RZ_ERR_FENCED:
+        return "the other daemons have declared this node dead";
+    default:
+        return "too many restarts without a newly committed checkpoint, or no node is left to run "
+               "on (see --max-restarts)";
+    }
+}
+
+/* Room in the sorted set of known deaths; true when item was new. */
+static bool remember(struct rz_recovery *recovery, uint64_t item)
+{
+    if (recovery->n_known == recovery->known_max) {
+        recovery->known_max = recovery->known_max ? 2 * recovery->known_max : 16;
+        recovery->known = realloc(recovery->known, recovery->known_max * sizeof *recovery->known);
+        rz_assert(recovery->known != NULL);
+    }
+    return rz_items_insert(recovery->known, &recovery->n_known, recovery->known_max, item);
+}
+
+static void learn_of_node(struct rz_recovery *recovery, rz_id node, bool proof)
+{
+    struct rz_daemon *daemon = recovery->daemon;
+    if (node == daemon->job.node) {
+        recovery->hooks->stop(daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
+        return;
+    }
+    uint64_t other = rz_recover_pack_daemon(node, !proof);
+    bool again = rz_items_contain(recovery->known, recovery->n_known, other);
+    rz_overlay_fence(daemon->overlay, node);
+    rz_store_peer_died(recovery->store, node);
+    rz_core_death(&recovery->ring, node, proof);
+    rz_core_death(&recovery->spread, node, proof);
+    rz_core_death(&recovery->commit, node, proof);
+    rz_core_death(&recovery->recover, node, proof);
+    if (!again)
+        recovery->hooks->node_died(daemon, node, proof);
+}
+
+/* News of a death, own or from elsewhere; each counts once. */
+static void learn(struct rz_recovery *recovery, uint64_t item)
+{
+    uint32_t rank, incarnation;
+    rz_id node;
+    bool proof;
+    if (!remember(recovery, item))
+        return;
+    if (rz_recover_unpack_process(item, &rank, &incarnation)) {
+        if (rank >= recovery->daemon->job.n_ranks)
+            return;
+        rz_core_call(&recovery->recover, RZ_RECOVER_DIED, rank, incarnation, 0, NULL, 0);
+        recovery->hooks->died(recovery->daemon, rank, incarnation);
+    } else if (rz_recover_unpack_daemon(item, &node, &proof) &&
+               node < recovery->daemon->job.n_nodes) {
+        learn_of_node(recovery, node, proof);
+    }
+}
+
+/* An own observation: everybody must hear of it. */
+static void observe(struct rz_recovery *recovery, uint64_t item)
+{
+    if (!recovery->ending)
+        rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, &item, 1);
+}
+
+void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation)
+{
+    observe(recovery, rz_recover_pack_process(rank, incarnation));
+}
+
+static void connection_broken(void *arg, rz_id peer)
+{
+    struct rz_recovery *recovery = arg;
+    if (recovery->ending)
+        return;
+    record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0, 0,
+           "broken connection");
+    observe(recovery, rz_recover_pack_daemon(peer, true));
+}
+
+static void on_ring(struct rz_recovery *recovery, const struct rz_core_notice *notice)
+{
+    rz_id node = (rz_id)notice->arg[0];
+    if (recovery->ending)
+        return;
+    switch ((enum rz_ring_notice)notice->what) {
+    case RZ_RING_SUSPECT:
+        record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, node, 0, 0,
+               "silence");
+        observe(recovery, rz_recover_pack_daemon(node, false));
+        break;
+    case RZ_RING_LEFT:
+        break; /* it ends in order, and so shall we, when rzrun says so */
+    case RZ_RING_FENCED:
+        recovery->hooks->stop(recovery->daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
+        break;
+    }
+}
+
+static void on_spread(struct rz_recovery *recovery, const struct rz_core_notice *notice)
+{
+    for (uint32_t i = 0; i < notice->n_items && !recovery->ending; i++)
+        learn(recovery, notice->items[i]);
+}
+
+/* ---- epochs and phases */
+
+/* All processes here stand at the start of the epoch, and their checkpoint is safe: say so. */
+static void say_entered(struct rz_recovery *recovery)
+{
+    uint32_t epoch = recovery->epoch;
+    if (recovery->entered_epoch == epoch && recovery->restored_epoch == epoch)
+        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, RZ_PHASE_ENTER, 0, NULL, 0);
+}
+
+void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_recover_phase phase)
+{
+    if (epoch != recovery->epoch || recovery->ending)
+        return;
+    if (phase != RZ_PHASE_ENTER) {
+        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, phase, 0, NULL, 0);
+        return;
+    }
+    if (recovery->entered_epoch != epoch)
+        record(recovery, RZ_EVENT_RECORD_READY, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0, 0,
+               "");
+    recovery->entered_epoch = epoch;
+    say_entered(recovery);
+}
+
+void rz_recovery_repairing(struct rz_recovery *recovery)
+{
+    rz_core_call(&recovery->recover, RZ_RECOVER_REPAIRING, 0, 0, 0, NULL, 0);
+}
+
+/* Tells commit of the new epoch: where each rank is, then which daemons are agreed dead. */
+static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
+{
+    const struct rz_daemon_job *job = &recovery->daemon->job;
+    uint64_t *items = calloc(job->n_ranks + job->n_nodes, sizeof *items);
+    rz_assert(items != NULL);
+    uint32_t n = 0;
+    for (uint32_t rank = 0; rank < job->n_ranks; rank++)
+        items[n++] = rz_recover_daemon_of(recovery->recover.state, rank);
+    for (rz_id node = 0; node < job->n_nodes; node++)
+        if (rz_recover_daemon_agreed_dead(recovery->recover.state, node))
+            items[n++] = node;
+    rz_core_call(&recovery->commit, RZ_COMMIT_EPOCH, epoch, generation, 0, items, n);
+    free(items);
+}
+
+static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
+{
+    if (epoch != rz_recover_epoch(recovery->recover.state))
+        return; /* overtaken by a newer one, whose notice is on its way */
+    record(recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0,
+           generation, "");
+    recovery->epoch = epoch;
+    recovery->posted_committed = 0;
+    tell_commit_epoch(recovery, epoch, generation);
+    recovery->hooks->epoch(recovery->daemon, epoch, generation);
+}
+
+static void on_phase(struct rz_recovery *recovery, uint32_t epoch, enum rz_recover_phase phase)
+{
+    if (epoch != recovery->epoch)
+        return;
+    if (phase == RZ_PHASE_RUN)
+        rz_core_call(&recovery->commit, RZ_COMMIT_OPENED, epoch, 0, 0, NULL, 0);
+    record(recovery, phase == RZ_PHASE_RUN ? RZ_EVENT_RECORD_RUN : RZ_EVENT_RECORD_LEFT, epoch,
+           RZ_ID_NONE, recovery->daemon->job.node, 0, 0, "");
+    recovery->hooks->phase(recovery->daemon, epoch, phase);
+}
+
+static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice *notice)
+{
+    switch ((enum rz_recover_notice)notice->what) {
+    case RZ_RECOVER_EPOCH:
+        on_epoch(recovery, (uint32_t)notice->arg[0], notice->arg[1]);
+        break;
+    case RZ_RECOVER_PHASE:
+        on_phase(recovery, (uint32_t)notice->arg[0], (enum rz_recover_phase)notice->arg[1]);
+        break;
+    case RZ_RECOVER_DEATHS:
+        record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, RZ_ID_NONE, recovery->daemon->job.node, 0, 0, "");
+        recovery->hooks->deaths_noted(recovery->daemon);
+        break;
+    case RZ_RECOVER_STOP:
+        recovery->hooks->stop(recovery->daemon, (rz_status_t)notice->arg[0],
+                              stop_words((rz_status_t)notice->arg[0]));
+        break;
+    case RZ_RECOVER_WANTED:
+        break;
+    }
+}
+
+/* ---- generations */
+
+/*
+ * Tells our processes how far they may overwrite: up to the newest committed generation, but not
+ * while a recovery being agreed on may still choose an older one.
+ */
+static void post_committed(struct rz_recovery *recovery)
+{
+    uint64_t committed = rz_commit_generation(recovery->commit.state);
+    uint64_t floor = rz_recover_generation_floor(recovery->recover.state);
+    uint64_t base = rz_store_base(recovery->store), upto = floor < committed ? floor : committed;
+    if (recovery->epoch == 0 || recovery->restored_epoch != recovery->epoch ||
+        upto <= base + recovery->posted_committed)
+        return;
+    recovery->posted_committed = upto - base;
+    recovery->hooks->committed(recovery->daemon, recovery->epoch, recovery->posted_committed);
+}
+
+static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice *notice)
+{
+    uint32_t epoch = (uint32_t)notice->arg[0];
+    if (epoch != recovery->epoch)
+        return;
+    switch ((enum rz_commit_notice)notice->what) {
+    case RZ_COMMIT_COMMITTED:
+        record(recovery, RZ_EVENT_RECORD_COMMITTED, epoch, RZ_ID_NONE, recovery->daemon->job.node,
+               0, notice->arg[1], "");
+        rz_core_call(&recovery->recover, RZ_RECOVER_COMMITTED, notice->arg[1], epoch, 0, NULL, 0);
+        break;
+    case RZ_COMMIT_RESTORE:
+        rz_store_restore(recovery->store, epoch, notice->arg[1]);
+        break;
+    case RZ_COMMIT_PROTECTED:
+        recovery->restored_epoch = epoch;
+        say_entered(recovery);
+        break;
+    }
+}
+
+static void run_notices(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_recovery *recovery = arg;
+    struct rz_core_notice *notice;
+    (void)fd, (void)what;
+    while ((notice = rz_core_notices_take(&recovery->notices))) {
+        if (notice->room == RZ_ROOM_RING)
+            on_ring(recovery, notice);
+        else if (notice->room == RZ_ROOM_SPREAD)
+            on_spread(recovery, notice);
+        else if (recovery->ending)
+            ; /* the end has its own course */
+        else if (notice->room == RZ_ROOM_RECOVER)
+            on_recover(recovery, notice);
+        else
+            on_commit(recovery, notice);
+        free(notice);
+    }
+    if (!recovery->ending)
+        post_committed(recovery);
+}
+
+/* ---- what comes from other daemons */
+
+static struct rz_core *core_of(struct rz_recovery *recovery, uint8_t room)
+{
+    struct rz_core *const cores[RZ_ROOM_COUNT] = {[RZ_ROOM_RING] = &recovery->ring,
+                                                  [RZ_ROOM_SPREAD] = &recovery->spread,
+                                                  [RZ_ROOM_RECOVER] = &recovery->recover,
+                                                  [RZ_ROOM_COMMIT] = &recovery->commit};
+    return room < RZ_ROOM_COUNT ? cores[room] : NULL;
+}
+
+static void protocol_arrived(struct rz_recovery *recovery, rz_id from, const void *bytes, size_t n)
+{
+    struct rz_message message;
+    uint32_t items_max = (uint32_t)(n / sizeof(uint64_t));
+    if (items_max > recovery->scratch_max) {
+        recovery->scratch = realloc(recovery->scratch, items_max * sizeof(uint64_t));
+        rz_assert(recovery->scratch != NULL);
+        recovery->scratch_max = items_max;
+    }
+    if (rz_protocol_message_decode(&message, recovery->scratch, items_max, bytes, n) != RZ_OK ||
+        message.from != from)
+        return;
+    struct rz_core *core = core_of(recovery, message.room);
+    if (core)
+        rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE,
+                                              .message = &message,
+                                              .items = recovery->scratch});
+}
+
+static void message_arrived(void *arg, rz_id from, const struct rz_overlay_message *message)
+{
+    struct rz_recovery *recovery = arg;
+    struct rz_daemon *daemon = recovery->daemon;
+    switch (message->type) {
+    case RZ_OVERLAY_PROTOCOL:
+        protocol_arrived(recovery, from, message->protocol.message,
+                         message->protocol.message_length);
+        break;
+    case RZ_OVERLAY_GET_CARD:
+        if (message->get_card.rank < daemon->job.n_ranks &&
+            message->get_card.asker < daemon->job.n_ranks)
+            rz_daemon_card_wanted(daemon, message->get_card.rank, message->get_card.asker);
+        break;
+    case RZ_OVERLAY_CARD:
+        if (message->card.rank < daemon->job.n_ranks && message->card.asker < daemon->job.n_ranks)
+            rz_daemon_card_arrived(daemon, message->card.rank, message->card.incarnation,
+                                   message->card.asker, message->card.card,
+                                   message->card.card_length);
+        break;
+    case RZ_OVERLAY_PIECE:
+    case RZ_OVERLAY_PIECE_KEPT:
+    case RZ_OVERLAY_GET_PIECE:
+    case RZ_OVERLAY_PIECE_GONE:
+        rz_store_message(recovery->store, from, message);
+        break;
+    case RZ_OVERLAY_FENCED:
+        recovery->hooks->stop(daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
+        break;
+    default:
+        break; /* a message of the handshake: of no use here */
+    }
+}
+
+static void heartbeat_arrived(void *arg, const struct rz_message *message)
+{
+    struct rz_recovery *recovery = arg;
+    if (message->room == RZ_ROOM_RING)
+        rz_core_step(&recovery->ring,
+                     &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message});
+}
+
+static void queue_has_room(void *arg, rz_id peer)
+{
+    struct rz_recovery *recovery = arg;
+    rz_store_writable(recovery->store, peer);
+}
+
+void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t asker)
+{
+    struct rz_daemon *daemon = recovery->daemon;
+    rz_id node = rz_recover_daemon_of(recovery->recover.state, rank);
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_CARD,
+                                         .get_card = {.rank = rank, .asker = asker}};
+    if (node != daemon->job.node)
+        rz_overlay_send(daemon->overlay, node, &message);
+}
+
+void rz_recovery_give_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                           uint32_t asker, const void *card, uint32_t bytes)
+{
+    struct rz_daemon *daemon = recovery->daemon;
+    rz_id node = rz_recover_daemon_of(recovery->recover.state, asker);
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_CARD,
+                                         .card = {.rank = rank,
+                                                  .incarnation = incarnation,
+                                                  .asker = asker,
+                                                  .card = card,
+                                                  .card_length = bytes}};
+    if (node != daemon->job.node)
+        rz_overlay_send(daemon->overlay, node, &message);
+}
+
+/* ---- life */
+
+static void open_cores(struct rz_recovery *recovery, rz_time now)
+{
+    const struct rz_daemon_job *job = &recovery->daemon->job;
+    struct event_base *base = recovery->daemon->base;
+    const struct rz_ring_config ring = {.n_members = job->n_nodes,
+                                        .view = VIEW,
+                                        .hb_period = job->hb_period_ns,
+                                        .hb_timeout = job->hb_timeout_ns,
+                                        .start_slack = 2 * RZ_SECOND};
+    const struct rz_spread_config spread = {.n_members = job->n_nodes, .view = VIEW};
+    const struct rz_recover_config recover = {.n_daemons = job->n_nodes,
+                                              .n_ranks = job->n_ranks,
+                                              .view = VIEW,
+                                              .tie_breaker = RZ_ID_NONE,
+                                              .placement = job->placement,
+                                              .slots = job->slots,
+                                              .restarts_max = job->restarts_max};
+    const struct rz_commit_config commit = {
+        .n_daemons = job->n_nodes, .n_ranks = job->n_ranks, .view = VIEW};
+    uint64_t seed = job->id;
+    rz_ring_init(rz_core_open(&recovery->ring, &ring_room, rz_ring_size(&ring),
+                              &recovery->core_host, &recovery->notices, base),
+                 &ring, job->node, now, seed);
+    rz_spread_init(rz_core_open(&recovery->spread, &spread_room, rz_spread_size(&spread),
+                                &recovery->core_host, &recovery->notices, base),
+                   &spread, job->node, now, seed);
+    rz_recover_init(rz_core_open(&recovery->recover, &recover_room, rz_recover_size(&recover),
+                                 &recovery->core_host, &recovery->notices, base),
+                    &recover, job->node, now, seed);
+    rz_commit_init(rz_core_open(&recovery->commit, &commit_room, rz_commit_size(&commit),
+                                &recovery->core_host, &recovery->notices, base),
+                   &commit, job->node, now, seed);
+    rz_core_started(&recovery->ring);
+}
+
+static void begin_first_epoch(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_recovery *recovery = arg;
+    (void)fd, (void)what;
+    on_epoch(recovery, rz_recover_epoch(recovery->recover.state), 0);
+}
+
+rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daemon,
+                             const struct rz_recovery_hooks *hooks)
+{
+    struct rz_recovery *recovery = calloc(1, sizeof *recovery);
+    if (!recovery)
+        return RZ_ERR_NO_MEMORY;
+    recovery->daemon = daemon;
+    recovery->hooks = hooks;
+    recovery->core_host = (struct rz_core_host){.arg = recovery, .send = core_send};
+    recovery->noticing = event_new(daemon->base, -1, 0, run_notices, recovery);
+    rz_core_notices_init(&recovery->notices, recovery->noticing);
+    rz_status_t status = rz_store_open(&recovery->store, recovery);
+    if (status == RZ_OK) {
+        const struct rz_overlay_config config = {.job = daemon->job.id,
+                                                 .key = daemon->job.key,
+                                                 .n_nodes = daemon->job.n_nodes,
+                                                 .self = daemon->job.node,
+                                                 .peers = daemon->job.peers,
+                                                 .arg = recovery,
+                                                 .message = message_arrived,
+                                                 .heartbeat = heartbeat_arrived,
+                                                 .broken = connection_broken,
+                                                 .writable = queue_has_room};
+        open_cores(recovery, rz_clock_now());
+        status = rz_overlay_start(daemon->overlay, &config);
+    }
+    if (status != RZ_OK) {
+        rz_recovery_close(recovery);
+        return status;
+    }
+    *result = recovery;
+    event_base_once(daemon->base, -1, EV_TIMEOUT, begin_first_epoch, recovery,
+                    &(struct timeval){0});
+    return RZ_OK;
+}
+
+void rz_recovery_close(struct rz_recovery *recovery)
+{
+    rz_core_close(&recovery->ring);
+    rz_core_close(&recovery->spread);
+    rz_core_close(&recovery->recover);
+    rz_core_close(&recovery->commit);
+    if (recovery->store)
+        rz_store_close(recovery->store);
+    rz_core_notices_clear(&recovery->notices);
+    if (recovery->noticing)
+        event_free(recovery->noticing);
+    free(recovery->known);
+    free(recovery->scratch);
+    free(recovery);
+}
+
+void rz_recovery_ending(struct rz_recovery *recovery)
+{
+    if (recovery->ending)
+        return;
+    recovery->ending = true;
+    rz_overlay_ending(recovery->daemon->overlay);
+    rz_core_call(&recovery->ring, RZ_RING_LEAVE, 0, 0, 0, NULL, 0);
+}
+
+uint32_t rz_recovery_epoch(const struct rz_recovery *recovery)
+{
+    return rz_recover_epoch(recovery->recover.state);
+}
+
+rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank)
+{
+    return rz_recover_daemon_of(recovery->recover.state, rank);
+}
+
+uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank)
+{
+    return rz_recover_incarnation_of(recovery->recover.state, rank);
+}
+
+bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node)
+{
+    return rz_recover_daemon_dead(recovery->recover.state, node);
+}

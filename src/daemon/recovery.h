@@ -1,0 +1,73 @@
+/*
+ * Host of the protocol cores in the daemon: ring (detection), spread (news), recover (epochs),
+ * commit (generations). Brings their messages to the overlay and their notices to the rest of the
+ * daemon.
+ */
+#ifndef RZ_DAEMON_RECOVERY_H
+#define RZ_DAEMON_RECOVERY_H
+
+#include "base/status.h"
+#include "proto/recover/recover.h"
+#include "wire/overlay_messages.h"
+
+struct rz_daemon;
+struct rz_recovery;
+
+/*
+ * What the rest of the daemon implements (link service, spawn, board). Called from the event loop,
+ * never re-entrantly: recovery calls nothing of the daemon from inside a call of the daemon into
+ * recovery, but from an event of its own.
+ */
+struct rz_recovery_hooks {
+    /* News of a death, not yet agreed: post the verdict on the board, ring. Once per incarnation.
+     */
+    void (*died)(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation);
+    void (*node_died)(struct rz_daemon *daemon, rz_id node, bool proof);
+    /* A new epoch: placement and incarnations by rz_recovery_daemon_of / _incarnation_of. Write the
+     * rank words, end local processes of stale incarnations, spawn what is placed here and does not
+     * run yet, then write the epoch word (phase ENTER), ring. Also called for epoch 1. */
+    void (*epoch)(struct rz_daemon *daemon, uint32_t epoch, uint64_t generation);
+    /* A phase begins: write it on the board, ring. */
+    void (*phase)(struct rz_daemon *daemon, uint32_t epoch, enum rz_recover_phase phase);
+    /* Deaths were agreed that nobody repairs: survivors that wait in REACHED must be counted anew.
+     */
+    void (*deaths_noted)(struct rz_daemon *daemon);
+    /* The first `number` checkpoints of epoch are committed: write it on the board, ring. */
+    void (*committed)(struct rz_daemon *daemon, uint32_t epoch, uint64_t number);
+    /* This daemon must end its processes and itself. */
+    void (*stop)(struct rz_daemon *daemon, rz_status_t why, const char *words);
+};
+
+/* Builds the cores from the daemon's job configuration, starts overlay and ring, enters epoch 1
+ * (hooks->epoch comes soon). */
+rz_status_t rz_recovery_open(struct rz_recovery **recovery, struct rz_daemon *daemon,
+                             const struct rz_recovery_hooks *hooks);
+void rz_recovery_close(struct rz_recovery *recovery);
+
+/* A process of this node died (own observation; at: when it was seen). */
+void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation);
+
+/* All live processes of this node in this epoch have reached the end of phase. Repeated calls are
+ * harmless. */
+void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_recover_phase phase);
+
+/* A process of this node entered MPIX_Reinit. */
+void rz_recovery_repairing(struct rz_recovery *recovery);
+
+/* The job ends in order: leave the ring, ignore broken connections. */
+void rz_recovery_ending(struct rz_recovery *recovery);
+
+/* Of the newest agreed epoch (also before hooks->epoch was called for it). */
+uint32_t rz_recovery_epoch(const struct rz_recovery *recovery);
+rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank);
+uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank);
+bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node);
+
+/* Cards of processes on other nodes (link service): the answer comes by rz_daemon_card_arrived
+ * (daemon.h). */
+void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t asker);
+/* Our process `rank` has a card (or is gone: bytes 0), which `asker`, a rank elsewhere, wants. */
+void rz_recovery_give_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                           uint32_t asker, const void *card, uint32_t bytes);
+
+#endif

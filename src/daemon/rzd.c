@@ -1,0 +1,102 @@
+/*
+ * rzd: the daemon of a node, started by rzrun.
+ *
+ *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP]
+ *
+ * F: an inherited stream socket, the launcher channel (wire/launch_messages.h). A: the reading end of an inherited pipe (or a
+ * socket) whose other end only rzrun holds: its end means that rzrun is gone. IP: where the overlay listens (127.0.0.1).
+ * Without --keeper the daemon runs alone, for debugging: then nobody clears up after its death.
+ *
+ * Exit status: 0 after SHUTDOWN; 1 the node had to stop, or rzrun is gone; 2 rzrun was refused, or usage; 128 + signal.
+ */
+#include "daemon/daemon.h"
+#include "daemon/keeper.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define EXIT_USAGE 2
+
+struct arguments {
+    struct rz_daemon_options daemon;
+    bool keeper;
+    int alive_fd;
+};
+
+static bool number(const char *text, uint32_t *value)
+{
+    char *end;
+    unsigned long read = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || read > INT32_MAX)
+        return false;
+    *value = (uint32_t)read;
+    return true;
+}
+
+static bool descriptor(const char *text, int *fd)
+{
+    uint32_t value;
+    if (!number(text, &value))
+        return false;
+    *fd = (int)value;
+    return true;
+}
+
+static bool read_arguments(int argc, char **argv, struct arguments *a)
+{
+    static const struct option options[] = {{"keeper", no_argument, NULL, 'k'},
+                                            {"launcher-fd", required_argument, NULL, 'l'},
+                                            {"alive-fd", required_argument, NULL, 'a'},
+                                            {"node", required_argument, NULL, 'n'},
+                                            {"address", required_argument, NULL, 'i'},
+                                            {NULL, 0, NULL, 0}};
+    *a = (struct arguments){.daemon = {.launcher_fd = -1, .lifeline_fd = -1, .address = "127.0.0.1"}, .alive_fd = -1};
+    bool good = true;
+    for (int option; good && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'k')
+            a->keeper = true;
+        else if (option == 'l')
+            good = descriptor(optarg, &a->daemon.launcher_fd);
+        else if (option == 'a')
+            good = descriptor(optarg, &a->alive_fd);
+        else if (option == 'n')
+            good = number(optarg, &a->daemon.node);
+        else if (option == 'i')
+            a->daemon.address = optarg;
+        else
+            good = false;
+    }
+    return good && optind == argc && a->daemon.launcher_fd > 2 && (!a->keeper || a->alive_fd >= 0);
+}
+
+/* What rzrun did not mean to pass on would stay open as long as any process of the node. */
+static void close_others(const struct arguments *a)
+{
+    int first = a->daemon.launcher_fd, second = a->alive_fd;
+    if (second < 3 || second == first)
+        second = first;
+    int low = first < second ? first : second, high = first < second ? second : first;
+    if (low > 3)
+        close_range(3, (unsigned)low - 1, 0);
+    if (high > low + 1)
+        close_range((unsigned)low + 1, (unsigned)high - 1, 0);
+    close_range((unsigned)high + 1, ~0u, 0);
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments a;
+    if (!read_arguments(argc, argv, &a)) {
+        fprintf(stderr, "usage: rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP]\n"
+                        "rzd is started by rzrun, which passes the descriptors.\n");
+        return EXIT_USAGE;
+    }
+    close_others(&a);
+    if (a.keeper)
+        a.daemon.lifeline_fd = rz_keeper_start(a.alive_fd, a.daemon.launcher_fd);
+    if (a.keeper && a.daemon.lifeline_fd < 0)
+        return EXIT_FAILURE;
+    return rz_daemon_run(&a.daemon);
+}

@@ -1,0 +1,77 @@
+#include "daemon/share.h"
+
+#include "net/shm/shm.h"
+#include "port/memory.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define PAGE_BYTES 4096u
+#define LANES_MIN 64u
+#define LANES_MAX 4096u
+
+_Static_assert(sizeof(struct rz_doorbell) <= PAGE_BYTES, "the doorbell fills at most the first page of an inbox");
+
+void rz_share_init(struct rz_child_share *share)
+{
+    *share = (struct rz_child_share){.slot = RZ_CHILD_NO_SLOT, .inbox_fd = -1, .bell_fd = -1, .waits_fd = -1};
+}
+
+uint32_t rz_share_lanes_max(uint32_t n_ranks)
+{
+    uint64_t lanes = (uint64_t)n_ranks * 4; /* as many deaths as will ever be repaired here */
+    return lanes < LANES_MIN ? LANES_MIN : lanes > LANES_MAX ? LANES_MAX : (uint32_t)lanes;
+}
+
+/* A memory whose first `mapped` bytes are backed by pages and mapped here. */
+static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, int *fd, void **at)
+{
+    rz_status_t status = rz_memory_create(name, bytes, fd);
+    if (status == RZ_OK)
+        status = rz_memory_reserve(*fd, 0, mapped);
+    if (status == RZ_OK)
+        status = rz_memory_map(*fd, mapped, true, at, NULL);
+    return status;
+}
+
+rz_status_t rz_share_make(struct rz_child_share *share, struct rz_watch *watch, uint32_t *next_lane, uint32_t n_ranks,
+                          const char **why)
+{
+    uint32_t lanes_max = rz_share_lanes_max(n_ranks);
+    void *bell = NULL, *waits = NULL;
+    *why = "this node has started as many processes in this job as it can";
+    if (*next_lane >= lanes_max || rz_watch_slot_open(watch, &share->slot) != RZ_OK)
+        return RZ_ERR_NO_MEMORY;
+    *why = "no memory for its inbox";
+    rz_status_t status =
+        make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max), PAGE_BYTES, &share->inbox_fd, &bell);
+    if (status == RZ_OK)
+        status = make_memory("rhizome-waits", sizeof(struct rz_waits), sizeof(struct rz_waits), &share->waits_fd, &waits);
+    share->bell = bell;
+    share->waits = waits;
+    if (status == RZ_OK) {
+        share->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        status = share->bell_fd >= 0 ? RZ_OK : RZ_ERR_SYSTEM;
+    }
+    if (status != RZ_OK) {
+        rz_share_give_back(share, watch);
+        return status;
+    }
+    share->lane = (*next_lane)++;
+    return RZ_OK;
+}
+
+void rz_share_give_back(struct rz_child_share *share, struct rz_watch *watch)
+{
+    if (share->bell)
+        rz_memory_unmap(share->bell, PAGE_BYTES);
+    if (share->waits)
+        rz_memory_unmap(share->waits, sizeof *share->waits);
+    if (share->slot != RZ_CHILD_NO_SLOT)
+        rz_watch_slot_close(watch, share->slot);
+    int fds[] = {share->inbox_fd, share->bell_fd, share->waits_fd};
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    rz_share_init(share);
+}

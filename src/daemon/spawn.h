@@ -1,0 +1,37 @@
+/* Starting a process of the job: fork, a clean environment of file descriptors and signals, exec. */
+#ifndef RZ_DAEMON_SPAWN_H
+#define RZ_DAEMON_SPAWN_H
+
+#include "base/status.h"
+#include "daemon/daemon.h"
+
+#include <sys/types.h>
+
+/* The descriptor that a process finds its link at; also in its environment as RZ_LINK_FD. */
+#define RZ_SPAWN_LINK_FD 3
+
+/* What the daemon holds of a new process; all descriptors non-blocking and close-on-exec. */
+struct rz_spawned {
+    pid_t pid;     /* also its process group */
+    int link_fd;   /* the daemon's end of the link */
+    int output_fd; /* its standard output */
+    int error_fd;  /* its standard error */
+    int report_fd; /* ends when the program runs; else one struct rz_spawn_report comes first */
+};
+
+/* Why a program could not be run. */
+struct rz_spawn_report {
+    int32_t step; /* of rz_spawn_report_text */
+    int32_t error;
+};
+const char *rz_spawn_report_text(const struct rz_spawn_report *report);
+
+/*
+ * Forks a process for (rank, incarnation) and lets it run the job's program; stdin_fd becomes its standard input. It is
+ * killed by the kernel when the thread that called dies: call from the main thread only. RZ_ERR_SYSTEM (no more processes or
+ * descriptors), RZ_ERR_NO_MEMORY.
+ */
+rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, int stdin_fd,
+                     struct rz_spawned *spawned);
+
+#endif

@@ -1,0 +1,49 @@
+/* What recovery and store share; nobody else includes this. */
+#ifndef RZ_DAEMON_STORE_PRIVATE_H
+#define RZ_DAEMON_STORE_PRIVATE_H
+
+#include "daemon/core.h"
+#include "daemon/daemon.h"
+#include "daemon/recovery.h"
+#include "daemon/store.h"
+#include "proto/commit/commit.h"
+
+struct rz_store;
+
+struct rz_recovery {
+    struct rz_daemon *daemon;
+    const struct rz_recovery_hooks *hooks;
+    struct rz_core_host core_host;
+    struct rz_core_notices notices;
+    struct event *noticing;
+    struct rz_core ring, spread, recover, commit;
+    struct rz_store *store;
+    uint64_t *known; /* sorted items of all deaths known here (rz_recover_pack_*) */
+    uint32_t n_known, known_max;
+    uint32_t epoch;            /* for which hooks->epoch was called */
+    uint32_t restored_epoch;   /* whose PROTECTED has come */
+    uint32_t entered_epoch;    /* whose ENTER our processes have reached */
+    uint64_t posted_committed; /* generation last given to hooks->committed in this epoch */
+    uint64_t *scratch;         /* items of a message being decoded */
+    uint32_t scratch_max;
+    bool ending;
+};
+
+rz_status_t rz_store_open(struct rz_store **store, struct rz_recovery *recovery);
+void rz_store_close(struct rz_store *store);
+
+/* commit said RESTORE: keep only generation, get and protect the pieces of our ranks. */
+void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generation);
+
+/* Generations before the first of this epoch: processes count their checkpoints from 1 in each
+ * epoch. */
+uint64_t rz_store_base(const struct rz_store *store);
+
+/* PIECE, PIECE_KEPT, GET_PIECE, PIECE_GONE. */
+void rz_store_message(struct rz_store *store, rz_id from, const struct rz_overlay_message *message);
+
+/* The queue towards a peer has room again; a peer died. */
+void rz_store_writable(struct rz_store *store, rz_id peer);
+void rz_store_peer_died(struct rz_store *store, rz_id peer);
+
+#endif

@@ -1,0 +1,108 @@
+#include "launch/inject.h"
+
+#include "cli/quantity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WORDS_MAX 10
+#define WORD_BYTES 32
+
+struct words {
+    char word[WORDS_MAX][WORD_BYTES];
+    unsigned n, at;
+};
+
+static bool split(const char *text, struct words *words)
+{
+    *words = (struct words){0};
+    for (text += strspn(text, " \t"); *text; text += strspn(text, " \t")) {
+        size_t n = strcspn(text, " \t");
+        if (words->n == WORDS_MAX || n >= WORD_BYTES)
+            return false;
+        memcpy(words->word[words->n++], text, n);
+        text += n;
+    }
+    return true;
+}
+
+/* The next word is this one: take it. */
+static bool take(struct words *words, const char *word)
+{
+    if (words->at >= words->n || strcmp(words->word[words->at], word) != 0)
+        return false;
+    words->at++;
+    return true;
+}
+
+static const char *next(struct words *words)
+{
+    return words->at < words->n ? words->word[words->at++] : "";
+}
+
+static bool parse_victim(struct words *words, struct rz_fault *fault, const char **why)
+{
+    uint64_t number;
+    fault->node = take(words, "node");
+    *why = "behind kill or stop stands `rank R` or `node N`";
+    if (!fault->node && !take(words, "rank"))
+        return false;
+    *why = "a rank or a node is a whole number";
+    if (!rz_quantity_number(next(words), 0, UINT32_MAX - 1, &number))
+        return false;
+    fault->target = (uint32_t)number;
+    return true;
+}
+
+static bool parse_when(struct words *words, struct rz_fault *fault, const char **why)
+{
+    *why = "then stands `at` and a time like 900ms, or `at iteration K`";
+    if (!take(words, "at"))
+        return false;
+    if (take(words, "iteration")) {
+        fault->when = RZ_FAULT_AT_ITERATION;
+        *why = "an iteration is a whole number";
+        return rz_quantity_number(next(words), 0, UINT64_MAX, &fault->iteration);
+    }
+    fault->when = RZ_FAULT_AT_TIME;
+    return rz_quantity_duration(next(words), &fault->at);
+}
+
+static bool parse_every(struct words *words, struct rz_fault *fault, const char **why)
+{
+    *why = "behind every stands a time like 2s, then `kill random rank` or `kill random node`";
+    if (!rz_quantity_duration(next(words), &fault->at) || fault->at == 0 || !take(words, "kill") ||
+        !take(words, "random"))
+        return false;
+    fault->when = RZ_FAULT_EVERY;
+    fault->random = true;
+    fault->node = take(words, "node");
+    return fault->node || take(words, "rank");
+}
+
+bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why)
+{
+    struct words words;
+    *fault = (struct rz_fault){.deed = RZ_FAULT_KILL};
+    *why = "it has too many or too long words";
+    if (!split(text, &words))
+        return false;
+    if (take(&words, "every")) {
+        if (!parse_every(&words, fault, why))
+            return false;
+    } else {
+        *why = "it begins with kill, stop or every";
+        if (take(&words, "stop"))
+            fault->deed = RZ_FAULT_STOP;
+        else if (!take(&words, "kill"))
+            return false;
+        if (!parse_victim(&words, fault, why) || !parse_when(&words, fault, why))
+            return false;
+        *why = "a stop ends with `for` and a duration like 2s";
+        if (fault->deed == RZ_FAULT_STOP &&
+            (!take(&words, "for") || !rz_quantity_duration(next(&words), &fault->duration)))
+            return false;
+    }
+    *why = "there is more behind it than belongs there";
+    return words.at == words.n;
+}

@@ -1,0 +1,143 @@
+#include "launch/node.h"
+
+#include "base/assert.h"
+#include "port/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void channel_ended(struct rz_node *node)
+{
+    node->gone = true;
+    event_del(node->readable);
+    event_del(node->writable);
+    node->ended(node->arg, node);
+}
+
+static void channel_read(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_node *node = arg;
+    (void)fd, (void)what;
+    rz_status_t status = rz_frames_read(node->channel);
+    const void *bytes;
+    size_t n;
+    while (rz_frames_next(node->channel, &bytes, &n)) {
+        struct rz_launch_message message;
+        if (rz_launch_decode(&message, bytes, n) == RZ_OK)
+            node->message(node->arg, node, &message);
+        else
+            fprintf(stderr,
+                    "rzrun: node %u sent a malformed message; is its rzd of another version?\n",
+                    node->index);
+    }
+    if (status == RZ_ERR_CLOSED || status == RZ_ERR_MALFORMED)
+        channel_ended(node);
+}
+
+static void channel_write(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_node *node = arg;
+    (void)fd, (void)what;
+    rz_frames_flush(node->channel); /* an end shows in reading */
+    if (rz_frames_want_write(node->channel))
+        event_add(node->writable, NULL);
+}
+
+/* Emulated nodes have loopback addresses of their own: 127.0.1.1, 127.0.1.2, ... */
+static void choose_address(struct rz_node *node)
+{
+    snprintf(node->address, sizeof node->address, "127.0.%u.%u", 1 + node->index / 250,
+             1 + node->index % 250);
+}
+
+static _Noreturn void become_keeper(const struct rz_node *node, const char *daemon, int channel_fd,
+                                    int alive_fd)
+{
+    char channel[16], alive[16], number[16];
+    snprintf(number, sizeof number, "%u", node->index);
+    snprintf(channel, sizeof channel, "%d", channel_fd);
+    snprintf(alive, sizeof alive, "%d", alive_fd);
+    setpgid(0, 0); /* a Ctrl-C at the terminal is rzrun's to deal with */
+    fcntl(channel_fd, F_SETFD, 0);
+    fcntl(alive_fd, F_SETFD, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execl(daemon, daemon, "--keeper", "--launcher-fd", channel, "--alive-fd", alive, "--address",
+          node->address, (char *)NULL);
+    fprintf(stderr, "rzrun: cannot start %s: %s\n", daemon, strerror(errno));
+    _exit(127);
+}
+
+rz_status_t rz_node_start_local(struct rz_node *node, uint32_t index, const char *daemon,
+                                struct event_base *base, const char **why)
+{
+    int channel[2], alive[2];
+    rz_assert(node->message && node->ended);
+    node->index = index;
+    node->alive_fd = -1;
+    choose_address(node);
+    *why = strerror(EMFILE);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
+        return RZ_ERR_SYSTEM;
+    if (pipe2(alive, O_CLOEXEC) != 0) {
+        close(channel[0]);
+        close(channel[1]);
+        return RZ_ERR_SYSTEM;
+    }
+    fcntl(channel[0], F_SETFL, O_NONBLOCK);
+    pid_t pid = fork();
+    if (pid == 0)
+        become_keeper(node, daemon, channel[1], alive[0]);
+    *why = strerror(errno);
+    close(channel[1]);
+    close(alive[0]);
+    if (pid < 0 || rz_frames_open(&node->channel, channel[0], RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
+        close(channel[0]);
+        close(alive[1]);
+        return RZ_ERR_SYSTEM;
+    }
+    node->keeper = pid;
+    node->alive_fd = alive[1];
+    node->readable = event_new(base, channel[0], EV_READ | EV_PERSIST, channel_read, node);
+    node->writable = event_new(base, channel[0], EV_WRITE, channel_write, node);
+    rz_assert(node->readable && node->writable);
+    event_add(node->readable, NULL);
+    return RZ_OK;
+}
+
+void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
+{
+    if (node->gone || !node->channel)
+        return;
+    uint8_t *frame = malloc(RZ_LAUNCH_FRAME_MAX);
+    rz_assert(frame != NULL);
+    size_t n = rz_launch_encode(message, frame, RZ_LAUNCH_FRAME_MAX);
+    rz_assert(n > 0);
+    rz_frames_send(node->channel, frame, n); /* an end shows in reading */
+    free(frame);
+    if (rz_frames_want_write(node->channel))
+        event_add(node->writable, NULL);
+}
+
+void rz_node_release(struct rz_node *node)
+{
+    if (node->readable)
+        event_free(node->readable);
+    if (node->writable)
+        event_free(node->writable);
+    if (node->channel)
+        rz_frames_close(node->channel);
+    if (node->alive_fd >= 0)
+        close(node->alive_fd);
+    node->readable = node->writable = NULL;
+    node->channel = NULL;
+    node->alive_fd = -1;
+    node->gone = true;
+}

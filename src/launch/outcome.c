@@ -1,0 +1,115 @@
+#include "launch/outcome.h"
+
+#include "base/assert.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement)
+{
+    *outcome = (struct rz_outcome){.n_ranks = n_ranks};
+    outcome->ranks = calloc(n_ranks, sizeof *outcome->ranks);
+    rz_assert(outcome->ranks != NULL);
+    for (uint32_t i = 0; i < n_ranks; i++)
+        outcome->ranks[i].node = placement[i];
+}
+
+void rz_outcome_clear(struct rz_outcome *outcome)
+{
+    free(outcome->ranks);
+    outcome->ranks = NULL;
+}
+
+void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
+                        uint32_t node)
+{
+    struct rz_rank *r = &outcome->ranks[rank];
+    if (incarnation <= r->incarnation)
+        return;
+    *r = (struct rz_rank){.state = RZ_RANK_RUNNING, .incarnation = incarnation, .node = node};
+}
+
+void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
+                       int wait_status, bool clean)
+{
+    struct rz_rank *r = &outcome->ranks[rank];
+    if (incarnation != r->incarnation || r->state != RZ_RANK_RUNNING)
+        return;
+    r->order = ++outcome->ends;
+    if (WIFSIGNALED(wait_status)) {
+        r->code = 128 + WTERMSIG(wait_status);
+        snprintf(r->cause, sizeof r->cause, "rank %u was killed by signal %d (%s)", rank,
+                 WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+        clean = false;
+    } else {
+        r->code = WEXITSTATUS(wait_status);
+        snprintf(r->cause, sizeof r->cause, "rank %u exited with status %d%s", rank, r->code,
+                 clean ? "" : " before MPI_Finalize");
+        if (!clean && r->code == 0)
+            r->code = 1; /* an end before MPI_Finalize is a death whatever its status says */
+    }
+    r->state = clean ? RZ_RANK_ENDED : RZ_RANK_DIED;
+}
+
+void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
+{
+    for (uint32_t i = 0; i < outcome->n_ranks; i++) {
+        struct rz_rank *r = &outcome->ranks[i];
+        if (r->node != node || r->state == RZ_RANK_ENDED || r->state == RZ_RANK_DIED)
+            continue;
+        r->state = RZ_RANK_DIED;
+        r->order = ++outcome->ends;
+        r->code = 128 + 9;
+        snprintf(r->cause, sizeof r->cause, "rank %u was lost with node %u", i, node);
+    }
+}
+
+void rz_outcome_noted(struct rz_outcome *outcome)
+{
+    for (uint32_t i = 0; i < outcome->n_ranks; i++)
+        outcome->ranks[i].noted |= outcome->ranks[i].state == RZ_RANK_DIED;
+}
+
+void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)
+{
+    if (outcome->decided)
+        return;
+    outcome->decided = true;
+    outcome->code = code;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(outcome->cause, sizeof outcome->cause, format, arguments);
+    va_end(arguments);
+}
+
+bool rz_outcome_complete(const struct rz_outcome *outcome)
+{
+    for (uint32_t i = 0; i < outcome->n_ranks; i++) {
+        const struct rz_rank *r = &outcome->ranks[i];
+        if (r->state != RZ_RANK_ENDED && !(r->state == RZ_RANK_DIED && r->noted))
+            return false;
+    }
+    return true;
+}
+
+int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
+{
+    const struct rz_rank *first = NULL;
+    *cause = NULL;
+    if (outcome->decided) {
+        *cause = outcome->cause[0] ? outcome->cause : NULL;
+        return outcome->code;
+    }
+    for (uint32_t i = 0; i < outcome->n_ranks; i++) {
+        const struct rz_rank *r = &outcome->ranks[i];
+        if (r->code != 0 && (!first || r->order < first->order))
+            first = r;
+    }
+    if (!first)
+        return 0;
+    *cause = first->cause;
+    return first->code;
+}

@@ -1,0 +1,60 @@
+/* How the job ends: which ranks still run, what the first cause of an end was, and the exit status.
+ */
+#ifndef RZ_LAUNCH_OUTCOME_H
+#define RZ_LAUNCH_OUTCOME_H
+
+#include <rhizome/types.h>
+
+enum rz_rank_state {
+    RZ_RANK_WAITED_FOR, /* not started yet, or its replacement */
+    RZ_RANK_RUNNING,
+    RZ_RANK_ENDED, /* by itself, after MPI_Finalize or without MPI */
+    RZ_RANK_DIED   /* nobody knows yet whether it will be replaced */
+};
+
+struct rz_rank {
+    enum rz_rank_state state;
+    bool noted; /* DIED: agreed, and nobody repairs it */
+    uint32_t incarnation, node;
+    int code;        /* of its end, as an exit status */
+    uint64_t order;  /* the ends are counted: which was first */
+    char cause[128]; /* in words */
+};
+
+struct rz_outcome {
+    uint32_t n_ranks;
+    struct rz_rank *ranks;
+    uint64_t ends;
+    bool decided; /* something ended the job as a whole */
+    int code;
+    char cause[256];
+};
+
+void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement);
+void rz_outcome_clear(struct rz_outcome *outcome);
+
+void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
+                        uint32_t node);
+
+/* wait_status as waitpid gives it; clean: it had finalised MPI or never initialised it. Old
+ * incarnations are ignored. */
+void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
+                       int wait_status, bool clean);
+
+/* Everything that ran on node is gone. */
+void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node);
+
+/* Deaths so far are agreed and stay. */
+void rz_outcome_noted(struct rz_outcome *outcome);
+
+/* Ends the job as a whole; the first call counts. */
+void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Whether no rank runs or will be started again. */
+bool rz_outcome_complete(const struct rz_outcome *outcome);
+
+/* The exit status, and the cause in words (NULL: none) of one that is not 0. */
+int rz_outcome_status(const struct rz_outcome *outcome, const char **cause);
+
+#endif

@@ -1,0 +1,37 @@
+/* rzrun: see `rzrun --help`. */
+#include "launch/exit_codes.h"
+#include "launch/program.h"
+#include "launch/rzrun_options.h"
+#include "launch/session.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* rzd lies beside rzrun, in the build tree as when installed. */
+static void find_daemon(char *path, size_t path_max)
+{
+    ssize_t n = readlink("/proc/self/exe", path, path_max - 5);
+    path[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(path, '/');
+    snprintf(slash ? slash + 1 : path, 5, "rzd");
+}
+
+int main(int argc, char **argv)
+{
+    static struct rz_rzrun_options options;
+    char program[PATH_MAX], daemon[PATH_MAX];
+    const char *why;
+    rz_rzrun_options_read(&options, argc, argv);
+    int error = rz_program_find(options.program[0], program, sizeof program, &why);
+    if (error) {
+        fprintf(stderr, "rzrun: cannot run '%s': %s\n", options.program[0], why);
+        return error;
+    }
+    find_daemon(daemon, sizeof daemon);
+    options.program[0] = program;
+    int status = rz_session_run(&options, program, daemon);
+    rz_rzrun_options_clear(&options);
+    return status;
+}

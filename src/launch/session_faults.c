@@ -1,0 +1,98 @@
+/* Faults that the user ordered, carried out by the daemons of their victims. */
+#include "launch/session.h"
+
+#include "base/assert.h"
+
+static void order(struct rz_session *session, uint32_t node, enum rz_inject what, uint32_t rank,
+                  rz_time for_ns)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_INJECT,
+                                        .inject = {.what = what, .rank = rank, .for_ns = for_ns}};
+    rz_node_send(&session->nodes[node], &message);
+}
+
+/* A running rank, or RZ_ID_NONE. */
+static uint32_t draw_rank(struct rz_session *session)
+{
+    uint32_t running = 0, n = session->outcome.n_ranks;
+    for (uint32_t i = 0; i < n; i++)
+        running += session->outcome.ranks[i].state == RZ_RANK_RUNNING;
+    if (running == 0)
+        return RZ_ID_NONE;
+    uint64_t skip = rz_random_below(&session->random, running);
+    for (uint32_t i = 0; i < n; i++)
+        if (session->outcome.ranks[i].state == RZ_RANK_RUNNING && skip-- == 0)
+            return i;
+    return RZ_ID_NONE;
+}
+
+/* A live node, but never the last one; else RZ_ID_NONE. */
+static uint32_t draw_node(struct rz_session *session)
+{
+    uint32_t live = 0, n = session->options->layout.n_nodes;
+    for (uint32_t i = 0; i < n; i++)
+        live += !session->nodes[i].gone;
+    if (live < 2)
+        return RZ_ID_NONE;
+    uint64_t skip = rz_random_below(&session->random, live);
+    for (uint32_t i = 0; i < n; i++)
+        if (!session->nodes[i].gone && skip-- == 0)
+            return i;
+    return RZ_ID_NONE;
+}
+
+static void carry_out(struct rz_session *session, const struct rz_fault *fault)
+{
+    uint32_t victim = fault->target;
+    if (fault->random)
+        victim = fault->node ? draw_node(session) : draw_rank(session);
+    if (victim == RZ_ID_NONE || session->ending)
+        return;
+    if (fault->node)
+        order(session, victim,
+              fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_NODE : RZ_INJECT_STOP_NODE, RZ_ID_NONE,
+              fault->duration);
+    else if (session->outcome.ranks[victim].state == RZ_RANK_RUNNING)
+        order(session, session->outcome.ranks[victim].node,
+              fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_RANK : RZ_INJECT_STOP_RANK, victim,
+              fault->duration);
+}
+
+static void time_has_come(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_session_fault *timed = arg;
+    (void)fd, (void)what;
+    carry_out(timed->session, timed->fault);
+}
+
+void rz_session_arm_faults(struct rz_session *session)
+{
+    if (session->faults_armed)
+        return;
+    session->faults_armed = true;
+    for (uint32_t i = 0; i < session->options->n_faults; i++) {
+        const struct rz_fault *fault = &session->options->faults[i];
+        if (fault->when == RZ_FAULT_AT_ITERATION)
+            continue;
+        short persist = fault->when == RZ_FAULT_EVERY ? EV_PERSIST : 0;
+        struct timeval after = {.tv_sec = (time_t)(fault->at / RZ_SECOND),
+                                .tv_usec = (suseconds_t)(fault->at % RZ_SECOND / RZ_MICROSECOND)};
+        struct rz_session_fault *timed = &session->faults[i];
+        *timed = (struct rz_session_fault){.session = session, .fault = fault};
+        timed->timer = event_new(session->base, -1, persist, time_has_come, timed);
+        rz_assert(timed->timer != NULL);
+        event_add(timed->timer, &after);
+    }
+}
+
+void rz_session_faults_at_iteration(struct rz_session *session, uint64_t iteration)
+{
+    for (uint32_t i = 0; i < session->options->n_faults; i++) {
+        const struct rz_fault *fault = &session->options->faults[i];
+        if (fault->when != RZ_FAULT_AT_ITERATION || fault->iteration > iteration ||
+            session->faults[i].fired)
+            continue;
+        session->faults[i].fired = true;
+        carry_out(session, fault);
+    }
+}

@@ -1,0 +1,183 @@
+#include "launch/story.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
+    [RZ_EVENT_RECORD_DEATH_SEEN] = "death_seen",
+    [RZ_EVENT_RECORD_DEATH_NEWS] = "death_news",
+    [RZ_EVENT_RECORD_EPOCH] = "epoch",
+    [RZ_EVENT_RECORD_READY] = "ready",
+    [RZ_EVENT_RECORD_RUN] = "run",
+    [RZ_EVENT_RECORD_RESTORED] = "restored",
+    [RZ_EVENT_RECORD_COMMITTED] = "committed",
+    [RZ_EVENT_RECORD_LEFT] = "left",
+    [RZ_EVENT_RECORD_NOTED] = "noted",
+    [RZ_EVENT_RECORD_INJECTED] = "injected"};
+
+static void record(struct rz_story *story, const struct rz_launch_event *event)
+{
+    if (!story->report || event->kind >= RZ_EVENT_RECORD_COUNT)
+        return;
+    fprintf(story->report,
+            "event=%s epoch=%u rank=%d node=%d incarnation=%u value=%llu at_ns=%llu note=%s\n",
+            record_names[event->kind], event->epoch, (int)event->rank, (int)event->node,
+            event->incarnation, (unsigned long long)event->value, (unsigned long long)event->at_ns,
+            event->note);
+    fflush(story->report);
+}
+
+static void clear_progress(const struct rz_story *story)
+{
+    if (story->progress && story->progress_shown &&
+        isatty(fileno(story->terminal ? story->terminal : stderr)))
+        fprintf(stderr, "\r\033[K");
+}
+
+static double ms(rz_time from, rz_time to)
+{
+    return to > from ? (double)(to - from) / 1e6 : 0.0;
+}
+
+static struct rz_story_death *death(struct rz_story *story, uint32_t rank, uint32_t node)
+{
+    for (uint32_t i = 0; i < story->n_deaths; i++) {
+        struct rz_story_death *d = &story->deaths[i];
+        if (d->rank == rank && (rank != RZ_ID_NONE || d->node == node))
+            return d;
+    }
+    if (story->n_deaths == RZ_STORY_DEATHS_MAX)
+        return NULL;
+    struct rz_story_death *d = &story->deaths[story->n_deaths++];
+    *d = (struct rz_story_death){.rank = rank, .node = node};
+    return d;
+}
+
+static void tell_death(const struct rz_story *story, const struct rz_story_death *d)
+{
+    if (d->rank != RZ_ID_NONE)
+        fprintf(story->terminal, "rank %u on node %u died", d->rank, d->node);
+    else
+        fprintf(story->terminal, "node %u died", d->node);
+    if (d->seen)
+        fprintf(story->terminal, "; noticed by %s", d->how);
+    if (d->seen && d->injected)
+        fprintf(story->terminal, " %.2f ms after the kill", ms(d->injected, d->seen));
+    fputc('\n', story->terminal);
+}
+
+/* The recovery is over: what died, how it was noticed, how long each step took. */
+static void tell(struct rz_story *story)
+{
+    rz_time first = 0;
+    if (story->told || story->n_deaths == 0 || !story->run)
+        return;
+    story->told = true;
+    story->recoveries++;
+    for (uint32_t i = 0; i < story->n_deaths; i++)
+        if (story->deaths[i].seen && (!first || story->deaths[i].seen < first))
+            first = story->deaths[i].seen;
+    if (story->terminal) {
+        clear_progress(story);
+        for (uint32_t i = 0; i < story->n_deaths; i++) {
+            fprintf(story->terminal, i == 0 ? "%8.3f s  " : "            ",
+                    (double)(first - story->start) / 1e9);
+            tell_death(story, &story->deaths[i]);
+        }
+        fprintf(story->terminal, "            agreed after %.2f ms, repaired after %.1f ms",
+                ms(first, story->agreed), ms(first, story->run));
+        if (story->generation && story->restored)
+            fprintf(story->terminal, ", checkpoint %llu restored after %.1f ms",
+                    (unsigned long long)story->generation, ms(first, story->restored));
+        else if (!story->generation)
+            fprintf(story->terminal, "; no checkpoint: begins again at the start");
+        fprintf(story->terminal, "  (epoch %u)\n", story->epoch);
+    }
+    story->n_deaths = 0;
+}
+
+static void later(rz_time *time, rz_time at)
+{
+    if (at > *time)
+        *time = at;
+}
+
+static void on_epoch(struct rz_story *story, const struct rz_launch_event *event)
+{
+    if (event->epoch > story->epoch) {
+        story->epoch = event->epoch;
+        story->agreed = story->ready = story->run = story->restored = 0;
+        story->generation = event->value;
+        story->told = false;
+    }
+    later(&story->agreed, event->at_ns);
+}
+
+void rz_story_event(struct rz_story *story, const struct rz_launch_event *event)
+{
+    struct rz_story_death *d;
+    record(story, event);
+    switch (event->kind) {
+    case RZ_EVENT_RECORD_INJECTED:
+        d = strncmp(event->note, "kill", 4) == 0 ? death(story, event->rank, event->node) : NULL;
+        if (d && !d->injected)
+            d->injected = event->at_ns;
+        break;
+    case RZ_EVENT_RECORD_DEATH_SEEN:
+        d = death(story, event->rank, event->node);
+        if (d && (!d->seen || event->at_ns < d->seen)) {
+            d->seen = event->at_ns;
+            snprintf(d->how, sizeof d->how, "%s", event->note);
+        }
+        break;
+    case RZ_EVENT_RECORD_EPOCH:
+        on_epoch(story, event);
+        break;
+    case RZ_EVENT_RECORD_READY:
+        if (event->epoch == story->epoch)
+            later(&story->ready, event->at_ns);
+        break;
+    case RZ_EVENT_RECORD_RUN:
+        if (!story->start)
+            story->start = event->at_ns;
+        if (event->epoch == story->epoch)
+            later(&story->run, event->at_ns);
+        break;
+    case RZ_EVENT_RECORD_RESTORED:
+        if (event->epoch == story->epoch)
+            later(&story->restored, event->at_ns);
+        break;
+    default:
+        break;
+    }
+}
+
+static void show_progress(struct rz_story *story, const struct rz_launch_mark *mark)
+{
+    bool tty = isatty(STDERR_FILENO);
+    if (mark->at_ns < story->progress_shown + (tty ? RZ_SECOND / 10 : 2 * RZ_SECOND))
+        return;
+    story->progress_shown = mark->at_ns;
+    fprintf(stderr, "%s%8.3f s  iteration %llu%s", tty ? "\r\033[K" : "",
+            (double)(mark->at_ns - story->start) / 1e9, (unsigned long long)mark->iteration,
+            tty ? "" : "\n");
+}
+
+void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark)
+{
+    if (mark->epoch < story->epoch)
+        return;
+    if (mark->epoch > 1 && story->restored)
+        tell(story);
+    story->iteration = mark->iteration;
+    if (story->progress)
+        show_progress(story, mark);
+}
+
+void rz_story_end(struct rz_story *story, int status)
+{
+    tell(story);
+    clear_progress(story);
+    if (story->report)
+        fprintf(story->report, "event=exit status=%d recoveries=%u\n", status, story->recoveries);
+}

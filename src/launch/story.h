@@ -1,0 +1,48 @@
+/*
+ * What happened, as people want to read it: per recovery a few lines on standard error, and a
+ * record of every event in a file. Times are CLOCK_MONOTONIC of one machine; between machines they
+ * would have to be compared with care.
+ */
+#ifndef RZ_LAUNCH_STORY_H
+#define RZ_LAUNCH_STORY_H
+
+#include "wire/launch_messages.h"
+
+#include <rhizome/types.h>
+
+#include <stdio.h>
+
+#define RZ_STORY_DEATHS_MAX 16
+
+/* One death as it was noticed. */
+struct rz_story_death {
+    uint32_t rank; /* RZ_ID_NONE: a node */
+    uint32_t node;
+    rz_time injected, seen; /* 0: unknown */
+    char how[64];
+};
+
+/* The recovery being told: from the first death to the first iteration after it. */
+struct rz_story {
+    FILE *terminal; /* NULL: nothing is told */
+    FILE *report;   /* NULL: nothing is recorded */
+    bool progress;
+    rz_time start; /* all ranks initialised for the first time */
+    struct rz_story_death deaths[RZ_STORY_DEATHS_MAX];
+    uint32_t n_deaths;
+    uint32_t epoch;                       /* the newest one */
+    rz_time agreed, ready, run, restored; /* the last daemon's or rank's, in this epoch */
+    uint64_t generation;
+    uint64_t iteration; /* the newest mark */
+    rz_time progress_shown;
+    uint32_t recoveries;
+    bool told;
+};
+
+void rz_story_event(struct rz_story *story, const struct rz_launch_event *event);
+void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
+
+/* Tells what is left to tell, ends a progress line, records the exit status. */
+void rz_story_end(struct rz_story *story, int status);
+
+#endif

@@ -1,0 +1,220 @@
+/* How a process joins its job: HELLO, WELCOME, the descriptors that come with it. */
+#include "link/link_state.h"
+
+#include "port/channel.h"
+#include "port/clock.h"
+#include "port/memory.h"
+#include "port/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The order of the descriptors beside WELCOME. */
+enum { FD_BOARD, FD_INBOX, FD_DOORBELL, FD_WATCH, FD_WAITS, FD_COUNT };
+
+enum { KEY_BYTES_MAX = 64 };
+
+/* What the daemon put into the environment. */
+struct join_environment {
+    struct rz_identity self;
+    uint8_t key[KEY_BYTES_MAX];
+    uint32_t key_bytes;
+};
+
+static bool join_number(const char *text, uint64_t max, uint64_t *value)
+{
+    if (!text || *text == '\0' || *text == '-')
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 0);
+    if (errno != 0 || *end != '\0' || number > max)
+        return false;
+    *value = number;
+    return true;
+}
+
+static bool join_key(const char *hex, struct join_environment *environment)
+{
+    size_t digits = hex ? strlen(hex) : 0;
+    if (digits == 0 || digits % 2 != 0 || digits / 2 > KEY_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < digits / 2; i++) {
+        char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        char *end;
+        environment->key[i] = (uint8_t)strtoul(pair, &end, 16);
+        if (*end != '\0')
+            return false;
+    }
+    environment->key_bytes = (uint32_t)(digits / 2);
+    return true;
+}
+
+static rz_status_t join_environment(struct join_environment *environment)
+{
+    uint64_t job, rank, incarnation;
+    if (!join_number(getenv("RZ_JOB_ID"), UINT64_MAX, &job) ||
+        !join_number(getenv("RZ_RANK"), UINT32_MAX, &rank) ||
+        !join_number(getenv("RZ_INCARNATION"), UINT32_MAX, &incarnation) || incarnation == 0 ||
+        !join_key(getenv("RZ_JOB_KEY"), environment)) {
+        fprintf(stderr, "rhizome: RZ_LINK_FD is set, but RZ_JOB_ID, RZ_JOB_KEY, RZ_RANK and "
+                        "RZ_INCARNATION do not name a process of a job\n");
+        return RZ_ERR_INVALID;
+    }
+    environment->self = (struct rz_identity){
+        .job = job, .rank = (uint32_t)rank, .incarnation = (uint32_t)incarnation};
+    return RZ_OK;
+}
+
+/* The next datagram, at the latest at deadline. */
+static rz_status_t join_receive(struct rz_link *link, rz_time deadline, size_t *n, int *fds,
+                                unsigned *n_fds)
+{
+    for (;;) {
+        rz_status_t status =
+            rz_channel_receive(link->info.fd, link->buffer, sizeof link->buffer, n, fds, n_fds);
+        if (status != RZ_IN_PROGRESS)
+            return status;
+        rz_time now = rz_clock_now();
+        if (now >= deadline)
+            return RZ_ERR_TIMEOUT;
+        struct pollfd polled = {.fd = link->info.fd, .events = POLLIN};
+        poll(&polled, 1, (int)((deadline - now) / RZ_MILLISECOND) + 1);
+    }
+}
+
+rz_status_t rz_link_map_doorbell(struct rz_link *link)
+{
+    void *at;
+    rz_status_t status = rz_memory_reserve(link->info.inbox_fd, 0, sizeof(struct rz_doorbell));
+    if (status != RZ_OK)
+        return status;
+    status = rz_memory_map(link->info.inbox_fd, sizeof(struct rz_doorbell), true, &at, NULL);
+    if (status == RZ_OK)
+        link->info.doorbell = at;
+    return status;
+}
+
+static rz_status_t join_map_waits(struct rz_link *link, int fd)
+{
+    void *at;
+    rz_status_t status = rz_memory_map(fd, sizeof(struct rz_waits), true, &at, NULL);
+    if (status == RZ_OK)
+        link->info.waits = at;
+    return status;
+}
+
+static rz_status_t join_map_board(struct rz_link *link, int fd)
+{
+    void *at;
+    rz_status_t status = rz_memory_map(fd, 0, false, &at, &link->board_bytes);
+    if (status != RZ_OK)
+        return status;
+    link->board = at;
+    link->info.board = at;
+    if (link->board_bytes < sizeof *link->board || link->board->magic != RZ_BOARD_MAGIC ||
+        link->board->layout != RZ_BOARD_LAYOUT || link->board->n_ranks != link->info.n_ranks ||
+        link->board_bytes < rz_board_bytes(link->info.n_ranks))
+        return RZ_ERR_VERSION;
+    return RZ_OK;
+}
+
+/* Takes what WELCOME told; board, watch page and waits are closed once mapped, inbox and doorbell belong to the link. */
+static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welcome *welcome,
+                                int fds[FD_COUNT])
+{
+    struct rz_link_info *info = &link->info;
+    info->inbox_fd = fds[FD_INBOX];
+    info->doorbell_fd = fds[FD_DOORBELL];
+    fds[FD_INBOX] = fds[FD_DOORBELL] = -1;
+    info->n_ranks = welcome->n_ranks;
+    info->n_nodes = welcome->n_nodes;
+    info->node = welcome->node;
+    info->lane = welcome->lane;
+    info->lanes_max = welcome->lanes_max;
+    info->job_token = welcome->job_token;
+    info->restarted = welcome->restarted != 0;
+    if (welcome->version != RZ_LINK_VERSION || welcome->job != info->self.job)
+        return RZ_ERR_VERSION;
+    if (info->self.rank >= info->n_ranks || info->lane >= info->lanes_max)
+        return RZ_ERR_MALFORMED;
+    rz_status_t status = join_map_board(link, fds[FD_BOARD]);
+    if (status == RZ_OK)
+        status = rz_link_map_doorbell(link);
+    if (status == RZ_OK)
+        status = join_map_waits(link, fds[FD_WAITS]);
+    if (status == RZ_OK)
+        status = rz_watch_hold(&link->held, fds[FD_WATCH], welcome->watch_slot);
+    return status;
+}
+
+static rz_status_t join_answer(struct rz_link *link)
+{
+    size_t n;
+    int fds[RZ_CHANNEL_FDS_MAX];
+    unsigned n_fds = 0;
+    rz_status_t status =
+        join_receive(link, rz_clock_now() + RZ_LINK_ANSWER_NS, &n, fds, &n_fds);
+    if (status != RZ_OK)
+        return status;
+    struct rz_link_message message;
+    status = rz_link_decode(&message, link->buffer, n);
+    if (status == RZ_OK && message.type == RZ_LINK_REFUSED) {
+        fprintf(stderr, "rhizome: the daemon refused this process: %s\n", message.refused.reason);
+        status = RZ_ERR_AUTHENTICATION;
+    } else if (status == RZ_OK && (message.type != RZ_LINK_WELCOME || n_fds != FD_COUNT)) {
+        status = RZ_ERR_MALFORMED;
+    } else if (status == RZ_OK) {
+        status = join_welcome(link, &message.welcome, fds);
+    }
+    for (unsigned i = 0; i < n_fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return status;
+}
+
+static void join_hide(void)
+{
+    unsetenv("RZ_LINK_FD");
+    unsetenv("RZ_JOB_KEY");
+}
+
+rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
+{
+    uint64_t fd;
+    struct join_environment environment;
+    rz_status_t status = join_environment(&environment);
+    if (status != RZ_OK)
+        return status;
+    if (!join_number(fd_text, INT32_MAX, &fd) || fcntl((int)fd, F_GETFD) < 0) {
+        fprintf(stderr, "rhizome: RZ_LINK_FD=%s is not an open descriptor\n", fd_text);
+        return RZ_ERR_INVALID;
+    }
+    link->info.fd = (int)fd;
+    link->info.self = environment.self;
+    rz_process_keep_on_exec(link->info.fd, false);
+    int flags = fcntl(link->info.fd, F_GETFL);
+    fcntl(link->info.fd, F_SETFL, flags | O_NONBLOCK);
+    struct rz_link_message hello = {.type = RZ_LINK_HELLO,
+                                    .hello = {.version = RZ_LINK_VERSION,
+                                              .job = environment.self.job,
+                                              .rank = environment.self.rank,
+                                              .incarnation = environment.self.incarnation,
+                                              .pid = (uint32_t)getpid(),
+                                              .key = environment.key,
+                                              .key_length = environment.key_bytes}};
+    status = rz_link_send(link, &hello, -1);
+    explicit_bzero(&environment, sizeof environment);
+    if (status == RZ_OK)
+        status = join_answer(link);
+    if (status == RZ_OK)
+        join_hide();
+    else
+        fprintf(stderr, "rhizome: cannot join the job: %s\n", rz_status_text(status));
+    return status;
+}

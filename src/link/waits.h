@@ -1,0 +1,71 @@
+/*
+ * What a process waits for: its wait objects, in a memory of their own that the daemon made and passed with WELCOME. The
+ * process writes them, the daemon reads them for the hang report; neither ever waits for the other.
+ *
+ * Each object is guarded by its own sequence number (odd while it is being written), so that a report shows whole objects,
+ * and a process killed while writing spoils that one line only.
+ */
+#ifndef RZ_LINK_WAITS_H
+#define RZ_LINK_WAITS_H
+
+#include <rhizome/types.h>
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define RZ_WAITS_MAX 32 /* waits of one process at a time; further ones are not shown */
+#define RZ_WAIT_CALL_BYTES 32
+#define RZ_WAIT_ANY UINT32_MAX /* peer or tag: any, or not of this call */
+
+/* One wait, as it is told. */
+struct rz_wait_text {
+    char call[RZ_WAIT_CALL_BYTES]; /* "MPI_Recv" */
+    uint64_t context;              /* of the communicator */
+    uint64_t operation;            /* number of the collective or agreement on it, 0: none */
+    uint32_t peer, tag;            /* whom; RZ_WAIT_ANY */
+    rz_time since_ns;              /* CLOCK_MONOTONIC */
+};
+
+struct rz_wait {
+    _Alignas(64) _Atomic uint32_t sequence;
+    _Atomic uint32_t in_use;
+    _Atomic uint64_t words[(sizeof(struct rz_wait_text) + 7) / 8];
+};
+
+struct rz_waits {
+    struct rz_wait wait[RZ_WAITS_MAX];
+};
+
+/* Process: says in wait what it waits for (text) or, with NULL, that it waits no more. One writer at a time. */
+static inline void rz_wait_write(struct rz_wait *wait, const struct rz_wait_text *text)
+{
+    uint32_t sequence = atomic_load_explicit(&wait->sequence, memory_order_relaxed);
+    atomic_store_explicit(&wait->sequence, sequence + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    if (text) {
+        uint64_t words[sizeof wait->words / sizeof wait->words[0]] = {0};
+        memcpy(words, text, sizeof *text);
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            atomic_store_explicit(&wait->words[i], words[i], memory_order_relaxed);
+    }
+    atomic_store_explicit(&wait->in_use, text != NULL, memory_order_relaxed);
+    atomic_store_explicit(&wait->sequence, sequence + 2, memory_order_release);
+}
+
+/* Daemon: true when wait is in use and *text is whole. */
+static inline bool rz_wait_read(struct rz_wait *wait, struct rz_wait_text *text)
+{
+    uint64_t words[sizeof wait->words / sizeof wait->words[0]];
+    uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
+    uint32_t in_use = atomic_load_explicit(&wait->in_use, memory_order_relaxed);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        words[i] = atomic_load_explicit(&wait->words[i], memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    if (!in_use || (before & 1) || before != atomic_load_explicit(&wait->sequence, memory_order_relaxed))
+        return false;
+    memcpy(text, words, sizeof *text);
+    text->call[RZ_WAIT_CALL_BYTES - 1] = '\0'; /* whatever the process wrote */
+    return true;
+}
+
+#endif

@@ -1,0 +1,218 @@
+/*
+ * The contract between the entry points (src/abi) and the chapters of the library (src/mpi).
+ *
+ * For each MPI function that the library has there is one chapter function, declared in
+ * chapter_calls.h: MPI_Comm_dup is served by rzm_comm_dup, MPI_Send and MPI_Send_c both by
+ * rzm_send. A function is supported when its chapter function is linked; until then its entry point
+ * says so and returns MPI_ERR_UNSUPPORTED_OPERATION. Nothing is registered anywhere.
+ *
+ * What the entry point has done before it calls:
+ *   the state was checked (MPI_Init done where needed), the engine lock is held (if threads share
+ * the engine); handles were looked up: `struct rz_comm *` and its kin are living objects of their
+ * kind, NULL only where the call allows the null handle (an info argument, a request of
+ * MPI_REQUEST_NULL, MPI_Message of MPI_MESSAGE_NULL never); counts are >= 0, tags in 0..RZ_TAG_UB
+ * or MPI_ANY_TAG where allowed, ranks within the communicator (the remote group of an
+ * inter-communicator) or MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT where allowed; datatypes of
+ * communication are committed; output pointers are not NULL; arguments that MPI ignores at this
+ * process (the receive side of a gather elsewhere than at the root, the type beside MPI_IN_PLACE)
+ * were not looked at: a datatype there is NULL, a count 0, an array as the user gave it. Statuses
+ * are the user's pointer: NULL is MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE.
+ *
+ * How arguments look: same order as in MPI;
+ *   a handle in: pointer to the object; a handle out: where to put such a pointer (its first
+ * reference becomes the user's); a handle that the call consumes (MPI_Comm_free, MPI_Mrecv): the
+ * pointer; the entry point stores the null handle. The free functions never see a predefined
+ * object: that is an error, except of a group or error handler, where it does nothing; the requests
+ * of MPI_Wait and MPI_Test and their kin: the user's array of handles, each valid or null, which
+ * the chapter updates; a count or displacement that is int in one variant and MPI_Count or MPI_Aint
+ * in the other: MPI_Count; out: MPI_Count *, and the entry point narrows it for the int variant;
+ * arrays of them: struct rz_counts; all else as in MPI.
+ *
+ * What a chapter function returns: MPI_SUCCESS, an error class (or code), or RZM_ROLLBACK. It sets
+ * outputs on success only. It never runs an error handler, never jumps, never prints: the entry
+ * point does, after the chapter has unwound. Who first knows a cause tells it by `return
+ * rzm_error(class, "...")`.
+ */
+#ifndef RZ_MPI_CHAPTER_H
+#define RZ_MPI_CHAPTER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <mpi.h>
+
+#include "base/status.h"
+#include "mpi/object.h"
+
+struct rz_comm;
+struct rz_group;
+struct rz_datatype;
+struct rz_op;
+struct rz_request;
+struct rz_matched; /* MPI_Message: a message matched by a probe */
+struct rz_info;
+struct rz_errhandler;
+
+/* Returned by a chapter function when the job goes back to its restart point; never seen by the
+ * user. */
+#define RZM_ROLLBACK (-1)
+
+/* The largest tag, the value of the attribute MPI_TAG_UB. Negative tags are for the library's own
+ * messages. */
+#define RZ_TAG_UB 0x3fffffff
+
+/* An array of counts or displacements as the user gave it: int, or 64 bits wide. */
+struct rz_counts {
+    const int *narrow;
+    const int64_t *wide;
+};
+
+static inline int64_t rz_counts_at(struct rz_counts counts, MPI_Count i)
+{
+    return counts.wide != NULL ? counts.wide[i] : counts.narrow[i];
+}
+
+_Static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t),
+               "one wide view serves MPI_Aint and MPI_Count");
+
+/* Where this process is in its MPI life. Set by rzm_init_thread and rzm_finalize, read by every
+ * entry point. */
+enum rz_phase { RZ_PHASE_BEFORE, RZ_PHASE_RUNNING, RZ_PHASE_AFTER };
+extern enum rz_phase rz_phase; /* reason.c */
+
+/* ---- Errors (reason.c) ---- */
+
+/*
+ * Note why, as one line without a newline and without the name of the call, and return error_class.
+ * The reason belongs to the calling thread until its next rzm_error(); MPI_Error_string and the
+ * fatal handler show it.
+ */
+int rzm_error(int error_class, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The reason noted last by this thread for that class, or NULL. */
+const char *rzm_error_reason(int error_class);
+
+/* Forget it: the entry point does when an error has no reason of its own. */
+void rzm_error_forget(void);
+
+/* The error class that the user sees for a status; RZM_ROLLBACK for RZ_ERR_ROLLBACK. Keeps the
+ * noted reason. */
+int rzm_status_class(rz_status_t status);
+
+/*
+ * What MPI_Errhandler stands for. The errhandler chapter makes them; the entry points run them.
+ * Predefined ones (object.predefined 0x141 ARE_FATAL, 0x142 ABORT, 0x143 RETURN) have no function.
+ */
+struct rz_errhandler {
+    struct rz_object object;
+    enum rz_object_kind of; /* RZ_OBJECT_COMM, _WIN, _FILE or _SESSION; not of a predefined one */
+    union {
+        MPI_Comm_errhandler_function *comm;
+        MPI_Win_errhandler_function *win;
+        MPI_File_errhandler_function *file;
+        MPI_Session_errhandler_function *session;
+    } function;
+};
+
+/* ---- What the entry points ask of the chapters: each is one load or a small table ---- */
+
+/* The object of a predefined handle (a number of the ABI below 0x1000), NULL for the null handle
+ * and for unknown numbers. */
+struct rz_comm *rz_comm_predefined(unsigned handle);         /* 0x101 WORLD, 0x102 SELF */
+struct rz_group *rz_group_predefined(unsigned handle);       /* 0x109 EMPTY */
+struct rz_datatype *rz_datatype_predefined(unsigned handle); /* 0x201..0x2eb */
+struct rz_op *rz_op_predefined(unsigned handle);             /* 0x21..0x3d */
+struct rz_info *rz_info_predefined(unsigned handle);         /* 0x131 ENV */
+struct rz_errhandler *
+rz_errhandler_predefined(unsigned handle); /* 0x141..0x143; valid before MPI_Init, too */
+struct rz_matched *rz_matched_predefined(unsigned handle); /* 0x129 NO_PROC */
+
+int rz_comm_rank(const struct rz_comm *comm); /* of this process in the local group */
+int rz_comm_size(const struct rz_comm *comm); /* of the local group */
+int rz_comm_peers(
+    const struct rz_comm *comm); /* the group that ranks refer to: remote if inter, else local */
+
+/* The handler in force on comm; not retained. */
+struct rz_errhandler *rz_comm_errhandler(struct rz_comm *comm);
+
+/* The engine lock (engine.h): taken only when several threads may call MPI. */
+extern bool rz_engine_shared;
+void rz_engine_enter(void);
+void rz_engine_leave(void);
+
+/* Give back a reference taken by rz_object_retain; the engine lock is held. */
+void rz_comm_release(struct rz_comm *comm);
+
+/* The communicator a request belongs to, not retained; NULL when it belongs to none. */
+struct rz_comm *rz_request_comm(const struct rz_request *request);
+
+/* ---- Handles inside arrays (MPI_Waitall, MPI_Type_create_struct): NULL for the null handle; else
+ * valid, for the entry looked ---- */
+
+static inline struct rz_request *rz_request_of(MPI_Request handle)
+{
+    return (uintptr_t)handle < RZ_HANDLE_PREDEFINED_END ? NULL : (struct rz_request *)handle;
+}
+
+static inline struct rz_datatype *rz_datatype_of(MPI_Datatype handle)
+{
+    return (uintptr_t)handle < RZ_HANDLE_PREDEFINED_END
+               ? rz_datatype_predefined((unsigned)(uintptr_t)handle)
+               : (struct rz_datatype *)handle;
+}
+
+/* The user's handle of an object, for callbacks (attribute copy, user operations) and arrays. */
+static inline MPI_Comm rz_comm_handle(struct rz_comm *comm)
+{
+    return (MPI_Comm)rz_object_handle((struct rz_object *)comm, (uintptr_t)MPI_COMM_NULL);
+}
+
+static inline MPI_Datatype rz_datatype_handle(struct rz_datatype *datatype)
+{
+    return (MPI_Datatype)rz_object_handle((struct rz_object *)datatype,
+                                          (uintptr_t)MPI_DATATYPE_NULL);
+}
+
+static inline MPI_Request rz_request_handle(struct rz_request *request)
+{
+    return (MPI_Request)rz_object_handle((struct rz_object *)request, (uintptr_t)MPI_REQUEST_NULL);
+}
+
+/* ---- MPI_Status: what MPI_internal holds. [0] cancelled; [1],[2] number of bytes received ---- */
+
+static inline void rz_status_set_bytes(MPI_Status *status, int64_t bytes)
+{
+    memcpy(&status->MPI_internal[1], &bytes, sizeof(bytes));
+}
+
+static inline int64_t rz_status_bytes(const MPI_Status *status)
+{
+    int64_t bytes;
+    memcpy(&bytes, &status->MPI_internal[1], sizeof(bytes));
+    return bytes;
+}
+
+static inline void rz_status_set_cancelled(MPI_Status *status, bool cancelled)
+{
+    status->MPI_internal[0] = cancelled;
+}
+
+static inline bool rz_status_cancelled(const MPI_Status *status)
+{
+    return status->MPI_internal[0] != 0;
+}
+
+/* The empty status of MPI: any source, any tag, nothing received, not cancelled. MPI_ERROR is left
+ * as it is. */
+static inline void rz_status_set_empty(MPI_Status *status)
+{
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+    rz_status_set_cancelled(status, false);
+    rz_status_set_bytes(status, 0);
+}
+
+#include "mpi/chapter_calls.h"
+
+#endif

@@ -1,0 +1,14 @@
+/* The chapter behind rhizome/checkpoint.h. Called by the entry points with the engine lock held;
+ * returns as chapters do. */
+#ifndef RZ_MPI_CHECKPOINT_H
+#define RZ_MPI_CHECKPOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int rzm_checkpoint_protect(int id, void *memory, size_t bytes);
+int rzm_checkpoint(uint64_t *generation);
+int rzm_restore(uint64_t *generation);
+int rzm_progress_mark(uint64_t iteration);
+
+#endif

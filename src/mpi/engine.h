@@ -1,0 +1,112 @@
+/*
+ * The engine of the library: one per process. It owns the link to the daemon, the transports, the peers, the matcher and
+ * all living requests; it makes progress, waits, and notices deaths, roll-backs and the end of the job.
+ *
+ * One lock for all of it, taken by the entry points when several threads may call (rz_engine_shared). Everything below
+ * is called with that lock held.
+ */
+#ifndef RZ_MPI_ENGINE_H
+#define RZ_MPI_ENGINE_H
+
+#include <stdbool.h>
+
+#include "link/link.h"
+#include "mpi/match.h"
+#include "net/net.h"
+
+struct rz_comm;
+struct rz_peer;
+struct rz_request;
+
+/* Whether several threads may call MPI (MPI_THREAD_MULTIPLE). Set in MPI_Init; entry points skip the lock when false. */
+extern bool rz_engine_shared;
+
+/* Take and give up the one engine lock of this process. Chapter code gives it up while it sleeps. */
+void rz_engine_enter(void);
+void rz_engine_leave(void);
+
+/* For chapter code that calls a function of the user (attribute callbacks), which may call MPI. */
+void rz_engine_unlock_for_user(void);
+void rz_engine_lock_after_user(void);
+
+/* A transport that was opened. */
+struct rz_path {
+    const struct rz_net_ops *ops;
+    struct rz_net *net; /* NULL: not open */
+};
+
+enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_UCX, RZ_PATH_COUNT };
+
+/* What this process knows of a rank of the job: the board's word as last dealt with, and the peer if it ever sent there. */
+struct rz_member {
+    uint64_t word;        /* rz_board_rank_word */
+    bool dead;            /* this incarnation is dead, and what was pending with it has ended */
+    struct rz_peer *peer; /* of this incarnation; NULL: nothing was sent yet */
+};
+
+struct rz_engine {
+    struct rz_link *link;
+    const struct rz_link_info *info;
+    const struct rz_board *board;
+    uint32_t epoch;         /* the door: messages of other epochs are dropped */
+    uint64_t news_seen;     /* of the board */
+    bool rollback;          /* the job has moved on; every call returns RZM_ROLLBACK until rz_ft_reinit_wait */
+    bool reinit_open;       /* inside MPIX_Reinit: deaths are nobody's error */
+    bool deaths;            /* some member died in this epoch (ANY_SOURCE and collectives look closer) */
+    uint32_t spin_max;      /* rounds of looking before the first sched_yield */
+    bool crowded;           /* this node carries more processes than processors */
+    struct rz_path paths[RZ_PATH_COUNT];
+    struct rz_member *members; /* [info->n_ranks] */
+    struct rz_matcher matcher;
+    struct rz_request *active;  /* all requests that are not complete, newest first */
+    struct rz_request *polled;  /* those whose class has a poll function */
+    uint64_t completions;       /* grows with each completed request */
+    struct rz_engine_counters {
+        uint64_t foreign, old_epoch, future_epoch, old_incarnation; /* messages dropped at the door, by reason */
+        uint64_t sends, receives, unexpected;
+    } counters;
+};
+
+extern struct rz_engine rz_engine;
+
+/*
+ * The wait object: what a blocked call waits for, for the hang report. On the waiter's stack, linked while it waits.
+ * `comm` may be NULL; `peer` is a world rank, MPI_ANY_SOURCE, or MPI_PROC_NULL for "all of comm".
+ */
+struct rz_blocked {
+    const char *call;
+    const struct rz_comm *comm;
+    uint64_t operation; /* the number of the collective operation in comm, 0: point-to-point */
+    int peer;
+    rz_time since; /* set when the call first sleeps */
+    struct rz_blocked *next;
+};
+
+/* The calls that wait now, newest first. */
+const struct rz_blocked *rz_engine_waits(void);
+
+/*
+ * At the start of every chapter function that communicates, one load in the common case: MPI_SUCCESS, or RZM_ROLLBACK
+ * when the job goes back to its restart point (everything pending has then ended and names no memory any more).
+ */
+int rz_engine_begin(void);
+
+/* Looks at transports, link and board once; the number of events. Never from inside a callback of a transport. */
+unsigned rz_engine_progress(void);
+
+/*
+ * Makes progress until done(arg). Sleeps when nothing moves. MPI_SUCCESS or RZM_ROLLBACK (as rz_engine_begin).
+ * What can end it besides done: news of a death completes requests; a roll-back; stop word or lease end the process.
+ */
+int rz_engine_wait(struct rz_blocked *wait, bool (*done)(void *arg), void *arg);
+
+/* Gives the processor away once: in tests that found nothing, where processes outnumber processors. */
+void rz_engine_yield(void);
+
+/* Deaths that were nobody's error are errors from now on: look at all of the board again. */
+void rz_engine_look_again(void);
+
+/* Ends the process at once: the daemon gone, the lease expired, the stop word set. Prints why, if the user can act. */
+_Noreturn void rz_engine_exit(rz_status_t why);
+
+#endif

@@ -1,0 +1,26 @@
+/* Groups: ordered sets of processes, as ranks of the job. Immutable after creation. */
+#ifndef RZ_MPI_GROUP_H
+#define RZ_MPI_GROUP_H
+
+#include "mpi/chapter.h"
+
+struct rz_group {
+    struct rz_object object;
+    int size;
+    int rank; /* of this process, or MPI_UNDEFINED */
+    uint32_t world[]; /* [size]: the rank in the job */
+};
+
+/* A group of n ranks of the job, copied; NULL: no memory. */
+struct rz_group *rz_group_new(int n, const uint32_t *world);
+
+/* The rank of a job's rank in group, or MPI_UNDEFINED. */
+int rz_group_find(const struct rz_group *group, uint32_t world);
+
+void rz_group_retain(struct rz_group *group);
+void rz_group_release(struct rz_group *group);
+
+/* MPI_GROUP_EMPTY made at the first use; freed by finalize. */
+void rz_groups_close(void);
+
+#endif

@@ -1,0 +1,59 @@
+/* Numbers of users' objects, for MPI_X_toint and MPI_X_fromint. */
+#include "mpi/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Slot i belongs to number RZ_HANDLE_PREDEFINED_END + i; a free slot is NULL. */
+static struct rz_object **numbered;
+static int32_t numbered_max;
+static int32_t numbered_free; /* no slot below this is free */
+
+static bool numbered_grow(void)
+{
+    int32_t more = numbered_max == 0 ? 64 : numbered_max * 2;
+    struct rz_object **bigger = realloc(numbered, (size_t)more * sizeof(*numbered));
+    if (bigger == NULL) {
+        return false;
+    }
+    memset(bigger + numbered_max, 0, (size_t)(more - numbered_max) * sizeof(*bigger));
+    numbered = bigger;
+    numbered_max = more;
+    return true;
+}
+
+int32_t rz_object_number(struct rz_object *object)
+{
+    if (object->number != 0) {
+        return object->number;
+    }
+    while (numbered_free < numbered_max && numbered[numbered_free] != NULL) {
+        numbered_free++;
+    }
+    if (numbered_free == numbered_max && !numbered_grow()) {
+        return 0;
+    }
+    numbered[numbered_free] = object;
+    object->number = (int32_t)RZ_HANDLE_PREDEFINED_END + numbered_free;
+    return object->number;
+}
+
+void rz_object_number_drop(struct rz_object *object)
+{
+    int32_t slot = object->number - (int32_t)RZ_HANDLE_PREDEFINED_END;
+    rz_assert(slot >= 0 && slot < numbered_max && numbered[slot] == object);
+    numbered[slot] = NULL;
+    object->number = 0;
+    if (slot < numbered_free) {
+        numbered_free = slot;
+    }
+}
+
+struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind)
+{
+    int32_t slot = number - (int32_t)RZ_HANDLE_PREDEFINED_END;
+    if (slot < 0 || slot >= numbered_max || numbered[slot] == NULL) {
+        return NULL;
+    }
+    return rz_object_is(numbered[slot], kind) ? numbered[slot] : NULL;
+}

@@ -1,0 +1,60 @@
+/* Why a call returned an error: noted by whoever knows first, shown by the entry point. */
+#include "mpi/chapter.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum rz_phase rz_phase = RZ_PHASE_BEFORE;
+
+static _Thread_local struct {
+    int error_class; /* MPI_SUCCESS: nothing noted */
+    char text[256];
+} reason;
+
+int rzm_error(int error_class, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason.text, sizeof(reason.text), format, arguments);
+    va_end(arguments);
+    reason.error_class = error_class;
+    return error_class;
+}
+
+const char *rzm_error_reason(int error_class)
+{
+    return error_class != MPI_SUCCESS && reason.error_class == error_class ? reason.text : NULL;
+}
+
+void rzm_error_forget(void)
+{
+    reason.error_class = MPI_SUCCESS;
+}
+
+int rzm_status_class(rz_status_t status)
+{
+    switch (status) {
+    case RZ_OK:
+        return MPI_SUCCESS;
+    case RZ_IN_PROGRESS:
+        return MPI_ERR_PENDING;
+    case RZ_ERR_INVALID:
+        return MPI_ERR_ARG;
+    case RZ_ERR_NO_MEMORY:
+        return MPI_ERR_NO_MEM;
+    case RZ_ERR_UNSUPPORTED:
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    case RZ_ERR_TRUNCATE:
+        return MPI_ERR_TRUNCATE;
+    case RZ_ERR_PROC_FAILED:
+        return MPI_ERR_PROC_FAILED;
+    case RZ_ERR_PROC_FAILED_PENDING:
+        return MPI_ERR_PROC_FAILED_PENDING;
+    case RZ_ERR_REVOKED:
+        return MPI_ERR_REVOKED;
+    case RZ_ERR_ROLLBACK:
+        return RZM_ROLLBACK;
+    default:
+        return rzm_error(MPI_ERR_OTHER, "%s", rz_status_text(status));
+    }
+}

@@ -1,0 +1,308 @@
+/* Opening and closing, connections, what to look at before sleep. */
+#include "net/shm/shm_state.h"
+
+#include "base/assert.h"
+#include "port/memory.h"
+#include "port/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void shm_ops_push(struct shm_ops *ops, struct rz_net_op *op)
+{
+    shm_op(op)->next = NULL;
+    if (ops->first)
+        shm_op(ops->last)->next = op;
+    else
+        ops->first = op;
+    ops->last = op;
+}
+
+struct rz_net_op *shm_ops_pop(struct shm_ops *ops)
+{
+    struct rz_net_op *op = ops->first;
+    if (op)
+        ops->first = shm_op(op)->next;
+    return op;
+}
+
+void shm_tokens_push(struct shm_tokens *tokens, struct rz_net_token *token)
+{
+    token->next = NULL;
+    if (tokens->first)
+        tokens->last->next = token;
+    else
+        tokens->first = token;
+    tokens->last = token;
+}
+
+struct rz_net_token *shm_tokens_pop(struct shm_tokens *tokens)
+{
+    struct rz_net_token *token = tokens->first;
+    if (token)
+        tokens->first = token->next;
+    return token;
+}
+
+struct shm_pair *shm_pair(struct shm *shm, uint32_t lane)
+{
+    if (!shm->pairs[lane]) {
+        struct shm_pair *pair = calloc(1, sizeof *pair);
+        if (!pair)
+            return NULL;
+        pair->lane = lane;
+        pair->status = RZ_ERR_CLOSED;
+        shm->pairs[lane] = pair;
+    }
+    return shm->pairs[lane];
+}
+
+size_t rz_shm_inbox_bytes(uint32_t lanes_max)
+{
+    return shm_lane_offset(lanes_max, lanes_max);
+}
+
+static void shm_free(struct shm *shm)
+{
+    rz_memory_unmap(shm->doorbell, SHM_PAGE);
+    rz_memory_unmap(shm->heads, shm_heads_bytes(shm->config.lanes_max));
+    while (shm->free_tokens) {
+        struct rz_net_token *token = shm->free_tokens;
+        shm->free_tokens = token->next;
+        free(token);
+    }
+    free(shm->again);
+    free(shm->blocked);
+    free(shm->pairs);
+    free(shm->peers);
+    free(shm);
+}
+
+/* The pages that we write ourselves: backed now, so that a full machine is an error here and no signal later. */
+static rz_status_t shm_map_own(struct shm *shm)
+{
+    int fd = shm->config.inbox_fd;
+    size_t heads_bytes = shm_heads_bytes(shm->config.lanes_max);
+    void *doorbell, *heads;
+    rz_status_t status = rz_memory_map_range(fd, 0, SHM_PAGE, true, &doorbell);
+    if (status != RZ_OK)
+        return status;
+    shm->doorbell = doorbell;
+    status = rz_memory_map_range(fd, SHM_PAGE, heads_bytes, true, &heads);
+    if (status != RZ_OK)
+        return status;
+    shm->heads = heads;
+    return rz_memory_reserve(fd, 0, SHM_PAGE + heads_bytes);
+}
+
+static enum rz_shm_copy shm_copy_from_environment(void)
+{
+    const char *text = getenv("RZ_SHM_CMA");
+    if (text && strcmp(text, "0") == 0)
+        return RZ_SHM_COPY_RING;
+    if (text && strcmp(text, "1") == 0)
+        return RZ_SHM_COPY_DIRECT;
+    return RZ_SHM_COPY_AUTO;
+}
+
+rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
+{
+    rz_assert(config->lane < config->lanes_max);
+    if (sysconf(_SC_PAGESIZE) != SHM_PAGE)
+        return RZ_ERR_UNSUPPORTED;
+    struct shm *shm = calloc(1, sizeof *shm);
+    if (!shm)
+        return RZ_ERR_NO_MEMORY;
+    shm->config = *config;
+    if (config->copy == RZ_SHM_COPY_ENVIRONMENT)
+        shm->config.copy = shm_copy_from_environment();
+    shm->identity = (struct shm_identity){.job = config->self.job,
+                                          .job_token = config->job_token,
+                                          .rank = config->self.rank,
+                                          .incarnation = config->self.incarnation};
+    shm->n_words = (config->lanes_max + 63) / 64;
+    shm->again = calloc(shm->n_words, sizeof *shm->again);
+    shm->blocked = calloc(shm->n_words, sizeof *shm->blocked);
+    shm->pairs = calloc(config->lanes_max, sizeof(struct shm_pair *));
+    rz_status_t status = RZ_ERR_NO_MEMORY;
+    if (shm->again && shm->blocked && shm->pairs)
+        status = shm_map_own(shm);
+    if (status != RZ_OK) {
+        shm_free(shm);
+        return status;
+    }
+    rz_process_let_others_read();
+    *net = (struct rz_net *)shm;
+    return RZ_OK;
+}
+
+static rz_status_t shm_card(struct rz_net *net, void *card, size_t *bytes)
+{
+    const struct shm *shm = (struct shm *)net;
+    if (*bytes < sizeof(struct rz_shm_card))
+        return RZ_ERR_INVALID;
+    struct rz_shm_card own = {.peer = shm->config.self,
+                              .pid = (uint32_t)getpid(),
+                              .lane = shm->config.lane,
+                              .inbox_fd = shm->config.inbox_fd,
+                              .event_fd = shm->config.event_fd};
+    memcpy(card, &own, sizeof own);
+    *bytes = sizeof own;
+    return RZ_OK;
+}
+
+static rz_status_t shm_make_peer(struct shm *shm, rz_peer_t peer)
+{
+    if (peer < shm->n_peers)
+        return RZ_OK;
+    uint32_t n = shm->n_peers ? shm->n_peers : 16;
+    while (n <= peer)
+        n *= 2;
+    struct shm_peer *peers = realloc(shm->peers, n * sizeof *peers);
+    if (!peers)
+        return RZ_ERR_NO_MEMORY;
+    for (uint32_t i = shm->n_peers; i < n; i++)
+        peers[i] = (struct shm_peer){.pair = NULL, .status = RZ_ERR_CLOSED};
+    shm->peers = peers;
+    shm->n_peers = n;
+    return RZ_OK;
+}
+
+static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *bytes, size_t n)
+{
+    struct shm *shm = (struct shm *)net;
+    struct rz_shm_card card;
+    rz_assert(n == sizeof card);
+    memcpy(&card, bytes, sizeof card);
+    if (card.lane >= shm->config.lanes_max)
+        return RZ_ERR_MALFORMED;
+    rz_status_t status = shm_make_peer(shm, peer);
+    if (status != RZ_OK)
+        return status;
+    struct shm_pair *pair = shm_pair(shm, card.lane);
+    if (!pair)
+        return RZ_ERR_NO_MEMORY;
+    /* A lane belongs to one process for ever. */
+    if (pair->connected || pair->closed || shm->peers[peer].pair ||
+        (pair->in.page && memcmp(&pair->identity, &card.peer, sizeof card.peer) != 0))
+        return RZ_ERR_INVALID;
+    status = shm_out_open(shm, pair, &card);
+    if (status != RZ_OK)
+        return status;
+    pair->connected = true;
+    pair->identity = card.peer;
+    pair->pid = card.pid;
+    pair->peer = peer;
+    shm->peers[peer].pair = pair;
+    /* What came before we were connected: messages unread, fetches not begun, a sender that waits for room. */
+    if (pair->in.page)
+        shm_bit_set(shm->again, pair->lane);
+    if (pair->wishes.first)
+        shm_bit_set(shm->blocked, pair->lane);
+    shm_out_ring(shm, pair);
+    return RZ_OK;
+}
+
+/* Ends the connection: everything is settled before the first callback, which may connect anew. */
+static void shm_pair_end(struct shm *shm, struct shm_pair *pair, rz_status_t status)
+{
+    pair->connection++;
+    pair->status = status;
+    pair->closed = pair->closed || status == RZ_ERR_PROC_FAILED;
+    pair->told = false;
+    shm_bit_clear(shm->blocked, pair->lane);
+    if (pair->connected) {
+        pair->connected = false;
+        shm->peers[pair->peer] = (struct shm_peer){.pair = NULL, .status = status};
+        shm_out_close(shm, pair, status);
+    }
+    shm_fetch_close(shm, pair, status);
+}
+
+static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_status_t status)
+{
+    struct shm *shm = (struct shm *)net;
+    rz_assert(status != RZ_OK && status != RZ_IN_PROGRESS);
+    struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
+    if (!pair)
+        return;
+    uint64_t connection = pair->connection;
+    if (drain) {
+        pair->in.draining = true;
+        shm_in_read(shm, pair);
+        pair->in.draining = false;
+    }
+    if (pair->connection == connection) /* a callback may have been faster */
+        shm_pair_end(shm, pair, status);
+}
+
+void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status)
+{
+    struct shm *shm = (struct shm *)net;
+    for (uint32_t lane = 0; lane < shm->config.lanes_max; lane++) {
+        struct shm_pair *pair = shm->pairs[lane];
+        if (!pair || pair->connected || pair->closed || !pair->in.page ||
+            memcmp(&pair->identity, &who, sizeof who) != 0)
+            continue;
+        pair->closed = true;
+        shm_pair_end(shm, pair, status);
+    }
+}
+
+static bool shm_arm(struct rz_net *net)
+{
+    struct shm *shm = (struct shm *)net;
+    for (unsigned w = 0; w < shm->n_words; w++)
+        if (shm->again[w] || atomic_load(&shm->doorbell->lanes[w % RZ_DOORBELL_WORDS]))
+            return false;
+    for (unsigned w = 0; w < shm->n_words; w++)
+        for (uint64_t bits = shm->blocked[w]; bits; bits &= bits - 1) {
+            struct shm_pair *pair = shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)];
+            if (!shm_out_arm(pair))
+                return false;
+        }
+    return true;
+}
+
+static int shm_fd(struct rz_net *net)
+{
+    (void)net;
+    return -1;
+}
+
+static bool shm_quiet(struct rz_net *net)
+{
+    (void)net; /* disconnect ends everything at once */
+    return true;
+}
+
+static void shm_close(struct rz_net *net)
+{
+    struct shm *shm = (struct shm *)net;
+    for (uint32_t lane = 0; lane < shm->config.lanes_max; lane++) {
+        struct shm_pair *pair = shm->pairs[lane];
+        if (!pair)
+            continue;
+        shm_pair_end(shm, pair, RZ_ERR_CLOSED);
+        shm_in_close(pair);
+        free(pair);
+    }
+    shm_free(shm);
+}
+
+const struct rz_net_ops rz_shm_ops = {
+    .name = "shm",
+    .eager_max = SHM_EAGER_MAX,
+    .card = shm_card,
+    .connect = shm_connect,
+    .send = shm_send,
+    .fetch = shm_fetch,
+    .drop = shm_drop,
+    .progress = shm_progress,
+    .arm = shm_arm,
+    .fd = shm_fd,
+    .disconnect = shm_disconnect,
+    .quiet = shm_quiet,
+    .close = shm_close,
+};

@@ -1,0 +1,218 @@
+/* Payloads that stay with their sender: tokens, copying from the sender's memory, pieces where that is refused. */
+#include "net/shm/shm_state.h"
+
+#include "base/assert.h"
+#include "port/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A sender has SHM_SLOTS offers out at a time, and some of former connections may still lie here. */
+enum { TOKENS_MAX = 16 * SHM_SLOTS };
+
+/* At most so much in one call to the system, which it must not cut short. */
+#define COPY_CHUNK ((size_t)1 << 30)
+
+rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const struct shm_offer *offer,
+                              struct rz_net_token **out)
+{
+    if (pair->n_tokens == TOKENS_MAX)
+        return RZ_ERR_MALFORMED;
+    struct rz_net_token *token = shm->free_tokens;
+    if (token)
+        shm->free_tokens = token->next;
+    else
+        token = malloc(sizeof *token);
+    if (!token)
+        return RZ_ERR_NO_MEMORY;
+    *token = (struct rz_net_token){.pair = pair, .connection = pair->connection, .offer = *offer};
+    pair->n_tokens++;
+    *out = token;
+    return RZ_OK;
+}
+
+static void token_free(struct shm *shm, struct rz_net_token *token)
+{
+    token->pair->n_tokens--;
+    token->next = shm->free_tokens;
+    shm->free_tokens = token;
+}
+
+/* Ends the fetch of a token that is in no list any more. */
+static void token_end(struct shm *shm, struct rz_net_token *token, rz_status_t status)
+{
+    struct rz_net_op *op = token->op;
+    token_free(shm, token);
+    if (op)
+        op->done(op, status);
+}
+
+static bool token_offered(const struct rz_net_token *token)
+{
+    return atomic_load(&token->pair->in.page->offered[token->offer.slot]) == token->offer.id;
+}
+
+/*
+ * Copies from the sender's memory. RZ_ERR_CANCELLED: the payload was withdrawn, before or during the copy.
+ * RZ_ERR_UNSUPPORTED: refused, or the process at that pid is not (or no more) the sender; the ring is left to ask.
+ */
+static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
+{
+    struct shm_pair *pair = token->pair;
+    if (!token_offered(token))
+        return RZ_ERR_CANCELLED;
+    if (shm->config.copy == RZ_SHM_COPY_RING || pair->copy_refused)
+        return RZ_ERR_UNSUPPORTED;
+    const struct shm_identity expected = {.job = pair->identity.job,
+                                          .job_token = shm->config.job_token,
+                                          .rank = pair->identity.rank,
+                                          .incarnation = pair->identity.incarnation};
+    for (size_t done = 0; done < token->want;) {
+        size_t bytes = token->want - done < COPY_CHUNK ? token->want - done : COPY_CHUNK;
+        struct shm_identity found;
+        struct rz_process_vector vectors[2] = {
+            {&found, pair->in.page->identity_at, sizeof found},
+            {token->data + done, token->offer.at + done, bytes}};
+        if (!rz_process_copy((pid_t)pair->pid, vectors, 2) ||
+            memcmp(&found, &expected, sizeof found) != 0) {
+            pair->copy_refused = true;
+            return RZ_ERR_UNSUPPORTED;
+        }
+        done += bytes;
+    }
+    /* The sender withdraws before it uses the memory anew: still on offer means that the copy is whole. */
+    atomic_thread_fence(memory_order_seq_cst);
+    return token_offered(token) ? RZ_OK : RZ_ERR_CANCELLED;
+}
+
+/* Tells the sender what token wishes, or leaves it to the next flush. */
+static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_wish wish)
+{
+    struct shm_pair *pair = token->pair;
+    token->wish = wish;
+    shm_tokens_push(&pair->wishes, token);
+    if (pair->connected && wish != SHM_WISH_FETCH && pair->wishes.first == token)
+        shm_fetch_flush(shm, pair);
+    if (!pair->connected || !pair->wishes.first)
+        return;
+    shm_bit_set(shm->blocked, pair->lane);
+}
+
+/* Begins to fetch from a connected sender. RZ_IN_PROGRESS: it was asked for pieces; else the fetch is over. */
+static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
+{
+    rz_status_t status = token_copy(shm, token);
+    if (status == RZ_ERR_CANCELLED) {
+        token_free(shm, token);
+    } else if (status == RZ_ERR_UNSUPPORTED && shm->config.copy != RZ_SHM_COPY_DIRECT) {
+        token_tell(shm, token, SHM_WISH_ASK);
+        status = RZ_IN_PROGRESS;
+    } else {
+        token->op = NULL;
+        token_tell(shm, token, SHM_WISH_DONE);
+    }
+    return status;
+}
+
+rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                      struct rz_net_op *op)
+{
+    struct shm *shm = (struct shm *)net;
+    struct shm_pair *pair = token->pair;
+    rz_assert(bytes <= token->offer.bytes);
+    rz_assert(!token->op);
+    if (token->connection != pair->connection) {
+        token_free(shm, token);
+        return pair->status;
+    }
+    token->op = op;
+    token->data = data;
+    token->want = bytes;
+    token->got = 0;
+    if (bytes == 0) {
+        shm_drop(net, token);
+        return RZ_OK;
+    }
+    if (pair->connected)
+        return token_begin(shm, token);
+    token_tell(shm, token, SHM_WISH_FETCH);
+    return RZ_IN_PROGRESS;
+}
+
+void shm_drop(struct rz_net *net, rz_net_token_t token)
+{
+    struct shm *shm = (struct shm *)net;
+    token->op = NULL;
+    if (token->connection != token->pair->connection)
+        token_free(shm, token);
+    else
+        token_tell(shm, token, SHM_WISH_DONE);
+}
+
+/* Fulfils the first wish; runs callbacks only where a fetch had to wait for the connection. */
+static enum shm_written fetch_wish(struct shm *shm, struct shm_pair *pair)
+{
+    struct rz_net_token *token = pair->wishes.first;
+    if (token->wish == SHM_WISH_FETCH) {
+        shm_tokens_pop(&pair->wishes);
+        struct rz_net_op *op = token->op;
+        rz_status_t status = token_begin(shm, token);
+        if (status != RZ_IN_PROGRESS)
+            op->done(op, status);
+        return SHM_WRITTEN;
+    }
+    bool ask = token->wish == SHM_WISH_ASK;
+    if (shm_out_reply(pair, ask ? SHM_ASK : SHM_DONE, &token->offer, token->want) == SHM_FULL)
+        return SHM_FULL;
+    shm_tokens_pop(&pair->wishes);
+    if (ask)
+        shm_tokens_push(&pair->fetching, token);
+    else
+        token_free(shm, token);
+    return SHM_WRITTEN;
+}
+
+enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair)
+{
+    uint64_t connection = pair->connection;
+    enum shm_written written = SHM_NOTHING;
+    while (pair->wishes.first && written != SHM_FULL && pair->connection == connection)
+        written = fetch_wish(shm, pair);
+    if (pair->connection == connection && pair->out.rung != pair->out.tail)
+        shm_out_ring(shm, pair);
+    return written;
+}
+
+rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
+                            const void *data, size_t bytes)
+{
+    struct rz_net_token *before = NULL, *token = pair->fetching.first;
+    for (; token && token->offer.id != piece->id; token = token->next)
+        before = token;
+    if (!token)
+        return RZ_OK; /* of a former connection */
+    if (piece->offset != token->got || bytes > token->want - token->got)
+        return RZ_ERR_MALFORMED;
+    memcpy(token->data + token->got, data, bytes);
+    token->got += bytes;
+    if (token->got < token->want)
+        return RZ_OK;
+    if (before)
+        before->next = token->next;
+    else
+        pair->fetching.first = token->next;
+    if (pair->fetching.last == token)
+        pair->fetching.last = before;
+    token_end(shm, token, RZ_OK);
+    return RZ_OK;
+}
+
+void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
+{
+    struct shm_tokens wishes = pair->wishes, fetching = pair->fetching;
+    pair->wishes = pair->fetching = (struct shm_tokens){NULL, NULL};
+    for (struct rz_net_token *token; (token = shm_tokens_pop(&wishes));)
+        token_end(shm, token, status);
+    for (struct rz_net_token *token; (token = shm_tokens_pop(&fetching));)
+        token_end(shm, token, status);
+}

@@ -1,0 +1,235 @@
+/* The receiving side: which lanes have news, records out of their rings. */
+#include "net/shm/shm_state.h"
+
+#include "base/assert.h"
+#include "port/memory.h"
+
+#include <string.h>
+
+/* The owner tells a sender of free room at the latest after so many bytes. */
+enum { IN_PUBLISH = SHM_RING / 4 };
+
+/* Maps the ring of pair's lane when its first news has come. False: not now. */
+static bool in_open(struct shm *shm, struct shm_pair *pair)
+{
+    if (pair->in.page)
+        return true;
+    void *at;
+    size_t offset = shm_lane_offset(pair->lane, shm->config.lanes_max);
+    if (rz_memory_map_ring(shm->config.inbox_fd, offset, SHM_PAGE, SHM_RING, false, &at) != RZ_OK)
+        return false;
+    pair->in.page = at;
+    pair->in.ring = (unsigned char *)at + SHM_PAGE;
+    pair->in.head =
+        atomic_load_explicit(&shm->heads[pair->lane].read, memory_order_relaxed);
+    struct shm_identity who = pair->in.page->identity;
+    struct rz_identity identity = {
+        .job = who.job, .rank = who.rank, .incarnation = who.incarnation};
+    if (!pair->connected)
+        pair->identity = identity;
+    if (who.job_token != shm->config.job_token ||
+        memcmp(&identity, &pair->identity, sizeof identity) != 0)
+        pair->torn = true; /* not the process that the daemon gave the lane to */
+    return true;
+}
+
+void shm_in_close(struct shm_pair *pair)
+{
+    rz_memory_unmap((void *)pair->in.page, SHM_PAGE + 2 * SHM_RING);
+}
+
+/* Its ring holds what no living writer writes: nothing more is read from it, nobody else is concerned. */
+static void in_tear(struct shm *shm, struct shm_pair *pair)
+{
+    pair->torn = true;
+    if (pair->connected && shm->config.host.broken)
+        shm->config.host.broken(shm->config.host.arg, pair->peer);
+}
+
+/* Bodies have a known size; a copy, because the sender could change what we have checked. */
+static bool in_body(const struct shm_record *record, const unsigned char *body, void *copy,
+                    size_t bytes)
+{
+    if (record->body_bytes < bytes)
+        return false;
+    memcpy(copy, body, bytes);
+    return true;
+}
+
+static rz_status_t in_offer(struct shm *shm, struct shm_pair *pair, const struct shm_record *record,
+                            const unsigned char *header, const unsigned char *body)
+{
+    struct shm_offer offer;
+    struct rz_net_token *token;
+    if (!in_body(record, body, &offer, sizeof offer) || offer.bytes == 0 ||
+        offer.slot >= SHM_SLOTS)
+        return RZ_ERR_MALFORMED;
+    if (pair->in.draining)
+        return RZ_OK; /* its payload died with its sender */
+    rz_status_t status = shm_fetch_offered(shm, pair, &offer, &token);
+    if (status == RZ_OK)
+        shm->config.host.arrived(shm->config.host.arg, header, record->header_bytes, NULL,
+                                 offer.bytes, token);
+    return status;
+}
+
+static rz_status_t in_reply(struct shm *shm, struct shm_pair *pair, const struct shm_record *record,
+                            const unsigned char *body)
+{
+    struct shm_reply reply;
+    if (!in_body(record, body, &reply, sizeof reply))
+        return RZ_ERR_MALFORMED;
+    if (record->kind == SHM_DONE)
+        shm_out_done(pair, &reply);
+    else
+        shm_out_asked(shm, pair, &reply);
+    return RZ_OK;
+}
+
+static rz_status_t in_piece(struct shm *shm, struct shm_pair *pair, const struct shm_record *record,
+                            const unsigned char *body)
+{
+    struct shm_piece piece;
+    if (!in_body(record, body, &piece, sizeof piece))
+        return RZ_ERR_MALFORMED;
+    return shm_fetch_piece(shm, pair, &piece, body + sizeof piece,
+                           record->body_bytes - sizeof piece);
+}
+
+/* RZ_ERR_NO_MEMORY: again later; RZ_ERR_MALFORMED: no living writer wrote this. */
+static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
+                             const struct shm_record *record, const unsigned char *at)
+{
+    const unsigned char *header = at + sizeof *record;
+    const unsigned char *body = at + shm_body_offset(record->header_bytes);
+    switch (record->kind) {
+    case SHM_EAGER:
+        shm->config.host.arrived(shm->config.host.arg, header, record->header_bytes, body,
+                                 record->body_bytes, NULL);
+        return RZ_OK;
+    case SHM_OFFER:
+        return in_offer(shm, pair, record, header, body);
+    case SHM_DONE:
+    case SHM_ASK:
+        return in_reply(shm, pair, record, body);
+    case SHM_PIECE:
+        return in_piece(shm, pair, record, body);
+    default:
+        return RZ_ERR_MALFORMED;
+    }
+}
+
+/* Lets the sender use again what was read, and wakes it when it sleeps until then. */
+static void in_publish(struct shm *shm, struct shm_pair *pair)
+{
+    if (pair->in.depth > 0)
+        return; /* an outer call's user still reads */
+    atomic_store_explicit(&shm->heads[pair->lane].read, pair->in.head, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&pair->in.page->waiting, memory_order_relaxed) && pair->connected)
+        shm_out_ring(shm, pair);
+}
+
+unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
+{
+    if (!pair->in.page || pair->torn || pair->closed)
+        return 0;
+    uint64_t tail = atomic_load_explicit(&pair->in.page->tail, memory_order_acquire);
+    if (tail == pair->in.head)
+        return 0;
+    uint64_t connection = pair->connection, published = pair->in.head;
+    unsigned records = 0;
+    rz_status_t status = tail - pair->in.head <= SHM_RING ? RZ_OK : RZ_ERR_MALFORMED;
+    while (status == RZ_OK && pair->in.head < tail && pair->connection == connection) {
+        const unsigned char *at = pair->in.ring + pair->in.head % SHM_RING;
+        struct shm_record record;
+        memcpy(&record, at, sizeof record);
+        size_t bytes = shm_record_bytes(record.header_bytes, record.body_bytes);
+        if (record.header_bytes > RZ_NET_HEADER_MAX || bytes > tail - pair->in.head) {
+            status = RZ_ERR_MALFORMED;
+            break;
+        }
+        /* Moved on before the callback, which may read on itself (disconnect drains). */
+        uint64_t head = pair->in.head;
+        pair->in.head += bytes;
+        pair->in.depth++;
+        status = in_record(shm, pair, &record, at);
+        pair->in.depth--;
+        if (status == RZ_ERR_NO_MEMORY) {
+            pair->in.head = head;
+            shm_bit_set(shm->again, pair->lane);
+            break;
+        }
+        records++;
+        if (pair->in.head - published >= IN_PUBLISH) {
+            published = pair->in.head;
+            in_publish(shm, pair);
+        }
+    }
+    in_publish(shm, pair);
+    if (status == RZ_ERR_MALFORMED && pair->connection == connection)
+        in_tear(shm, pair);
+    else if (pair->in.head < tail)
+        shm_bit_set(shm->again, pair->lane); /* ended by a callback; the rest is for the next connection */
+    return records;
+}
+
+/* Looks at a lane with news. */
+static unsigned in_lane(struct shm *shm, uint32_t lane)
+{
+    struct shm_pair *pair = shm_pair(shm, lane);
+    if (!pair || !in_open(shm, pair)) {
+        shm_bit_set(shm->again, lane);
+        return 0;
+    }
+    if (pair->torn || pair->closed)
+        return 0;
+    if (!pair->connected && !pair->told) {
+        pair->told = true;
+        if (shm->config.stranger)
+            shm->config.stranger(shm->config.host.arg, pair->identity);
+    }
+    unsigned records = shm_in_read(shm, pair);
+    if (records > 0)
+        shm->hot = pair;
+    return records;
+}
+
+/* Takes the bits that senders have set since. */
+static void in_take_bits(struct shm *shm)
+{
+    struct rz_doorbell *bell = shm->doorbell;
+    unsigned n = shm->n_words < RZ_DOORBELL_WORDS ? shm->n_words : RZ_DOORBELL_WORDS;
+    for (unsigned w = 0; w < n; w++) {
+        if (atomic_load_explicit(&bell->lanes[w], memory_order_relaxed) == 0)
+            continue;
+        uint64_t bits = atomic_exchange(&bell->lanes[w], 0);
+        for (unsigned v = w; v < shm->n_words; v += RZ_DOORBELL_WORDS)
+            shm->again[v] |= bits;
+    }
+}
+
+unsigned shm_progress(struct rz_net *net)
+{
+    struct shm *shm = (struct shm *)net;
+    if (shm->in_progress)
+        return 0; /* called from a callback of ours */
+    shm->in_progress = true;
+    unsigned events = 0;
+    if (shm->hot)
+        events += shm_in_read(shm, shm->hot);
+    in_take_bits(shm);
+    for (unsigned w = 0; w < shm->n_words; w++) {
+        uint64_t bits = shm->again[w];
+        shm->again[w] = 0;
+        for (; bits; bits &= bits - 1) {
+            uint32_t lane = w * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (lane < shm->config.lanes_max)
+                events += in_lane(shm, lane);
+        }
+        for (bits = shm->blocked[w]; bits; bits &= bits - 1)
+            shm_out_flush(shm, shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)]);
+    }
+    shm->in_progress = false;
+    return events;
+}

@@ -1,0 +1,97 @@
+/*
+ * An inbox as its owner and its senders share it:
+ *
+ *   page 0        the doorbell: single atomic words that many write
+ *   heads         one cache line per lane, written by the owner: how far it has read
+ *   lane 0, 1 ..  each: one page and a ring, written by the one process that sends through this lane
+ *
+ * A ring holds records in whole cache lines. head and tail count bytes and never wrap; everything before tail is
+ * complete, for the one release store of tail comes last.
+ */
+#ifndef RZ_NET_SHM_LAYOUT_H
+#define RZ_NET_SHM_LAYOUT_H
+
+#include <rhizome/types.h>
+
+#include <stdatomic.h>
+
+enum {
+    SHM_PAGE = 4096,
+    SHM_RING = 64 * 1024,
+    SHM_LANE = SHM_PAGE + SHM_RING,
+    SHM_LINE = 64,
+    SHM_SLOTS = 64, /* payloads that one process can offer to another at a time: bits of a word */
+    SHM_EAGER_MAX = 8 * 1024,
+    SHM_PIECE_MAX = 8 * 1024,
+};
+
+struct shm_head {
+    _Alignas(SHM_LINE) _Atomic uint64_t read;
+};
+
+/* What a process proves to be, at a place in its own memory, to one that is about to copy from it. */
+struct shm_identity {
+    uint64_t job;
+    uint32_t job_token, rank, incarnation, zero;
+};
+
+struct shm_lane_page {
+    _Alignas(SHM_LINE) _Atomic uint64_t tail;
+    _Alignas(SHM_LINE) _Atomic uint32_t waiting; /* the sender sleeps until there is room */
+    _Alignas(SHM_LINE) struct shm_identity identity;
+    uint64_t identity_at; /* where in the sender's memory the same identity stands */
+    _Alignas(SHM_LINE) _Atomic uint64_t offered[SHM_SLOTS]; /* the id of the payload on offer; 0: withdrawn */
+};
+
+enum shm_kind {
+    SHM_EAGER, /* header, payload */
+    SHM_OFFER, /* header, struct shm_offer: the payload stays with the sender until DONE */
+    SHM_DONE,  /* struct shm_reply: the payload was copied or is not wanted */
+    SHM_ASK,   /* struct shm_reply: send the first `bytes` of the payload in pieces; this ends the offer */
+    SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
+    SHM_KIND_COUNT
+};
+
+/* A record: this, the header of the user, padded to 8 bytes, the body. */
+struct shm_record {
+    uint8_t kind, header_bytes;
+    uint16_t zero;
+    uint32_t body_bytes;
+};
+
+struct shm_offer {
+    uint64_t id, bytes, at;
+    uint32_t slot, zero;
+};
+
+struct shm_reply {
+    uint64_t id, bytes;
+    uint32_t slot, zero;
+};
+
+struct shm_piece {
+    uint64_t id, offset;
+};
+
+static inline size_t shm_body_offset(uint32_t header_bytes)
+{
+    return sizeof(struct shm_record) + ((header_bytes + 7u) & ~7u);
+}
+
+/* Bytes of the ring that a record takes. */
+static inline size_t shm_record_bytes(uint32_t header_bytes, size_t body_bytes)
+{
+    return (shm_body_offset(header_bytes) + body_bytes + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1);
+}
+
+static inline size_t shm_heads_bytes(uint32_t lanes_max)
+{
+    return ((size_t)lanes_max * sizeof(struct shm_head) + SHM_PAGE - 1) & ~(size_t)(SHM_PAGE - 1);
+}
+
+static inline size_t shm_lane_offset(uint32_t lane, uint32_t lanes_max)
+{
+    return SHM_PAGE + shm_heads_bytes(lanes_max) + (size_t)lane * SHM_LANE;
+}
+
+#endif

@@ -1,0 +1,330 @@
+/* The sending side: records into our rings in the inboxes of others, queues for what finds no room. */
+#include "net/shm/shm_state.h"
+
+#include "base/assert.h"
+#include "port/memory.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static_assert(sizeof(struct shm_op) <= sizeof(((struct rz_net_op *)0)->net_private), "fits");
+static_assert(sizeof(struct shm_lane_page) <= SHM_PAGE, "fits");
+
+/* The largest record must find room in an empty ring, and room for it must not mean waiting for an empty ring. */
+static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_RING, "several records fit");
+
+static void out_unmap(struct shm_pair *pair)
+{
+    rz_memory_unmap(pair->out.doorbell, SHM_PAGE);
+    rz_memory_unmap((void *)pair->out.heads_page, SHM_PAGE);
+    rz_memory_unmap(pair->out.page, SHM_PAGE + 2 * SHM_RING);
+    if (pair->out.event_fd > 0)
+        close(pair->out.event_fd);
+    memset(&pair->out, 0, sizeof pair->out);
+}
+
+/* Each part is mapped as we may use it: the owner's pages for reading only. */
+static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
+{
+    uint32_t lane = shm->config.lane, lanes_max = shm->config.lanes_max;
+    size_t head_at = SHM_PAGE + lane * sizeof(struct shm_head);
+    size_t lane_at = shm_lane_offset(lane, lanes_max);
+    void *at;
+    rz_status_t status = rz_memory_reserve(inbox_fd, lane_at, SHM_LANE);
+    if (status == RZ_OK)
+        status = rz_memory_map_range(inbox_fd, 0, SHM_PAGE, true, &at);
+    if (status != RZ_OK)
+        return status;
+    pair->out.doorbell = at;
+    status =
+        rz_memory_map_range(inbox_fd, head_at / SHM_PAGE * SHM_PAGE, SHM_PAGE, false, &at);
+    if (status != RZ_OK)
+        return status;
+    pair->out.heads_page = at;
+    pair->out.head =
+        (const struct shm_head *)(const void *)((const char *)at + head_at % SHM_PAGE);
+    status = rz_memory_map_ring(inbox_fd, lane_at, SHM_PAGE, SHM_RING, true, &at);
+    if (status != RZ_OK)
+        return status;
+    pair->out.page = at;
+    pair->out.ring = (unsigned char *)at + SHM_PAGE;
+    return RZ_OK;
+}
+
+/* How far the owner has read. What no reader writes counts as nothing read: our own lane alone suffers. */
+static void out_look(struct shm_pair *pair)
+{
+    uint64_t head = atomic_load_explicit(&pair->out.head->read, memory_order_acquire);
+    pair->out.head_seen = pair->out.tail - head <= SHM_RING ? head : pair->out.tail - SHM_RING;
+}
+
+rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz_shm_card *card)
+{
+    rz_assert(!pair->out.page);
+    rz_status_t status = out_map(shm, pair, card->inbox_fd);
+    if (status == RZ_OK) {
+        pair->out.event_fd = fcntl(card->event_fd, F_DUPFD_CLOEXEC, 3);
+        status = pair->out.event_fd >= 0 ? RZ_OK : RZ_ERR_SYSTEM;
+    }
+    if (status != RZ_OK) {
+        out_unmap(pair);
+        return status;
+    }
+    /* After a roll-back the ring goes on where it was left: tail is our own word. */
+    struct shm_lane_page *page = pair->out.page;
+    pair->out.tail = atomic_load_explicit(&page->tail, memory_order_relaxed);
+    pair->out.rung = pair->out.tail;
+    out_look(pair);
+    pair->out.slots_free = UINT64_MAX;
+    if (memcmp(&page->identity, &shm->identity, sizeof page->identity) != 0)
+        page->identity = shm->identity;
+    if (page->identity_at != (uintptr_t)&shm->identity)
+        page->identity_at = (uintptr_t)&shm->identity;
+    return RZ_OK;
+}
+
+void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
+{
+    struct shm_ops ended = pair->out.queue;
+    for (unsigned slot = 0; slot < SHM_SLOTS; slot++)
+        if (pair->out.offered[slot]) {
+            /* Withdrawn before the operation ends: a copy that saw the offer afterwards was whole. */
+            atomic_store(&pair->out.page->offered[slot], 0);
+            shm_ops_push(&ended, pair->out.offered[slot]);
+        }
+    atomic_store(&pair->out.page->waiting, 0);
+    if (pair->out.rung != pair->out.tail)
+        shm_out_ring(shm, pair); /* a callback ended the connection before its messages were announced */
+    out_unmap(pair);
+    for (struct rz_net_op *op; (op = shm_ops_pop(&ended));)
+        op->done(op, status);
+}
+
+/* Whether there is room for bytes; when not, head_seen is the newest head that said so. */
+static bool out_room(struct shm_pair *pair, size_t bytes)
+{
+    if (pair->out.tail - pair->out.head_seen + bytes <= SHM_RING)
+        return true;
+    out_look(pair);
+    return pair->out.tail - pair->out.head_seen + bytes <= SHM_RING;
+}
+
+/* Part of a record's body. */
+struct out_part {
+    const void *data;
+    size_t bytes;
+};
+
+/* Writes one record, for which there is room; `second` may be empty. */
+static void out_write(struct shm_pair *pair, enum shm_kind kind, const void *header,
+                      uint32_t header_bytes, struct out_part first, struct out_part second)
+{
+    struct shm_record record = {.kind = (uint8_t)kind,
+                                .header_bytes = (uint8_t)header_bytes,
+                                .body_bytes = (uint32_t)(first.bytes + second.bytes)};
+    unsigned char *at = pair->out.ring + pair->out.tail % SHM_RING;
+    memcpy(at, &record, sizeof record);
+    if (header_bytes > 0)
+        memcpy(at + sizeof record, header, header_bytes);
+    at += shm_body_offset(header_bytes);
+    if (first.bytes > 0)
+        memcpy(at, first.data, first.bytes);
+    if (second.bytes > 0)
+        memcpy(at + first.bytes, second.data, second.bytes);
+    pair->out.tail += shm_record_bytes(header_bytes, first.bytes + second.bytes);
+    atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_release);
+}
+
+void shm_out_ring(struct shm *shm, struct shm_pair *pair)
+{
+    pair->out.rung = pair->out.tail;
+    rz_doorbell_ring_lane(pair->out.doorbell, shm->config.lane, pair->out.event_fd);
+}
+
+/* The payload stays where it is; its id goes to a free slot. */
+static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
+{
+    struct shm_op *own = shm_op(op);
+    if (pair->out.slots_free == 0)
+        return SHM_NOTHING;
+    if (!out_room(pair, shm_record_bytes(op->header_bytes, sizeof(struct shm_offer))))
+        return SHM_FULL;
+    own->slot = (uint32_t)__builtin_ctzll(pair->out.slots_free);
+    own->id = ++shm->last_id;
+    pair->out.slots_free &= pair->out.slots_free - 1;
+    pair->out.offered[own->slot] = op;
+    atomic_store_explicit(&pair->out.page->offered[own->slot], own->id, memory_order_relaxed);
+    struct shm_offer offer = {
+        .id = own->id, .bytes = own->bytes, .at = (uintptr_t)own->data, .slot = own->slot};
+    out_write(pair, SHM_OFFER, op->header, op->header_bytes,
+              (struct out_part){&offer, sizeof offer}, (struct out_part){NULL, 0});
+    return SHM_WRITTEN;
+}
+
+static enum shm_written out_message(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
+{
+    struct shm_op *own = shm_op(op);
+    if (own->bytes > SHM_EAGER_MAX)
+        return out_offer(shm, pair, op);
+    if (!out_room(pair, shm_record_bytes(op->header_bytes, own->bytes)))
+        return SHM_FULL;
+    out_write(pair, SHM_EAGER, op->header, op->header_bytes,
+              (struct out_part){own->data, own->bytes}, (struct out_part){NULL, 0});
+    return SHM_WRITTEN;
+}
+
+rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_t bytes,
+                     struct rz_net_op *op)
+{
+    struct shm *shm = (struct shm *)net;
+    rz_assert(op->header_bytes <= RZ_NET_HEADER_MAX);
+    struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
+    if (!pair)
+        return peer < shm->n_peers ? shm->peers[peer].status : RZ_ERR_CLOSED;
+    struct shm_op *own = shm_op(op);
+    own->data = data;
+    own->bytes = bytes;
+    own->sent = 0;
+    own->asked = 0;
+    if (!pair->out.queue.first && out_message(shm, pair, op) == SHM_WRITTEN) {
+        shm_out_ring(shm, pair);
+        return bytes > SHM_EAGER_MAX ? RZ_IN_PROGRESS : RZ_OK;
+    }
+    shm_ops_push(&pair->out.queue, op);
+    shm_bit_set(shm->blocked, pair->lane);
+    return RZ_IN_PROGRESS;
+}
+
+enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
+                               const struct shm_offer *offer, size_t bytes)
+{
+    if (!out_room(pair, shm_record_bytes(0, sizeof(struct shm_reply))))
+        return SHM_FULL;
+    struct shm_reply reply = {.id = offer->id, .bytes = bytes, .slot = offer->slot};
+    out_write(pair, kind, NULL, 0, (struct out_part){&reply, sizeof reply},
+              (struct out_part){NULL, 0});
+    return SHM_WRITTEN;
+}
+
+/* The operation in reply's slot when it is still the one that is meant. */
+static struct rz_net_op *out_offered(struct shm_pair *pair, const struct shm_reply *reply)
+{
+    struct rz_net_op *op =
+        pair->connected && reply->slot < SHM_SLOTS ? pair->out.offered[reply->slot] : NULL;
+    return op && shm_op(op)->id == reply->id ? op : NULL;
+}
+
+static void out_end_offer(struct shm_pair *pair, struct rz_net_op *op)
+{
+    uint32_t slot = shm_op(op)->slot;
+    atomic_store(&pair->out.page->offered[slot], 0);
+    pair->out.offered[slot] = NULL;
+    pair->out.slots_free |= UINT64_C(1) << slot;
+    op->done(op, RZ_OK);
+}
+
+void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply)
+{
+    struct rz_net_op *op = out_offered(pair, reply);
+    if (op && !shm_op(op)->asked)
+        out_end_offer(pair, op);
+}
+
+void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_reply *reply)
+{
+    struct rz_net_op *op = out_offered(pair, reply);
+    if (!op || reply->bytes == 0 || reply->bytes > shm_op(op)->bytes || shm_op(op)->asked)
+        return;
+    shm_op(op)->asked = 1;
+    shm_op(op)->bytes = reply->bytes;
+    shm_ops_push(&pair->out.pieces, op);
+    shm_bit_set(shm->blocked, pair->lane);
+}
+
+/* One message of the queue. */
+static enum shm_written out_queue_step(struct shm *shm, struct shm_pair *pair)
+{
+    struct rz_net_op *op = pair->out.queue.first;
+    if (!op)
+        return SHM_NOTHING;
+    enum shm_written written = out_message(shm, pair, op);
+    if (written != SHM_WRITTEN)
+        return written;
+    shm_ops_pop(&pair->out.queue);
+    if (shm_op(op)->bytes <= SHM_EAGER_MAX)
+        op->done(op, RZ_OK);
+    return SHM_WRITTEN;
+}
+
+/* One piece of the first payload that is sent in pieces. */
+static enum shm_written out_piece_step(struct shm_pair *pair)
+{
+    struct rz_net_op *op = pair->out.pieces.first;
+    if (!op)
+        return SHM_NOTHING;
+    struct shm_op *own = shm_op(op);
+    struct shm_piece piece = {.id = own->id, .offset = own->sent};
+    size_t bytes = own->bytes - own->sent < SHM_PIECE_MAX ? own->bytes - own->sent : SHM_PIECE_MAX;
+    if (!out_room(pair, shm_record_bytes(0, sizeof piece + bytes)))
+        return SHM_FULL;
+    out_write(pair, SHM_PIECE, NULL, 0, (struct out_part){&piece, sizeof piece},
+              (struct out_part){(const char *)own->data + own->sent, bytes});
+    own->sent += bytes;
+    if (own->sent == own->bytes) {
+        shm_ops_pop(&pair->out.pieces);
+        out_end_offer(pair, op);
+    }
+    return SHM_WRITTEN;
+}
+
+/*
+ * Queue and pieces take turns, and one that finds no room keeps its turn: neither small messages nor pieces can take
+ * for ever the room that the other waits for.
+ */
+static enum shm_written out_step(struct shm *shm, struct shm_pair *pair)
+{
+    uint64_t connection = pair->connection;
+    enum shm_written written = SHM_NOTHING;
+    for (unsigned turn = 0; turn < 2 && written == SHM_NOTHING; turn++) {
+        bool pieces = pair->out.pieces_turn;
+        written = pieces ? out_piece_step(pair) : out_queue_step(shm, pair);
+        if (pair->connection != connection)
+            return SHM_FULL; /* a callback has ended it */
+        if (written != SHM_FULL)
+            pair->out.pieces_turn = !pieces;
+    }
+    return written;
+}
+
+void shm_out_flush(struct shm *shm, struct shm_pair *pair)
+{
+    uint64_t connection = pair->connection;
+    if (!pair->connected)
+        return;
+    if (atomic_load_explicit(&pair->out.page->waiting, memory_order_relaxed))
+        atomic_store_explicit(&pair->out.page->waiting, 0, memory_order_relaxed);
+    out_look(pair);
+    enum shm_written written = shm_fetch_flush(shm, pair);
+    while (written != SHM_FULL && pair->connection == connection) {
+        written = out_step(shm, pair);
+        if (written == SHM_NOTHING)
+            break;
+    }
+    if (pair->connection != connection)
+        return;
+    if (pair->out.rung != pair->out.tail)
+        shm_out_ring(shm, pair);
+    if (!pair->out.queue.first && !pair->out.pieces.first && !pair->wishes.first)
+        shm_bit_clear(shm->blocked, pair->lane);
+}
+
+bool shm_out_arm(struct shm_pair *pair)
+{
+    atomic_store(&pair->out.page->waiting, 1);
+    atomic_thread_fence(memory_order_seq_cst);
+    uint64_t head_seen = pair->out.head_seen;
+    out_look(pair);
+    return pair->out.head_seen == head_seen;
+}

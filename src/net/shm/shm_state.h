@@ -1,0 +1,165 @@
+/* What the files of the shared-memory transport share: the state of a process, which nobody else sees. */
+#ifndef RZ_NET_SHM_STATE_H
+#define RZ_NET_SHM_STATE_H
+
+#include "net/shm/shm.h"
+#include "net/shm/shm_layout.h"
+
+/* Our part of an operation, in its net_private. */
+struct __attribute__((may_alias)) shm_op {
+    struct rz_net_op *next;
+    const void *data;
+    size_t bytes; /* to send; after ASK: as many as are wanted */
+    size_t sent;  /* in pieces */
+    uint64_t id;  /* of the offer */
+    uint32_t slot;
+    uint32_t asked; /* the receiver wants pieces: no DONE will come */
+};
+static inline struct shm_op *shm_op(struct rz_net_op *op)
+{
+    return (struct shm_op *)(void *)op->net_private;
+}
+
+struct shm_ops { /* a queue through shm_op.next */
+    struct rz_net_op *first, *last;
+};
+
+/* What a token waits to tell the sender, or to do. */
+enum shm_wish {
+    SHM_WISH_FETCH, /* begin to fetch: we were not connected when it was asked for */
+    SHM_WISH_ASK,
+    SHM_WISH_DONE,
+};
+
+/* A payload offered to us. Lives from OFFER until DONE or ASK and all pieces, or until its user has given it up. */
+struct rz_net_token {
+    struct rz_net_token *next;
+    struct shm_pair *pair;
+    uint64_t connection; /* the pair's when the offer came; another one now: the payload is out of reach */
+    struct shm_offer offer;
+    enum shm_wish wish;
+    struct rz_net_op *op; /* of the fetch, when under way */
+    unsigned char *data;
+    size_t want, got;
+};
+
+struct shm_tokens {
+    struct rz_net_token *first, *last;
+};
+
+/* All between us and the one process that owns `lane`. */
+struct shm_pair {
+    uint32_t lane;
+    bool connected;
+    bool closed;         /* for ever: the process is dead */
+    bool torn;           /* its ring holds what no record can be; it is read no more */
+    bool told;           /* the user was told of the stranger */
+    bool copy_refused;   /* the system does not let us copy from its memory */
+    uint64_t connection; /* grows at each disconnect */
+    rz_status_t status;  /* of the last disconnect */
+    rz_peer_t peer;
+    struct rz_identity identity;
+    uint32_t pid;
+
+    struct { /* its ring in our inbox; mapped when news first came */
+        const struct shm_lane_page *page;
+        const unsigned char *ring;
+        uint64_t head;   /* read up to here */
+        unsigned depth;  /* of calls that read: what they read must stay until the outermost ends */
+        bool draining;   /* offers are worth nothing any more */
+    } in;
+
+    struct { /* our ring in its inbox; mapped while connected */
+        struct rz_doorbell *doorbell;
+        int event_fd;
+        const void *heads_page;
+        const struct shm_head *head;
+        struct shm_lane_page *page;
+        unsigned char *ring;
+        uint64_t tail, head_seen;
+        uint64_t rung;                    /* the tail that the owner was told of */
+        struct shm_ops queue;             /* sends that found no room, in order */
+        struct shm_ops pieces;            /* offers that the receiver wants in pieces */
+        bool pieces_turn;                 /* queue and pieces take turns */
+        uint64_t slots_free;              /* a bit for each */
+        struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
+    } out;
+
+    struct shm_tokens wishes;   /* tokens that wait to tell the sender something */
+    struct shm_tokens fetching; /* tokens that wait for pieces */
+    uint32_t n_tokens;          /* all of this pair */
+};
+
+struct shm_peer {
+    struct shm_pair *pair; /* NULL: not connected (any more) */
+    rz_status_t status;    /* of the disconnect */
+};
+
+struct shm {
+    struct rz_shm_config config;
+    struct shm_identity identity;
+    struct rz_doorbell *doorbell;
+    struct shm_head *heads;
+    unsigned n_words;          /* of the bit sets below: one bit per lane */
+    uint64_t *again;           /* lanes to look at at the next progress */
+    uint64_t *blocked;         /* lanes with something to write */
+    struct shm_pair **pairs;   /* [lanes_max], made when first needed, kept until close */
+    struct shm_pair *hot;      /* the last one that sent something: looked at first, without its bit */
+    struct shm_peer *peers;
+    uint32_t n_peers;
+    uint64_t last_id;
+    struct rz_net_token *free_tokens;
+    bool in_progress;
+};
+
+static inline void shm_bit_set(uint64_t *words, uint32_t lane)
+{
+    words[lane / 64] |= UINT64_C(1) << lane % 64;
+}
+static inline void shm_bit_clear(uint64_t *words, uint32_t lane)
+{
+    words[lane / 64] &= ~(UINT64_C(1) << lane % 64);
+}
+
+/* shm.c */
+struct shm_pair *shm_pair(struct shm *shm, uint32_t lane); /* NULL: no memory */
+void shm_ops_push(struct shm_ops *ops, struct rz_net_op *op);
+struct rz_net_op *shm_ops_pop(struct shm_ops *ops);
+void shm_tokens_push(struct shm_tokens *tokens, struct rz_net_token *token);
+struct rz_net_token *shm_tokens_pop(struct shm_tokens *tokens);
+
+/* shm_out.c */
+enum shm_written {
+    SHM_WRITTEN,
+    SHM_NOTHING, /* nothing to write, or it must wait for something else than room */
+    SHM_FULL,
+};
+rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz_shm_card *card);
+void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all sends */
+enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind, const struct shm_offer *offer,
+                               size_t bytes);
+void shm_out_ring(struct shm *shm, struct shm_pair *pair); /* tells of all that was written */
+void shm_out_flush(struct shm *shm, struct shm_pair *pair);
+bool shm_out_arm(struct shm_pair *pair); /* false: there is room now */
+void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply);
+void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_reply *reply);
+rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_t bytes,
+                     struct rz_net_op *op);
+
+/* shm_in.c */
+unsigned shm_in_read(struct shm *shm, struct shm_pair *pair); /* records dealt with */
+void shm_in_close(struct shm_pair *pair);
+unsigned shm_progress(struct rz_net *net);
+
+/* shm_fetch.c */
+rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const struct shm_offer *offer,
+                              struct rz_net_token **token);
+rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
+                            const void *data, size_t bytes);
+enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair);
+void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all fetches */
+rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                      struct rz_net_op *op);
+void shm_drop(struct rz_net *net, rz_net_token_t token);
+
+#endif

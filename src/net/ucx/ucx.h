@@ -1,0 +1,53 @@
+/*
+ * The transport between nodes: UCP active messages behind the table of net/net.h. UCX is loaded with the first rz_ucx_open
+ * (it costs a helper thread, some file descriptors and about 10 ms), so a job on one node never meets it. A process that
+ * has opened it must not fork without exec.
+ *
+ * Beyond net.h: `connect` only notes the card; the endpoint is made by the first message. A payload may be fetched from a
+ * sender that was never connected, but then only the loss of the connection, connect with disconnect, or close ends the
+ * fetch; so connect peers before you fetch from them. The payload of a token of a disconnected peer is always gone.
+ * `disconnect` does not fence: messages that the dead peer sent before, and all messages of one that was declared dead but
+ * lives, may still reach host->arrived. Epoch and incarnation in the user's header are what drops them.
+ * `close` sends for a bounded time what send has accepted, but a peer may have died: fence with the others before.
+ */
+#ifndef RZ_NET_UCX_UCX_H
+#define RZ_NET_UCX_UCX_H
+
+#include "net/net.h"
+
+struct rz_ucx_config {
+    uint64_t job;             /* stands in the card; cards of other jobs are refused with RZ_ERR_AUTHENTICATION */
+    struct rz_net_host host;  /* copied */
+    unsigned peers_estimated; /* how many processes live on other nodes; a hint */
+    void (*complain)(void *arg, const char *text); /* why open returned an error (arg of host); may be NULL */
+};
+
+/*
+ * Loads the module and opens one transport. At most one call at a time; call it as late as the first need of it.
+ * RZ_ERR_UNSUPPORTED: no module or not of this build. RZ_ERR_INVALID: an environment in which a death would not be
+ * survived. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY: as UCX says. The reason goes to config->complain.
+ */
+rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net, const struct rz_net_ops **ops);
+
+/* A variable UCX needs in the environment of a process from its start on; what the user has set stays. */
+struct rz_ucx_variable {
+    const char *name;
+    const char *value;
+    bool single_host; /* only where all nodes of the job are on one machine */
+};
+
+/* Ends with a NULL name. Daemons put it into the environment of each process they start. */
+extern const struct rz_ucx_variable rz_ucx_environment[];
+
+/* NULL where this process's environment is fit for rz_ucx_open, else the sentence that says what is wrong. */
+const char *rz_ucx_environment_problem(void);
+
+/* What the module exports under the name rz_net_ucx_entry; its user is rz_ucx_open. */
+#define RZ_NET_UCX_VERSION 1
+struct rz_net_ucx_entry {
+    uint32_t version;
+    const struct rz_net_ops *ops;
+    rz_status_t (*open)(const struct rz_ucx_config *config, struct rz_net **net);
+};
+
+#endif

@@ -1,0 +1,218 @@
+/* The module: opening, turning and closing; its table. */
+#include "net/ucx/ucx_internal.h"
+
+#include "base/assert.h"
+#include "port/clock.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+/* How long close waits for accepted messages to leave, and for operations to end by themselves. */
+#define FLUSH_NS (200 * RZ_MILLISECOND)
+#define CLOSE_NS RZ_SECOND
+
+unsigned rz_ucx_progress(struct rz_net *net)
+{
+    rz_assert(!net->inside);
+    net->inside = true;
+    unsigned count = ucp_worker_progress(net->worker);
+    net->inside = false;
+    net->idle = count == 0;
+    if (net->attention != NULL || net->finished.first != NULL)
+        count += rz_ucx_settle(net);
+    return count;
+}
+
+static bool arm(struct rz_net *net)
+{
+    /* Ends by force, and the first message of a connection, come from timers and queues of UCX that ring no bell. */
+    if (!net->idle || net->attention != NULL || !rz_ucx_quiet(net))
+        return false;
+    return ucp_worker_arm(net->worker) == UCS_OK;
+}
+
+static int descriptor(struct rz_net *net)
+{
+    return net->fd;
+}
+
+/* ---- closing ---- */
+
+static void turn_until(struct rz_net *net, bool (*reached)(struct rz_net *net), uint64_t limit_ns)
+{
+    rz_time end = rz_clock_now() + limit_ns;
+    while (!reached(net) && rz_clock_now() < end)
+        (void)rz_ucx_progress(net);
+}
+
+/* Lets messages that send has accepted leave UCX's buffers. */
+static void flush(struct rz_net *net)
+{
+    ucp_request_param_t parameters = {.op_attr_mask = 0};
+    ucs_status_ptr_t request = ucp_worker_flush_nbx(net->worker, &parameters);
+    if (!UCS_PTR_IS_PTR(request))
+        return;
+    rz_time end = rz_clock_now() + FLUSH_NS;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && rz_clock_now() < end)
+        (void)rz_ucx_progress(net);
+    ucp_request_free(request);
+}
+
+static void each_of(struct rz_net *net, struct rz_ucx_peer *peer,
+                    void (*visit)(struct rz_net *net, struct rz_ucx_peer *peer))
+{
+    for (struct rz_ucx_peer *next; peer != NULL; peer = next) {
+        next = peer->next_in_bucket;
+        visit(net, peer);
+    }
+}
+
+static void each_peer(struct rz_net *net, void (*visit)(struct rz_net *net, struct rz_ucx_peer *peer))
+{
+    for (size_t i = 0; i < net->buckets_count; i++)
+        each_of(net, net->buckets[i], visit);
+    each_of(net, net->former, visit);
+}
+
+static void end_peer(struct rz_net *net, struct rz_ucx_peer *peer)
+{
+    rz_ucx_peer_end(net, peer, RZ_ERR_CANCELLED);
+}
+
+/* After the worker is gone nobody touches the memory of operations any more. */
+static void free_peer(struct rz_net *net, struct rz_ucx_peer *peer)
+{
+    rz_ucx_abandon(net, peer);
+    free(peer->address);
+    free(peer);
+}
+
+static void free_net(struct rz_net *net)
+{
+    for (struct rz_ucx_letter *letter = net->letters, *next; letter != NULL; letter = next) {
+        next = letter->next;
+        free(letter);
+    }
+    for (struct rz_ucx_landing *landing = net->landings, *next; landing != NULL; landing = next) {
+        next = landing->next;
+        free(landing);
+    }
+    free(net->numbered);
+    free(net->buckets);
+    free(net);
+}
+
+static void close_net(struct rz_net *net)
+{
+    rz_assert(!net->inside);
+    net->deaf = true;
+    flush(net);
+    each_peer(net, end_peer);
+    (void)rz_ucx_settle(net);
+    turn_until(net, rz_ucx_quiet, CLOSE_NS);
+    ucp_worker_destroy(net->worker);
+    ucp_cleanup(net->context);
+    each_peer(net, free_peer);
+    net->numbered_room = 0; /* done may try to send */
+    (void)rz_ucx_deliver(net);
+    free_net(net);
+}
+
+/* ---- opening ---- */
+
+static rz_status_t complain(const struct rz_ucx_config *config, rz_status_t status, const char *text)
+{
+    if (config->complain != NULL)
+        config->complain(config->host.arg, text);
+    return status;
+}
+
+static ucs_status_t open_context(struct rz_net *net, const struct rz_ucx_config *config)
+{
+    ucp_config_t *settings;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &settings);
+    if (status != UCS_OK)
+        return status;
+    ucp_params_t parameters = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
+        .features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
+        .estimated_num_eps = config->peers_estimated > 0 ? config->peers_estimated : 1,
+    };
+    status = ucp_init(&parameters, settings, &net->context);
+    ucp_config_release(settings);
+    return status;
+}
+
+static ucs_status_t open_worker(struct rz_net *net)
+{
+    ucp_worker_params_t parameters = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                      .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+    ucs_status_t status = ucp_worker_create(net->context, &parameters, &net->worker);
+    if (status == UCS_OK)
+        status = ucp_worker_get_efd(net->worker, &net->fd);
+    if (status == UCS_OK && rz_ucx_listen(net) != RZ_OK)
+        status = UCS_ERR_NO_MEMORY;
+    return status;
+}
+
+static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **result)
+{
+    const char *problem = rz_ucx_environment_problem();
+    if (problem != NULL)
+        return complain(config, RZ_ERR_INVALID, problem);
+    struct rz_net *net = calloc(1, sizeof *net);
+    if (net == NULL)
+        return complain(config, RZ_ERR_NO_MEMORY, "no memory for the transport");
+    net->host = config->host;
+    net->job = config->job;
+    net->fd = -1;
+    /* UCX starts a thread; it inherits the mask, and the program's signals must not go there. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    ucs_status_t status = UCS_OK;
+    if (getrandom(&net->name, sizeof net->name, 0) != sizeof net->name)
+        status = UCS_ERR_IO_ERROR;
+    if (status == UCS_OK)
+        status = open_context(net, config);
+    if (status == UCS_OK)
+        status = open_worker(net);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status == UCS_OK) {
+        *result = net;
+        return RZ_OK;
+    }
+    char text[128];
+    snprintf(text, sizeof text, "UCX: %s (UCX_TLS=%s)", ucs_status_string(status), getenv("UCX_TLS"));
+    if (net->worker != NULL)
+        ucp_worker_destroy(net->worker);
+    if (net->context != NULL)
+        ucp_cleanup(net->context);
+    free(net);
+    return complain(config, status == UCS_ERR_NO_MEMORY ? RZ_ERR_NO_MEMORY : RZ_ERR_SYSTEM, text);
+}
+
+static const struct rz_net_ops operations = {
+    .name = "ucx",
+    .eager_max = RZ_UCX_EAGER_MAX,
+    .card = rz_ucx_card,
+    .connect = rz_ucx_connect,
+    .send = rz_ucx_send,
+    .fetch = rz_ucx_fetch,
+    .drop = rz_ucx_drop,
+    .progress = rz_ucx_progress,
+    .arm = arm,
+    .fd = descriptor,
+    .disconnect = rz_ucx_disconnect,
+    .quiet = rz_ucx_quiet,
+    .close = close_net,
+};
+
+__attribute__((visibility("default"))) const struct rz_net_ucx_entry rz_net_ucx_entry = {
+    .version = RZ_NET_UCX_VERSION,
+    .ops = &operations,
+    .open = open_net,
+};

@@ -1,0 +1,289 @@
+/* Peers: cards, endpoints, and their ends. */
+#include "net/ucx/ucx_internal.h"
+
+#include "base/assert.h"
+#include "base/random.h"
+#include "wire/cursor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CARD_MAGIC 0x58555a52u /* "RZUX" */
+#define CARD_VERSION 1u
+#define NUMBER_MAX (1u << 24)
+#define BUCKETS_MIN 64
+
+/* Looks into the network before an end that drains; a flood must not keep the caller for ever. */
+#define DRAIN_TURNS_MAX 1000
+#define DRAIN_TURNS_EMPTY 3
+
+rz_status_t rz_ucx_status(ucs_status_t status)
+{
+    if (status == UCS_OK)
+        return RZ_OK;
+    return status == UCS_ERR_NO_MEMORY ? RZ_ERR_NO_MEMORY : RZ_ERR_CLOSED;
+}
+
+/* ---- the two indices ---- */
+
+static size_t bucket_of(const struct rz_net *net, uint64_t name)
+{
+    return rz_mix(name, 0) & (net->buckets_count - 1);
+}
+
+static bool buckets_grow(struct rz_net *net)
+{
+    size_t count = net->buckets_count == 0 ? BUCKETS_MIN : 2 * net->buckets_count;
+    struct rz_ucx_peer **old = net->buckets, **buckets = calloc(count, sizeof(struct rz_ucx_peer *));
+    size_t old_count = net->buckets_count;
+    if (buckets == NULL)
+        return false;
+    net->buckets = buckets;
+    net->buckets_count = count;
+    for (size_t i = 0; i < old_count; i++) {
+        for (struct rz_ucx_peer *peer = old[i], *next; peer != NULL; peer = next) {
+            next = peer->next_in_bucket;
+            struct rz_ucx_peer **bucket = &buckets[bucket_of(net, peer->name)];
+            peer->next_in_bucket = *bucket;
+            *bucket = peer;
+        }
+    }
+    free(old);
+    return true;
+}
+
+struct rz_ucx_peer *rz_ucx_peer_meet(struct rz_net *net, uint64_t name)
+{
+    if (net->buckets_count != 0)
+        for (struct rz_ucx_peer *peer = net->buckets[bucket_of(net, name)]; peer != NULL; peer = peer->next_in_bucket)
+            if (peer->name == name)
+                return peer;
+    if (net->peers_count >= net->buckets_count && !buckets_grow(net))
+        return NULL;
+    struct rz_ucx_peer *peer = calloc(1, sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    peer->net = net;
+    peer->name = name;
+    peer->status = RZ_ERR_CLOSED;
+    struct rz_ucx_peer **bucket = &net->buckets[bucket_of(net, name)];
+    peer->next_in_bucket = *bucket;
+    *bucket = peer;
+    net->peers_count++;
+    return peer;
+}
+
+/* The same process under a new number, as after a roll-back. Late callbacks may still find the former one. */
+static struct rz_ucx_peer *meet_again(struct rz_net *net, struct rz_ucx_peer *former)
+{
+    struct rz_ucx_peer **at = &net->buckets[bucket_of(net, former->name)];
+    while (*at != former)
+        at = &(*at)->next_in_bucket;
+    *at = former->next_in_bucket;
+    former->next_in_bucket = net->former;
+    net->former = former;
+    net->peers_count--;
+    return rz_ucx_peer_meet(net, former->name);
+}
+
+struct rz_ucx_peer *rz_ucx_peer_by_number(const struct rz_net *net, rz_peer_t number)
+{
+    return number < net->numbered_room ? net->numbered[number] : NULL;
+}
+
+static rz_status_t make_room(struct rz_net *net, rz_peer_t number)
+{
+    if (number < net->numbered_room)
+        return RZ_OK;
+    size_t room = 2 * ((size_t)number + 1);
+    struct rz_ucx_peer **numbered = realloc(net->numbered, room * sizeof *numbered);
+    if (numbered == NULL)
+        return RZ_ERR_NO_MEMORY;
+    memset(numbered + net->numbered_room, 0, (room - net->numbered_room) * sizeof *numbered);
+    net->numbered = numbered;
+    net->numbered_room = room;
+    return RZ_OK;
+}
+
+/* ---- beginning ---- */
+
+rz_status_t rz_ucx_card(struct rz_net *net, void *card, size_t *bytes)
+{
+    ucp_address_t *address;
+    size_t length;
+    if (ucp_worker_get_address(net->worker, &address, &length) != UCS_OK)
+        return RZ_ERR_SYSTEM;
+    struct rz_wire_writer writer;
+    rz_wire_writer_init(&writer, card, *bytes);
+    rz_wire_put_u32(&writer, CARD_MAGIC);
+    rz_wire_put_u32(&writer, CARD_VERSION);
+    rz_wire_put_u64(&writer, net->job);
+    rz_wire_put_u64(&writer, net->name);
+    rz_wire_put_bytes(&writer, address, (uint32_t)length);
+    ucp_worker_release_address(net->worker, address);
+    if (writer.overflow)
+        return RZ_ERR_INVALID;
+    *bytes = (size_t)(writer.at - writer.start);
+    return RZ_OK;
+}
+
+rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *card, size_t bytes)
+{
+    struct rz_wire_reader reader;
+    uint32_t length;
+    rz_wire_reader_init(&reader, card, bytes);
+    uint32_t magic = rz_wire_get_u32(&reader);
+    uint32_t version = rz_wire_get_u32(&reader);
+    uint64_t job = rz_wire_get_u64(&reader);
+    uint64_t name = rz_wire_get_u64(&reader);
+    const uint8_t *found = rz_wire_get_bytes(&reader, &length);
+    if (reader.malformed || magic != CARD_MAGIC || length == 0)
+        return RZ_ERR_MALFORMED;
+    if (version != CARD_VERSION)
+        return RZ_ERR_VERSION;
+    if (job != net->job)
+        return RZ_ERR_AUTHENTICATION;
+    if (number >= NUMBER_MAX || rz_ucx_peer_by_number(net, number) != NULL)
+        return RZ_ERR_INVALID;
+    struct rz_ucx_peer *peer = rz_ucx_peer_meet(net, name);
+    if (peer != NULL && peer->state == RZ_UCX_ENDED)
+        peer = meet_again(net, peer);
+    void *address = malloc(length);
+    rz_status_t status = peer == NULL || address == NULL ? RZ_ERR_NO_MEMORY : make_room(net, number);
+    if (status == RZ_OK && peer->state != RZ_UCX_STRANGER)
+        status = RZ_ERR_INVALID;
+    if (status != RZ_OK) {
+        free(address);
+        return status;
+    }
+    memcpy(address, found, length);
+    peer->address = address;
+    peer->number = number;
+    peer->state = RZ_UCX_LIVE;
+    net->numbered[number] = peer;
+    return RZ_OK;
+}
+
+static void broke(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+{
+    struct rz_ucx_peer *peer = arg;
+    (void)endpoint;
+    (void)status;
+    peer->error_seen = true;
+    rz_ucx_peer_attend(peer->net, peer);
+}
+
+rz_status_t rz_ucx_peer_reach(struct rz_net *net, struct rz_ucx_peer *peer)
+{
+    ucp_ep_params_t parameters = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = peer->address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {.cb = broke, .arg = peer},
+    };
+    rz_assert(peer->address != NULL && peer->endpoint == NULL);
+    /* Where the peer has connected to us already, UCX gives the endpoint it made for that: one pair, one connection. */
+    ucs_status_t status = ucp_ep_create(net->worker, &parameters, &peer->endpoint);
+    if (status != UCS_OK)
+        peer->endpoint = NULL;
+    return rz_ucx_status(status);
+}
+
+/* ---- end ---- */
+
+void rz_ucx_peer_attend(struct rz_net *net, struct rz_ucx_peer *peer)
+{
+    if (peer->attention)
+        return;
+    peer->attention = true;
+    peer->next_attention = net->attention;
+    net->attention = peer;
+}
+
+/* Closes by force: UCX ends what it holds of this peer during this or a following call. */
+static void shut(struct rz_net *net, struct rz_ucx_peer *peer)
+{
+    rz_assert(!net->inside && peer->state != RZ_UCX_LIVE);
+    if (peer->endpoint != NULL) {
+        ucp_request_param_t parameters = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                          .flags = UCP_EP_CLOSE_FLAG_FORCE};
+        ucs_status_ptr_t request = ucp_ep_close_nbx(peer->endpoint, &parameters);
+        if (UCS_PTR_IS_PTR(request))
+            ucp_request_free(request);
+    }
+    peer->endpoint = NULL;
+    free(peer->address);
+    peer->address = NULL;
+    rz_ucx_tokens_void(net, peer);
+    rz_ucx_end_unheld(net, peer);
+}
+
+void rz_ucx_peer_end(struct rz_net *net, struct rz_ucx_peer *peer, rz_status_t status)
+{
+    if (peer->state == RZ_UCX_ENDED)
+        return;
+    peer->state = RZ_UCX_ENDED;
+    peer->status = status;
+    rz_ucx_peer_attend(net, peer);
+}
+
+void rz_ucx_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_status_t status)
+{
+    struct rz_ucx_peer *peer = rz_ucx_peer_by_number(net, number);
+    rz_assert(status != RZ_OK && status != RZ_IN_PROGRESS);
+    if (peer == NULL || peer->state == RZ_UCX_ENDED)
+        return;
+    if (drain && !net->inside)
+        for (unsigned turns = 0, empty = 0; turns < DRAIN_TURNS_MAX && empty < DRAIN_TURNS_EMPTY; turns++)
+            empty = rz_ucx_progress(net) == 0 ? empty + 1 : 0;
+    rz_ucx_peer_end(net, peer, status);
+    if (!net->inside)
+        (void)rz_ucx_settle(net);
+}
+
+/* Whether no operation of peers that are no longer live is pending. */
+static bool ended_all(const struct rz_ucx_peer *peer)
+{
+    for (; peer != NULL; peer = peer->next_in_bucket)
+        if (peer->state != RZ_UCX_LIVE && (peer->pending > 0 || peer->queue.first != NULL))
+            return false;
+    return true;
+}
+
+bool rz_ucx_quiet(struct rz_net *net)
+{
+    bool quiet = net->finished.first == NULL && ended_all(net->former);
+    for (size_t i = 0; quiet && i < net->buckets_count; i++)
+        quiet = ended_all(net->buckets[i]);
+    return quiet;
+}
+
+/* One peer's share of settling. */
+static void attend(struct rz_net *net, struct rz_ucx_peer *peer)
+{
+    bool news = peer->state == RZ_UCX_LIVE && peer->error_seen;
+    if (news) {
+        peer->state = RZ_UCX_BROKEN;
+        peer->status = RZ_ERR_CLOSED;
+    }
+    if (peer->state == RZ_UCX_LIVE)
+        rz_ucx_pump(net, peer);
+    else
+        shut(net, peer);
+    if (news && !net->deaf)
+        net->host.broken(net->host.arg, peer->number);
+}
+
+unsigned rz_ucx_settle(struct rz_net *net)
+{
+    unsigned count = 0;
+    struct rz_ucx_peer *peer;
+    while ((peer = net->attention) != NULL) {
+        net->attention = peer->next_attention;
+        peer->attention = false;
+        attend(net, peer);
+        count++;
+    }
+    return count + rz_ucx_deliver(net);
+}

@@ -1,0 +1,112 @@
+/* Datagrams with descriptors beside them. */
+#include "port/channel.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union channel_control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(RZ_CHANNEL_FDS_MAX * sizeof(int))];
+};
+
+static rz_status_t channel_status(int error)
+{
+    switch (error) {
+    case EAGAIN:
+        return RZ_IN_PROGRESS;
+    case EPIPE:
+    case ECONNRESET:
+        return RZ_ERR_CLOSED;
+    case ENOBUFS:
+    case ENOMEM:
+        return RZ_ERR_NO_MEMORY;
+    case EMSGSIZE:
+        return RZ_ERR_INVALID;
+    default:
+        return RZ_ERR_SYSTEM;
+    }
+}
+
+rz_status_t rz_channel_pair(int fds[2])
+{
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
+}
+
+rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds, unsigned n_fds)
+{
+    rz_assert(n > 0); /* an empty datagram reads like the end */
+    rz_assert(n_fds <= RZ_CHANNEL_FDS_MAX);
+    union channel_control control;
+    struct iovec vector = {.iov_base = (void *)bytes, .iov_len = n};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    if (n_fds > 0) {
+        memset(&control, 0, sizeof control);
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+        memcpy(CMSG_DATA(header), fds, n_fds * sizeof(int));
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? channel_status(errno) : RZ_OK;
+}
+
+/* The descriptors that came with message; how many. */
+static unsigned channel_take_fds(struct msghdr *message, int fds[RZ_CHANNEL_FDS_MAX])
+{
+    unsigned n = 0;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
+         header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+            continue;
+        unsigned here = (unsigned)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        rz_assert(n + here <= RZ_CHANNEL_FDS_MAX); /* the control buffer holds no more */
+        memcpy(fds + n, CMSG_DATA(header), here * sizeof(int));
+        n += here;
+    }
+    return n;
+}
+
+rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int *fds,
+                               unsigned *n_fds)
+{
+    union channel_control control;
+    struct iovec vector = {.iov_base = buffer, .iov_len = max};
+    struct msghdr message = {.msg_iov = &vector,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t got;
+    do
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return channel_status(errno);
+    int taken[RZ_CHANNEL_FDS_MAX];
+    unsigned n_taken = channel_take_fds(&message, taken);
+    rz_status_t status = RZ_OK;
+    if (got == 0)
+        status = RZ_ERR_CLOSED;
+    else if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+        status = RZ_ERR_MALFORMED;
+    if (status != RZ_OK || !fds)
+        while (n_taken > 0)
+            close(taken[--n_taken]);
+    if (status != RZ_OK)
+        return status;
+    if (fds)
+        memcpy(fds, taken, n_taken * sizeof(int));
+    if (n_fds)
+        *n_fds = n_taken;
+    *n = (size_t)got;
+    return RZ_OK;
+}

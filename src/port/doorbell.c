@@ -1,0 +1,96 @@
+#include "port/doorbell.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DOORBELL_FDS_MAX = 31 };
+
+/*
+ * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences, looks for news. In
+ * every order one of the two sees the other's store. A waker that sees AWAKE may go on at once: the sleeper's look
+ * comes later. A waker that dies before it has woken the sleeper leaves its news to the ring of the daemon, which rings
+ * for the death.
+ */
+static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
+{
+    atomic_fetch_add(&bell->bell, 1);
+    if (mode == RZ_DOORBELL_FUTEX) {
+        syscall(SYS_futex, &bell->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    } else {
+        uint64_t one = 1;
+        ssize_t written = write(event_fd, &one, sizeof one);
+        (void)written; /* EAGAIN: the counter is full, so the fd is readable anyway */
+    }
+}
+
+void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    uint32_t mode = atomic_load(&bell->mode);
+    if (mode != RZ_DOORBELL_AWAKE)
+        doorbell_wake(bell, mode, event_fd);
+}
+
+void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd)
+{
+    /* A sequentially consistent read-modify-write: on the machines we know it is the fence too. */
+    atomic_fetch_or(&bell->lanes[lane / 64 % RZ_DOORBELL_WORDS], UINT64_C(1) << lane % 64);
+    uint32_t mode = atomic_load(&bell->mode);
+    if (mode != RZ_DOORBELL_AWAKE)
+        doorbell_wake(bell, mode, event_fd);
+}
+
+uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mode)
+{
+    rz_assert(mode != RZ_DOORBELL_AWAKE);
+    atomic_store(&bell->mode, mode);
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load(&bell->bell);
+}
+
+static struct timespec doorbell_timespec(uint64_t timeout_ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(timeout_ns / RZ_SECOND),
+                             .tv_nsec = (long)(timeout_ns % RZ_SECOND)};
+}
+
+static void doorbell_poll(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
+                          unsigned n_fds, uint64_t timeout_ns)
+{
+    rz_assert(n_fds <= DOORBELL_FDS_MAX);
+    struct pollfd polled[DOORBELL_FDS_MAX + 1];
+    polled[0] = (struct pollfd){.fd = event_fd, .events = POLLIN};
+    for (unsigned i = 0; i < n_fds; i++)
+        polled[i + 1] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    if (atomic_load(&bell->bell) == value) {
+        struct timespec timeout = doorbell_timespec(timeout_ns);
+        ppoll(polled, n_fds + 1, timeout_ns == RZ_TIME_NEVER ? NULL : &timeout, NULL);
+    }
+    uint64_t rings;
+    ssize_t got = read(event_fd, &rings, sizeof rings);
+    (void)got; /* EAGAIN: not rung */
+}
+
+void rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
+                       unsigned n_fds, uint64_t timeout_ns)
+{
+    if (atomic_load_explicit(&bell->mode, memory_order_relaxed) == RZ_DOORBELL_POLL) {
+        doorbell_poll(bell, value, event_fd, fds, n_fds, timeout_ns);
+    } else {
+        struct timespec timeout = doorbell_timespec(timeout_ns);
+        syscall(SYS_futex, &bell->bell, FUTEX_WAIT, value,
+                timeout_ns == RZ_TIME_NEVER ? NULL : &timeout, NULL, 0);
+    }
+    rz_doorbell_awake(bell);
+}
+
+void rz_doorbell_awake(struct rz_doorbell *bell)
+{
+    atomic_store_explicit(&bell->mode, RZ_DOORBELL_AWAKE, memory_order_relaxed);
+}

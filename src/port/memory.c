@@ -1,0 +1,112 @@
+#include "port/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static rz_status_t memory_status(int error)
+{
+    return error == ENOSPC || error == ENOMEM || error == EFBIG ? RZ_ERR_NO_MEMORY : RZ_ERR_SYSTEM;
+}
+
+rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
+{
+    int memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (memory < 0)
+        return memory_status(errno);
+    if (ftruncate(memory, (off_t)bytes) != 0 ||
+        fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        int error = errno;
+        close(memory);
+        return memory_status(error);
+    }
+    *fd = memory;
+    return RZ_OK;
+}
+
+rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes)
+{
+    /* A signal interrupts the allocation, which then undoes itself. */
+    while (fallocate(fd, 0, (off_t)offset, (off_t)bytes) != 0)
+        if (errno != EINTR)
+            return memory_status(errno);
+    return RZ_OK;
+}
+
+/* Beyond the end of the file a touch is a SIGBUS; sizes come from elsewhere, so that is an operating error. */
+static rz_status_t memory_size(int fd, size_t *bytes)
+{
+    struct stat stat;
+    if (fstat(fd, &stat) != 0)
+        return RZ_ERR_SYSTEM;
+    *bytes = (size_t)stat.st_size;
+    return RZ_OK;
+}
+
+static int memory_protection(bool writable)
+{
+    return PROT_READ | (writable ? PROT_WRITE : 0);
+}
+
+rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t *mapped)
+{
+    size_t all;
+    rz_status_t status = memory_size(fd, &all);
+    if (status != RZ_OK)
+        return status;
+    if (bytes == 0)
+        bytes = all;
+    status = rz_memory_map_range(fd, 0, bytes, writable, at);
+    if (status == RZ_OK && mapped)
+        *mapped = bytes;
+    return status;
+}
+
+rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writable, void **at)
+{
+    size_t all;
+    rz_status_t status = memory_size(fd, &all);
+    if (status != RZ_OK)
+        return status;
+    if (bytes == 0 || offset > all || bytes > all - offset)
+        return RZ_ERR_MALFORMED;
+    void *memory = mmap(NULL, bytes, memory_protection(writable), MAP_SHARED, fd, (off_t)offset);
+    if (memory == MAP_FAILED)
+        return memory_status(errno);
+    *at = memory;
+    return RZ_OK;
+}
+
+rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring, bool writable,
+                               void **at)
+{
+    size_t all;
+    rz_status_t status = memory_size(fd, &all);
+    if (status != RZ_OK)
+        return status;
+    if (offset > all || front + ring > all - offset)
+        return RZ_ERR_MALFORMED;
+    size_t bytes = front + 2 * ring;
+    int protection = memory_protection(writable);
+    unsigned char *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return memory_status(errno);
+    if (mmap(memory, front + ring, protection, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) ==
+            MAP_FAILED ||
+        mmap(memory + front + ring, ring, protection, MAP_SHARED | MAP_FIXED, fd,
+             (off_t)(offset + front)) == MAP_FAILED) {
+        int error = errno;
+        munmap(memory, bytes);
+        return memory_status(error);
+    }
+    *at = memory;
+    return RZ_OK;
+}
+
+void rz_memory_unmap(void *at, size_t bytes)
+{
+    if (at)
+        munmap(at, bytes);
+}

@@ -1,0 +1,180 @@
+#include "port/process.h"
+
+#include "base/assert.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+rz_status_t rz_process_open(pid_t pid, int *pidfd)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return errno == ESRCH ? RZ_ERR_PROC_FAILED : RZ_ERR_SYSTEM;
+    *pidfd = fd;
+    return RZ_OK;
+}
+
+rz_status_t rz_process_signal(int pidfd, int signal)
+{
+    if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) != 0)
+        return errno == ESRCH ? RZ_ERR_PROC_FAILED : RZ_ERR_SYSTEM;
+    return RZ_OK;
+}
+
+rz_status_t rz_process_adopt_orphans(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
+}
+
+rz_status_t rz_process_die_with_parent(pid_t parent, int signal)
+{
+    if (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) != 0)
+        return RZ_ERR_SYSTEM;
+    /* A parent that died before the call sends nothing any more. */
+    return getppid() == parent ? RZ_OK : RZ_ERR_CLOSED;
+}
+
+rz_status_t rz_process_keep_on_exec(int fd, bool keep)
+{
+    return fcntl(fd, F_SETFD, keep ? 0 : FD_CLOEXEC) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
+}
+
+/* What one look at /proc tells of a process. */
+struct process_entry {
+    pid_t pid, parent;
+    unsigned long long started; /* with the pid, an identity */
+    bool alive, descendant;
+};
+
+static bool process_read(pid_t pid, struct process_entry *entry)
+{
+    char path[32], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    /* The command stands in parentheses and may hold anything, further parentheses too. */
+    const char *after = strrchr(text, ')');
+    char state;
+    int parent;
+    unsigned long long started;
+    if (!after ||
+        sscanf(after + 1,
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &state, &parent, &started) != 3)
+        return false;
+    *entry = (struct process_entry){.pid = pid,
+                                    .parent = parent,
+                                    .started = started,
+                                    .alive = state != 'Z' && state != 'X'};
+    return true;
+}
+
+/* All processes of the machine; the caller frees. NULL: no memory or no /proc. */
+static struct process_entry *process_list(size_t *n)
+{
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return NULL;
+    size_t room = 256;
+    struct process_entry *list = malloc(room * sizeof *list);
+    *n = 0;
+    for (struct dirent *name; list && (name = readdir(proc));) {
+        pid_t pid = (pid_t)strtol(name->d_name, NULL, 10);
+        if (pid <= 0 || !process_read(pid, &list[*n]) || ++*n < room)
+            continue;
+        struct process_entry *more = realloc(list, 2 * room * sizeof *list);
+        if (!more)
+            free(list);
+        list = more;
+        room *= 2;
+    }
+    closedir(proc);
+    return list;
+}
+
+/* Marks who descends from root: as many passes as the tree is deep. */
+static void process_mark(struct process_entry *list, size_t n, pid_t root)
+{
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (size_t i = 0; i < n; i++) {
+            if (list[i].descendant)
+                continue;
+            bool child = list[i].parent == root;
+            for (size_t j = 0; j < n && !child; j++)
+                child = list[j].descendant && list[j].pid == list[i].parent;
+            list[i].descendant = child;
+            grown = grown || child;
+        }
+    }
+}
+
+/* Signals the process of entry, not another one that has come to its pid. */
+static void process_signal_entry(const struct process_entry *entry, int signal)
+{
+    int pidfd;
+    struct process_entry now;
+    if (rz_process_open(entry->pid, &pidfd) != RZ_OK)
+        return;
+    if (process_read(entry->pid, &now) && now.started == entry->started)
+        rz_process_signal(pidfd, signal);
+    close(pidfd);
+}
+
+unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks)
+{
+    unsigned alive = 0;
+    for (unsigned look = 0; look < looks; look++) {
+        size_t n;
+        struct process_entry *list = process_list(&n);
+        if (!list)
+            return alive;
+        process_mark(list, n, root);
+        alive = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (!list[i].descendant || !list[i].alive)
+                continue;
+            alive++;
+            process_signal_entry(&list[i], signal);
+        }
+        free(list);
+        if (alive == 0)
+            break;
+    }
+    return alive;
+}
+
+void rz_process_let_others_read(void)
+{
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* EINVAL: no Yama, no leave needed */
+}
+
+bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n)
+{
+    rz_assert(n <= RZ_PROCESS_VECTORS_MAX);
+    struct iovec here[RZ_PROCESS_VECTORS_MAX], there[RZ_PROCESS_VECTORS_MAX];
+    size_t bytes = 0;
+    for (unsigned i = 0; i < n; i++) {
+        here[i] = (struct iovec){.iov_base = vectors[i].to, .iov_len = vectors[i].bytes};
+        there[i] = (struct iovec){.iov_base = (void *)(uintptr_t)vectors[i].from,
+                                  .iov_len = vectors[i].bytes};
+        bytes += vectors[i].bytes;
+    }
+    ssize_t copied = process_vm_readv(pid, here, n, there, n, 0);
+    return copied >= 0 && (size_t)copied == bytes;
+}

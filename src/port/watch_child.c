@@ -1,0 +1,116 @@
+/* The child's side of the watch: a helper thread owns the lock for the life of the process. */
+#include "port/watch.h"
+
+#include "base/assert.h"
+#include "port/memory.h"
+#include "port/watch_page.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+struct rz_watch_held {
+    struct rz_watch_group *groups;
+    size_t bytes;
+    struct rz_watch_group *group;
+    struct rz_watch_slot *slot;
+    pthread_t owner;
+    sem_t answered, released;
+    int error; /* of taking the lock; valid after `answered` */
+};
+
+static void watch_wait(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0)
+        rz_assert(errno == EINTR);
+}
+
+/* A thread of its own, because a main thread that calls pthread_exit would look dead. */
+static void *watch_own(void *arg)
+{
+    struct rz_watch_held *held = arg;
+    held->error = pthread_mutex_trylock(&held->slot->mutex);
+    if (held->error == 0) {
+        atomic_store(&held->slot->held, 1);
+        rz_watch_kick(held->group);
+    }
+    int error = held->error; /* held may be gone after the answer of an error */
+    sem_post(&held->answered);
+    if (error == 0) {
+        watch_wait(&held->released);
+        pthread_mutex_unlock(&held->slot->mutex);
+    }
+    return NULL;
+}
+
+/* Starts the owner with all signals blocked: the program's handlers never run on its small stack. */
+static int watch_start_owner(struct rz_watch_held *held)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 * 1024);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&held->owner, &attributes, watch_own, held);
+    if (error == EINVAL) /* the program's thread-local data does not fit into a small stack */
+        error = pthread_create(&held->owner, NULL, watch_own, held);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error == 0)
+        pthread_setname_np(held->owner, "rz-watch");
+    return error;
+}
+
+static void watch_held_free(struct rz_watch_held *held)
+{
+    sem_destroy(&held->answered);
+    sem_destroy(&held->released);
+    rz_memory_unmap(held->groups, held->bytes);
+    free(held);
+}
+
+rz_status_t rz_watch_hold(struct rz_watch_held **out, int page_fd, uint32_t slot)
+{
+    struct rz_watch_held *held = calloc(1, sizeof *held);
+    if (!held)
+        return RZ_ERR_NO_MEMORY;
+    sem_init(&held->answered, 0, 0);
+    sem_init(&held->released, 0, 0);
+    void *page = NULL;
+    rz_status_t status = rz_memory_map(page_fd, 0, true, &page, &held->bytes);
+    if (status != RZ_OK)
+        goto err_free;
+    held->groups = page;
+    status = RZ_ERR_INVALID;
+    if (slot / RZ_WATCH_GROUP_SLOTS >= held->bytes / sizeof *held->groups)
+        goto err_free;
+    held->group = &held->groups[slot / RZ_WATCH_GROUP_SLOTS];
+    held->slot = &held->group->slot[slot % RZ_WATCH_GROUP_SLOTS];
+    /* A forked child must not be able to touch the lock of its parent. */
+    madvise(page, held->bytes, MADV_DONTFORK);
+    status = RZ_ERR_SYSTEM;
+    if (watch_start_owner(held) != 0)
+        goto err_free;
+    watch_wait(&held->answered);
+    if (held->error != 0) {
+        pthread_join(held->owner, NULL);
+        status = RZ_ERR_INVALID;
+        goto err_free;
+    }
+    *out = held;
+    return RZ_OK;
+
+err_free:
+    watch_held_free(held);
+    return status;
+}
+
+void rz_watch_release(struct rz_watch_held *held)
+{
+    sem_post(&held->released);
+    pthread_join(held->owner, NULL);
+    watch_held_free(held);
+}

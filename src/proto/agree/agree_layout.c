@@ -1,0 +1,182 @@
+/* Where everything lies in the flat block, and how the block grows. */
+#include "proto/agree/agree_private.h"
+
+#include <string.h>
+
+#define IDS_INITIAL 16
+
+struct layout {
+    size_t dead, agreed, agreed_at, ops;             /* from the start of the block */
+    size_t peers, base, to, value, op_bytes, op_ids; /* from the start of an operation */
+    size_t total;
+};
+
+static struct layout layout_of(uint32_t ids_max, uint32_t items_max, uint32_t n_slots)
+{
+    struct layout l;
+    size_t ids = ids_max * sizeof(rz_id);
+    l.dead = sizeof(struct rz_agree);
+    l.agreed = l.dead + ids;
+    l.agreed_at = l.agreed + ids;
+    l.ops = l.agreed_at + ids_max * sizeof(uint64_t);
+    l.peers = sizeof(struct rz_agree_op);
+    l.base = l.peers + ids_max * sizeof(struct rz_agree_peer);
+    l.to = l.base + ids;
+    l.value = l.to + ids;
+    l.op_bytes = l.value + ((size_t)RZ_AGREE_VALUE_WORDS + ids_max + items_max) * sizeof(uint64_t);
+    l.op_ids = ids;
+    l.total = l.ops + n_slots * l.op_bytes;
+    return l;
+}
+
+static struct layout layout_now(const struct rz_agree *agree)
+{
+    return layout_of(agree->ids_max, agree->items_max, agree->n_slots);
+}
+
+static void *at(const void *start, size_t offset)
+{
+    return (char *)(uintptr_t)start + offset;
+}
+
+rz_id *rz_agree_dead_list(const struct rz_agree *agree)
+{
+    return at(agree, layout_now(agree).dead);
+}
+
+rz_id *rz_agree_agreed_list(const struct rz_agree *agree)
+{
+    return at(agree, layout_now(agree).agreed);
+}
+
+uint64_t *rz_agree_agreed_at(const struct rz_agree *agree)
+{
+    return at(agree, layout_now(agree).agreed_at);
+}
+
+struct rz_agree_op *rz_agree_op_slot(const struct rz_agree *agree, uint64_t seq)
+{
+    struct layout l = layout_now(agree);
+    return at(agree, l.ops + (seq % agree->n_slots) * l.op_bytes);
+}
+
+struct rz_agree_peer *rz_agree_op_peers(const struct rz_agree *agree, const struct rz_agree_op *op)
+{
+    return at(op, layout_now(agree).peers);
+}
+
+rz_id *rz_agree_op_base(const struct rz_agree *agree, const struct rz_agree_op *op)
+{
+    return at(op, layout_now(agree).base);
+}
+
+rz_id *rz_agree_op_to(const struct rz_agree *agree, const struct rz_agree_op *op)
+{
+    return at(op, layout_now(agree).to);
+}
+
+uint64_t *rz_agree_op_value(const struct rz_agree *agree, const struct rz_agree_op *op)
+{
+    return at(op, layout_now(agree).value);
+}
+
+size_t rz_agree_size(const struct rz_agree_config *config)
+{
+    return layout_of(IDS_INITIAL, config->items_max, 3 * config->in_flight_max).total;
+}
+
+void rz_agree_init(struct rz_agree *agree, const struct rz_agree_config *config, rz_id self,
+                   rz_time now, uint64_t seed)
+{
+    (void)now;
+    (void)seed;
+    rz_assert(self < config->n_members && config->in_flight_max >= 1);
+    rz_assert(config->tree < RZ_AGREE_TREE_COUNT);
+    memset(agree, 0, rz_agree_size(config));
+    agree->config = *config;
+    agree->self = self;
+    agree->late = RZ_ID_NONE;
+    agree->n_slots = 3 * config->in_flight_max;
+    agree->ids_max = agree->ids_want = IDS_INITIAL;
+    agree->items_max = agree->items_want = config->items_max;
+    agree->review_next = 1;
+}
+
+/* Each piece moves to a higher address, so the last goes first. */
+void rz_agree_grow(struct rz_agree *agree, size_t bytes)
+{
+    struct layout old = layout_now(agree);
+    struct layout new = layout_of(agree->ids_want, agree->items_want, agree->n_slots);
+    rz_assert(agree->ids_want >= agree->ids_max && agree->items_want >= agree->items_max);
+    rz_assert(bytes >= new.total);
+    for (uint32_t slot = agree->n_slots; slot-- > 0;) {
+        char *from = at(agree, old.ops + slot * old.op_bytes);
+        char *to = at(agree, new.ops + slot *new.op_bytes);
+        memmove(to + new.value, from + old.value, old.op_bytes - old.value);
+        memmove(to + new.to, from + old.to, old.op_ids);
+        memmove(to + new.base, from + old.base, old.op_ids);
+        memmove(to, from, old.base);
+    }
+    memmove(at(agree, new.agreed_at), at(agree, old.agreed_at), old.ops - old.agreed_at);
+    memmove(at(agree, new.agreed), at(agree, old.agreed), old.op_ids);
+    agree->ids_max = agree->ids_want;
+    agree->items_max = agree->items_want;
+}
+
+/* The most ids any list may hold after an event that tells of n_more deaths, when all that open
+ * operations carry become known, too: d dead leave one member with at most 2 (d + 1) children, and
+ * whom we serve is a child or has a role already, but for one new sender. */
+static uint64_t ids_required(const struct rz_agree *agree, uint32_t n_more)
+{
+    uint64_t n_peers = 0, n_dead = (uint64_t)agree->n_dead + n_more;
+    for (uint32_t slot = 0; slot < agree->n_slots; slot++) {
+        const struct rz_agree_op *op = rz_agree_op_slot(agree, slot);
+        if (op->status == RZ_AGREE_FREE)
+            continue;
+        if (op->n_peers > n_peers)
+            n_peers = op->n_peers;
+        if (op->status != RZ_AGREE_COMPLETED)
+            n_dead += op->n_dead;
+    }
+    return n_peers + 1 + 2 * (n_dead + 1);
+}
+
+static uint64_t items_required(const struct rz_agree *agree, uint64_t seq, uint32_t n_more)
+{
+    const struct rz_agree_op *op = rz_agree_op_find(agree, seq);
+    return (uint64_t)n_more + (op ? op->n_items : 0);
+}
+
+static uint32_t grown(uint32_t max, uint64_t required)
+{
+    uint64_t doubled = 2 * (uint64_t)max;
+    uint64_t want = required > doubled ? required : doubled;
+    want += want % 2;
+    rz_assert(want <= UINT32_MAX / sizeof(uint64_t));
+    return required <= max ? max : (uint32_t)want;
+}
+
+bool rz_agree_fits(struct rz_agree *agree, const struct rz_event *event, struct rz_actions *out)
+{
+    uint64_t ids = 0, items = 0;
+    if (event->kind == RZ_EVENT_RECEIVE) {
+        const struct rz_message *message = event->message;
+        bool has_value = message->type != RZ_AGREE_REQUEST;
+        uint32_t n_dead = has_value ? (uint32_t)message->word[0] : 0;
+        ids = ids_required(agree, n_dead);
+        if (has_value)
+            items = items_required(agree, message->seq,
+                                   message->n_items - RZ_AGREE_VALUE_WORDS - n_dead);
+    } else if (event->kind == RZ_EVENT_DEATH) {
+        ids = ids_required(agree, event->n_ids);
+    } else if (event->kind == RZ_EVENT_CALL) {
+        ids = ids_required(agree, 0);
+        items = items_required(agree, agree->proposed + 1, event->n_items);
+    }
+    if (ids <= agree->ids_max && items <= agree->items_max)
+        return true;
+    agree->ids_want = grown(agree->ids_max, ids);
+    agree->items_want = grown(agree->items_max, items);
+    out->need = layout_of(agree->ids_want, agree->items_want, agree->n_slots).total;
+    return false;
+}

@@ -1,0 +1,156 @@
+/*
+ * The state of agreement and what its files share; nobody outside this room includes it, but its
+ * checkers and tests.
+ *
+ * One flat block: struct rz_agree, the sorted lists `dead` and `agreed` (with the operation that
+ * agreed each), then a ring of operations. An operation is in slot seq % n_slots, whether it is
+ * open or decided: the decided ones are the store from which late askers are answered. Three times
+ * in_flight_max slots suffice (W = in_flight_max, D = decided):
+ *   - whoever contributes to D has decided D - W, so that what the decision D collects reaches at
+ * least that far;
+ *   - a peer is at most W ahead of what it has decided, and that is at most what we have proposed,
+ * D + W.
+ *
+ * Messages. seq is the operation. UP and DOWN carry a value; word[0] counts its dead members:
+ *   items[0] and, items[1] min, items[2] max, items[3] settled: every contributor has decided the
+ * operations up to it, then word[0] ids of dead members (sorted, one per item), then the union of
+ * items (sorted). REQUEST carries nothing. An operation keeps its value in just this form, so that
+ * a message is a pointer to it.
+ */
+#ifndef RZ_PROTO_AGREE_PRIVATE_H
+#define RZ_PROTO_AGREE_PRIVATE_H
+
+#include "base/assert.h"
+#include "proto/agree/agree.h"
+#include "proto/agree/agree_tree.h"
+
+enum rz_agree_message { RZ_AGREE_UP, RZ_AGREE_DOWN, RZ_AGREE_REQUEST, RZ_AGREE_MESSAGE_COUNT };
+
+enum rz_agree_value_word {
+    RZ_AGREE_AND,
+    RZ_AGREE_MIN,
+    RZ_AGREE_MAX,
+    RZ_AGREE_SETTLED,
+    RZ_AGREE_VALUE_WORDS
+};
+
+enum rz_agree_status {
+    RZ_AGREE_FREE,
+    RZ_AGREE_NOT_CONTRIBUTED, /* somebody else began it */
+    RZ_AGREE_GATHERING,       /* we contributed and wait for our children */
+    RZ_AGREE_BROADCASTING,    /* our UP is sent, we wait for the decision */
+    RZ_AGREE_COMPLETED
+};
+
+enum rz_agree_role {
+    RZ_AGREE_GATHERED = 1, /* its UP is in our value */
+    RZ_AGREE_ASKED = 2,    /* we sent it a REQUEST */
+    RZ_AGREE_ASKER = 4     /* it waits for our decision */
+};
+
+/* A member that had to do with an operation here; their number grows with failures, not with
+ * members. */
+struct rz_agree_peer {
+    rz_id id;
+    uint32_t roles;
+};
+
+/* Followed by peers[ids_max] (sorted by id), base[ids_max], to[ids_max] and the value. */
+struct rz_agree_op {
+    uint64_t seq;
+    uint32_t status;
+    uint32_t asking; /* we became root while broadcasting: a child may hold a decision */
+    uint32_t resend; /* asked while broadcasting: send UP again */
+    rz_id parent;    /* where the last UP went */
+    rz_id giver;     /* COMPLETED: who gave us the decision; ourselves as the root */
+    uint32_t n_peers;
+    uint32_t n_base; /* members agreed dead when seq - in_flight_max was decided: the same at all
+                        members */
+    uint32_t n_dead; /* parts of the value */
+    uint32_t n_items;
+    uint32_t zero;
+};
+
+struct rz_agree {
+    struct rz_agree_config config;
+    rz_id self;
+    uint32_t stopped; /* we know of our own death: nothing is sent or heard any more */
+    rz_id late;       /* destination of an answer from the store */
+    uint32_t n_slots;
+    uint32_t ids_max,
+        items_max; /* capacities of every list of ids, and of items of a value; ids_max is even */
+    uint32_t ids_want, items_want; /* what was asked for with RZ_NEED */
+    uint32_t n_dead, n_agreed;
+    uint64_t proposed, decided;
+    uint64_t collected;   /* operations up to it are forgotten: everybody alive has decided them */
+    uint64_t heard, told; /* newest operation a message spoke of; newest that WANTED told of or that
+                             we proposed */
+    uint64_t review_next; /* cursor over RZ_MORE: the next operation to review after an event */
+};
+
+/* agree_layout.c */
+rz_id *rz_agree_dead_list(const struct rz_agree *agree);
+rz_id *rz_agree_agreed_list(const struct rz_agree *agree);
+uint64_t *rz_agree_agreed_at(
+    const struct rz_agree *agree); /* the operation that agreed each of agreed_list */
+struct rz_agree_op *rz_agree_op_slot(const struct rz_agree *agree, uint64_t seq);
+struct rz_agree_peer *rz_agree_op_peers(const struct rz_agree *agree, const struct rz_agree_op *op);
+rz_id *rz_agree_op_base(const struct rz_agree *agree, const struct rz_agree_op *op);
+rz_id *rz_agree_op_to(const struct rz_agree *agree, const struct rz_agree_op *op);
+uint64_t *rz_agree_op_value(const struct rz_agree *agree, const struct rz_agree_op *op);
+/* Whether `event` fits into the block whatever it leads to; else out->need is set and nothing else
+ * happened. */
+bool rz_agree_fits(struct rz_agree *agree, const struct rz_event *event, struct rz_actions *out);
+
+/* agree_op.c: operations, peers, deaths. */
+struct rz_agree_op *rz_agree_op_find(const struct rz_agree *agree, uint64_t seq); /* or NULL */
+struct rz_agree_op *rz_agree_op_open(struct rz_agree *agree, uint64_t seq); /* find or begin */
+void rz_agree_op_mark(struct rz_agree *agree, struct rz_agree_op *op, rz_id id, uint32_t role);
+uint32_t rz_agree_op_roles(const struct rz_agree *agree, const struct rz_agree_op *op, rz_id id);
+struct rz_agree_tree_view rz_agree_op_tree(const struct rz_agree *agree,
+                                           const struct rz_agree_op *op);
+void rz_agree_learn_death(struct rz_agree *agree, rz_id id);
+bool rz_agree_mutated(const struct rz_agree *agree, enum rz_agree_mutation mutation);
+void rz_agree_send(struct rz_agree *agree, const struct rz_agree_op *op, enum rz_agree_message type,
+                   const rz_id *to, uint32_t n_to, struct rz_actions *out);
+
+/* agree_value.c */
+struct rz_agree_parts {
+    const uint64_t *words, *dead, *items;
+    uint32_t n_dead, n_items;
+};
+bool rz_agree_value_valid(const struct rz_agree *agree, const struct rz_message *message,
+                          const uint64_t *items);
+struct rz_agree_parts rz_agree_parts_of_message(const struct rz_message *message,
+                                                const uint64_t *items);
+struct rz_agree_parts rz_agree_parts_of_op(const struct rz_agree *agree,
+                                           const struct rz_agree_op *op);
+void rz_agree_value_clear(struct rz_agree *agree, struct rz_agree_op *op);
+void rz_agree_value_merge(struct rz_agree *agree, struct rz_agree_op *op,
+                          const struct rz_agree_parts *parts);
+void rz_agree_value_replace(struct rz_agree *agree, struct rz_agree_op *op,
+                            const struct rz_agree_parts *parts);
+void rz_agree_value_seal(struct rz_agree *agree, struct rz_agree_op *op);
+
+/* One file per kind of event: they change the state; what follows from it is sent by the review of
+ * the operations, which looks at each open one after every event and takes at most one step there,
+ * so that it sends at most once. */
+void rz_agree_propose(struct rz_agree *agree, const struct rz_event *event);
+void rz_agree_receive_up(struct rz_agree *agree, const struct rz_event *event,
+                         struct rz_actions *out);
+void rz_agree_receive_down(struct rz_agree *agree, const struct rz_event *event,
+                           struct rz_actions *out);
+void rz_agree_receive_request(struct rz_agree *agree, const struct rz_event *event,
+                              struct rz_actions *out);
+void rz_agree_review(struct rz_agree *agree, struct rz_agree_op *op, struct rz_actions *out);
+
+/* agree_store.c: decided operations. */
+void rz_agree_complete(struct rz_agree *agree, struct rz_agree_op *op, rz_id giver,
+                       struct rz_actions *out);
+void rz_agree_answer(struct rz_agree *agree, const struct rz_agree_op *op, rz_id asker,
+                     struct rz_actions *out);
+bool rz_agree_decision_ready(
+    const struct rz_agree *agree); /* the next operation is decided and not told yet */
+void rz_agree_decision_tell(struct rz_agree *agree, struct rz_actions *out);
+
+#endif

@@ -1,0 +1,359 @@
+/*
+ * The object around the agreement of the current epoch: its operation k commits generation base + k.
+ *
+ * As in recover, each step of agree ends the step of this object; what remains is done under RZ_EVENT_CONTINUE.
+ */
+#include "proto/commit/commit.h"
+
+#include "base/assert.h"
+#include "base/random.h"
+#include "proto/commit/commit_state.h"
+
+#include <string.h>
+
+static struct rz_agree_config agree_config(uint32_t n_daemons, uint32_t view, uint32_t mutations)
+{
+    return (struct rz_agree_config){.n_members = n_daemons,
+                                    .view = view,
+                                    .in_flight_max = 1,
+                                    .items_max = 1,
+                                    .tree = RZ_AGREE_BINARY,
+                                    .mutations = mutations};
+}
+
+static size_t place_array(size_t *end, size_t count, size_t element)
+{
+    size_t at = *end;
+    *end = (at + count * element + 7) & ~(size_t)7;
+    return at;
+}
+
+static size_t lay_out(struct rz_commit *c, const struct rz_commit_config *config)
+{
+    size_t n_ranks = config->n_ranks, n_daemons = config->n_daemons, end = 0;
+    place_array(&end, 1, sizeof *c);
+    c->owner_at = place_array(&end, n_ranks, sizeof(rz_id));
+    c->home_owner_at = place_array(&end, n_ranks, sizeof(rz_id));
+    c->home_buddy_at = place_array(&end, n_ranks, sizeof(rz_id));
+    c->buddy_at = place_array(&end, n_daemons, sizeof(rz_id));
+    c->stored_at = place_array(&end, n_ranks, sizeof(uint64_t));
+    c->copied_at = place_array(&end, n_ranks, sizeof(uint64_t));
+    c->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
+    c->dead_at = place_array(&end, n_daemons, sizeof(rz_id));
+    c->agree_at = end;
+    struct rz_agree_config agree = agree_config(config->n_daemons, config->view, 0);
+    c->agree_bytes = rz_agree_size(&agree);
+    return end;
+}
+
+size_t rz_commit_size(const struct rz_commit_config *config)
+{
+    struct rz_commit layout;
+    return lay_out(&layout, config) + layout.agree_bytes;
+}
+
+/* Messages of another epoch are told by their view and dropped by agree. */
+static void renew_agree(struct rz_commit *c, rz_time now)
+{
+    uint32_t view = c->mutations & RZ_COMMIT_ONE_VIEW ? c->view : c->view + c->epoch;
+    struct rz_agree_config agree = agree_config(c->n_daemons, view, c->agree_mutations);
+    rz_agree_init(rz_commit_agree(c), &agree, c->self, now, rz_mix(c->seed, c->epoch));
+    c->agree_more = false;
+    c->tell_dead = true;
+}
+
+void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, rz_id self,
+                    rz_time now, uint64_t seed)
+{
+    rz_assert(self < config->n_daemons);
+    memset(c, 0, sizeof *c);
+    size_t end = lay_out(c, config);
+    memset(c + 1, 0, end - sizeof *c);
+    c->n_daemons = config->n_daemons;
+    c->n_ranks = config->n_ranks;
+    c->view = config->view;
+    c->agree_mutations = config->agree_mutations;
+    c->mutations = config->mutations;
+    c->self = self;
+    c->seed = seed;
+    c->lost = true;
+    renew_agree(c, now);
+    c->tell_dead = false;
+}
+
+/* --- the agreement --------------------------------------------------------------------------------------------- */
+
+static void learn_committed(struct rz_commit *c, uint64_t generation)
+{
+    if (generation <= c->newest)
+        return;
+    c->newest = generation;
+    c->give |= GIVE_COMMITTED;
+}
+
+static bool fresh_dead_agreed(const struct rz_commit *c)
+{
+    uint32_t n_dead;
+    const rz_id *dead = rz_agree_dead(rz_commit_agree(c), &n_dead);
+    for (uint32_t i = 0; i < n_dead; i++)
+        if (!(rz_commit_daemons(c)[dead[i]] & DAEMON_AGREED))
+            return true;
+    return false;
+}
+
+/* A member that died meanwhile may not have had its pieces in both places: such a decision commits nothing, and none
+ * after it in this epoch does; recovery begins another one. */
+static void decide(struct rz_commit *c, const struct rz_action *decided)
+{
+    bool despite = c->mutations & RZ_COMMIT_DESPITE_DEATH;
+    if (decided->arg[1] == 1 && (despite || !fresh_dead_agreed(c)))
+        learn_committed(c, c->base + decided->arg[0]);
+    else
+        c->closed = true;
+}
+
+static void take_actions(struct rz_commit *c, struct rz_actions *out)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < out->count; i++) {
+        if (out->v[i].kind == RZ_ACTION_SEND) {
+            out->v[i].message.room = RZ_ROOM_COMMIT;
+            out->v[kept++] = out->v[i];
+        } else if (out->v[i].what == RZ_AGREE_DECIDED) {
+            decide(c, &out->v[i]);
+        }
+    }
+    out->count = kept;
+}
+
+static bool knows_fresh_death(const struct rz_commit *c)
+{
+    const uint8_t *daemons = rz_commit_daemons(c);
+    for (rz_id d = 0; d < c->n_daemons; d++)
+        if ((daemons[d] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN)
+            return true;
+    return false;
+}
+
+static bool wants_to_contribute(const struct rz_commit *c)
+{
+    const struct rz_agree *agree = rz_commit_agree(c);
+    uint64_t proposed = rz_agree_proposed(agree);
+    if (!c->opened || c->closed || proposed > rz_agree_decided(agree))
+        return false;
+    if (knows_fresh_death(c) && !(c->mutations & RZ_COMMIT_DESPITE_DEATH))
+        return false;
+    return rz_commit_own_safe(c, c->base + proposed + 1);
+}
+
+static bool becomes_protected(const struct rz_commit *c)
+{
+    return c->epoch > 0 && !c->protected_told && !(c->give & GIVE_PROTECTED) &&
+           (c->lost || rz_commit_own_safe(c, c->base));
+}
+
+/* --- steps ----------------------------------------------------------------------------------------------------- */
+
+static bool work_left(struct rz_commit *c)
+{
+    if (becomes_protected(c))
+        c->give |= GIVE_PROTECTED;
+    return c->agree_more || c->tell_dead || c->give || wants_to_contribute(c);
+}
+
+static enum rz_more step_agree(struct rz_commit *c, const struct rz_event *event,
+                               struct rz_actions *out)
+{
+    enum rz_more more;
+    while ((more = rz_agree_step(rz_commit_agree(c), event, out)) == RZ_NEED) {
+        if (out->need > c->agree_bytes) {
+            out->need += c->agree_at;
+            return RZ_NEED;
+        }
+        rz_agree_grow(rz_commit_agree(c), out->need);
+    }
+    c->agree_more = more == RZ_MORE;
+    take_actions(c, out);
+    return work_left(c) ? RZ_MORE : RZ_DONE;
+}
+
+static enum rz_more tell_dead(struct rz_commit *c, rz_time now, struct rz_actions *out)
+{
+    rz_id *dead = rz_commit_at(c, c->dead_at);
+    struct rz_event death = {.kind = RZ_EVENT_DEATH, .now = now, .ids = dead};
+    for (rz_id d = 0; d < c->n_daemons; d++)
+        if (rz_commit_daemons(c)[d] & DAEMON_KNOWN)
+            dead[death.n_ids++] = d;
+    enum rz_more more = RZ_DONE;
+    if (death.n_ids > 0 && (more = step_agree(c, &death, out)) == RZ_NEED)
+        return RZ_NEED;
+    c->tell_dead = false;
+    return work_left(c) ? RZ_MORE : RZ_DONE;
+}
+
+static void push_notice(struct rz_commit *c, struct rz_actions *out, enum rz_commit_notice what,
+                        uint64_t generation)
+{
+    out->v[out->count++] = (struct rz_action){
+        .kind = RZ_ACTION_NOTIFY, .what = what, .arg = {c->epoch, generation}};
+}
+
+static enum rz_more give_notices(struct rz_commit *c, struct rz_actions *out)
+{
+    if (c->give & GIVE_RESTORE)
+        push_notice(c, out, RZ_COMMIT_RESTORE, c->lost ? 0 : c->base);
+    if (c->give & GIVE_PROTECTED) {
+        push_notice(c, out, RZ_COMMIT_PROTECTED, 0);
+        c->protected_told = true;
+    }
+    if (c->give & GIVE_COMMITTED)
+        push_notice(c, out, RZ_COMMIT_COMMITTED, c->newest);
+    c->give = 0;
+    return work_left(c) ? RZ_MORE : RZ_DONE;
+}
+
+static enum rz_more go_on(struct rz_commit *c, const struct rz_event *event, struct rz_actions *out)
+{
+    if (c->agree_more) {
+        struct rz_event more = {.kind = RZ_EVENT_CONTINUE, .now = event->now};
+        return step_agree(c, &more, out);
+    }
+    if (c->tell_dead)
+        return tell_dead(c, event->now, out);
+    if (work_left(c) && c->give)
+        return give_notices(c, out);
+    if (wants_to_contribute(c)) {
+        struct rz_event propose = {.kind = RZ_EVENT_CALL,
+                                   .now = event->now,
+                                   .call = RZ_AGREE_PROPOSE,
+                                   .arg = {1, UINT64_MAX, 0}};
+        return step_agree(c, &propose, out);
+    }
+    return RZ_DONE;
+}
+
+static void lift(uint64_t *newest, uint64_t generation)
+{
+    if (*newest < generation)
+        *newest = generation;
+}
+
+/* Ends its step at once: agree, which may need more memory, would have the call repeated. */
+static enum rz_more take_epoch(struct rz_commit *c, const struct rz_event *event)
+{
+    rz_commit_begin_epoch(c, event);
+    renew_agree(c, event->now);
+    c->give = GIVE_RESTORE;
+    return RZ_MORE;
+}
+
+/* May be repeated without harm. */
+static void take_call(struct rz_commit *c, const struct rz_event *event)
+{
+    if (event->arg[0] != c->epoch)
+        return;
+    uint64_t generation = event->arg[1], rank = event->arg[2];
+    switch ((enum rz_commit_call)event->call) {
+    case RZ_COMMIT_STORED:
+        rz_assert(rank < c->n_ranks);
+        lift(&rz_commit_stored(c)[rank], generation);
+        break;
+    case RZ_COMMIT_COPIED:
+        rz_assert(rank < c->n_ranks);
+        lift(&rz_commit_copied(c)[rank], generation);
+        break;
+    case RZ_COMMIT_PROOF:
+        /* Comes from another daemon: nothing can be committed that we have not contributed to. */
+        if (generation <= c->base + rz_agree_proposed(rz_commit_agree(c)))
+            learn_committed(c, generation);
+        break;
+    case RZ_COMMIT_OPENED:
+        if (!c->opened)
+            rz_commit_settle_home(c);
+        c->opened = true;
+        break;
+    default:
+        rz_assert(!"a call of this room");
+    }
+}
+
+enum rz_more rz_commit_step(struct rz_commit *c, const struct rz_event *event,
+                            struct rz_actions *out)
+{
+    rz_assert(out->max >= RZ_ACTIONS_MIN && out->count == 0);
+    switch (event->kind) {
+    case RZ_EVENT_RECEIVE: {
+        struct rz_message message = *event->message;
+        struct rz_event inner = *event;
+        message.room = RZ_ROOM_AGREE;
+        inner.message = &message;
+        return step_agree(c, &inner, out);
+    }
+    case RZ_EVENT_DEATH:
+        for (uint32_t i = 0; i < event->n_ids; i++) {
+            rz_assert(event->ids[i] < c->n_daemons);
+            rz_commit_daemons(c)[event->ids[i]] |= DAEMON_KNOWN;
+        }
+        return step_agree(c, event, out);
+    case RZ_EVENT_CALL:
+        if (event->call == RZ_COMMIT_EPOCH)
+            return take_epoch(c, event);
+        take_call(c, event);
+        return go_on(c, event, out);
+    case RZ_EVENT_CONTINUE:
+        return go_on(c, event, out);
+    case RZ_EVENT_TICK:
+        return RZ_DONE;
+    }
+    rz_assert(!"an event of the step interface");
+    return RZ_DONE;
+}
+
+rz_time rz_commit_deadline(const struct rz_commit *c)
+{
+    return rz_agree_deadline(rz_commit_agree(c));
+}
+
+void rz_commit_grow(struct rz_commit *c, size_t bytes)
+{
+    c->agree_bytes = bytes - c->agree_at;
+    rz_agree_grow(rz_commit_agree(c), c->agree_bytes);
+}
+
+uint64_t rz_commit_hash(const struct rz_commit *c)
+{
+    uint64_t h = rz_mix(c->self, (uint64_t)c->epoch << 32 | c->written_in);
+    h = rz_mix(rz_mix(h, c->base), c->newest);
+    h = rz_mix(h, c->lost | c->opened << 1 | c->closed << 2 | c->protected_told << 3 |
+                      c->agree_more << 4 | c->tell_dead << 5 | c->give << 6);
+    for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
+        h = rz_mix(h, rz_commit_owner(c)[rank]);
+        h = rz_mix(h, (uint64_t)rz_commit_home_owner(c)[rank] << 32 | rz_commit_home_buddy(c)[rank]);
+        h = rz_mix(rz_mix(h, rz_commit_stored(c)[rank]), rz_commit_copied(c)[rank]);
+    }
+    for (rz_id d = 0; d < c->n_daemons; d++)
+        h = rz_mix(h, rz_commit_daemons(c)[d]);
+    return rz_mix(h, rz_agree_hash(rz_commit_agree(c)));
+}
+
+/* --- what the host may read ------------------------------------------------------------------------------------ */
+
+uint32_t rz_commit_epoch(const struct rz_commit *c)
+{
+    return c->epoch;
+}
+
+uint64_t rz_commit_generation(const struct rz_commit *c)
+{
+    return c->lost && c->newest == c->base ? 0 : c->newest;
+}
+
+uint64_t rz_commit_next(const struct rz_commit *c)
+{
+    return c->newest + 1;
+}
+
+uint32_t rz_commit_written_in(const struct rz_commit *c)
+{
+    return c->lost ? 0 : c->written_in;
+}

@@ -1,0 +1,93 @@
+/* The state of a commit object; private to the room. */
+#ifndef RZ_PROTO_COMMIT_STATE_H
+#define RZ_PROTO_COMMIT_STATE_H
+
+#include "proto/agree/agree.h"
+#include "proto/commit/commit.h"
+
+enum {
+    DAEMON_KNOWN = 1, /* dead as far as this member knows */
+    DAEMON_AGREED = 2 /* dead by decision, in the list of the current epoch */
+};
+
+/* Notices to give, in this order. */
+enum { GIVE_RESTORE = 1, GIVE_PROTECTED = 2, GIVE_COMMITTED = 4 };
+
+/* One flat block: this, the arrays at the offsets, the agree object last, so that it may grow. */
+struct rz_commit {
+    uint32_t n_daemons, n_ranks, view, agree_mutations, mutations;
+    rz_id self;
+    uint64_t seed;
+
+    uint32_t epoch;      /* 0: none yet */
+    uint32_t written_in; /* the epoch in which base was written */
+    uint64_t base;       /* newest committed generation that the epoch began with */
+    uint64_t newest;     /* >= base: and as far as this member knows */
+    bool lost;           /* base cannot be restored, or there is none */
+    bool opened;         /* the barrier of the epoch */
+    bool closed;         /* a decision without a commit: this epoch has no further one */
+    bool protected_told;
+
+    /* Work for CONTINUE: agree's rest, the dead to tell the new agree object, notices, the next contribution. */
+    bool agree_more, tell_dead;
+    uint32_t give;
+
+    size_t owner_at;      /* rz_id [n_ranks]: in this epoch */
+    size_t home_owner_at; /* rz_id [n_ranks]: in the last epoch whose barrier opened */
+    size_t home_buddy_at; /* rz_id [n_ranks] */
+    size_t buddy_at;      /* rz_id [n_daemons]: of the daemons that live by decision */
+    size_t stored_at;     /* uint64_t [n_ranks]: newest generation stored, own ranks only */
+    size_t copied_at;     /* uint64_t [n_ranks]: newest generation acknowledged by the buddy */
+    size_t daemon_at;     /* uint8_t [n_daemons]: DAEMON_* */
+    size_t dead_at;       /* rz_id [n_daemons]: scratch */
+    size_t agree_at;
+    size_t agree_bytes;   /* room for the agree object; an older one may have needed more than the present one */
+};
+
+static inline void *rz_commit_at(const struct rz_commit *c, size_t offset)
+{
+    return (char *)(uintptr_t)c + offset;
+}
+static inline struct rz_agree *rz_commit_agree(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->agree_at);
+}
+static inline rz_id *rz_commit_owner(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->owner_at);
+}
+static inline rz_id *rz_commit_home_owner(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->home_owner_at);
+}
+static inline rz_id *rz_commit_home_buddy(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->home_buddy_at);
+}
+static inline rz_id *rz_commit_buddy(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->buddy_at);
+}
+static inline uint64_t *rz_commit_stored(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->stored_at);
+}
+static inline uint64_t *rz_commit_copied(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->copied_at);
+}
+static inline uint8_t *rz_commit_daemons(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->daemon_at);
+}
+
+/* Takes the placement and the dead of a new epoch: what can be restored, what must be protected anew. */
+void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event);
+
+/* The barrier has opened: this epoch's placement is the one that pieces are protected under. */
+void rz_commit_settle_home(struct rz_commit *c);
+
+/* Whether each own rank's piece of the generation lies here and with the buddy. */
+bool rz_commit_own_safe(const struct rz_commit *c, uint64_t generation);
+
+#endif

@@ -1,0 +1,381 @@
+/*
+ * The object around the agreements: what this member knows, when it contributes, how its steps are cut into stages.
+ *
+ * Each step of agree ends the step of this object, because what agree gave out is only valid until its next one. Work
+ * that remains is done under RZ_EVENT_CONTINUE, in this order: the rest of agree's actions, the notice of a decision,
+ * the next contribution.
+ */
+#include "base/assert.h"
+#include "base/random.h"
+#include "proto/recover/recover_state.h"
+
+#include <string.h>
+
+/* Items of one value to begin with; most decisions name one or two deaths. */
+#define AGREE_ITEMS 8
+
+static struct rz_agree_config agree_config(const struct rz_recover_config *config)
+{
+    return (struct rz_agree_config){.n_members = config->n_daemons,
+                                    .view = config->view,
+                                    .in_flight_max = 1,
+                                    .items_max = AGREE_ITEMS,
+                                    .tree = RZ_AGREE_BINARY,
+                                    .mutations = config->agree_mutations};
+}
+
+static size_t place_array(size_t *end, size_t count, size_t element)
+{
+    size_t at = *end;
+    *end = (at + count * element + 7) & ~(size_t)7;
+    return at;
+}
+
+/* Fills in the offsets; returns where the agree object begins. */
+static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *config)
+{
+    size_t n_ranks = config->n_ranks, n_daemons = config->n_daemons, end = 0;
+    place_array(&end, 1, sizeof *r);
+    r->items_at = place_array(&end, n_ranks + n_daemons, sizeof(uint64_t));
+    r->placement_at = place_array(&end, n_ranks, sizeof(uint32_t));
+    r->incarnation_at = place_array(&end, n_ranks, sizeof(uint32_t));
+    r->known_at = place_array(&end, n_ranks, sizeof(uint32_t));
+    r->noted_at = place_array(&end, n_ranks, sizeof(uint32_t));
+    r->slots_at = place_array(&end, n_daemons, sizeof(uint32_t));
+    r->load_at = place_array(&end, n_daemons, sizeof(uint32_t));
+    r->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
+    r->scratch_at = place_array(&end, n_daemons, sizeof(uint8_t));
+    r->agree_at = end;
+    return end;
+}
+
+size_t rz_recover_size(const struct rz_recover_config *config)
+{
+    struct rz_recover layout;
+    struct rz_agree_config agree = agree_config(config);
+    return lay_out(&layout, config) + rz_agree_size(&agree);
+}
+
+void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *config, rz_id self,
+                     rz_time now, uint64_t seed)
+{
+    rz_assert(self < config->n_daemons);
+    rz_assert(config->n_ranks < UINT32_C(1) << 31);
+    memset(r, 0, sizeof *r);
+    size_t end = lay_out(r, config);
+    memset(r + 1, 0, end - sizeof *r);
+    r->n_daemons = config->n_daemons;
+    r->n_ranks = config->n_ranks;
+    r->self = self;
+    r->tie_breaker = config->tie_breaker;
+    r->restarts_max = config->restarts_max;
+    r->mutations = config->mutations;
+    r->epoch = 1;
+    r->phase = RZ_PHASE_ENTER;
+    r->notice = NOTICE_NONE;
+    for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
+        rz_assert(config->placement[rank] < config->n_daemons);
+        rz_recover_placement(r)[rank] = config->placement[rank];
+        rz_recover_incarnation(r)[rank] = 1;
+    }
+    memcpy(rz_recover_at(r, r->slots_at), config->slots, r->n_daemons * sizeof(uint32_t));
+    struct rz_agree_config agree = agree_config(config);
+    rz_agree_init(rz_recover_agree(r), &agree, self, now, seed);
+}
+
+/* --- knowledge ------------------------------------------------------------------------------------------------- */
+
+static void know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
+{
+    rz_assert(daemon < r->n_daemons);
+    uint8_t *known = &rz_recover_daemons(r)[daemon];
+    if (!(*known & (DAEMON_KNOWN | DAEMON_AGREED)))
+        r->fresh++;
+    *known |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
+}
+
+static void know_process_dead(struct rz_recover *r, uint32_t rank, uint32_t incarnation)
+{
+    rz_assert(rank < r->n_ranks);
+    if ((r->mutations & RZ_RECOVER_ANY_INCARNATION) &&
+        incarnation < rz_recover_incarnation(r)[rank])
+        incarnation = rz_recover_incarnation(r)[rank];
+    bool was_fresh = rz_recover_rank_fresh(r, rank);
+    if (rz_recover_known(r)[rank] < incarnation)
+        rz_recover_known(r)[rank] = incarnation;
+    if (!was_fresh && rz_recover_rank_fresh(r, rank))
+        r->fresh++;
+}
+
+static void reach(struct rz_recover *r, uint64_t epoch, uint64_t phase)
+{
+    bool current = epoch == r->epoch && phase == r->phase;
+    if ((current || (r->mutations & RZ_RECOVER_LATE_REACHED)) && r->phase != RZ_PHASE_LEFT)
+        r->reached = true;
+}
+
+static void take_call(struct rz_recover *r, const struct rz_event *event)
+{
+    switch ((enum rz_recover_call)event->call) {
+    case RZ_RECOVER_DIED:
+        know_process_dead(r, (uint32_t)event->arg[0], (uint32_t)event->arg[1]);
+        break;
+    case RZ_RECOVER_REACHED:
+        reach(r, event->arg[0], event->arg[1]);
+        break;
+    case RZ_RECOVER_REPAIRING:
+        r->repairing_here = true;
+        break;
+    case RZ_RECOVER_COMMITTED:
+        if (event->arg[1] == r->epoch && r->generation_known < event->arg[0])
+            r->generation_known = event->arg[0];
+        break;
+    default:
+        rz_assert(!"a call of this room");
+    }
+}
+
+/* --- contributions --------------------------------------------------------------------------------------------- */
+
+static bool undecided(const struct rz_recover *r)
+{
+    const struct rz_agree *agree = rz_recover_agree(r);
+    return rz_agree_proposed(agree) > rz_agree_decided(agree);
+}
+
+static bool wants_repair(const struct rz_recover *r)
+{
+    return (r->repairing_here || r->repairing) && r->lost > 0 && r->phase != RZ_PHASE_LEFT;
+}
+
+static bool wants_to_contribute(const struct rz_recover *r)
+{
+    return !r->stopped && !undecided(r) && (r->fresh > 0 || r->reached || wants_repair(r)) &&
+           !rz_recover_awaits_news(r);
+}
+
+static uint32_t collect_fresh(const struct rz_recover *r)
+{
+    uint64_t *items = rz_recover_items(r);
+    uint32_t n = 0;
+    if (r->fresh == 0)
+        return 0;
+    for (uint32_t rank = 0; rank < r->n_ranks; rank++)
+        if (rz_recover_rank_fresh(r, rank))
+            items[n++] = rz_recover_pack_process(rank, rz_recover_incarnation(r)[rank]);
+    const uint8_t *daemons = rz_recover_daemons(r);
+    for (rz_id d = 0; d < r->n_daemons; d++)
+        if ((daemons[d] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN)
+            items[n++] = rz_recover_pack_daemon(d, daemons[d] & DAEMON_PROOF);
+    rz_assert(n == r->fresh);
+    return n;
+}
+
+/* --- steps ----------------------------------------------------------------------------------------------------- */
+
+static bool work_left(const struct rz_recover *r)
+{
+    return r->agree_more || r->notice != NOTICE_NONE || wants_to_contribute(r);
+}
+
+/* Makes agree's actions ours: its messages travel under our room, its decisions stay here. */
+static void take_actions(struct rz_recover *r, struct rz_actions *out)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < out->count; i++) {
+        struct rz_action *action = &out->v[i];
+        if (action->kind == RZ_ACTION_SEND) {
+            action->message.room = RZ_ROOM_RECOVER;
+        } else if (action->what == RZ_AGREE_DECIDED) {
+            rz_recover_decide(r, action);
+            continue;
+        } else {
+            action->what = RZ_RECOVER_WANTED;
+        }
+        out->v[kept++] = *action;
+    }
+    out->count = kept;
+}
+
+static enum rz_more step_agree(struct rz_recover *r, const struct rz_event *event,
+                               struct rz_actions *out)
+{
+    enum rz_more more = rz_agree_step(rz_recover_agree(r), event, out);
+    if (more == RZ_NEED) {
+        out->need += r->agree_at;
+        return RZ_NEED;
+    }
+    r->agree_more = more == RZ_MORE;
+    take_actions(r, out);
+    rz_recover_look_at_self(r);
+    return work_left(r) ? RZ_MORE : RZ_DONE;
+}
+
+static enum rz_more give_notice(struct rz_recover *r, struct rz_actions *out)
+{
+    out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_NOTIFY,
+                                              .what = r->notice,
+                                              .arg = {r->notice_arg[0], r->notice_arg[1]},
+                                              .items = rz_recover_items(r),
+                                              .n_items = r->n_notice_items};
+    r->notice = NOTICE_NONE;
+    return work_left(r) ? RZ_MORE : RZ_DONE;
+}
+
+static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_actions *out)
+{
+    bool aware = r->fresh > 0 || wants_repair(r);
+    bool reached = r->reached && (!aware || (r->mutations & RZ_RECOVER_DEATHLESS_BARRIER));
+    struct rz_event propose = {
+        .kind = RZ_EVENT_CALL,
+        .now = now,
+        .call = RZ_AGREE_PROPOSE,
+        .arg = {(reached ? ALL_REACHED : 0) | (aware ? ALL_AWARE : 0),
+                r->repairing_here || r->repairing ? 0 : 1, r->generation_known},
+        .items = rz_recover_items(r),
+        .n_items = collect_fresh(r)};
+    enum rz_more more = step_agree(r, &propose, out);
+    if (more != RZ_NEED && undecided(r)) {
+        r->generation_proposed = propose.arg[2];
+        r->proposed_aware = aware;
+    }
+    return more;
+}
+
+static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event, struct rz_actions *out)
+{
+    if (r->agree_more) {
+        struct rz_event more = {.kind = RZ_EVENT_CONTINUE, .now = event->now};
+        return step_agree(r, &more, out);
+    }
+    if (r->notice != NOTICE_NONE)
+        return give_notice(r, out);
+    if (wants_to_contribute(r))
+        return contribute(r, event->now, out);
+    return RZ_DONE;
+}
+
+enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
+                             struct rz_actions *out)
+{
+    rz_assert(out->max >= RZ_ACTIONS_MIN && out->count == 0);
+    switch (event->kind) {
+    case RZ_EVENT_RECEIVE: {
+        struct rz_message message = *event->message;
+        struct rz_event inner = *event;
+        message.room = RZ_ROOM_AGREE;
+        inner.message = &message;
+        return step_agree(r, &inner, out);
+    }
+    case RZ_EVENT_DEATH:
+        for (uint32_t i = 0; i < event->n_ids; i++)
+            know_daemon_dead(r, event->ids[i], event->arg[0]);
+        return step_agree(r, event, out);
+    case RZ_EVENT_CALL:
+        if (!r->stopped)
+            take_call(r, event);
+        return go_on(r, event, out);
+    case RZ_EVENT_CONTINUE:
+        return go_on(r, event, out);
+    case RZ_EVENT_TICK:
+        return RZ_DONE;
+    }
+    rz_assert(!"an event of the step interface");
+    return RZ_DONE;
+}
+
+rz_time rz_recover_deadline(const struct rz_recover *r)
+{
+    return rz_agree_deadline(rz_recover_agree(r));
+}
+
+void rz_recover_grow(struct rz_recover *r, size_t bytes)
+{
+    rz_agree_grow(rz_recover_agree(r), bytes - r->agree_at);
+}
+
+uint64_t rz_recover_hash(const struct rz_recover *r)
+{
+    uint64_t h = rz_mix(r->self, r->epoch);
+    h = rz_mix(h, (uint64_t)r->phase << 32 | r->restarts);
+    h = rz_mix(h, r->generation);
+    h = rz_mix(h, r->generation_known);
+    h = rz_mix(h, rz_recover_generation_floor(r));
+    h = rz_mix(h, (uint64_t)r->repairing << 4 | r->stopped << 3 | r->repairing_here << 2 |
+                      r->reached << 1 | r->agree_more);
+    h = rz_mix(h, r->notice);
+    if (r->notice != NOTICE_NONE) {
+        h = rz_mix(h, r->notice_arg[0]);
+        h = rz_mix(h, r->notice_arg[1]);
+        for (uint32_t i = 0; i < r->n_notice_items; i++)
+            h = rz_mix(h, rz_recover_items(r)[i]);
+    }
+    for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
+        h = rz_mix(h, (uint64_t)rz_recover_placement(r)[rank] << 32 |
+                          rz_recover_incarnation(r)[rank]);
+        h = rz_mix(h, (uint64_t)rz_recover_known(r)[rank] << 32 | rz_recover_noted(r)[rank]);
+    }
+    for (rz_id d = 0; d < r->n_daemons; d++)
+        h = rz_mix(h, rz_recover_daemons(r)[d]);
+    return rz_mix(h, rz_agree_hash(rz_recover_agree(r)));
+}
+
+/* --- what the host may read ------------------------------------------------------------------------------------ */
+
+uint32_t rz_recover_epoch(const struct rz_recover *r)
+{
+    return r->epoch;
+}
+
+enum rz_recover_phase rz_recover_phase(const struct rz_recover *r)
+{
+    return (enum rz_recover_phase)r->phase;
+}
+
+rz_id rz_recover_daemon_of(const struct rz_recover *r, uint32_t rank)
+{
+    rz_assert(rank < r->n_ranks);
+    return rz_recover_placement(r)[rank];
+}
+
+uint32_t rz_recover_incarnation_of(const struct rz_recover *r, uint32_t rank)
+{
+    rz_assert(rank < r->n_ranks);
+    return rz_recover_incarnation(r)[rank];
+}
+
+bool rz_recover_daemon_dead(const struct rz_recover *r, rz_id daemon)
+{
+    rz_assert(daemon < r->n_daemons);
+    return (rz_recover_daemons(r)[daemon] & (DAEMON_KNOWN | DAEMON_AGREED)) ||
+           rz_agree_knows_dead(rz_recover_agree(r), daemon);
+}
+
+bool rz_recover_daemon_agreed_dead(const struct rz_recover *r, rz_id daemon)
+{
+    rz_assert(daemon < r->n_daemons);
+    return rz_recover_daemons(r)[daemon] & DAEMON_AGREED;
+}
+
+bool rz_recover_process_dead(const struct rz_recover *r, uint32_t rank)
+{
+    rz_assert(rank < r->n_ranks);
+    uint32_t incarnation = rz_recover_incarnation(r)[rank];
+    return rz_recover_known(r)[rank] >= incarnation || rz_recover_noted(r)[rank] >= incarnation ||
+           rz_recover_daemon_dead(r, rz_recover_placement(r)[rank]);
+}
+
+bool rz_recover_repairing(const struct rz_recover *r)
+{
+    return r->repairing;
+}
+
+bool rz_recover_stopped(const struct rz_recover *r)
+{
+    return r->stopped;
+}
+
+uint64_t rz_recover_generation_floor(const struct rz_recover *r)
+{
+    return undecided(r) && r->proposed_aware ? r->generation_proposed : r->generation_known;
+}

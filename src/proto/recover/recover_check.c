@@ -1,0 +1,115 @@
+#include "proto/recover/recover_check.h"
+
+#include "proto/recover/recover_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(group->why, group->why_bytes, format, list);
+    va_end(list);
+    return false;
+}
+
+static uint64_t decisions(const struct rz_recover *r)
+{
+    return rz_agree_decided(rz_recover_agree(r));
+}
+
+/* The name of what differs, or NULL. */
+static const char *difference(const struct rz_recover *a, const struct rz_recover *b)
+{
+    size_t ranks = a->n_ranks * sizeof(uint32_t);
+    if (a->epoch != b->epoch || a->phase != b->phase)
+        return "epoch or phase";
+    if (a->generation != b->generation)
+        return "generation";
+    if (a->repairing != b->repairing || a->restarts != b->restarts)
+        return "repairing or restarts";
+    if (memcmp(rz_recover_placement(a), rz_recover_placement(b), ranks) != 0)
+        return "placement";
+    if (memcmp(rz_recover_incarnation(a), rz_recover_incarnation(b), ranks) != 0)
+        return "incarnations";
+    if (memcmp(rz_recover_noted(a), rz_recover_noted(b), ranks) != 0)
+        return "dead processes";
+    for (rz_id d = 0; d < a->n_daemons; d++)
+        if ((rz_recover_daemons(a)[d] ^ rz_recover_daemons(b)[d]) & (DAEMON_AGREED | DAEMON_GONE))
+            return "dead daemons";
+    return NULL;
+}
+
+bool rz_recover_check_uniform(const struct rz_check_group *group)
+{
+    for (rz_id i = 0; i < group->n_members; i++) {
+        const struct rz_recover *a = group->state[i];
+        for (rz_id j = 0; a && !a->stopped && j < i; j++) {
+            const struct rz_recover *b = group->state[j];
+            if (!b || b->stopped || decisions(a) != decisions(b))
+                continue;
+            const char *what = difference(a, b);
+            if (what)
+                return say(group, "S7-5/6: %u and %u differ after decision %llu: %s", j, i,
+                           (unsigned long long)decisions(a), what);
+        }
+    }
+    return true;
+}
+
+static bool check_slots(const struct rz_check_group *group, rz_id member, const struct rz_recover *r)
+{
+    const uint32_t *slots = rz_recover_at(r, r->slots_at);
+    bool crowded = false, room = false;
+    for (rz_id d = 0; d < r->n_daemons; d++) {
+        uint32_t load = 0;
+        for (uint32_t rank = 0; rank < r->n_ranks; rank++)
+            load += rz_recover_placement(r)[rank] == d;
+        if (rz_recover_daemons(r)[d] & DAEMON_AGREED)
+            continue;
+        crowded |= load > slots[d];
+        room |= load < slots[d];
+    }
+    return !crowded || !room || say(group, "S7-6: %u crowds a daemon though another has room", member);
+}
+
+bool rz_recover_check_world(const struct rz_check_group *group)
+{
+    for (rz_id i = 0; i < group->n_members; i++) {
+        const struct rz_recover *r = group->state[i];
+        if (!r || r->stopped || !r->repairing || r->phase == RZ_PHASE_LEFT || r->lost > 0)
+            continue;
+        for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
+            rz_id d = rz_recover_placement(r)[rank];
+            if (rz_recover_daemons(r)[d] & DAEMON_AGREED)
+                return say(group, "S7-1: at %u rank %u lies on dead daemon %u", i, rank, d);
+        }
+        if (!check_slots(group, i, r))
+            return false;
+    }
+    return true;
+}
+
+bool rz_recover_check_settled(const struct rz_check_group *group)
+{
+    const struct rz_recover *first = NULL;
+    for (rz_id i = 0; i < group->n_members; i++) {
+        const struct rz_recover *r = group->state[i];
+        if (!r)
+            continue;
+        if (r->stopped)
+            return say(group, "%u has stopped and still runs", i);
+        if (!first)
+            first = r;
+        if (r->epoch != first->epoch || r->phase != first->phase)
+            return say(group, "liveness: %u rests in epoch %u phase %u, another in %u, %u", i, r->epoch,
+                       r->phase, first->epoch, first->phase);
+        if (r->fresh > 0)
+            return say(group, "liveness: %u rests with %u unsettled deaths", i, r->fresh);
+        if (rz_agree_proposed(rz_recover_agree(r)) > decisions(r))
+            return say(group, "liveness: %u rests with an undecided contribution", i);
+    }
+    return true;
+}

@@ -1,0 +1,223 @@
+/*
+ * What a decision means. Everything here depends on the decision and on what all members have alike, never on what this
+ * member alone knows: that is why all go the same way without being led.
+ */
+#include "base/assert.h"
+#include "base/status.h"
+#include "proto/recover/recover_state.h"
+
+static void notify(struct rz_recover *r, enum rz_recover_notice what, uint64_t arg0, uint64_t arg1)
+{
+    rz_assert(r->notice == NOTICE_NONE);
+    r->notice = what;
+    r->notice_arg[0] = arg0;
+    r->notice_arg[1] = arg1;
+    r->n_notice_items = 0;
+}
+
+static void stop(struct rz_recover *r, rz_status_t why)
+{
+    r->stopped = true;
+    notify(r, RZ_RECOVER_STOP, why, 0);
+}
+
+void rz_recover_look_at_self(struct rz_recover *r)
+{
+    if (!r->stopped && rz_agree_knows_dead(rz_recover_agree(r), r->self))
+        stop(r, RZ_ERR_FENCED);
+}
+
+void rz_recover_recount(struct rz_recover *r)
+{
+    r->fresh = r->lost = 0;
+    for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
+        r->fresh += rz_recover_rank_fresh(r, rank);
+        r->lost += rz_recover_noted(r)[rank] >= rz_recover_incarnation(r)[rank];
+    }
+    for (rz_id d = 0; d < r->n_daemons; d++) {
+        uint8_t daemon = rz_recover_daemons(r)[d];
+        r->fresh += (daemon & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN;
+        r->lost += (daemon & (DAEMON_AGREED | DAEMON_REPAIRED)) == DAEMON_AGREED;
+    }
+}
+
+/* Everybody knows from now on what the decision's items say. */
+static void learn(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
+{
+    uint8_t *daemons = rz_recover_daemons(r);
+    for (uint32_t i = 0; i < n_items; i++) {
+        uint32_t rank, incarnation;
+        rz_id d;
+        bool proof;
+        if (rz_recover_unpack_process(items[i], &rank, &incarnation)) {
+            if (rank < r->n_ranks && rz_recover_known(r)[rank] < incarnation)
+                rz_recover_known(r)[rank] = incarnation;
+        } else if (rz_recover_unpack_daemon(items[i], &d, &proof) && d < r->n_daemons) {
+            daemons[d] |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
+            if (!(daemons[d] & DAEMON_AGREED))
+                daemons[d] |= DAEMON_NAMED | (proof ? DAEMON_NAMED_PROOF : 0);
+        }
+    }
+}
+
+/* Whether agree has found a member dead that is marked with none of these bits. */
+static bool dead_without(const struct rz_recover *r, uint8_t bits)
+{
+    uint32_t n_dead;
+    const rz_id *dead = rz_agree_dead(rz_recover_agree(r), &n_dead);
+    for (uint32_t i = 0; i < n_dead; i++)
+        if (!(rz_recover_daemons(r)[dead[i]] & bits))
+            return true;
+    return false;
+}
+
+bool rz_recover_awaits_news(const struct rz_recover *r)
+{
+    return dead_without(r, DAEMON_AGREED | DAEMON_KNOWN);
+}
+
+/*
+ * A decision settles deaths only if everybody who contributed knew of one and each dead daemon is named with what is
+ * known of its death. Any other one makes its deaths known to all, and all contribute again, aware. Otherwise
+ *   - a quorum would be counted over half of what a partition took away, and without its evidence;
+ *   - who contributed to a barrier long ago would vote for a generation that has been overwritten since.
+ */
+static bool settles(const struct rz_recover *r, const struct rz_action *decided)
+{
+    bool deaths = decided->n_items > 0 || (r->repairing && r->lost > 0);
+    bool aware = (decided->arg[1] & ALL_AWARE) || (r->mutations & RZ_RECOVER_UNAWARE);
+    return !dead_without(r, DAEMON_AGREED | DAEMON_NAMED) && (!deaths || aware);
+}
+
+static bool quorum(const struct rz_recover *r)
+{
+    const uint8_t *daemons = rz_recover_daemons(r);
+    uint8_t *votes = rz_recover_at(r, r->scratch_at);
+    for (rz_id d = 0; d < r->n_daemons; d++) {
+        if (daemons[d] & (DAEMON_GONE | DAEMON_NAMED_PROOF))
+            votes[d] = RZ_VOTE_GONE;
+        else if (daemons[d] & (DAEMON_AGREED | DAEMON_NAMED))
+            votes[d] = RZ_VOTE_SILENT;
+        else
+            votes[d] = RZ_VOTE_LIVE;
+    }
+    return rz_recover_has_quorum(votes, r->n_daemons, r->tie_breaker);
+}
+
+/*
+ * Notes the decision's deaths; the fresh ones become the items of a possible notice. Returns how many there are.
+ * Silent daemons stay voters until a later decision without new ones: by contributing to it all survivors have confirmed
+ * that they took this way. Else a member whose contribution reached both sides of a partition would count for both.
+ */
+static uint32_t note(struct rz_recover *r, const uint64_t *items, uint32_t n_items, bool daemons_named)
+{
+    uint8_t *daemons = rz_recover_daemons(r);
+    const uint32_t *incarnation = rz_recover_incarnation(r);
+    uint32_t *noted = rz_recover_noted(r);
+    uint64_t *fresh = rz_recover_items(r);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_items; i++) {
+        uint32_t rank, dead_incarnation;
+        if (!rz_recover_unpack_process(items[i], &rank, &dead_incarnation) || rank >= r->n_ranks)
+            continue;
+        if (dead_incarnation == incarnation[rank] && noted[rank] < dead_incarnation) {
+            noted[rank] = dead_incarnation;
+            fresh[n++] = items[i];
+        }
+    }
+    for (rz_id d = 0; d < r->n_daemons; d++) {
+        if (daemons[d] & DAEMON_NAMED) {
+            fresh[n++] = rz_recover_pack_daemon(d, daemons[d] & DAEMON_NAMED_PROOF);
+            daemons[d] |= DAEMON_AGREED;
+            if (daemons[d] & DAEMON_NAMED_PROOF)
+                daemons[d] |= DAEMON_GONE;
+        } else if ((daemons[d] & DAEMON_AGREED) && !daemons_named) {
+            daemons[d] |= DAEMON_GONE;
+        }
+    }
+    for (uint32_t rank = 0; rank < r->n_ranks; rank++)
+        if (daemons[rz_recover_placement(r)[rank]] & DAEMON_AGREED)
+            noted[rank] = incarnation[rank];
+    return n;
+}
+
+static void begin_epoch(struct rz_recover *r, uint64_t generation)
+{
+    if (generation > r->generation)
+        r->restarts = 0;
+    r->restarts++;
+    if (r->restarts_max && r->restarts > r->restarts_max) {
+        stop(r, RZ_ERR_JOB_ENDED);
+        return;
+    }
+    uint64_t newest_here = r->generation_known;
+    r->epoch++;
+    r->phase = RZ_PHASE_ENTER;
+    r->reached = false;
+    r->generation = r->generation_known = generation;
+
+    uint8_t dead_bit = r->mutations & RZ_RECOVER_OWN_PLACEMENT ? DAEMON_KNOWN : DAEMON_AGREED;
+    bool *dead = rz_recover_at(r, r->scratch_at);
+    for (rz_id d = 0; d < r->n_daemons; d++)
+        dead[d] = rz_recover_daemons(r)[d] & dead_bit;
+    for (rz_id d = 0; d < r->n_daemons; d++)
+        if (rz_recover_daemons(r)[d] & DAEMON_AGREED)
+            rz_recover_daemons(r)[d] |= DAEMON_REPAIRED;
+    rz_recover_place(rz_recover_placement(r), r->n_ranks, rz_recover_at(r, r->slots_at), dead,
+                     r->n_daemons, rz_recover_at(r, r->load_at));
+    for (uint32_t rank = 0; rank < r->n_ranks; rank++)
+        if (rz_recover_noted(r)[rank] == rz_recover_incarnation(r)[rank])
+            rz_recover_incarnation(r)[rank]++;
+    notify(r, RZ_RECOVER_EPOCH, r->epoch,
+           r->mutations & RZ_RECOVER_OWN_GENERATION ? newest_here : generation);
+}
+
+static void open_barrier(struct rz_recover *r)
+{
+    r->phase++;
+    r->reached = false;
+    notify(r, RZ_RECOVER_PHASE, r->epoch, r->phase);
+}
+
+/* Acts on a decision: one notice at most. */
+static void settle(struct rz_recover *r, const struct rz_action *decided, bool daemons_named)
+{
+    /* After LEFT nothing is left to be split or repaired: deaths are only noted. */
+    if (daemons_named && r->phase != RZ_PHASE_LEFT && !quorum(r)) {
+        stop(r, RZ_ERR_NO_QUORUM);
+        return;
+    }
+    uint32_t n_fresh = note(r, decided->items, decided->n_items, daemons_named);
+    rz_recover_recount(r);
+    if (r->repairing && r->phase != RZ_PHASE_LEFT && (n_fresh > 0 || r->lost > 0)) {
+        begin_epoch(r, decided->arg[3]);
+    } else if (n_fresh > 0) {
+        notify(r, RZ_RECOVER_DEATHS, 0, 0);
+        r->n_notice_items = n_fresh;
+    } else if ((decided->arg[1] & ALL_REACHED) && r->phase != RZ_PHASE_LEFT) {
+        open_barrier(r);
+    }
+}
+
+void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided)
+{
+    if (r->stopped)
+        return;
+    uint8_t *daemons = rz_recover_daemons(r);
+    learn(r, decided->items, decided->n_items);
+    bool daemons_named = false;
+    for (rz_id d = 0; d < r->n_daemons; d++)
+        daemons_named |= (daemons[d] & DAEMON_NAMED) != 0;
+
+    if (decided->arg[2] == 0)
+        r->repairing = true;
+    if (daemons[r->self] & DAEMON_KNOWN)
+        stop(r, RZ_ERR_FENCED);
+    else if ((r->mutations & RZ_RECOVER_DEATHLESS_BARRIER) && (decided->arg[1] & ALL_REACHED))
+        open_barrier(r);
+    else if (settles(r, decided))
+        settle(r, decided, daemons_named);
+    for (rz_id d = 0; d < r->n_daemons; d++)
+        daemons[d] &= (uint8_t) ~(DAEMON_NAMED | DAEMON_NAMED_PROOF);
+    rz_recover_recount(r);
+}

@@ -1,0 +1,312 @@
+#include "proto/ring/ring.h"
+
+#include "base/assert.h"
+#include "base/idset.h"
+#include "base/random.h"
+
+#include <string.h>
+
+#define OUT_MAX_FIRST 4
+
+struct rz_ring {
+    struct rz_ring_config config;
+    rz_id self;
+    rz_id observing, observer;
+    bool silent;
+    rz_time emit_at;    /* the next heartbeat is due */
+    rz_time suspect_at; /* silence has lasted long enough */
+    uint64_t sent;      /* number of the last heartbeat sent */
+    uint64_t heard;     /* number of the last heartbeat from `observing`, 0: none yet */
+    rz_id to;           /* a destination lives here until the next step */
+    rz_id to_observer;
+    uint32_t n_out, out_max;
+    uint64_t out[]; /* sorted: dead or gone */
+};
+
+/* --- the block ------------------------------------------------------------------------------------------------- */
+
+static size_t bytes_for(uint32_t out_max)
+{
+    return sizeof(struct rz_ring) + out_max * sizeof(uint64_t);
+}
+
+size_t rz_ring_size(const struct rz_ring_config *config)
+{
+    (void)config;
+    return bytes_for(OUT_MAX_FIRST);
+}
+
+void rz_ring_init(struct rz_ring *ring, const struct rz_ring_config *config, rz_id self, rz_time now,
+                  uint64_t seed)
+{
+    (void)seed;
+    uint32_t n = config->n_members;
+    rz_assert(self < n);
+    rz_assert(config->hb_period > 0 && config->hb_timeout > config->hb_period);
+    memset(ring, 0, rz_ring_size(config));
+    ring->config = *config;
+    ring->self = self;
+    ring->out_max = OUT_MAX_FIRST;
+    ring->observing = n > 1 ? (self + n - 1) % n : RZ_ID_NONE;
+    ring->observer = n > 1 ? (self + 1) % n : RZ_ID_NONE;
+    ring->emit_at = now + config->hb_period;
+    ring->suspect_at = now + config->hb_timeout + config->start_slack;
+}
+
+void rz_ring_grow(struct rz_ring *ring, size_t bytes)
+{
+    uint32_t out_max = (uint32_t)((bytes - sizeof *ring) / sizeof(uint64_t));
+    rz_assert(out_max >= ring->out_max);
+    memset(ring->out + ring->out_max, 0, (out_max - ring->out_max) * sizeof *ring->out);
+    ring->out_max = out_max;
+}
+
+static bool has_room(const struct rz_ring *ring, uint32_t more, struct rz_actions *out)
+{
+    if (more <= ring->out_max - ring->n_out)
+        return true;
+    uint32_t out_max = 2 * ring->out_max;
+    out->need = bytes_for(out_max - ring->n_out >= more ? out_max : ring->n_out + more);
+    return false;
+}
+
+/* --- actions --------------------------------------------------------------------------------------------------- */
+
+static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
+{
+    rz_assert(out->count < out->max);
+    struct rz_action *action = &out->v[out->count++];
+    memset(action, 0, sizeof *action);
+    action->kind = kind;
+    return action;
+}
+
+static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_message type, uint64_t seq,
+                 struct rz_actions *out)
+{
+    struct rz_action *action = emit(out, RZ_ACTION_SEND);
+    action->to = to;
+    action->n_to = 1;
+    action->message = (struct rz_message){.room = RZ_ROOM_RING,
+                                          .type = (uint8_t)type,
+                                          .view = ring->config.view,
+                                          .from = ring->self,
+                                          .origin = ring->self,
+                                          .seq = seq};
+}
+
+static void notify(struct rz_actions *out, enum rz_ring_notice what, rz_id member)
+{
+    struct rz_action *action = emit(out, RZ_ACTION_NOTIFY);
+    action->what = what;
+    action->arg[0] = member;
+}
+
+static void send_heartbeat(struct rz_ring *ring, rz_time now, struct rz_actions *out)
+{
+    ring->emit_at = now + ring->config.hb_period;
+    ring->to_observer = ring->observer;
+    send(ring, &ring->to_observer, RZ_RING_HEARTBEAT, ++ring->sent, out);
+}
+
+static void fall_silent(struct rz_ring *ring)
+{
+    ring->silent = true;
+    ring->observing = ring->observer = RZ_ID_NONE;
+}
+
+/* --- mending --------------------------------------------------------------------------------------------------- */
+
+static bool is_out(const struct rz_ring *ring, rz_id id)
+{
+    return rz_items_contain(ring->out, ring->n_out, id);
+}
+
+/* The closest member in the direction of step (1 or n - 1) that is not out; NONE when nobody else is left. */
+static rz_id closest(const struct rz_ring *ring, uint32_t step)
+{
+    uint32_t n = ring->config.n_members;
+    rz_id id = ring->self;
+    do
+        id = (rz_id)(((uint64_t)id + step) % n);
+    while (id != ring->self && is_out(ring, id));
+    return id != ring->self ? id : RZ_ID_NONE;
+}
+
+/* After members have gone out: watch the closest predecessor left, and serve the closest successor until another asks.
+ * The new one has one timeout of grace on top, for the request to reach it (RDaemon#, step 4d). */
+static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
+{
+    if (ring->observer != RZ_ID_NONE && is_out(ring, ring->observer))
+        ring->observer = closest(ring, 1);
+    if (ring->observing == RZ_ID_NONE || !is_out(ring, ring->observing))
+        return;
+    ring->observing = closest(ring, ring->config.n_members - 1);
+    ring->heard = 0;
+    ring->suspect_at = now + 2 * ring->config.hb_timeout;
+    if (ring->observing == RZ_ID_NONE)
+        return;
+    ring->to = ring->observing;
+    send(ring, &ring->to, RZ_RING_REQUEST, 0, out);
+}
+
+static void put_out(struct rz_ring *ring, rz_id id)
+{
+    rz_items_insert(ring->out, &ring->n_out, ring->out_max, id);
+}
+
+/* --- events ---------------------------------------------------------------------------------------------------- */
+
+/* A late heartbeat that a newer one has overtaken says nothing new. */
+static void on_heartbeat(struct rz_ring *ring, const struct rz_message *message, rz_time now)
+{
+    if (message->from != ring->observing || message->seq <= ring->heard)
+        return;
+    ring->heard = message->seq;
+    ring->suspect_at = now + ring->config.hb_timeout;
+}
+
+/* A lawful new observer is at least as far ahead as the present one, since everybody between must be out; a nearer one's
+ * request is stale (RDaemon#, step 6). */
+static void on_request(struct rz_ring *ring, rz_id from, rz_time now, struct rz_actions *out)
+{
+    uint32_t n = ring->config.n_members;
+    uint64_t ahead = ((uint64_t)from + n - ring->self) % n;
+    uint64_t present = ((uint64_t)ring->observer + n - ring->self) % n;
+    if (ahead < present)
+        return;
+    ring->observer = from;
+    send_heartbeat(ring, now, out);
+}
+
+static enum rz_more on_receive(struct rz_ring *ring, const struct rz_event *event,
+                               struct rz_actions *out)
+{
+    const struct rz_message *message = event->message;
+    rz_id from = message->from;
+    if (message->view != ring->config.view || from >= ring->config.n_members ||
+        from == ring->self || is_out(ring, from))
+        return RZ_DONE;
+    if (message->type == RZ_RING_HEARTBEAT) {
+        on_heartbeat(ring, message, event->now);
+    } else if (message->type == RZ_RING_REQUEST) {
+        on_request(ring, from, event->now, out);
+    } else if (message->type == RZ_RING_QUIT) {
+        if (!has_room(ring, 1, out))
+            return RZ_NEED;
+        put_out(ring, from);
+        notify(out, RZ_RING_LEFT, from);
+        mend(ring, event->now, out);
+    }
+    return RZ_DONE;
+}
+
+static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions *out)
+{
+    /* Woken a whole period late: the silence may be our own deafness. Listen first (RDaemon#, step 7). */
+    bool late = now - rz_ring_deadline(ring) >= ring->config.hb_period;
+    bool suspect = now >= ring->suspect_at && !late;
+    if (suspect && !has_room(ring, 1, out))
+        return RZ_NEED;
+    if (now >= ring->emit_at)
+        send_heartbeat(ring, now, out);
+    if (suspect) {
+        put_out(ring, ring->observing);
+        notify(out, RZ_RING_SUSPECT, ring->observing);
+        mend(ring, now, out);
+    } else if (now >= ring->suspect_at) {
+        ring->suspect_at = now + ring->config.hb_period;
+    }
+    return RZ_DONE;
+}
+
+static enum rz_more on_death(struct rz_ring *ring, const struct rz_event *event,
+                             struct rz_actions *out)
+{
+    if (!has_room(ring, event->n_ids, out))
+        return RZ_NEED;
+    for (uint32_t i = 0; i < event->n_ids; i++) {
+        rz_assert(event->ids[i] < ring->config.n_members);
+        if (event->ids[i] == ring->self) {
+            fall_silent(ring);
+            notify(out, RZ_RING_FENCED, ring->self);
+            return RZ_DONE;
+        }
+        put_out(ring, event->ids[i]);
+    }
+    mend(ring, event->now, out);
+    return RZ_DONE;
+}
+
+static void on_leave(struct rz_ring *ring, struct rz_actions *out)
+{
+    if (ring->observer != RZ_ID_NONE) {
+        ring->to_observer = ring->observer;
+        send(ring, &ring->to_observer, RZ_RING_QUIT, 0, out);
+    }
+    fall_silent(ring);
+    notify(out, RZ_RING_LEFT, ring->self);
+}
+
+enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event, struct rz_actions *out)
+{
+    if (ring->silent)
+        return RZ_DONE;
+    switch (event->kind) {
+    case RZ_EVENT_RECEIVE:
+        return on_receive(ring, event, out);
+    case RZ_EVENT_TICK:
+        return rz_ring_deadline(ring) <= event->now ? on_tick(ring, event->now, out) : RZ_DONE;
+    case RZ_EVENT_DEATH:
+        return on_death(ring, event, out);
+    case RZ_EVENT_CALL:
+        rz_assert(event->call == RZ_RING_LEAVE);
+        on_leave(ring, out);
+        break;
+    case RZ_EVENT_CONTINUE:
+        break;
+    }
+    return RZ_DONE;
+}
+
+/* --- looking at it --------------------------------------------------------------------------------------------- */
+
+rz_time rz_ring_deadline(const struct rz_ring *ring)
+{
+    if (ring->observing == RZ_ID_NONE)
+        return RZ_TIME_NEVER;
+    return ring->emit_at < ring->suspect_at ? ring->emit_at : ring->suspect_at;
+}
+
+uint64_t rz_ring_hash(const struct rz_ring *ring)
+{
+    uint64_t hash = rz_mix(((uint64_t)ring->self << 1) | ring->silent,
+                           ((uint64_t)ring->observing << 32) | ring->observer);
+    hash = rz_mix(rz_mix(hash, ring->emit_at), ring->suspect_at);
+    hash = rz_mix(rz_mix(hash, ring->sent), ring->heard);
+    hash = rz_mix(hash, ring->n_out);
+    for (uint32_t i = 0; i < ring->n_out; i++)
+        hash = rz_mix(hash, ring->out[i]);
+    return hash;
+}
+
+rz_id rz_ring_observing(const struct rz_ring *ring)
+{
+    return ring->observing;
+}
+
+rz_id rz_ring_observer(const struct rz_ring *ring)
+{
+    return ring->observer;
+}
+
+const uint64_t *rz_ring_out(const struct rz_ring *ring, uint32_t *n)
+{
+    *n = ring->n_out;
+    return ring->out;
+}
+
+bool rz_ring_silent(const struct rz_ring *ring)
+{
+    return ring->silent;
+}

@@ -1,0 +1,51 @@
+/* The binomial graph and the order in which its edges are used. */
+#include "proto/spread/spread.h"
+
+static bool contains(const rz_id *to, uint32_t n_to, rz_id id)
+{
+    for (uint32_t i = 0; i < n_to; i++)
+        if (to[i] == id)
+            return true;
+    return false;
+}
+
+static uint32_t append(rz_id *to, uint32_t n_to, rz_id self, rz_id id)
+{
+    if (id == self || contains(to, n_to, id))
+        return n_to;
+    to[n_to] = id;
+    return n_to + 1;
+}
+
+uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
+                              rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
+{
+    uint32_t n_to = 0, powers = 0;
+    /* Position in the tree: parent is x without its highest bit, children are x + 2^k > x for 2^k > x. */
+    uint64_t x = ((uint64_t)self + n - origin) % n;
+    while ((UINT64_C(1) << powers) < n)
+        powers++;
+    for (uint32_t k = 0; k < powers; k++) {
+        uint64_t distance = UINT64_C(1) << k;
+        if (distance > x && x + distance < n)
+            n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + distance) % n));
+    }
+    for (uint32_t k = 0; k < powers; k++) {
+        uint64_t distance = UINT64_C(1) << k;
+        n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + distance) % n));
+        n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + n - distance) % n));
+    }
+    return n_to;
+}
+
+uint32_t rz_spread_degree(uint32_t n)
+{
+    uint32_t powers = 0, ones = 0;
+    while ((UINT64_C(1) << powers) < n)
+        powers++;
+    for (uint32_t rest = n; rest > 0; rest &= rest - 1)
+        ones++;
+    if (n <= 2)
+        return n - 1;
+    return 2 * powers - (ones == 1 ? 1 : ones == 2 ? 2 : 0);
+}

@@ -1,0 +1,376 @@
+/* What the daemon does with the notices: processes are started and rolled back, pieces stored, copied, fetched. */
+#include "sim/job_node.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+#define FOR_OWN_RANKS(rank)                                                                        \
+    for (uint32_t rank = 0; rank < node->n_ranks; rank++)                                          \
+        if (rz_recover_daemon_of(rz_job_recover(node), rank) == node->self)
+
+static void want_step(struct rz_job_node *node, uint32_t rank)
+{
+    const struct rz_job_process *process = &node->process[rank];
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_STEP, rank, process->incarnation, process->epoch);
+}
+
+/* --- pieces ---------------------------------------------------------------------------------------------------- */
+
+const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank, uint32_t written,
+                                             uint64_t generation)
+{
+    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
+        const struct rz_job_piece *piece = &node->place[rank][i];
+        if (piece->written == written && written != 0 && piece->generation == generation)
+            return piece;
+    }
+    return NULL;
+}
+
+/* Whether nobody can need this piece any more. */
+static bool may_overwrite(const struct rz_job_node *node, const struct rz_job_piece *piece)
+{
+    uint64_t floor = rz_recover_generation_floor(rz_job_recover(node));
+    if (node->mutations & RZ_JOB_NO_FLOOR)
+        floor = rz_commit_generation(rz_job_commit(node));
+    return piece->written == 0 || piece->generation < floor;
+}
+
+/* False: not now. */
+static bool put(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece)
+{
+    if (rz_job_piece_find(node, rank, piece->written, piece->generation))
+        return true;
+    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
+        if (may_overwrite(node, &node->place[rank][i])) {
+            node->place[rank][i] = *piece;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An own piece lies here: the buddy gets a copy. */
+static void stored(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece, bool copy)
+{
+    const struct rz_commit *commit = rz_job_commit(node);
+    uint32_t epoch = rz_commit_epoch(commit);
+    rz_id buddy = rz_commit_buddy_of(commit, rank);
+    rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_STORED, epoch, piece->generation, rank);
+    if (copy && buddy != RZ_ID_NONE)
+        rz_job_queue_message(node, RZ_JOB_COPY, buddy, rank, epoch, piece);
+}
+
+static void try_own_store(struct rz_job_node *node, uint32_t rank)
+{
+    struct rz_job_process *process = &node->process[rank];
+    struct rz_job_piece piece = {process->epoch, process->position + 1, process->generation + 1};
+    if (piece.generation != rz_commit_next(rz_job_commit(node)) || !put(node, rank, &piece))
+        return;
+    process->position++;
+    process->generation++;
+    process->state = RZ_JOB_RUNNING;
+    stored(node, rank, &piece, true);
+    want_step(node, rank);
+}
+
+static void try_parked(struct rz_job_node *node, uint32_t rank)
+{
+    struct rz_job_parked *parked = &node->parked[rank];
+    uint32_t epoch = rz_commit_epoch(rz_job_commit(node));
+    if (parked->epoch > epoch)
+        return;
+    if (parked->epoch == epoch) {
+        if (!put(node, rank, &parked->piece))
+            return;
+        rz_job_queue_message(node, RZ_JOB_ACK, parked->from, rank, epoch, &parked->piece);
+    }
+    memset(parked, 0, sizeof *parked);
+}
+
+static void take_copy(struct rz_job_node *node, uint32_t rank, uint32_t epoch, rz_id from,
+                      const struct rz_job_piece *piece)
+{
+    if (epoch < rz_commit_epoch(rz_job_commit(node)) || epoch < node->parked[rank].epoch)
+        return;
+    if (piece->written == epoch && epoch == rz_commit_epoch(rz_job_commit(node)))
+        rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_PROOF, epoch, piece->generation - 1, 0);
+    node->parked[rank] = (struct rz_job_parked){from, epoch, *piece};
+    try_parked(node, rank);
+}
+
+void rz_job_on_message(struct rz_job_node *node, const struct rz_message *message)
+{
+    uint32_t rank = (uint32_t)message->seq, epoch = (uint32_t)(message->seq >> 32);
+    struct rz_job_piece piece = {(uint32_t)(message->word[0] >> 32), (uint32_t)message->word[0],
+                                 message->word[1]};
+    const struct rz_job_piece *here = rz_job_piece_find(node, rank, piece.written, piece.generation);
+    bool current = epoch == rz_commit_epoch(rz_job_commit(node));
+    switch ((enum rz_job_message)message->type) {
+    case RZ_JOB_FETCH:
+        /* Told by name, whatever epoch we are in: a holder keeps what can be asked for. */
+        if (here)
+            rz_job_queue_message(node, RZ_JOB_PIECE, message->from, rank, epoch, here);
+        break;
+    case RZ_JOB_PIECE:
+        if (current && put(node, rank, &piece))
+            stored(node, rank, &piece, rz_commit_needs_copy(rz_job_commit(node), rank));
+        break;
+    case RZ_JOB_COPY:
+        take_copy(node, rank, epoch, message->from, &piece);
+        break;
+    case RZ_JOB_ACK:
+        if (current)
+            rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_COPIED, epoch, piece.generation, rank);
+        break;
+    }
+}
+
+/* Of the old epochs only the generation to restore is kept. */
+static void drop_stale(struct rz_job_node *node, uint32_t written, uint64_t generation)
+{
+    for (uint32_t rank = 0; rank < node->n_ranks; rank++)
+        for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
+            struct rz_job_piece *piece = &node->place[rank][i];
+            if (generation == 0 || piece->written != written || piece->generation != generation)
+                memset(piece, 0, sizeof *piece);
+        }
+}
+
+/* What lies here for ranks that are neither ours nor our buddies' any more. */
+static void drop_foreign(struct rz_job_node *node)
+{
+    const struct rz_commit *commit = rz_job_commit(node);
+    for (uint32_t rank = 0; rank < node->n_ranks; rank++)
+        if (rz_recover_daemon_of(rz_job_recover(node), rank) != node->self &&
+            rz_commit_buddy_of(commit, rank) != node->self)
+            memset(node->place[rank], 0, sizeof node->place[rank]);
+}
+
+static void restore(struct rz_job_node *node, uint64_t generation)
+{
+    const struct rz_commit *commit = rz_job_commit(node);
+    uint32_t written = rz_commit_written_in(commit);
+    drop_stale(node, written, generation);
+    if (node->mutations & RZ_JOB_DROP_OLD)
+        drop_foreign(node);
+    if (generation == 0)
+        return;
+    FOR_OWN_RANKS(rank)
+    {
+        struct rz_job_piece name = {.written = written, .generation = generation};
+        const struct rz_job_piece *here = rz_job_piece_find(node, rank, written, generation);
+        rz_id holder = rz_commit_holder_of(commit, rank);
+        if (here)
+            stored(node, rank, here, rz_commit_needs_copy(commit, rank));
+        else if (holder != RZ_ID_NONE && holder != node->self)
+            rz_job_queue_message(node, RZ_JOB_FETCH, holder, rank, rz_commit_epoch(commit), &name);
+    }
+}
+
+/* --- processes ------------------------------------------------------------------------------------------------- */
+
+/* Starts the processes of the epoch, or rolls them back. */
+static void start_processes(struct rz_job_node *node)
+{
+    const struct rz_recover *recover = rz_job_recover(node);
+    FOR_OWN_RANKS(rank)
+    {
+        struct rz_job_process *process = &node->process[rank];
+        uint32_t incarnation = rz_recover_incarnation_of(recover, rank);
+        bool survivor = process->incarnation == incarnation;
+        if (survivor && process->state == RZ_JOB_KILLED)
+            continue; /* its death is known here and not agreed yet */
+        /* S7-3: who lives is not replaced. */
+        rz_assert(survivor || process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
+        *process = (struct rz_job_process){.state = RZ_JOB_STARTING,
+                                           .incarnation = incarnation,
+                                           .epoch = rz_recover_epoch(recover),
+                                           .reinit = survivor && process->reinit,
+                                           .reached = survivor ? process->reached : 0};
+        want_step(node, rank);
+    }
+}
+
+void rz_job_start(struct rz_job_node *node)
+{
+    rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_EPOCH, 1, 0, 0);
+    start_processes(node);
+}
+
+static void reach(struct rz_job_process *process, enum rz_recover_phase phase)
+{
+    process->state = phase == RZ_PHASE_ENTER ? RZ_JOB_AT_ENTER : RZ_JOB_LEAVING;
+    process->reached = 2 * process->epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
+}
+
+static void step_process(struct rz_job_node *node, uint32_t rank)
+{
+    struct rz_job_process *process = &node->process[rank];
+    if (process->state == RZ_JOB_STARTING) {
+        reach(process, RZ_PHASE_ENTER);
+    } else if (process->state == RZ_JOB_RUNNING) {
+        if (node->repairing && !process->reinit) {
+            process->reinit = true;
+            rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REPAIRING, 0, 0, 0);
+            want_step(node, rank);
+        } else if (process->position < node->positions) {
+            process->state = RZ_JOB_STORING; /* rz_job_review stores as soon as there is a place */
+        } else {
+            reach(process, RZ_PHASE_RUN);
+        }
+    }
+}
+
+static void kill_process(struct rz_job_node *node, uint32_t rank)
+{
+    struct rz_job_process *process = &node->process[rank];
+    if (rz_recover_daemon_of(rz_job_recover(node), rank) != node->self ||
+        process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT)
+        return;
+    process->state = RZ_JOB_KILLED;
+    rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, rank, process->incarnation, 0);
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_NEWS, rank, process->incarnation, 0);
+}
+
+static void open_run(struct rz_job_node *node)
+{
+    const struct rz_commit *commit = rz_job_commit(node);
+    uint64_t next = rz_commit_next(commit);
+    FOR_OWN_RANKS(rank)
+    {
+        struct rz_job_process *process = &node->process[rank];
+        if (process->state != RZ_JOB_AT_ENTER)
+            continue;
+        const struct rz_job_piece *piece =
+            rz_job_piece_find(node, rank, rz_commit_written_in(commit), next - 1);
+        process->state = RZ_JOB_RUNNING;
+        process->generation = next - 1;
+        process->position = process->restored = piece ? piece->position : 0;
+        want_step(node, rank);
+    }
+    drop_foreign(node);
+}
+
+static void leave(struct rz_job_node *node)
+{
+    FOR_OWN_RANKS(rank)
+    if (node->process[rank].state == RZ_JOB_LEAVING)
+        node->process[rank].state = RZ_JOB_HAS_LEFT;
+}
+
+/* --- events and notices ---------------------------------------------------------------------------------------- */
+
+void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
+{
+    uint32_t rank = (uint32_t)event->arg[0];
+    if (node->stopped)
+        return;
+    switch ((enum rz_job_call)event->call) {
+    case RZ_JOB_BEGIN:
+        rz_job_start(node);
+        break;
+    case RZ_JOB_STEP:
+        if (node->process[rank].incarnation == event->arg[1] && node->process[rank].epoch == event->arg[2])
+            step_process(node, rank);
+        break;
+    case RZ_JOB_KILL:
+        if (event->arg[1] > 0)
+            rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_KILL, rank, event->arg[1] - 1, 0);
+        else
+            kill_process(node, rank);
+        break;
+    case RZ_JOB_HEARD:
+        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, rank, event->arg[1], 0);
+        break;
+    case RZ_JOB_REACHED:
+        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REACHED, event->arg[0], event->arg[1], 0);
+        break;
+    case RZ_JOB_DEATH:
+        rz_assert(!"internal");
+    }
+}
+
+void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice)
+{
+    switch ((enum rz_recover_notice)notice->what) {
+    case RZ_RECOVER_EPOCH:
+        rz_assert(notice->arg[0] == rz_commit_epoch(rz_job_commit(node)) + 1);
+        rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_EPOCH, notice->arg[0], notice->arg[1], 0);
+        start_processes(node);
+        break;
+    case RZ_RECOVER_PHASE:
+        rz_assert(notice->arg[0] == rz_commit_epoch(rz_job_commit(node)));
+        if (notice->arg[1] == RZ_PHASE_LEFT) {
+            leave(node);
+        } else {
+            open_run(node);
+            rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_OPENED, notice->arg[0], 0, 0);
+        }
+        break;
+    case RZ_RECOVER_STOP:
+        node->stopped = true;
+        break;
+    case RZ_RECOVER_DEATHS:
+    case RZ_RECOVER_WANTED:
+        break;
+    }
+}
+
+void rz_job_on_commit(struct rz_job_node *node, const struct rz_action *notice)
+{
+    switch ((enum rz_commit_notice)notice->what) {
+    case RZ_COMMIT_RESTORE:
+        restore(node, notice->arg[1]);
+        break;
+    case RZ_COMMIT_PROTECTED:
+        node->protected_epoch = (uint32_t)notice->arg[0];
+        break;
+    case RZ_COMMIT_COMMITTED:
+        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_COMMITTED, notice->arg[1],
+                     notice->arg[0], 0);
+        break;
+    }
+}
+
+/* Whether all processes that count have reached the end of the phase: in a job that repairs itself all of them. */
+static bool all_reached(const struct rz_job_node *node, enum rz_recover_phase phase)
+{
+    uint32_t epoch = rz_recover_epoch(rz_job_recover(node));
+    uint32_t wanted = 2 * epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
+    bool repairing = rz_recover_repairing(rz_job_recover(node));
+    FOR_OWN_RANKS(rank)
+    {
+        const struct rz_job_process *process = &node->process[rank];
+        if (process->state == RZ_JOB_KILLED ? repairing : process->reached != wanted)
+            return false;
+    }
+    return true;
+}
+
+static void review_barrier(struct rz_job_node *node)
+{
+    const struct rz_recover *recover = rz_job_recover(node);
+    uint32_t epoch = rz_recover_epoch(recover);
+    enum rz_recover_phase phase = rz_recover_phase(recover);
+    uint32_t saying = 2 * epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
+    bool safe = node->protected_epoch == epoch || (node->mutations & RZ_JOB_NO_PROTECT);
+    if (phase == RZ_PHASE_LEFT || !safe || node->said_reached == saying || !all_reached(node, phase))
+        return;
+    node->said_reached = saying;
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_REACHED, epoch, phase, 0);
+}
+
+void rz_job_review(struct rz_job_node *node)
+{
+    if (node->stopped || rz_commit_epoch(rz_job_commit(node)) == 0)
+        return;
+    for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
+        if (node->process[rank].state == RZ_JOB_STORING)
+            try_own_store(node, rank);
+        if (node->parked[rank].epoch != 0)
+            try_parked(node, rank);
+    }
+    review_barrier(node);
+}

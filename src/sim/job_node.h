@@ -1,0 +1,147 @@
+/*
+ * A daemon with its processes, as far as recovery and checkpoints go: the hosts of recover and commit in the simulator.
+ * Itself a pure state machine, so that it can be a member of a world: the two objects, the processes of its ranks, the
+ * store with two places per rank. What the daemon of the house does with the same notices, this does in small.
+ *
+ * A process starts, stands at the barrier ENTER, runs: takes checkpoints, leaves. Its state is its position, the
+ * number of checkpoints its program has passed; a piece carries it.
+ */
+#ifndef RZ_SIM_JOB_NODE_H
+#define RZ_SIM_JOB_NODE_H
+
+#include "proto/commit/commit.h"
+#include "proto/recover/recover.h"
+
+#define RZ_JOB_DAEMONS_MAX 16
+#define RZ_JOB_RANKS_MAX 16
+#define RZ_JOB_PLACES 2
+#define RZ_JOB_QUEUE_MAX 128
+
+/* Faults of a host, put in on purpose. */
+enum rz_job_mutation {
+    RZ_JOB_NO_FLOOR = 1,  /* overwrites whatever is older than the newest generation it knows */
+    RZ_JOB_DROP_OLD = 2,  /* drops the pieces of ranks it does not hold any more before the barrier has opened */
+    RZ_JOB_NO_PROTECT = 4 /* says REACHED before the pieces are protected */
+};
+
+struct rz_job_config {
+    struct rz_recover_config recover;
+    struct rz_commit_config commit;
+    uint32_t positions;    /* checkpoints of the program; 0: none */
+    bool repairing;        /* the program calls MPIX_Reinit */
+    uint32_t mutations;    /* enum rz_job_mutation */
+};
+
+enum rz_job_call {
+    RZ_JOB_BEGIN,   /* first of all */
+    RZ_JOB_STEP,    /* arg = rank, incarnation, epoch: a process goes on */
+    RZ_JOB_KILL,    /* arg = rank, fuse: after so many rounds the process dies, if it lives here */
+    RZ_JOB_HEARD,   /* arg = rank, incarnation: news of a death from another daemon */
+    RZ_JOB_REACHED, /* arg = epoch, phase: what the processes said arrives at last */
+    RZ_JOB_DEATH    /* internal: a death is told to commit */
+};
+
+/* Notices; those of the objects have RZ_JOB_RECOVER or RZ_JOB_COMMIT added. */
+enum rz_job_notice {
+    RZ_JOB_WANTS_STEP,    /* make the call RZ_JOB_STEP with these arguments some time */
+    RZ_JOB_WANTS_REACHED, /* likewise RZ_JOB_REACHED */
+    RZ_JOB_WANTS_KILL,    /* likewise RZ_JOB_KILL */
+    RZ_JOB_NEWS,          /* make RZ_JOB_HEARD at all others */
+    RZ_JOB_RECOVER = 0x100,
+    RZ_JOB_COMMIT = 0x200,
+    RZ_JOB_HOST = 0x300
+};
+
+enum rz_job_process_state {
+    RZ_JOB_ABSENT,
+    RZ_JOB_STARTING,
+    RZ_JOB_AT_ENTER,
+    RZ_JOB_RUNNING,
+    RZ_JOB_STORING,
+    RZ_JOB_LEAVING,
+    RZ_JOB_HAS_LEFT,
+    RZ_JOB_KILLED
+};
+
+struct rz_job_process {
+    uint32_t state, incarnation, epoch;
+    bool reinit;         /* has called MPIX_Reinit */
+    uint32_t reached;    /* 2 * epoch + 1: ENTER of epoch, 2 * epoch + 2: RUN; the newest */
+    uint32_t position;
+    uint32_t restored;   /* the position it began the epoch with */
+    uint64_t generation; /* of its last checkpoint */
+};
+
+/* A piece of a rank: written in epoch, as generation; written 0: none. */
+struct rz_job_piece {
+    uint32_t written, position;
+    uint64_t generation;
+};
+
+/* A copy that has come too early: from an epoch that has not begun here, or there is no place to overwrite yet. */
+struct rz_job_parked {
+    rz_id from;
+    uint32_t epoch; /* 0: none */
+    struct rz_job_piece piece;
+};
+
+struct rz_job_work {
+    uint32_t kind, what;
+    uint64_t arg[5];
+};
+
+struct rz_job_node {
+    uint32_t n_daemons, n_ranks, positions, mutations, view;
+    rz_id self;
+    bool repairing, stopped;
+    uint32_t protected_epoch; /* the newest epoch whose pieces are all protected */
+    uint32_t said_reached;    /* as rz_job_process.reached */
+    struct rz_job_process process[RZ_JOB_RANKS_MAX];
+    struct rz_job_piece place[RZ_JOB_RANKS_MAX][RZ_JOB_PLACES];
+    struct rz_job_parked parked[RZ_JOB_RANKS_MAX];
+
+    /* Between the steps of one event only. */
+    bool recover_more, commit_more; /* the object has more to do */
+    uint32_t queue_first, queue_count;
+    struct rz_job_work queue[RZ_JOB_QUEUE_MAX];
+    rz_id to; /* destination of the message being sent */
+
+    uint32_t growing; /* which object asked for memory */
+    size_t recover_at, recover_bytes, commit_at, commit_bytes;
+};
+
+size_t rz_job_size(const struct rz_job_config *config);
+void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, rz_id self, rz_time now,
+                 uint64_t seed);
+enum rz_more rz_job_step(struct rz_job_node *node, const struct rz_event *event, struct rz_actions *out);
+rz_time rz_job_deadline(const struct rz_job_node *node);
+uint64_t rz_job_hash(const struct rz_job_node *node);
+void rz_job_grow(struct rz_job_node *node, size_t bytes);
+
+const struct rz_recover *rz_job_recover(const struct rz_job_node *node);
+const struct rz_commit *rz_job_commit(const struct rz_job_node *node);
+
+/* The place where this piece lies, or NULL. */
+const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank, uint32_t written,
+                                             uint64_t generation);
+
+/* --- between job_node.c (events, objects) and job_host.c (processes, pieces) ------------------------------------- */
+
+enum rz_job_message { RZ_JOB_FETCH, RZ_JOB_PIECE, RZ_JOB_COPY, RZ_JOB_ACK };
+enum rz_job_work_kind { RZ_JOB_CALL_RECOVER, RZ_JOB_CALL_COMMIT, RZ_JOB_NOTIFY, RZ_JOB_SEND };
+
+void rz_job_queue(struct rz_job_node *node, enum rz_job_work_kind kind, uint32_t what, uint64_t arg0, uint64_t arg1,
+                  uint64_t arg2);
+/* A message about a piece: to, rank and epoch are packed for the way. */
+void rz_job_queue_message(struct rz_job_node *node, enum rz_job_message type, rz_id to, uint32_t rank, uint32_t epoch,
+                          const struct rz_job_piece *piece);
+
+void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event);
+void rz_job_on_message(struct rz_job_node *node, const struct rz_message *message);
+void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice);
+void rz_job_on_commit(struct rz_job_node *node, const struct rz_action *notice);
+void rz_job_start(struct rz_job_node *node);
+/* What may have become possible: stores that waited, barriers reached. After each event. */
+void rz_job_review(struct rz_job_node *node);
+
+#endif

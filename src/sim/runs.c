@@ -1,0 +1,367 @@
+/*
+ * Random runs: one seed, one run. Whatever is on its way has a date; the next date comes next. Delays are drawn in a
+ * style that is drawn per run, so that one run has an even network and the next has links that are a thousand times
+ * slower than others: uniform delays alone find few interesting orders.
+ */
+#include "sim/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS_MAX UINT64_C(4000000)
+
+enum due_kind { DUE_LETTER, DUE_TELL, DUE_TICK, DUE_CRASH };
+
+struct due {
+    rz_time at;
+    uint64_t tie; /* drawn: equal dates come in any order */
+    enum due_kind kind;
+    rz_id to;
+    rz_id about; /* TELL: who is dead; CRASH: number in the plan */
+    struct rz_letter *letter;
+};
+
+enum delay_style { DELAY_UNIFORM, DELAY_WILD, DELAY_SLOW_LINKS, DELAY_EVEN, DELAY_STYLES };
+
+struct run {
+    struct due *heap;
+    size_t count, capacity;
+    enum delay_style style;
+    bool plain;
+    uint32_t tell_shift; /* how much slower than messages the news of deaths are */
+    rz_time *tick_at;    /* of each member: the date of its queued tick, or NEVER */
+    rz_time *call_at;    /* of each member: the date of its last queued ordered call */
+    bool *armed;         /* of each crash of the plan: its date has come */
+    struct rz_sim_plan plan;
+};
+
+/* --- the heap -------------------------------------------------------------------------------------------------- */
+
+static bool due_before(const struct due *a, const struct due *b)
+{
+    return a->at != b->at ? a->at < b->at : a->tie < b->tie;
+}
+
+static void due_push(struct run *run, struct due due)
+{
+    if (run->count == run->capacity) {
+        run->capacity = run->capacity > 0 ? 2 * run->capacity : 256;
+        run->heap = rz_sim_memory(run->heap, run->capacity * sizeof *run->heap);
+    }
+    size_t i = run->count++;
+    while (i > 0 && due_before(&due, &run->heap[(i - 1) / 2])) {
+        run->heap[i] = run->heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    run->heap[i] = due;
+}
+
+static struct due due_pop(struct run *run)
+{
+    struct due top = run->heap[0];
+    struct due last = run->heap[--run->count];
+    size_t i = 0;
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= run->count)
+            break;
+        if (child + 1 < run->count && due_before(&run->heap[child + 1], &run->heap[child]))
+            child++;
+        if (!due_before(&run->heap[child], &last))
+            break;
+        run->heap[i] = run->heap[child];
+        i = child;
+    }
+    if (run->count > 0)
+        run->heap[i] = last;
+    return top;
+}
+
+/* --- delays ---------------------------------------------------------------------------------------------------- */
+
+/* Delays and lags have streams of their own: a shortened plan of crashes leaves them as they are. */
+static rz_time draw_delay(struct rz_sim *sim, rz_id from, rz_id to)
+{
+    const struct run *run = sim->driver_data;
+    const struct rz_sim_scenario *scenario = sim->scenario;
+    rz_time spread = scenario->latency_max - scenario->latency_min;
+    if (scenario->latency_max > 0) {
+        if (run->plain || spread == 0)
+            return scenario->latency_min;
+        if (run->style == DELAY_WILD)
+            return rz_random_below(&sim->network, 2) ? scenario->latency_min : scenario->latency_max;
+        return scenario->latency_min + rz_random_below(&sim->network, spread + 1);
+    }
+    if (run->plain)
+        return 10;
+    switch (run->style) {
+    case DELAY_WILD:
+        return 1 + rz_random_below(&sim->network, UINT64_C(1) << rz_random_below(&sim->network, 13));
+    case DELAY_SLOW_LINKS:
+        return (rz_mix(sim->seed, ((uint64_t)from << 32) + to) % 4 == 0 ? 500 : 1) *
+               (1 + rz_random_below(&sim->network, 10));
+    case DELAY_EVEN:
+        return 10 + rz_random_below(&sim->network, 3);
+    default:
+        return 1 + rz_random_below(&sim->network, 100);
+    }
+}
+
+static void push(struct rz_sim *sim, enum due_kind kind, rz_time at, rz_id to, rz_id about,
+                 struct rz_letter *letter)
+{
+    due_push(sim->driver_data, (struct due){.at = at,
+                                            .tie = rz_random_next(&sim->network),
+                                            .kind = kind,
+                                            .to = to,
+                                            .about = about,
+                                            .letter = letter});
+}
+
+static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to)
+{
+    push(sim, DUE_LETTER, sim->common->now + draw_delay(sim, from, to), to, 0, letter);
+}
+
+static void on_call(struct rz_sim *sim, struct rz_letter *letter, rz_id to)
+{
+    struct run *run = sim->driver_data;
+    rz_time at = sim->common->now + draw_delay(sim, to, to);
+    if (!letter->unordered) {
+        if (at <= run->call_at[to])
+            at = run->call_at[to] + 1;
+        run->call_at[to] = at;
+    }
+    push(sim, DUE_LETTER, at, to, 0, letter);
+}
+
+static void on_tell(struct rz_sim *sim, rz_id member, rz_id dead)
+{
+    const struct run *run = sim->driver_data;
+    rz_time delay = draw_delay(sim, dead, member) << run->tell_shift;
+    push(sim, DUE_TELL, sim->common->now + delay, member, dead, NULL);
+}
+
+static const struct rz_sim_driver random_driver = {on_send, on_call, on_tell};
+
+/* --- the fault plan -------------------------------------------------------------------------------------------- */
+
+static struct rz_sim_cut draw_cut(struct rz_random *faults)
+{
+    struct rz_sim_cut cut = {.actions = UINT32_MAX};
+    if (rz_random_below(faults, 2))
+        cut.actions = (uint32_t)rz_random_below(faults, 8);
+    if (rz_random_below(faults, 2))
+        cut.loss = 1 + rz_random_below(faults, UINT32_MAX);
+    return cut;
+}
+
+static bool plan_has(const struct rz_sim_plan *plan, rz_id victim)
+{
+    for (uint32_t i = 0; i < plan->n; i++)
+        if (plan->v[i].victim == victim)
+            return true;
+    return false;
+}
+
+static void draw_plan(struct rz_sim *sim, struct rz_sim_plan *plan)
+{
+    struct rz_random *faults = &sim->faults;
+    uint32_t most = sim->crashes_max;
+    if (most > sim->n - 1)
+        most = sim->n - 1;
+    if (most > RZ_SIM_PLAN_MAX)
+        most = RZ_SIM_PLAN_MAX;
+    plan->n = 0;
+    if (most == 0 || rz_random_below(faults, 16) == 0)
+        return;
+    uint32_t n = 1 + (uint32_t)rz_random_below(faults, most);
+    bool contiguous = rz_random_below(faults, 2), together = rz_random_below(faults, 4) == 0;
+    rz_id victim = (rz_id)rz_random_below(faults, sim->n);
+    rz_time until = sim->scenario->crash_until;
+    uint64_t at = until > 0 ? rz_random_below(faults, until) : 0;
+    while (plan->n < n) {
+        while (plan_has(plan, victim))
+            victim = contiguous ? (victim + 1) % sim->n : (rz_id)rz_random_below(faults, sim->n);
+        if (until == 0)
+            at = rz_random_below(faults, UINT64_C(1) << rz_random_below(faults, 8));
+        else if (!together)
+            at = rz_random_below(faults, until);
+        plan->v[plan->n++] =
+            (struct rz_sim_crash){.victim = victim, .at = at, .cut = draw_cut(faults)};
+        victim = (victim + 1) % sim->n;
+    }
+}
+
+/* The cut that member's next step must suffer, or NULL. */
+static const struct rz_sim_cut *cut_of(const struct rz_sim *sim, rz_id member)
+{
+    const struct run *run = sim->driver_data;
+    bool timed = sim->scenario->crash_until > 0;
+    for (uint32_t i = 0; i < run->plan.n; i++) {
+        const struct rz_sim_crash *crash = &run->plan.v[i];
+        if (crash->victim == member &&
+            (run->armed[i] || (!timed && sim->members[member].steps >= crash->at)))
+            return &crash->cut;
+    }
+    return NULL;
+}
+
+/* --- the run --------------------------------------------------------------------------------------------------- */
+
+static void tick_schedule(struct rz_sim *sim, rz_id member)
+{
+    struct run *run = sim->driver_data;
+    if (!sim->alive[member])
+        return;
+    rz_time deadline = sim->scenario->room->deadline(sim->members[member].state);
+    if (deadline >= run->tick_at[member])
+        return;
+    run->tick_at[member] = deadline;
+    rz_time late = sim->scenario->timer_slack > 0 && !run->plain
+                       ? rz_random_below(&sim->network, sim->scenario->timer_slack + 1)
+                       : 0;
+    rz_time at = deadline > sim->common->now ? deadline : sim->common->now;
+    push(sim, DUE_TICK, at + late, member, 0, NULL);
+}
+
+static bool serve_tick(struct rz_sim *sim, rz_id member)
+{
+    struct run *run = sim->driver_data;
+    run->tick_at[member] = RZ_TIME_NEVER;
+    bool safe = true;
+    if (sim->scenario->room->deadline(sim->members[member].state) <= sim->common->now)
+        safe = rz_world_tick(sim, member, cut_of(sim, member));
+    return safe;
+}
+
+static bool serve_tell(struct rz_sim *sim, const struct due *due)
+{
+    uint64_t *row = sim->pending + (size_t)due->to * sim->row_words;
+    if (!rz_bit_get(row, due->about))
+        return true; /* it came along with another one */
+    rz_id dead[RZ_SIM_PLAN_MAX] = {due->about};
+    uint32_t n = 1;
+    if (!sim->scenario->death_arg && rz_random_below(&sim->lag, 2))
+        for (rz_id id = 0; id < sim->n && n < RZ_SIM_PLAN_MAX; id++)
+            if (id != due->about && rz_bit_get(row, id))
+                dead[n++] = id;
+    return rz_world_tell(sim, due->to, dead, n, cut_of(sim, due->to));
+}
+
+static bool serve(struct rz_sim *sim, const struct due *due)
+{
+    struct run *run = sim->driver_data;
+    if (due->kind == DUE_CRASH) {
+        run->armed[due->about] = true;
+        return true;
+    }
+    bool safe = true;
+    if (sim->alive[due->to]) {
+        if (due->kind == DUE_LETTER)
+            safe = rz_world_deliver(sim, due->to, due->letter, cut_of(sim, due->to));
+        else if (due->kind == DUE_TELL)
+            safe = serve_tell(sim, due);
+        else
+            safe = serve_tick(sim, due->to);
+        tick_schedule(sim, due->to);
+    }
+    if (due->letter)
+        rz_letter_release(due->letter);
+    return safe;
+}
+
+/* Nothing moves any more: a crash of the plan whose step never came happens now. False: there is none. */
+static bool crash_leftover(struct rz_sim *sim, bool *safe)
+{
+    struct run *run = sim->driver_data;
+    for (uint32_t i = 0; i < run->plan.n; i++) {
+        if (!sim->alive[run->plan.v[i].victim])
+            continue;
+        *safe = rz_world_crash(sim, run->plan.v[i].victim);
+        return true;
+    }
+    return false;
+}
+
+static bool run_to_end(struct rz_sim *sim)
+{
+    struct run *run = sim->driver_data;
+    rz_time horizon = sim->scenario->horizon > 0 ? sim->scenario->horizon : RZ_TIME_NEVER;
+    for (;;) {
+        bool safe = true;
+        if (run->count == 0 || run->heap[0].at > horizon) {
+            if (!rz_world_check_liveness(sim))
+                return false;
+            if (horizon != RZ_TIME_NEVER || !crash_leftover(sim, &safe))
+                return true;
+        } else {
+            struct due due = due_pop(run);
+            sim->common->now = due.at;
+            safe = serve(sim, &due);
+        }
+        if (!safe)
+            return false;
+        if (sim->steps > STEPS_MAX)
+            return rz_sim_say(sim, "no end after %llu steps", (unsigned long long)STEPS_MAX);
+    }
+}
+
+static void run_init(struct rz_sim *sim, struct run *run, const struct rz_sim_options *options,
+                     const struct rz_sim_plan *plan)
+{
+    run->plain = options->plain;
+    run->style = (enum delay_style)rz_random_below(&sim->network, DELAY_STYLES);
+    run->tell_shift = sim->scenario->latency_max > 0
+                          ? (uint32_t)rz_random_below(&sim->network, 3)
+                          : (uint32_t)rz_random_below(&sim->network, 7);
+    if (plan)
+        run->plan = *plan;
+    else
+        draw_plan(sim, &run->plan);
+    run->tick_at = rz_sim_memory(NULL, sim->n * sizeof *run->tick_at);
+    run->call_at = rz_sim_memory(NULL, sim->n * sizeof *run->call_at);
+    run->armed = rz_sim_memory(NULL, (run->plan.n + 1) * sizeof *run->armed);
+    memset(run->armed, 0, (run->plan.n + 1) * sizeof *run->armed);
+    for (rz_id id = 0; id < sim->n; id++) {
+        run->tick_at[id] = RZ_TIME_NEVER;
+        run->call_at[id] = 0;
+        tick_schedule(sim, id);
+    }
+    if (sim->scenario->crash_until > 0)
+        for (uint32_t i = 0; i < run->plan.n; i++)
+            push(sim, DUE_CRASH, run->plan.v[i].at, run->plan.v[i].victim, i, NULL);
+}
+
+static void run_free(struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++)
+        if (run->heap[i].letter)
+            rz_letter_release(run->heap[i].letter);
+    free(run->heap);
+    free(run->tick_at);
+    free(run->call_at);
+    free(run->armed);
+}
+
+bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
+                 const struct rz_sim_plan *plan, struct rz_sim_plan *drawn,
+                 struct rz_sim_trace *trace, struct rz_sim_result *result)
+{
+    struct run run = {0};
+    struct rz_sim *sim = rz_world_create(options, seed, &random_driver, &run);
+    sim->trace = trace;
+    run_init(sim, &run, options, plan);
+    bool violated = !(rz_world_start(sim) && run_to_end(sim));
+    if (violated)
+        rz_world_reason(sim, result);
+    if (drawn)
+        *drawn = run.plan;
+    result->runs++;
+    result->steps += sim->steps;
+    result->messages += sim->messages;
+    result->crashes += sim->common->n_crashed;
+    run_free(&run);
+    rz_world_destroy(sim);
+    return violated;
+}

@@ -1,0 +1,208 @@
+/* Agreement under every schedule: hosts that propose a number of operations, and mutants that must
+ * be caught. */
+#include "proto/agree/agree_check.h"
+#include "sim/sim.h"
+
+RZ_SIM_ROOM(agree, RZ_ROOM_AGREE);
+
+#define MEMBERS_MAX 64
+#define VIEW 7
+
+/* Packed into struct rz_sim_scenario.parameter. */
+#define PARAMETER(mutations, operations, window) ((mutations) | (operations) << 8 | (window) << 16)
+
+struct record {
+    uint8_t queued[MEMBERS_MAX];       /* proposals handed to each member so far */
+    struct rz_agree_watched watched[]; /* for the checker */
+};
+#define RECORD_BYTES(members_max, window)                                                          \
+    (sizeof(struct record) + (members_max)*3 * (window) * sizeof(struct rz_agree_watched))
+
+static uint64_t operations_of(struct rz_sim *sim)
+{
+    return rz_sim_scenario(sim)->parameter >> 8 & 0xFF;
+}
+
+static const void *config_of(struct rz_sim *sim, rz_id member)
+{
+    static struct rz_agree_config config;
+    (void)member;
+    config = (struct rz_agree_config){
+        .n_members = rz_sim_members(sim),
+        .view = VIEW,
+        .in_flight_max = (uint32_t)(rz_sim_scenario(sim)->parameter >> 16 & 0xFF),
+        .items_max = 2, /* too few: growing is part of every run */
+        .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter & 0xFF),
+    };
+    return &config;
+}
+
+/* One bit, one bound and one item tell whose proposal is missing. */
+static struct rz_agree_proposal proposal_of(rz_id member, uint64_t seq)
+{
+    return (struct rz_agree_proposal){
+        .and = ~(UINT64_C(1) << member % 64),
+        .min = 1000 * seq + (member * 7 + seq * 3) % 100,
+        .max = 1000 * seq + (member * 5 + seq * 11) % 100,
+        .item = 1000 * seq + member,
+    };
+}
+
+static void propose_next(struct rz_sim *sim, rz_id member)
+{
+    struct record *record = rz_sim_record(sim);
+    if (record->queued[member] == operations_of(sim))
+        return;
+    struct rz_agree_proposal proposal = proposal_of(member, ++record->queued[member]);
+    struct rz_sim_call call = {.call = RZ_AGREE_PROPOSE,
+                               .arg = {proposal.and, proposal.min, proposal.max},
+                               .items = &proposal.item,
+                               .n_items = 1};
+    rz_sim_call(sim, member, &call);
+}
+
+/* Everybody has in_flight_max proposals under way until its operations are used up. */
+static void start(struct rz_sim *sim)
+{
+    const struct rz_agree_config *config = config_of(sim, 0);
+    for (rz_id member = 0; member < rz_sim_members(sim); member++)
+        for (uint32_t i = 0; i < config->in_flight_max; i++)
+            propose_next(sim, member);
+}
+
+static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    if (notice->what == RZ_AGREE_DECIDED)
+        propose_next(sim, member);
+}
+
+/* Hosts that propose only when they hear of a death, or that somebody else has begun: the way of a
+ * recovery. */
+static void notified_of_news(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    const struct record *record = rz_sim_record(sim);
+    if (notice->what == RZ_AGREE_WANTED && record->queued[member] < notice->arg[0])
+        propose_next(sim, member);
+}
+
+static void died(struct rz_sim *sim, rz_id dead)
+{
+    const struct record *record = rz_sim_record(sim);
+    (void)dead;
+    for (rz_id member = 0; member < rz_sim_members(sim); member++)
+        if (rz_sim_alive(sim, member) && record->queued[member] == 0)
+            propose_next(sim, member);
+}
+
+static bool safety(struct rz_sim *sim)
+{
+    struct record *record = rz_sim_record(sim);
+    const struct rz_check_group *group = rz_sim_group(sim);
+    return rz_agree_check_agreement(group) && rz_agree_check_participation(group, proposal_of) &&
+           rz_agree_check_trees(group) && rz_agree_check_progress(group, record->watched);
+}
+
+static bool liveness(struct rz_sim *sim)
+{
+    const struct rz_check_group *group = rz_sim_group(sim);
+    return rz_agree_check_liveness(group);
+}
+
+/* Liveness, where all have called: nothing is left undone. */
+static bool all_done(struct rz_sim *sim)
+{
+    for (rz_id member = 0; member < rz_sim_members(sim); member++) {
+        const struct rz_agree *agree = rz_sim_state(sim, member);
+        if (agree && !liveness(sim))
+            return false;
+        if (agree && rz_agree_decided(agree) != operations_of(sim))
+            return rz_sim_say(sim, "L3-1: %u has decided %llu operations", member,
+                              (unsigned long long)rz_agree_decided(agree));
+    }
+    return true;
+}
+
+static const char *message_name(uint8_t type)
+{
+    static const char *const names[] = {"UP", "DOWN", "REQUEST"};
+    return type < sizeof names / sizeof *names ? names[type] : "?";
+}
+
+static const char *call_name(uint32_t call)
+{
+    return call == RZ_AGREE_PROPOSE ? "PROPOSE" : "?";
+}
+
+static const char *notice_name(uint32_t what)
+{
+    return what == RZ_AGREE_DECIDED ? "DECIDED" : "WANTED";
+}
+
+#define COMMON(most, window)                                                                       \
+    .room = &rz_sim_room_agree, .members_max = most, .record_bytes = RECORD_BYTES(most, window),   \
+    .detector = RZ_SIM_DETECTOR_PERFECT, .config = config_of, .safety = safety,                    \
+    .message_name = message_name, .call_name = call_name, .notice_name = notice_name
+
+#define PROPOSING(most, operations, window)                                                        \
+    COMMON(most, window), .fenced = true, .parameter = PARAMETER(0, operations, window),           \
+                          .start = start, .notified = notified, .liveness = all_done
+
+#define MUTANT(mutation, without, n, operations, window)                                           \
+    {                                                                                              \
+        COMMON(8, window), .name = "mutant-" without, .summary = "no " without ": must be caught", \
+                           .members = n, .crashes = 1,                                             \
+                           .parameter = PARAMETER(mutation, operations, window), .start = start,   \
+                           .notified = notified, .liveness = all_done, .violation_expected = true, \
+                           .fenced = mutation != RZ_AGREE_NO_FENCE                                 \
+    }
+
+const struct rz_sim_scenario rz_agree_scenarios[] = {
+    {.name = "one",
+     .summary = "one operation",
+     .members = 7,
+     .crashes = 3,
+     PROPOSING(MEMBERS_MAX, 1, 1)},
+    {.name = "row",
+     .summary = "several operations, one after the other",
+     .members = 5,
+     .crashes = 2,
+     PROPOSING(MEMBERS_MAX, 5, 1)},
+    {.name = "flight",
+     .summary = "several operations in flight",
+     .members = 5,
+     .crashes = 2,
+     PROPOSING(MEMBERS_MAX, 7, 3)},
+    {.name = "news",
+     .summary = "one operation, begun by the news of a death",
+     .members = 7,
+     .crashes = 3,
+     COMMON(MEMBERS_MAX, 1),
+     .fenced = true,
+     .parameter = PARAMETER(0, 1, 1),
+     .notified = notified_of_news,
+     .died = died,
+     .liveness = liveness},
+    {.name = "tiny",
+     .summary = "one operation in a world to be explored whole",
+     .members = 4,
+     .crashes = 2,
+     PROPOSING(8, 1, 1)},
+    {.name = "tiny-row",
+     .summary = "two operations in a row in a world to be explored whole",
+     .members = 3,
+     .crashes = 1,
+     PROPOSING(8, 2, 1)},
+    {.name = "tiny-flight",
+     .summary = "two operations in flight in a world to be explored whole",
+     .members = 3,
+     .crashes = 1,
+     PROPOSING(8, 2, 2)},
+    MUTANT(RZ_AGREE_NO_FENCE, "fence", 4, 1, 1),
+    MUTANT(RZ_AGREE_NO_SERVE_GATHERED, "serving-gathered", 4, 1, 1),
+    MUTANT(RZ_AGREE_NO_REMEMBER_ASKER, "remembering-askers", 4, 1, 1),
+    MUTANT(RZ_AGREE_NO_EARLY_REQUESTERS, "early-requesters", 4, 1, 1),
+    MUTANT(RZ_AGREE_NO_RESULT_REQUEST, "result-request", 4, 1, 1),
+    MUTANT(RZ_AGREE_NO_RESEND_UP, "resending-up", 4, 1, 1),
+    MUTANT(RZ_AGREE_NO_LAG, "lag", 4, 2, 2),
+};
+const size_t rz_agree_scenarios_count = sizeof rz_agree_scenarios / sizeof *rz_agree_scenarios;

@@ -1,0 +1,50 @@
+/* Checkpoints through recoveries: the generation restored is whole, however daemons and processes die. */
+#include "sim/job_scenario.h"
+
+#define MUTANT(mutants, what, n, deaths, parameters)                                               \
+    {                                                                                              \
+        RZ_JOB_SCENARIO(commit), .name = "mutant-" what, .summary = what ": must be caught",       \
+            .members = n, .crashes = deaths, .violation_expected = true,                           \
+            .parameter = (mutants) | (parameters)                                                  \
+    }
+
+const struct rz_sim_scenario rz_commit_scenarios[] = {
+    {.name = "job",
+     .summary = "a job that takes checkpoints; daemons and processes die, with proof",
+     .members = 4,
+     .crashes = 2,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "spares",
+     .summary = "the same with spare daemons",
+     .members = 7,
+     .crashes = 4,
+     .parameter = RZ_JOB_RANKS(8) | RZ_JOB_SPARES(3) | RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "silent",
+     .summary = "the same with silent deaths: the job goes on, or stops at all daemons",
+     .members = 7,
+     .crashes = 4,
+     .parameter = RZ_JOB_RANKS(7) | RZ_JOB_POSITIONS(4) | RZ_JOB_KILLS(2) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "tiny",
+     .summary = "two daemons, one rank, one checkpoint, one death, to be explored whole",
+     .members = 2,
+     .crashes = 1,
+     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_POSITIONS(1) | RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(commit)},
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_UNCOPIED), "uncopied", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_DESPITE_DEATH), "despite-death", 4, 2,
+           RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_EARLY_HOME), "early-home", 4, 2,
+           RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_ONE_VIEW), "one-view", 4, 2,
+           RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4) | RZ_JOB_KILLS(3)),
+    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_NO_FLOOR), "no-floor", 4, 2,
+           RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(3)),
+    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_DROP_OLD), "drop-old", 4, 2, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_NO_PROTECT), "no-protect", 4, 2, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_UNAWARE), "unaware", 3, 1,
+           RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(8)),
+};
+const size_t rz_commit_scenarios_count = sizeof rz_commit_scenarios / sizeof *rz_commit_scenarios;

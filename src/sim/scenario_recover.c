@@ -1,0 +1,55 @@
+/* Recovery under every schedule: daemons and processes die, the job goes on or stops everywhere. No checkpoints. */
+#include "sim/job_scenario.h"
+
+/* Each is caught within the first thousands of runs. */
+#define MUTANT(mutation, what, n, deaths, parameters)                                              \
+    {                                                                                              \
+        RZ_JOB_SCENARIO(recover), .name = "mutant-" what, .summary = what ": must be caught",      \
+            .members = n, .crashes = deaths, .violation_expected = true,                           \
+            .parameter = RZ_JOB_RECOVER_MUTANT(mutation) | (parameters)                            \
+    }
+
+const struct rz_sim_scenario rz_recover_scenarios[] = {
+    {.name = "job",
+     .summary = "a job that repairs itself; daemons and processes die, with proof",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(8) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(4),
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "unrepaired",
+     .summary = "a job that never calls MPIX_Reinit: deaths are only noted",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(8) | RZ_JOB_KILLS(4) | RZ_JOB_UNREPAIRED,
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "quorum",
+     .summary = "silent deaths: the job goes on, or stops at all daemons",
+     .members = 6,
+     .crashes = 4,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_KILLS(2) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "restarts",
+     .summary = "no checkpoint ever: the job is given up after two restarts",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(8) | RZ_JOB_KILLS(6) | RZ_JOB_RESTARTS(2),
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "tiny",
+     .summary = "three daemons, two ranks, one process killed, to be explored whole with one daemon's death",
+     .members = 3,
+     .crashes = 1,
+     .parameter = RZ_JOB_RANKS(2) | RZ_JOB_KILLS(1) | RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "tiny-daemons",
+     .summary = "three daemons, one rank, two daemons die, to be explored whole",
+     .members = 3,
+     .crashes = 2,
+     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(recover)},
+    MUTANT(RZ_RECOVER_LATE_REACHED, "late-reached", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
+    MUTANT(RZ_RECOVER_DEATHLESS_BARRIER, "deathless-barrier", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
+    MUTANT(RZ_RECOVER_OWN_PLACEMENT, "own-placement", 4, 2, RZ_JOB_RANKS(4)),
+    MUTANT(RZ_RECOVER_ANY_INCARNATION, "any-incarnation", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
+    MUTANT(RZ_RECOVER_OWN_GENERATION, "own-generation", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+};
+const size_t rz_recover_scenarios_count = sizeof rz_recover_scenarios / sizeof *rz_recover_scenarios;

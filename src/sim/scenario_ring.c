@@ -1,0 +1,204 @@
+/* Scenarios of the heartbeat ring: with and without news of deaths from elsewhere, with members that leave. */
+#include "sim/sim.h"
+
+#include "base/assert.h"
+#include "proto/ring/ring.h"
+#include "proto/ring/ring_check.h"
+
+RZ_SIM_ROOM(ring, RZ_ROOM_RING);
+
+#define MEMBERS_MAX 256
+#define VIEW 3
+
+/* What a scenario asks for (parameter). */
+enum { NEWS = 1, LEAVES = 2, BOUNDED = 4, SMALL = 8, IMPATIENT = 16 };
+
+struct small_record {
+    bool suspected;
+};
+
+struct record {
+    rz_time died_at[MEMBERS_MAX];
+};
+
+static bool wants(const struct rz_sim *sim, uint64_t what)
+{
+    return rz_sim_scenario(sim)->parameter & what;
+}
+
+/* In small worlds time is counted in ticks: one period is two of them, a transfer takes none or one. */
+static const void *config(struct rz_sim *sim, rz_id member)
+{
+    static struct rz_ring_config made;
+    (void)member;
+    made = (struct rz_ring_config){.n_members = rz_sim_members(sim),
+                                   .view = VIEW,
+                                   .hb_period = 100 * RZ_MILLISECOND,
+                                   .hb_timeout = 300 * RZ_MILLISECOND,
+                                   .start_slack = 100 * RZ_MILLISECOND};
+    if (wants(sim, SMALL)) {
+        made.hb_period = 2;
+        made.hb_timeout = wants(sim, IMPATIENT) ? 3 : 4;
+        made.start_slack = 0;
+    }
+    return &made;
+}
+
+static void start(struct rz_sim *sim)
+{
+    struct rz_sim_call call = {.call = RZ_RING_LEAVE};
+    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LEAVES); id += 3)
+        rz_sim_call(sim, id, &call);
+}
+
+static void tell_all(struct rz_sim *sim, rz_id dead)
+{
+    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, NEWS); id++)
+        rz_sim_tell(sim, id, dead);
+}
+
+static void died(struct rz_sim *sim, rz_id member)
+{
+    if (wants(sim, SMALL))
+        return;
+    struct record *record = rz_sim_record(sim);
+    record->died_at[member] = rz_sim_now(sim);
+}
+
+/* f deaths at most delay one detection by f(f+1) timeouts, and f times the slack (SC'16: T_stab without the news). */
+static void check_latency(struct rz_sim *sim, rz_id dead)
+{
+    const struct record *record = rz_sim_record(sim);
+    const struct rz_sim_scenario *scenario = rz_sim_scenario(sim);
+    const struct rz_ring_config *ring = config(sim, 0);
+    uint64_t f = scenario->crashes;
+    rz_time slack = scenario->latency_max + scenario->timer_slack;
+    rz_time took = rz_sim_now(sim) - record->died_at[dead];
+    rz_assert(took + scenario->latency_max >= ring->hb_timeout - ring->hb_period);
+    rz_assert(took <= f * (f + 1) * ring->hb_timeout + f * slack + ring->start_slack);
+    if (f == 1)
+        rz_assert(took <= ring->hb_timeout + ring->start_slack + slack);
+}
+
+static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    rz_id about = (rz_id)notice->arg[0];
+    switch (notice->what) {
+    case RZ_RING_SUSPECT:
+        if (wants(sim, BOUNDED))
+            check_latency(sim, about);
+        tell_all(sim, about);
+        break;
+    case RZ_RING_LEFT:
+        if (about == member)
+            rz_sim_halt(sim, member);
+        else
+            tell_all(sim, about);
+        break;
+    default:
+        rz_assert(!"nobody is fenced in these scenarios");
+    }
+}
+
+static bool safety(struct rz_sim *sim)
+{
+    return rz_ring_check_safety(rz_sim_group(sim));
+}
+
+static bool liveness(struct rz_sim *sim)
+{
+    const struct rz_check_group *group = rz_sim_group(sim);
+    return rz_ring_check_stable(group) && (!wants(sim, NEWS) || rz_ring_check_complete(group));
+}
+
+static const char *message_name(uint8_t type)
+{
+    static const char *const names[] = {"HEARTBEAT", "REQUEST", "QUIT"};
+    return type < 3 ? names[type] : NULL;
+}
+
+static const char *call_name(uint32_t call)
+{
+    return call == RZ_RING_LEAVE ? "LEAVE" : NULL;
+}
+
+static const char *notice_name(uint32_t what)
+{
+    static const char *const names[] = {"SUSPECT", "LEFT", "FENCED"};
+    return what < 3 ? names[what] : NULL;
+}
+
+#define COMMON                                                                                     \
+    .room = &rz_sim_room_ring, .members_max = MEMBERS_MAX, .detector = RZ_SIM_DETECTOR_NONE,       \
+    .config = config, .start = start, .notified = notified, .died = died, .safety = safety,        \
+    .liveness = liveness, .message_name = message_name, .call_name = call_name,                    \
+    .notice_name = notice_name
+
+/* Period 100 ms + slack 10 ms + spread of transfers 20 ms < timeout 300 ms: nobody is suspected in error. */
+#define REAL_TIME                                                                                  \
+    COMMON, .record_bytes = sizeof(struct record), .latency_min = 100 * RZ_MICROSECOND,            \
+            .latency_max = 20 * RZ_MILLISECOND, .timer_slack = 10 * RZ_MILLISECOND,                \
+            .crash_until = 2 * RZ_SECOND, .horizon = 10 * RZ_SECOND
+
+#define TICKS                                                                                      \
+    COMMON, .record_bytes = sizeof(struct small_record), .latency_max = 1, .tick = 1
+
+const struct rz_sim_scenario rz_ring_scenarios[] = {
+    {.name = "news",
+     .summary = "deaths found by silence, news spread by the host",
+     .members = 12,
+     .crashes = 5,
+     .parameter = NEWS | BOUNDED,
+     REAL_TIME},
+    {.name = "silent",
+     .summary = "no news: the ring mends by its own timeouts alone",
+     .members = 12,
+     .crashes = 5,
+     .parameter = BOUNDED,
+     REAL_TIME},
+    {.name = "single",
+     .summary = "one death: the latency of detection is within its bound",
+     .members = 12,
+     .crashes = 1,
+     .parameter = NEWS | BOUNDED,
+     REAL_TIME},
+    {.name = "leave",
+     .summary = "every third member leaves while others die",
+     .members = 13,
+     .crashes = 4,
+     .parameter = NEWS | LEAVES,
+     REAL_TIME},
+    {.name = "tiny",
+     .summary = "two deaths in a world to be explored whole",
+     .members = 4,
+     .crashes = 2,
+     .parameter = NEWS | SMALL,
+     .crash_until = 4,
+     .horizon = 26,
+     TICKS},
+    {.name = "tiny-silent",
+     .summary = "two deaths without news in a world to be explored whole",
+     .members = 4,
+     .crashes = 2,
+     .parameter = SMALL,
+     .crash_until = 4,
+     .horizon = 26,
+     TICKS},
+    {.name = "tiny-leave",
+     .summary = "two members leave, one dies, in a world to be explored whole",
+     .members = 4,
+     .crashes = 1,
+     .parameter = NEWS | LEAVES | SMALL,
+     .crash_until = 4,
+     .horizon = 34,
+     TICKS},
+    {.name = "mutant-impatient",
+     .summary = "a timeout that a slow heartbeat can miss",
+     .members = 4,
+     .crashes = 0,
+     .parameter = SMALL | IMPATIENT,
+     .violation_expected = true,
+     .horizon = 20,
+     TICKS},
+};
+const size_t rz_ring_scenarios_count = sizeof rz_ring_scenarios / sizeof *rz_ring_scenarios;

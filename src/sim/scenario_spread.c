@@ -1,0 +1,105 @@
+/* Scenarios of reliable broadcast: who broadcasts what, and what must then be known. */
+#include "sim/sim.h"
+
+#include "base/assert.h"
+#include "base/idset.h"
+#include "proto/spread/spread.h"
+#include "proto/spread/spread_check.h"
+
+#include <string.h>
+
+RZ_SIM_ROOM(spread, RZ_ROOM_SPREAD);
+
+#define MEMBERS_MAX 256
+#define VIEW 7
+
+/* What the hosts remember: how many items each was told. The items themselves are a function of the scenario. */
+struct record {
+    uint32_t delivered[MEMBERS_MAX];
+};
+
+static const void *config(struct rz_sim *sim, rz_id member)
+{
+    static struct rz_spread_config made;
+    (void)member;
+    made = (struct rz_spread_config){
+        .n_members = rz_sim_members(sim), .view = VIEW, .items_max = 1};
+    return &made;
+}
+
+/* Item i is broadcast by member i * 5; two of them by one call; item 0 by two members. */
+static void broadcast(struct rz_sim *sim, rz_id member, const uint64_t *items, uint32_t n)
+{
+    struct rz_sim_call call = {.call = RZ_SPREAD_BROADCAST, .items = items, .n_items = n};
+    rz_sim_call(sim, member % rz_sim_members(sim), &call);
+}
+
+static void start(struct rz_sim *sim)
+{
+    static const uint64_t first[] = {100}, second[] = {102, 101}, again[] = {100, 103};
+    broadcast(sim, 0, first, 1);
+    if (rz_sim_scenario(sim)->parameter < 2)
+        return;
+    broadcast(sim, 5, second, 2);
+    broadcast(sim, 9, again, 2);
+}
+
+static bool broadcast_item(uint64_t item)
+{
+    return item >= 100 && item < 104;
+}
+
+static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    struct record *record = rz_sim_record(sim);
+    rz_assert(notice->what == RZ_SPREAD_DELIVER && notice->n_items > 0);
+    for (uint32_t i = 0; i < notice->n_items; i++)
+        rz_assert(broadcast_item(notice->items[i]));
+    record->delivered[member] += notice->n_items;
+}
+
+static bool safety(struct rz_sim *sim)
+{
+    static const uint64_t all[] = {100, 101, 102, 103};
+    const struct rz_check_group *group = rz_sim_group(sim);
+    const struct record *record = rz_sim_record(sim);
+    return rz_spread_check_no_invention(group, all, 4) &&
+           rz_spread_check_delivered(group, record->delivered);
+}
+
+static bool liveness(struct rz_sim *sim)
+{
+    return rz_spread_check_all_know(rz_sim_group(sim));
+}
+
+static const char *message_name(uint8_t type)
+{
+    return type == RZ_SPREAD_NEWS ? "NEWS" : NULL;
+}
+
+static const char *call_name(uint32_t call)
+{
+    return call == RZ_SPREAD_BROADCAST ? "BROADCAST" : NULL;
+}
+
+static const char *notice_name(uint32_t what)
+{
+    return what == RZ_SPREAD_DELIVER ? "DELIVER" : NULL;
+}
+
+#define COMMON                                                                                     \
+    .room = &rz_sim_room_spread, .members_max = MEMBERS_MAX, .record_bytes = sizeof(struct record), \
+    .detector = RZ_SIM_DETECTOR_PERFECT, .config = config, .start = start, .notified = notified,   \
+    .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
+    .notice_name = notice_name
+
+const struct rz_sim_scenario rz_spread_scenarios[] = {
+    {.name = "one", .summary = "one item", .members = 4, .crashes = 3, .parameter = 1, COMMON},
+    {.name = "many",
+     .summary = "four items of three members, one of them twice",
+     .members = 12,
+     .crashes = 6,
+     .parameter = 2,
+     COMMON},
+};
+const size_t rz_spread_scenarios_count = sizeof rz_spread_scenarios / sizeof *rz_spread_scenarios;

@@ -1,0 +1,177 @@
+/* Inside the simulator: one world, as the two drivers (runs.c, explore.c) share it. */
+#ifndef RZ_SIM_WORLD_H
+#define RZ_SIM_WORLD_H
+
+#include "sim/sim.h"
+
+#include "base/random.h"
+
+#include <setjmp.h>
+
+/* Something on its way to a member: a message with its payload, or a call. Immutable; shared by its destinations. */
+struct rz_letter {
+    uint64_t hash; /* of the content */
+    uint32_t refs;
+    bool is_call;
+    bool unordered; /* a call that may overtake */
+    struct rz_message message;
+    uint32_t call;
+    uint64_t arg[4];
+    uint32_t n_items;
+    uint64_t items[];
+};
+
+struct rz_letter *rz_letter_from_message(const struct rz_message *message, const uint64_t *items);
+struct rz_letter *rz_letter_from_call(const struct rz_sim_call *call);
+bool rz_letter_equal(const struct rz_letter *a, const struct rz_letter *b);
+void rz_letter_release(struct rz_letter *letter); /* gives back one reference */
+
+/* Where a step of a dying member ends: after `cut` actions; of the destinations it sent to, some get nothing. */
+struct rz_sim_cut {
+    uint32_t actions; /* carried out before death; UINT32_MAX: all */
+    uint64_t loss;    /* 0: nothing is lost; else the seed by which each destination is drawn */
+};
+
+struct rz_sim_member {
+    void *state;
+    size_t bytes, capacity;
+    uint64_t hash; /* kept by explore.c */
+    uint64_t steps;
+};
+
+/* What a driver does with what the world puts out. Each takes over one reference to the letter. */
+struct rz_sim_driver {
+    void (*send)(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to);
+    void (*call)(struct rz_sim *sim, struct rz_letter *letter, rz_id to);
+    void (*tell)(struct rz_sim *sim, rz_id member, rz_id dead);
+};
+
+/* The part of a world that is neither member states nor things in flight; one block, copied by explore.c. */
+struct rz_sim_common {
+    rz_time now;
+    uint32_t n_crashed;
+    uint32_t n_alive;
+};
+
+struct rz_sim {
+    const struct rz_sim_scenario *scenario;
+    uint32_t n;
+    uint32_t crashes_max;
+    uint64_t seed;
+    const struct rz_sim_driver *driver;
+    void *driver_data;
+    struct rz_sim_member *members;
+
+    /* One block of common_bytes: common, alive, crashed, told, pending, record. */
+    struct rz_sim_common *common;
+    size_t common_bytes;
+    bool *alive, *crashed;
+    uint64_t *told;    /* n rows of row_words: members[i] has been or will be told of these deaths */
+    uint64_t *pending; /* the same shape: will be told, but has not been */
+    uint32_t row_words;
+    void *record;
+
+    const void **states; /* for the checkers */
+    struct rz_check_group group;
+    struct rz_random network, faults, lag, host;
+    bool starting;
+    rz_id stepping; /* the member whose step is under way, or RZ_ID_NONE */
+    struct rz_letter *soon[16]; /* calls to be made when this step has ended */
+    rz_id soon_member[16];
+    uint32_t n_soon;
+    struct rz_action actions[64];
+    uint32_t actions_max;
+    uint64_t steps, messages;
+    void *scratch; /* a copy of a member, for rz_world_check_fence */
+
+    jmp_buf escape; /* out of an assertion in a room */
+    char why[512];
+    struct rz_sim_trace *trace; /* NULL: nobody looks */
+};
+
+static inline bool rz_bit_get(const uint64_t *row, uint32_t i)
+{
+    return row[i / 64] >> (i % 64) & 1;
+}
+
+static inline void rz_bit_set(uint64_t *row, uint32_t i)
+{
+    row[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+static inline void rz_bit_clear(uint64_t *row, uint32_t i)
+{
+    row[i / 64] &= ~(UINT64_C(1) << (i % 64));
+}
+
+/* Memory or death of the simulator: it is a tool. */
+void *rz_sim_memory(void *old, size_t bytes);
+
+/* A world with its members initialised; the scenario's start is not called yet. */
+struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t seed,
+                               const struct rz_sim_driver *driver, void *driver_data);
+void rz_world_destroy(struct rz_sim *sim);
+
+/* Each of these returns false when a property does not hold or a room asserted; sim->why says it. */
+bool rz_world_start(struct rz_sim *sim);
+bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_letter *letter,
+                      const struct rz_sim_cut *cut);
+bool rz_world_tick(struct rz_sim *sim, rz_id member, const struct rz_sim_cut *cut);
+bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *dead, uint32_t n_dead,
+                   const struct rz_sim_cut *cut);
+bool rz_world_crash(struct rz_sim *sim, rz_id member);
+bool rz_world_check_safety(struct rz_sim *sim);
+bool rz_world_check_liveness(struct rz_sim *sim);
+
+/* Copies why a property does not hold. */
+void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result);
+
+/* Whether a letter of one known dead leaves the member as it is and brings no action (rule F1). */
+bool rz_world_check_fence(struct rz_sim *sim, rz_id member, const struct rz_letter *letter);
+
+/* --- trace.c: what happened last, in words ------------------------------------------------------------------- */
+
+struct rz_sim_trace;
+struct rz_sim_trace *rz_trace_create(FILE *live); /* live NULL: keep only the last lines */
+void rz_trace_destroy(struct rz_sim_trace *trace);
+void rz_trace_print(const struct rz_sim_trace *trace, FILE *out);
+__attribute__((format(printf, 2, 3))) void rz_trace_line(struct rz_sim *sim, const char *format, ...);
+void rz_trace_letter(struct rz_sim *sim, const char *verb, rz_id member,
+                     const struct rz_letter *letter);
+void rz_trace_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action);
+
+/* --- a random run (runs.c), as shrink.c repeats it ------------------------------------------------------------- */
+
+#define RZ_SIM_PLAN_MAX 32
+
+/* One planned crash: at the victim's step number `at`, or at date `at` in timed scenarios. */
+struct rz_sim_crash {
+    rz_id victim;
+    uint64_t at;
+    struct rz_sim_cut cut;
+};
+
+struct rz_sim_plan {
+    uint32_t n;
+    struct rz_sim_crash v[RZ_SIM_PLAN_MAX];
+};
+
+/* One run; returns whether it violated. plan in: the crashes, or NULL to draw them (then *drawn is set). */
+bool rz_run_once(const struct rz_sim_options *options, uint64_t seed, const struct rz_sim_plan *plan,
+                 struct rz_sim_plan *drawn, struct rz_sim_trace *trace,
+                 struct rz_sim_result *result);
+
+/* --- an exhaustive path (explore.c) ---------------------------------------------------------------------------- */
+
+void rz_explore_replay(const struct rz_sim_options *options, struct rz_sim_result *result);
+
+/* --- shrink.c -------------------------------------------------------------------------------------------------- */
+
+/* Plans as text: VICTIM@AT:ACTIONS:LOSS,... or none. */
+bool rz_plan_parse(const char *text, struct rz_sim_plan *plan);
+void rz_plan_format(const struct rz_sim_plan *plan, char *text, size_t bytes);
+
+/* Make plan as small as it can be while the run still violates; may set options->plain. */
+void rz_shrink_plan(struct rz_sim_options *options, uint64_t seed, struct rz_sim_plan *plan);
+
+#endif

@@ -1,0 +1,162 @@
+/* Agreement under schedules: small worlds whole, larger ones at random, and mutants that must be
+ * caught. */
+#include "sim/sim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct rz_sim_scenario *scenario_of(const char *name)
+{
+    const struct rz_sim_scenario *scenario = rz_sim_find("agree", name);
+    if (!scenario)
+        fail_msg("there is no scenario %s", name);
+    return scenario;
+}
+
+/* Every interleaving of calls, messages, deaths and news of deaths. */
+static void explore(const char *name, uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_options options = {
+        .scenario = scenario_of(name), .members = members, .crashes = crashes};
+    struct rz_sim_result result;
+    rz_sim_explore(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s, %u members, %u deaths: %s: %s", name, members, crashes,
+                 result.over_budget ? "too many states" : result.reason, result.replay);
+    assert_true(result.states > 100);
+}
+
+static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
+{
+    struct rz_sim_options options = {.scenario = scenario_of(name),
+                                     .members = members,
+                                     .crashes = crashes,
+                                     .seed_first = 1,
+                                     .seed_last = seeds};
+    struct rz_sim_result result;
+    rz_sim_run(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s, %u members, %u deaths: %s: %s", name, members, crashes, result.reason,
+                 result.replay);
+}
+
+static void one_operation_holds_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny", 3, 1);
+    explore("tiny", 3, 2);
+    explore("tiny", 4, 1);
+    explore("tiny", 4, 2);
+    explore("tiny", 4, 3);
+    explore("tiny", 5, 1);
+}
+
+static void operations_in_a_row_hold_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny-row", 3, 1);
+    explore("tiny-row", 3, 2);
+    explore("tiny-row", 4, 1);
+}
+
+static void operations_in_flight_hold_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny-flight", 3, 1);
+    explore("tiny-flight", 3, 2);
+}
+
+static void hosts_that_follow_the_news_hold_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("news", 4, 2);
+}
+
+static const struct {
+    uint32_t members, crashes;
+} worlds[] = {{3, 1}, {3, 2}, {4, 1}, {4, 2}, {4, 3}, {5, 2}, {7, 3}, {8, 4}, {15, 5}};
+
+static void run_worlds(const char *name, uint64_t seeds)
+{
+    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
+        run(name, worlds[i].members, worlds[i].crashes, seeds);
+}
+
+static void one_operation_holds_at_random(void **state)
+{
+    (void)state;
+    run_worlds("one", 3000);
+    run("one", 40, 20, 300);
+}
+
+static void operations_in_a_row_hold_at_random(void **state)
+{
+    (void)state;
+    run_worlds("row", 1500);
+}
+
+static void operations_in_flight_hold_at_random(void **state)
+{
+    (void)state;
+    run_worlds("flight", 1000);
+}
+
+static void hosts_that_follow_the_news_hold_at_random(void **state)
+{
+    (void)state;
+    run_worlds("news", 2000);
+}
+
+/* What is left out, and within how many seeds its lack must be seen at random. */
+static const struct {
+    const char *name;
+    uint64_t seeds;
+} mutants[] = {
+    {"mutant-fence", 200000},
+    {"mutant-serving-gathered", 20000},
+    {"mutant-remembering-askers", 20000},
+    {"mutant-early-requesters", 100000},
+    {"mutant-result-request", 1000},
+    {"mutant-resending-up", 1000},
+    {"mutant-lag", 100000},
+};
+
+static void each_mutant_is_caught(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+        struct rz_sim_options options = {.scenario = scenario_of(mutants[i].name),
+                                         .crashes = UINT32_MAX,
+                                         .seed_first = 1,
+                                         .seed_last = mutants[i].seeds,
+                                         .quiet = true};
+        struct rz_sim_result result;
+        rz_sim_run(&options, &result);
+        if (!result.violated)
+            fail_msg("%s: no violation in %lu random runs", mutants[i].name,
+                     (unsigned long)mutants[i].seeds);
+        rz_sim_explore(&options, &result);
+        if (!result.violated)
+            fail_msg("%s: no violation in %lu states", mutants[i].name,
+                     (unsigned long)result.states);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_operation_holds_in_every_schedule),
+        cmocka_unit_test(operations_in_a_row_hold_in_every_schedule),
+        cmocka_unit_test(operations_in_flight_hold_in_every_schedule),
+        cmocka_unit_test(hosts_that_follow_the_news_hold_in_every_schedule),
+        cmocka_unit_test(one_operation_holds_at_random),
+        cmocka_unit_test(operations_in_a_row_hold_at_random),
+        cmocka_unit_test(operations_in_flight_hold_at_random),
+        cmocka_unit_test(hosts_that_follow_the_news_hold_at_random),
+        cmocka_unit_test(each_mutant_is_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,389 @@
+#include "fake_chapters.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <mpi-ext.h>
+
+#include "mpi/ft.h"
+
+struct fake fake;
+bool rz_engine_shared;
+
+static struct rz_comm world, self;
+static struct rz_errhandler fatal, aborting, returning;
+static struct rz_datatype datatypes[0x100];
+static struct rz_object ops[0x20], group_empty, no_proc, info_env;
+
+static void comm_reset(struct rz_comm *comm, uint16_t handle, int size, int rank)
+{
+    rz_object_init(&comm->object, RZ_OBJECT_COMM, handle);
+    comm->size = size;
+    comm->rank = rank;
+    comm->errhandler = &returning;
+}
+
+void fake_reset(void)
+{
+    fake = (struct fake){0};
+    rz_phase = RZ_PHASE_RUNNING;
+    rz_engine_shared = true;
+    comm_reset(&world, 0x101, 4, 1);
+    comm_reset(&self, 0x102, 1, 0);
+    rz_object_init(&fatal.object, RZ_OBJECT_ERRHANDLER, 0x141);
+    rz_object_init(&aborting.object, RZ_OBJECT_ERRHANDLER, 0x142);
+    rz_object_init(&returning.object, RZ_OBJECT_ERRHANDLER, 0x143);
+    for (unsigned i = 1; i < 0x100; i++) {
+        rz_object_init(&datatypes[i].object, RZ_OBJECT_DATATYPE, (uint16_t)(0x200 + i));
+        datatypes[i].size = 4;
+    }
+    for (unsigned i = 1; i < 0x20; i++) {
+        rz_object_init(&ops[i], RZ_OBJECT_OP, (uint16_t)(0x20 + i));
+    }
+    rz_object_init(&group_empty, RZ_OBJECT_GROUP, 0x109);
+    rz_object_init(&no_proc, RZ_OBJECT_MATCHED, 0x129);
+    rz_object_init(&info_env, RZ_OBJECT_INFO, 0x131);
+}
+
+void rz_engine_enter(void)
+{
+    rz_assert(fake.lock_depth == 0);
+    fake.lock_depth++;
+    fake.lock_takings++;
+}
+
+void rz_engine_leave(void)
+{
+    rz_assert(fake.lock_depth == 1);
+    fake.lock_depth--;
+}
+
+/* ---- Look-ups ---- */
+
+struct rz_comm *rz_comm_predefined(unsigned handle)
+{
+    return handle == 0x101 ? &world : handle == 0x102 ? &self : NULL;
+}
+
+struct rz_group *rz_group_predefined(unsigned handle)
+{
+    return handle == 0x109 ? (struct rz_group *)&group_empty : NULL;
+}
+
+struct rz_datatype *rz_datatype_predefined(unsigned handle)
+{
+    return handle > 0x200 && handle < 0x300 ? &datatypes[handle - 0x200] : NULL;
+}
+
+struct rz_op *rz_op_predefined(unsigned handle)
+{
+    return handle > 0x20 && handle < 0x40 ? (struct rz_op *)&ops[handle - 0x20] : NULL;
+}
+
+struct rz_info *rz_info_predefined(unsigned handle)
+{
+    return handle == 0x131 ? (struct rz_info *)&info_env : NULL;
+}
+
+struct rz_errhandler *rz_errhandler_predefined(unsigned handle)
+{
+    return handle == 0x141   ? &fatal
+           : handle == 0x142 ? &aborting
+           : handle == 0x143 ? &returning
+                             : NULL;
+}
+
+struct rz_matched *rz_matched_predefined(unsigned handle)
+{
+    return handle == 0x129 ? (struct rz_matched *)&no_proc : NULL;
+}
+
+int rz_comm_rank(const struct rz_comm *comm)
+{
+    return comm->rank;
+}
+
+int rz_comm_size(const struct rz_comm *comm)
+{
+    return comm->size;
+}
+
+int rz_comm_peers(const struct rz_comm *comm)
+{
+    return comm->size;
+}
+
+struct rz_errhandler *rz_comm_errhandler(struct rz_comm *comm)
+{
+    return comm->errhandler;
+}
+
+void rz_comm_release(struct rz_comm *comm)
+{
+    rz_assert(fake.lock_depth == 1);
+    if (rz_object_release(&comm->object)) {
+        free(comm);
+    }
+}
+
+struct rz_comm *rz_request_comm(const struct rz_request *request)
+{
+    return request->comm;
+}
+
+/* ---- Chapters ---- */
+
+static int communicate(MPI_Count count, struct rz_datatype *datatype)
+{
+    rz_assert(fake.lock_depth == (rz_engine_shared ? 1 : 0));
+    fake.calls++;
+    fake.count = count;
+    fake.datatype = datatype;
+    if (fake.rollbacks > 0) {
+        fake.rollbacks--;
+        return RZM_ROLLBACK;
+    }
+    int error = fake.next_error;
+    fake.next_error = MPI_SUCCESS;
+    return error;
+}
+
+int rzm_init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc;
+    (void)argv;
+    *provided = required;
+    fake_reset();
+    rz_engine_shared = false;
+    return MPI_SUCCESS;
+}
+
+int rzm_finalize(void)
+{
+    rz_phase = RZ_PHASE_AFTER;
+    return MPI_SUCCESS;
+}
+
+int rzm_abort(struct rz_comm *comm, int errorcode)
+{
+    (void)comm;
+    (void)errorcode;
+    _exit(42);
+}
+
+int rzm_send(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+             struct rz_comm *comm)
+{
+    (void)buf;
+    (void)dest;
+    (void)tag;
+    (void)comm;
+    return communicate(count, datatype);
+}
+
+int rzm_recv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+             struct rz_comm *comm, MPI_Status *status)
+{
+    (void)status;
+    return rzm_send(buf, count, datatype, source, tag, comm);
+}
+
+int rzm_isend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+              struct rz_comm *comm, struct rz_request **request)
+{
+    struct rz_request *made = calloc(1, sizeof(*made));
+    rz_object_init(&made->object, RZ_OBJECT_REQUEST, 0);
+    made->comm = comm;
+    made->error = fake.next_error;
+    rz_object_retain(&comm->object);
+    fake.next_error = MPI_SUCCESS;
+    *request = made;
+    return rzm_send(buf, count, datatype, dest, tag, comm);
+}
+
+int rzm_wait(MPI_Request *request, MPI_Status *status)
+{
+    (void)status;
+    struct rz_request *waited = rz_request_of(*request);
+    if (waited == NULL) {
+        return MPI_SUCCESS;
+    }
+    int error = waited->error;
+    rz_comm_release(waited->comm);
+    bool last = rz_object_release(&waited->object);
+    rz_assert(last);
+    free(waited);
+    *request = MPI_REQUEST_NULL;
+    return error;
+}
+
+int rzm_waitall(int count, MPI_Request *array_of_requests, MPI_Status *array_of_statuses)
+{
+    (void)array_of_statuses;
+    int error = MPI_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        error = rzm_wait(&array_of_requests[i], NULL) != MPI_SUCCESS ? MPI_ERR_IN_STATUS : error;
+    }
+    return error;
+}
+
+int rzm_gather(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+               void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype, int root,
+               struct rz_comm *comm)
+{
+    (void)sendbuf;
+    (void)recvbuf;
+    (void)root;
+    (void)comm;
+    fake.count2 = recvcount;
+    fake.datatype2 = recvtype;
+    return communicate(sendcount, sendtype);
+}
+
+int rzm_alltoallv(const void *sendbuf, struct rz_counts sendcounts, struct rz_counts sdispls,
+                  struct rz_datatype *sendtype, void *recvbuf, struct rz_counts recvcounts,
+                  struct rz_counts rdispls, struct rz_datatype *recvtype, struct rz_comm *comm)
+{
+    (void)sendbuf;
+    (void)sdispls;
+    (void)recvbuf;
+    (void)rdispls;
+    (void)comm;
+    fake.count2 = rz_counts_at(recvcounts, 3);
+    fake.datatype2 = recvtype;
+    return communicate(sendtype != NULL ? rz_counts_at(sendcounts, 2) : 0, sendtype);
+}
+
+int rzm_allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
+                  struct rz_op *op, struct rz_comm *comm)
+{
+    (void)sendbuf;
+    (void)recvbuf;
+    (void)op;
+    (void)comm;
+    return communicate(count, datatype);
+}
+
+int rzm_barrier(struct rz_comm *comm)
+{
+    (void)comm;
+    return communicate(0, NULL);
+}
+
+int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
+{
+    struct rz_comm *made = calloc(1, sizeof(*made));
+    comm_reset(made, 0, comm->size, comm->rank);
+    made->errhandler = comm->errhandler;
+    *newcomm = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_free(struct rz_comm *comm)
+{
+    rz_comm_release(comm);
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_rank(struct rz_comm *comm, int *rank)
+{
+    *rank = comm->rank;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_set_errhandler(struct rz_comm *comm, struct rz_errhandler *errhandler)
+{
+    comm->errhandler = errhandler;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_get_errhandler(struct rz_comm *comm, struct rz_errhandler **errhandler)
+{
+    rz_object_retain(&comm->errhandler->object);
+    *errhandler = comm->errhandler;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
+                               struct rz_errhandler **errhandler)
+{
+    struct rz_errhandler *made = calloc(1, sizeof(*made));
+    rz_object_init(&made->object, RZ_OBJECT_ERRHANDLER, 0);
+    made->of = RZ_OBJECT_COMM;
+    made->function.comm = comm_errhandler_fn;
+    *errhandler = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_errhandler_free(struct rz_errhandler *errhandler)
+{
+    if (rz_object_release(&errhandler->object)) {
+        free(errhandler);
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_type_contiguous(MPI_Count count, struct rz_datatype *oldtype, struct rz_datatype **newtype)
+{
+    struct rz_datatype *made = calloc(1, sizeof(*made));
+    rz_object_init(&made->object, RZ_OBJECT_DATATYPE, 0);
+    made->size = count * oldtype->size;
+    *newtype = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_type_commit(struct rz_datatype *datatype)
+{
+    datatype->object.flags |= RZ_DATATYPE_COMMITTED;
+    return MPI_SUCCESS;
+}
+
+int rzm_type_free(struct rz_datatype *datatype)
+{
+    if (rz_object_release(&datatype->object)) {
+        free(datatype);
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_type_size(struct rz_datatype *datatype, MPI_Count *size)
+{
+    (void)datatype;
+    *size = fake.value;
+    return MPI_SUCCESS;
+}
+
+int rzm_group_free(struct rz_group *group)
+{
+    (void)group;
+    rz_assert(!"a predefined group reached the chapter");
+    return MPI_SUCCESS;
+}
+
+int rzm_error_string(int errorcode, char *string, int *resultlen)
+{
+    (void)errorcode;
+    memcpy(string, "class", sizeof("class"));
+    *resultlen = (int)strlen("class");
+    return MPI_SUCCESS;
+}
+
+/* ---- Global restart ---- */
+
+int rz_ft_reinit_enter(void)
+{
+    rz_assert(fake.lock_depth == (rz_engine_shared ? 1 : 0));
+    return MPI_SUCCESS;
+}
+
+int rz_ft_reinit_wait(int *state)
+{
+    rz_assert(fake.lock_depth == (rz_engine_shared ? 1 : 0));
+    *state = fake.reinit_rounds++ == 0 ? MPIX_REINIT_NEW : MPIX_REINIT_REINITED;
+    return MPI_SUCCESS;
+}
+
+int rz_ft_reinit_leave(void)
+{
+    return communicate(0, NULL);
+}

@@ -1,0 +1,44 @@
+/* Chapters of one imagined process, rank 1 of 4, that note what the entry points hand them. For
+ * tests of the binding. */
+#ifndef FAKE_CHAPTERS_H
+#define FAKE_CHAPTERS_H
+
+#include "mpi/chapter.h"
+
+struct rz_comm {
+    struct rz_object object;
+    int size;
+    int rank;
+    struct rz_errhandler *errhandler;
+};
+
+struct rz_datatype {
+    struct rz_object object;
+    MPI_Count size;
+};
+
+struct rz_request {
+    struct rz_object object;
+    struct rz_comm *comm;
+    int error; /* how it ends */
+};
+
+struct fake {
+    int calls;      /* of chapter functions that communicate */
+    int next_error; /* what the next of them returns */
+    int lock_depth; /* of the engine lock */
+    int lock_takings;
+    MPI_Count count; /* arguments of the last one */
+    MPI_Count count2;
+    struct rz_datatype *datatype;
+    struct rz_datatype *datatype2;
+    MPI_Count value;   /* what the next count query answers */
+    int rollbacks;     /* how many calls are still to return RZM_ROLLBACK */
+    int reinit_rounds; /* how often rz_ft_reinit_wait was called */
+};
+extern struct fake fake;
+
+/* Begin anew: MPI running, MPI_ERRORS_RETURN on both communicators. */
+void fake_reset(void);
+
+#endif

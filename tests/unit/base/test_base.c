@@ -1,0 +1,118 @@
+/* Sorted sets, pseudo-random numbers, status texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/idset.h"
+#include "base/random.h"
+#include "base/status.h"
+
+#include <string.h>
+
+#define ITEMS_MAX 64
+
+static void items_stay_sorted_and_single(void **state)
+{
+    (void)state;
+    struct rz_random random = {.state = 1};
+    uint64_t items[ITEMS_MAX];
+    uint32_t n = 0;
+    uint64_t present = 0;
+    for (int i = 0; i < 5000; i++) {
+        uint64_t item = rz_random_below(&random, ITEMS_MAX);
+        uint64_t bit = UINT64_C(1) << item;
+        assert_int_equal(rz_items_contain(items, n, item), (present & bit) != 0);
+        if (rz_random_below(&random, 2)) {
+            assert_int_equal(rz_items_insert(items, &n, ITEMS_MAX, item), (present & bit) == 0);
+            present |= bit;
+        } else {
+            assert_int_equal(rz_items_remove(items, &n, item), (present & bit) != 0);
+            present &= ~bit;
+        }
+        for (uint32_t k = 1; k < n; k++)
+            assert_true(items[k - 1] < items[k]);
+        assert_int_equal(n, __builtin_popcountll(present));
+    }
+}
+
+static void lower_bound_is_the_place_of_insertion(void **state)
+{
+    (void)state;
+    const uint64_t items[] = {2, 4, UINT64_MAX};
+    assert_int_equal(rz_items_lower_bound(items, 0, 7), 0);
+    assert_int_equal(rz_items_lower_bound(items, 3, 0), 0);
+    assert_int_equal(rz_items_lower_bound(items, 3, 2), 0);
+    assert_int_equal(rz_items_lower_bound(items, 3, 3), 1);
+    assert_int_equal(rz_items_lower_bound(items, 3, UINT64_MAX), 2);
+}
+
+static void subset_knows_the_empty_set(void **state)
+{
+    (void)state;
+    const uint64_t some[] = {1, 5}, more[] = {1, 3, 5};
+    assert_true(rz_items_subset(NULL, 0, NULL, 0));
+    assert_true(rz_items_subset(NULL, 0, some, 2));
+    assert_true(rz_items_subset(some, 2, more, 3));
+    assert_false(rz_items_subset(more, 3, some, 2));
+    assert_false(rz_items_subset(some, 2, NULL, 0));
+}
+
+/* The published test vector of splitmix64 for the state 1234567. */
+static void random_numbers_are_those_of_splitmix64(void **state)
+{
+    (void)state;
+    struct rz_random random = {.state = 1234567};
+    assert_true(rz_random_next(&random) == UINT64_C(6457827717110365317));
+    assert_true(rz_random_next(&random) == UINT64_C(3203168211198807973));
+    assert_true(rz_random_next(&random) == UINT64_C(9817491932198370423));
+}
+
+static void random_numbers_below_a_bound_fill_it_evenly(void **state)
+{
+    (void)state;
+    struct rz_random random = {.state = 42};
+    uint32_t count[10] = {0};
+    for (int i = 0; i < 100000; i++) {
+        uint64_t number = rz_random_below(&random, 10);
+        assert_true(number < 10);
+        count[number]++;
+    }
+    for (int i = 0; i < 10; i++)
+        assert_in_range(count[i], 9500, 10500);
+    assert_true(rz_random_below(&random, 1) == 0);
+}
+
+static void mix_separates_streams(void **state)
+{
+    (void)state;
+    for (uint64_t a = 0; a < 50; a++)
+        for (uint64_t b = 0; b < 50; b++)
+            assert_true((rz_mix(a, b) == rz_mix(b, a)) == (a == b));
+}
+
+static void each_status_has_a_text(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RZ_STATUS_COUNT; i++)
+        assert_string_not_equal(rz_status_text((rz_status_t)i), "unknown status");
+    assert_string_equal(rz_status_text(RZ_OK), "success");
+    assert_string_equal(rz_status_text((rz_status_t)RZ_STATUS_COUNT), "unknown status");
+    assert_string_equal(rz_status_text((rz_status_t)-1), "unknown status");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(items_stay_sorted_and_single),
+        cmocka_unit_test(lower_bound_is_the_place_of_insertion),
+        cmocka_unit_test(subset_knows_the_empty_set),
+        cmocka_unit_test(random_numbers_are_those_of_splitmix64),
+        cmocka_unit_test(random_numbers_below_a_bound_fill_it_evenly),
+        cmocka_unit_test(mix_separates_streams),
+        cmocka_unit_test(each_status_has_a_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* The binomial graph: degree, connectivity, and what the order of sending is worth. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/spread/spread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define N_MAX 4096
+
+/* By the definition: v is adjacent to v +- 2^k mod n for all 2^k < n. */
+static uint32_t neighbours_by_definition(uint32_t n, rz_id self, bool *adjacent)
+{
+    uint32_t count = 0;
+    memset(adjacent, 0, n * sizeof *adjacent);
+    for (uint32_t distance = 1; distance < n; distance *= 2) {
+        adjacent[(self + distance) % n] = true;
+        adjacent[(self + n - distance) % n] = true;
+    }
+    adjacent[self] = false;
+    for (rz_id id = 0; id < n; id++)
+        count += adjacent[id];
+    return count;
+}
+
+static void each_neighbour_is_listed_once(void **state)
+{
+    (void)state;
+    static bool adjacent[N_MAX];
+    for (uint32_t n = 1; n <= 70; n++)
+        for (rz_id self = 0; self < n; self++)
+            for (rz_id origin = 0; origin < n; origin += n > 16 ? 7 : 1) {
+                rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
+                uint32_t n_to = rz_spread_neighbours(n, self, origin, to);
+                assert_int_equal(n_to, neighbours_by_definition(n, self, adjacent));
+                for (uint32_t i = 0; i < n_to; i++) {
+                    assert_true(adjacent[to[i]]);
+                    adjacent[to[i]] = false;
+                }
+            }
+}
+
+static void degree_is_as_the_formula_says(void **state)
+{
+    (void)state;
+    static bool adjacent[N_MAX];
+    for (uint32_t n = 1; n <= N_MAX; n++)
+        assert_int_equal(rz_spread_degree(n), neighbours_by_definition(n, n / 3, adjacent));
+}
+
+/* How many members a walk from the first living one reaches. */
+static uint32_t reach(uint32_t n, uint32_t dead)
+{
+    rz_id first = 0;
+    while (dead >> first & 1)
+        first++;
+    uint32_t seen = 1u << first, todo = seen, count = 0;
+    while (todo) {
+        rz_id self = (rz_id)__builtin_ctz(todo), to[RZ_SPREAD_NEIGHBOURS_MAX];
+        todo &= todo - 1;
+        count++;
+        uint32_t n_to = rz_spread_neighbours(n, self, self, to);
+        for (uint32_t i = 0; i < n_to; i++) {
+            uint32_t bit = 1u << to[i];
+            if ((dead | seen) & bit)
+                continue;
+            seen |= bit;
+            todo |= bit;
+        }
+    }
+    return count;
+}
+
+static void fewer_deaths_than_neighbours_never_part_it(void **state)
+{
+    (void)state;
+    for (uint32_t n = 3; n <= 14; n++)
+        for (uint32_t dead = 0; dead < (1u << n) - 1; dead++) {
+            uint32_t n_dead = (uint32_t)__builtin_popcount(dead);
+            if (n_dead < rz_spread_degree(n) && n_dead < n)
+                assert_int_equal(reach(n, dead), n - n_dead);
+        }
+}
+
+/* --- a sender-serialised model: each send takes its sender 1, each transfer `latency` -------------------------- */
+
+struct arrival {
+    uint32_t at;
+    rz_id to;
+};
+
+struct model {
+    struct arrival *heap;
+    size_t n;
+    uint32_t first[N_MAX]; /* date of the first copy, UINT32_MAX: none yet */
+    uint64_t messages;
+};
+
+static bool before(const struct arrival *a, const struct arrival *b)
+{
+    return a->at != b->at ? a->at < b->at : a->to < b->to;
+}
+
+static void model_push(struct model *model, struct arrival arrival)
+{
+    size_t i = model->n++;
+    for (; i > 0 && before(&arrival, &model->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        model->heap[i] = model->heap[(i - 1) / 2];
+    model->heap[i] = arrival;
+}
+
+static struct arrival model_pop(struct model *model)
+{
+    struct arrival top = model->heap[0], last = model->heap[--model->n];
+    size_t i = 0, child;
+    while ((child = 2 * i + 1) < model->n) {
+        child += child + 1 < model->n && before(&model->heap[child + 1], &model->heap[child]);
+        if (!before(&model->heap[child], &last))
+            break;
+        model->heap[i] = model->heap[child];
+        i = child;
+    }
+    model->heap[i] = last;
+    return top;
+}
+
+static void model_send(struct model *model, uint32_t n, rz_id self, uint32_t now, uint32_t latency)
+{
+    rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
+    uint32_t n_to = rz_spread_neighbours(n, self, 0, to);
+    for (uint32_t i = 0; i < n_to; i++)
+        model_push(model, (struct arrival){now + i + 1 + latency, to[i]});
+    model->messages += n_to;
+}
+
+static uint32_t time_until_all_know(uint32_t n, uint32_t latency, uint64_t *messages)
+{
+    static struct model model;
+    uint32_t last = 0;
+    model.heap = malloc(n * 64 * sizeof *model.heap);
+    model.n = 0;
+    model.messages = 0;
+    memset(model.first, 0xFF, sizeof model.first);
+    model.first[0] = 0;
+    model_send(&model, n, 0, 0, latency);
+    while (model.n > 0) {
+        struct arrival arrival = model_pop(&model);
+        if (model.first[arrival.to] != UINT32_MAX)
+            continue;
+        model.first[arrival.to] = last = arrival.at;
+        model_send(&model, n, arrival.to, arrival.at, latency);
+    }
+    free(model.heap);
+    *messages = model.messages;
+    return last;
+}
+
+/* The table of docs/protocols/spread.md. */
+static void tree_first_order_makes_latency_logarithmic(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n, near, far;
+        uint64_t messages;
+    } rows[] = {{12, 6, 26, 72},
+                {64, 11, 46, 704},
+                {256, 15, 58, 3840},
+                {1024, 19, 78, 19456},
+                {4096, 22, 92, 94208}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t messages;
+        assert_int_equal(time_until_all_know(rows[i].n, 1, &messages), rows[i].near);
+        assert_int_equal(messages, rows[i].messages);
+        assert_int_equal(time_until_all_know(rows[i].n, 10, &messages), rows[i].far);
+        assert_int_equal(messages, (uint64_t)rows[i].n * rz_spread_degree(rows[i].n));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_neighbour_is_listed_once),
+        cmocka_unit_test(degree_is_as_the_formula_says),
+        cmocka_unit_test(fewer_deaths_than_neighbours_never_part_it),
+        cmocka_unit_test(tree_first_order_makes_latency_logarithmic),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,704 @@
+/* The UCX transport through its table: two transports in one process over loopback TCP. */
+#include "net/ucx/ucx.h"
+
+#include "base/random.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CARD_MAX 1024
+#define NOTES_MAX 20000
+#define HANG_S 20
+#define JOB 0x4a4f42
+
+/* What one side has seen. */
+struct note {
+    uint64_t number; /* of the header */
+    size_t bytes;
+    uint64_t sum; /* of the payload, 0 where it came as a token */
+    rz_net_token_t token;
+};
+
+struct side {
+    struct rz_net *net;
+    struct note *notes;
+    unsigned notes_count, broken_count;
+    bool drop_at_once, fetch_at_once, leave_at_once;
+    void *fetch_memory;
+    size_t fetch_bytes;
+    struct rz_net_op *fetch_op;
+    rz_status_t fetch_status;
+};
+
+static const struct rz_net_ops *ops;
+static char last_complaint[256];
+
+struct result {
+    struct rz_net_op op;
+    unsigned calls;
+    rz_status_t status;
+};
+
+static uint64_t sum_of(const void *data, size_t bytes)
+{
+    uint64_t sum = bytes;
+    for (size_t i = 0; i < bytes; i++)
+        sum = sum * 31 + ((const unsigned char *)data)[i];
+    return sum;
+}
+
+static void fill(void *data, size_t bytes, uint64_t seed)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((unsigned char *)data)[i] = (unsigned char)(rz_mix(seed, i / 8) >> (8 * (i % 8)));
+}
+
+static void done(struct rz_net_op *op, rz_status_t status)
+{
+    struct result *result = op->user;
+    result->calls++;
+    result->status = status;
+}
+
+static struct rz_net_op *fresh(struct result *result, uint64_t number)
+{
+    *result = (struct result){.op = {.done = done, .user = result, .header_bytes = RZ_NET_HEADER_MAX},
+                              .status = RZ_IN_PROGRESS};
+    fill(result->op.header, sizeof result->op.header, number);
+    memcpy(result->op.header, &number, sizeof number);
+    return &result->op;
+}
+
+static void send(struct side *from, rz_peer_t to, const void *data, size_t bytes, struct result *result,
+                 uint64_t number)
+{
+    rz_status_t status = ops->send(from->net, to, data, bytes, fresh(result, number));
+    if (status != RZ_IN_PROGRESS) {
+        result->calls++;
+        result->status = status;
+    }
+}
+
+static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data, size_t bytes,
+                    rz_net_token_t token)
+{
+    struct side *side = arg;
+    unsigned char wanted[RZ_NET_HEADER_MAX];
+    uint64_t number;
+    assert_int_equal(header_bytes, RZ_NET_HEADER_MAX);
+    memcpy(&number, header, sizeof number);
+    fill(wanted, sizeof wanted, number);
+    assert_memory_equal(wanted + 8, (const char *)header + 8, sizeof wanted - 8);
+    assert_true(side->notes_count < NOTES_MAX);
+    assert_int_equal(token != NULL, bytes > ops->eager_max);
+    side->notes[side->notes_count++] =
+        (struct note){.number = number, .bytes = bytes, .sum = token == NULL ? sum_of(data, bytes) : 0, .token = token};
+    if (token != NULL && side->drop_at_once)
+        ops->drop(side->net, token);
+    if (token != NULL && side->fetch_at_once)
+        side->fetch_status = ops->fetch(side->net, token, side->fetch_memory, side->fetch_bytes, side->fetch_op);
+    if (side->leave_at_once)
+        ops->disconnect(side->net, 0, true, RZ_ERR_PROC_FAILED);
+}
+
+static void broken(void *arg, rz_peer_t peer)
+{
+    struct side *side = arg;
+    (void)peer;
+    side->broken_count++;
+}
+
+static void complain(void *arg, const char *text)
+{
+    (void)arg;
+    snprintf(last_complaint, sizeof last_complaint, "%s", text);
+}
+
+static void open_side(struct side *side)
+{
+    struct rz_ucx_config config = {
+        .job = JOB, .host = {side, arrived, broken}, .peers_estimated = 1, .complain = complain};
+    *side = (struct side){.notes = calloc(NOTES_MAX, sizeof(struct note))};
+    rz_status_t status = rz_ucx_open(&config, &side->net, &ops);
+    if (status != RZ_OK)
+        fail_msg("open: %s: %s", rz_status_text(status), last_complaint);
+}
+
+static void close_side(struct side *side)
+{
+    if (side->net != NULL)
+        ops->close(side->net);
+    free(side->notes);
+    *side = (struct side){.net = NULL};
+}
+
+static void introduce_as(struct side *side, const struct side *other, rz_peer_t number)
+{
+    unsigned char card[CARD_MAX];
+    size_t bytes = sizeof card;
+    assert_int_equal(ops->card(other->net, card, &bytes), RZ_OK);
+    assert_int_equal(ops->connect(side->net, number, card, bytes), RZ_OK);
+}
+
+static void introduce(struct side *side, const struct side *other)
+{
+    introduce_as(side, other, 0);
+}
+
+static void open_pair(struct side *a, struct side *b)
+{
+    open_side(a);
+    open_side(b);
+    introduce(a, b);
+    introduce(b, a);
+}
+
+/* Turns both sides until the condition holds; a hang is an error. */
+#define TURN_UNTIL(a, b, condition)                                                                                    \
+    do {                                                                                                               \
+        time_t limit_ = time(NULL) + HANG_S;                                                                           \
+        while (!(condition)) {                                                                                         \
+            if ((a)->net != NULL)                                                                                      \
+                ops->progress((a)->net);                                                                               \
+            if ((b)->net != NULL)                                                                                      \
+                ops->progress((b)->net);                                                                               \
+            if (time(NULL) > limit_)                                                                                   \
+                fail_msg("hang: " #condition);                                                                         \
+        }                                                                                                              \
+    } while (0)
+
+static void environment_is_checked(void **state)
+{
+    static const struct {
+        const char *name, *value;
+    } wrong[] = {{"UCX_TLS", "all"},          {"UCX_TLS", "^posix"},      {"UCX_TLS", "tcp,sm"},
+                 {"UCX_TLS", "tcp,\\posix"},  {"UCX_TLS", NULL},          {"UCX_ERROR_SIGNALS", "SIGSEGV"},
+                 {"UCX_ERROR_SIGNALS", NULL}, {"UCX_TCP_CONN_NB", "n"},   {"UCX_TCP_CONN_NB", NULL}};
+    struct rz_net *net;
+    struct rz_ucx_config config = {.host = {NULL, arrived, broken}, .complain = complain};
+    (void)state;
+    assert_null(rz_ucx_environment_problem());
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const char *value = getenv(wrong[i].name);
+        char right[64];
+        snprintf(right, sizeof right, "%s", value);
+        if (wrong[i].value != NULL)
+            setenv(wrong[i].name, wrong[i].value, 1);
+        else
+            unsetenv(wrong[i].name);
+        last_complaint[0] = '\0';
+        assert_int_equal(rz_ucx_open(&config, &net, &ops), RZ_ERR_INVALID);
+        assert_non_null(strstr(last_complaint, wrong[i].name));
+        setenv(wrong[i].name, right, 1);
+    }
+    setenv("UCX_TLS", "tcp,nonsense", 1);
+    setenv("UCX_NET_DEVICES", "none0", 1);
+    last_complaint[0] = '\0';
+    assert_int_equal(rz_ucx_open(&config, &net, &ops), RZ_ERR_SYSTEM);
+    assert_string_not_equal(last_complaint, "");
+    setenv("UCX_TLS", "tcp,self", 1);
+    setenv("UCX_NET_DEVICES", "lo", 1);
+}
+
+static void cards_are_refused_in_kind(void **state)
+{
+    struct side a, b;
+    unsigned char card[CARD_MAX], bad[CARD_MAX];
+    size_t bytes = 8;
+    (void)state;
+    open_side(&a);
+    open_side(&b);
+    assert_int_equal(ops->card(b.net, card, &bytes), RZ_ERR_INVALID);
+    bytes = sizeof card;
+    assert_int_equal(ops->card(b.net, card, &bytes), RZ_OK);
+    for (size_t length = 0; length < bytes; length++)
+        assert_int_equal(ops->connect(a.net, 0, card, length), RZ_ERR_MALFORMED);
+    static const struct {
+        size_t at;
+        rz_status_t status;
+    } spoilt[] = {{0, RZ_ERR_MALFORMED}, {4, RZ_ERR_VERSION}, {8, RZ_ERR_AUTHENTICATION}};
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(bad, card, bytes);
+        bad[spoilt[i].at] ^= 1;
+        assert_int_equal(ops->connect(a.net, 0, bad, bytes), spoilt[i].status);
+    }
+    assert_int_equal(ops->connect(a.net, UINT32_MAX, card, bytes), RZ_ERR_INVALID);
+    assert_int_equal(ops->connect(a.net, 3, card, bytes), RZ_OK);
+    assert_int_equal(ops->connect(a.net, 3, card, bytes), RZ_ERR_INVALID);
+    assert_int_equal(ops->connect(a.net, 4, card, bytes), RZ_ERR_INVALID);
+    struct result result;
+    assert_int_equal(ops->send(a.net, 9, NULL, 0, fresh(&result, 1)), RZ_ERR_INVALID);
+    close_side(&a);
+    close_side(&b);
+}
+
+static void small_payloads_arrive_whole_and_in_order(void **state)
+{
+    static const size_t sizes[] = {0, 1, 8, 100, 4096, 7900, 8192, 8193, 20000, 32767, 32768};
+    enum { COUNT = sizeof sizes / sizeof sizes[0] };
+    struct side a, b;
+    struct result results[COUNT];
+    unsigned char *data[COUNT];
+    (void)state;
+    open_pair(&a, &b);
+    for (size_t i = 0; i < COUNT; i++) {
+        data[i] = malloc(sizes[i] + 1);
+        fill(data[i], sizes[i], i);
+        send(&a, 0, data[i], sizes[i], &results[i], i);
+    }
+    TURN_UNTIL(&a, &b, b.notes_count == COUNT && results[COUNT - 1].calls == 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(results[i].calls, 1);
+        assert_int_equal(results[i].status, RZ_OK);
+        assert_int_equal(b.notes[i].number, i);
+        assert_int_equal(b.notes[i].bytes, sizes[i]);
+        assert_int_equal(b.notes[i].sum, sum_of(data[i], sizes[i]));
+        free(data[i]);
+    }
+    close_side(&a);
+    close_side(&b);
+}
+
+/* wanted: bytes fetched; at_once: from inside arrived. */
+static void exchange_large(struct side *a, struct side *b, size_t bytes, size_t wanted, bool at_once)
+{
+    struct result sending, fetching;
+    unsigned char *data = malloc(bytes), *memory = malloc(wanted + 64);
+    fill(data, bytes, bytes);
+    memset(memory, 0x5a, wanted + 64);
+    b->notes_count = 0;
+    b->fetch_at_once = at_once;
+    b->fetch_memory = memory;
+    b->fetch_bytes = wanted;
+    b->fetch_op = fresh(&fetching, 7);
+    send(a, 0, data, bytes, &sending, bytes);
+    TURN_UNTIL(a, b, b->notes_count == 1);
+    assert_int_equal(sending.calls, 0);
+    if (!at_once)
+        b->fetch_status = ops->fetch(b->net, b->notes[0].token, memory, wanted, &fetching.op);
+    if (wanted > 0) {
+        assert_int_equal(b->fetch_status, RZ_IN_PROGRESS);
+        TURN_UNTIL(a, b, fetching.calls == 1);
+        assert_int_equal(fetching.status, RZ_OK);
+    } else {
+        assert_int_equal(b->fetch_status, RZ_OK);
+    }
+    TURN_UNTIL(a, b, sending.calls == 1);
+    assert_int_equal(sending.status, RZ_OK);
+    assert_memory_equal(data, memory, wanted);
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(memory[wanted + i], 0x5a);
+    free(data);
+    free(memory);
+}
+
+static void large_payloads_are_fetched_whole_or_in_part(void **state)
+{
+    static const size_t sizes[] = {32769, 65536, 1 << 20, (5 << 20) + 3};
+    struct side a, b;
+    (void)state;
+    open_pair(&a, &b);
+    for (unsigned at_once = 0; at_once < 2; at_once++)
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            exchange_large(&a, &b, sizes[i], sizes[i], at_once);
+            exchange_large(&a, &b, sizes[i], sizes[i] / 3, at_once);
+            exchange_large(&a, &b, sizes[i], 1, at_once);
+            exchange_large(&a, &b, sizes[i], 0, at_once);
+        }
+    close_side(&a);
+    close_side(&b);
+}
+
+static void a_dropped_payload_ends_its_send(void **state)
+{
+    struct side a, b;
+    struct result result;
+    unsigned char *data = calloc(1, 1 << 20);
+    (void)state;
+    open_pair(&a, &b);
+    for (unsigned i = 0; i < 6; i++) {
+        b.notes_count = 0;
+        b.drop_at_once = i % 2;
+        send(&a, 0, data, 1 << 20, &result, i);
+        TURN_UNTIL(&a, &b, b.notes_count == 1);
+        if (!b.drop_at_once)
+            ops->drop(b.net, b.notes[0].token);
+        TURN_UNTIL(&a, &b, result.calls == 1);
+        assert_int_equal(result.status, RZ_OK);
+    }
+    close_side(&a);
+    close_side(&b);
+    free(data);
+}
+
+static void a_sleeping_receiver_gets_all_in_order_later(void **state)
+{
+    enum { COUNT = 6000 };
+    struct side a, b;
+    struct result *results = calloc(COUNT, sizeof *results);
+    unsigned char data[1000];
+    unsigned waiting = 0;
+    (void)state;
+    memset(data, 7, sizeof data);
+    open_pair(&a, &b);
+    for (unsigned i = 0; i < COUNT; i++)
+        send(&a, 0, data, sizeof data, &results[i], i);
+    for (unsigned i = 0; i < 1000; i++)
+        ops->progress(a.net);
+    for (unsigned i = 0; i < COUNT; i++)
+        waiting += results[i].calls == 0;
+    assert_true(waiting > COUNT / 2); /* the kernel's memory is bounded */
+    TURN_UNTIL(&a, &b, b.notes_count == COUNT && results[COUNT - 1].calls == 1);
+    for (unsigned i = 0; i < COUNT; i++) {
+        assert_int_equal(b.notes[i].number, i);
+        assert_int_equal(results[i].calls, 1);
+        assert_int_equal(results[i].status, RZ_OK);
+    }
+    close_side(&a);
+    close_side(&b);
+    free(results);
+}
+
+static void disconnect_ends_everything_with_its_status(void **state)
+{
+    enum { COUNT = 200 };
+    struct side a, b;
+    struct result results[COUNT], fetching, late;
+    unsigned char *data = calloc(1, 1 << 20), *memory = malloc(1 << 20);
+    (void)state;
+    open_pair(&a, &b);
+    send(&b, 0, data, 1 << 20, &late, 900);
+    TURN_UNTIL(&a, &b, a.notes_count == 1);
+    struct result kept;
+    send(&b, 0, data, 1 << 20, &kept, 901);
+    TURN_UNTIL(&a, &b, a.notes_count == 2);
+    struct result dropped;
+    send(&b, 0, data, 1 << 20, &dropped, 902);
+    TURN_UNTIL(&a, &b, a.notes_count == 3);
+    /* b does not turn any more: as one stopped. */
+    for (unsigned i = 0; i < COUNT; i++)
+        send(&a, 0, data, i % 3 ? 8 : 1 << 20, &results[i], i);
+    assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 1 << 20, fresh(&fetching, 1)), RZ_IN_PROGRESS);
+    struct side nobody = {.net = NULL};
+    ops->disconnect(a.net, 0, true, RZ_ERR_PROC_FAILED);
+    TURN_UNTIL(&a, &nobody, ops->quiet(a.net));
+    memset(memory, 0xa5, 1 << 20);
+    for (unsigned i = 0; i < COUNT; i++) {
+        assert_int_equal(results[i].calls, 1);
+        assert_true(results[i].status == RZ_OK || results[i].status == RZ_ERR_PROC_FAILED);
+    }
+    assert_int_equal(results[COUNT - 1].status, RZ_ERR_PROC_FAILED);
+    assert_int_equal(fetching.calls, 1);
+    assert_int_equal(fetching.status, RZ_ERR_PROC_FAILED);
+    assert_int_equal(ops->send(a.net, 0, data, 8, fresh(&results[0], 1)), RZ_ERR_PROC_FAILED);
+    assert_int_equal(ops->fetch(a.net, a.notes[1].token, memory, 1 << 20, fresh(&fetching, 1)), RZ_ERR_PROC_FAILED);
+    ops->drop(a.net, a.notes[2].token);
+    TURN_UNTIL(&a, &b, b.broken_count == 1 && late.calls == 1 && kept.calls == 1 && dropped.calls == 1);
+    assert_int_equal(kept.status, RZ_ERR_CLOSED);
+    for (unsigned i = 0; i < 1 << 20; i++)
+        if (memory[i] != 0xa5)
+            fail_msg("written after the end, byte %u", i);
+    assert_int_equal(a.broken_count, 0);
+    close_side(&a);
+    close_side(&b);
+    free(data);
+    free(memory);
+}
+
+static void a_fetch_from_a_stranger_ends_with_connect_and_disconnect(void **state)
+{
+    struct side a, b;
+    struct result sending, fetching;
+    unsigned char *data = calloc(1, 8 << 20), *memory = malloc(8 << 20);
+    (void)state;
+    open_side(&a);
+    open_side(&b);
+    introduce(&b, &a);
+    send(&b, 0, data, 8 << 20, &sending, 1);
+    TURN_UNTIL(&a, &b, a.notes_count == 1);
+    assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 8 << 20, fresh(&fetching, 1)), RZ_IN_PROGRESS);
+    struct side nobody = {.net = NULL};
+    for (unsigned i = 0; i < 100; i++)
+        ops->progress(a.net);
+    assert_int_equal(fetching.calls, 0);
+    introduce(&a, &b);
+    ops->disconnect(a.net, 0, false, RZ_ERR_PROC_FAILED);
+    TURN_UNTIL(&a, &nobody, fetching.calls == 1 && ops->quiet(a.net));
+    assert_int_equal(fetching.status, RZ_ERR_PROC_FAILED);
+    close_side(&a);
+    close_side(&b);
+    free(data);
+    free(memory);
+}
+
+static void a_broken_connection_is_told_once(void **state)
+{
+    struct side a, b;
+    struct result first, second;
+    (void)state;
+    open_pair(&a, &b);
+    send(&a, 0, "x", 1, &first, 1);
+    send(&b, 0, "x", 1, &second, 1);
+    TURN_UNTIL(&a, &b, a.notes_count == 1 && b.notes_count == 1);
+    close_side(&b);
+    TURN_UNTIL(&a, &b, a.broken_count == 1);
+    assert_int_equal(ops->send(a.net, 0, "x", 1, fresh(&first, 1)), RZ_ERR_CLOSED);
+    for (unsigned i = 0; i < 1000; i++)
+        ops->progress(a.net);
+    assert_int_equal(a.broken_count, 1);
+    ops->disconnect(a.net, 0, false, RZ_ERR_ROLLBACK);
+    assert_int_equal(ops->send(a.net, 0, "x", 1, fresh(&first, 1)), RZ_ERR_ROLLBACK);
+    close_side(&a);
+}
+
+static void disconnect_inside_a_callback_is_allowed(void **state)
+{
+    struct side a, b;
+    struct result results[100];
+    (void)state;
+    open_pair(&a, &b);
+    b.leave_at_once = true;
+    struct side nobody = {.net = NULL};
+    for (unsigned i = 0; i < 100; i++)
+        send(&a, 0, "x", 1, &results[i], i);
+    TURN_UNTIL(&a, &b, a.broken_count == 1);
+    TURN_UNTIL(&a, &nobody, results[99].calls == 1);
+    assert_true(b.notes_count >= 1);
+    assert_true(ops->quiet(b.net));
+    close_side(&a);
+    close_side(&b);
+}
+
+/* A roll-back: both live, both close, both begin anew by the same card; in any order, with any traffic before. */
+static void the_living_can_be_connected_anew(void **state)
+{
+    struct side side[2];
+    struct result before[2], small, large, fetching;
+    struct rz_random random = {1};
+    unsigned char *data = calloc(1, 1 << 20), *memory = malloc(1 << 20);
+    (void)state;
+    open_pair(&side[0], &side[1]);
+    fill(data, 1 << 20, 5);
+    for (rz_peer_t round = 1; round <= 40; round++) {
+        rz_peer_t number = round - 1;
+        uint64_t choice = rz_random_next(&random);
+        for (unsigned i = 0; i < 2; i++) {
+            if (choice & (1u << i))
+                send(&side[i], number, data, choice & (4u << i) ? 1 << 20 : 8, &before[i], 0);
+            else
+                before[i] = (struct result){.calls = 1};
+        }
+        for (unsigned turns = (unsigned)(choice >> 8) % 64; turns > 0; turns--)
+            ops->progress(side[turns % 2].net);
+        unsigned first = (choice >> 4) & 1;
+        ops->disconnect(side[first].net, number, choice & 16, RZ_ERR_ROLLBACK);
+        if (choice & 32)
+            ops->progress(side[!first].net);
+        ops->disconnect(side[!first].net, number, choice & 64, RZ_ERR_ROLLBACK);
+        TURN_UNTIL(&side[0], &side[1],
+                   before[0].calls == 1 && before[1].calls == 1 && ops->quiet(side[0].net) &&
+                       ops->quiet(side[1].net));
+        for (unsigned i = 0; i < 2; i++) {
+            struct side *from = &side[i], *to = &side[!i];
+            if (i == 0) {
+                introduce_as(&side[0], &side[1], round);
+                introduce_as(&side[1], &side[0], round);
+                for (unsigned j = 0; j < 2; j++)
+                    side[j].notes_count = side[j].broken_count = 0;
+            }
+            to->notes_count = 0;
+            send(from, round, data, 8, &small, round);
+            send(from, round, data, 1 << 20, &large, round + 1000);
+            TURN_UNTIL(from, to, to->notes_count >= 2 && to->notes[to->notes_count - 1].number == round + 1000);
+            assert_int_equal(to->notes[to->notes_count - 2].number, round);
+            assert_int_equal(ops->fetch(to->net, to->notes[to->notes_count - 1].token, memory, 1 << 20,
+                                        fresh(&fetching, 1)),
+                             RZ_IN_PROGRESS);
+            TURN_UNTIL(from, to, fetching.calls == 1 && large.calls == 1 && small.calls == 1);
+            assert_memory_equal(data, memory, 1 << 20);
+            assert_int_equal(from->broken_count + to->broken_count, 0);
+        }
+    }
+    close_side(&side[0]);
+    close_side(&side[1]);
+    free(data);
+    free(memory);
+}
+
+static bool readable(struct side *side, int timeout_ms)
+{
+    struct pollfd fd = {.fd = ops->fd(side->net), .events = POLLIN};
+    assert_true(fd.fd >= 0);
+    return poll(&fd, 1, timeout_ms) == 1;
+}
+
+static void an_armed_sleeper_is_woken_by_news(void **state)
+{
+    static const size_t sizes[] = {8, 20000, 1 << 20};
+    struct side a, b;
+    struct result result;
+    unsigned char *data = calloc(1, 1 << 20);
+    (void)state;
+    open_pair(&a, &b);
+    b.drop_at_once = true;
+    for (unsigned i = 0; i < 60; i++) {
+        time_t limit = time(NULL) + HANG_S;
+        while (!ops->arm(b.net)) {
+            ops->progress(b.net);
+            assert_true(time(NULL) <= limit);
+        }
+        unsigned before = b.notes_count;
+        send(&a, 0, data, sizes[i % 3], &result, i);
+        while (b.notes_count == before) {
+            ops->progress(a.net);
+            if (!ops->arm(b.net) || readable(&b, 1))
+                ops->progress(b.net);
+            assert_true(time(NULL) <= limit);
+        }
+        TURN_UNTIL(&a, &b, result.calls == 1);
+    }
+    /* A death wakes too. */
+    while (ops->progress(b.net) != 0 || !ops->arm(b.net))
+        ;
+    close_side(&a);
+    assert_true(readable(&b, HANG_S * 1000));
+    close_side(&b);
+    free(data);
+}
+
+static unsigned descriptors_open(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned count = 0;
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static void close_ends_all_and_leaves_no_descriptor(void **state)
+{
+    struct side a, b;
+    unsigned char *data = calloc(1, 4 << 20), *memory = malloc(4 << 20);
+    unsigned before = 0;
+    (void)state;
+    for (unsigned i = 0; i < 12; i++) {
+        struct result results[50], fetching, owed;
+        open_pair(&a, &b);
+        send(&b, 0, data, 4 << 20, &owed, 1);
+        TURN_UNTIL(&a, &b, a.notes_count == 1);
+        for (unsigned j = 0; j < 50; j++)
+            send(&a, 0, data, j % 2 ? 4 << 20 : 4000, &results[j], j);
+        if (i % 2)
+            assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 4 << 20, fresh(&fetching, 1)),
+                             RZ_IN_PROGRESS);
+        close_side(&a);
+        for (unsigned j = 0; j < 50; j++)
+            assert_int_equal(results[j].calls, 1);
+        assert_int_equal(results[49].status, RZ_ERR_CANCELLED);
+        if (i % 2)
+            assert_int_equal(fetching.calls, 1);
+        close_side(&b);
+        assert_int_equal(owed.calls, 1);
+        if (i == 1)
+            before = descriptors_open();
+    }
+    assert_int_equal(descriptors_open(), before);
+    free(data);
+    free(memory);
+}
+
+static void what_send_accepted_leaves_before_close(void **state)
+{
+    struct side a, b;
+    struct result first, results[20];
+    (void)state;
+    open_pair(&a, &b);
+    send(&a, 0, "x", 1, &first, 0);
+    TURN_UNTIL(&a, &b, b.notes_count == 1);
+    unsigned accepted = 0;
+    for (unsigned i = 0; i < 20; i++) {
+        send(&a, 0, "x", 1, &results[i], i + 1);
+        accepted += results[i].calls == 1;
+    }
+    assert_true(accepted > 0);
+    close_side(&a);
+    TURN_UNTIL(&a, &b, b.notes_count == accepted + 1);
+    close_side(&b);
+}
+
+static void helper_threads_take_no_signals(void **state)
+{
+    struct side a;
+    DIR *folder;
+    struct dirent *entry;
+    unsigned helpers = 0;
+    (void)state;
+    open_side(&a);
+    folder = opendir("/proc/self/task");
+    while ((entry = readdir(folder)) != NULL) {
+        char path[300], line[256];
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid())
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+        FILE *file = fopen(path, "r");
+        while (file != NULL && fgets(line, sizeof line, file) != NULL)
+            if (strncmp(line, "SigBlk:", 7) == 0) {
+                unsigned long long blocked = strtoull(line + 7, NULL, 16);
+                assert_true((blocked & 0x7fffu & ~(1u << 8)) == (0x7fffu & ~(1u << 8))); /* KILL cannot be */
+                helpers++;
+            }
+        fclose(file);
+    }
+    closedir(folder);
+    assert_true(helpers > 0);
+    close_side(&a);
+}
+
+static void one_can_send_to_oneself(void **state)
+{
+    struct side a, nobody = {.net = NULL};
+    struct result result;
+    (void)state;
+    open_side(&a);
+    introduce(&a, &a);
+    send(&a, 0, "hello", 5, &result, 1);
+    TURN_UNTIL(&a, &nobody, a.notes_count == 1 && result.calls == 1);
+    assert_int_equal(a.notes[0].sum, sum_of("hello", 5));
+    exchange_large(&a, &a, 1 << 20, 1 << 20, false);
+    close_side(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(environment_is_checked),
+        cmocka_unit_test(cards_are_refused_in_kind),
+        cmocka_unit_test(small_payloads_arrive_whole_and_in_order),
+        cmocka_unit_test(large_payloads_are_fetched_whole_or_in_part),
+        cmocka_unit_test(a_dropped_payload_ends_its_send),
+        cmocka_unit_test(a_sleeping_receiver_gets_all_in_order_later),
+        cmocka_unit_test(disconnect_ends_everything_with_its_status),
+        cmocka_unit_test(a_fetch_from_a_stranger_ends_with_connect_and_disconnect),
+        cmocka_unit_test(a_broken_connection_is_told_once),
+        cmocka_unit_test(disconnect_inside_a_callback_is_allowed),
+        cmocka_unit_test(the_living_can_be_connected_anew),
+        cmocka_unit_test(an_armed_sleeper_is_woken_by_news),
+        cmocka_unit_test(close_ends_all_and_leaves_no_descriptor),
+        cmocka_unit_test(what_send_accepted_leaves_before_close),
+        cmocka_unit_test(helper_threads_take_no_signals),
+        cmocka_unit_test(one_can_send_to_oneself),
+    };
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++)
+        setenv(v->name, v->value, 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+"""mpi.h and mpi-ext.h."""
+
+from itertools import groupby
+
+from abi_tables import wrap
+
+MPI_HEAD = """\
+/*
+ * The MPI 5.0 standard ABI. Binaries built with any header of this ABI run with this library.
+ */
+#ifndef MPI_H_ABI
+#define MPI_H_ABI
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+"""
+
+# The ABI has no values for these: programs written for ULFM use them with mpi.h alone.
+ULFM_CLASSES = {
+    "MPI_ERR_PROC_FAILED": 16384,
+    "MPI_ERR_PROC_FAILED_PENDING": 16385,
+    "MPI_ERR_REVOKED": 16386,
+}
+ULFM_TITLE = "/* Fault tolerance (ULFM): not of the ABI, above MPI_ERR_LASTCODE. */\n"
+
+TAIL = """\
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+"""
+
+EXTENSION_HEAD = """\
+/*
+ * What Rhizome offers beside MPI 5.0: global restart, and user-level failure mitigation (ULFM)
+ * under the MPIX_ names that Open MPI and MPICH use.
+ */
+#ifndef RHIZOME_MPI_EXT_H
+#define RHIZOME_MPI_EXT_H
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RHIZOME 1
+
+#define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_FAILED
+#define MPIX_ERR_PROC_FAILED_PENDING MPI_ERR_PROC_FAILED_PENDING
+#define MPIX_ERR_REVOKED MPI_ERR_REVOKED
+
+/* How this process came to its restart point. */
+typedef enum MPIX_Reinit_state_t {
+    MPIX_REINIT_NEW = 1,      /* for the first time */
+    MPIX_REINIT_REINITED = 2, /* again: it survived a death and was rolled back */
+    MPIX_REINIT_RESTARTED = 3 /* as a new process in the place of one that died */
+} MPIX_Reinit_state_t;
+
+/* The main loop of a program that recovers by global restart; MPIX_Reinit returns its result. */
+typedef int (*MPIX_Restart_point)(int argc, char **argv, MPIX_Reinit_state_t state);
+
+/* The spelling of the first implementation. */
+#define OMPI_REINIT_NEW MPIX_REINIT_NEW
+#define OMPI_REINIT_REINITED MPIX_REINIT_REINITED
+#define OMPI_REINIT_RESTARTED MPIX_REINIT_RESTARTED
+#define OMPI_reinit_state_t MPIX_Reinit_state_t
+#define OMPI_Reinit MPIX_Reinit
+#define OMPI_Reinit_state MPIX_Reinit_state
+
+"""
+
+INTEGER_KINDS = ("error_class", "string_size", "version", "int:")
+POINTER_KINDS = ("handle:", "pointer:")
+# Constants of these prefixes make up an enumeration type of that name.
+ENUMS = {"MPI_T_CB_REQUIRE_": "MPI_T_cb_safety", "MPI_T_SOURCE_": "MPI_T_source_order"}
+
+
+def _enum_of(name):
+    return next((enum for prefix, enum in ENUMS.items() if name.startswith(prefix)), None)
+
+
+def integer_constants(tables):
+    """(name, value) of every constant that is an integer."""
+    for row in tables.constants:
+        if row["kind"].startswith(INTEGER_KINDS):
+            yield row["name"], row["value"]
+
+
+def pointer_constants(tables):
+    """(name, C type, value) of every constant that is a handle or an address."""
+    for row in tables.constants:
+        kind = row["kind"]
+        if kind.startswith(POINTER_KINDS):
+            ctype = kind.split(":")[1].replace("(alias)", "")
+            yield row["name"], ctype.replace("*", " *", 1), row["value"]
+
+
+def _types(tables):
+    out = []
+    for row in tables.constants:
+        name, kind, value = row["name"], row["kind"], row["value"]
+        if kind == "typedef" and name != "MPI_Fint":
+            out.append(f"typedef {value} {name};\n")
+        elif kind == "handle_type":
+            struct = value.split("*")[0].strip()
+            out.append(f"typedef {struct} *{name};\n")
+        elif kind == "struct" and value.startswith("{"):
+            fields = [field.strip() for field in value.strip("{}").split(";")]
+            fields = "".join(f"    {field};\n" for field in fields if field)
+            out.append(f"\ntypedef struct {name} {{\n{fields}}} {name};\n\n")
+    for prefix, enum in ENUMS.items():
+        members = [(n, v) for n, v in integer_constants(tables) if n.startswith(prefix)]
+        body = ",\n".join(f"    {n} = {v}" for n, v in members)
+        out.append(f"\ntypedef enum {enum} {{\n{body}\n}} {enum};\n")
+    out.append("\n")
+    for row in tables.constants:
+        if row["kind"] == "callback_typedef":
+            returns, arguments = row["value"].split(" (", 1)
+            out.append(wrap(f"typedef {returns} {row['name']}({arguments};", 100) + "\n")
+        elif row["kind"] == "callback_typedef_alias":
+            out.append(f"typedef {row['value']} {row['name']};\n")
+    return "".join(out) + "\n"
+
+
+def _value(row):
+    kind = row["kind"]
+    if kind.startswith(POINTER_KINDS):
+        ctype = kind.split(":")[1].replace("(alias)", "").replace("*", " *", 1)
+        return f"(({ctype}){row['value']})"
+    if kind == "int:MPI_Offset":
+        return f"((MPI_Offset){row['value']})"
+    return f"({row['value']})" if row["value"].startswith("-") else row["value"]
+
+
+def _group(row):
+    return row["kind"].replace("(alias)", "").split(":")[-1].rstrip("*").replace("_", " ")
+
+
+def _constants(tables):
+    wanted = [row for row in tables.constants
+              if row["kind"].startswith(INTEGER_KINDS + POINTER_KINDS)]
+    out = []
+    for title, rows in groupby((row for row in wanted if not _enum_of(row["name"])), _group):
+        out.append(f"/* {title} */\n")
+        out += [f"#define {row['name']} {_value(row)}\n" for row in rows]
+        out.append("\n")
+    return "".join(out)
+
+
+def _prototypes(functions):
+    plain = "".join(wrap(f.prototype() + ";", 100) + "\n" for f in functions)
+    twins = "".join(wrap(f.prototype(f.twin) + ";", 100) + "\n" for f in functions)
+    return f"{plain}\n/* The same for tools that stand between program and library. */\n{twins}\n"
+
+
+def mpi(tables):
+    ulfm = ULFM_TITLE + "".join(f"#define {n} {v}\n" for n, v in ULFM_CLASSES.items()) + "\n"
+    return (MPI_HEAD + _types(tables) + _constants(tables) + ulfm
+            + _prototypes(tables.functions) + TAIL)
+
+
+def mpi_ext(tables):
+    return EXTENSION_HEAD + _prototypes(tables.extensions) + TAIL

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""generate.py WHAT FILE: write a generated part of the MPI binding; FILE - is standard output."""
+
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+
+import abi_chapter  # noqa: E402
+import abi_constants_test  # noqa: E402
+import abi_entries  # noqa: E402
+import abi_header  # noqa: E402
+from abi_tables import Tables  # noqa: E402
+
+WHAT = {
+    "mpi.h": abi_header.mpi,
+    "mpi-ext.h": abi_header.mpi_ext,
+    "chapter_calls.h": abi_chapter.header,
+    "chapter_weak.h": abi_entries.weak,
+    "entries_bound.c": abi_entries.bound,
+    "entries_unsupported.c": abi_entries.unsupported,
+    "constants_test.c": abi_constants_test.source,
+    "features_table.c": abi_entries.features,
+}
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in WHAT:
+        sys.exit(f"usage: generate.py {{{' | '.join(WHAT)}}} FILE")
+    text = WHAT[sys.argv[1]](Tables())
+    if sys.argv[2] == "-":
+        sys.stdout.write(text)
+        return
+    path = Path(sys.argv[2])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
