@@ -276,7 +276,7 @@ static void parse(int argc, char **argv)
 }
 
 #ifdef SURVIVES
-static int restart_point(int argc, char **argv, MPIX_Reinit_state state)
+static int restart_point(int argc, char **argv, MPIX_Reinit_state_t state)
 {
     (void)argc, (void)argv, (void)state;
     return solve();

@@ -7,7 +7,7 @@
  * process restores the same generation, wherever it runs now.
  *
  *     MPIX_Reinit(argc, argv, point);                  in main
- *     int point(int argc, char **argv, MPIX_Reinit_state state) {
+ *     int point(int argc, char **argv, MPIX_Reinit_state_t state) {
  *         RZ_Checkpoint_protect(0, &iteration, sizeof iteration);
  *         RZ_Checkpoint_protect(1, x, n * sizeof *x);
  *         RZ_Restore(&generation);                     0: nothing to restore, begin at the beginning

@@ -82,7 +82,7 @@ static int ask_daemon(void)
     state.answered = false;
     struct rz_link_message want = {.type = RZ_LINK_WANT_PIECE,
                                    .want_piece = {.epoch = rz_engine.epoch}};
-    struct rz_wait wait = {.call = "RZ_Restore", .peer = MPI_PROC_NULL};
+    struct rz_blocked wait = {.call = "RZ_Restore", .peer = MPI_PROC_NULL};
     rz_link_handle(rz_engine.link, RZ_LINK_PIECE, on_piece, NULL);
     rz_status_t status = rz_link_send(rz_engine.link, &want, -1);
     if (status != RZ_OK)
@@ -139,7 +139,7 @@ static int slot_for(size_t bytes, struct slot **result)
 
 int rzm_checkpoint(uint64_t *generation)
 {
-    struct rz_wait wait = {.call = "RZ_Checkpoint", .peer = MPI_PROC_NULL};
+    struct rz_blocked wait = {.call = "RZ_Checkpoint", .peer = MPI_PROC_NULL};
     if (generation)
         *generation = 0;
     if (rz_engine.info->alone)

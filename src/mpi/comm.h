@@ -36,6 +36,7 @@ struct rz_comm {
     void *coll, *topology;
     void (*coll_free)(void *coll);
     void (*topology_free)(void *topology);
+    void *(*topology_copy)(const void *topology); /* for MPI_Comm_dup; NULL result: no memory */
 };
 
 /* The rank in the job of a rank of comm (of the remote group if inter). */
@@ -76,6 +77,12 @@ static inline int rz_comm_operation_tag(uint64_t operation)
  */
 int rz_comm_derive(struct rz_comm *parent, struct rz_group *group, uint64_t operation, uint64_t colour,
                    struct rz_comm **newcomm);
+
+/*
+ * A new communicator for a part of parent whose other members take no part. *context 0: this process invents the id and
+ * tells it in *context; else it is what that process invented.
+ */
+int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_t *context, struct rz_comm **newcomm);
 
 /*
  * Every member gives `bytes` bytes at mine and gets all of them in order of rank at all (size * bytes). For the making

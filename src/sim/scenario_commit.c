@@ -33,6 +33,13 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      .crashes = 1,
      .parameter = RZ_JOB_RANKS(1) | RZ_JOB_POSITIONS(1) | RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(commit)},
+    {.name = "tiny-spares",
+     .summary = "one rank, two spare daemons, its process and its daemon die, to be explored whole",
+     .members = 3,
+     .crashes = 1,
+     .crashable = 1,
+     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(3) | RZ_JOB_KILLS(1) | RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(commit)},
     MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_UNCOPIED), "uncopied", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_DESPITE_DEATH), "despite-death", 4, 2,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
@@ -44,7 +51,15 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(3)),
     MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_DROP_OLD), "drop-old", 4, 2, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_NO_PROTECT), "no-protect", 4, 2, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
-    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_UNAWARE), "unaware", 3, 1,
-           RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(8)),
+    /* A rare one: to be explored whole. */
+    {.name = "mutant-unaware",
+     .summary = "unaware contributions settle deaths: must be caught",
+     .members = 3,
+     .crashes = 1,
+     .crashable = 1,
+     .violation_expected = true,
+     .parameter = RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_UNAWARE) | RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) |
+                  RZ_JOB_POSITIONS(3) | RZ_JOB_KILLS(1) | RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(commit)},
 };
 const size_t rz_commit_scenarios_count = sizeof rz_commit_scenarios / sizeof *rz_commit_scenarios;

@@ -13,6 +13,9 @@ RZ_SIM_ROOM(spread, RZ_ROOM_SPREAD);
 #define MEMBERS_MAX 256
 #define VIEW 7
 
+/* What a scenario broadcasts (parameter). */
+enum { ONE, MANY };
+
 /* What the hosts remember: how many items each was told. The items themselves are a function of the scenario. */
 struct record {
     uint32_t delivered[MEMBERS_MAX];
@@ -27,18 +30,18 @@ static const void *config(struct rz_sim *sim, rz_id member)
     return &made;
 }
 
-/* Item i is broadcast by member i * 5; two of them by one call; item 0 by two members. */
 static void broadcast(struct rz_sim *sim, rz_id member, const uint64_t *items, uint32_t n)
 {
     struct rz_sim_call call = {.call = RZ_SPREAD_BROADCAST, .items = items, .n_items = n};
     rz_sim_call(sim, member % rz_sim_members(sim), &call);
 }
 
+/* Two items by one call, out of order; one item by two members. */
 static void start(struct rz_sim *sim)
 {
     static const uint64_t first[] = {100}, second[] = {102, 101}, again[] = {100, 103};
     broadcast(sim, 0, first, 1);
-    if (rz_sim_scenario(sim)->parameter < 2)
+    if (rz_sim_scenario(sim)->parameter == ONE)
         return;
     broadcast(sim, 5, second, 2);
     broadcast(sim, 9, again, 2);
@@ -89,17 +92,37 @@ static const char *notice_name(uint32_t what)
 
 #define COMMON                                                                                     \
     .room = &rz_sim_room_spread, .members_max = MEMBERS_MAX, .record_bytes = sizeof(struct record), \
-    .detector = RZ_SIM_DETECTOR_PERFECT, .config = config, .start = start, .notified = notified,   \
-    .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
+    .config = config, .start = start, .notified = notified, .safety = safety,                      \
+    .liveness = liveness, .message_name = message_name, .call_name = call_name,                    \
     .notice_name = notice_name
 
 const struct rz_sim_scenario rz_spread_scenarios[] = {
-    {.name = "one", .summary = "one item", .members = 4, .crashes = 3, .parameter = 1, COMMON},
+    {.name = "one",
+     .summary = "one item",
+     .members = 4,
+     .crashes = 3,
+     .parameter = ONE,
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     COMMON},
     {.name = "many",
      .summary = "four items of three members, one of them twice",
      .members = 12,
-     .crashes = 6,
-     .parameter = 2,
+     .crashes = 11,
+     .parameter = MANY,
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     COMMON},
+    {.name = "undetected",
+     .summary = "nobody learns of deaths: fewer than a member's neighbours do no harm",
+     .members = 12,
+     .crashes = 5,
+     .parameter = MANY,
+     COMMON},
+    {.name = "mutant-undetected",
+     .summary = "nobody learns of deaths, as many as a member's neighbours",
+     .members = 6,
+     .crashes = 4,
+     .parameter = ONE,
+     .violation_expected = true,
      COMMON},
 };
 const size_t rz_spread_scenarios_count = sizeof rz_spread_scenarios / sizeof *rz_spread_scenarios;

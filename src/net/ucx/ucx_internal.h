@@ -91,7 +91,7 @@ struct rz_net {
     ucp_context_h context;
     ucp_worker_h worker;
     int fd;
-    bool inside; /* ucp_worker_progress is on the stack: endpoints must not be closed now */
+    bool inside; /* ucp_worker_progress is on the stack: endpoints must not be made or closed now */
     bool deaf;   /* closing: nothing arrives any more */
     bool idle;   /* the last look found nothing; only then may UCX be armed */
     struct rz_ucx_peer **numbered, **buckets;
@@ -123,7 +123,7 @@ rz_status_t rz_ucx_listen(struct rz_net *net); /* installs the handlers of messa
 rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes, struct rz_net_op *op);
 rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes, struct rz_net_op *op);
 void rz_ucx_drop(struct rz_net *net, rz_net_token_t token);
-void rz_ucx_pump(struct rz_net *net, struct rz_ucx_peer *peer); /* gives queued sends to UCX while there is room */
+void rz_ucx_pump(struct rz_net *net, struct rz_ucx_peer *peer); /* makes the endpoint where needed, gives queued sends to UCX while there is room */
 void rz_ucx_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status);
 unsigned rz_ucx_deliver(struct rz_net *net); /* calls done for what has finished */
 void rz_ucx_end_unheld(struct rz_net *net, struct rz_ucx_peer *peer); /* ends what UCX can no longer harm */

@@ -162,12 +162,14 @@ rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, 
         return RZ_ERR_INVALID;
     if (peer->state != RZ_UCX_LIVE)
         return peer->status;
-    if (peer->endpoint == NULL) {
+    if (peer->endpoint == NULL && !net->inside) {
         rz_status_t status = rz_ucx_peer_reach(net, peer);
         if (status != RZ_OK)
             return status;
     }
-    if (peer->queue.first == NULL && peer->pending < RZ_UCX_WINDOW)
+    if (peer->endpoint == NULL)
+        rz_ucx_peer_attend(net, peer);
+    else if (peer->queue.first == NULL && peer->pending < RZ_UCX_WINDOW)
         return hand_over(net, peer, op, data, bytes);
     SLOT(op, RZ_UCX_PEER) = peer;
     SLOT(op, RZ_UCX_DATA) = (void *)(uintptr_t)data;
@@ -178,9 +180,11 @@ rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, 
 
 void rz_ucx_pump(struct rz_net *net, struct rz_ucx_peer *peer)
 {
+    rz_status_t reached = peer->endpoint != NULL ? RZ_OK : rz_ucx_peer_reach(net, peer);
     while (peer->queue.first != NULL && peer->pending < RZ_UCX_WINDOW) {
         struct rz_net_op *op = queue_take(&peer->queue);
-        rz_status_t status = hand_over(net, peer, op, SLOT(op, RZ_UCX_DATA), bytes_of(op));
+        rz_status_t status =
+            reached == RZ_OK ? hand_over(net, peer, op, SLOT(op, RZ_UCX_DATA), bytes_of(op)) : reached;
         if (status != RZ_IN_PROGRESS)
             rz_ucx_finish(net, op, status);
     }
@@ -315,6 +319,8 @@ static rz_status_t receive(struct rz_net *net, struct rz_net_token *token, void 
 {
     struct rz_ucx_peer *peer = token->peer;
     struct rz_ucx_landing *landing = NULL;
+    if (peer->state == RZ_UCX_LIVE && peer->endpoint == NULL && !net->inside)
+        (void)rz_ucx_peer_reach(net, peer);
     /* UCX 1.13 writes the whole payload, however small the memory it was given. */
     if (bytes < token->bytes || peer->endpoint == NULL || peer->endpoint != token->through) {
         landing = landing_make(net, peer, op, token->bytes);
@@ -399,7 +405,7 @@ static ucs_status_t message_arrived(void *arg, const void *header, size_t header
     struct rz_ucx_peer *peer = rz_ucx_peer_meet(net, rz_wire_get_u64(&reader));
     /* Own the connection of each peer that has one: its loss is told, and disconnect closes it. */
     if (peer != NULL && peer->state == RZ_UCX_LIVE && peer->endpoint == NULL)
-        (void)rz_ucx_peer_reach(net, peer);
+        rz_ucx_peer_attend(net, peer);
     if (!here)
         return peer != NULL ? announce(net, peer, &reader, data, bytes, parameters) : UCS_ERR_NO_MEMORY;
     net->host.arrived(net->host.arg, reader.at, (uint32_t)(reader.end - reader.at), data, bytes, NULL);

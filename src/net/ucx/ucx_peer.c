@@ -182,7 +182,7 @@ rz_status_t rz_ucx_peer_reach(struct rz_net *net, struct rz_ucx_peer *peer)
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
         .err_handler = {.cb = broke, .arg = peer},
     };
-    rz_assert(peer->address != NULL && peer->endpoint == NULL);
+    rz_assert(!net->inside && peer->address != NULL && peer->endpoint == NULL);
     /* Where the peer has connected to us already, UCX gives the endpoint it made for that: one pair, one connection. */
     ucs_status_t status = ucp_ep_create(net->worker, &parameters, &peer->endpoint);
     if (status != UCS_OK)

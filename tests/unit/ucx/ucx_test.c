@@ -434,6 +434,13 @@ static void a_fetch_from_a_stranger_ends_with_connect_and_disconnect(void **stat
     ops->disconnect(a.net, 0, false, RZ_ERR_PROC_FAILED);
     TURN_UNTIL(&a, &nobody, fetching.calls == 1 && ops->quiet(a.net));
     assert_int_equal(fetching.status, RZ_ERR_PROC_FAILED);
+    memset(memory, 0xa5, 8 << 20);
+    TURN_UNTIL(&a, &b, sending.calls == 1); /* UCX has not heard of the end; the payload must land elsewhere */
+    for (unsigned i = 0; i < 100; i++)
+        ops->progress(a.net);
+    for (unsigned i = 0; i < 8 << 20; i++)
+        if (memory[i] != 0xa5)
+            fail_msg("written after the end, byte %u", i);
     close_side(&a);
     close_side(&b);
     free(data);

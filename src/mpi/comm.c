@@ -1,0 +1,297 @@
+#include "mpi/comm.h"
+
+#include "base/random.h"
+#include "mpi/attribute.h"
+#include "mpi/errhandler.h"
+#include "mpi/engine.h"
+#include "mpi/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The predefined ones stand here for ever, so that asking for their rank is safe even between two epochs. */
+static struct rz_comm world, self;
+
+static struct rz_comm *living;     /* all communicators, by next and prev */
+static struct rz_comm *free_first; /* memory of ended ones, by next: a stale handle reads a dead object */
+
+/* ---- Context ids ---- */
+
+/* Never the id of another communicator, now or later: see the head of comm.h. The planes have the low bits. */
+static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_PLANE_COUNT - 1);
+}
+
+static bool context_is_free(uint64_t context)
+{
+    for (struct rz_comm *comm = living; comm != NULL; comm = comm->next) {
+        if (comm->context == context) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Beginning and ending ---- */
+
+static void comm_begin(struct rz_comm *comm, struct rz_group *group, uint64_t context,
+                       uint16_t predefined, struct rz_errhandler *errhandler)
+{
+    memset(comm, 0, sizeof(*comm));
+    rz_object_init(&comm->object, RZ_OBJECT_COMM, predefined);
+    comm->context = context;
+    comm->group = group;
+    comm->remote = group;
+    comm->call = "";
+    comm->errhandler = errhandler;
+    rz_errhandler_retain(errhandler);
+    comm->next = living;
+    if (living != NULL) {
+        living->prev = comm;
+    }
+    living = comm;
+}
+
+/* Everything of it but its memory. */
+static void comm_end(struct rz_comm *comm)
+{
+    if (comm->coll_free != NULL) {
+        comm->coll_free(comm->coll);
+    }
+    if (comm->topology_free != NULL) {
+        comm->topology_free(comm->topology);
+    }
+    for (int plane = 0; plane < RZ_PLANE_COUNT; plane++) {
+        rz_match_release(&rz_engine.matcher, rz_comm_context(comm, (enum rz_plane)plane));
+    }
+    *(comm->prev != NULL ? &comm->prev->next : &living) = comm->next;
+    if (comm->next != NULL) {
+        comm->next->prev = comm->prev;
+    }
+    rz_attributes_forget(comm);
+    rz_errhandler_release(comm->errhandler);
+    rz_group_release(comm->group);
+}
+
+void rz_comm_retain(struct rz_comm *comm)
+{
+    rz_object_retain(&comm->object);
+}
+
+void rz_comm_release(struct rz_comm *comm)
+{
+    if (rz_object_release(&comm->object)) {
+        comm_end(comm);
+        comm->next = free_first;
+        free_first = comm;
+    }
+}
+
+/* Takes over one reference to group, also when it returns an error. */
+static int comm_new(struct rz_comm *parent, struct rz_group *group, uint64_t context,
+                    struct rz_comm **newcomm)
+{
+    struct rz_comm *comm = free_first;
+    if (!context_is_free(context)) {
+        rz_group_release(group);
+        return rzm_error(MPI_ERR_INTERN, "two communicators came to the same context id");
+    }
+    if (comm != NULL) {
+        free_first = comm->next;
+    } else if ((comm = malloc(sizeof(*comm))) == NULL) {
+        rz_group_release(group);
+        return MPI_ERR_NO_MEM;
+    }
+    comm_begin(comm, group, context, 0, parent->errhandler);
+    for (int i = 0; rz_engine.deaths && i < group->size; i++) {
+        if (rz_engine.members[group->world[i]].dead) {
+            rz_comms_death(group->world[i]);
+        }
+    }
+    *newcomm = comm;
+    return MPI_SUCCESS;
+}
+
+int rz_comm_derive(struct rz_comm *parent, struct rz_group *group, uint64_t operation,
+                   uint64_t colour, struct rz_comm **newcomm)
+{
+    rz_group_retain(group);
+    return comm_new(parent, group, context_of(parent->context, operation, colour), newcomm);
+}
+
+int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_t *context,
+                         struct rz_comm **newcomm)
+{
+    static uint64_t made;
+    if (*context == 0) {
+        const struct rz_identity *me = &rz_engine.info->self;
+        *context = context_of((uint64_t)me->rank << 32 | me->incarnation, ++made,
+                              (uint64_t)rz_engine.epoch << 32 | 0xc0de);
+    }
+    rz_group_retain(group);
+    return comm_new(parent, group, *context, newcomm);
+}
+
+/* ---- The predefined ones ---- */
+
+int rz_comms_open(void)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    uint32_t *all = malloc(info->n_ranks * sizeof(*all));
+    for (uint32_t i = 0; all != NULL && i < info->n_ranks; i++) {
+        all[i] = i;
+    }
+    struct rz_group *everybody = all != NULL ? rz_group_new((int)info->n_ranks, all) : NULL;
+    free(all);
+    struct rz_group *me = rz_group_new(1, &info->self.rank);
+    if (everybody == NULL || me == NULL) {
+        free(everybody);
+        free(me);
+        return MPI_ERR_NO_MEM;
+    }
+    struct rz_errhandler *fatal = rz_errhandler_predefined(0x141);
+    uint64_t epoch = (uint64_t)rz_engine.epoch << 32;
+    comm_begin(&world, everybody, context_of(info->self.job, epoch, 1), 0x101, fatal);
+    comm_begin(&self, me, context_of(info->self.job, epoch | info->self.rank, 2), 0x102, fatal);
+    strcpy(world.name, "MPI_COMM_WORLD");
+    strcpy(self.name, "MPI_COMM_SELF");
+    return MPI_SUCCESS;
+}
+
+void rz_comms_close(void)
+{
+    while (living != NULL) {
+        struct rz_comm *comm = living;
+        comm->object.references = 1;
+        if (comm->object.predefined != 0) {
+            rz_object_release(&comm->object);
+            comm_end(comm);
+        } else {
+            rz_comm_release(comm);
+        }
+    }
+}
+
+struct rz_comm *rz_comm_predefined(unsigned handle)
+{
+    return handle == 0x101 ? &world : handle == 0x102 ? &self : NULL;
+}
+
+/* ---- Asking ---- */
+
+struct rz_comm *rz_comms_first(void)
+{
+    return living;
+}
+
+uint32_t rz_comm_node_of(const struct rz_comm *comm, int rank)
+{
+    return rz_board_node(rz_engine.members[rz_comm_world_rank(comm, rank)].word);
+}
+
+int rz_comm_rank(const struct rz_comm *comm)
+{
+    return comm->group->rank;
+}
+
+int rz_comm_size(const struct rz_comm *comm)
+{
+    return comm->group->size;
+}
+
+int rz_comm_peers(const struct rz_comm *comm)
+{
+    return comm->remote->size;
+}
+
+int rzm_comm_rank(struct rz_comm *comm, int *rank)
+{
+    *rank = comm->group->rank;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_size(struct rz_comm *comm, int *size)
+{
+    *size = comm->group->size;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_remote_size(struct rz_comm *comm, int *size)
+{
+    if (!(comm->object.flags & RZ_COMM_INTER)) {
+        return rzm_error(MPI_ERR_COMM, "the communicator is no inter-communicator");
+    }
+    *size = comm->remote->size;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_test_inter(struct rz_comm *comm, int *flag)
+{
+    *flag = (comm->object.flags & RZ_COMM_INTER) != 0;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_group(struct rz_comm *comm, struct rz_group **group)
+{
+    rz_group_retain(comm->group);
+    *group = comm->group;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_get_parent(struct rz_comm **parent)
+{
+    *parent = NULL;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_compare(struct rz_comm *comm1, struct rz_comm *comm2, int *result)
+{
+    if (comm1 == comm2) {
+        *result = MPI_IDENT;
+        return MPI_SUCCESS;
+    }
+    int error = rzm_group_compare(comm1->group, comm2->group, result);
+    if (error == MPI_SUCCESS && *result == MPI_IDENT) {
+        *result = MPI_CONGRUENT;
+    }
+    return error;
+}
+
+int rzm_comm_set_name(struct rz_comm *comm, const char *comm_name)
+{
+    size_t length = strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1);
+    memcpy(comm->name, comm_name, length);
+    comm->name[length] = '\0';
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
+{
+    *resultlen = (int)strlen(comm->name);
+    memcpy(comm_name, comm->name, (size_t)*resultlen + 1);
+    return MPI_SUCCESS;
+}
+
+/* ---- Deaths ---- */
+
+int rz_comm_failed(const struct rz_comm *comm)
+{
+    int failed = 0;
+    for (int i = 0; i < comm->remote->size; i++) {
+        failed += rz_engine.members[comm->remote->world[i]].dead;
+    }
+    return failed;
+}
+
+void rz_comms_death(uint32_t dead)
+{
+    for (struct rz_comm *comm = living; comm != NULL; comm = comm->next) {
+        bool member = rz_group_find(comm->group, dead) != MPI_UNDEFINED ||
+                      rz_group_find(comm->remote, dead) != MPI_UNDEFINED;
+        if (member && !comm->collectives_dead) {
+            comm->collectives_dead = true;
+            rz_message_close_context(rz_comm_context(comm, RZ_PLANE_COLLECTIVE));
+        }
+    }
+}

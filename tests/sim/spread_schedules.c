@@ -1,0 +1,107 @@
+/* Reliable broadcast under schedules: small worlds whole, larger ones at random, a mutant, and what it costs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/spread/spread.h"
+#include "sim/sim.h"
+
+static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_options options = {
+        .scenario = rz_sim_find("spread", name), .members = members, .crashes = crashes};
+    if (!options.scenario)
+        fail_msg("there is no scenario %s", name);
+    return options;
+}
+
+static void explore(const char *name, uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_options options = options_of(name, members, crashes);
+    static struct rz_sim_result result;
+    rz_sim_explore(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
+    assert_int_equal(result.cycles, 0);
+}
+
+static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
+{
+    struct rz_sim_options options = options_of(name, members, crashes);
+    static struct rz_sim_result result;
+    options.seed_first = 1;
+    options.seed_last = seeds;
+    rz_sim_run(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s", result.reason, result.replay);
+}
+
+static void one_item_reaches_all_in_every_schedule(void **state)
+{
+    (void)state;
+    for (uint32_t members = 1; members <= 4; members++)
+        explore("one", members, members - 1);
+    explore("one", 5, 1);
+}
+
+static void several_items_reach_all_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("many", 2, 1);
+    explore("many", 3, 2);
+}
+
+static void items_reach_all_whatever_number_die(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {2, 3, 5, 6, 8, 9, 12, 13, 16, 24, 64};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        run("one", sizes[i], sizes[i] - 1, sizes[i] < 32 ? 3000 : 500);
+        run("many", sizes[i], sizes[i] - 1, sizes[i] < 32 ? 1500 : 300);
+    }
+    run("many", 200, 20, 60);
+}
+
+static void fewer_undetected_deaths_than_neighbours_do_no_harm(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {6, 7, 11, 12, 13, 16, 35};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        run("undetected", sizes[i], rz_spread_degree(sizes[i]) - 1, 2000);
+}
+
+static void as_many_undetected_deaths_are_caught(void **state)
+{
+    (void)state;
+    run("mutant-undetected", 6, 4, 20000);
+}
+
+/* Each member sends an item to all its neighbours but the one it has it from. */
+static void cost_is_a_copy_per_edge_and_direction(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n <= 256; n += n < 40 ? 1 : 27) {
+        struct rz_sim_options options = options_of("one", n, 0);
+        static struct rz_sim_result result;
+        options.seed_first = options.seed_last = n;
+        rz_sim_run(&options, &result);
+        assert_false(result.violated);
+        assert_int_equal(result.messages, n * rz_spread_degree(n) - (n - 1));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_item_reaches_all_in_every_schedule),
+        cmocka_unit_test(several_items_reach_all_in_every_schedule),
+        cmocka_unit_test(items_reach_all_whatever_number_die),
+        cmocka_unit_test(fewer_undetected_deaths_than_neighbours_do_no_harm),
+        cmocka_unit_test(as_many_undetected_deaths_are_caught),
+        cmocka_unit_test(cost_is_a_copy_per_edge_and_direction),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,427 @@
+/* One daemon (or two) under a fake launcher: what a process's life looks like from outside. */
+#include "fake_launcher.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define EXIT_STATUS(code) ((code) << 8)
+#define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static int nothing_left(void **state)
+{
+    (void)state;
+    fake_assert_nothing_left("after the test");
+    return 0;
+}
+
+/* ---- programs that do not use MPI */
+
+static void a_plain_program_ends_without_a_death(void **state)
+{
+    struct fake_job job;
+    char text[FAKE_TEXT_MAX];
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 2, ARGUMENTS("sh", "-c", "echo out $RZ_RANK $RZ_INCARNATION; echo err >&2; exit 3"));
+    for (uint32_t rank = 0; rank < 2; rank++)
+        fake_await_exit(&job, rank, EXIT_STATUS(3), true, false);
+    fake_output(&job, 1, 1, text);
+    assert_string_equal(text, "out 1 1\n");
+    fake_output(&job, 1, 2, text);
+    assert_string_equal(text, "err\n");
+    fake_end(&job, 0);
+}
+
+static void a_program_finds_its_environment_and_nothing_else_open(void **state)
+{
+    struct fake_job job;
+    char text[FAKE_TEXT_MAX];
+    (void)state;
+    fake_start(&job, 1);
+    job.environment = ARGUMENTS("RZ_TEST_WORD=a b", "UCX_TLS=self");
+    fake_run(&job, 1, ARGUMENTS("sh", "-c", "echo \"$RZ_TEST_WORD|$UCX_TLS|$UCX_TCP_CONN_NB|$RZ_LINK_FD|$RZ_JOB_ID\"; "
+                                            "ls /proc/$$/fd | tr '\\n' ' '"));
+    fake_await_exit(&job, 0, 0, true, false);
+    fake_output(&job, 0, 1, text);
+    assert_memory_equal(text, "a b|self|y|3|4711\n0 1 2 3 ", strlen("a b|self|y|3|4711\n0 1 2 3 "));
+    fake_end(&job, 0);
+}
+
+static void a_program_that_cannot_be_executed_is_told_in_words(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS("/nonexistent/program"));
+    struct fake_message *m = fake_await(&job, RZ_LAUNCH_ABORTED);
+    assert_int_equal(m->message.aborted.code, 127);
+    assert_non_null(strstr(m->message.aborted.reason, "cannot execute \"/nonexistent/program\": No such file"));
+    free(m);
+    fake_await_exit(&job, 0, EXIT_STATUS(127), true, false);
+    fake_end(&job, 0);
+}
+
+static void what_a_program_leaves_behind_ends_with_it(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS("sh", "-c", "sleep 1000 & setsid sleep 1000 & exit 0"));
+    fake_await_exit(&job, 0, 0, true, false);
+    fake_end(&job, 0);
+}
+
+static void standard_input_reaches_rank_0(void **state)
+{
+    struct fake_job job;
+    char text[FAKE_TEXT_MAX], line[1000];
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 2, ARGUMENTS("cat"));
+    fake_await_exit(&job, 1, 0, true, false); /* nothing to read */
+    memset(line, 'x', sizeof line);
+    uint32_t credit = 0, sent = 0;
+    while (sent < 60) {
+        if (credit < sizeof line) {
+            struct fake_message *m = fake_await(&job, RZ_LAUNCH_STDIN_WANTED);
+            credit += m->message.stdin_wanted.bytes;
+            free(m);
+            continue;
+        }
+        sent++;
+        credit -= sizeof line;
+        struct rz_launch_message data = {
+            .type = RZ_LAUNCH_STDIN,
+            .stdin_data = {.data = (const uint8_t *)line, .data_length = sizeof line, .end = sent == 60}};
+        fake_send(&job, 0, &data);
+    }
+    fake_await_exit(&job, 0, 0, true, false);
+    fake_output(&job, 0, 1, text);
+    assert_int_equal(strlen(text), 60 * sizeof line);
+    fake_end(&job, 0);
+}
+
+static void a_launcher_that_does_not_read_holds_writers_not_the_daemon(void **state)
+{
+    struct fake_job job;
+    const size_t bytes = 8u << 20;
+    char word[32];
+    (void)state;
+    fake_start(&job, 1);
+    snprintf(word, sizeof word, "flood:%zu", bytes);
+    fake_run(&job, 2, ARGUMENTS(TEST_HELPER, word));
+    /* Ranks are held in write now, soon; the daemon obeys nevertheless, and nothing is lost. */
+    struct rz_launch_message dump = {.type = RZ_LAUNCH_DUMP_WAITING};
+    fake_send(&job, 0, &dump);
+    size_t got[2] = {0};
+    bool ended[2] = {false};
+    while (!ended[0] || !ended[1]) {
+        struct fake_message *m = job.node[0].first;
+        if (!m) {
+            fake_pump(&job, 1000);
+            continue;
+        }
+        job.node[0].first = m->next;
+        if (!m->next)
+            job.node[0].last = &job.node[0].first;
+        if (m->message.type == RZ_LAUNCH_OUTPUT)
+            got[m->message.output.rank] += m->message.output.data_length;
+        if (m->message.type == RZ_LAUNCH_EXITED)
+            ended[m->message.exited.rank] = true;
+        free(m);
+    }
+    for (int rank = 0; rank < 2; rank++)
+        assert_true(got[rank] >= bytes);
+    fake_end(&job, 0);
+}
+
+/* ---- what a launcher may get wrong */
+
+static void a_bad_job_is_refused_in_words(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    struct rz_launch_message bad = {.type = RZ_LAUNCH_JOB,
+                                    .job = {.key = (const uint8_t *)"",
+                                            .placement = (const uint8_t *)"",
+                                            .slots = (const uint8_t *)"",
+                                            .addresses = (const uint8_t *)"",
+                                            .arguments = (const uint8_t *)"",
+                                            .environment = (const uint8_t *)"",
+                                            .directory = ""}};
+    fake_send(&job, 0, &bad);
+    struct fake_message *m = fake_await(&job, RZ_LAUNCH_REFUSED);
+    assert_non_null(strstr(m->message.refused.reason, "nodes or ranks"));
+    free(m);
+    fake_end(&job, 2);
+}
+
+static void noise_instead_of_a_job_ends_the_daemon(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    rz_frames_send(job.node[0].frames, "\xff\xff\xff\xffnoise", 9);
+    free(fake_await(&job, RZ_LAUNCH_REFUSED));
+    fake_end(&job, 2);
+}
+
+/* ---- programs that join */
+
+static void ranks_join_pass_the_barriers_and_leave(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 2);
+    fake_run(&job, 4, ARGUMENTS(TEST_HELPER, "join", "enter", "say:running", "leave", "bye", "exit:5"));
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        char line[32];
+        snprintf(line, sizeof line, "running %u 1 1", rank);
+        fake_await_line(&job, rank, line);
+        fake_await_exit(&job, rank, EXIT_STATUS(5), true, true);
+    }
+    fake_end(&job, 0);
+}
+
+static bool is_death(const struct rz_launch_message *message, const void *arg)
+{
+    return message->type == RZ_LAUNCH_EVENT && message->event.kind == RZ_EVENT_RECORD_DEATH_SEEN &&
+           message->event.rank == *(const uint32_t *)arg;
+}
+
+static void an_end_without_bye_is_a_death(void **state)
+{
+    struct fake_job job;
+    uint32_t rank = 0;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "enter", "exit:0"));
+    struct fake_message *m = fake_await_match(&job, "DEATH_SEEN", is_death, &rank);
+    assert_string_equal(m->message.event.note, "robust mutex");
+    free(m);
+    fake_await_exit(&job, 0, 0, false, true);
+    fake_end(&job, 0);
+}
+
+static void to_be_killed_before_hello_is_a_death(void **state)
+{
+    struct fake_job job;
+    uint32_t rank = 0;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "kill"));
+    struct fake_message *m = fake_await_match(&job, "DEATH_SEEN", is_death, &rank);
+    assert_string_equal(m->message.event.note, "exit");
+    free(m);
+    fake_await_exit(&job, 0, SIGKILL, false, false);
+    fake_end(&job, 0);
+}
+
+static void a_killed_rank_comes_again_in_a_new_epoch(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 2);
+    /* Each incarnation of rank 2 before the third dies in RUN; the others follow the epochs. */
+    fake_run(&job, 4,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_RANK = 2 ] && [ $RZ_INCARNATION -lt 3 ]; then "
+                       "  exec " TEST_HELPER " join repairing enter say:first kill; fi; "
+                       "if [ $RZ_RANK = 2 ]; then exec " TEST_HELPER " join repairing enter say:last serve; fi; "
+                       "exec " TEST_HELPER " join repairing enter again enter again enter say:last serve"));
+    fake_await_line(&job, 2, "first 2 1 1");
+    fake_await_exit(&job, 2, SIGKILL, false, true);
+    fake_await_line(&job, 2, "first 2 2 2");
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        char line[32];
+        snprintf(line, sizeof line, "last %u %u 3", rank, rank == 2 ? 3 : 1);
+        fake_await_line(&job, rank, line);
+    }
+    fake_end(&job, 0);
+}
+
+static void the_ranks_of_a_dead_node_come_again_elsewhere(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 4);
+    fake_run(&job, 8, ARGUMENTS("sh", "-c",
+                                "if [ $RZ_INCARNATION = 1 ]; then "
+                                "  exec " TEST_HELPER " join repairing enter say:first again enter say:second serve; fi; "
+                                "exec " TEST_HELPER " join repairing enter say:second serve"));
+    for (uint32_t rank = 0; rank < 8; rank++)
+        fake_await_line(&job, rank, "first");
+    struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT, .inject = {.what = RZ_INJECT_KILL_NODE}};
+    fake_send(&job, 2, &inject);
+    for (uint32_t rank = 0; rank < 8; rank++) {
+        char line[32];
+        snprintf(line, sizeof line, "second %u %u 2", rank, rank / 2 == 2 ? 2 : 1);
+        fake_await_line(&job, rank, line);
+    }
+    int status;
+    assert_int_equal(waitpid(job.node[2].keeper, &status, 0), job.node[2].keeper);
+    assert_int_equal(WEXITSTATUS(status), 128 + SIGKILL);
+    fake_vanish(&job);
+    fake_free(&job);
+}
+
+static void a_process_with_a_wrong_key_is_refused(void **state)
+{
+    struct fake_job job;
+    char text[FAKE_TEXT_MAX];
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS("sh", "-c", "RZ_JOB_KEY=00$RZ_JOB_KEY exec " TEST_HELPER " join"));
+    fake_await_exit(&job, 0, EXIT_STATUS(76), true, false);
+    fake_output(&job, 0, 2, text);
+    assert_non_null(strstr(text, "did not prove"));
+    fake_end(&job, 0);
+}
+
+static void local_and_remote_ranks_are_reached(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 2);
+    fake_run(&job, 4, ARGUMENTS("sh", "-c",
+                                "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER " join enter open:1 card:1 card:3 serve; fi; "
+                                "sleep 0.$RZ_RANK; exec " TEST_HELPER " join net enter serve"));
+    fake_await_line(&job, 0, "opened 1 2");
+    fake_await_line(&job, 0, "card 1 card-of-1");
+    fake_await_line(&job, 0, "card 3 card-of-3");
+    fake_end(&job, 0);
+}
+
+static void an_abort_is_told_and_is_no_death(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 2, ARGUMENTS(TEST_HELPER, "join", "enter", "if:1", "abort:9"));
+    struct fake_message *m = fake_await(&job, RZ_LAUNCH_ABORTED);
+    assert_int_equal(m->message.aborted.rank, 1);
+    assert_int_equal(m->message.aborted.code, 9);
+    assert_string_equal(m->message.aborted.reason, "as told");
+    free(m);
+    fake_end(&job, 0);
+}
+
+static void the_hang_report_names_call_and_peer(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "waits", "say:waiting", "hang"));
+    fake_await_line(&job, 0, "waiting");
+    struct rz_launch_message dump = {.type = RZ_LAUNCH_DUMP_WAITING};
+    fake_send(&job, 0, &dump);
+    struct fake_message *m = fake_await(&job, RZ_LAUNCH_WAITING);
+    assert_non_null(strstr(m->message.waiting.line, "in MPI_Recv on communicator beef"));
+    assert_non_null(strstr(m->message.waiting.line, "for rank 1, tag 7"));
+    free(m);
+    free(fake_await(&job, RZ_LAUNCH_WAITING_END));
+    fake_end(&job, 0);
+}
+
+/* ---- faults on order */
+
+static void a_stopped_rank_goes_on(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "say:here", "stdin", "say:on", "hang"));
+    fake_await_line(&job, 0, "here");
+    struct rz_launch_message inject = {
+        .type = RZ_LAUNCH_INJECT, .inject = {.what = RZ_INJECT_STOP_RANK, .for_ns = 200 * RZ_MILLISECOND}};
+    struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN, .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
+    fake_send(&job, 0, &inject);
+    fake_send(&job, 0, &end);
+    fake_await_line(&job, 0, "on");
+    fake_end(&job, 0);
+}
+
+static void a_stopped_node_goes_on(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "say:here", "stdin", "say:on", "hang"));
+    fake_await_line(&job, 0, "here");
+    struct rz_launch_message inject = {
+        .type = RZ_LAUNCH_INJECT, .inject = {.what = RZ_INJECT_STOP_NODE, .for_ns = 300 * RZ_MILLISECOND}};
+    struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN, .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
+    fake_send(&job, 0, &inject);
+    fake_send(&job, 0, &end);
+    fake_await_line(&job, 0, "on");
+    fake_end(&job, 0);
+}
+
+static void a_signal_is_forwarded(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS("sh", "-c", "trap 'exit 7' USR1; echo ready; while :; do sleep 0.01; done"));
+    fake_await_line(&job, 0, "ready");
+    struct rz_launch_message signal = {.type = RZ_LAUNCH_SIGNAL, .signal = {.number = SIGUSR1}};
+    fake_send(&job, 0, &signal);
+    fake_await_exit(&job, 0, EXIT_STATUS(7), true, false);
+    fake_end(&job, 0);
+}
+
+static void shutdown_gives_grace_then_kills(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 2, ARGUMENTS("sh", "-c",
+                                "if [ $RZ_RANK = 0 ]; then trap 'exit 8' TERM; else trap '' TERM; fi; "
+                                "echo ready; while :; do sleep 0.01; done"));
+    fake_await_line(&job, 0, "ready");
+    fake_await_line(&job, 1, "ready");
+    struct rz_launch_message shutdown = {.type = RZ_LAUNCH_SHUTDOWN, .shutdown = {.grace_ms = 500}};
+    fake_send(&job, 0, &shutdown);
+    fake_await_exit(&job, 0, EXIT_STATUS(8), true, false);
+    fake_await_exit(&job, 1, SIGKILL, false, false);
+    fake_end(&job, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_plain_program_ends_without_a_death, nothing_left),
+        cmocka_unit_test_teardown(a_program_finds_its_environment_and_nothing_else_open, nothing_left),
+        cmocka_unit_test_teardown(a_program_that_cannot_be_executed_is_told_in_words, nothing_left),
+        cmocka_unit_test_teardown(what_a_program_leaves_behind_ends_with_it, nothing_left),
+        cmocka_unit_test_teardown(standard_input_reaches_rank_0, nothing_left),
+        cmocka_unit_test_teardown(a_launcher_that_does_not_read_holds_writers_not_the_daemon, nothing_left),
+        cmocka_unit_test_teardown(a_bad_job_is_refused_in_words, nothing_left),
+        cmocka_unit_test_teardown(noise_instead_of_a_job_ends_the_daemon, nothing_left),
+        cmocka_unit_test_teardown(ranks_join_pass_the_barriers_and_leave, nothing_left),
+        cmocka_unit_test_teardown(an_end_without_bye_is_a_death, nothing_left),
+        cmocka_unit_test_teardown(to_be_killed_before_hello_is_a_death, nothing_left),
+        cmocka_unit_test_teardown(a_killed_rank_comes_again_in_a_new_epoch, nothing_left),
+        cmocka_unit_test_teardown(the_ranks_of_a_dead_node_come_again_elsewhere, nothing_left),
+        cmocka_unit_test_teardown(a_process_with_a_wrong_key_is_refused, nothing_left),
+        cmocka_unit_test_teardown(local_and_remote_ranks_are_reached, nothing_left),
+        cmocka_unit_test_teardown(an_abort_is_told_and_is_no_death, nothing_left),
+        cmocka_unit_test_teardown(the_hang_report_names_call_and_peer, nothing_left),
+        cmocka_unit_test_teardown(a_stopped_rank_goes_on, nothing_left),
+        cmocka_unit_test_teardown(a_stopped_node_goes_on, nothing_left),
+        cmocka_unit_test_teardown(a_signal_is_forwarded, nothing_left),
+        cmocka_unit_test_teardown(shutdown_gives_grace_then_kills, nothing_left),
+    };
+    signal(SIGPIPE, SIG_IGN);
+    fake_adopt();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
