@@ -22,6 +22,9 @@
 /* How long a process that has closed its link without BYE may take to end by itself. */
 #define PATIENCE_NS RZ_SECOND
 
+/* Each 127 slots cost a thread; nobody runs more processes than this on a node. */
+#define WATCH_SLOTS_MAX 4096u
+
 struct rz_child_table {
     struct rz_daemon *daemon;
     struct rz_child *first;
@@ -48,6 +51,14 @@ static bool current(const struct rz_child *p)
 {
     const struct rz_daemon_place *place = &p->daemon->places[p->rank];
     return place->node == p->daemon->job.node && place->incarnation == p->incarnation;
+}
+
+bool rz_child_has_ended(const struct rz_daemon *daemon, uint32_t rank)
+{
+    const struct rz_daemon_place *place = &daemon->places[rank];
+    const struct rz_child *p = rz_child_of(daemon, rank);
+    return place->node == daemon->job.node && daemon->children->spawned[rank] == place->incarnation &&
+           daemon->dead[rank] < place->incarnation && (!p || p->state == RZ_CHILD_LEFT);
 }
 
 void rz_child_signal(const struct rz_child *p, int number)
@@ -109,8 +120,9 @@ void rz_child_died(struct rz_child *p, const char *how, rz_time at)
 
 void rz_child_kill(struct rz_child *p, const char *why)
 {
-    if (p->state == RZ_CHILD_DEAD)
+    if (p->state == RZ_CHILD_DEAD || p->given_up)
         return;
+    p->given_up = true;
     rz_daemon_log(p->daemon, 0, "rank %u is killed: %s", p->rank, why);
     rz_child_signal(p, SIGKILL);
 }
@@ -184,6 +196,7 @@ static void process_exited(struct rz_child *p, int status)
     if (clean && current(p) && !daemon->ending) {
         rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node, RZ_VERDICT_ENDED);
         rz_board_writer_publish(daemon->board);
+        rz_link_service_ended(p);
     }
     struct rz_launch_message message = {.type = RZ_LAUNCH_EXITED,
                                         .exited = {.rank = p->rank,
@@ -382,12 +395,13 @@ rz_status_t rz_child_table_open(struct rz_child_table **result, struct rz_daemon
     struct rz_child_table *table = calloc(1, sizeof *table);
     if (!table)
         return RZ_ERR_NO_MEMORY;
+    /* All ranks may come to live here, while as many that died here before wait to be reaped. */
+    uint32_t n = 2 * daemon->job.n_ranks;
     table->daemon = daemon;
     table->spawned = calloc(daemon->job.n_ranks, sizeof *table->spawned);
     rz_status_t status = table->spawned ? RZ_OK : RZ_ERR_NO_MEMORY;
-    /* All ranks may come to live here, while as many that died here before wait to be reaped. */
     if (status == RZ_OK)
-        status = rz_watch_open(&table->watch, 2 * daemon->job.n_ranks);
+        status = rz_watch_open(&table->watch, n < WATCH_SLOTS_MAX ? n : WATCH_SLOTS_MAX);
     if (status == RZ_OK)
         status = rz_loop_watch(daemon->base, &table->verdicts, rz_watch_event_fd(table->watch), EV_READ | EV_PERSIST,
                                take_verdicts, table);

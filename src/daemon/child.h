@@ -41,6 +41,7 @@ struct rz_child {
     pid_t pid; /* of the child, and its process group; ours until it is reaped */
     enum rz_child_state state;
     bool joined;  /* has said HELLO (and may have left or died since) */
+    bool given_up; /* killed for what it did: it is not listened to any more */
     bool ordered; /* its end was ordered by us (superseded, end of the job): nobody is to be told of a death */
     uint32_t reached_epoch;
     enum rz_recover_phase reached_phase;
@@ -67,6 +68,9 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
 
 /* The process of rank here that is alive as far as we know (SPAWNED, JOINED or LEFT), or NULL. */
 struct rz_child *rz_child_of(const struct rz_daemon *daemon, uint32_t rank);
+
+/* Whether the current incarnation of rank ran here and has ended, or left MPI, without a death. */
+bool rz_child_has_ended(const struct rz_daemon *daemon, uint32_t rank);
 
 /* All that are not reaped yet, linked by next. */
 struct rz_child *rz_children(const struct rz_daemon *daemon);

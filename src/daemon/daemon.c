@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* How long processes may take to end by themselves when the daemon is told to end by a signal or by its keeper. */
 #define END_GRACE_MS 1000
@@ -143,6 +142,17 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
     return RZ_OK;
 }
 
+/* A daemon holds about ten descriptors for each process; its processes get the bound back that the user chose. */
+static void raise_limits(struct rz_daemon *daemon)
+{
+    struct rlimit files = {RLIM_INFINITY, RLIM_INFINITY};
+    getrlimit(RLIMIT_NOFILE, &files);
+    daemon->files_max = files.rlim_cur;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    setpriority(PRIO_PROCESS, 0, NICENESS);
+}
+
 int rz_daemon_run(const struct rz_daemon_options *options)
 {
     struct rz_daemon daemon = {.lifeline_fd = options->lifeline_fd};
@@ -150,7 +160,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     int exit_status = EXIT_FAILURE;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
-    setpriority(PRIO_PROCESS, 0, NICENESS);
+    raise_limits(&daemon);
     daemon.job.node = options->node; /* for the log, until JOB says the same */
     rz_status_t status = rz_process_adopt_orphans();
     if (status == RZ_OK)

@@ -19,6 +19,7 @@
 #include <rhizome/types.h>
 
 #include <event2/event.h>
+#include <sys/resource.h>
 
 /* What JOB told; fixed for the life of the daemon. All arrays and texts are copies that belong to the daemon. */
 struct rz_daemon_job {
@@ -54,6 +55,7 @@ struct rz_daemon {
     enum rz_recover_phase phase;    /* of epoch */
     struct rz_daemon_place *places; /* [n_ranks], of epoch */
     uint32_t *dead;                 /* [n_ranks]: newest incarnation known dead, 0: none */
+    rlim_t files_max;               /* descriptors a process may have: the daemon raised its own bound */
     bool ending;                    /* the end has begun: no spawning, no recovery, no news */
 
     struct rz_launcher *launcher;         /* launcher.h */

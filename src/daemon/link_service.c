@@ -92,18 +92,22 @@ static void answer_opens(struct rz_child *target)
     }
 }
 
-static void answer_cards(struct rz_child *target)
+/* Answers who wants the card of rank; bytes 0: it has ended, there will be none. */
+static void answer_cards(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, const uint8_t *card,
+                         uint32_t bytes)
 {
-    struct rz_link_service *service = target->daemon->link_service;
     struct rz_question question;
-    while (rz_questions_take(&service->questions, target->rank, KIND(CARD) | KIND(CARD_REMOTE), &question)) {
+    while (rz_questions_take(&daemon->link_service->questions, rank, KIND(CARD) | KIND(CARD_REMOTE), &question)) {
         if (question.kind == RZ_QUESTION_CARD)
-            send_card(target->daemon, question.asker, target->rank, target->incarnation, target->card,
-                      target->card_bytes);
+            send_card(daemon, question.asker, rank, incarnation, card, bytes);
         else
-            rz_recovery_give_card(target->daemon->recovery, target->rank, target->incarnation, question.asker,
-                                  target->card, target->card_bytes);
+            rz_recovery_give_card(daemon->recovery, rank, incarnation, question.asker, card, bytes);
     }
+}
+
+void rz_link_service_ended(struct rz_child *p)
+{
+    answer_cards(p->daemon, p->rank, p->incarnation, (const uint8_t *)"", 0);
 }
 
 /* A card of a rank that lives here, or is about to, is wanted. */
@@ -112,12 +116,13 @@ static void card_wanted(struct rz_daemon *daemon, struct rz_question question)
     struct rz_child *target = rz_child_of(daemon, question.target);
     bool asked = rz_questions_any(&daemon->link_service->questions, question.target, KIND(CARD) | KIND(CARD_REMOTE));
     rz_questions_add(&daemon->link_service->questions, question);
-    if (!target || target->state != RZ_CHILD_JOINED)
-        return; /* answered when it joins */
-    if (target->card)
-        answer_cards(target);
-    else if (!asked)
+    if (target && target->state == RZ_CHILD_JOINED && target->card)
+        answer_cards(daemon, target->rank, target->incarnation, target->card, target->card_bytes);
+    else if (target && target->state == RZ_CHILD_JOINED && !asked)
         ask_for_card(target);
+    else if (rz_child_has_ended(daemon, question.target))
+        answer_cards(daemon, question.target, daemon->places[question.target].incarnation, (const uint8_t *)"", 0);
+    /* else: answered when it joins */
 }
 
 void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker)
@@ -200,7 +205,7 @@ static bool on_put_card(struct rz_child *p, const struct rz_link_put_card *put)
     free(p->card);
     p->card = card;
     p->card_bytes = put->card_length;
-    answer_cards(p);
+    answer_cards(p->daemon, p->rank, p->incarnation, card, put->card_length);
     return true;
 }
 
@@ -283,7 +288,8 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
     case RZ_LINK_OPEN:
         return on_open(p, message->open.rank);
     case RZ_LINK_REPAIRING:
-        rz_recovery_repairing(daemon->recovery);
+        if (!(daemon->job.flags & RZ_JOB_REPAIR_NEVER))
+            rz_recovery_repairing(daemon->recovery);
         return true;
     case RZ_LINK_REACHED:
         return on_reached(p, &message->reached);
@@ -326,7 +332,8 @@ static void on_message(struct rz_child *p, const void *bytes, size_t n, int *fd)
         on_hello(p, &message.hello);
     } else if (!p->joined) {
         refuse(p, "HELLO must come first");
-    } else if (p->state == RZ_CHILD_JOINED && !p->daemon->ending && !dispatch(p, &message, fd)) {
+    } else if (p->state == RZ_CHILD_JOINED && (!p->daemon->ending || message.type == RZ_LINK_BYE) &&
+               !dispatch(p, &message, fd)) {
         rz_child_kill(p, "its message breaks the link protocol");
     }
 }
@@ -338,7 +345,7 @@ static bool receive(struct rz_child *p)
     int fds[RZ_CHANNEL_FDS_MAX];
     unsigned n_fds = 0;
     size_t n;
-    if (p->link.fd < 0)
+    if (p->link.fd < 0 || p->given_up)
         return false;
     rz_status_t status = rz_channel_receive(p->link.fd, service->buffer, sizeof service->buffer, &n, fds, &n_fds);
     if (status == RZ_IN_PROGRESS)

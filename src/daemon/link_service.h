@@ -18,6 +18,9 @@ rz_status_t rz_link_service_attach(struct rz_child *process, int fd);
 /* Deals with everything that the process has sent so far (it may be dead). */
 void rz_link_service_drain(struct rz_child *process);
 
+/* It has ended in order, whether it ever joined or not: who asked for its card hears that there is none. */
+void rz_link_service_ended(struct rz_child *process);
+
 /* Closes its link and forgets its questions. May be repeated. */
 void rz_link_service_forget(struct rz_child *process);
 

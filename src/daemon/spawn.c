@@ -61,15 +61,27 @@ static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
     return fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) == 0 && close_range(N, ~0u, 0) == 0;
 }
 
-_Noreturn static void child_run(const struct rz_daemon_job *job, const struct spawn_ends *ends, int stdin_fd,
+/* The daemon has raised its own limits. */
+static void child_limits(const struct rz_daemon *daemon)
+{
+    struct rlimit files;
+    setpriority(PRIO_PROCESS, 0, 0);
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    files.rlim_cur = daemon->files_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+_Noreturn static void child_run(const struct rz_daemon *daemon, const struct spawn_ends *ends, int stdin_fd,
                                 char **environment, pid_t parent)
 {
+    const struct rz_daemon_job *job = &daemon->job;
     int report = ends->report[1];
     setpgid(0, 0);
     if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK)
         child_report(report, STEP_PARENT);
     child_signals();
-    setpriority(PRIO_PROCESS, 0, 0); /* the daemon may have raised its own */
+    child_limits(daemon);
     if (!child_descriptors(ends, stdin_fd))
         child_report(report, STEP_DESCRIPTORS);
     if (*job->directory && chdir(job->directory) != 0)
@@ -129,7 +141,7 @@ rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t inc
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
     if (pid == 0)
-        child_run(&daemon->job, &ends, stdin_fd, environment, parent);
+        child_run(daemon, &ends, stdin_fd, environment, parent);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (pid < 0) {
         status = RZ_ERR_SYSTEM;

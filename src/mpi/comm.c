@@ -104,10 +104,8 @@ static int comm_new(struct rz_comm *parent, struct rz_group *group, uint64_t con
         return MPI_ERR_NO_MEM;
     }
     comm_begin(comm, group, context, 0, parent->errhandler);
-    for (int i = 0; rz_engine.deaths && i < group->size; i++) {
-        if (rz_engine.members[group->world[i]].dead) {
-            rz_comms_death(group->world[i]);
-        }
+    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
+        rz_comms_death(rz_engine.dead[i]);
     }
     *newcomm = comm;
     return MPI_SUCCESS;
@@ -274,15 +272,6 @@ int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
 }
 
 /* ---- Deaths ---- */
-
-int rz_comm_failed(const struct rz_comm *comm)
-{
-    int failed = 0;
-    for (int i = 0; i < comm->remote->size; i++) {
-        failed += rz_engine.members[comm->remote->world[i]].dead;
-    }
-    return failed;
-}
 
 void rz_comms_death(uint32_t dead)
 {

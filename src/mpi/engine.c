@@ -88,7 +88,7 @@ static void member_gone(uint32_t world, bool death)
     rz_peer_close(world, true, RZ_ERR_PROC_FAILED);
     member->dead = true;
     if (death) {
-        rz_engine.deaths = true;
+        rz_engine.dead[rz_engine.n_dead++] = world;
         rz_comms_death(world);
     }
     rz_p2p_gone(world, death);

@@ -52,7 +52,8 @@ struct rz_engine {
     uint64_t news_seen;     /* of the board */
     bool rollback;          /* the job has moved on; every call returns RZM_ROLLBACK until rz_ft_reinit_wait */
     bool reinit_open;       /* inside MPIX_Reinit: deaths are nobody's error */
-    bool deaths;            /* some member died in this epoch (ANY_SOURCE and collectives look closer) */
+    uint32_t *dead;         /* [n_dead]: who died in this epoch, in the order in which it was learnt */
+    uint32_t n_dead;
     uint32_t spin_max;      /* rounds of looking before the first sched_yield */
     bool crowded;           /* this node carries more processes than processors */
     struct rz_path paths[RZ_PATH_COUNT];

@@ -26,7 +26,7 @@ static _Noreturn void out_of_memory(size_t bytes)
 static void message_keep(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                          size_t bytes, rz_net_token_t token)
 {
-    struct rz_message *message = malloc(sizeof(*message) + (token == NULL ? bytes : 0));
+    struct rz_early *message = malloc(sizeof(*message) + (token == NULL ? bytes : 0));
     if (message == NULL) {
         out_of_memory(bytes);
     }
@@ -62,14 +62,14 @@ void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, c
     }
 }
 
-void rz_message_meet(struct rz_request *request, struct rz_message *message)
+void rz_message_meet(struct rz_request *request, struct rz_early *message)
 {
     rz_p2p_receive(request, message->path, &message->envelope, message->data, message->bytes,
                    message->token);
     free(message);
 }
 
-void rz_message_drop(struct rz_message *message)
+void rz_message_drop(struct rz_early *message)
 {
     drop_token(message->path, message->token);
     free(message);
@@ -80,7 +80,7 @@ static void drop_early(struct rz_match_context *context)
     struct rz_match_entry *entry;
     while ((entry = rz_match_find(&rz_engine.matcher, context->id, RZ_MATCH_ANY_SOURCE,
                                   RZ_MATCH_ANY_TAG, true)) != NULL) {
-        rz_message_drop(RZ_MESSAGE_OF(entry));
+        rz_message_drop(RZ_EARLY_OF(entry));
     }
 }
 

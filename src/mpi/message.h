@@ -9,7 +9,7 @@
 #include "wire/envelope.h"
 
 /* A message without a receive. */
-struct rz_message {
+struct rz_early {
     struct rz_match_entry match;
     struct rz_envelope envelope;
     struct rz_path *path; /* where the token is of use */
@@ -18,18 +18,18 @@ struct rz_message {
     unsigned char data[]; /* the payload, when token is NULL */
 };
 
-#define RZ_MESSAGE_OF(entry)                                                                       \
-    ((struct rz_message *)(void *)((char *)(entry)-offsetof(struct rz_message, match)))
+#define RZ_EARLY_OF(entry)                                                                       \
+    ((struct rz_early *)(void *)((char *)(entry)-offsetof(struct rz_early, match)))
 
 /* Past the door: gives the message to the receive that waits for it, or keeps it. path and token: NULL for own ones. */
 void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                      size_t bytes, rz_net_token_t token);
 
 /* The kept message, already out of the matcher, meets request; it is freed. */
-void rz_message_meet(struct rz_request *request, struct rz_message *message);
+void rz_message_meet(struct rz_request *request, struct rz_early *message);
 
 /* Nobody wants the message, already out of the matcher; it is freed. */
-void rz_message_drop(struct rz_message *message);
+void rz_message_drop(struct rz_early *message);
 
 /* Messages that a probe has taken and nobody received: they are dropped, and their handles stale (probe.c). */
 void rz_matched_close(void);

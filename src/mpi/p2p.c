@@ -227,13 +227,14 @@ int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *d
 /* Whether somebody who might have sent to an open receive died without the user having acknowledged it. */
 static bool comm_has_news_of_death(const struct rz_comm *comm)
 {
-    return rz_engine.deaths && rz_comm_failed(comm) > (int)comm->acknowledged;
+    return rz_engine.n_dead > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
 }
 
 /* Rules 5 and 6 for a receive that met no message. */
 static void receive_look_at_deaths(struct rz_request *request)
 {
     int source = request->match.source;
+    rz_engine.completions++; /* also a pending error is news to who waits */
     if (source == MPI_ANY_SOURCE) {
         if (!comm_has_news_of_death(request->comm)) {
             request->pending_error = MPI_SUCCESS;
@@ -269,7 +270,7 @@ static int receive_start(struct rz_request *request)
     struct rz_match_entry *found =
         rz_match_find(&rz_engine.matcher, key->context, key->source, key->tag, true);
     if (found != NULL) {
-        rz_message_meet(request, RZ_MESSAGE_OF(found));
+        rz_message_meet(request, RZ_EARLY_OF(found));
         return MPI_SUCCESS;
     }
     if (!rz_match_post(&rz_engine.matcher, key)) {
@@ -277,7 +278,7 @@ static int receive_start(struct rz_request *request)
     }
     request->flags |= RZ_REQUEST_POSTED;
     rz_request_activate(request);
-    if (__builtin_expect(rz_engine.deaths, 0)) {
+    if (__builtin_expect(rz_engine.n_dead > 0, 0)) {
         receive_look_at_deaths(request);
     }
     return MPI_SUCCESS;

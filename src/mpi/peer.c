@@ -246,6 +246,20 @@ void rz_peers_close(rz_status_t status)
     }
 }
 
+void rz_peers_forget(void)
+{
+    for (rz_peer_t i = 0; i < n_numbers; i++) {
+        if (by_number[i] != NULL) {
+            queue_end(by_number[i], RZ_ERR_CANCELLED);
+            rz_engine.members[by_number[i]->rank].peer = NULL;
+        }
+        free(by_number[i]);
+    }
+    free(by_number);
+    by_number = NULL;
+    n_numbers = numbers_max = n_broken = 0;
+}
+
 bool rz_peers_any_broken(void)
 {
     return n_broken > 0;

@@ -54,6 +54,9 @@ void rz_peer_close(uint32_t world, bool drain, rz_status_t status);
 /* As rz_peer_close for all of them, without taking anything. */
 void rz_peers_close(rz_status_t status);
 
+/* The transports are closed: frees what is known of all peers. */
+void rz_peers_forget(void);
+
 /* Connections that broke long ago although the peer is said to live: an error of the network, told as RZ_ERR_TIMEOUT. */
 void rz_peers_overdue(rz_time now);
 

@@ -9,7 +9,7 @@
 struct rz_matched {
     struct rz_object object;
     struct rz_comm *comm; /* retained */
-    struct rz_message *message;
+    struct rz_early *message;
     struct rz_matched *next, *prev; /* all of them, for the roll-back */
 };
 
@@ -22,7 +22,7 @@ struct rz_matched *rz_matched_predefined(unsigned handle)
     return handle == 0x129 ? &no_proc : NULL;
 }
 
-static void fill_status(const struct rz_message *message, MPI_Status *status)
+static void fill_status(const struct rz_early *message, MPI_Status *status)
 {
     if (status != NULL) {
         rz_status_set_empty(status);
@@ -45,16 +45,16 @@ static void fill_status_no_proc(MPI_Status *status)
 struct look {
     struct rz_comm *comm;
     int source, tag;
-    struct rz_message *found;
+    struct rz_early *found;
     int error; /* what a death says, when nothing is found */
 };
 
-static struct rz_message *find(const struct look *look, bool take)
+static struct rz_early *find(const struct look *look, bool take)
 {
     struct rz_match_entry *entry =
         rz_match_find(&rz_engine.matcher, rz_comm_context(look->comm, RZ_PLANE_POINT), look->source,
                       look->tag, take);
-    return entry != NULL ? RZ_MESSAGE_OF(entry) : NULL;
+    return entry != NULL ? RZ_EARLY_OF(entry) : NULL;
 }
 
 /* Rules 2, 5 and 6; a message that is there wins. */
@@ -67,7 +67,7 @@ static bool found_or_refused(void *arg)
     }
     if (look->comm->revoked) {
         look->error = MPI_ERR_REVOKED;
-    } else if (rz_engine.deaths && look->source == MPI_ANY_SOURCE) {
+    } else if (rz_engine.n_dead > 0 && look->source == MPI_ANY_SOURCE) {
         bool news = rz_comm_failed(look->comm) > (int)look->comm->acknowledged;
         look->error = news ? MPI_ERR_PROC_FAILED : MPI_SUCCESS;
     } else if (look->source != MPI_ANY_SOURCE) {
@@ -226,7 +226,7 @@ int rzm_imrecv(void *buf, MPI_Count count, struct rz_datatype *datatype, struct 
         }
         return error;
     }
-    struct rz_message *message = matched->message;
+    struct rz_early *message = matched->message;
     struct rz_request *made = rz_p2p_new(buf, count, datatype, message->envelope.source,
                                          message->envelope.tag, matched->comm, 0);
     if (made == NULL) {

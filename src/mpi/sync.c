@@ -11,6 +11,7 @@ static struct slot {
     uint32_t next_free;
 } *slots;
 static uint32_t n_slots, first_free;
+static uint32_t acks_on_their_way;
 
 #define SLOT_NONE UINT32_MAX
 
@@ -65,6 +66,7 @@ void rz_sync_acknowledged(uint64_t serial, uint32_t world)
 static void ack_done(struct rz_net_op *op, rz_status_t status)
 {
     (void)status; /* a sender that is gone will not miss it */
+    acks_on_their_way--;
     free((char *)op - offsetof(struct rz_parcel, op));
 }
 
@@ -86,9 +88,16 @@ void rz_sync_acknowledge(const struct rz_envelope *envelope)
     rz_envelope_encode(&answer, parcel->op.header);
     parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
     parcel->op.done = ack_done;
-    if (rz_peer_send(envelope->world, parcel) != RZ_IN_PROGRESS) {
+    if (rz_peer_send(envelope->world, parcel) == RZ_IN_PROGRESS) {
+        acks_on_their_way++;
+    } else {
         free(parcel);
     }
+}
+
+bool rz_sync_quiet(void)
+{
+    return acks_on_their_way == 0;
 }
 
 void rz_sync_close(void)

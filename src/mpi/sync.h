@@ -20,6 +20,9 @@ void rz_sync_acknowledge(const struct rz_envelope *envelope);
 /* An acknowledgement has come from that rank of the job. */
 void rz_sync_acknowledged(uint64_t serial, uint32_t world);
 
+/* Whether all acknowledgements have gone. */
+bool rz_sync_quiet(void);
+
 void rz_sync_close(void);
 
 #endif

@@ -88,10 +88,13 @@ static void on_call(struct rz_sim *sim, struct rz_letter *letter, rz_id to)
         if (x->flights[i].letter->is_call && !x->flights[i].letter->unordered &&
             x->flights[i].to == to)
             order++;
+    /* In timed scenarios calls come before crash_until, like the other things that hosts and fate do. */
+    const struct rz_sim_scenario *scenario = sim->scenario;
+    rz_time latest = scenario->latency_max > 0 ? scenario->crash_until : RZ_TIME_NEVER;
     flight_add(x, (struct rz_flight){.letter = letter_intern(x, letter),
                                      .to = to,
                                      .order = order,
-                                     .latest = RZ_TIME_NEVER});
+                                     .latest = latest > sim->common->now ? latest : sim->common->now});
 }
 
 static void on_tell(struct rz_sim *sim, rz_id member, rz_id dead)

@@ -18,7 +18,7 @@ enum { ONE, MANY };
 
 /* What the hosts remember: how many items each was told. The items themselves are a function of the scenario. */
 struct record {
-    uint32_t delivered[MEMBERS_MAX];
+    uint8_t delivered[MEMBERS_MAX];
 };
 
 static const void *config(struct rz_sim *sim, rz_id member)
@@ -58,7 +58,7 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     rz_assert(notice->what == RZ_SPREAD_DELIVER && notice->n_items > 0);
     for (uint32_t i = 0; i < notice->n_items; i++)
         rz_assert(broadcast_item(notice->items[i]));
-    record->delivered[member] += notice->n_items;
+    record->delivered[member] = (uint8_t)(record->delivered[member] + notice->n_items);
 }
 
 static bool safety(struct rz_sim *sim)

@@ -60,7 +60,10 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
  */
 extern const struct rz_net_ops rz_shm_ops;
 
-/* As disconnect, for a process that was never connected: fetches from it end with status, its lane is closed. */
+/*
+ * As disconnect, for a process that was never connected: fetches from it end with status, its lane is closed. When
+ * nothing was heard of it yet its lane is not known, and what it sent may still arrive: the user's door is for that.
+ */
 void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status);
 
 #endif

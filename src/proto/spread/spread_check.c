@@ -22,7 +22,7 @@ bool rz_spread_check_no_invention(const struct rz_check_group *group, const uint
     return true;
 }
 
-bool rz_spread_check_delivered(const struct rz_check_group *group, const uint32_t *delivered)
+bool rz_spread_check_delivered(const struct rz_check_group *group, const uint8_t *delivered)
 {
     for (rz_id id = 0; id < group->n_members; id++) {
         if (!group->state[id])

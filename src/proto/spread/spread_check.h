@@ -9,7 +9,7 @@ bool rz_spread_check_no_invention(const struct rz_check_group *group, const uint
                                   uint32_t n);
 
 /* Whether what each living member delivered is what it knows: delivered[i] counts the items told to host i. */
-bool rz_spread_check_delivered(const struct rz_check_group *group, const uint32_t *delivered);
+bool rz_spread_check_delivered(const struct rz_check_group *group, const uint8_t *delivered);
 
 /* At quiescence: whether all living members know the same. */
 bool rz_spread_check_all_know(const struct rz_check_group *group);

@@ -4,16 +4,19 @@
  *   join          HELLO, WELCOME                       enter        REACHED(epoch, ENTER), waits for RUN
  *   leave         REACHED(epoch, RUN), waits for LEFT   bye          BYE, clean end of the watch
  *   repairing     REPAIRING                            say:TEXT     writes the line "TEXT rank incarnation epoch"
- *   again         waits for the next epoch             exit:N       exits
+ *   epoch:N       waits for epoch N or later           exit:N       exits
  *   hang          sleeps for ever                      stdin        copies standard input to standard output
  *   abort:N       ABORT with code N, then hangs        flood:N      writes N bytes to standard output
  *   waits         shows a wait object                  open:R card:R  wants to reach rank R, and waits for the answer
  *   net           answers OPEN_NET by PUT_CARD         serve        deals with messages for ever
  *   if:R          the rest only in rank R              kill         kills itself
+ *   deaf          asks and asks and never reads        noise        sends what is no message
+ *   unlink        closes the link without BYE
  */
 #include "link/link.h"
 
 #include "base/assert.h"
+#include "port/channel.h"
 #include "port/clock.h"
 
 #include <signal.h>
@@ -48,18 +51,27 @@ static uint64_t epoch_phase(void)
     return atomic_load(&rz_link_info(link_)->board->epoch_phase);
 }
 
-/* Waits for phase of epoch; a newer epoch ends the wait, too. */
-static void await_phase(uint64_t phase)
-{
-    while (epoch_phase() < ((uint64_t)epoch << 8 | phase))
-        turn();
-    epoch = (uint32_t)(epoch_phase() >> 8);
-}
-
 static void reached(uint32_t phase)
 {
     struct rz_link_message message = {.type = RZ_LINK_REACHED, .reached = {.epoch = epoch, .phase = phase}};
     rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+}
+
+/* Says that this process stands at the end of phase and waits for the next one; a newer epoch begins anew. */
+static void pass(uint32_t phase)
+{
+    do {
+        epoch = (uint32_t)(epoch_phase() >> 8);
+        reached(phase);
+        while (epoch_phase() == ((uint64_t)epoch << 8 | phase))
+            turn();
+    } while (epoch_phase() >> 8 != epoch);
+}
+
+static void await_epoch(uint32_t number)
+{
+    while ((epoch = (uint32_t)(epoch_phase() >> 8)) < number)
+        turn();
 }
 
 static void send_simple(enum rz_link_type type)
@@ -110,16 +122,7 @@ static void join(void)
         exit(76);
     rz_link_handle(link_, RZ_LINK_OPENED, on_answer, NULL);
     rz_link_handle(link_, RZ_LINK_CARD, on_answer, NULL);
-    while (epoch_phase() >> 8 == 0)
-        turn();
-    epoch = (uint32_t)(epoch_phase() >> 8);
-}
-
-static void again(void)
-{
-    while (epoch_phase() >> 8 == epoch)
-        turn();
-    epoch = (uint32_t)(epoch_phase() >> 8);
+    await_epoch(1);
 }
 
 static void copy_input(void)
@@ -161,6 +164,29 @@ static void serve(void)
         turn();
 }
 
+/* Answers pile up until the daemon gives this process up. */
+static void deaf(void)
+{
+    static uint8_t card[4000];
+    struct rz_link_message put = {.type = RZ_LINK_PUT_CARD, .put_card = {.card = card, .card_length = sizeof card}};
+    struct rz_link_message get = {.type = RZ_LINK_GET_CARD, .get_card = {.rank = self()}};
+    rz_assert(rz_link_send(link_, &put, -1) == RZ_OK);
+    while (rz_link_send(link_, &get, -1) == RZ_OK)
+        ;
+}
+
+static void noise(void)
+{
+    rz_assert(rz_channel_send(rz_link_info(link_)->fd, "noise", 5, NULL, 0) == RZ_OK);
+    hang();
+}
+
+static void unlink_(void)
+{
+    rz_link_close(link_, false);
+    hang();
+}
+
 static void abort_job(uint32_t code)
 {
     struct rz_link_message message = {.type = RZ_LINK_ABORT, .abort = {.code = code, .reason = "as told"}};
@@ -170,14 +196,12 @@ static void abort_job(uint32_t code)
 
 static void enter(void)
 {
-    reached(0);
-    await_phase(1);
+    pass(0);
 }
 
 static void leave(void)
 {
-    reached(1);
-    await_phase(2);
+    pass(1);
 }
 
 static void bye(void)
@@ -191,8 +215,9 @@ static void do_word(const char *word, const char *argument)
     static const struct {
         const char *word;
         void (*act)(void);
-    } plain[] = {{"join", join},   {"enter", enter}, {"leave", leave},    {"bye", bye},    {"again", again},
-                 {"hang", hang},   {"serve", serve}, {"stdin", copy_input}, {"waits", show_wait}};
+    } plain[] = {{"join", join},   {"enter", enter}, {"leave", leave},    {"bye", bye},
+                 {"hang", hang},   {"serve", serve}, {"stdin", copy_input}, {"waits", show_wait},
+                 {"deaf", deaf},   {"noise", noise}, {"unlink", unlink_}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(word, plain[i].word) == 0) {
             plain[i].act();
@@ -203,6 +228,8 @@ static void do_word(const char *word, const char *argument)
         send_simple(RZ_LINK_REPAIRING);
     else if (strcmp(word, "net") == 0)
         rz_link_handle(link_, RZ_LINK_OPEN_NET, on_open_net, NULL);
+    else if (strcmp(word, "epoch") == 0)
+        await_epoch(number);
     else if (strcmp(word, "say") == 0)
         say(argument);
     else if (strcmp(word, "flood") == 0)

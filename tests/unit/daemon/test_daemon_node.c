@@ -212,6 +212,55 @@ static void an_end_without_bye_is_a_death(void **state)
     fake_end(&job, 0);
 }
 
+/* However a process misuses its link: it is dead, its neighbour lives and passes the next epoch. */
+static void expect_death_by(const char *word)
+{
+    struct fake_job job;
+    char script[512];
+    fake_start(&job, 1);
+    snprintf(script, sizeof script,
+             "if [ $RZ_RANK = 1 ] && [ $RZ_INCARNATION = 1 ]; then exec %s join repairing enter %s; fi; "
+             "if [ $RZ_RANK = 1 ]; then exec %s join enter say:second serve; fi; "
+             "exec %s join repairing enter epoch:2 enter say:second serve",
+             TEST_HELPER, word, TEST_HELPER, TEST_HELPER);
+    fake_run(&job, 2, ARGUMENTS("sh", "-c", script));
+    fake_await_line(&job, 0, "second 0 1 2");
+    fake_await_line(&job, 1, "second 1 2 2");
+    fake_await_exit(&job, 1, SIGKILL, false, true);
+    fake_end(&job, 0);
+}
+
+static void a_process_that_never_reads_dies_alone(void **state)
+{
+    (void)state;
+    expect_death_by("deaf");
+}
+
+static void a_process_that_talks_nonsense_dies_alone(void **state)
+{
+    (void)state;
+    expect_death_by("noise");
+}
+
+static void a_process_that_closes_its_link_dies_alone(void **state)
+{
+    (void)state;
+    expect_death_by("unlink");
+}
+
+/* The question waits until it is clear that there will never be a card. */
+static void who_asks_for_an_ended_rank_is_answered(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 2);
+    fake_run(&job, 2, ARGUMENTS("sh", "-c",
+                                "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER " join card:1 say:told serve; fi; exit 0"));
+    fake_await_line(&job, 0, "card 1 ");
+    fake_await_line(&job, 0, "told 0");
+    fake_end(&job, 0);
+}
+
 static void to_be_killed_before_hello_is_a_death(void **state)
 {
     struct fake_job job;
@@ -237,7 +286,7 @@ static void a_killed_rank_comes_again_in_a_new_epoch(void **state)
                        "if [ $RZ_RANK = 2 ] && [ $RZ_INCARNATION -lt 3 ]; then "
                        "  exec " TEST_HELPER " join repairing enter say:first kill; fi; "
                        "if [ $RZ_RANK = 2 ]; then exec " TEST_HELPER " join repairing enter say:last serve; fi; "
-                       "exec " TEST_HELPER " join repairing enter again enter again enter say:last serve"));
+                       "exec " TEST_HELPER " join repairing enter epoch:3 enter say:last serve"));
     fake_await_line(&job, 2, "first 2 1 1");
     fake_await_exit(&job, 2, SIGKILL, false, true);
     fake_await_line(&job, 2, "first 2 2 2");
@@ -256,7 +305,7 @@ static void the_ranks_of_a_dead_node_come_again_elsewhere(void **state)
     fake_start(&job, 4);
     fake_run(&job, 8, ARGUMENTS("sh", "-c",
                                 "if [ $RZ_INCARNATION = 1 ]; then "
-                                "  exec " TEST_HELPER " join repairing enter say:first again enter say:second serve; fi; "
+                                "  exec " TEST_HELPER " join repairing enter say:first epoch:2 enter say:second serve; fi; "
                                 "exec " TEST_HELPER " join repairing enter say:second serve"));
     for (uint32_t rank = 0; rank < 8; rank++)
         fake_await_line(&job, rank, "first");
@@ -409,6 +458,10 @@ int main(void)
         cmocka_unit_test_teardown(noise_instead_of_a_job_ends_the_daemon, nothing_left),
         cmocka_unit_test_teardown(ranks_join_pass_the_barriers_and_leave, nothing_left),
         cmocka_unit_test_teardown(an_end_without_bye_is_a_death, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_never_reads_dies_alone, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_talks_nonsense_dies_alone, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_closes_its_link_dies_alone, nothing_left),
+        cmocka_unit_test_teardown(who_asks_for_an_ended_rank_is_answered, nothing_left),
         cmocka_unit_test_teardown(to_be_killed_before_hello_is_a_death, nothing_left),
         cmocka_unit_test_teardown(a_killed_rank_comes_again_in_a_new_epoch, nothing_left),
         cmocka_unit_test_teardown(the_ranks_of_a_dead_node_come_again_elsewhere, nothing_left),
