@@ -9,7 +9,8 @@ enum exit_status { EXIT_HOLDS, EXIT_VIOLATION, EXIT_USAGE };
 
 static const char usage[] =
     "usage: rzsim ROOM [--scenario NAME] [--members N] [--crashes K] [--seeds A..B]\n"
-    "       rzsim ROOM [--scenario NAME] [--members N] [--crashes K] --exhaustive [--budget-states M]\n"
+    "       rzsim ROOM [--scenario NAME] [--members N] [--crashes K] --exhaustive [--budget-states "
+    "M]\n"
     "       rzsim replay ROOM --scenario NAME [--members N] [--crashes K]\n"
     "                    (--seed S [--plan CRASHES] [--plain] | --path CHOICES)\n"
     "       rzsim list\n"
@@ -23,12 +24,15 @@ static const char usage[] =
     "  --exhaustive       every interleaving instead of random ones\n"
     "  --budget-states M  give up (status 1) when there are more states (default 50000000)\n"
     "  --seed S           the seed of one run\n"
-    "  --plan CRASHES     its crashes: VICTIM@AT:ACTIONS:LOSS,... or none; AT is a step of the victim or a\n"
-    "                     date, ACTIONS what its last step carries out, LOSS the seed of what is lost, 0: nothing\n"
+    "  --plan CRASHES     its crashes: VICTIM@AT:ACTIONS:LOSS,... or none; AT is a step of the "
+    "victim or a\n"
+    "                     date, ACTIONS what its last step carries out, LOSS the seed of what is "
+    "lost, 0: nothing\n"
     "  --plain            all delays alike\n"
     "  --path CHOICES     an exhaustive path, as a violation prints it\n"
     "\n"
-    "Status: 0 the properties hold (or, for a mutant, a violation was found), 1 they do not, 2 usage.\n";
+    "Status: 0 the properties hold (or, for a mutant, a violation was found), 1 they do not, 2 "
+    "usage.\n";
 
 enum option_code {
     OPTION_SCENARIO = 256,
@@ -188,7 +192,7 @@ int main(int argc, char **argv)
             return EXIT_HOLDS;
         }
         if (!parse_option(code, &request))
-            return refuse("what is wrong is before ", optind < argc ? argv[optind] : "the end");
+            return refuse("no such option, or not a value for it: ", argv[optind - 1]);
     }
     int rest = argc - optind;
     if (rest == 1 && strcmp(argv[optind], "list") == 0)

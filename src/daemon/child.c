@@ -125,6 +125,7 @@ void rz_child_kill(struct rz_child *p, const char *why)
     p->given_up = true;
     rz_daemon_log(p->daemon, 0, "rank %u is killed: %s", p->rank, why);
     rz_child_signal(p, SIGKILL);
+    rz_link_peer_close(&p->link);
 }
 
 void rz_child_order_end(struct rz_child *p)

@@ -48,7 +48,7 @@ struct rz_child {
     struct rz_child_share share;
     struct rz_link_peer link;
     uint8_t *card;
-    uint32_t card_bytes;
+    uint32_t card_bytes, card_epoch; /* each epoch has a card of its own: its transport is new */
     uint32_t piece_source; /* node that the last PIECE sent to it came from */
     struct rz_output *output[2];
     int report_fd;

@@ -113,10 +113,10 @@ int rz_daemon_run(const struct rz_daemon_options *options);
 /* ---- called by recovery, from an event of its own; the hooks are in news.h */
 
 /* Another node's process asker wants the card of rank; answered by rz_recovery_give_card, now or when there is one. */
-void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker);
+void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker, uint32_t epoch);
 
 /* The answer to rz_recovery_get_card for our process asker; bytes 0: that process is gone. */
 void rz_daemon_card_arrived(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, uint32_t asker,
-                            const void *card, uint32_t bytes);
+                            uint32_t epoch, const void *card, uint32_t bytes);
 
 #endif

@@ -23,6 +23,7 @@
 #define CARD_BYTES_MAX 4096
 
 #define KIND(kind) (1u << RZ_QUESTION_##kind)
+#define CARD_KINDS (KIND(CARD) | KIND(CARD_REMOTE))
 
 struct rz_link_service {
     struct rz_daemon *daemon;
@@ -32,7 +33,8 @@ struct rz_link_service {
 
 /* ---- sending */
 
-static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *message, const int *fds, unsigned n_fds)
+static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *message,
+                           const int *fds, unsigned n_fds)
 {
     rz_status_t status = rz_link_peer_send(&p->link, message, fds, n_fds);
     if (status == RZ_OK)
@@ -42,7 +44,8 @@ static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *mes
     return status;
 }
 
-rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank, const struct rz_link_message *message, int fd)
+rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank,
+                                const struct rz_link_message *message, int fd)
 {
     struct rz_child *p = rz_child_of(daemon, rank);
     if (!p || p->state != RZ_CHILD_JOINED)
@@ -66,18 +69,21 @@ static void send_opened(struct rz_child *asker, struct rz_child *target)
 }
 
 static void send_card(struct rz_daemon *daemon, uint32_t asker, uint32_t rank, uint32_t incarnation,
-                      const uint8_t *card, uint32_t bytes)
+                      uint32_t epoch, const uint8_t *card, uint32_t bytes)
 {
-    struct rz_link_message message = {
-        .type = RZ_LINK_CARD,
-        .card = {.rank = rank, .incarnation = incarnation, .card = card, .card_length = bytes}};
+    struct rz_link_message message = {.type = RZ_LINK_CARD,
+                                      .card = {.rank = rank,
+                                               .incarnation = incarnation,
+                                               .epoch = epoch,
+                                               .card = card,
+                                               .card_length = bytes}};
     rz_daemon_link_send(daemon, asker, &message, -1);
 }
 
-/* Asks target for its card once somebody wants it; it answers by PUT_CARD. */
-static void ask_for_card(struct rz_child *target)
+/* Somebody wants the card that target has in epoch, or will have; it answers by PUT_CARD. */
+static void ask_for_card(struct rz_child *target, uint32_t epoch)
 {
-    struct rz_link_message message = {.type = RZ_LINK_OPEN_NET};
+    struct rz_link_message message = {.type = RZ_LINK_OPEN_NET, .open_net = {.epoch = epoch}};
     send_to(target, &message, NULL, 0);
 }
 
@@ -85,58 +91,66 @@ static void answer_opens(struct rz_child *target)
 {
     struct rz_link_service *service = target->daemon->link_service;
     struct rz_question question;
-    while (rz_questions_take(&service->questions, target->rank, KIND(OPEN), &question)) {
+    while (rz_questions_take(&service->questions, target->rank, KIND(OPEN), 0, &question)) {
         struct rz_child *asker = rz_child_of(target->daemon, question.asker);
         if (asker && asker->state == RZ_CHILD_JOINED)
             send_opened(asker, target);
     }
 }
 
-/* Answers who wants the card of rank; bytes 0: it has ended, there will be none. */
-static void answer_cards(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, const uint8_t *card,
-                         uint32_t bytes)
+/* Answers who wants the card that rank has in epoch; bytes 0: it has ended, there will be none. */
+static void answer_cards(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                         uint32_t epoch, const uint8_t *card, uint32_t bytes)
 {
     struct rz_question question;
-    while (rz_questions_take(&daemon->link_service->questions, rank, KIND(CARD) | KIND(CARD_REMOTE), &question)) {
+    while (
+        rz_questions_take(&daemon->link_service->questions, rank, CARD_KINDS, epoch, &question)) {
         if (question.kind == RZ_QUESTION_CARD)
-            send_card(daemon, question.asker, rank, incarnation, card, bytes);
+            send_card(daemon, question.asker, rank, incarnation, epoch, card, bytes);
         else
-            rz_recovery_give_card(daemon->recovery, rank, incarnation, question.asker, card, bytes);
+            rz_recovery_give_card(daemon->recovery, rank, incarnation, question.asker, epoch, card,
+                                  bytes);
     }
 }
 
 void rz_link_service_ended(struct rz_child *p)
 {
-    answer_cards(p->daemon, p->rank, p->incarnation, (const uint8_t *)"", 0);
+    answer_cards(p->daemon, p->rank, p->incarnation, p->daemon->epoch, (const uint8_t *)"", 0);
 }
 
 /* A card of a rank that lives here, or is about to, is wanted. */
 static void card_wanted(struct rz_daemon *daemon, struct rz_question question)
 {
     struct rz_child *target = rz_child_of(daemon, question.target);
-    bool asked = rz_questions_any(&daemon->link_service->questions, question.target, KIND(CARD) | KIND(CARD_REMOTE));
+    uint32_t asked =
+        rz_questions_epoch(&daemon->link_service->questions, question.target, CARD_KINDS);
     rz_questions_add(&daemon->link_service->questions, question);
-    if (target && target->state == RZ_CHILD_JOINED && target->card)
-        answer_cards(daemon, target->rank, target->incarnation, target->card, target->card_bytes);
-    else if (target && target->state == RZ_CHILD_JOINED && !asked)
-        ask_for_card(target);
+    bool joined = target && target->state == RZ_CHILD_JOINED;
+    if (joined && target->card && target->card_epoch >= question.epoch)
+        answer_cards(daemon, target->rank, target->incarnation, target->card_epoch, target->card,
+                     target->card_bytes);
+    else if (joined && asked < question.epoch)
+        ask_for_card(target, question.epoch);
     else if (rz_child_has_ended(daemon, question.target))
-        answer_cards(daemon, question.target, daemon->places[question.target].incarnation, (const uint8_t *)"", 0);
+        answer_cards(daemon, question.target, daemon->places[question.target].incarnation,
+                     daemon->epoch, (const uint8_t *)"", 0);
     /* else: answered when it joins */
 }
 
-void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker)
+void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker, uint32_t epoch)
 {
     if (rank < daemon->job.n_ranks && asker < daemon->job.n_ranks)
-        card_wanted(daemon,
-                    (struct rz_question){.kind = RZ_QUESTION_CARD_REMOTE, .target = rank, .asker = asker});
+        card_wanted(daemon, (struct rz_question){.kind = RZ_QUESTION_CARD_REMOTE,
+                                                 .target = rank,
+                                                 .asker = asker,
+                                                 .epoch = epoch});
 }
 
-void rz_daemon_card_arrived(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, uint32_t asker,
-                            const void *card, uint32_t bytes)
+void rz_daemon_card_arrived(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                            uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes)
 {
     if (bytes <= CARD_BYTES_MAX)
-        send_card(daemon, asker, rank, incarnation, card, bytes);
+        send_card(daemon, asker, rank, incarnation, epoch, card, bytes);
 }
 
 /* ---- joining */
@@ -153,7 +167,8 @@ static const char *hello_problem(const struct rz_child *p, const struct rz_link_
     uint8_t key[RZ_JOB_KEY_BYTES];
     const struct rz_daemon_job *job = &p->daemon->job;
     if (hello->version != RZ_LINK_VERSION)
-        return "the library speaks another version of the link protocol than rzd: they come from different releases";
+        return "the library speaks another version of the link protocol than rzd: they come from "
+               "different releases";
     if (p->joined)
         return "a process of this rank has already joined; one program per rank can use MPI";
     if (hello->job != job->id || hello->rank != p->rank || hello->incarnation != p->incarnation)
@@ -172,25 +187,27 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
         refuse(p, why);
         return;
     }
-    int fds[] = {rz_board_writer_fd(daemon->board), p->share.inbox_fd, p->share.bell_fd, rz_child_watch_fd(daemon),
-                 p->share.waits_fd};
-    struct rz_link_message message = {.type = RZ_LINK_WELCOME,
-                                      .welcome = {.version = RZ_LINK_VERSION,
-                                                  .n_ranks = daemon->job.n_ranks,
-                                                  .n_nodes = daemon->job.n_nodes,
-                                                  .node = daemon->job.node,
-                                                  .epoch = daemon->epoch,
-                                                  .lane = p->share.lane,
-                                                  .lanes_max = rz_share_lanes_max(daemon->job.n_ranks),
-                                                  .watch_slot = p->share.slot,
-                                                  .job = daemon->job.id,
-                                                  .job_token = daemon->job.token,
-                                                  .restarted = p->incarnation > 1,
-                                                  .library_note = ""}};
+    int fds[] = {rz_board_writer_fd(daemon->board), p->share.inbox_fd, p->share.bell_fd,
+                 rz_child_watch_fd(daemon), p->share.waits_fd};
+    struct rz_link_message message = {
+        .type = RZ_LINK_WELCOME,
+        .welcome = {.version = RZ_LINK_VERSION,
+                    .n_ranks = daemon->job.n_ranks,
+                    .n_nodes = daemon->job.n_nodes,
+                    .node = daemon->job.node,
+                    .epoch = daemon->epoch,
+                    .lane = p->share.lane,
+                    .lanes_max = rz_share_lanes_max(daemon->job.n_ranks),
+                    .watch_slot = p->share.slot,
+                    .job = daemon->job.id,
+                    .job_token = daemon->job.token,
+                    .restarted = p->incarnation > 1,
+                    .library_note = ""}};
     send_to(p, &message, fds, sizeof fds / sizeof *fds);
     answer_opens(p);
-    if (rz_questions_any(&daemon->link_service->questions, p->rank, KIND(CARD) | KIND(CARD_REMOTE)))
-        ask_for_card(p);
+    uint32_t wanted = rz_questions_epoch(&daemon->link_service->questions, p->rank, CARD_KINDS);
+    if (wanted > 0)
+        ask_for_card(p, wanted);
 }
 
 /* ---- the other messages of a process that has joined; false: it broke the protocol */
@@ -205,19 +222,23 @@ static bool on_put_card(struct rz_child *p, const struct rz_link_put_card *put)
     free(p->card);
     p->card = card;
     p->card_bytes = put->card_length;
-    answer_cards(p->daemon, p->rank, p->incarnation, card, put->card_length);
+    p->card_epoch = put->epoch;
+    answer_cards(p->daemon, p->rank, p->incarnation, put->epoch, card, put->card_length);
     return true;
 }
 
-static bool on_get_card(struct rz_child *p, uint32_t rank)
+static bool on_get_card(struct rz_child *p, uint32_t rank, uint32_t epoch)
 {
     struct rz_daemon *daemon = p->daemon;
     if (rank >= daemon->job.n_ranks)
         return false;
     if (rz_recovery_daemon_of(daemon->recovery, rank) == daemon->job.node)
-        card_wanted(daemon, (struct rz_question){.kind = RZ_QUESTION_CARD, .target = rank, .asker = p->rank});
+        card_wanted(daemon, (struct rz_question){.kind = RZ_QUESTION_CARD,
+                                                 .target = rank,
+                                                 .asker = p->rank,
+                                                 .epoch = epoch});
     else
-        rz_recovery_get_card(daemon->recovery, rank, p->rank);
+        rz_recovery_get_card(daemon->recovery, rank, p->rank, epoch);
     return true;
 }
 
@@ -230,8 +251,9 @@ static bool on_open(struct rz_child *p, uint32_t rank)
     if (target && target->state == RZ_CHILD_JOINED)
         send_opened(p, target);
     else if (!target || target->state == RZ_CHILD_SPAWNED)
-        rz_questions_add(&daemon->link_service->questions,
-                         (struct rz_question){.kind = RZ_QUESTION_OPEN, .target = rank, .asker = p->rank});
+        rz_questions_add(
+            &daemon->link_service->questions,
+            (struct rz_question){.kind = RZ_QUESTION_OPEN, .target = rank, .asker = p->rank});
     return true;
 }
 
@@ -284,7 +306,7 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
     case RZ_LINK_PUT_CARD:
         return on_put_card(p, &message->put_card);
     case RZ_LINK_GET_CARD:
-        return on_get_card(p, message->get_card.rank);
+        return on_get_card(p, message->get_card.rank, message->get_card.epoch);
     case RZ_LINK_OPEN:
         return on_open(p, message->open.rank);
     case RZ_LINK_REPAIRING:
@@ -345,9 +367,10 @@ static bool receive(struct rz_child *p)
     int fds[RZ_CHANNEL_FDS_MAX];
     unsigned n_fds = 0;
     size_t n;
-    if (p->link.fd < 0 || p->given_up)
+    if (p->link.fd < 0)
         return false;
-    rz_status_t status = rz_channel_receive(p->link.fd, service->buffer, sizeof service->buffer, &n, fds, &n_fds);
+    rz_status_t status =
+        rz_channel_receive(p->link.fd, service->buffer, sizeof service->buffer, &n, fds, &n_fds);
     if (status == RZ_IN_PROGRESS)
         return false;
     if (status == RZ_ERR_MALFORMED) {

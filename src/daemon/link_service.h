@@ -1,6 +1,6 @@
 /*
- * The daemon's side of the link protocol (wire/link_messages.h): who joins, who wants to reach whom, what reaches recovery and
- * store.
+ * The daemon's side of the link protocol (wire/link_messages.h): who joins, who wants to reach
+ * whom, what reaches recovery and store.
  */
 #ifndef RZ_DAEMON_LINK_SERVICE_H
 #define RZ_DAEMON_LINK_SERVICE_H
@@ -18,7 +18,8 @@ rz_status_t rz_link_service_attach(struct rz_child *process, int fd);
 /* Deals with everything that the process has sent so far (it may be dead). */
 void rz_link_service_drain(struct rz_child *process);
 
-/* It has ended in order, whether it ever joined or not: who asked for its card hears that there is none. */
+/* It has ended in order, whether it ever joined or not: who asked for its card hears that there is
+ * none. */
 void rz_link_service_ended(struct rz_child *process);
 
 /* Closes its link and forgets its questions. May be repeated. */

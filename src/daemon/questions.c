@@ -9,11 +9,13 @@ static void remove_at(struct rz_questions *questions, uint32_t i)
     questions->list[i] = questions->list[--questions->n];
 }
 
-static uint32_t find(const struct rz_questions *questions, uint32_t target, unsigned kinds)
+static uint32_t find(const struct rz_questions *questions, uint32_t target, unsigned kinds,
+                     uint32_t epoch)
 {
     uint32_t i = 0;
     while (i < questions->n &&
-           (questions->list[i].target != target || !(kinds & 1u << questions->list[i].kind)))
+           (questions->list[i].target != target || !(kinds & 1u << questions->list[i].kind) ||
+            questions->list[i].epoch > epoch))
         i++;
     return i;
 }
@@ -21,9 +23,12 @@ static uint32_t find(const struct rz_questions *questions, uint32_t target, unsi
 void rz_questions_add(struct rz_questions *questions, struct rz_question question)
 {
     for (uint32_t i = 0; i < questions->n; i++) {
-        const struct rz_question *q = &questions->list[i];
-        if (q->kind == question.kind && q->target == question.target && q->asker == question.asker)
+        struct rz_question *q = &questions->list[i];
+        if (q->kind == question.kind && q->target == question.target &&
+            q->asker == question.asker) {
+            q->epoch = question.epoch > q->epoch ? question.epoch : q->epoch;
             return;
+        }
     }
     if (questions->n == questions->room) {
         questions->room = questions->room ? 2 * questions->room : 64;
@@ -33,9 +38,10 @@ void rz_questions_add(struct rz_questions *questions, struct rz_question questio
     questions->list[questions->n++] = question;
 }
 
-bool rz_questions_take(struct rz_questions *questions, uint32_t target, unsigned kinds, struct rz_question *question)
+bool rz_questions_take(struct rz_questions *questions, uint32_t target, unsigned kinds,
+                       uint32_t epoch, struct rz_question *question)
 {
-    uint32_t i = find(questions, target, kinds);
+    uint32_t i = find(questions, target, kinds, epoch);
     if (i == questions->n)
         return false;
     *question = questions->list[i];
@@ -43,9 +49,15 @@ bool rz_questions_take(struct rz_questions *questions, uint32_t target, unsigned
     return true;
 }
 
-bool rz_questions_any(const struct rz_questions *questions, uint32_t target, unsigned kinds)
+uint32_t rz_questions_epoch(const struct rz_questions *questions, uint32_t target, unsigned kinds)
 {
-    return find(questions, target, kinds) < questions->n;
+    uint32_t newest = 0;
+    for (uint32_t i = 0; i < questions->n; i++) {
+        const struct rz_question *q = &questions->list[i];
+        if (q->target == target && kinds & 1u << q->kind && q->epoch > newest)
+            newest = q->epoch;
+    }
+    return newest;
 }
 
 void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker)

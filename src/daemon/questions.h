@@ -1,6 +1,6 @@
 /*
- * Who waits for whom to join: processes that want to reach a process which has not said HELLO yet, or has no card yet. Each
- * question stands once.
+ * Who waits for whom to join: processes that want to reach a process which has not said HELLO yet,
+ * or has no card yet. Each question stands once.
  */
 #ifndef RZ_DAEMON_QUESTIONS_H
 #define RZ_DAEMON_QUESTIONS_H
@@ -8,14 +8,15 @@
 #include <rhizome/types.h>
 
 enum rz_question_kind {
-    RZ_QUESTION_OPEN, /* a local process wants shared memory with target */
-    RZ_QUESTION_CARD, /* a local process wants target's card */
+    RZ_QUESTION_OPEN,       /* a local process wants shared memory with target */
+    RZ_QUESTION_CARD,       /* a local process wants target's card */
     RZ_QUESTION_CARD_REMOTE /* a process of another node wants target's card */
 };
 
 struct rz_question {
     enum rz_question_kind kind;
     uint32_t target, asker; /* ranks */
+    uint32_t epoch;         /* the asker's: an older card is of no use to it */
 };
 
 struct rz_questions {
@@ -26,11 +27,14 @@ struct rz_questions {
 /* Asserts that there is memory: a question lost would be a process that waits for ever. */
 void rz_questions_add(struct rz_questions *questions, struct rz_question question);
 
-/* Takes out one question about target of one of kinds (1u << kind | ...); false: there is none. */
-bool rz_questions_take(struct rz_questions *questions, uint32_t target, unsigned kinds, struct rz_question *question);
+/* Takes out one question about target of one of kinds (1u << kind | ...), asked in epoch or before;
+ * false: there is none. */
+bool rz_questions_take(struct rz_questions *questions, uint32_t target, unsigned kinds,
+                       uint32_t epoch, struct rz_question *question);
 
-/* Whether there is one. */
-bool rz_questions_any(const struct rz_questions *questions, uint32_t target, unsigned kinds);
+/* The newest epoch in which one of kinds was asked about target; 0: none was (or only in no epoch).
+ */
+uint32_t rz_questions_epoch(const struct rz_questions *questions, uint32_t target, unsigned kinds);
 
 /* Forgets what the local process asker wanted to know. */
 void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker);

@@ -247,7 +247,8 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         on_phase(recovery, (uint32_t)notice->arg[0], (enum rz_recover_phase)notice->arg[1]);
         break;
     case RZ_RECOVER_DEATHS:
-        record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, RZ_ID_NONE, recovery->daemon->job.node, 0, 0, "");
+        record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, RZ_ID_NONE,
+               recovery->daemon->job.node, 0, 0, "");
         recovery->hooks->deaths_noted(recovery->daemon);
         break;
     case RZ_RECOVER_STOP:
@@ -362,12 +363,13 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
     case RZ_OVERLAY_GET_CARD:
         if (message->get_card.rank < daemon->job.n_ranks &&
             message->get_card.asker < daemon->job.n_ranks)
-            rz_daemon_card_wanted(daemon, message->get_card.rank, message->get_card.asker);
+            rz_daemon_card_wanted(daemon, message->get_card.rank, message->get_card.asker,
+                                  message->get_card.epoch);
         break;
     case RZ_OVERLAY_CARD:
         if (message->card.rank < daemon->job.n_ranks && message->card.asker < daemon->job.n_ranks)
             rz_daemon_card_arrived(daemon, message->card.rank, message->card.incarnation,
-                                   message->card.asker, message->card.card,
+                                   message->card.asker, message->card.epoch, message->card.card,
                                    message->card.card_length);
         break;
     case RZ_OVERLAY_PIECE:
@@ -398,18 +400,19 @@ static void queue_has_room(void *arg, rz_id peer)
     rz_store_writable(recovery->store, peer);
 }
 
-void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t asker)
+void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t asker,
+                          uint32_t epoch)
 {
     struct rz_daemon *daemon = recovery->daemon;
     rz_id node = rz_recover_daemon_of(recovery->recover.state, rank);
-    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_CARD,
-                                         .get_card = {.rank = rank, .asker = asker}};
+    struct rz_overlay_message message = {
+        .type = RZ_OVERLAY_GET_CARD, .get_card = {.rank = rank, .asker = asker, .epoch = epoch}};
     if (node != daemon->job.node)
         rz_overlay_send(daemon->overlay, node, &message);
 }
 
 void rz_recovery_give_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                           uint32_t asker, const void *card, uint32_t bytes)
+                           uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes)
 {
     struct rz_daemon *daemon = recovery->daemon;
     rz_id node = rz_recover_daemon_of(recovery->recover.state, asker);
@@ -417,6 +420,7 @@ void rz_recovery_give_card(struct rz_recovery *recovery, uint32_t rank, uint32_t
                                          .card = {.rank = rank,
                                                   .incarnation = incarnation,
                                                   .asker = asker,
+                                                  .epoch = epoch,
                                                   .card = card,
                                                   .card_length = bytes}};
     if (node != daemon->job.node)

@@ -63,11 +63,12 @@ rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank);
 uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank);
 bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node);
 
-/* Cards of processes on other nodes (link service): the answer comes by rz_daemon_card_arrived
- * (daemon.h). */
-void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t asker);
+/* Cards of processes on other nodes (link service), as of epoch or newer: the answer comes by
+ * rz_daemon_card_arrived (daemon.h). */
+void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t asker,
+                          uint32_t epoch);
 /* Our process `rank` has a card (or is gone: bytes 0), which `asker`, a rank elsewhere, wants. */
 void rz_recovery_give_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                           uint32_t asker, const void *card, uint32_t bytes);
+                           uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes);
 
 #endif

@@ -139,8 +139,9 @@ rz_status_t rz_link_check(struct rz_link *link)
     if (now < renewed + board->lease_ns)
         return RZ_OK;
     /*
-     * Expired. Perhaps the whole machine stood still, and we run before the daemon does: when we come late ourselves,
-     * the daemon gets one more period, once per renewal (a process that calls seldom is always late).
+     * Expired. Perhaps the whole machine stood still, and we run before the daemon does: when we
+     * come late ourselves, the daemon gets one more period, once per renewal (a process that calls
+     * seldom is always late).
      */
     if (link->forgiven != renewed && late > board->hb_period_ns) {
         link->forgiven = renewed;

@@ -1,9 +1,10 @@
 /*
- * The process's end of the runtime: the link to the daemon of its node, the board, its own doorbell. Used by the MPI
- * library and the checkpoint client. Not thread-safe: callers hold the engine lock.
+ * The process's end of the runtime: the link to the daemon of its node, the board, its own
+ * doorbell. Used by the MPI library and the checkpoint client. Not thread-safe: callers hold the
+ * engine lock.
  *
- * Without a daemon (no RZ_LINK_FD in the environment) a process is a job of its own: one rank, one node, epoch 1,
- * phase RUN for ever; calls that need a daemon return RZ_ERR_UNSUPPORTED.
+ * Without a daemon (no RZ_LINK_FD in the environment) a process is a job of its own: one rank, one
+ * node, epoch 1, phase RUN for ever; calls that need a daemon return RZ_ERR_UNSUPPORTED.
  */
 #ifndef RZ_LINK_LINK_H
 #define RZ_LINK_LINK_H
@@ -30,16 +31,19 @@ struct rz_link_info {
 
 struct rz_link;
 
-/* Called for each message of the daemon, from rz_link_progress; fds belong to the callee, which closes them. */
-typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *message, const int *fds, unsigned n_fds);
+/* Called for each message of the daemon, from rz_link_progress; fds belong to the callee, which
+ * closes them. */
+typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *message, const int *fds,
+                                  unsigned n_fds);
 
 /*
- * Joins the job that the environment names: RZ_LINK_FD (a socket inherited over exec, close-on-exec from here on),
- * RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION. HELLO and WELCOME, maps board, inbox and watch page,
- * locks the own watch slot (from then on the daemon learns of our death within a fraction of a millisecond). Call once,
- * in MPI_Init, after the last exec; socket and key are taken out of the environment then, for the program's own
- * children are no members of the job.
- * RZ_ERR_VERSION, RZ_ERR_AUTHENTICATION: refused; the reason was printed. RZ_ERR_TIMEOUT: no answer within 30 s.
+ * Joins the job that the environment names: RZ_LINK_FD (a socket inherited over exec, close-on-exec
+ * from here on), RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION. HELLO and WELCOME,
+ * maps board, inbox and watch page, locks the own watch slot (from then on the daemon learns of our
+ * death within a fraction of a millisecond). Call once, in MPI_Init, after the last exec; socket
+ * and key are taken out of the environment then, for the program's own children are no members of
+ * the job. RZ_ERR_VERSION, RZ_ERR_AUTHENTICATION: refused; the reason was printed. RZ_ERR_TIMEOUT:
+ * no answer within 30 s.
  */
 rz_status_t rz_link_open(struct rz_link **link);
 
@@ -49,18 +53,22 @@ void rz_link_close(struct rz_link *link, bool bye);
 const struct rz_link_info *rz_link_info(const struct rz_link *link);
 
 /* One handler per kind of message; registering again replaces. */
-void rz_link_handle(struct rz_link *link, enum rz_link_type type, rz_link_handler_t handler, void *arg);
+void rz_link_handle(struct rz_link *link, enum rz_link_type type, rz_link_handler_t handler,
+                    void *arg);
 
-/* Sends, waiting only while the socket is full (bounded; the daemon always reads). fd: -1 or one passed along (not closed). */
+/* Sends, waiting only while the socket is full (bounded; the daemon always reads). fd: -1 or one
+ * passed along (not closed). */
 rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd);
 
-/* Reads and dispatches what has come; RZ_ERR_CLOSED: the daemon is gone (the caller ends the process). */
+/* Reads and dispatches what has come; RZ_ERR_CLOSED: the daemon is gone (the caller ends the
+ * process). */
 rz_status_t rz_link_progress(struct rz_link *link);
 
 /*
- * Looks at stop word and lease: RZ_ERR_FENCED when the node was declared dead, its side has no quorum or its daemon has
- * not renewed the lease in time. Time during which this process itself was not running is discounted: after a late
- * wake-up the daemon gets one more hb_period to show itself.
+ * Looks at stop word and lease: RZ_ERR_FENCED when the node was declared dead, its side has no
+ * quorum or its daemon has not renewed the lease in time. Time during which this process itself was
+ * not running is discounted: after a late wake-up the daemon gets one more hb_period to show
+ * itself.
  */
 rz_status_t rz_link_check(struct rz_link *link);
 

@@ -1,4 +1,5 @@
-/* Without a daemon the link plays its part: a board on which nothing ever happens, an inbox with one lane. */
+/* Without a daemon the link plays its part: a board on which nothing ever happens, an inbox with
+ * one lane. */
 #include "link/link_state.h"
 
 #include "net/shm/shm.h"

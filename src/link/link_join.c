@@ -124,7 +124,8 @@ static rz_status_t join_map_board(struct rz_link *link, int fd)
     return RZ_OK;
 }
 
-/* Takes what WELCOME told; board, watch page and waits are closed once mapped, inbox and doorbell belong to the link. */
+/* Takes what WELCOME told; board, watch page and waits are closed once mapped, inbox and doorbell
+ * belong to the link. */
 static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welcome *welcome,
                                 int fds[FD_COUNT])
 {
@@ -158,8 +159,7 @@ static rz_status_t join_answer(struct rz_link *link)
     size_t n;
     int fds[RZ_CHANNEL_FDS_MAX];
     unsigned n_fds = 0;
-    rz_status_t status =
-        join_receive(link, rz_clock_now() + RZ_LINK_ANSWER_NS, &n, fds, &n_fds);
+    rz_status_t status = join_receive(link, rz_clock_now() + RZ_LINK_ANSWER_NS, &n, fds, &n_fds);
     if (status != RZ_OK)
         return status;
     struct rz_link_message message;

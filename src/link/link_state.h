@@ -18,8 +18,8 @@ struct rz_link {
     bool dispatching;
 
     /* The lease rule. */
-    rz_time checked_at;    /* the last rz_link_check */
-    uint64_t forgiven;     /* the renewal for which grace was given because we ourselves were late */
+    rz_time checked_at; /* the last rz_link_check */
+    uint64_t forgiven;  /* the renewal for which grace was given because we ourselves were late */
     rz_time forgiven_until;
 
     unsigned char buffer[RZ_LINK_MESSAGE_MAX]; /* of the message being read */

@@ -132,7 +132,7 @@ static bool all_gone(void *arg)
 
 int rzm_buffer_flush(void)
 {
-    struct rz_blocked blocked = {.call = "MPI_Buffer_flush", .peer = MPI_PROC_NULL};
+    struct rz_blocked blocked = {.call = "MPI_Buffer_flush", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     int error = rz_engine_begin();
     return error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, all_gone, NULL);
 }

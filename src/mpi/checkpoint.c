@@ -149,7 +149,7 @@ int rzm_checkpoint(uint64_t *generation)
         error = ask_daemon();
     if (error == MPI_SUCCESS)
         error = rz_engine_wait(&wait, previous_committed, NULL);
-    struct slot *slot;
+    struct slot *slot = NULL;
     size_t bytes = rz_piece_bytes(state.regions, state.n_regions);
     if (error == MPI_SUCCESS)
         error = slot_for(bytes, &slot);

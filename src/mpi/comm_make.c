@@ -351,7 +351,7 @@ static bool comm_is_quiet(void *arg)
 int rzm_comm_disconnect(struct rz_comm *comm)
 {
     struct rz_blocked blocked = {
-        .call = "MPI_Comm_disconnect", .comm = comm, .peer = MPI_PROC_NULL};
+        .call = "MPI_Comm_disconnect", .comm = comm, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     int error = rz_engine_begin();
     error = error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, comm_is_quiet, comm);
     return error != MPI_SUCCESS ? error : rzm_comm_free(comm);

@@ -4,7 +4,7 @@
 
 #include "mpi/chapter.h"
 
-struct rz_datatype_layout; /* of the datatype chapter: where the bytes lie */
+struct rz_layout; /* of the datatype chapter (layout.h): where the bytes lie */
 
 struct rz_datatype {
     struct rz_object object; /* flags: RZ_DATATYPE_COMMITTED */
@@ -12,7 +12,10 @@ struct rz_datatype {
     MPI_Count lb, extent;
     MPI_Count true_lb, true_extent;
     bool contiguous; /* any number of elements is one row of count * size bytes that begins at true_lb (extent == size) */
-    struct rz_datatype_layout *layout; /* NULL for predefined types */
+    bool marked; /* lb and extent were set by MPI_Type_create_resized, here or in a part; else they follow the data */
+    uint8_t alignment;    /* the largest of its basic elements */
+    MPI_Count elements;   /* basic elements in one element */
+    struct rz_layout *layout;
     char *name;                        /* set by the user, or NULL */
 };
 
@@ -34,6 +37,13 @@ void rz_datatype_pack(const struct rz_datatype *datatype, MPI_Count count, const
 /* Spreads the first `bytes` (<= count * size, may end inside an element) of packed over count elements at user. */
 void rz_datatype_unpack(const struct rz_datatype *datatype, MPI_Count count, const void *packed, MPI_Count bytes,
                         void *user);
+
+/*
+ * From one type to another within this process: MPI_SUCCESS; MPI_ERR_TRUNCATE when it does not fit (as much as fits is
+ * copied); MPI_ERR_NO_MEM. The two must not overlap. datatype.c.
+ */
+int rz_datatype_copy(const struct rz_datatype *from_type, MPI_Count from_count, const void *from,
+                     const struct rz_datatype *to_type, MPI_Count to_count, void *to);
 
 static inline void rz_datatype_retain(struct rz_datatype *datatype)
 {

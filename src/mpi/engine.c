@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,7 +33,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t woken = PTHREAD_COND_INITIALIZER; /* the thread that slept on the doorbell is awake */
 static bool sleeping;                                   /* some thread sleeps on the doorbell */
 static uint64_t completions_at_sleep;
-static struct rz_blocked *waits;
 static uint32_t rounds;
 
 /* ---- The lock ---- */
@@ -220,9 +220,26 @@ unsigned rz_engine_progress(void)
 
 /* ---- Waiting ---- */
 
-const struct rz_blocked *rz_engine_waits(void)
+/* Says in the daemon's memory what this call waits for; NULL: there is no room to say it. */
+static struct rz_wait *tell_wait(const struct rz_blocked *blocked)
 {
-    return waits;
+    struct rz_waits *waits = rz_engine.info->waits;
+    for (int i = 0; waits != NULL && i < RZ_WAITS_MAX; i++) {
+        struct rz_wait *wait = &waits->wait[i];
+        if (atomic_load_explicit(&wait->in_use, memory_order_relaxed)) {
+            continue;
+        }
+        struct rz_wait_text text = {
+            .context = blocked->comm != NULL ? blocked->comm->context : 0,
+            .operation = blocked->operation,
+            .peer = blocked->peer >= 0 ? (uint32_t)blocked->peer : RZ_WAIT_ANY,
+            .tag = blocked->tag >= 0 ? (uint32_t)blocked->tag : RZ_WAIT_ANY,
+            .since_ns = rz_clock_now()};
+        strncpy(text.call, blocked->call, sizeof(text.call) - 1);
+        rz_wait_write(wait, &text);
+        return wait;
+    }
+    return NULL;
 }
 
 /* Whether all that could ring the doorbell is quiet, after it was prepared. */
@@ -310,12 +327,10 @@ void rz_engine_yield(void)
     rz_engine_lock_after_user();
 }
 
-int rz_engine_wait(struct rz_blocked *wait, bool (*done)(void *arg), void *arg)
+int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg)
 {
     uint32_t idle = 0;
-    wait->since = 0;
-    wait->next = waits;
-    waits = wait;
+    struct rz_wait *told = NULL;
     while (!done(arg) && !rz_engine.rollback) {
         if (rz_engine_progress() > 0) {
             idle = 0;
@@ -324,14 +339,12 @@ int rz_engine_wait(struct rz_blocked *wait, bool (*done)(void *arg), void *arg)
         } else if (idle <= rz_engine.spin_max + YIELDS_MAX) {
             rz_engine_yield();
         } else {
-            wait->since = wait->since != 0 ? wait->since : rz_clock_now();
+            told = told != NULL ? told : tell_wait(blocked);
             engine_sleep();
         }
     }
-    struct rz_blocked **at = &waits;
-    while (*at != wait) {
-        at = &(*at)->next;
+    if (told != NULL) {
+        rz_wait_write(told, NULL);
     }
-    *at = wait->next;
     return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
 }

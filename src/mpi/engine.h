@@ -71,20 +71,15 @@ struct rz_engine {
 extern struct rz_engine rz_engine;
 
 /*
- * The wait object: what a blocked call waits for, for the hang report. On the waiter's stack, linked while it waits.
+ * What a blocked call waits for, for the hang report: told to the daemon (link/waits.h) when the call first sleeps.
  * `comm` may be NULL; `peer` is a world rank, MPI_ANY_SOURCE, or MPI_PROC_NULL for "all of comm".
  */
 struct rz_blocked {
     const char *call;
     const struct rz_comm *comm;
     uint64_t operation; /* the number of the collective operation in comm, 0: point-to-point */
-    int peer;
-    rz_time since; /* set when the call first sleeps */
-    struct rz_blocked *next;
+    int peer, tag;      /* MPI_ANY_TAG where no single tag is meant */
 };
-
-/* The calls that wait now, newest first. */
-const struct rz_blocked *rz_engine_waits(void);
 
 /*
  * At the start of every chapter function that communicates, one load in the common case: MPI_SUCCESS, or RZM_ROLLBACK
@@ -99,7 +94,7 @@ unsigned rz_engine_progress(void);
  * Makes progress until done(arg). Sleeps when nothing moves. MPI_SUCCESS or RZM_ROLLBACK (as rz_engine_begin).
  * What can end it besides done: news of a death completes requests; a roll-back; stop word or lease end the process.
  */
-int rz_engine_wait(struct rz_blocked *wait, bool (*done)(void *arg), void *arg);
+int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg);
 
 /* Gives the processor away once: in tests that found nothing, where processes outnumber processors. */
 void rz_engine_yield(void);

@@ -21,7 +21,14 @@ static struct {
     bool entered;    /* MPIX_Reinit was called once */
     bool point_runs; /* the restart point was entered once */
     int state;       /* MPIX_REINIT_*, of the present round */
-} reinit = {.state = MPIX_REINIT_NEW};
+} reinit;
+
+void rz_ft_open(void)
+{
+    reinit.entered = false;
+    reinit.point_runs = false;
+    reinit.state = rz_engine.info->restarted ? MPIX_REINIT_RESTARTED : MPIX_REINIT_NEW;
+}
 
 /* ---- What the board says of epoch and phase ---- */
 
@@ -53,7 +60,7 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
         rz_engine_exit(status);
     }
     enum rz_recover_phase next = phase + 1;
-    struct rz_blocked blocked = {.call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL};
+    struct rz_blocked blocked = {.call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     return rz_engine_wait(&blocked, phase_has_come, &next);
 }
 
@@ -107,6 +114,7 @@ int rz_ft_reach_epoch(void)
         rz_engine.rollback = false;
         rz_engine.epoch = board_epoch();
         refresh_members();
+        rz_paths_open_wanted();
         phase_end(RZ_PHASE_ENTER, reinit.entered ? "MPIX_Reinit" : "MPI_Init");
         /* Yet another death on the way: stand at the start of the newer epoch. */
     } while (board_epoch() != rz_engine.epoch || rz_engine.rollback);
@@ -153,8 +161,6 @@ int rz_ft_reinit_wait(int *state)
     }
     if (reinit.point_runs) {
         reinit.state = MPIX_REINIT_REINITED;
-    } else {
-        reinit.state = rz_engine.info->restarted ? MPIX_REINIT_RESTARTED : MPIX_REINIT_NEW;
     }
     reinit.point_runs = true;
     *state = reinit.state;

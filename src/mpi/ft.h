@@ -37,6 +37,9 @@ _Noreturn void rz_ft_rollback(void);
  */
 void rz_ft_give_up(void);
 
+/* MPI_Init: no MPIX_Reinit has been called yet. */
+void rz_ft_open(void);
+
 /*
  * Stands at the start of the board's epoch, tells the daemon so and waits until all have come: raises the door first. A
  * newer epoch meanwhile begins the wait anew. In MPI_Init and at a roll-back; everything of old epochs has ended.

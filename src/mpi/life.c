@@ -58,6 +58,7 @@ static int engine_open(void)
         !rz_matcher_init(&rz_engine.matcher)) {
         return MPI_ERR_NO_MEM;
     }
+    rz_ft_open();
     status = rz_paths_open();
     return status == RZ_OK ? MPI_SUCCESS
                            : rzm_error(MPI_ERR_OTHER, "shared memory cannot be opened: %s",
@@ -167,7 +168,7 @@ int rzm_finalize(void)
         return error;
     }
     if (!rz_engine.info->alone) {
-        struct rz_blocked blocked = {.call = "MPI_Finalize", .peer = MPI_PROC_NULL};
+        struct rz_blocked blocked = {.call = "MPI_Finalize", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
         error = rz_engine_wait(&blocked, all_sent, NULL);
         error = error != MPI_SUCCESS ? error : finalize_barrier();
         if (error != MPI_SUCCESS) {

@@ -136,9 +136,9 @@ static void send_go(struct rz_request *request)
         send_ended(request, RZ_OK);
         return;
     }
+    rz_parcel_init(parcel, send_done);
     rz_envelope_encode(&envelope, parcel->op.header);
     parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
-    parcel->op.done = send_done;
     parcel->bytes = request->bytes;
     rz_status_t status = rz_peer_send(world, parcel);
     if (status == RZ_IN_PROGRESS) {
@@ -349,9 +349,9 @@ static void receive_fetch(struct rz_request *request, uint32_t world, struct rz_
         receive_ended(request, bytes == 0 ? RZ_OK : RZ_ERR_NO_MEMORY);
         return;
     }
+    rz_parcel_init(parcel, receive_done);
     parcel->token = token;
     parcel->bytes = bytes;
-    parcel->op.done = receive_done;
     rz_status_t status = rz_peer_fetch(world, path, parcel);
     if (status == RZ_IN_PROGRESS) {
         request->flags |= RZ_REQUEST_NETWORK;
@@ -383,9 +383,9 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
         receive_fetch(request, envelope->world, path, token, taken);
         return;
     }
-    if (request->datatype->contiguous) {
+    if (taken > 0 && request->datatype->contiguous) {
         memcpy(rz_datatype_row(request->datatype, request->buffer), data, taken);
-    } else {
+    } else if (taken > 0) {
         rz_datatype_unpack(request->datatype, request->count, data, (MPI_Count)taken,
                            request->buffer);
     }

@@ -2,6 +2,8 @@
 #ifndef RZ_MPI_PARCEL_H
 #define RZ_MPI_PARCEL_H
 
+#include <string.h>
+
 #include "net/net.h"
 
 struct rz_parcel {
@@ -11,5 +13,13 @@ struct rz_parcel {
     size_t bytes;
     struct rz_parcel *next; /* in the queue of a peer that is not connected yet */
 };
+
+static inline void rz_parcel_init(struct rz_parcel *parcel,
+                                  void (*done)(struct rz_net_op *op, rz_status_t status))
+{
+    parcel->op.done = done;
+    memset(parcel->op.net_private, 0, sizeof(parcel->op.net_private));
+    parcel->token = NULL;
+}
 
 #endif

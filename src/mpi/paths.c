@@ -13,6 +13,8 @@
 /* How long transports may take to let go of memory before they are destroyed. */
 #define QUIET_MAX (2 * RZ_SECOND)
 
+static uint32_t net_wanted; /* the newest epoch in which somebody off this node wants our card */
+
 /* ---- What comes out of a transport ---- */
 
 static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data,
@@ -45,7 +47,8 @@ void rz_paths_ask(uint32_t world, enum rz_path_kind kind)
 {
     struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = world}};
     if (kind == RZ_PATH_UCX) {
-        message = (struct rz_link_message){.type = RZ_LINK_GET_CARD, .get_card = {.rank = world}};
+        message = (struct rz_link_message){
+            .type = RZ_LINK_GET_CARD, .get_card = {.rank = world, .epoch = rz_engine.epoch}};
     }
     link_send(&message);
 }
@@ -84,7 +87,7 @@ static void on_card(void *arg, const struct rz_link_message *message, const int 
     (void)arg;
     const struct rz_link_card *card = &message->card;
     struct rz_peer *peer = rz_peer_asked(card->rank, card->incarnation, RZ_PATH_UCX);
-    if (peer != NULL) {
+    if (peer != NULL && card->epoch == rz_engine.epoch) {
         rz_peer_introduce(peer, card->card, card->card_length);
     }
     close_all(fds, n_fds);
@@ -94,10 +97,17 @@ static void on_open_net(void *arg, const struct rz_link_message *message, const 
                         unsigned n_fds)
 {
     (void)arg;
-    (void)message;
     close_all(fds, n_fds);
+    net_wanted = message->open_net.epoch > net_wanted ? message->open_net.epoch : net_wanted;
+    rz_paths_open_wanted();
+}
+
+void rz_paths_open_wanted(void)
+{
     /* Without a network nobody off this node reaches us; those who try hear it from their own. */
-    rz_paths_open_ucx();
+    if (net_wanted == rz_engine.epoch && !rz_engine.rollback) {
+        rz_paths_open_ucx();
+    }
 }
 
 /* ---- Shared memory ---- */
@@ -143,7 +153,8 @@ static rz_status_t put_card(const struct rz_path *path)
     rz_status_t status = path->ops->card(path->net, card, &bytes);
     if (status == RZ_OK) {
         struct rz_link_message message = {
-            .type = RZ_LINK_PUT_CARD, .put_card = {.card = card, .card_length = (uint32_t)bytes}};
+            .type = RZ_LINK_PUT_CARD,
+            .put_card = {.epoch = rz_engine.epoch, .card = card, .card_length = (uint32_t)bytes}};
         link_send(&message);
     }
     return status;
@@ -215,6 +226,8 @@ rz_status_t rz_paths_quiet(void)
             status = i == RZ_PATH_SHM ? open_shm() : status;
         }
     }
+    /* UCX connects a pair of workers once: each epoch has a new one, with a new card. */
+    path_close(&rz_engine.paths[RZ_PATH_UCX]);
     return status;
 }
 

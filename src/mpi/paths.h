@@ -13,6 +13,9 @@ rz_status_t rz_paths_open(void);
 /* Opens the transport between nodes, if it is not open, and tells the daemon how it is reached. */
 rz_status_t rz_paths_open_ucx(void);
 
+/* The same, if somebody off this node wants our card of this epoch: when an epoch begins. */
+void rz_paths_open_wanted(void);
+
 /* Asks the daemon how that rank is reached; the answer ends in rz_peer_introduce. */
 void rz_paths_ask(uint32_t world, enum rz_path_kind kind);
 
@@ -20,8 +23,8 @@ void rz_paths_ask(uint32_t world, enum rz_path_kind kind);
 void rz_paths_forget(uint32_t world, uint32_t incarnation);
 
 /*
- * After the peers were closed: progresses until the transports have let go of everything. One that has not after two
- * seconds is destroyed; shared memory is then opened anew at once, the network at its next use.
+ * After the peers were closed: progresses until the transports have let go of everything. The network is closed, and opened
+ * anew at its next use; so is shared memory where it has not let go after two seconds.
  */
 rz_status_t rz_paths_quiet(void);
 

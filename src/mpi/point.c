@@ -117,9 +117,16 @@ int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
         rz_request_detach(receive);
         return error;
     }
-    /* The status tells of the receive, whatever became of the send. */
     int send_error = finish(send, "MPI_Sendrecv", NULL);
-    error = send_error == RZM_ROLLBACK ? RZM_ROLLBACK : finish(receive, "MPI_Sendrecv", status);
+    if (send_error == RZM_ROLLBACK) {
+        return send_error;
+    }
+    if (send_error != MPI_SUCCESS) {
+        /* Who was to hear from us may be what the other half waits for, by however many corners. */
+        rzm_cancel(receive);
+    }
+    /* The status tells of the receive, whatever became of the send. */
+    error = finish(receive, "MPI_Sendrecv", status);
     return error != MPI_SUCCESS ? error : send_error;
 }
 

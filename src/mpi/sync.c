@@ -85,9 +85,9 @@ void rz_sync_acknowledge(const struct rz_envelope *envelope)
     answer.kind = RZ_ENVELOPE_ACK;
     answer.world = info->self.rank;
     answer.incarnation = info->self.incarnation;
+    rz_parcel_init(parcel, ack_done);
     rz_envelope_encode(&answer, parcel->op.header);
     parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
-    parcel->op.done = ack_done;
     if (rz_peer_send(envelope->world, parcel) == RZ_IN_PROGRESS) {
         acks_on_their_way++;
     } else {

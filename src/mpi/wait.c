@@ -40,7 +40,7 @@ int rz_wait_for(struct rz_request *request, const char *call)
     if (has_news(request)) {
         return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
     }
-    struct rz_blocked blocked = {.call = call, .comm = request->comm, .peer = rz_wait_whom(request)};
+    struct rz_blocked blocked = {.call = call, .comm = request->comm, .peer = rz_wait_whom(request), .tag = request->tag};
     return rz_engine_wait(&blocked, one_has_news, request);
 }
 
@@ -184,7 +184,7 @@ static bool any_active(const MPI_Request *handles, int n)
 
 static int wait_many(struct many *many, const char *call)
 {
-    struct rz_blocked blocked = {.call = call, .peer = MPI_ANY_SOURCE};
+    struct rz_blocked blocked = {.call = call, .peer = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG};
     return many_have_news(many) && !rz_engine.rollback
                ? MPI_SUCCESS
                : rz_engine_wait(&blocked, many_have_news, many);

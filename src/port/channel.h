@@ -1,7 +1,8 @@
 /*
  * Message sockets and framed streams.
  *   datagram pair: SOCK_SEQPACKET, one message per datagram, descriptors beside it;
- *   frames: over a stream, length (u32, little-endian), then so many bytes; non-blocking, buffered by the caller's side.
+ *   frames: over a stream, length (u32, little-endian), then so many bytes; non-blocking, buffered
+ * by the caller's side.
  */
 #ifndef RZ_PORT_CHANNEL_H
 #define RZ_PORT_CHANNEL_H
@@ -15,26 +16,31 @@
 /* A pair of connected SOCK_SEQPACKET sockets, close-on-exec. */
 rz_status_t rz_channel_pair(int fds[2]);
 
-/* One datagram. RZ_IN_PROGRESS: the socket is full (non-blocking). RZ_ERR_CLOSED: nobody reads any more. No SIGPIPE. */
+/* One datagram. RZ_IN_PROGRESS: the socket is full (non-blocking). RZ_ERR_CLOSED: nobody reads any
+ * more. No SIGPIPE. */
 rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds, unsigned n_fds);
 
-/* One datagram; RZ_IN_PROGRESS: nothing there (non-blocking); RZ_ERR_CLOSED: end. Received fds are close-on-exec. */
-rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int *fds, unsigned *n_fds);
+/* One datagram; RZ_IN_PROGRESS: nothing there (non-blocking); RZ_ERR_CLOSED: end. Received fds are
+ * close-on-exec. */
+rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int *fds,
+                               unsigned *n_fds);
 
 /* A framed stream over a non-blocking socket or pipe. */
 struct rz_frames;
-rz_status_t rz_frames_open(struct rz_frames **frames, int fd, uint32_t frame_max); /* takes fd over */
+rz_status_t rz_frames_open(struct rz_frames **frames, int fd,
+                           uint32_t frame_max); /* takes fd over */
 void rz_frames_close(struct rz_frames *frames);
 int rz_frames_fd(const struct rz_frames *frames);
 
 /* Queues one frame and writes what the stream takes. RZ_ERR_CLOSED: the peer is gone. */
 rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n);
 bool rz_frames_want_write(const struct rz_frames *frames);
-size_t rz_frames_queued(const struct rz_frames *frames); /* bytes not yet written: for flow control */
-rz_status_t rz_frames_flush(struct rz_frames *frames);   /* RZ_IN_PROGRESS: more to write */
+size_t
+rz_frames_queued(const struct rz_frames *frames);      /* bytes not yet written: for flow control */
+rz_status_t rz_frames_flush(struct rz_frames *frames); /* RZ_IN_PROGRESS: more to write */
 
-/* Reads what is there; then rz_frames_next yields whole frames (valid until the next call) until it returns false.
- * RZ_ERR_CLOSED: end of stream; RZ_ERR_MALFORMED: a frame longer than frame_max. */
+/* Reads what is there; then rz_frames_next yields whole frames (valid until the next call) until it
+ * returns false. RZ_ERR_CLOSED: end of stream; RZ_ERR_MALFORMED: a frame longer than frame_max. */
 rz_status_t rz_frames_read(struct rz_frames *frames);
 bool rz_frames_next(struct rz_frames *frames, const void **bytes, size_t *n);
 

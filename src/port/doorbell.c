@@ -12,10 +12,10 @@
 enum { DOORBELL_FDS_MAX = 31 };
 
 /*
- * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences, looks for news. In
- * every order one of the two sees the other's store. A waker that sees AWAKE may go on at once: the sleeper's look
- * comes later. A waker that dies before it has woken the sleeper leaves its news to the ring of the daemon, which rings
- * for the death.
+ * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences,
+ * looks for news. In every order one of the two sees the other's store. A waker that sees AWAKE may
+ * go on at once: the sleeper's look comes later. A waker that dies before it has woken the sleeper
+ * leaves its news to the ring of the daemon, which rings for the death.
  */
 static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
 {
@@ -39,8 +39,13 @@ void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd)
 
 void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd)
 {
-    /* A sequentially consistent read-modify-write: on the machines we know it is the fence too. */
-    atomic_fetch_or(&bell->lanes[lane / 64 % RZ_DOORBELL_WORDS], UINT64_C(1) << lane % 64);
+    _Atomic uint64_t *word = &bell->lanes[lane / 64 % RZ_DOORBELL_WORDS];
+    uint64_t bit = UINT64_C(1) << lane % 64;
+    /* A bit not taken yet needs not be set again: its taker exchanges the word, then looks at what
+     * was published. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
+        atomic_fetch_or(word, bit);
     uint32_t mode = atomic_load(&bell->mode);
     if (mode != RZ_DOORBELL_AWAKE)
         doorbell_wake(bell, mode, event_fd);

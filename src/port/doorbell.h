@@ -1,9 +1,9 @@
 /*
- * The doorbell of a process: how others wake it. Everything here is a single atomic word that many may write; it never
- * shares a page with data of one writer.
+ * The doorbell of a process: how others wake it. Everything here is a single atomic word that many
+ * may write; it never shares a page with data of one writer.
  *
- * Waker: publish the news, then rz_doorbell_ring. Sleeper: rz_doorbell_prepare, look again at everything, then
- * rz_doorbell_sleep (or rz_doorbell_awake when there was news).
+ * Waker: publish the news, then rz_doorbell_ring. Sleeper: rz_doorbell_prepare, look again at
+ * everything, then rz_doorbell_sleep (or rz_doorbell_awake when there was news).
  */
 #ifndef RZ_PORT_DOORBELL_H
 #define RZ_PORT_DOORBELL_H
@@ -23,13 +23,14 @@ struct rz_doorbell {
     _Alignas(64) _Atomic uint32_t bell; /* grows with each ring of a sleeper; the futex word */
     _Atomic uint32_t mode;              /* enum rz_doorbell_mode */
     _Atomic uint32_t reasons;           /* RZ_DOORBELL_LINK | ... */
-    _Alignas(64) _Atomic uint64_t lanes[RZ_DOORBELL_WORDS]; /* which lanes of the inbox have news; lane l: bit l % 64 of
-                                                               word (l / 64) % RZ_DOORBELL_WORDS */
+    _Alignas(64) _Atomic uint64_t
+        lanes[RZ_DOORBELL_WORDS]; /* which lanes of the inbox have news; lane l: bit l % 64 of
+                                     word (l / 64) % RZ_DOORBELL_WORDS */
 };
 
 /*
- * Wakes the owner of bell if it sleeps; event_fd: its eventfd, non-blocking. Call after publishing. Never blocks. The
- * daemon sets the bits of `reasons` first.
+ * Wakes the owner of bell if it sleeps; event_fd: its eventfd, non-blocking. Call after publishing.
+ * Never blocks. The daemon sets the bits of `reasons` first.
  */
 void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd);
 
@@ -39,9 +40,10 @@ void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd
 /* Announces sleep by futex or (poll) by poll(2) on the eventfd; returns the value to sleep on. */
 uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mode);
 
-/* Sleeps until rung, at most timeout_ns. In poll mode also until one of fds is readable; drains event_fd. Ends awake. */
-void rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds, unsigned n_fds,
-                       uint64_t timeout_ns);
+/* Sleeps until rung, at most timeout_ns. In poll mode also until one of fds is readable; drains
+ * event_fd. Ends awake. */
+void rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
+                       unsigned n_fds, uint64_t timeout_ns);
 
 /* Takes the announcement back. */
 void rz_doorbell_awake(struct rz_doorbell *bell);

@@ -37,7 +37,8 @@ static rz_status_t frames_make_room(struct frames_buffer *buffer, size_t bytes)
     if (buffer->room - buffer->end >= bytes)
         return RZ_OK;
     size_t used = frames_used(buffer);
-    /* Move only where at least as much room is gained as bytes are moved: the cost per byte stays constant. */
+    /* Move only where at least as much room is gained as bytes are moved: the cost per byte stays
+     * constant. */
     if (buffer->start >= used && buffer->room - used >= bytes) {
         memmove(buffer->memory, buffer->memory + buffer->start, used);
     } else {

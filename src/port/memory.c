@@ -35,7 +35,8 @@ rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes)
     return RZ_OK;
 }
 
-/* Beyond the end of the file a touch is a SIGBUS; sizes come from elsewhere, so that is an operating error. */
+/* Beyond the end of the file a touch is a SIGBUS; sizes come from elsewhere, so that is an
+ * operating error. */
 static rz_status_t memory_size(int fd, size_t *bytes)
 {
     struct stat stat;

@@ -6,23 +6,27 @@
 
 #include <rhizome/types.h>
 
-/* A memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is for /proc only. */
+/* A memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is for
+ * /proc only. */
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
 
 /* Backs [offset, offset + bytes) with pages now: RZ_ERR_NO_MEMORY here rather than SIGBUS later. */
 rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes);
 
-/* Maps the whole or its first bytes; bytes 0: the size of the file, told back in *mapped when not NULL. */
+/* Maps the whole or its first bytes; bytes 0: the size of the file, told back in *mapped when not
+ * NULL. */
 rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t *mapped);
 
-/* Maps [offset, offset + bytes) of the file; offset in whole pages. RZ_ERR_MALFORMED: the file is shorter. */
+/* Maps [offset, offset + bytes) of the file; offset in whole pages. RZ_ERR_MALFORMED: the file is
+ * shorter. */
 rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writable, void **at);
 
 /*
- * Maps [offset, offset + front + ring) and then the ring once more behind it, so that whatever begins in the ring is
- * contiguous. All in whole pages; unmap front + 2 * ring bytes.
+ * Maps [offset, offset + front + ring) and then the ring once more behind it, so that whatever
+ * begins in the ring is contiguous. All in whole pages; unmap front + 2 * ring bytes.
  */
-rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring, bool writable, void **at);
+rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring, bool writable,
+                               void **at);
 
 void rz_memory_unmap(void *at, size_t bytes);
 

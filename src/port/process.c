@@ -77,10 +77,8 @@ static bool process_read(pid_t pid, struct process_entry *entry)
                " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
                &state, &parent, &started) != 3)
         return false;
-    *entry = (struct process_entry){.pid = pid,
-                                    .parent = parent,
-                                    .started = started,
-                                    .alive = state != 'Z' && state != 'X'};
+    *entry = (struct process_entry){
+        .pid = pid, .parent = parent, .started = started, .alive = state != 'Z' && state != 'X'};
     return true;
 }
 

@@ -18,8 +18,8 @@ rz_status_t rz_process_signal(int pidfd, int signal);
 rz_status_t rz_process_adopt_orphans(void);
 
 /*
- * In a child after fork: be sent `signal` when the thread that forked it ends. RZ_ERR_CLOSED: parent is gone already;
- * the caller exits.
+ * In a child after fork: be sent `signal` when the thread that forked it ends. RZ_ERR_CLOSED:
+ * parent is gone already; the caller exits.
  */
 rz_status_t rz_process_die_with_parent(pid_t parent, int signal);
 
@@ -27,12 +27,12 @@ rz_status_t rz_process_die_with_parent(pid_t parent, int signal);
 rz_status_t rz_process_keep_on_exec(int fd, bool keep);
 
 /*
- * Sends signal to every living descendant of root, looking again until a look finds none or `looks` is used up (a
- * process may fork while we look). Returns how many were alive at the last look. With root the caller and orphans
- * adopted, nothing can leave the tree. Zombies are the caller's to reap.
+ * Sends signal to every living descendant of root, looking again until a look finds none or `looks`
+ * is used up (a process may fork while we look). Returns how many were alive at the last look. With
+ * root the caller and orphans adopted, nothing can leave the tree. Zombies are the caller's to
+ * reap.
  */
 unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks);
-
 
 /* One stretch of memory to copy from another process to here. */
 struct rz_process_vector {
@@ -42,10 +42,12 @@ struct rz_process_vector {
 };
 enum { RZ_PROCESS_VECTORS_MAX = 4 };
 
-/* Lets any process of this user read this one's memory, where the system asks for such leave (Yama). */
+/* Lets any process of this user read this one's memory, where the system asks for such leave
+ * (Yama). */
 void rz_process_let_others_read(void);
 
-/* Copies all of vectors in one call to the system, or returns false: refused, gone, no such memory. */
+/* Copies all of vectors in one call to the system, or returns false: refused, gone, no such memory.
+ */
 bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n);
 
 #endif

@@ -28,8 +28,9 @@ rz_status_t rz_socket_listen(struct rz_address *address, int *fd);
 rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from);
 
 /*
- * Begins to connect, with TCP_NODELAY. RZ_IN_PROGRESS: *fd is valid; once it is writable rz_socket_connected tells.
- * RZ_ERR_CLOSED: refused, which proves that the host lives and nobody listens.
+ * Begins to connect, with TCP_NODELAY. RZ_IN_PROGRESS: *fd is valid; once it is writable
+ * rz_socket_connected tells. RZ_ERR_CLOSED: refused, which proves that the host lives and nobody
+ * listens.
  */
 rz_status_t rz_socket_connect(const struct rz_address *to, int *fd);
 rz_status_t rz_socket_connected(int fd);
@@ -37,10 +38,12 @@ rz_status_t rz_socket_connected(int fd);
 /* A bound UDP socket; port 0: any free one, told back. */
 rz_status_t rz_socket_datagram(struct rz_address *address, int *fd);
 
-/* One datagram. RZ_IN_PROGRESS: no room now (the datagram is dropped). RZ_ERR_CLOSED: an earlier one was refused. */
+/* One datagram. RZ_IN_PROGRESS: no room now (the datagram is dropped). RZ_ERR_CLOSED: an earlier
+ * one was refused. */
 rz_status_t rz_socket_send_to(int fd, const void *bytes, size_t n, const struct rz_address *to);
 
-/* One datagram. RZ_IN_PROGRESS: nothing there. RZ_ERR_TRUNCATE: longer than max, dropped. RZ_ERR_CLOSED: as above. */
+/* One datagram. RZ_IN_PROGRESS: nothing there. RZ_ERR_TRUNCATE: longer than max, dropped.
+ * RZ_ERR_CLOSED: as above. */
 rz_status_t rz_socket_receive_from(int fd, void *buffer, size_t max, size_t *n,
                                    struct rz_address *from);
 

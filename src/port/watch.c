@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 
 enum watch_state {
     WATCH_FREE,  /* not in use; its words mean nothing */
@@ -19,7 +20,8 @@ enum watch_state {
     WATCH_TAKEN  /* the end was taken; waits for slot_close */
 };
 
-/* What the daemon knows of a slot. Guarded by lock: nothing late can be taken for the next child's end. */
+/* What the daemon knows of a slot. Guarded by lock: nothing late can be taken for the next child's
+ * end. */
 struct watch_entry {
     enum watch_state state;
     enum rz_watch_end end;
@@ -38,7 +40,7 @@ struct rz_watch {
     struct rz_watch_group *groups;
     pthread_mutex_t lock;
     bool stop;
-    struct watch_entry *entries; /* [slots] */
+    struct watch_entry *entries;  /* [slots] */
     struct watch_waiter *waiters; /* [n_groups] */
 };
 
@@ -53,8 +55,8 @@ static struct rz_watch_slot *watch_slot(struct rz_watch *watch, uint32_t slot)
 }
 
 /*
- * Looks at a slot; true when it is to be waited for, with the value to wait on. The kernel wakes waiters at a death,
- * and the owner at an unlock, only where FUTEX_WAITERS is set.
+ * Looks at a slot; true when it is to be waited for, with the value to wait on. The kernel wakes
+ * waiters at a death, and the owner at an unlock, only where FUTEX_WAITERS is set.
  */
 static bool watch_look(struct rz_watch *watch, uint32_t index, uint32_t *value)
 {
@@ -88,8 +90,8 @@ static void *watch_wait_ends(void *arg)
     struct rz_watch *watch = waiter->watch;
     struct rz_watch_group *group = &watch->groups[waiter->group];
     uint32_t first = waiter->group * RZ_WATCH_GROUP_SLOTS;
-    uint32_t end = first + RZ_WATCH_GROUP_SLOTS < watch->slots ? first + RZ_WATCH_GROUP_SLOTS
-                                                               : watch->slots;
+    uint32_t end =
+        first + RZ_WATCH_GROUP_SLOTS < watch->slots ? first + RZ_WATCH_GROUP_SLOTS : watch->slots;
     for (;;) {
         struct futex_waitv words[FUTEX_WAITV_MAX];
         unsigned n = 0;
@@ -111,7 +113,9 @@ static void *watch_wait_ends(void *arg)
         if (stop)
             return NULL;
         long woken = syscall(SYS_futex_waitv, words, n, 0, NULL, 0);
-        rz_assert(woken >= 0 || errno == EAGAIN || errno == EINTR);
+        rz_assert(woken >= 0 || errno == EAGAIN || errno == EINTR || errno == ENOMEM);
+        if (woken < 0 && errno == ENOMEM)
+            nanosleep(&(struct timespec){.tv_nsec = (long)RZ_MILLISECOND}, NULL);
     }
 }
 
@@ -123,7 +127,8 @@ static rz_status_t watch_start_waiters(struct rz_watch *watch)
     rz_status_t status = RZ_OK;
     for (uint32_t g = 0; g < watch->n_groups && status == RZ_OK; g++) {
         watch->waiters[g] = (struct watch_waiter){.watch = watch, .group = g};
-        if (pthread_create(&watch->waiters[g].thread, NULL, watch_wait_ends, &watch->waiters[g]) == 0)
+        if (pthread_create(&watch->waiters[g].thread, NULL, watch_wait_ends, &watch->waiters[g]) ==
+            0)
             watch->n_started++;
         else
             status = RZ_ERR_SYSTEM;
@@ -204,8 +209,8 @@ int rz_watch_event_fd(const struct rz_watch *watch)
     return watch->event_fd;
 }
 
-/* Fresh words: whatever the last child left (a marked word, a half-done lock) is gone. It was reaped, so it writes no
- * more; the lock keeps the waiter out. */
+/* Fresh words: whatever the last child left (a marked word, a half-done lock) is gone. It was
+ * reaped, so it writes no more; the lock keeps the waiter out. */
 static void watch_slot_clean(struct rz_watch_slot *slot)
 {
     memset(slot, 0, sizeof *slot);

@@ -1,10 +1,12 @@
 /*
- * The early verdict: a process that dies is noticed within a fraction of a millisecond, however much memory it leaves
- * behind. Each child locks a process-shared robust mutex in a page of its daemon; the kernel marks the word at death,
- * before it tears the memory down (waitpid, pidfd and socket EOF come only after).
+ * The early verdict: a process that dies is noticed within a fraction of a millisecond, however
+ * much memory it leaves behind. Each child locks a process-shared robust mutex in a page of its
+ * daemon; the kernel marks the word at death, before it tears the memory down (waitpid, pidfd and
+ * socket EOF come only after).
  *
- * Child: a helper thread with all signals blocked owns the lock and sleeps for ever. Daemon: one waiter thread per 127
- * slots in futex_waitv, which tells of deaths through an eventfd and rz_watch_take.
+ * Child: a helper thread with all signals blocked owns the lock and sleeps for ever. Daemon: one
+ * waiter thread per 127 slots in futex_waitv, which tells of deaths through an eventfd and
+ * rz_watch_take.
  */
 #ifndef RZ_PORT_WATCH_H
 #define RZ_PORT_WATCH_H
@@ -18,13 +20,15 @@ struct rz_watch_held; /* child side */
 
 enum rz_watch_end { RZ_WATCH_DIED, RZ_WATCH_CLEAN };
 
-/* A watch page with `slots` slots (bounded by one or several waiter threads, started here with all signals blocked). */
+/* A watch page with `slots` slots (bounded by one or several waiter threads, started here with all
+ * signals blocked). */
 rz_status_t rz_watch_open(struct rz_watch **watch, uint32_t slots);
 void rz_watch_close(struct rz_watch *watch);
 int rz_watch_page_fd(const struct rz_watch *watch);  /* passed to children */
 int rz_watch_event_fd(const struct rz_watch *watch); /* readable when rz_watch_take has something */
 
-/* A free slot made ready for a new child, or RZ_ERR_NO_MEMORY. Give it back once the child was reaped. */
+/* A free slot made ready for a new child, or RZ_ERR_NO_MEMORY. Give it back once the child was
+ * reaped. */
 rz_status_t rz_watch_slot_open(struct rz_watch *watch, uint32_t *slot);
 void rz_watch_slot_close(struct rz_watch *watch, uint32_t slot);
 

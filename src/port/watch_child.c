@@ -45,7 +45,8 @@ static void *watch_own(void *arg)
     return NULL;
 }
 
-/* Starts the owner with all signals blocked: the program's handlers never run on its small stack. */
+/* Starts the owner with all signals blocked: the program's handlers never run on its small stack.
+ */
 static int watch_start_owner(struct rz_watch_held *held)
 {
     pthread_attr_t attributes;

@@ -1,6 +1,7 @@
 /*
- * The watch page as daemon and children share it. Each slot is a robust mutex, whose lock word the kernel marks at its
- * owner's death, and a word by which the owner tells that it once held the lock.
+ * The watch page as daemon and children share it. Each slot is a robust mutex, whose lock word the
+ * kernel marks at its owner's death, and a word by which the owner tells that it once held the
+ * lock.
  */
 #ifndef RZ_PORT_WATCH_PAGE_H
 #define RZ_PORT_WATCH_PAGE_H
@@ -19,17 +20,20 @@ enum { RZ_WATCH_GROUP_SLOTS = FUTEX_WAITV_MAX - 1 };
 
 struct rz_watch_slot {
     _Alignas(64) pthread_mutex_t mutex;
-    _Atomic uint32_t held; /* set by the child once it owns the mutex; tells a clean end from a free slot */
+    _Atomic uint32_t
+        held; /* set by the child once it owns the mutex; tells a clean end from a free slot */
 };
 
 /* What one waiter thread watches. */
 struct rz_watch_group {
-    _Alignas(64) _Atomic uint32_t control; /* grows at each change the waiter shall see; a futex word */
+    _Alignas(
+        64) _Atomic uint32_t control; /* grows at each change the waiter shall see; a futex word */
     struct rz_watch_slot slot[RZ_WATCH_GROUP_SLOTS];
 };
 static_assert(sizeof(struct rz_watch_group) == 8192, "a group fills whole pages");
 
-/* The lock word: glibc keeps it first. 0: free; else the owner's thread id and FUTEX_WAITERS, FUTEX_OWNER_DIED. */
+/* The lock word: glibc keeps it first. 0: free; else the owner's thread id and FUTEX_WAITERS,
+ * FUTEX_OWNER_DIED. */
 static_assert(offsetof(pthread_mutex_t, __data.__lock) == 0, "the lock word comes first");
 static inline _Atomic uint32_t *rz_watch_word(struct rz_watch_slot *slot)
 {

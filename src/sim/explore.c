@@ -1,7 +1,8 @@
 /*
- * Exhaustive mode: depth first over everything that may happen next, each state once. A violation is reported as a
- * path: the number of the choice taken at each step. The path is shortened by leaving choices out as long as what
- * remains still violates; where a choice is not possible any more, it is skipped.
+ * Exhaustive mode: depth first over everything that may happen next, each state once. A violation
+ * is reported as a path: the number of the choice taken at each step. The path is shortened by
+ * leaving choices out as long as what remains still violates; where a choice is not possible any
+ * more, it is skipped.
  */
 #include "sim/explorer.h"
 
@@ -23,7 +24,7 @@ struct search {
     size_t path_count, path_max;
 };
 
-/* --- the search ------------------------------------------------------------------------------------------------ */
+/* --- the search ------------------------------------------------------------------------------- */
 
 static void path_push(struct search *search, uint64_t identity)
 {
@@ -81,7 +82,7 @@ static bool visit(struct search *search)
     return true;
 }
 
-/* --- following a path ------------------------------------------------------------------------------------------ */
+/* --- following a path ------------------------------------------------------------------------- */
 
 #define DIGITS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -110,7 +111,8 @@ static uint32_t path_text_get(const char **text)
     return index;
 }
 
-/* Tells which choice comes next: the next possible one of these identities, or the next number of a text. */
+/* Tells which choice comes next: the next possible one of these identities, or the next number of a
+ * text. */
 struct guide {
     const uint64_t *identities;
     size_t n, at;
@@ -132,7 +134,8 @@ static uint32_t guide_next(struct guide *guide, const struct rz_choice *choices,
     return index < n ? index : RZ_ID_NONE;
 }
 
-/* Follow the guide, then the first choice until quiescence. False: a property does not hold, or there is no end. */
+/* Follow the guide, then the first choice until quiescence. False: a property does not hold, or
+ * there is no end. */
 static bool follow_to_end(struct rz_explorer *x, struct guide *guide, char *text, size_t text_bytes)
 {
     if (!rz_world_start(x->sim))
@@ -215,7 +218,7 @@ static void report(struct search *search)
     rz_trace_destroy(trace);
 }
 
-/* --- the two doors --------------------------------------------------------------------------------------------- */
+/* --- the two doors ---------------------------------------------------------------------------- */
 
 void rz_sim_explore(const struct rz_sim_options *options, struct rz_sim_result *result)
 {

@@ -8,7 +8,7 @@
 /* A member's flights that a crash may take with it: 2^LOSS_MAX subsets are many already. */
 #define LOSS_MAX 12
 
-/* --- letters: each content once, so that a flight is a pointer ------------------------------------------------- */
+/* --- letters: each content once, so that a flight is a pointer -------------------------------- */
 
 static struct rz_letter **letter_slot(struct rz_explorer *x, const struct rz_letter *letter)
 {
@@ -45,7 +45,7 @@ static struct rz_letter *letter_intern(struct rz_explorer *x, struct rz_letter *
     return letter;
 }
 
-/* --- flights --------------------------------------------------------------------------------------------------- */
+/* --- flights ---------------------------------------------------------------------------------- */
 
 static void flight_add(struct rz_explorer *x, struct rz_flight flight)
 {
@@ -72,7 +72,8 @@ static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz
     (void)from;
     struct rz_explorer *x = sim->driver_data;
     const struct rz_sim_scenario *scenario = sim->scenario;
-    struct rz_flight flight = {.letter = letter_intern(x, letter), .to = to, .latest = RZ_TIME_NEVER};
+    struct rz_flight flight = {
+        .letter = letter_intern(x, letter), .to = to, .latest = RZ_TIME_NEVER};
     if (scenario->latency_max > 0) {
         flight.earliest = sim->common->now + scenario->latency_min;
         flight.latest = sim->common->now + scenario->latency_max;
@@ -88,13 +89,15 @@ static void on_call(struct rz_sim *sim, struct rz_letter *letter, rz_id to)
         if (x->flights[i].letter->is_call && !x->flights[i].letter->unordered &&
             x->flights[i].to == to)
             order++;
-    /* In timed scenarios calls come before crash_until, like the other things that hosts and fate do. */
+    /* In timed scenarios calls come before crash_until, like the other things that hosts and fate
+     * do. */
     const struct rz_sim_scenario *scenario = sim->scenario;
     rz_time latest = scenario->latency_max > 0 ? scenario->crash_until : RZ_TIME_NEVER;
-    flight_add(x, (struct rz_flight){.letter = letter_intern(x, letter),
-                                     .to = to,
-                                     .order = order,
-                                     .latest = latest > sim->common->now ? latest : sim->common->now});
+    flight_add(x,
+               (struct rz_flight){.letter = letter_intern(x, letter),
+                                  .to = to,
+                                  .order = order,
+                                  .latest = latest > sim->common->now ? latest : sim->common->now});
 }
 
 static void on_tell(struct rz_sim *sim, rz_id member, rz_id dead)
@@ -116,7 +119,7 @@ static void calls_move_up(struct rz_explorer *x, rz_id member)
     }
 }
 
-/* --- choices --------------------------------------------------------------------------------------------------- */
+/* --- choices ---------------------------------------------------------------------------------- */
 
 static void choice_push(struct rz_explorer *x, struct rz_choice choice)
 {
@@ -125,7 +128,8 @@ static void choice_push(struct rz_explorer *x, struct rz_choice choice)
         x->choices = rz_sim_memory(x->choices, x->choices_max * sizeof *x->choices);
     }
     uint64_t who = ((uint64_t)choice.kind << 32) + choice.member;
-    choice.identity = rz_mix(rz_mix(who, choice.identity), choice.kind == RZ_CHOOSE_TELL ? choice.bits : 0);
+    choice.identity =
+        rz_mix(rz_mix(who, choice.identity), choice.kind == RZ_CHOOSE_TELL ? choice.bits : 0);
     x->choices[x->n_choices++] = choice;
 }
 
@@ -162,8 +166,8 @@ static void push_tells(struct rz_explorer *x)
         for (uint64_t bits = pending; bits; bits = (bits - 1) & pending) {
             bool single = (bits & (bits - 1)) == 0;
             if (single || !sim->scenario->death_arg)
-                choice_push(x, (struct rz_choice){
-                                   .kind = RZ_CHOOSE_TELL, .member = id, .bits = bits});
+                choice_push(x,
+                            (struct rz_choice){.kind = RZ_CHOOSE_TELL, .member = id, .bits = bits});
         }
     }
 }
@@ -197,7 +201,8 @@ static void push_crashes(struct rz_explorer *x)
             push_crash(x, id);
 }
 
-/* Time goes on when nothing is overdue: by one tick, or to the next deadline where nothing is under way at all. */
+/* Time goes on when nothing is overdue: by one tick, or to the next deadline where nothing is under
+ * way at all. */
 static void push_time(struct rz_explorer *x)
 {
     const struct rz_sim *sim = x->sim;
@@ -239,9 +244,10 @@ uint32_t rz_explorer_choices(struct rz_explorer *x, uint32_t *active)
     return (uint32_t)(x->n_choices - first);
 }
 
-/* --- letting a choice happen ----------------------------------------------------------------------------------- */
+/* --- letting a choice happen ------------------------------------------------------------------ */
 
-/* Messages of one known dead would be dropped on arrival (the room is asked); they need not stay in flight. */
+/* Messages of one known dead would be dropped on arrival (the room is asked); they need not stay in
+ * flight. */
 static bool drop_fenced(struct rz_explorer *x, rz_id member, uint64_t dead)
 {
     for (uint32_t i = x->n_flights; i-- > 0;) {
@@ -330,9 +336,10 @@ bool rz_explorer_apply(struct rz_explorer *x, const struct rz_choice *choice)
     return safe;
 }
 
-/* --- the way back ---------------------------------------------------------------------------------------------- */
+/* --- the way back ----------------------------------------------------------------------------- */
 
-/* One level of the saved stack: common block, flights, and the member that the choice steps; then this. */
+/* One level of the saved stack: common block, flights, and the member that the choice steps; then
+ * this. */
 struct saved_tail {
     uint32_t n_flights;
     size_t member_bytes;
@@ -408,7 +415,7 @@ uint64_t rz_explorer_hash(const struct rz_explorer *x)
     return rz_mix(hash, flights);
 }
 
-/* --- life ------------------------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 void rz_explorer_open(struct rz_explorer *x, const struct rz_sim_options *options)
 {

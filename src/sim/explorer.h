@@ -1,4 +1,5 @@
-/* Inside exhaustive mode: a world with its flights, choices and the way back (explorer.c); the search (explore.c). */
+/* Inside exhaustive mode: a world with its flights, choices and the way back (explorer.c); the
+ * search (explore.c). */
 #ifndef RZ_SIM_EXPLORER_H
 #define RZ_SIM_EXPLORER_H
 
@@ -9,12 +10,18 @@
 struct rz_flight {
     struct rz_letter *letter;
     rz_id to;
-    uint32_t order;    /* of ordered calls: their place in the member's queue */
-    rz_time earliest;  /* timed scenarios: not before, */
-    rz_time latest;    /* and not after; NEVER: any time */
+    uint32_t order;   /* of ordered calls: their place in the member's queue */
+    rz_time earliest; /* timed scenarios: not before, */
+    rz_time latest;   /* and not after; NEVER: any time */
 };
 
-enum rz_choice_kind { RZ_CHOOSE_ARRIVAL, RZ_CHOOSE_TELL, RZ_CHOOSE_TICK, RZ_CHOOSE_TIME, RZ_CHOOSE_CRASH };
+enum rz_choice_kind {
+    RZ_CHOOSE_ARRIVAL,
+    RZ_CHOOSE_TELL,
+    RZ_CHOOSE_TICK,
+    RZ_CHOOSE_TIME,
+    RZ_CHOOSE_CRASH
+};
 
 /* Something that may happen next. */
 struct rz_choice {
@@ -41,7 +48,8 @@ struct rz_explorer {
 void rz_explorer_open(struct rz_explorer *x, const struct rz_sim_options *options);
 void rz_explorer_close(struct rz_explorer *x);
 
-/* Push the choices of the present state; returns how many. *active: how many of them are not crashes. */
+/* Push the choices of the present state; returns how many. *active: how many of them are not
+ * crashes. */
 uint32_t rz_explorer_choices(struct rz_explorer *x, uint32_t *active);
 
 /* Let a choice happen; false when a property does not hold then. */

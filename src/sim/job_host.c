@@ -1,4 +1,5 @@
-/* What the daemon does with the notices: processes are started and rolled back, pieces stored, copied, fetched. */
+/* What the daemon does with the notices: processes are started and rolled back, pieces stored,
+ * copied, fetched. */
 #include "sim/job_node.h"
 
 #include "base/assert.h"
@@ -12,13 +13,16 @@
 static void want_step(struct rz_job_node *node, uint32_t rank)
 {
     const struct rz_job_process *process = &node->process[rank];
-    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_STEP, rank, process->incarnation, process->epoch);
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_STEP, rank, process->incarnation,
+                 process->epoch);
 }
 
-/* --- pieces ---------------------------------------------------------------------------------------------------- */
+/* --- pieces
+ * ----------------------------------------------------------------------------------------------------
+ */
 
-const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank, uint32_t written,
-                                             uint64_t generation)
+const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank,
+                                             uint32_t written, uint64_t generation)
 {
     for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
         const struct rz_job_piece *piece = &node->place[rank][i];
@@ -52,7 +56,8 @@ static bool put(struct rz_job_node *node, uint32_t rank, const struct rz_job_pie
 }
 
 /* An own piece lies here: the buddy gets a copy. */
-static void stored(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece, bool copy)
+static void stored(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece,
+                   bool copy)
 {
     const struct rz_commit *commit = rz_job_commit(node);
     uint32_t epoch = rz_commit_epoch(commit);
@@ -105,7 +110,8 @@ void rz_job_on_message(struct rz_job_node *node, const struct rz_message *messag
     uint32_t rank = (uint32_t)message->seq, epoch = (uint32_t)(message->seq >> 32);
     struct rz_job_piece piece = {(uint32_t)(message->word[0] >> 32), (uint32_t)message->word[0],
                                  message->word[1]};
-    const struct rz_job_piece *here = rz_job_piece_find(node, rank, piece.written, piece.generation);
+    const struct rz_job_piece *here =
+        rz_job_piece_find(node, rank, piece.written, piece.generation);
     bool current = epoch == rz_commit_epoch(rz_job_commit(node));
     switch ((enum rz_job_message)message->type) {
     case RZ_JOB_FETCH:
@@ -169,7 +175,9 @@ static void restore(struct rz_job_node *node, uint64_t generation)
     }
 }
 
-/* --- processes ------------------------------------------------------------------------------------------------- */
+/* --- processes
+ * -------------------------------------------------------------------------------------------------
+ */
 
 /* Starts the processes of the epoch, or rolls them back. */
 static void start_processes(struct rz_job_node *node)
@@ -260,7 +268,8 @@ static void leave(struct rz_job_node *node)
         node->process[rank].state = RZ_JOB_HAS_LEFT;
 }
 
-/* --- events and notices ---------------------------------------------------------------------------------------- */
+/* --- events and notices
+ * ---------------------------------------------------------------------------------------- */
 
 void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
 {
@@ -272,7 +281,8 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
         rz_job_start(node);
         break;
     case RZ_JOB_STEP:
-        if (node->process[rank].incarnation == event->arg[1] && node->process[rank].epoch == event->arg[2])
+        if (node->process[rank].incarnation == event->arg[1] &&
+            node->process[rank].epoch == event->arg[2])
             step_process(node, rank);
         break;
     case RZ_JOB_KILL:
@@ -285,7 +295,8 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, rank, event->arg[1], 0);
         break;
     case RZ_JOB_REACHED:
-        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REACHED, event->arg[0], event->arg[1], 0);
+        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REACHED, event->arg[0], event->arg[1],
+                     0);
         break;
     case RZ_JOB_DEATH:
         rz_assert(!"internal");
@@ -334,7 +345,8 @@ void rz_job_on_commit(struct rz_job_node *node, const struct rz_action *notice)
     }
 }
 
-/* Whether all processes that count have reached the end of the phase: in a job that repairs itself all of them. */
+/* Whether all processes that count have reached the end of the phase: in a job that repairs itself
+ * all of them. */
 static bool all_reached(const struct rz_job_node *node, enum rz_recover_phase phase)
 {
     uint32_t epoch = rz_recover_epoch(rz_job_recover(node));
@@ -356,7 +368,8 @@ static void review_barrier(struct rz_job_node *node)
     enum rz_recover_phase phase = rz_recover_phase(recover);
     uint32_t saying = 2 * epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
     bool safe = node->protected_epoch == epoch || (node->mutations & RZ_JOB_NO_PROTECT);
-    if (phase == RZ_PHASE_LEFT || !safe || node->said_reached == saying || !all_reached(node, phase))
+    if (phase == RZ_PHASE_LEFT || !safe || node->said_reached == saying ||
+        !all_reached(node, phase))
         return;
     node->said_reached = saying;
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_REACHED, epoch, phase, 0);

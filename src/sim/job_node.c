@@ -1,4 +1,5 @@
-/* Events in, the two objects stepped one at a time, their notices to job_host.c, its work out again. */
+/* Events in, the two objects stepped one at a time, their notices to job_host.c, its work out
+ * again. */
 #include "sim/job_node.h"
 
 #include "base/assert.h"
@@ -37,8 +38,8 @@ size_t rz_job_size(const struct rz_job_config *config)
            align8(rz_commit_size(&config->commit));
 }
 
-void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, rz_id self, rz_time now,
-                 uint64_t seed)
+void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, rz_id self,
+                 rz_time now, uint64_t seed)
 {
     memset(node, 0, sizeof *node);
     node->n_daemons = config->recover.n_daemons;
@@ -57,7 +58,8 @@ void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, r
     rz_commit_init(commit_of(node), &config->commit, self, now, rz_mix(seed, 2));
 }
 
-/* --- the queue of work ----------------------------------------------------------------------------------------- */
+/* --- the queue of work
+ * ----------------------------------------------------------------------------------------- */
 
 static struct rz_job_work *queue_end(struct rz_job_node *node)
 {
@@ -67,20 +69,20 @@ static struct rz_job_work *queue_end(struct rz_job_node *node)
     return &node->queue[at];
 }
 
-void rz_job_queue(struct rz_job_node *node, enum rz_job_work_kind kind, uint32_t what, uint64_t arg0,
-                  uint64_t arg1, uint64_t arg2)
+void rz_job_queue(struct rz_job_node *node, enum rz_job_work_kind kind, uint32_t what,
+                  uint64_t arg0, uint64_t arg1, uint64_t arg2)
 {
     *queue_end(node) = (struct rz_job_work){kind, what, {arg0, arg1, arg2}};
 }
 
-void rz_job_queue_message(struct rz_job_node *node, enum rz_job_message type, rz_id to, uint32_t rank,
-                          uint32_t epoch, const struct rz_job_piece *piece)
+void rz_job_queue_message(struct rz_job_node *node, enum rz_job_message type, rz_id to,
+                          uint32_t rank, uint32_t epoch, const struct rz_job_piece *piece)
 {
-    *queue_end(node) = (struct rz_job_work){
-        RZ_JOB_SEND,
-        type,
-        {to, (uint64_t)epoch << 32 | rank, (uint64_t)piece->written << 32 | piece->position,
-         piece->generation}};
+    *queue_end(node) =
+        (struct rz_job_work){RZ_JOB_SEND,
+                             type,
+                             {to, (uint64_t)epoch << 32 | rank,
+                              (uint64_t)piece->written << 32 | piece->position, piece->generation}};
 }
 
 static void queue_pop(struct rz_job_node *node)
@@ -89,7 +91,8 @@ static void queue_pop(struct rz_job_node *node)
     node->queue_count--;
 }
 
-/* --- steps of the objects -------------------------------------------------------------------------------------- */
+/* --- steps of the objects
+ * -------------------------------------------------------------------------------------- */
 
 /* Hands the notices to the host and lets them pass as notices of the node, for traces. */
 static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_actions *out)
@@ -97,7 +100,8 @@ static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_act
     for (uint32_t i = 0; i < out->count; i++) {
         struct rz_action *action = &out->v[i];
         if (action->kind == RZ_ACTION_SEND) {
-            rz_assert(action->message.room == (which == RZ_JOB_RECOVER ? RZ_ROOM_RECOVER : RZ_ROOM_COMMIT));
+            rz_assert(action->message.room ==
+                      (which == RZ_JOB_RECOVER ? RZ_ROOM_RECOVER : RZ_ROOM_COMMIT));
             rz_assert(action->message.flags == 0);
             action->message.room = RZ_ROOM_COMMIT;
             action->message.flags = (uint16_t)which;
@@ -111,15 +115,16 @@ static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_act
     }
 }
 
-static enum rz_more step_object(struct rz_job_node *node, uint32_t which, const struct rz_event *event,
-                                struct rz_actions *out)
+static enum rz_more step_object(struct rz_job_node *node, uint32_t which,
+                                const struct rz_event *event, struct rz_actions *out)
 {
     enum rz_more more = which == RZ_JOB_RECOVER ? rz_recover_step(recover_of(node), event, out)
                                                 : rz_commit_step(commit_of(node), event, out);
     if (more == RZ_NEED) {
         node->growing = which;
-        out->need = which == RZ_JOB_RECOVER ? node->recover_at + align8(out->need) + node->commit_bytes
-                                            : node->commit_at + align8(out->need);
+        out->need = which == RZ_JOB_RECOVER
+                        ? node->recover_at + align8(out->need) + node->commit_bytes
+                        : node->commit_at + align8(out->need);
         return RZ_NEED;
     }
     if (which == RZ_JOB_RECOVER)
@@ -145,7 +150,8 @@ void rz_job_grow(struct rz_job_node *node, size_t bytes)
     }
 }
 
-static enum rz_more call_epoch(struct rz_job_node *node, const struct rz_event *call, struct rz_actions *out)
+static enum rz_more call_epoch(struct rz_job_node *node, const struct rz_event *call,
+                               struct rz_actions *out)
 {
     uint64_t items[RZ_JOB_RANKS_MAX + RZ_JOB_DAEMONS_MAX];
     struct rz_event event = *call;
@@ -184,18 +190,17 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
         break;
     case RZ_JOB_SEND:
         node->to = (rz_id)next.arg[0];
-        out->v[out->count++] =
-            (struct rz_action){.kind = RZ_ACTION_SEND,
-                               .to = &node->to,
-                               .n_to = 1,
-                               .message = {.room = RZ_ROOM_COMMIT,
-                                           .type = (uint8_t)next.what,
-                                           .flags = RZ_JOB_HOST,
-                                           .view = node->view,
-                                           .from = node->self,
-                                           .origin = node->self,
-                                           .seq = next.arg[1],
-                                           .word = {next.arg[2], next.arg[3]}}};
+        out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_SEND,
+                                                  .to = &node->to,
+                                                  .n_to = 1,
+                                                  .message = {.room = RZ_ROOM_COMMIT,
+                                                              .type = (uint8_t)next.what,
+                                                              .flags = RZ_JOB_HOST,
+                                                              .view = node->view,
+                                                              .from = node->self,
+                                                              .origin = node->self,
+                                                              .seq = next.arg[1],
+                                                              .word = {next.arg[2], next.arg[3]}}};
         break;
     }
     if (more != RZ_NEED)
@@ -203,18 +208,21 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
     return more;
 }
 
-static enum rz_more go_on(struct rz_job_node *node, uint32_t which, rz_time now, struct rz_actions *out)
+static enum rz_more go_on(struct rz_job_node *node, uint32_t which, rz_time now,
+                          struct rz_actions *out)
 {
     struct rz_event event = {.kind = RZ_EVENT_CONTINUE, .now = now};
     return step_object(node, which, &event, out);
 }
 
-/* What a notice of recover asks for is done before recover goes on; calls of recover wait until it has nothing more. */
+/* What a notice of recover asks for is done before recover goes on; calls of recover wait until it
+ * has nothing more. */
 static enum rz_more carry_on(struct rz_job_node *node, rz_time now, struct rz_actions *out)
 {
     if (node->commit_more)
         return go_on(node, RZ_JOB_COMMIT, now, out);
-    bool call_recover = node->queue_count > 0 && node->queue[node->queue_first].kind == RZ_JOB_CALL_RECOVER;
+    bool call_recover =
+        node->queue_count > 0 && node->queue[node->queue_first].kind == RZ_JOB_CALL_RECOVER;
     if (node->recover_more && (node->queue_count == 0 || call_recover))
         return go_on(node, RZ_JOB_RECOVER, now, out);
     if (node->queue_count > 0)
@@ -223,7 +231,8 @@ static enum rz_more carry_on(struct rz_job_node *node, rz_time now, struct rz_ac
     return node->queue_count > 0 ? RZ_MORE : RZ_DONE;
 }
 
-static enum rz_more receive(struct rz_job_node *node, const struct rz_event *event, struct rz_actions *out)
+static enum rz_more receive(struct rz_job_node *node, const struct rz_event *event,
+                            struct rz_actions *out)
 {
     struct rz_message message = *event->message;
     struct rz_event inner = *event;
@@ -240,7 +249,8 @@ static enum rz_more receive(struct rz_job_node *node, const struct rz_event *eve
     return step_object(node, event->message->flags, &inner, out);
 }
 
-enum rz_more rz_job_step(struct rz_job_node *node, const struct rz_event *event, struct rz_actions *out)
+enum rz_more rz_job_step(struct rz_job_node *node, const struct rz_event *event,
+                         struct rz_actions *out)
 {
     if (event->kind == RZ_EVENT_RECEIVE)
         return receive(node, event, out);

@@ -1,10 +1,11 @@
 /*
- * A daemon with its processes, as far as recovery and checkpoints go: the hosts of recover and commit in the simulator.
- * Itself a pure state machine, so that it can be a member of a world: the two objects, the processes of its ranks, the
- * store with two places per rank. What the daemon of the house does with the same notices, this does in small.
+ * A daemon with its processes, as far as recovery and checkpoints go: the hosts of recover and
+ * commit in the simulator. Itself a pure state machine, so that it can be a member of a world: the
+ * two objects, the processes of its ranks, the store with two places per rank. What the daemon of
+ * the house does with the same notices, this does in small.
  *
- * A process starts, stands at the barrier ENTER, runs: takes checkpoints, leaves. Its state is its position, the
- * number of checkpoints its program has passed; a piece carries it.
+ * A process starts, stands at the barrier ENTER, runs: takes checkpoints, leaves. Its state is its
+ * position, the number of checkpoints its program has passed; a piece carries it.
  */
 #ifndef RZ_SIM_JOB_NODE_H
 #define RZ_SIM_JOB_NODE_H
@@ -19,17 +20,18 @@
 
 /* Faults of a host, put in on purpose. */
 enum rz_job_mutation {
-    RZ_JOB_NO_FLOOR = 1,  /* overwrites whatever is older than the newest generation it knows */
-    RZ_JOB_DROP_OLD = 2,  /* drops the pieces of ranks it does not hold any more before the barrier has opened */
+    RZ_JOB_NO_FLOOR = 1, /* overwrites whatever is older than the newest generation it knows */
+    RZ_JOB_DROP_OLD =
+        2, /* drops the pieces of ranks it does not hold any more before the barrier has opened */
     RZ_JOB_NO_PROTECT = 4 /* says REACHED before the pieces are protected */
 };
 
 struct rz_job_config {
     struct rz_recover_config recover;
     struct rz_commit_config commit;
-    uint32_t positions;    /* checkpoints of the program; 0: none */
-    bool repairing;        /* the program calls MPIX_Reinit */
-    uint32_t mutations;    /* enum rz_job_mutation */
+    uint32_t positions; /* checkpoints of the program; 0: none */
+    bool repairing;     /* the program calls MPIX_Reinit */
+    uint32_t mutations; /* enum rz_job_mutation */
 };
 
 enum rz_job_call {
@@ -65,8 +67,8 @@ enum rz_job_process_state {
 
 struct rz_job_process {
     uint32_t state, incarnation, epoch;
-    bool reinit;         /* has called MPIX_Reinit */
-    uint32_t reached;    /* 2 * epoch + 1: ENTER of epoch, 2 * epoch + 2: RUN; the newest */
+    bool reinit;      /* has called MPIX_Reinit */
+    uint32_t reached; /* 2 * epoch + 1: ENTER of epoch, 2 * epoch + 2: RUN; the newest */
     uint32_t position;
     uint32_t restored;   /* the position it began the epoch with */
     uint64_t generation; /* of its last checkpoint */
@@ -78,7 +80,8 @@ struct rz_job_piece {
     uint64_t generation;
 };
 
-/* A copy that has come too early: from an epoch that has not begun here, or there is no place to overwrite yet. */
+/* A copy that has come too early: from an epoch that has not begun here, or there is no place to
+ * overwrite yet. */
 struct rz_job_parked {
     rz_id from;
     uint32_t epoch; /* 0: none */
@@ -111,9 +114,10 @@ struct rz_job_node {
 };
 
 size_t rz_job_size(const struct rz_job_config *config);
-void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, rz_id self, rz_time now,
-                 uint64_t seed);
-enum rz_more rz_job_step(struct rz_job_node *node, const struct rz_event *event, struct rz_actions *out);
+void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, rz_id self,
+                 rz_time now, uint64_t seed);
+enum rz_more rz_job_step(struct rz_job_node *node, const struct rz_event *event,
+                         struct rz_actions *out);
 rz_time rz_job_deadline(const struct rz_job_node *node);
 uint64_t rz_job_hash(const struct rz_job_node *node);
 void rz_job_grow(struct rz_job_node *node, size_t bytes);
@@ -122,19 +126,20 @@ const struct rz_recover *rz_job_recover(const struct rz_job_node *node);
 const struct rz_commit *rz_job_commit(const struct rz_job_node *node);
 
 /* The place where this piece lies, or NULL. */
-const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank, uint32_t written,
-                                             uint64_t generation);
+const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank,
+                                             uint32_t written, uint64_t generation);
 
-/* --- between job_node.c (events, objects) and job_host.c (processes, pieces) ------------------------------------- */
+/* --- between job_node.c (events, objects) and job_host.c (processes, pieces)
+ * ------------------------------------- */
 
 enum rz_job_message { RZ_JOB_FETCH, RZ_JOB_PIECE, RZ_JOB_COPY, RZ_JOB_ACK };
 enum rz_job_work_kind { RZ_JOB_CALL_RECOVER, RZ_JOB_CALL_COMMIT, RZ_JOB_NOTIFY, RZ_JOB_SEND };
 
-void rz_job_queue(struct rz_job_node *node, enum rz_job_work_kind kind, uint32_t what, uint64_t arg0, uint64_t arg1,
-                  uint64_t arg2);
+void rz_job_queue(struct rz_job_node *node, enum rz_job_work_kind kind, uint32_t what,
+                  uint64_t arg0, uint64_t arg1, uint64_t arg2);
 /* A message about a piece: to, rank and epoch are packed for the way. */
-void rz_job_queue_message(struct rz_job_node *node, enum rz_job_message type, rz_id to, uint32_t rank, uint32_t epoch,
-                          const struct rz_job_piece *piece);
+void rz_job_queue_message(struct rz_job_node *node, enum rz_job_message type, rz_id to,
+                          uint32_t rank, uint32_t epoch, const struct rz_job_piece *piece);
 
 void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event);
 void rz_job_on_message(struct rz_job_node *node, const struct rz_message *message);

@@ -9,7 +9,8 @@
 
 #define VIEW 100
 
-/* --- the node as a room of the engine, under two names --------------------------------------------------------- */
+/* --- the node as a room of the engine, under two names
+ * --------------------------------------------------------- */
 
 static size_t size_of(const void *config)
 {
@@ -41,12 +42,13 @@ static void grow(void *state, size_t bytes)
     rz_job_grow(state, bytes);
 }
 
-const struct rz_sim_room rz_job_room_of_recover = {"recover", RZ_ROOM_COMMIT, size_of, init, step,
-                                                   deadline,  hash,           grow};
-const struct rz_sim_room rz_job_room_of_commit = {"commit", RZ_ROOM_COMMIT, size_of, init, step,
-                                                  deadline, hash,           grow};
+const struct rz_sim_room rz_job_room_of_recover = {"recover", RZ_ROOM_COMMIT, size_of, init,
+                                                   step,      deadline,       hash,    grow};
+const struct rz_sim_room rz_job_room_of_commit = {"commit", RZ_ROOM_COMMIT, size_of, init,
+                                                  step,     deadline,       hash,    grow};
 
-/* --- configuration and calls ----------------------------------------------------------------------------------- */
+/* --- configuration and calls
+ * ----------------------------------------------------------------------------------- */
 
 static uint32_t field(const struct rz_sim *sim, unsigned shift, unsigned bits)
 {
@@ -78,7 +80,7 @@ const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member)
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         placement[rank] = first_daemon(sim, rank);
     for (rz_id d = 0; d < n; d++)
-        slots[d] = 2 + n_ranks / n;
+        slots[d] = 2 + n_ranks / (n - field(sim, 8, 4));
     config = (struct rz_job_config){.recover = {.n_daemons = n,
                                                 .n_ranks = n_ranks,
                                                 .view = VIEW,
@@ -110,13 +112,14 @@ void rz_job_scenario_start(struct rz_sim *sim)
         if (i == 0 || rz_sim_random(sim, 2) == 0)
             rank = (uint32_t)rz_sim_random(sim, ranks_of(sim));
         uint64_t fuse = at_once ? 0 : rz_sim_random(sim, UINT64_C(1) << rz_sim_random(sim, 7));
-        rz_sim_call(sim, first_daemon(sim, rank),
-                    &(struct rz_sim_call){
-                        .call = RZ_JOB_KILL, .arg = {rank, fuse}, .unordered = true});
+        rz_sim_call(
+            sim, first_daemon(sim, rank),
+            &(struct rz_sim_call){.call = RZ_JOB_KILL, .arg = {rank, fuse}, .unordered = true});
     }
 }
 
-static void make_call(struct rz_sim *sim, rz_id member, enum rz_job_call call, const struct rz_action *notice)
+static void make_call(struct rz_sim *sim, rz_id member, enum rz_job_call call,
+                      const struct rz_action *notice)
 {
     rz_sim_call(sim, member,
                 &(struct rz_sim_call){.call = call,
@@ -165,7 +168,9 @@ uint64_t rz_job_scenario_death_arg(struct rz_sim *sim, rz_id observer, rz_id dea
     return 0;
 }
 
-/* --- safety ---------------------------------------------------------------------------------------------------- */
+/* --- safety
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static const struct rz_job_node *node_of(const struct rz_sim *sim, rz_id member)
 {
@@ -183,7 +188,8 @@ static void note_reached(struct rz_sim *sim)
     }
 }
 
-/* A barrier opens only when each rank's process has reached it; where the job is not repaired the dead do not count. */
+/* A barrier opens only when each rank's process has reached it; where the job is not repaired the
+ * dead do not count. */
 static bool barriers_hold(struct rz_sim *sim, rz_id member)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -193,10 +199,12 @@ static bool barriers_hold(struct rz_sim *sim, rz_id member)
     if (now == record->phase[member])
         return true;
     record->phase[member] = now;
-    for (uint32_t rank = 0; rank < ranks_of(sim) && rz_recover_phase(recover) != RZ_PHASE_ENTER; rank++)
+    for (uint32_t rank = 0; rank < ranks_of(sim) && rz_recover_phase(recover) != RZ_PHASE_ENTER;
+         rank++)
         if (record->reached[rank] < now &&
             (rz_recover_repairing(recover) || !rz_recover_process_dead(recover, rank)))
-            return rz_sim_say(sim, "at %u a barrier of epoch %u has opened without rank %u", member, epoch, rank);
+            return rz_sim_say(sim, "at %u a barrier of epoch %u has opened without rank %u", member,
+                              epoch, rank);
     return true;
 }
 
@@ -208,11 +216,12 @@ static bool same_restored(struct rz_sim *sim)
         const struct rz_job_node *node = node_of(sim, member);
         for (uint32_t rank = 0; node && rank < node->n_ranks; rank++) {
             const struct rz_job_process *process = &node->process[rank];
-            if (process->state < RZ_JOB_RUNNING || process->state == RZ_JOB_KILLED || process->epoch < epoch)
+            if (process->state < RZ_JOB_RUNNING || process->state == RZ_JOB_KILLED ||
+                process->epoch < epoch)
                 continue;
             if (process->epoch == epoch && process->restored != restored)
-                return rz_sim_say(sim, "S7-5: rank %u went back to %u, another to %u, in epoch %u", rank,
-                                  process->restored, restored, epoch);
+                return rz_sim_say(sim, "S7-5: rank %u went back to %u, another to %u, in epoch %u",
+                                  rank, process->restored, restored, epoch);
             epoch = process->epoch;
             restored = process->restored;
         }
@@ -220,7 +229,8 @@ static bool same_restored(struct rz_sim *sim)
     return true;
 }
 
-/* The member alive whose epoch is the newest, with an open barrier if there is one, and the newest generation. */
+/* The member alive whose epoch is the newest, with an open barrier if there is one, and the newest
+ * generation. */
 static rz_id foremost(struct rz_sim *sim)
 {
     rz_id best = RZ_ID_NONE;
@@ -236,21 +246,25 @@ static rz_id foremost(struct rz_sim *sim)
     return best;
 }
 
-static bool holds(struct rz_sim *sim, rz_id holder, uint32_t rank, uint32_t written, uint64_t generation)
+static bool holds(struct rz_sim *sim, rz_id holder, uint32_t rank, uint32_t written,
+                  uint64_t generation)
 {
     if (holder == RZ_ID_NONE || !node_of(sim, holder) ||
         rz_job_piece_find(node_of(sim, holder), rank, written, generation))
         return true;
-    return rz_sim_say(sim, "%u does not hold rank %u of generation %llu (written in epoch %u) any more", holder,
-                      rank, (unsigned long long)generation, written);
+    return rz_sim_say(sim,
+                      "%u does not hold rank %u of generation %llu (written in epoch %u) any more",
+                      holder, rank, (unsigned long long)generation, written);
 }
 
-/* Whoever of the protected placement lives holds the newest committed generation, in every phase of a recovery. */
+/* Whoever of the protected placement lives holds the newest committed generation, in every phase of
+ * a recovery. */
 static bool copies_exist(struct rz_sim *sim)
 {
     rz_id front = foremost(sim);
     const struct rz_commit *c = front == RZ_ID_NONE ? NULL : rz_job_commit(node_of(sim, front));
-    if (!c || rz_commit_generation(c) == 0 || rz_recover_phase(rz_job_recover(node_of(sim, front))) == RZ_PHASE_LEFT)
+    if (!c || rz_commit_generation(c) == 0 ||
+        rz_recover_phase(rz_job_recover(node_of(sim, front))) == RZ_PHASE_LEFT)
         return true;
     uint32_t written = c->newest > c->base ? c->epoch : c->written_in;
     for (uint32_t rank = 0; rank < c->n_ranks; rank++)
@@ -269,7 +283,9 @@ static bool check_objects(struct rz_sim *sim, checker_t check, bool recover)
     struct rz_check_group group = *rz_sim_group(sim);
     for (rz_id member = 0; member < group.n_members; member++) {
         const struct rz_job_node *node = node_of(sim, member);
-        state[member] = !node ? NULL : recover ? (const void *)rz_job_recover(node) : rz_job_commit(node);
+        state[member] = !node     ? NULL
+                        : recover ? (const void *)rz_job_recover(node)
+                                  : rz_job_commit(node);
     }
     group.state = state;
     return check(&group);
@@ -284,10 +300,13 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
     return check_objects(sim, rz_recover_check_uniform, true) &&
            check_objects(sim, rz_recover_check_world, true) &&
            check_objects(sim, rz_commit_check_uniform, false) &&
-           check_objects(sim, rz_commit_check_holders, false) && same_restored(sim) && copies_exist(sim);
+           check_objects(sim, rz_commit_check_holders, false) && same_restored(sim) &&
+           copies_exist(sim);
 }
 
-/* --- liveness -------------------------------------------------------------------------------------------------- */
+/* --- liveness
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static bool has_left(struct rz_sim *sim, rz_id member)
 {
@@ -295,15 +314,15 @@ static bool has_left(struct rz_sim *sim, rz_id member)
     const struct rz_recover *recover = rz_job_recover(node);
     const struct rz_job_record *record = rz_sim_record(sim);
     if (rz_recover_phase(recover) != RZ_PHASE_LEFT)
-        return rz_sim_say(sim, "liveness: %u rests in epoch %u, phase %u", member, rz_recover_epoch(recover),
-                          rz_recover_phase(recover));
+        return rz_sim_say(sim, "liveness: %u rests in epoch %u, phase %u", member,
+                          rz_recover_epoch(recover), rz_recover_phase(recover));
     for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
         const struct rz_job_process *process = &node->process[rank];
         if (rz_recover_daemon_of(recover, rank) != member || process->state == RZ_JOB_KILLED)
             continue;
         if (process->state != RZ_JOB_HAS_LEFT || process->position != node->positions)
-            return rz_sim_say(sim, "liveness: rank %u rests in state %u at position %u", rank, process->state,
-                              process->position);
+            return rz_sim_say(sim, "liveness: rank %u rests in state %u at position %u", rank,
+                              process->state, process->position);
     }
     bool quiet = !record->killed && rz_recover_epoch(recover) == 1;
     for (rz_id d = 0; d < rz_sim_members(sim); d++)
@@ -338,11 +357,13 @@ bool rz_job_scenario_liveness(struct rz_sim *sim)
     return true;
 }
 
-/* --- names for traces ------------------------------------------------------------------------------------------ */
+/* --- names for traces
+ * ------------------------------------------------------------------------------------------ */
 
 const char *rz_job_scenario_message_name(uint8_t type)
 {
-    static const char *const names[] = {"0 (UP or FETCH)", "1 (DOWN or PIECE)", "2 (REQUEST or COPY)", "ACK"};
+    static const char *const names[] = {"0 (UP or FETCH)", "1 (DOWN or PIECE)",
+                                        "2 (REQUEST or COPY)", "ACK"};
     return type < sizeof names / sizeof *names ? names[type] : "?";
 }
 

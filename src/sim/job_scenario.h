@@ -1,4 +1,5 @@
-/* Worlds of job nodes, for the scenarios of recover and of commit: one set of callbacks, the rest is in `parameter`. */
+/* Worlds of job nodes, for the scenarios of recover and of commit: one set of callbacks, the rest
+ * is in `parameter`. */
 #ifndef RZ_SIM_JOB_SCENARIO_H
 #define RZ_SIM_JOB_SCENARIO_H
 
@@ -9,14 +10,14 @@
 enum rz_job_evidence { RZ_JOB_PROOF, RZ_JOB_SILENT, RZ_JOB_MIXED };
 
 /* Packed into struct rz_sim_scenario.parameter, each in its field. */
-#define RZ_JOB_RANKS(n) ((uint64_t)(n))              /* 8 bits */
-#define RZ_JOB_SPARES(n) ((uint64_t)(n) << 8)        /* 4: daemons without ranks at the start */
-#define RZ_JOB_POSITIONS(n) ((uint64_t)(n) << 12)    /* 4 */
-#define RZ_JOB_KILLS(n) ((uint64_t)(n) << 16)        /* 4: processes killed at most */
-#define RZ_JOB_EVIDENCE(e) ((uint64_t)(e) << 20)     /* 2 */
-#define RZ_JOB_UNREPAIRED (UINT64_C(1) << 22)        /* the program never calls MPIX_Reinit */
-#define RZ_JOB_AT_ONCE (UINT64_C(1) << 23)           /* kills come without delay: for exhaustive mode */
-#define RZ_JOB_RESTARTS(n) ((uint64_t)(n) << 24)     /* 4: restarts_max */
+#define RZ_JOB_RANKS(n) ((uint64_t)(n))           /* 8 bits */
+#define RZ_JOB_SPARES(n) ((uint64_t)(n) << 8)     /* 4: daemons without ranks at the start */
+#define RZ_JOB_POSITIONS(n) ((uint64_t)(n) << 12) /* 4 */
+#define RZ_JOB_KILLS(n) ((uint64_t)(n) << 16)     /* 4: processes killed at most */
+#define RZ_JOB_EVIDENCE(e) ((uint64_t)(e) << 20)  /* 2 */
+#define RZ_JOB_UNREPAIRED (UINT64_C(1) << 22)     /* the program never calls MPIX_Reinit */
+#define RZ_JOB_AT_ONCE (UINT64_C(1) << 23)       /* kills come without delay: for exhaustive mode */
+#define RZ_JOB_RESTARTS(n) ((uint64_t)(n) << 24) /* 4: restarts_max */
 #define RZ_JOB_RECOVER_MUTANT(m) ((uint64_t)(m) << 32)
 #define RZ_JOB_COMMIT_MUTANT(m) ((uint64_t)(m) << 40)
 #define RZ_JOB_HOST_MUTANT(m) ((uint64_t)(m) << 48)
@@ -35,10 +36,11 @@ const char *rz_job_scenario_notice_name(uint32_t what);
 
 /* record_bytes must be a constant: the size of struct rz_job_record. */
 struct rz_job_record {
-    uint32_t reached[RZ_JOB_RANKS_MAX]; /* newest barrier that an incarnation of the rank has reached, see rz_job_process */
+    uint32_t reached[RZ_JOB_RANKS_MAX];  /* newest barrier that an incarnation of the rank has
+                                            reached, see rz_job_process */
     uint32_t phase[RZ_JOB_DAEMONS_MAX];  /* 2 * epoch + phase of each member, as it was last seen */
     uint8_t stopped[RZ_JOB_DAEMONS_MAX]; /* rz_status_t + 1 of the members that were told to stop */
-    uint8_t killed; /* processes killed, at most 1 */
+    uint8_t killed;                      /* processes killed, at most 1 */
 };
 
 #define RZ_JOB_SCENARIO(which)                                                                     \

@@ -1,7 +1,8 @@
 /*
- * Random runs: one seed, one run. Whatever is on its way has a date; the next date comes next. Delays are drawn in a
- * style that is drawn per run, so that one run has an even network and the next has links that are a thousand times
- * slower than others: uniform delays alone find few interesting orders.
+ * Random runs: one seed, one run. Whatever is on its way has a date; the next date comes next.
+ * Delays are drawn in a style that is drawn per run, so that one run has an even network and the
+ * next has links that are a thousand times slower than others: uniform delays alone find few
+ * interesting orders.
  */
 #include "sim/world.h"
 
@@ -35,7 +36,7 @@ struct run {
     struct rz_sim_plan plan;
 };
 
-/* --- the heap -------------------------------------------------------------------------------------------------- */
+/* --- the heap --------------------------------------------------------------------------------- */
 
 static bool due_before(const struct due *a, const struct due *b)
 {
@@ -77,9 +78,10 @@ static struct due due_pop(struct run *run)
     return top;
 }
 
-/* --- delays ---------------------------------------------------------------------------------------------------- */
+/* --- delays ----------------------------------------------------------------------------------- */
 
-/* Delays and lags have streams of their own: a shortened plan of crashes leaves them as they are. */
+/* Delays and lags have streams of their own: a shortened plan of crashes leaves them as they are.
+ */
 static rz_time draw_delay(struct rz_sim *sim, rz_id from, rz_id to)
 {
     const struct run *run = sim->driver_data;
@@ -89,14 +91,16 @@ static rz_time draw_delay(struct rz_sim *sim, rz_id from, rz_id to)
         if (run->plain || spread == 0)
             return scenario->latency_min;
         if (run->style == DELAY_WILD)
-            return rz_random_below(&sim->network, 2) ? scenario->latency_min : scenario->latency_max;
+            return rz_random_below(&sim->network, 2) ? scenario->latency_min
+                                                     : scenario->latency_max;
         return scenario->latency_min + rz_random_below(&sim->network, spread + 1);
     }
     if (run->plain)
         return 10;
     switch (run->style) {
     case DELAY_WILD:
-        return 1 + rz_random_below(&sim->network, UINT64_C(1) << rz_random_below(&sim->network, 13));
+        return 1 +
+               rz_random_below(&sim->network, UINT64_C(1) << rz_random_below(&sim->network, 13));
     case DELAY_SLOW_LINKS:
         return (rz_mix(sim->seed, ((uint64_t)from << 32) + to) % 4 == 0 ? 500 : 1) *
                (1 + rz_random_below(&sim->network, 10));
@@ -144,7 +148,7 @@ static void on_tell(struct rz_sim *sim, rz_id member, rz_id dead)
 
 static const struct rz_sim_driver random_driver = {on_send, on_call, on_tell};
 
-/* --- the fault plan -------------------------------------------------------------------------------------------- */
+/* --- the fault plan --------------------------------------------------------------------------- */
 
 static struct rz_sim_cut draw_cut(struct rz_random *faults)
 {
@@ -207,7 +211,7 @@ static const struct rz_sim_cut *cut_of(const struct rz_sim *sim, rz_id member)
     return NULL;
 }
 
-/* --- the run --------------------------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static void tick_schedule(struct rz_sim *sim, rz_id member)
 {
@@ -271,7 +275,8 @@ static bool serve(struct rz_sim *sim, const struct due *due)
     return safe;
 }
 
-/* Nothing moves any more: a crash of the plan whose step never came happens now. False: there is none. */
+/* Nothing moves any more: a crash of the plan whose step never came happens now. False: there is
+ * none. */
 static bool crash_leftover(struct rz_sim *sim, bool *safe)
 {
     struct run *run = sim->driver_data;
@@ -312,9 +317,8 @@ static void run_init(struct rz_sim *sim, struct run *run, const struct rz_sim_op
 {
     run->plain = options->plain;
     run->style = (enum delay_style)rz_random_below(&sim->network, DELAY_STYLES);
-    run->tell_shift = sim->scenario->latency_max > 0
-                          ? (uint32_t)rz_random_below(&sim->network, 3)
-                          : (uint32_t)rz_random_below(&sim->network, 7);
+    run->tell_shift = sim->scenario->latency_max > 0 ? (uint32_t)rz_random_below(&sim->network, 3)
+                                                     : (uint32_t)rz_random_below(&sim->network, 7);
     if (plan)
         run->plan = *plan;
     else

@@ -1,11 +1,12 @@
-/* Checkpoints through recoveries: the generation restored is whole, however daemons and processes die. */
+/* Checkpoints through recoveries: the generation restored is whole, however daemons and processes
+ * die. */
 #include "sim/job_scenario.h"
 
 #define MUTANT(mutants, what, n, deaths, parameters)                                               \
     {                                                                                              \
         RZ_JOB_SCENARIO(commit), .name = "mutant-" what, .summary = what ": must be caught",       \
-            .members = n, .crashes = deaths, .violation_expected = true,                           \
-            .parameter = (mutants) | (parameters)                                                  \
+                                 .members = n, .crashes = deaths, .violation_expected = true,      \
+                                 .parameter = (mutants) | (parameters)                             \
     }
 
 const struct rz_sim_scenario rz_commit_scenarios[] = {
@@ -25,7 +26,8 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      .summary = "the same with silent deaths: the job goes on, or stops at all daemons",
      .members = 7,
      .crashes = 4,
-     .parameter = RZ_JOB_RANKS(7) | RZ_JOB_POSITIONS(4) | RZ_JOB_KILLS(2) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
+     .parameter =
+         RZ_JOB_RANKS(7) | RZ_JOB_POSITIONS(4) | RZ_JOB_KILLS(2) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
      RZ_JOB_SCENARIO(commit)},
     {.name = "tiny",
      .summary = "two daemons, one rank, one checkpoint, one death, to be explored whole",
@@ -38,9 +40,11 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      .members = 3,
      .crashes = 1,
      .crashable = 1,
-     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(3) | RZ_JOB_KILLS(1) | RZ_JOB_AT_ONCE,
+     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(2) | RZ_JOB_KILLS(1) |
+                  RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(commit)},
-    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_UNCOPIED), "uncopied", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_UNCOPIED), "uncopied", 4, 1,
+           RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_DESPITE_DEATH), "despite-death", 4, 2,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_EARLY_HOME), "early-home", 4, 2,
@@ -49,8 +53,10 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4) | RZ_JOB_KILLS(3)),
     MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_NO_FLOOR), "no-floor", 4, 2,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(3)),
-    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_DROP_OLD), "drop-old", 4, 2, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
-    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_NO_PROTECT), "no-protect", 4, 2, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_DROP_OLD), "drop-old", 4, 2,
+           RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_NO_PROTECT), "no-protect", 4, 2,
+           RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
     /* A rare one: to be explored whole. */
     {.name = "mutant-unaware",
      .summary = "unaware contributions settle deaths: must be caught",

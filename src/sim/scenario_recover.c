@@ -1,12 +1,13 @@
-/* Recovery under every schedule: daemons and processes die, the job goes on or stops everywhere. No checkpoints. */
+/* Recovery under every schedule: daemons and processes die, the job goes on or stops everywhere. No
+ * checkpoints. */
 #include "sim/job_scenario.h"
 
 /* Each is caught within the first thousands of runs. */
 #define MUTANT(mutation, what, n, deaths, parameters)                                              \
     {                                                                                              \
         RZ_JOB_SCENARIO(recover), .name = "mutant-" what, .summary = what ": must be caught",      \
-            .members = n, .crashes = deaths, .violation_expected = true,                           \
-            .parameter = RZ_JOB_RECOVER_MUTANT(mutation) | (parameters)                            \
+                                  .members = n, .crashes = deaths, .violation_expected = true,     \
+                                  .parameter = RZ_JOB_RECOVER_MUTANT(mutation) | (parameters)      \
     }
 
 const struct rz_sim_scenario rz_recover_scenarios[] = {
@@ -35,7 +36,8 @@ const struct rz_sim_scenario rz_recover_scenarios[] = {
      .parameter = RZ_JOB_RANKS(8) | RZ_JOB_KILLS(6) | RZ_JOB_RESTARTS(2),
      RZ_JOB_SCENARIO(recover)},
     {.name = "tiny",
-     .summary = "three daemons, two ranks, one process killed, to be explored whole with one daemon's death",
+     .summary = "three daemons, two ranks, one process killed, to be explored whole with one "
+                "daemon's death",
      .members = 3,
      .crashes = 1,
      .parameter = RZ_JOB_RANKS(2) | RZ_JOB_KILLS(1) | RZ_JOB_AT_ONCE,
@@ -46,10 +48,19 @@ const struct rz_sim_scenario rz_recover_scenarios[] = {
      .crashes = 2,
      .parameter = RZ_JOB_RANKS(1) | RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(recover)},
+    {.name = "tiny-silent",
+     .summary = "the same with silent deaths: the last daemon stops",
+     .members = 3,
+     .crashes = 2,
+     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_AT_ONCE | RZ_JOB_EVIDENCE(RZ_JOB_SILENT),
+     RZ_JOB_SCENARIO(recover)},
     MUTANT(RZ_RECOVER_LATE_REACHED, "late-reached", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
-    MUTANT(RZ_RECOVER_DEATHLESS_BARRIER, "deathless-barrier", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
+    MUTANT(RZ_RECOVER_DEATHLESS_BARRIER, "deathless-barrier", 4, 1,
+           RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
     MUTANT(RZ_RECOVER_OWN_PLACEMENT, "own-placement", 4, 2, RZ_JOB_RANKS(4)),
     MUTANT(RZ_RECOVER_ANY_INCARNATION, "any-incarnation", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
-    MUTANT(RZ_RECOVER_OWN_GENERATION, "own-generation", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_RECOVER_OWN_GENERATION, "own-generation", 4, 1,
+           RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
 };
-const size_t rz_recover_scenarios_count = sizeof rz_recover_scenarios / sizeof *rz_recover_scenarios;
+const size_t rz_recover_scenarios_count =
+    sizeof rz_recover_scenarios / sizeof *rz_recover_scenarios;

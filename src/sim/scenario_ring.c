@@ -1,4 +1,5 @@
-/* Scenarios of the heartbeat ring: with and without news of deaths from elsewhere, with members that leave. */
+/* Scenarios of the heartbeat ring: with and without news of deaths from elsewhere, with members
+ * that leave. */
 #include "sim/sim.h"
 
 #include "base/assert.h"
@@ -26,7 +27,8 @@ static bool wants(const struct rz_sim *sim, uint64_t what)
     return rz_sim_scenario(sim)->parameter & what;
 }
 
-/* In small worlds time is counted in ticks: one period is two of them, a transfer takes none or one. */
+/* In small worlds time is counted in ticks: one period is two of them, a transfer takes none or
+ * one. */
 static const void *config(struct rz_sim *sim, rz_id member)
 {
     static struct rz_ring_config made;
@@ -65,7 +67,8 @@ static void died(struct rz_sim *sim, rz_id member)
     record->died_at[member] = rz_sim_now(sim);
 }
 
-/* f deaths at most delay one detection by f(f+1) timeouts, and f times the slack (SC'16: T_stab without the news). */
+/* f deaths at most delay one detection by f(f+1) timeouts, and f times the slack (SC'16: T_stab
+ * without the news). */
 static void check_latency(struct rz_sim *sim, rz_id dead)
 {
     const struct record *record = rz_sim_record(sim);
@@ -134,14 +137,14 @@ static const char *notice_name(uint32_t what)
     .liveness = liveness, .message_name = message_name, .call_name = call_name,                    \
     .notice_name = notice_name
 
-/* Period 100 ms + slack 10 ms + spread of transfers 20 ms < timeout 300 ms: nobody is suspected in error. */
+/* Period 100 ms + slack 10 ms + spread of transfers 20 ms < timeout 300 ms: nobody is suspected in
+ * error. */
 #define REAL_TIME                                                                                  \
     COMMON, .record_bytes = sizeof(struct record), .latency_min = 100 * RZ_MICROSECOND,            \
             .latency_max = 20 * RZ_MILLISECOND, .timer_slack = 10 * RZ_MILLISECOND,                \
             .crash_until = 2 * RZ_SECOND, .horizon = 10 * RZ_SECOND
 
-#define TICKS                                                                                      \
-    COMMON, .record_bytes = sizeof(struct small_record), .latency_max = 1, .tick = 1
+#define TICKS COMMON, .record_bytes = sizeof(struct small_record), .latency_max = 1, .tick = 1
 
 const struct rz_sim_scenario rz_ring_scenarios[] = {
     {.name = "news",

@@ -16,7 +16,8 @@ RZ_SIM_ROOM(spread, RZ_ROOM_SPREAD);
 /* What a scenario broadcasts (parameter). */
 enum { ONE, MANY };
 
-/* What the hosts remember: how many items each was told. The items themselves are a function of the scenario. */
+/* What the hosts remember: how many items each was told. The items themselves are a function of the
+ * scenario. */
 struct record {
     uint8_t delivered[MEMBERS_MAX];
 };
@@ -25,8 +26,8 @@ static const void *config(struct rz_sim *sim, rz_id member)
 {
     static struct rz_spread_config made;
     (void)member;
-    made = (struct rz_spread_config){
-        .n_members = rz_sim_members(sim), .view = VIEW, .items_max = 1};
+    made =
+        (struct rz_spread_config){.n_members = rz_sim_members(sim), .view = VIEW, .items_max = 1};
     return &made;
 }
 
@@ -91,9 +92,9 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_sim_room_spread, .members_max = MEMBERS_MAX, .record_bytes = sizeof(struct record), \
-    .config = config, .start = start, .notified = notified, .safety = safety,                      \
-    .liveness = liveness, .message_name = message_name, .call_name = call_name,                    \
+    .room = &rz_sim_room_spread, .members_max = MEMBERS_MAX,                                       \
+    .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified, \
+    .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
 
 const struct rz_sim_scenario rz_spread_scenarios[] = {

@@ -1,4 +1,5 @@
-/* Seeds one after the other; of a violation, the smallest fault plan that still shows it, and the command to see it. */
+/* Seeds one after the other; of a violation, the smallest fault plan that still shows it, and the
+ * command to see it. */
 #include "sim/world.h"
 
 #include "base/assert.h"

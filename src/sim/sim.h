@@ -1,17 +1,19 @@
 /*
- * The simulator: n members of one view, each a state block of one protocol room, on a virtual network with virtual
- * time, crashes and a detector. The members are the shipped objects; the engine owns their memory.
+ * The simulator: n members of one view, each a state block of one protocol room, on a virtual
+ * network with virtual time, crashes and a detector. The members are the shipped objects; the
+ * engine owns their memory.
  *
  * Two ways to run a scenario:
  *   random      one run per seed: random delays, crash points and detector lag (runs.c);
  *   exhaustive  every interleaving of a small world (explore.c).
- * Both deliver messages in any order (channels are not FIFO) and let a crash take any part of a multicast with it.
- * A run is a pure function of (scenario, members, crashes, seed).
+ * Both deliver messages in any order (channels are not FIFO) and let a crash take any part of a
+ * multicast with it. A run is a pure function of (scenario, members, crashes, seed).
  *
  * A room's author writes one file src/sim/scenario_ROOM.c that defines
  *     const struct rz_sim_scenario rz_ROOM_scenarios[];
  *     const size_t rz_ROOM_scenarios_count;
- * the build finds it by its name. Properties live in src/proto/ROOM/ROOM_check.c and see the members through struct rz_check_group.
+ * the build finds it by its name. Properties live in src/proto/ROOM/ROOM_check.c and see the
+ * members through struct rz_check_group.
  */
 #ifndef RZ_SIM_SIM_H
 #define RZ_SIM_SIM_H
@@ -24,7 +26,8 @@
 
 struct rz_sim; /* one world: members, messages in flight, clock, record */
 
-/* A protocol room as the engine sees it; RZ_SIM_ROOM(ring) defines rz_sim_room_ring in the scenario's file. */
+/* A protocol room as the engine sees it; RZ_SIM_ROOM(ring) defines rz_sim_room_ring in the
+ * scenario's file. */
 struct rz_sim_room {
     const char *name;
     enum rz_room number;
@@ -70,7 +73,7 @@ struct rz_sim_room {
 /* Who learns of a death, other than by the room's own messages. */
 enum rz_sim_detector {
     RZ_SIM_DETECTOR_NONE,   /* a crash is only silence (or what the host tells by rz_sim_tell) */
-    RZ_SIM_DETECTOR_PERFECT /* each live member gets RZ_EVENT_DEATH, each at its own time and in its own order */
+    RZ_SIM_DETECTOR_PERFECT /* each live member is told of each death, in its own time and order */
 };
 
 /* A call of the host, as the room's header says. Items are copied. */
@@ -79,37 +82,38 @@ struct rz_sim_call {
     uint64_t arg[4];
     const uint64_t *items;
     uint32_t n_items;
-    bool unordered; /* may overtake the member's other queued calls (news), else they are made in order */
+    bool unordered; /* may overtake the member's other queued calls (news) */
 };
 
 /*
- * What is run: members, host behaviour, faults and properties. All of it is constant; what changes in a run lives in
- * the members and in the record.
+ * What is run: members, host behaviour, faults and properties. All of it is constant; what changes
+ * in a run lives in the members and in the record.
  *
- * The record is a flat block of record_bytes, zeroed at the start: the hosts' memory and the checker's (which member
- * decided what, ...). No pointers. It is part of the state that exhaustive mode compares: keep in it only what the host
- * or a property still needs, no counters that only grow.
+ * The record is a flat block of record_bytes, zeroed at the start: the hosts' memory and the
+ * checker's (which member decided what, ...). No pointers. It is part of the state that exhaustive
+ * mode compares: keep in it only what the host or a property still needs, no counters that only
+ * grow.
  */
 struct rz_sim_scenario {
     const char *name;    /* unique in its room */
     const char *summary; /* one line for rzsim list */
     const struct rz_sim_room *room;
 
-    uint32_t members;         /* default; rzsim --members overrides */
-    uint32_t members_max;     /* 0: no bound (exhaustive mode: at most 32) */
-    uint32_t crashes;         /* at most so many members die in a run; default of --crashes */
-    uint64_t crashable;       /* exhaustive: bit set of the members that may die; 0: all of them */
-    uint64_t parameter;       /* for the scenario's own callbacks (mutations, ...) */
-    bool violation_expected;  /* a mutant: the runs as a whole must find a violation, else that is the error */
-    bool fenced;              /* the room drops messages of members it knows dead: see README.md, "Partial multicast" */
+    uint32_t members;        /* default; rzsim --members overrides */
+    uint32_t members_max;    /* 0: no bound (exhaustive mode: at most 32) */
+    uint32_t crashes;        /* at most so many members die in a run; default of --crashes */
+    uint64_t crashable;      /* exhaustive: bit set of the members that may die; 0: all of them */
+    uint64_t parameter;      /* for the scenario's own callbacks (mutations, ...) */
+    bool violation_expected; /* a mutant: not to find a violation is the error */
+    bool fenced;             /* drops messages of members known dead: see README.md */
     enum rz_sim_detector detector;
 
-    /* Timed rooms only (ring); zero elsewhere. */
-    rz_time latency_min, latency_max; /* bounds of the transfer time of messages; 0, 0: anything, no clock matters */
-    rz_time timer_slack;              /* random: a timer is served up to so much late */
-    rz_time crash_until;              /* crashes come before this date, not at a step count */
-    rz_time horizon;                  /* the run ends here, and liveness is asked; 0: at quiescence */
-    rz_time tick;                     /* exhaustive: time goes on in such units; latency_max a multiple of it */
+    /* Timed rooms only (ring); zero elsewhere. Transfer times 0, 0: any. */
+    rz_time latency_min, latency_max;
+    rz_time timer_slack; /* random: a timer is served up to so much late */
+    rz_time crash_until; /* crashes come before this date (and queued calls, in exhaustive mode) */
+    rz_time horizon;     /* the run ends here, and liveness is asked; 0: at quiescence */
+    rz_time tick;        /* exhaustive: time goes on in such units; latency_max a multiple of it */
 
     size_t record_bytes;
 
@@ -119,7 +123,8 @@ struct rz_sim_scenario {
     /* After all members were initialised: queue the first calls, set up the record. Optional. */
     void (*start)(struct rz_sim *sim);
 
-    /* A member's host is told something by NOTIFY; it may call rz_sim_call, _call_now, _tell, _halt. Optional. */
+    /* A member's host is told something by NOTIFY; it may call rz_sim_call, _call_now, _tell,
+     * _halt. Optional. */
     void (*notified)(struct rz_sim *sim, rz_id member, const struct rz_action *notice);
 
     /* A member has died (or halted). Optional. */
@@ -128,8 +133,9 @@ struct rz_sim_scenario {
     /* arg[0] of the RZ_EVENT_DEATH that tells observer of dead. Optional: 0. */
     uint64_t (*death_arg)(struct rz_sim *sim, rz_id observer, rz_id dead);
 
-    /* Whether the properties hold now; else say why by rz_sim_say. safety: after every step and crash. liveness: at
-     * quiescence (nothing in flight, no call or notice pending) or at the horizon. Each optional. */
+    /* Whether the properties hold now; else say why by rz_sim_say. safety: after every step and
+     * crash. liveness: at quiescence (nothing in flight, no call or notice pending) or at the
+     * horizon. Each optional. */
     bool (*safety)(struct rz_sim *sim);
     bool (*liveness)(struct rz_sim *sim);
 
@@ -139,7 +145,7 @@ struct rz_sim_scenario {
     const char *(*notice_name)(uint32_t what);
 };
 
-/* --- for the callbacks of a scenario --------------------------------------------------------------------------- */
+/* --- for the callbacks of a scenario ---------------------------------------------------------- */
 
 uint32_t rz_sim_members(const struct rz_sim *sim);
 const struct rz_sim_scenario *rz_sim_scenario(const struct rz_sim *sim);
@@ -150,42 +156,43 @@ void *rz_sim_record(struct rz_sim *sim);
 const void *rz_sim_state(const struct rz_sim *sim, rz_id member);
 bool rz_sim_alive(const struct rz_sim *sim, rz_id member);
 
-/* The members as the checkers of the rooms take them; valid until the next step. why is where rz_check_say writes. */
+/* The members as the checkers of the rooms take them; valid until the next step. */
 const struct rz_check_group *rz_sim_group(struct rz_sim *sim);
 
 /* Say why a property does not hold; returns false, for `return rz_sim_say(...)`. */
 __attribute__((format(printf, 2, 3))) bool rz_sim_say(struct rz_sim *sim, const char *format, ...);
 
-/* Queue a call of member's host: it is made at an arbitrary later time. Ignored when the member is dead. */
+/* Queue a call of member's host: it is made at an arbitrary later time. Ignored when the member is
+ * dead. */
 void rz_sim_call(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call);
 
-/* Make a call as soon as the step under way has ended, before anything else happens. Only for the member being
- * notified; in start: for any member. */
+/* Make a call as soon as the step under way has ended, before anything else happens. Only for the
+ * member being notified; in start: for any member. */
 void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call);
 
-/* Queue RZ_EVENT_DEATH(dead) for member, at an arbitrary later time; at most once per pair, ever. */
+/* Queue RZ_EVENT_DEATH(dead) for member, at an arbitrary later time; once per pair, ever. */
 void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id dead);
 
-/* The member's host stops it (it left, or was told to stop): no further step; its sent messages stay in flight.
- * Where the detector is perfect the others are told as of a crash. */
+/* The member's host stops it (it left, or was told to stop): no further step; its sent messages
+ * stay in flight. Where the detector is perfect the others are told as of a crash. */
 void rz_sim_halt(struct rz_sim *sim, rz_id member);
 
 /* Random numbers for the scenario, of a stream of their own; in exhaustive mode only in start. */
 uint64_t rz_sim_random(struct rz_sim *sim, uint64_t bound);
 
-/* --- running --------------------------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 struct rz_sim_options {
     const struct rz_sim_scenario *scenario;
     uint32_t members; /* 0: the scenario's */
     uint32_t crashes; /* UINT32_MAX: the scenario's */
     uint64_t seed_first, seed_last;
-    uint64_t states_max; /* exhaustive: more states are an error, never a silent cut; 0: 50 million */
-    const char *plan;    /* replay of a random run: its crashes (see runs.c), NULL: drawn from the seed */
+    uint64_t states_max; /* exhaustive: more states are an error, no silent cut; 0: 50 million */
+    const char *plan;    /* random: the crashes, as printed; NULL: drawn from the seed */
     bool plain;          /* random: all delays alike */
-    const char *path;    /* replay of an exhaustive path: its choices */
+    const char *path;    /* replay of an exhaustive path: its choices, as printed */
     bool quiet;          /* print nothing; the result says all */
-    FILE *out;           /* where violations and traces are printed; NULL: stderr, of replays stdout */
+    FILE *out;           /* for violations and traces; NULL: stderr, of replays stdout */
 };
 
 struct rz_sim_result {
@@ -210,10 +217,11 @@ void rz_sim_replay(const struct rz_sim_options *options, struct rz_sim_result *r
 /* Whether text is a plan of crashes as options->plan takes it. */
 bool rz_sim_plan_valid(const char *text);
 
-/* Whether the result is what the scenario wants: no violation and no budget exceeded, or the violation it expects. */
+/* Whether the result is what the scenario wants: no violation and no budget exceeded, or the
+ * violation it expects. */
 bool rz_sim_passed(const struct rz_sim_scenario *scenario, const struct rz_sim_result *result);
 
-/* --- the table of scenarios (scenarios.c) ---------------------------------------------------------------------- */
+/* --- the table of scenarios (scenarios.c) ----------------------------------------------------- */
 
 /* The scenario with this name in a room; name NULL: the room's first. NULL: there is none. */
 const struct rz_sim_scenario *rz_sim_find(const char *room, const char *name);

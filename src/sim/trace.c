@@ -90,9 +90,8 @@ void rz_trace_letter(struct rz_sim *sim, const char *verb, rz_id member,
             (unsigned long long)letter->arg[3]);
     } else {
         const struct rz_message *m = &letter->message;
-        put_name(text, sizeof text,
-                 scenario->message_name ? scenario->message_name(m->type) : NULL, "message",
-                 m->type);
+        put_name(text, sizeof text, scenario->message_name ? scenario->message_name(m->type) : NULL,
+                 "message", m->type);
         put(text, sizeof text, " from %u origin %u seq %llu flags %x words %llx %llx", m->from,
             m->origin, (unsigned long long)m->seq, m->flags, (unsigned long long)m->word[0],
             (unsigned long long)m->word[1]);

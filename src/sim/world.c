@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The world whose room is at work: an assertion there is a violation here, not the end of the simulator. */
+/* The world whose room is at work: an assertion there is a violation here, not the end of the
+ * simulator. */
 static struct rz_sim *at_work;
 
 static void on_assertion(const char *expression, const char *file, int line)
@@ -21,7 +22,7 @@ static void on_assertion(const char *expression, const char *file, int line)
     longjmp(sim->escape, 1);
 }
 
-/* --- life of a world ------------------------------------------------------------------------------------------- */
+/* --- life of a world -------------------------------------------------------------------------- */
 
 static size_t align8(size_t bytes)
 {
@@ -108,7 +109,7 @@ void rz_world_destroy(struct rz_sim *sim)
     free(sim);
 }
 
-/* --- one step of one member ------------------------------------------------------------------------------------ */
+/* --- one step of one member ------------------------------------------------------------------- */
 
 static bool arrives(const struct rz_sim_cut *cut, uint32_t action, uint32_t destination)
 {
@@ -172,7 +173,8 @@ static void member_grow(struct rz_sim *sim, rz_id id, size_t bytes)
     sim->scenario->room->grow(member->state, bytes);
 }
 
-/* Steps until the event is dealt with, or the member has carried out the actions that its death allows. */
+/* Steps until the event is dealt with, or the member has carried out the actions that its death
+ * allows. */
 static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *first,
                         const struct rz_sim_cut *cut)
 {
@@ -281,7 +283,7 @@ static bool step_guarded(struct rz_sim *sim, rz_id id, const struct rz_event *ev
     return safe;
 }
 
-/* --- what the drivers do --------------------------------------------------------------------------------------- */
+/* --- what the drivers do ---------------------------------------------------------------------- */
 
 bool rz_world_start(struct rz_sim *sim)
 {
@@ -374,7 +376,7 @@ bool rz_world_check_fence(struct rz_sim *sim, rz_id member, const struct rz_lett
                                  member, letter->message.from);
 }
 
-/* --- what the scenarios call ----------------------------------------------------------------------------------- */
+/* --- what the scenarios call ------------------------------------------------------------------ */
 
 uint32_t rz_sim_members(const struct rz_sim *sim)
 {

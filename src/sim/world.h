@@ -8,7 +8,8 @@
 
 #include <setjmp.h>
 
-/* Something on its way to a member: a message with its payload, or a call. Immutable; shared by its destinations. */
+/* Something on its way to a member: a message with its payload, or a call. Immutable; shared by its
+ * destinations. */
 struct rz_letter {
     uint64_t hash; /* of the content */
     uint32_t refs;
@@ -26,7 +27,8 @@ struct rz_letter *rz_letter_from_call(const struct rz_sim_call *call);
 bool rz_letter_equal(const struct rz_letter *a, const struct rz_letter *b);
 void rz_letter_release(struct rz_letter *letter); /* gives back one reference */
 
-/* Where a step of a dying member ends: after `cut` actions; of the destinations it sent to, some get nothing. */
+/* Where a step of a dying member ends: after `cut` actions; of the destinations it sent to, some
+ * get nothing. */
 struct rz_sim_cut {
     uint32_t actions; /* carried out before death; UINT32_MAX: all */
     uint64_t loss;    /* 0: nothing is lost; else the seed by which each destination is drawn */
@@ -46,7 +48,8 @@ struct rz_sim_driver {
     void (*tell)(struct rz_sim *sim, rz_id member, rz_id dead);
 };
 
-/* The part of a world that is neither member states nor things in flight; one block, copied by explore.c. */
+/* The part of a world that is neither member states nor things in flight; one block, copied by
+ * explore.c. */
 struct rz_sim_common {
     rz_time now;
     uint32_t n_crashed;
@@ -66,7 +69,7 @@ struct rz_sim {
     struct rz_sim_common *common;
     size_t common_bytes;
     bool *alive, *crashed;
-    uint64_t *told;    /* n rows of row_words: members[i] has been or will be told of these deaths */
+    uint64_t *told; /* n rows of row_words: members[i] has been or will be told of these deaths */
     uint64_t *pending; /* the same shape: will be told, but has not been */
     uint32_t row_words;
     void *record;
@@ -75,7 +78,7 @@ struct rz_sim {
     struct rz_check_group group;
     struct rz_random network, faults, lag, host;
     bool starting;
-    rz_id stepping; /* the member whose step is under way, or RZ_ID_NONE */
+    rz_id stepping;             /* the member whose step is under way, or RZ_ID_NONE */
     struct rz_letter *soon[16]; /* calls to be made when this step has ended */
     rz_id soon_member[16];
     uint32_t n_soon;
@@ -112,7 +115,8 @@ struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t se
                                const struct rz_sim_driver *driver, void *driver_data);
 void rz_world_destroy(struct rz_sim *sim);
 
-/* Each of these returns false when a property does not hold or a room asserted; sim->why says it. */
+/* Each of these returns false when a property does not hold or a room asserted; sim->why says it.
+ */
 bool rz_world_start(struct rz_sim *sim);
 bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_letter *letter,
                       const struct rz_sim_cut *cut);
@@ -129,18 +133,19 @@ void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result);
 /* Whether a letter of one known dead leaves the member as it is and brings no action (rule F1). */
 bool rz_world_check_fence(struct rz_sim *sim, rz_id member, const struct rz_letter *letter);
 
-/* --- trace.c: what happened last, in words ------------------------------------------------------------------- */
+/* --- trace.c: what happened last, in words ---------------------------------------------------- */
 
 struct rz_sim_trace;
 struct rz_sim_trace *rz_trace_create(FILE *live); /* live NULL: keep only the last lines */
 void rz_trace_destroy(struct rz_sim_trace *trace);
 void rz_trace_print(const struct rz_sim_trace *trace, FILE *out);
-__attribute__((format(printf, 2, 3))) void rz_trace_line(struct rz_sim *sim, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void rz_trace_line(struct rz_sim *sim, const char *format,
+                                                         ...);
 void rz_trace_letter(struct rz_sim *sim, const char *verb, rz_id member,
                      const struct rz_letter *letter);
 void rz_trace_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action);
 
-/* --- a random run (runs.c), as shrink.c repeats it ------------------------------------------------------------- */
+/* --- a random run (runs.c), as shrink.c repeats it -------------------------------------------- */
 
 #define RZ_SIM_PLAN_MAX 32
 
@@ -156,16 +161,17 @@ struct rz_sim_plan {
     struct rz_sim_crash v[RZ_SIM_PLAN_MAX];
 };
 
-/* One run; returns whether it violated. plan in: the crashes, or NULL to draw them (then *drawn is set). */
-bool rz_run_once(const struct rz_sim_options *options, uint64_t seed, const struct rz_sim_plan *plan,
-                 struct rz_sim_plan *drawn, struct rz_sim_trace *trace,
-                 struct rz_sim_result *result);
+/* One run; returns whether it violated. plan in: the crashes, or NULL to draw them (then *drawn is
+ * set). */
+bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
+                 const struct rz_sim_plan *plan, struct rz_sim_plan *drawn,
+                 struct rz_sim_trace *trace, struct rz_sim_result *result);
 
-/* --- an exhaustive path (explore.c) ---------------------------------------------------------------------------- */
+/* --- an exhaustive path (explore.c) ----------------------------------------------------------- */
 
 void rz_explore_replay(const struct rz_sim_options *options, struct rz_sim_result *result);
 
-/* --- shrink.c -------------------------------------------------------------------------------------------------- */
+/* --- shrink.c --------------------------------------------------------------------------------- */
 
 /* Plans as text: VICTIM@AT:ACTIONS:LOSS,... or none. */
 bool rz_plan_parse(const char *text, struct rz_sim_plan *plan);

@@ -17,8 +17,8 @@
 #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* process -> daemon */ \
     MESSAGE(HELLO, hello) U32(version) U64(job) U32(rank) U32(incarnation) U32(pid) BYTES(key) END(HELLO, hello) \
-    MESSAGE(PUT_CARD, put_card) BYTES(card) END(PUT_CARD, put_card)  /* how the off-node transport reaches us */ \
-    MESSAGE(GET_CARD, get_card) U32(rank) END(GET_CARD, get_card) \
+    MESSAGE(PUT_CARD, put_card) U32(epoch) BYTES(card) END(PUT_CARD, put_card)  /* how the off-node transport reaches us */ \
+    MESSAGE(GET_CARD, get_card) U32(rank) U32(epoch) END(GET_CARD, get_card) \
     MESSAGE(OPEN, open) U32(rank) END(OPEN, open)                    /* a process of this node, for shared memory */ \
     MESSAGE(REPAIRING, repairing) END(REPAIRING, repairing)          /* MPIX_Reinit was entered */ \
     MESSAGE(REACHED, reached) U32(epoch) U32(phase) END(REACHED, reached) \
@@ -33,8 +33,8 @@
         U32(watch_slot) U64(job) U32(job_token) U32(restarted) TEXT(library_note) \
         END(WELCOME, welcome)                  /* fds: board, own inbox, own doorbell's eventfd, watch page, wait objects */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
-    MESSAGE(OPEN_NET, open_net) END(OPEN_NET, open_net)              /* someone off-node wants our card */ \
-    MESSAGE(CARD, card) U32(rank) U32(incarnation) BYTES(card) END(CARD, card) \
+    MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net)              /* someone off-node wants our card */ \
+    MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(epoch) BYTES(card) END(CARD, card) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(base) U64(bytes) U64(hash) U32(source_node) \
         END(PIECE, piece)                                            /* generation 0: none; else fd: the piece. base: before the first of this epoch */

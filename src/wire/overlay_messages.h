@@ -17,8 +17,8 @@
     MESSAGE(CHALLENGE, challenge) U32(version) BYTES(nonce) END(CHALLENGE, challenge)  /* acceptor -> connector */ \
     MESSAGE(HELLO, hello) U32(version) U64(job) U32(from) BYTES(proof) END(HELLO, hello) /* keyed hash of nonce, job, from */ \
     MESSAGE(PROTOCOL, protocol) BYTES(message) END(PROTOCOL, protocol)                  /* as protocol_message.h */ \
-    MESSAGE(GET_CARD, get_card) U32(rank) U32(asker) END(GET_CARD, get_card) \
-    MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(asker) BYTES(card) END(CARD, card) \
+    MESSAGE(GET_CARD, get_card) U32(rank) U32(asker) U32(epoch) END(GET_CARD, get_card) \
+    MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(asker) U32(epoch) BYTES(card) END(CARD, card) \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U32(rank) U64(total) U64(offset) U64(hash) U32(answer) BYTES(data) \
         END(PIECE, piece)                           /* a chunk; answer: 1 as asked by GET_PIECE, 0 a copy to keep */ \
     MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \

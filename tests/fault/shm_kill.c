@@ -1,7 +1,8 @@
 /*
- * The dead spoil only what was theirs. Two bystanders exchange checked messages; victims flood both of them with small
- * and large messages and are SIGKILLed at random instants. After each verdict both bystanders must go on exchanging, no
- * byte that anybody delivers may be wrong, no operation may end twice or never.
+ * The dead spoil only what was theirs. Two bystanders exchange checked messages; victims flood both
+ * of them with small and large messages and are SIGKILLed at random instants. After each verdict
+ * both bystanders must go on exchanging, no byte that anybody delivers may be wrong, no operation
+ * may end twice or never.
  *
  *   shm_kill [kills [seed [auto|direct|ring]]]
  */
@@ -56,7 +57,8 @@ static void start(struct kill_page *page, const struct rig *rig, unsigned lane, 
     page->pid[lane] = (uint32_t)pid;
 }
 
-/* Sleeps on our doorbell until `ready`; bystanders that died or say nothing for long end the test. */
+/* Sleeps on our doorbell until `ready`; bystanders that died or say nothing for long end the test.
+ */
 static void await(struct kill_page *page, bool (*ready)(struct kill_page *, unsigned), unsigned arg,
                   const char *what)
 {
@@ -111,7 +113,8 @@ static void kill_one(struct kill_page *page, const struct rig *rig, struct rz_ra
     struct timespec instant = {.tv_nsec = (long)rz_random_below(random, 2000000)};
     nanosleep(&instant, NULL);
     kill((pid_t)page->pid[lane], SIGKILL);
-    /* The verdict may come before the end of the teardown, while the victim's memory is still there, or after it. */
+    /* The verdict may come before the end of the teardown, while the victim's memory is still
+     * there, or after it. */
     bool early = rz_random_below(random, 2);
     if (!early)
         reap(page, lane);
@@ -158,8 +161,8 @@ int main(int argc, char **argv)
         options.seed = strtoull(argv[2], NULL, 10);
     if (argc > 3)
         options.copy = argv[3];
-    struct kill_page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct kill_page *page =
+        mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     rz_assert(page != MAP_FAILED);
     struct rz_random random = {.state = options.seed};
     uint64_t small = 0, large = 0, lost = 0, exchanged = 0;

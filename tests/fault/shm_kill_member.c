@@ -1,4 +1,5 @@
-/* Bystanders and victims of the kill campaign. Lane, rank and peer number are one and the same here. */
+/* Bystanders and victims of the kill campaign. Lane, rank and peer number are one and the same
+ * here. */
 #include "shm_kill_page.h"
 
 #include "base/assert.h"
@@ -40,7 +41,8 @@ struct member {
     struct rz_net *net;
     struct rz_random random;
     bool connected[KILL_LANES], ended[KILL_LANES];
-    bool unheard[KILL_LANES]; /* dead before anything of it was seen: the transport cannot know its lane */
+    bool unheard[KILL_LANES]; /* dead before anything of it was seen: the transport cannot know its
+                                 lane */
     uint64_t sent[KILL_LANES], got[KILL_LANES];
     unsigned fetching[KILL_LANES];
     struct outgoing *outgoing[KILL_LANES]; /* [OUTSTANDING] */
@@ -160,8 +162,7 @@ static struct member *member_open(struct kill_page *page, const struct rig *rig,
 
 static void member_connect(struct member *member, unsigned lane)
 {
-    rz_status_t status =
-        rig_connect(member->rig, member->net, lane, lane, member->page->pid[lane]);
+    rz_status_t status = rig_connect(member->rig, member->net, lane, lane, member->page->pid[lane]);
     if (status != RZ_OK)
         complain(member, "cannot connect", lane);
     member->connected[lane] = true;
@@ -276,7 +277,8 @@ void kill_bystander_run(struct kill_page *page, const struct rig *rig, unsigned 
     }
     if (member->user.broken > 0)
         complain(member, "a ring was torn", member->user.broken_peer);
-    free(member->outgoing[other]); /* its last sends end with the transport, before which it must live */
+    free(member->outgoing[other]); /* its last sends end with the transport, before which it must
+                                      live */
 }
 
 void kill_victim_run(struct kill_page *page, const struct rig *rig, unsigned self, uint64_t seed)

@@ -1,4 +1,5 @@
-/* What the kill campaign's processes share: the page of the one who kills, and the members' parts. */
+/* What the kill campaign's processes share: the page of the one who kills, and the members' parts.
+ */
 #ifndef RZ_TESTS_SHM_KILL_PAGE_H
 #define RZ_TESTS_SHM_KILL_PAGE_H
 
@@ -24,7 +25,8 @@ struct kill_page {
     char complaint[200];
 };
 
-void kill_bystander_run(struct kill_page *page, const struct rig *rig, unsigned self, uint64_t seed);
+void kill_bystander_run(struct kill_page *page, const struct rig *rig, unsigned self,
+                        uint64_t seed);
 void kill_victim_run(struct kill_page *page, const struct rig *rig, unsigned self, uint64_t seed);
 
 #endif

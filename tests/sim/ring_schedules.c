@@ -1,4 +1,5 @@
-/* The heartbeat ring under schedules: small worlds whole, larger ones at random, a mutant, and what it costs. */
+/* The heartbeat ring under schedules: small worlds whole, larger ones at random, a mutant, and what
+ * it costs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +89,8 @@ static void too_short_a_timeout_is_caught(void **state)
     run("mutant-impatient", 4, 0, 100);
 }
 
-/* Without deaths and delays: one heartbeat per member and period, and nothing else. Ten seconds of 100 ms. */
+/* Without deaths and delays: one heartbeat per member and period, and nothing else. Ten seconds of
+ * 100 ms. */
 static void cost_is_one_heartbeat_per_member_and_period(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Reliable broadcast under schedules: small worlds whole, larger ones at random, a mutant, and what it costs. */
+/* Reliable broadcast under schedules: small worlds whole, larger ones at random, a mutant, and what
+ * it costs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +45,6 @@ static void one_item_reaches_all_in_every_schedule(void **state)
     (void)state;
     for (uint32_t members = 1; members <= 4; members++)
         explore("one", members, members - 1);
-    explore("one", 5, 1);
 }
 
 static void several_items_reach_all_in_every_schedule(void **state)
@@ -76,7 +76,7 @@ static void fewer_undetected_deaths_than_neighbours_do_no_harm(void **state)
 static void as_many_undetected_deaths_are_caught(void **state)
 {
     (void)state;
-    run("mutant-undetected", 6, 4, 20000);
+    explore("mutant-undetected", 6, 4);
 }
 
 /* Each member sends an item to all its neighbours but the one it has it from. */

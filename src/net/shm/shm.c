@@ -79,7 +79,8 @@ static void shm_free(struct shm *shm)
     free(shm);
 }
 
-/* The pages that we write ourselves: backed now, so that a full machine is an error here and no signal later. */
+/* The pages that we write ourselves: backed now, so that a full machine is an error here and no
+ * signal later. */
 static rz_status_t shm_map_own(struct shm *shm)
 {
     int fd = shm->config.inbox_fd;
@@ -195,7 +196,8 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
     pair->pid = card.pid;
     pair->peer = peer;
     shm->peers[peer].pair = pair;
-    /* What came before we were connected: messages unread, fetches not begun, a sender that waits for room. */
+    /* What came before we were connected: messages unread, fetches not begun, a sender that waits
+     * for room. */
     if (pair->in.page)
         shm_bit_set(shm->again, pair->lane);
     if (pair->wishes.first)
@@ -228,11 +230,10 @@ static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_st
     if (!pair)
         return;
     uint64_t connection = pair->connection;
-    if (drain) {
-        pair->in.draining = true;
+    /* Offers of the dead are delivered too, though fetching them fails: else what was sent after
+     * them would overtake. */
+    if (drain && shm_in_open(shm, pair) == RZ_OK)
         shm_in_read(shm, pair);
-        pair->in.draining = false;
-    }
     if (pair->connection == connection) /* a callback may have been faster */
         shm_pair_end(shm, pair, status);
 }

@@ -1,13 +1,14 @@
 /*
- * The transport between processes of one node. Each process has an inbox: a memfd that its daemon made, with one ring
- * for each process that may send to it. A process sends through its lane, a number that the daemon gave to it alone and
- * never gives again: so a ring has one writer for ever, and what a process leaves behind when it dies lies in pages that
- * nobody else writes or waits for.
+ * The transport between processes of one node. Each process has an inbox: a memfd that its daemon
+ * made, with one ring for each process that may send to it. A process sends through its lane, a
+ * number that the daemon gave to it alone and never gives again: so a ring has one writer for ever,
+ * and what a process leaves behind when it dies lies in pages that nobody else writes or waits for.
  *
- * Payloads up to eager_max travel through the ring. A longer one stays with its sender; the receiver copies it straight
- * from the sender's memory (process_vm_readv) or, where the system refuses that, asks for it piece by piece through the
- * ring. Statuses with which an operation may end: RZ_OK; RZ_ERR_CANCELLED (fetch: the sender has withdrawn the
- * payload); the status given to disconnect.
+ * Payloads up to eager_max travel through the ring. A longer one stays with its sender; the
+ * receiver copies it straight from the sender's memory (process_vm_readv) or, where the system
+ * refuses that, asks for it piece by piece through the ring. Statuses with which an operation may
+ * end: RZ_OK; RZ_ERR_CANCELLED (fetch: the sender has withdrawn the payload); the status given to
+ * disconnect.
  *
  * To sleep: rz_doorbell_prepare, then arm and the looks of other owners, then rz_doorbell_sleep.
  */
@@ -28,14 +29,16 @@ enum rz_shm_copy {
 struct rz_shm_config {
     struct rz_identity self;
     uint32_t job_token;
-    uint32_t lane, lanes_max; /* own lane in the inboxes of others; lanes of each inbox of this node */
-    int inbox_fd, event_fd;   /* own; stay the caller's and open until close */
+    uint32_t lane,
+        lanes_max; /* own lane in the inboxes of others; lanes of each inbox of this node */
+    int inbox_fd, event_fd; /* own; stay the caller's and open until close */
     enum rz_shm_copy copy;
     struct rz_net_host host;
     /*
-     * A process to which we are not connected has sent something. Its small messages arrive anyway; fetches and drops
-     * wait until the user connects to it (or calls rz_shm_forget), and so may its sender for room in its ring. Called
-     * once per lane and connection, with host.arg; a dead or foreign identity may be ignored. May be NULL.
+     * A process to which we are not connected has sent something. Its small messages arrive anyway;
+     * fetches and drops wait until the user connects to it (or calls rz_shm_forget), and so may its
+     * sender for room in its ring. Called once per lane and connection, with host.arg; a dead or
+     * foreign identity may be ignored. May be NULL.
      */
     void (*stranger)(void *arg, struct rz_identity who);
 };
@@ -50,19 +53,22 @@ struct rz_shm_card {
 /* Size of an inbox; whoever makes one (the daemon) gives it so many bytes, all zero. */
 size_t rz_shm_inbox_bytes(uint32_t lanes_max);
 
-/* RZ_ERR_NO_MEMORY, RZ_ERR_SYSTEM; RZ_ERR_MALFORMED: the inbox is smaller than rz_shm_inbox_bytes(lanes_max). */
+/* RZ_ERR_NO_MEMORY, RZ_ERR_SYSTEM; RZ_ERR_MALFORMED: the inbox is smaller than
+ * rz_shm_inbox_bytes(lanes_max). */
 rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config);
 
 /*
- * The table for nets of rz_shm_open. `card` writes a struct rz_shm_card for use within this process and its children.
- * After disconnect(peer, drain, status) the same process may be connected again under a new peer number (roll-back),
- * unless status was RZ_ERR_PROC_FAILED: then its lane stays closed.
+ * The table for nets of rz_shm_open. `card` writes a struct rz_shm_card for use within this process
+ * and its children. After disconnect(peer, drain, status) the same process may be connected again
+ * under a new peer number (roll-back), unless status was RZ_ERR_PROC_FAILED: then its lane stays
+ * closed.
  */
 extern const struct rz_net_ops rz_shm_ops;
 
 /*
- * As disconnect, for a process that was never connected: fetches from it end with status, its lane is closed. When
- * nothing was heard of it yet its lane is not known, and what it sent may still arrive: the user's door is for that.
+ * As disconnect, for a process that was never connected: fetches from it end with status, its lane
+ * is closed. When nothing was heard of it yet its lane is not known, and what it sent may still
+ * arrive: the user's door is for that.
  */
 void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status);
 

@@ -1,4 +1,5 @@
-/* Payloads that stay with their sender: tokens, copying from the sender's memory, pieces where that is refused. */
+/* Payloads that stay with their sender: tokens, copying from the sender's memory, pieces where that
+ * is refused. */
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sender has SHM_SLOTS offers out at a time, and some of former connections may still lie here. */
+/* A sender has SHM_SLOTS offers out at a time, and some of former connections may still lie here.
+ */
 enum { TOKENS_MAX = 16 * SHM_SLOTS };
 
 /* At most so much in one call to the system, which it must not cut short. */
@@ -53,8 +55,9 @@ static bool token_offered(const struct rz_net_token *token)
 }
 
 /*
- * Copies from the sender's memory. RZ_ERR_CANCELLED: the payload was withdrawn, before or during the copy.
- * RZ_ERR_UNSUPPORTED: refused, or the process at that pid is not (or no more) the sender; the ring is left to ask.
+ * Copies from the sender's memory. RZ_ERR_CANCELLED: the payload was withdrawn, before or during
+ * the copy. RZ_ERR_UNSUPPORTED: refused, or the process at that pid is not (or no more) the sender;
+ * the ring is left to ask.
  */
 static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
 {
@@ -71,7 +74,7 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
         size_t bytes = token->want - done < COPY_CHUNK ? token->want - done : COPY_CHUNK;
         struct shm_identity found;
         struct rz_process_vector vectors[2] = {
-            {&found, pair->in.page->identity_at, sizeof found},
+            {&found, atomic_load(&pair->in.page->identity_at), sizeof found},
             {token->data + done, token->offer.at + done, bytes}};
         if (!rz_process_copy((pid_t)pair->pid, vectors, 2) ||
             memcmp(&found, &expected, sizeof found) != 0) {
@@ -80,7 +83,8 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
         }
         done += bytes;
     }
-    /* The sender withdraws before it uses the memory anew: still on offer means that the copy is whole. */
+    /* The sender withdraws before it uses the memory anew: still on offer means that the copy is
+     * whole. */
     atomic_thread_fence(memory_order_seq_cst);
     return token_offered(token) ? RZ_OK : RZ_ERR_CANCELLED;
 }
@@ -98,7 +102,8 @@ static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_wis
     shm_bit_set(shm->blocked, pair->lane);
 }
 
-/* Begins to fetch from a connected sender. RZ_IN_PROGRESS: it was asked for pieces; else the fetch is over. */
+/* Begins to fetch from a connected sender. RZ_IN_PROGRESS: it was asked for pieces; else the fetch
+ * is over. */
 static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
 {
     rz_status_t status = token_copy(shm, token);

@@ -9,28 +9,46 @@
 /* The owner tells a sender of free room at the latest after so many bytes. */
 enum { IN_PUBLISH = SHM_RING / 4 };
 
-/* Maps the ring of pair's lane when its first news has come. False: not now. */
-static bool in_open(struct shm *shm, struct shm_pair *pair)
+/* So many turns may deal with one lane alone. */
+enum { HOT_STREAK = 16 };
+
+/* Looks who writes to pair's lane. False: it is not the process to which the daemon gave the lane.
+ */
+static bool in_identify(struct shm *shm, struct shm_pair *pair, const struct shm_lane_page *page)
 {
-    if (pair->in.page)
-        return true;
-    void *at;
-    size_t offset = shm_lane_offset(pair->lane, shm->config.lanes_max);
-    if (rz_memory_map_ring(shm->config.inbox_fd, offset, SHM_PAGE, SHM_RING, false, &at) != RZ_OK)
-        return false;
-    pair->in.page = at;
-    pair->in.ring = (unsigned char *)at + SHM_PAGE;
-    pair->in.head =
-        atomic_load_explicit(&shm->heads[pair->lane].read, memory_order_relaxed);
-    struct shm_identity who = pair->in.page->identity;
+    struct shm_identity who = page->identity;
     struct rz_identity identity = {
         .job = who.job, .rank = who.rank, .incarnation = who.incarnation};
     if (!pair->connected)
         pair->identity = identity;
-    if (who.job_token != shm->config.job_token ||
-        memcmp(&identity, &pair->identity, sizeof identity) != 0)
-        pair->torn = true; /* not the process that the daemon gave the lane to */
-    return true;
+    return who.job_token == shm->config.job_token &&
+           memcmp(&identity, &pair->identity, sizeof identity) == 0;
+}
+
+rz_status_t shm_in_open(struct shm *shm, struct shm_pair *pair)
+{
+    if (pair->in.page)
+        return RZ_OK;
+    int fd = shm->config.inbox_fd;
+    size_t offset = shm_lane_offset(pair->lane, shm->config.lanes_max);
+    void *at;
+    /* Its writer has backed it with pages; should there be no writer, the first look must be no
+     * signal. */
+    rz_status_t status = rz_memory_reserve(fd, offset, SHM_PAGE);
+    if (status == RZ_OK)
+        status = rz_memory_map_ring(fd, offset, SHM_PAGE, SHM_RING, false, &at);
+    if (status != RZ_OK)
+        return status;
+    const struct shm_lane_page *page = at;
+    if (!atomic_load(&page->opened)) {
+        rz_memory_unmap(at, SHM_PAGE + 2 * SHM_RING);
+        return RZ_ERR_CLOSED;
+    }
+    pair->in.page = page;
+    pair->in.ring = (unsigned char *)at + SHM_PAGE;
+    pair->in.head = atomic_load_explicit(&shm->heads[pair->lane].read, memory_order_relaxed);
+    pair->torn = !in_identify(shm, pair, page);
+    return RZ_OK;
 }
 
 void shm_in_close(struct shm_pair *pair)
@@ -38,7 +56,8 @@ void shm_in_close(struct shm_pair *pair)
     rz_memory_unmap((void *)pair->in.page, SHM_PAGE + 2 * SHM_RING);
 }
 
-/* Its ring holds what no living writer writes: nothing more is read from it, nobody else is concerned. */
+/* Its ring holds what no living writer writes: nothing more is read from it, nobody else is
+ * concerned. */
 static void in_tear(struct shm *shm, struct shm_pair *pair)
 {
     pair->torn = true;
@@ -61,11 +80,8 @@ static rz_status_t in_offer(struct shm *shm, struct shm_pair *pair, const struct
 {
     struct shm_offer offer;
     struct rz_net_token *token;
-    if (!in_body(record, body, &offer, sizeof offer) || offer.bytes == 0 ||
-        offer.slot >= SHM_SLOTS)
+    if (!in_body(record, body, &offer, sizeof offer) || offer.bytes == 0 || offer.slot >= SHM_SLOTS)
         return RZ_ERR_MALFORMED;
-    if (pair->in.draining)
-        return RZ_OK; /* its payload died with its sender */
     rz_status_t status = shm_fetch_offered(shm, pair, &offer, &token);
     if (status == RZ_OK)
         shm->config.host.arrived(shm->config.host.arg, header, record->header_bytes, NULL,
@@ -170,7 +186,8 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
     if (status == RZ_ERR_MALFORMED && pair->connection == connection)
         in_tear(shm, pair);
     else if (pair->in.head < tail)
-        shm_bit_set(shm->again, pair->lane); /* ended by a callback; the rest is for the next connection */
+        shm_bit_set(shm->again,
+                    pair->lane); /* ended by a callback; the rest is for the next connection */
     return records;
 }
 
@@ -178,11 +195,10 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
 static unsigned in_lane(struct shm *shm, uint32_t lane)
 {
     struct shm_pair *pair = shm_pair(shm, lane);
-    if (!pair || !in_open(shm, pair)) {
+    rz_status_t status = pair ? shm_in_open(shm, pair) : RZ_ERR_NO_MEMORY;
+    if (status != RZ_OK && status != RZ_ERR_CLOSED)
         shm_bit_set(shm->again, lane);
-        return 0;
-    }
-    if (pair->torn || pair->closed)
+    if (status != RZ_OK || pair->torn || pair->closed)
         return 0;
     if (!pair->connected && !pair->told) {
         pair->told = true;
@@ -215,10 +231,12 @@ unsigned shm_progress(struct rz_net *net)
     if (shm->in_progress)
         return 0; /* called from a callback of ours */
     shm->in_progress = true;
-    unsigned events = 0;
-    if (shm->hot)
-        events += shm_in_read(shm, shm->hot);
-    in_take_bits(shm);
+    unsigned events = shm->hot ? shm_in_read(shm, shm->hot) : 0;
+    /* The bits are a line that others write: while one lane keeps us busy they are taken now and
+     * then. */
+    shm->streak = events > 0 ? shm->streak + 1 : 0;
+    if (shm->streak % HOT_STREAK == 0)
+        in_take_bits(shm);
     for (unsigned w = 0; w < shm->n_words; w++) {
         uint64_t bits = shm->again[w];
         shm->again[w] = 0;

@@ -3,10 +3,11 @@
  *
  *   page 0        the doorbell: single atomic words that many write
  *   heads         one cache line per lane, written by the owner: how far it has read
- *   lane 0, 1 ..  each: one page and a ring, written by the one process that sends through this lane
+ *   lane 0, 1 ..  each: one page and a ring, written by the one process that sends through this
+ * lane
  *
- * A ring holds records in whole cache lines. head and tail count bytes and never wrap; everything before tail is
- * complete, for the one release store of tail comes last.
+ * A ring holds records in whole cache lines. head and tail count bytes and never wrap; everything
+ * before tail is complete, for the one release store of tail comes last.
  */
 #ifndef RZ_NET_SHM_LAYOUT_H
 #define RZ_NET_SHM_LAYOUT_H
@@ -29,7 +30,8 @@ struct shm_head {
     _Alignas(SHM_LINE) _Atomic uint64_t read;
 };
 
-/* What a process proves to be, at a place in its own memory, to one that is about to copy from it. */
+/* What a process proves to be, at a place in its own memory, to one that is about to copy from it.
+ */
 struct shm_identity {
     uint64_t job;
     uint32_t job_token, rank, incarnation, zero;
@@ -38,16 +40,20 @@ struct shm_identity {
 struct shm_lane_page {
     _Alignas(SHM_LINE) _Atomic uint64_t tail;
     _Alignas(SHM_LINE) _Atomic uint32_t waiting; /* the sender sleeps until there is room */
-    _Alignas(SHM_LINE) struct shm_identity identity;
-    uint64_t identity_at; /* where in the sender's memory the same identity stands */
-    _Alignas(SHM_LINE) _Atomic uint64_t offered[SHM_SLOTS]; /* the id of the payload on offer; 0: withdrawn */
+    _Alignas(
+        SHM_LINE) struct shm_identity identity; /* of the writer; stands once `opened` is set */
+    _Atomic uint64_t identity_at; /* where in its own memory the same identity stands */
+    _Atomic uint32_t opened;
+    _Alignas(SHM_LINE) _Atomic uint64_t
+        offered[SHM_SLOTS]; /* the id of the payload on offer; 0: withdrawn */
 };
 
 enum shm_kind {
     SHM_EAGER, /* header, payload */
     SHM_OFFER, /* header, struct shm_offer: the payload stays with the sender until DONE */
     SHM_DONE,  /* struct shm_reply: the payload was copied or is not wanted */
-    SHM_ASK,   /* struct shm_reply: send the first `bytes` of the payload in pieces; this ends the offer */
+    SHM_ASK,   /* struct shm_reply: send the first `bytes` of the payload in pieces; this ends the
+                  offer */
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
     SHM_KIND_COUNT
 };

@@ -1,4 +1,5 @@
-/* The sending side: records into our rings in the inboxes of others, queues for what finds no room. */
+/* The sending side: records into our rings in the inboxes of others, queues for what finds no room.
+ */
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
@@ -12,7 +13,8 @@
 static_assert(sizeof(struct shm_op) <= sizeof(((struct rz_net_op *)0)->net_private), "fits");
 static_assert(sizeof(struct shm_lane_page) <= SHM_PAGE, "fits");
 
-/* The largest record must find room in an empty ring, and room for it must not mean waiting for an empty ring. */
+/* The largest record must find room in an empty ring, and room for it must not mean waiting for an
+ * empty ring. */
 static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_RING, "several records fit");
 
 static void out_unmap(struct shm_pair *pair)
@@ -38,13 +40,11 @@ static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
     if (status != RZ_OK)
         return status;
     pair->out.doorbell = at;
-    status =
-        rz_memory_map_range(inbox_fd, head_at / SHM_PAGE * SHM_PAGE, SHM_PAGE, false, &at);
+    status = rz_memory_map_range(inbox_fd, head_at / SHM_PAGE * SHM_PAGE, SHM_PAGE, false, &at);
     if (status != RZ_OK)
         return status;
     pair->out.heads_page = at;
-    pair->out.head =
-        (const struct shm_head *)(const void *)((const char *)at + head_at % SHM_PAGE);
+    pair->out.head = (const struct shm_head *)(const void *)((const char *)at + head_at % SHM_PAGE);
     status = rz_memory_map_ring(inbox_fd, lane_at, SHM_PAGE, SHM_RING, true, &at);
     if (status != RZ_OK)
         return status;
@@ -53,7 +53,8 @@ static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
     return RZ_OK;
 }
 
-/* How far the owner has read. What no reader writes counts as nothing read: our own lane alone suffers. */
+/* How far the owner has read. What no reader writes counts as nothing read: our own lane alone
+ * suffers. */
 static void out_look(struct shm_pair *pair)
 {
     uint64_t head = atomic_load_explicit(&pair->out.head->read, memory_order_acquire);
@@ -78,10 +79,11 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz
     pair->out.rung = pair->out.tail;
     out_look(pair);
     pair->out.slots_free = UINT64_MAX;
-    if (memcmp(&page->identity, &shm->identity, sizeof page->identity) != 0)
+    atomic_store(&page->identity_at, (uintptr_t)&shm->identity);
+    if (!atomic_load(&page->opened)) {
         page->identity = shm->identity;
-    if (page->identity_at != (uintptr_t)&shm->identity)
-        page->identity_at = (uintptr_t)&shm->identity;
+        atomic_store(&page->opened, 1);
+    }
     return RZ_OK;
 }
 
@@ -90,13 +92,15 @@ void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
     struct shm_ops ended = pair->out.queue;
     for (unsigned slot = 0; slot < SHM_SLOTS; slot++)
         if (pair->out.offered[slot]) {
-            /* Withdrawn before the operation ends: a copy that saw the offer afterwards was whole. */
+            /* Withdrawn before the operation ends: a copy that saw the offer afterwards was whole.
+             */
             atomic_store(&pair->out.page->offered[slot], 0);
             shm_ops_push(&ended, pair->out.offered[slot]);
         }
     atomic_store(&pair->out.page->waiting, 0);
     if (pair->out.rung != pair->out.tail)
-        shm_out_ring(shm, pair); /* a callback ended the connection before its messages were announced */
+        shm_out_ring(shm,
+                     pair); /* a callback ended the connection before its messages were announced */
     out_unmap(pair);
     for (struct rz_net_op *op; (op = shm_ops_pop(&ended));)
         op->done(op, status);
@@ -280,8 +284,8 @@ static enum shm_written out_piece_step(struct shm_pair *pair)
 }
 
 /*
- * Queue and pieces take turns, and one that finds no room keeps its turn: neither small messages nor pieces can take
- * for ever the room that the other waits for.
+ * Queue and pieces take turns, and one that finds no room keeps its turn: neither small messages
+ * nor pieces can take for ever the room that the other waits for.
  */
 static enum shm_written out_step(struct shm *shm, struct shm_pair *pair)
 {

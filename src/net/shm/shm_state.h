@@ -1,4 +1,5 @@
-/* What the files of the shared-memory transport share: the state of a process, which nobody else sees. */
+/* What the files of the shared-memory transport share: the state of a process, which nobody else
+ * sees. */
 #ifndef RZ_NET_SHM_STATE_H
 #define RZ_NET_SHM_STATE_H
 
@@ -31,11 +32,13 @@ enum shm_wish {
     SHM_WISH_DONE,
 };
 
-/* A payload offered to us. Lives from OFFER until DONE or ASK and all pieces, or until its user has given it up. */
+/* A payload offered to us. Lives from OFFER until DONE or ASK and all pieces, or until its user has
+ * given it up. */
 struct rz_net_token {
     struct rz_net_token *next;
     struct shm_pair *pair;
-    uint64_t connection; /* the pair's when the offer came; another one now: the payload is out of reach */
+    uint64_t connection; /* the pair's when the offer came; another one now: the payload is out of
+                            reach */
     struct shm_offer offer;
     enum shm_wish wish;
     struct rz_net_op *op; /* of the fetch, when under way */
@@ -64,9 +67,8 @@ struct shm_pair {
     struct { /* its ring in our inbox; mapped when news first came */
         const struct shm_lane_page *page;
         const unsigned char *ring;
-        uint64_t head;   /* read up to here */
-        unsigned depth;  /* of calls that read: what they read must stay until the outermost ends */
-        bool draining;   /* offers are worth nothing any more */
+        uint64_t head;  /* read up to here */
+        unsigned depth; /* of calls that read: what they read must stay until the outermost ends */
     } in;
 
     struct { /* our ring in its inbox; mapped while connected */
@@ -77,11 +79,11 @@ struct shm_pair {
         struct shm_lane_page *page;
         unsigned char *ring;
         uint64_t tail, head_seen;
-        uint64_t rung;                    /* the tail that the owner was told of */
-        struct shm_ops queue;             /* sends that found no room, in order */
-        struct shm_ops pieces;            /* offers that the receiver wants in pieces */
-        bool pieces_turn;                 /* queue and pieces take turns */
-        uint64_t slots_free;              /* a bit for each */
+        uint64_t rung;                        /* the tail that the owner was told of */
+        struct shm_ops queue;                 /* sends that found no room, in order */
+        struct shm_ops pieces;                /* offers that the receiver wants in pieces */
+        bool pieces_turn;                     /* queue and pieces take turns */
+        uint64_t slots_free;                  /* a bit for each */
         struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
     } out;
 
@@ -100,14 +102,15 @@ struct shm {
     struct shm_identity identity;
     struct rz_doorbell *doorbell;
     struct shm_head *heads;
-    unsigned n_words;          /* of the bit sets below: one bit per lane */
-    uint64_t *again;           /* lanes to look at at the next progress */
-    uint64_t *blocked;         /* lanes with something to write */
-    struct shm_pair **pairs;   /* [lanes_max], made when first needed, kept until close */
-    struct shm_pair *hot;      /* the last one that sent something: looked at first, without its bit */
+    unsigned n_words;        /* of the bit sets below: one bit per lane */
+    uint64_t *again;         /* lanes to look at at the next progress */
+    uint64_t *blocked;       /* lanes with something to write */
+    struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until close */
+    struct shm_pair *hot; /* the last one that sent something: looked at first, without its bit */
     struct shm_peer *peers;
     uint32_t n_peers;
     uint64_t last_id;
+    unsigned streak; /* turns of progress in a row in which hot had news */
     struct rz_net_token *free_tokens;
     bool in_progress;
 };
@@ -136,8 +139,8 @@ enum shm_written {
 };
 rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz_shm_card *card);
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all sends */
-enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind, const struct shm_offer *offer,
-                               size_t bytes);
+enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
+                               const struct shm_offer *offer, size_t bytes);
 void shm_out_ring(struct shm *shm, struct shm_pair *pair); /* tells of all that was written */
 void shm_out_flush(struct shm *shm, struct shm_pair *pair);
 bool shm_out_arm(struct shm_pair *pair); /* false: there is room now */
@@ -147,6 +150,8 @@ rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_
                      struct rz_net_op *op);
 
 /* shm_in.c */
+rz_status_t shm_in_open(struct shm *shm,
+                        struct shm_pair *pair); /* RZ_ERR_CLOSED: nobody has sent yet */
 unsigned shm_in_read(struct shm *shm, struct shm_pair *pair); /* records dealt with */
 void shm_in_close(struct shm_pair *pair);
 unsigned shm_progress(struct rz_net *net);
@@ -157,7 +162,8 @@ rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const stru
 rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
                             const void *data, size_t bytes);
 enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair);
-void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all fetches */
+void shm_fetch_close(struct shm *shm, struct shm_pair *pair,
+                     rz_status_t status); /* ends all fetches */
 rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
                       struct rz_net_op *op);
 void shm_drop(struct rz_net *net, rz_net_token_t token);

@@ -1,14 +1,21 @@
 /*
- * The transport between nodes: UCP active messages behind the table of net/net.h. UCX is loaded with the first rz_ucx_open
- * (it costs a helper thread, some file descriptors and about 10 ms), so a job on one node never meets it. A process that
- * has opened it must not fork without exec.
+ * The transport between nodes: UCP active messages behind the table of net/net.h. UCX is loaded
+ * with the first rz_ucx_open (it costs a helper thread, some file descriptors and about 10 ms), so
+ * a job on one node never meets it. A process that has opened it must not fork without exec.
  *
- * Beyond net.h: `connect` only notes the card; the endpoint is made by the first message. A payload may be fetched from a
- * sender that was never connected, but then only the loss of the connection, connect with disconnect, or close ends the
- * fetch; so connect peers before you fetch from them. The payload of a token of a disconnected peer is always gone.
- * `disconnect` does not fence: messages that the dead peer sent before, and all messages of one that was declared dead but
- * lives, may still reach host->arrived. Epoch and incarnation in the user's header are what drops them.
- * `close` sends for a bounded time what send has accepted, but a peer may have died: fence with the others before.
+ * Beyond net.h:
+ * - connect only notes the card; the first message in either direction makes the endpoint.
+ * - A card is connected once. Two processes that part alive (a roll-back) and want to meet again
+ * both close, open anew and exchange the new cards: UCX 1.13 loses messages between workers that
+ * have parted before.
+ * - Connect a peer before you fetch from it. A fetch from one that was never connected works, but
+ * quiet is not reached before it has ended, and only the sender or close ends it.
+ * - The payload of a token of a disconnected peer is always gone.
+ * - disconnect does not fence: what the peer sent before, and all that one sends who was declared
+ * dead but lives, may still reach host->arrived. Epoch and incarnation in the user's header are
+ * what drops it.
+ * - close sends, for a bounded time, what send has accepted; the others should have got it before:
+ * fence first. Operations still pending end with RZ_ERR_CANCELLED.
  */
 #ifndef RZ_NET_UCX_UCX_H
 #define RZ_NET_UCX_UCX_H
@@ -16,20 +23,25 @@
 #include "net/net.h"
 
 struct rz_ucx_config {
-    uint64_t job;             /* stands in the card; cards of other jobs are refused with RZ_ERR_AUTHENTICATION */
+    uint64_t
+        job; /* stands in the card; cards of other jobs are refused with RZ_ERR_AUTHENTICATION */
     struct rz_net_host host;  /* copied */
     unsigned peers_estimated; /* how many processes live on other nodes; a hint */
-    void (*complain)(void *arg, const char *text); /* why open returned an error (arg of host); may be NULL */
+    void (*complain)(void *arg,
+                     const char *text); /* why open returned an error (arg of host); may be NULL */
 };
 
 /*
- * Loads the module and opens one transport. At most one call at a time; call it as late as the first need of it.
- * RZ_ERR_UNSUPPORTED: no module or not of this build. RZ_ERR_INVALID: an environment in which a death would not be
- * survived. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY: as UCX says. The reason goes to config->complain.
+ * Loads the module and opens one transport. At most one call at a time; call it as late as the
+ * first need of it. RZ_ERR_UNSUPPORTED: no module or not of this build. RZ_ERR_INVALID: an
+ * environment in which a death would not be survived. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY: as UCX says.
+ * The reason goes to config->complain.
  */
-rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net, const struct rz_net_ops **ops);
+rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
+                        const struct rz_net_ops **ops);
 
-/* A variable UCX needs in the environment of a process from its start on; what the user has set stays. */
+/* A variable UCX needs in the environment of a process from its start on; what the user has set
+ * stays. */
 struct rz_ucx_variable {
     const char *name;
     const char *value;
@@ -39,7 +51,8 @@ struct rz_ucx_variable {
 /* Ends with a NULL name. Daemons put it into the environment of each process they start. */
 extern const struct rz_ucx_variable rz_ucx_environment[];
 
-/* NULL where this process's environment is fit for rz_ucx_open, else the sentence that says what is wrong. */
+/* NULL where this process's environment is fit for rz_ucx_open, else the sentence that says what is
+ * wrong. */
 const char *rz_ucx_environment_problem(void);
 
 /* What the module exports under the name rz_net_ucx_entry; its user is rz_ucx_open. */

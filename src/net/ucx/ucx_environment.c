@@ -12,7 +12,8 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     {"UCX_HANDLE_ERRORS", "none", false},
     /* Connecting blocks otherwise, and each refused connection leaks a descriptor. */
     {"UCX_TCP_CONN_NB", "y", false},
-    /* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes. */
+    /* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes.
+     */
     {"UCX_TCP_SNDBUF", "256k", false},
     {"UCX_TCP_RCVBUF", "256k", false},
     /* Deaths are our news to tell. */
@@ -26,7 +27,8 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     {NULL, NULL, false},
 };
 
-/* Whether a list of transports such as "tcp,self" can lead to shared memory; "all" and "^..." can. */
+/* Whether a list of transports such as "tcp,self" can lead to shared memory; "all" and "^..." can.
+ */
 static bool reaches_shared_memory(const char *list)
 {
     static const char *const unsafe[] = {"all",  "sm",    "shm", "mm",  "posix",
@@ -54,9 +56,8 @@ const char *rz_ucx_environment_problem(void)
                "killed there blocks the others";
     if (signals == NULL || signals[0] != '\0')
         return "UCX_ERROR_SIGNALS must be set and empty: UCX would catch the program's signals";
-    if (connecting == NULL ||
-        (strcmp(connecting, "y") != 0 && strcmp(connecting, "yes") != 0 &&
-         strcmp(connecting, "on") != 0 && strcmp(connecting, "1") != 0))
+    if (connecting == NULL || (strcmp(connecting, "y") != 0 && strcmp(connecting, "yes") != 0 &&
+                               strcmp(connecting, "on") != 0 && strcmp(connecting, "1") != 0))
         return "UCX_TCP_CONN_NB must be y: connecting to a dead process would block";
     return NULL;
 }

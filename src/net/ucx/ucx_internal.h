@@ -9,10 +9,12 @@
 /* Payloads above go by rendezvous. */
 #define RZ_UCX_EAGER_MAX 32768
 
-/* Operations of one peer that UCX holds; UCX sets no bound and takes kilobytes for each. The rest waits in a queue of ours. */
+/* Operations of one peer that UCX holds; UCX sets no bound and takes kilobytes for each. The rest
+ * waits in a queue of ours. */
 #define RZ_UCX_WINDOW 32
 
-/* The one active message of UCX we use. Its header: the sender's name (8 bytes), then the header of our user. */
+/* The one active message of UCX we use. Its header: the sender's name (8 bytes), then the header of
+ * our user. */
 #define RZ_UCX_MESSAGE 1
 #define RZ_UCX_NAME_BYTES 8
 
@@ -38,8 +40,9 @@ struct rz_ucx_letter {
 };
 
 /*
- * Memory of ours into which UCX writes a payload that must not go to the user's memory directly: the user wants less than
- * the whole, or we cannot make UCX end the transfer (it comes through an endpoint that is not ours).
+ * Memory of ours into which UCX writes a payload that must not go to the user's memory directly:
+ * the user wants less than the whole, or we cannot make UCX end the transfer (it comes through an
+ * endpoint that is not ours).
  */
 struct rz_ucx_landing {
     struct rz_ucx_landing *next, **back; /* of net->landings */
@@ -55,7 +58,8 @@ enum rz_ucx_state {
     RZ_UCX_ENDED,  /* disconnected by the user */
 };
 
-/* A process met or made known; kept until the transport is closed, so that late callbacks find it. */
+/* A process met or made known; kept until the transport is closed, so that late callbacks find it.
+ */
 struct rz_ucx_peer {
     struct rz_net *net;
     uint64_t name; /* random, chosen by the peer at open; in its card and its messages */
@@ -100,14 +104,15 @@ struct rz_net {
     struct rz_ucx_queue finished; /* operations that have ended; done is called outside of UCX */
     struct rz_ucx_letter *letters;
     struct rz_ucx_landing *landings;
-    struct rz_ucx_peer *former; /* ended, and connected anew by the same card; linked by next_in_bucket */
 };
 
 /* ucx_peer.c */
 rz_status_t rz_ucx_status(ucs_status_t status);
 struct rz_ucx_peer *rz_ucx_peer_by_number(const struct rz_net *net, rz_peer_t number);
-struct rz_ucx_peer *rz_ucx_peer_meet(struct rz_net *net, uint64_t name); /* found or made; NULL: no memory */
-rz_status_t rz_ucx_peer_reach(struct rz_net *net, struct rz_ucx_peer *peer); /* makes the endpoint */
+struct rz_ucx_peer *rz_ucx_peer_meet(struct rz_net *net,
+                                     uint64_t name); /* found or made; NULL: no memory */
+rz_status_t rz_ucx_peer_reach(struct rz_net *net,
+                              struct rz_ucx_peer *peer); /* makes the endpoint */
 void rz_ucx_peer_attend(struct rz_net *net, struct rz_ucx_peer *peer);
 rz_status_t rz_ucx_card(struct rz_net *net, void *card, size_t *bytes);
 rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *card, size_t bytes);
@@ -115,21 +120,28 @@ void rz_ucx_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_stat
 void rz_ucx_peer_end(struct rz_net *net, struct rz_ucx_peer *peer, rz_status_t status);
 bool rz_ucx_quiet(struct rz_net *net);
 
-/* Deals with what callbacks of UCX left behind: broken connections, ends, room in windows, finished operations. */
+/* Deals with what callbacks of UCX left behind: broken connections, ends, room in windows, finished
+ * operations. */
 unsigned rz_ucx_settle(struct rz_net *net);
 
 /* ucx_message.c */
 rz_status_t rz_ucx_listen(struct rz_net *net); /* installs the handlers of messages */
-rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes, struct rz_net_op *op);
-rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes, struct rz_net_op *op);
+rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes,
+                        struct rz_net_op *op);
+rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                         struct rz_net_op *op);
 void rz_ucx_drop(struct rz_net *net, rz_net_token_t token);
-void rz_ucx_pump(struct rz_net *net, struct rz_ucx_peer *peer); /* makes the endpoint where needed, gives queued sends to UCX while there is room */
+void rz_ucx_pump(struct rz_net *net,
+                 struct rz_ucx_peer *peer); /* makes the endpoint where needed, gives queued sends
+                                               to UCX while there is room */
 void rz_ucx_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status);
 unsigned rz_ucx_deliver(struct rz_net *net); /* calls done for what has finished */
-void rz_ucx_end_unheld(struct rz_net *net, struct rz_ucx_peer *peer); /* ends what UCX can no longer harm */
+void rz_ucx_end_unheld(struct rz_net *net,
+                       struct rz_ucx_peer *peer); /* ends what UCX can no longer harm */
 void rz_ucx_tokens_void(struct rz_net *net, struct rz_ucx_peer *peer); /* their payloads are gone */
 
-void rz_ucx_abandon(struct rz_net *net, struct rz_ucx_peer *peer);     /* after the worker's end: ends all, frees tokens */
+void rz_ucx_abandon(struct rz_net *net,
+                    struct rz_ucx_peer *peer); /* after the worker's end: ends all, frees tokens */
 
 /* ucx_module.c */
 unsigned rz_ucx_progress(struct rz_net *net);

@@ -15,7 +15,8 @@ static void complain(const struct rz_ucx_config *config, const char *text)
         config->complain(config->host.arg, text);
 }
 
-/* Beside a library (lib/libmpi_abi.so), or seen from a program of the build or installed tree (bin/, tests/). */
+/* Beside a library (lib/libmpi_abi.so), or seen from a program of the build or installed tree
+ * (bin/, tests/). */
 static void *load_beside(void)
 {
     static const char *const places[] = {"/rhizome/" MODULE, "/../lib/rhizome/" MODULE};
@@ -37,7 +38,8 @@ static void *load_beside(void)
     return NULL;
 }
 
-rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net, const struct rz_net_ops **ops)
+rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
+                        const struct rz_net_ops **ops)
 {
     /* Never unloaded: UCX keeps state of the process that does not survive it. */
     static const struct rz_net_ucx_entry *entry;

@@ -128,8 +128,8 @@ static void sent(void *request, ucs_status_t status, void *user)
 }
 
 /* Gives one send to UCX. */
-static rz_status_t hand_over(struct rz_net *net, struct rz_ucx_peer *peer, struct rz_net_op *op, const void *data,
-                             size_t bytes)
+static rz_status_t hand_over(struct rz_net *net, struct rz_ucx_peer *peer, struct rz_net_op *op,
+                             const void *data, size_t bytes)
 {
     struct rz_ucx_letter *letter = letter_write(net, op);
     if (letter == NULL)
@@ -137,15 +137,17 @@ static rz_status_t hand_over(struct rz_net *net, struct rz_ucx_peer *peer, struc
     SLOT(op, RZ_UCX_PEER) = peer;
     SLOT(op, RZ_UCX_OWN) = letter;
     ucp_request_param_t parameters = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .flags = bytes > RZ_UCX_EAGER_MAX ? UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_REPLY : UCP_AM_SEND_FLAG_EAGER,
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .flags = bytes > RZ_UCX_EAGER_MAX ? UCP_AM_SEND_FLAG_RNDV | UCP_AM_SEND_FLAG_REPLY
+                                          : UCP_AM_SEND_FLAG_EAGER,
         .memory_type = UCS_MEMORY_TYPE_HOST,
         .cb.send = sent,
         .user_data = op,
     };
-    ucs_status_ptr_t request = ucp_am_send_nbx(peer->endpoint, RZ_UCX_MESSAGE, letter->bytes,
-                                               RZ_UCX_NAME_BYTES + op->header_bytes, data, bytes, &parameters);
+    ucs_status_ptr_t request =
+        ucp_am_send_nbx(peer->endpoint, RZ_UCX_MESSAGE, letter->bytes,
+                        RZ_UCX_NAME_BYTES + op->header_bytes, data, bytes, &parameters);
     if (UCS_PTR_IS_PTR(request)) {
         hold(op, peer);
         return RZ_IN_PROGRESS;
@@ -154,7 +156,8 @@ static rz_status_t hand_over(struct rz_net *net, struct rz_ucx_peer *peer, struc
     return rz_ucx_status(UCS_PTR_STATUS(request));
 }
 
-rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes, struct rz_net_op *op)
+rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes,
+                        struct rz_net_op *op)
 {
     struct rz_ucx_peer *peer = rz_ucx_peer_by_number(net, number);
     rz_assert(op->header_bytes <= RZ_NET_HEADER_MAX);
@@ -183,8 +186,9 @@ void rz_ucx_pump(struct rz_net *net, struct rz_ucx_peer *peer)
     rz_status_t reached = peer->endpoint != NULL ? RZ_OK : rz_ucx_peer_reach(net, peer);
     while (peer->queue.first != NULL && peer->pending < RZ_UCX_WINDOW) {
         struct rz_net_op *op = queue_take(&peer->queue);
-        rz_status_t status =
-            reached == RZ_OK ? hand_over(net, peer, op, SLOT(op, RZ_UCX_DATA), bytes_of(op)) : reached;
+        rz_status_t status = reached == RZ_OK
+                                 ? hand_over(net, peer, op, SLOT(op, RZ_UCX_DATA), bytes_of(op))
+                                 : reached;
         if (status != RZ_IN_PROGRESS)
             rz_ucx_finish(net, op, status);
     }
@@ -220,7 +224,8 @@ void rz_ucx_tokens_void(struct rz_net *net, struct rz_ucx_peer *peer)
 
 void rz_ucx_drop(struct rz_net *net, rz_net_token_t token)
 {
-    /* UCX must not lose the descriptor while its handler runs; the handler's return value drops the payload then. */
+    /* UCX must not lose the descriptor while its handler runs; the handler's return value drops the
+     * payload then. */
     if (token->descriptor != NULL && !token->arriving)
         ucp_am_data_release(net->worker, token->descriptor);
     token_spend(token);
@@ -228,8 +233,8 @@ void rz_ucx_drop(struct rz_net *net, rz_net_token_t token)
 
 /* ---- landings ---- */
 
-static struct rz_ucx_landing *landing_make(struct rz_net *net, struct rz_ucx_peer *peer, struct rz_net_op *op,
-                                           size_t bytes)
+static struct rz_ucx_landing *landing_make(struct rz_net *net, struct rz_ucx_peer *peer,
+                                           struct rz_net_op *op, size_t bytes)
 {
     if (bytes > SIZE_MAX - sizeof(struct rz_ucx_landing))
         return NULL;
@@ -313,7 +318,8 @@ static void landed(void *request, ucs_status_t status, size_t length, void *user
     landing_free(landing);
 }
 
-/* Starts the transfer into the user's memory, or into a landing where the user's memory would not be safe. */
+/* Starts the transfer into the user's memory, or into a landing where the user's memory would not
+ * be safe. */
 static rz_status_t receive(struct rz_net *net, struct rz_net_token *token, void *data, size_t bytes,
                            struct rz_net_op *op)
 {
@@ -331,14 +337,15 @@ static rz_status_t receive(struct rz_net *net, struct rz_net_token *token, void 
     SLOT(op, RZ_UCX_DATA) = data;
     SLOT(op, RZ_UCX_BYTES) = (void *)(uintptr_t)bytes;
     ucp_request_param_t parameters = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE |
-                        UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .memory_type = UCS_MEMORY_TYPE_HOST,
         .cb.recv_am = landing != NULL ? landed : fetched,
         .user_data = landing != NULL ? (void *)landing : op,
     };
-    ucs_status_ptr_t request = ucp_am_recv_data_nbx(net->worker, token->descriptor,
-                                                    landing != NULL ? landing->bytes : data, token->bytes, &parameters);
+    ucs_status_ptr_t request =
+        ucp_am_recv_data_nbx(net->worker, token->descriptor,
+                             landing != NULL ? landing->bytes : data, token->bytes, &parameters);
     token->descriptor = NULL;
     token->fetched = true;
     if (UCS_PTR_IS_PTR(request)) {
@@ -351,7 +358,8 @@ static rz_status_t receive(struct rz_net *net, struct rz_net_token *token, void 
     return outcome(peer, UCS_PTR_STATUS(request));
 }
 
-rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes, struct rz_net_op *op)
+rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                         struct rz_net_op *op)
 {
     rz_status_t status = RZ_OK;
     if (token->descriptor == NULL)
@@ -365,8 +373,9 @@ rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, s
 /* ---- arrival ---- */
 
 /* A payload still with its sender. Returns what UCX is to do with its descriptor. */
-static ucs_status_t announce(struct rz_net *net, struct rz_ucx_peer *peer, struct rz_wire_reader *reader, void *data,
-                             size_t bytes, const ucp_am_recv_param_t *parameters)
+static ucs_status_t announce(struct rz_net *net, struct rz_ucx_peer *peer,
+                             struct rz_wire_reader *reader, void *data, size_t bytes,
+                             const ucp_am_recv_param_t *parameters)
 {
     struct rz_net_token *token = calloc(1, sizeof *token);
     if (token == NULL)
@@ -384,7 +393,8 @@ static ucs_status_t announce(struct rz_net *net, struct rz_ucx_peer *peer, struc
     if (token->next != NULL)
         token->next->back = &token->next;
     peer->tokens = token;
-    net->host.arrived(net->host.arg, reader->at, (uint32_t)(reader->end - reader->at), NULL, bytes, token);
+    net->host.arrived(net->host.arg, reader->at, (uint32_t)(reader->end - reader->at), NULL, bytes,
+                      token);
     token->arriving = false;
     bool keep = token->fetched || (!token->spent && token->descriptor != NULL);
     if (token->spent)
@@ -392,13 +402,13 @@ static ucs_status_t announce(struct rz_net *net, struct rz_ucx_peer *peer, struc
     return keep ? UCS_INPROGRESS : UCS_OK;
 }
 
-static ucs_status_t message_arrived(void *arg, const void *header, size_t header_bytes, void *data, size_t bytes,
-                                    const ucp_am_recv_param_t *parameters)
+static ucs_status_t message_arrived(void *arg, const void *header, size_t header_bytes, void *data,
+                                    size_t bytes, const ucp_am_recv_param_t *parameters)
 {
     struct rz_net *net = arg;
     bool here = (parameters->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
-    if (net->deaf || header_bytes < RZ_UCX_NAME_BYTES || header_bytes > RZ_UCX_NAME_BYTES + RZ_NET_HEADER_MAX ||
-        (here && bytes > RZ_UCX_EAGER_MAX))
+    if (net->deaf || header_bytes < RZ_UCX_NAME_BYTES ||
+        header_bytes > RZ_UCX_NAME_BYTES + RZ_NET_HEADER_MAX || (here && bytes > RZ_UCX_EAGER_MAX))
         return UCS_OK;
     struct rz_wire_reader reader;
     rz_wire_reader_init(&reader, header, header_bytes);
@@ -407,16 +417,18 @@ static ucs_status_t message_arrived(void *arg, const void *header, size_t header
     if (peer != NULL && peer->state == RZ_UCX_LIVE && peer->endpoint == NULL)
         rz_ucx_peer_attend(net, peer);
     if (!here)
-        return peer != NULL ? announce(net, peer, &reader, data, bytes, parameters) : UCS_ERR_NO_MEMORY;
-    net->host.arrived(net->host.arg, reader.at, (uint32_t)(reader.end - reader.at), data, bytes, NULL);
+        return peer != NULL ? announce(net, peer, &reader, data, bytes, parameters)
+                            : UCS_ERR_NO_MEMORY;
+    net->host.arrived(net->host.arg, reader.at, (uint32_t)(reader.end - reader.at), data, bytes,
+                      NULL);
     return UCS_OK;
 }
 
 rz_status_t rz_ucx_listen(struct rz_net *net)
 {
     ucp_am_handler_param_t parameters = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG |
-                      UCP_AM_HANDLER_PARAM_FIELD_FLAGS,
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS,
         .id = RZ_UCX_MESSAGE,
         .flags = UCP_AM_FLAG_WHOLE_MSG,
         .cb = message_arrived,

@@ -28,7 +28,8 @@ unsigned rz_ucx_progress(struct rz_net *net)
 
 static bool arm(struct rz_net *net)
 {
-    /* Ends by force, and the first message of a connection, come from timers and queues of UCX that ring no bell. */
+    /* Ends by force, and the first message of a connection, come from timers and queues of UCX that
+     * ring no bell. */
     if (!net->idle || net->attention != NULL || !rz_ucx_quiet(net))
         return false;
     return ucp_worker_arm(net->worker) == UCS_OK;
@@ -60,20 +61,15 @@ static void flush(struct rz_net *net)
     ucp_request_free(request);
 }
 
-static void each_of(struct rz_net *net, struct rz_ucx_peer *peer,
-                    void (*visit)(struct rz_net *net, struct rz_ucx_peer *peer))
+static void each_peer(struct rz_net *net,
+                      void (*visit)(struct rz_net *net, struct rz_ucx_peer *peer))
 {
-    for (struct rz_ucx_peer *next; peer != NULL; peer = next) {
-        next = peer->next_in_bucket;
-        visit(net, peer);
+    for (size_t i = 0; i < net->buckets_count; i++) {
+        for (struct rz_ucx_peer *peer = net->buckets[i], *next; peer != NULL; peer = next) {
+            next = peer->next_in_bucket;
+            visit(net, peer);
+        }
     }
-}
-
-static void each_peer(struct rz_net *net, void (*visit)(struct rz_net *net, struct rz_ucx_peer *peer))
-{
-    for (size_t i = 0; i < net->buckets_count; i++)
-        each_of(net, net->buckets[i], visit);
-    each_of(net, net->former, visit);
 }
 
 static void end_peer(struct rz_net *net, struct rz_ucx_peer *peer)
@@ -111,8 +107,9 @@ static void close_net(struct rz_net *net)
     while (!empty(net) && rz_clock_now() < end)
         (void)rz_ucx_progress(net);
     /*
-     * UCX aborts where a worker is destroyed that still holds requests. Left alone, it never runs again and touches nothing;
-     * the end of the process takes it away. Only a stopped sender to which we never connected brings us here.
+     * UCX aborts where a worker is destroyed that still holds requests. Left alone, it never runs
+     * again and touches nothing; the end of the process takes it away. Only a stopped sender to
+     * which we never connected brings us here.
      */
     if (empty(net)) {
         ucp_worker_destroy(net->worker);
@@ -126,7 +123,8 @@ static void close_net(struct rz_net *net)
 
 /* ---- opening ---- */
 
-static rz_status_t complain(const struct rz_ucx_config *config, rz_status_t status, const char *text)
+static rz_status_t complain(const struct rz_ucx_config *config, rz_status_t status,
+                            const char *text)
 {
     if (config->complain != NULL)
         config->complain(config->host.arg, text);
@@ -189,7 +187,8 @@ static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **
         return RZ_OK;
     }
     char text[128];
-    snprintf(text, sizeof text, "UCX: %s (UCX_TLS=%s)", ucs_status_string(status), getenv("UCX_TLS"));
+    snprintf(text, sizeof text, "UCX: %s (UCX_TLS=%s)", ucs_status_string(status),
+             getenv("UCX_TLS"));
     if (net->worker != NULL)
         ucp_worker_destroy(net->worker);
     if (net->context != NULL)

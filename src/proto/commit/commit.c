@@ -1,7 +1,9 @@
 /*
- * The object around the agreement of the current epoch: its operation k commits generation base + k.
+ * The object around the agreement of the current epoch: its operation k commits generation base +
+ * k.
  *
- * As in recover, each step of agree ends the step of this object; what remains is done under RZ_EVENT_CONTINUE.
+ * As in recover, each step of agree ends the step of this object; what remains is done under
+ * RZ_EVENT_CONTINUE.
  */
 #include "proto/commit/commit.h"
 
@@ -81,7 +83,8 @@ void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, 
     c->tell_dead = false;
 }
 
-/* --- the agreement --------------------------------------------------------------------------------------------- */
+/* --- the agreement
+ * --------------------------------------------------------------------------------------------- */
 
 static void learn_committed(struct rz_commit *c, uint64_t generation)
 {
@@ -101,8 +104,8 @@ static bool fresh_dead_agreed(const struct rz_commit *c)
     return false;
 }
 
-/* A member that died meanwhile may not have had its pieces in both places: such a decision commits nothing, and none
- * after it in this epoch does; recovery begins another one. */
+/* A member that died meanwhile may not have had its pieces in both places: such a decision commits
+ * nothing, and none after it in this epoch does; recovery begins another one. */
 static void decide(struct rz_commit *c, const struct rz_action *decided)
 {
     bool despite = c->mutations & RZ_COMMIT_DESPITE_DEATH;
@@ -152,7 +155,9 @@ static bool becomes_protected(const struct rz_commit *c)
            (c->lost || rz_commit_own_safe(c, c->base));
 }
 
-/* --- steps ----------------------------------------------------------------------------------------------------- */
+/* --- steps
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static bool work_left(struct rz_commit *c)
 {
@@ -194,8 +199,8 @@ static enum rz_more tell_dead(struct rz_commit *c, rz_time now, struct rz_action
 static void push_notice(struct rz_commit *c, struct rz_actions *out, enum rz_commit_notice what,
                         uint64_t generation)
 {
-    out->v[out->count++] = (struct rz_action){
-        .kind = RZ_ACTION_NOTIFY, .what = what, .arg = {c->epoch, generation}};
+    out->v[out->count++] =
+        (struct rz_action){.kind = RZ_ACTION_NOTIFY, .what = what, .arg = {c->epoch, generation}};
 }
 
 static enum rz_more give_notices(struct rz_commit *c, struct rz_actions *out)
@@ -328,7 +333,8 @@ uint64_t rz_commit_hash(const struct rz_commit *c)
                       c->agree_more << 4 | c->tell_dead << 5 | c->give << 6);
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
         h = rz_mix(h, rz_commit_owner(c)[rank]);
-        h = rz_mix(h, (uint64_t)rz_commit_home_owner(c)[rank] << 32 | rz_commit_home_buddy(c)[rank]);
+        h = rz_mix(h,
+                   (uint64_t)rz_commit_home_owner(c)[rank] << 32 | rz_commit_home_buddy(c)[rank]);
         h = rz_mix(rz_mix(h, rz_commit_stored(c)[rank]), rz_commit_copied(c)[rank]);
     }
     for (rz_id d = 0; d < c->n_daemons; d++)
@@ -336,7 +342,8 @@ uint64_t rz_commit_hash(const struct rz_commit *c)
     return rz_mix(h, rz_agree_hash(rz_commit_agree(c)));
 }
 
-/* --- what the host may read ------------------------------------------------------------------------------------ */
+/* --- what the host may read
+ * ------------------------------------------------------------------------------------ */
 
 uint32_t rz_commit_epoch(const struct rz_commit *c)
 {

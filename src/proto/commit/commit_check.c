@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group,
+                                                      const char *format, ...)
 {
     va_list list;
     va_start(list, format);

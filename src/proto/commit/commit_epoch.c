@@ -1,6 +1,6 @@
 /*
- * What a new epoch means for the pieces: buddies, what can be restored and from where. A pure function of the calls
- * EPOCH and OPENED, which are the same at all daemons.
+ * What a new epoch means for the pieces: buddies, what can be restored and from where. A pure
+ * function of the calls EPOCH and OPENED, which are the same at all daemons.
  */
 #include "base/assert.h"
 #include "proto/commit/commit_state.h"

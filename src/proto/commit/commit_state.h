@@ -28,7 +28,8 @@ struct rz_commit {
     bool closed;         /* a decision without a commit: this epoch has no further one */
     bool protected_told;
 
-    /* Work for CONTINUE: agree's rest, the dead to tell the new agree object, notices, the next contribution. */
+    /* Work for CONTINUE: agree's rest, the dead to tell the new agree object, notices, the next
+     * contribution. */
     bool agree_more, tell_dead;
     uint32_t give;
 
@@ -41,7 +42,8 @@ struct rz_commit {
     size_t daemon_at;     /* uint8_t [n_daemons]: DAEMON_* */
     size_t dead_at;       /* rz_id [n_daemons]: scratch */
     size_t agree_at;
-    size_t agree_bytes;   /* room for the agree object; an older one may have needed more than the present one */
+    size_t agree_bytes; /* room for the agree object; an older one may have needed more than the
+                           present one */
 };
 
 static inline void *rz_commit_at(const struct rz_commit *c, size_t offset)
@@ -81,7 +83,8 @@ static inline uint8_t *rz_commit_daemons(const struct rz_commit *c)
     return rz_commit_at(c, c->daemon_at);
 }
 
-/* Takes the placement and the dead of a new epoch: what can be restored, what must be protected anew. */
+/* Takes the placement and the dead of a new epoch: what can be restored, what must be protected
+ * anew. */
 void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event);
 
 /* The barrier has opened: this epoch's placement is the one that pieces are protected under. */

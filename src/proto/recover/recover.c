@@ -1,9 +1,10 @@
 /*
- * The object around the agreements: what this member knows, when it contributes, how its steps are cut into stages.
+ * The object around the agreements: what this member knows, when it contributes, how its steps are
+ * cut into stages.
  *
- * Each step of agree ends the step of this object, because what agree gave out is only valid until its next one. Work
- * that remains is done under RZ_EVENT_CONTINUE, in this order: the rest of agree's actions, the notice of a decision,
- * the next contribution.
+ * Each step of agree ends the step of this object, because what agree gave out is only valid until
+ * its next one. Work that remains is done under RZ_EVENT_CONTINUE, in this order: the rest of
+ * agree's actions, the notice of a decision, the next contribution.
  */
 #include "base/assert.h"
 #include "base/random.h"
@@ -83,7 +84,9 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
     rz_agree_init(rz_recover_agree(r), &agree, self, now, seed);
 }
 
-/* --- knowledge ------------------------------------------------------------------------------------------------- */
+/* --- knowledge
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
 {
@@ -135,7 +138,8 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
     }
 }
 
-/* --- contributions --------------------------------------------------------------------------------------------- */
+/* --- contributions
+ * --------------------------------------------------------------------------------------------- */
 
 static bool undecided(const struct rz_recover *r)
 {
@@ -171,7 +175,9 @@ static uint32_t collect_fresh(const struct rz_recover *r)
     return n;
 }
 
-/* --- steps ----------------------------------------------------------------------------------------------------- */
+/* --- steps
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static bool work_left(const struct rz_recover *r)
 {
@@ -226,14 +232,14 @@ static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_acti
 {
     bool aware = r->fresh > 0 || wants_repair(r);
     bool reached = r->reached && (!aware || (r->mutations & RZ_RECOVER_DEATHLESS_BARRIER));
-    struct rz_event propose = {
-        .kind = RZ_EVENT_CALL,
-        .now = now,
-        .call = RZ_AGREE_PROPOSE,
-        .arg = {(reached ? ALL_REACHED : 0) | (aware ? ALL_AWARE : 0),
-                r->repairing_here || r->repairing ? 0 : 1, r->generation_known},
-        .items = rz_recover_items(r),
-        .n_items = collect_fresh(r)};
+    struct rz_event propose = {.kind = RZ_EVENT_CALL,
+                               .now = now,
+                               .call = RZ_AGREE_PROPOSE,
+                               .arg = {(reached ? ALL_REACHED : 0) | (aware ? ALL_AWARE : 0),
+                                       r->repairing_here || r->repairing ? 0 : 1,
+                                       r->generation_known},
+                               .items = rz_recover_items(r),
+                               .n_items = collect_fresh(r)};
     enum rz_more more = step_agree(r, &propose, out);
     if (more != RZ_NEED && undecided(r)) {
         r->generation_proposed = propose.arg[2];
@@ -242,7 +248,8 @@ static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_acti
     return more;
 }
 
-static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event, struct rz_actions *out)
+static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
+                          struct rz_actions *out)
 {
     if (r->agree_more) {
         struct rz_event more = {.kind = RZ_EVENT_CONTINUE, .now = event->now};
@@ -311,8 +318,8 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
             h = rz_mix(h, rz_recover_items(r)[i]);
     }
     for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
-        h = rz_mix(h, (uint64_t)rz_recover_placement(r)[rank] << 32 |
-                          rz_recover_incarnation(r)[rank]);
+        h = rz_mix(h,
+                   (uint64_t)rz_recover_placement(r)[rank] << 32 | rz_recover_incarnation(r)[rank]);
         h = rz_mix(h, (uint64_t)rz_recover_known(r)[rank] << 32 | rz_recover_noted(r)[rank]);
     }
     for (rz_id d = 0; d < r->n_daemons; d++)
@@ -320,7 +327,8 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
     return rz_mix(h, rz_agree_hash(rz_recover_agree(r)));
 }
 
-/* --- what the host may read ------------------------------------------------------------------------------------ */
+/* --- what the host may read
+ * ------------------------------------------------------------------------------------ */
 
 uint32_t rz_recover_epoch(const struct rz_recover *r)
 {

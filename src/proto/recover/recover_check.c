@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group,
+                                                      const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -59,7 +60,8 @@ bool rz_recover_check_uniform(const struct rz_check_group *group)
     return true;
 }
 
-static bool check_slots(const struct rz_check_group *group, rz_id member, const struct rz_recover *r)
+static bool check_slots(const struct rz_check_group *group, rz_id member,
+                        const struct rz_recover *r)
 {
     const uint32_t *slots = rz_recover_at(r, r->slots_at);
     bool crowded = false, room = false;
@@ -72,7 +74,8 @@ static bool check_slots(const struct rz_check_group *group, rz_id member, const 
         crowded |= load > slots[d];
         room |= load < slots[d];
     }
-    return !crowded || !room || say(group, "S7-6: %u crowds a daemon though another has room", member);
+    return !crowded || !room ||
+           say(group, "S7-6: %u crowds a daemon though another has room", member);
 }
 
 bool rz_recover_check_world(const struct rz_check_group *group)
@@ -104,8 +107,8 @@ bool rz_recover_check_settled(const struct rz_check_group *group)
         if (!first)
             first = r;
         if (r->epoch != first->epoch || r->phase != first->phase)
-            return say(group, "liveness: %u rests in epoch %u phase %u, another in %u, %u", i, r->epoch,
-                       r->phase, first->epoch, first->phase);
+            return say(group, "liveness: %u rests in epoch %u phase %u, another in %u, %u", i,
+                       r->epoch, r->phase, first->epoch, first->phase);
         if (r->fresh > 0)
             return say(group, "liveness: %u rests with %u unsettled deaths", i, r->fresh);
         if (rz_agree_proposed(rz_recover_agree(r)) > decisions(r))

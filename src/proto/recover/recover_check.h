@@ -1,24 +1,26 @@
-/* The properties of recover, to be asked after every step of any member. States: struct rz_recover. */
+/* The properties of recover, to be asked after every step of any member. States: struct rz_recover.
+ */
 #ifndef RZ_PROTO_RECOVER_CHECK_H
 #define RZ_PROTO_RECOVER_CHECK_H
 
 #include "proto/check.h"
 
 /*
- * Members alive that have seen equally many decisions have the same epoch, phase, generation, placement, incarnations
- * and dead (S7-5, S7-6). No member alive is ahead of another by more than one decision, so that this compares all.
+ * Members alive that have seen equally many decisions have the same epoch, phase, generation,
+ * placement, incarnations and dead (S7-5, S7-6). No member alive is ahead of another by more than
+ * one decision, so that this compares all.
  */
 bool rz_recover_check_uniform(const struct rz_check_group *group);
 
 /*
- * The world is whole (S7-1): each rank of a job that repairs itself lies on a daemon that is not dead by decision, also
- * with the incarnation that its deaths ask for; and no daemon is crowded while another has a free slot (S7-6), provided
- * that the launcher's placement was not.
+ * The world is whole (S7-1): each rank of a job that repairs itself lies on a daemon that is not
+ * dead by decision, also with the incarnation that its deaths ask for; and no daemon is crowded
+ * while another has a free slot (S7-6), provided that the launcher's placement was not.
  */
 bool rz_recover_check_world(const struct rz_check_group *group);
 
-/* At the end, when nothing moves any more: all members alive stand in the same epoch and phase, no death is left
- * unsettled and no contribution undecided. */
+/* At the end, when nothing moves any more: all members alive stand in the same epoch and phase, no
+ * death is left unsettled and no contribution undecided. */
 bool rz_recover_check_settled(const struct rz_check_group *group);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What a decision means. Everything here depends on the decision and on what all members have alike, never on what this
- * member alone knows: that is why all go the same way without being led.
+ * What a decision means. Everything here depends on the decision and on what all members have
+ * alike, never on what this member alone knows: that is why all go the same way without being led.
  */
 #include "base/assert.h"
 #include "base/status.h"
@@ -77,10 +77,12 @@ bool rz_recover_awaits_news(const struct rz_recover *r)
 }
 
 /*
- * A decision settles deaths only if everybody who contributed knew of one and each dead daemon is named with what is
- * known of its death. Any other one makes its deaths known to all, and all contribute again, aware. Otherwise
+ * A decision settles deaths only if everybody who contributed knew of one and each dead daemon is
+ * named with what is known of its death. Any other one makes its deaths known to all, and all
+ * contribute again, aware. Otherwise
  *   - a quorum would be counted over half of what a partition took away, and without its evidence;
- *   - who contributed to a barrier long ago would vote for a generation that has been overwritten since.
+ *   - who contributed to a barrier long ago would vote for a generation that has been overwritten
+ * since.
  */
 static bool settles(const struct rz_recover *r, const struct rz_action *decided)
 {
@@ -105,11 +107,13 @@ static bool quorum(const struct rz_recover *r)
 }
 
 /*
- * Notes the decision's deaths; the fresh ones become the items of a possible notice. Returns how many there are.
- * Silent daemons stay voters until a later decision without new ones: by contributing to it all survivors have confirmed
- * that they took this way. Else a member whose contribution reached both sides of a partition would count for both.
+ * Notes the decision's deaths; the fresh ones become the items of a possible notice. Returns how
+ * many there are. Silent daemons stay voters until a later decision without new ones: by
+ * contributing to it all survivors have confirmed that they took this way. Else a member whose
+ * contribution reached both sides of a partition would count for both.
  */
-static uint32_t note(struct rz_recover *r, const uint64_t *items, uint32_t n_items, bool daemons_named)
+static uint32_t note(struct rz_recover *r, const uint64_t *items, uint32_t n_items,
+                     bool daemons_named)
 {
     uint8_t *daemons = rz_recover_daemons(r);
     const uint32_t *incarnation = rz_recover_incarnation(r);

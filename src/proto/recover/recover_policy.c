@@ -63,8 +63,8 @@ static bool better_place(const uint32_t *slots, const uint32_t *load, rz_id a, r
     return free_a != free_b ? free_a : load[a] < load[b];
 }
 
-void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots, const bool *dead,
-                      uint32_t n_daemons, uint32_t *load)
+void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
+                      const bool *dead, uint32_t n_daemons, uint32_t *load)
 {
     memset(load, 0, n_daemons * sizeof *load);
     for (uint32_t rank = 0; rank < n_ranks; rank++)

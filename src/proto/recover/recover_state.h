@@ -5,7 +5,8 @@
 #include "proto/agree/agree.h"
 #include "proto/recover/recover.h"
 
-/* What is known of a daemon. KNOWN and PROOF are this member's knowledge, the others are the same at all members. */
+/* What is known of a daemon. KNOWN and PROOF are this member's knowledge, the others are the same
+ * at all members. */
 enum {
     DAEMON_KNOWN = 1,       /* dead as far as this member knows */
     DAEMON_PROOF = 2,       /* with proof */
@@ -38,20 +39,22 @@ struct rz_recover {
 
     /* This member's own. */
     bool repairing_here;
-    bool reached;                  /* the end of the current phase */
-    uint64_t generation_known;     /* >= generation */
-    uint64_t generation_proposed;  /* by the contribution in flight */
-    bool proposed_aware;           /* and that contribution knew of a death */
-    uint32_t fresh, lost;          /* ranks and daemons known dead, not noted; noted, not repaired */
+    bool reached;                 /* the end of the current phase */
+    uint64_t generation_known;    /* >= generation */
+    uint64_t generation_proposed; /* by the contribution in flight */
+    bool proposed_aware;          /* and that contribution knew of a death */
+    uint32_t fresh, lost;         /* ranks and daemons known dead, not noted; noted, not repaired */
 
-    /* Work for CONTINUE: first what agree still has to do, then the notice, then the next contribution. */
+    /* Work for CONTINUE: first what agree still has to do, then the notice, then the next
+     * contribution. */
     bool agree_more;
     uint32_t notice; /* enum rz_recover_notice or NOTICE_NONE */
     uint32_t n_notice_items;
     uint64_t notice_arg[2];
 
     /* Offsets from the start of the block. */
-    size_t items_at;       /* uint64_t [n_ranks + n_daemons]: a contribution, or the items of the notice */
+    size_t
+        items_at; /* uint64_t [n_ranks + n_daemons]: a contribution, or the items of the notice */
     size_t placement_at;   /* uint32_t [n_ranks] */
     size_t incarnation_at; /* uint32_t [n_ranks]: the current one */
     size_t known_at;       /* uint32_t [n_ranks]: newest incarnation known dead */
@@ -107,8 +110,9 @@ static inline bool rz_recover_rank_fresh(const struct rz_recover *r, uint32_t ra
 void rz_recover_recount(struct rz_recover *r);
 
 /*
- * Whether agree found a member dead of whose death no news has come: it died during an agreement. Its evidence counts in
- * the quorum, so this member waits for it before it contributes again; the news of each death reaches every daemon.
+ * Whether agree found a member dead of whose death no news has come: it died during an agreement.
+ * Its evidence counts in the quorum, so this member waits for it before it contributes again; the
+ * news of each death reaches every daemon.
  */
 bool rz_recover_awaits_news(const struct rz_recover *r);
 

@@ -23,7 +23,7 @@ struct rz_ring {
     uint64_t out[]; /* sorted: dead or gone */
 };
 
-/* --- the block ------------------------------------------------------------------------------------------------- */
+/* --- the block -------------------------------------------------------------------------------- */
 
 static size_t bytes_for(uint32_t out_max)
 {
@@ -36,8 +36,8 @@ size_t rz_ring_size(const struct rz_ring_config *config)
     return bytes_for(OUT_MAX_FIRST);
 }
 
-void rz_ring_init(struct rz_ring *ring, const struct rz_ring_config *config, rz_id self, rz_time now,
-                  uint64_t seed)
+void rz_ring_init(struct rz_ring *ring, const struct rz_ring_config *config, rz_id self,
+                  rz_time now, uint64_t seed)
 {
     (void)seed;
     uint32_t n = config->n_members;
@@ -70,7 +70,7 @@ static bool has_room(const struct rz_ring *ring, uint32_t more, struct rz_action
     return false;
 }
 
-/* --- actions --------------------------------------------------------------------------------------------------- */
+/* --- actions ---------------------------------------------------------------------------------- */
 
 static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
 {
@@ -81,8 +81,8 @@ static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
     return action;
 }
 
-static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_message type, uint64_t seq,
-                 struct rz_actions *out)
+static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_message type,
+                 uint64_t seq, struct rz_actions *out)
 {
     struct rz_action *action = emit(out, RZ_ACTION_SEND);
     action->to = to;
@@ -115,14 +115,15 @@ static void fall_silent(struct rz_ring *ring)
     ring->observing = ring->observer = RZ_ID_NONE;
 }
 
-/* --- mending --------------------------------------------------------------------------------------------------- */
+/* --- mending ---------------------------------------------------------------------------------- */
 
 static bool is_out(const struct rz_ring *ring, rz_id id)
 {
     return rz_items_contain(ring->out, ring->n_out, id);
 }
 
-/* The closest member in the direction of step (1 or n - 1) that is not out; NONE when nobody else is left. */
+/* The closest member in the direction of step (1 or n - 1) that is not out; NONE when nobody else
+ * is left. */
 static rz_id closest(const struct rz_ring *ring, uint32_t step)
 {
     uint32_t n = ring->config.n_members;
@@ -133,8 +134,9 @@ static rz_id closest(const struct rz_ring *ring, uint32_t step)
     return id != ring->self ? id : RZ_ID_NONE;
 }
 
-/* After members have gone out: watch the closest predecessor left, and serve the closest successor until another asks.
- * The new one has one timeout of grace on top, for the request to reach it (RDaemon#, step 4d). */
+/* After members have gone out: watch the closest predecessor left, and serve the closest successor
+ * until another asks. The new one has one timeout of grace on top, for the request to reach it
+ * (RDaemon#, step 4d). */
 static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
     if (ring->observer != RZ_ID_NONE && is_out(ring, ring->observer))
@@ -155,7 +157,7 @@ static void put_out(struct rz_ring *ring, rz_id id)
     rz_items_insert(ring->out, &ring->n_out, ring->out_max, id);
 }
 
-/* --- events ---------------------------------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 /* A late heartbeat that a newer one has overtaken says nothing new. */
 static void on_heartbeat(struct rz_ring *ring, const struct rz_message *message, rz_time now)
@@ -166,8 +168,8 @@ static void on_heartbeat(struct rz_ring *ring, const struct rz_message *message,
     ring->suspect_at = now + ring->config.hb_timeout;
 }
 
-/* A lawful new observer is at least as far ahead as the present one, since everybody between must be out; a nearer one's
- * request is stale (RDaemon#, step 6). */
+/* A lawful new observer is at least as far ahead as the present one, since everybody between must
+ * be out; a nearer one's request is stale (RDaemon#, step 6). */
 static void on_request(struct rz_ring *ring, rz_id from, rz_time now, struct rz_actions *out)
 {
     uint32_t n = ring->config.n_members;
@@ -203,7 +205,8 @@ static enum rz_more on_receive(struct rz_ring *ring, const struct rz_event *even
 
 static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
-    /* Woken a whole period late: the silence may be our own deafness. Listen first (RDaemon#, step 7). */
+    /* Woken a whole period late: the silence may be our own deafness. Listen first (RDaemon#, step
+     * 7). */
     bool late = now - rz_ring_deadline(ring) >= ring->config.hb_period;
     bool suspect = now >= ring->suspect_at && !late;
     if (suspect && !has_room(ring, 1, out))
@@ -248,7 +251,8 @@ static void on_leave(struct rz_ring *ring, struct rz_actions *out)
     notify(out, RZ_RING_LEFT, ring->self);
 }
 
-enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event, struct rz_actions *out)
+enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
+                          struct rz_actions *out)
 {
     if (ring->silent)
         return RZ_DONE;
@@ -269,7 +273,7 @@ enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event, st
     return RZ_DONE;
 }
 
-/* --- looking at it --------------------------------------------------------------------------------------------- */
+/* --- looking at it ---------------------------------------------------------------------------- */
 
 rz_time rz_ring_deadline(const struct rz_ring *ring)
 {

@@ -1,17 +1,20 @@
 /*
- * The heartbeat ring: each member is watched by exactly one other, who finds its death by silence (Bosilca et al.,
- * SC'16 / IJHPCA'18; RDaemon#, "ring").
+ * The heartbeat ring: each member is watched by exactly one other, who finds its death by silence
+ * (Bosilca et al., SC'16 / IJHPCA'18; RDaemon#, "ring").
  *
- * Member i sends a heartbeat each hb_period to its observer, at first i+1, and watches i-1. When nothing came from there
- * for hb_timeout, it is held for dead; its closest predecessor not known dead is asked for heartbeats instead and gets
- * 2 * hb_timeout. Spreading the news is not done here: the host does it on RZ_RING_SUSPECT (room spread) and tells all
- * members by RZ_EVENT_DEATH, which mends the ring at once.
+ * Member i sends a heartbeat each hb_period to its observer, at first i+1, and watches i-1. When
+ * nothing came from there for hb_timeout, it is held for dead; its closest predecessor not known
+ * dead is asked for heartbeats instead and gets 2 * hb_timeout. Spreading the news is not done
+ * here: the host does it on RZ_RING_SUSPECT (room spread) and tells all members by RZ_EVENT_DEATH,
+ * which mends the ring at once.
  *
- * Nobody is suspected in error as long as hb_period + jitter + (slowest - fastest transfer) + timer lateness < hb_timeout.
- * k contiguous members that die together are found one by one: within (2k-1) * hb_timeout + transfer time.
+ * Nobody is suspected in error as long as hb_period + jitter + (slowest - fastest transfer) + timer
+ * lateness < hb_timeout. k contiguous members that die together are found one by one: within 2k-1
+ * timeouts and the transfer time.
  *
- * Host's duties: stop at once when told RZ_RING_FENCED (others hold this member for dead: whatever it did from now on
- * would break what they agreed on); serve the deadline; deliver queued messages before a late tick.
+ * Host's duties: stop at once when told RZ_RING_FENCED (others hold this member for dead: whatever
+ * it did from now on would break what they agreed on); serve the deadline; deliver queued messages
+ * before a late tick.
  */
 #ifndef RZ_PROTO_RING_H
 #define RZ_PROTO_RING_H
@@ -19,25 +22,32 @@
 #include <rhizome/protocol.h>
 
 struct rz_ring_config {
-    uint32_t n_members; /* >= 1 */
-    uint32_t view;      /* written into every message; others are dropped */
-    rz_time hb_period;  /* between two heartbeats, > 0 */
-    rz_time hb_timeout; /* of silence until suspicion, > hb_period */
-    rz_time start_slack; /* more patience with the first heartbeat: processes take their time to start */
+    uint32_t n_members;  /* >= 1 */
+    uint32_t view;       /* written into every message; others are dropped */
+    rz_time hb_period;   /* between two heartbeats, > 0 */
+    rz_time hb_timeout;  /* of silence until suspicion, > hb_period */
+    rz_time start_slack; /* more patience with the first one: processes take time to start */
 };
 
 /*
- * RZ_EVENT_DEATH: the members in ids are out of the ring, dead or gone; own id: fenced. Known ones are ignored.
- * RZ_EVENT_CALL, call = RZ_RING_LEAVE: tell the observer that the coming silence is no death; then be silent for ever.
+ * RZ_EVENT_DEATH: the members in ids are out of the ring, dead or gone; own id: fenced. Known ones
+ * are ignored.
+ *
+ * RZ_EVENT_CALL, call = RZ_RING_LEAVE: tell the observer that the coming silence is no death; then
+ * be silent for ever.
  */
 enum rz_ring_call { RZ_RING_LEAVE };
 
 /*
  * RZ_ACTION_NOTIFY, what =
- * RZ_RING_SUSPECT  arg[0] = member held for dead for its silence (no proof). Told once; not for deaths told by events.
- * RZ_RING_LEFT     arg[0] = member that left cleanly: the host tells the others by RZ_EVENT_DEATH, too. To the host of
- *                  the leaving member itself, when it is done.
- * RZ_RING_FENCED   this member was declared dead.
+ *
+ * RZ_RING_SUSPECT: arg[0] = member held for dead for its silence (no proof). Told once; not for
+ * deaths told by events.
+ *
+ * RZ_RING_LEFT: arg[0] = member that left cleanly; the host tells the others by RZ_EVENT_DEATH, as
+ * of a death. Told to the host of the leaving member itself, too, when it is done.
+ *
+ * RZ_RING_FENCED: this member was declared dead.
  */
 enum rz_ring_notice { RZ_RING_SUSPECT, RZ_RING_LEFT, RZ_RING_FENCED };
 
@@ -51,20 +61,22 @@ enum rz_ring_message {
 struct rz_ring;
 
 size_t rz_ring_size(const struct rz_ring_config *config);
-void rz_ring_init(struct rz_ring *ring, const struct rz_ring_config *config, rz_id self, rz_time now,
-                  uint64_t seed);
+void rz_ring_init(struct rz_ring *ring, const struct rz_ring_config *config, rz_id self,
+                  rz_time now, uint64_t seed);
 
 /* Never returns RZ_MORE: at most four actions. */
-enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event, struct rz_actions *out);
+enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
+                          struct rz_actions *out);
 rz_time rz_ring_deadline(const struct rz_ring *ring);
 uint64_t rz_ring_hash(const struct rz_ring *ring);
 void rz_ring_grow(struct rz_ring *ring, size_t bytes);
 
-/* Whom this member watches, and who watches it; RZ_ID_NONE when it is alone, has left or is fenced. */
+/* Whom this member watches, and who watches it; RZ_ID_NONE: it is alone, has left or is fenced. */
 rz_id rz_ring_observing(const struct rz_ring *ring);
 rz_id rz_ring_observer(const struct rz_ring *ring);
 
-/* Members known out of the ring (dead or gone), sorted, as items; *n of them; valid until the next step. */
+/* Members known out of the ring (dead or gone), sorted, as items; *n of them; valid until the next
+ * step. */
 const uint64_t *rz_ring_out(const struct rz_ring *ring, uint32_t *n);
 
 /* Whether this member takes no part any more: it has left, or is fenced. */

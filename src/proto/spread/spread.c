@@ -8,7 +8,8 @@
 
 #define ITEMS_MAX_DEFAULT 8
 
-/* items holds three arrays of `max` each: known items, members known dead (both sorted), and what is new in this step. */
+/* items holds three arrays of `max` each: known items, members known dead (both sorted), and what
+ * is new in this step. */
 struct rz_spread {
     struct rz_spread_config config;
     rz_id self;
@@ -66,7 +67,8 @@ void rz_spread_grow(struct rz_spread *spread, size_t bytes)
     spread->n_fresh = 0;
 }
 
-/* Whether the arrays hold `more` further entries; else *out says how large the block must become. */
+/* Whether the arrays hold `more` further entries; else *out says how large the block must become.
+ */
 static bool has_room(const struct rz_spread *spread, uint32_t used, uint32_t more,
                      struct rz_actions *out)
 {
@@ -97,7 +99,8 @@ static void aim_at(struct rz_spread *spread, rz_id id)
         spread->to[spread->n_to++] = id;
 }
 
-/* All neighbours but `except`, which is known to know; the ring of the living is closed over the dead. */
+/* All neighbours but `except`, which is known to know; the ring of the living is closed over the
+ * dead. */
 static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id except)
 {
     uint32_t n = spread->config.n_members;
@@ -118,8 +121,7 @@ static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id exce
     }
 }
 
-static struct rz_action *emit(struct rz_actions *out,
-                              enum rz_action_kind kind)
+static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
 {
     rz_assert(out->count < out->max);
     struct rz_action *action = &out->v[out->count++];
@@ -145,7 +147,8 @@ static void emit_news(struct rz_spread *spread, rz_id origin, const uint64_t *it
     action->items = items;
 }
 
-/* Items are marked known before they are sent on: a second copy finds nothing new. Only the new ones are sent. */
+/* Items are marked known before they are sent on: a second copy finds nothing new. Only the new
+ * ones are sent. */
 static enum rz_more take_items(struct rz_spread *spread, const uint64_t *items, uint32_t n_items,
                                rz_id origin, rz_id from, struct rz_actions *out)
 {
@@ -180,7 +183,8 @@ static enum rz_more on_receive(struct rz_spread *spread, const struct rz_event *
     return take_items(spread, event->items, message->n_items, message->origin, message->from, out);
 }
 
-/* New neighbours in the ring of the living get all that is known here: it may have stopped at the dead between us. */
+/* New neighbours in the ring of the living get all that is known here: it may have stopped at the
+ * dead between us. */
 static enum rz_more on_death(struct rz_spread *spread, const struct rz_event *event,
                              struct rz_actions *out)
 {

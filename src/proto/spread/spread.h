@@ -1,12 +1,14 @@
 /*
- * Reliable broadcast on the binomial graph (Angskun, Bosilca, Dongarra, ISPA 2007; RDaemon#, algorithm 1): news of
- * deaths among daemons, revocations among processes, any set of opaque 64-bit items.
+ * Reliable broadcast on the binomial graph (Angskun, Bosilca, Dongarra, ISPA 2007; RDaemon#,
+ * algorithm 1): news of deaths among daemons, revocations among processes, any set of opaque 64-bit
+ * items.
  *
- * Every member forwards each item once, to the neighbours at distance +-2^k in the ring of ids; first to its children in
- * the binomial tree of the origin, so that latency grows with log n and not with its square. Members known dead are left
- * out; where the neighbour at distance 1 is dead the nearest living one in that direction takes its place, and when a
- * death makes two members neighbours so, they exchange all they know: the ring of the living closes, and an item known
- * to one correct member reaches all, whatever number of members die.
+ * Every member forwards each item once, to the neighbours at distance +-2^k in the ring of ids;
+ * first to its children in the binomial tree of the origin, so that latency grows with log n and
+ * not with its square. Members known dead are left out; where the neighbour at distance 1 is dead
+ * the nearest living one in that direction takes its place, and when a death makes two members
+ * neighbours so, they exchange all they know: the ring of the living closes, and an item known to
+ * one correct member reaches all, whatever number of members die.
  *
  * Not uniform: what a member delivered just before it died may stay unknown to the others.
  * A message of a member known dead is taken: its news are as true as before.
@@ -24,17 +26,20 @@ struct rz_spread_config {
 
 /*
  * RZ_EVENT_DEATH: the members in ids are dead; known ones are ignored.
- * RZ_EVENT_CALL, call = RZ_SPREAD_BROADCAST: tell everybody items[0..n_items), in any order; known ones are left out.
+ *
+ * RZ_EVENT_CALL, call = RZ_SPREAD_BROADCAST: tell everybody items[0..n_items), in any order; known
+ * ones are left out.
  */
 enum rz_spread_call { RZ_SPREAD_BROADCAST };
 
 /*
- * RZ_ACTION_NOTIFY, what = RZ_SPREAD_DELIVER: items, sorted, are new here; each is told once, those of this member's own
- * broadcasts, too. arg[0] = the origin of the message that brought them. Comes after the member has sent them on.
+ * RZ_ACTION_NOTIFY, what = RZ_SPREAD_DELIVER: items, sorted, are new here; each is told once, those
+ * of this member's own broadcasts, too. arg[0] = the origin of the message that brought them. Comes
+ * after the member has sent them on.
  */
 enum rz_spread_notice { RZ_SPREAD_DELIVER };
 
-/* Messages: NEWS carries items; origin is the root of the tree that the order of sending follows. */
+/* NEWS carries items; origin is the root of the tree that the order of sending follows. */
 enum rz_spread_message { RZ_SPREAD_NEWS };
 
 struct rz_spread;
@@ -55,17 +60,18 @@ const uint64_t *rz_spread_known(const struct rz_spread *spread, uint32_t *n);
 bool rz_spread_knows(const struct rz_spread *spread, uint64_t item);
 bool rz_spread_knows_dead(const struct rz_spread *spread, rz_id id);
 
-/* --- the binomial graph ---------------------------------------------------------------------------------------- */
+/* --- the binomial graph ----------------------------------------------------------------------- */
 
 #define RZ_SPREAD_NEIGHBOURS_MAX 64
 
-/* The neighbours of self among n members, in the order of sending for a broadcast from origin: tree children first,
- * the one with the largest subtree before the others, then the rest, near ones first. Returns how many. */
+/* The neighbours of self among n members, in the order of sending for a broadcast from origin: tree
+ * children first, the one with the largest subtree before the others, then the rest, near ones
+ * first. Returns how many. */
 uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
                               rz_id to[RZ_SPREAD_NEIGHBOURS_MAX]);
 
-/* D(n): how many neighbours each member has, which is also how many must die to part the others. With K = ceil(log2 n):
- * 2K-1 if n = 2^a; 2K-2 if n = 2^a + 2^b, a != b; else 2K; for n >= 3. */
+/* D(n): how many neighbours each member has, which is also how many must die to part the others.
+ * With K = ceil(log2 n): 2K-1 if n = 2^a; 2K-2 if n = 2^a + 2^b, a != b; else 2K; for n >= 3. */
 uint32_t rz_spread_degree(uint32_t n);
 
 #endif

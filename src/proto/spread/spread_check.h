@@ -1,4 +1,5 @@
-/* Properties of reliable broadcast (ALGORITHMS 1.9: S1-2, S1-4, L1-1), over the states of a group. */
+/* Properties of reliable broadcast (ALGORITHMS 1.9: S1-2, S1-4, L1-1), over the states of a group.
+ */
 #ifndef RZ_PROTO_SPREAD_CHECK_H
 #define RZ_PROTO_SPREAD_CHECK_H
 
@@ -8,7 +9,8 @@
 bool rz_spread_check_no_invention(const struct rz_check_group *group, const uint64_t *broadcast,
                                   uint32_t n);
 
-/* Whether what each living member delivered is what it knows: delivered[i] counts the items told to host i. */
+/* Whether what each living member delivered is what it knows: delivered[i] counts the items told to
+ * host i. */
 bool rz_spread_check_delivered(const struct rz_check_group *group, const uint8_t *delivered);
 
 /* At quiescence: whether all living members know the same. */

@@ -21,7 +21,8 @@ uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
                               rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
 {
     uint32_t n_to = 0, powers = 0;
-    /* Position in the tree: parent is x without its highest bit, children are x + 2^k > x for 2^k > x. */
+    /* Position in the tree: parent is x without its highest bit, children are x + 2^k > x for 2^k >
+     * x. */
     uint64_t x = ((uint64_t)self + n - origin) % n;
     while ((UINT64_C(1) << powers) < n)
         powers++;

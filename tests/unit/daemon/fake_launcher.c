@@ -51,12 +51,17 @@ static void start_node(struct fake_node *node, uint32_t number)
     assert_int_equal(rz_frames_open(&node->frames, stream[0], RZ_LAUNCH_FRAME_MAX), RZ_OK);
 }
 
-void fake_start(struct fake_job *job, uint32_t n_nodes)
+void fake_start_only(struct fake_job *job, uint32_t n_nodes)
 {
     *job = (struct fake_job){.n_nodes = n_nodes, .hb_period_ns = 50 * RZ_MILLISECOND, .hb_timeout_ns = 5 * RZ_SECOND};
     assert_true(n_nodes <= FAKE_NODES_MAX);
     for (uint32_t i = 0; i < n_nodes; i++)
         start_node(&job->node[i], i);
+}
+
+void fake_start(struct fake_job *job, uint32_t n_nodes)
+{
+    fake_start_only(job, n_nodes);
     for (uint32_t i = 0; i < n_nodes; i++) {
         struct fake_message *m = fake_await(job, RZ_LAUNCH_LISTENING);
         const struct rz_launch_listening *listening = &m->message.listening;
@@ -135,6 +140,32 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
 
 /* ---- what they say */
 
+/* For a failure's reader: everything that was said and not taken, in order. */
+static void print_said(const struct fake_job *job)
+{
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        for (const struct fake_message *m = job->node[i].first; m; m = m->next) {
+            const struct rz_launch_message *l = &m->message;
+            fprintf(stderr, "node %u: %s", i, rz_launch_type_name(l->type));
+            if (l->type == RZ_LAUNCH_EVENT)
+                fprintf(stderr, " kind %u epoch %u rank %d node %d incarnation %u value %llu (%s)", l->event.kind,
+                        l->event.epoch, (int)l->event.rank, (int)l->event.node, l->event.incarnation,
+                        (unsigned long long)l->event.value, l->event.note);
+            else if (l->type == RZ_LAUNCH_STARTED)
+                fprintf(stderr, " rank %u incarnation %u pid %u", l->started.rank, l->started.incarnation,
+                        l->started.pid);
+            else if (l->type == RZ_LAUNCH_EXITED)
+                fprintf(stderr, " rank %u incarnation %u status %x", l->exited.rank, l->exited.incarnation,
+                        l->exited.status);
+            else if (l->type == RZ_LAUNCH_OUTPUT)
+                fprintf(stderr, " rank %u: %.*s", l->output.rank, (int)l->output.data_length,
+                        (const char *)l->output.data);
+            else if (l->type == RZ_LAUNCH_WAITING)
+                fprintf(stderr, " %s", l->waiting.line);
+            fprintf(stderr, "\n");
+        }
+}
+
 static void close_node(struct fake_node *node)
 {
     if (node->frames)
@@ -204,11 +235,24 @@ struct fake_message *fake_await_match(struct fake_job *job, const char *what,
     struct fake_message *m;
     rz_time until = deadline();
     while (!(m = take_match(job, match, arg))) {
-        if (rz_clock_now() > until)
+        if (rz_clock_now() > until) {
+            print_said(job);
             fail_msg("%s did not come within %d s", what, FAKE_WAIT_S);
+        }
         fake_pump(job, 100);
     }
     return m;
+}
+
+static bool is_any(const struct rz_launch_message *message, const void *arg)
+{
+    (void)message, (void)arg;
+    return true;
+}
+
+struct fake_message *fake_await_any(struct fake_job *job)
+{
+    return fake_await_match(job, "a message", is_any, NULL);
 }
 
 static bool has_type(const struct rz_launch_message *message, const void *arg)
@@ -259,8 +303,10 @@ void fake_await_line(struct fake_job *job, uint32_t rank, const char *line)
         const char *at = strstr(text, line);
         if (at && (at == text || at[-1] == '\n') && strchr(at, '\n'))
             return;
-        if (rz_clock_now() > until)
+        if (rz_clock_now() > until) {
+            print_said(job);
             fail_msg("rank %u did not write \"%s\" within %d s, but \"%s\"", rank, line, FAKE_WAIT_S, text);
+        }
         fake_pump(job, 100);
     }
 }

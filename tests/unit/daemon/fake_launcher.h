@@ -33,6 +33,9 @@ struct fake_job {
     uint64_t hb_period_ns, hb_timeout_ns;
 };
 
+/* Starts n_nodes daemons; their LISTENING is not waited for. */
+void fake_start_only(struct fake_job *job, uint32_t n_nodes);
+
 /* Starts n_nodes daemons and waits for LISTENING of each. */
 void fake_start(struct fake_job *job, uint32_t n_nodes);
 
@@ -40,6 +43,9 @@ void fake_start(struct fake_job *job, uint32_t n_nodes);
 void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *arguments);
 
 void fake_send(struct fake_job *job, uint32_t node, const struct rz_launch_message *message);
+
+/* The next message of any type and node. */
+struct fake_message *fake_await_any(struct fake_job *job);
 
 /* The next message of that type of any node, taken out; other messages stay. Asserts that it comes. The caller frees it. */
 struct fake_message *fake_await(struct fake_job *job, enum rz_launch_type type);

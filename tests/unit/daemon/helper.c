@@ -11,7 +11,7 @@
  *   net           answers OPEN_NET by PUT_CARD         serve        deals with messages for ever
  *   if:R          the rest only in rank R              kill         kills itself
  *   deaf          asks and asks and never reads        noise        sends what is no message
- *   unlink        closes the link without BYE
+ *   unlink        closes the link without BYE          grow:N       touches N MiB
  */
 #include "link/link.h"
 
@@ -140,6 +140,14 @@ static void flood(size_t bytes)
         rz_assert(write(1, line, sizeof line - 1) > 0);
 }
 
+static void grow(size_t mebibytes)
+{
+    char *memory = malloc(mebibytes << 20);
+    rz_assert(memory != NULL);
+    memset(memory, 1, mebibytes << 20);
+    rz_assert(*(volatile char *)memory == 1);
+}
+
 static void show_wait(void)
 {
     struct rz_wait_text text = {.call = "MPI_Recv", .context = 0xbeef, .peer = 1, .tag = 7, .since_ns = rz_clock_now()};
@@ -234,6 +242,8 @@ static void do_word(const char *word, const char *argument)
         say(argument);
     else if (strcmp(word, "flood") == 0)
         flood(number);
+    else if (strcmp(word, "grow") == 0)
+        grow(number);
     else if (strcmp(word, "open") == 0)
         ask(RZ_LINK_OPEN, number);
     else if (strcmp(word, "card") == 0)

@@ -1,6 +1,6 @@
 /*
  * Kill anything at any moment: no process is left behind. Each round starts one node whose ranks have children of their own
- * (some in sessions of their own), waits a random time from before LISTENING to well into the run, and kills one victim.
+ * (some in sessions of their own), waits a random time from JOB to well into the run, and kills one victim.
  *
  *   RZ_TEST_SEED=N: only the round of that seed.   RZ_TEST_ROUNDS=N: so many rounds (default 60).
  */
@@ -139,6 +139,22 @@ static void nothing_outlives_any_kill(void **state)
         one_round(seed);
 }
 
+/* While keeper and daemon are just coming into being. */
+static void nothing_outlives_a_kill_of_the_keeper_at_its_start(void **state)
+{
+    (void)state;
+    for (uint64_t delay_us = 0; delay_us < 3000; delay_us += 150) {
+        struct fake_job job;
+        char when[64];
+        snprintf(when, sizeof when, "keeper, %llu us after its start", (unsigned long long)delay_us);
+        fake_start_only(&job, 1);
+        pass(delay_us * RZ_MICROSECOND);
+        kill(job.node[0].keeper, SIGKILL);
+        fake_assert_nothing_left(when);
+        fake_free(&job);
+    }
+}
+
 /* Before JOB, too. */
 static void nothing_outlives_a_launcher_that_never_sent_a_job(void **state)
 {
@@ -150,13 +166,16 @@ static void nothing_outlives_a_launcher_that_never_sent_a_job(void **state)
     fake_free(&job);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_outlives_any_kill),
+        cmocka_unit_test(nothing_outlives_a_kill_of_the_keeper_at_its_start),
         cmocka_unit_test(nothing_outlives_a_launcher_that_never_sent_a_job),
     };
     signal(SIGPIPE, SIG_IGN);
     fake_adopt();
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]); /* a name, with * and ? */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

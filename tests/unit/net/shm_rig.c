@@ -16,7 +16,8 @@ void rig_open(struct rig *rig, unsigned n, enum rz_shm_copy copy)
     for (unsigned i = 0; i < n; i++) {
         void *bell;
         rig->incarnation[i] = 1;
-        rz_status_t status = rz_memory_create("rhizome-test-inbox", rz_shm_inbox_bytes(n), &rig->inbox_fd[i]);
+        rz_status_t status =
+            rz_memory_create("rhizome-test-inbox", rz_shm_inbox_bytes(n), &rig->inbox_fd[i]);
         rz_assert(status == RZ_OK);
         status = rz_memory_map(rig->inbox_fd[i], sizeof(struct rz_doorbell), true, &bell, NULL);
         rz_assert(status == RZ_OK);
@@ -112,8 +113,7 @@ bool rig_turn(const struct rig *rig, struct rz_net *net, unsigned self)
     }
     static unsigned turn; /* both ways of sleeping take their turns */
     struct rz_doorbell *bell = rig->bell[self];
-    uint32_t value =
-        rz_doorbell_prepare(bell, turn++ % 2 ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
+    uint32_t value = rz_doorbell_prepare(bell, turn++ % 2 ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
     if (!rz_shm_ops.arm(net)) {
         rz_doorbell_awake(bell);
         return true;

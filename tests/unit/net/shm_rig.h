@@ -1,4 +1,5 @@
-/* What tests of the shared-memory transport share: inboxes of a node, and processes (or threads) that join it. */
+/* What tests of the shared-memory transport share: inboxes of a node, and processes (or threads)
+ * that join it. */
 #ifndef RZ_TESTS_SHM_RIG_H
 #define RZ_TESTS_SHM_RIG_H
 
@@ -6,7 +7,8 @@
 
 enum { RIG_LANES_MAX = 128 };
 
-/* Makes n inboxes, as a daemon would; before fork, so that all know them. Inbox i has lane i, rank i. */
+/* Makes n inboxes, as a daemon would; before fork, so that all know them. Inbox i has lane i, rank
+ * i. */
 struct rig {
     unsigned n;
     int inbox_fd[RIG_LANES_MAX], event_fd[RIG_LANES_MAX];
@@ -40,7 +42,8 @@ struct rig_op {
 };
 void rig_op_init(struct rig_op *op, const void *header, uint32_t header_bytes);
 
-/* One turn of a wait: progress, and sleep on the doorbell after many idle turns. False: nothing came within the bound. */
+/* One turn of a wait: progress, and sleep on the doorbell after many idle turns. False: nothing
+ * came within the bound. */
 bool rig_turn(const struct rig *rig, struct rz_net *net, unsigned self);
 
 #endif

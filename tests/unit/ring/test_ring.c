@@ -159,7 +159,8 @@ static void silence_of_the_timeout_is_suspected_and_the_ring_mended(void **state
     assert_int_equal(who, SELF - 1);
     assert_non_null(sent(f, RZ_RING_REQUEST, SELF - 2));
     assert_int_equal(rz_ring_observing(f->ring), SELF - 2);
-    /* The next one may need a timeout to get the request: two until suspicion, one after its first heartbeat. */
+    /* The next one may need a timeout to get the request: two until suspicion, one after its first
+     * heartbeat. */
     assert_int_equal(serve_until(f, 10 * SLACK, &who), 50 + 3 * TIMEOUT);
     assert_int_equal(who, SELF - 2);
 }

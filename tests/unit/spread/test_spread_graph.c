@@ -34,7 +34,7 @@ static void each_neighbour_is_listed_once(void **state)
     static bool adjacent[N_MAX];
     for (uint32_t n = 1; n <= 70; n++)
         for (rz_id self = 0; self < n; self++)
-            for (rz_id origin = 0; origin < n; origin += n > 16 ? 7 : 1) {
+            for (rz_id origin = 0; origin<n; origin += n> 16 ? 7 : 1) {
                 rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
                 uint32_t n_to = rz_spread_neighbours(n, self, origin, to);
                 assert_int_equal(n_to, neighbours_by_definition(n, self, adjacent));
@@ -87,7 +87,7 @@ static void fewer_deaths_than_neighbours_never_part_it(void **state)
         }
 }
 
-/* --- a sender-serialised model: each send takes its sender 1, each transfer `latency` -------------------------- */
+/* --- a sender-serialised model: each send takes its sender 1, each transfer `latency` --------- */
 
 struct arrival {
     uint32_t at;

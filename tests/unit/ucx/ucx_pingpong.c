@@ -1,4 +1,5 @@
-/* Half round trips of the transport over loopback: two processes, the table only. Usage: ucx_pingpong [turns] */
+/* Half round trips of the transport over loopback: two processes, the table only. Usage:
+ * ucx_pingpong [turns] */
 #include "net/ucx/ucx.h"
 #include "port/clock.h"
 
@@ -35,8 +36,8 @@ static void fetched(struct rz_net_op *op, rz_status_t status)
     got = true;
 }
 
-static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data, size_t bytes,
-                    rz_net_token_t token)
+static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data,
+                    size_t bytes, rz_net_token_t token)
 {
     static struct rz_net_op op;
     (void)arg, (void)header, (void)header_bytes;
@@ -102,7 +103,7 @@ static double half_trip_us(bool first, size_t bytes, unsigned turns)
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {8,     1024,   4096,   8000,    8001,   16384,
+    static const size_t sizes[] = {8,     1024,  4096,   8000,     8001,    16384,
                                    32768, 65536, 262144, 1u << 20, 4u << 20};
     unsigned turns = argc > 1 ? (unsigned)atoi(argv[1]) : 2000;
     int pair[2];
@@ -133,7 +134,8 @@ int main(int argc, char **argv)
         unsigned n = sizes[i] >= 1u << 20 ? turns / 20 + 1 : turns;
         double us = half_trip_us(first, sizes[i], n);
         if (first)
-            printf("%8zu B  %9.2f us half round trip  %8.1f MB/s\n", sizes[i], us, (double)sizes[i] / us);
+            printf("%8zu B  %9.2f us half round trip  %8.1f MB/s\n", sizes[i], us,
+                   (double)sizes[i] / us);
     }
     ops->close(net);
     if (first)

@@ -71,15 +71,16 @@ static void done(struct rz_net_op *op, rz_status_t status)
 
 static struct rz_net_op *fresh(struct result *result, uint64_t number)
 {
-    *result = (struct result){.op = {.done = done, .user = result, .header_bytes = RZ_NET_HEADER_MAX},
-                              .status = RZ_IN_PROGRESS};
+    *result =
+        (struct result){.op = {.done = done, .user = result, .header_bytes = RZ_NET_HEADER_MAX},
+                        .status = RZ_IN_PROGRESS};
     fill(result->op.header, sizeof result->op.header, number);
     memcpy(result->op.header, &number, sizeof number);
     return &result->op;
 }
 
-static void send(struct side *from, rz_peer_t to, const void *data, size_t bytes, struct result *result,
-                 uint64_t number)
+static void send(struct side *from, rz_peer_t to, const void *data, size_t bytes,
+                 struct result *result, uint64_t number)
 {
     rz_status_t status = ops->send(from->net, to, data, bytes, fresh(result, number));
     if (status != RZ_IN_PROGRESS) {
@@ -88,8 +89,8 @@ static void send(struct side *from, rz_peer_t to, const void *data, size_t bytes
     }
 }
 
-static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data, size_t bytes,
-                    rz_net_token_t token)
+static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data,
+                    size_t bytes, rz_net_token_t token)
 {
     struct side *side = arg;
     unsigned char wanted[RZ_NET_HEADER_MAX];
@@ -100,12 +101,15 @@ static void arrived(void *arg, const void *header, uint32_t header_bytes, const 
     assert_memory_equal(wanted + 8, (const char *)header + 8, sizeof wanted - 8);
     assert_true(side->notes_count < NOTES_MAX);
     assert_int_equal(token != NULL, bytes > ops->eager_max);
-    side->notes[side->notes_count++] =
-        (struct note){.number = number, .bytes = bytes, .sum = token == NULL ? sum_of(data, bytes) : 0, .token = token};
+    side->notes[side->notes_count++] = (struct note){.number = number,
+                                                     .bytes = bytes,
+                                                     .sum = token == NULL ? sum_of(data, bytes) : 0,
+                                                     .token = token};
     if (token != NULL && side->drop_at_once)
         ops->drop(side->net, token);
     if (token != NULL && side->fetch_at_once)
-        side->fetch_status = ops->fetch(side->net, token, side->fetch_memory, side->fetch_bytes, side->fetch_op);
+        side->fetch_status =
+            ops->fetch(side->net, token, side->fetch_memory, side->fetch_bytes, side->fetch_op);
     if (side->leave_at_once)
         ops->disconnect(side->net, 0, true, RZ_ERR_PROC_FAILED);
 }
@@ -141,17 +145,12 @@ static void close_side(struct side *side)
     *side = (struct side){.net = NULL};
 }
 
-static void introduce_as(struct side *side, const struct side *other, rz_peer_t number)
+static void introduce(struct side *side, const struct side *other)
 {
     unsigned char card[CARD_MAX];
     size_t bytes = sizeof card;
     assert_int_equal(ops->card(other->net, card, &bytes), RZ_OK);
-    assert_int_equal(ops->connect(side->net, number, card, bytes), RZ_OK);
-}
-
-static void introduce(struct side *side, const struct side *other)
-{
-    introduce_as(side, other, 0);
+    assert_int_equal(ops->connect(side->net, 0, card, bytes), RZ_OK);
 }
 
 static void open_pair(struct side *a, struct side *b)
@@ -163,26 +162,27 @@ static void open_pair(struct side *a, struct side *b)
 }
 
 /* Turns both sides until the condition holds; a hang is an error. */
-#define TURN_UNTIL(a, b, condition)                                                                                    \
-    do {                                                                                                               \
-        time_t limit_ = time(NULL) + HANG_S;                                                                           \
-        while (!(condition)) {                                                                                         \
-            if ((a)->net != NULL)                                                                                      \
-                ops->progress((a)->net);                                                                               \
-            if ((b)->net != NULL)                                                                                      \
-                ops->progress((b)->net);                                                                               \
-            if (time(NULL) > limit_)                                                                                   \
-                fail_msg("hang: " #condition);                                                                         \
-        }                                                                                                              \
+#define TURN_UNTIL(a, b, condition)                                                                \
+    do {                                                                                           \
+        time_t limit_ = time(NULL) + HANG_S;                                                       \
+        while (!(condition)) {                                                                     \
+            if ((a)->net != NULL)                                                                  \
+                ops->progress((a)->net);                                                           \
+            if ((b)->net != NULL)                                                                  \
+                ops->progress((b)->net);                                                           \
+            if (time(NULL) > limit_)                                                               \
+                fail_msg("hang: " #condition);                                                     \
+        }                                                                                          \
     } while (0)
 
 static void environment_is_checked(void **state)
 {
     static const struct {
         const char *name, *value;
-    } wrong[] = {{"UCX_TLS", "all"},          {"UCX_TLS", "^posix"},      {"UCX_TLS", "tcp,sm"},
-                 {"UCX_TLS", "tcp,\\posix"},  {"UCX_TLS", NULL},          {"UCX_ERROR_SIGNALS", "SIGSEGV"},
-                 {"UCX_ERROR_SIGNALS", NULL}, {"UCX_TCP_CONN_NB", "n"},   {"UCX_TCP_CONN_NB", NULL}};
+    } wrong[] = {
+        {"UCX_TLS", "all"},          {"UCX_TLS", "^posix"},    {"UCX_TLS", "tcp,sm"},
+        {"UCX_TLS", "tcp,\\posix"},  {"UCX_TLS", NULL},        {"UCX_ERROR_SIGNALS", "SIGSEGV"},
+        {"UCX_ERROR_SIGNALS", NULL}, {"UCX_TCP_CONN_NB", "n"}, {"UCX_TCP_CONN_NB", NULL}};
     struct rz_net *net;
     struct rz_ucx_config config = {.host = {NULL, arrived, broken}, .complain = complain};
     (void)state;
@@ -235,6 +235,8 @@ static void cards_are_refused_in_kind(void **state)
     assert_int_equal(ops->connect(a.net, 3, card, bytes), RZ_OK);
     assert_int_equal(ops->connect(a.net, 3, card, bytes), RZ_ERR_INVALID);
     assert_int_equal(ops->connect(a.net, 4, card, bytes), RZ_ERR_INVALID);
+    ops->disconnect(a.net, 3, false, RZ_ERR_ROLLBACK);
+    assert_int_equal(ops->connect(a.net, 5, card, bytes), RZ_ERR_INVALID);
     struct result result;
     assert_int_equal(ops->send(a.net, 9, NULL, 0, fresh(&result, 1)), RZ_ERR_INVALID);
     close_side(&a);
@@ -269,7 +271,8 @@ static void small_payloads_arrive_whole_and_in_order(void **state)
 }
 
 /* wanted: bytes fetched; at_once: from inside arrived. */
-static void exchange_large(struct side *a, struct side *b, size_t bytes, size_t wanted, bool at_once)
+static void exchange_large(struct side *a, struct side *b, size_t bytes, size_t wanted,
+                           bool at_once)
 {
     struct result sending, fetching;
     unsigned char *data = malloc(bytes), *memory = malloc(wanted + 64);
@@ -387,7 +390,8 @@ static void disconnect_ends_everything_with_its_status(void **state)
     /* b does not turn any more: as one stopped. */
     for (unsigned i = 0; i < COUNT; i++)
         send(&a, 0, data, i % 3 ? 8 : 1 << 20, &results[i], i);
-    assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 1 << 20, fresh(&fetching, 1)), RZ_IN_PROGRESS);
+    assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 1 << 20, fresh(&fetching, 1)),
+                     RZ_IN_PROGRESS);
     struct side nobody = {.net = NULL};
     ops->disconnect(a.net, 0, true, RZ_ERR_PROC_FAILED);
     TURN_UNTIL(&a, &nobody, ops->quiet(a.net));
@@ -400,10 +404,16 @@ static void disconnect_ends_everything_with_its_status(void **state)
     assert_int_equal(fetching.calls, 1);
     assert_int_equal(fetching.status, RZ_ERR_PROC_FAILED);
     assert_int_equal(ops->send(a.net, 0, data, 8, fresh(&results[0], 1)), RZ_ERR_PROC_FAILED);
-    assert_int_equal(ops->fetch(a.net, a.notes[1].token, memory, 1 << 20, fresh(&fetching, 1)), RZ_ERR_PROC_FAILED);
+    assert_int_equal(ops->fetch(a.net, a.notes[1].token, memory, 1 << 20, fresh(&fetching, 1)),
+                     RZ_ERR_PROC_FAILED);
     ops->drop(a.net, a.notes[2].token);
-    TURN_UNTIL(&a, &b, b.broken_count == 1 && late.calls == 1 && kept.calls == 1 && dropped.calls == 1);
-    assert_int_equal(kept.status, RZ_ERR_CLOSED);
+    /* b lives, but nobody promises that it hears of the parting: it needs a verdict of its own. */
+    for (unsigned i = 0; i < 1000; i++)
+        ops->progress(i % 2 ? a.net : b.net);
+    ops->disconnect(b.net, 0, false, RZ_ERR_ROLLBACK);
+    TURN_UNTIL(&a, &b,
+               late.calls == 1 && kept.calls == 1 && dropped.calls == 1 && ops->quiet(b.net));
+    assert_true(kept.status == RZ_ERR_CLOSED || kept.status == RZ_ERR_ROLLBACK);
     for (unsigned i = 0; i < 1 << 20; i++)
         if (memory[i] != 0xa5)
             fail_msg("written after the end, byte %u", i);
@@ -425,7 +435,8 @@ static void a_fetch_from_a_stranger_ends_with_connect_and_disconnect(void **stat
     introduce(&b, &a);
     send(&b, 0, data, 8 << 20, &sending, 1);
     TURN_UNTIL(&a, &b, a.notes_count == 1);
-    assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 8 << 20, fresh(&fetching, 1)), RZ_IN_PROGRESS);
+    assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 8 << 20, fresh(&fetching, 1)),
+                     RZ_IN_PROGRESS);
     struct side nobody = {.net = NULL};
     for (unsigned i = 0; i < 100; i++)
         ops->progress(a.net);
@@ -435,7 +446,9 @@ static void a_fetch_from_a_stranger_ends_with_connect_and_disconnect(void **stat
     TURN_UNTIL(&a, &nobody, fetching.calls == 1 && ops->quiet(a.net));
     assert_int_equal(fetching.status, RZ_ERR_PROC_FAILED);
     memset(memory, 0xa5, 8 << 20);
-    TURN_UNTIL(&a, &b, sending.calls == 1); /* UCX has not heard of the end; the payload must land elsewhere */
+    TURN_UNTIL(&a, &b,
+               sending.calls ==
+                   1); /* UCX has not heard of the end; the payload must land elsewhere */
     for (unsigned i = 0; i < 100; i++)
         ops->progress(a.net);
     for (unsigned i = 0; i < 8 << 20; i++)
@@ -477,66 +490,53 @@ static void disconnect_inside_a_callback_is_allowed(void **state)
     struct side nobody = {.net = NULL};
     for (unsigned i = 0; i < 100; i++)
         send(&a, 0, "x", 1, &results[i], i);
-    TURN_UNTIL(&a, &b, a.broken_count == 1);
+    TURN_UNTIL(&a, &b, b.notes_count >= 1);
+    ops->disconnect(a.net, 0, false, RZ_ERR_ROLLBACK);
     TURN_UNTIL(&a, &nobody, results[99].calls == 1);
-    assert_true(b.notes_count >= 1);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(results[i].calls, 1);
     assert_true(ops->quiet(b.net));
     close_side(&a);
     close_side(&b);
 }
 
-/* A roll-back: both live, both close, both begin anew by the same card; in any order, with any traffic before. */
-static void the_living_can_be_connected_anew(void **state)
+/* A roll-back: all part in any order, with any traffic before, and meet again by new cards. */
+static void the_living_meet_again_by_new_cards(void **state)
 {
     struct side side[2];
-    struct result before[2], small, large, fetching;
+    struct result before[2], large, fetching;
     struct rz_random random = {1};
     unsigned char *data = calloc(1, 1 << 20), *memory = malloc(1 << 20);
     (void)state;
-    open_pair(&side[0], &side[1]);
     fill(data, 1 << 20, 5);
-    for (rz_peer_t round = 1; round <= 40; round++) {
-        rz_peer_t number = round - 1;
+    for (unsigned round = 0; round < 20; round++) {
         uint64_t choice = rz_random_next(&random);
+        open_pair(&side[0], &side[1]);
         for (unsigned i = 0; i < 2; i++) {
-            if (choice & (1u << i))
-                send(&side[i], number, data, choice & (4u << i) ? 1 << 20 : 8, &before[i], 0);
-            else
-                before[i] = (struct result){.calls = 1};
+            send(&side[i], 0, data, 1 << 20, &large, round);
+            TURN_UNTIL(&side[0], &side[1], side[!i].notes_count == 1);
+            assert_int_equal(side[!i].notes[0].number, round);
+            assert_int_equal(ops->fetch(side[!i].net, side[!i].notes[0].token, memory, 1 << 20,
+                                        fresh(&fetching, 1)),
+                             RZ_IN_PROGRESS);
+            TURN_UNTIL(&side[0], &side[1], fetching.calls == 1 && large.calls == 1);
+            assert_memory_equal(data, memory, 1 << 20);
         }
+        for (unsigned i = 0; i < 2; i++)
+            send(&side[i], 0, data, choice & (1u << i) ? 1 << 20 : 8, &before[i], 0);
         for (unsigned turns = (unsigned)(choice >> 8) % 64; turns > 0; turns--)
             ops->progress(side[turns % 2].net);
         unsigned first = (choice >> 4) & 1;
-        ops->disconnect(side[first].net, number, choice & 16, RZ_ERR_ROLLBACK);
+        ops->disconnect(side[first].net, 0, choice & 16, RZ_ERR_ROLLBACK);
         if (choice & 32)
             ops->progress(side[!first].net);
-        ops->disconnect(side[!first].net, number, choice & 64, RZ_ERR_ROLLBACK);
+        ops->disconnect(side[!first].net, 0, choice & 64, RZ_ERR_ROLLBACK);
         TURN_UNTIL(&side[0], &side[1],
                    before[0].calls == 1 && before[1].calls == 1 && ops->quiet(side[0].net) &&
                        ops->quiet(side[1].net));
-        for (unsigned i = 0; i < 2; i++) {
-            struct side *from = &side[i], *to = &side[!i];
-            if (i == 0) {
-                introduce_as(&side[0], &side[1], round);
-                introduce_as(&side[1], &side[0], round);
-                for (unsigned j = 0; j < 2; j++)
-                    side[j].notes_count = side[j].broken_count = 0;
-            }
-            to->notes_count = 0;
-            send(from, round, data, 8, &small, round);
-            send(from, round, data, 1 << 20, &large, round + 1000);
-            TURN_UNTIL(from, to, to->notes_count >= 2 && to->notes[to->notes_count - 1].number == round + 1000);
-            assert_int_equal(to->notes[to->notes_count - 2].number, round);
-            assert_int_equal(ops->fetch(to->net, to->notes[to->notes_count - 1].token, memory, 1 << 20,
-                                        fresh(&fetching, 1)),
-                             RZ_IN_PROGRESS);
-            TURN_UNTIL(from, to, fetching.calls == 1 && large.calls == 1 && small.calls == 1);
-            assert_memory_equal(data, memory, 1 << 20);
-            assert_int_equal(from->broken_count + to->broken_count, 0);
-        }
+        close_side(&side[first]);
+        close_side(&side[!first]);
     }
-    close_side(&side[0]);
-    close_side(&side[1]);
     free(data);
     free(memory);
 }
@@ -606,8 +606,9 @@ static void close_ends_all_and_leaves_no_descriptor(void **state)
         for (unsigned j = 0; j < 50; j++)
             send(&a, 0, data, j % 2 ? 4 << 20 : 4000, &results[j], j);
         if (i % 2)
-            assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 4 << 20, fresh(&fetching, 1)),
-                             RZ_IN_PROGRESS);
+            assert_int_equal(
+                ops->fetch(a.net, a.notes[0].token, memory, 4 << 20, fresh(&fetching, 1)),
+                RZ_IN_PROGRESS);
         close_side(&a);
         for (unsigned j = 0; j < 50; j++)
             assert_int_equal(results[j].calls, 1);
@@ -661,7 +662,8 @@ static void helper_threads_take_no_signals(void **state)
         while (file != NULL && fgets(line, sizeof line, file) != NULL)
             if (strncmp(line, "SigBlk:", 7) == 0) {
                 unsigned long long blocked = strtoull(line + 7, NULL, 16);
-                assert_true((blocked & 0x7fffu & ~(1u << 8)) == (0x7fffu & ~(1u << 8))); /* KILL cannot be */
+                assert_true((blocked & 0x7fffu & ~(1u << 8)) ==
+                            (0x7fffu & ~(1u << 8))); /* KILL cannot be */
                 helpers++;
             }
         fclose(file);
@@ -698,7 +700,7 @@ int main(void)
         cmocka_unit_test(a_fetch_from_a_stranger_ends_with_connect_and_disconnect),
         cmocka_unit_test(a_broken_connection_is_told_once),
         cmocka_unit_test(disconnect_inside_a_callback_is_allowed),
-        cmocka_unit_test(the_living_can_be_connected_anew),
+        cmocka_unit_test(the_living_meet_again_by_new_cards),
         cmocka_unit_test(an_armed_sleeper_is_woken_by_news),
         cmocka_unit_test(close_ends_all_and_leaves_no_descriptor),
         cmocka_unit_test(what_send_accepted_leaves_before_close),

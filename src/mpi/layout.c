@@ -1,0 +1,242 @@
+/* Making layouts from blocks, and copying along them. */
+#include "mpi/layout.h"
+
+#include <stdlib.h>
+
+static struct rz_layout empty = {.is_row = true};
+
+void rz_layout_retain(struct rz_layout *layout)
+{
+    if (layout->references > 0) {
+        layout->references++;
+    }
+}
+
+void rz_layout_release(struct rz_layout *layout)
+{
+    if (layout->references == 0 || --layout->references > 0) {
+        return;
+    }
+    for (size_t i = 0; i < layout->n; i++) {
+        if (layout->pieces[i].child != NULL) {
+            rz_layout_release(layout->pieces[i].child);
+        }
+    }
+    free(layout);
+}
+
+/* ---- Making ---- */
+
+static struct rz_layout *layout_alloc(size_t pieces_max)
+{
+    struct rz_layout *layout =
+        malloc(sizeof(*layout) + pieces_max * sizeof(struct rz_piece));
+    if (layout != NULL) {
+        *layout = (struct rz_layout){.references = 1, .pieces = (struct rz_piece *)(layout + 1)};
+    }
+    return layout;
+}
+
+static bool piece_is_row(const struct rz_piece *piece)
+{
+    return piece->child == NULL
+               ? piece->repeat == 1
+               : piece->child->is_row && (piece->repeat == 1 || piece->stride == piece->bytes);
+}
+
+static MPI_Count piece_row_offset(const struct rz_piece *piece)
+{
+    return piece->offset + (piece->child != NULL ? piece->child->row_offset : 0);
+}
+
+static void find_row(struct rz_layout *layout)
+{
+    layout->is_row = layout->n > 0;
+    MPI_Count next = layout->n > 0 ? piece_row_offset(&layout->pieces[0]) : 0;
+    layout->row_offset = next;
+    for (size_t i = 0; i < layout->n && layout->is_row; i++) {
+        const struct rz_piece *piece = &layout->pieces[i];
+        layout->is_row = piece_is_row(piece) && piece_row_offset(piece) == next;
+        next += piece->repeat * piece->bytes;
+    }
+}
+
+/* The same piece count times, step bytes apart. False: no memory. */
+static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count step)
+{
+    if (count == 1) {
+        return true;
+    }
+    if (piece->repeat == 1 && piece->child == NULL && step == piece->bytes) {
+        piece->bytes *= count;
+    } else if (piece->repeat == 1) {
+        piece->repeat = count;
+        piece->stride = step;
+    } else if (step == piece->repeat * piece->stride) {
+        piece->repeat *= count;
+    } else {
+        struct rz_layout *inner = layout_alloc(1);
+        if (inner == NULL) {
+            return false;
+        }
+        inner->n = 1;
+        inner->pieces[0] = *piece;
+        find_row(inner);
+        *piece = (struct rz_piece){.repeat = count,
+                                   .stride = step,
+                                   .bytes = piece->repeat * piece->bytes,
+                                   .child = inner};
+    }
+    return true;
+}
+
+/* One block as one piece, which holds a reference to its child. */
+static bool piece_of_block(const struct rz_block *block, struct rz_piece *piece)
+{
+    struct rz_layout *layout = block->type->layout;
+    if (layout->n == 1) {
+        *piece = layout->pieces[0];
+    } else {
+        *piece = (struct rz_piece){.repeat = 1, .bytes = block->type->size, .child = layout};
+    }
+    if (piece->child != NULL) {
+        rz_layout_retain(piece->child);
+    }
+    if (!piece_multiply(piece, block->length, block->type->extent) ||
+        !piece_multiply(piece, block->repeat, block->stride)) {
+        if (piece->child != NULL) {
+            rz_layout_release(piece->child);
+        }
+        return false;
+    }
+    piece->offset += block->displacement;
+    return true;
+}
+
+/* Adds a piece; a row that goes on where the last one ended makes that one longer. */
+static void layout_append(struct rz_layout *layout, const struct rz_piece *piece)
+{
+    struct rz_piece *last = layout->n > 0 ? &layout->pieces[layout->n - 1] : NULL;
+    if (last != NULL && last->child == NULL && last->repeat == 1 && piece->child == NULL &&
+        piece->repeat == 1 && piece->unit == last->unit &&
+        piece->offset == last->offset + last->bytes) {
+        last->bytes += piece->bytes;
+    } else {
+        layout->pieces[layout->n++] = *piece;
+    }
+}
+
+struct rz_layout *rz_layout_new(const struct rz_block *blocks, size_t n)
+{
+    if (n == 1 && blocks[0].length == 1 && blocks[0].repeat == 1 && blocks[0].displacement == 0) {
+        rz_layout_retain(blocks[0].type->layout);
+        return blocks[0].type->layout;
+    }
+    struct rz_layout *layout = layout_alloc(n);
+    if (layout == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct rz_piece piece;
+        if (blocks[i].type->size == 0 || blocks[i].length == 0 || blocks[i].repeat == 0) {
+            continue;
+        }
+        if (!piece_of_block(&blocks[i], &piece)) {
+            rz_layout_release(layout);
+            return NULL;
+        }
+        layout_append(layout, &piece);
+    }
+    if (layout->n == 0) {
+        rz_layout_release(layout);
+        return &empty;
+    }
+    find_row(layout);
+    return layout;
+}
+
+/* ---- Copying ---- */
+
+/* memcpy of a size the compiler knows, for the sizes that matter. */
+static inline void copy_row(char *to, const char *from, size_t bytes)
+{
+    switch (bytes) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    default:
+        memcpy(to, from, bytes);
+    }
+}
+
+static void copy_rows(const struct rz_piece *piece, char *user, char **packed, MPI_Count *left,
+                      bool packing)
+{
+    size_t bytes = (size_t)piece->bytes;
+    MPI_Count whole = *left / piece->bytes;
+    MPI_Count repeat = whole < piece->repeat ? whole : piece->repeat;
+    char *at = *packed;
+    if (packing) {
+        for (MPI_Count i = 0; i < repeat; i++, at += bytes) {
+            copy_row(at, user + i * piece->stride, bytes);
+        }
+    } else {
+        for (MPI_Count i = 0; i < repeat; i++, at += bytes) {
+            copy_row(user + i * piece->stride, at, bytes);
+        }
+    }
+    *packed = at;
+    *left -= repeat * piece->bytes;
+    if (repeat < piece->repeat && *left > 0) { /* the last bytes end inside a row */
+        size_t rest = (size_t)*left;
+        char *row = user + repeat * piece->stride;
+        memcpy(packing ? at : row, packing ? row : at, rest);
+        *packed += rest;
+        *left = 0;
+    }
+}
+
+void rz_layout_copy(const struct rz_layout *layout, char *user, char **packed, MPI_Count *left,
+                    bool packing)
+{
+    for (size_t i = 0; i < layout->n && *left > 0; i++) {
+        const struct rz_piece *piece = &layout->pieces[i];
+        char *at = user + piece->offset;
+        if (piece->child == NULL) {
+            copy_rows(piece, at, packed, left, packing);
+            continue;
+        }
+        for (MPI_Count k = 0; k < piece->repeat && *left > 0; k++) {
+            rz_layout_copy(piece->child, at + k * piece->stride, packed, left, packing);
+        }
+    }
+}
+
+bool rz_layout_elements(const struct rz_layout *layout, MPI_Count *left, MPI_Count *elements)
+{
+    for (size_t i = 0; i < layout->n && *left > 0; i++) {
+        const struct rz_piece *piece = &layout->pieces[i];
+        if (piece->child == NULL) {
+            MPI_Count all = piece->bytes * piece->repeat;
+            MPI_Count bytes = *left < all ? *left : all;
+            if (bytes % piece->unit != 0) {
+                return false;
+            }
+            *elements += bytes / piece->unit;
+            *left -= bytes;
+            continue;
+        }
+        for (MPI_Count k = 0; k < piece->repeat && *left > 0; k++) {
+            if (!rz_layout_elements(piece->child, left, elements)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}

@@ -1,0 +1,103 @@
+/* Checkpoints through recoveries under schedules: small worlds whole, larger ones at random, and
+ * mutants that must be caught. */
+#include "sim/sim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct rz_sim_scenario *scenario_of(const char *name)
+{
+    const struct rz_sim_scenario *scenario = rz_sim_find("commit", name);
+    if (!scenario)
+        fail_msg("there is no scenario %s", name);
+    return scenario;
+}
+
+/* Every interleaving of calls, messages, deaths and news of deaths. */
+static void explore(const char *name)
+{
+    struct rz_sim_options options = {
+        .scenario = scenario_of(name), .crashes = UINT32_MAX, .quiet = true};
+    struct rz_sim_result result;
+    rz_sim_explore(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s: %s", name, result.over_budget ? "too many states" : result.reason,
+                 result.replay);
+    assert_true(result.states > 100);
+}
+
+static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
+{
+    struct rz_sim_options options = {.scenario = scenario_of(name),
+                                     .members = members,
+                                     .crashes = crashes,
+                                     .seed_first = 1,
+                                     .seed_last = seeds,
+                                     .quiet = scenario_of(name)->violation_expected};
+    struct rz_sim_result result;
+    rz_sim_run(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s, %u members, %u deaths: %s: %s", name, members, crashes, result.reason,
+                 result.replay);
+}
+
+static const struct {
+    uint32_t members, crashes;
+} worlds[] = {{4, 2}, {5, 4}, {7, 3}, {8, 4}, {12, 4}};
+
+static void run_worlds(const char *name, uint64_t seeds)
+{
+    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
+        run(name, worlds[i].members, worlds[i].crashes, seeds);
+}
+
+static void a_death_holds_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny");
+}
+
+static void generations_are_whole_at_random(void **state)
+{
+    (void)state;
+    run_worlds("job", 800);
+}
+
+static void generations_are_whole_with_spare_daemons(void **state)
+{
+    (void)state;
+    run("spares", 5, 4, 1500);
+    run("spares", 9, 4, 1500);
+}
+
+static void silent_deaths_stop_all_or_none(void **state)
+{
+    (void)state;
+    run_worlds("silent", 800);
+}
+
+static void each_mutant_is_caught(void **state)
+{
+    static const char *const mutants[] = {
+        "mutant-uncopied", "mutant-despite-death", "mutant-early-home", "mutant-one-view",
+        "mutant-no-floor", "mutant-drop-old",      "mutant-no-protect"};
+    (void)state;
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        run(mutants[i], 0, UINT32_MAX, 20000);
+    explore("mutant-unaware");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_death_holds_in_every_schedule),
+        cmocka_unit_test(generations_are_whole_at_random),
+        cmocka_unit_test(generations_are_whole_with_spare_daemons),
+        cmocka_unit_test(silent_deaths_stop_all_or_none),
+        cmocka_unit_test(each_mutant_is_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

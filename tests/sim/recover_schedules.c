@@ -1,0 +1,116 @@
+/* Recovery under schedules: small worlds whole, larger ones at random, and mutants that must be
+ * caught. */
+#include "sim/sim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct rz_sim_scenario *scenario_of(const char *name)
+{
+    const struct rz_sim_scenario *scenario = rz_sim_find("recover", name);
+    if (!scenario)
+        fail_msg("there is no scenario %s", name);
+    return scenario;
+}
+
+/* Every interleaving of calls, messages, deaths and news of deaths. */
+static void explore(const char *name)
+{
+    struct rz_sim_options options = {
+        .scenario = scenario_of(name), .crashes = UINT32_MAX, .quiet = true};
+    struct rz_sim_result result;
+    rz_sim_explore(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s: %s", name, result.over_budget ? "too many states" : result.reason,
+                 result.replay);
+    assert_true(result.states > 100);
+}
+
+static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
+{
+    struct rz_sim_options options = {.scenario = scenario_of(name),
+                                     .members = members,
+                                     .crashes = crashes,
+                                     .seed_first = 1,
+                                     .seed_last = seeds,
+                                     .quiet = scenario_of(name)->violation_expected};
+    struct rz_sim_result result;
+    rz_sim_run(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s, %u members, %u deaths: %s: %s", name, members, crashes, result.reason,
+                 result.replay);
+}
+
+static const struct {
+    uint32_t members, crashes;
+} worlds[] = {{4, 2}, {5, 4}, {7, 3}, {8, 4}, {12, 4}};
+
+static void run_worlds(const char *name, uint64_t seeds)
+{
+    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
+        run(name, worlds[i].members, worlds[i].crashes, seeds);
+}
+
+static void deaths_of_daemons_hold_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny-daemons");
+    explore("tiny-silent");
+}
+
+static void a_process_and_a_daemon_die_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny");
+}
+
+static void jobs_that_repair_themselves_hold_at_random(void **state)
+{
+    (void)state;
+    run_worlds("job", 1500);
+}
+
+static void jobs_that_do_not_hold_at_random(void **state)
+{
+    (void)state;
+    run_worlds("unrepaired", 1500);
+}
+
+static void silent_deaths_stop_all_or_none(void **state)
+{
+    (void)state;
+    run_worlds("quorum", 1500);
+}
+
+static void a_job_is_given_up_everywhere_or_nowhere(void **state)
+{
+    (void)state;
+    run_worlds("restarts", 1500);
+}
+
+static void each_mutant_is_caught(void **state)
+{
+    static const char *const mutants[] = {"mutant-late-reached", "mutant-deathless-barrier",
+                                          "mutant-own-placement", "mutant-any-incarnation",
+                                          "mutant-own-generation"};
+    (void)state;
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        run(mutants[i], 0, UINT32_MAX, 20000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(deaths_of_daemons_hold_in_every_schedule),
+        cmocka_unit_test(a_process_and_a_daemon_die_in_every_schedule),
+        cmocka_unit_test(jobs_that_repair_themselves_hold_at_random),
+        cmocka_unit_test(jobs_that_do_not_hold_at_random),
+        cmocka_unit_test(silent_deaths_stop_all_or_none),
+        cmocka_unit_test(a_job_is_given_up_everywhere_or_nowhere),
+        cmocka_unit_test(each_mutant_is_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

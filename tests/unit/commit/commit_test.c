@@ -1,0 +1,340 @@
+/* Stories of a group of stores, told by hand; and what a new epoch means, as golden cases. */
+#include "../recover/group_rig.h"
+#include "proto/commit/commit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NONE RZ_ID_NONE
+
+static enum rz_more step(void *state, const struct rz_event *event, struct rz_actions *out)
+{
+    return rz_commit_step(state, event, out);
+}
+
+static void grow(void *state, size_t bytes)
+{
+    rz_commit_grow(state, bytes);
+}
+
+static struct rig *rig_open(uint32_t n, uint32_t n_ranks)
+{
+    static struct rig rig;
+    struct rz_commit_config config = {.n_daemons = n, .n_ranks = n_ranks, .view = 3};
+    rig = (struct rig){.n = n, .step = step, .grow = grow};
+    for (rz_id d = 0; d < n; d++) {
+        rig.state[d] = malloc(rz_commit_size(&config));
+        assert_non_null(rig.state[d]);
+        rz_commit_init(rig.state[d], &config, d, 0, 17);
+    }
+    return &rig;
+}
+
+#define ALL(rig, d)                                                                                \
+    for (rz_id d = 0; d < (rig)->n; d++)                                                           \
+        if ((rig)->state[d])
+
+/* placement: a digit per rank; dead: a digit per daemon agreed dead. Every daemon is told. */
+static void begin(struct rig *rig, uint32_t epoch, uint64_t generation, const char *placement,
+                  const char *dead)
+{
+    uint64_t items[32];
+    uint32_t n = 0;
+    for (const char *at = placement; *at; at++)
+        items[n++] = (uint64_t)(*at - '0');
+    for (const char *at = dead; *at; at++)
+        items[n++] = (uint64_t)(*at - '0');
+    rig->seen = rig->n_notices;
+    ALL(rig, d)
+    rig_call_items(rig, d, RZ_COMMIT_EPOCH, epoch, generation, items, n);
+    rig_run(rig);
+}
+
+static void open_barrier(struct rig *rig, uint32_t epoch)
+{
+    ALL(rig, d)
+    rig_call(rig, d, RZ_COMMIT_OPENED, epoch, 0, 0);
+    rig_run(rig);
+}
+
+static void store(struct rig *rig, uint32_t epoch, uint64_t generation, uint32_t rank,
+                  const char *placement)
+{
+    rz_id owner = (rz_id)(placement[rank] - '0');
+    rig_call(rig, owner, RZ_COMMIT_STORED, epoch, generation, rank);
+    rig_call(rig, owner, RZ_COMMIT_COPIED, epoch, generation, rank);
+}
+
+static void store_all(struct rig *rig, uint32_t epoch, uint64_t generation, const char *placement)
+{
+    for (uint32_t rank = 0; placement[rank]; rank++)
+        store(rig, epoch, generation, rank, placement);
+    rig_run(rig);
+}
+
+static void assert_generation(struct rig *rig, uint64_t generation)
+{
+    ALL(rig, d)
+    assert_int_equal(rz_commit_generation(rig->state[d]), generation);
+}
+
+static void a_generation_needs_every_piece_in_both_places(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(3, 4);
+    begin(rig, 1, 0, "0011", ""); /* daemon 2 carries no rank and still takes part */
+    ALL(rig, d)
+    {
+        assert_int_equal(rig_next(rig, d, RZ_COMMIT_RESTORE)->arg[1], 0);
+        assert_non_null(rig_next(rig, d, RZ_COMMIT_PROTECTED));
+    }
+    open_barrier(rig, 1);
+    for (uint32_t rank = 0; rank < 3; rank++)
+        store(rig, 1, 1, rank, "0011");
+    rig_call(rig, 1, RZ_COMMIT_STORED, 1, 1, 3);
+    rig_run(rig);
+    assert_generation(rig, 0);
+    rig_call(rig, 1, RZ_COMMIT_COPIED, 2, 1, 3); /* another epoch */
+    rig_run(rig);
+    assert_generation(rig, 0);
+    rig_call(rig, 1, RZ_COMMIT_COPIED, 1, 1, 3);
+    rig_run(rig);
+    assert_generation(rig, 1);
+    ALL(rig, d)
+    {
+        const struct rig_notice *committed = rig_next(rig, d, RZ_COMMIT_COMMITTED);
+        assert_non_null(committed);
+        assert_int_equal(committed->arg[0], 1);
+        assert_int_equal(committed->arg[1], 1);
+        assert_int_equal(rz_commit_next(rig->state[d]), 2);
+    }
+    store_all(rig, 1, 2, "0011");
+    store_all(rig, 1, 3, "0011");
+    assert_generation(rig, 3);
+    rig_close(rig);
+}
+
+static void alone_there_is_no_buddy_to_wait_for(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(1, 2);
+    begin(rig, 1, 0, "00", "");
+    assert_int_equal(rz_commit_buddy_of(rig->state[0], 0), NONE);
+    open_barrier(rig, 1);
+    rig_call(rig, 0, RZ_COMMIT_STORED, 1, 1, 0);
+    rig_call(rig, 0, RZ_COMMIT_STORED, 1, 1, 1);
+    assert_generation(rig, 1);
+    rig_close(rig);
+}
+
+static void nothing_commits_before_the_barrier_opens(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(2, 2);
+    begin(rig, 1, 0, "01", "");
+    store_all(rig, 1, 1, "01");
+    assert_generation(rig, 0);
+    open_barrier(rig, 1);
+    assert_generation(rig, 1);
+    rig_close(rig);
+}
+
+/* dead in the second epoch, the placement of it; then per rank: holder (x: none), whether all can
+ * be restored. */
+static const struct {
+    const char *first, *dead, *second, *holders, *buddies;
+    bool restorable;
+} epochs[] = {
+    {"0123", "", "0123", "0123", "1230", true},
+    {"0123", "1", "0223", "0223", "2330", true}, /* rank 1 moves to its buddy */
+    {"0123", "1", "0023", "0223", "2230",
+     true}, /* rank 1 moves elsewhere: fetched from the buddy */
+    {"0123", "3", "0120", "0120", "1201", true}, /* the last daemon's buddy is the first */
+    {"0123", "13", "0220", "0220", "2002", true},
+    {"0123", "02", "1133", "1133", "3311", true},
+    {"0123", "12", "0303", "xxxx", "3030", false}, /* an owner and its buddy */
+    {"0123", "012", "3333", "xxxx", "xxxx", false},
+    {"0000", "23", "0000", "0000", "1111", true},
+    {"0000", "12", "0000", "0000", "3333", true}, /* the buddy died: the owner copies anew */
+    {"0000", "0", "1111", "1111", "2222", true},
+    {"0000", "0", "2222", "1111", "3333", true},
+    {"0000", "01", "2222", "xxxx", "3333", false},
+    {"3333", "3", "0000", "0000", "1111", true},
+};
+
+static char digit(rz_id id)
+{
+    return id == NONE ? 'x' : (char)('0' + id);
+}
+
+static void a_generation_is_restored_from_who_is_left(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof epochs / sizeof *epochs; i++) {
+        struct rig *rig = rig_open(4, 4);
+        begin(rig, 1, 0, epochs[i].first, "");
+        open_barrier(rig, 1);
+        store_all(rig, 1, 1, epochs[i].first);
+        assert_generation(rig, 1);
+        for (const char *dead = epochs[i].dead; *dead; dead++)
+            rig_kill(rig, (rz_id)(*dead - '0'));
+        begin(rig, 2, 1, epochs[i].second, epochs[i].dead);
+        ALL(rig, d)
+        {
+            char holders[5] = "", buddies[5] = "";
+            for (uint32_t rank = 0; rank < 4; rank++) {
+                holders[rank] = digit(rz_commit_holder_of(rig->state[d], rank));
+                buddies[rank] = digit(rz_commit_buddy_of(rig->state[d], rank));
+            }
+            if (strcmp(holders, epochs[i].holders) != 0 || strcmp(buddies, epochs[i].buddies) != 0)
+                fail_msg("case %zu at %u: holders %s (%s), buddies %s (%s)", i, d, holders,
+                         epochs[i].holders, buddies, epochs[i].buddies);
+            assert_int_equal(rig_next(rig, d, RZ_COMMIT_RESTORE)->arg[1], epochs[i].restorable);
+            assert_int_equal(rz_commit_generation(rig->state[d]), epochs[i].restorable);
+            assert_int_equal(rz_commit_written_in(rig->state[d]), epochs[i].restorable);
+            assert_int_equal(rz_commit_next(rig->state[d]), 2);
+        }
+        rig_close(rig);
+    }
+}
+
+static void protected_is_told_once_both_places_have_it(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(4, 4);
+    begin(rig, 1, 0, "0123", "");
+    open_barrier(rig, 1);
+    store_all(rig, 1, 1, "0123");
+    rig_kill(rig, 1);
+    begin(rig, 2, 1, "0023", "1"); /* rank 1 to 0, whose new buddy is 2, as of rank 0 */
+    assert_null(rig_next(rig, 0, RZ_COMMIT_PROTECTED));
+    assert_non_null(rig_next(rig, 2, RZ_COMMIT_PROTECTED));
+    assert_non_null(rig_next(rig, 3, RZ_COMMIT_PROTECTED));
+    assert_true(rz_commit_needs_copy(rig->state[0], 0));
+    assert_false(rz_commit_needs_copy(rig->state[0], 1)); /* 2 was its buddy before */
+    assert_false(rz_commit_needs_copy(rig->state[0], 2)); /* no rank of its own */
+    rig_call(rig, 0, RZ_COMMIT_STORED, 2, 1, 1);
+    assert_null(rig_next(rig, 0, RZ_COMMIT_PROTECTED));
+    rig_call(rig, 0, RZ_COMMIT_COPIED, 2, 1, 0);
+    assert_int_equal(rig_count(rig, 0, RZ_COMMIT_PROTECTED), 1);
+    rig_call(rig, 0, RZ_COMMIT_COPIED, 2, 1, 0);
+    assert_int_equal(rig_count(rig, 0, RZ_COMMIT_PROTECTED), 1);
+    rig_close(rig);
+}
+
+/* Until the barrier of the new epoch opens, the old placement is where the pieces are. */
+static void a_death_before_the_barrier_counts_against_the_old_placement(void **state)
+{
+    (void)state;
+    for (int opened = 0; opened < 2; opened++) {
+        struct rig *rig = rig_open(4, 4);
+        begin(rig, 1, 0, "0123", "");
+        open_barrier(rig, 1);
+        store_all(rig, 1, 1, "0123");
+        rig_kill(rig, 1);
+        begin(rig, 2, 1, "0023", "1");
+        rig_call(rig, 0, RZ_COMMIT_STORED, 2, 1, 1);
+        rig_call(rig, 0, RZ_COMMIT_COPIED, 2, 1, 0);
+        if (opened)
+            open_barrier(rig, 2);
+        /* 2 held rank 1 in the old placement; 0 and 2 do so in the new one. */
+        rig_kill(rig, 2);
+        begin(rig, 3, 1, "0033", "12");
+        ALL(rig, d)
+        assert_int_equal(rig_next(rig, d, RZ_COMMIT_RESTORE)->arg[1], opened);
+        rig_close(rig);
+    }
+}
+
+static void numbers_go_on_after_a_loss(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(3, 3);
+    begin(rig, 1, 0, "012", "");
+    open_barrier(rig, 1);
+    for (uint64_t generation = 1; generation <= 4; generation++)
+        store_all(rig, 1, generation, "012");
+    rig_kill(rig, 0);
+    rig_kill(rig, 1);
+    begin(rig, 2, 4, "222", "01"); /* rank 0 is lost: 0 and its buddy 1 are dead */
+    assert_int_equal(rig_next(rig, 2, RZ_COMMIT_RESTORE)->arg[1], 0);
+    assert_non_null(rig_next(rig, 2, RZ_COMMIT_PROTECTED));
+    assert_generation(rig, 0);
+    open_barrier(rig, 2);
+    for (uint32_t rank = 0; rank < 3; rank++)
+        rig_call(rig, 2, RZ_COMMIT_STORED, 2, 4, rank); /* a number of the past */
+    assert_generation(rig, 0);
+    begin(rig, 3, 4, "222", "01"); /* a process died: what was lost stays lost */
+    assert_int_equal(rig_next(rig, 2, RZ_COMMIT_RESTORE)->arg[1], 0);
+    open_barrier(rig, 3);
+    for (uint32_t rank = 0; rank < 3; rank++)
+        rig_call(rig, 2, RZ_COMMIT_STORED, 3, 5, rank);
+    assert_generation(rig, 5);
+    begin(rig, 4, 5, "222", "01");
+    assert_int_equal(rig_next(rig, 2, RZ_COMMIT_RESTORE)->arg[1], 5);
+    assert_int_equal(rz_commit_written_in(rig->state[2]), 3);
+    rig_close(rig);
+}
+
+static void a_message_about_the_next_generation_is_proof(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(3, 3);
+    begin(rig, 1, 0, "012", "");
+    open_barrier(rig, 1);
+    rig_call(rig, 1, RZ_COMMIT_PROOF, 1, 1, 0); /* not contributed to: cannot be */
+    assert_generation(rig, 0);
+    store(rig, 1, 1, 1, "012");
+    rig_call(rig, 1, RZ_COMMIT_PROOF, 2, 1, 0); /* another epoch */
+    assert_int_equal(rz_commit_generation(rig->state[1]), 0);
+    rig_call(rig, 1, RZ_COMMIT_PROOF, 1, 1, 0);
+    assert_int_equal(rz_commit_generation(rig->state[1]), 1);
+    store(rig, 1, 1, 0, "012");
+    store(rig, 1, 1, 2, "012");
+    rig_run(rig);
+    assert_int_equal(rig_count(rig, 1, RZ_COMMIT_COMMITTED), 1);
+    assert_generation(rig, 1);
+    rig_close(rig);
+}
+
+static void a_death_ends_the_generations_of_its_epoch(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(3, 3);
+    begin(rig, 1, 0, "012", "");
+    open_barrier(rig, 1);
+    store(rig, 1, 1, 0, "012");
+    rig_run(rig);
+    rig_kill(rig, 2);
+    rig_tell(rig, 0, 2, true);
+    rig_tell(rig, 1, 2, true);
+    store(rig, 1, 1, 1, "012");
+    rig_run(rig);
+    assert_generation(rig, 0);
+    /* The messages of the epoch are not taken for those of the next one. */
+    begin(rig, 2, 0, "010", "2");
+    open_barrier(rig, 2);
+    store_all(rig, 2, 1, "010");
+    assert_generation(rig, 1);
+    rig_close(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_generation_needs_every_piece_in_both_places),
+        cmocka_unit_test(alone_there_is_no_buddy_to_wait_for),
+        cmocka_unit_test(nothing_commits_before_the_barrier_opens),
+        cmocka_unit_test(a_generation_is_restored_from_who_is_left),
+        cmocka_unit_test(protected_is_told_once_both_places_have_it),
+        cmocka_unit_test(a_death_before_the_barrier_counts_against_the_old_placement),
+        cmocka_unit_test(numbers_go_on_after_a_loss),
+        cmocka_unit_test(a_message_about_the_next_generation_is_proof),
+        cmocka_unit_test(a_death_ends_the_generations_of_its_epoch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

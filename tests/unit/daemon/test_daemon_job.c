@@ -1,0 +1,127 @@
+/* What JOB may say, and what is derived from its key. */
+#include "daemon/job.h"
+#include "wire/cursor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A good JOB of two nodes and three ranks, as bytes. */
+struct example {
+    struct rz_launch_job job;
+    uint8_t placement[12], slots[8], addresses[64], arguments[64], environment[64];
+};
+
+static void make(struct example *e)
+{
+    static const uint8_t key[RZ_JOB_KEY_BYTES] = "key";
+    struct rz_wire_writer w;
+    *e = (struct example){.job = {.job = 1,
+                                  .key = key,
+                                  .key_length = sizeof key,
+                                  .n_nodes = 2,
+                                  .n_ranks = 3,
+                                  .node = 1,
+                                  .hb_period_ns = RZ_MILLISECOND,
+                                  .hb_timeout_ns = 3 * RZ_MILLISECOND,
+                                  .directory = ""}};
+    e->job.placement = e->placement;
+    e->job.placement_length = sizeof e->placement;
+    e->placement[4] = 1; /* rank 1 on node 1 */
+    e->job.slots = e->slots;
+    e->job.slots_length = sizeof e->slots;
+    rz_wire_writer_init(&w, e->addresses, sizeof e->addresses);
+    for (uint32_t i = 0; i < 2; i++) {
+        rz_wire_put_text(&w, "127.0.0.1");
+        rz_wire_put_u32(&w, 1000 + i);
+        rz_wire_put_u32(&w, 2000 + i);
+    }
+    e->job.addresses = e->addresses;
+    e->job.addresses_length = (uint32_t)(w.at - w.start);
+    rz_wire_writer_init(&w, e->arguments, sizeof e->arguments);
+    rz_wire_put_text(&w, "program");
+    rz_wire_put_text(&w, "");
+    e->job.arguments = e->arguments;
+    e->job.arguments_length = (uint32_t)(w.at - w.start);
+    rz_wire_writer_init(&w, e->environment, sizeof e->environment);
+    rz_wire_put_text(&w, "NAME=value");
+    e->job.environment = e->environment;
+    e->job.environment_length = (uint32_t)(w.at - w.start);
+}
+
+static void a_good_job_is_read_whole(void **state)
+{
+    struct example e;
+    struct rz_daemon_job job;
+    const char *why;
+    (void)state;
+    make(&e);
+    assert_int_equal(rz_job_read(&job, &e.job, &why), RZ_OK);
+    assert_int_equal(job.placement[1], 1);
+    assert_int_equal(job.peers[1].tcp_port, 1001);
+    assert_int_equal(job.peers[1].udp_port, 2001);
+    assert_string_equal(job.arguments[0], "program");
+    assert_string_equal(job.arguments[1], "");
+    assert_null(job.arguments[2]);
+    assert_string_equal(job.environment[0], "NAME=value");
+    assert_true(job.token != 0);
+    rz_job_clear(&job);
+}
+
+static void refused(const struct example *e)
+{
+    struct rz_daemon_job job;
+    const char *why = NULL;
+    assert_int_equal(rz_job_read(&job, &e->job, &why), RZ_ERR_INVALID);
+    assert_non_null(why);
+    assert_memory_equal(why, "JOB: ", 5);
+}
+
+static void each_bad_value_is_refused_in_words(void **state)
+{
+    struct example e;
+    (void)state;
+    make(&e), e.job.n_nodes = 0, refused(&e);
+    make(&e), e.job.n_ranks = UINT32_MAX, refused(&e);
+    make(&e), e.job.node = 2, refused(&e);
+    make(&e), e.job.key_length = 31, refused(&e);
+    make(&e), e.job.hb_period_ns = 0, refused(&e);
+    make(&e), e.job.hb_timeout_ns = 1, refused(&e);
+    make(&e), e.job.placement_length = 8, refused(&e);
+    make(&e), e.placement[8] = 2, refused(&e);
+    make(&e), e.job.slots_length = 12, refused(&e);
+    make(&e), e.job.addresses_length--, refused(&e);
+    make(&e), e.job.arguments_length = 0, refused(&e);
+    make(&e), e.job.arguments_length--, refused(&e);
+    make(&e), e.environment[8] = '_', refused(&e); /* the '=' */
+}
+
+static void keys_of_processes_differ_and_hide_the_job_key(void **state)
+{
+    struct example e;
+    struct rz_daemon_job job;
+    const char *why;
+    uint8_t a[RZ_JOB_KEY_BYTES], b[RZ_JOB_KEY_BYTES], again[RZ_JOB_KEY_BYTES];
+    (void)state;
+    make(&e);
+    assert_int_equal(rz_job_read(&job, &e.job, &why), RZ_OK);
+    rz_job_process_key(&job, 1, 1, a);
+    rz_job_process_key(&job, 1, 2, b);
+    rz_job_process_key(&job, 1, 1, again);
+    assert_memory_equal(a, again, sizeof a);
+    assert_memory_not_equal(a, b, sizeof a);
+    assert_memory_not_equal(a, job.key, sizeof a);
+    rz_job_clear(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_job_is_read_whole),
+        cmocka_unit_test(each_bad_value_is_refused_in_words),
+        cmocka_unit_test(keys_of_processes_differ_and_hide_the_job_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

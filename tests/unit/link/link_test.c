@@ -1,0 +1,445 @@
+/* The process's end of the link, against a daemon played by this test. */
+#include "link/link.h"
+
+#include "net/shm/shm.h"
+#include "port/channel.h"
+#include "port/clock.h"
+#include "port/memory.h"
+#include "port/process.h"
+#include "port/watch.h"
+#include "proto/recover/recover.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 4, LANES_MAX = 8, RANK = 2, INCARNATION = 3, FDS = 5 };
+static const uint64_t JOB = 4711, HB_PERIOD_NS = 20 * RZ_MILLISECOND,
+                      LEASE_NS = 60 * RZ_MILLISECOND;
+
+/* The daemon's side of one process. */
+static struct daemon {
+    int link[2];
+    int fds[FDS]; /* board, inbox, doorbell, watch page, wait objects */
+    struct rz_board *board;
+    struct rz_watch *watch;
+    uint32_t slot;
+    struct rz_link_welcome welcome;
+    const char *refusal;
+} d;
+
+static int memory(const char *name, size_t bytes, void **at)
+{
+    int fd;
+    assert_int_equal(rz_memory_create(name, bytes, &fd), RZ_OK);
+    if (at)
+        assert_int_equal(rz_memory_map(fd, 0, true, at, NULL), RZ_OK);
+    return fd;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    void *board;
+    memset(&d, 0, sizeof d);
+    assert_int_equal(rz_channel_pair(d.link), RZ_OK);
+    d.fds[0] = memory("board", rz_board_bytes(RANKS), &board);
+    d.board = board;
+    d.board->magic = RZ_BOARD_MAGIC;
+    d.board->layout = RZ_BOARD_LAYOUT;
+    d.board->n_ranks = RANKS;
+    d.board->hb_period_ns = HB_PERIOD_NS;
+    d.board->lease_ns = LEASE_NS;
+    d.board->lease_renewed_ns = rz_clock_now();
+    d.fds[1] = memory("inbox", rz_shm_inbox_bytes(LANES_MAX), NULL);
+    d.fds[2] = eventfd(0, EFD_NONBLOCK);
+    assert_int_equal(rz_watch_open(&d.watch, 2), RZ_OK);
+    assert_int_equal(rz_watch_slot_open(d.watch, &d.slot), RZ_OK);
+    d.fds[3] = rz_watch_page_fd(d.watch);
+    d.fds[4] = memory("waits", sizeof(struct rz_waits), NULL);
+    d.welcome = (struct rz_link_welcome){.version = RZ_LINK_VERSION,
+                                         .n_ranks = RANKS,
+                                         .n_nodes = 2,
+                                         .node = 1,
+                                         .epoch = 5,
+                                         .lane = 6,
+                                         .lanes_max = LANES_MAX,
+                                         .watch_slot = d.slot,
+                                         .job = JOB,
+                                         .job_token = 99,
+                                         .restarted = 1,
+                                         .library_note = ""};
+    char fd[16];
+    snprintf(fd, sizeof fd, "%d", d.link[1]);
+    setenv("RZ_LINK_FD", fd, 1);
+    setenv("RZ_JOB_ID", "4711", 1);
+    setenv("RZ_JOB_KEY", "00ff7F", 1);
+    setenv("RZ_RANK", "2", 1);
+    setenv("RZ_INCARNATION", "3", 1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    if (d.link[0] >= 0)
+        close(d.link[0]);
+    rz_memory_unmap(d.board, rz_board_bytes(RANKS));
+    for (unsigned i = 0; i < FDS; i++)
+        if (i != 3)
+            close(d.fds[i]);
+    rz_watch_close(d.watch);
+    return 0;
+}
+
+static void daemon_send(const struct rz_link_message *message, const int *fds, unsigned n_fds)
+{
+    static char buffer[RZ_LINK_MESSAGE_MAX];
+    size_t n = rz_link_encode(message, buffer, sizeof buffer);
+    assert_true(n > 0);
+    assert_int_equal(rz_channel_send(d.link[0], buffer, n, fds, n_fds), RZ_OK);
+}
+
+static void daemon_receive(struct rz_link_message *message, int *fds, unsigned *n_fds)
+{
+    static char buffer[RZ_LINK_MESSAGE_MAX];
+    size_t n;
+    assert_int_equal(rz_channel_receive(d.link[0], buffer, sizeof buffer, &n, fds, n_fds), RZ_OK);
+    assert_int_equal(rz_link_decode(message, buffer, n), RZ_OK);
+}
+
+static void *answer(void *arg)
+{
+    (void)arg;
+    struct rz_link_message hello;
+    daemon_receive(&hello, NULL, NULL);
+    assert_int_equal(hello.type, RZ_LINK_HELLO);
+    assert_int_equal(hello.hello.version, RZ_LINK_VERSION);
+    assert_int_equal(hello.hello.job, JOB);
+    assert_int_equal(hello.hello.rank, RANK);
+    assert_int_equal(hello.hello.incarnation, INCARNATION);
+    assert_int_equal(hello.hello.key_length, 3);
+    assert_memory_equal(hello.hello.key, "\x00\xff\x7f", 3);
+    struct rz_link_message message = {.type = RZ_LINK_WELCOME, .welcome = d.welcome};
+    if (d.refusal)
+        message =
+            (struct rz_link_message){.type = RZ_LINK_REFUSED, .refused = {.reason = d.refusal}};
+    daemon_send(&message, d.fds, d.refusal ? 0 : FDS);
+    return NULL;
+}
+
+static rz_status_t join(struct rz_link **link)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, answer, NULL);
+    rz_status_t status = rz_link_open(link);
+    pthread_join(thread, NULL);
+    return status;
+}
+
+static void a_process_without_a_daemon_is_a_job_of_its_own(void **state)
+{
+    (void)state;
+    unsetenv("RZ_LINK_FD");
+    struct rz_link *link;
+    assert_int_equal(rz_link_open(&link), RZ_OK);
+    const struct rz_link_info *info = rz_link_info(link);
+    assert_true(info->alone);
+    assert_int_equal(info->n_ranks, 1);
+    assert_int_equal(info->self.incarnation, 1);
+    assert_int_equal(info->board->epoch_phase, 1 << 8 | RZ_PHASE_RUN);
+    assert_int_equal(info->fd, -1);
+    struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
+    assert_int_equal(rz_link_send(link, &message, -1), RZ_ERR_UNSUPPORTED);
+    assert_int_equal(rz_link_progress(link), RZ_OK);
+    assert_int_equal(rz_link_check(link), RZ_OK);
+    struct rz_net *net;
+    struct rz_shm_config config = {.self = info->self,
+                                   .lane = info->lane,
+                                   .lanes_max = info->lanes_max,
+                                   .inbox_fd = info->inbox_fd,
+                                   .event_fd = info->doorbell_fd};
+    assert_int_equal(rz_shm_open(&net, &config), RZ_OK);
+    rz_shm_ops.close(net);
+    rz_link_close(link, true);
+}
+
+static void joining_tells_everything(void **state)
+{
+    (void)state;
+    struct rz_link *link;
+    assert_int_equal(join(&link), RZ_OK);
+    const struct rz_link_info *info = rz_link_info(link);
+    assert_int_equal(info->self.job, JOB);
+    assert_int_equal(info->self.rank, RANK);
+    assert_int_equal(info->n_ranks, RANKS);
+    assert_int_equal(info->n_nodes, 2);
+    assert_int_equal(info->node, 1);
+    assert_int_equal(info->lane, 6);
+    assert_int_equal(info->job_token, 99);
+    assert_true(info->restarted);
+    assert_false(info->alone);
+    assert_non_null(info->doorbell);
+    assert_non_null(info->waits);
+    assert_true(fcntl(info->fd, F_GETFD) & FD_CLOEXEC);
+    assert_null(getenv("RZ_LINK_FD"));
+    assert_null(getenv("RZ_JOB_KEY"));
+    rz_link_close(link, true);
+    struct rz_link_message bye;
+    daemon_receive(&bye, NULL, NULL);
+    assert_int_equal(bye.type, RZ_LINK_BYE);
+    uint32_t slot;
+    enum rz_watch_end end;
+    rz_time at;
+    struct pollfd polled = {.fd = rz_watch_event_fd(d.watch), .events = POLLIN};
+    assert_int_equal(poll(&polled, 1, 20000), 1);
+    assert_true(rz_watch_take(d.watch, &slot, &end, &at));
+    assert_int_equal(end, RZ_WATCH_CLEAN);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    struct rz_link *link = NULL;
+    d.refusal = "a test says no";
+    assert_int_equal(join(&link), RZ_ERR_AUTHENTICATION);
+    assert_null(link);
+}
+
+static void another_version_is_refused(void **state)
+{
+    (void)state;
+    struct rz_link *link = NULL;
+    d.welcome.version++;
+    assert_int_equal(join(&link), RZ_ERR_VERSION);
+    assert_null(link);
+}
+
+static void a_board_of_another_size_is_refused(void **state)
+{
+    (void)state;
+    struct rz_link *link = NULL;
+    d.welcome.n_ranks = RANKS + 1000;
+    assert_int_equal(join(&link), RZ_ERR_VERSION);
+    assert_null(link);
+}
+
+static void a_daemon_that_dies_during_the_greeting_is_noticed(void **state)
+{
+    (void)state;
+    struct rz_link *link = NULL;
+    close(d.link[0]);
+    d.link[0] = -1;
+    assert_int_equal(rz_link_open(&link), RZ_ERR_CLOSED);
+}
+
+static void half_an_environment_is_refused(void **state)
+{
+    (void)state;
+    struct rz_link *link = NULL;
+    static const char *const wrong[][2] = {{"RZ_RANK", "x"},         {"RZ_INCARNATION", "0"},
+                                           {"RZ_JOB_KEY", "123"},    {"RZ_JOB_KEY", "zz"},
+                                           {"RZ_JOB_ID", ""},        {"RZ_RANK", "4294967296"},
+                                           {"RZ_LINK_FD", "100000"}, {"RZ_INCARNATION", "-1"}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char *before = strdup(getenv(wrong[i][0]));
+        setenv(wrong[i][0], wrong[i][1], 1);
+        assert_int_equal(rz_link_open(&link), RZ_ERR_INVALID);
+        setenv(wrong[i][0], before, 1);
+        free(before);
+    }
+}
+
+static struct {
+    unsigned n, n_fds;
+    uint32_t rank, pid;
+} seen;
+
+static void on_opened(void *arg, const struct rz_link_message *message, const int *fds,
+                      unsigned n_fds)
+{
+    struct rz_link *link = arg;
+    seen.n++;
+    seen.n_fds = n_fds;
+    seen.rank = message->opened.rank;
+    for (unsigned i = 0; i < n_fds; i++)
+        close(fds[i]);
+    struct rz_link_message mark = {.type = RZ_LINK_MARK, .mark = {.iteration = 12}};
+    assert_int_equal(rz_link_send(link, &mark, -1), RZ_OK); /* handlers may send */
+    seen.pid = message->opened.pid;                         /* and the message is still whole */
+}
+
+static void messages_reach_their_handlers(void **state)
+{
+    (void)state;
+    struct rz_link *link;
+    assert_int_equal(join(&link), RZ_OK);
+    rz_link_handle(link, RZ_LINK_OPENED, on_opened, link);
+    assert_int_equal(rz_link_progress(link), RZ_OK);
+    struct rz_link_message opened = {.type = RZ_LINK_OPENED,
+                                     .opened = {.rank = 3, .incarnation = 1, .pid = 77}};
+    struct rz_link_message unknown = {.type = RZ_LINK_OPEN_NET};
+    int fds[] = {d.fds[1], d.fds[2]};
+    daemon_send(&unknown, fds, 1); /* nobody handles it: its descriptor is closed */
+    daemon_send(&opened, fds, 2);
+    assert_int_equal(rz_link_progress(link), RZ_OK);
+    assert_int_equal(seen.n, 1);
+    assert_int_equal(seen.rank, 3);
+    assert_int_equal(seen.pid, 77);
+    assert_int_equal(seen.n_fds, 2);
+    struct rz_link_message got;
+    daemon_receive(&got, NULL, NULL);
+    assert_int_equal(got.type, RZ_LINK_MARK);
+    assert_int_equal(got.mark.iteration, 12);
+    struct rz_link_message store = {.type = RZ_LINK_STORE, .store = {.bytes = 10}};
+    unsigned n_fds = 0;
+    assert_int_equal(rz_link_send(link, &store, d.fds[1]), RZ_OK);
+    int received[RZ_CHANNEL_FDS_MAX];
+    daemon_receive(&got, received, &n_fds);
+    assert_int_equal(n_fds, 1);
+    close(received[0]);
+    close(d.link[0]);
+    d.link[0] = -1;
+    assert_int_equal(rz_link_progress(link), RZ_ERR_CLOSED);
+    assert_int_equal(rz_link_send(link, &store, -1), RZ_ERR_CLOSED);
+    rz_link_close(link, false);
+}
+
+static void pass(rz_time ns)
+{
+    struct timespec pause = {.tv_nsec = (long)ns};
+    while (nanosleep(&pause, &pause) != 0)
+        ;
+}
+
+/* Checks every millisecond, as a waiting process does, until it is fenced or ns have passed. */
+static rz_status_t check_for(struct rz_link *link, rz_time ns)
+{
+    rz_time end = rz_clock_now() + ns;
+    rz_status_t status = RZ_OK;
+    while (status == RZ_OK && rz_clock_now() < end) {
+        pass(RZ_MILLISECOND);
+        status = rz_link_check(link);
+    }
+    return status;
+}
+
+static void an_expired_lease_fences(void **state)
+{
+    (void)state;
+    struct rz_link *link;
+    assert_int_equal(join(&link), RZ_OK);
+    d.board->lease_renewed_ns = rz_clock_now();
+    assert_int_equal(rz_link_check(link), RZ_OK);
+    assert_int_equal(check_for(link, 20 * RZ_SECOND), RZ_ERR_FENCED);
+    d.board->lease_renewed_ns = rz_clock_now();
+    assert_int_equal(
+        rz_link_check(link),
+        RZ_OK); /* the caller ends at the first FENCED; the rule itself has no memory */
+    d.board->lease_renewed_ns = 0;
+    assert_int_equal(rz_link_check(link), RZ_ERR_FENCED);
+    rz_link_close(link, false);
+}
+
+static void a_late_process_gives_the_daemon_one_more_period(void **state)
+{
+    (void)state;
+    struct rz_link *link;
+    assert_int_equal(join(&link), RZ_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        d.board->lease_renewed_ns = rz_clock_now();
+        assert_int_equal(rz_link_check(link), RZ_OK);
+        pass(LEASE_NS + 2 * HB_PERIOD_NS); /* we did not run, nor did the daemon */
+        assert_int_equal(rz_link_check(link), RZ_OK);
+    }
+    pass(2 * HB_PERIOD_NS); /* late once more, without a renewal since: no second grace */
+    assert_int_equal(rz_link_check(link), RZ_ERR_FENCED);
+    rz_link_close(link, false);
+}
+
+static void the_stop_word_fences(void **state)
+{
+    (void)state;
+    struct rz_link *link;
+    assert_int_equal(join(&link), RZ_OK);
+    d.board->lease_renewed_ns = rz_clock_now() + 20 * RZ_SECOND;
+    assert_int_equal(rz_link_check(link), RZ_OK);
+    d.board->stop = RZ_ERR_NO_QUORUM;
+    assert_int_equal(rz_link_check(link), RZ_ERR_FENCED);
+    rz_link_close(link, false);
+}
+
+/* The program's part when this test executes itself: joins, then ends without a word. */
+static int be_program(void)
+{
+    struct rz_link *link;
+    struct rz_link_message mark = {.type = RZ_LINK_MARK};
+    if (rz_link_open(&link) != RZ_OK || rz_link_send(link, &mark, -1) != RZ_OK)
+        return 5;
+    for (;;)
+        pause();
+}
+
+static void the_link_survives_exec_and_tells_of_death(void **state)
+{
+    (void)state;
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        rz_process_die_with_parent(parent, SIGKILL);
+        rz_process_keep_on_exec(d.link[1], true);
+        execl("/proc/self/exe", "link_test", "program", (char *)NULL);
+        _exit(9);
+    }
+    close(d.link[1]);
+    answer(NULL);
+    struct rz_link_message mark;
+    daemon_receive(&mark, NULL, NULL); /* it has joined and holds its slot */
+    kill(pid, SIGKILL);
+    struct pollfd polled = {.fd = rz_watch_event_fd(d.watch), .events = POLLIN};
+    assert_int_equal(poll(&polled, 1, 20000), 1);
+    uint32_t slot;
+    enum rz_watch_end end;
+    rz_time at;
+    assert_true(rz_watch_take(d.watch, &slot, &end, &at));
+    assert_int_equal(slot, d.slot);
+    assert_int_equal(end, RZ_WATCH_DIED);
+    waitpid(pid, NULL, 0);
+    static char buffer[RZ_LINK_MESSAGE_MAX];
+    size_t n;
+    assert_int_equal(rz_channel_receive(d.link[0], buffer, sizeof buffer, &n, NULL, NULL),
+                     RZ_ERR_CLOSED);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "program") == 0)
+        return be_program();
+#define LINK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        LINK_TEST(a_process_without_a_daemon_is_a_job_of_its_own),
+        LINK_TEST(joining_tells_everything),
+        LINK_TEST(what_does_not_fit_is_refused),
+        LINK_TEST(another_version_is_refused),
+        LINK_TEST(a_board_of_another_size_is_refused),
+        LINK_TEST(a_daemon_that_dies_during_the_greeting_is_noticed),
+        LINK_TEST(half_an_environment_is_refused),
+        LINK_TEST(messages_reach_their_handlers),
+        LINK_TEST(an_expired_lease_fences),
+        LINK_TEST(a_late_process_gives_the_daemon_one_more_period),
+        LINK_TEST(the_stop_word_fences),
+        LINK_TEST(the_link_survives_exec_and_tells_of_death),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

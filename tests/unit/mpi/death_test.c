@@ -1,0 +1,479 @@
+/* What deaths, and the roll-back to a new epoch, do to calls: the order of decisions of section 2.4, and section 7. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "fake_datatype.h"
+#include "fake_world.h"
+#include "mpi/ft.h"
+#include "mpi/p2p.h"
+#include "proto/recover/recover.h"
+
+#include <mpi-ext.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rz_comm *world(void)
+{
+    return rz_comm_predefined(0x101);
+}
+
+static struct rz_datatype *bytes(void)
+{
+    return rz_datatype_predefined(0x207);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    fake_world_begin(8);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    fake_world_end();
+    return 0;
+}
+
+static void inject(uint32_t from, enum rz_plane plane, int tag, bool by_token)
+{
+    struct rz_envelope envelope = fake_envelope(from, rz_comm_context(world(), plane), tag);
+    fake_inject(&envelope, "payload", 8, by_token);
+}
+
+static MPI_Request start_recv(void *buffer, int source, int tag)
+{
+    struct rz_request *request;
+    assert_int_equal(rzm_irecv(buffer, 8, bytes(), source, tag, world(), &request), MPI_SUCCESS);
+    return rz_request_handle(request);
+}
+
+static MPI_Request start_send(int dest, bool sync)
+{
+    struct rz_request *request;
+    int (*send)(const void *, MPI_Count, struct rz_datatype *, int, int, struct rz_comm *,
+                struct rz_request **) = sync ? rzm_issend : rzm_isend;
+    assert_int_equal(send("data", 5, bytes(), dest, 0, world(), &request), MPI_SUCCESS);
+    return rz_request_handle(request);
+}
+
+static void turn_death_of_3(void *arg)
+{
+    (void)arg;
+    fake.turn = NULL;
+    fake_verdict(3, RZ_VERDICT_DEAD);
+}
+
+/* ---- Deaths as errors ---- */
+
+static void a_received_message_wins_over_the_death_of_its_sender(void **state)
+{
+    (void)state;
+    char text[8];
+    for (int by_token = 0; by_token < 2; by_token++) {
+        inject(3, RZ_PLANE_POINT, by_token, by_token); /* still in the transport when the news come */
+    }
+    fake_verdict(3, RZ_VERDICT_DEAD);
+    MPI_Status status;
+    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), &status), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text, 8, bytes(), MPI_ANY_SOURCE, 1, world(), &status), MPI_SUCCESS);
+    assert_string_equal(text, "payload");
+    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), &status), MPI_ERR_PROC_FAILED);
+    assert_int_equal(status.MPI_SOURCE, 3);
+    struct rz_envelope late = fake_envelope(3, world()->context, 0);
+    fake_inject(&late, "late", 5, true); /* the door is shut now */
+    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), &status), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_probe(3, 0, world(), NULL), MPI_ERR_PROC_FAILED);
+}
+
+static void waits_for_the_dead_end_and_others_go_on(void **state)
+{
+    (void)state;
+    char text[2][8];
+    fake.slow_sends = true;
+    MPI_Request handles[6] = {start_recv(text[0], 3, 0), start_recv(text[1], 4, 0),
+                              start_send(3, false),      start_send(3, true),
+                              start_send(4, false),      start_send(3, false)};
+    MPI_Status statuses[6];
+    fake.turn = turn_death_of_3;
+    int flag = 0;
+    for (int i = 0; i < 3; i++) {
+        rz_engine_progress();
+    }
+    assert_int_equal(rzm_test(&handles[0], &flag, &statuses[0]), MPI_ERR_PROC_FAILED);
+    assert_true(flag);
+    assert_int_equal(rzm_waitall(6, handles, statuses), MPI_ERR_IN_STATUS);
+    assert_int_equal(statuses[1].MPI_ERROR, MPI_ERR_PENDING);
+    assert_int_equal(statuses[2].MPI_ERROR, MPI_SUCCESS); /* it had gone before */
+    assert_int_equal(statuses[3].MPI_ERROR, MPI_ERR_PROC_FAILED);
+    assert_int_equal(statuses[4].MPI_ERROR, MPI_SUCCESS);
+    inject(4, RZ_PLANE_POINT, 0, false);
+    assert_int_equal(rzm_wait(&handles[1], NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_send("x", 1, bytes(), 4, 0, world()), MPI_SUCCESS);
+}
+
+static void sends_that_the_transport_still_holds_end_with_the_death(void **state)
+{
+    (void)state;
+    for (int connected = 0; connected < 2; connected++) {
+        fake.mute_daemon = !connected;
+        uint32_t dest = connected ? 3 : 5;
+        MPI_Request handle = start_send((int)dest, false);
+        if (connected) {
+            fake.slow_sends = true;
+            rz_engine_progress();
+            handle = start_send((int)dest, false);
+        }
+        fake_verdict(dest, RZ_VERDICT_DEAD);
+        /* The transport would end it in this round; the fake's order of rounds makes the verdict come first or last. */
+        int error = rzm_wait(&handle, NULL);
+        assert_true(error == MPI_ERR_PROC_FAILED || (connected && error == MPI_SUCCESS));
+    }
+}
+
+static void any_source_is_told_until_the_death_is_acknowledged(void **state)
+{
+    (void)state;
+    char text[8];
+    int flag, acked;
+    MPI_Request handle = start_recv(text, MPI_ANY_SOURCE, 0);
+    fake.turn = turn_death_of_3;
+    assert_int_equal(rzm_wait(&handle, NULL), MPI_ERR_PROC_FAILED_PENDING);
+    assert_true(handle != MPI_REQUEST_NULL);
+    assert_int_equal(rzm_test(&handle, &flag, NULL), MPI_ERR_PROC_FAILED_PENDING);
+    MPI_Status status;
+    assert_int_equal(rzm_waitall(1, &handle, &status), MPI_ERR_IN_STATUS);
+    assert_int_equal(status.MPI_ERROR, MPI_ERR_PROC_FAILED_PENDING);
+    assert_int_equal(rzm_recv(text, 8, bytes(), MPI_ANY_SOURCE, 0, world(), NULL),
+                     MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_probe(MPI_ANY_SOURCE, 0, world(), NULL), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_comm_ack_failed(world(), 1, &acked), MPI_SUCCESS);
+    assert_int_equal(acked, 1);
+    assert_int_equal(rzm_test(&handle, &flag, NULL), MPI_SUCCESS);
+    assert_false(flag);
+    inject(2, RZ_PLANE_POINT, 0, false);
+    assert_int_equal(rzm_wait(&handle, NULL), MPI_SUCCESS);
+    handle = start_recv(text, MPI_ANY_SOURCE, 0);
+    fake_verdict(6, RZ_VERDICT_DEAD);
+    assert_int_equal(rzm_wait(&handle, NULL), MPI_ERR_PROC_FAILED_PENDING);
+    inject(2, RZ_PLANE_POINT, 0, false);
+    rz_engine_progress();
+    assert_int_equal(rzm_wait(&handle, NULL), MPI_SUCCESS);
+
+    struct rz_group *failed, *known;
+    assert_int_equal(rzm_comm_get_failed(world(), &failed), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_failure_get_acked(world(), &known), MPI_SUCCESS);
+    assert_int_equal(failed->size, 2);
+    assert_int_equal(failed->world[0], 3);
+    assert_int_equal(failed->world[1], 6);
+    assert_int_equal(known->size, 1);
+    rz_group_release(failed);
+    rz_group_release(known);
+}
+
+static void collectives_of_a_broken_communicator_end_whoever_they_wait_for(void **state)
+{
+    (void)state;
+    char text[8];
+    struct rz_comm *without, *with;
+    int ranks[2] = {0, 1};
+    struct rz_group *pair;
+    assert_int_equal(rzm_group_incl(world()->group, 2, ranks, &pair), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_create(world(), pair, &without), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_dup(world(), &with), MPI_SUCCESS);
+    inject(1, RZ_PLANE_COLLECTIVE, 9, true); /* nobody will receive it: its sender must be let go */
+    rz_engine_progress();
+    assert_int_equal(fake.tokens_out, 1);
+    fake.turn = turn_death_of_3;
+    assert_int_equal(rz_p2p_recv(text, 8, bytes(), 2, 1, world()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(fake.tokens_out, 0);
+    inject(1, RZ_PLANE_COLLECTIVE, 9, true);
+    rz_engine_progress();
+    assert_int_equal(fake.tokens_out, 0);
+    assert_int_equal(rz_p2p_send("x", 1, bytes(), 1, 1, world()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rz_p2p_send("x", 1, bytes(), 1, 1, with), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rz_p2p_send("x", 1, bytes(), 1, 1, without), MPI_SUCCESS);
+    struct rz_comm *late;
+    assert_int_equal(rzm_comm_dup(world(), &late), MPI_SUCCESS);
+    assert_true(late->collectives_dead);
+    rz_comm_release(late);
+    rz_comm_release(with);
+    rz_comm_release(without);
+    rz_group_release(pair);
+}
+
+static void one_that_ended_well_concerns_only_those_who_name_it(void **state)
+{
+    (void)state;
+    char text[2][8];
+    MPI_Request named = start_recv(text[0], 3, 0), open = start_recv(text[1], MPI_ANY_SOURCE, 0);
+    fake_verdict(3, RZ_VERDICT_ENDED);
+    assert_int_equal(rzm_wait(&named, NULL), MPI_ERR_PROC_FAILED);
+    int flag;
+    assert_int_equal(rzm_test(&open, &flag, NULL), MPI_SUCCESS);
+    assert_false(flag);
+    assert_false(world()->collectives_dead);
+    inject(1, RZ_PLANE_POINT, 0, false);
+    assert_int_equal(rzm_wait(&open, NULL), MPI_SUCCESS);
+}
+
+/* ---- Roll-back ---- */
+
+static void turn_epoch_2(void *arg)
+{
+    (void)arg;
+    fake.turn = NULL;
+    fake_reincarnate(3, 2);
+    fake_epoch(2, RZ_PHASE_ENTER);
+}
+
+static void turn_run(void *arg)
+{
+    (void)arg;
+    if (fake.last_link.type == RZ_LINK_REACHED && fake.last_link.reached.phase == RZ_PHASE_ENTER) {
+        fake.turn = NULL;
+        fake_epoch(rz_engine.epoch, RZ_PHASE_RUN);
+    }
+}
+
+/* The new epoch's barrier opens only after one more death. */
+static void turn_another_death(void *arg)
+{
+    (void)arg;
+    fake.turn = turn_run;
+    fake_reincarnate(5, 2);
+    fake_epoch(rz_engine.epoch + 1, RZ_PHASE_ENTER);
+}
+
+static void enter_reinit(void)
+{
+    int round;
+    assert_int_equal(rz_ft_reinit_enter(), MPI_SUCCESS);
+    assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
+    assert_int_equal(round, MPIX_REINIT_NEW);
+}
+
+static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
+{
+    (void)state;
+    char text[3][8];
+    enter_reinit();
+    uint64_t old_context = world()->context;
+    struct rz_comm *dup;
+    assert_int_equal(rzm_comm_dup(world(), &dup), MPI_SUCCESS);
+    fake.slow_sends = true;
+    MPI_Request handles[4] = {start_recv(text[0], 3, 0), start_recv(text[1], MPI_ANY_SOURCE, 5),
+                              start_send(3, true), start_send(2, false)};
+    inject(4, RZ_PLANE_POINT, 77, true); /* received by nobody */
+    fake_verdict(3, RZ_VERDICT_DEAD);
+    for (int i = 0; i < 10; i++) {
+        int flag;
+        assert_int_equal(rzm_test(&handles[0], &flag, NULL), MPI_SUCCESS);
+        assert_false(flag);
+    }
+    assert_int_equal(fake.tokens_out, 1);
+    fake.turn = turn_epoch_2;
+    assert_int_equal(rz_p2p_recv(text[2], 8, bytes(), 1, 1, dup), RZM_ROLLBACK);
+    assert_int_equal(fake.ops_pending, 0);
+    assert_int_equal(fake.tokens_out, 0);
+    assert_null(rz_engine.active);
+    assert_int_equal(rzm_wait(&handles[1], NULL), RZM_ROLLBACK);
+    assert_int_equal(rzm_send("x", 1, bytes(), 1, 0, world()), RZM_ROLLBACK);
+
+    int round;
+    fake.turn = turn_run;
+    assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
+    assert_int_equal(round, MPIX_REINIT_REINITED);
+    assert_int_equal(rz_engine.epoch, 2);
+    assert_true(world()->context != old_context);
+    assert_false(rz_object_is(dup, RZ_OBJECT_COMM)); /* stale, and known to be */
+    assert_int_equal(rz_comm_size(world()), 8);
+
+    struct rz_envelope old = fake_envelope(1, old_context, 0), new = fake_envelope(3, world()->context, 0);
+    old.epoch = 1;
+    fake_inject(&old, "old", 4, true);
+    fake_inject(&new, "new", 4, true);
+    assert_int_equal(new.incarnation, 2);
+    assert_int_equal(rzm_recv(text[0], 8, bytes(), MPI_ANY_SOURCE, 0, world(), NULL), MPI_SUCCESS);
+    assert_string_equal(text[0], "new");
+    assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_SUCCESS);
+    assert_int_equal(fake.sent[fake.n_sent - 1].envelope.epoch, 2);
+}
+
+static void a_death_in_the_barrier_begins_the_next_epoch(void **state)
+{
+    (void)state;
+    char text[8];
+    enter_reinit();
+    fake.turn = turn_epoch_2;
+    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), NULL), RZM_ROLLBACK);
+    int round;
+    size_t before = fake.n_reached;
+    fake.turn = turn_another_death;
+    assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
+    assert_int_equal(rz_engine.epoch, 3);
+    assert_int_equal(fake.n_reached - before, 2);
+    assert_int_equal(rz_board_incarnation(rz_engine.members[3].word), 2);
+    assert_int_equal(rz_board_incarnation(rz_engine.members[5].word), 2);
+    assert_int_equal(round, MPIX_REINIT_REINITED);
+}
+
+static void who_comes_late_to_reinit_is_held_at_its_entry(void **state)
+{
+    (void)state;
+    turn_epoch_2(NULL);
+    int round;
+    assert_int_equal(rz_ft_reinit_enter(), MPI_SUCCESS);
+    fake.turn = turn_run;
+    assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
+    assert_int_equal(round, MPIX_REINIT_NEW);
+    assert_int_equal(rz_engine.epoch, 2);
+    assert_int_equal(rz_ft_reinit_enter(), MPI_ERR_OTHER);
+}
+
+static void turn_left(void *arg)
+{
+    (void)arg;
+    fake.turn = NULL;
+    fake_epoch(rz_engine.epoch, RZ_PHASE_LEFT);
+}
+
+static void after_reinit_deaths_are_errors_again(void **state)
+{
+    (void)state;
+    char text[8];
+    enter_reinit();
+    fake.turn = turn_epoch_2;
+    assert_int_equal(rz_ft_reinit_leave(), RZM_ROLLBACK); /* not all have left */
+    int round;
+    fake.turn = turn_run;
+    assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
+    fake.turn = turn_left;
+    assert_int_equal(rz_ft_reinit_leave(), MPI_SUCCESS);
+    fake.turn = turn_death_of_3;
+    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), NULL), MPI_ERR_PROC_FAILED);
+}
+
+/* ---- Anything in flight, at any moment ---- */
+
+static void random_traffic(struct rz_random *random, int steps)
+{
+    static char buffers[64][8];
+    for (int i = 0; i < steps; i++) {
+        int peer = 1 + (int)rz_random_below(random, 7), tag = (int)rz_random_below(random, 3);
+        fake.slow_sends = rz_random_below(random, 2);
+        fake.slow_fetches = rz_random_below(random, 2);
+        fake.mute_daemon = rz_random_below(random, 8) == 0;
+        switch (rz_random_below(random, 5)) {
+        case 0:
+            start_send(peer, rz_random_below(random, 2));
+            break;
+        case 1:
+            start_recv(buffers[i % 64], rz_random_below(random, 3) == 0 ? MPI_ANY_SOURCE : peer, tag);
+            break;
+        case 2:
+            inject((uint32_t)peer, RZ_PLANE_POINT, tag, rz_random_below(random, 2));
+            break;
+        case 3:
+            inject((uint32_t)peer, RZ_PLANE_COLLECTIVE, tag, rz_random_below(random, 2));
+            break;
+        default:
+            rz_engine_progress();
+        }
+    }
+}
+
+/* After any traffic and a death no request waits for the dead, and the communicator's collectives hold nobody. */
+static void check_nobody_waits_for(uint32_t dead)
+{
+    for (const struct rz_request *r = rz_engine.active; r != NULL; r = r->next) {
+        bool open = r->flags & RZ_REQUEST_POSTED && r->peer == MPI_ANY_SOURCE;
+        bool fetching = r->flags & RZ_REQUEST_NETWORK && !(r->flags & RZ_REQUEST_SEND);
+        assert_true(open || fetching || r->peer != (int)dead);
+        assert_true(!open || r->pending_error == MPI_ERR_PROC_FAILED_PENDING);
+    }
+}
+
+static void random_run(uint64_t seed)
+{
+    struct rz_random random = {.state = seed};
+    int steps = 20 + (int)rz_random_below(&random, 150), round;
+    uint32_t victim = 1 + (uint32_t)rz_random_below(&random, 7);
+    bool repairing = rz_random_below(&random, 2);
+    fake_world_begin(8);
+    if (repairing) {
+        enter_reinit();
+    }
+    random_traffic(&random, steps);
+    if (repairing) {
+        fake_reincarnate(victim, 2);
+        fake_epoch(2, RZ_PHASE_ENTER);
+        assert_int_equal(rz_engine_begin(), RZM_ROLLBACK);
+        assert_int_equal(fake.ops_pending, 0);
+        assert_int_equal(fake.tokens_out, 0);
+        assert_null(rz_engine.active);
+        fake.turn = turn_run;
+        assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
+        random_traffic(&random, steps);
+    } else {
+        fake_verdict(victim, RZ_VERDICT_DEAD);
+        for (int i = 0; i < 5; i++) {
+            rz_engine_progress();
+        }
+        check_nobody_waits_for(victim);
+    }
+    /* Let all of the rest end, so that nothing is left behind. */
+    fake.mute_daemon = false;
+    for (uint32_t rank = 1; rank < 8; rank++) {
+        rz_link_send(rz_engine.link,
+                     &(struct rz_link_message){.type = RZ_LINK_OPEN, .open = {.rank = rank}}, -1);
+    }
+    rz_engine_progress();
+    rz_engine.reinit_open = false;
+    for (uint32_t rank = 1; rank < 8; rank++) {
+        fake_verdict(rank, RZ_VERDICT_DEAD);
+    }
+    fake_world_end();
+}
+
+static void random_traffic_survives_deaths_and_roll_backs(void **state)
+{
+    (void)state;
+    const char *given = getenv("RZ_SEED");
+    uint64_t first = given != NULL ? strtoull(given, NULL, 0) : 1;
+    uint64_t last = given != NULL ? first : 300;
+    for (uint64_t seed = first; seed <= last; seed++) {
+        if (seed % 50 == 1) {
+            fprintf(stderr, "seeds from %llu; replay: RZ_SEED=<seed> mpi_death_test\n",
+                    (unsigned long long)seed);
+        }
+        random_run(seed);
+    }
+}
+
+int main(void)
+{
+#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        IN_WORLD(a_received_message_wins_over_the_death_of_its_sender),
+        IN_WORLD(waits_for_the_dead_end_and_others_go_on),
+        IN_WORLD(sends_that_the_transport_still_holds_end_with_the_death),
+        IN_WORLD(any_source_is_told_until_the_death_is_acknowledged),
+        IN_WORLD(collectives_of_a_broken_communicator_end_whoever_they_wait_for),
+        IN_WORLD(one_that_ended_well_concerns_only_those_who_name_it),
+        IN_WORLD(deaths_are_held_and_the_roll_back_ends_everything),
+        IN_WORLD(a_death_in_the_barrier_begins_the_next_epoch),
+        IN_WORLD(who_comes_late_to_reinit_is_held_at_its_entry),
+        IN_WORLD(after_reinit_deaths_are_errors_again),
+        cmocka_unit_test(random_traffic_survives_deaths_and_roll_backs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,445 @@
+#include "fake_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "mpi/chapter.h"
+#include "mpi/engine.h"
+#include "net/shm/shm.h"
+#include "net/ucx/ucx.h"
+#include "proto/recover/recover.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROUNDS_MAX 200000
+
+struct fake_world fake;
+
+/* ---- The transport ---- */
+
+struct rz_net_token {
+    unsigned char *data;
+    size_t bytes;
+    uint32_t from;
+};
+
+struct pending {
+    struct pending *next;
+    struct rz_net_op *op;
+    bool by_peer;
+    rz_peer_t peer;
+    void *into;
+    unsigned char *from;
+    size_t bytes;
+};
+
+struct arrival {
+    struct arrival *next;
+    unsigned char header[RZ_ENVELOPE_BYTES];
+    struct rz_net_token *token; /* always holds the payload */
+    bool by_token;
+};
+
+static struct {
+    struct rz_net_host host;
+    struct pending *pending;
+    struct arrival *first, **last;
+    uint32_t world_of_peer[4096];
+    bool gone[4096];
+} net;
+
+struct rz_net {
+    int nothing;
+};
+static struct rz_net the_net;
+
+static rz_status_t fake_connect(struct rz_net *n, rz_peer_t peer, const void *card, size_t bytes)
+{
+    (void)n;
+    assert_int_equal(bytes, sizeof(struct rz_shm_card));
+    net.world_of_peer[peer] = ((const struct rz_shm_card *)card)->peer.rank;
+    net.gone[peer] = false;
+    return RZ_OK;
+}
+
+static void pend(struct rz_net_op *op, bool by_peer, rz_peer_t peer, void *into,
+                 unsigned char *from, size_t bytes)
+{
+    struct pending *p = calloc(1, sizeof(*p));
+    *p = (struct pending){net.pending, op, by_peer, peer, into, from, bytes};
+    net.pending = p;
+    fake.ops_pending++;
+}
+
+static rz_status_t fake_send(struct rz_net *n, rz_peer_t peer, const void *data, size_t bytes,
+                             struct rz_net_op *op)
+{
+    (void)n;
+    assert_false(net.gone[peer]);
+    for (int i = 0; i < 6; i++) {
+        assert_null(op->net_private[i]);
+    }
+    assert_true(fake.n_sent < FAKE_SENT_MAX);
+    struct fake_sent *sent = &fake.sent[fake.n_sent++];
+    sent->peer = peer;
+    sent->world = net.world_of_peer[peer];
+    sent->bytes = bytes;
+    assert_true(rz_envelope_decode(&sent->envelope, op->header, op->header_bytes));
+    if (bytes > 0) {
+        memcpy(sent->data, data, bytes < sizeof(sent->data) ? bytes : sizeof(sent->data));
+    }
+    if (!fake.slow_sends) {
+        return RZ_OK;
+    }
+    pend(op, true, peer, NULL, NULL, 0);
+    return RZ_IN_PROGRESS;
+}
+
+static void token_free(struct rz_net_token *token)
+{
+    free(token->data);
+    free(token);
+}
+
+static rz_status_t fake_fetch(struct rz_net *n, rz_net_token_t token, void *data, size_t bytes,
+                              struct rz_net_op *op)
+{
+    (void)n;
+    assert_true(bytes <= token->bytes);
+    fake.tokens_out--;
+    if (!fake.slow_fetches) {
+        memcpy(data, token->data, bytes);
+        token_free(token);
+        return RZ_OK;
+    }
+    for (int i = 0; i < 6; i++) {
+        assert_null(op->net_private[i]);
+    }
+    rz_peer_t peer = 0;
+    while (peer < 4096 && (net.gone[peer] || net.world_of_peer[peer] != token->from)) {
+        peer++;
+    }
+    pend(op, true, peer, data, token->data, bytes);
+    free(token);
+    return RZ_IN_PROGRESS;
+}
+
+static void fake_drop(struct rz_net *n, rz_net_token_t token)
+{
+    (void)n;
+    fake.tokens_out--;
+    token_free(token);
+}
+
+static unsigned finish_pending(void)
+{
+    unsigned events = 0;
+    while (net.pending != NULL) {
+        struct pending *p = net.pending;
+        net.pending = p->next;
+        if (p->into != NULL) {
+            memcpy(p->into, p->from, p->bytes);
+        }
+        free(p->from);
+        fake.ops_pending--;
+        p->op->done(p->op, RZ_OK);
+        free(p);
+        events++;
+    }
+    return events;
+}
+
+static unsigned deliver(void)
+{
+    unsigned events = 0;
+    struct arrival *a;
+    while ((a = net.first) != NULL) {
+        net.first = a->next;
+        if (net.first == NULL) {
+            net.last = &net.first;
+        }
+        struct rz_net_token *token = a->token;
+        if (a->by_token && token->bytes > 0) {
+            fake.tokens_out++;
+            net.host.arrived(net.host.arg, a->header, sizeof(a->header), NULL, token->bytes, token);
+        } else {
+            net.host.arrived(net.host.arg, a->header, sizeof(a->header), token->data, token->bytes,
+                             NULL);
+            token_free(token);
+        }
+        free(a);
+        events++;
+    }
+    return events;
+}
+
+static unsigned fake_progress(struct rz_net *n)
+{
+    (void)n;
+    unsigned events = deliver() + finish_pending();
+    if (fake.turn != NULL && events == 0) {
+        fake.turn(fake.turn_arg);
+    }
+    if (events == 0 && ++fake.rounds_without_turn > ROUNDS_MAX) {
+        fprintf(stderr, "hung: nothing will ever end this wait\n");
+        abort();
+    }
+    return events;
+}
+
+static bool fake_arm(struct rz_net *n)
+{
+    (void)n;
+    return false; /* the test goes on by rounds of progress, never by sleep */
+}
+
+static void fake_disconnect(struct rz_net *n, rz_peer_t peer, bool drain, rz_status_t status)
+{
+    (void)n;
+    if (drain) {
+        deliver();
+    }
+    net.gone[peer] = true;
+    struct pending **at = &net.pending;
+    while (*at != NULL) {
+        struct pending *p = *at;
+        if (!p->by_peer || p->peer != peer) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        free(p->from);
+        fake.ops_pending--;
+        p->op->done(p->op, status);
+        free(p);
+        at = &net.pending;
+    }
+}
+
+static bool fake_quiet(struct rz_net *n)
+{
+    (void)n;
+    return net.pending == NULL;
+}
+
+static void fake_close(struct rz_net *n)
+{
+    (void)n;
+}
+
+const struct rz_net_ops rz_shm_ops = {.name = "fake",
+                                      .eager_max = 1024,
+                                      .connect = fake_connect,
+                                      .send = fake_send,
+                                      .fetch = fake_fetch,
+                                      .drop = fake_drop,
+                                      .progress = fake_progress,
+                                      .arm = fake_arm,
+                                      .disconnect = fake_disconnect,
+                                      .quiet = fake_quiet,
+                                      .close = fake_close};
+
+rz_status_t rz_shm_open(struct rz_net **out, const struct rz_shm_config *config)
+{
+    net.host = config->host;
+    net.first = NULL;
+    net.last = &net.first;
+    *out = &the_net;
+    return RZ_OK;
+}
+
+void rz_shm_forget(struct rz_net *n, struct rz_identity who, rz_status_t status)
+{
+    (void)n;
+    (void)who;
+    (void)status;
+}
+
+rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **out,
+                        const struct rz_net_ops **ops)
+{
+    (void)config;
+    (void)out;
+    (void)ops;
+    return RZ_ERR_UNSUPPORTED;
+}
+
+/* ---- The daemon ---- */
+
+struct rz_link {
+    struct rz_link_info info;
+    rz_link_handler_t handlers[RZ_LINK_TYPE_COUNT];
+    uint32_t asked[256];
+    size_t n_asked;
+};
+
+static struct rz_link the_link;
+static struct rz_doorbell bell;
+
+rz_status_t rz_link_open(struct rz_link **link)
+{
+    *link = &the_link;
+    return RZ_OK;
+}
+
+void rz_link_close(struct rz_link *link, bool bye)
+{
+    (void)link;
+    (void)bye;
+}
+
+const struct rz_link_info *rz_link_info(const struct rz_link *link)
+{
+    return &link->info;
+}
+
+void rz_link_handle(struct rz_link *link, enum rz_link_type type, rz_link_handler_t handler,
+                    void *arg)
+{
+    (void)arg;
+    link->handlers[type] = handler;
+}
+
+rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd)
+{
+    (void)fd;
+    fake.last_link = *message;
+    if (message->type == RZ_LINK_OPEN && !fake.mute_daemon) {
+        assert_true(link->n_asked < 256);
+        link->asked[link->n_asked++] = message->open.rank;
+        atomic_fetch_or(&bell.reasons, RZ_DOORBELL_LINK);
+    }
+    if (message->type == RZ_LINK_REACHED) {
+        fake.n_reached++;
+    }
+    return RZ_OK;
+}
+
+rz_status_t rz_link_progress(struct rz_link *link)
+{
+    for (size_t i = 0; i < link->n_asked; i++) {
+        uint32_t rank = link->asked[i];
+        struct rz_link_message message = {
+            .type = RZ_LINK_OPENED,
+            .opened = {.rank = rank,
+                       .incarnation = rz_board_incarnation(fake.board->rank[rank]),
+                       .pid = 1,
+                       .lane = rank}};
+        int fds[2] = {open("/dev/null", O_RDONLY), open("/dev/null", O_RDONLY)};
+        link->handlers[RZ_LINK_OPENED](NULL, &message, fds, 2);
+    }
+    link->n_asked = 0;
+    return RZ_OK;
+}
+
+rz_status_t rz_link_check(struct rz_link *link)
+{
+    (void)link;
+    return RZ_OK;
+}
+
+/* ---- The job ---- */
+
+static void news(void)
+{
+    atomic_fetch_add(&fake.board->news, 1);
+}
+
+void fake_world_begin(uint32_t n)
+{
+    memset(&fake, 0, sizeof(fake));
+    memset(&net, 0, sizeof(net));
+    memset(&the_link, 0, sizeof(the_link));
+    memset(&bell, 0, sizeof(bell));
+    memset(&rz_engine, 0, sizeof(rz_engine));
+    fake.n = n;
+    fake.board = calloc(1, sizeof(struct rz_board) + FAKE_RANKS_MAX * sizeof(uint64_t));
+    fake.board->n_ranks = n;
+    fake.board->lease_ns = RZ_SECOND;
+    fake.board->epoch_phase = 1 << 8 | RZ_PHASE_RUN;
+    for (uint32_t i = 0; i < n; i++) {
+        fake.board->rank[i] = rz_board_rank_word(1, 0, RZ_VERDICT_ALIVE);
+    }
+    the_link.info = (struct rz_link_info){
+        .self = {.job = 7, .rank = 0, .incarnation = 1},
+        .n_ranks = n,
+        .n_nodes = 1,
+        .job_token = 99,
+        .doorbell = &bell,
+        .doorbell_fd = -1,
+        .fd = -1,
+        .board = fake.board,
+    };
+    int provided;
+    assert_int_equal(rzm_init_thread(NULL, NULL, MPI_THREAD_SINGLE, &provided), MPI_SUCCESS);
+}
+
+static void end_turn(void *arg)
+{
+    (void)arg;
+    fake_epoch(rz_engine.epoch, RZ_PHASE_LEFT);
+}
+
+void fake_world_end(void)
+{
+    fake.turn = end_turn;
+    fake.rounds_without_turn = 0;
+    assert_int_equal(rzm_finalize(), MPI_SUCCESS);
+    assert_int_equal(fake.tokens_out, 0);
+    assert_int_equal(fake.ops_pending, 0);
+    free(fake.board);
+}
+
+struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag)
+{
+    return (struct rz_envelope){.job_token = 99,
+                                .epoch = rz_engine.epoch,
+                                .incarnation = rz_board_incarnation(fake.board->rank[from]),
+                                .world = from,
+                                .context = context,
+                                .source = (int32_t)from,
+                                .tag = tag,
+                                .kind = RZ_ENVELOPE_MESSAGE};
+}
+
+void fake_inject(const struct rz_envelope *envelope, const void *data, size_t bytes, bool by_token)
+{
+    struct arrival *a = calloc(1, sizeof(*a));
+    rz_envelope_encode(envelope, a->header);
+    a->token = calloc(1, sizeof(*a->token));
+    a->token->data = malloc(bytes + 1);
+    memcpy(a->token->data, data, bytes);
+    a->token->bytes = bytes;
+    a->token->from = envelope->world;
+    a->by_token = by_token;
+    *net.last = a;
+    net.last = &a->next;
+}
+
+void fake_verdict(uint32_t rank, enum rz_verdict verdict)
+{
+    uint64_t word = fake.board->rank[rank];
+    fake.board->rank[rank] =
+        rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), verdict);
+    news();
+}
+
+void fake_epoch(uint32_t epoch, uint32_t phase)
+{
+    fake.board->epoch_phase = (uint64_t)epoch << 8 | phase;
+    news();
+}
+
+void fake_reincarnate(uint32_t rank, uint32_t incarnation)
+{
+    fake.board->rank[rank] = rz_board_rank_word(incarnation, 0, RZ_VERDICT_ALIVE);
+    news();
+}

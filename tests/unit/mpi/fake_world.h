@@ -1,0 +1,61 @@
+/*
+ * A job around one process, for tests of the engine: the daemon's link, board and doorbell, and one transport, played by the
+ * test. The process is rank 0; what others do is what the test injects.
+ */
+#ifndef FAKE_WORLD_H
+#define FAKE_WORLD_H
+
+#include "link/link.h"
+#include "net/net.h"
+#include "wire/envelope.h"
+
+#define FAKE_RANKS_MAX 16
+#define FAKE_SENT_MAX 4096
+
+/* What the process has sent. */
+struct fake_sent {
+    rz_peer_t peer;
+    uint32_t world; /* whom: found by the order of introductions */
+    struct rz_envelope envelope;
+    unsigned char data[256]; /* the first bytes */
+    size_t bytes;
+};
+
+struct fake_world {
+    struct rz_board *board;
+    uint32_t n;
+    /* How the transport behaves. */
+    bool slow_sends;  /* sends end only in a later round of progress */
+    bool slow_fetches;
+    bool mute_daemon; /* introductions are not answered */
+    /* What has happened. */
+    struct fake_sent sent[FAKE_SENT_MAX];
+    size_t n_sent;
+    size_t tokens_out; /* payloads offered and neither fetched nor dropped */
+    size_t ops_pending;
+    struct rz_link_message last_link; /* the last message to the daemon */
+    size_t n_reached;
+    /* Called in each round of progress: the test's turn to let something happen. May be NULL. */
+    void (*turn)(void *arg);
+    void *turn_arg;
+    size_t rounds_without_turn; /* more than a bound: nothing will ever happen, the test has hung */
+};
+
+extern struct fake_world fake;
+
+/* Begins a job of n ranks, epoch 1, phase RUN, all incarnation 1 on node 0, with MPI initialised. */
+void fake_world_begin(uint32_t n);
+void fake_world_end(void);
+
+/* The envelope of a message from that rank on a context, of the present epoch and incarnation. */
+struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag);
+
+/* A message from elsewhere comes with the next round of progress. by_token: its payload must be fetched. */
+void fake_inject(const struct rz_envelope *envelope, const void *data, size_t bytes, bool by_token);
+
+/* The board says something new. */
+void fake_verdict(uint32_t rank, enum rz_verdict verdict);
+void fake_epoch(uint32_t epoch, uint32_t phase);
+void fake_reincarnate(uint32_t rank, uint32_t incarnation);
+
+#endif

@@ -1,0 +1,136 @@
+/* Memory without names, rings mapped twice, the doorbell. */
+#include "port/clock.h"
+#include "port/doorbell.h"
+#include "port/memory.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void memory_is_sealed_and_shared(void **state)
+{
+    (void)state;
+    int fd;
+    void *a, *b;
+    size_t mapped = 0;
+    assert_int_equal(rz_memory_create("rhizome-test", 10000, &fd), RZ_OK);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(ftruncate(fd, 4096), -1);
+    assert_int_equal(ftruncate(fd, 20000), -1);
+    assert_int_equal(rz_memory_reserve(fd, 4096, 4096), RZ_OK);
+    assert_int_equal(rz_memory_map(fd, 0, true, &a, &mapped), RZ_OK);
+    assert_int_equal(mapped, 10000);
+    assert_int_equal(rz_memory_map_range(fd, 4096, 4096, false, &b), RZ_OK);
+    strcpy((char *)a + 4096, "seen");
+    assert_string_equal((char *)b, "seen");
+    void *beyond;
+    assert_int_equal(rz_memory_map(fd, 10001, false, &beyond, NULL), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_memory_map_range(fd, 8192, 4096, false, &beyond), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_memory_map_range(fd, SIZE_MAX - 4095, 4096, false, &beyond),
+                     RZ_ERR_MALFORMED);
+    rz_memory_unmap(a, mapped);
+    rz_memory_unmap(b, 4096);
+    close(fd);
+}
+
+static void what_wraps_in_a_ring_is_contiguous(void **state)
+{
+    (void)state;
+    enum { FRONT = 4096, RING = 16384 };
+    int fd;
+    void *at;
+    assert_int_equal(rz_memory_create("rhizome-test", FRONT + RING, &fd), RZ_OK);
+    assert_int_equal(rz_memory_map_ring(fd, 4096, FRONT, RING, true, &at), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_memory_map_ring(fd, 0, FRONT, RING, true, &at), RZ_OK);
+    char *ring = (char *)at + FRONT;
+    memcpy(ring + RING - 3, "wrapped", 8);
+    assert_string_equal(ring - 0, "pped");
+    *(char *)at = 'f';
+    assert_int_equal(ring[RING], 'p');
+    rz_memory_unmap(at, FRONT + 2 * RING);
+    close(fd);
+}
+
+/* Two threads wake each other in turns, in both modes: a lost wake-up would hang the test. */
+enum { TURNS = 20000 };
+
+struct side {
+    struct rz_doorbell bell;
+    int event_fd;
+    _Atomic uint32_t news;
+};
+static struct side sides[2];
+
+static void *take_turns(void *arg)
+{
+    struct side *own = arg, *other = own == sides ? sides + 1 : sides;
+    for (uint32_t turn = 1; turn <= TURNS; turn++) {
+        if (own == sides) {
+            atomic_store_explicit(&other->news, turn, memory_order_release);
+            rz_doorbell_ring(&other->bell, other->event_fd);
+        }
+        while (atomic_load_explicit(&own->news, memory_order_acquire) < turn) {
+            uint32_t value =
+                rz_doorbell_prepare(&own->bell, turn % 2 ? RZ_DOORBELL_FUTEX : RZ_DOORBELL_POLL);
+            if (atomic_load_explicit(&own->news, memory_order_relaxed) < turn)
+                rz_doorbell_sleep(&own->bell, value, own->event_fd, NULL, 0, RZ_TIME_NEVER);
+            else
+                rz_doorbell_awake(&own->bell);
+        }
+        if (own != sides) {
+            atomic_store_explicit(&other->news, turn, memory_order_release);
+            rz_doorbell_ring(&other->bell, other->event_fd);
+        }
+    }
+    return NULL;
+}
+
+static void no_ring_is_lost(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++)
+        sides[i].event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    pthread_t thread;
+    pthread_create(&thread, NULL, take_turns, &sides[1]);
+    take_turns(&sides[0]);
+    pthread_join(thread, NULL);
+    for (unsigned i = 0; i < 2; i++)
+        close(sides[i].event_fd);
+}
+
+static void sleep_ends_by_descriptor_and_by_time(void **state)
+{
+    (void)state;
+    static struct rz_doorbell bell;
+    int event_fd = eventfd(0, EFD_NONBLOCK), other = eventfd(1, EFD_NONBLOCK);
+    uint32_t value = rz_doorbell_prepare(&bell, RZ_DOORBELL_POLL);
+    rz_doorbell_sleep(&bell, value, event_fd, &other, 1, RZ_TIME_NEVER);
+    assert_int_equal(bell.mode, RZ_DOORBELL_AWAKE);
+    rz_time before = rz_clock_now();
+    value = rz_doorbell_prepare(&bell, RZ_DOORBELL_FUTEX);
+    rz_doorbell_sleep(&bell, value, event_fd, NULL, 0, 20 * RZ_MILLISECOND);
+    assert_true(rz_clock_now() - before >= 20 * RZ_MILLISECOND);
+    assert_int_equal(bell.mode, RZ_DOORBELL_AWAKE);
+    rz_doorbell_ring_lane(&bell, 70, event_fd); /* awake: only the bit */
+    assert_int_equal(bell.lanes[1], 1 << 6);
+    assert_int_equal(bell.bell, 0);
+    close(event_fd);
+    close(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_sealed_and_shared),
+        cmocka_unit_test(what_wraps_in_a_ring_is_contiguous),
+        cmocka_unit_test(no_ring_is_lost),
+        cmocka_unit_test(sleep_ends_by_descriptor_and_by_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

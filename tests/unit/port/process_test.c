@@ -1,0 +1,138 @@
+/* Trees of processes and their ends. */
+#include "port/process.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int ready[2];
+
+static void tell(void)
+{
+    if (write(ready[1], "", 1) != 1)
+        _exit(9);
+}
+
+static void await_told(unsigned n)
+{
+    char byte;
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+}
+
+static void wait_for_ever(void)
+{
+    tell();
+    for (;;)
+        pause();
+}
+
+/* Becomes a tree `depth` deep with two children each; every second one leaves its session and loses
+ * its parent. */
+static void grow(unsigned depth)
+{
+    for (bool child = true; child && depth > 0; depth--) {
+        child = false;
+        for (unsigned i = 0; i < 2 && !child; i++) {
+            child = fork() == 0;
+            if (child && i == 1) {
+                setsid();
+                if (fork() != 0)
+                    _exit(0);
+            }
+        }
+    }
+    wait_for_ever();
+}
+
+static void a_whole_tree_ends_orphans_too(void **state)
+{
+    (void)state;
+    assert_int_equal(rz_process_adopt_orphans(), RZ_OK);
+    assert_int_equal(pipe(ready), 0);
+    pid_t other = fork(); /* no part of the tree to end, though it looks alike */
+    if (other == 0)
+        wait_for_ever();
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        rz_process_adopt_orphans();
+        for (unsigned i = 0; i < 2; i++)
+            if (fork() == 0)
+                grow(3);
+        wait_for_ever();
+    }
+    await_told(1 + 1 + 2 * 15);
+    assert_int_equal(rz_process_signal_descendants(keeper, SIGKILL, 100), 0);
+    assert_int_equal(kill(keeper, 0), 0);
+    assert_int_equal(kill(other, 0), 0);
+    kill(keeper, SIGKILL);
+    kill(other, SIGKILL);
+    close(ready[1]);
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 0); /* nobody holds the other end any more */
+    close(ready[0]);
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+static void a_pidfd_names_one_process(void **state)
+{
+    (void)state;
+    int pidfd;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0)
+        wait_for_ever();
+    await_told(1);
+    assert_int_equal(rz_process_open(child, &pidfd), RZ_OK);
+    assert_int_equal(rz_process_signal(pidfd, SIGKILL), RZ_OK);
+    struct pollfd polled = {.fd = pidfd, .events = POLLIN};
+    assert_int_equal(poll(&polled, 1, 20000), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(rz_process_signal(pidfd, SIGKILL), RZ_ERR_PROC_FAILED);
+    close(pidfd);
+    assert_int_equal(rz_process_open(child, &pidfd), RZ_ERR_PROC_FAILED);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static void a_child_dies_with_its_parent(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe(ready), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        pid_t self = getpid();
+        if (fork() == 0) {
+            if (rz_process_die_with_parent(self, SIGKILL) != RZ_OK)
+                _exit(1);
+            wait_for_ever();
+        }
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    await_told(1);
+    kill(parent, SIGKILL);
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 0);
+    waitpid(parent, NULL, 0);
+    close(ready[0]);
+    assert_int_equal(rz_process_die_with_parent(getpid(), 0), RZ_ERR_CLOSED); /* not our parent */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pidfd_names_one_process),
+        cmocka_unit_test(a_child_dies_with_its_parent),
+        cmocka_unit_test(a_whole_tree_ends_orphans_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

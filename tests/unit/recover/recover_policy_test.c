@@ -1,0 +1,154 @@
+/* The pure functions behind a decision: golden cases, input and verdict. */
+#include "proto/recover/recover.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NONE RZ_ID_NONE
+
+/* One letter per daemon: L live, s silent, . gone. */
+static const struct {
+    const char *votes;
+    rz_id tie_breaker;
+    bool quorum;
+} quorum_cases[] = {
+    {"L", NONE, true},        {"s", NONE, false},        {"LL", NONE, true},
+    {"Ls", NONE, true},       {"sL", NONE, false},       {"sL", 1, true},
+    {"Ls", 1, false},         {".L", NONE, true},        {"L.", NONE, true},
+    {"LLs", NONE, true},      {"Lss", NONE, false},      {"ssL", 2, false},
+    {"s.L", NONE, false},     {"s.L", 2, true},          {".sL", NONE, false},
+    {"L.s", NONE, true},      {"..L", NONE, true},       {"LLss", NONE, true},
+    {"ssLL", NONE, false},    {"ssLL", 3, true},         {"LLss", 2, false},
+    {"LLLs", NONE, true},     {"Lsss", NONE, false},     {"Lsss", 0, false},
+    {".LLs", NONE, true},     {".sLL", NONE, true},      {".sL.", NONE, false},
+    {".sL.", 0, false},       {".Ls.", 0, true},         {"LLsss", NONE, false},
+    {"sssLL", NONE, false},   {"LLLss", NONE, true},     {"ssLLL", NONE, true},
+    {"s.LLs", NONE, false},   {"s.LLs", 2, true},        {"LsLs.", NONE, true},
+    {"sLsL.", NONE, false},   {"....L", 0, true},        {"....s", NONE, false},
+    {"sLLLss", NONE, false},  {"LsLLss", NONE, true},    {"sLLLss", 1, true},
+    {"LLL.ss", 4, true},      {"sssssssL", 7, false},    {".......L", NONE, true},
+    {"LLLLssss", NONE, true}, {"ssssLLLL", NONE, false}, {"ssssLLLL.", 8, false},
+};
+
+static void quorum_is_a_majority_of_those_not_gone(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof quorum_cases / sizeof *quorum_cases; i++) {
+        const char *text = quorum_cases[i].votes;
+        uint32_t n = (uint32_t)strlen(text);
+        uint8_t votes[16];
+        for (uint32_t d = 0; d < n; d++)
+            votes[d] = text[d] == 'L'   ? RZ_VOTE_LIVE
+                       : text[d] == 's' ? RZ_VOTE_SILENT
+                                        : RZ_VOTE_GONE;
+        if (rz_recover_has_quorum(votes, n, quorum_cases[i].tie_breaker) != quorum_cases[i].quorum)
+            fail_msg("votes %s, tie-breaker %d: quorum should be %d", text,
+                     (int)quorum_cases[i].tie_breaker, quorum_cases[i].quorum);
+    }
+}
+
+/* Whatever way a partition cuts, whatever has died with proof before: never two quorums. */
+static void no_partition_has_two_quorums(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= 6; n++)
+        for (uint32_t gone = 0; gone < 1u << n; gone++)
+            for (uint32_t side = 0; side < 1u << n; side++)
+                for (uint32_t tie = 0; tie <= n; tie++) {
+                    uint8_t a[6], b[6];
+                    for (uint32_t d = 0; d < n; d++) {
+                        bool is_gone = gone >> d & 1, in_a = side >> d & 1;
+                        a[d] = is_gone ? RZ_VOTE_GONE : in_a ? RZ_VOTE_LIVE : RZ_VOTE_SILENT;
+                        b[d] = is_gone ? RZ_VOTE_GONE : in_a ? RZ_VOTE_SILENT : RZ_VOTE_LIVE;
+                    }
+                    rz_id breaker = tie == n ? NONE : tie;
+                    bool both = rz_recover_has_quorum(a, n, breaker) &&
+                                rz_recover_has_quorum(b, n, breaker);
+                    bool none = !rz_recover_has_quorum(a, n, breaker) &&
+                                !rz_recover_has_quorum(b, n, breaker);
+                    assert_false(both);
+                    assert_true(!none || gone == (1u << n) - 1);
+                }
+}
+
+/* Digits: the daemon of each rank, the slots of each daemon; x: dead. */
+static const struct {
+    const char *placement, *slots, *dead, *expected;
+} placement_cases[] = {
+    {"0123", "1111", "----", "0123"},
+    {"0011", "22", "x-", "1111"}, /* nobody has a free slot: crowded */
+    {"0011", "22", "-x", "0000"},
+    {"00112233", "2222", "-x--", "00022233"},   /* both crowd: 0 first, then 2 */
+    {"00112233", "22222", "x----", "44112233"}, /* the spare has the free slots */
+    {"00112233", "22223", "-x---", "00442233"},
+    {"00112233", "222211", "--x---", "00114533"}, /* two spares with one slot each */
+    {"00112233", "3333", "---x", "00112201"},     /* least loaded first, then lower id */
+    {"00112233", "2242", "---x", "00112222"},     /* a free slot before a lower load */
+    {"01230123", "2222", "xx--", "23232323"},
+    {"0", "1111", "xxx-", "3"},
+    {"01", "11", "x-", "11"},
+    {"000111222", "3333", "x---", "333111222"},
+    {"000111222", "33333", "x----", "343111222"}, /* spread over two spares in turn */
+    {"000111222", "444", "-x-",
+     "000020222"}, /* rank 3 to 0, rank 4 to 2, rank 5: all full, equal, lowest */
+};
+
+static void lost_ranks_go_where_there_is_room(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof placement_cases / sizeof *placement_cases; i++) {
+        uint32_t n_ranks = (uint32_t)strlen(placement_cases[i].placement);
+        uint32_t n = (uint32_t)strlen(placement_cases[i].slots);
+        uint32_t placement[16], slots[16], load[16];
+        bool dead[16];
+        char result[17] = "";
+        for (uint32_t rank = 0; rank < n_ranks; rank++)
+            placement[rank] = (uint32_t)(placement_cases[i].placement[rank] - '0');
+        for (uint32_t d = 0; d < n; d++) {
+            slots[d] = (uint32_t)(placement_cases[i].slots[d] - '0');
+            dead[d] = placement_cases[i].dead[d] == 'x';
+        }
+        rz_recover_place(placement, n_ranks, slots, dead, n, load);
+        for (uint32_t rank = 0; rank < n_ranks; rank++)
+            result[rank] = (char)('0' + placement[rank]);
+        if (strcmp(result, placement_cases[i].expected) != 0)
+            fail_msg("case %zu: %s, slots %s, dead %s: %s, should be %s", i,
+                     placement_cases[i].placement, placement_cases[i].slots,
+                     placement_cases[i].dead, result, placement_cases[i].expected);
+    }
+}
+
+static void deaths_travel_as_items(void **state)
+{
+    uint32_t rank, incarnation;
+    rz_id daemon;
+    bool proof;
+    (void)state;
+    uint64_t process = rz_recover_pack_process(0x7FFFFFFF, 0xFFFFFFFE);
+    assert_true(rz_recover_unpack_process(process, &rank, &incarnation));
+    assert_int_equal(rank, 0x7FFFFFFF);
+    assert_int_equal(incarnation, 0xFFFFFFFE);
+    assert_false(rz_recover_unpack_daemon(process, &daemon, &proof));
+    for (int with = 0; with < 2; with++) {
+        uint64_t item = rz_recover_pack_daemon(0xFFFFFFFE, with);
+        assert_true(rz_recover_unpack_daemon(item, &daemon, &proof));
+        assert_int_equal(daemon, 0xFFFFFFFE);
+        assert_int_equal(proof, with);
+        assert_false(rz_recover_unpack_process(item, &rank, &incarnation));
+        assert_true(item > process);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quorum_is_a_majority_of_those_not_gone),
+        cmocka_unit_test(no_partition_has_two_quorums),
+        cmocka_unit_test(lost_ranks_go_where_there_is_room),
+        cmocka_unit_test(deaths_travel_as_items),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,442 @@
+/* Stories of a group of daemons, told by hand. */
+#include "base/status.h"
+#include "group_rig.h"
+#include "proto/recover/recover.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static enum rz_more step(void *state, const struct rz_event *event, struct rz_actions *out)
+{
+    return rz_recover_step(state, event, out);
+}
+
+static void grow(void *state, size_t bytes)
+{
+    rz_recover_grow(state, bytes);
+}
+
+/* n daemons, two ranks on each, two slots more on each. */
+static void open_with(struct rig *rig, uint32_t n, struct rz_recover_config config)
+{
+    uint32_t placement[2 * RIG_MEMBERS_MAX], slots[RIG_MEMBERS_MAX];
+    *rig = (struct rig){.n = n, .step = step, .grow = grow};
+    for (rz_id d = 0; d < n; d++) {
+        placement[2 * d] = placement[2 * d + 1] = d;
+        slots[d] = 4;
+    }
+    config.n_daemons = n;
+    config.n_ranks = 2 * n;
+    config.view = 3;
+    config.placement = placement;
+    config.slots = slots;
+    for (rz_id d = 0; d < n; d++) {
+        rig->state[d] = malloc(rz_recover_size(&config));
+        assert_non_null(rig->state[d]);
+        rz_recover_init(rig->state[d], &config, d, 0, 17);
+    }
+}
+
+static struct rig *rig_open(uint32_t n)
+{
+    static struct rig rig;
+    open_with(&rig, n, (struct rz_recover_config){.tie_breaker = RZ_ID_NONE});
+    return &rig;
+}
+
+#define ALL(rig, d)                                                                                \
+    for (rz_id d = 0; d < (rig)->n; d++)                                                           \
+        if ((rig)->state[d])
+
+static void all_reach(struct rig *rig, uint32_t epoch, enum rz_recover_phase phase)
+{
+    ALL(rig, d)
+    rig_call(rig, d, RZ_RECOVER_REACHED, epoch, phase, 0);
+    rig_run(rig);
+}
+
+static void assert_all(struct rig *rig, uint32_t epoch, enum rz_recover_phase phase)
+{
+    ALL(rig, d)
+    {
+        assert_int_equal(rz_recover_epoch(rig->state[d]), epoch);
+        assert_int_equal(rz_recover_phase(rig->state[d]), phase);
+    }
+}
+
+/* A job in phase RUN of epoch 1 that repairs itself. */
+static struct rig *rig_running(uint32_t n)
+{
+    struct rig *rig = rig_open(n);
+    all_reach(rig, 1, RZ_PHASE_ENTER);
+    assert_all(rig, 1, RZ_PHASE_RUN);
+    ALL(rig, d)
+    rig_call(rig, d, RZ_RECOVER_REPAIRING, 0, 0, 0);
+    rig->seen = rig->n_notices;
+    return rig;
+}
+
+static void all_hear_of(struct rig *rig, uint32_t rank, uint32_t incarnation)
+{
+    ALL(rig, d)
+    rig_call(rig, d, RZ_RECOVER_DIED, rank, incarnation, 0);
+    rig_run(rig);
+}
+
+static void a_job_without_deaths_enters_runs_and_leaves(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= 5; n++) {
+        struct rig *rig = rig_open(n);
+        for (rz_id d = 0; d + 1 < n; d++)
+            rig_call(rig, d, RZ_RECOVER_REACHED, 1, RZ_PHASE_ENTER, 0);
+        rig_run(rig);
+        if (n > 1)
+            assert_all(rig, 1, RZ_PHASE_ENTER);
+        rig_call(rig, n - 1, RZ_RECOVER_REACHED, 1, RZ_PHASE_ENTER, 0);
+        rig_run(rig);
+        assert_all(rig, 1, RZ_PHASE_RUN);
+        all_reach(rig, 1, RZ_PHASE_RUN);
+        assert_all(rig, 1, RZ_PHASE_LEFT);
+        ALL(rig, d)
+        assert_int_equal(rig_count(rig, d, RZ_RECOVER_PHASE), 2);
+        rig_close(rig);
+    }
+}
+
+static void a_dead_process_is_replaced_where_it_was(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(3);
+    rig_call(rig, 0, RZ_RECOVER_COMMITTED, 4, 1, 0);
+    rig_call(rig, 2, RZ_RECOVER_COMMITTED, 5, 1, 0);
+    rig_call(rig, 2, RZ_RECOVER_COMMITTED, 9, 2, 0); /* of no epoch there is */
+    all_hear_of(rig, 3, 1);
+    assert_all(rig, 2, RZ_PHASE_ENTER);
+    ALL(rig, d)
+    {
+        const struct rig_notice *epoch = rig_next(rig, d, RZ_RECOVER_EPOCH);
+        assert_non_null(epoch);
+        assert_int_equal(epoch->arg[0], 2);
+        assert_int_equal(epoch->arg[1], 5);
+        for (uint32_t rank = 0; rank < 6; rank++) {
+            assert_int_equal(rz_recover_daemon_of(rig->state[d], rank), rank / 2);
+            assert_int_equal(rz_recover_incarnation_of(rig->state[d], rank), rank == 3 ? 2 : 1);
+        }
+    }
+    /* Old news, and what was reached in the old epoch, mean nothing any more. */
+    all_hear_of(rig, 3, 1);
+    all_reach(rig, 1, RZ_PHASE_ENTER);
+    all_reach(rig, 1, RZ_PHASE_RUN);
+    assert_all(rig, 2, RZ_PHASE_ENTER);
+    all_reach(rig, 2, RZ_PHASE_ENTER);
+    assert_all(rig, 2, RZ_PHASE_RUN);
+    rig_close(rig);
+}
+
+static void a_dead_daemons_ranks_move(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(4);
+    rig_kill(rig, 1);
+    ALL(rig, d)
+    rig_tell(rig, d, 1, true);
+    rig_run(rig);
+    assert_all(rig, 2, RZ_PHASE_ENTER);
+    ALL(rig, d)
+    {
+        assert_int_equal(rz_recover_daemon_of(rig->state[d], 2), 0);
+        assert_int_equal(rz_recover_daemon_of(rig->state[d], 3), 2);
+        assert_int_equal(rz_recover_incarnation_of(rig->state[d], 2), 2);
+        assert_true(rz_recover_daemon_agreed_dead(rig->state[d], 1));
+        assert_int_equal(rig_count(rig, d, RZ_RECOVER_EPOCH), 1);
+    }
+    rig_close(rig);
+}
+
+static void a_death_in_the_barrier_means_another_epoch(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(3);
+    all_hear_of(rig, 0, 1);
+    rig_call(rig, 0, RZ_RECOVER_REACHED, 2, RZ_PHASE_ENTER, 0);
+    rig_call(rig, 1, RZ_RECOVER_REACHED, 2, RZ_PHASE_ENTER, 0);
+    rig_run(rig);
+    /* Its next incarnation dies; daemon 2 has not reached, and hears of it first. */
+    rig_call(rig, 2, RZ_RECOVER_DIED, 0, 2, 0);
+    rig_call(rig, 0, RZ_RECOVER_DIED, 0, 2, 0);
+    rig_call(rig, 1, RZ_RECOVER_DIED, 0, 2, 0);
+    rig_run(rig);
+    assert_all(rig, 3, RZ_PHASE_ENTER);
+    ALL(rig, d)
+    assert_int_equal(rz_recover_incarnation_of(rig->state[d], 0), 3);
+    rig_close(rig);
+}
+
+static void news_of_an_incarnation_to_come_is_kept(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(2);
+    rig_call(rig, 0, RZ_RECOVER_DIED, 0, 2, 0); /* before this daemon has begun incarnation 2 */
+    rig_call(rig, 1, RZ_RECOVER_DIED, 0, 1, 0);
+    rig_run(rig);
+    rig_call(rig, 1, RZ_RECOVER_DIED, 0, 2, 0);
+    rig_run(rig);
+    assert_all(rig, 3, RZ_PHASE_ENTER);
+    ALL(rig, d)
+    assert_int_equal(rz_recover_incarnation_of(rig->state[d], 0), 3);
+    rig_close(rig);
+}
+
+static void without_reinit_the_dead_are_noted(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(3);
+    all_reach(rig, 1, RZ_PHASE_ENTER);
+    all_hear_of(rig, 5, 1);
+    assert_all(rig, 1, RZ_PHASE_RUN);
+    ALL(rig, d)
+    {
+        const struct rig_notice *deaths = rig_next(rig, d, RZ_RECOVER_DEATHS);
+        assert_non_null(deaths);
+        assert_int_equal(deaths->n_items, 1);
+        assert_int_equal(deaths->items[0], rz_recover_pack_process(5, 1));
+        assert_true(rz_recover_process_dead(rig->state[d], 5));
+    }
+    /* MPIX_Reinit is entered at last: what was only noted is repaired. */
+    rig_call(rig, 0, RZ_RECOVER_REPAIRING, 0, 0, 0);
+    rig_call(rig, 1, RZ_RECOVER_REACHED, 1, RZ_PHASE_RUN, 0);
+    rig_call(rig, 2, RZ_RECOVER_REACHED, 1, RZ_PHASE_RUN, 0);
+    rig_run(rig);
+    assert_all(rig, 2, RZ_PHASE_ENTER);
+    ALL(rig, d)
+    {
+        assert_true(rz_recover_repairing(rig->state[d]));
+        assert_int_equal(rz_recover_incarnation_of(rig->state[d], 5), 2);
+        assert_false(rz_recover_process_dead(rig->state[d], 5));
+    }
+    rig_close(rig);
+}
+
+static void after_left_deaths_are_noted(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(3);
+    all_reach(rig, 1, RZ_PHASE_RUN);
+    all_hear_of(rig, 2, 1);
+    rig_kill(rig, 2);
+    ALL(rig, d)
+    rig_tell(rig, d, 2, false);
+    rig_run(rig);
+    assert_all(rig, 1, RZ_PHASE_LEFT);
+    ALL(rig, d)
+    {
+        assert_int_equal(rig_count(rig, d, RZ_RECOVER_DEATHS), 2);
+        assert_int_equal(rig_count(rig, d, RZ_RECOVER_STOP), 0);
+    }
+    rig_close(rig);
+}
+
+static void the_generation_floor_holds_while_deaths_are_undecided(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(2);
+    rig_call(rig, 0, RZ_RECOVER_COMMITTED, 3, 1, 0);
+    assert_int_equal(rz_recover_generation_floor(rig->state[0]), 3);
+    rig_call(rig, 0, RZ_RECOVER_REACHED, 1, RZ_PHASE_RUN,
+             0); /* a barrier may take long: it holds nothing */
+    rig_call(rig, 0, RZ_RECOVER_COMMITTED, 4, 1, 0);
+    assert_int_equal(rz_recover_generation_floor(rig->state[0]), 4);
+    rig_call(rig, 1, RZ_RECOVER_DIED, 0, 1, 0);
+    rig_run(rig); /* daemon 0 had not known of it: the decision settles nothing, both contribute
+                     again */
+    assert_all(rig, 2, RZ_PHASE_ENTER);
+    assert_int_equal(rig_next(rig, 0, RZ_RECOVER_EPOCH)->arg[1], 4);
+
+    all_reach(rig, 2, RZ_PHASE_ENTER);
+    rig_call(rig, 0, RZ_RECOVER_DIED, 1, 1, 0);
+    rig_call(rig, 0, RZ_RECOVER_COMMITTED, 5, 2, 0); /* after its contribution */
+    assert_int_equal(rz_recover_generation_floor(rig->state[0]), 4);
+    rig_call(rig, 1, RZ_RECOVER_DIED, 1, 1, 0);
+    rig_run(rig);
+    assert_all(rig, 3, RZ_PHASE_ENTER);
+    assert_int_equal(rz_recover_generation_floor(rig->state[0]), 4);
+    rig_close(rig);
+}
+
+/* Cuts the group into the members below `first` and the others, each side silent for the other. */
+static void cut(struct rig *rig, rz_id first)
+{
+    ALL(rig, a)
+    ALL(rig, b)
+    if ((a < first) != (b < first))
+        rig->cut[a][b] = true;
+    ALL(rig, a)
+    ALL(rig, b)
+    if ((a < first) != (b < first))
+        rig_tell(rig, a, b, false);
+    rig_run(rig);
+}
+
+static void of_two_sides_the_majority_goes_on(void **state)
+{
+    (void)state;
+    for (rz_id first = 1; first < 5; first++) {
+        struct rig *rig = rig_running(5);
+        cut(rig, first);
+        ALL(rig, d)
+        {
+            bool majority = d < first ? first > 2 : 5 - first > 2;
+            const struct rig_notice *stop = rig_next(rig, d, RZ_RECOVER_STOP);
+            assert_int_equal(stop == NULL, majority);
+            if (stop)
+                assert_int_equal(stop->arg[0], RZ_ERR_NO_QUORUM);
+            assert_int_equal(rz_recover_epoch(rig->state[d]), majority ? 2 : 1);
+        }
+        rig_close(rig);
+    }
+}
+
+static void silent_deaths_in_a_row_count_together_until_confirmed(void **state)
+{
+    (void)state;
+    for (int confirmed = 0; confirmed < 2; confirmed++) {
+        struct rig *rig = rig_running(5);
+        rig_kill(rig, 0);
+        ALL(rig, d)
+        rig_tell(rig, d, 0, false);
+        rig_run(rig);
+        assert_all(rig, 2, RZ_PHASE_ENTER);
+        if (confirmed)
+            all_reach(rig, 2, RZ_PHASE_ENTER); /* the survivors have agreed once more */
+        rig_kill(rig, 1);
+        rig_kill(rig, 2);
+        ALL(rig, d)
+        {
+            rig_tell(rig, d, 1, false);
+            rig_tell(rig, d, 2, false);
+        }
+        rig_run(rig);
+        /* Two of five are no majority. Two of four are a tie, which the lowest, dead, would break.
+         */
+        ALL(rig, d)
+        assert_true(rz_recover_stopped(rig->state[d]));
+        rig_close(rig);
+
+        rig = rig_running(6);
+        rig_kill(rig, 5);
+        ALL(rig, d)
+        rig_tell(rig, d, 5, false);
+        rig_run(rig);
+        if (confirmed)
+            all_reach(rig, 2, RZ_PHASE_ENTER);
+        rig_kill(rig, 3);
+        rig_kill(rig, 4);
+        ALL(rig, d)
+        {
+            rig_tell(rig, d, 3, false);
+            rig_tell(rig, d, 4, false);
+        }
+        rig_run(rig);
+        /* Three of six, with the lowest; three of five. */
+        ALL(rig, d)
+        assert_false(rz_recover_stopped(rig->state[d]));
+        rig_kill(rig, 2);
+        ALL(rig, d)
+        rig_tell(rig, d, 2, false);
+        rig_run(rig);
+        /* Two of six; two of five, for the three deaths before were not confirmed yet. */
+        ALL(rig, d)
+        assert_true(rz_recover_stopped(rig->state[d]));
+        rig_close(rig);
+    }
+}
+
+static void proof_wins_over_silence(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(3);
+    rig_kill(rig, 0);
+    rig_kill(rig, 1);
+    rig_tell(rig, 2, 0, false);
+    rig_tell(
+        rig, 2, 0,
+        true); /* the evidence comes before the other death is known, and with it the decision */
+    rig_tell(rig, 2, 1, true);
+    rig_run(rig);
+    assert_all(rig, 2, RZ_PHASE_ENTER);
+    rig_close(rig);
+}
+
+static void too_many_restarts_end_the_job(void **state)
+{
+    (void)state;
+    struct rig rig;
+    open_with(&rig, 2, (struct rz_recover_config){.tie_breaker = RZ_ID_NONE, .restarts_max = 2});
+    ALL(&rig, d)
+    rig_call(&rig, d, RZ_RECOVER_REPAIRING, 0, 0, 0);
+    all_hear_of(&rig, 0, 1);
+    all_hear_of(&rig, 0, 2);
+    assert_all(&rig, 3, RZ_PHASE_ENTER);
+    rig_call(&rig, 1, RZ_RECOVER_COMMITTED, 1, 3, 0); /* progress: the count begins anew */
+    all_hear_of(&rig, 0, 3);
+    all_hear_of(&rig, 0, 4);
+    assert_all(&rig, 5, RZ_PHASE_ENTER);
+    all_hear_of(&rig, 0, 5);
+    ALL(&rig, d)
+    {
+        const struct rig_notice *stop = rig_next(&rig, d, RZ_RECOVER_STOP);
+        assert_non_null(stop);
+        assert_int_equal(stop->arg[0], RZ_ERR_JOB_ENDED);
+    }
+    rig_close(&rig);
+}
+
+static void who_is_held_for_dead_stops(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(3);
+    /* 0 and 1 hold 2 for dead; it learns so from their decision. */
+    rig_tell(rig, 0, 2, false);
+    rig_tell(rig, 1, 2, false);
+    rig_run(rig);
+    rig_call(rig, 2, RZ_RECOVER_DIED, 0, 1, 0);
+    assert_false(rz_recover_stopped(rig->state[0]));
+    struct rz_message down = {
+        .room = RZ_ROOM_RECOVER, .type = 1, .view = 3, .from = 0, .origin = 0, .seq = 2};
+    uint64_t items[] = {2, 0, 0, 1, 2, rz_recover_pack_daemon(2, false)};
+    down.word[0] = 1;
+    down.n_items = 6;
+    rig->mail[rig->n_mail] = (struct rig_mail){.to = 2, .message = down};
+    for (uint32_t i = 0; i < 6; i++)
+        rig->mail[rig->n_mail].items[i] = items[i];
+    rig->n_mail++;
+    rig_run(rig);
+    const struct rig_notice *stop = rig_next(rig, 2, RZ_RECOVER_STOP);
+    assert_non_null(stop);
+    assert_int_equal(stop->arg[0], RZ_ERR_FENCED);
+    rig_close(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_without_deaths_enters_runs_and_leaves),
+        cmocka_unit_test(a_dead_process_is_replaced_where_it_was),
+        cmocka_unit_test(a_dead_daemons_ranks_move),
+        cmocka_unit_test(a_death_in_the_barrier_means_another_epoch),
+        cmocka_unit_test(news_of_an_incarnation_to_come_is_kept),
+        cmocka_unit_test(without_reinit_the_dead_are_noted),
+        cmocka_unit_test(after_left_deaths_are_noted),
+        cmocka_unit_test(the_generation_floor_holds_while_deaths_are_undecided),
+        cmocka_unit_test(of_two_sides_the_majority_goes_on),
+        cmocka_unit_test(silent_deaths_in_a_row_count_together_until_confirmed),
+        cmocka_unit_test(proof_wins_over_silence),
+        cmocka_unit_test(too_many_restarts_end_the_job),
+        cmocka_unit_test(who_is_held_for_dead_stops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
