@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A lease outlives so many heartbeat timeouts: a daemon that others have given up stops its processes, too. */
+/* A lease outlives so many heartbeat timeouts: a daemon that others have given up stops its
+ * processes, too. */
 #define LEASE_TIMEOUTS 3
 
 struct rz_board_writer {
@@ -32,7 +33,8 @@ static void lease_renew(evutil_socket_t fd, short what, void *arg)
                               memory_order_release);
 }
 
-/* Processes get a descriptor of their own that was opened for reading: one writer by construction, not by habit. */
+/* Processes get a descriptor of their own that was opened for reading: one writer by construction,
+ * not by habit. */
 static rz_status_t board_open_read_only(int fd, int *read_only)
 {
     char path[64];
@@ -116,8 +118,7 @@ void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_
     rz_assert(rank < writer->board->n_ranks);
     uint64_t before = atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed);
     rz_assert(rz_board_incarnation(before) <= incarnation);
-    if (rz_board_incarnation(before) == incarnation &&
-        rz_board_verdict(before) != RZ_VERDICT_ALIVE)
+    if (rz_board_incarnation(before) == incarnation && rz_board_verdict(before) != RZ_VERDICT_ALIVE)
         return;
     atomic_store_explicit(&writer->board->rank[rank],
                           rz_board_rank_word(incarnation, node, verdict), memory_order_release);

@@ -1,6 +1,6 @@
 /*
- * The daemon's side of the board (link/board.h): the one writer. Words are written first, then rz_board_writer_publish
- * makes them news and rings the doorbells of the node's processes.
+ * The daemon's side of the board (link/board.h): the one writer. Words are written first, then
+ * rz_board_writer_publish makes them news and rings the doorbells of the node's processes.
  */
 #ifndef RZ_DAEMON_BOARD_WRITER_H
 #define RZ_DAEMON_BOARD_WRITER_H

@@ -57,7 +57,8 @@ bool rz_child_has_ended(const struct rz_daemon *daemon, uint32_t rank)
 {
     const struct rz_daemon_place *place = &daemon->places[rank];
     const struct rz_child *p = rz_child_of(daemon, rank);
-    return place->node == daemon->job.node && daemon->children->spawned[rank] == place->incarnation &&
+    return place->node == daemon->job.node &&
+           daemon->children->spawned[rank] == place->incarnation &&
            daemon->dead[rank] < place->incarnation && (!p || p->state == RZ_CHILD_LEFT);
 }
 
@@ -173,8 +174,8 @@ static bool look_at_report(struct rz_child *p)
     if (got != sizeof report)
         return false;
     char reason[512];
-    snprintf(reason, sizeof reason, "%s \"%s\": %s", rz_spawn_report_text(&report), p->daemon->job.arguments[0],
-             strerror(report.error));
+    snprintf(reason, sizeof reason, "%s \"%s\": %s", rz_spawn_report_text(&report),
+             p->daemon->job.arguments[0], strerror(report.error));
     rz_daemon_tell_aborted(p->daemon, p->rank, 127, reason);
     p->state = p->state == RZ_CHILD_DEAD ? RZ_CHILD_DEAD : RZ_CHILD_LEFT;
     return true;
@@ -195,7 +196,8 @@ static void process_exited(struct rz_child *p, int status)
     bool clean = p->state != RZ_CHILD_DEAD;
     rz_child_signal(p, SIGKILL); /* before waitpid: until then the group's number is its own */
     if (clean && current(p) && !daemon->ending) {
-        rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node, RZ_VERDICT_ENDED);
+        rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node,
+                             RZ_VERDICT_ENDED);
         rz_board_writer_publish(daemon->board);
         rz_link_service_ended(p);
     }
@@ -222,7 +224,8 @@ static void reap(evutil_socket_t fd, short what, void *arg)
     struct rz_daemon *daemon = arg;
     siginfo_t info;
     (void)fd, (void)what;
-    while (info.si_pid = 0, waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+    while (info.si_pid = 0,
+           waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
         struct rz_child *p = process_of_pid(daemon, info.si_pid);
         int status = info.si_code == CLD_EXITED
                          ? (info.si_status & 0xFF) << 8
@@ -279,8 +282,8 @@ static rz_status_t process_attach(struct rz_child *p, const struct rz_spawned *s
     rz_status_t output = rz_output_open(&p->output[0], daemon, p->rank, 1, spawned->output_fd);
     rz_status_t error = rz_output_open(&p->output[1], daemon, p->rank, 2, spawned->error_fd);
     rz_status_t link = rz_link_service_attach(p, spawned->link_fd);
-    rz_status_t report =
-        rz_loop_watch(daemon->base, &p->report, p->report_fd, EV_READ | EV_PERSIST, report_readable, p);
+    rz_status_t report = rz_loop_watch(daemon->base, &p->report, p->report_fd, EV_READ | EV_PERSIST,
+                                       report_readable, p);
     return output != RZ_OK ? output : error != RZ_OK ? error : link != RZ_OK ? link : report;
 }
 
@@ -297,12 +300,14 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
         status = rz_spawn(daemon, rank, incarnation, rz_input_fd(daemon->input, rank), &spawned);
     if (status != RZ_OK) {
         char reason[256];
-        snprintf(reason, sizeof reason, "cannot start a process: %s: %s", rz_status_text(status), strerror(errno));
+        snprintf(reason, sizeof reason, "cannot start a process: %s: %s", rz_status_text(status),
+                 strerror(errno));
         rz_daemon_tell_aborted(daemon, rank, 127, reason);
         free(p);
         return;
     }
-    *p = (struct rz_child){.next = table->first, .daemon = daemon, .rank = rank, .incarnation = incarnation};
+    *p = (struct rz_child){
+        .next = table->first, .daemon = daemon, .rank = rank, .incarnation = incarnation};
     rz_share_init(&p->share);
     table->first = p;
     if (process_attach(p, &spawned) != RZ_OK)
@@ -314,7 +319,8 @@ rz_status_t rz_child_join(struct rz_child *p, pid_t pid, const char **why)
 {
     struct rz_child_table *table = p->daemon->children;
     p->share.pid = pid;
-    rz_status_t status = rz_share_make(&p->share, table->watch, &table->next_lane, p->daemon->job.n_ranks, why);
+    rz_status_t status =
+        rz_share_make(&p->share, table->watch, &table->next_lane, p->daemon->job.n_ranks, why);
     if (status != RZ_OK)
         return status;
     p->joined = true;
@@ -379,7 +385,8 @@ static void recount(evutil_socket_t fd, short what, void *arg)
     if (daemon->epoch == 0 || daemon->ending || daemon->phase == RZ_PHASE_LEFT)
         return;
     for (struct rz_child *p = rz_children(daemon); p; p = p->next)
-        if (p->state != RZ_CHILD_DEAD && current(p) && !has_reached(p, daemon->epoch, daemon->phase))
+        if (p->state != RZ_CHILD_DEAD && current(p) &&
+            !has_reached(p, daemon->epoch, daemon->phase))
             return;
     rz_recovery_reached(daemon->recovery, daemon->epoch, daemon->phase);
 }
@@ -404,10 +411,11 @@ rz_status_t rz_child_table_open(struct rz_child_table **result, struct rz_daemon
     if (status == RZ_OK)
         status = rz_watch_open(&table->watch, n < WATCH_SLOTS_MAX ? n : WATCH_SLOTS_MAX);
     if (status == RZ_OK)
-        status = rz_loop_watch(daemon->base, &table->verdicts, rz_watch_event_fd(table->watch), EV_READ | EV_PERSIST,
-                               take_verdicts, table);
+        status = rz_loop_watch(daemon->base, &table->verdicts, rz_watch_event_fd(table->watch),
+                               EV_READ | EV_PERSIST, take_verdicts, table);
     if (status == RZ_OK)
-        status = rz_loop_watch(daemon->base, &table->exits, SIGCHLD, EV_SIGNAL | EV_PERSIST, reap, daemon);
+        status = rz_loop_watch(daemon->base, &table->exits, SIGCHLD, EV_SIGNAL | EV_PERSIST, reap,
+                               daemon);
     if (status == RZ_OK)
         status = rz_loop_timer(daemon->base, &table->recount, recount, daemon);
     if (status != RZ_OK) {

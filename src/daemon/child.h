@@ -4,10 +4,11 @@
  *   SPAWNED -> JOINED -> LEFT          (HELLO; BYE or ABORT: what follows is no death)
  *      any  -> DEAD                    (verdict, once per incarnation)
  *
- * A death is noticed first by the watch (the robust mutex that a joined process holds), else by its exit. An exit without
- * HELLO is plain: a program that does not use MPI ended; but to be killed by a signal is a death at any time before LEFT.
- * Whatever the end, the process group is killed, and only waitpid lets go of what the process used: record, watch slot,
- * inbox. A lane is never used again. Exits are reaped at once: a reader that copies from a process by pid compares the identity
+ * A death is noticed first by the watch (the robust mutex that a joined process holds), else by its
+ * exit. An exit without HELLO is plain: a program that does not use MPI ended; but to be killed by
+ * a signal is a death at any time before LEFT. Whatever the end, the process group is killed, and
+ * only waitpid lets go of what the process used: record, watch slot, inbox. A lane is never used
+ * again. Exits are reaped at once: a reader that copies from a process by pid compares the identity
  * token it reads beside the data, so that a pid which came to another process cannot deceive it.
  */
 #ifndef RZ_DAEMON_CHILD_H
@@ -27,7 +28,7 @@ enum rz_child_state { RZ_CHILD_SPAWNED, RZ_CHILD_JOINED, RZ_CHILD_LEFT, RZ_CHILD
 
 /* What a process was given when it joined. */
 struct rz_child_share {
-    pid_t pid;     /* of who said HELLO: the child, or a descendant of it */
+    pid_t pid; /* of who said HELLO: the child, or a descendant of it */
     uint32_t lane, slot;
     int inbox_fd, bell_fd, waits_fd;
     struct rz_doorbell *bell; /* mapped */
@@ -40,16 +41,17 @@ struct rz_child {
     uint32_t rank, incarnation;
     pid_t pid; /* of the child, and its process group; ours until it is reaped */
     enum rz_child_state state;
-    bool joined;  /* has said HELLO (and may have left or died since) */
+    bool joined;   /* has said HELLO (and may have left or died since) */
     bool given_up; /* killed for what it did: it is not listened to any more */
-    bool ordered; /* its end was ordered by us (superseded, end of the job): nobody is to be told of a death */
+    bool ordered; /* its end was ordered by us (superseded, end of the job): nobody is to be told of
+                     a death */
     uint32_t reached_epoch;
     enum rz_recover_phase reached_phase;
     struct rz_child_share share;
     struct rz_link_peer link;
     uint8_t *card;
     uint32_t card_bytes, card_epoch; /* each epoch has a card of its own: its transport is new */
-    uint32_t piece_source; /* node that the last PIECE sent to it came from */
+    uint32_t piece_source;           /* node that the last PIECE sent to it came from */
     struct rz_output *output[2];
     int report_fd;
     struct event *report;   /* the exec's outcome */
@@ -63,7 +65,8 @@ rz_status_t rz_child_table_open(struct rz_child_table **table, struct rz_daemon 
 /* Frees what is left; the processes must be dead already (ending.h sees to it). */
 void rz_child_table_close(struct rz_child_table *table);
 
-/* Forks (rank, incarnation), unless it was already. An error is told to rzrun in words and ends the job. */
+/* Forks (rank, incarnation), unless it was already. An error is told to rzrun in words and ends the
+ * job. */
 void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation);
 
 /* The process of rank here that is alive as far as we know (SPAWNED, JOINED or LEFT), or NULL. */
@@ -75,7 +78,8 @@ bool rz_child_has_ended(const struct rz_daemon *daemon, uint32_t rank);
 /* All that are not reaped yet, linked by next. */
 struct rz_child *rz_children(const struct rz_daemon *daemon);
 
-/* HELLO was accepted: gives slot, lane, inbox, doorbell, waits. *why (static text) where there is an error. */
+/* HELLO was accepted: gives slot, lane, inbox, doorbell, waits. *why (static text) where there is
+ * an error. */
 rz_status_t rz_child_join(struct rz_child *process, pid_t pid, const char **why);
 int rz_child_watch_fd(const struct rz_daemon *daemon);
 
@@ -102,7 +106,8 @@ void rz_child_stop_for(struct rz_child *process, rz_time for_ns);
 void rz_children_ring(const struct rz_daemon *daemon, uint32_t reason);
 void rz_child_ring(const struct rz_child *process, uint32_t reason);
 
-/* Something has changed: soon, looks whether all live processes of the epoch have reached the end of its phase. */
+/* Something has changed: soon, looks whether all live processes of the epoch have reached the end
+ * of its phase. */
 void rz_children_recount(struct rz_daemon *daemon);
 
 #endif

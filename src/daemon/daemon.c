@@ -18,11 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long processes may take to end by themselves when the daemon is told to end by a signal or by its keeper. */
+/* How long processes may take to end by themselves when the daemon is told to end by a signal or by
+ * its keeper. */
 #define END_GRACE_MS 1000
 /* How long rzrun may take to read the last messages. */
 #define FLUSH_MS 1000
-/* Heartbeats and verdicts must not wait behind computing processes; granted where the system allows it. */
+/* Heartbeats and verdicts must not wait behind computing processes; granted where the system allows
+ * it. */
 #define NICENESS (-5)
 
 /* What the loop itself attends to. */
@@ -60,7 +62,8 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
     return status;
 }
 
-rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message, const char **why)
+rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message,
+                                const char **why)
 {
     rz_status_t status = rz_job_read(&daemon->job, message, why);
     if (status != RZ_OK)
@@ -111,11 +114,14 @@ static rz_status_t open_loop(struct rz_daemon *daemon, struct loop_events *event
         return RZ_ERR_SYSTEM;
     rz_status_t status = rz_ending_open(&daemon->end, daemon);
     if (status == RZ_OK)
-        status = rz_loop_watch(daemon->base, &events->terminated, SIGTERM, EV_SIGNAL | EV_PERSIST, told_to_end, daemon);
+        status = rz_loop_watch(daemon->base, &events->terminated, SIGTERM, EV_SIGNAL | EV_PERSIST,
+                               told_to_end, daemon);
     if (status == RZ_OK)
-        status = rz_loop_watch(daemon->base, &events->interrupted, SIGINT, EV_SIGNAL | EV_PERSIST, told_to_end, daemon);
+        status = rz_loop_watch(daemon->base, &events->interrupted, SIGINT, EV_SIGNAL | EV_PERSIST,
+                               told_to_end, daemon);
     if (status == RZ_OK && daemon->lifeline_fd >= 0)
-        status = rz_loop_watch(daemon->base, &events->lifeline, daemon->lifeline_fd, EV_READ, lifeline_readable, daemon);
+        status = rz_loop_watch(daemon->base, &events->lifeline, daemon->lifeline_fd, EV_READ,
+                               lifeline_readable, daemon);
     return status;
 }
 
@@ -138,11 +144,13 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
     if (status != RZ_OK)
         return status;
     rz_overlay_ports(daemon->overlay, &tcp_port, &udp_port);
-    rz_launcher_say_listening(daemon->launcher, options->node, options->address, tcp_port, udp_port);
+    rz_launcher_say_listening(daemon->launcher, options->node, options->address, tcp_port,
+                              udp_port);
     return RZ_OK;
 }
 
-/* A daemon holds about ten descriptors for each process; its processes get the bound back that the user chose. */
+/* A daemon holds about ten descriptors for each process; its processes get the bound back that the
+ * user chose. */
 static void raise_limits(struct rz_daemon *daemon)
 {
     struct rlimit files = {RLIM_INFINITY, RLIM_INFINITY};

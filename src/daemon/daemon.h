@@ -1,11 +1,13 @@
 /*
- * The daemon of a node: what its modules share, and what the hosts of the protocols (recovery, overlay, store) ask of the
- * node's own modules (processes, board, link service, launcher channel).
+ * The daemon of a node: what its modules share, and what the hosts of the protocols (recovery,
+ * overlay, store) ask of the node's own modules (processes, board, link service, launcher channel).
  *
- * One thread runs everything, in one event loop; only the waiter threads of the watch stand beside it. Nothing here blocks.
+ * One thread runs everything, in one event loop; only the waiter threads of the watch stand beside
+ * it. Nothing here blocks.
  *
- * Life: rz_overlay_open (LISTENING names its ports); JOB comes; rz_recovery_open, whose hook `epoch` starts epoch 1;
- * rz_ending_begin begins the end, from any callback: processes end or are killed, the loop is left, everything is closed.
+ * Life: rz_overlay_open (LISTENING names its ports); JOB comes; rz_recovery_open, whose hook
+ * `epoch` starts epoch 1; rz_ending_begin begins the end, from any callback: processes end or are
+ * killed, the loop is left, everything is closed.
  */
 #ifndef RZ_DAEMON_DAEMON_H
 #define RZ_DAEMON_DAEMON_H
@@ -21,21 +23,23 @@
 #include <event2/event.h>
 #include <sys/resource.h>
 
-/* What JOB told; fixed for the life of the daemon. All arrays and texts are copies that belong to the daemon. */
+/* What JOB told; fixed for the life of the daemon. All arrays and texts are copies that belong to
+ * the daemon. */
 struct rz_daemon_job {
     uint64_t id;
     uint8_t key[RZ_JOB_KEY_BYTES]; /* never leaves the control plane */
-    uint32_t token;                /* derived from the key; stands in each header of the data plane */
+    uint32_t token; /* derived from the key; stands in each header of the data plane */
     uint32_t n_nodes, n_ranks, node;
     rz_time hb_period_ns, hb_timeout_ns;
     uint32_t restarts_max;
-    uint32_t flags;                  /* RZ_JOB_* */
-    uint32_t verbosity;              /* 0: only what the user must know */
-    uint32_t *placement;             /* [n_ranks]: node of each rank in epoch 1 */
-    uint32_t *slots;                 /* [n_nodes] */
-    struct rz_overlay_peer *peers;   /* [n_nodes] */
-    char **arguments, **environment; /* NULL-terminated; environment: NAME=value, on top of the daemon's own */
-    char *directory;                 /* "": the daemon's own */
+    uint32_t flags;                /* RZ_JOB_* */
+    uint32_t verbosity;            /* 0: only what the user must know */
+    uint32_t *placement;           /* [n_ranks]: node of each rank in epoch 1 */
+    uint32_t *slots;               /* [n_nodes] */
+    struct rz_overlay_peer *peers; /* [n_nodes] */
+    char **arguments,
+        **environment; /* NULL-terminated; environment: NAME=value, on top of the daemon's own */
+    char *directory;   /* "": the daemon's own */
 };
 
 /* Priorities of events in the loop: verdicts of the watch go before everything else. */
@@ -55,8 +59,8 @@ struct rz_daemon {
     enum rz_recover_phase phase;    /* of epoch */
     struct rz_daemon_place *places; /* [n_ranks], of epoch */
     uint32_t *dead;                 /* [n_ranks]: newest incarnation known dead, 0: none */
-    rlim_t files_max;               /* descriptors a process may have: the daemon raised its own bound */
-    bool ending;                    /* the end has begun: no spawning, no recovery, no news */
+    rlim_t files_max; /* descriptors a process may have: the daemon raised its own bound */
+    bool ending;      /* the end has begun: no spawning, no recovery, no news */
 
     struct rz_launcher *launcher;         /* launcher.h */
     int lifeline_fd;                      /* keeper.h; -1 without a keeper */
@@ -73,31 +77,38 @@ struct rz_daemon {
 
 /* ---- for every module */
 
-/* One line to standard error when the job's verbosity is at least level (0: always). No newline at the end of format. */
+/* One line to standard error when the job's verbosity is at least level (0: always). No newline at
+ * the end of format. */
 void rz_daemon_log(const struct rz_daemon *daemon, uint32_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * Tells rzrun what happened here. Fields that do not apply: RZ_ID_NONE for rank and incarnation, 0 for value and epoch.
- * node RZ_ID_NONE: this node. at_ns 0: now. note NULL: "".
+ * Tells rzrun what happened here. Fields that do not apply: RZ_ID_NONE for rank and incarnation, 0
+ * for value and epoch. node RZ_ID_NONE: this node. at_ns 0: now. note NULL: "".
  */
 void rz_daemon_record(struct rz_daemon *daemon, const struct rz_launch_event *event);
 
 /* A message to rzrun; queued, never blocks. */
 void rz_daemon_tell_launcher(struct rz_daemon *daemon, const struct rz_launch_message *message);
 
-/* A process ends the whole job (it called abort, or its program cannot be run): rzrun hears it and ends all daemons. */
-void rz_daemon_tell_aborted(struct rz_daemon *daemon, uint32_t rank, uint32_t code, const char *reason);
+/* A process ends the whole job (it called abort, or its program cannot be run): rzrun hears it and
+ * ends all daemons. */
+void rz_daemon_tell_aborted(struct rz_daemon *daemon, uint32_t rank, uint32_t code,
+                            const char *reason);
 
 /*
- * Sends to the local, live process of rank in its current incarnation; fd: -1, or one passed along (stays the caller's).
- * RZ_ERR_CLOSED: no such process here, or it has not said HELLO, or it is gone. Queued where its socket is full, never
- * blocks; a process that leaves too much unread is killed.
+ * Sends to the local, live process of rank in its current incarnation; fd: -1, or one passed along
+ * (stays the caller's). RZ_ERR_CLOSED: no such process here, or it has not said HELLO, or it is
+ * gone. Queued where its socket is full, never blocks; a process that leaves too much unread is
+ * killed.
  */
-rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank, const struct rz_link_message *message, int fd);
+rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank,
+                                const struct rz_link_message *message, int fd);
 
-/* What JOB asks for: everything that stands "from JOB on" is opened. After an error *why (static text) says what was wrong. */
-rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message, const char **why);
+/* What JOB asks for: everything that stands "from JOB on" is opened. After an error *why (static
+ * text) says what was wrong. */
+rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message,
+                                const char **why);
 
 /* How a daemon is started: see rzd.c. */
 struct rz_daemon_options {
@@ -112,11 +123,12 @@ int rz_daemon_run(const struct rz_daemon_options *options);
 
 /* ---- called by recovery, from an event of its own; the hooks are in news.h */
 
-/* Another node's process asker wants the card of rank; answered by rz_recovery_give_card, now or when there is one. */
+/* Another node's process asker wants the card of rank; answered by rz_recovery_give_card, now or
+ * when there is one. */
 void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker, uint32_t epoch);
 
 /* The answer to rz_recovery_get_card for our process asker; bytes 0: that process is gone. */
-void rz_daemon_card_arrived(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, uint32_t asker,
-                            uint32_t epoch, const void *card, uint32_t bytes);
+void rz_daemon_card_arrived(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                            uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes);
 
 #endif

@@ -13,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* From SIGKILL to the last process reaped; the teardown of much memory takes its time. The keeper waits longer. */
+/* From SIGKILL to the last process reaped; the teardown of much memory takes its time. The keeper
+ * waits longer. */
 #define REAP_NS (2 * RZ_SECOND)
 #define CLEAR_LOOK_MS 5
 

@@ -10,9 +10,9 @@ rz_status_t rz_ending_open(struct rz_ending **ending, struct rz_daemon *daemon);
 void rz_ending_close(struct rz_ending *ending);
 
 /*
- * Begins the end: the board says stop (why), processes get SIGTERM and grace_ms to end by themselves, then SIGKILL; when the
- * last is reaped the loop is left. exit_status is the daemon's own. The first call counts; a later one may only shorten the
- * grace.
+ * Begins the end: the board says stop (why), processes get SIGTERM and grace_ms to end by
+ * themselves, then SIGKILL; when the last is reaped the loop is left. exit_status is the daemon's
+ * own. The first call counts; a later one may only shorten the grace.
  */
 void rz_ending_begin(struct rz_daemon *daemon, int exit_status, rz_status_t why, uint32_t grace_ms);
 

@@ -60,7 +60,8 @@ static void set(struct environment *e, const char *entry)
     e->entries[e->n] = NULL;
 }
 
-__attribute__((format(printf, 2, 3))) static void set_made(struct environment *e, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void set_made(struct environment *e,
+                                                           const char *format, ...)
 {
     char entry[ENTRY_BYTES];
     va_list arguments;
@@ -90,8 +91,8 @@ static void set_network(struct environment *e, const struct rz_daemon_job *job)
     }
 }
 
-static void set_identity(struct environment *e, const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,
-                         int link_fd)
+static void set_identity(struct environment *e, const struct rz_daemon_job *job, uint32_t rank,
+                         uint32_t incarnation, int link_fd)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];
     char hex[2 * RZ_JOB_KEY_BYTES + 1];
@@ -105,7 +106,8 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_INCARNATION=%u", incarnation);
 }
 
-char **rz_environment_make(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation, int link_fd)
+char **rz_environment_make(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,
+                           int link_fd)
 {
     struct environment e = {0};
     for (char **entry = environ; *entry; entry++)

@@ -1,11 +1,14 @@
-/* The environment of a process: the daemon's own, the user's for this job, the network's needs, its identity. */
+/* The environment of a process: the daemon's own, the user's for this job, the network's needs, its
+ * identity. */
 #ifndef RZ_DAEMON_ENVIRONMENT_H
 #define RZ_DAEMON_ENVIRONMENT_H
 
 #include "daemon/daemon.h"
 
-/* A NULL-terminated array of "NAME=value" that the caller frees with rz_environment_free; NULL: no memory. */
-char **rz_environment_make(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation, int link_fd);
+/* A NULL-terminated array of "NAME=value" that the caller frees with rz_environment_free; NULL: no
+ * memory. */
+char **rz_environment_make(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,
+                           int link_fd);
 void rz_environment_free(char **environment);
 
 #endif

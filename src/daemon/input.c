@@ -12,18 +12,19 @@
 
 struct rz_input {
     struct rz_daemon *daemon;
-    int nothing;        /* /dev/null */
-    int ends[2];        /* the pipe; [1] is closed at the end of the input */
+    int nothing; /* /dev/null */
+    int ends[2]; /* the pipe; [1] is closed at the end of the input */
     struct event *writable;
     bool granted, end;
-    uint32_t credit;    /* bytes rzrun may still send */
-    uint32_t at, n;     /* data[at..n) is not yet in the pipe */
+    uint32_t credit; /* bytes rzrun may still send */
+    uint32_t at, n;  /* data[at..n) is not yet in the pipe */
     uint8_t data[CREDIT_BYTES];
 };
 
 static void grant(struct rz_input *input, uint32_t bytes)
 {
-    struct rz_launch_message message = {.type = RZ_LAUNCH_STDIN_WANTED, .stdin_wanted = {.bytes = bytes}};
+    struct rz_launch_message message = {.type = RZ_LAUNCH_STDIN_WANTED,
+                                        .stdin_wanted = {.bytes = bytes}};
     input->credit += bytes;
     rz_daemon_tell_launcher(input->daemon, &message);
 }
@@ -67,8 +68,10 @@ rz_status_t rz_input_open(struct rz_input **result, struct rz_daemon *daemon)
     input->ends[0] = input->ends[1] = -1;
     input->nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     rz_status_t status = RZ_ERR_SYSTEM;
-    if (input->nothing >= 0 && pipe2(input->ends, O_CLOEXEC) == 0 && fcntl(input->ends[1], F_SETFL, O_NONBLOCK) == 0)
-        status = rz_loop_watch(daemon->base, &input->writable, input->ends[1], EV_WRITE, input_writable, input);
+    if (input->nothing >= 0 && pipe2(input->ends, O_CLOEXEC) == 0 &&
+        fcntl(input->ends[1], F_SETFL, O_NONBLOCK) == 0)
+        status = rz_loop_watch(daemon->base, &input->writable, input->ends[1], EV_WRITE,
+                               input_writable, input);
     if (status != RZ_OK) {
         rz_input_close(input);
         return status;

@@ -1,6 +1,7 @@
 /*
- * Standard input of rank 0, where it lives on this node: one pipe for all its incarnations, so that a new one finds the
- * unread rest, never a replay. rzrun sends no more than the credit it was given by STDIN_WANTED.
+ * Standard input of rank 0, where it lives on this node: one pipe for all its incarnations, so that
+ * a new one finds the unread rest, never a replay. rzrun sends no more than the credit it was given
+ * by STDIN_WANTED.
  */
 #ifndef RZ_DAEMON_INPUT_H
 #define RZ_DAEMON_INPUT_H
@@ -12,7 +13,8 @@ struct rz_input;
 rz_status_t rz_input_open(struct rz_input **input, struct rz_daemon *daemon);
 void rz_input_close(struct rz_input *input);
 
-/* The descriptor that rank starts with; of rank 0 the pipe, else nothing to read. Stays the input's. Grants the first credit. */
+/* The descriptor that rank starts with; of rank 0 the pipe, else nothing to read. Stays the
+ * input's. Grants the first credit. */
 int rz_input_fd(struct rz_input *input, uint32_t rank);
 
 /* Data of rzrun; end: no more follows. RZ_ERR_MALFORMED: more than the credit. */

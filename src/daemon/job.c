@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_KEYBYTES, "the job key is the key of the authenticator");
+_Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_KEYBYTES,
+               "the job key is the key of the authenticator");
 _Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_BYTES, "a derived key is one authenticator");
 
 /* Bounds of what one job may be; above them a launcher is broken, not ambitious. */
@@ -43,7 +44,8 @@ static uint32_t data_plane_token(const struct rz_daemon_job *job)
     return rz_wire_get_u32(&r) | 1; /* never 0, which a header of zeros would carry */
 }
 
-static bool read_numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint32_t below, uint32_t **numbers)
+static bool read_numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint32_t below,
+                         uint32_t **numbers)
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, bytes, length);
@@ -74,7 +76,8 @@ static bool read_texts(const uint8_t *bytes, uint32_t length, char ***texts)
     return r.at == r.end;
 }
 
-static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n, struct rz_overlay_peer **peers)
+static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n,
+                           struct rz_overlay_peer **peers)
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, bytes, length);
@@ -83,7 +86,8 @@ static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n, st
     for (uint32_t i = 0; i < n; i++) {
         const char *text = rz_wire_get_text(&r);
         uint32_t tcp = rz_wire_get_u32(&r), udp = rz_wire_get_u32(&r);
-        if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX || !((*peers)[i].address = strdup(text)))
+        if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX ||
+            !((*peers)[i].address = strdup(text)))
             return false;
         (*peers)[i].tcp_port = (uint16_t)tcp;
         (*peers)[i].udp_port = (uint16_t)udp;
@@ -93,7 +97,8 @@ static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n, st
 
 static const char *read_arrays(struct rz_daemon_job *job, const struct rz_launch_job *m)
 {
-    if (!read_numbers(m->placement, m->placement_length, job->n_ranks, job->n_nodes, &job->placement))
+    if (!read_numbers(m->placement, m->placement_length, job->n_ranks, job->n_nodes,
+                      &job->placement))
         return "JOB: the placement does not name a node for each rank";
     if (!read_numbers(m->slots, m->slots_length, job->n_nodes, UINT32_MAX, &job->slots))
         return "JOB: the slots do not name a number for each node";

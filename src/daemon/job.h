@@ -5,13 +5,15 @@
 #include "daemon/daemon.h"
 
 /*
- * Copies what `message` says into *job. On RZ_ERR_INVALID (a value out of its bounds, arrays that disagree) or RZ_ERR_NO_MEMORY
- * *why (static text) says what is wrong, and nothing is left to free.
+ * Copies what `message` says into *job. On RZ_ERR_INVALID (a value out of its bounds, arrays that
+ * disagree) or RZ_ERR_NO_MEMORY *why (static text) says what is wrong, and nothing is left to free.
  */
-rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *message, const char **why);
+rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *message,
+                        const char **why);
 void rz_job_clear(struct rz_daemon_job *job);
 
-/* What process (rank, incarnation) proves itself with: derived from the job key, which stays between daemons. */
+/* What process (rank, incarnation) proves itself with: derived from the job key, which stays
+ * between daemons. */
 void rz_job_process_key(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,
                         uint8_t key[RZ_JOB_KEY_BYTES]);
 

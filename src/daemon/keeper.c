@@ -15,7 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Looks at the tree when it is stopped or continued: a second one finds what was forked during the first. */
+/* Looks at the tree when it is stopped or continued: a second one finds what was forked during the
+ * first. */
 #define FREEZE_LOOKS 2
 
 struct keeper {
@@ -53,7 +54,8 @@ static void tell_end(struct keeper *keeper)
     continue_node(keeper);
 }
 
-/* The daemon has ended, however: so has everything below it. Orphans come to us, so that nothing can leave the tree. */
+/* The daemon has ended, however: so has everything below it. Orphans come to us, so that nothing
+ * can leave the tree. */
 static void clear_node(void)
 {
     for (;;) {
@@ -103,8 +105,7 @@ static void look_at_alive(struct keeper *keeper)
 
 static int wait_ms(const struct keeper *keeper)
 {
-    rz_time next =
-        keeper->kill_at < keeper->continue_at ? keeper->kill_at : keeper->continue_at;
+    rz_time next = keeper->kill_at < keeper->continue_at ? keeper->kill_at : keeper->continue_at;
     if (next == RZ_TIME_NEVER)
         return -1;
     rz_time now = rz_clock_now();
@@ -151,7 +152,8 @@ int rz_keeper_start(int alive_fd, int other_fd)
         .alive_fd = alive_fd, .kill_at = RZ_TIME_NEVER, .continue_at = RZ_TIME_NEVER};
     int lifeline[2];
     sigset_t signals, before;
-    setsid(); /* signals of a terminal go to rzrun, which forwards them; an error means we lead one already */
+    setsid(); /* signals of a terminal go to rzrun, which forwards them; an error means we lead one
+                 already */
     if (rz_process_adopt_orphans() != RZ_OK)
         return keeper_error("adopting orphans");
     if (rz_channel_pair(lifeline) != RZ_OK)
@@ -171,7 +173,8 @@ int rz_keeper_start(int alive_fd, int other_fd)
         close(lifeline[0]);
         if (alive_fd >= 0)
             close(alive_fd);
-        /* Not killed with the keeper, but woken where it was stopped: it must see the end of the lifeline. */
+        /* Not killed with the keeper, but woken where it was stopped: it must see the end of the
+         * lifeline. */
         if (rz_process_die_with_parent(keeper_pid, SIGCONT) != RZ_OK)
             _exit(EXIT_FAILURE);
         return lifeline[1];

@@ -73,12 +73,14 @@ void rz_daemon_tell_launcher(struct rz_daemon *daemon, const struct rz_launch_me
     size_t n = rz_launch_encode(message, launcher->buffer, sizeof launcher->buffer);
     rz_assert(n > 0);
     if (rz_frames_send(launcher->frames, launcher->buffer, n) == RZ_ERR_CLOSED)
-        event_active(launcher->readable, EV_READ, 0); /* its end is dealt with from the loop, not inside the caller */
+        event_active(launcher->readable, EV_READ,
+                     0); /* its end is dealt with from the loop, not inside the caller */
     else
         look_at_queue(launcher);
 }
 
-void rz_daemon_tell_aborted(struct rz_daemon *daemon, uint32_t rank, uint32_t code, const char *reason)
+void rz_daemon_tell_aborted(struct rz_daemon *daemon, uint32_t rank, uint32_t code,
+                            const char *reason)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_ABORTED,
                                         .aborted = {.rank = rank, .code = code, .reason = reason}};
@@ -155,7 +157,8 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     rz_status_t status = rz_frames_read(launcher->frames);
     const void *bytes;
     size_t n;
-    while (!launcher->gone && !launcher->daemon->ending && rz_frames_next(launcher->frames, &bytes, &n)) {
+    while (!launcher->gone && !launcher->daemon->ending &&
+           rz_frames_next(launcher->frames, &bytes, &n)) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK)
             obey(launcher, &message);
@@ -178,12 +181,15 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, struct rz_daemon *daem
     launcher->daemon = daemon;
     int flags = fcntl(fd, F_GETFL);
     rz_status_t status = RZ_ERR_SYSTEM;
-    if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
+    if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
+        fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
         status = rz_frames_open(&launcher->frames, fd, RZ_LAUNCH_FRAME_MAX);
     if (status == RZ_OK)
-        status = rz_loop_watch(daemon->base, &launcher->writable, fd, EV_WRITE, launcher_writable, launcher);
+        status = rz_loop_watch(daemon->base, &launcher->writable, fd, EV_WRITE, launcher_writable,
+                               launcher);
     if (status == RZ_OK)
-        status = rz_loop_watch(daemon->base, &launcher->readable, fd, EV_READ | EV_PERSIST, launcher_readable, launcher);
+        status = rz_loop_watch(daemon->base, &launcher->readable, fd, EV_READ | EV_PERSIST,
+                               launcher_readable, launcher);
     if (status != RZ_OK) {
         rz_launcher_close(launcher);
         return status;
@@ -192,8 +198,8 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, struct rz_daemon *daem
     return RZ_OK;
 }
 
-void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, const char *address, uint16_t tcp_port,
-                               uint16_t udp_port)
+void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, const char *address,
+                               uint16_t tcp_port, uint16_t udp_port)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_LISTENING,
                                         .listening = {.version = RZ_LAUNCH_VERSION,
@@ -208,7 +214,8 @@ void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, cons
 void rz_launcher_flush(struct rz_launcher *launcher, uint32_t timeout_ms)
 {
     rz_time deadline = rz_clock_now() + timeout_ms * RZ_MILLISECOND, now;
-    while (!launcher->gone && rz_frames_flush(launcher->frames) == RZ_IN_PROGRESS && (now = rz_clock_now()) < deadline) {
+    while (!launcher->gone && rz_frames_flush(launcher->frames) == RZ_IN_PROGRESS &&
+           (now = rz_clock_now()) < deadline) {
         struct pollfd polled = {.fd = rz_frames_fd(launcher->frames), .events = POLLOUT};
         poll(&polled, 1, (int)((deadline - now) / RZ_MILLISECOND) + 1);
     }

@@ -40,17 +40,19 @@ static void write_unsent(evutil_socket_t fd, short what, void *arg)
     (void)what;
     while (peer->first) {
         const struct rz_link_unsent *first = peer->first;
-        rz_status_t status = rz_channel_send(fd, first->data, first->bytes, first->fds, first->n_fds);
+        rz_status_t status =
+            rz_channel_send(fd, first->data, first->bytes, first->fds, first->n_fds);
         if (status == RZ_IN_PROGRESS) {
             event_add(peer->writable, NULL);
             return;
         }
-        drop_first(peer); /* sent, or nobody will ever read it: the end of the link shows to its reader */
+        drop_first(
+            peer); /* sent, or nobody will ever read it: the end of the link shows to its reader */
     }
 }
 
-rz_status_t rz_link_peer_open(struct rz_link_peer *peer, struct event_base *base, int fd, event_callback_fn readable,
-                              void *arg)
+rz_status_t rz_link_peer_open(struct rz_link_peer *peer, struct event_base *base, int fd,
+                              event_callback_fn readable, void *arg)
 {
     *peer = (struct rz_link_peer){.fd = fd, .last = &peer->first};
     rz_status_t status = rz_loop_watch(base, &peer->writable, fd, EV_WRITE, write_unsent, peer);
@@ -73,7 +75,8 @@ void rz_link_peer_close(struct rz_link_peer *peer)
     *peer = (struct rz_link_peer){.fd = -1, .last = &peer->first};
 }
 
-static rz_status_t queue(struct rz_link_peer *peer, const uint8_t *data, size_t bytes, const int *fds, unsigned n_fds)
+static rz_status_t queue(struct rz_link_peer *peer, const uint8_t *data, size_t bytes,
+                         const int *fds, unsigned n_fds)
 {
     if (peer->unsent_bytes + bytes > RZ_LINK_PEER_QUEUE_MAX)
         return RZ_ERR_NO_MEMORY;
@@ -97,8 +100,8 @@ static rz_status_t queue(struct rz_link_peer *peer, const uint8_t *data, size_t 
     return RZ_OK;
 }
 
-rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_message *message, const int *fds,
-                              unsigned n_fds)
+rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_message *message,
+                              const int *fds, unsigned n_fds)
 {
     static uint8_t data[RZ_LINK_MESSAGE_MAX]; /* the daemon has one thread that sends */
     if (peer->fd < 0)

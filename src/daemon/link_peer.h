@@ -1,6 +1,7 @@
 /*
- * The daemon's end of one process's link: datagrams out, queued where the socket is full and bounded; datagrams in, a few
- * at a time. A process that stands still or floods costs the daemon memory up to the bound and nothing else.
+ * The daemon's end of one process's link: datagrams out, queued where the socket is full and
+ * bounded; datagrams in, a few at a time. A process that stands still or floods costs the daemon
+ * memory up to the bound and nothing else.
  */
 #ifndef RZ_DAEMON_LINK_PEER_H
 #define RZ_DAEMON_LINK_PEER_H
@@ -27,10 +28,10 @@ rz_status_t rz_link_peer_open(struct rz_link_peer *peer, struct event_base *base
 void rz_link_peer_close(struct rz_link_peer *peer);
 
 /*
- * Sends or queues; fds stay the caller's. RZ_ERR_CLOSED: nobody reads any more. RZ_ERR_NO_MEMORY: too much lies unread
- * (RZ_LINK_PEER_QUEUE_MAX): the caller gives the process up.
+ * Sends or queues; fds stay the caller's. RZ_ERR_CLOSED: nobody reads any more. RZ_ERR_NO_MEMORY:
+ * too much lies unread (RZ_LINK_PEER_QUEUE_MAX): the caller gives the process up.
  */
-rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_message *message, const int *fds,
-                              unsigned n_fds);
+rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_message *message,
+                              const int *fds, unsigned n_fds);
 
 #endif

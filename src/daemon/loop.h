@@ -1,4 +1,5 @@
-/* The event loop's objects as the daemon uses them: times in nanoseconds, errors as statuses, NULL is no object. */
+/* The event loop's objects as the daemon uses them: times in nanoseconds, errors as statuses, NULL
+ * is no object. */
 #ifndef RZ_DAEMON_LOOP_H
 #define RZ_DAEMON_LOOP_H
 
@@ -8,7 +9,8 @@
 
 #include <event2/event.h>
 
-/* An event on fd that is active from now on (EV_READ), or only made (EV_WRITE alone: added when there is something to write). */
+/* An event on fd that is active from now on (EV_READ), or only made (EV_WRITE alone: added when
+ * there is something to write). */
 static inline rz_status_t rz_loop_watch(struct event_base *base, struct event **event, int fd,
                                         short what, event_callback_fn callback, void *arg)
 {

@@ -10,7 +10,8 @@
 /* A node that must stop gives its processes no time to do anything that others could still see. */
 #define STOP_GRACE_MS 0
 
-static void record_news(struct rz_daemon *daemon, uint32_t rank, rz_id node, uint32_t incarnation, const char *note)
+static void record_news(struct rz_daemon *daemon, uint32_t rank, rz_id node, uint32_t incarnation,
+                        const char *note)
 {
     struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_DEATH_NEWS,
                                     .epoch = daemon->epoch,
@@ -25,7 +26,8 @@ static void record_news(struct rz_daemon *daemon, uint32_t rank, rz_id node, uin
 static void write_rank(struct rz_daemon *daemon, uint32_t rank)
 {
     const struct rz_daemon_place *place = &daemon->places[rank];
-    bool dead = daemon->dead[rank] >= place->incarnation || rz_recovery_node_dead(daemon->recovery, place->node);
+    bool dead = daemon->dead[rank] >= place->incarnation ||
+                rz_recovery_node_dead(daemon->recovery, place->node);
     rz_board_writer_rank(daemon->board, rank, place->incarnation, place->node,
                          dead ? RZ_VERDICT_DEAD : RZ_VERDICT_ALIVE);
 }
@@ -53,7 +55,8 @@ static void on_node_died(struct rz_daemon *daemon, rz_id node, bool proof)
     record_news(daemon, RZ_ID_NONE, node, 0, proof ? "proof" : "silence");
     for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_ranks; rank++)
         if (daemon->places[rank].node == node)
-            rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation, node, RZ_VERDICT_DEAD);
+            rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation, node,
+                                 RZ_VERDICT_DEAD);
     rz_board_writer_publish(daemon->board);
 }
 

@@ -12,8 +12,8 @@
 /* A daemon that is about to kill itself gives its last record so much time to leave. */
 #define LAST_WORDS_MS 100
 
-static void record_injected(struct rz_daemon *daemon, const struct rz_launch_inject *inject, uint32_t incarnation,
-                            const char *note)
+static void record_injected(struct rz_daemon *daemon, const struct rz_launch_inject *inject,
+                            uint32_t incarnation, const char *note)
 {
     bool rank = inject->what == RZ_INJECT_KILL_RANK || inject->what == RZ_INJECT_STOP_RANK;
     struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_INJECTED,
@@ -30,7 +30,8 @@ static void inject_rank(struct rz_daemon *daemon, const struct rz_launch_inject 
 {
     struct rz_child *p = rz_child_of(daemon, inject->rank);
     if (!p) {
-        rz_daemon_log(daemon, 0, "rank %u cannot be hit: it does not live on node %u", inject->rank, daemon->job.node);
+        rz_daemon_log(daemon, 0, "rank %u cannot be hit: it does not live on node %u", inject->rank,
+                      daemon->job.node);
         return;
     }
     bool kill_it = inject->what == RZ_INJECT_KILL_RANK;
@@ -54,8 +55,10 @@ void rz_orders_inject(struct rz_daemon *daemon, const struct rz_launch_inject *i
         kill(getpid(), SIGKILL);
         break;
     case RZ_INJECT_STOP_NODE:
-        if (daemon->lifeline_fd < 0 || rz_keeper_freeze(daemon->lifeline_fd, inject->for_ns) != RZ_OK)
-            rz_daemon_log(daemon, 0, "node %u cannot be stopped: it has no keeper to continue it", daemon->job.node);
+        if (daemon->lifeline_fd < 0 ||
+            rz_keeper_freeze(daemon->lifeline_fd, inject->for_ns) != RZ_OK)
+            rz_daemon_log(daemon, 0, "node %u cannot be stopped: it has no keeper to continue it",
+                          daemon->job.node);
         else
             record_injected(daemon, inject, 0, "stop node");
         break;
@@ -87,7 +90,8 @@ static const char *number_or_any(uint32_t number, char text[16])
 
 static void dump_process(struct rz_daemon *daemon, const struct rz_child *p)
 {
-    static const char *const state[] = {"has not called MPI_Init", "computes", "has left MPI", "is dead"};
+    static const char *const state[] = {"has not called MPI_Init", "computes", "has left MPI",
+                                        "is dead"};
     char line[256], peer[16], tag[16];
     unsigned waits = 0;
     rz_time now = rz_clock_now();
@@ -97,16 +101,18 @@ static void dump_process(struct rz_daemon *daemon, const struct rz_child *p)
             continue;
         waits++;
         snprintf(line, sizeof line,
-                 "rank %u (node %u, pid %d) waits %.3f s in %s on communicator %llx, operation %llu, for rank %s, tag %s",
-                 p->rank, daemon->job.node, (int)p->pid, now > w.since_ns ? (double)(now - w.since_ns) / 1e9 : 0.0,
-                 w.call, (unsigned long long)w.context, (unsigned long long)w.operation, number_or_any(w.peer, peer),
-                 number_or_any(w.tag, tag));
+                 "rank %u (node %u, pid %d) waits %.3f s in %s on communicator %llx, operation "
+                 "%llu, for rank %s, tag %s",
+                 p->rank, daemon->job.node, (int)p->pid,
+                 now > w.since_ns ? (double)(now - w.since_ns) / 1e9 : 0.0, w.call,
+                 (unsigned long long)w.context, (unsigned long long)w.operation,
+                 number_or_any(w.peer, peer), number_or_any(w.tag, tag));
         tell_line(daemon, line);
     }
     if (waits > 0)
         return;
-    snprintf(line, sizeof line, "rank %u (node %u, pid %d) %s", p->rank, daemon->job.node, (int)p->pid,
-             state[p->state]);
+    snprintf(line, sizeof line, "rank %u (node %u, pid %d) %s", p->rank, daemon->job.node,
+             (int)p->pid, state[p->state]);
     tell_line(daemon, line);
 }
 

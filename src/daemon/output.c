@@ -62,7 +62,8 @@ static void output_readable(evutil_socket_t fd, short what, void *arg)
         output_free(output);
 }
 
-rz_status_t rz_output_open(struct rz_output **result, struct rz_daemon *daemon, uint32_t rank, uint32_t stream, int fd)
+rz_status_t rz_output_open(struct rz_output **result, struct rz_daemon *daemon, uint32_t rank,
+                           uint32_t stream, int fd)
 {
     struct rz_output *output = calloc(1, sizeof *output);
     if (!output) {
@@ -70,8 +71,8 @@ rz_status_t rz_output_open(struct rz_output **result, struct rz_daemon *daemon, 
         return RZ_ERR_NO_MEMORY;
     }
     *output = (struct rz_output){.daemon = daemon, .rank = rank, .stream = stream, .fd = fd};
-    rz_status_t status =
-        rz_loop_watch(daemon->base, &output->readable, fd, EV_READ | EV_PERSIST, output_readable, output);
+    rz_status_t status = rz_loop_watch(daemon->base, &output->readable, fd, EV_READ | EV_PERSIST,
+                                       output_readable, output);
     if (status != RZ_OK) {
         output_free(output);
         return status;

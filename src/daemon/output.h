@@ -1,6 +1,7 @@
 /*
- * Standard output and error of processes, on their way to rzrun: bytes as they come, tagged with the rank. While the
- * stream to rzrun is backed up the pipes are not read, so that a slow terminal holds the writers, never the daemon.
+ * Standard output and error of processes, on their way to rzrun: bytes as they come, tagged with
+ * the rank. While the stream to rzrun is backed up the pipes are not read, so that a slow terminal
+ * holds the writers, never the daemon.
  */
 #ifndef RZ_DAEMON_OUTPUT_H
 #define RZ_DAEMON_OUTPUT_H
@@ -9,10 +10,13 @@
 
 struct rz_output;
 
-/* Takes fd (non-blocking) over; it is forwarded until its end, which may come after its process's (a grandchild may hold it). */
-rz_status_t rz_output_open(struct rz_output **output, struct rz_daemon *daemon, uint32_t rank, uint32_t stream, int fd);
+/* Takes fd (non-blocking) over; it is forwarded until its end, which may come after its process's
+ * (a grandchild may hold it). */
+rz_status_t rz_output_open(struct rz_output **output, struct rz_daemon *daemon, uint32_t rank,
+                           uint32_t stream, int fd);
 
-/* Forwards what lies in the pipe now, also when rzrun is slow (a pipe is bounded): before its process's end is told. */
+/* Forwards what lies in the pipe now, also when rzrun is slow (a pipe is bounded): before its
+ * process's end is told. */
 void rz_output_drain(struct rz_output *output);
 
 /* Forwards the rest as it comes; the output frees itself at its end. Not to be used any more. */

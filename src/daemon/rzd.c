@@ -3,11 +3,13 @@
  *
  *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP]
  *
- * F: an inherited stream socket, the launcher channel (wire/launch_messages.h). A: the reading end of an inherited pipe (or a
- * socket) whose other end only rzrun holds: its end means that rzrun is gone. IP: where the overlay listens (127.0.0.1).
- * Without --keeper the daemon runs alone, for debugging: then nobody clears up after its death.
+ * F: an inherited stream socket, the launcher channel (wire/launch_messages.h). A: the reading end
+ * of an inherited pipe (or a socket) whose other end only rzrun holds: its end means that rzrun is
+ * gone. IP: where the overlay listens (127.0.0.1). Without --keeper the daemon runs alone, for
+ * debugging: then nobody clears up after its death.
  *
- * Exit status: 0 after SHUTDOWN; 1 the node had to stop, or rzrun is gone; 2 rzrun was refused, or usage; 128 + signal.
+ * Exit status: 0 after SHUTDOWN; 1 the node had to stop, or rzrun is gone; 2 rzrun was refused, or
+ * usage; 128 + signal.
  */
 #include "daemon/daemon.h"
 #include "daemon/keeper.h"
@@ -46,13 +48,12 @@ static bool descriptor(const char *text, int *fd)
 
 static bool read_arguments(int argc, char **argv, struct arguments *a)
 {
-    static const struct option options[] = {{"keeper", no_argument, NULL, 'k'},
-                                            {"launcher-fd", required_argument, NULL, 'l'},
-                                            {"alive-fd", required_argument, NULL, 'a'},
-                                            {"node", required_argument, NULL, 'n'},
-                                            {"address", required_argument, NULL, 'i'},
-                                            {NULL, 0, NULL, 0}};
-    *a = (struct arguments){.daemon = {.launcher_fd = -1, .lifeline_fd = -1, .address = "127.0.0.1"}, .alive_fd = -1};
+    static const struct option options[] = {
+        {"keeper", no_argument, NULL, 'k'},         {"launcher-fd", required_argument, NULL, 'l'},
+        {"alive-fd", required_argument, NULL, 'a'}, {"node", required_argument, NULL, 'n'},
+        {"address", required_argument, NULL, 'i'},  {NULL, 0, NULL, 0}};
+    *a = (struct arguments){
+        .daemon = {.launcher_fd = -1, .lifeline_fd = -1, .address = "127.0.0.1"}, .alive_fd = -1};
     bool good = true;
     for (int option; good && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'k')
@@ -89,8 +90,9 @@ int main(int argc, char **argv)
 {
     struct arguments a;
     if (!read_arguments(argc, argv, &a)) {
-        fprintf(stderr, "usage: rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP]\n"
-                        "rzd is started by rzrun, which passes the descriptors.\n");
+        fprintf(stderr,
+                "usage: rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP]\n"
+                "rzd is started by rzrun, which passes the descriptors.\n");
         return EXIT_USAGE;
     }
     close_others(&a);

@@ -10,11 +10,13 @@
 #define LANES_MIN 64u
 #define LANES_MAX 4096u
 
-_Static_assert(sizeof(struct rz_doorbell) <= PAGE_BYTES, "the doorbell fills at most the first page of an inbox");
+_Static_assert(sizeof(struct rz_doorbell) <= PAGE_BYTES,
+               "the doorbell fills at most the first page of an inbox");
 
 void rz_share_init(struct rz_child_share *share)
 {
-    *share = (struct rz_child_share){.slot = RZ_CHILD_NO_SLOT, .inbox_fd = -1, .bell_fd = -1, .waits_fd = -1};
+    *share = (struct rz_child_share){
+        .slot = RZ_CHILD_NO_SLOT, .inbox_fd = -1, .bell_fd = -1, .waits_fd = -1};
 }
 
 uint32_t rz_share_lanes_max(uint32_t n_ranks)
@@ -34,8 +36,8 @@ static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, in
     return status;
 }
 
-rz_status_t rz_share_make(struct rz_child_share *share, struct rz_watch *watch, uint32_t *next_lane, uint32_t n_ranks,
-                          const char **why)
+rz_status_t rz_share_make(struct rz_child_share *share, struct rz_watch *watch, uint32_t *next_lane,
+                          uint32_t n_ranks, const char **why)
 {
     uint32_t lanes_max = rz_share_lanes_max(n_ranks);
     void *bell = NULL, *waits = NULL;
@@ -43,10 +45,11 @@ rz_status_t rz_share_make(struct rz_child_share *share, struct rz_watch *watch, 
     if (*next_lane >= lanes_max || rz_watch_slot_open(watch, &share->slot) != RZ_OK)
         return RZ_ERR_NO_MEMORY;
     *why = "no memory for its inbox";
-    rz_status_t status =
-        make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max), PAGE_BYTES, &share->inbox_fd, &bell);
+    rz_status_t status = make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max), PAGE_BYTES,
+                                     &share->inbox_fd, &bell);
     if (status == RZ_OK)
-        status = make_memory("rhizome-waits", sizeof(struct rz_waits), sizeof(struct rz_waits), &share->waits_fd, &waits);
+        status = make_memory("rhizome-waits", sizeof(struct rz_waits), sizeof(struct rz_waits),
+                             &share->waits_fd, &waits);
     share->bell = bell;
     share->waits = waits;
     if (status == RZ_OK) {

@@ -22,8 +22,9 @@ struct spawn_ends {
 
 const char *rz_spawn_report_text(const struct rz_spawn_report *report)
 {
-    static const char *const text[STEP_COUNT] = {"its daemon is gone", "cannot set up its descriptors",
-                                                 "cannot enter the working directory", "cannot execute"};
+    static const char *const text[STEP_COUNT] = {
+        "its daemon is gone", "cannot set up its descriptors", "cannot enter the working directory",
+        "cannot execute"};
     return report->step >= 0 && report->step < STEP_COUNT ? text[report->step] : "cannot start";
 }
 
@@ -42,12 +43,14 @@ static void child_signals(void)
     struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t none;
     for (int number = 1; number < NSIG; number++)
-        sigaction(number, &standard, NULL); /* refused for some, which cannot be set to anything else */
+        sigaction(number, &standard,
+                  NULL); /* refused for some, which cannot be set to anything else */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sources are moved above all targets first, so that no dup2 overwrites a source that is still needed. */
+/* Sources are moved above all targets first, so that no dup2 overwrites a source that is still
+ * needed. */
 static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
 {
     int source[] = {stdin_fd, ends->output[1], ends->error[1], ends->link[1], ends->report[1]};
@@ -72,8 +75,8 @@ static void child_limits(const struct rz_daemon *daemon)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-_Noreturn static void child_run(const struct rz_daemon *daemon, const struct spawn_ends *ends, int stdin_fd,
-                                char **environment, pid_t parent)
+_Noreturn static void child_run(const struct rz_daemon *daemon, const struct spawn_ends *ends,
+                                int stdin_fd, char **environment, pid_t parent)
 {
     const struct rz_daemon_job *job = &daemon->job;
     int report = ends->report[1];
@@ -124,8 +127,8 @@ static void ends_close(struct spawn_ends *ends)
     close_pair(ends->report);
 }
 
-rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, int stdin_fd,
-                     struct rz_spawned *spawned)
+rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                     int stdin_fd, struct rz_spawned *spawned)
 {
     struct spawn_ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     sigset_t all, before;

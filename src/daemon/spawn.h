@@ -1,4 +1,5 @@
-/* Starting a process of the job: fork, a clean environment of file descriptors and signals, exec. */
+/* Starting a process of the job: fork, a clean environment of file descriptors and signals, exec.
+ */
 #ifndef RZ_DAEMON_SPAWN_H
 #define RZ_DAEMON_SPAWN_H
 
@@ -27,11 +28,11 @@ struct rz_spawn_report {
 const char *rz_spawn_report_text(const struct rz_spawn_report *report);
 
 /*
- * Forks a process for (rank, incarnation) and lets it run the job's program; stdin_fd becomes its standard input. It is
- * killed by the kernel when the thread that called dies: call from the main thread only. RZ_ERR_SYSTEM (no more processes or
- * descriptors), RZ_ERR_NO_MEMORY.
+ * Forks a process for (rank, incarnation) and lets it run the job's program; stdin_fd becomes its
+ * standard input. It is killed by the kernel when the thread that called dies: call from the main
+ * thread only. RZ_ERR_SYSTEM (no more processes or descriptors), RZ_ERR_NO_MEMORY.
  */
-rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, int stdin_fd,
-                     struct rz_spawned *spawned);
+rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                     int stdin_fd, struct rz_spawned *spawned);
 
 #endif

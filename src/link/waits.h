@@ -1,9 +1,10 @@
 /*
- * What a process waits for: its wait objects, in a memory of their own that the daemon made and passed with WELCOME. The
- * process writes them, the daemon reads them for the hang report; neither ever waits for the other.
+ * What a process waits for: its wait objects, in a memory of their own that the daemon made and
+ * passed with WELCOME. The process writes them, the daemon reads them for the hang report; neither
+ * ever waits for the other.
  *
- * Each object is guarded by its own sequence number (odd while it is being written), so that a report shows whole objects,
- * and a process killed while writing spoils that one line only.
+ * Each object is guarded by its own sequence number (odd while it is being written), so that a
+ * report shows whole objects, and a process killed while writing spoils that one line only.
  */
 #ifndef RZ_LINK_WAITS_H
 #define RZ_LINK_WAITS_H
@@ -36,7 +37,8 @@ struct rz_waits {
     struct rz_wait wait[RZ_WAITS_MAX];
 };
 
-/* Process: says in wait what it waits for (text) or, with NULL, that it waits no more. One writer at a time. */
+/* Process: says in wait what it waits for (text) or, with NULL, that it waits no more. One writer
+ * at a time. */
 static inline void rz_wait_write(struct rz_wait *wait, const struct rz_wait_text *text)
 {
     uint32_t sequence = atomic_load_explicit(&wait->sequence, memory_order_relaxed);
@@ -61,7 +63,8 @@ static inline bool rz_wait_read(struct rz_wait *wait, struct rz_wait_text *text)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         words[i] = atomic_load_explicit(&wait->words[i], memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
-    if (!in_use || (before & 1) || before != atomic_load_explicit(&wait->sequence, memory_order_relaxed))
+    if (!in_use || (before & 1) ||
+        before != atomic_load_explicit(&wait->sequence, memory_order_relaxed))
         return false;
     memcpy(text, words, sizeof *text);
     text->call[RZ_WAIT_CALL_BYTES - 1] = '\0'; /* whatever the process wrote */

@@ -58,8 +58,7 @@ void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, r
     rz_commit_init(commit_of(node), &config->commit, self, now, rz_mix(seed, 2));
 }
 
-/* --- the queue of work
- * ----------------------------------------------------------------------------------------- */
+/* ---- the queue of work */
 
 static struct rz_job_work *queue_end(struct rz_job_node *node)
 {
@@ -91,8 +90,7 @@ static void queue_pop(struct rz_job_node *node)
     node->queue_count--;
 }
 
-/* --- steps of the objects
- * -------------------------------------------------------------------------------------- */
+/* ---- steps of the objects */
 
 /* Hands the notices to the host and lets them pass as notices of the node, for traces. */
 static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_actions *out)

@@ -129,8 +129,7 @@ const struct rz_commit *rz_job_commit(const struct rz_job_node *node);
 const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank,
                                              uint32_t written, uint64_t generation);
 
-/* --- between job_node.c (events, objects) and job_host.c (processes, pieces)
- * ------------------------------------- */
+/* ---- between job_node.c (events, objects) and job_host.c (processes, pieces) */
 
 enum rz_job_message { RZ_JOB_FETCH, RZ_JOB_PIECE, RZ_JOB_COPY, RZ_JOB_ACK };
 enum rz_job_work_kind { RZ_JOB_CALL_RECOVER, RZ_JOB_CALL_COMMIT, RZ_JOB_NOTIFY, RZ_JOB_SEND };

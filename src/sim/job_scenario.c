@@ -9,8 +9,7 @@
 
 #define VIEW 100
 
-/* --- the node as a room of the engine, under two names
- * --------------------------------------------------------- */
+/* ---- the node as a room of the engine, under two names */
 
 static size_t size_of(const void *config)
 {
@@ -47,8 +46,7 @@ const struct rz_sim_room rz_job_room_of_recover = {"recover", RZ_ROOM_COMMIT, si
 const struct rz_sim_room rz_job_room_of_commit = {"commit", RZ_ROOM_COMMIT, size_of, init,
                                                   step,     deadline,       hash,    grow};
 
-/* --- configuration and calls
- * ----------------------------------------------------------------------------------- */
+/* ---- configuration and calls */
 
 static uint32_t field(const struct rz_sim *sim, unsigned shift, unsigned bits)
 {
@@ -168,15 +166,14 @@ uint64_t rz_job_scenario_death_arg(struct rz_sim *sim, rz_id observer, rz_id dea
     return 0;
 }
 
-/* --- safety
+/* ---- safety *
  * ----------------------------------------------------------------------------------------------------
  */
-
-static const struct rz_job_node *node_of(const struct rz_sim *sim, rz_id member)
+static const struct rz_job_node *
+node_of(const struct rz_sim *sim, rz_id member)
 {
     return rz_sim_state(sim, member);
 }
-
 static void note_reached(struct rz_sim *sim)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -186,10 +183,8 @@ static void note_reached(struct rz_sim *sim)
             if (node->process[rank].reached > record->reached[rank])
                 record->reached[rank] = node->process[rank].reached;
     }
-}
-
-/* A barrier opens only when each rank's process has reached it; where the job is not repaired the
- * dead do not count. */
+} /* A barrier opens only when each rank's process has reached it; where the job is not repaired the
+     * dead do not count. */
 static bool barriers_hold(struct rz_sim *sim, rz_id member)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -206,9 +201,7 @@ static bool barriers_hold(struct rz_sim *sim, rz_id member)
             return rz_sim_say(sim, "at %u a barrier of epoch %u has opened without rank %u", member,
                               epoch, rank);
     return true;
-}
-
-/* All processes of an epoch went back to the same place. */
+} /* All processes of an epoch went back to the same place. */
 static bool same_restored(struct rz_sim *sim)
 {
     uint32_t epoch = 0, restored = 0;
@@ -227,10 +220,8 @@ static bool same_restored(struct rz_sim *sim)
         }
     }
     return true;
-}
-
-/* The member alive whose epoch is the newest, with an open barrier if there is one, and the newest
- * generation. */
+} /* The member alive whose epoch is the newest, with an open barrier if there is one, and the
+     newest * generation. */
 static rz_id foremost(struct rz_sim *sim)
 {
     rz_id best = RZ_ID_NONE;
@@ -245,7 +236,6 @@ static rz_id foremost(struct rz_sim *sim)
     }
     return best;
 }
-
 static bool holds(struct rz_sim *sim, rz_id holder, uint32_t rank, uint32_t written,
                   uint64_t generation)
 {
@@ -255,10 +245,8 @@ static bool holds(struct rz_sim *sim, rz_id holder, uint32_t rank, uint32_t writ
     return rz_sim_say(sim,
                       "%u does not hold rank %u of generation %llu (written in epoch %u) any more",
                       holder, rank, (unsigned long long)generation, written);
-}
-
-/* Whoever of the protected placement lives holds the newest committed generation, in every phase of
- * a recovery. */
+} /* Whoever of the protected placement lives holds the newest committed generation, in every phase
+     of * a recovery. */
 static bool copies_exist(struct rz_sim *sim)
 {
     rz_id front = foremost(sim);
@@ -273,10 +261,9 @@ static bool copies_exist(struct rz_sim *sim)
             return false;
     return true;
 }
-
-typedef bool (*checker_t)(const struct rz_check_group *group);
-
-/* Shows a checker of a room the states of its objects inside the nodes. */
+typedef bool (*checker_t)(
+    const struct rz_check_group
+        *group); /* Shows a checker of a room the states of its objects inside the nodes. */
 static bool check_objects(struct rz_sim *sim, checker_t check, bool recover)
 {
     const void *state[RZ_JOB_DAEMONS_MAX];
@@ -290,7 +277,6 @@ static bool check_objects(struct rz_sim *sim, checker_t check, bool recover)
     group.state = state;
     return check(&group);
 }
-
 bool rz_job_scenario_safety(struct rz_sim *sim)
 {
     note_reached(sim);
@@ -302,12 +288,9 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
            check_objects(sim, rz_commit_check_uniform, false) &&
            check_objects(sim, rz_commit_check_holders, false) && same_restored(sim) &&
            copies_exist(sim);
-}
-
-/* --- liveness
- * --------------------------------------------------------------------------------------------------
- */
-
+} /* --- liveness *
+     --------------------------------------------------------------------------------------------------
+   */
 static bool has_left(struct rz_sim *sim, rz_id member)
 {
     const struct rz_job_node *node = node_of(sim, member);
@@ -332,7 +315,6 @@ static bool has_left(struct rz_sim *sim, rz_id member)
                           (unsigned long long)rz_commit_generation(rz_job_commit(node)));
     return true;
 }
-
 bool rz_job_scenario_liveness(struct rz_sim *sim)
 {
     const struct rz_job_record *record = rz_sim_record(sim);
@@ -355,10 +337,7 @@ bool rz_job_scenario_liveness(struct rz_sim *sim)
         return rz_sim_say(sim, "liveness: %u was told to stop: %s", stopped,
                           rz_status_text((rz_status_t)(record->stopped[stopped] - 1)));
     return true;
-}
-
-/* --- names for traces
- * ------------------------------------------------------------------------------------------ */
+} /* --- names for traces */
 
 const char *rz_job_scenario_message_name(uint8_t type)
 {

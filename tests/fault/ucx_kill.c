@@ -242,7 +242,7 @@ int main(int argc, char **argv)
     int kind = argc > 3 ? atoi(argv[3]) : -1;
     rz_assert(runs <= RUNS_MAX && kind < KILL_CASE_COUNT);
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++)
-        setenv(v->name, v->value, 1);
+        setenv(v->name, v->value, 0);
     run.page =
         mmap(NULL, sizeof *run.page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     rz_assert(run.page != MAP_FAILED);

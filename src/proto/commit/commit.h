@@ -6,15 +6,15 @@
  * generation is committed by agreement (room agree, inside this object, one object per epoch) once
  * every daemon has all pieces of its ranks in both places.
  *
- *   - a piece of generation g+1 is written only after g is committed as far as the writer knows
- * (rz_commit_next): so a message about generation g+1 proves that g is committed;
- *   - it may overwrite that of g-1, with the owner and with the buddy, unless an undecided
- * contribution to a recovery may still choose g-1 (rz_recover_generation_floor): then it waits;
- *   - after deaths, a generation can be restored iff each rank has a live holder: a pure function
- * of the placement it was protected under and the daemons dead since; all daemons compute the same
- * answer;
- *   - a restored generation is protected anew under the new placement before the barrier of the new
- * epoch.
+ * A piece of generation g+1 is written only after g is committed as far as the writer knows
+ * (rz_commit_next): so a message about generation g+1 proves that g is committed.
+ *
+ * It may overwrite that of g-1, with the owner and with the buddy, unless an undecided contribution
+ * to a recovery may still choose g-1 (rz_recover_generation_floor): then it waits.
+ *
+ * After deaths, a generation can be restored iff each rank has a live holder: a pure function of
+ * the placement it was protected under and the daemons dead since; all daemons compute the same
+ * answer. It is protected anew under the new placement before the barrier of the new epoch.
  *
  * None restorable: the program begins at iteration 0 and is told so.
  *
@@ -38,9 +38,8 @@
 enum rz_commit_mutation {
     RZ_COMMIT_UNCOPIED = 1,      /* contribute before the buddies have acknowledged */
     RZ_COMMIT_DESPITE_DEATH = 2, /* a decision with fresh deaths commits */
-    RZ_COMMIT_EARLY_HOME =
-        4,                 /* take the new placement for protected before the barrier has opened */
-    RZ_COMMIT_ONE_VIEW = 8 /* messages of old epochs are not told from new ones */
+    RZ_COMMIT_EARLY_HOME = 4,    /* take the new placement for protected before its barrier */
+    RZ_COMMIT_ONE_VIEW = 8       /* messages of old epochs are not told from new ones */
 };
 
 struct rz_commit_config {
@@ -51,36 +50,44 @@ struct rz_commit_config {
 };
 
 /*
- * RZ_EVENT_DEATH: as in agree. RZ_EVENT_CALL, call =
- * RZ_COMMIT_EPOCH   arg[0] = epoch, arg[1] = generation all daemons agreed on as the newest
- * committed (0: none); items[n_ranks] = daemon of each rank in this epoch, then n_items - n_ranks
- * ids of daemons agreed dead (all of them, sorted: rz_recover_daemon_agreed_dead, never those only
- * known dead here). Everything of the old epoch is dropped. Emits RESTORE. RZ_COMMIT_OPENED  arg[0]
- * = epoch: its barrier has opened (recover: phase RUN). From now on its placement is the one that
- * pieces are protected under, and generations may be committed. Old epochs are ignored.
- * RZ_COMMIT_STORED  arg[0] = epoch, arg[1] = generation, arg[2] = rank: the piece of an own rank
- * lies with us, whole. RZ_COMMIT_COPIED  the same arguments: its buddy has acknowledged a whole
- * copy. Not needed where there is no buddy. Both also tell of a restored piece (generation = the
- * one restored), and may come twice. RZ_COMMIT_PROOF   arg[0] = epoch, arg[1] = generation: another
- * daemon speaks of writing generation + 1.
+ * Events. RZ_EVENT_DEATH: daemons ids[] are dead. RZ_EVENT_CALL, arg[0] = epoch always; but for
+ * EPOCH itself, calls that name another epoch than the current one are ignored:
  */
 enum rz_commit_call {
+    /* A new epoch; everything of the old one is dropped. arg[1] = the generation all daemons agreed
+     * on as the newest committed (0: none); items[n_ranks] = the daemon of each rank, then the ids
+     * of all daemons agreed dead, sorted: rz_recover_daemon_agreed_dead, never those only known
+     * dead here. Brings RESTORE. */
     RZ_COMMIT_EPOCH,
+
+    /* The piece of an own rank lies with us, whole. arg[1] = generation, arg[2] = rank. Also tells
+     * of a restored piece. May come twice. */
     RZ_COMMIT_STORED,
+
+    /* The same arguments: its buddy has acknowledged a whole copy. Where there is no buddy, not
+     * needed. */
     RZ_COMMIT_COPIED,
+
+    /* arg[1] = generation: another daemon speaks of writing generation + 1. */
     RZ_COMMIT_PROOF,
+
+    /* The barrier of the epoch has opened (recover: phase RUN). From now on its placement is the
+     * one that pieces are protected under, and generations may be committed. */
     RZ_COMMIT_OPENED
 };
 
-/*
- * RZ_ACTION_NOTIFY, what =
- * RZ_COMMIT_COMMITTED  arg[0] = epoch, arg[1] = generation: it exists; the one before the previous
- * may be overwritten. RZ_COMMIT_RESTORE    arg[0] = epoch, arg[1] = generation to restore, or 0:
- * begin at iteration 0. RZ_COMMIT_PROTECTED  arg[0] = epoch: every piece of our own ranks that must
- * be restored is with us and with its buddy again (at once after RESTORE where nothing is to be
- * done). The host holds its REACHED until then.
- */
-enum rz_commit_notice { RZ_COMMIT_COMMITTED, RZ_COMMIT_RESTORE, RZ_COMMIT_PROTECTED };
+/* RZ_ACTION_NOTIFY, arg[0] = epoch: */
+enum rz_commit_notice {
+    /* arg[1] = generation: it exists; what is older than it may be overwritten (see above). */
+    RZ_COMMIT_COMMITTED,
+
+    /* arg[1] = generation to restore, or 0: begin at iteration 0. */
+    RZ_COMMIT_RESTORE,
+
+    /* Every piece of our own ranks that must be restored is with us and with its buddy again (at
+     * once after RESTORE where nothing is to be done). The host holds its REACHED until then. */
+    RZ_COMMIT_PROTECTED
+};
 
 struct rz_commit;
 

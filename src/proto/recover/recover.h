@@ -34,12 +34,10 @@ enum rz_recover_phase { RZ_PHASE_ENTER, RZ_PHASE_RUN, RZ_PHASE_LEFT };
 enum rz_recover_mutation {
     RZ_RECOVER_LATE_REACHED = 1,      /* a REACHED of another epoch or phase counts */
     RZ_RECOVER_DEATHLESS_BARRIER = 2, /* a barrier opens although deaths are known */
-    RZ_RECOVER_OWN_GENERATION =
-        4, /* restore the own newest generation rather than the agreed one */
-    RZ_RECOVER_OWN_PLACEMENT =
-        8, /* place by the deaths known here rather than by the agreed ones */
-    RZ_RECOVER_ANY_INCARNATION = 16, /* old news of a death counts for the new incarnation */
-    RZ_RECOVER_UNAWARE = 32 /* settle deaths although somebody contributed without knowing of one */
+    RZ_RECOVER_OWN_GENERATION = 4,    /* restore the own newest generation, not the agreed one */
+    RZ_RECOVER_OWN_PLACEMENT = 8,     /* place by the deaths known here, not by the agreed ones */
+    RZ_RECOVER_ANY_INCARNATION = 16,  /* old news of a death counts for the new incarnation */
+    RZ_RECOVER_UNAWARE = 32           /* settle deaths though a contributor knew of none */
 };
 
 /*
@@ -54,58 +52,63 @@ struct rz_recover_config {
     const uint32_t *placement; /* [n_ranks]: the daemon of each rank in epoch 1; copied */
     const uint32_t *slots; /* [n_daemons]: processes a daemon may carry without crowding; copied */
     uint32_t agree_mutations; /* for the tests of the checkers; 0 in production */
-    uint32_t restarts_max;    /* epochs begun without a newly committed generation before the job is
-                                 given up; 0: no bound */
+    uint32_t restarts_max;    /* epochs without a newly committed generation; 0: no bound */
     uint32_t mutations;       /* enum rz_recover_mutation, or 0 */
 };
 
 /*
- * RZ_EVENT_DEATH: daemons ids[] are dead; arg[0] = 1 with proof (refused or reset connection, exit
- * seen), 0 silent. RZ_EVENT_CALL, call = RZ_RECOVER_DIED       arg[0] = rank, arg[1] = incarnation:
- * a process died, own observation or news. Old news is ignored; news of an incarnation that this
- * daemon has not begun yet is kept. RZ_RECOVER_REACHED    arg[0] = epoch, arg[1] = phase: all own
- * processes of this epoch have reached the end of phase (ENTER: they stand at the start of the
- * epoch; RUN: they want to leave). Ignored when not current. A daemon without processes says so at
- * once; in a job that is not repaired only live ones count. RZ_RECOVER_REPAIRING  somebody here has
- * entered MPIX_Reinit (stays set). RZ_RECOVER_COMMITTED  arg[0] = generation, arg[1] = epoch: the
- * newest checkpoint generation known committed in this epoch. Ignored when the epoch is not
- * current: what commits unseen by a recovery is gone.
+ * Events. RZ_EVENT_DEATH: daemons ids[] are dead; arg[0] = 1 with proof (refused or reset
+ * connection, exit seen), 0 silent. Each death must be told to each daemon that lives, sometime.
+ * RZ_EVENT_CALL:
  */
 enum rz_recover_call {
+    /* A process died, own observation or news. arg[0] = rank, arg[1] = incarnation. Old news is
+     * ignored; news of an incarnation that this daemon has not begun yet is kept. */
     RZ_RECOVER_DIED,
+
+    /* All own processes of this epoch have reached the end of the phase (ENTER: they stand at the
+     * start of the epoch; RUN: they want to leave). arg[0] = epoch, arg[1] = phase. Ignored when
+     * not current. A daemon without processes says so at once; as long as rz_recover_repairing is
+     * false only live processes count. */
     RZ_RECOVER_REACHED,
+
+    /* Somebody here has entered MPIX_Reinit; stays set. */
     RZ_RECOVER_REPAIRING,
+
+    /* The newest checkpoint generation known committed in this epoch. arg[0] = generation,
+     * arg[1] = epoch. Ignored when the epoch is not current: what commits unseen by a recovery is
+     * gone. */
     RZ_RECOVER_COMMITTED
 };
 
 /*
- * RZ_ACTION_NOTIFY, what =
- * Carried out before RZ_EVENT_CONTINUE, as all actions: one event can bring two epochs, one after
- * the other.
- *
- * RZ_RECOVER_EPOCH    arg[0] = new epoch, arg[1] = generation to restore (0: none was committed).
- * Placement and incarnations are new: see rz_recover_daemon_of, rz_recover_incarnation_of. Phase is
- * ENTER. RZ_RECOVER_PHASE    arg[0] = epoch, arg[1] = the phase that begins (RUN or LEFT).
- * RZ_RECOVER_DEATHS   a decision noted deaths without a new epoch: items as rz_recover_pack.
- * RZ_RECOVER_STOP     arg[0] = rz_status_t: RZ_ERR_NO_QUORUM, RZ_ERR_FENCED (we are in the agreed
- * set ourselves) or RZ_ERR_JOB_ENDED (restarts_max exceeded, or every daemon that could carry a
- * rank is gone). RZ_RECOVER_WANTED   somebody has begun an agreement to which we have not
- * contributed: a display hint only.
+ * RZ_ACTION_NOTIFY: one for each decision at most. One event can bring several decisions, so that
+ * the accessors tell of the newest; a host that puts notices off must look at their epoch.
  */
 enum rz_recover_notice {
+    /* arg[0] = new epoch, arg[1] = generation to restore (0: none was committed). Placement and
+     * incarnations are new: rz_recover_daemon_of, rz_recover_incarnation_of. Phase is ENTER. */
     RZ_RECOVER_EPOCH,
+
+    /* arg[0] = epoch, arg[1] = the phase that begins (RUN or LEFT). */
     RZ_RECOVER_PHASE,
+
+    /* Deaths were noted without a new epoch: items, as rz_recover_pack. */
     RZ_RECOVER_DEATHS,
+
+    /* arg[0] = rz_status_t: RZ_ERR_NO_QUORUM, RZ_ERR_FENCED (the others hold us for dead) or
+     * RZ_ERR_JOB_ENDED (restarts_max exceeded). */
     RZ_RECOVER_STOP,
+
+    /* Somebody has begun an agreement to which we have not contributed: a display hint only. */
     RZ_RECOVER_WANTED
 };
 
-/* Deaths as items, for news and decisions: a process, or a daemon. Sorted order: processes first.
- */
+/* Deaths as items, for news and decisions: a process or a daemon. In order, processes come first.
+ * Unpacking returns false where the item is of the other kind. */
 uint64_t rz_recover_pack_process(uint32_t rank, uint32_t incarnation);
 uint64_t rz_recover_pack_daemon(rz_id daemon, bool proof);
-bool rz_recover_unpack_process(uint64_t item, uint32_t *rank,
-                               uint32_t *incarnation); /* false: it is a daemon */
+bool rz_recover_unpack_process(uint64_t item, uint32_t *rank, uint32_t *incarnation);
 bool rz_recover_unpack_daemon(uint64_t item, rz_id *daemon, bool *proof);
 
 struct rz_recover;
@@ -124,8 +127,9 @@ enum rz_recover_phase rz_recover_phase(const struct rz_recover *recover);
 rz_id rz_recover_daemon_of(const struct rz_recover *recover, uint32_t rank);
 uint32_t rz_recover_incarnation_of(const struct rz_recover *recover, uint32_t rank);
 bool rz_recover_daemon_dead(const struct rz_recover *recover, rz_id daemon); /* agreed or known */
-bool rz_recover_process_dead(const struct rz_recover *recover,
-                             uint32_t rank); /* its current incarnation */
+
+/* Whether rank's current incarnation is dead, agreed or known. */
+bool rz_recover_process_dead(const struct rz_recover *recover, uint32_t rank);
 
 /* Whether this daemon is dead by decision, the same at all members: the dead that RZ_COMMIT_EPOCH
  * must be given. */
@@ -134,8 +138,7 @@ bool rz_recover_daemon_agreed_dead(const struct rz_recover *recover, rz_id daemo
 /* Whether the job repairs itself, as agreed. */
 bool rz_recover_repairing(const struct rz_recover *recover);
 
-/* Whether RZ_RECOVER_STOP was told. From then on the object only serves the agreements of others.
- */
+/* Whether RZ_RECOVER_STOP was told. From then on the object only serves agreements of others. */
 bool rz_recover_stopped(const struct rz_recover *recover);
 
 /*
@@ -147,8 +150,7 @@ bool rz_recover_stopped(const struct rz_recover *recover);
  */
 uint64_t rz_recover_generation_floor(const struct rz_recover *recover);
 
-/* --- the pure functions behind a decision
- * ---------------------------------------------------------------------- */
+/* ---- the pure functions behind a decision */
 
 enum rz_recover_vote {
     RZ_VOTE_LIVE,

@@ -53,7 +53,8 @@ static void start_node(struct fake_node *node, uint32_t number)
 
 void fake_start_only(struct fake_job *job, uint32_t n_nodes)
 {
-    *job = (struct fake_job){.n_nodes = n_nodes, .hb_period_ns = 50 * RZ_MILLISECOND, .hb_timeout_ns = 5 * RZ_SECOND};
+    *job = (struct fake_job){
+        .n_nodes = n_nodes, .hb_period_ns = 50 * RZ_MILLISECOND, .hb_timeout_ns = 5 * RZ_SECOND};
     assert_true(n_nodes <= FAKE_NODES_MAX);
     for (uint32_t i = 0; i < n_nodes; i++)
         start_node(&job->node[i], i);
@@ -148,15 +149,15 @@ static void print_said(const struct fake_job *job)
             const struct rz_launch_message *l = &m->message;
             fprintf(stderr, "node %u: %s", i, rz_launch_type_name(l->type));
             if (l->type == RZ_LAUNCH_EVENT)
-                fprintf(stderr, " kind %u epoch %u rank %d node %d incarnation %u value %llu (%s)", l->event.kind,
-                        l->event.epoch, (int)l->event.rank, (int)l->event.node, l->event.incarnation,
-                        (unsigned long long)l->event.value, l->event.note);
+                fprintf(stderr, " kind %u epoch %u rank %d node %d incarnation %u value %llu (%s)",
+                        l->event.kind, l->event.epoch, (int)l->event.rank, (int)l->event.node,
+                        l->event.incarnation, (unsigned long long)l->event.value, l->event.note);
             else if (l->type == RZ_LAUNCH_STARTED)
-                fprintf(stderr, " rank %u incarnation %u pid %u", l->started.rank, l->started.incarnation,
-                        l->started.pid);
+                fprintf(stderr, " rank %u incarnation %u pid %u", l->started.rank,
+                        l->started.incarnation, l->started.pid);
             else if (l->type == RZ_LAUNCH_EXITED)
-                fprintf(stderr, " rank %u incarnation %u status %x", l->exited.rank, l->exited.incarnation,
-                        l->exited.status);
+                fprintf(stderr, " rank %u incarnation %u status %x", l->exited.rank,
+                        l->exited.incarnation, l->exited.status);
             else if (l->type == RZ_LAUNCH_OUTPUT)
                 fprintf(stderr, " rank %u: %.*s", l->output.rank, (int)l->output.data_length,
                         (const char *)l->output.data);
@@ -189,7 +190,8 @@ static void read_node(struct fake_node *node)
         *node->last = m;
         node->last = &m->next;
     }
-    if (status == RZ_ERR_CLOSED) { /* the daemon is gone; the pipe stays, so that the keeper clears up for this reason alone */
+    if (status == RZ_ERR_CLOSED) { /* the daemon is gone; the pipe stays, so that the keeper clears
+                                      up for this reason alone */
         rz_frames_close(node->frames);
         node->frames = NULL;
     }
@@ -200,8 +202,9 @@ void fake_pump(struct fake_job *job, int timeout_ms)
     struct pollfd fds[FAKE_NODES_MAX];
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         struct rz_frames *frames = job->node[i].frames;
-        fds[i] = (struct pollfd){.fd = frames ? rz_frames_fd(frames) : -1,
-                                 .events = (short)(POLLIN | (frames && rz_frames_want_write(frames) ? POLLOUT : 0))};
+        fds[i] = (struct pollfd){
+            .fd = frames ? rz_frames_fd(frames) : -1,
+            .events = (short)(POLLIN | (frames && rz_frames_want_write(frames) ? POLLOUT : 0))};
     }
     poll(fds, job->n_nodes, timeout_ms);
     for (uint32_t i = 0; i < job->n_nodes; i++) {
@@ -212,8 +215,9 @@ void fake_pump(struct fake_job *job, int timeout_ms)
     }
 }
 
-static struct fake_message *take_match(struct fake_job *job, bool (*match)(const struct rz_launch_message *, const void *),
-                                       const void *arg)
+static struct fake_message *
+take_match(struct fake_job *job, bool (*match)(const struct rz_launch_message *, const void *),
+           const void *arg)
 {
     for (uint32_t i = 0; i < job->n_nodes; i++)
         for (struct fake_message **link = &job->node[i].first; *link; link = &(*link)->next) {
@@ -229,7 +233,8 @@ static struct fake_message *take_match(struct fake_job *job, bool (*match)(const
 }
 
 struct fake_message *fake_await_match(struct fake_job *job, const char *what,
-                                      bool (*match)(const struct rz_launch_message *message, const void *arg),
+                                      bool (*match)(const struct rz_launch_message *message,
+                                                    const void *arg),
                                       const void *arg)
 {
     struct fake_message *m;
@@ -285,7 +290,8 @@ void fake_output(struct fake_job *job, uint32_t rank, uint32_t stream, char text
     for (uint32_t i = 0; i < job->n_nodes; i++)
         for (struct fake_message *m = job->node[i].first; m; m = m->next) {
             const struct rz_launch_output *output = &m->message.output;
-            if (m->message.type != RZ_LAUNCH_OUTPUT || output->rank != rank || output->stream != stream)
+            if (m->message.type != RZ_LAUNCH_OUTPUT || output->rank != rank ||
+                output->stream != stream)
                 continue;
             assert_true(n + output->data_length < FAKE_TEXT_MAX);
             memcpy(text + n, output->data, output->data_length);
@@ -305,7 +311,8 @@ void fake_await_line(struct fake_job *job, uint32_t rank, const char *line)
             return;
         if (rz_clock_now() > until) {
             print_said(job);
-            fail_msg("rank %u did not write \"%s\" within %d s, but \"%s\"", rank, line, FAKE_WAIT_S, text);
+            fail_msg("rank %u did not write \"%s\" within %d s, but \"%s\"", rank, line,
+                     FAKE_WAIT_S, text);
         }
         fake_pump(job, 100);
     }
@@ -367,7 +374,8 @@ void fake_assert_nothing_left(const char *when)
             return;
         if (rz_clock_now() > until)
             break;
-        poll(NULL, 0, 10); /* for the end of a process that is not our child to begin with there is no event */
+        poll(NULL, 0, 10); /* for the end of a process that is not our child to begin with there is
+                              no event */
     }
     unsigned left = rz_process_signal_descendants(getpid(), SIGKILL, 8);
     fail_msg("%s: %u processes were left behind", when, left);

@@ -1,4 +1,5 @@
-/* A launcher for tests: starts the daemons of a job (each under its keeper), gives them the job, keeps what they say. */
+/* A launcher for tests: starts the daemons of a job (each under its keeper), gives them the job,
+ * keeps what they say. */
 #ifndef TEST_FAKE_LAUNCHER_H
 #define TEST_FAKE_LAUNCHER_H
 
@@ -47,12 +48,14 @@ void fake_send(struct fake_job *job, uint32_t node, const struct rz_launch_messa
 /* The next message of any type and node. */
 struct fake_message *fake_await_any(struct fake_job *job);
 
-/* The next message of that type of any node, taken out; other messages stay. Asserts that it comes. The caller frees it. */
+/* The next message of that type of any node, taken out; other messages stay. Asserts that it comes.
+ * The caller frees it. */
 struct fake_message *fake_await(struct fake_job *job, enum rz_launch_type type);
 
 /* The next message for which match returns true; as fake_await. what: for the failure's text. */
 struct fake_message *fake_await_match(struct fake_job *job, const char *what,
-                                      bool (*match)(const struct rz_launch_message *message, const void *arg),
+                                      bool (*match)(const struct rz_launch_message *message,
+                                                    const void *arg),
                                       const void *arg);
 
 /* EXITED of rank: its wait status, clean and hello are checked. */
@@ -67,7 +70,8 @@ void fake_await_line(struct fake_job *job, uint32_t rank, const char *line);
 /* Reads what there is, waiting for at most timeout_ms for something. */
 void fake_pump(struct fake_job *job, int timeout_ms);
 
-/* The launcher vanishes: its ends of stream and pipe close at once, as the kernel does at its death. */
+/* The launcher vanishes: its ends of stream and pipe close at once, as the kernel does at its
+ * death. */
 void fake_vanish(struct fake_job *job);
 
 /* SHUTDOWN to all, waits for their exits (status expected), frees. */

@@ -1,6 +1,7 @@
 /*
- * Kill anything at any moment: no process is left behind. Each round starts one node whose ranks have children of their own
- * (some in sessions of their own), waits a random time from JOB to well into the run, and kills one victim.
+ * Kill anything at any moment: no process is left behind. Each round starts one node whose ranks
+ * have children of their own (some in sessions of their own), waits a random time from JOB to well
+ * into the run, and kills one victim.
  *
  *   RZ_TEST_SEED=N: only the round of that seed.   RZ_TEST_ROUNDS=N: so many rounds (default 60).
  */
@@ -24,15 +25,20 @@ enum victim {
     VICTIM_KEEPER,
     VICTIM_DAEMON,
     VICTIM_LAUNCHER,
-    VICTIM_RANK,           /* then the launcher */
-    VICTIM_KEEPER_TERM,    /* asked, not killed */
+    VICTIM_RANK,        /* then the launcher */
+    VICTIM_KEEPER_TERM, /* asked, not killed */
     VICTIM_DAEMON_TERM,
     VICTIM_STOPPED_KEEPER, /* the keeper of a stopped node */
     VICTIM_COUNT
 };
 
-static const char *const victim_name[VICTIM_COUNT] = {
-    "keeper", "daemon", "launcher", "rank", "keeper (SIGTERM)", "daemon (SIGTERM)", "keeper of a stopped node"};
+static const char *const victim_name[VICTIM_COUNT] = {"keeper",
+                                                      "daemon",
+                                                      "launcher",
+                                                      "rank",
+                                                      "keeper (SIGTERM)",
+                                                      "daemon (SIGTERM)",
+                                                      "keeper of a stopped node"};
 
 /* What the ranks run: with children, alone, as a plain program. */
 static const char *const *program(uint64_t choice)
@@ -42,8 +48,8 @@ static const char *const *program(uint64_t choice)
                                          "sleep 1000 & setsid sleep 1000 & " TEST_HELPER
                                          " join repairing enter serve; sleep 1000",
                                          NULL};
-    static const char *const plain[] = {"sh", "-c", "trap '' TERM; (sleep 1000; true) & while :; do sleep 0.001; done",
-                                        NULL};
+    static const char *const plain[] = {
+        "sh", "-c", "trap '' TERM; (sleep 1000; true) & while :; do sleep 0.001; done", NULL};
     static const char *const *const programs[] = {bare, family, plain};
     return programs[choice % 3];
 }
@@ -72,8 +78,9 @@ static void kill_rank(struct fake_job *job)
 static void strike(struct fake_job *job, enum victim victim)
 {
     const struct fake_node *node = &job->node[0];
-    struct rz_launch_message stop = {.type = RZ_LAUNCH_INJECT,
-                                     .inject = {.what = RZ_INJECT_STOP_NODE, .for_ns = 3600 * RZ_SECOND}};
+    struct rz_launch_message stop = {
+        .type = RZ_LAUNCH_INJECT,
+        .inject = {.what = RZ_INJECT_STOP_NODE, .for_ns = 3600 * RZ_SECOND}};
     switch (victim) {
     case VICTIM_KEEPER:
         kill(node->keeper, SIGKILL);
@@ -111,8 +118,9 @@ static void one_round(uint64_t seed)
     enum victim victim = (enum victim)rz_random_below(&random, VICTIM_COUNT);
     uint64_t choice = rz_random_next(&random);
     uint64_t delay = rz_random_below(&random, (seed & 1 ? 1 : 40) * RZ_MILLISECOND);
-    snprintf(when, sizeof when, "%s, %llu us after JOB (replay: RZ_TEST_SEED=%llu)", victim_name[victim],
-             (unsigned long long)(delay / RZ_MICROSECOND), (unsigned long long)seed);
+    snprintf(when, sizeof when, "%s, %llu us after JOB (replay: RZ_TEST_SEED=%llu)",
+             victim_name[victim], (unsigned long long)(delay / RZ_MICROSECOND),
+             (unsigned long long)seed);
     fake_start(&job, 1);
     fake_run(&job, 3, program(choice));
     pass(delay);
@@ -146,7 +154,8 @@ static void nothing_outlives_a_kill_of_the_keeper_at_its_start(void **state)
     for (uint64_t delay_us = 0; delay_us < 3000; delay_us += 150) {
         struct fake_job job;
         char when[64];
-        snprintf(when, sizeof when, "keeper, %llu us after its start", (unsigned long long)delay_us);
+        snprintf(when, sizeof when, "keeper, %llu us after its start",
+                 (unsigned long long)delay_us);
         fake_start_only(&job, 1);
         pass(delay_us * RZ_MICROSECOND);
         kill(job.node[0].keeper, SIGKILL);

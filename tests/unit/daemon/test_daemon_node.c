@@ -30,7 +30,8 @@ static void a_plain_program_ends_without_a_death(void **state)
     char text[FAKE_TEXT_MAX];
     (void)state;
     fake_start(&job, 1);
-    fake_run(&job, 2, ARGUMENTS("sh", "-c", "echo out $RZ_RANK $RZ_INCARNATION; echo err >&2; exit 3"));
+    fake_run(&job, 2,
+             ARGUMENTS("sh", "-c", "echo out $RZ_RANK $RZ_INCARNATION; echo err >&2; exit 3"));
     for (uint32_t rank = 0; rank < 2; rank++)
         fake_await_exit(&job, rank, EXIT_STATUS(3), true, false);
     fake_output(&job, 1, 1, text);
@@ -47,8 +48,10 @@ static void a_program_finds_its_environment_and_nothing_else_open(void **state)
     (void)state;
     fake_start(&job, 1);
     job.environment = ARGUMENTS("RZ_TEST_WORD=a b", "UCX_TLS=self");
-    fake_run(&job, 1, ARGUMENTS("sh", "-c", "echo \"$RZ_TEST_WORD|$UCX_TLS|$UCX_TCP_CONN_NB|$RZ_LINK_FD|$RZ_JOB_ID\"; "
-                                            "ls /proc/$$/fd | tr '\\n' ' '"));
+    fake_run(&job, 1,
+             ARGUMENTS("sh", "-c",
+                       "echo \"$RZ_TEST_WORD|$UCX_TLS|$UCX_TCP_CONN_NB|$RZ_LINK_FD|$RZ_JOB_ID\"; "
+                       "ls /proc/$$/fd | tr '\\n' ' '"));
     fake_await_exit(&job, 0, 0, true, false);
     fake_output(&job, 0, 1, text);
     assert_memory_equal(text, "a b|self|y|3|4711\n0 1 2 3 ", strlen("a b|self|y|3|4711\n0 1 2 3 "));
@@ -63,7 +66,8 @@ static void a_program_that_cannot_be_executed_is_told_in_words(void **state)
     fake_run(&job, 1, ARGUMENTS("/nonexistent/program"));
     struct fake_message *m = fake_await(&job, RZ_LAUNCH_ABORTED);
     assert_int_equal(m->message.aborted.code, 127);
-    assert_non_null(strstr(m->message.aborted.reason, "cannot execute \"/nonexistent/program\": No such file"));
+    assert_non_null(
+        strstr(m->message.aborted.reason, "cannot execute \"/nonexistent/program\": No such file"));
     free(m);
     fake_await_exit(&job, 0, EXIT_STATUS(127), true, false);
     fake_end(&job, 0);
@@ -98,9 +102,10 @@ static void standard_input_reaches_rank_0(void **state)
         }
         sent++;
         credit -= sizeof line;
-        struct rz_launch_message data = {
-            .type = RZ_LAUNCH_STDIN,
-            .stdin_data = {.data = (const uint8_t *)line, .data_length = sizeof line, .end = sent == 60}};
+        struct rz_launch_message data = {.type = RZ_LAUNCH_STDIN,
+                                         .stdin_data = {.data = (const uint8_t *)line,
+                                                        .data_length = sizeof line,
+                                                        .end = sent == 60}};
         fake_send(&job, 0, &data);
     }
     fake_await_exit(&job, 0, 0, true, false);
@@ -109,7 +114,8 @@ static void standard_input_reaches_rank_0(void **state)
     fake_end(&job, 0);
 }
 
-/* One number of a line of /proc/PID/status, or the first letter of its value. 0: there is no such process or line. */
+/* One number of a line of /proc/PID/status, or the first letter of its value. 0: there is no such
+ * process or line. */
 static long look_up(pid_t pid, const char *name, bool letter)
 {
     char path[64], line[256];
@@ -148,9 +154,11 @@ static void a_launcher_that_does_not_read_holds_writers_not_the_daemon(void **st
     }
     await_asleep(pid[0]);
     await_asleep(pid[1]);
-    assert_in_range(look_up(job.node[0].daemon, "VmRSS:", false), 1, 64 << 10); /* KiB; sanitizers take their share */
+    assert_in_range(look_up(job.node[0].daemon, "VmRSS:", false), 1,
+                    64 << 10); /* KiB; sanitizers take their share */
     /* It still obeys. */
-    struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT, .inject = {.what = RZ_INJECT_KILL_RANK, .rank = 1}};
+    struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT,
+                                       .inject = {.what = RZ_INJECT_KILL_RANK, .rank = 1}};
     fake_send(&job, 0, &inject);
     while (look_up(pid[1], "State:", true))
         usleep(1000);
@@ -204,7 +212,8 @@ static void ranks_join_pass_the_barriers_and_leave(void **state)
     struct fake_job job;
     (void)state;
     fake_start(&job, 2);
-    fake_run(&job, 4, ARGUMENTS(TEST_HELPER, "join", "enter", "say:running", "leave", "bye", "exit:5"));
+    fake_run(&job, 4,
+             ARGUMENTS(TEST_HELPER, "join", "enter", "say:running", "leave", "bye", "exit:5"));
     for (uint32_t rank = 0; rank < 4; rank++) {
         char line[32];
         snprintf(line, sizeof line, "running %u 1 1", rank);
@@ -245,7 +254,8 @@ static void the_verdict_comes_before_the_exit(void **state)
     fake_start(&job, 1);
     fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "enter", "grow:256", "say:grown", "serve"));
     fake_await_line(&job, 0, "grown");
-    struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT, .inject = {.what = RZ_INJECT_KILL_RANK, .rank = 0}};
+    struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT,
+                                       .inject = {.what = RZ_INJECT_KILL_RANK, .rank = 0}};
     fake_send(&job, 0, &inject);
     struct fake_message *m = fake_await_match(&job, "DEATH_SEEN", is_death, &rank);
     assert_string_equal(m->message.event.note, "robust mutex");
@@ -260,11 +270,12 @@ static void expect_death_by(const char *word)
     struct fake_job job;
     char script[512];
     fake_start(&job, 1);
-    snprintf(script, sizeof script,
-             "if [ $RZ_RANK = 1 ] && [ $RZ_INCARNATION = 1 ]; then exec %s join repairing enter %s; fi; "
-             "if [ $RZ_RANK = 1 ]; then exec %s join enter say:second serve; fi; "
-             "exec %s join repairing enter epoch:2 enter say:second serve",
-             TEST_HELPER, word, TEST_HELPER, TEST_HELPER);
+    snprintf(
+        script, sizeof script,
+        "if [ $RZ_RANK = 1 ] && [ $RZ_INCARNATION = 1 ]; then exec %s join repairing enter %s; fi; "
+        "if [ $RZ_RANK = 1 ]; then exec %s join enter say:second serve; fi; "
+        "exec %s join repairing enter epoch:2 enter say:second serve",
+        TEST_HELPER, word, TEST_HELPER, TEST_HELPER);
     fake_run(&job, 2, ARGUMENTS("sh", "-c", script));
     fake_await_line(&job, 0, "second 0 1 2");
     fake_await_line(&job, 1, "second 1 2 2");
@@ -296,8 +307,10 @@ static void who_asks_for_an_ended_rank_is_answered(void **state)
     struct fake_job job;
     (void)state;
     fake_start(&job, 2);
-    fake_run(&job, 2, ARGUMENTS("sh", "-c",
-                                "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER " join card:1 say:told serve; fi; exit 0"));
+    fake_run(&job, 2,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER
+                       " join card:1 say:told serve; fi; exit 0"));
     fake_await_line(&job, 0, "card 1 ");
     fake_await_line(&job, 0, "told 0");
     fake_end(&job, 0);
@@ -327,8 +340,10 @@ static void a_killed_rank_comes_again_in_a_new_epoch(void **state)
              ARGUMENTS("sh", "-c",
                        "if [ $RZ_RANK = 2 ] && [ $RZ_INCARNATION -lt 3 ]; then "
                        "  exec " TEST_HELPER " join repairing enter say:first kill; fi; "
-                       "if [ $RZ_RANK = 2 ]; then exec " TEST_HELPER " join repairing enter say:last serve; fi; "
-                       "exec " TEST_HELPER " join repairing enter epoch:2 enter epoch:3 enter say:last serve"));
+                       "if [ $RZ_RANK = 2 ]; then exec " TEST_HELPER
+                       " join repairing enter say:last serve; fi; "
+                       "exec " TEST_HELPER
+                       " join repairing enter epoch:2 enter epoch:3 enter say:last serve"));
     fake_await_line(&job, 2, "first 2 1 1");
     fake_await_exit(&job, 2, SIGKILL, false, true);
     fake_await_line(&job, 2, "first 2 2 2");
@@ -345,13 +360,16 @@ static void the_ranks_of_a_dead_node_come_again_elsewhere(void **state)
     struct fake_job job;
     (void)state;
     fake_start(&job, 4);
-    fake_run(&job, 8, ARGUMENTS("sh", "-c",
-                                "if [ $RZ_INCARNATION = 1 ]; then "
-                                "  exec " TEST_HELPER " join repairing enter say:first epoch:2 enter say:second serve; fi; "
-                                "exec " TEST_HELPER " join repairing enter say:second serve"));
+    fake_run(&job, 8,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_INCARNATION = 1 ]; then "
+                       "  exec " TEST_HELPER
+                       " join repairing enter say:first epoch:2 enter say:second serve; fi; "
+                       "exec " TEST_HELPER " join repairing enter say:second serve"));
     for (uint32_t rank = 0; rank < 8; rank++)
         fake_await_line(&job, rank, "first");
-    struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT, .inject = {.what = RZ_INJECT_KILL_NODE}};
+    struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT,
+                                       .inject = {.what = RZ_INJECT_KILL_NODE}};
     fake_send(&job, 2, &inject);
     for (uint32_t rank = 0; rank < 8; rank++) {
         char line[32];
@@ -383,9 +401,11 @@ static void local_and_remote_ranks_are_reached(void **state)
     struct fake_job job;
     (void)state;
     fake_start(&job, 2);
-    fake_run(&job, 4, ARGUMENTS("sh", "-c",
-                                "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER " join enter open:1 card:1 card:3 serve; fi; "
-                                "sleep 0.$RZ_RANK; exec " TEST_HELPER " join net enter serve"));
+    fake_run(&job, 4,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER
+                       " join enter open:1 card:1 card:3 serve; fi; "
+                       "sleep 0.$RZ_RANK; exec " TEST_HELPER " join net enter serve"));
     fake_await_line(&job, 0, "opened 1 2");
     fake_await_line(&job, 0, "card 1 card-of-1");
     fake_await_line(&job, 0, "card 3 card-of-3");
@@ -433,8 +453,10 @@ static void a_stopped_rank_goes_on(void **state)
     fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "say:here", "stdin", "say:on", "hang"));
     fake_await_line(&job, 0, "here");
     struct rz_launch_message inject = {
-        .type = RZ_LAUNCH_INJECT, .inject = {.what = RZ_INJECT_STOP_RANK, .for_ns = 200 * RZ_MILLISECOND}};
-    struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN, .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
+        .type = RZ_LAUNCH_INJECT,
+        .inject = {.what = RZ_INJECT_STOP_RANK, .for_ns = 200 * RZ_MILLISECOND}};
+    struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN,
+                                    .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
     fake_send(&job, 0, &inject);
     fake_send(&job, 0, &end);
     fake_await_line(&job, 0, "on");
@@ -449,8 +471,10 @@ static void a_stopped_node_goes_on(void **state)
     fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "say:here", "stdin", "say:on", "hang"));
     fake_await_line(&job, 0, "here");
     struct rz_launch_message inject = {
-        .type = RZ_LAUNCH_INJECT, .inject = {.what = RZ_INJECT_STOP_NODE, .for_ns = 300 * RZ_MILLISECOND}};
-    struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN, .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
+        .type = RZ_LAUNCH_INJECT,
+        .inject = {.what = RZ_INJECT_STOP_NODE, .for_ns = 300 * RZ_MILLISECOND}};
+    struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN,
+                                    .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
     fake_send(&job, 0, &inject);
     fake_send(&job, 0, &end);
     fake_await_line(&job, 0, "on");
@@ -462,7 +486,8 @@ static void a_signal_is_forwarded(void **state)
     struct fake_job job;
     (void)state;
     fake_start(&job, 1);
-    fake_run(&job, 1, ARGUMENTS("sh", "-c", "trap 'exit 7' USR1; echo ready; while :; do sleep 0.01; done"));
+    fake_run(&job, 1,
+             ARGUMENTS("sh", "-c", "trap 'exit 7' USR1; echo ready; while :; do sleep 0.01; done"));
     fake_await_line(&job, 0, "ready");
     struct rz_launch_message signal = {.type = RZ_LAUNCH_SIGNAL, .signal = {.number = SIGUSR1}};
     fake_send(&job, 0, &signal);
@@ -475,9 +500,10 @@ static void shutdown_gives_grace_then_kills(void **state)
     struct fake_job job;
     (void)state;
     fake_start(&job, 1);
-    fake_run(&job, 2, ARGUMENTS("sh", "-c",
-                                "if [ $RZ_RANK = 0 ]; then trap 'exit 8' TERM; else trap '' TERM; fi; "
-                                "echo ready; while :; do sleep 0.01; done"));
+    fake_run(&job, 2,
+             ARGUMENTS("sh", "-c",
+                       "if [ $RZ_RANK = 0 ]; then trap 'exit 8' TERM; else trap '' TERM; fi; "
+                       "echo ready; while :; do sleep 0.01; done"));
     fake_await_line(&job, 0, "ready");
     fake_await_line(&job, 1, "ready");
     struct rz_launch_message shutdown = {.type = RZ_LAUNCH_SHUTDOWN, .shutdown = {.grace_ms = 500}};
@@ -491,11 +517,13 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_plain_program_ends_without_a_death, nothing_left),
-        cmocka_unit_test_teardown(a_program_finds_its_environment_and_nothing_else_open, nothing_left),
+        cmocka_unit_test_teardown(a_program_finds_its_environment_and_nothing_else_open,
+                                  nothing_left),
         cmocka_unit_test_teardown(a_program_that_cannot_be_executed_is_told_in_words, nothing_left),
         cmocka_unit_test_teardown(what_a_program_leaves_behind_ends_with_it, nothing_left),
         cmocka_unit_test_teardown(standard_input_reaches_rank_0, nothing_left),
-        cmocka_unit_test_teardown(a_launcher_that_does_not_read_holds_writers_not_the_daemon, nothing_left),
+        cmocka_unit_test_teardown(a_launcher_that_does_not_read_holds_writers_not_the_daemon,
+                                  nothing_left),
         cmocka_unit_test_teardown(a_bad_job_is_refused_in_words, nothing_left),
         cmocka_unit_test_teardown(noise_instead_of_a_job_ends_the_daemon, nothing_left),
         cmocka_unit_test_teardown(ranks_join_pass_the_barriers_and_leave, nothing_left),

@@ -10,9 +10,10 @@
 #define OPEN (1u << RZ_QUESTION_OPEN)
 #define CARDS (1u << RZ_QUESTION_CARD | 1u << RZ_QUESTION_CARD_REMOTE)
 
-static struct rz_question about(enum rz_question_kind kind, uint32_t target, uint32_t asker)
+static struct rz_question about(enum rz_question_kind kind, uint32_t target, uint32_t asker,
+                                uint32_t epoch)
 {
-    return (struct rz_question){.kind = kind, .target = target, .asker = asker};
+    return (struct rz_question){.kind = kind, .target = target, .asker = asker, .epoch = epoch};
 }
 
 static void a_question_stands_once(void **state)
@@ -21,14 +22,31 @@ static void a_question_stands_once(void **state)
     struct rz_question question;
     (void)state;
     for (int i = 0; i < 3; i++)
-        rz_questions_add(&questions, about(RZ_QUESTION_OPEN, 1, 2));
-    rz_questions_add(&questions, about(RZ_QUESTION_CARD, 1, 2));
-    assert_true(rz_questions_any(&questions, 1, OPEN));
-    assert_false(rz_questions_any(&questions, 2, OPEN | CARDS));
-    assert_true(rz_questions_take(&questions, 1, OPEN, &question));
+        rz_questions_add(&questions, about(RZ_QUESTION_OPEN, 1, 2, 0));
+    rz_questions_add(&questions, about(RZ_QUESTION_CARD, 1, 2, 1));
+    assert_true(rz_questions_take(&questions, 1, OPEN, 0, &question));
     assert_int_equal(question.asker, 2);
-    assert_false(rz_questions_take(&questions, 1, OPEN, &question));
-    assert_true(rz_questions_any(&questions, 1, CARDS));
+    assert_false(rz_questions_take(&questions, 1, OPEN, 0, &question));
+    assert_int_equal(rz_questions_epoch(&questions, 1, CARDS), 1);
+    assert_int_equal(rz_questions_epoch(&questions, 2, CARDS), 0);
+    rz_questions_clear(&questions);
+}
+
+static void an_older_card_answers_no_question_of_a_newer_epoch(void **state)
+{
+    struct rz_questions questions = {0};
+    struct rz_question question;
+    (void)state;
+    rz_questions_add(&questions, about(RZ_QUESTION_CARD, 1, 2, 3));
+    rz_questions_add(&questions,
+                     about(RZ_QUESTION_CARD, 1, 2, 4)); /* the same asker, later: one question */
+    rz_questions_add(&questions, about(RZ_QUESTION_CARD, 1, 5, 3));
+    assert_int_equal(rz_questions_epoch(&questions, 1, CARDS), 4);
+    assert_true(rz_questions_take(&questions, 1, CARDS, 3, &question));
+    assert_int_equal(question.asker, 5);
+    assert_false(rz_questions_take(&questions, 1, CARDS, 3, &question));
+    assert_true(rz_questions_take(&questions, 1, CARDS, 4, &question));
+    assert_int_equal(question.asker, 2);
     rz_questions_clear(&questions);
 }
 
@@ -38,16 +56,17 @@ static void the_questions_of_a_dead_asker_are_forgotten(void **state)
     struct rz_question question;
     (void)state;
     for (uint32_t target = 0; target < 100; target++) {
-        rz_questions_add(&questions, about(RZ_QUESTION_OPEN, target, 7));
-        rz_questions_add(&questions, about(RZ_QUESTION_CARD_REMOTE, target, 7)); /* a rank 7 of another node */
-        rz_questions_add(&questions, about(RZ_QUESTION_CARD, target, 8));
+        rz_questions_add(&questions, about(RZ_QUESTION_OPEN, target, 7, 0));
+        rz_questions_add(&questions, about(RZ_QUESTION_CARD_REMOTE, target, 7,
+                                           1)); /* a rank 7 of another node */
+        rz_questions_add(&questions, about(RZ_QUESTION_CARD, target, 8, 1));
     }
     rz_questions_drop_asker(&questions, 7);
     for (uint32_t target = 0; target < 100; target++) {
-        assert_false(rz_questions_any(&questions, target, OPEN));
-        assert_true(rz_questions_take(&questions, target, CARDS, &question));
-        assert_true(rz_questions_take(&questions, target, CARDS, &question));
-        assert_false(rz_questions_take(&questions, target, CARDS, &question));
+        assert_false(rz_questions_take(&questions, target, OPEN, 1, &question));
+        assert_true(rz_questions_take(&questions, target, CARDS, 1, &question));
+        assert_true(rz_questions_take(&questions, target, CARDS, 1, &question));
+        assert_false(rz_questions_take(&questions, target, CARDS, 1, &question));
     }
     rz_questions_clear(&questions);
 }
@@ -56,6 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_question_stands_once),
+        cmocka_unit_test(an_older_card_answers_no_question_of_a_newer_epoch),
         cmocka_unit_test(the_questions_of_a_dead_asker_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

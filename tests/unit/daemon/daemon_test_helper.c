@@ -1,16 +1,17 @@
 /*
- * A process of a job that speaks the link protocol without MPI. Its words (arguments) are done in order:
+ * A process of a job that speaks the link protocol without MPI. Its words (arguments) are done in
+ * order:
  *
- *   join          HELLO, WELCOME                       enter        REACHED(epoch, ENTER), waits for RUN
- *   leave         REACHED(epoch, RUN), waits for LEFT   bye          BYE, clean end of the watch
- *   repairing     REPAIRING                            say:TEXT     writes the line "TEXT rank incarnation epoch"
- *   epoch:N       waits for epoch N or later           exit:N       exits
- *   hang          sleeps for ever                      stdin        copies standard input to standard output
- *   abort:N       ABORT with code N, then hangs        flood:N      writes N bytes to standard output
- *   waits         shows a wait object                  open:R card:R  wants to reach rank R, and waits for the answer
- *   net           answers OPEN_NET by PUT_CARD         serve        deals with messages for ever
- *   if:R          the rest only in rank R              kill         kills itself
- *   deaf          asks and asks and never reads        noise        sends what is no message
+ *   join          HELLO, WELCOME                       enter        REACHED(epoch, ENTER), waits
+ * for RUN leave         REACHED(epoch, RUN), waits for LEFT   bye          BYE, clean end of the
+ * watch repairing     REPAIRING                            say:TEXT     writes the line "TEXT rank
+ * incarnation epoch" epoch:N       waits for epoch N or later           exit:N       exits hang
+ * sleeps for ever                      stdin        copies standard input to standard output
+ *   abort:N       ABORT with code N, then hangs        flood:N      writes N bytes to standard
+ * output waits         shows a wait object                  open:R card:R  wants to reach rank R,
+ * and waits for the answer net           answers OPEN_NET by PUT_CARD         serve        deals
+ * with messages for ever if:R          the rest only in rank R              kill         kills
+ * itself deaf          asks and asks and never reads        noise        sends what is no message
  *   unlink        closes the link without BYE          grow:N       touches N MiB
  */
 #include "link/link.h"
@@ -53,11 +54,13 @@ static uint64_t epoch_phase(void)
 
 static void reached(uint32_t phase)
 {
-    struct rz_link_message message = {.type = RZ_LINK_REACHED, .reached = {.epoch = epoch, .phase = phase}};
+    struct rz_link_message message = {.type = RZ_LINK_REACHED,
+                                      .reached = {.epoch = epoch, .phase = phase}};
     rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
 }
 
-/* Says that this process stands at the end of phase and waits for the next one; a newer epoch begins anew. */
+/* Says that this process stands at the end of phase and waits for the next one; a newer epoch
+ * begins anew. */
 static void pass(uint32_t phase)
 {
     do {
@@ -80,26 +83,31 @@ static void send_simple(enum rz_link_type type)
     rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
 }
 
-static void on_answer(void *arg, const struct rz_link_message *message, const int *fds, unsigned n_fds)
+static void on_answer(void *arg, const struct rz_link_message *message, const int *fds,
+                      unsigned n_fds)
 {
     (void)arg;
     if (message->type == RZ_LINK_OPENED)
         printf("opened %u %u\n", message->opened.rank, n_fds);
     else
-        printf("card %u %.*s\n", message->card.rank, (int)message->card.card_length, (const char *)message->card.card);
+        printf("card %u %.*s\n", message->card.rank, (int)message->card.card_length,
+               (const char *)message->card.card);
     fflush(stdout);
     while (n_fds > 0)
         close(fds[--n_fds]);
     answered = true;
 }
 
-static void on_open_net(void *arg, const struct rz_link_message *message, const int *fds, unsigned n_fds)
+static void on_open_net(void *arg, const struct rz_link_message *message, const int *fds,
+                        unsigned n_fds)
 {
     char card[32];
-    (void)arg, (void)message, (void)fds, (void)n_fds;
+    (void)arg, (void)fds, (void)n_fds;
     int n = snprintf(card, sizeof card, "card-of-%u", self());
     struct rz_link_message put = {.type = RZ_LINK_PUT_CARD,
-                                  .put_card = {.card = (const uint8_t *)card, .card_length = (uint32_t)n}};
+                                  .put_card = {.epoch = message->open_net.epoch,
+                                               .card = (const uint8_t *)card,
+                                               .card_length = (uint32_t)n}};
     rz_assert(rz_link_send(link_, &put, -1) == RZ_OK);
 }
 
@@ -109,7 +117,7 @@ static void ask(enum rz_link_type type, uint32_t rank)
     if (type == RZ_LINK_OPEN)
         message.open.rank = rank;
     else
-        message.get_card.rank = rank;
+        message.get_card.rank = rank, message.get_card.epoch = epoch;
     answered = false;
     rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
     while (!answered)
@@ -150,7 +158,8 @@ static void grow(size_t mebibytes)
 
 static void show_wait(void)
 {
-    struct rz_wait_text text = {.call = "MPI_Recv", .context = 0xbeef, .peer = 1, .tag = 7, .since_ns = rz_clock_now()};
+    struct rz_wait_text text = {
+        .call = "MPI_Recv", .context = 0xbeef, .peer = 1, .tag = 7, .since_ns = rz_clock_now()};
     rz_wait_write(&rz_link_info(link_)->waits->wait[0], &text);
 }
 
@@ -176,8 +185,11 @@ static void serve(void)
 static void deaf(void)
 {
     static uint8_t card[4000];
-    struct rz_link_message put = {.type = RZ_LINK_PUT_CARD, .put_card = {.card = card, .card_length = sizeof card}};
-    struct rz_link_message get = {.type = RZ_LINK_GET_CARD, .get_card = {.rank = self()}};
+    struct rz_link_message put = {
+        .type = RZ_LINK_PUT_CARD,
+        .put_card = {.epoch = epoch, .card = card, .card_length = sizeof card}};
+    struct rz_link_message get = {.type = RZ_LINK_GET_CARD,
+                                  .get_card = {.rank = self(), .epoch = epoch}};
     rz_assert(rz_link_send(link_, &put, -1) == RZ_OK);
     while (rz_link_send(link_, &get, -1) == RZ_OK)
         ;
@@ -197,7 +209,8 @@ static void unlink_(void)
 
 static void abort_job(uint32_t code)
 {
-    struct rz_link_message message = {.type = RZ_LINK_ABORT, .abort = {.code = code, .reason = "as told"}};
+    struct rz_link_message message = {.type = RZ_LINK_ABORT,
+                                      .abort = {.code = code, .reason = "as told"}};
     rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
     serve();
 }
@@ -223,9 +236,9 @@ static void do_word(const char *word, const char *argument)
     static const struct {
         const char *word;
         void (*act)(void);
-    } plain[] = {{"join", join},   {"enter", enter}, {"leave", leave},    {"bye", bye},
-                 {"hang", hang},   {"serve", serve}, {"stdin", copy_input}, {"waits", show_wait},
-                 {"deaf", deaf},   {"noise", noise}, {"unlink", unlink_}};
+    } plain[] = {{"join", join}, {"enter", enter}, {"leave", leave},      {"bye", bye},
+                 {"hang", hang}, {"serve", serve}, {"stdin", copy_input}, {"waits", show_wait},
+                 {"deaf", deaf}, {"noise", noise}, {"unlink", unlink_}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(word, plain[i].word) == 0) {
             plain[i].act();
