@@ -10,23 +10,19 @@
 /* Words of text, wrapped at WIDTH, each new line indented. */
 static void wrap(FILE *out, const char *text, int column, int indent)
 {
+    int blank = 0; /* before the next word, unless it begins a line */
     while (*text) {
         size_t n = strcspn(text, " \n");
-        if (column + (int)n + 1 > WIDTH && column > indent) {
+        bool wanted = *text == '\n';
+        if (wanted || (column + blank + (int)n > WIDTH && column > indent)) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
+            blank = 0;
         }
-        column += fprintf(out, "%.*s", (int)n, text);
-        text += n;
-        if (*text == '\n') {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-            text++;
-        }
-        while (*text == ' ')
-            text++;
-        if (*text && *text != '\n' && column > indent)
-            column += fprintf(out, " ");
+        column += fprintf(out, "%*s%.*s", blank, "", (int)n, text);
+        text += wanted ? 1 : n;
+        blank = column > indent && *text == ' ';
+        text += strspn(text, " ");
     }
     fputc('\n', out);
 }

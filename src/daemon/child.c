@@ -174,9 +174,8 @@ static bool look_at_report(struct rz_child *p)
     if (got != sizeof report)
         return false;
     char reason[512];
-    snprintf(reason, sizeof reason, "%s \"%s\": %s", rz_spawn_report_text(&report),
-             p->daemon->job.arguments[0], strerror(report.error));
-    rz_daemon_tell_aborted(p->daemon, p->rank, 127, reason);
+    int code = rz_spawn_report_tell(&report, &p->daemon->job, reason, sizeof reason);
+    rz_daemon_tell_aborted(p->daemon, p->rank, (uint32_t)code, reason);
     p->state = p->state == RZ_CHILD_DEAD ? RZ_CHILD_DEAD : RZ_CHILD_LEFT;
     return true;
 }
@@ -302,7 +301,7 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
         char reason[256];
         snprintf(reason, sizeof reason, "cannot start a process: %s: %s", rz_status_text(status),
                  strerror(errno));
-        rz_daemon_tell_aborted(daemon, rank, 127, reason);
+        rz_daemon_tell_aborted(daemon, rank, RZ_SPAWN_NOT_STARTED, reason);
         free(p);
         return;
     }

@@ -7,25 +7,43 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 /* Where the child puts the pipe of its report while it gets ready. */
 #define REPORT_FD (RZ_SPAWN_LINK_FD + 1)
 
-enum spawn_step { STEP_PARENT, STEP_DESCRIPTORS, STEP_DIRECTORY, STEP_EXEC, STEP_COUNT };
+enum spawn_step { STEP_PARENT, STEP_DESCRIPTORS, STEP_DIRECTORY, STEP_EXEC };
 
 /* Both ends of what lies between daemon and child, [0] the daemon's. */
 struct spawn_ends {
     int link[2], output[2], error[2], report[2];
 };
 
-const char *rz_spawn_report_text(const struct rz_spawn_report *report)
+int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_daemon_job *job,
+                         char *text, size_t bytes)
 {
-    static const char *const text[STEP_COUNT] = {
-        "its daemon is gone", "cannot set up its descriptors", "cannot enter the working directory",
-        "cannot execute"};
-    return report->step >= 0 && report->step < STEP_COUNT ? text[report->step] : "cannot start";
+    const char *error = strerror(report->error), *program = job->arguments[0];
+    switch (report->step) {
+    case STEP_DIRECTORY:
+        snprintf(text, bytes, "cannot enter the working directory \"%s\": %s", job->directory,
+                 error);
+        return RZ_SPAWN_NOT_STARTED;
+    case STEP_EXEC: {
+        /* A file that is there but "does not exist": that is the interpreter which its first line,
+         * or its ELF header, names. */
+        bool there = access(program, F_OK) == 0;
+        if (report->error == ENOENT && there)
+            error = "the interpreter that it names does not exist";
+        snprintf(text, bytes, "cannot execute \"%s\": %s", program, error);
+        return there ? RZ_SPAWN_NOT_EXECUTABLE : RZ_SPAWN_NOT_FOUND;
+    }
+    default:
+        snprintf(text, bytes, "cannot start \"%s\": %s", program, error);
+        return RZ_SPAWN_NOT_STARTED;
+    }
 }
 
 /* ---- the child, between fork and exec: async-signal-safe calls only */

@@ -22,10 +22,16 @@ struct rz_spawned {
 
 /* Why a program could not be run. */
 struct rz_spawn_report {
-    int32_t step; /* of rz_spawn_report_text */
+    int32_t step; /* of rz_spawn_report_tell */
     int32_t error;
 };
-const char *rz_spawn_report_text(const struct rz_spawn_report *report);
+
+/* The job's exit status after such a report: values of launch/exit_codes.h. */
+enum { RZ_SPAWN_NOT_STARTED = 4, RZ_SPAWN_NOT_EXECUTABLE = 126, RZ_SPAWN_NOT_FOUND = 127 };
+
+/* Puts the reason in words into text; the exit status it stands for. */
+int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_daemon_job *job,
+                         char *text, size_t bytes);
 
 /*
  * Forks a process for (rank, incarnation) and lets it run the job's program; stdin_fd becomes its

@@ -13,8 +13,11 @@
 static bool whole(const char *value, uint64_t low, uint64_t high, uint32_t *number,
                   const char **why)
 {
+    static char text[96];
     uint64_t read;
-    *why = "it wants a whole number, from 1 on, within bounds";
+    snprintf(text, sizeof text, "it wants a whole number from %llu to %llu",
+             (unsigned long long)low, (unsigned long long)high);
+    *why = text;
     if (!rz_quantity_number(value, low, high, &read))
         return false;
     *number = (uint32_t)read;
@@ -139,7 +142,6 @@ OPTION(timeout)
 
 OPTION(max_restarts)
 {
-    *why = "it wants a whole number; 0 sets no bound";
     return whole(value, 0, UINT32_MAX, &OPTIONS->restarts_max, why);
 }
 

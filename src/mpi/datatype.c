@@ -8,7 +8,8 @@
 
 /* ---- Making ---- */
 
-/* Wide enough for every sum below, so that one check at the end finds what does not fit MPI_Count. */
+/* Wide enough for every sum below, so that one check at the end finds what does not fit MPI_Count.
+ */
 typedef __int128 wide;
 
 struct bounds {
@@ -61,8 +62,7 @@ static void facts_add(struct facts *facts, const struct rz_block *block)
     facts->elements += copies * type->elements;
     facts->too_large |= !fits(facts->size);
     if (type->size > 0) {
-        bounds_add(&facts->data, low + type->true_lb,
-                   high + type->true_lb + type->true_extent);
+        bounds_add(&facts->data, low + type->true_lb, high + type->true_lb + type->true_extent);
     }
     if (type->marked) {
         bounds_add(&facts->marks, low + type->lb, high + type->lb + type->extent);
@@ -118,8 +118,7 @@ static void type_free(struct rz_datatype *type)
 /* Also after its extent was changed. */
 static void type_find_row(struct rz_datatype *type)
 {
-    type->contiguous =
-        type->size == 0 || (type->layout->is_row && type->extent == type->size);
+    type->contiguous = type->size == 0 || (type->layout->is_row && type->extent == type->size);
 }
 
 int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatype **newtype)

@@ -1,4 +1,5 @@
-/* Datatypes, as the point-to-point engine sees them: how many bytes, and how they come into one row. */
+/* Datatypes, as the point-to-point engine sees them: how many bytes, and how they come into one
+ * row. */
 #ifndef RZ_MPI_DATATYPE_H
 #define RZ_MPI_DATATYPE_H
 
@@ -11,12 +12,14 @@ struct rz_datatype {
     MPI_Count size;          /* bytes of data in one element */
     MPI_Count lb, extent;
     MPI_Count true_lb, true_extent;
-    bool contiguous; /* any number of elements is one row of count * size bytes that begins at true_lb (extent == size) */
-    bool marked; /* lb and extent were set by MPI_Type_create_resized, here or in a part; else they follow the data */
-    uint8_t alignment;    /* the largest of its basic elements */
-    MPI_Count elements;   /* basic elements in one element */
+    bool contiguous; /* any number of elements is one row of count * size bytes that begins at
+                        true_lb (extent == size) */
+    bool marked; /* lb and extent were set by MPI_Type_create_resized, here or in a part; else they
+                    follow the data */
+    uint8_t alignment;  /* the largest of its basic elements */
+    MPI_Count elements; /* basic elements in one element */
     struct rz_layout *layout;
-    char *name;                        /* set by the user, or NULL */
+    char *name; /* set by the user, or NULL */
 };
 
 /* Bytes of data in count elements. */
@@ -31,16 +34,19 @@ static inline void *rz_datatype_row(const struct rz_datatype *datatype, const vo
     return (char *)user + datatype->true_lb;
 }
 
-/* Gathers count elements at user into count * size bytes at packed, in the order of the type map. datatype.c. */
-void rz_datatype_pack(const struct rz_datatype *datatype, MPI_Count count, const void *user, void *packed);
+/* Gathers count elements at user into count * size bytes at packed, in the order of the type map.
+ * datatype.c. */
+void rz_datatype_pack(const struct rz_datatype *datatype, MPI_Count count, const void *user,
+                      void *packed);
 
-/* Spreads the first `bytes` (<= count * size, may end inside an element) of packed over count elements at user. */
-void rz_datatype_unpack(const struct rz_datatype *datatype, MPI_Count count, const void *packed, MPI_Count bytes,
-                        void *user);
+/* Spreads the first `bytes` (<= count * size, may end inside an element) of packed over count
+ * elements at user. */
+void rz_datatype_unpack(const struct rz_datatype *datatype, MPI_Count count, const void *packed,
+                        MPI_Count bytes, void *user);
 
 /*
- * From one type to another within this process: MPI_SUCCESS; MPI_ERR_TRUNCATE when it does not fit (as much as fits is
- * copied); MPI_ERR_NO_MEM. The two must not overlap. datatype.c.
+ * From one type to another within this process: MPI_SUCCESS; MPI_ERR_TRUNCATE when it does not fit
+ * (as much as fits is copied); MPI_ERR_NO_MEM. The two must not overlap. datatype.c.
  */
 int rz_datatype_copy(const struct rz_datatype *from_type, MPI_Count from_count, const void *from,
                      const struct rz_datatype *to_type, MPI_Count to_count, void *to);

@@ -35,8 +35,8 @@ int rzm_type_vector(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
 /* The five constructors of listed blocks differ in these. */
 struct list {
     MPI_Count count;
-    struct rz_counts lengths;    /* unless `length` is given */
-    MPI_Count length;            /* of each block; -1: lengths */
+    struct rz_counts lengths; /* unless `length` is given */
+    MPI_Count length;         /* of each block; -1: lengths */
     struct rz_counts displacements;
     bool in_extents;             /* displacements count elements of oldtype, else bytes */
     struct rz_datatype *oldtype; /* NULL: types */
@@ -51,8 +51,8 @@ static int list_block(const struct list *list, MPI_Count i, struct rz_block *blo
         .repeat = 1,
         .type = list->types != NULL ? rz_datatype_of(list->types[i]) : list->oldtype,
     };
-    if (list->in_extents && __builtin_mul_overflow(block->displacement, block->type->extent,
-                                                   &block->displacement)) {
+    if (list->in_extents &&
+        __builtin_mul_overflow(block->displacement, block->type->extent, &block->displacement)) {
         return too_large();
     }
     return MPI_SUCCESS;
@@ -134,12 +134,12 @@ int rzm_type_create_struct(MPI_Count count, struct rz_counts array_of_blocklengt
 
 /* ---- MPI_Type_create_subarray ---- */
 
-/* One more dimension around inner (consumed): `subsize` of `size` rows of row_bytes each, beginning with row start. */
+/* One more dimension around inner (consumed): `subsize` of `size` rows of row_bytes each, beginning
+ * with row start. */
 static int add_dimension(struct rz_datatype **inner, MPI_Count subsize, MPI_Count start,
                          MPI_Count row_bytes)
 {
-    struct rz_block block = {
-        .length = 1, .repeat = subsize, .stride = row_bytes, .type = *inner};
+    struct rz_block block = {.length = 1, .repeat = subsize, .stride = row_bytes, .type = *inner};
     if (__builtin_mul_overflow(start, row_bytes, &block.displacement)) {
         return too_large();
     }

@@ -21,9 +21,8 @@
                 .contiguous = true,                                                                \
                 .alignment = (alignment_),                                                         \
                 .elements = 1,                                                                     \
-                .layout = &(struct rz_layout){.is_row = true,                                      \
-                                              .n = 1,                                              \
-                                              .pieces = (struct rz_piece[]){ROW(0, bytes)}}},
+                .layout = &(struct rz_layout){                                                     \
+                    .is_row = true, .n = 1, .pieces = (struct rz_piece[]){ROW(0, bytes)}}},
 
 #define INDEX_AT(pair) offsetof(pair, index)
 #define PAIR_IS_ROW(pair, value_, index_) (sizeof(value_) == INDEX_AT(pair))

@@ -110,15 +110,18 @@ int rz_ft_reach_epoch(void)
         refresh_members();
         return MPI_SUCCESS;
     }
-    do {
+    for (;;) {
         rz_engine.rollback = false;
         rz_engine.epoch = board_epoch();
         refresh_members();
         rz_paths_open_wanted();
         phase_end(RZ_PHASE_ENTER, reinit.entered ? "MPIX_Reinit" : "MPI_Init");
-        /* Yet another death on the way: stand at the start of the newer epoch. */
-    } while (board_epoch() != rz_engine.epoch || rz_engine.rollback);
-    return MPI_SUCCESS;
+        if (board_epoch() == rz_engine.epoch && !rz_engine.rollback) {
+            return MPI_SUCCESS;
+        }
+        /* Yet another death on the way. Peers may have been met while waiting: nothing of this epoch must stay. */
+        rz_ft_give_up();
+    }
 }
 
 int rz_ft_reach_end(void)

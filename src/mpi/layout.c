@@ -29,8 +29,7 @@ void rz_layout_release(struct rz_layout *layout)
 
 static struct rz_layout *layout_alloc(size_t pieces_max)
 {
-    struct rz_layout *layout =
-        malloc(sizeof(*layout) + pieces_max * sizeof(struct rz_piece));
+    struct rz_layout *layout = malloc(sizeof(*layout) + pieces_max * sizeof(struct rz_piece));
     if (layout != NULL) {
         *layout = (struct rz_layout){.references = 1, .pieces = (struct rz_piece *)(layout + 1)};
     }
@@ -82,10 +81,8 @@ static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count st
         inner->n = 1;
         inner->pieces[0] = *piece;
         find_row(inner);
-        *piece = (struct rz_piece){.repeat = count,
-                                   .stride = step,
-                                   .bytes = piece->repeat * piece->bytes,
-                                   .child = inner};
+        *piece = (struct rz_piece){
+            .repeat = count, .stride = step, .bytes = piece->repeat * piece->bytes, .child = inner};
     }
     return true;
 }
@@ -193,7 +190,7 @@ static void copy_rows(const struct rz_piece *piece, char *user, char **packed, M
     }
     *packed = at;
     *left -= repeat * piece->bytes;
-    if (repeat < piece->repeat && *left > 0) { /* the last bytes end inside a row */
+    if (repeat<piece->repeat && * left> 0) { /* the last bytes end inside a row */
         size_t rest = (size_t)*left;
         char *row = user + repeat * piece->stride;
         memcpy(packing ? at : row, packing ? row : at, rest);
@@ -205,14 +202,14 @@ static void copy_rows(const struct rz_piece *piece, char *user, char **packed, M
 void rz_layout_copy(const struct rz_layout *layout, char *user, char **packed, MPI_Count *left,
                     bool packing)
 {
-    for (size_t i = 0; i < layout->n && *left > 0; i++) {
+    for (size_t i = 0; i<layout->n && * left> 0; i++) {
         const struct rz_piece *piece = &layout->pieces[i];
         char *at = user + piece->offset;
         if (piece->child == NULL) {
             copy_rows(piece, at, packed, left, packing);
             continue;
         }
-        for (MPI_Count k = 0; k < piece->repeat && *left > 0; k++) {
+        for (MPI_Count k = 0; k<piece->repeat && * left> 0; k++) {
             rz_layout_copy(piece->child, at + k * piece->stride, packed, left, packing);
         }
     }
@@ -220,7 +217,7 @@ void rz_layout_copy(const struct rz_layout *layout, char *user, char **packed, M
 
 bool rz_layout_elements(const struct rz_layout *layout, MPI_Count *left, MPI_Count *elements)
 {
-    for (size_t i = 0; i < layout->n && *left > 0; i++) {
+    for (size_t i = 0; i<layout->n && * left> 0; i++) {
         const struct rz_piece *piece = &layout->pieces[i];
         if (piece->child == NULL) {
             MPI_Count all = piece->bytes * piece->repeat;
@@ -232,7 +229,7 @@ bool rz_layout_elements(const struct rz_layout *layout, MPI_Count *left, MPI_Cou
             *left -= bytes;
             continue;
         }
-        for (MPI_Count k = 0; k < piece->repeat && *left > 0; k++) {
+        for (MPI_Count k = 0; k<piece->repeat && * left> 0; k++) {
             if (!rz_layout_elements(piece->child, left, elements)) {
                 return false;
             }

@@ -1,7 +1,8 @@
 /*
- * Where the data of one element of a datatype lies: a list of pieces, in the order of the type map. A piece is a row of
- * bytes, or another layout, repeated at a stride. A layout never changes once it is made and is shared by all types that
- * contain it, so that a type may be freed while others use it.
+ * Where the data of one element of a datatype lies: a list of pieces, in the order of the type map.
+ * A piece is a row of bytes, or another layout, repeated at a stride. A layout never changes once
+ * it is made and is shared by all types that contain it, so that a type may be freed while others
+ * use it.
  */
 #ifndef RZ_MPI_LAYOUT_H
 #define RZ_MPI_LAYOUT_H
@@ -9,51 +10,53 @@
 #include "mpi/datatype.h"
 
 struct rz_piece {
-    MPI_Count offset; /* of the first repetition, from the origin of the element */
-    MPI_Count repeat; /* >= 1 */
-    MPI_Count stride; /* in bytes, between repetitions */
-    MPI_Count bytes;  /* of data in one repetition; > 0 */
-    MPI_Count unit;   /* a row: bytes of each of its basic elements; else 0 */
+    MPI_Count offset;        /* of the first repetition, from the origin of the element */
+    MPI_Count repeat;        /* >= 1 */
+    MPI_Count stride;        /* in bytes, between repetitions */
+    MPI_Count bytes;         /* of data in one repetition; > 0 */
+    MPI_Count unit;          /* a row: bytes of each of its basic elements; else 0 */
     struct rz_layout *child; /* what is repeated; NULL: a row */
 };
 
 struct rz_layout {
-    uint32_t references; /* 0: static, for ever */
-    bool is_row;         /* all data is one row of bytes in the order of the type map */
+    uint32_t references;  /* 0: static, for ever */
+    bool is_row;          /* all data is one row of bytes in the order of the type map */
     MPI_Count row_offset; /* where that row begins */
     size_t n;
     struct rz_piece *pieces; /* [n]; none for a type without data */
 };
 
-/* repeat copies, stride bytes apart, of `length` consecutive elements of type; the first begins at displacement. */
+/* repeat copies, stride bytes apart, of `length` consecutive elements of type; the first begins at
+ * displacement. */
 struct rz_block {
     MPI_Count displacement, length, repeat, stride;
     struct rz_datatype *type;
 };
 
 /*
- * The layout of n blocks, one after the other; its first reference is the caller's. NULL: no memory. Offsets do not
- * overflow: rz_datatype_build has looked.
+ * The layout of n blocks, one after the other; its first reference is the caller's. NULL: no
+ * memory. Offsets do not overflow: rz_datatype_build has looked.
  */
 struct rz_layout *rz_layout_new(const struct rz_block *blocks, size_t n);
 
 void rz_layout_retain(struct rz_layout *layout);
 void rz_layout_release(struct rz_layout *layout);
 
-/* Copies the first *left bytes of one element between user (its origin) and packed; *packed and *left move on. */
+/* Copies the first *left bytes of one element between user (its origin) and packed; *packed and
+ * *left move on. */
 void rz_layout_copy(const struct rz_layout *layout, char *user, char **packed, MPI_Count *left,
                     bool packing);
 
 /*
- * How many basic elements the first *left bytes of one element hold, added to *elements; false: the bytes end inside a
- * basic element. *left moves on.
+ * How many basic elements the first *left bytes of one element hold, added to *elements; false: the
+ * bytes end inside a basic element. *left moves on.
  */
 bool rz_layout_elements(const struct rz_layout *layout, MPI_Count *left, MPI_Count *elements);
 
 /*
- * A new datatype of n blocks, not committed, with lb, extent and the rest after section 5.1 of the standard: without
- * marks, lb is that of the data and the extent is rounded up to the alignment; marks win. MPI_ERR_NO_MEM; MPI_ERR_COUNT
- * when a size or displacement does not fit 63 bits.
+ * A new datatype of n blocks, not committed, with lb, extent and the rest after section 5.1 of the
+ * standard: without marks, lb is that of the data and the extent is rounded up to the alignment;
+ * marks win. MPI_ERR_NO_MEM; MPI_ERR_COUNT when a size or displacement does not fit 63 bits.
  */
 int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatype **newtype);
 

@@ -2,6 +2,7 @@
 
 #include "mpi/chapter.h"
 #include "mpi/p2p.h"
+#include "mpi/peer.h"
 #include "mpi/sync.h"
 
 #include <stdio.h>
@@ -137,9 +138,18 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
     if (!rz_envelope_decode(&envelope, header, header_bytes)) {
         rz_engine.counters.foreign++;
         drop_token(path, token);
-    } else if (!door_passes(&envelope)) {
+        return;
+    }
+    if (!door_passes(&envelope)) {
         drop_token(path, token);
-    } else if (envelope.kind == RZ_ENVELOPE_ACK) {
+        return;
+    }
+    if (path == &rz_engine.paths[RZ_PATH_SHM] &&
+        rz_engine.members[envelope.world].peer == NULL) {
+        /* Its flow control needs the way back; the transport's own call (stranger) may have come in an earlier epoch. */
+        rz_peer_meet(envelope.world, envelope.incarnation);
+    }
+    if (envelope.kind == RZ_ENVELOPE_ACK) {
         rz_sync_acknowledged(envelope.serial, envelope.world);
         drop_token(path, token);
     } else {

@@ -1,6 +1,7 @@
 /*
- * The predefined datatypes of the ABI, one line each, and what kind of number each holds: what reductions ask for.
- * Source: section 20 (application binary interface) and table 6.x of MPI 5.0; src/abi/tables/abi_constants.csv.
+ * The predefined datatypes of the ABI, one line each, and what kind of number each holds: what
+ * reductions ask for. Source: section 20 (application binary interface) and table 6.x of MPI 5.0;
+ * src/abi/tables/abi_constants.csv.
  */
 #ifndef RZ_MPI_NUMBER_H
 #define RZ_MPI_NUMBER_H

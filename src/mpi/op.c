@@ -16,8 +16,7 @@
                 .commutative = true,                                                               \
                 .name = "MPI_" #name_,                                                             \
                 .table = &rz_op_tables[handle]},
-#define FOR_WINDOWS(handle, name_)                                                                 \
-    [handle] = {.object = OBJECT(handle), .name = "MPI_" #name_},
+#define FOR_WINDOWS(handle, name_) [handle] = {.object = OBJECT(handle), .name = "MPI_" #name_},
 
 /* clang-format off */
 static struct rz_op predefined[0x20] = {
@@ -46,7 +45,8 @@ struct rz_op *rz_op_predefined(unsigned handle)
 
 /* ---- Those of the user ---- */
 
-static struct rz_op *free_first; /* memory of ended ones, by `table`: a stale handle reads a dead object */
+static struct rz_op
+    *free_first; /* memory of ended ones, by `table`: a stale handle reads a dead object */
 
 int rzm_op_create(MPI_User_function *user_fn, MPI_User_function_c *user_fn_c, int commute,
                   struct rz_op **op)
@@ -126,8 +126,15 @@ void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,
     if (count == 0) {
         return;
     }
-    if (op->table == NULL) {
+    if (!rz_object_is_predefined(op)) {
         apply_user(op, in, inout, count, datatype);
+        return;
+    }
+    if (op->table == NULL) { /* MPI_REPLACE, MPI_NO_OP; between equal contiguous types copying
+                                cannot run out of memory */
+        if (op->object.predefined == 0x3c) {
+            rz_datatype_copy(datatype, count, in, datatype, count, inout);
+        }
         return;
     }
     rz_op_function_t *function = (*op->table)[rz_number_of(datatype)];

@@ -14,9 +14,9 @@ typedef rz_op_function_t *rz_op_table_t[RZ_NUMBER_COUNT];
 struct rz_op {
     struct rz_object object;
     bool commutative;
-    const char *name;               /* of a predefined one */
-    const rz_op_table_t *table;     /* of a predefined one; NULL: MPI_REPLACE, MPI_NO_OP */
-    MPI_User_function *user;        /* of the user's: one of these two */
+    const char *name;           /* of a predefined one */
+    const rz_op_table_t *table; /* of a predefined one; NULL: MPI_REPLACE, MPI_NO_OP */
+    MPI_User_function *user;    /* of the user's: one of these two */
     MPI_User_function_c *user_c;
 };
 
@@ -27,8 +27,8 @@ extern const rz_op_table_t rz_op_tables[0x20];
 int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype);
 
 /*
- * inout[i] = in[i] op inout[i]: `in` is the operand of the lower ranks. After rz_op_check(). A function of the user runs
- * without the engine lock.
+ * inout[i] = in[i] op inout[i]: `in` is the operand of the lower ranks. After rz_op_check(). A
+ * function of the user runs without the engine lock.
  */
 void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,
                  struct rz_datatype *datatype);

@@ -1,7 +1,8 @@
 /*
- * The arithmetic of the predefined operations: one function for each operation and kind of number (section 6.9.2 of the
- * standard). Integers wrap around. The characters of C and MPI_CHAR count as integers, and logical operations take every
- * integer, which is more than the standard demands and what programs use.
+ * The arithmetic of the predefined operations: one function for each operation and kind of number
+ * (section 6.9.2 of the standard). Integers wrap around. The characters of C and MPI_CHAR count as
+ * integers, and logical operations take every integer, which is more than the standard demands and
+ * what programs use.
  */
 #include "mpi/op.h"
 
@@ -112,7 +113,8 @@
     FUNCTION(sum_##kind, type, x + y)                                                              \
     FUNCTION(prod_##kind, type, x *y)
 
-/* Of equal values the smaller index. Only value and index are written: what lies between is the user's. */
+/* Of equal values the smaller index. Only value and index are written: what lies between is the
+ * user's. */
 #define PAIR_FUNCTION(name, pair, wins)                                                            \
     static void name(const void *in, void *inout, MPI_Count n)                                     \
     {                                                                                              \

@@ -17,12 +17,10 @@ static void want_step(struct rz_job_node *node, uint32_t rank)
                  process->epoch);
 }
 
-/* ---- pieces *
- * ----------------------------------------------------------------------------------------------------
- */
-const struct rz_job_piece *
-rz_job_piece_find(const struct rz_job_node *node, uint32_t rank, uint32_t written,
-                  uint64_t generation)
+/* ---- pieces */
+
+const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank,
+                                             uint32_t written, uint64_t generation)
 {
     for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
         const struct rz_job_piece *piece = &node->place[rank][i];
@@ -30,14 +28,18 @@ rz_job_piece_find(const struct rz_job_node *node, uint32_t rank, uint32_t writte
             return piece;
     }
     return NULL;
-} /* Whether nobody can need this piece any more. */
+}
+
+/* Whether nobody can need this piece any more. */
 static bool may_overwrite(const struct rz_job_node *node, const struct rz_job_piece *piece)
 {
     uint64_t floor = rz_recover_generation_floor(rz_job_recover(node));
     if (node->mutations & RZ_JOB_NO_FLOOR)
         floor = rz_commit_generation(rz_job_commit(node));
     return piece->written == 0 || piece->generation < floor;
-} /* False: not now. */
+}
+
+/* False: not now. */
 static bool put(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece)
 {
     if (rz_job_piece_find(node, rank, piece->written, piece->generation))
@@ -49,7 +51,9 @@ static bool put(struct rz_job_node *node, uint32_t rank, const struct rz_job_pie
         }
     }
     return false;
-} /* An own piece lies here: the buddy gets a copy. */
+}
+
+/* An own piece lies here: the buddy gets a copy. */
 static void stored(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece,
                    bool copy)
 {
@@ -60,6 +64,7 @@ static void stored(struct rz_job_node *node, uint32_t rank, const struct rz_job_
     if (copy && buddy != RZ_ID_NONE)
         rz_job_queue_message(node, RZ_JOB_COPY, buddy, rank, epoch, piece);
 }
+
 static void try_own_store(struct rz_job_node *node, uint32_t rank)
 {
     struct rz_job_process *process = &node->process[rank];
@@ -72,6 +77,7 @@ static void try_own_store(struct rz_job_node *node, uint32_t rank)
     stored(node, rank, &piece, true);
     want_step(node, rank);
 }
+
 static void try_parked(struct rz_job_node *node, uint32_t rank)
 {
     struct rz_job_parked *parked = &node->parked[rank];
@@ -85,6 +91,7 @@ static void try_parked(struct rz_job_node *node, uint32_t rank)
     }
     memset(parked, 0, sizeof *parked);
 }
+
 static void take_copy(struct rz_job_node *node, uint32_t rank, uint32_t epoch, rz_id from,
                       const struct rz_job_piece *piece)
 {
@@ -95,6 +102,7 @@ static void take_copy(struct rz_job_node *node, uint32_t rank, uint32_t epoch, r
     node->parked[rank] = (struct rz_job_parked){from, epoch, *piece};
     try_parked(node, rank);
 }
+
 void rz_job_on_message(struct rz_job_node *node, const struct rz_message *message)
 {
     uint32_t rank = (uint32_t)message->seq, epoch = (uint32_t)(message->seq >> 32);
@@ -104,8 +112,8 @@ void rz_job_on_message(struct rz_job_node *node, const struct rz_message *messag
         rz_job_piece_find(node, rank, piece.written, piece.generation);
     bool current = epoch == rz_commit_epoch(rz_job_commit(node));
     switch ((enum rz_job_message)message->type) {
-    case RZ_JOB_FETCH: /* Told by name, whatever epoch we are in: a holder keeps what can be asked
-                          for. */
+    case RZ_JOB_FETCH:
+        /* By name, whatever epoch we are in: a holder keeps what can be asked for. */
         if (here)
             rz_job_queue_message(node, RZ_JOB_PIECE, message->from, rank, epoch, here);
         break;
@@ -121,7 +129,9 @@ void rz_job_on_message(struct rz_job_node *node, const struct rz_message *messag
             rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_COPIED, epoch, piece.generation, rank);
         break;
     }
-} /* Of the old epochs only the generation to restore is kept. */
+}
+
+/* Of the old epochs only the generation to restore is kept. */
 static void drop_stale(struct rz_job_node *node, uint32_t written, uint64_t generation)
 {
     for (uint32_t rank = 0; rank < node->n_ranks; rank++)
@@ -130,7 +140,9 @@ static void drop_stale(struct rz_job_node *node, uint32_t written, uint64_t gene
             if (generation == 0 || piece->written != written || piece->generation != generation)
                 memset(piece, 0, sizeof *piece);
         }
-} /* What lies here for ranks that are neither ours nor our buddies' any more. */
+}
+
+/* What lies here for ranks that are neither ours nor our buddies' any more. */
 static void drop_foreign(struct rz_job_node *node)
 {
     const struct rz_commit *commit = rz_job_commit(node);
@@ -139,6 +151,7 @@ static void drop_foreign(struct rz_job_node *node)
             rz_commit_buddy_of(commit, rank) != node->self)
             memset(node->place[rank], 0, sizeof node->place[rank]);
 }
+
 static void restore(struct rz_job_node *node, uint64_t generation)
 {
     const struct rz_commit *commit = rz_job_commit(node);
@@ -158,7 +171,11 @@ static void restore(struct rz_job_node *node, uint64_t generation)
         else if (holder != RZ_ID_NONE && holder != node->self)
             rz_job_queue_message(node, RZ_JOB_FETCH, holder, rank, rz_commit_epoch(commit), &name);
     }
-} /* --- processes * ------------------------------------------------------------------------------------------------- */ /* Starts the processes of the epoch, or rolls them back. */
+}
+
+/* ---- processes */
+
+/* Starts the processes of the epoch, or rolls them back. */
 static void start_processes(struct rz_job_node *node)
 {
     const struct rz_recover *recover = rz_job_recover(node);
@@ -168,8 +185,8 @@ static void start_processes(struct rz_job_node *node)
         uint32_t incarnation = rz_recover_incarnation_of(recover, rank);
         bool survivor = process->incarnation == incarnation;
         if (survivor && process->state == RZ_JOB_KILLED)
-            continue; /* its death is known here and not agreed yet */ /* S7-3: who lives is not
-                                                                          replaced. */
+            continue; /* its death is known here and not agreed yet */
+        /* S7-3: who lives is not replaced. */
         rz_assert(survivor || process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
         *process = (struct rz_job_process){.state = RZ_JOB_STARTING,
                                            .incarnation = incarnation,
@@ -179,16 +196,19 @@ static void start_processes(struct rz_job_node *node)
         want_step(node, rank);
     }
 }
+
 void rz_job_start(struct rz_job_node *node)
 {
     rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_EPOCH, 1, 0, 0);
     start_processes(node);
 }
+
 static void reach(struct rz_job_process *process, enum rz_recover_phase phase)
 {
     process->state = phase == RZ_PHASE_ENTER ? RZ_JOB_AT_ENTER : RZ_JOB_LEAVING;
     process->reached = 2 * process->epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
 }
+
 static void step_process(struct rz_job_node *node, uint32_t rank)
 {
     struct rz_job_process *process = &node->process[rank];
@@ -206,6 +226,7 @@ static void step_process(struct rz_job_node *node, uint32_t rank)
         }
     }
 }
+
 static void kill_process(struct rz_job_node *node, uint32_t rank)
 {
     struct rz_job_process *process = &node->process[rank];
@@ -216,6 +237,7 @@ static void kill_process(struct rz_job_node *node, uint32_t rank)
     rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, rank, process->incarnation, 0);
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_NEWS, rank, process->incarnation, 0);
 }
+
 static void open_run(struct rz_job_node *node)
 {
     const struct rz_commit *commit = rz_job_commit(node);
@@ -234,11 +256,15 @@ static void open_run(struct rz_job_node *node)
     }
     drop_foreign(node);
 }
+
 static void leave(struct rz_job_node *node)
 {
     FOR_OWN_RANKS(rank)
-    if (node->process[rank].state == RZ_JOB_LEAVING) node->process[rank].state = RZ_JOB_HAS_LEFT;
-} /* --- events and notices */
+    if (node->process[rank].state == RZ_JOB_LEAVING)
+        node->process[rank].state = RZ_JOB_HAS_LEFT;
+}
+
+/* ---- events and notices */
 
 void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
 {

@@ -166,14 +166,13 @@ uint64_t rz_job_scenario_death_arg(struct rz_sim *sim, rz_id observer, rz_id dea
     return 0;
 }
 
-/* ---- safety *
- * ----------------------------------------------------------------------------------------------------
- */
-static const struct rz_job_node *
-node_of(const struct rz_sim *sim, rz_id member)
+/* ---- safety */
+
+static const struct rz_job_node *node_of(const struct rz_sim *sim, rz_id member)
 {
     return rz_sim_state(sim, member);
 }
+
 static void note_reached(struct rz_sim *sim)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -183,8 +182,10 @@ static void note_reached(struct rz_sim *sim)
             if (node->process[rank].reached > record->reached[rank])
                 record->reached[rank] = node->process[rank].reached;
     }
-} /* A barrier opens only when each rank's process has reached it; where the job is not repaired the
-     * dead do not count. */
+}
+
+/* A barrier opens only when each rank's process has reached it; where the job is not repaired the
+ * dead do not count. */
 static bool barriers_hold(struct rz_sim *sim, rz_id member)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -201,7 +202,9 @@ static bool barriers_hold(struct rz_sim *sim, rz_id member)
             return rz_sim_say(sim, "at %u a barrier of epoch %u has opened without rank %u", member,
                               epoch, rank);
     return true;
-} /* All processes of an epoch went back to the same place. */
+}
+
+/* All processes of an epoch went back to the same place. */
 static bool same_restored(struct rz_sim *sim)
 {
     uint32_t epoch = 0, restored = 0;
@@ -220,8 +223,10 @@ static bool same_restored(struct rz_sim *sim)
         }
     }
     return true;
-} /* The member alive whose epoch is the newest, with an open barrier if there is one, and the
-     newest * generation. */
+}
+
+/* The member alive whose epoch is the newest, with an open barrier if there is one, and the newest
+ * generation. */
 static rz_id foremost(struct rz_sim *sim)
 {
     rz_id best = RZ_ID_NONE;
@@ -236,6 +241,7 @@ static rz_id foremost(struct rz_sim *sim)
     }
     return best;
 }
+
 static bool holds(struct rz_sim *sim, rz_id holder, uint32_t rank, uint32_t written,
                   uint64_t generation)
 {
@@ -245,8 +251,10 @@ static bool holds(struct rz_sim *sim, rz_id holder, uint32_t rank, uint32_t writ
     return rz_sim_say(sim,
                       "%u does not hold rank %u of generation %llu (written in epoch %u) any more",
                       holder, rank, (unsigned long long)generation, written);
-} /* Whoever of the protected placement lives holds the newest committed generation, in every phase
-     of * a recovery. */
+}
+
+/* Whoever of the protected placement lives holds the newest committed generation, in every phase of
+ * a recovery. */
 static bool copies_exist(struct rz_sim *sim)
 {
     rz_id front = foremost(sim);
@@ -261,9 +269,10 @@ static bool copies_exist(struct rz_sim *sim)
             return false;
     return true;
 }
-typedef bool (*checker_t)(
-    const struct rz_check_group
-        *group); /* Shows a checker of a room the states of its objects inside the nodes. */
+
+typedef bool (*checker_t)(const struct rz_check_group *group);
+
+/* Shows a checker of a room the states of its objects inside the nodes. */
 static bool check_objects(struct rz_sim *sim, checker_t check, bool recover)
 {
     const void *state[RZ_JOB_DAEMONS_MAX];
@@ -277,6 +286,7 @@ static bool check_objects(struct rz_sim *sim, checker_t check, bool recover)
     group.state = state;
     return check(&group);
 }
+
 bool rz_job_scenario_safety(struct rz_sim *sim)
 {
     note_reached(sim);
@@ -288,9 +298,10 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
            check_objects(sim, rz_commit_check_uniform, false) &&
            check_objects(sim, rz_commit_check_holders, false) && same_restored(sim) &&
            copies_exist(sim);
-} /* --- liveness *
-     --------------------------------------------------------------------------------------------------
-   */
+}
+
+/* ---- liveness */
+
 static bool has_left(struct rz_sim *sim, rz_id member)
 {
     const struct rz_job_node *node = node_of(sim, member);
@@ -315,6 +326,7 @@ static bool has_left(struct rz_sim *sim, rz_id member)
                           (unsigned long long)rz_commit_generation(rz_job_commit(node)));
     return true;
 }
+
 bool rz_job_scenario_liveness(struct rz_sim *sim)
 {
     const struct rz_job_record *record = rz_sim_record(sim);
@@ -337,7 +349,9 @@ bool rz_job_scenario_liveness(struct rz_sim *sim)
         return rz_sim_say(sim, "liveness: %u was told to stop: %s", stopped,
                           rz_status_text((rz_status_t)(record->stopped[stopped] - 1)));
     return true;
-} /* --- names for traces */
+}
+
+/* ---- names for traces */
 
 const char *rz_job_scenario_message_name(uint8_t type)
 {

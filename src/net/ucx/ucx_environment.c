@@ -1,63 +1,47 @@
-/* What UCX must find in the environment. Each line was found by killing processes without it. */
+/* What UCX must find in the environment. Nearly each line was found by killing processes without it. */
 #include "net/ucx/ucx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const struct rz_ucx_variable rz_ucx_environment[] = {
-    /* Shared memory of UCX has one queue with many writers: a killed writer blocks the living. */
-    {"UCX_TLS", "tcp,self", false},
-    /* UCX must not catch the program's signals, nor print stacks of our processes. */
-    {"UCX_ERROR_SIGNALS", "", false},
-    {"UCX_HANDLE_ERRORS", "none", false},
-    /* Connecting blocks otherwise, and each refused connection leaks a descriptor. */
-    {"UCX_TCP_CONN_NB", "y", false},
-    /* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes.
-     */
-    {"UCX_TCP_SNDBUF", "256k", false},
-    {"UCX_TCP_RCVBUF", "256k", false},
-    /* Deaths are our news to tell. */
-    {"UCX_LOG_LEVEL", "fatal", false},
-    {"UCX_WARN_UNUSED_ENV_VARS", "n", false},
-    /* No hooks in the program's memory allocation, no monitoring thread. */
-    {"UCX_MEMTYPE_CACHE", "n", false},
-    {"UCX_VFS_ENABLE", "n", false},
-    /* Emulated nodes talk over the one device each machine has. */
-    {"UCX_NET_DEVICES", "lo", true},
-    {NULL, NULL, false},
-};
+/* Where no other value will do. */
+#define MUST(name, value, why) {name, value, false, name " must be \"" value "\": " why}
+#define GOOD(name, value) {name, value, false, NULL}
 
-/* Whether a list of transports such as "tcp,self" can lead to shared memory; "all" and "^..." can.
- */
-static bool reaches_shared_memory(const char *list)
-{
-    static const char *const unsafe[] = {"all",  "sm",    "shm", "mm",  "posix",
-                                         "sysv", "xpmem", "cma", "knem"};
-    if (list == NULL || list[0] == '\0' || list[0] == '^')
-        return true;
-    while (*list != '\0') {
-        if (*list == '\\') /* an alias escaped: the transport itself */
-            list++;
-        size_t length = strcspn(list, ",");
-        for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++)
-            if (strlen(unsafe[i]) == length && strncmp(list, unsafe[i], length) == 0)
-                return true;
-        list += length + (list[length] == ',');
-    }
-    return false;
-}
+const struct rz_ucx_variable rz_ucx_environment[] = {
+    MUST("UCX_TLS", "tcp,self", "over shared memory a killed process blocks others, and no other network was tried"),
+    MUST("UCX_ERROR_SIGNALS", "", "UCX would catch the program's signals"),
+    MUST("UCX_TCP_CONN_NB", "y", "connecting to a dead process would block, and leak a descriptor"),
+    /* The two handshakes between workers: UCX 1.13 aborts where a peer dies before they have ended. */
+    MUST("UCX_RESOLVE_REMOTE_EP_ID", "n", "a process may die while another connects"),
+    MUST("UCX_KEEPALIVE_INTERVAL", "inf", "a process may die while another connects"),
+    /* Messages are short ones of UCX, however long: see ucx_internal.h. */
+    MUST("UCX_ZCOPY_THRESH", "inf", "messages must be short ones of UCX"),
+    MUST("UCX_RNDV_THRESH", "inf", "messages must be short ones of UCX"),
+    MUST("UCX_TCP_TX_SEG_SIZE", "64k", "messages must fit"),
+    MUST("UCX_TCP_RX_SEG_SIZE", "128k", "messages must fit"),
+    GOOD("UCX_TCP_PUT_ENABLE", "n"),
+    /* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes. */
+    GOOD("UCX_TCP_SNDBUF", "256k"),
+    GOOD("UCX_TCP_RCVBUF", "256k"),
+    /* Deaths are our news to tell. */
+    GOOD("UCX_LOG_LEVEL", "fatal"),
+    GOOD("UCX_WARN_UNUSED_ENV_VARS", "n"),
+    GOOD("UCX_HANDLE_ERRORS", "none"),
+    /* No hooks in the program's memory allocation, no monitoring thread. */
+    GOOD("UCX_MEMTYPE_CACHE", "n"),
+    GOOD("UCX_VFS_ENABLE", "n"),
+    /* Emulated nodes talk over the one device each machine has. */
+    {"UCX_NET_DEVICES", "lo", true, NULL},
+    {NULL, NULL, false, NULL},
+};
 
 const char *rz_ucx_environment_problem(void)
 {
-    const char *signals = getenv("UCX_ERROR_SIGNALS");
-    const char *connecting = getenv("UCX_TCP_CONN_NB");
-    if (reaches_shared_memory(getenv("UCX_TLS")))
-        return "UCX_TLS must name transports, and none over shared memory (tcp,self): a process "
-               "killed there blocks the others";
-    if (signals == NULL || signals[0] != '\0')
-        return "UCX_ERROR_SIGNALS must be set and empty: UCX would catch the program's signals";
-    if (connecting == NULL || (strcmp(connecting, "y") != 0 && strcmp(connecting, "yes") != 0 &&
-                               strcmp(connecting, "on") != 0 && strcmp(connecting, "1") != 0))
-        return "UCX_TCP_CONN_NB must be y: connecting to a dead process would block";
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++) {
+        const char *value = getenv(v->name);
+        if (v->problem != NULL && (value == NULL || strcmp(value, v->value) != 0))
+            return v->problem;
+    }
     return NULL;
 }

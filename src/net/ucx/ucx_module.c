@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* How long close waits for accepted messages to leave, and for operations to end by themselves. */
+/* How long close waits for accepted messages to leave. */
 #define FLUSH_NS (200 * RZ_MILLISECOND)
-#define CLOSE_NS RZ_SECOND
 
 unsigned rz_ucx_progress(struct rz_net *net)
 {
@@ -20,17 +19,16 @@ unsigned rz_ucx_progress(struct rz_net *net)
     net->inside = true;
     unsigned count = ucp_worker_progress(net->worker);
     net->inside = false;
-    net->idle = count == 0;
     if (net->attention != NULL || net->finished.first != NULL)
         count += rz_ucx_settle(net);
+    net->idle = count == 0;
     return count;
 }
 
 static bool arm(struct rz_net *net)
 {
-    /* Ends by force, and the first message of a connection, come from timers and queues of UCX that
-     * ring no bell. */
-    if (!net->idle || net->attention != NULL || !rz_ucx_quiet(net))
+    /* UCX may not be armed before it said that it has nothing: it would sleep over the first message of a connection. */
+    if (!net->idle || net->finished.first != NULL)
         return false;
     return ucp_worker_arm(net->worker) == UCS_OK;
 }
@@ -42,83 +40,47 @@ static int descriptor(struct rz_net *net)
 
 /* ---- closing ---- */
 
-/* Whether UCX holds nothing of ours. */
-static bool empty(struct rz_net *net)
+static bool each_peer(struct rz_net *net, bool (*visit)(struct rz_ucx_peer *peer))
 {
-    return net->landings == NULL && rz_ucx_quiet(net);
-}
-
-/* Lets messages that send has accepted leave UCX's buffers. */
-static void flush(struct rz_net *net)
-{
-    ucp_request_param_t parameters = {.op_attr_mask = 0};
-    ucs_status_ptr_t request = ucp_worker_flush_nbx(net->worker, &parameters);
-    if (!UCS_PTR_IS_PTR(request))
-        return;
-    rz_time end = rz_clock_now() + FLUSH_NS;
-    while (ucp_request_check_status(request) == UCS_INPROGRESS && rz_clock_now() < end)
-        (void)rz_ucx_progress(net);
-    ucp_request_free(request);
-}
-
-static void each_peer(struct rz_net *net,
-                      void (*visit)(struct rz_net *net, struct rz_ucx_peer *peer))
-{
+    bool all = true;
     for (size_t i = 0; i < net->buckets_count; i++) {
         for (struct rz_ucx_peer *peer = net->buckets[i], *next; peer != NULL; peer = next) {
             next = peer->next_in_bucket;
-            visit(net, peer);
+            all = visit(peer) && all;
         }
     }
+    return all;
 }
 
-static void end_peer(struct rz_net *net, struct rz_ucx_peer *peer)
+static bool end_peer(struct rz_ucx_peer *peer)
 {
-    rz_ucx_peer_end(net, peer, RZ_ERR_CANCELLED);
+    rz_ucx_peer_end(peer, RZ_ERR_CANCELLED);
+    return true;
 }
 
-/* Now that the worker never runs again, nobody touches the memory of operations any more. */
-static void free_peer(struct rz_net *net, struct rz_ucx_peer *peer)
+static bool free_peer(struct rz_ucx_peer *peer)
 {
-    rz_ucx_abandon(net, peer);
-    free(peer->address);
+    while (peer->tokens != NULL)
+        rz_ucx_token_free(peer->tokens);
     free(peer);
-}
-
-static void free_net(struct rz_net *net)
-{
-    for (struct rz_ucx_letter *letter = net->letters, *next; letter != NULL; letter = next) {
-        next = letter->next;
-        free(letter);
-    }
-    free(net->numbered);
-    free(net->buckets);
-    free(net);
+    return true;
 }
 
 static void close_net(struct rz_net *net)
 {
     rz_assert(!net->inside);
     net->deaf = true;
-    flush(net);
+    rz_time limit = rz_clock_now() + FLUSH_NS;
+    while (!each_peer(net, rz_ucx_send_last) && rz_clock_now() < limit)
+        (void)rz_ucx_progress(net);
     each_peer(net, end_peer);
     (void)rz_ucx_settle(net);
-    rz_time end = rz_clock_now() + CLOSE_NS;
-    while (!empty(net) && rz_clock_now() < end)
-        (void)rz_ucx_progress(net);
-    /*
-     * UCX aborts where a worker is destroyed that still holds requests. Left alone, it never runs
-     * again and touches nothing; the end of the process takes it away. Only a stopped sender to
-     * which we never connected brings us here.
-     */
-    if (empty(net)) {
-        ucp_worker_destroy(net->worker);
-        ucp_cleanup(net->context);
-    }
+    ucp_worker_destroy(net->worker);
+    ucp_cleanup(net->context);
     each_peer(net, free_peer);
-    net->numbered_room = 0; /* done may try to send */
-    (void)rz_ucx_deliver(net);
-    free_net(net);
+    free(net->numbered);
+    free(net->buckets);
+    free(net);
 }
 
 /* ---- opening ---- */

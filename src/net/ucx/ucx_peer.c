@@ -18,13 +18,6 @@
 #define DRAIN_NS_MAX (5 * RZ_MILLISECOND)
 #define DRAIN_TURNS_EMPTY 3
 
-rz_status_t rz_ucx_status(ucs_status_t status)
-{
-    if (status == UCS_OK)
-        return RZ_OK;
-    return status == UCS_ERR_NO_MEMORY ? RZ_ERR_NO_MEMORY : RZ_ERR_CLOSED;
-}
-
 /* ---- the two indices ---- */
 
 static size_t bucket_of(const struct rz_net *net, uint64_t name)
@@ -139,8 +132,7 @@ rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *car
     void *address = malloc(length);
     rz_status_t status =
         peer == NULL || address == NULL ? RZ_ERR_NO_MEMORY : make_room(net, number);
-    /* Once only: UCX 1.13 numbers the connections of a pair of workers, and loses messages where
-     * the two sides differ. */
+    /* Once only: UCX 1.13 numbers the connections of a pair of workers, and loses messages where the two sides differ. */
     if (status == RZ_OK && peer->state != RZ_UCX_STRANGER)
         status = RZ_ERR_INVALID;
     if (status != RZ_OK) {
@@ -152,19 +144,24 @@ rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *car
     peer->number = number;
     peer->state = RZ_UCX_LIVE;
     net->numbered[number] = peer;
+    rz_ucx_peer_attend(peer); /* a stranger until now may have answers waiting */
     return RZ_OK;
+}
+
+void rz_ucx_peer_break(struct rz_ucx_peer *peer)
+{
+    peer->error_seen = true;
+    rz_ucx_peer_attend(peer);
 }
 
 static void broke(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 {
-    struct rz_ucx_peer *peer = arg;
     (void)endpoint;
     (void)status;
-    peer->error_seen = true;
-    rz_ucx_peer_attend(peer->net, peer);
+    rz_ucx_peer_break(arg);
 }
 
-rz_status_t rz_ucx_peer_reach(struct rz_net *net, struct rz_ucx_peer *peer)
+bool rz_ucx_peer_reach(struct rz_ucx_peer *peer)
 {
     ucp_ep_params_t parameters = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -173,30 +170,29 @@ rz_status_t rz_ucx_peer_reach(struct rz_net *net, struct rz_ucx_peer *peer)
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
         .err_handler = {.cb = broke, .arg = peer},
     };
-    rz_assert(!net->inside && peer->address != NULL && peer->endpoint == NULL);
-    /* Where the peer has connected to us already, UCX gives the endpoint it made for that: one
-     * pair, one connection. */
-    ucs_status_t status = ucp_ep_create(net->worker, &parameters, &peer->endpoint);
-    if (status != UCS_OK)
-        peer->endpoint = NULL;
-    return rz_ucx_status(status);
+    if (peer->endpoint != NULL || peer->address == NULL || peer->error_seen || peer->net->inside)
+        return peer->endpoint != NULL && !peer->error_seen;
+    if (ucp_ep_create(peer->net->worker, &parameters, &peer->endpoint) == UCS_OK)
+        return true;
+    peer->endpoint = NULL;
+    rz_ucx_peer_break(peer);
+    return false;
 }
 
 /* ---- end ---- */
 
-void rz_ucx_peer_attend(struct rz_net *net, struct rz_ucx_peer *peer)
+void rz_ucx_peer_attend(struct rz_ucx_peer *peer)
 {
     if (peer->attention)
         return;
     peer->attention = true;
-    peer->next_attention = net->attention;
-    net->attention = peer;
+    peer->next_attention = peer->net->attention;
+    peer->net->attention = peer;
 }
 
-/* Closes by force: UCX ends what it holds of this peer during this or a following call. */
-static void shut(struct rz_net *net, struct rz_ucx_peer *peer)
+static void shut(struct rz_ucx_peer *peer)
 {
-    rz_assert(!net->inside && peer->state != RZ_UCX_LIVE);
+    rz_assert(!peer->net->inside && peer->state != RZ_UCX_LIVE);
     if (peer->endpoint != NULL) {
         ucp_request_param_t parameters = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
                                           .flags = UCP_EP_CLOSE_FLAG_FORCE};
@@ -207,17 +203,20 @@ static void shut(struct rz_net *net, struct rz_ucx_peer *peer)
     peer->endpoint = NULL;
     free(peer->address);
     peer->address = NULL;
-    rz_ucx_tokens_void(net, peer);
-    rz_ucx_end_unheld(net, peer);
+    for (struct rz_net_token *token = peer->tokens; token != NULL; token = token->next)
+        token->gone = true;
+    while (peer->dropping != NULL)
+        rz_ucx_token_free(peer->dropping);
+    rz_ucx_finish_all(peer);
 }
 
-void rz_ucx_peer_end(struct rz_net *net, struct rz_ucx_peer *peer, rz_status_t status)
+void rz_ucx_peer_end(struct rz_ucx_peer *peer, rz_status_t status)
 {
     if (peer->state == RZ_UCX_ENDED)
         return;
     peer->state = RZ_UCX_ENDED;
     peer->status = status;
-    rz_ucx_peer_attend(net, peer);
+    rz_ucx_peer_attend(peer);
 }
 
 void rz_ucx_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_status_t status)
@@ -231,9 +230,15 @@ void rz_ucx_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_stat
         for (unsigned empty = 0; empty < DRAIN_TURNS_EMPTY && rz_clock_now() < limit;)
             empty = rz_ucx_progress(net) == 0 ? empty + 1 : 0;
     }
-    rz_ucx_peer_end(net, peer, status);
+    rz_ucx_peer_end(peer, status);
     if (!net->inside)
         (void)rz_ucx_settle(net);
+}
+
+static bool has_operations(const struct rz_ucx_peer *peer)
+{
+    return peer->waiting.first != NULL || peer->offered.first != NULL || peer->streaming.first != NULL ||
+           peer->taking.first != NULL || peer->fetching.first != NULL;
 }
 
 bool rz_ucx_quiet(struct rz_net *net)
@@ -242,13 +247,13 @@ bool rz_ucx_quiet(struct rz_net *net)
         return false;
     for (size_t i = 0; i < net->buckets_count; i++)
         for (struct rz_ucx_peer *peer = net->buckets[i]; peer != NULL; peer = peer->next_in_bucket)
-            if (peer->state != RZ_UCX_LIVE && (peer->pending > 0 || peer->queue.first != NULL))
+            if (peer->state != RZ_UCX_LIVE && has_operations(peer))
                 return false;
     return true;
 }
 
-/* One peer's share of settling. */
-static void attend(struct rz_net *net, struct rz_ucx_peer *peer)
+/* One peer's share of settling; whether anything has happened. */
+static bool attend(struct rz_ucx_peer *peer)
 {
     bool news = peer->state == RZ_UCX_LIVE && peer->error_seen;
     if (news) {
@@ -256,22 +261,23 @@ static void attend(struct rz_net *net, struct rz_ucx_peer *peer)
         peer->status = RZ_ERR_CLOSED;
     }
     if (peer->state == RZ_UCX_LIVE)
-        rz_ucx_pump(net, peer);
-    else
-        shut(net, peer);
-    if (news && !net->deaf)
-        net->host.broken(net->host.arg, peer->number);
+        return rz_ucx_pump(peer);
+    if (peer->state != RZ_UCX_STRANGER)
+        shut(peer);
+    if (news && !peer->net->deaf)
+        peer->net->host.broken(peer->net->host.arg, peer->number);
+    return true;
 }
 
 unsigned rz_ucx_settle(struct rz_net *net)
 {
     unsigned count = 0;
-    struct rz_ucx_peer *peer;
-    while ((peer = net->attention) != NULL) {
-        net->attention = peer->next_attention;
+    struct rz_ucx_peer *peer = net->attention;
+    net->attention = NULL; /* those who still wait for room come again next time */
+    for (struct rz_ucx_peer *next; peer != NULL; peer = next) {
+        next = peer->next_attention;
         peer->attention = false;
-        attend(net, peer);
-        count++;
+        count += attend(peer);
     }
     return count + rz_ucx_deliver(net);
 }

@@ -154,16 +154,15 @@ static bool becomes_protected(const struct rz_commit *c)
            (c->lost || rz_commit_own_safe(c, c->base));
 }
 
-/* ---- steps *
- * -----------------------------------------------------------------------------------------------------
- */
-static bool
-work_left(struct rz_commit *c)
+/* ---- steps */
+
+static bool work_left(struct rz_commit *c)
 {
     if (becomes_protected(c))
         c->give |= GIVE_PROTECTED;
     return c->agree_more || c->tell_dead || c->give || wants_to_contribute(c);
 }
+
 static enum rz_more step_agree(struct rz_commit *c, const struct rz_event *event,
                                struct rz_actions *out)
 {
@@ -179,6 +178,7 @@ static enum rz_more step_agree(struct rz_commit *c, const struct rz_event *event
     take_actions(c, out);
     return work_left(c) ? RZ_MORE : RZ_DONE;
 }
+
 static enum rz_more tell_dead(struct rz_commit *c, rz_time now, struct rz_actions *out)
 {
     rz_id *dead = rz_commit_at(c, c->dead_at);
@@ -192,12 +192,14 @@ static enum rz_more tell_dead(struct rz_commit *c, rz_time now, struct rz_action
     c->tell_dead = false;
     return work_left(c) ? RZ_MORE : RZ_DONE;
 }
+
 static void push_notice(struct rz_commit *c, struct rz_actions *out, enum rz_commit_notice what,
                         uint64_t generation)
 {
     out->v[out->count++] =
         (struct rz_action){.kind = RZ_ACTION_NOTIFY, .what = what, .arg = {c->epoch, generation}};
 }
+
 static enum rz_more give_notices(struct rz_commit *c, struct rz_actions *out)
 {
     if (c->give & GIVE_RESTORE)
@@ -211,6 +213,7 @@ static enum rz_more give_notices(struct rz_commit *c, struct rz_actions *out)
     c->give = 0;
     return work_left(c) ? RZ_MORE : RZ_DONE;
 }
+
 static enum rz_more go_on(struct rz_commit *c, const struct rz_event *event, struct rz_actions *out)
 {
     if (c->agree_more) {
@@ -230,18 +233,23 @@ static enum rz_more go_on(struct rz_commit *c, const struct rz_event *event, str
     }
     return RZ_DONE;
 }
+
 static void lift(uint64_t *newest, uint64_t generation)
 {
     if (*newest < generation)
         *newest = generation;
-} /* Ends its step at once: agree, which may need more memory, would have the call repeated. */
+}
+
+/* Ends its step at once: agree, which may need more memory, would have the call repeated. */
 static enum rz_more take_epoch(struct rz_commit *c, const struct rz_event *event)
 {
     rz_commit_begin_epoch(c, event);
     renew_agree(c, event->now);
     c->give = GIVE_RESTORE;
     return RZ_MORE;
-} /* May be repeated without harm. */
+}
+
+/* May be repeated without harm. */
 static void take_call(struct rz_commit *c, const struct rz_event *event)
 {
     if (event->arg[0] != c->epoch)
@@ -256,8 +264,8 @@ static void take_call(struct rz_commit *c, const struct rz_event *event)
         rz_assert(rank < c->n_ranks);
         lift(&rz_commit_copied(c)[rank], generation);
         break;
-    case RZ_COMMIT_PROOF: /* Comes from another daemon: nothing can be committed that we have not
-                             contributed to. */
+    case RZ_COMMIT_PROOF:
+        /* Comes from another daemon: nothing is committed that we have not contributed to. */
         if (generation <= c->base + rz_agree_proposed(rz_commit_agree(c)))
             learn_committed(c, generation);
         break;
@@ -270,6 +278,7 @@ static void take_call(struct rz_commit *c, const struct rz_event *event)
         rz_assert(!"a call of this room");
     }
 }
+
 enum rz_more rz_commit_step(struct rz_commit *c, const struct rz_event *event,
                             struct rz_actions *out)
 {
@@ -301,15 +310,18 @@ enum rz_more rz_commit_step(struct rz_commit *c, const struct rz_event *event,
     rz_assert(!"an event of the step interface");
     return RZ_DONE;
 }
+
 rz_time rz_commit_deadline(const struct rz_commit *c)
 {
     return rz_agree_deadline(rz_commit_agree(c));
 }
+
 void rz_commit_grow(struct rz_commit *c, size_t bytes)
 {
     c->agree_bytes = bytes - c->agree_at;
     rz_agree_grow(rz_commit_agree(c), c->agree_bytes);
 }
+
 uint64_t rz_commit_hash(const struct rz_commit *c)
 {
     uint64_t h = rz_mix(c->self, (uint64_t)c->epoch << 32 | c->written_in);
@@ -325,7 +337,9 @@ uint64_t rz_commit_hash(const struct rz_commit *c)
     for (rz_id d = 0; d < c->n_daemons; d++)
         h = rz_mix(h, rz_commit_daemons(c)[d]);
     return rz_mix(h, rz_agree_hash(rz_commit_agree(c)));
-} /* --- what the host may read */
+}
+
+/* ---- what the host may read */
 
 uint32_t rz_commit_epoch(const struct rz_commit *c)
 {

@@ -42,8 +42,7 @@ struct rz_commit {
     size_t daemon_at;     /* uint8_t [n_daemons]: DAEMON_* */
     size_t dead_at;       /* rz_id [n_daemons]: scratch */
     size_t agree_at;
-    size_t agree_bytes; /* room for the agree object; an older one may have needed more than the
-                           present one */
+    size_t agree_bytes; /* room for the agree object, which outlives each of them */
 };
 
 static inline void *rz_commit_at(const struct rz_commit *c, size_t offset)

@@ -84,11 +84,9 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
     rz_agree_init(rz_recover_agree(r), &agree, self, now, seed);
 }
 
-/* ---- knowledge *
- * -------------------------------------------------------------------------------------------------
- */
-static void
-know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
+/* ---- knowledge */
+
+static void know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
 {
     rz_assert(daemon < r->n_daemons);
     uint8_t *known = &rz_recover_daemons(r)[daemon];
@@ -96,6 +94,7 @@ know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
         r->fresh++;
     *known |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
 }
+
 static void know_process_dead(struct rz_recover *r, uint32_t rank, uint32_t incarnation)
 {
     rz_assert(rank < r->n_ranks);
@@ -108,12 +107,14 @@ static void know_process_dead(struct rz_recover *r, uint32_t rank, uint32_t inca
     if (!was_fresh && rz_recover_rank_fresh(r, rank))
         r->fresh++;
 }
+
 static void reach(struct rz_recover *r, uint64_t epoch, uint64_t phase)
 {
     bool current = epoch == r->epoch && phase == r->phase;
     if ((current || (r->mutations & RZ_RECOVER_LATE_REACHED)) && r->phase != RZ_PHASE_LEFT)
         r->reached = true;
 }
+
 static void take_call(struct rz_recover *r, const struct rz_event *event)
 {
     switch ((enum rz_recover_call)event->call) {
@@ -133,7 +134,9 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
     default:
         rz_assert(!"a call of this room");
     }
-} /* --- contributions */
+}
+
+/* ---- contributions */
 
 static bool undecided(const struct rz_recover *r)
 {
@@ -169,14 +172,14 @@ static uint32_t collect_fresh(const struct rz_recover *r)
     return n;
 }
 
-/* ---- steps *
- * -----------------------------------------------------------------------------------------------------
- */
-static bool
-work_left(const struct rz_recover *r)
+/* ---- steps */
+
+static bool work_left(const struct rz_recover *r)
 {
     return r->agree_more || r->notice != NOTICE_NONE || wants_to_contribute(r);
-} /* Makes agree's actions ours: its messages travel under our room, its decisions stay here. */
+}
+
+/* Makes agree's actions ours: its messages travel under our room, its decisions stay here. */
 static void take_actions(struct rz_recover *r, struct rz_actions *out)
 {
     uint32_t kept = 0;
@@ -194,6 +197,7 @@ static void take_actions(struct rz_recover *r, struct rz_actions *out)
     }
     out->count = kept;
 }
+
 static enum rz_more step_agree(struct rz_recover *r, const struct rz_event *event,
                                struct rz_actions *out)
 {
@@ -207,6 +211,7 @@ static enum rz_more step_agree(struct rz_recover *r, const struct rz_event *even
     rz_recover_look_at_self(r);
     return work_left(r) ? RZ_MORE : RZ_DONE;
 }
+
 static enum rz_more give_notice(struct rz_recover *r, struct rz_actions *out)
 {
     out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_NOTIFY,
@@ -217,6 +222,7 @@ static enum rz_more give_notice(struct rz_recover *r, struct rz_actions *out)
     r->notice = NOTICE_NONE;
     return work_left(r) ? RZ_MORE : RZ_DONE;
 }
+
 static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_actions *out)
 {
     bool aware = r->fresh > 0 || wants_repair(r);
@@ -236,6 +242,7 @@ static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_acti
     }
     return more;
 }
+
 static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
                           struct rz_actions *out)
 {
@@ -249,6 +256,7 @@ static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
         return contribute(r, event->now, out);
     return RZ_DONE;
 }
+
 enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
                              struct rz_actions *out)
 {
@@ -277,14 +285,17 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
     rz_assert(!"an event of the step interface");
     return RZ_DONE;
 }
+
 rz_time rz_recover_deadline(const struct rz_recover *r)
 {
     return rz_agree_deadline(rz_recover_agree(r));
 }
+
 void rz_recover_grow(struct rz_recover *r, size_t bytes)
 {
     rz_agree_grow(rz_recover_agree(r), bytes - r->agree_at);
 }
+
 uint64_t rz_recover_hash(const struct rz_recover *r)
 {
     uint64_t h = rz_mix(r->self, r->epoch);
@@ -309,7 +320,9 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
     for (rz_id d = 0; d < r->n_daemons; d++)
         h = rz_mix(h, rz_recover_daemons(r)[d]);
     return rz_mix(h, rz_agree_hash(rz_recover_agree(r)));
-} /* --- what the host may read */
+}
+
+/* ---- what the host may read */
 
 uint32_t rz_recover_epoch(const struct rz_recover *r)
 {

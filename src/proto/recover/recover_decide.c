@@ -23,8 +23,10 @@ static void stop(struct rz_recover *r, rz_status_t why)
 
 void rz_recover_look_at_self(struct rz_recover *r)
 {
-    if (!r->stopped && rz_agree_knows_dead(rz_recover_agree(r), r->self))
-        stop(r, RZ_ERR_FENCED);
+    if (r->stopped || !rz_agree_knows_dead(rz_recover_agree(r), r->self))
+        return;
+    r->notice = NOTICE_NONE; /* whatever was decided, it was without us */
+    stop(r, RZ_ERR_FENCED);
 }
 
 void rz_recover_recount(struct rz_recover *r)
@@ -81,8 +83,7 @@ bool rz_recover_awaits_news(const struct rz_recover *r)
  * named with what is known of its death. Any other one makes its deaths known to all, and all
  * contribute again, aware. Otherwise
  *   - a quorum would be counted over half of what a partition took away, and without its evidence;
- *   - who contributed to a barrier long ago would vote for a generation that has been overwritten
- * since.
+ *   - who contributed to a barrier long ago would vote for a generation overwritten since.
  */
 static bool settles(const struct rz_recover *r, const struct rz_action *decided)
 {

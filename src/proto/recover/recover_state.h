@@ -12,9 +12,9 @@ enum {
     DAEMON_PROOF = 2,       /* with proof */
     DAEMON_AGREED = 4,      /* dead by decision */
     DAEMON_GONE = 8,        /* and no voter any more */
-    DAEMON_REPAIRED = 64,   /* and an epoch has begun without it */
-    DAEMON_NAMED = 16,      /* an item of the decision being worked on */
-    DAEMON_NAMED_PROOF = 32 /* with proof */
+    DAEMON_REPAIRED = 16,   /* and an epoch has begun without it */
+    DAEMON_NAMED = 32,      /* an item of the decision being worked on */
+    DAEMON_NAMED_PROOF = 64 /* with proof */
 };
 
 /* The bits of a contribution's `and`. */
@@ -53,8 +53,7 @@ struct rz_recover {
     uint64_t notice_arg[2];
 
     /* Offsets from the start of the block. */
-    size_t
-        items_at; /* uint64_t [n_ranks + n_daemons]: a contribution, or the items of the notice */
+    size_t items_at;       /* uint64_t [n_ranks + n_daemons]: of a contribution or a notice */
     size_t placement_at;   /* uint32_t [n_ranks] */
     size_t incarnation_at; /* uint32_t [n_ranks]: the current one */
     size_t known_at;       /* uint32_t [n_ranks]: newest incarnation known dead */

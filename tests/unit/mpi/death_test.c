@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "fake_datatype.h"
 #include "fake_world.h"
 #include "mpi/ft.h"
 #include "mpi/p2p.h"
@@ -25,7 +24,7 @@ static struct rz_comm *world(void)
 
 static struct rz_datatype *bytes(void)
 {
-    return rz_datatype_predefined(0x207);
+    return rz_datatype_of(MPI_BYTE);
 }
 
 static int begin(void **state)

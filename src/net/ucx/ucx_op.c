@@ -1,0 +1,84 @@
+/* Operations: their queues and their ends. */
+#include "net/ucx/ucx_internal.h"
+
+#include <string.h>
+
+#define NEXT(op) ((op)->net_private[RZ_UCX_NEXT])
+
+uint64_t rz_ucx_op_get(const struct rz_net_op *op, enum rz_ucx_slot slot)
+{
+    return (uint64_t)(uintptr_t)op->net_private[slot];
+}
+
+void rz_ucx_op_set(struct rz_net_op *op, enum rz_ucx_slot slot, uint64_t value)
+{
+    _Static_assert(sizeof(uintptr_t) >= sizeof(uint64_t), "slots hold 64 bits");
+    op->net_private[slot] = (void *)(uintptr_t)value;
+}
+
+void rz_ucx_queue_put(struct rz_ucx_queue *queue, struct rz_net_op *op)
+{
+    NEXT(op) = NULL;
+    if (queue->last != NULL)
+        NEXT(queue->last) = op;
+    else
+        queue->first = op;
+    queue->last = op;
+}
+
+struct rz_net_op *rz_ucx_queue_take(struct rz_ucx_queue *queue)
+{
+    struct rz_net_op *op = queue->first;
+    if (op != NULL)
+        rz_ucx_queue_remove(queue, op);
+    return op;
+}
+
+struct rz_net_op *rz_ucx_queue_find(const struct rz_ucx_queue *queue, uint64_t id)
+{
+    struct rz_net_op *op = queue->first;
+    while (op != NULL && rz_ucx_op_get(op, RZ_UCX_ID) != id)
+        op = NEXT(op);
+    return op;
+}
+
+void rz_ucx_queue_remove(struct rz_ucx_queue *queue, struct rz_net_op *op)
+{
+    struct rz_net_op *before = NULL;
+    for (struct rz_net_op *at = queue->first; at != op; at = NEXT(at))
+        before = at;
+    if (before != NULL)
+        NEXT(before) = NEXT(op);
+    else
+        queue->first = NEXT(op);
+    if (queue->last == op)
+        queue->last = before;
+}
+
+void rz_ucx_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status)
+{
+    rz_ucx_op_set(op, RZ_UCX_BYTES, status);
+    rz_ucx_queue_put(&net->finished, op);
+}
+
+void rz_ucx_finish_all(struct rz_ucx_peer *peer)
+{
+    struct rz_ucx_queue *queues[] = {&peer->waiting, &peer->offered, &peer->streaming, &peer->taking, &peer->fetching};
+    struct rz_net_op *op;
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+        while ((op = rz_ucx_queue_take(queues[i])) != NULL)
+            rz_ucx_finish(peer->net, op, peer->status);
+}
+
+unsigned rz_ucx_deliver(struct rz_net *net)
+{
+    struct rz_net_op *op;
+    unsigned count = 0;
+    while ((op = rz_ucx_queue_take(&net->finished)) != NULL) {
+        rz_status_t status = (rz_status_t)rz_ucx_op_get(op, RZ_UCX_BYTES);
+        memset(op->net_private, 0, sizeof op->net_private);
+        op->done(op, status);
+        count++;
+    }
+    return count;
+}
