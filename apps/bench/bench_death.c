@@ -5,7 +5,7 @@
  *
  * The victim holds so many mebibytes resident; when all others wait for it (in MPI_Recv, in
  * MPI_Barrier, or in MPI_Barrier inside MPIX_Reinit) it marks iteration 1, at which the caller has
- * rzrun kill it. Each survivor prints when its call returned an error (`error RANK CODE AT_NS`) or
+ * rzrun kill it. Each survivor prints when its call returned an error (`error RANK AT_NS`) or
  * when it was at the start of its loop again (`back RANK AT_NS`) and past the first barrier there
  * (`whole RANK AT_NS`); the new process prints `born RANK AT_NS`. Times are CLOCK_MONOTONIC.
  */
@@ -70,7 +70,9 @@ static void lose_one(void)
     else
         code = MPI_Barrier(MPI_COMM_WORLD);
     long long at = now_ns();
-    printf("error %d %d %lld\n", bench.rank, code, at);
+    int error_class;
+    MPI_Error_class(code, &error_class);
+    printf("%s %d %lld\n", error_class == MPI_ERR_PROC_FAILED ? "error" : "odd", bench.rank, at);
     fflush(stdout);
 }
 

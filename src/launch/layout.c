@@ -89,8 +89,8 @@ bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const ch
         rest = strtok_r(NULL, " \t", &save);
         if (rest) {
             *why = "behind a host stands nothing or slots=N";
-            good = strncmp(rest, "slots=", 6) == 0 && read_slots(rest + 6, &slots, why) &&
-                   !strtok_r(NULL, " \t", &save);
+            good = strncmp(rest, "slots=", 6) == 0 && !strtok_r(NULL, " \t", &save) &&
+                   read_slots(rest + 6, &slots, why);
         }
         good = good && add(layout, host, slots, why);
     }

@@ -52,6 +52,13 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
             r->code = 1; /* an end before MPI_Finalize is a death whatever its status says */
     }
     r->state = clean ? RZ_RANK_ENDED : RZ_RANK_DIED;
+    r->dying |= !clean && !outcome->decided;
+}
+
+void rz_outcome_dying(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
+{
+    struct rz_rank *r = &outcome->ranks[rank];
+    r->dying |= incarnation == r->incarnation && !outcome->decided;
 }
 
 void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
@@ -61,6 +68,7 @@ void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
         if (r->node != node || r->state == RZ_RANK_ENDED || r->state == RZ_RANK_DIED)
             continue;
         r->state = RZ_RANK_DIED;
+        r->dying |= !outcome->decided;
         r->order = ++outcome->ends;
         r->code = 128 + 9;
         snprintf(r->cause, sizeof r->cause, "rank %u was lost with node %u", i, node);
@@ -85,6 +93,14 @@ void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format,
     va_end(arguments);
 }
 
+void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,
+                        const char *reason)
+{
+    outcome->aborted |= !outcome->decided;
+    rz_outcome_decide(outcome, (int)(code & 0xFF ? code & 0xFF : 1), "rank %u ended the job: %s",
+                      rank, reason);
+}
+
 bool rz_outcome_complete(const struct rz_outcome *outcome)
 {
     for (uint32_t i = 0; i < outcome->n_ranks; i++) {
@@ -95,21 +111,28 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
     return true;
 }
 
-int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
+/* The first end that was not good; among those that nothing had preceded, where `dying`. */
+static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool dying)
 {
     const struct rz_rank *first = NULL;
-    *cause = NULL;
-    if (outcome->decided) {
-        *cause = outcome->cause[0] ? outcome->cause : NULL;
-        return outcome->code;
-    }
     for (uint32_t i = 0; i < outcome->n_ranks; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
-        if (r->code != 0 && (!first || r->order < first->order))
+        if (r->code != 0 && (r->dying || !dying) && (!first || r->order < first->order))
             first = r;
     }
-    if (!first)
-        return 0;
-    *cause = first->cause;
-    return first->code;
+    return first;
+}
+
+int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
+{
+    /* A survivor that gives up because a rank is dead is not what ended the job. */
+    const struct rz_rank *first = NULL;
+    if (!outcome->decided || outcome->aborted)
+        first = first_end(outcome, outcome->aborted);
+    if (first) {
+        *cause = first->cause;
+        return first->code;
+    }
+    *cause = outcome->decided && outcome->cause[0] ? outcome->cause : NULL;
+    return outcome->decided ? outcome->code : 0;
 }

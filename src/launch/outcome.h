@@ -15,6 +15,7 @@ enum rz_rank_state {
 struct rz_rank {
     enum rz_rank_state state;
     bool noted; /* DIED: agreed, and nobody repairs it */
+    bool dying; /* its death was seen while nothing had ended the job yet */
     uint32_t incarnation, node;
     int code;        /* of its end, as an exit status */
     uint64_t order;  /* the ends are counted: which was first */
@@ -26,6 +27,7 @@ struct rz_outcome {
     struct rz_rank *ranks;
     uint64_t ends;
     bool decided; /* something ended the job as a whole */
+    bool aborted; /* it was MPI_Abort: a death before it is the first cause */
     int code;
     char cause[256];
 };
@@ -41,6 +43,9 @@ void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t inca
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                        int wait_status, bool clean);
 
+/* Its daemon saw rank die; how will be told by rz_outcome_exited. */
+void rz_outcome_dying(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation);
+
 /* Everything that ran on node is gone. */
 void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node);
 
@@ -50,6 +55,10 @@ void rz_outcome_noted(struct rz_outcome *outcome);
 /* Ends the job as a whole; the first call counts. */
 void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* rank called MPI_Abort, or an error ended it: the job ends as a whole. */
+void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,
+                        const char *reason);
 
 /* Whether no rank runs or will be started again. */
 bool rz_outcome_complete(const struct rz_outcome *outcome);

@@ -267,6 +267,8 @@ static void on_exited(struct rz_session *session, const struct rz_launch_exited 
 static void on_event(struct rz_session *session, const struct rz_launch_event *event)
 {
     rz_story_event(&session->story, event);
+    if (event->kind == RZ_EVENT_RECORD_DEATH_SEEN && event->rank < session->outcome.n_ranks)
+        rz_outcome_dying(&session->outcome, event->rank, event->incarnation);
     if (event->kind == RZ_EVENT_RECORD_RUN)
         rz_session_arm_faults(session);
     if (event->kind == RZ_EVENT_RECORD_NOTED) {
@@ -324,10 +326,8 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         on_exited(session, &message->exited);
         break;
     case RZ_LAUNCH_ABORTED:
-        rz_outcome_decide(&session->outcome,
-                          (int)(message->aborted.code & 0xFF ? message->aborted.code & 0xFF : 1),
-                          "rank %u ended the job: %s", message->aborted.rank,
-                          message->aborted.reason);
+        rz_outcome_aborted(&session->outcome, message->aborted.rank, message->aborted.code,
+                           message->aborted.reason);
         end(session, 0);
         break;
     case RZ_LAUNCH_EVENT:

@@ -98,10 +98,16 @@ static int ask_daemon(void)
 
 /* ---- taking one */
 
-static bool previous_committed(void *arg)
+static bool is_committed(void)
+{
+    return atomic_load_explicit(&rz_engine.board->committed, memory_order_acquire) >= state.number;
+}
+
+/* Without repair a death ends all commits: nobody waits for one then. */
+static bool previous_settled(void *arg)
 {
     (void)arg;
-    return atomic_load_explicit(&rz_engine.board->committed, memory_order_acquire) >= state.number;
+    return is_committed() || (rz_engine.n_dead > 0 && !rz_engine.reinit_open);
 }
 
 static void slot_close(struct slot *slot)
@@ -148,7 +154,9 @@ int rzm_checkpoint(uint64_t *generation)
     if (error == MPI_SUCCESS)
         error = ask_daemon();
     if (error == MPI_SUCCESS)
-        error = rz_engine_wait(&wait, previous_committed, NULL);
+        error = rz_engine_wait(&wait, previous_settled, NULL);
+    if (error == MPI_SUCCESS && !is_committed())
+        error = rzm_error(MPI_ERR_PROC_FAILED, "a process died, and this job does not repair itself");
     struct slot *slot = NULL;
     size_t bytes = rz_piece_bytes(state.regions, state.n_regions);
     if (error == MPI_SUCCESS)

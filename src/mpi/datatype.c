@@ -1,7 +1,7 @@
 /* Datatypes: making one from blocks, its life, its facts, packing. */
 #include "mpi/datatype.h"
 
-#include "mpi/layout.h"
+#include "mpi/datatype_layout.h"
 #include "mpi/number.h"
 
 #include <stdlib.h>

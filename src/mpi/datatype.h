@@ -5,7 +5,7 @@
 
 #include "mpi/chapter.h"
 
-struct rz_layout; /* of the datatype chapter (layout.h): where the bytes lie */
+struct rz_layout; /* of the datatype chapter (datatype_layout.h): where the bytes lie */
 
 struct rz_datatype {
     struct rz_object object; /* flags: RZ_DATATYPE_COMMITTED */

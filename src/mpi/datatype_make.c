@@ -1,5 +1,5 @@
 /* The constructors of the standard, each as blocks. */
-#include "mpi/layout.h"
+#include "mpi/datatype_layout.h"
 
 #include <stdlib.h>
 

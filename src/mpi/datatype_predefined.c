@@ -1,5 +1,5 @@
 /* The predefined datatypes. */
-#include "mpi/layout.h"
+#include "mpi/datatype_layout.h"
 #include "mpi/number.h"
 
 #define OBJECT(handle)                                                                             \

@@ -27,25 +27,25 @@ static struct {
     unsigned ended_well;
 } fetching;
 
-static uint64_t poisoning_ns; /* not the transport's time */
+static uint64_t own_ns; /* spent on checking and poisoning: not the transport's */
 static rz_net_token_t kept; /* a payload not fetched in time */
 static uint64_t from_victim;
 static bool parted; /* the victim is disconnected */
 
-static void copy_fetched(struct kill_flight *flight)
+static void fetch_ended(struct kill_flight *flight)
 {
+    rz_time start = rz_clock_now();
     fetching.busy = false;
     if (flight->status == RZ_OK) {
         fetching.ended_well++;
         if (!kill_holds(in, fetching.header.bytes, fetching.header.number))
             kill_complain(page, "a wrong payload, said to be whole");
-        return;
+    } else {
+        /* From now on nobody may write here. */
+        memset(in, POISON, KILL_BIG);
+        fetching.poisoned = true;
     }
-    /* From now on nobody may write here. */
-    rz_time start = rz_clock_now();
-    memset(in, POISON, KILL_BIG);
-    fetching.poisoned = true;
-    poisoning_ns += rz_clock_now() - start;
+    own_ns += rz_clock_now() - start;
 }
 
 /* ---- the exchange with the bystander, driven by turning ---- */
@@ -132,7 +132,7 @@ static void victim_message(const struct kill_header *header, rz_net_token_t toke
     } else {
         fetching.busy = true;
         fetching.header = *header;
-        fetching.flight.ended = copy_fetched;
+        fetching.flight.ended = fetch_ended;
         kill_fetch(&fetching.flight, token, in, header->bytes);
     }
 }
@@ -174,8 +174,10 @@ static void greet(void)
 
 static void prepare(void)
 {
-    if (page->kind == KILL_BEFORE)
+    if (page->kind == KILL_BEFORE) {
+        TURN_UNTIL(atomic_load(&page->victim_ready));
         return;
+    }
     kill_member_connect(page, KILL_VICTIM, VICTIM);
     if (page->kind == KILL_CONNECTING) {
         for (unsigned i = 0; i < 200; i++)
@@ -227,7 +229,7 @@ static void part(void)
     kill_ops->disconnect(kill_net, VICTIM, page->drain, RZ_ERR_PROC_FAILED);
     parted = true;
     TURN_UNTIL(pending() == 0 && kill_ops->quiet(kill_net));
-    page->ended_ns = rz_clock_now() - page->verdict_time - poisoning_ns;
+    page->ended_ns = rz_clock_now() - page->verdict_time - own_ns;
     for (unsigned i = 0; i < flights_count; i++) {
         rz_status_t status = flights[i].status;
         if (status != RZ_OK && status != RZ_ERR_PROC_FAILED && status != RZ_ERR_CLOSED)
@@ -307,7 +309,7 @@ void kill_survivor_run(struct kill_page *shared)
     push_into_the_void();
     TURN_UNTIL(atomic_load(&page->verdict));
     page->pending = pending();
-    poisoning_ns = 0;
+    own_ns = 0;
     part();
     go_on();
     atomic_store(&page->quit, 1);

@@ -9,7 +9,7 @@
 #define GOOD(name, value) {name, value, false, NULL}
 
 const struct rz_ucx_variable rz_ucx_environment[] = {
-    MUST("UCX_TLS", "tcp,self", "over shared memory a killed process blocks others, and no other network was tried"),
+    MUST("UCX_TLS", "tcp", "over shared memory a killed process blocks others, and no other network was tried"),
     MUST("UCX_ERROR_SIGNALS", "", "UCX would catch the program's signals"),
     MUST("UCX_TCP_CONN_NB", "y", "connecting to a dead process would block, and leak a descriptor"),
     /* The two handshakes between workers: UCX 1.13 aborts where a peer dies before they have ended. */

@@ -126,7 +126,7 @@ rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *car
         return RZ_ERR_VERSION;
     if (job != net->job)
         return RZ_ERR_AUTHENTICATION;
-    if (number >= NUMBER_MAX || rz_ucx_peer_by_number(net, number) != NULL)
+    if (number >= NUMBER_MAX || rz_ucx_peer_by_number(net, number) != NULL || name == net->name)
         return RZ_ERR_INVALID;
     struct rz_ucx_peer *peer = rz_ucx_peer_meet(net, name);
     void *address = malloc(length);

@@ -70,6 +70,30 @@ static void test_an_unrepaired_death_ends_with_its_signal(void **state)
     assert_int_equal(status_of(&outcome), 128 + 11);
 }
 
+static void test_a_death_precedes_the_abort_of_a_survivor(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_aborted(&outcome, 0, 1, "MPI_Abort");
+    rz_outcome_exited(&outcome, 3, 1, SIGNALLED(9), false); /* by our own shutdown */
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(11), false);
+    assert_int_equal(status_of(&outcome), 128 + 11);
+
+    open_four(&outcome);
+    rz_outcome_aborted(&outcome, 0, 7, "MPI_Abort");
+    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(11), false);
+    assert_int_equal(status_of(&outcome), 7);
+
+    open_four(&outcome);
+    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_started(&outcome, 2, 2, 0);
+    rz_outcome_aborted(&outcome, 0, 7, "MPI_Abort");
+    assert_int_equal(status_of(&outcome), 7); /* that death was repaired */
+}
+
 static void test_an_end_before_finalize_is_no_success(void **state)
 {
     struct rz_outcome outcome;
@@ -116,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_all_return_0),
         cmocka_unit_test(test_a_repaired_death_is_forgotten),
         cmocka_unit_test(test_an_unrepaired_death_ends_with_its_signal),
+        cmocka_unit_test(test_a_death_precedes_the_abort_of_a_survivor),
         cmocka_unit_test(test_an_end_before_finalize_is_no_success),
         cmocka_unit_test(test_a_lost_node_takes_its_running_ranks),
         cmocka_unit_test(test_the_first_decision_counts)};

@@ -1,5 +1,5 @@
 /* Making layouts from blocks, and copying along them. */
-#include "mpi/layout.h"
+#include "mpi/datatype_layout.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * it is made and is shared by all types that contain it, so that a type may be freed while others
  * use it.
  */
-#ifndef RZ_MPI_LAYOUT_H
-#define RZ_MPI_LAYOUT_H
+#ifndef RZ_MPI_DATATYPE_LAYOUT_H
+#define RZ_MPI_DATATYPE_LAYOUT_H
 
 #include "mpi/datatype.h"
 

@@ -1,0 +1,310 @@
+/* rzbench: what a death costs, what a message costs, what a crowd costs; beside Open MPI and MPICH.
+ */
+#include "cmd/rzbench.h"
+
+#include "cli/cli.h"
+#include "cli/quantity.h"
+#include "port/clock.h"
+#include "port/process.h"
+
+#include <ftw.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
+#define BENCH ((struct rz_bench *)target)
+
+enum { EXIT_INCOMPLETE = 1 };
+
+OPTION(repetitions)
+{
+    uint64_t n;
+    *why = "it wants a whole number from 1 to 64";
+    if (!rz_quantity_number(value, 1, RZ_BENCH_REPETITIONS_MAX, &n))
+        return false;
+    BENCH->repetitions = (unsigned)n;
+    return true;
+}
+
+OPTION(quick)
+{
+    (void)value, (void)why;
+    return BENCH->quick = true;
+}
+
+OPTION(no_peers)
+{
+    (void)value, (void)why;
+    return BENCH->no_peers = true;
+}
+
+OPTION(budget)
+{
+    *why = "it wants a time like 300s or 10m";
+    return rz_quantity_duration(value, &BENCH->budget) && BENCH->budget > 0;
+}
+
+OPTION(limit)
+{
+    *why = "it wants a time like 30s";
+    return rz_quantity_duration(value, &BENCH->limit) && BENCH->limit > 0;
+}
+
+OPTION(pin)
+{
+    *why = "it wants two processors like 0,1, or none";
+    size_t digits = strspn(value, "0123456789");
+    bool two = digits > 0 && value[digits] == ',' &&
+               strspn(value + digits + 1, "0123456789") == strlen(value + digits + 1) &&
+               value[digits + 1];
+    BENCH->cpus = two ? value : NULL;
+    return two || strcmp(value, "none") == 0;
+}
+
+OPTION(csv)
+{
+    (void)why;
+    BENCH->csv = value;
+    return true;
+}
+
+OPTION(plot)
+{
+    (void)why;
+    BENCH->plot = value;
+    return true;
+}
+
+OPTION(report)
+{
+    (void)why;
+    BENCH->report = value;
+    return true;
+}
+
+static const struct rz_cli_option options[] = {
+    {NULL, NULL, NULL, "How much", NULL},
+    {"--repetitions", "-r", "N",
+     "Repeat each measurement N times (5 to 7; with --quick 1 or 2); systems take turns in each.",
+     take_repetitions},
+    {"--quick", NULL, NULL, "Fewer repetitions and fewer cases.", take_quick},
+    {"--budget", NULL, "T", "Start nothing after this time; end what still runs. Default: none.",
+     take_budget},
+    {"--limit", NULL, "T", "End a single run after this time (30s).", take_limit},
+    {NULL, NULL, NULL, "Beside whom", NULL},
+    {"--no-peers", NULL, NULL, "Leave Open MPI and MPICH out even where they are installed.",
+     take_no_peers},
+    {"--pin", NULL, "CPU,CPU|none",
+     "Processors of the two ranks of `latency` (0,1 where there are two).", take_pin},
+    {NULL, NULL, NULL, "What is written", NULL},
+    {"--csv", NULL, "FILE", "Every single value: table, row, column, repetition, value.", take_csv},
+    {"--plot", NULL, "FILE",
+     "Draw by gnuplot; the ending (svg, png, pdf) says how. Further plots get their name before "
+     "the ending.",
+     take_plot},
+    {"--report", NULL, "FILE", "Write what is printed to FILE, too.", take_report},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static const struct rz_cli cli = {
+    .name = "rzbench",
+    .summary = "measure Rhizome, beside Open MPI and MPICH where they are installed",
+    .synopsis = "death|latency|crowd|all [OPTION]...",
+    .description =
+        "death: from SIGKILL to the last survivor's error, and to its roll-back. latency: "
+        "ping-pong "
+        "of two ranks, within a node and between nodes. crowd: 64 ranks on this machine, whole "
+        "programs and collective calls. all: these three. Programs are compiled at the start with "
+        "each system's own wrapper. Figures are medians [smallest..largest] of n repetitions.",
+    .options = options,
+    .epilogue = "Exit status: 0; 1 when a run of death was not complete or nothing could be "
+                "measured; 2 when the command line is wrong.\n\n"
+                "Example: everything within ten minutes\n"
+                "  rzbench all --budget 10m --report benchmarks.md --csv benchmarks.csv"};
+
+unsigned rz_bench_repetitions(const struct rz_bench *bench, unsigned usual, unsigned quick)
+{
+    return bench->repetitions ? bench->repetitions : bench->quick ? quick : usual;
+}
+
+/* What runs is ended, and the folder removed, as when the budget is used up. */
+static void on_signal(int signal)
+{
+    (void)signal;
+    rz_bench_interrupted = 1;
+}
+
+static void end_on_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &action, NULL);
+}
+
+bool rz_bench_may_go_on(struct rz_bench *bench)
+{
+    if (rz_bench_interrupted || (bench->deadline && rz_clock_now() >= bench->deadline))
+        bench->budget_used_up = true;
+    return !bench->budget_used_up;
+}
+
+/* The value behind the colon of the first line that begins so; empty: there is none. */
+static void first_value(const char *file, const char *begin, char *out, size_t bytes)
+{
+    char line[512];
+    FILE *f = fopen(file, "r");
+    out[0] = 0;
+    while (f && !out[0] && fgets(line, sizeof line, f)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, begin, strlen(begin)) == 0 && colon)
+            snprintf(out, bytes, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    }
+    if (f)
+        fclose(f);
+}
+
+/* What a shell command prints, its first line; empty if it does not succeed. */
+static void told_by(struct rz_bench *bench, const char *shell, char *out, size_t bytes)
+{
+    struct rz_bench_command command = {0};
+    struct rz_bench_run run;
+    rz_bench_command_add(&command, "sh");
+    rz_bench_command_add(&command, "-c");
+    rz_bench_command_add(&command, "%s", shell);
+    rz_bench_run(bench, &command, 0, &run);
+    snprintf(out, bytes, "%.*s", run.status == 0 ? (int)strcspn(run.output, "\n") : 0, run.output);
+    rz_bench_run_free(&run);
+}
+
+static void show_head(struct rz_bench *bench)
+{
+    char model[128], memory[64], commit[64], date[64], shell[PATH_MAX + 128];
+    double load[3] = {0};
+    struct utsname system;
+    time_t now = time(NULL);
+    uname(&system);
+    first_value("/proc/cpuinfo", "model name", model, sizeof model);
+    first_value("/proc/meminfo", "MemTotal", memory, sizeof memory);
+    getloadavg(load, 3);
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime(&now));
+    snprintf(shell, sizeof shell,
+             "cd \"$(dirname \"$(readlink -f '%s/ring.c')\")\" && git describe --always --dirty",
+             bench->sources);
+    told_by(bench, shell, commit, sizeof commit);
+    rz_bench_say(bench,
+                 "# Benchmarks\n\nWritten by `%s`\non %s%s%s. Values are medians "
+                 "[smallest..largest] of n repetitions; ratios are taken repetition by "
+                 "repetition, between runs that followed each other.\n\n",
+                 bench->command_line, date, commit[0] ? ", at commit " : "", commit);
+    rz_bench_say(bench,
+                 "* Machine: %ld processors (%s), %s of memory, %s %s; load at the start %.2f\n",
+                 sysconf(_SC_NPROCESSORS_ONLN), model, memory + strspn(memory, " "), system.sysname,
+                 system.release, load[0]);
+    for (int s = 0; s < RZ_BENCH_SYSTEM_COUNT; s++)
+        rz_bench_say(bench, "* %s: %s\n", rz_bench_system_names[s],
+                     bench->present[s] ? bench->version[s]
+                     : bench->no_peers ? "left out"
+                                       : "not installed, left out");
+}
+
+/* A study of `all` gets its share of what is left, so that the last one is not starved. */
+static bool study(struct rz_bench *bench, bool (*make)(struct rz_bench *), rz_time end,
+                  double share)
+{
+    rz_time now = rz_clock_now();
+    if (end)
+        bench->deadline = end > now ? now + (rz_time)((double)(end - now) * share) : now;
+    bool good = make(bench);
+    if (bench->budget_used_up)
+        rz_bench_say(bench, "\nThe time for this part was used up; what is missing was not run.\n");
+    bench->budget_used_up = false;
+    return good;
+}
+
+static bool run_studies(struct rz_bench *bench)
+{
+    static const struct {
+        const char *name;
+        bool (*make)(struct rz_bench *);
+        double share_of_rest;
+    } studies[] = {{"death", rz_bench_death, 0.4},
+                   {"latency", rz_bench_latency, 0.4},
+                   {"crowd", rz_bench_crowd, 1.0}};
+    bool all = strcmp(bench->study, "all") == 0, good = true;
+    rz_time end = bench->budget ? rz_clock_now() + bench->budget : 0;
+    for (size_t i = 0; i < sizeof studies / sizeof *studies; i++)
+        if (all || strcmp(bench->study, studies[i].name) == 0)
+            good = study(bench, studies[i].make, end, all ? studies[i].share_of_rest : 1.0) && good;
+    return good && bench->tables > 0;
+}
+
+static int forget(const char *path, const struct stat *status, int flag, struct FTW *walk)
+{
+    (void)status, (void)flag, (void)walk;
+    return remove(path);
+}
+
+static FILE *opened(const char *path)
+{
+    FILE *f = path ? fopen(path, "w") : NULL;
+    if (path && !f)
+        rz_cli_refuse(&cli, "cannot write '%s'", path);
+    return f;
+}
+
+static void parse(struct rz_bench *bench, int argc, char **argv)
+{
+    static char line[2048];
+    size_t used = 0;
+    for (int i = 0; i < argc && used < sizeof line; i++)
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s%s", i > 0 ? " " : "",
+                                 i > 0 ? argv[i] : "rzbench");
+    bench->command_line = line;
+    int at = rz_cli_parse(&cli, argc, argv, bench);
+    if (at >= argc)
+        rz_cli_refuse(&cli, "say what to measure: death, latency, crowd or all");
+    bench->study = argv[at];
+    static const char *const known[] = {"death", "latency", "crowd", "all"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        found = found || strcmp(known[i], bench->study) == 0;
+    if (!found)
+        rz_cli_refuse(&cli, "'%s' cannot be measured", bench->study);
+    at += rz_cli_parse(&cli, argc - at, argv + at, bench);
+    if (at < argc)
+        rz_cli_refuse(&cli, "'%s' is one word too many", argv[at]);
+}
+
+int main(int argc, char **argv)
+{
+    static struct rz_bench bench = {.limit = 30 * RZ_SECOND};
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        bench.cpus = "0,1";
+    parse(&bench, argc, argv);
+    const char *place = getenv("TMPDIR");
+    snprintf(bench.folder, sizeof bench.folder, "%s/rzbench-XXXXXX", place ? place : "/tmp");
+    bench.report_file = opened(bench.report);
+    bench.csv_file = opened(bench.csv);
+    end_on_signals();
+    if (rz_process_adopt_orphans() != RZ_OK || !mkdtemp(bench.folder)) {
+        fprintf(stderr, "rzbench: no temporary folder %s\n", bench.folder);
+        return EXIT_INCOMPLETE;
+    }
+    if (bench.csv_file)
+        fprintf(bench.csv_file, "table,row,column,repetition,value\n");
+    bool good = rz_bench_systems_find(&bench);
+    if (good) {
+        show_head(&bench);
+        good = run_studies(&bench);
+    }
+    nftw(bench.folder, forget, 8, FTW_DEPTH | FTW_PHYS);
+    if (bench.report_file)
+        fclose(bench.report_file);
+    if (bench.csv_file)
+        fclose(bench.csv_file);
+    return good ? 0 : EXIT_INCOMPLETE;
+}

@@ -1,0 +1,205 @@
+/* One command: started, listened to, bounded, and cleared away. */
+#include "cmd/rzbench.h"
+
+#include "base/assert.h"
+#include "port/clock.h"
+#include "port/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OUTPUT_MAX = 4 << 20, EXIT_NOT_FOUND = 127 };
+
+volatile sig_atomic_t rz_bench_interrupted;
+
+/* Between asking a launcher to end and killing all that it started. */
+#define GRACE (2 * RZ_SECOND)
+
+void rz_bench_command_add(struct rz_bench_command *command, const char *format, ...)
+{
+    va_list list;
+    rz_assert(command->n < RZ_BENCH_ARGUMENTS_MAX);
+    char *word = command->text + command->used;
+    size_t room = sizeof command->text - command->used;
+    va_start(list, format);
+    int length = vsnprintf(word, room, format, list);
+    va_end(list);
+    rz_assert(length >= 0 && (size_t)length < room);
+    command->used += (size_t)length + 1;
+    command->argv[command->n++] = word;
+    command->argv[command->n] = NULL;
+}
+
+void rz_bench_command_show(const struct rz_bench_command *command, char *out, size_t bytes)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < command->n && used < bytes; i++) {
+        const char *quote = strpbrk(command->argv[i], " *?;&<>()$") ? "'" : "";
+        int length = snprintf(out + used, bytes - used, "%s%s%s%s", i > 0 ? " " : "", quote,
+                              command->argv[i], quote);
+        used += (size_t)length;
+    }
+}
+
+static double cpu_of_children_s(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
+           (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+}
+
+static _Noreturn void become(const struct rz_bench_command *command, pid_t parent, int output)
+{
+    signal(SIGPIPE, SIG_DFL);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    close(STDIN_FILENO);
+    if (setpgid(0, 0) != 0 || rz_process_die_with_parent(parent, SIGTERM) != RZ_OK)
+        _exit(EXIT_NOT_FOUND);
+    execvp(command->argv[0], command->argv);
+    dprintf(STDERR_FILENO, "%s: %s\n", command->argv[0], strerror(errno));
+    _exit(EXIT_NOT_FOUND);
+}
+
+static void reap(void)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+/* Descendants that outlived the command are ours by adoption. */
+static void clear_away(void)
+{
+    while (rz_process_signal_descendants(getpid(), SIGKILL, 1) > 0)
+        reap();
+    reap();
+}
+
+/* Takes what there is to read; false at the end of the output. */
+static bool take_output(int from, char *output, size_t *used)
+{
+    char spare[4096];
+    bool full = *used == OUTPUT_MAX;
+    ssize_t n =
+        full ? read(from, spare, sizeof spare) : read(from, output + *used, OUTPUT_MAX - *used);
+    if (n <= 0)
+        return n < 0 && (errno == EINTR || errno == EAGAIN);
+    if (!full)
+        *used += (size_t)n;
+    output[*used] = 0;
+    return true;
+}
+
+/*
+ * Listens until pid ended, or until the time is over; true: it ended. Output may be held open by
+ * what it left behind: the end of pid counts, not the end of the output.
+ */
+static bool listen_until(pid_t pid, int pidfd, int from, rz_time until, struct rz_bench_run *run)
+{
+    size_t used = strlen(run->output);
+    bool open = true;
+    for (;;) {
+        rz_time now = rz_clock_now();
+        struct pollfd fds[2] = {{.fd = open ? from : -1, .events = POLLIN},
+                                {.fd = pidfd, .events = POLLIN}};
+        if (now >= until || rz_bench_interrupted)
+            return false;
+        if (poll(fds, 2, (int)((until - now) / RZ_MILLISECOND) + 1) < 0 && errno != EINTR)
+            return false;
+        if (open && fds[0].revents)
+            open = take_output(from, run->output, &used);
+        else if (fds[1].revents) {
+            int status = 0;
+            waitpid(pid, &status, 0);
+            run->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+            return true;
+        }
+    }
+}
+
+static pid_t start(const struct rz_bench_command *command, int *from, int *pidfd)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return -1;
+    rz_process_keep_on_exec(ends[0], false);
+    fflush(NULL);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        become(command, parent, ends[1]);
+    close(ends[1]);
+    *from = ends[0];
+    if (pid > 0 && rz_process_open(pid, pidfd) == RZ_OK)
+        return pid;
+    close(ends[0]);
+    clear_away();
+    return -1;
+}
+
+static void show_progress(struct rz_bench *bench, const struct rz_bench_command *command)
+{
+    char text[160];
+    bench->runs++;
+    if (!isatty(STDERR_FILENO))
+        return;
+    rz_bench_command_show(command, text, sizeof text);
+    fprintf(stderr, "\r\033[K%u: %.100s", bench->runs, text);
+}
+
+void rz_bench_run(struct rz_bench *bench, const struct rz_bench_command *command, rz_time limit,
+                  struct rz_bench_run *run)
+{
+    int from, pidfd;
+    double cpu_before_s = cpu_of_children_s();
+    rz_time begin = rz_clock_now(), until = begin + (limit ? limit : bench->limit);
+    bool cut_short = bench->deadline && bench->deadline < until;
+    *run = (struct rz_bench_run){.status = EXIT_NOT_FOUND, .output = malloc(OUTPUT_MAX + 1)};
+    rz_assert(run->output);
+    run->output[0] = 0;
+    show_progress(bench, command);
+    pid_t pid = start(command, &from, &pidfd);
+    if (pid < 0)
+        return;
+    if (!listen_until(pid, pidfd, from, cut_short ? bench->deadline : until, run)) {
+        cut_short = cut_short || rz_bench_interrupted;
+        run->end = cut_short ? RZ_BENCH_OUT_OF_TIME : RZ_BENCH_OVER;
+        bench->budget_used_up = bench->budget_used_up || cut_short;
+        kill(pid, SIGTERM);
+        listen_until(pid, pidfd, from, rz_clock_now() + GRACE, run);
+    }
+    run->wall_s = (double)(rz_clock_now() - begin) / 1e9;
+    clear_away();
+    run->cpu_s = cpu_of_children_s() - cpu_before_s;
+    close(from);
+    close(pidfd);
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+void rz_bench_run_free(struct rz_bench_run *run)
+{
+    free(run->output);
+    run->output = NULL;
+}
+
+const char *rz_bench_line(const struct rz_bench_run *run, const char *prefix, const char *after)
+{
+    size_t length = strlen(prefix);
+    const char *at = after ? strchr(after, '\n') : run->output;
+    while (at && *at) {
+        at += *at == '\n';
+        if (strncmp(at, prefix, length) == 0 && at[length] == ' ')
+            return at + length + 1;
+        at = strchr(at, '\n');
+    }
+    return NULL;
+}

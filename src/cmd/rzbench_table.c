@@ -1,0 +1,254 @@
+/* Samples, and how they are shown: median [smallest..largest], never a mean. */
+#include "cmd/rzbench.h"
+
+#include "base/assert.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL_TEXT_MAX = 96 };
+
+void rz_bench_say(struct rz_bench *bench, const char *format, ...)
+{
+    FILE *outs[2] = {stdout, bench->report_file};
+    for (int i = 0; i < 2; i++) {
+        va_list list;
+        if (!outs[i])
+            continue;
+        va_start(list, format);
+        vfprintf(outs[i], format, list);
+        va_end(list);
+        fflush(outs[i]);
+    }
+}
+
+static unsigned place(char (*names)[RZ_BENCH_NAME_MAX], unsigned *n, unsigned max, const char *name)
+{
+    for (unsigned i = 0; i < *n; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    rz_assert(*n < max && strlen(name) < RZ_BENCH_NAME_MAX);
+    snprintf(names[*n], RZ_BENCH_NAME_MAX, "%s", name);
+    return (*n)++;
+}
+
+struct rz_bench_samples *rz_bench_cell(struct rz_bench_table *table, const char *row,
+                                       const char *column)
+{
+    unsigned r = place(table->rows, &table->n_rows, RZ_BENCH_ROWS_MAX, row);
+    unsigned c = place(table->columns, &table->n_columns, RZ_BENCH_COLUMNS_MAX, column);
+    return &table->cells[r][c];
+}
+
+void rz_bench_put(struct rz_bench_samples *samples, unsigned repetition, double value)
+{
+    rz_assert(repetition < RZ_BENCH_REPETITIONS_MAX);
+    while (samples->n <= repetition)
+        samples->value[samples->n++] = NAN;
+    samples->value[repetition] = value;
+}
+
+void rz_bench_put_over(struct rz_bench_samples *samples, unsigned repetition, double limit_s)
+{
+    rz_bench_put(samples, repetition, INFINITY);
+    samples->limit_s = limit_s;
+}
+
+bool rz_bench_is_over(const struct rz_bench_samples *samples)
+{
+    return samples->limit_s > 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct rz_bench_summary rz_bench_summarise(const struct rz_bench_samples *samples)
+{
+    double sorted[RZ_BENCH_REPETITIONS_MAX];
+    struct rz_bench_summary summary = {0};
+    for (unsigned i = 0; i < samples->n; i++)
+        if (!isnan(samples->value[i]))
+            sorted[summary.n++] = samples->value[i];
+    if (summary.n == 0)
+        return summary;
+    qsort(sorted, summary.n, sizeof *sorted, by_value);
+    summary.median = (sorted[(summary.n - 1) / 2] + sorted[summary.n / 2]) / 2;
+    summary.min = sorted[0];
+    summary.max = sorted[summary.n - 1];
+    return summary;
+}
+
+/* Three digits that mean something. */
+static void number_text(double value, char *out, size_t bytes)
+{
+    int decimals = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
+    snprintf(out, bytes, "%.*f", decimals, value);
+}
+
+static void summary_text(const struct rz_bench_summary *s, char *out, size_t bytes)
+{
+    char median[32], min[32], max[32];
+    number_text(s->median, median, sizeof median);
+    number_text(s->min, min, sizeof min);
+    number_text(s->max, max, sizeof max);
+    if (s->n == 0)
+        snprintf(out, bytes, "-");
+    else if (s->n == 1)
+        snprintf(out, bytes, "%s", median);
+    else
+        snprintf(out, bytes, "%s [%s..%s]", median, min, max);
+}
+
+static void cell_text(const struct rz_bench_samples *samples, unsigned n_usual, char *out,
+                      size_t bytes)
+{
+    struct rz_bench_summary summary = rz_bench_summarise(samples);
+    if (rz_bench_is_over(samples)) {
+        snprintf(out, bytes, "run > %.0f s", samples->limit_s);
+        return;
+    }
+    summary_text(&summary, out, bytes);
+    size_t used = strlen(out);
+    if (summary.n > 0 && summary.n != n_usual)
+        snprintf(out + used, bytes - used, " (n=%u)", summary.n);
+}
+
+/* Of each repetition, in which both ran one after the other. */
+static void ratio_text(const struct rz_bench_samples *a, const struct rz_bench_samples *b,
+                       char *out, size_t bytes)
+{
+    struct rz_bench_samples ratios = {0};
+    for (unsigned i = 0; i < a->n && i < b->n; i++)
+        if (isfinite(a->value[i]) && isfinite(b->value[i]) && b->value[i] > 0)
+            rz_bench_put(&ratios, i, a->value[i] / b->value[i]);
+    struct rz_bench_summary summary = rz_bench_summarise(&ratios);
+    summary_text(&summary, out, bytes);
+}
+
+static void show_head(struct rz_bench *bench, const struct rz_bench_table *table)
+{
+    rz_bench_say(bench, "\n### %s\n\n| %s |", table->title, table->rows_are);
+    for (unsigned c = 0; c < table->n_columns; c++)
+        rz_bench_say(bench, " %s |", table->columns[c]);
+    for (unsigned c = 1; table->ratios && c < table->n_columns; c++)
+        rz_bench_say(bench, " %s / %s |", table->columns[0], table->columns[c]);
+    rz_bench_say(bench, " n |\n|---|---|");
+    unsigned more = table->n_columns + (table->ratios ? table->n_columns - 1 : 0);
+    for (unsigned c = 0; c < more; c++)
+        rz_bench_say(bench, "---|");
+    rz_bench_say(bench, "\n");
+}
+
+static void show_row(struct rz_bench *bench, const struct rz_bench_table *table, unsigned r)
+{
+    const struct rz_bench_samples *cells = table->cells[r];
+    unsigned n = rz_bench_summarise(&cells[0]).n;
+    char text[CELL_TEXT_MAX];
+    rz_bench_say(bench, "| %s |", table->rows[r]);
+    for (unsigned c = 0; c < table->n_columns; c++) {
+        cell_text(&cells[c], n, text, sizeof text);
+        rz_bench_say(bench, " %s |", text);
+    }
+    for (unsigned c = 1; table->ratios && c < table->n_columns; c++) {
+        ratio_text(&cells[0], &cells[c], text, sizeof text);
+        rz_bench_say(bench, " %s |", text);
+    }
+    rz_bench_say(bench, " %u |\n", n);
+}
+
+static void write_csv(struct rz_bench *bench, const struct rz_bench_table *table)
+{
+    for (unsigned r = 0; r < table->n_rows; r++)
+        for (unsigned c = 0; c < table->n_columns; c++)
+            for (unsigned i = 0; i < table->cells[r][c].n; i++)
+                if (!isnan(table->cells[r][c].value[i]))
+                    fprintf(bench->csv_file, "%s,\"%s\",\"%s\",%u,%.9g\n", table->name,
+                            table->rows[r], table->columns[c], i + 1, table->cells[r][c].value[i]);
+    fflush(bench->csv_file);
+}
+
+/* FILE itself for the table that has the study's name, else the table's name before the ending. */
+static void plot_name(const struct rz_bench *bench, const struct rz_bench_table *table, char *out,
+                      size_t bytes)
+{
+    const char *slash = strrchr(bench->plot, '/'), *dot = strrchr(slash ? slash : bench->plot, '.');
+    int stem = dot ? (int)(dot - bench->plot) : (int)strlen(bench->plot);
+    if (strcmp(table->name, bench->study) == 0)
+        snprintf(out, bytes, "%s", bench->plot);
+    else
+        snprintf(out, bytes, "%.*s-%s%s", stem, bench->plot, table->name, dot ? dot : "");
+}
+
+static void write_plot_data(FILE *f, const struct rz_bench_table *table, unsigned c)
+{
+    fprintf(f, "$column%u << END\n", c);
+    for (unsigned r = 0; r < table->n_rows; r++) {
+        struct rz_bench_summary s = rz_bench_summarise(&table->cells[r][c]);
+        if (s.n > 0 && isfinite(s.max))
+            fprintf(f, "%u %.9g %.9g %.9g\n", r, s.median, s.min, s.max);
+    }
+    fprintf(f, "END\n");
+}
+
+static void write_plot_script(FILE *f, const struct rz_bench_table *table, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    const char *terminal = dot && strcmp(dot, ".png") == 0 ? "pngcairo size 1000,600"
+                           : dot && strcmp(dot, ".pdf") == 0
+                               ? "pdfcairo size 20cm,12cm"
+                               : "svg size 1000,600 background 'white'";
+    fprintf(f, "set terminal %s\nset output '%s'\nset title \"%s\" noenhanced\n", terminal, name,
+            table->title);
+    fprintf(f, "set ylabel '%s'\nset key outside below noenhanced\nset grid ytics\n%s", table->unit,
+            table->log_scale ? "set logscale y\n" : "set yrange [0:*]\n");
+    fprintf(f, "set xlabel '%s'\nset xrange [-0.5:%u.5]\nset xtics rotate by -25 noenhanced (",
+            table->rows_are, table->n_rows - 1);
+    for (unsigned r = 0; r < table->n_rows; r++)
+        fprintf(f, "%s\"%s\" %u", r > 0 ? ", " : "", table->rows[r], r);
+    fprintf(f, ")\n");
+    for (unsigned c = 0; c < table->n_columns; c++)
+        write_plot_data(f, table, c);
+    for (unsigned c = 0; c < table->n_columns; c++)
+        fprintf(f, "%s $column%u using 1:2:3:4 with yerrorlines title \"%s\"",
+                c == 0 ? "plot" : ",", c, table->columns[c]);
+    fprintf(f, "\n");
+}
+
+static void plot(struct rz_bench *bench, const struct rz_bench_table *table)
+{
+    char name[PATH_MAX], script[PATH_MAX + 32];
+    struct rz_bench_command command = {0};
+    struct rz_bench_run run;
+    plot_name(bench, table, name, sizeof name);
+    snprintf(script, sizeof script, "%s/%s.gnuplot", bench->folder, table->name);
+    FILE *f = fopen(script, "w");
+    if (!f)
+        return;
+    write_plot_script(f, table, name);
+    fclose(f);
+    rz_bench_command_add(&command, "gnuplot");
+    rz_bench_command_add(&command, "%s", script);
+    rz_bench_run(bench, &command, 30 * RZ_SECOND, &run);
+    if (run.status != 0)
+        fprintf(stderr, "rzbench: no plot %s: %.300s\n", name, run.output);
+    rz_bench_run_free(&run);
+}
+
+void rz_bench_table_show(struct rz_bench *bench, const struct rz_bench_table *table)
+{
+    if (table->n_rows == 0 || table->n_columns == 0)
+        return;
+    show_head(bench, table);
+    for (unsigned r = 0; r < table->n_rows; r++)
+        show_row(bench, table, r);
+    bench->tables++;
+    if (bench->csv_file)
+        write_csv(bench, table);
+    if (bench->plot && table->plot)
+        plot(bench, table);
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""A wrong command line gets one line on standard error that says what to do, and the right exit status; nothing is started."""
+import launch_rig as rig
+from launch_rig import BAD_LINE, NO_SLOTS, NO_START, NOT_EXECUTABLE, NOT_FOUND
+
+TRUE = "/bin/true"
+
+# Command line, exit status, what the line must say.
+CASES = [
+    ([], BAD_LINE, "no program"),
+    (["-n", "2"], BAD_LINE, "no program"),
+    (["--no-such-option", TRUE], BAD_LINE, "unknown option '--no-such-option'"),
+    (["-q", TRUE], BAD_LINE, "unknown option '-q'"),
+    (["--label=yes", TRUE], BAD_LINE, "takes no value"),
+    (["-n"], BAD_LINE, "wants N"),
+    (["-n", "0", TRUE], BAD_LINE, "whole number from 1 to 65536"),
+    (["-n", "-4", TRUE], BAD_LINE, "whole number"),
+    (["-n", "1.5", TRUE], BAD_LINE, "whole number"),
+    (["-n", "four", TRUE], BAD_LINE, "whole number"),
+    (["-n", "", TRUE], BAD_LINE, "whole number"),
+    (["-n", " 4", TRUE], BAD_LINE, "whole number"),
+    (["-n", "0x4", TRUE], BAD_LINE, "whole number"),
+    (["-n", "99999999999999999999999", TRUE], BAD_LINE, "whole number"),
+    (["--nodes", "0", TRUE], BAD_LINE, "whole number from 1 to 1024"),
+    (["--nodes", "1025", TRUE], BAD_LINE, "whole number"),
+    (["--seed", "x", TRUE], BAD_LINE, "whole number"),
+    (["--max-restarts", "-1", TRUE], BAD_LINE, "whole number from 0"),
+    (["--timeout", "5", TRUE], BAD_LINE, "300ms"),
+    (["--timeout", "0s", TRUE], BAD_LINE, "300ms"),
+    (["--timeout", "-1s", TRUE], BAD_LINE, "300ms"),
+    (["--timeout", "soon", TRUE], BAD_LINE, "300ms"),
+    (["--timeout", "nans", TRUE], BAD_LINE, "300ms"),
+    (["--timeout", "1e999s", TRUE], BAD_LINE, "300ms"),
+    (["--hb-period", "2s", TRUE], BAD_LINE, "--hb-timeout must be longer"),
+    (["--bind-to", "core", TRUE], BAD_LINE, "only `none`"),
+    (["--on-failure", "retry", TRUE], BAD_LINE, "`repair` or `continue`"),
+    (["-x", "RZ_NO_SUCH_VARIABLE", TRUE], BAD_LINE, "NAME=VALUE"),
+    (["-x", "=3", TRUE], BAD_LINE, "NAME=VALUE"),
+    (["--report", "/nonexistent/report", TRUE], BAD_LINE, "cannot be written"),
+    (["--host", "", TRUE], BAD_LINE, "host name"),
+    (["--host", "localhost,,localhost", TRUE], BAD_LINE, "host name"),
+    (["--host", "h" * 200, TRUE], BAD_LINE, "host name"),
+    (["--host", "far.example", TRUE], BAD_LINE, "--nodes N emulates"),
+    (["--host", "localhost:", TRUE], BAD_LINE, "slots are a whole number"),
+    (["--host", "localhost:0", TRUE], BAD_LINE, "slots are a whole number"),
+    (["--host", "localhost:two", TRUE], BAD_LINE, "slots are a whole number"),
+    (["--hostfile", "/nonexistent/hosts", TRUE], BAD_LINE, "cannot be read"),
+    (["--host", "localhost", "--nodes", "2", TRUE], BAD_LINE, "one or the other"),
+    (["-n", "3", "--host", "localhost:2", TRUE], NO_SLOTS, "--oversubscribe"),
+    (["rz-no-such-program"], NOT_FOUND, "PATH"),
+    (["./rz-no-such-program"], NOT_FOUND, "no such file"),
+    ([""], NOT_FOUND, "PATH"),
+    (["/tmp"], NOT_EXECUTABLE, "directory"),
+    (["/etc/passwd"], NOT_EXECUTABLE, "chmod +x"),
+    (["/etc/passwd/x"], NOT_FOUND, "Not a directory"),
+    (["--wdir", "/nonexistent", TRUE], NO_START, 'working directory "/nonexistent"'),
+]
+
+FAULTS = [
+    ("", "begins with kill, stop or every"),
+    ("explode rank 0 at 1s", "begins with kill, stop or every"),
+    ("KILL rank 0 at 1s", "begins with kill, stop or every"),
+    ("kill", "`rank R` or `node N`"),
+    ("kill rank", "whole number"),
+    ("kill rank x at 3s", "whole number"),
+    ("kill rank -1 at 1s", "whole number"),
+    ("kill rank 99999999999999999999 at 1s", "whole number"),
+    ("kill rank 0", "`at`"),
+    ("kill rank 0 at", "900ms"),
+    ("kill rank 0 at 3", "900ms"),
+    ("kill rank 0 at nans", "900ms"),
+    ("kill rank 0 at -3s", "900ms"),
+    ("kill rank 0 at 1e999s", "900ms"),
+    ("kill rank 0 at iteration", "whole number"),
+    ("kill rank 0 at iteration -1", "whole number"),
+    ("kill rank 0 at 1s extra", "more behind it"),
+    ("kill rank 0 at 1s for 2s", "more behind it"),
+    ("kill rank 2 at 1s", "there is no rank 2, they are 0 to 1"),
+    ("kill node 1 at 1s", "there is no node 1, "),
+    ("stop rank 0 at 1s", "`for`"),
+    ("stop rank 0 at 1s for", "`for`"),
+    ("stop rank 0 at 1s for ever", "`for`"),
+    ("every kill random rank", "time like 2s"),
+    ("every 0s kill random rank", "time like 2s"),
+    ("every 1s kill rank 0", "`kill random rank`"),
+    ("every 1s kill random", "`kill random rank`"),
+    ("kill " + "rank " * 40, "a rank or a node is a whole number|too many or too long words"),
+    ("kill rank 0 at " + "9" * 300 + "s", "too many or too long words"),
+]
+
+
+class BadInput(rig.LaunchTest):
+    def refused(self, arguments, status, says):
+        with self.subTest(arguments=arguments):
+            result = self.run_it(*arguments)
+            self.assertEqual(result.status, status, result.err)
+            self.assertEqual(result.out, "")
+            self.assertEqual(result.err.count("\n"), 1, result.err)
+            self.assertTrue(result.err.startswith("rzrun: "), result.err)
+            self.assertTrue(any(word in result.err for word in says.split("|")), result.err)
+
+    def test_options_and_programs(self):
+        for arguments, status, says in CASES:
+            self.refused(arguments, status, says)
+
+    def test_faults(self):
+        for fault, says in FAULTS:
+            self.refused(["-n", "2", "--inject", fault, TRUE], BAD_LINE, says)
+
+    def test_too_many_faults(self):
+        self.refused(["--inject", "kill rank 0 at 9s"] * 65 + [TRUE], BAD_LINE, "too many faults")
+
+    def test_host_files(self):
+        for text, says in [("far.example\n", "--nodes N emulates"), ("localhost slots=x\n", "slots are a whole number"),
+                           ("localhost what\n", "slots=N"), ("localhost slots=1 more\n", "slots=N")]:
+            self.refused(["--hostfile", self.file("hosts", text), TRUE], BAD_LINE, says)
+        self.refused(["-n", "4", "--hostfile", self.file("hosts", "# two\nlocalhost slots=2\n\n"), TRUE], NO_SLOTS,
+                     "4 ranks do not fit into 2 slots")
+
+    def test_missing_interpreter(self):
+        script = self.file("script", "#!/nonexistent/interpreter\n", 0o755)
+        self.refused([script], NOT_EXECUTABLE, "interpreter")
+
+    def test_arguments_too_long(self):
+        self.refused([TRUE, *["x" * 100000] * 4], NO_START, "too long")
+
+    def test_what_is_right_is_not_refused(self):
+        self.runs("-n", "3", "--host", "localhost:2", "--oversubscribe", TRUE)
+        self.runs("-np", "2", "--nodes=2", "--timeout=30s", "--", TRUE)
+        self.runs("-n", "2", "--hostfile", self.file("hosts", "localhost slots=2 # here\n"), "true")
+        self.runs("--host", "localhost:2,127.0.0.1:2", TRUE)
+
+
+rig.main()

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""rzrun's exit status is the job's, and its words name the first cause."""
+import signal
+
+import launch_rig as rig
+
+SH = "/bin/sh"
+ENDS = rig.program("launch_ends")
+
+
+class ExitStatus(rig.LaunchTest):
+    def test_programs_without_mpi(self):
+        self.assertEqual(self.runs("-n", "3", "/bin/true").err, "")
+        for code in (1, 7, 255):
+            result = self.runs("-n", "2", SH, "-c", f"exit {code}", status=code)
+            self.assertIn(f"exited with status {code}", result.err)
+
+    def test_one_of_many(self):
+        result = self.runs("-n", "4", SH, "-c", "test $RZ_RANK != 2 || exit 9", status=9)
+        self.assertIn("rank 2 exited with status 9", result.err)
+
+    def test_signals(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
+            result = self.runs("-n", "2", SH, "-c", f"test $RZ_RANK = 0 || kill -{int(number)} $$", status=128 + number)
+            self.assertIn(f"rank 1 was killed by signal {int(number)}", result.err)
+
+    def test_mpi_returns_0(self):
+        self.assertEqual(self.runs("-n", "4", "--nodes", "2", ENDS, "return", "0").err, "")
+
+    def test_mpi_returns_another_code(self):
+        self.runs("-n", "2", ENDS, "return", "5", status=5)
+
+    def test_abort(self):
+        result = self.runs("-n", "4", "--nodes", "2", ENDS, "abort", "42", status=42)
+        self.assertIn("rank 1", result.err)
+        self.runs("-n", "2", ENDS, "abort", "0", status=1)
+
+    def test_exit_before_finalize_is_a_death(self):
+        result = self.runs("-n", "2", ENDS, "early", "0", status=1)
+        self.assertIn("before MPI_Finalize", result.err)
+        self.runs("-n", "2", ENDS, "early", "6", status=6)
+
+    def test_killed_inside_mpi(self):
+        result = self.runs("-n", "4", "--nodes", "2", ENDS, "kill", "9", status=137)
+        self.assertIn("rank 1 was killed by signal 9", result.err)
+
+    def test_survivors_that_wait_for_a_dead_rank_do_not_hang(self):
+        self.runs("-n", "3", ENDS, "kill", "11", status=139)
+
+
+rig.main()

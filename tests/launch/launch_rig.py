@@ -1,0 +1,197 @@
+"""What the tests of rzrun share: a run as a user would start it, and a search for what it left behind.
+
+Every test has a folder and a mark of its own. The mark stands in the environment of all that is started, so that
+/proc/*/environ tells which processes belong to the test; sockets and memfds are known by their inodes.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = os.environ.get("RZ_TEST_BUILD", "build")
+SOURCE = os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.path.abspath(__file__)) + "/../..")
+RZRUN = f"{BUILD}/bin/rzrun"
+HANG_S = 60  # against hangs; nothing here takes long
+LEFT_S = 6  # so long after rzrun's end, however it ended, nothing may be left
+
+BAD_LINE, NO_SLOTS, NO_START, LOST, RESTARTS, TIMED_OUT, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 5, 6, 124, 126, 127
+
+
+def program(name):
+    """A helper of these tests, built beside them."""
+    return f"{BUILD}/tests/{name}"
+
+
+def await_true(condition, bound_s=HANG_S):
+    """Polls for what no event tells; the value that was true, or the last one."""
+    end = time.monotonic() + bound_s
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return value
+
+
+def read(pid, what):
+    with open(f"/proc/{pid}/{what}", "rb") as file:
+        return file.read()
+
+
+class Process:
+    """One process of a test, by number and start time, so that a number used again is another."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        stat = read(pid, "stat")
+        fields = stat[stat.rindex(b")") + 2:].split()
+        self.state, self.parent, self.start = fields[0].decode(), int(fields[1]), fields[19]
+        self.command = read(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+        self.name = read(pid, "comm").decode(errors="replace").strip()
+
+    def possessions(self):
+        """Inodes of its sockets and memfds."""
+        found = set()
+        for fd in os.listdir(f"/proc/{self.pid}/fd"):
+            path = f"/proc/{self.pid}/fd/{fd}"
+            link = os.readlink(path)
+            if link.startswith("socket:") or link.startswith("/memfd:"):
+                found.add((link.split(":")[0], os.stat(path).st_ino))
+        return found
+
+
+def look_at(pid):
+    try:
+        return Process(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def pids():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def marked(mark):
+    """The processes that carry the mark."""
+    needle, found = f"RZ_TEST_MARK={mark}".encode(), []
+    for pid in pids():
+        try:
+            carries = needle in read(pid, "environ").split(b"\0")
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+        process = look_at(pid) if carries and pid != os.getpid() else None
+        if process and process.state != "Z":
+            found.append(process)
+    return found
+
+
+def holders(possessions):
+    """Processes, this one aside, that hold one of these sockets or memfds."""
+    found = []
+    for pid in pids() if possessions else []:
+        try:
+            process = look_at(pid) if pid != os.getpid() else None
+            if process and process.possessions() & possessions:
+                found.append(process)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return found
+
+
+def names():
+    """What lies in the places where a program might forget something."""
+    found = {f"{folder}/{name}" for folder in ("/dev/shm", "/tmp") for name in os.listdir(folder)}
+    with open("/proc/net/unix") as sockets:
+        found |= {"socket " + line.split()[7] for line in sockets if len(line.split()) == 8}
+    return {name for name in found if re.search(r"/(rz|rhizome|ucx)|socket @?/?(rz|rhizome)", name)}
+
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+
+class LaunchTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="launch-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.mark = f"{os.getpid()}.{time.monotonic_ns()}"
+        self.before = names()
+        self.possessions = set()
+        self.started = []
+
+    def tearDown(self):
+        left = await_true(lambda: not self.left_behind(), LEFT_S) is not True and self.left_behind()
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        for process in marked(self.mark):
+            os.kill(process.pid, signal.SIGKILL)
+        self.assertFalse(left, "left behind")
+
+    def left_behind(self):
+        running = [f"process {p.pid} ({p.name}, {p.state}): {p.command}" for p in marked(self.mark)]
+        held = [f"process {p.pid} ({p.name}) holds a socket or memory of the job" for p in holders(self.possessions)]
+        return running + held + sorted(names() - self.before)
+
+    def file(self, name, text, mode=0o644):
+        path = f"{self.folder}/{name}"
+        with open(path, "w") as out:
+            out.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def start(self, *arguments, rzrun=RZRUN, environment=None, **streams):
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+        variables = dict(os.environ, RZ_TEST_MARK=self.mark, **(environment or {}))
+        process = subprocess.Popen([rzrun, *arguments], env=variables, **streams)
+        self.started.append(process)
+        return process
+
+    def finish(self, process, data=None):
+        try:
+            out, err = process.communicate(data, timeout=HANG_S)
+        except subprocess.TimeoutExpired:
+            self.fail(f"it hangs: {' '.join(process.args)}")
+        return Result(process.returncode, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))
+
+    def run_it(self, *arguments, data=None, **options):
+        if data is not None:
+            options["stdin"] = subprocess.PIPE
+        return self.finish(self.start(*arguments, **options), data)
+
+    def runs(self, *arguments, status=0, **options):
+        """Runs and expects this exit status."""
+        result = self.run_it(*arguments, **options)
+        self.assertEqual(result.status, status, f"{arguments}:\n{result.out}{result.err}")
+        return result
+
+    def members(self):
+        """What runs of the job now, by kind; their sockets and memfds are remembered for the search afterwards."""
+        kinds = {"rzrun": [], "rzd-keeper": [], "rzd": [], "process": []}
+        for process in marked(self.mark):
+            kinds[process.name if process.name in kinds else "process"].append(process)
+            if process.name != "rzrun":
+                try:
+                    self.possessions |= process.possessions()
+                except (FileNotFoundError, ProcessLookupError):
+                    pass
+        return kinds
+
+    def await_members(self, processes, nodes):
+        """Waits until so many processes and daemons are there."""
+        def all_there():
+            kinds = self.members()
+            return kinds if len(kinds["process"]) >= processes and len(kinds["rzd"]) == nodes else None
+        kinds = await_true(all_there)
+        self.assertTrue(kinds, f"{processes} processes on {nodes} nodes do not come up")
+        return kinds
+
+
+def main():
+    if not os.access(RZRUN, os.X_OK):
+        sys.exit(f"there is no {RZRUN}; RZ_TEST_BUILD names the build tree")
+    unittest.main(verbosity=2)

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Input, output, environment and directory of the processes."""
+import os
+import subprocess
+
+import launch_rig as rig
+
+SH = "/bin/sh"
+
+
+class Streams(rig.LaunchTest):
+    def test_input_goes_to_rank_0(self):
+        script = "n=$(wc -c); echo $RZ_RANK $n"
+        result = self.runs("-n", "2", SH, "-c", script, data=b"hello\n")
+        self.assertEqual(sorted(result.out.splitlines()), ["0 6", "1 0"])
+
+    def test_input_from_a_file(self):
+        with open(self.file("input", "line\n" * 1000)) as data:
+            self.assertEqual(self.runs(SH, "-c", "wc -l", stdin=data).out.strip(), "1000")
+
+    def test_input_from_nowhere(self):
+        self.assertEqual(self.runs("/bin/cat").out, "")
+
+    def test_input_that_is_closed(self):
+        line = ["/bin/sh", "-c", f'exec "{rig.RZRUN}" /bin/cat <&-']
+        result = self.finish(self.start(*line[1:], rzrun=line[0]))
+        self.assertEqual((result.status, result.out), (0, ""))
+
+    def test_large_input_arrives_whole(self):
+        data = os.urandom(8 << 20)
+        process = self.start("/bin/cat", stdin=subprocess.PIPE)
+        out, _ = process.communicate(data, timeout=rig.HANG_S)
+        self.assertEqual(process.returncode, 0)
+        self.assertTrue(out == data, f"{len(out)} of {len(data)} bytes, or others")
+
+    def test_input_that_nobody_reads(self):
+        self.runs(SH, "-c", "exit 0", data=b"x" * (4 << 20))
+
+    def test_input_that_is_read_in_part(self):
+        self.assertEqual(self.runs(SH, "-c", "head -c 5", data=b"12345" + b"x" * (4 << 20)).out, "12345")
+
+    def test_input_stays_open_while_the_job_ends(self):
+        reader, writer = os.pipe()
+        try:
+            self.runs("/bin/true", stdin=reader)
+        finally:
+            os.close(reader)
+            os.close(writer)
+
+    def test_output_and_errors_keep_apart(self):
+        result = self.runs("-n", "2", SH, "-c", "echo out; echo err >&2")
+        self.assertEqual((result.out, result.err), ("out\n" * 2, "err\n" * 2))
+
+    def test_large_output_arrives_whole(self):
+        result = self.runs("-n", "2", SH, "-c", "head -c 5000000 /dev/zero | tr '\\0' x")
+        self.assertEqual(len(result.out), 10000000)
+
+    def test_output_without_a_newline_at_the_end(self):
+        self.assertEqual(self.runs(SH, "-c", "printf abc").out, "abc")
+
+    def test_output_that_nobody_reads(self):
+        process = self.start("-n", "2", SH, "-c", "yes")
+        process.stdout.read(10)
+        process.stdout.close()
+        process.terminate()
+        process.stderr.close()
+        process.wait(timeout=rig.HANG_S)
+
+    def test_labels(self):
+        for nodes in ("1", "2"):
+            result = self.runs("-n", "4", "--nodes", nodes, "--label", SH, "-c",
+                               "for i in 1 2 3; do echo line $i; done; printf end")
+            lines = result.out.replace("end[", "end\n[").splitlines()
+            self.assertTrue(all(line[:4] in ("[0] ", "[1] ", "[2] ", "[3] ") for line in lines), result.out)
+            self.assertEqual(result.out.count("line"), 12)
+
+    def test_environment(self):
+        result = self.runs("-n", "2", "-x", "ONE=a b=c", "-x", "TWO", "-x", "EMPTY=", SH, "-c", 'echo "$ONE|$TWO|${EMPTY-no}"',
+                           environment={"TWO": "second"})
+        self.assertEqual(result.out, "a b=c|second|\n" * 2)
+
+    def test_directory(self):
+        for option in (["--wdir", self.folder], ["-wdir", self.folder], [f"--wdir={self.folder}"]):
+            self.assertEqual(self.runs(*option, "/bin/pwd").out.strip(), self.folder)
+        self.assertEqual(self.runs("/bin/pwd").out.strip(), os.getcwd())
+
+    def test_relative_program_with_another_directory(self):
+        self.file("here", "#!/bin/sh\necho found\n", 0o755)
+        line = f'cd "{self.folder}" && exec "{os.path.abspath(rig.RZRUN)}" --wdir / ./here'
+        result = self.finish(self.start("-c", line, rzrun="/bin/sh"))
+        self.assertEqual((result.status, result.out), (0, "found\n"), result.err)
+
+    def test_arguments_arrive_as_they_are(self):
+        words = ["", "a b", "*", "$HOME", "-n", "--help", "\\", "ü", "'"]
+        result = self.runs("/usr/bin/printf", "[%s]\\n", *words)
+        self.assertEqual(result.out.splitlines(), [f"[{word}]" for word in words])
+
+
+rig.main()
