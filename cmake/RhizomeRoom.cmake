@@ -5,19 +5,41 @@ function(rz_room name)
   target_link_libraries(rz_${name} PUBLIC ${ROOM_USES})
 endfunction()
 
-# rz_test(NAME SOURCES ... USES ... [TIMEOUT s] [LABELS ...]): a cmocka program run by ctest.
-# TIMEOUT is a bound against hangs, not a measure of speed.
+# rz_test(NAME SOURCES ... USES ... [ARGS ...] [TIMEOUT s] [LABELS ...] [SERIAL]): a cmocka program run by ctest.
+# TIMEOUT is a bound against hangs, not a measure of speed. SERIAL: it loads the machine; nothing runs beside it.
+# LABELS say what kind of test it is: unit (the default), sim, fault, ... Unit tests run under the address sanitizer, too, as do
+# others labelled asan; those labelled tsan run under the thread sanitizer. There, tools/check builds only the targets
+# asan_tests and tsan_tests.
 function(rz_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;USES;LABELS;ARGS" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "SOURCES;USES;LABELS;ARGS" ${ARGN})
   if(NOT RZ_TESTS)
     return()
   endif()
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
+  if(NOT TEST_LABELS OR TEST_LABELS STREQUAL tsan)
+    list(APPEND TEST_LABELS unit)
+  endif()
+  if("unit" IN_LIST TEST_LABELS AND NOT "asan" IN_LIST TEST_LABELS)
+    list(APPEND TEST_LABELS asan)
+  endif()
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${TEST_USES} PkgConfig::CMOCKA)
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}" RUN_SERIAL ${TEST_SERIAL})
+  foreach(sanitizer asan tsan)
+    if(${sanitizer} IN_LIST TEST_LABELS)
+      rz_test_target(${sanitizer} ${name})
+    endif()
+  endforeach()
+endfunction()
+
+# rz_test_target(asan|tsan TARGET ...): what tests with this label need.
+function(rz_test_target sanitizer)
+  if(NOT TARGET ${sanitizer}_tests)
+    add_custom_target(${sanitizer}_tests)
+  endif()
+  add_dependencies(${sanitizer}_tests ${ARGN})
 endfunction()

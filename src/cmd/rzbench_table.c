@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_TEXT_MAX = 96 };
+enum { CELL_TEXT_MAX = 128 };
 
 void rz_bench_say(struct rz_bench *bench, const char *format, ...)
 {

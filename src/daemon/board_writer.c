@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "daemon/daemon.h"
+#include "daemon/job.h"
 #include "daemon/loop.h"
 #include "daemon/child.h"
 #include "port/clock.h"
@@ -70,6 +71,7 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     board->node = job->node;
     board->job = job->id;
     board->hb_period_ns = job->hb_period_ns;
+    board->flags = rz_job_single_host(job) ? RZ_BOARD_ONE_HOST : 0;
     board->lease_ns = LEASE_TIMEOUTS * job->hb_timeout_ns;
     return RZ_OK;
 }

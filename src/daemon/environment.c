@@ -71,18 +71,11 @@ __attribute__((format(printf, 2, 3))) static void set_made(struct environment *e
     set(e, entry);
 }
 
-static bool single_host(const struct rz_daemon_job *job)
-{
-    for (uint32_t i = 0; i < job->n_nodes; i++)
-        if (strncmp(job->peers[i].address, "127.", 4) != 0)
-            return false;
-    return true;
-}
 
 /* What UCX must find before the process starts; the user's own settings stand above it. */
 static void set_network(struct environment *e, const struct rz_daemon_job *job)
 {
-    bool single = single_host(job);
+    bool single = rz_job_single_host(job);
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         char entry[ENTRY_BYTES];
         snprintf(entry, sizeof entry, "%s=%s", v->name, v->value);

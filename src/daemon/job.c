@@ -165,3 +165,11 @@ void rz_job_clear(struct rz_daemon_job *job)
     free(job->directory);
     sodium_memzero(job, sizeof *job);
 }
+
+bool rz_job_single_host(const struct rz_daemon_job *job)
+{
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        if (strncmp(job->peers[i].address, "127.", 4) != 0)
+            return false;
+    return true;
+}

@@ -17,4 +17,7 @@ void rz_job_clear(struct rz_daemon_job *job);
 void rz_job_process_key(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,
                         uint8_t key[RZ_JOB_KEY_BYTES]);
 
+/* Whether all nodes of the job are on one machine (their addresses are loopback ones). */
+bool rz_job_single_host(const struct rz_daemon_job *job);
+
 #endif

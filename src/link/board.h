@@ -35,6 +35,9 @@ static inline enum rz_verdict rz_board_verdict(uint64_t word)
     return (enum rz_verdict)(word & 0xFF);
 }
 
+/* Flags of a board. */
+#define RZ_BOARD_ONE_HOST 1u /* all nodes of the job are on one machine: its processors serve all ranks */
+
 struct rz_board {
     uint32_t magic, layout;
     uint32_t n_ranks, n_nodes, node, flags;

@@ -17,6 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Rounds of looking before a waiting call first gives the processor away: a few microseconds. */
+#define SPIN_MAX 1000
+
 /* After spinning in vain: give the processor away so many times before sleeping. */
 #define YIELDS_MAX 16
 
@@ -219,6 +222,20 @@ unsigned rz_engine_progress(void)
 }
 
 /* ---- Waiting ---- */
+
+void rz_engine_look_at_crowd(void)
+{
+    cpu_set_t cpus;
+    int processors = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+    bool one_host = rz_engine.board->flags & RZ_BOARD_ONE_HOST;
+    int here = 0;
+    for (uint32_t rank = 0; rank < rz_engine.info->n_ranks; rank++) {
+        here += one_host || rz_board_node(rz_engine.members[rank].word) == rz_engine.info->node;
+    }
+    rz_engine.crowded = here > processors;
+    rz_engine.spin_max = rz_engine.crowded ? 0 : SPIN_MAX;
+}
+
 
 /* Says in the daemon's memory what this call waits for; NULL: there is no room to say it. */
 static struct rz_wait *tell_wait(const struct rz_blocked *blocked)

@@ -87,6 +87,9 @@ struct rz_blocked {
  */
 int rz_engine_begin(void);
 
+/* With more processes than processors whoever spins keeps the one it waits for from running: when an epoch begins. */
+void rz_engine_look_at_crowd(void);
+
 /* Looks at transports, link and board once; the number of events. Never from inside a callback of a transport. */
 unsigned rz_engine_progress(void);
 

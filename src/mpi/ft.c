@@ -101,6 +101,7 @@ static void refresh_members(void)
         rz_engine.members[rank].dead = false;
     }
     rz_engine.n_dead = 0;
+    rz_engine_look_at_crowd();
 }
 
 int rz_ft_reach_epoch(void)

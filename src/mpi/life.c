@@ -14,14 +14,10 @@
 #include "proto/recover/recover.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Rounds of looking before a waiting call first gives the processor away: a few microseconds. */
-#define SPIN_MAX 1000
 
 /* After MPI_Abort the daemon ends all processes; one that it does not reach in time ends by itself. */
 #define ABORT_MAX (2 * RZ_SECOND)
@@ -30,18 +26,6 @@ static pthread_t main_thread;
 static int thread_level;
 
 /* ---- MPI_Init ---- */
-
-/* With more processes on this node than processors, whoever spins keeps the one it waits for from running. */
-static bool is_crowded(void)
-{
-    cpu_set_t cpus;
-    int processors = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-    int here = 0;
-    for (uint32_t rank = 0; rank < rz_engine.info->n_ranks; rank++) {
-        here += rz_board_node(rz_engine.members[rank].word) == rz_engine.info->node;
-    }
-    return here > processors;
-}
 
 static int engine_open(void)
 {
@@ -75,8 +59,6 @@ int rzm_init_thread(int *argc, char ***argv, int required, int *provided)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    rz_engine.crowded = is_crowded();
-    rz_engine.spin_max = rz_engine.crowded ? 0 : SPIN_MAX;
     rz_engine_look_again();
     main_thread = pthread_self();
     thread_level = required < MPI_THREAD_MULTIPLE ? required : MPI_THREAD_MULTIPLE;
