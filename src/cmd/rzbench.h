@@ -121,9 +121,12 @@ struct rz_bench_start {
 /* Where rzrun and the sources are, and which peers there are. False: said why. */
 bool rz_bench_systems_find(struct rz_bench *bench);
 
-/* Compiles a program with the wrapper of every system that is present. False: Rhizome's did not
- * compile. */
-bool rz_bench_compile(struct rz_bench *bench, const char *program);
+/* Compiles a program with Rhizome's wrapper and, if asked to, with those of the peers. False:
+ * Rhizome's did not compile; the output was shown. */
+bool rz_bench_compile(struct rz_bench *bench, const char *program, bool peers_too);
+
+/* The system is present and the program was compiled for it. */
+bool rz_bench_has(const struct rz_bench *bench, enum rz_bench_system system, const char *program);
 
 /* The words up to and with the program; its arguments follow by rz_bench_command_add. */
 void rz_bench_command_start(const struct rz_bench *bench, const struct rz_bench_start *start,

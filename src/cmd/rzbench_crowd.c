@@ -18,6 +18,8 @@ static const struct program programs[] = {
      "conjugate gradient",
      {{"16", "16", "16", "--iterations", "50"}, {"8", "8", "8", "--iterations", "10"}}}};
 
+static const struct program group = {"bench_group", "", {{"--ms", "200"}, {"--ms", "40"}}};
+
 static void add_arguments(const struct rz_bench *bench, const struct program *program,
                           enum rz_bench_system system, struct rz_bench_command *command)
 {
@@ -46,7 +48,7 @@ static void show_commands(struct rz_bench *bench, const struct program *program,
     for (int s = 0; s < RZ_BENCH_SYSTEM_COUNT; s++) {
         struct rz_bench_command command = {0};
         char text[1024];
-        if (!bench->present[s])
+        if (!rz_bench_has(bench, (enum rz_bench_system)s, program->name))
             continue;
         command_of(bench, program, (enum rz_bench_system)s, ranks, &command);
         rz_bench_command_show(&command, text, sizeof text);
@@ -95,7 +97,8 @@ static void study_programs(struct rz_bench *bench, struct rz_bench_table *table)
     for (unsigned i = 0; i < n; i++)
         for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
             for (int s = 0; s < RZ_BENCH_SYSTEM_COUNT; s++)
-                if (bench->present[s] && rz_bench_may_go_on(bench))
+                if (rz_bench_has(bench, (enum rz_bench_system)s, programs[p].name) &&
+                    rz_bench_may_go_on(bench))
                     measure_program(bench, table, &programs[p], (enum rz_bench_system)s, ranks, i);
     rz_bench_say(bench, "\n");
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
@@ -122,7 +125,6 @@ static void take_collective(struct rz_bench *bench, struct rz_bench_table *table
 static bool measure_collectives(struct rz_bench *bench, struct rz_bench_table tables[2],
                                 enum rz_bench_system system, unsigned ranks, unsigned repetition)
 {
-    static const struct program group = {"bench_group", "", {{"--ms", "200"}, {"--ms", "40"}}};
     struct rz_bench_command command = {0};
     struct rz_bench_run run;
     command_of(bench, &group, system, ranks, &command);
@@ -145,7 +147,8 @@ static void study_collectives(struct rz_bench *bench, struct rz_bench_table tabl
     for (unsigned i = 0; i < n; i++)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
             for (int s = 0; s < RZ_BENCH_SYSTEM_COUNT; s++)
-                if (bench->present[s] && counts[k] <= most[s] && rz_bench_may_go_on(bench) &&
+                if (rz_bench_has(bench, (enum rz_bench_system)s, group.name) &&
+                    counts[k] <= most[s] && rz_bench_may_go_on(bench) &&
                     !measure_collectives(bench, tables, (enum rz_bench_system)s, counts[k], i))
                     most[s] = counts[k] - 1;
     rz_bench_table_show(bench, &tables[0]);
@@ -171,9 +174,9 @@ bool rz_bench_crowd(struct rz_bench *bench)
         collectives[i].ratios = collectives[i].plot = collectives[i].log_scale = true;
     }
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
-        if (!rz_bench_compile(bench, programs[p].name))
+        if (!rz_bench_compile(bench, programs[p].name, true))
             return false;
-    if (!rz_bench_compile(bench, "bench_group"))
+    if (!rz_bench_compile(bench, "bench_group", true))
         return false;
     rz_bench_say(bench,
                  "\n## More ranks than processors\n\nOne node, not pinned. Processor time is user "

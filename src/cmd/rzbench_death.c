@@ -184,7 +184,7 @@ bool rz_bench_death(struct rz_bench *bench)
                                           .plot = true};
     unsigned incomplete = 0, runs = 0;
     unsigned n = rz_bench_repetitions(bench, REPETITIONS, REPETITIONS_QUICK);
-    if (!rz_bench_compile(bench, "bench_death"))
+    if (!rz_bench_compile(bench, "bench_death", false))
         return false;
     for (unsigned i = 0; i < n; i++)
         for (unsigned k = 0; k < SETTINGS; k++)

@@ -59,12 +59,13 @@ static void study_path(struct rz_bench *bench, struct rz_bench_table *table,
     unsigned n = rz_bench_repetitions(bench, REPETITIONS, REPETITIONS_QUICK);
     for (unsigned i = 0; i < n && rz_bench_may_go_on(bench); i++)
         for (int s = 0; s < RZ_BENCH_SYSTEM_COUNT; s++)
-            if (bench->present[s] && rz_bench_may_go_on(bench))
+            if (rz_bench_has(bench, (enum rz_bench_system)s, "bench_pair") &&
+                rz_bench_may_go_on(bench))
                 measure(bench, table, (enum rz_bench_system)s, path, i);
     for (int s = 0; s < RZ_BENCH_SYSTEM_COUNT; s++) {
         struct rz_bench_command command = {0};
         char text[1024];
-        if (!bench->present[s])
+        if (!rz_bench_has(bench, (enum rz_bench_system)s, "bench_pair"))
             continue;
         command_of(bench, (enum rz_bench_system)s, path, &command);
         rz_bench_command_show(&command, text, sizeof text);
@@ -91,7 +92,7 @@ bool rz_bench_latency(struct rz_bench *bench)
         .ratios = true,
         .plot = true,
         .log_scale = true};
-    if (!rz_bench_compile(bench, "bench_pair"))
+    if (!rz_bench_compile(bench, "bench_pair", true))
         return false;
     rz_bench_say(bench,
                  "\n## Point to point\n\nTwo ranks%s%s; each value is the mean of many round "

@@ -105,15 +105,20 @@ static bool compile(struct rz_bench *bench, enum rz_bench_system system, const c
     return run.status == 0;
 }
 
-bool rz_bench_compile(struct rz_bench *bench, const char *program)
+bool rz_bench_compile(struct rz_bench *bench, const char *program, bool peers_too)
 {
-    for (int s = 0; s < RZ_BENCH_SYSTEM_COUNT; s++)
-        if (bench->present[s] && !compile(bench, (enum rz_bench_system)s, program)) {
-            if (s == RZ_BENCH_RHIZOME)
-                return false;
-            bench->present[s] = false;
-        }
-    return true;
+    bool ours = compile(bench, RZ_BENCH_RHIZOME, program);
+    for (int s = RZ_BENCH_RHIZOME + 1; peers_too && ours && s < RZ_BENCH_SYSTEM_COUNT; s++)
+        if (bench->present[s])
+            compile(bench, (enum rz_bench_system)s, program);
+    return ours;
+}
+
+bool rz_bench_has(const struct rz_bench *bench, enum rz_bench_system system, const char *program)
+{
+    char path[PATH_MAX];
+    program_path(bench, system, program, path, sizeof path);
+    return bench->present[system] && access(path, X_OK) == 0;
 }
 
 static void start_rhizome(const struct rz_bench *bench, const struct rz_bench_start *start,

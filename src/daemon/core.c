@@ -88,6 +88,7 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
     struct rz_core *core = arg;
     (void)fd, (void)what;
     core->armed = RZ_TIME_NEVER;
+    core->host->before_tick(core->host->arg, core->room->room);
     rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_TICK});
 }
 
@@ -121,6 +122,7 @@ void *rz_core_open(struct rz_core *core, const struct rz_core_room *room, size_t
     core->state = calloc(1, bytes);
     core->timer = event_new(base, -1, 0, timer_fired, core);
     rz_assert(core->state != NULL && core->timer != NULL);
+    event_priority_set(core->timer, 0);
     return core->state;
 }
 

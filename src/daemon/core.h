@@ -20,6 +20,8 @@ struct rz_core_room {
 
 struct rz_core_host {
     void *arg;
+    /* Before a tick of this room: deliver what has come but was not read yet. */
+    void (*before_tick)(void *arg, enum rz_room room);
     void (*send)(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items);
 };
 

@@ -406,6 +406,11 @@ static void datagrams_read(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+void rz_overlay_read_heartbeats(struct rz_overlay *overlay)
+{
+    datagrams_read(overlay->udp_fd, EV_READ, overlay);
+}
+
 /* ---- life */
 
 rz_status_t rz_overlay_open(struct rz_overlay **result, struct event_base *base,
@@ -475,6 +480,8 @@ rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay
         event_new(overlay->base, overlay->listen_fd, EV_READ | EV_PERSIST, accept_one, overlay);
     overlay->datagrams =
         event_new(overlay->base, overlay->udp_fd, EV_READ | EV_PERSIST, datagrams_read, overlay);
+    if (overlay->datagrams) /* before everything else: a heartbeat read late looks like a death */
+        event_priority_set(overlay->datagrams, 0);
     overlay->reporting = event_new(overlay->base, -1, 0, report_broken, overlay);
     if (!overlay->accepting || !overlay->datagrams || !overlay->reporting)
         return RZ_ERR_NO_MEMORY;

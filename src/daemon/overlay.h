@@ -54,6 +54,9 @@ void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overl
 void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to, const struct rz_message *message,
                               const uint64_t *items, bool datagram);
 
+/* Delivers the heartbeats that have come: before the ring is told that time has passed. */
+void rz_overlay_read_heartbeats(struct rz_overlay *overlay);
+
 size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to);
 
 /* Peer is dead: closes its connections for ever; what it still sends is answered FENCED and dropped. */

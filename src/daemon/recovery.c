@@ -43,6 +43,13 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
     rz_overlay_send_protocol(recovery->daemon->overlay, to, message, items, heartbeat);
 }
 
+static void core_before_tick(void *arg, enum rz_room room)
+{
+    struct rz_recovery *recovery = arg;
+    if (room == RZ_ROOM_RING)
+        rz_overlay_read_heartbeats(recovery->daemon->overlay);
+}
+
 static void record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
                    uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
                    const char *note)
@@ -479,7 +486,8 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daem
         return RZ_ERR_NO_MEMORY;
     recovery->daemon = daemon;
     recovery->hooks = hooks;
-    recovery->core_host = (struct rz_core_host){.arg = recovery, .send = core_send};
+    recovery->core_host = (struct rz_core_host){
+        .arg = recovery, .before_tick = core_before_tick, .send = core_send};
     recovery->noticing = event_new(daemon->base, -1, 0, run_notices, recovery);
     rz_core_notices_init(&recovery->notices, recovery->noticing);
     rz_status_t status = rz_store_open(&recovery->store, recovery);

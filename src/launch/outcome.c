@@ -77,8 +77,10 @@ void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
 
 void rz_outcome_noted(struct rz_outcome *outcome)
 {
+    /* The verdict comes before the process is gone, so the agreement may overtake the exit. */
     for (uint32_t i = 0; i < outcome->n_ranks; i++)
-        outcome->ranks[i].noted |= outcome->ranks[i].state == RZ_RANK_DIED;
+        outcome->ranks[i].noted |=
+            outcome->ranks[i].state == RZ_RANK_DIED || outcome->ranks[i].dying;
 }
 
 void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)

@@ -1,6 +1,7 @@
 #include "mpi/attribute.h"
 
 #include "mpi/engine.h"
+#include "mpi/error.h"
 
 #include <mpi-ext.h>
 #include <stdlib.h>
@@ -181,7 +182,7 @@ int rzm_comm_delete_attr(struct rz_comm *comm, int keyval)
 static const void *predefined_value(int keyval)
 {
     static int tag_ub = RZ_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0;
-    static int universe_size, appnum = 0, last_used_code = MPI_ERR_LASTCODE + 256;
+    static int universe_size, appnum = 0;
     universe_size = (int)rz_engine.info->n_ranks;
     switch (keyval) {
     case MPI_TAG_UB:
@@ -197,7 +198,7 @@ static const void *predefined_value(int keyval)
     case MPI_APPNUM:
         return &appnum;
     case MPI_LASTUSEDCODE:
-        return &last_used_code;
+        return &rz_error_last_used;
     default:
         return NULL;
     }

@@ -108,9 +108,9 @@ static const char *standard_text(int code)
     return NULL;
 }
 
-/* ---- Those of the user: numbers from here on; before them is room for classes of our own ---- */
+/* ---- Those of the user: numbers from here on ---- */
 
-#define USER_FIRST (MPI_ERR_LASTCODE + 257)
+#define USER_FIRST (MPI_ERR_REVOKED + 1)
 
 static struct user_code {
     int error_class; /* itself for a class */

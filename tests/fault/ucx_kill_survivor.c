@@ -27,7 +27,7 @@ static struct {
     unsigned ended_well;
 } fetching;
 
-static uint64_t own_ns; /* spent on checking and poisoning: not the transport's */
+static uint64_t own_ns; /* spent since the verdict on checking and poisoning: not the transport's */
 static rz_net_token_t kept; /* a payload not fetched in time */
 static uint64_t from_victim;
 static bool parted; /* the victim is disconnected */
@@ -45,7 +45,8 @@ static void fetch_ended(struct kill_flight *flight)
         memset(in, POISON, KILL_BIG);
         fetching.poisoned = true;
     }
-    own_ns += rz_clock_now() - start;
+    if (atomic_load(&page->verdict))
+        own_ns += rz_clock_now() - (start > page->verdict_time ? start : page->verdict_time);
 }
 
 /* ---- the exchange with the bystander, driven by turning ---- */
@@ -309,7 +310,6 @@ void kill_survivor_run(struct kill_page *shared)
     push_into_the_void();
     TURN_UNTIL(atomic_load(&page->verdict));
     page->pending = pending();
-    own_ns = 0;
     part();
     go_on();
     atomic_store(&page->quit, 1);

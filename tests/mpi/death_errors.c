@@ -39,6 +39,7 @@ static void anybody_is_told_until_acknowledged(int rank, int size, int victim)
                             MPI_STATUS_IGNORE)) == MPI_ERR_PROC_FAILED);
     MPIX_Comm_ack_failed(MPI_COMM_WORLD, size, &acked);
     CHECK(acked == 1);
+    around_the_living(rank, size, victim); /* our neighbours have been told, too, before we send */
     int left = (rank + size - 1) % size, right = (rank + 1) % size;
     left = left == victim ? (rank + size - 2) % size : left;
     right = right == victim ? (rank + 2) % size : right;
@@ -77,7 +78,6 @@ int main(int argc, char **argv)
     CHECK(class_of(MPI_Send(&rank, 1, MPI_INT, victim, 1, MPI_COMM_WORLD)) == MPI_ERR_PROC_FAILED);
     CHECK(class_of(MPI_Probe(victim, 5, MPI_COMM_WORLD, statuses)) == MPI_ERR_PROC_FAILED);
     anybody_is_told_until_acknowledged(rank, size, victim);
-    around_the_living(rank, size, victim);
     MPI_Comm part;
     error = MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &part);
     CHECK(class_of(error) == MPI_ERR_PROC_FAILED);

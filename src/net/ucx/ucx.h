@@ -4,17 +4,21 @@
  * a job on one node never meets it. A process that has opened it must not fork without exec.
  *
  * Beyond net.h:
- * - connect only notes the card; the first message to a peer makes the endpoint. broken is told of peers we have sent to.
- * - A card is connected once. Two processes that part alive (a roll-back) and want to meet again both close, open anew and
- *   exchange the new cards: UCX 1.13 loses messages between workers that have parted before.
- * - Connect a peer before you fetch from it or drop: the answer to a sender never connected waits for connect or close.
- * - The payload of a token of a disconnected peer is always gone. Its operations end inside disconnect or, where that is
- *   called from a callback, with the progress that runs it.
- * - disconnect does not fence: what the peer sent before, and all that one sends who was declared dead but lives, may
- *   still reach host->arrived. Epoch and incarnation in the user's header are what drops it.
+ * - connect only notes the card; the first message to a peer makes the endpoint. broken is told of
+ * peers we have sent to.
+ * - A card is connected once. Two processes that part alive (a roll-back) and want to meet again
+ * both close, open anew and exchange the new cards: UCX 1.13 loses messages between workers that
+ * have parted before.
+ * - Connect a peer before you fetch from it or drop: the answer to a sender never connected waits
+ * for connect or close.
+ * - The payload of a token of a disconnected peer is always gone. Its operations end inside
+ * disconnect or, where that is called from a callback, with the progress that runs it.
+ * - disconnect does not fence: what the peer sent before, and all that one sends who was declared
+ * dead but lives, may still reach host->arrived. Epoch and incarnation in the user's header are
+ * what drops it.
  * - RZ_OK of a send says that the payload has left the user's memory, not that it was received.
- * - close sends, for a bounded time, what send has accepted; the others should have got it before: fence first. Operations
- *   still pending end with RZ_ERR_CANCELLED.
+ * - close sends, for a bounded time, what send has accepted; the others should have got it before:
+ * fence first. Operations still pending end with RZ_ERR_CANCELLED.
  */
 #ifndef RZ_NET_UCX_UCX_H
 #define RZ_NET_UCX_UCX_H
@@ -22,12 +26,14 @@
 #include "net/net.h"
 
 struct rz_ucx_config {
-    uint64_t
-        job; /* stands in the card; cards of other jobs are refused with RZ_ERR_AUTHENTICATION */
-    struct rz_net_host host;  /* copied */
-    unsigned peers_estimated; /* how many processes live on other nodes; a hint */
-    void (*complain)(void *arg,
-                     const char *text); /* why open returned an error (arg of host); may be NULL */
+    /* Stands in the card; cards of other jobs are refused with RZ_ERR_AUTHENTICATION. */
+    uint64_t job;
+    /* Copied. */
+    struct rz_net_host host;
+    /* How many processes live on other nodes; a hint. */
+    unsigned peers_estimated;
+    /* Told why open returned an error (arg: of host); may be NULL. */
+    void (*complain)(void *arg, const char *text);
 };
 
 /*
@@ -39,12 +45,15 @@ struct rz_ucx_config {
 rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops);
 
-/* A variable that UCX finds in the environment of a process, from its start on; what the user has set stays. */
+/* A variable that UCX finds in the environment of a process, from its start on; what the user has
+ * set stays. */
 struct rz_ucx_variable {
     const char *name;
     const char *value;
-    bool single_host;    /* only where all nodes of the job are on one machine */
-    const char *problem; /* where no other value will do: the sentence that says so and why; else NULL */
+    /* Only where all nodes of the job are on one machine. */
+    bool single_host;
+    /* Where no other value will do: the sentence that says so and why; else NULL. */
+    const char *problem;
 };
 
 /* Ends with a NULL name. Daemons put it into the environment of each process they start. */

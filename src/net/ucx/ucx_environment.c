@@ -1,18 +1,27 @@
-/* What UCX must find in the environment. Nearly each line was found by killing processes without it. */
+/* What UCX must find in the environment. Nearly each line was found by killing processes without
+ * it. */
 #include "net/ucx/ucx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Where no other value will do. */
-#define MUST(name, value, why) {name, value, false, name " must be \"" value "\": " why}
-#define GOOD(name, value) {name, value, false, NULL}
+#define MUST(name, value, why)                                                                     \
+    {                                                                                              \
+        name, value, false, name " must be \"" value "\": " why                                    \
+    }
+#define GOOD(name, value)                                                                          \
+    {                                                                                              \
+        name, value, false, NULL                                                                   \
+    }
 
 const struct rz_ucx_variable rz_ucx_environment[] = {
-    MUST("UCX_TLS", "tcp", "over shared memory a killed process blocks others, and no other network was tried"),
+    MUST("UCX_TLS", "tcp",
+         "over shared memory a killed process blocks others, and no other network was tried"),
     MUST("UCX_ERROR_SIGNALS", "", "UCX would catch the program's signals"),
     MUST("UCX_TCP_CONN_NB", "y", "connecting to a dead process would block, and leak a descriptor"),
-    /* The two handshakes between workers: UCX 1.13 aborts where a peer dies before they have ended. */
+    /* The two handshakes between workers: UCX 1.13 aborts where a peer dies before they have ended.
+     */
     MUST("UCX_RESOLVE_REMOTE_EP_ID", "n", "a process may die while another connects"),
     MUST("UCX_KEEPALIVE_INTERVAL", "inf", "a process may die while another connects"),
     /* Messages are short ones of UCX, however long: see ucx_internal.h. */
@@ -21,7 +30,8 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     MUST("UCX_TCP_TX_SEG_SIZE", "64k", "messages must fit"),
     MUST("UCX_TCP_RX_SEG_SIZE", "128k", "messages must fit"),
     GOOD("UCX_TCP_PUT_ENABLE", "n"),
-    /* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes. */
+    /* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes.
+     */
     GOOD("UCX_TCP_SNDBUF", "256k"),
     GOOD("UCX_TCP_RCVBUF", "256k"),
     /* Deaths are our news to tell. */

@@ -1,10 +1,11 @@
 /*
  * What the files of the module share.
  *
- * Of UCX we use the smallest part that is safe when processes die: short active messages that are sent at once or not at
- * all. UCX then holds neither operations nor memory of ours, no handshake of its own runs between workers, and an end is
- * ours to give. (Its rendezvous and its handshake abort a survivor whose peer dies at the wrong moment: see README.md.)
- * Queues, flow control and rendezvous are here: a large payload is offered; the receiver takes or drops it; it comes in
+ * Of UCX we use the smallest part that is safe when processes die: short active messages that are
+ * sent at once or not at all. UCX then holds neither operations nor memory of ours, no handshake of
+ * its own runs between workers, and an end is ours to give. (Its rendezvous and its handshake abort
+ * a survivor whose peer dies at the wrong moment: see README.md.) Queues, flow control and
+ * rendezvous are here: a large payload is offered; the receiver takes or drops it; it comes in
  * pieces, which are copied only while the fetch lives.
  */
 #ifndef RZ_NET_UCX_UCX_INTERNAL_H
@@ -14,14 +15,16 @@
 
 #include <ucp/api/ucp.h>
 
-/* Payloads above are offered. Both fit into one short message: see UCX_TCP_TX_SEG_SIZE in ucx_environment.c. */
+/* Payloads above are offered. Both fit into one short message: see UCX_TCP_TX_SEG_SIZE in
+ * ucx_environment.c. */
 #define RZ_UCX_EAGER_MAX 32768
 #define RZ_UCX_PIECE_MAX 61440
 
 /* The one active message of UCX that we use. */
 #define RZ_UCX_MESSAGE 1
 
-/* Each message is a frame: name of the sender (u64), kind (u32), id (u64), place (u64); then the user's header. */
+/* Each message is a frame: name of the sender (u64), kind (u32), id (u64), place (u64); then the
+ * user's header. */
 enum rz_ucx_kind {
     RZ_UCX_SMALL, /* a whole message */
     RZ_UCX_OFFER, /* a large one: id, place = bytes of its payload */
@@ -53,7 +56,8 @@ enum rz_ucx_state {
     RZ_UCX_ENDED,  /* disconnected by the user */
 };
 
-/* A process met or made known; kept until the transport is closed, so that late messages and callbacks find it. */
+/* A process met or made known; kept until the transport is closed, so that late messages and
+ * callbacks find it. */
 struct rz_ucx_peer {
     struct rz_net *net;
     uint64_t name; /* random, chosen by the peer at open; in its card and its messages */
@@ -101,8 +105,10 @@ struct rz_net {
 
 /* ucx_peer.c */
 struct rz_ucx_peer *rz_ucx_peer_by_number(const struct rz_net *net, rz_peer_t number);
-struct rz_ucx_peer *rz_ucx_peer_meet(struct rz_net *net, uint64_t name); /* found or made; NULL: no memory */
-bool rz_ucx_peer_reach(struct rz_ucx_peer *peer); /* makes the endpoint where that is possible now; whether there is one */
+/* found or made; NULL: no memory */
+struct rz_ucx_peer *rz_ucx_peer_meet(struct rz_net *net, uint64_t name);
+/* makes the endpoint where that is possible now; whether there is one */
+bool rz_ucx_peer_reach(struct rz_ucx_peer *peer);
 void rz_ucx_peer_attend(struct rz_ucx_peer *peer);
 void rz_ucx_peer_break(struct rz_ucx_peer *peer); /* notes a broken connection */
 void rz_ucx_peer_end(struct rz_ucx_peer *peer, rz_status_t status);
@@ -115,15 +121,18 @@ bool rz_ucx_quiet(struct rz_net *net);
 unsigned rz_ucx_settle(struct rz_net *net);
 
 /* ucx_send.c */
-rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes, struct rz_net_op *op);
-bool rz_ucx_pump(struct rz_ucx_peer *peer); /* sends what waits while there is room; whether anything went out */
+rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes,
+                        struct rz_net_op *op);
+/* sends what waits while there is room; whether anything went out */
+bool rz_ucx_pump(struct rz_ucx_peer *peer);
 bool rz_ucx_send_last(struct rz_ucx_peer *peer); /* whether all sent before has left UCX */
 void rz_ucx_taken(struct rz_ucx_peer *peer, uint64_t id, uint64_t bytes);
 void rz_ucx_dropped(struct rz_ucx_peer *peer, uint64_t id);
 
 /* ucx_receive.c */
 rz_status_t rz_ucx_listen(struct rz_net *net); /* installs the handler of messages */
-rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes, struct rz_net_op *op);
+rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                         struct rz_net_op *op);
 void rz_ucx_drop(struct rz_net *net, rz_net_token_t token);
 void rz_ucx_token_free(struct rz_net_token *token);
 

@@ -27,7 +27,8 @@ unsigned rz_ucx_progress(struct rz_net *net)
 
 static bool arm(struct rz_net *net)
 {
-    /* UCX may not be armed before it said that it has nothing: it would sleep over the first message of a connection. */
+    /* UCX may not be armed before it said that it has nothing: it would sleep over the first
+     * message of a connection. */
     if (!net->idle || net->finished.first != NULL)
         return false;
     return ucp_worker_arm(net->worker) == UCS_OK;

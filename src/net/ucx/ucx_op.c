@@ -63,7 +63,8 @@ void rz_ucx_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status)
 
 void rz_ucx_finish_all(struct rz_ucx_peer *peer)
 {
-    struct rz_ucx_queue *queues[] = {&peer->waiting, &peer->offered, &peer->streaming, &peer->taking, &peer->fetching};
+    struct rz_ucx_queue *queues[] = {&peer->waiting, &peer->offered, &peer->streaming,
+                                     &peer->taking, &peer->fetching};
     struct rz_net_op *op;
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         while ((op = rz_ucx_queue_take(queues[i])) != NULL)

@@ -14,7 +14,8 @@
 #define NUMBER_MAX (1u << 24)
 #define BUCKETS_MIN 64
 
-/* An end that drains takes what lies in the sockets, but does not wait for what a flood sends meanwhile. */
+/* An end that drains takes what lies in the sockets, but does not wait for what a flood sends
+ * meanwhile. */
 #define DRAIN_NS_MAX (5 * RZ_MILLISECOND)
 #define DRAIN_TURNS_EMPTY 3
 
@@ -132,7 +133,8 @@ rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *car
     void *address = malloc(length);
     rz_status_t status =
         peer == NULL || address == NULL ? RZ_ERR_NO_MEMORY : make_room(net, number);
-    /* Once only: UCX 1.13 numbers the connections of a pair of workers, and loses messages where the two sides differ. */
+    /* Once only: UCX 1.13 numbers the connections of a pair of workers, and loses messages where
+     * the two sides differ. */
     if (status == RZ_OK && peer->state != RZ_UCX_STRANGER)
         status = RZ_ERR_INVALID;
     if (status != RZ_OK) {
@@ -237,8 +239,9 @@ void rz_ucx_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_stat
 
 static bool has_operations(const struct rz_ucx_peer *peer)
 {
-    return peer->waiting.first != NULL || peer->offered.first != NULL || peer->streaming.first != NULL ||
-           peer->taking.first != NULL || peer->fetching.first != NULL;
+    return peer->waiting.first != NULL || peer->offered.first != NULL ||
+           peer->streaming.first != NULL || peer->taking.first != NULL ||
+           peer->fetching.first != NULL;
 }
 
 bool rz_ucx_quiet(struct rz_net *net)

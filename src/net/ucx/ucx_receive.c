@@ -43,7 +43,8 @@ void rz_ucx_drop(struct rz_net *net, rz_net_token_t token)
     (void)rz_ucx_pump(peer);
 }
 
-rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes, struct rz_net_op *op)
+rz_status_t rz_ucx_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                         struct rz_net_op *op)
 {
     struct rz_ucx_peer *peer = token->peer;
     rz_status_t status = token->gone ? peer->status : RZ_OK;
@@ -81,7 +82,8 @@ static void offered(struct rz_ucx_peer *peer, const struct frame *frame)
     token->peer = peer;
     token->id = frame->id;
     token->bytes = frame->place;
-    /* One that parted from us, or was declared dead, may still speak: its payloads are gone like all others of it. */
+    /* One that parted from us, or was declared dead, may still speak: its payloads are gone like
+     * all others of it. */
     token->gone = peer->state == RZ_UCX_BROKEN || peer->state == RZ_UCX_ENDED;
     token_link(token, &peer->tokens);
     const struct rz_net_host *host = &peer->net->host;
@@ -117,18 +119,22 @@ static void answered(struct rz_ucx_peer *peer, enum rz_ucx_kind kind, const stru
         piece(peer, frame);
 }
 
-static ucs_status_t arrived(void *arg, const void *header, size_t header_bytes, void *data, size_t bytes,
-                            const ucp_am_recv_param_t *parameters)
+static ucs_status_t arrived(void *arg, const void *header, size_t header_bytes, void *data,
+                            size_t bytes, const ucp_am_recv_param_t *parameters)
 {
     struct rz_net *net = arg;
     struct rz_wire_reader reader;
-    if (net->deaf || header_bytes < RZ_UCX_FRAME_BYTES || header_bytes > RZ_UCX_FRAME_BYTES + RZ_NET_HEADER_MAX ||
+    if (net->deaf || header_bytes < RZ_UCX_FRAME_BYTES ||
+        header_bytes > RZ_UCX_FRAME_BYTES + RZ_NET_HEADER_MAX ||
         (parameters->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
         return UCS_OK;
     rz_wire_reader_init(&reader, header, header_bytes);
     uint64_t name = rz_wire_get_u64(&reader);
     enum rz_ucx_kind kind = rz_wire_get_u32(&reader);
-    struct frame frame = {.id = rz_wire_get_u64(&reader), .place = rz_wire_get_u64(&reader), .data = data, .bytes = bytes};
+    struct frame frame = {.id = rz_wire_get_u64(&reader),
+                          .place = rz_wire_get_u64(&reader),
+                          .data = data,
+                          .bytes = bytes};
     frame.header = reader.at;
     frame.header_bytes = (uint32_t)(reader.end - reader.at);
     if (kind == RZ_UCX_SMALL && bytes <= RZ_UCX_EAGER_MAX) {
@@ -146,12 +152,13 @@ static ucs_status_t arrived(void *arg, const void *header, size_t header_bytes, 
 rz_status_t rz_ucx_listen(struct rz_net *net)
 {
     ucp_am_handler_param_t parameters = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG |
-                      UCP_AM_HANDLER_PARAM_FIELD_FLAGS,
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS,
         .id = RZ_UCX_MESSAGE,
         .flags = UCP_AM_FLAG_WHOLE_MSG,
         .cb = arrived,
         .arg = net,
     };
-    return ucp_worker_set_am_recv_handler(net->worker, &parameters) == UCS_OK ? RZ_OK : RZ_ERR_NO_MEMORY;
+    return ucp_worker_set_am_recv_handler(net->worker, &parameters) == UCS_OK ? RZ_OK
+                                                                              : RZ_ERR_NO_MEMORY;
 }

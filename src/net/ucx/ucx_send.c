@@ -30,8 +30,9 @@ static rz_status_t put(struct rz_ucx_peer *peer, enum rz_ucx_kind kind, uint64_t
         .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL,
         .flags = UCP_AM_SEND_FLAG_EAGER,
     };
-    ucs_status_ptr_t result = ucp_am_send_nbx(peer->endpoint, RZ_UCX_MESSAGE, frame, RZ_UCX_FRAME_BYTES + header_bytes,
-                                              data, bytes, &parameters);
+    ucs_status_ptr_t result =
+        ucp_am_send_nbx(peer->endpoint, RZ_UCX_MESSAGE, frame, RZ_UCX_FRAME_BYTES + header_bytes,
+                        data, bytes, &parameters);
     rz_assert(!UCS_PTR_IS_PTR(result));
     if (UCS_PTR_STATUS(result) == UCS_OK)
         return RZ_OK;
@@ -48,7 +49,8 @@ bool rz_ucx_send_last(struct rz_ucx_peer *peer)
     return peer->last_sent || peer->endpoint == NULL || peer->error_seen;
 }
 
-rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes, struct rz_net_op *op)
+rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes,
+                        struct rz_net_op *op)
 {
     struct rz_ucx_peer *peer = rz_ucx_peer_by_number(net, number);
     rz_assert(op->header_bytes <= RZ_NET_HEADER_MAX);
@@ -70,7 +72,8 @@ rz_status_t rz_ucx_send(struct rz_net *net, rz_peer_t number, const void *data, 
     return RZ_IN_PROGRESS;
 }
 
-/* ---- the parts of pumping: each sends one frame, or says why not; RZ_ERR_INVALID: nothing to send ---- */
+/* ---- the parts of pumping: each sends one frame, or says why not; RZ_ERR_INVALID: nothing to send
+ * ---- */
 
 static rz_status_t answer(struct rz_ucx_peer *peer)
 {
@@ -82,7 +85,8 @@ static rz_status_t answer(struct rz_ucx_peer *peer)
         if (status == RZ_OK)
             rz_ucx_token_free(token);
     } else if (op != NULL) {
-        status = put(peer, RZ_UCX_TAKE, rz_ucx_op_get(op, RZ_UCX_ID), rz_ucx_op_get(op, RZ_UCX_BYTES), NULL, NULL, 0);
+        status = put(peer, RZ_UCX_TAKE, rz_ucx_op_get(op, RZ_UCX_ID),
+                     rz_ucx_op_get(op, RZ_UCX_BYTES), NULL, NULL, 0);
         if (status == RZ_OK)
             rz_ucx_queue_put(&peer->fetching, rz_ucx_queue_take(&peer->taking));
     }
@@ -97,8 +101,8 @@ static rz_status_t begin(struct rz_ucx_peer *peer)
     uint64_t bytes = rz_ucx_op_get(op, RZ_UCX_BYTES), id = rz_ucx_op_get(op, RZ_UCX_ID);
     const void *data = op->net_private[RZ_UCX_DATA];
     bool small = bytes <= RZ_UCX_EAGER_MAX;
-    rz_status_t status =
-        small ? put(peer, RZ_UCX_SMALL, 0, 0, op, data, bytes) : put(peer, RZ_UCX_OFFER, id, bytes, op, NULL, 0);
+    rz_status_t status = small ? put(peer, RZ_UCX_SMALL, 0, 0, op, data, bytes)
+                               : put(peer, RZ_UCX_OFFER, id, bytes, op, NULL, 0);
     if (status != RZ_OK)
         return status;
     (void)rz_ucx_queue_take(&peer->waiting);
@@ -117,7 +121,8 @@ static rz_status_t stream(struct rz_ucx_peer *peer)
     uint64_t done = rz_ucx_op_get(op, RZ_UCX_DONE), left = rz_ucx_op_get(op, RZ_UCX_BYTES) - done;
     const unsigned char *data = op->net_private[RZ_UCX_DATA];
     size_t piece = left < RZ_UCX_PIECE_MAX ? left : RZ_UCX_PIECE_MAX;
-    rz_status_t status = put(peer, RZ_UCX_PIECE, rz_ucx_op_get(op, RZ_UCX_ID), done, NULL, data + done, piece);
+    rz_status_t status =
+        put(peer, RZ_UCX_PIECE, rz_ucx_op_get(op, RZ_UCX_ID), done, NULL, data + done, piece);
     if (status != RZ_OK)
         return status;
     rz_ucx_op_set(op, RZ_UCX_DONE, done + piece);
@@ -134,7 +139,8 @@ bool rz_ucx_pump(struct rz_ucx_peer *peer)
     unsigned empty = 0;
     bool sent = false;
     bool room = rz_ucx_peer_reach(peer);
-    for (unsigned i = 0; room && empty < PARTS && i < TURN_BYTES_MAX / RZ_UCX_PIECE_MAX * PARTS; i++) {
+    for (unsigned i = 0; room && empty < PARTS && i < TURN_BYTES_MAX / RZ_UCX_PIECE_MAX * PARTS;
+         i++) {
         rz_status_t status = parts[i % PARTS](peer);
         empty = status == RZ_ERR_INVALID ? empty + 1 : 0;
         room = status == RZ_OK || status == RZ_ERR_INVALID;

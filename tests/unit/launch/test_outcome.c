@@ -70,6 +70,22 @@ static void test_an_unrepaired_death_ends_with_its_signal(void **state)
     assert_int_equal(status_of(&outcome), 128 + 11);
 }
 
+static void test_the_agreement_may_overtake_the_exit(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_noted(&outcome);
+    for (uint32_t rank = 0; rank < 4; rank++)
+        if (rank != 2)
+            rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
+    assert_false(rz_outcome_complete(&outcome)); /* how it ended is still to be told */
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(status_of(&outcome), 128 + 9);
+}
+
 static void test_a_death_precedes_the_abort_of_a_survivor(void **state)
 {
     struct rz_outcome outcome;
@@ -140,6 +156,7 @@ int main(void)
         cmocka_unit_test(test_all_return_0),
         cmocka_unit_test(test_a_repaired_death_is_forgotten),
         cmocka_unit_test(test_an_unrepaired_death_ends_with_its_signal),
+        cmocka_unit_test(test_the_agreement_may_overtake_the_exit),
         cmocka_unit_test(test_a_death_precedes_the_abort_of_a_survivor),
         cmocka_unit_test(test_an_end_before_finalize_is_no_success),
         cmocka_unit_test(test_a_lost_node_takes_its_running_ranks),

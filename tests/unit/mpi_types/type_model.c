@@ -81,7 +81,8 @@ MPI_Count model_extent(const struct model *model)
     }
     MPI_Count extent = model_true_extent(model), alignment = 1;
     for (int i = 0; i < model->n; i++) {
-        alignment = model->entries[i].alignment > alignment ? model->entries[i].alignment : alignment;
+        alignment =
+            model->entries[i].alignment > alignment ? model->entries[i].alignment : alignment;
     }
     return (extent + alignment - 1) / alignment * alignment;
 }

@@ -1,4 +1,5 @@
-/* Datatypes after the letter of the standard: a type map written out in full, and constructors that copy it. */
+/* Datatypes after the letter of the standard: a type map written out in full, and constructors that
+ * copy it. */
 #ifndef TYPE_MODEL_H
 #define TYPE_MODEL_H
 
@@ -31,8 +32,8 @@ MPI_Count model_true_lb(const struct model *model);
 MPI_Count model_true_extent(const struct model *model);
 
 /*
- * A random datatype, made by the chapter, and its model. Depth: constructors around a predefined type. What is returned is
- * the caller's: release a type that is not predefined.
+ * A random datatype, made by the chapter, and its model. Depth: constructors around a predefined
+ * type. What is returned is the caller's: release a type that is not predefined.
  */
 struct rz_datatype *type_draw(struct rz_random *random, int depth, struct model *model);
 
