@@ -204,6 +204,12 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
                     .restarted = p->incarnation > 1,
                     .library_note = ""}};
     send_to(p, &message, fds, sizeof fds / sizeof *fds);
+    rz_daemon_record(daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
+                                                       .epoch = daemon->epoch,
+                                                       .rank = p->rank,
+                                                       .node = RZ_ID_NONE,
+                                                       .incarnation = p->incarnation,
+                                                       .note = ""});
     answer_opens(p);
     uint32_t wanted = rz_questions_epoch(&daemon->link_service->questions, p->rank, CARD_KINDS);
     if (wanted > 0)

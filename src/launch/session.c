@@ -254,11 +254,27 @@ static void on_stdin_wanted(struct rz_session *session, struct rz_node *node, ui
 
 /* ---- what the nodes tell */
 
+/* Who has joined waits in MPI_Init for all ranks; one that ended without it will never come. */
+static void end_if_half_joined(struct rz_session *session)
+{
+    if (!session->joined || session->stranger == RZ_ID_NONE || session->ending)
+        return;
+    rz_outcome_decide(&session->outcome, session->stranger_code ? session->stranger_code : 1,
+                      "rank %u ended (status %d) without MPI_Init, while other ranks wait for it",
+                      session->stranger, session->stranger_code);
+    end(session, 0);
+}
+
 static void on_exited(struct rz_session *session, const struct rz_launch_exited *told)
 {
     if (told->rank >= session->outcome.n_ranks)
         return;
-    session->hello_missed |= !told->hello;
+    if (!told->hello) {
+        session->stranger = told->rank;
+        session->stranger_code =
+            WIFEXITED(told->status) ? WEXITSTATUS(told->status) : 128 + WTERMSIG(told->status);
+        end_if_half_joined(session);
+    }
     rz_outcome_exited(&session->outcome, told->rank, told->incarnation, (int)told->status,
                       told->clean || !told->hello);
     end_if_complete(session);
@@ -269,6 +285,10 @@ static void on_event(struct rz_session *session, const struct rz_launch_event *e
     rz_story_event(&session->story, event);
     if (event->kind == RZ_EVENT_RECORD_DEATH_SEEN && event->rank < session->outcome.n_ranks)
         rz_outcome_dying(&session->outcome, event->rank, event->incarnation);
+    if (event->kind == RZ_EVENT_RECORD_JOINED) {
+        session->joined = true;
+        end_if_half_joined(session);
+    }
     if (event->kind == RZ_EVENT_RECORD_RUN)
         rz_session_arm_faults(session);
     if (event->kind == RZ_EVENT_RECORD_NOTED) {
@@ -487,7 +507,7 @@ static int conclude(struct rz_session *session, const char *program)
     rz_story_end(&session->story, status);
     if (cause && *cause)
         fprintf(stderr, "rzrun: %s\n", cause);
-    if (session->hello_missed && session->outcome.n_ranks > 1 &&
+    if (session->stranger != RZ_ID_NONE && session->outcome.n_ranks > 1 &&
         rz_program_of_another_mpi(program, library, sizeof library))
         fprintf(stderr,
                 "rzrun: %s is linked to %s, the library of another MPI: each of its processes was "
@@ -503,6 +523,7 @@ int rz_session_run(const struct rz_rzrun_options *options, const char *program, 
     rz_assert(session && sodium_init() >= 0);
     session->options = options;
     session->random.state = options->seed;
+    session->stranger = RZ_ID_NONE;
     session->at_line_start[0] = session->at_line_start[1] = true;
     session->base = event_base_new();
     session->nodes = calloc(options->layout.n_nodes, sizeof *session->nodes);

@@ -34,7 +34,9 @@ struct rz_session {
     uint32_t dumps_awaited;
     uint32_t stdin_credit;
     bool stdin_ended, stdin_always_ready;
-    bool hello_missed; /* some rank ended without ever initialising our MPI */
+    bool joined;       /* some rank has initialised our MPI */
+    uint32_t stranger; /* a rank that ended without ever doing so, or RZ_ID_NONE */
+    int stranger_code;
     struct rz_random random;
     bool at_line_start[2]; /* of stdout and stderr, for --label */
 };

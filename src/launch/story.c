@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
+    [RZ_EVENT_RECORD_JOINED] = "joined",
     [RZ_EVENT_RECORD_DEATH_SEEN] = "death_seen",
     [RZ_EVENT_RECORD_DEATH_NEWS] = "death_news",
     [RZ_EVENT_RECORD_EPOCH] = "epoch",

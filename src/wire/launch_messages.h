@@ -10,6 +10,7 @@
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
+    RZ_EVENT_RECORD_JOINED,     /* rank has called MPI_Init */
     RZ_EVENT_RECORD_DEATH_SEEN, /* rank or node; note: how (robust mutex, pidfd, connection, silence); at_ns: when seen */
     RZ_EVENT_RECORD_DEATH_NEWS, /* the news reached this daemon */
     RZ_EVENT_RECORD_EPOCH,      /* agreement on epoch was reached here; value: generation to restore */

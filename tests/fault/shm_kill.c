@@ -4,7 +4,7 @@
  * both bystanders must go on exchanging, no byte that anybody delivers may be wrong, no operation
  * may end twice or never.
  *
- *   shm_kill [kills [seed [auto|direct|ring]]]
+ *   fault_shm_kill_auto [kills [seed [auto|direct|ring]]]
  */
 #include "shm_kill_page.h"
 
@@ -29,7 +29,7 @@ static struct {
 
 static _Noreturn void give_up(const struct kill_page *page, const char *what)
 {
-    fprintf(stderr, "shm_kill: %s%s%s\n  seed %llu; again: shm_kill %u %llu %s\n", what,
+    fprintf(stderr, "shm_kill: %s%s%s\n  seed %llu; again: fault_shm_kill_auto %u %llu %s\n", what,
             page && page->complaint[0] ? ": " : "", page ? page->complaint : "",
             (unsigned long long)options.seed, options.kills, (unsigned long long)options.seed,
             options.copy);

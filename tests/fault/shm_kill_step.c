@@ -4,7 +4,7 @@
  * some drawn at random). Whatever n: what it had sent before arrives, the message itself arrives
  * whole or not at all, and another sender's messages arrive.
  *
- *   shm_kill_step [samples of each long send [seed]]
+ *   fault_shm_kill_step [samples of each long send [seed]]
  */
 #include "shm_rig.h"
 
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum { RECEIVER, VICTIM, OTHER, LANES }; /* receiver and other sender are this process */
-enum { FIRST_BYTES = 100, BYTES_MAX = 100 * 1000, EXHAUSTIVE_MAX = 3000 };
+enum { FIRST_BYTES = 100, BYTES_MAX = 100 * 1000, EXHAUSTIVE_MAX = 1000 };
 
 static struct options {
     unsigned samples;
@@ -52,7 +52,8 @@ static struct kind {
 static _Noreturn void wrong(const struct kind *kind, unsigned long n, const char *what)
 {
     fprintf(stderr,
-            "shm_kill_step: %s send, killed after %lu instructions: %s\n  again: shm_kill_step %u "
+            "shm_kill_step: %s send, killed after %lu instructions: %s\n  again: "
+            "fault_shm_kill_step %u "
             "%llu\n",
             kind->name, n, what, options.samples, (unsigned long long)options.seed);
     exit(1);
