@@ -65,8 +65,8 @@ int rzm_comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_at
         keyvals_max = more;
     }
     n_keyvals = i == n_keyvals ? n_keyvals + 1 : n_keyvals;
-    keyvals[i] = (struct keyval){
-        .copy = copy, .delete = delete, .extra = extra_state, .references = 1};
+    keyvals[i] =
+        (struct keyval){.copy = copy, .delete = delete, .extra = extra_state, .references = 1};
     *comm_keyval = KEYVAL_FIRST + i;
     return MPI_SUCCESS;
 }
@@ -97,7 +97,8 @@ static int run_delete(struct rz_comm *comm, const struct rz_attribute *attribute
         return MPI_SUCCESS;
     }
     rz_engine_unlock_for_user();
-    int error = keyval.delete(rz_comm_handle(comm), attribute->keyval, attribute->value, keyval.extra);
+    int error =
+        keyval.delete(rz_comm_handle(comm), attribute->keyval, attribute->value, keyval.extra);
     rz_engine_lock_after_user();
     return error;
 }
@@ -112,8 +113,8 @@ static int run_copy(struct rz_comm *comm, const struct rz_attribute *attribute, 
         return MPI_SUCCESS;
     }
     rz_engine_unlock_for_user();
-    int error = keyval.copy(rz_comm_handle(comm), attribute->keyval, keyval.extra,
-                            attribute->value, value, wanted);
+    int error = keyval.copy(rz_comm_handle(comm), attribute->keyval, keyval.extra, attribute->value,
+                            value, wanted);
     rz_engine_lock_after_user();
     return error;
 }

@@ -4,13 +4,15 @@
 
 #include "mpi/comm.h"
 
-/* MPI_Comm_dup: runs the copy functions of the user; the first error of one ends it. The engine lock is given up meanwhile. */
+/* MPI_Comm_dup: runs the copy functions of the user; the first error of one ends it. The engine
+ * lock is given up meanwhile. */
 int rz_attributes_copy(struct rz_comm *from, struct rz_comm *to);
 
 /* MPI_Comm_free: runs the delete functions of the user, newest attribute first. */
 int rz_attributes_delete(struct rz_comm *comm);
 
-/* The communicator ends without the user having asked for it (roll-back): no function of the user runs. */
+/* The communicator ends without the user having asked for it (roll-back): no function of the user
+ * runs. */
 void rz_attributes_forget(struct rz_comm *comm);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The attached buffer is a licence, not a place: payloads are copied to memory of their own, and the size of the buffer
- * says how much may be on its way at a time. So nothing of the library's bookkeeping lies in the user's memory.
+ * The attached buffer is a licence, not a place: payloads are copied to memory of their own, and
+ * the size of the buffer says how much may be on its way at a time. So nothing of the library's
+ * bookkeeping lies in the user's memory.
  */
 #include "mpi/buffered.h"
 
@@ -59,7 +60,8 @@ int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, i
         buffer.used -= flags != 0 ? bytes : 0;
         return error;
     }
-    /* The message goes by itself; the user's request is complete at once, with what is known by now. */
+    /* The message goes by itself; the user's request is complete at once, with what is known by
+     * now. */
     error = send->complete ? send->error : MPI_SUCCESS;
     rz_request_detach(send);
     return error != MPI_SUCCESS ? error : rz_request_new_complete(comm, request);
@@ -132,7 +134,8 @@ static bool all_gone(void *arg)
 
 int rzm_buffer_flush(void)
 {
-    struct rz_blocked blocked = {.call = "MPI_Buffer_flush", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    struct rz_blocked blocked = {
+        .call = "MPI_Buffer_flush", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     int error = rz_engine_begin();
     return error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, all_gone, NULL);
 }

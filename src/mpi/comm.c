@@ -9,15 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The predefined ones stand here for ever, so that asking for their rank is safe even between two epochs. */
+/* The predefined ones stand here for ever, so that asking for their rank is safe even between two
+ * epochs. */
 static struct rz_comm world, self;
 
-static struct rz_comm *living;     /* all communicators, by next and prev */
-static struct rz_comm *free_first; /* memory of ended ones, by next: a stale handle reads a dead object */
+static struct rz_comm *living; /* all communicators, by next and prev */
+static struct rz_comm
+    *free_first; /* memory of ended ones, by next: a stale handle reads a dead object */
 
 /* ---- Context ids ---- */
 
-/* Never the id of another communicator, now or later: see the head of comm.h. The planes have the low bits. */
+/* Never the id of another communicator, now or later: see the head of comm.h. The planes have the
+ * low bits. */
 static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
 {
     return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_PLANE_COUNT - 1);

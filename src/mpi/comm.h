@@ -1,13 +1,15 @@
 /*
- * Communicators. A communicator is a group and a context id; nothing is agreed to make one: the id is a function of
- * (parent, number of the collective operation on it, colour), the same at all members and never used again.
+ * Communicators. A communicator is a group and a context id; nothing is agreed to make one: the id
+ * is a function of (parent, number of the collective operation on it, colour), the same at all
+ * members and never used again.
  */
 #ifndef RZ_MPI_COMM_H
 #define RZ_MPI_COMM_H
 
 #include "mpi/group.h"
 
-/* One context id carries separate planes that never match each other: the low bits of the id on the wire. */
+/* One context id carries separate planes that never match each other: the low bits of the id on the
+ * wire. */
 enum rz_plane {
     RZ_PLANE_POINT,      /* what the user sends */
     RZ_PLANE_COLLECTIVE, /* messages inside collective operations */
@@ -28,8 +30,10 @@ struct rz_comm {
     struct rz_errhandler *errhandler;
     struct rz_attribute *attributes;
     bool revoked;
-    bool collectives_dead;   /* a member died: collectives of this communicator end with MPI_ERR_PROC_FAILED */
-    uint32_t acknowledged;   /* how many of the failed (as found by get_failed, in order) the user has acknowledged */
+    bool collectives_dead; /* a member died: collectives of this communicator end with
+                              MPI_ERR_PROC_FAILED */
+    uint32_t acknowledged; /* how many of the failed (as found by get_failed, in order) the user has
+                              acknowledged */
     struct rz_comm *next, *prev; /* all living communicators */
     char name[MPI_MAX_OBJECT_NAME];
     /* Parts of other chapters, given back when the communicator ends. */
@@ -55,8 +59,8 @@ static inline uint64_t rz_comm_context(const struct rz_comm *comm, enum rz_plane
 uint32_t rz_comm_node_of(const struct rz_comm *comm, int rank);
 
 /*
- * Begins a collective operation: its number on this communicator, from 1, the same at all members. call: for the hang
- * report, e.g. "MPI_Allreduce" (a literal).
+ * Begins a collective operation: its number on this communicator, from 1, the same at all members.
+ * call: for the hang report, e.g. "MPI_Allreduce" (a literal).
  */
 static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
 {
@@ -64,31 +68,35 @@ static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
     return ++comm->operations;
 }
 
-/* The tag for messages of that operation on the collective plane; order of messages settles the rest. */
+/* The tag for messages of that operation on the collective plane; order of messages settles the
+ * rest. */
 static inline int rz_comm_operation_tag(uint64_t operation)
 {
     return (int)(operation & RZ_TAG_UB);
 }
 
 /*
- * A new communicator of `group` (retained) out of operation number `operation` of parent; processes whose group is the
- * same one give the same colour, others another. Local: no message. Error handler of the parent; attributes are not
- * copied. MPI_ERR_NO_MEM, MPI_ERR_INTERN (context ids collide; 2^-62).
+ * A new communicator of `group` (retained) out of operation number `operation` of parent; processes
+ * whose group is the same one give the same colour, others another. Local: no message. Error
+ * handler of the parent; attributes are not copied. MPI_ERR_NO_MEM, MPI_ERR_INTERN (context ids
+ * collide; 2^-62).
  */
-int rz_comm_derive(struct rz_comm *parent, struct rz_group *group, uint64_t operation, uint64_t colour,
-                   struct rz_comm **newcomm);
+int rz_comm_derive(struct rz_comm *parent, struct rz_group *group, uint64_t operation,
+                   uint64_t colour, struct rz_comm **newcomm);
 
 /*
- * A new communicator for a part of parent whose other members take no part. *context 0: this process invents the id and
- * tells it in *context; else it is what that process invented.
+ * A new communicator for a part of parent whose other members take no part. *context 0: this
+ * process invents the id and tells it in *context; else it is what that process invented.
  */
-int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_t *context, struct rz_comm **newcomm);
+int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_t *context,
+                         struct rz_comm **newcomm);
 
 /*
- * Every member gives `bytes` bytes at mine and gets all of them in order of rank at all (size * bytes). For the making
- * of communicators; MPI_SUCCESS, an error class or RZM_ROLLBACK.
+ * Every member gives `bytes` bytes at mine and gets all of them in order of rank at all (size *
+ * bytes). For the making of communicators; MPI_SUCCESS, an error class or RZM_ROLLBACK.
  */
-int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine, size_t bytes, void *all);
+int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine, size_t bytes,
+                     void *all);
 
 /* No return before all living members have come; deaths end it with MPI_ERR_PROC_FAILED. */
 int rz_comm_synchronize(struct rz_comm *comm, uint64_t operation);
@@ -98,7 +106,8 @@ void rz_comm_retain(struct rz_comm *comm);
 /* Make MPI_COMM_WORLD and MPI_COMM_SELF of the engine's epoch; MPI_ERR_NO_MEM. */
 int rz_comms_open(void);
 
-/* Ends all communicators, world and self too: at a roll-back and in finalize. Handles of them are stale from then on. */
+/* Ends all communicators, world and self too: at a roll-back and in finalize. Handles of them are
+ * stale from then on. */
 void rz_comms_close(void);
 
 /* All living communicators. */

@@ -14,7 +14,8 @@ static struct rz_datatype *bytes_type(void)
 
 /* ---- Small collectives of their own ---- */
 
-/* Everything to rank 0: each collects its subtree of a binomial tree, which is a row of ranks that begins at itself. */
+/* Everything to rank 0: each collects its subtree of a binomial tree, which is a row of ranks that
+ * begins at itself. */
 static int gather_to_0(struct rz_comm *comm, int tag, size_t bytes, char *all)
 {
     int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
@@ -61,9 +62,8 @@ int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine,
     int tag = rz_comm_operation_tag(operation);
     memcpy((char *)all + (size_t)rz_comm_rank(comm) * bytes, mine, bytes);
     int error = gather_to_0(comm, tag, bytes, all);
-    return error != MPI_SUCCESS
-               ? error
-               : spread_from_0(comm, tag, (size_t)rz_comm_size(comm) * bytes, all);
+    return error != MPI_SUCCESS ? error
+                                : spread_from_0(comm, tag, (size_t)rz_comm_size(comm) * bytes, all);
 }
 
 /* Dissemination: in round k each tells the one 2^k further on. */
@@ -84,7 +84,8 @@ int rz_comm_synchronize(struct rz_comm *comm, uint64_t operation)
 
 /* ---- Beginning ---- */
 
-/* A creation that all of comm take part in: its number. MPI_ERR_REVOKED and so on come before it counts. */
+/* A creation that all of comm take part in: its number. MPI_ERR_REVOKED and so on come before it
+ * counts. */
 static int creation_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
     int error = rz_engine_begin();
@@ -181,7 +182,8 @@ static int split_derive(struct rz_comm *comm, uint64_t operation, const struct s
     if (group == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    int error = rz_comm_derive(comm, group, operation, (uint64_t)(uint32_t)chosen[0].colour, newcomm);
+    int error =
+        rz_comm_derive(comm, group, operation, (uint64_t)(uint32_t)chosen[0].colour, newcomm);
     rz_group_release(group);
     return error;
 }
@@ -256,15 +258,16 @@ int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm
         *newcomm = NULL;
         return MPI_SUCCESS;
     }
-    /* Groups of one call are the same or have no member in common: the first member tells them apart. */
+    /* Groups of one call are the same or have no member in common: the first member tells them
+     * apart. */
     return rz_comm_derive(comm, group, operation, group->world[0], newcomm);
 }
 
 /* ---- MPI_Comm_create_group ---- */
 
 /*
- * Those outside the group do not call, so operations are not numbered alike in it: the first member, who needs nothing
- * from anybody, invents the id and tells it to each of the others.
+ * Those outside the group do not call, so operations are not numbered alike in it: the first
+ * member, who needs nothing from anybody, invents the id and tells it to each of the others.
  */
 static int tell_group(struct rz_comm *comm, const struct rz_group *group, int tag,
                       uint64_t *context)

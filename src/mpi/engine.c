@@ -23,7 +23,8 @@
 /* After spinning in vain: give the processor away so many times before sleeping. */
 #define YIELDS_MAX 16
 
-/* Lease and broken connections are looked at once in so many rounds of progress, and before each sleep. */
+/* Lease and broken connections are looked at once in so many rounds of progress, and before each
+ * sleep. */
 #define ROUNDS_PER_CHECK 1024
 
 /* No sleep is longer: a lost wake-up costs this much and no more. */
@@ -33,8 +34,9 @@ struct rz_engine rz_engine;
 bool rz_engine_shared;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t woken = PTHREAD_COND_INITIALIZER; /* the thread that slept on the doorbell is awake */
-static bool sleeping;                                   /* some thread sleeps on the doorbell */
+static pthread_cond_t woken =
+    PTHREAD_COND_INITIALIZER; /* the thread that slept on the doorbell is awake */
+static bool sleeping;         /* some thread sleeps on the doorbell */
 static uint64_t completions_at_sleep;
 static uint32_t rounds;
 
@@ -85,7 +87,8 @@ static void member_gone(uint32_t world, bool death)
     if (member->dead) {
         return;
     }
-    /* A message that was received wins over the news, so take what lies here while the door is still open to it. */
+    /* A message that was received wins over the news, so take what lies here while the door is
+     * still open to it. */
     for (int i = 0; i < 64 && rz_paths_progress() > 0; i++) {
     }
     rz_peer_close(world, true, RZ_ERR_PROC_FAILED);
@@ -97,7 +100,8 @@ static void member_gone(uint32_t world, bool death)
     rz_p2p_gone(world, death);
 }
 
-/* A word of the board that changed. While the job repairs itself deaths are no errors: the roll-back will come. */
+/* A word of the board that changed. While the job repairs itself deaths are no errors: the
+ * roll-back will come. */
 static void member_news(uint32_t world, uint64_t word)
 {
     struct rz_member *member = &rz_engine.members[world];
@@ -173,9 +177,9 @@ static void check_slowly(void)
         rz_engine_exit(status);
     }
     read_link();
-    if (rz_peers_any_broken()) {
-        rz_peers_overdue(rz_clock_now());
-    }
+    rz_time now = rz_clock_now();
+    rz_peers_overdue(now);
+    rz_p2p_overdue(now);
 }
 
 /* ---- Progress ---- */
@@ -236,7 +240,6 @@ void rz_engine_look_at_crowd(void)
     rz_engine.spin_max = rz_engine.crowded ? 0 : SPIN_MAX;
 }
 
-
 /* Says in the daemon's memory what this call waits for; NULL: there is no room to say it. */
 static struct rz_wait *tell_wait(const struct rz_blocked *blocked)
 {
@@ -246,12 +249,12 @@ static struct rz_wait *tell_wait(const struct rz_blocked *blocked)
         if (atomic_load_explicit(&wait->in_use, memory_order_relaxed)) {
             continue;
         }
-        struct rz_wait_text text = {
-            .context = blocked->comm != NULL ? blocked->comm->context : 0,
-            .operation = blocked->operation,
-            .peer = blocked->peer >= 0 ? (uint32_t)blocked->peer : RZ_WAIT_ANY,
-            .tag = blocked->tag >= 0 ? (uint32_t)blocked->tag : RZ_WAIT_ANY,
-            .since_ns = rz_clock_now()};
+        struct rz_wait_text text = {.context = blocked->comm != NULL ? blocked->comm->context : 0,
+                                    .operation = blocked->operation,
+                                    .peer =
+                                        blocked->peer >= 0 ? (uint32_t)blocked->peer : RZ_WAIT_ANY,
+                                    .tag = blocked->tag >= 0 ? (uint32_t)blocked->tag : RZ_WAIT_ANY,
+                                    .since_ns = rz_clock_now()};
         strncpy(text.call, blocked->call, sizeof(text.call) - 1);
         rz_wait_write(wait, &text);
         return wait;
@@ -269,7 +272,8 @@ static bool nothing_new(void)
         }
     }
     return atomic_load_explicit(&rz_engine.info->doorbell->reasons, memory_order_acquire) == 0 &&
-           atomic_load_explicit(&rz_engine.board->news, memory_order_acquire) == rz_engine.news_seen;
+           atomic_load_explicit(&rz_engine.board->news, memory_order_acquire) ==
+               rz_engine.news_seen;
 }
 
 /* With several threads one sleeps on the doorbell; the others wait for it to come back. */
@@ -292,8 +296,8 @@ static void sleep_on_doorbell(rz_time timeout_ns)
     if (ucx->net != NULL) {
         fds[n_fds++] = ucx->ops->fd(ucx->net);
     }
-    uint32_t value = rz_doorbell_prepare(
-        info->doorbell, ucx->net != NULL ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
+    uint32_t value = rz_doorbell_prepare(info->doorbell,
+                                         ucx->net != NULL ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
     if (!nothing_new()) {
         rz_doorbell_awake(info->doorbell);
         return;

@@ -5,9 +5,13 @@
 #include <stdlib.h>
 
 #define PREDEFINED(number)                                                                         \
-    {.object = {.magic = RZ_OBJECT_MAGIC + RZ_OBJECT_ERRHANDLER,                                   \
-                .predefined = (number),                                                            \
-                .references = 1}}
+    {                                                                                              \
+        .object = {                                                                                \
+            .magic = RZ_OBJECT_MAGIC + RZ_OBJECT_ERRHANDLER,                                       \
+            .predefined = (number),                                                                \
+            .references = 1                                                                        \
+        }                                                                                          \
+    }
 
 /* Valid from the start of the program: ARE_FATAL, ABORT, RETURN. */
 static struct rz_errhandler predefined[] = {PREDEFINED(0x141), PREDEFINED(0x142),

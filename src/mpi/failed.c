@@ -1,4 +1,5 @@
-/* Which processes of a communicator are known to be dead, and which of them the user has acknowledged. All local. */
+/* Which processes of a communicator are known to be dead, and which of them the user has
+ * acknowledged. All local. */
 #include "mpi/comm.h"
 #include "mpi/engine.h"
 
@@ -19,7 +20,8 @@ int rz_comm_failed(const struct rz_comm *comm)
     return failed;
 }
 
-/* The first n dead of comm in the order in which their deaths were learnt: so that earlier answers are a part of later ones. */
+/* The first n dead of comm in the order in which their deaths were learnt: so that earlier answers
+ * are a part of later ones. */
 static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **group)
 {
     uint32_t *ranks = malloc((rz_engine.n_dead + 1) * sizeof(*ranks));

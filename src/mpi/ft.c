@@ -1,6 +1,7 @@
 /*
- * Global restart, seen from a process (section 7 of the specification). The daemons decide; here the old epoch is given up,
- * the door raised, the barrier of the new epoch awaited, and MPI_COMM_WORLD made whole.
+ * Global restart, seen from a process (section 7 of the specification). The daemons decide; here
+ * the old epoch is given up, the door raised, the barrier of the new epoch awaited, and
+ * MPI_COMM_WORLD made whole.
  */
 #include "mpi/ft.h"
 
@@ -50,7 +51,8 @@ static bool phase_has_come(void *arg)
     return now >> 8 > rz_engine.epoch || (now >> 8 == rz_engine.epoch && (now & 0xFF) >= phase);
 }
 
-/* This process has come to the end of `phase`; waits for the next one. MPI_SUCCESS, or RZM_ROLLBACK. */
+/* This process has come to the end of `phase`; waits for the next one. MPI_SUCCESS, or
+ * RZM_ROLLBACK. */
 static int phase_end(enum rz_recover_phase phase, const char *call)
 {
     struct rz_link_message message = {.type = RZ_LINK_REACHED,
@@ -60,7 +62,8 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
         rz_engine_exit(status);
     }
     enum rz_recover_phase next = phase + 1;
-    struct rz_blocked blocked = {.call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    struct rz_blocked blocked = {
+        .call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     return rz_engine_wait(&blocked, phase_has_come, &next);
 }
 
@@ -96,8 +99,8 @@ static void refresh_members(void)
     for (uint32_t rank = 0; rank < rz_engine.info->n_ranks; rank++) {
         uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rank], memory_order_acquire);
         /* A verdict is dealt with as news, once the communicators stand. */
-        rz_engine.members[rank].word = rz_board_rank_word(
-            rz_board_incarnation(word), rz_board_node(word), RZ_VERDICT_ALIVE);
+        rz_engine.members[rank].word =
+            rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), RZ_VERDICT_ALIVE);
         rz_engine.members[rank].dead = false;
     }
     rz_engine.n_dead = 0;
@@ -120,7 +123,8 @@ int rz_ft_reach_epoch(void)
         if (board_epoch() == rz_engine.epoch && !rz_engine.rollback) {
             return MPI_SUCCESS;
         }
-        /* Yet another death on the way. Peers may have been met while waiting: nothing of this epoch must stay. */
+        /* Yet another death on the way. Peers may have been met while waiting: nothing of this
+         * epoch must stay. */
         rz_ft_give_up();
     }
 }

@@ -3,37 +3,41 @@
 #define RZ_MPI_FT_H
 
 /*
- * MPIX_Reinit begins: from now on the death of a process of the job means roll-back, not an error. Engine lock held.
- * Returns MPI_SUCCESS, RZM_ROLLBACK (it has begun, and a roll-back with it) or an error class (MPI_ERR_OTHER when already
- * inside).
+ * MPIX_Reinit begins: from now on the death of a process of the job means roll-back, not an error.
+ * Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (it has begun, and a roll-back with it) or an
+ * error class (MPI_ERR_OTHER when already inside).
  */
 int rz_ft_reinit_enter(void);
 
 /*
- * At the top of each round: give up everything of the old epoch, wait until the barrier of the current epoch has opened, make
- * MPI_COMM_WORLD whole, and say in *state how this process came here (MPIX_REINIT_*). Engine lock held.
- * Returns MPI_SUCCESS, RZM_ROLLBACK (yet another death: call again) or an error class.
+ * At the top of each round: give up everything of the old epoch, wait until the barrier of the
+ * current epoch has opened, make MPI_COMM_WORLD whole, and say in *state how this process came here
+ * (MPIX_REINIT_*). Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (yet another death: call
+ * again) or an error class.
  */
 int rz_ft_reinit_wait(int *state);
 
 /*
- * The restart point returned: agree that it did so in every process in this epoch. Engine lock held.
- * Returns MPI_SUCCESS (all left; deaths are errors again), RZM_ROLLBACK (go to the next round) or an error class.
+ * The restart point returned: agree that it did so in every process in this epoch. Engine lock
+ * held. Returns MPI_SUCCESS (all left; deaths are errors again), RZM_ROLLBACK (go to the next
+ * round) or an error class.
  */
 int rz_ft_reinit_leave(void);
 
 /*
- * A call returned RZM_ROLLBACK and the entry point has unwound and given up the engine lock: jump to the round of the open
- * MPIX_Reinit. This body is in src/abi/reinit.c, beside the frame it jumps to; asserts that MPIX_Reinit is open.
+ * A call returned RZM_ROLLBACK and the entry point has unwound and given up the engine lock: jump
+ * to the round of the open MPIX_Reinit. This body is in src/abi/reinit.c, beside the frame it jumps
+ * to; asserts that MPIX_Reinit is open.
  */
 _Noreturn void rz_ft_rollback(void);
 
 /* ---- Inside the library ---- */
 
 /*
- * The epoch of the board is newer than ours while MPIX_Reinit is open: ends everything of the old epoch. Transports let
- * go of all memory of the user (bounded; a transport that does not is destroyed), all requests end with RZM_ROLLBACK, and
- * until rz_ft_reinit_wait every call returns RZM_ROLLBACK. Never from inside a callback of a transport.
+ * The epoch of the board is newer than ours while MPIX_Reinit is open: ends everything of the old
+ * epoch. Transports let go of all memory of the user (bounded; a transport that does not is
+ * destroyed), all requests end with RZM_ROLLBACK, and until rz_ft_reinit_wait every call returns
+ * RZM_ROLLBACK. Never from inside a callback of a transport.
  */
 void rz_ft_give_up(void);
 
@@ -41,12 +45,14 @@ void rz_ft_give_up(void);
 void rz_ft_open(void);
 
 /*
- * Stands at the start of the board's epoch, tells the daemon so and waits until all have come: raises the door first. A
- * newer epoch meanwhile begins the wait anew. In MPI_Init and at a roll-back; everything of old epochs has ended.
+ * Stands at the start of the board's epoch, tells the daemon so and waits until all have come:
+ * raises the door first. A newer epoch meanwhile begins the wait anew. In MPI_Init and at a
+ * roll-back; everything of old epochs has ended.
  */
 int rz_ft_reach_epoch(void);
 
-/* Tells the daemon that this process wants to leave its epoch, and waits for the others: MPI_SUCCESS or RZM_ROLLBACK. */
+/* Tells the daemon that this process wants to leave its epoch, and waits for the others:
+ * MPI_SUCCESS or RZM_ROLLBACK. */
 int rz_ft_reach_end(void);
 
 #endif

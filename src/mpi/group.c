@@ -105,7 +105,8 @@ int rzm_group_rank(struct rz_group *group, int *rank)
     return MPI_SUCCESS;
 }
 
-/* Where each rank of the job stands in group, MPI_UNDEFINED where it does not; of the caller, n_ranks long. NULL: no memory. */
+/* Where each rank of the job stands in group, MPI_UNDEFINED where it does not; of the caller,
+ * n_ranks long. NULL: no memory. */
 static int *group_positions(const struct rz_group *group)
 {
     uint32_t n = rz_engine.info->n_ranks;
@@ -170,7 +171,8 @@ int rzm_group_translate_ranks(struct rz_group *group1, int n, const int ranks1[]
 
 /* ---- Making ---- */
 
-/* Those of group1, in order, that are (wanted) or are not in group2; then, with `more`, those of group2 not in group1. */
+/* Those of group1, in order, that are (wanted) or are not in group2; then, with `more`, those of
+ * group2 not in group1. */
 static int combine(struct rz_group *group1, struct rz_group *group2, bool all, bool wanted,
                    bool more, struct rz_group **newgroup)
 {
@@ -216,7 +218,8 @@ int rzm_group_difference(struct rz_group *group1, struct rz_group *group2,
     return combine(group1, group2, false, false, false, newgroup);
 }
 
-/* One flag per rank of group, set for each of ranks; an error names the first that is out of bounds or there twice. */
+/* One flag per rank of group, set for each of ranks; an error names the first that is out of bounds
+ * or there twice. */
 static int mark_ranks(const struct rz_group *group, int n, const int ranks[], bool **marks)
 {
     bool *marked = calloc((size_t)group->size + 1, sizeof(*marked));
@@ -298,8 +301,7 @@ static int expand(const struct rz_group *group, int n, int ranges[][3], int **ra
     return MPI_SUCCESS;
 }
 
-int rzm_group_range_incl(struct rz_group *group, int n, int ranges[][3],
-                         struct rz_group **newgroup)
+int rzm_group_range_incl(struct rz_group *group, int n, int ranges[][3], struct rz_group **newgroup)
 {
     int *ranks = NULL, count = 0;
     int error = expand(group, n, ranges, &ranks, &count);
@@ -310,8 +312,7 @@ int rzm_group_range_incl(struct rz_group *group, int n, int ranges[][3],
     return error;
 }
 
-int rzm_group_range_excl(struct rz_group *group, int n, int ranges[][3],
-                         struct rz_group **newgroup)
+int rzm_group_range_excl(struct rz_group *group, int n, int ranges[][3], struct rz_group **newgroup)
 {
     int *ranks = NULL, count = 0;
     int error = expand(group, n, ranges, &ranks, &count);

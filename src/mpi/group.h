@@ -7,7 +7,7 @@
 struct rz_group {
     struct rz_object object;
     int size;
-    int rank; /* of this process, or MPI_UNDEFINED */
+    int rank;         /* of this process, or MPI_UNDEFINED */
     uint32_t world[]; /* [size]: the rank in the job */
 };
 

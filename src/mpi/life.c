@@ -19,7 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* After MPI_Abort the daemon ends all processes; one that it does not reach in time ends by itself. */
+/* After MPI_Abort the daemon ends all processes; one that it does not reach in time ends by itself.
+ */
 #define ABORT_MAX (2 * RZ_SECOND)
 
 static pthread_t main_thread;
@@ -85,16 +86,18 @@ int rzm_get_processor_name(char *name, int *resultlen)
     char host[MPI_MAX_PROCESSOR_NAME / 2] = "localhost";
     gethostname(host, sizeof(host) - 1);
     /* Several nodes may be one machine; the number tells them apart. */
-    int length = rz_engine.info->n_nodes > 1
-                     ? snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s-node%u", host, rz_engine.info->node)
-                     : snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", host);
+    bool emulated = rz_engine.info->n_nodes > 1 && rz_engine.board->flags & RZ_BOARD_ONE_HOST;
+    int length =
+        emulated ? snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s-node%u", host, rz_engine.info->node)
+                 : snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", host);
     *resultlen = length;
     return MPI_SUCCESS;
 }
 
 /* ---- MPI_Finalize ---- */
 
-/* Whether everything this process has sent is on its way without it. A receive nobody answers does not hold it up. */
+/* Whether everything this process has sent is on its way without it. A receive nobody answers does
+ * not hold it up. */
 static bool all_sent(void *arg)
 {
     (void)arg;
@@ -108,9 +111,9 @@ static bool all_sent(void *arg)
 }
 
 /*
- * Nobody leaves while others may still need its help to send or to receive; the dead are not waited for. MPIX_Reinit has used
- * the daemons' barrier up: what was sent after it is on its way already, and a barrier of messages could wait for one who
- * was killed on its way out.
+ * Nobody leaves while others may still need its help to send or to receive; the dead are not waited
+ * for. MPIX_Reinit has used the daemons' barrier up: what was sent after it is on its way already,
+ * and a barrier of messages could wait for one who was killed on its way out.
  */
 static int finalize_barrier(void)
 {
@@ -148,7 +151,8 @@ int rzm_finalize(void)
         return error;
     }
     if (!rz_engine.info->alone) {
-        struct rz_blocked blocked = {.call = "MPI_Finalize", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+        struct rz_blocked blocked = {
+            .call = "MPI_Finalize", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
         error = rz_engine_wait(&blocked, all_sent, NULL);
         error = error != MPI_SUCCESS ? error : finalize_barrier();
         if (error != MPI_SUCCESS) {
@@ -172,8 +176,8 @@ int rzm_abort(struct rz_comm *comm, int errorcode)
         funlockfile(stdout);
     }
     if (!rz_engine.info->alone) {
-        struct rz_link_message message = {
-            .type = RZ_LINK_ABORT, .abort = {.code = (uint32_t)code, .reason = "MPI_Abort"}};
+        struct rz_link_message message = {.type = RZ_LINK_ABORT,
+                                          .abort = {.code = (uint32_t)code, .reason = "MPI_Abort"}};
         rz_link_send(rz_engine.link, &message, -1);
         rz_time deadline = rz_clock_now() + ABORT_MAX;
         while (atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire) == 0 &&

@@ -66,7 +66,8 @@ static struct rz_match_entry *table_find(const struct rz_match_table *table, uin
     return entry;
 }
 
-/* Doubles the table; entries of one key keep their order. Without memory the old table does, only slower. */
+/* Doubles the table; entries of one key keep their order. Without memory the old table does, only
+ * slower. */
 static void table_grow(struct rz_match_table *table)
 {
     uint32_t n = (table->mask + 1) * 2;

@@ -1,10 +1,11 @@
 /*
- * The matcher: which message meets which receive. One for all transports, so wildcards span them. Pure bookkeeping over
- * entries owned by the caller: no allocation but its table, no network.
+ * The matcher: which message meets which receive. One for all transports, so wildcards span them.
+ * Pure bookkeeping over entries owned by the caller: no allocation but its table, no network.
  *
- * The rule of MPI: messages from one source in one context match in the order sent (here: arrived); receives match in the
- * order posted; a receive may leave source or tag open. Exact receives and messages are found by hash; open receives
- * stand in a list of their context, and the older of the two candidates wins.
+ * The rule of MPI: messages from one source in one context match in the order sent (here: arrived);
+ * receives match in the order posted; a receive may leave source or tag open. Exact receives and
+ * messages are found by hash; open receives stand in a list of their context, and the older of the
+ * two candidates wins.
  */
 #ifndef RZ_MPI_MATCH_H
 #define RZ_MPI_MATCH_H
@@ -21,17 +22,20 @@ struct rz_match_list {
 /* One message or one posted receive; memory of the caller while it is in the matcher. */
 struct rz_match_entry {
     uint64_t context;
-    int32_t source; /* rank in the communicator; a receive: or RZ_MATCH_ANY_SOURCE */
-    int32_t tag;    /* a receive: or RZ_MATCH_ANY_TAG */
-    uint64_t number;                                  /* order of arrival or posting; set by the matcher */
-    struct rz_match_entry *bucket_next, *bucket_prev; /* exact receives and all messages: in the bucket of the key */
-    struct rz_match_entry *row_next, *row_prev;       /* open receives and all messages: in the row of the context */
+    int32_t source;  /* rank in the communicator; a receive: or RZ_MATCH_ANY_SOURCE */
+    int32_t tag;     /* a receive: or RZ_MATCH_ANY_TAG */
+    uint64_t number; /* order of arrival or posting; set by the matcher */
+    struct rz_match_entry *bucket_next,
+        *bucket_prev; /* exact receives and all messages: in the bucket of the key */
+    struct rz_match_entry *row_next,
+        *row_prev; /* open receives and all messages: in the row of the context */
 };
 
-/* What belongs to one context id. Made at the first use, by a receive or by a message that came early. */
+/* What belongs to one context id. Made at the first use, by a receive or by a message that came
+ * early. */
 struct rz_match_context {
     uint64_t id;
-    bool closed;                /* of no use any more: arriving messages are to be dropped (see rz_match_close) */
+    bool closed; /* of no use any more: arriving messages are to be dropped (see rz_match_close) */
     struct rz_match_list open;  /* receives with a wildcard, in order of posting */
     struct rz_match_list early; /* messages without a receive, in order of arrival */
     struct rz_match_context *next;
@@ -56,24 +60,27 @@ bool rz_matcher_init(struct rz_matcher *matcher);
 void rz_matcher_clear(struct rz_matcher *matcher);
 
 /* A message with this key has come: the receive it meets, taken out, or NULL. */
-struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t context, int32_t source, int32_t tag);
+struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t context, int32_t source,
+                                       int32_t tag);
 
 /* Keeps a message that met no receive. entry->context, source and tag are set. False: no memory. */
 bool rz_match_keep(struct rz_matcher *matcher, struct rz_match_entry *entry);
 
 /* The first kept message that a receive with this key meets, taken out when `take`; NULL: none. */
-struct rz_match_entry *rz_match_find(struct rz_matcher *matcher, uint64_t context, int32_t source, int32_t tag,
-                                     bool take);
+struct rz_match_entry *rz_match_find(struct rz_matcher *matcher, uint64_t context, int32_t source,
+                                     int32_t tag, bool take);
 
-/* Posts a receive for which rz_match_find found nothing. entry->context, source and tag are set. False: no memory. */
+/* Posts a receive for which rz_match_find found nothing. entry->context, source and tag are set.
+ * False: no memory. */
 bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry);
 
 /* Takes back a posted receive that is still there. */
 void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry);
 
 /*
- * From now on messages of the context are of no use (its collectives ended with a death, it was revoked, it was freed);
- * rz_match_closed tells. The caller takes out what is there with rz_match_find(ANY, ANY, take). False: no memory.
+ * From now on messages of the context are of no use (its collectives ended with a death, it was
+ * revoked, it was freed); rz_match_closed tells. The caller takes out what is there with
+ * rz_match_find(ANY, ANY, take). False: no memory.
  */
 bool rz_match_close(struct rz_matcher *matcher, uint64_t context);
 bool rz_match_closed(struct rz_matcher *matcher, uint64_t context);

@@ -19,7 +19,8 @@ static void drop_token(struct rz_path *path, rz_net_token_t token)
 /* Without memory for a message that has arrived nothing can be promised to its sender any more. */
 static _Noreturn void out_of_memory(size_t bytes)
 {
-    fprintf(stderr, "rhizome: rank %u: no memory for a message of %zu bytes that nobody has received yet\n",
+    fprintf(stderr,
+            "rhizome: rank %u: no memory for a message of %zu bytes that nobody has received yet\n",
             rz_engine.info->self.rank, bytes);
     abort();
 }
@@ -50,11 +51,10 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
 void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                      size_t bytes, rz_net_token_t token)
 {
-    struct rz_match_entry *posted = rz_match_arrive(&rz_engine.matcher, envelope->context,
-                                                    envelope->source, envelope->tag);
+    struct rz_match_entry *posted =
+        rz_match_arrive(&rz_engine.matcher, envelope->context, envelope->source, envelope->tag);
     if (posted != NULL) {
-        struct rz_request *request =
-            (void *)((char *)posted - offsetof(struct rz_request, match));
+        struct rz_request *request = (void *)((char *)posted - offsetof(struct rz_request, match));
         rz_p2p_receive(request, path, envelope, data, bytes, token);
     } else if (rz_match_closed(&rz_engine.matcher, envelope->context)) {
         drop_token(path, token);
@@ -107,8 +107,8 @@ void rz_p2p_forget(void)
 /* ---- The door ---- */
 
 /*
- * Law 4: what is not of this job, this epoch and a living incarnation is dropped before anything of it is looked at.
- * Forced closing of connections does not fence; this does.
+ * Law 4: what is not of this job, this epoch and a living incarnation is dropped before anything of
+ * it is looked at. Forced closing of connections does not fence; this does.
  */
 static bool door_passes(const struct rz_envelope *envelope)
 {
@@ -119,7 +119,8 @@ static bool door_passes(const struct rz_envelope *envelope)
         return false;
     }
     if (envelope->epoch != rz_engine.epoch || rz_engine.rollback) {
-        /* Nobody is in a later epoch before we said that we stand at its start: such a message is somebody's bug. */
+        /* Nobody is in a later epoch before we said that we stand at its start: such a message is
+         * somebody's bug. */
         *(envelope->epoch > rz_engine.epoch ? &counters->future_epoch : &counters->old_epoch) += 1;
         return false;
     }
@@ -144,9 +145,9 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
         drop_token(path, token);
         return;
     }
-    if (path == &rz_engine.paths[RZ_PATH_SHM] &&
-        rz_engine.members[envelope.world].peer == NULL) {
-        /* Its flow control needs the way back; the transport's own call (stranger) may have come in an earlier epoch. */
+    if (path == &rz_engine.paths[RZ_PATH_SHM] && rz_engine.members[envelope.world].peer == NULL) {
+        /* Its flow control needs the way back; the transport's own call (stranger) may have come in
+         * an earlier epoch. */
         rz_peer_meet(envelope.world, envelope.incarnation);
     }
     if (envelope.kind == RZ_ENVELOPE_ACK) {

@@ -1,6 +1,6 @@
 /*
- * Messages that have arrived: the door that drops what is not of this epoch and its living incarnations, and what came
- * before anybody asked for it.
+ * Messages that have arrived: the door that drops what is not of this epoch and its living
+ * incarnations, and what came before anybody asked for it.
  */
 #ifndef RZ_MPI_MESSAGE_H
 #define RZ_MPI_MESSAGE_H
@@ -18,10 +18,11 @@ struct rz_early {
     unsigned char data[]; /* the payload, when token is NULL */
 };
 
-#define RZ_EARLY_OF(entry)                                                                       \
+#define RZ_EARLY_OF(entry)                                                                         \
     ((struct rz_early *)(void *)((char *)(entry)-offsetof(struct rz_early, match)))
 
-/* Past the door: gives the message to the receive that waits for it, or keeps it. path and token: NULL for own ones. */
+/* Past the door: gives the message to the receive that waits for it, or keeps it. path and token:
+ * NULL for own ones. */
 void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                      size_t bytes, rz_net_token_t token);
 
@@ -31,7 +32,8 @@ void rz_message_meet(struct rz_request *request, struct rz_early *message);
 /* Nobody wants the message, already out of the matcher; it is freed. */
 void rz_message_drop(struct rz_early *message);
 
-/* Messages that a probe has taken and nobody received: they are dropped, and their handles stale (probe.c). */
+/* Messages that a probe has taken and nobody received: they are dropped, and their handles stale
+ * (probe.c). */
 void rz_matched_close(void);
 
 /* Drops what is kept for this context, and from now on what arrives for it. */

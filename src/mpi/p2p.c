@@ -1,4 +1,5 @@
-/* Messages: sending, receiving, meeting. The calls of the user are in point.c, those for collectives in p2p_inside.c. */
+/* Messages: sending, receiving, meeting. The calls of the user are in point.c, those for
+ * collectives in p2p_inside.c. */
 #include "mpi/p2p.h"
 
 #include "base/assert.h"
@@ -6,23 +7,30 @@
 #include "mpi/message.h"
 #include "mpi/peer.h"
 #include "mpi/sync.h"
+#include "port/clock.h"
 #include "wire/envelope.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define REQUEST_OF_PARCEL(op_)                                                                     \
-    ((struct rz_request *)(void *)((char *)(op_) - offsetof(struct rz_request, parcel.op)))
+    ((struct rz_request *)(void *)((char *)(op_)-offsetof(struct rz_request, parcel.op)))
+
+/* A verdict that has not come after so long will not come: the network is at fault. */
+#define VERDICT_MAX (30 * RZ_SECOND)
+
+static rz_time lost_last; /* when a request was last left without its connection; 0: none is */
 
 /* ---- Ends ---- */
 
 /*
- * The transport says that the peer is gone, but only the daemons' verdict accuses: until it comes, or a roll-back, the
- * request waits as it would have for its message.
+ * The transport says that the peer is gone, but only the daemons' verdict accuses: until it comes,
+ * or a roll-back, the request waits as it would have for its message.
  */
 static void end_without_verdict(struct rz_request *request)
 {
     request->flags |= RZ_REQUEST_LOST;
+    lost_last = rz_clock_now();
     if (!request->active) {
         rz_request_activate(request);
     }
@@ -36,8 +44,8 @@ static uint32_t request_world(const struct rz_request *request)
 
 static void end_with(struct rz_request *request, rz_status_t status)
 {
-    bool gone = status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED ||
-                status == RZ_ERR_CANCELLED;
+    bool gone =
+        status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED || status == RZ_ERR_CANCELLED;
     if (gone && (rz_engine.reinit_open || !rz_engine.members[request_world(request)].dead)) {
         /* A verdict that is being dealt with just now ends it in rz_p2p_gone. */
         end_without_verdict(request);
@@ -48,7 +56,8 @@ static void end_with(struct rz_request *request, rz_status_t status)
 
 /* ---- Sending ---- */
 
-/* A synchronous send ends when both its payload was taken over and the acknowledgement has come, in any order. */
+/* A synchronous send ends when both its payload was taken over and the acknowledgement has come, in
+ * any order. */
 static void send_settle(struct rz_request *request, enum rz_request_flags what)
 {
     request->flags &= ~(uint32_t)what;
@@ -224,7 +233,8 @@ int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *d
 
 /* ---- Receiving ---- */
 
-/* Whether somebody who might have sent to an open receive died without the user having acknowledged it. */
+/* Whether somebody who might have sent to an open receive died without the user having acknowledged
+ * it. */
 static bool comm_has_news_of_death(const struct rz_comm *comm)
 {
     return rz_engine.n_dead > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
@@ -397,13 +407,13 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
 static bool concerns(const struct rz_request *request, uint32_t world)
 {
     bool open = request->flags & RZ_REQUEST_POSTED && request->match.source == MPI_ANY_SOURCE;
-    int peer = request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_POSTED)
-                   ? request->peer
-                   : request->status.MPI_SOURCE;
+    int peer = request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_POSTED) ? request->peer
+                                                                      : request->status.MPI_SOURCE;
     return !open && rz_comm_world_rank(request->comm, peer) == world;
 }
 
-/* Rules 2 to 6 for one active request after a death; what the transport still holds ends by itself, and then comes here. */
+/* Rules 2 to 6 for one active request after a death; what the transport still holds ends by itself,
+ * and then comes here. */
 static void request_look_at_death(struct rz_request *request, uint32_t world, bool death)
 {
     if (request->flags & RZ_REQUEST_NETWORK) {
@@ -437,14 +447,17 @@ void rz_p2p_gone(uint32_t world, bool death)
     }
 }
 
-void rz_p2p_cut(uint32_t world, rz_status_t status)
+void rz_p2p_overdue(rz_time now)
 {
+    if (lost_last == 0 || now - lost_last < VERDICT_MAX || rz_engine.reinit_open) {
+        return;
+    }
+    lost_last = 0;
     struct rz_request *next;
     for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
         next = request->next;
-        bool lost = request->class == &rz_p2p_class && request->flags & RZ_REQUEST_LOST;
-        if (lost && concerns(request, world)) {
-            rz_request_complete(request, rzm_status_class(status));
+        if (request->class == &rz_p2p_class && request->flags & RZ_REQUEST_LOST) {
+            rz_request_complete(request, rzm_status_class(RZ_ERR_TIMEOUT));
         }
     }
 }

@@ -62,8 +62,10 @@ int rz_p2p_wait(struct rz_request **requests, size_t n)
         struct rz_blocked blocked = {.call = request->comm->call,
                                      .comm = request->comm,
                                      .operation = request->comm->operations,
-                                     .peer = rz_wait_whom(request), .tag = request->tag};
-        /* At a roll-back all of them have ended with it, so that they can be given back here, too. */
+                                     .peer = rz_wait_whom(request),
+                                     .tag = request->tag};
+        /* At a roll-back all of them have ended with it, so that they can be given back here, too.
+         */
         rz_engine_wait(&blocked, set_done, &set);
     }
     return rz_p2p_end(requests, n);

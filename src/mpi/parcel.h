@@ -1,4 +1,5 @@
-/* What waits for a transport, or is in its hands: a message for one peer, or a payload to be fetched from it. */
+/* What waits for a transport, or is in its hands: a message for one peer, or a payload to be
+ * fetched from it. */
 #ifndef RZ_MPI_PARCEL_H
 #define RZ_MPI_PARCEL_H
 

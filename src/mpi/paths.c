@@ -47,8 +47,8 @@ void rz_paths_ask(uint32_t world, enum rz_path_kind kind)
 {
     struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = world}};
     if (kind == RZ_PATH_UCX) {
-        message = (struct rz_link_message){
-            .type = RZ_LINK_GET_CARD, .get_card = {.rank = world, .epoch = rz_engine.epoch}};
+        message = (struct rz_link_message){.type = RZ_LINK_GET_CARD,
+                                           .get_card = {.rank = world, .epoch = rz_engine.epoch}};
     }
     link_send(&message);
 }
@@ -112,7 +112,8 @@ void rz_paths_open_wanted(void)
 
 /* ---- Shared memory ---- */
 
-/* Somebody sends to us whom we never sent to: fetching from it, and its flow control, need the way back. */
+/* Somebody sends to us whom we never sent to: fetching from it, and its flow control, need the way
+ * back. */
 static void stranger(void *arg, struct rz_identity who)
 {
     (void)arg;

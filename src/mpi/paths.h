@@ -1,6 +1,7 @@
 /*
- * The transports of the engine: opening and closing them, and the conversation with the daemon about how a process is
- * reached. What comes out of a transport goes from here to the door (p2p) or to the peers.
+ * The transports of the engine: opening and closing them, and the conversation with the daemon
+ * about how a process is reached. What comes out of a transport goes from here to the door (p2p) or
+ * to the peers.
  */
 #ifndef RZ_MPI_PATHS_H
 #define RZ_MPI_PATHS_H
@@ -19,12 +20,14 @@ void rz_paths_open_wanted(void);
 /* Asks the daemon how that rank is reached; the answer ends in rz_peer_introduce. */
 void rz_paths_ask(uint32_t world, enum rz_path_kind kind);
 
-/* A process of this node to which we were never connected is dead: what it left in shared memory is void. */
+/* A process of this node to which we were never connected is dead: what it left in shared memory is
+ * void. */
 void rz_paths_forget(uint32_t world, uint32_t incarnation);
 
 /*
- * After the peers were closed: progresses until the transports have let go of everything. The network is closed, and opened
- * anew at its next use; so is shared memory where it has not let go after two seconds.
+ * After the peers were closed: progresses until the transports have let go of everything. The
+ * network is closed, and opened anew at its next use; so is shared memory where it has not let go
+ * after two seconds.
  */
 rz_status_t rz_paths_quiet(void);
 

@@ -1,7 +1,6 @@
 #include "mpi/peer.h"
 
 #include "base/assert.h"
-#include "mpi/p2p.h"
 #include "mpi/paths.h"
 #include "port/clock.h"
 
@@ -58,7 +57,8 @@ static rz_status_t hand_over(struct rz_peer *peer, struct rz_parcel *parcel)
     return ops->send(net, peer->number, parcel->data, parcel->bytes, &parcel->op);
 }
 
-/* A send on a broken connection waits for the verdict: the peer died, or the network is at fault. */
+/* A send on a broken connection waits for the verdict: the peer died, or the network is at fault.
+ */
 static rz_status_t hand_over_or_hold(struct rz_peer *peer, struct rz_parcel *parcel)
 {
     rz_status_t status = hand_over(peer, parcel);
@@ -154,7 +154,8 @@ void rz_peer_meet(uint32_t world, uint32_t incarnation)
         return;
     }
     struct rz_member *member = &rz_engine.members[world];
-    if (!member->dead && member->peer == NULL && rz_board_incarnation(member->word) == incarnation) {
+    if (!member->dead && member->peer == NULL &&
+        rz_board_incarnation(member->word) == incarnation) {
         struct rz_peer *peer;
         peer_new(world, &peer);
     }
@@ -183,7 +184,6 @@ rz_status_t rz_peer_send(uint32_t world, struct rz_parcel *parcel)
     if (rz_engine.members[world].dead) {
         return RZ_ERR_PROC_FAILED;
     }
-    parcel->token = NULL;
     return peer_submit(world, parcel);
 }
 
@@ -260,18 +260,14 @@ void rz_peers_forget(void)
     n_numbers = numbers_max = n_broken = 0;
 }
 
-bool rz_peers_any_broken(void)
-{
-    return n_broken > 0;
-}
-
 void rz_peers_overdue(rz_time now)
 {
-    for (uint32_t world = 0; n_broken > 0 && world < rz_engine.info->n_ranks; world++) {
+    for (uint32_t world = 0;
+         n_broken > 0 && !rz_engine.reinit_open && world < rz_engine.info->n_ranks; world++) {
         struct rz_peer *peer = rz_engine.members[world].peer;
-        if (peer != NULL && peer->state == RZ_PEER_BROKEN && now - peer->broken_since > BROKEN_MAX) {
+        if (peer != NULL && peer->state == RZ_PEER_BROKEN &&
+            now - peer->broken_since > BROKEN_MAX) {
             rz_peer_close(world, true, RZ_ERR_TIMEOUT);
-            rz_p2p_cut(world, RZ_ERR_TIMEOUT);
         }
     }
 }

@@ -1,7 +1,8 @@
 /*
- * Peers: whom this process sends to. Made at the first message: the node stands in the board's word, the daemon helps with
- * the introduction (the inbox of a process of the same node, or the network card of another). Until then parcels queue;
- * nobody waits in here. A peer is one incarnation in one epoch.
+ * Peers: whom this process sends to. Made at the first message: the node stands in the board's
+ * word, the daemon helps with the introduction (the inbox of a process of the same node, or the
+ * network card of another). Until then parcels queue; nobody waits in here. A peer is one
+ * incarnation in one epoch.
  */
 #ifndef RZ_MPI_PEER_H
 #define RZ_MPI_PEER_H
@@ -25,14 +26,16 @@ struct rz_peer {
 };
 
 /*
- * Sends parcel (op.header, data, bytes are set) to a rank of the job other than the own. RZ_OK: done. RZ_IN_PROGRESS:
- * parcel->op.done will be called. RZ_ERR_PROC_FAILED: known to be dead; or another error: nothing was sent.
+ * Sends parcel (op.header, data, bytes are set) to a rank of the job other than the own. RZ_OK:
+ * done. RZ_IN_PROGRESS: parcel->op.done will be called. RZ_ERR_PROC_FAILED: known to be dead; or
+ * another error: nothing was sent.
  */
 rz_status_t rz_peer_send(uint32_t world, struct rz_parcel *parcel);
 
 /*
- * Fetches parcel->bytes of the payload that parcel->token names, whose message came over path from that rank, into
- * parcel->data. As rz_peer_send; on an error the token is gone. Connects first: only then does a death end a fetch.
+ * Fetches parcel->bytes of the payload that parcel->token names, whose message came over path from
+ * that rank, into parcel->data. As rz_peer_send; on an error the token is gone. Connects first:
+ * only then does a death end a fetch.
  */
 rz_status_t rz_peer_fetch(uint32_t world, struct rz_path *path, struct rz_parcel *parcel);
 
@@ -48,7 +51,8 @@ void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes);
 /* The connection broke (rz_net_host.broken). */
 void rz_peer_broken(struct rz_path *path, rz_peer_t number);
 
-/* The current incarnation of that rank is gone: take what it still sent, then end everything with it with status. */
+/* The current incarnation of that rank is gone: take what it still sent, then end everything with
+ * it with status. */
 void rz_peer_close(uint32_t world, bool drain, rz_status_t status);
 
 /* As rz_peer_close for all of them, without taking anything. */
@@ -57,10 +61,8 @@ void rz_peers_close(rz_status_t status);
 /* The transports are closed: frees what is known of all peers. */
 void rz_peers_forget(void);
 
-/* Connections that broke long ago although the peer is said to live: an error of the network, told as RZ_ERR_TIMEOUT. */
+/* Connections that broke long ago although the peer is said to live: an error of the network, told
+ * as RZ_ERR_TIMEOUT. */
 void rz_peers_overdue(rz_time now);
-
-/* Whether a verdict is awaited for some broken connection. */
-bool rz_peers_any_broken(void);
 
 #endif

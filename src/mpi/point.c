@@ -34,8 +34,7 @@ int rzm_send(const void *buf, MPI_Count count, struct rz_datatype *datatype, int
              struct rz_comm *comm)
 {
     struct rz_request *request;
-    int error =
-        send_begin(buf, count, datatype, dest, tag, comm, RZ_REQUEST_BLOCKING, &request);
+    int error = send_begin(buf, count, datatype, dest, tag, comm, RZ_REQUEST_BLOCKING, &request);
     return error != MPI_SUCCESS ? error : finish(request, "MPI_Send", NULL);
 }
 
@@ -74,8 +73,8 @@ int rzm_issend(const void *buf, MPI_Count count, struct rz_datatype *datatype, i
 
 /* ---- Receives ---- */
 
-static int recv_begin(void *buf, MPI_Count count, struct rz_datatype *datatype, int source,
-                      int tag, struct rz_comm *comm, uint32_t flags, struct rz_request **request)
+static int recv_begin(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+                      struct rz_comm *comm, uint32_t flags, struct rz_request **request)
 {
     int error = rz_engine_begin();
     return error != MPI_SUCCESS ? error
@@ -87,8 +86,7 @@ int rzm_recv(void *buf, MPI_Count count, struct rz_datatype *datatype, int sourc
              struct rz_comm *comm, MPI_Status *status)
 {
     struct rz_request *request;
-    int error =
-        recv_begin(buf, count, datatype, source, tag, comm, RZ_REQUEST_BLOCKING, &request);
+    int error = recv_begin(buf, count, datatype, source, tag, comm, RZ_REQUEST_BLOCKING, &request);
     return error != MPI_SUCCESS ? error : finish(request, "MPI_Recv", status);
 }
 
@@ -105,8 +103,8 @@ int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
                  int source, int recvtag, struct rz_comm *comm, MPI_Status *status)
 {
     struct rz_request *receive, *send;
-    int error = recv_begin(recvbuf, recvcount, recvtype, source, recvtag, comm,
-                           RZ_REQUEST_BLOCKING, &receive);
+    int error = recv_begin(recvbuf, recvcount, recvtype, source, recvtag, comm, RZ_REQUEST_BLOCKING,
+                           &receive);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -223,8 +221,8 @@ int rzm_isendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *
 }
 
 static int replace_begin(void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
-                         int sendtag, int source, int recvtag, struct rz_comm *comm,
-                         uint32_t flags, struct rz_request **request)
+                         int sendtag, int source, int recvtag, struct rz_comm *comm, uint32_t flags,
+                         struct rz_request **request)
 {
     struct rz_request *receive, *send;
     int error = rz_engine_begin();
@@ -277,8 +275,8 @@ static int persistent(const void *buf, MPI_Count count, struct rz_datatype *data
     return MPI_SUCCESS;
 }
 
-int rzm_send_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
-                  int tag, struct rz_comm *comm, struct rz_request **request)
+int rzm_send_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+                  struct rz_comm *comm, struct rz_request **request)
 {
     return persistent(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SEND, request);
 }

@@ -87,7 +87,8 @@ static int look_wait(struct look *look, const char *call)
         int peer = look->source == MPI_ANY_SOURCE
                        ? MPI_ANY_SOURCE
                        : (int)rz_comm_world_rank(look->comm, look->source);
-        struct rz_blocked blocked = {.call = call, .comm = look->comm, .peer = peer, .tag = look->tag};
+        struct rz_blocked blocked = {
+            .call = call, .comm = look->comm, .peer = peer, .tag = look->tag};
         error = rz_engine_wait(&blocked, found_or_refused, look);
     }
     return error != MPI_SUCCESS ? error : look->error;

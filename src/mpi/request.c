@@ -11,7 +11,7 @@
 static struct chunk {
     struct chunk *next;
     struct rz_request requests[CHUNK];
-} *chunks;
+} * chunks;
 static struct rz_request *free_first;
 
 static bool pool_grow(void)

@@ -9,7 +9,7 @@ static struct slot {
     struct rz_request *request; /* NULL: free */
     uint32_t uses;
     uint32_t next_free;
-} *slots;
+} * slots;
 static uint32_t n_slots, first_free;
 static uint32_t acks_on_their_way;
 

@@ -1,6 +1,6 @@
 /*
- * Synchronous sends: the acknowledgement that a message has met its receive. It names a serial, never an address; a
- * serial is a slot and how often the slot was used.
+ * Synchronous sends: the acknowledgement that a message has met its receive. It names a serial,
+ * never an address; a serial is a slot and how often the slot was used.
  */
 #ifndef RZ_MPI_SYNC_H
 #define RZ_MPI_SYNC_H

@@ -40,7 +40,8 @@ int rz_wait_for(struct rz_request *request, const char *call)
     if (has_news(request)) {
         return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
     }
-    struct rz_blocked blocked = {.call = call, .comm = request->comm, .peer = rz_wait_whom(request), .tag = request->tag};
+    struct rz_blocked blocked = {
+        .call = call, .comm = request->comm, .peer = rz_wait_whom(request), .tag = request->tag};
     return rz_engine_wait(&blocked, one_has_news, request);
 }
 
@@ -51,7 +52,8 @@ void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status)
     status->MPI_ERROR = error;
 }
 
-/* A request that has news ends its use here: its error; the user's handle becomes null or the request inactive. */
+/* A request that has news ends its use here: its error; the user's handle becomes null or the
+ * request inactive. */
 static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *status)
 {
     if (!request->complete) {

@@ -1,12 +1,13 @@
-/* Waiting for requests: the ways shared by MPI_Wait, MPI_Test and their kin, and by the blocking calls. */
+/* Waiting for requests: the ways shared by MPI_Wait, MPI_Test and their kin, and by the blocking
+ * calls. */
 #ifndef RZ_MPI_WAIT_H
 #define RZ_MPI_WAIT_H
 
 #include "mpi/request.h"
 
 /*
- * Waits until request is complete or has a pending_error (ANY_SOURCE and a death): MPI_SUCCESS, whatever its error, or
- * RZM_ROLLBACK. call: for the hang report. The request stays.
+ * Waits until request is complete or has a pending_error (ANY_SOURCE and a death): MPI_SUCCESS,
+ * whatever its error, or RZM_ROLLBACK. call: for the hang report. The request stays.
  */
 int rz_wait_for(struct rz_request *request, const char *call);
 

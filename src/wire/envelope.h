@@ -1,6 +1,6 @@
 /*
- * The envelope: the header of every message between processes, ahead of its payload. 48 bytes, little-endian. Who reads
- * one checks job_token, epoch and incarnation before anything else.
+ * The envelope: the header of every message between processes, ahead of its payload. 48 bytes,
+ * little-endian. Who reads one checks job_token, epoch and incarnation before anything else.
  */
 #ifndef RZ_WIRE_ENVELOPE_H
 #define RZ_WIRE_ENVELOPE_H
@@ -32,7 +32,8 @@ struct rz_envelope {
     uint64_t serial;
 };
 
-_Static_assert(sizeof(struct rz_envelope) == RZ_ENVELOPE_BYTES, "no holes: the struct is the wire form");
+_Static_assert(sizeof(struct rz_envelope) == RZ_ENVELOPE_BYTES,
+               "no holes: the struct is the wire form");
 
 /* Swaps between the host's order and the wire's; nothing on little-endian machines. */
 static inline void rz_envelope_swap(struct rz_envelope *envelope)

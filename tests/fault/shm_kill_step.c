@@ -52,9 +52,8 @@ static struct kind {
 static _Noreturn void wrong(const struct kind *kind, unsigned long n, const char *what)
 {
     fprintf(stderr,
-            "shm_kill_step: %s send, killed after %lu instructions: %s\n  again: "
-            "fault_shm_kill_step %u "
-            "%llu\n",
+            "shm_kill_step: %s send, killed after %lu instructions: %s\n"
+            "  again: fault_shm_kill_step %u %llu\n",
             kind->name, n, what, options.samples, (unsigned long long)options.seed);
     exit(1);
 }

@@ -65,7 +65,7 @@ def processes_left(mark):
 
 def names_left(before):
     """Names in /dev/shm and /tmp that were not there before and speak of us."""
-    return [name for name in names() - before if re.search(r"rz|rhizome|ucx", name)]
+    return [name for name in names() - before if re.search(r"rhizome|ucx", name)]
 
 
 def names():

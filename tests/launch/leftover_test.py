@@ -12,7 +12,7 @@ import time
 import launch_rig as rig
 
 SEED = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-RUNS = int(sys.argv[2]) if len(sys.argv) > 2 else 6
+RUNS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 del sys.argv[1:]
 
 WAITS = rig.program("launch_waits")

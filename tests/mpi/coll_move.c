@@ -1,6 +1,7 @@
 /*
- * Collective operations that move data, with random roots, counts, datatypes and communicators, blocking or not, in place
- * or not: every element is where it belongs, and no gap of a datatype is touched.
+ * Collective operations that move data, with random roots, counts, datatypes and communicators,
+ * blocking or not, in place or not: every element is where it belongs, and no gap of a datatype is
+ * touched.
  *
  * Arguments: [SEED [ROUNDS]]; replay a failure with the seed it was run with.
  */
@@ -235,7 +236,8 @@ static void try_allgather(int layout, const struct list *list, int in_place, int
     free(in);
 }
 
-/* What rank i sends to rank j has units[(i + j) % size]: both sides know it, and it is the same both ways. */
+/* What rank i sends to rank j has units[(i + j) % size]: both sides know it, and it is the same
+ * both ways. */
 static void turn(struct list *list)
 {
     struct list old = *list;
@@ -363,7 +365,9 @@ int main(int argc, char **argv)
             round_of_all();
         }
         MPI_Comm_free(&comm);
-        random_state = before + UINT64_C(0x5851f42d4c957f2d); /* parts of unequal size drew differently often */
+        random_state =
+            before +
+            UINT64_C(0x5851f42d4c957f2d); /* parts of unequal size drew differently often */
     }
     MPI_Type_free(&types[1]);
     MPI_Type_free(&types[2]);

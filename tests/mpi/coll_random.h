@@ -1,4 +1,5 @@
-/* Random numbers that are the same at all ranks, so that every rank knows what every other one sends. */
+/* Random numbers that are the same at all ranks, so that every rank knows what every other one
+ * sends. */
 #ifndef COLL_RANDOM_H
 #define COLL_RANDOM_H
 

@@ -1,7 +1,8 @@
 /*
- * Reductions with random operations, types, lengths, roots and communicators, blocking or not, in place or not, against
- * the bracketing that src/mpi/coll.h promises: results are the same to the last bit, whatever the call and the root, and
- * an operation that does not commute sees its operands in the order of ranks.
+ * Reductions with random operations, types, lengths, roots and communicators, blocking or not, in
+ * place or not, against the bracketing that src/mpi/coll.h promises: results are the same to the
+ * last bit, whatever the call and the root, and an operation that does not commute sees its
+ * operands in the order of ranks.
  *
  * Arguments: [SEED [ROUNDS]]; replay a failure with the seed it was run with.
  */
@@ -288,7 +289,8 @@ static void round_of_all(void)
     free(result);
 }
 
-/* The same wrong pair at all ranks: an error at all of them, and the communicator is as good as before. */
+/* The same wrong pair at all ranks: an error at all of them, and the communicator is as good as
+ * before. */
 static void try_mismatch(void)
 {
     double in = 1, out = 0;
@@ -334,7 +336,8 @@ int main(int argc, char **argv)
             round_of_all();
         }
         MPI_Comm_free(&comm);
-        random_state = start + UINT64_C(0x5851f42d4c957f2d); /* parts of unequal size drew differently often */
+        random_state =
+            start + UINT64_C(0x5851f42d4c957f2d); /* parts of unequal size drew differently often */
     }
     try_mismatch();
     MPI_Op_free(&op);

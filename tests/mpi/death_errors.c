@@ -1,6 +1,6 @@
 /*
- * A rank is killed in a job without MPIX_Reinit: every call that needs it returns an error class, calls between the living go
- * on, and MPI_Finalize ends. Run with --on-failure continue.
+ * A rank is killed in a job without MPIX_Reinit: every call that needs it returns an error class,
+ * calls between the living go on, and MPI_Finalize ends. Run with --on-failure continue.
  */
 #include "check.h"
 
@@ -19,8 +19,8 @@ static int class_of(int error)
 static void around_the_living(int rank, int size, int victim)
 {
     int right = (rank + 1) % size == victim ? (rank + 2) % size : (rank + 1) % size;
-    int left = (rank + size - 1) % size == victim ? (rank + size - 2) % size
-                                                  : (rank + size - 1) % size;
+    int left =
+        (rank + size - 1) % size == victim ? (rank + size - 2) % size : (rank + size - 1) % size;
     static int out[50000], in[50000];
     out[0] = out[49999] = rank;
     int error = MPI_Sendrecv(out, 50000, MPI_INT, right, 4, in, 50000, MPI_INT, left, 4,
@@ -61,12 +61,14 @@ int main(int argc, char **argv)
     if (rank == victim) {
         for (int i = 0; i < size; i++) {
             if (i != rank) {
-                MPI_Send(&rank, 1, MPI_INT, i, 1, MPI_COMM_WORLD); /* received before, or in spite of, the death */
+                MPI_Send(&rank, 1, MPI_INT, i, 1,
+                         MPI_COMM_WORLD); /* received before, or in spite of, the death */
             }
         }
         raise(SIGKILL);
     }
-    /* The large send and the receive have no partner; the small one was sent for sure only where it has arrived. */
+    /* The large send and the receive have no partner; the small one was sent for sure only where it
+     * has arrived. */
     MPI_Irecv(&got, 1, MPI_INT, victim, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(large, 1000000, MPI_INT, victim, 2, MPI_COMM_WORLD, &requests[1]);
     MPI_Irecv(large, 1000000, MPI_INT, victim, 3, MPI_COMM_WORLD, &requests[2]);

@@ -1,4 +1,5 @@
-/* Messages of all sizes between all pairs arrive whole, whichever comes first, the message or the receive. */
+/* Messages of all sizes between all pairs arrive whole, whichever comes first, the message or the
+ * receive. */
 #include "check.h"
 
 #include <stdlib.h>

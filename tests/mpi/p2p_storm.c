@@ -1,6 +1,7 @@
 /*
- * Random traffic between everybody. All ranks draw the same plan from the seed, so each knows what it must get: from each
- * source in each tag the messages come in order and whole, however they are received.
+ * Random traffic between everybody. All ranks draw the same plan from the seed, so each knows what
+ * it must get: from each source in each tag the messages come in order and whole, however they are
+ * received.
  */
 #include "check.h"
 
@@ -116,7 +117,8 @@ int main(int argc, char **argv)
             MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status);
             if (flag) {
                 int named = got % 2;
-                MPI_Recv(buffer, LARGEST + sizeof(int), MPI_BYTE, named ? status.MPI_SOURCE : MPI_ANY_SOURCE,
+                MPI_Recv(buffer, LARGEST + sizeof(int), MPI_BYTE,
+                         named ? status.MPI_SOURCE : MPI_ANY_SOURCE,
                          named ? status.MPI_TAG : MPI_ANY_TAG, MPI_COMM_WORLD, &status);
                 check_message(plan, n, rank, next, buffer, &status);
                 got++;

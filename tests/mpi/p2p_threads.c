@@ -1,4 +1,5 @@
-/* Several threads of each rank talk at once, each with its partner thread on the neighbours (MPI_THREAD_MULTIPLE). */
+/* Several threads of each rank talk at once, each with its partner thread on the neighbours
+ * (MPI_THREAD_MULTIPLE). */
 #include "check.h"
 
 #include <pthread.h>

@@ -80,10 +80,11 @@ static rz_status_t make_room(struct rz_net *net, rz_peer_t number)
     if (number < net->numbered_room)
         return RZ_OK;
     size_t room = 2 * ((size_t)number + 1);
-    struct rz_ucx_peer **numbered = realloc(net->numbered, room * sizeof *numbered);
+    struct rz_ucx_peer **numbered = realloc(net->numbered, room * sizeof(struct rz_ucx_peer *));
     if (numbered == NULL)
         return RZ_ERR_NO_MEMORY;
-    memset(numbered + net->numbered_room, 0, (room - net->numbered_room) * sizeof *numbered);
+    memset(numbered + net->numbered_room, 0,
+           (room - net->numbered_room) * sizeof(struct rz_ucx_peer *));
     net->numbered = numbered;
     net->numbered_room = room;
     return RZ_OK;

@@ -1,4 +1,5 @@
-/* What deaths, and the roll-back to a new epoch, do to calls: the order of decisions of section 2.4, and section 7. */
+/* What deaths, and the roll-back to a new epoch, do to calls: the order of decisions of
+ * section 2.4, and section 7. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +78,8 @@ static void a_received_message_wins_over_the_death_of_its_sender(void **state)
     (void)state;
     char text[8];
     for (int by_token = 0; by_token < 2; by_token++) {
-        inject(3, RZ_PLANE_POINT, by_token, by_token); /* still in the transport when the news come */
+        inject(3, RZ_PLANE_POINT, by_token,
+               by_token); /* still in the transport when the news come */
     }
     fake_verdict(3, RZ_VERDICT_DEAD);
     MPI_Status status;
@@ -132,7 +134,8 @@ static void sends_that_the_transport_still_holds_end_with_the_death(void **state
             handle = start_send((int)dest, false);
         }
         fake_verdict(dest, RZ_VERDICT_DEAD);
-        /* The transport would end it in this round; the fake's order of rounds makes the verdict come first or last. */
+        /* The transport would end it in this round; the fake's order of rounds makes the verdict
+         * come first or last. */
         int error = rzm_wait(&handle, NULL);
         assert_true(error == MPI_ERR_PROC_FAILED || (connected && error == MPI_SUCCESS));
     }
@@ -296,7 +299,8 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     assert_false(rz_object_is(dup, RZ_OBJECT_COMM)); /* stale, and known to be */
     assert_int_equal(rz_comm_size(world()), 8);
 
-    struct rz_envelope old = fake_envelope(1, old_context, 0), new = fake_envelope(3, world()->context, 0);
+    struct rz_envelope old = fake_envelope(1, old_context, 0),
+                       new = fake_envelope(3, world()->context, 0);
     old.epoch = 1;
     fake_inject(&old, "old", 4, true);
     fake_inject(&new, "new", 4, true);
@@ -376,7 +380,8 @@ static void random_traffic(struct rz_random *random, int steps)
             start_send(peer, rz_random_below(random, 2));
             break;
         case 1:
-            start_recv(buffers[i % 64], rz_random_below(random, 3) == 0 ? MPI_ANY_SOURCE : peer, tag);
+            start_recv(buffers[i % 64], rz_random_below(random, 3) == 0 ? MPI_ANY_SOURCE : peer,
+                       tag);
             break;
         case 2:
             inject((uint32_t)peer, RZ_PLANE_POINT, tag, rz_random_below(random, 2));
@@ -390,7 +395,8 @@ static void random_traffic(struct rz_random *random, int steps)
     }
 }
 
-/* After any traffic and a death no request waits for the dead, and the communicator's collectives hold nobody. */
+/* After any traffic and a death no request waits for the dead, and the communicator's collectives
+ * hold nobody. */
 static void check_nobody_waits_for(uint32_t dead)
 {
     for (const struct rz_request *r = rz_engine.active; r != NULL; r = r->next) {

@@ -1,6 +1,6 @@
 /*
- * A job around one process, for tests of the engine: the daemon's link, board and doorbell, and one transport, played by the
- * test. The process is rank 0; what others do is what the test injects.
+ * A job around one process, for tests of the engine: the daemon's link, board and doorbell, and one
+ * transport, played by the test. The process is rank 0; what others do is what the test injects.
  */
 #ifndef FAKE_WORLD_H
 #define FAKE_WORLD_H
@@ -25,7 +25,7 @@ struct fake_world {
     struct rz_board *board;
     uint32_t n;
     /* How the transport behaves. */
-    bool slow_sends;  /* sends end only in a later round of progress */
+    bool slow_sends; /* sends end only in a later round of progress */
     bool slow_fetches;
     bool mute_daemon; /* introductions are not answered */
     /* What has happened. */
@@ -43,14 +43,16 @@ struct fake_world {
 
 extern struct fake_world fake;
 
-/* Begins a job of n ranks, epoch 1, phase RUN, all incarnation 1 on node 0, with MPI initialised. */
+/* Begins a job of n ranks, epoch 1, phase RUN, all incarnation 1 on node 0, with MPI initialised.
+ */
 void fake_world_begin(uint32_t n);
 void fake_world_end(void);
 
 /* The envelope of a message from that rank on a context, of the present epoch and incarnation. */
 struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag);
 
-/* A message from elsewhere comes with the next round of progress. by_token: its payload must be fetched. */
+/* A message from elsewhere comes with the next round of progress. by_token: its payload must be
+ * fetched. */
 void fake_inject(const struct rz_envelope *envelope, const void *data, size_t bytes, bool by_token);
 
 /* The board says something new. */

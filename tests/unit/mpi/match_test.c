@@ -26,7 +26,8 @@ struct reference {
     size_t n;
 };
 
-static bool fits(const struct rz_match_entry *receive, uint64_t context, int32_t source, int32_t tag)
+static bool fits(const struct rz_match_entry *receive, uint64_t context, int32_t source,
+                 int32_t tag)
 {
     return receive->context == context &&
            (receive->source == source || receive->source == RZ_MATCH_ANY_SOURCE) &&
@@ -45,8 +46,8 @@ static struct item *reference_receive_for(struct reference *posted, uint64_t con
     return NULL;
 }
 
-static struct item *reference_message_for(struct reference *early, uint64_t context,
-                                          int32_t source, int32_t tag)
+static struct item *reference_message_for(struct reference *early, uint64_t context, int32_t source,
+                                          int32_t tag)
 {
     struct rz_match_entry receive = {.context = context, .source = source, .tag = tag};
     for (size_t i = 0; i < early->n; i++) {
@@ -139,7 +140,8 @@ static void many_keys_stay_findable(void **state)
     struct rz_match_entry *entries = calloc(N, sizeof(*entries));
     assert_true(rz_matcher_init(&matcher));
     for (int i = 0; i < N; i++) {
-        entries[i] = (struct rz_match_entry){.context = (uint64_t)i % 100 * 4, .source = 1, .tag = i};
+        entries[i] =
+            (struct rz_match_entry){.context = (uint64_t)i % 100 * 4, .source = 1, .tag = i};
         assert_true(rz_match_keep(&matcher, &entries[i]));
     }
     for (int i = N - 1; i >= 0; i--) {

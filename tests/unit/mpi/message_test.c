@@ -1,4 +1,5 @@
-/* Messages through the whole chapter: the door, meeting, payloads inline and by token, acknowledgements, probes. */
+/* Messages through the whole chapter: the door, meeting, payloads inline and by token,
+ * acknowledgements, probes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,8 +81,9 @@ static void receives_what_came_before_and_after(void **state)
         assert_int_equal(count, 6);
 
         struct rz_request *request;
-        assert_int_equal(rzm_irecv(text, 64, bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, world(), &request),
-                         MPI_SUCCESS);
+        assert_int_equal(
+            rzm_irecv(text, 64, bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, world(), &request),
+            MPI_SUCCESS);
         inject(4, 9, "again", way & 2);
         MPI_Request handle = rz_request_handle(request);
         assert_int_equal(rzm_wait(&handle, &status), MPI_SUCCESS);
@@ -165,8 +167,7 @@ static void planes_and_communicators_never_meet(void **state)
     struct rz_comm *other;
     assert_int_equal(rzm_comm_dup(world(), &other), MPI_SUCCESS);
     assert_true(other->context != world()->context);
-    struct rz_envelope inside =
-        fake_envelope(1, rz_comm_context(world(), RZ_PLANE_COLLECTIVE), 0);
+    struct rz_envelope inside = fake_envelope(1, rz_comm_context(world(), RZ_PLANE_COLLECTIVE), 0);
     struct rz_envelope dup = fake_envelope(1, other->context, 0);
     fake_inject(&inside, "c", 2, false);
     fake_inject(&dup, "d", 2, false);
@@ -189,7 +190,8 @@ static void sends_queue_until_the_peer_is_known_and_keep_their_order(void **stat
     struct rz_request *requests[3];
     MPI_Request handles[3];
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(rzm_isend("abc" + i, 1, bytes(), 6, i, world(), &requests[i]), MPI_SUCCESS);
+        assert_int_equal(rzm_isend("abc" + i, 1, bytes(), 6, i, world(), &requests[i]),
+                         MPI_SUCCESS);
         handles[i] = rz_request_handle(requests[i]);
         assert_int_equal(fake.n_sent, 0);
     }
@@ -344,7 +346,8 @@ static void persistent_requests_start_again_and_again(void **state)
     assert_int_equal(rzm_send_init("p", 1, bytes(), 1, 0, world(), &send), MPI_SUCCESS);
     MPI_Request handles[2] = {rz_request_handle(receive), rz_request_handle(send)};
     MPI_Status statuses[2];
-    assert_int_equal(rzm_waitall(2, handles, statuses), MPI_SUCCESS); /* inactive: nothing to wait for */
+    assert_int_equal(rzm_waitall(2, handles, statuses),
+                     MPI_SUCCESS); /* inactive: nothing to wait for */
     for (int i = 0; i < 3; i++) {
         fake.slow_sends = i == 1;
         inject(1, 0, "again", i == 2);
@@ -376,7 +379,8 @@ static void buffered_sends_are_done_at_once_and_bounded_by_the_buffer(void **sta
     assert_int_equal(rzm_bsend(data, 100, bytes(), 1, 0, world()), MPI_SUCCESS);
     assert_int_equal(rzm_bsend(data, 1, bytes(), 1, 0, world()), MPI_ERR_BUFFER);
     fake.mute_daemon = false;
-    assert_int_equal(rzm_send(data, 1, bytes(), 2, 0, world()), MPI_SUCCESS); /* so that the daemon is asked */
+    assert_int_equal(rzm_send(data, 1, bytes(), 2, 0, world()),
+                     MPI_SUCCESS); /* so that the daemon is asked */
     struct rz_link_message ask = {.type = RZ_LINK_OPEN, .open = {.rank = 1}};
     rz_link_send(rz_engine.link, &ask, -1);
     assert_int_equal(rzm_buffer_detach(&address, &size), MPI_SUCCESS);
@@ -454,7 +458,8 @@ static void run_random(uint64_t seed)
     while (model.n < MESSAGES) {
         fake.slow_fetches = rz_random_below(&random, 2);
         if (rz_random_below(&random, 2) == 0) {
-            int source = 1 + (int)rz_random_below(&random, 7), tag = (int)rz_random_below(&random, 3);
+            int source = 1 + (int)rz_random_below(&random, 7),
+                tag = (int)rz_random_below(&random, 3);
             struct rz_envelope envelope = fake_envelope((uint32_t)source, user_context(), tag);
             fake_inject(&envelope, &model.n, sizeof(model.n), rz_random_below(&random, 2));
             model.messages[model.n].source = source;
