@@ -1,24 +1,31 @@
 /* Many more ranks than processors: what waiting costs. */
 #include "cmd/rzbench.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { REPETITIONS = 5, REPETITIONS_QUICK = 1, RANKS = 64, RANKS_QUICK = 16 };
 
 struct program {
-    const char *name;            /* of the program */
-    const char *title;           /* in the table */
+    const char *name;   /* of the program */
+    const char *title;  /* in the table */
+    const char *inside; /* what it measures itself, and the text around the number it prints */
+    const char *before, *after;
     const char *arguments[2][8]; /* usually, with --quick */
 };
 
 static const struct program programs[] = {
-    {"ring", "ring", {{"100"}, {"10"}}},
+    {"ring", "ring", "one hop us", "rounds, ", " us per hop", {{"100"}, {"10"}}},
     {"hpccg",
      "conjugate gradient",
+     "solver s",
+     "hpccg: ",
+     " s since",
      {{"16", "16", "16", "--iterations", "50"}, {"8", "8", "8", "--iterations", "10"}}}};
 
-static const struct program group = {"bench_group", "", {{"--ms", "200"}, {"--ms", "40"}}};
+static const struct program group = {.name = "bench_group",
+                                     .arguments = {{"--ms", "200"}, {"--ms", "40"}}};
 
 static void add_arguments(const struct rz_bench *bench, const struct program *program,
                           enum rz_bench_system system, struct rz_bench_command *command)
@@ -63,29 +70,45 @@ static void complain(const struct rz_bench_command *command, const struct rz_ben
                 run->output);
 }
 
+enum figure { FIGURE_WALL, FIGURE_PROCESSOR, FIGURE_INSIDE, FIGURE_COUNT };
+
+/* NAN: the program did not print it. */
+static double figure_of(const struct program *program, const struct rz_bench_run *run,
+                        enum figure figure)
+{
+    if (figure != FIGURE_INSIDE)
+        return figure == FIGURE_WALL ? run->wall_s : run->cpu_s;
+    const char *before = strstr(run->output, program->before);
+    const char *number = before ? before + strlen(program->before) : NULL;
+    char *end = NULL;
+    double value = number ? strtod(number, &end) : NAN;
+    return end && end > number && strncmp(end, program->after, strlen(program->after)) == 0 ? value
+                                                                                            : NAN;
+}
+
 static void measure_program(struct rz_bench *bench, struct rz_bench_table *table,
                             const struct program *program, enum rz_bench_system system,
                             unsigned ranks, unsigned repetition)
 {
+    const char *const what[] = {"wall time s", "processor time s", program->inside};
     struct rz_bench_command command = {0};
     struct rz_bench_run run;
-    char rows[2][RZ_BENCH_NAME_MAX];
-    struct rz_bench_samples *cells[2];
-    for (int i = 0; i < 2; i++) {
-        snprintf(rows[i], sizeof rows[i], "%s, %u ranks, %s s", program->title, ranks,
-                 i == 0 ? "wall time" : "processor time");
-        cells[i] = rz_bench_cell(table, rows[i], rz_bench_system_names[system]);
+    struct rz_bench_samples *cells[FIGURE_COUNT];
+    for (int i = 0; i < FIGURE_COUNT; i++) {
+        char row[RZ_BENCH_NAME_MAX];
+        snprintf(row, sizeof row, "%s, %u ranks, %s", program->title, ranks, what[i]);
+        cells[i] = rz_bench_cell(table, row, rz_bench_system_names[system]);
     }
     if (rz_bench_is_over(cells[0]))
         return; /* once is enough */
     command_of(bench, program, system, ranks, &command);
     rz_bench_run(bench, &command, 0, &run);
     complain(&command, &run);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < FIGURE_COUNT; i++) {
         if (run.end == RZ_BENCH_OVER)
             rz_bench_put_over(cells[i], repetition, (double)bench->limit / 1e9);
         else if (run.end == RZ_BENCH_ENDED && run.status == 0)
-            rz_bench_put(cells[i], repetition, i == 0 ? run.wall_s : run.cpu_s);
+            rz_bench_put(cells[i], repetition, figure_of(program, &run, (enum figure)i));
     }
     rz_bench_run_free(&run);
 }
@@ -157,14 +180,15 @@ static void study_collectives(struct rz_bench *bench, struct rz_bench_table tabl
 
 bool rz_bench_crowd(struct rz_bench *bench)
 {
-    static struct rz_bench_table whole = {
-        .name = "crowd",
-        .title = "Whole programs, from start to end of the launcher, s",
-        .rows_are = "what",
-        .unit = "s",
-        .ratios = true,
-        .plot = true,
-        .log_scale = true};
+    static struct rz_bench_table whole = {.name = "crowd",
+                                          .title = "Whole programs: wall and processor time from "
+                                                   "start to end of the launcher, and what the "
+                                                   "program measured itself",
+                                          .rows_are = "what",
+                                          .unit = "s or us, as named",
+                                          .ratios = true,
+                                          .plot = true,
+                                          .log_scale = true};
     static struct rz_bench_table collectives[2] = {
         {.name = "barrier", .title = "Barrier, us"},
         {.name = "allreduce", .title = "Allreduce of 8 bytes, us"}};

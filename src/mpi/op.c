@@ -1,7 +1,5 @@
 #include "mpi/op.h"
 
-#include "mpi/engine.h"
-
 #include <limits.h>
 #include <stdlib.h>
 
@@ -106,7 +104,6 @@ static void apply_user(struct rz_op *op, const char *in, char *inout, MPI_Count 
                        struct rz_datatype *datatype)
 {
     MPI_Datatype handle = rz_datatype_handle(datatype);
-    rz_engine_unlock_for_user();
     if (op->user_c != NULL) {
         op->user_c((void *)(uintptr_t)in, inout, &count, &handle);
     } else {
@@ -117,7 +114,6 @@ static void apply_user(struct rz_op *op, const char *in, char *inout, MPI_Count 
             op->user((void *)(uintptr_t)(in + offset), inout + offset, &n, &handle);
         }
     }
-    rz_engine_lock_after_user();
 }
 
 void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,

@@ -28,7 +28,8 @@ int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype);
 
 /*
  * inout[i] = in[i] op inout[i]: `in` is the operand of the lower ranks. After rz_op_check(). A
- * function of the user runs without the engine lock.
+ * function of the user runs with the engine lock held, which its thread may take again: it may ask
+ * local questions, as for the size of the type.
  */
 void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,
                  struct rz_datatype *datatype);

@@ -102,8 +102,8 @@ def draw_faults(seed, calm_ms, options):
 def struck_after_the_end(events):
     """Whether a death came when every process had left MPIX_Reinit: nothing was left to repair, its exit status stands."""
     left = re.findall(r"event=left .* at_ns=(\d+)", events)
-    injected = re.findall(r"event=injected .* at_ns=(\d+)", events)
-    return bool(left and injected) and max(map(int, injected)) >= min(map(int, left))
+    seen = re.findall(r"event=(?:death_seen|injected) .* at_ns=(\d+)", events)
+    return bool(left and seen) and max(map(int, seen)) >= min(map(int, left))
 
 
 def judge(status, out, reference, left, late):
