@@ -1,30 +1,39 @@
 /*
  * The step interface of every protocol core: one event in, actions out.
  *
- * A core has no clock, socket, thread, allocation or source of randomness of its own: time arrives inside the event,
- * randomness from a generator inside the state, memory from the caller. The simulator, the daemon and the MPI library
- * link the same objects.
+ * A core has no clock, socket, thread, allocation or source of randomness of its own: time arrives
+ * inside the event, randomness from a generator inside the state, memory from the caller. The
+ * simulator, the daemon and the MPI library link the same objects.
  *
  * Each room offers (ROOM = ring, spread, agree, recover, commit):
  *
- *   size_t       rz_ROOM_size(const struct rz_ROOM_config *c);         bytes of state to provide, 8-byte aligned
- *   void         rz_ROOM_init(struct rz_ROOM *s, const struct rz_ROOM_config *c, rz_id self, rz_time now, uint64_t seed);
- *   enum rz_more rz_ROOM_step(struct rz_ROOM *s, const struct rz_event *e, struct rz_actions *out);
- *   rz_time      rz_ROOM_deadline(const struct rz_ROOM *s);            when to call again with RZ_EVENT_TICK
- *   uint64_t     rz_ROOM_hash(const struct rz_ROOM *s);                canonical, without statistics
- *   void         rz_ROOM_grow(struct rz_ROOM *s, size_t bytes);        after RZ_NEED: the block was enlarged to bytes
+ *   size_t       rz_ROOM_size(const struct rz_ROOM_config *c);         bytes of state to provide,
+ * 8-byte aligned void         rz_ROOM_init(struct rz_ROOM *s, const struct rz_ROOM_config *c, rz_id
+ * self, rz_time now, uint64_t seed); enum rz_more rz_ROOM_step(struct rz_ROOM *s, const struct
+ * rz_event *e, struct rz_actions *out); rz_time      rz_ROOM_deadline(const struct rz_ROOM *s);
+ * when to call again with RZ_EVENT_TICK uint64_t     rz_ROOM_hash(const struct rz_ROOM *s);
+ * canonical, without statistics void         rz_ROOM_grow(struct rz_ROOM *s, size_t bytes); after
+ * RZ_NEED: the block was enlarged to bytes
  *
- * State is one flat block: offsets, no pointers, zeroed at init. A copy (memcpy) is a snapshot. Configurations are
- * copied into the state; arrays they point to must be, too.
+ * State is one flat block: offsets, no pointers, zeroed at init. A copy (memcpy) is a snapshot.
+ * Configurations are copied into the state; arrays they point to must be, too.
  */
 #ifndef RHIZOME_PROTOCOL_H
 #define RHIZOME_PROTOCOL_H
 
 #include <rhizome/types.h>
 
-enum rz_room { RZ_ROOM_RING, RZ_ROOM_SPREAD, RZ_ROOM_AGREE, RZ_ROOM_RECOVER, RZ_ROOM_COMMIT, RZ_ROOM_COUNT };
+enum rz_room {
+    RZ_ROOM_RING,
+    RZ_ROOM_SPREAD,
+    RZ_ROOM_AGREE,
+    RZ_ROOM_RECOVER,
+    RZ_ROOM_COMMIT,
+    RZ_ROOM_COUNT
+};
 
-/* The fixed header of each protocol message: 48 bytes. The payload is n_items 64-bit items beside it. */
+/* The fixed header of each protocol message: 48 bytes. The payload is n_items 64-bit items beside
+ * it. */
 struct rz_message {
     uint8_t room;     /* enum rz_room */
     uint8_t type;     /* of that room */
@@ -87,8 +96,10 @@ struct rz_actions {
 
 enum rz_more {
     RZ_DONE, /* the event is dealt with */
-    RZ_MORE, /* carry out the actions, then step again with RZ_EVENT_CONTINUE, before any other event */
-    RZ_NEED  /* nothing happened: enlarge the block to actions->need bytes, call grow, step the same event again */
+    RZ_MORE, /* carry out the actions, then step again with RZ_EVENT_CONTINUE, before any other
+                event */
+    RZ_NEED  /* nothing happened: enlarge the block to actions->need bytes, call grow, step the same
+                event again */
 };
 
 #endif

@@ -1,4 +1,5 @@
-/* Sorted sets of 64-bit items in memory of the caller: they grow with failures, not with members. */
+/* Sorted sets of 64-bit items in memory of the caller: they grow with failures, not with members.
+ */
 #ifndef RZ_BASE_IDSET_H
 #define RZ_BASE_IDSET_H
 
@@ -10,7 +11,8 @@ uint32_t rz_items_lower_bound(const uint64_t *items, uint32_t n, uint64_t item);
 /* Whether item is one of the n sorted items. */
 bool rz_items_contain(const uint64_t *items, uint32_t n, uint64_t item);
 
-/* Insert item into *n sorted items with room for max; true when it was new. Asserts that it fits. */
+/* Insert item into *n sorted items with room for max; true when it was new. Asserts that it fits.
+ */
 bool rz_items_insert(uint64_t *items, uint32_t *n, uint32_t max, uint64_t item);
 
 /* Remove item; true when it was there. */

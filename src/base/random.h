@@ -1,4 +1,5 @@
-/* Pseudo-random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood 2014). */
+/* Pseudo-random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood 2014).
+ */
 #ifndef RZ_BASE_RANDOM_H
 #define RZ_BASE_RANDOM_H
 

@@ -71,7 +71,8 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     board->node = job->node;
     board->job = job->id;
     board->hb_period_ns = job->hb_period_ns;
-    board->flags = rz_job_single_host(job) ? RZ_BOARD_ONE_HOST : 0;
+    board->flags = (rz_job_single_host(job) ? RZ_BOARD_ONE_HOST : 0) |
+                   (job->flags & RZ_JOB_REPAIR_NEVER ? RZ_BOARD_NO_REPAIR : 0);
     board->lease_ns = LEASE_TIMEOUTS * job->hb_timeout_ns;
     return RZ_OK;
 }

@@ -166,8 +166,9 @@ static void raise_limits(struct rz_daemon *daemon)
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     setpriority(PRIO_PROCESS, 0, NICENESS);
-    /* However crowded the machine is, a daemon that is silent must be one that is dead. Not for its children. */
-    sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &(struct sched_param){.sched_priority = 1});
+    /* However crowded the machine is, a daemon that is silent must be one that is dead; its waiter
+     * threads inherit this. */
+    sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
 }
 
 int rz_daemon_run(const struct rz_daemon_options *options)

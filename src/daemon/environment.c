@@ -71,7 +71,6 @@ __attribute__((format(printf, 2, 3))) static void set_made(struct environment *e
     set(e, entry);
 }
 
-
 /* What UCX must find before the process starts; the user's own settings stand above it. */
 static void set_network(struct environment *e, const struct rz_daemon_job *job)
 {

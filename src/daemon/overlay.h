@@ -1,8 +1,9 @@
 /*
- * The overlay: authenticated TCP connections between the daemons of a job, and small authenticated UDP datagrams for
- * heartbeats, so that retransmission cannot delay them. Each daemon sends over connections it opened itself (one per
- * peer, opened when first needed and, along the binomial graph, at the start) and only reads from those it accepted:
- * no crossing connections, one order per direction.
+ * The overlay: authenticated TCP connections between the daemons of a job, and small authenticated
+ * UDP datagrams for heartbeats, so that retransmission cannot delay them. Each daemon sends over
+ * connections it opened itself (one per peer, opened when first needed and, along the binomial
+ * graph, at the start) and only reads from those it accepted: no crossing connections, one order
+ * per direction.
  */
 #ifndef RZ_DAEMON_OVERLAY_H
 #define RZ_DAEMON_OVERLAY_H
@@ -30,7 +31,8 @@ struct rz_overlay_config {
     void (*message)(void *arg, rz_id from, const struct rz_overlay_message *message);
     /* A heartbeat datagram of an authenticated peer. */
     void (*heartbeat)(void *arg, const struct rz_message *message);
-    /* A connection with peer was refused or broke: proof that its daemon is gone. Told once per peer. */
+    /* A connection with peer was refused or broke: proof that its daemon is gone. Told once per
+     * peer. */
     void (*broken)(void *arg, rz_id peer);
     /* The queue towards peer has fallen below RZ_OVERLAY_QUEUE_LOW. */
     void (*writable)(void *arg, rz_id peer);
@@ -40,26 +42,31 @@ struct rz_overlay_config {
 #define RZ_OVERLAY_QUEUE_LOW (512u << 10)
 
 /* Binds TCP and UDP sockets on `address` (numeric, e.g. 127.0.0.1), ports chosen by the kernel. */
-rz_status_t rz_overlay_open(struct rz_overlay **overlay, struct event_base *base, const char *address);
+rz_status_t rz_overlay_open(struct rz_overlay **overlay, struct event_base *base,
+                            const char *address);
 void rz_overlay_ports(const struct rz_overlay *overlay, uint16_t *tcp_port, uint16_t *udp_port);
 
 /* Begins: accepts, and connects to the neighbours. Once. */
 rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay_config *config);
 void rz_overlay_close(struct rz_overlay *overlay);
 
-/* Queues a message to a peer, connecting first where needed. Messages to a peer that was closed are dropped. */
-void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overlay_message *message);
+/* Queues a message to a peer, connecting first where needed. Messages to a peer that was closed are
+ * dropped. */
+void rz_overlay_send(struct rz_overlay *overlay, rz_id to,
+                     const struct rz_overlay_message *message);
 
 /* The same for a protocol core's message: heartbeats by datagram, the rest by the connection. */
-void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to, const struct rz_message *message,
-                              const uint64_t *items, bool datagram);
+void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to,
+                              const struct rz_message *message, const uint64_t *items,
+                              bool datagram);
 
 /* Delivers the heartbeats that have come: before the ring is told that time has passed. */
 void rz_overlay_read_heartbeats(struct rz_overlay *overlay);
 
 size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to);
 
-/* Peer is dead: closes its connections for ever; what it still sends is answered FENCED and dropped. */
+/* Peer is dead: closes its connections for ever; what it still sends is answered FENCED and
+ * dropped. */
 void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer);
 
 /* From now on broken connections are no evidence (the job is ending). */

@@ -244,6 +244,16 @@ static void on_phase(struct rz_recovery *recovery, uint32_t epoch, enum rz_recov
     recovery->hooks->phase(recovery->daemon, epoch, phase);
 }
 
+static void record_noted(struct rz_recovery *recovery, uint64_t item)
+{
+    uint32_t rank = RZ_ID_NONE, incarnation = 0;
+    rz_id node = recovery->daemon->job.node;
+    bool proof;
+    if (!rz_recover_unpack_process(item, &rank, &incarnation))
+        rz_recover_unpack_daemon(item, &node, &proof);
+    record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, rank, node, incarnation, 0, "");
+}
+
 static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice *notice)
 {
     switch ((enum rz_recover_notice)notice->what) {
@@ -254,8 +264,8 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         on_phase(recovery, (uint32_t)notice->arg[0], (enum rz_recover_phase)notice->arg[1]);
         break;
     case RZ_RECOVER_DEATHS:
-        record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, RZ_ID_NONE,
-               recovery->daemon->job.node, 0, 0, "");
+        for (uint32_t i = 0; i < notice->n_items; i++)
+            record_noted(recovery, notice->items[i]);
         recovery->hooks->deaths_noted(recovery->daemon);
         break;
     case RZ_RECOVER_STOP:
@@ -486,8 +496,8 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daem
         return RZ_ERR_NO_MEMORY;
     recovery->daemon = daemon;
     recovery->hooks = hooks;
-    recovery->core_host = (struct rz_core_host){
-        .arg = recovery, .before_tick = core_before_tick, .send = core_send};
+    recovery->core_host =
+        (struct rz_core_host){.arg = recovery, .before_tick = core_before_tick, .send = core_send};
     recovery->noticing = event_new(daemon->base, -1, 0, run_notices, recovery);
     rz_core_notices_init(&recovery->notices, recovery->noticing);
     rz_status_t status = rz_store_open(&recovery->store, recovery);

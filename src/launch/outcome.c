@@ -8,11 +8,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement)
+void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement,
+                     uint32_t n_nodes)
 {
     *outcome = (struct rz_outcome){.n_ranks = n_ranks};
     outcome->ranks = calloc(n_ranks, sizeof *outcome->ranks);
-    rz_assert(outcome->ranks != NULL);
+    outcome->nodes_noted = calloc(n_nodes, sizeof *outcome->nodes_noted);
+    rz_assert(outcome->ranks && outcome->nodes_noted);
     for (uint32_t i = 0; i < n_ranks; i++)
         outcome->ranks[i].node = placement[i];
 }
@@ -20,7 +22,9 @@ void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_
 void rz_outcome_clear(struct rz_outcome *outcome)
 {
     free(outcome->ranks);
+    free(outcome->nodes_noted);
     outcome->ranks = NULL;
+    outcome->nodes_noted = NULL;
 }
 
 void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
@@ -29,7 +33,8 @@ void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t inca
     struct rz_rank *r = &outcome->ranks[rank];
     if (incarnation <= r->incarnation)
         return;
-    *r = (struct rz_rank){.state = RZ_RANK_RUNNING, .incarnation = incarnation, .node = node};
+    *r = (struct rz_rank){
+        .state = RZ_RANK_RUNNING, .incarnation = incarnation, .node = node, .noted = r->noted};
 }
 
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
@@ -75,12 +80,16 @@ void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
     }
 }
 
-void rz_outcome_noted(struct rz_outcome *outcome)
+void rz_outcome_noted(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
 {
-    /* The verdict comes before the process is gone, so the agreement may overtake the exit. */
-    for (uint32_t i = 0; i < outcome->n_ranks; i++)
-        outcome->ranks[i].noted |=
-            outcome->ranks[i].state == RZ_RANK_DIED || outcome->ranks[i].dying;
+    struct rz_rank *r = &outcome->ranks[rank];
+    if (incarnation > r->noted)
+        r->noted = incarnation;
+}
+
+void rz_outcome_node_noted(struct rz_outcome *outcome, uint32_t node)
+{
+    outcome->nodes_noted[node] = true;
 }
 
 void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)
@@ -107,7 +116,9 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
 {
     for (uint32_t i = 0; i < outcome->n_ranks; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
-        if (r->state != RZ_RANK_ENDED && !(r->state == RZ_RANK_DIED && r->noted))
+        bool stays_dead = r->state == RZ_RANK_DIED &&
+                          (r->noted >= r->incarnation || outcome->nodes_noted[r->node]);
+        if (r->state != RZ_RANK_ENDED && !stays_dead)
             return false;
     }
     return true;

@@ -14,9 +14,9 @@ enum rz_rank_state {
 
 struct rz_rank {
     enum rz_rank_state state;
-    bool noted; /* DIED: agreed, and nobody repairs it */
     bool dying; /* its death was seen while nothing had ended the job yet */
     uint32_t incarnation, node;
+    uint32_t noted;  /* the newest incarnation whose death was agreed and that nobody repairs */
     int code;        /* of its end, as an exit status */
     uint64_t order;  /* the ends are counted: which was first */
     char cause[128]; /* in words */
@@ -25,6 +25,7 @@ struct rz_rank {
 struct rz_outcome {
     uint32_t n_ranks;
     struct rz_rank *ranks;
+    bool *nodes_noted; /* [n_nodes]: its death was agreed, and nobody repairs it */
     uint64_t ends;
     bool decided; /* something ended the job as a whole */
     bool aborted; /* it was MPI_Abort: a death before it is the first cause */
@@ -32,7 +33,8 @@ struct rz_outcome {
     char cause[256];
 };
 
-void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement);
+void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement,
+                     uint32_t n_nodes);
 void rz_outcome_clear(struct rz_outcome *outcome);
 
 void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
@@ -49,8 +51,9 @@ void rz_outcome_dying(struct rz_outcome *outcome, uint32_t rank, uint32_t incarn
 /* Everything that ran on node is gone. */
 void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node);
 
-/* Deaths so far are agreed and stay. */
-void rz_outcome_noted(struct rz_outcome *outcome);
+/* A death was agreed and stays; this may be told before the death itself is. */
+void rz_outcome_noted(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation);
+void rz_outcome_node_noted(struct rz_outcome *outcome, uint32_t node);
 
 /* Ends the job as a whole; the first call counts. */
 void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)

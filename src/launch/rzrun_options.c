@@ -184,7 +184,9 @@ static const struct rz_cli_option table[] = {
      "End the job after N restarts without a newly committed checkpoint (10; 0: no bound).",
      take_max_restarts},
     {"--hb-period", NULL, "T", "Time between two heartbeats of a node (100ms).", take_hb_period},
-    {"--hb-timeout", NULL, "T", "Silence after which a node is declared dead (300ms).",
+    {"--hb-timeout", NULL, "T",
+     "Silence after which a node is declared dead (300ms; 1s with --nodes, where nodes share one "
+     "machine and its load).",
      take_hb_timeout},
     {NULL, NULL, NULL, "Faults to inject", NULL},
     {"--inject", NULL, "FAULT",
@@ -270,12 +272,14 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
     *options = (struct rz_rzrun_options){.seed = 1,
                                          .directory = "",
                                          .hb_period = 100 * RZ_MILLISECOND,
-                                         .hb_timeout = 300 * RZ_MILLISECOND,
+                                         /* hb_timeout: once the nodes are known */
                                          .restarts_max = 10};
     int first = rz_cli_parse(&rz_rzrun_cli, argc, argv, options);
     if (first >= argc)
         rz_cli_refuse(&rz_rzrun_cli, "there is no program to run");
     options->program = argv + first;
+    if (!options->hb_timeout)
+        options->hb_timeout = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
     if (options->hb_timeout <= options->hb_period)
         rz_cli_refuse(&rz_rzrun_cli,
                       "--hb-timeout must be longer than --hb-period, best three times as long");

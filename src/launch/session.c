@@ -292,7 +292,10 @@ static void on_event(struct rz_session *session, const struct rz_launch_event *e
     if (event->kind == RZ_EVENT_RECORD_RUN)
         rz_session_arm_faults(session);
     if (event->kind == RZ_EVENT_RECORD_NOTED) {
-        rz_outcome_noted(&session->outcome);
+        if (event->rank < session->outcome.n_ranks)
+            rz_outcome_noted(&session->outcome, event->rank, event->incarnation);
+        else if (event->node < session->options->layout.n_nodes)
+            rz_outcome_node_noted(&session->outcome, event->node);
         end_if_complete(session);
     }
 }
@@ -530,7 +533,8 @@ int rz_session_run(const struct rz_rzrun_options *options, const char *program, 
     rz_assert(session->base && session->nodes);
     randombytes_buf(session->key, sizeof session->key);
     randombytes_buf(&session->job, sizeof session->job);
-    rz_outcome_open(&session->outcome, options->n_ranks, options->layout.placement);
+    rz_outcome_open(&session->outcome, options->n_ranks, options->layout.placement,
+                    options->layout.n_nodes);
     session->story = (struct rz_story){.terminal = options->story ? stderr : NULL,
                                        .progress = options->progress};
     if (options->report && !(session->story.report = fopen(options->report, "w")))

@@ -1,9 +1,10 @@
 /*
- * The board: one page set per node, written by the node's daemon alone, read by its processes. What a process must know
- * at once stands here as single atomic words: epoch and phase, the state of each rank, the lease.
+ * The board: one page set per node, written by the node's daemon alone, read by its processes. What
+ * a process must know at once stands here as single atomic words: epoch and phase, the state of
+ * each rank, the lease.
  *
- * Order of writing at an event: rank words, then epoch or phase, then `news`, then the doorbells are rung. A reader loads
- * `news` with acquire; when it has changed, it looks at the rest.
+ * Order of writing at an event: rank words, then epoch or phase, then `news`, then the doorbells
+ * are rung. A reader loads `news` with acquire; when it has changed, it looks at the rest.
  */
 #ifndef RZ_LINK_BOARD_H
 #define RZ_LINK_BOARD_H
@@ -15,10 +16,17 @@
 #define RZ_BOARD_MAGIC UINT32_C(0x52485a42) /* "BZHR" */
 #define RZ_BOARD_LAYOUT 1
 
-enum rz_verdict { RZ_VERDICT_ALIVE, RZ_VERDICT_DEAD, RZ_VERDICT_HUNG, RZ_VERDICT_CUT_OFF, RZ_VERDICT_ENDED };
+enum rz_verdict {
+    RZ_VERDICT_ALIVE,
+    RZ_VERDICT_DEAD,
+    RZ_VERDICT_HUNG,
+    RZ_VERDICT_CUT_OFF,
+    RZ_VERDICT_ENDED
+};
 
 /* One word per rank: incarnation (32 bits), node (24), verdict (8). */
-static inline uint64_t rz_board_rank_word(uint32_t incarnation, uint32_t node, enum rz_verdict verdict)
+static inline uint64_t rz_board_rank_word(uint32_t incarnation, uint32_t node,
+                                          enum rz_verdict verdict)
 {
     return (uint64_t)incarnation << 32 | (uint64_t)(node & 0xFFFFFF) << 8 | (uint64_t)verdict;
 }
@@ -36,18 +44,22 @@ static inline enum rz_verdict rz_board_verdict(uint64_t word)
 }
 
 /* Flags of a board. */
-#define RZ_BOARD_ONE_HOST 1u /* all nodes of the job are on one machine: its processors serve all ranks */
+#define RZ_BOARD_ONE_HOST                                                                          \
+    1u /* all nodes of the job are on one machine: its processors serve all ranks */
+
+#define RZ_BOARD_NO_REPAIR 2u /* deaths are errors, also inside MPIX_Reinit */
 
 struct rz_board {
     uint32_t magic, layout;
     uint32_t n_ranks, n_nodes, node, flags;
     uint64_t job;
-    uint64_t hb_period_ns, lease_ns;      /* the lease is valid lease_ns after its last renewal */
-    _Alignas(64) _Atomic uint64_t news;   /* grows with each change below */
-    _Atomic uint64_t epoch_phase;         /* epoch << 8 | enum rz_recover_phase */
-    _Atomic uint64_t lease_renewed_ns;    /* CLOCK_MONOTONIC of the last renewal; 0: the daemon has withdrawn it */
-    _Atomic uint64_t committed;           /* how many checkpoints of the current epoch are committed */
-    _Atomic uint64_t stop;                /* not 0: the processes of this node must end (rz_status_t) */
+    uint64_t hb_period_ns, lease_ns;    /* the lease is valid lease_ns after its last renewal */
+    _Alignas(64) _Atomic uint64_t news; /* grows with each change below */
+    _Atomic uint64_t epoch_phase;       /* epoch << 8 | enum rz_recover_phase */
+    _Atomic uint64_t
+        lease_renewed_ns; /* CLOCK_MONOTONIC of the last renewal; 0: the daemon has withdrawn it */
+    _Atomic uint64_t committed; /* how many checkpoints of the current epoch are committed */
+    _Atomic uint64_t stop;      /* not 0: the processes of this node must end (rz_status_t) */
     _Alignas(64) _Atomic uint64_t rank[]; /* [n_ranks] rz_board_rank_word */
 };
 

@@ -156,7 +156,8 @@ int rzm_checkpoint(uint64_t *generation)
     if (error == MPI_SUCCESS)
         error = rz_engine_wait(&wait, previous_settled, NULL);
     if (error == MPI_SUCCESS && !is_committed())
-        error = rzm_error(MPI_ERR_PROC_FAILED, "a process died, and this job does not repair itself");
+        error =
+            rzm_error(MPI_ERR_PROC_FAILED, "a process died, and this job does not repair itself");
     struct slot *slot = NULL;
     size_t bytes = rz_piece_bytes(state.regions, state.n_regions);
     if (error == MPI_SUCCESS)

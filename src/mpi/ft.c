@@ -149,12 +149,32 @@ int rz_ft_reinit_enter(void)
         }
     }
     reinit.entered = true;
-    rz_engine.reinit_open = true;
+    rz_engine.reinit_open = !(rz_engine.board->flags & RZ_BOARD_NO_REPAIR);
     return MPI_SUCCESS;
+}
+
+static bool never(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+/* Somebody died before this process entered, when that was still an error: the repair is under way.
+ */
+static void hold_for_repair(void)
+{
+    struct rz_blocked blocked = {.call = "MPIX_Reinit",
+                                 .operation = rz_engine.epoch,
+                                 .peer = MPI_PROC_NULL,
+                                 .tag = MPI_ANY_TAG};
+    rz_engine_wait(&blocked, never, NULL);
 }
 
 int rz_ft_reinit_wait(int *state)
 {
+    if (rz_engine.n_dead > 0) {
+        hold_for_repair();
+    }
     if (!rz_engine.rollback && board_epoch() > rz_engine.epoch) {
         /* Somebody died before this process entered: it is held here until the new epoch begins. */
         rz_ft_give_up();

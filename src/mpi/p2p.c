@@ -379,7 +379,7 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
 {
     size_t room = request->bytes;
     size_t taken = bytes <= room ? bytes : room;
-    request->flags &= ~(uint32_t)(RZ_REQUEST_POSTED | RZ_REQUEST_TRUNCATED);
+    request->flags &= ~(uint32_t)RZ_REQUEST_POSTED;
     request->flags |= bytes > room ? RZ_REQUEST_TRUNCATED : 0;
     request->pending_error = MPI_SUCCESS;
     request->status.MPI_SOURCE = envelope->source;

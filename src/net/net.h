@@ -1,10 +1,10 @@
 /*
- * The small table behind which transports stand. A transport moves a header (at most RZ_NET_HEADER_MAX bytes) and a
- * payload from process to process. It knows peers (small numbers its user chose), never ranks, epochs or matching:
- * these stand in the header, which it does not read.
+ * The small table behind which transports stand. A transport moves a header (at most
+ * RZ_NET_HEADER_MAX bytes) and a payload from process to process. It knows peers (small numbers its
+ * user chose), never ranks, epochs or matching: these stand in the header, which it does not read.
  *
- * One thread at a time calls into a transport (the engine lock of the library). No call blocks. Callbacks (arrived,
- * broken, op->done) come only from inside calls into the transport.
+ * One thread at a time calls into a transport (the engine lock of the library). No call blocks.
+ * Callbacks (arrived, broken, op->done) come only from inside calls into the transport.
  */
 #ifndef RZ_NET_NET_H
 #define RZ_NET_NET_H
@@ -24,8 +24,9 @@ struct rz_net_op {
     /* Called exactly once, unless send or fetch returned something else than RZ_IN_PROGRESS. */
     void (*done)(struct rz_net_op *op, rz_status_t status);
     void *user;
-    void *net_private[6];                   /* of the transport; zero before use */
-    unsigned char header[RZ_NET_HEADER_MAX]; /* send: the header, written by the caller; stays alive with the op */
+    void *net_private[6];                    /* of the transport; zero before use */
+    unsigned char header[RZ_NET_HEADER_MAX]; /* send: the header, written by the caller; stays alive
+                                                with the op */
     uint32_t header_bytes;
 };
 
@@ -36,33 +37,42 @@ typedef struct rz_net_token *rz_net_token_t;
 struct rz_net_host {
     void *arg;
     /*
-     * A message has arrived. data != NULL (or bytes == 0): the whole payload, valid during the call only. data == NULL
-     * and bytes > 0: the payload is still with its sender; the user calls fetch or drop with token, once, now or later.
+     * A message has arrived. data != NULL (or bytes == 0): the whole payload, valid during the call
+     * only. data == NULL and bytes > 0: the payload is still with its sender; the user calls fetch
+     * or drop with token, once, now or later.
      */
-    void (*arrived)(void *arg, const void *header, uint32_t header_bytes, const void *data, size_t bytes,
-                    rz_net_token_t token);
-    /* The connection to peer broke: evidence, no verdict. Operations with the peer end or have ended with an error. */
+    void (*arrived)(void *arg, const void *header, uint32_t header_bytes, const void *data,
+                    size_t bytes, rz_net_token_t token);
+    /* The connection to peer broke: evidence, no verdict. Operations with the peer end or have
+     * ended with an error. */
     void (*broken)(void *arg, rz_peer_t peer);
 };
 
 struct rz_net_ops {
     const char *name;
-    size_t eager_max; /* payloads up to here are copied by send, which then returns RZ_OK where there is room */
+    size_t eager_max; /* payloads up to here are copied by send, which then returns RZ_OK where
+                         there is room */
 
-    /* Bytes by which others can connect; *bytes: in the room, out the length. RZ_ERR_INVALID: too small. */
+    /* Bytes by which others can connect; *bytes: in the room, out the length. RZ_ERR_INVALID: too
+     * small. */
     rz_status_t (*card)(struct rz_net *net, void *card, size_t *bytes);
 
-    /* Make peer known, from its card. A peer number is used once: a new incarnation is a new peer. */
+    /* Make peer known, from its card. A peer number is used once: a new incarnation is a new peer.
+     */
     rz_status_t (*connect)(struct rz_net *net, rz_peer_t peer, const void *card, size_t bytes);
 
     /*
-     * Send op->header and data to peer. RZ_OK: done, data may be reused, op->done is not called. RZ_IN_PROGRESS: data
-     * and op stay untouched until op->done. Anything else: nothing was sent. Messages to one peer arrive in order of send.
+     * Send op->header and data to peer. RZ_OK: done, data may be reused, op->done is not called.
+     * RZ_IN_PROGRESS: data and op stay untouched until op->done. Anything else: nothing was sent.
+     * Messages to one peer arrive in order of send.
      */
-    rz_status_t (*send)(struct rz_net *net, rz_peer_t peer, const void *data, size_t bytes, struct rz_net_op *op);
+    rz_status_t (*send)(struct rz_net *net, rz_peer_t peer, const void *data, size_t bytes,
+                        struct rz_net_op *op);
 
-    /* Receive the first `bytes` of the payload named by token (truncation is the user's). As send. */
-    rz_status_t (*fetch)(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes, struct rz_net_op *op);
+    /* Receive the first `bytes` of the payload named by token (truncation is the user's). As send.
+     */
+    rz_status_t (*fetch)(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                         struct rz_net_op *op);
 
     /* The payload named by token is not wanted; its sender's op ends with RZ_OK. */
     void (*drop)(struct rz_net *net, rz_net_token_t token);
@@ -70,15 +80,17 @@ struct rz_net_ops {
     /* Look for news, run callbacks; the number of events dealt with. */
     unsigned (*progress)(struct rz_net *net);
 
-    /* Prepare to sleep: true when nothing is pending and fd() will become readable (or the doorbell ring) at news. */
+    /* Prepare to sleep: true when nothing is pending and fd() will become readable (or the doorbell
+     * ring) at news. */
     bool (*arm)(struct rz_net *net);
     int (*fd)(struct rz_net *net); /* -1: the doorbell alone */
 
     /*
-     * Peer is dead (or rolled back): take what already lies here from it first (`drain`: deliver complete messages),
-     * then end every operation with it with `status`, now or within a bounded number of progress calls; no memory of the
-     * user is touched after its operation ended. Tokens of the peer stay valid to fetch (which then returns an error
-     * where the payload is gone) or drop.
+     * Peer is dead (or rolled back): take what already lies here from it first (`drain`: deliver
+     * complete messages), then end every operation with it with `status`, now or within a bounded
+     * number of progress calls; no memory of the user is touched after its operation ended. Tokens
+     * of the peer stay valid to fetch (which then returns an error where the payload is gone) or
+     * drop.
      */
     void (*disconnect)(struct rz_net *net, rz_peer_t peer, bool drain, rz_status_t status);
 

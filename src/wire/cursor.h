@@ -1,4 +1,5 @@
-/* Bounded little-endian reading and writing; an error sticks, so that callers check once at the end. */
+/* Bounded little-endian reading and writing; an error sticks, so that callers check once at the
+ * end. */
 #ifndef RZ_WIRE_CURSOR_H
 #define RZ_WIRE_CURSOR_H
 
@@ -17,8 +18,9 @@ struct rz_wire_reader {
 void rz_wire_writer_init(struct rz_wire_writer *writer, void *buffer, size_t bytes);
 void rz_wire_put_u32(struct rz_wire_writer *writer, uint32_t value);
 void rz_wire_put_u64(struct rz_wire_writer *writer, uint64_t value);
-void rz_wire_put_bytes(struct rz_wire_writer *writer, const void *bytes, uint32_t length); /* length, then bytes */
-void rz_wire_put_text(struct rz_wire_writer *writer, const char *text);                    /* NUL included */
+void rz_wire_put_bytes(struct rz_wire_writer *writer, const void *bytes,
+                       uint32_t length);                                /* length, then bytes */
+void rz_wire_put_text(struct rz_wire_writer *writer, const char *text); /* NUL included */
 
 void rz_wire_reader_init(struct rz_wire_reader *reader, const void *buffer, size_t bytes);
 uint32_t rz_wire_get_u32(struct rz_wire_reader *reader);

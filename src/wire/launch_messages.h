@@ -11,20 +11,26 @@
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
     RZ_EVENT_RECORD_JOINED,     /* rank has called MPI_Init */
-    RZ_EVENT_RECORD_DEATH_SEEN, /* rank or node; note: how (robust mutex, pidfd, connection, silence); at_ns: when seen */
+    RZ_EVENT_RECORD_DEATH_SEEN, /* rank or node; note: how (robust mutex, pidfd, connection,
+                                   silence); at_ns: when seen */
     RZ_EVENT_RECORD_DEATH_NEWS, /* the news reached this daemon */
-    RZ_EVENT_RECORD_EPOCH,      /* agreement on epoch was reached here; value: generation to restore */
-    RZ_EVENT_RECORD_READY,      /* all processes of this node stand at the start of epoch */
-    RZ_EVENT_RECORD_RUN,        /* epoch's barrier opened here */
-    RZ_EVENT_RECORD_RESTORED,   /* rank has its piece; value: generation; note: from where */
-    RZ_EVENT_RECORD_COMMITTED,  /* value: generation */
-    RZ_EVENT_RECORD_LEFT,       /* all have left */
-    RZ_EVENT_RECORD_NOTED,      /* deaths were agreed that nobody repairs */
-    RZ_EVENT_RECORD_INJECTED,   /* a fault was injected: note says which */
+    RZ_EVENT_RECORD_EPOCH, /* agreement on epoch was reached here; value: generation to restore */
+    RZ_EVENT_RECORD_READY, /* all processes of this node stand at the start of epoch */
+    RZ_EVENT_RECORD_RUN,   /* epoch's barrier opened here */
+    RZ_EVENT_RECORD_RESTORED,  /* rank has its piece; value: generation; note: from where */
+    RZ_EVENT_RECORD_COMMITTED, /* value: generation */
+    RZ_EVENT_RECORD_LEFT,      /* all have left */
+    RZ_EVENT_RECORD_NOTED,     /* death of rank, or (RZ_ID_NONE) node, agreed; nobody repairs it */
+    RZ_EVENT_RECORD_INJECTED,  /* a fault was injected: note says which */
     RZ_EVENT_RECORD_COUNT
 };
 
-enum rz_inject { RZ_INJECT_KILL_RANK, RZ_INJECT_KILL_NODE, RZ_INJECT_STOP_RANK, RZ_INJECT_STOP_NODE };
+enum rz_inject {
+    RZ_INJECT_KILL_RANK,
+    RZ_INJECT_KILL_NODE,
+    RZ_INJECT_STOP_RANK,
+    RZ_INJECT_STOP_NODE
+};
 
 /* JOB.flags */
 #define RZ_JOB_REPAIR_NEVER 1u /* deaths are noted, never repaired, even after MPIX_Reinit */
@@ -63,27 +69,34 @@ enum rz_inject { RZ_INJECT_KILL_RANK, RZ_INJECT_KILL_NODE, RZ_INJECT_STOP_RANK, 
 
 #define RZ_LAUNCH_NAME(NAME, name) RZ_LAUNCH_##NAME,
 enum rz_launch_type {
-    RZ_LAUNCH_TABLE(RZ_LAUNCH_NAME, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING)
-    RZ_LAUNCH_TYPE_COUNT
+    RZ_LAUNCH_TABLE(RZ_LAUNCH_NAME, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
+                    RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING) RZ_LAUNCH_TYPE_COUNT
 };
 #undef RZ_LAUNCH_NAME
 
 /* One struct for all: type says which member of the union counts. */
-#define RZ_LAUNCH_OPEN(NAME, name) struct rz_launch_##name { char empty_;
-#define RZ_LAUNCH_CLOSE(NAME, name) } name;
+#define RZ_LAUNCH_OPEN(NAME, name)                                                                 \
+    struct rz_launch_##name {                                                                      \
+        char empty_;
+#define RZ_LAUNCH_CLOSE(NAME, name)                                                                \
+    }                                                                                              \
+    name;
 struct rz_launch_message {
     enum rz_launch_type type;
     union {
-        RZ_LAUNCH_TABLE(RZ_LAUNCH_OPEN, RZ_SCHEMA_STRUCT_U32, RZ_SCHEMA_STRUCT_U64, RZ_SCHEMA_STRUCT_BYTES, RZ_SCHEMA_STRUCT_TEXT, RZ_LAUNCH_CLOSE)
+        RZ_LAUNCH_TABLE(RZ_LAUNCH_OPEN, RZ_SCHEMA_STRUCT_U32, RZ_SCHEMA_STRUCT_U64,
+                        RZ_SCHEMA_STRUCT_BYTES, RZ_SCHEMA_STRUCT_TEXT, RZ_LAUNCH_CLOSE)
     };
 };
 #undef RZ_LAUNCH_OPEN
 #undef RZ_LAUNCH_CLOSE
 
-/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not be NULL. */
+/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not
+ * be NULL. */
 size_t rz_launch_encode(const struct rz_launch_message *message, void *buffer, size_t bytes);
 
-/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it may be used. */
+/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it
+ * may be used. */
 rz_status_t rz_launch_decode(struct rz_launch_message *message, const void *buffer, size_t bytes);
 
 /* The name of a type, for logs; never NULL. */

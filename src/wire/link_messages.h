@@ -1,6 +1,6 @@
 /*
- * The link between a process and the daemon of its node: one SOCK_SEQPACKET datagram per message, descriptors beside it
- * (SCM_RIGHTS) where the table says so.
+ * The link between a process and the daemon of its node: one SOCK_SEQPACKET datagram per message,
+ * descriptors beside it (SCM_RIGHTS) where the table says so.
  */
 #ifndef RZ_WIRE_LINK_MESSAGES_H
 #define RZ_WIRE_LINK_MESSAGES_H
@@ -42,27 +42,34 @@
 
 #define RZ_LINK_NAME(NAME, name) RZ_LINK_##NAME,
 enum rz_link_type {
-    RZ_LINK_TABLE(RZ_LINK_NAME, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING)
-    RZ_LINK_TYPE_COUNT
+    RZ_LINK_TABLE(RZ_LINK_NAME, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
+                  RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING) RZ_LINK_TYPE_COUNT
 };
 #undef RZ_LINK_NAME
 
 /* One struct for all: type says which member of the union counts. */
-#define RZ_LINK_OPEN(NAME, name) struct rz_link_##name { char empty_;
-#define RZ_LINK_CLOSE(NAME, name) } name;
+#define RZ_LINK_OPEN(NAME, name)                                                                   \
+    struct rz_link_##name {                                                                        \
+        char empty_;
+#define RZ_LINK_CLOSE(NAME, name)                                                                  \
+    }                                                                                              \
+    name;
 struct rz_link_message {
     enum rz_link_type type;
     union {
-        RZ_LINK_TABLE(RZ_LINK_OPEN, RZ_SCHEMA_STRUCT_U32, RZ_SCHEMA_STRUCT_U64, RZ_SCHEMA_STRUCT_BYTES, RZ_SCHEMA_STRUCT_TEXT, RZ_LINK_CLOSE)
+        RZ_LINK_TABLE(RZ_LINK_OPEN, RZ_SCHEMA_STRUCT_U32, RZ_SCHEMA_STRUCT_U64,
+                      RZ_SCHEMA_STRUCT_BYTES, RZ_SCHEMA_STRUCT_TEXT, RZ_LINK_CLOSE)
     };
 };
 #undef RZ_LINK_OPEN
 #undef RZ_LINK_CLOSE
 
-/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not be NULL. */
+/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not
+ * be NULL. */
 size_t rz_link_encode(const struct rz_link_message *message, void *buffer, size_t bytes);
 
-/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it may be used. */
+/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it
+ * may be used. */
 rz_status_t rz_link_decode(struct rz_link_message *message, const void *buffer, size_t bytes);
 
 /* The name of a type, for logs; never NULL. */

@@ -1,6 +1,7 @@
 /*
- * Between daemons, over TCP: each frame is its length (u32), then one message. Nothing but CHALLENGE and HELLO is parsed before
- * the peer has proved that it holds the job key. Heartbeats travel as authenticated UDP datagrams (protocol_message.h).
+ * Between daemons, over TCP: each frame is its length (u32), then one message. Nothing but
+ * CHALLENGE and HELLO is parsed before the peer has proved that it holds the job key. Heartbeats
+ * travel as authenticated UDP datagrams (protocol_message.h).
  */
 #ifndef RZ_WIRE_OVERLAY_MESSAGES_H
 #define RZ_WIRE_OVERLAY_MESSAGES_H
@@ -29,27 +30,34 @@
 
 #define RZ_OVERLAY_NAME(NAME, name) RZ_OVERLAY_##NAME,
 enum rz_overlay_type {
-    RZ_OVERLAY_TABLE(RZ_OVERLAY_NAME, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING)
-    RZ_OVERLAY_TYPE_COUNT
+    RZ_OVERLAY_TABLE(RZ_OVERLAY_NAME, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
+                     RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING) RZ_OVERLAY_TYPE_COUNT
 };
 #undef RZ_OVERLAY_NAME
 
 /* One struct for all: type says which member of the union counts. */
-#define RZ_OVERLAY_OPEN(NAME, name) struct rz_overlay_##name { char empty_;
-#define RZ_OVERLAY_CLOSE(NAME, name) } name;
+#define RZ_OVERLAY_OPEN(NAME, name)                                                                \
+    struct rz_overlay_##name {                                                                     \
+        char empty_;
+#define RZ_OVERLAY_CLOSE(NAME, name)                                                               \
+    }                                                                                              \
+    name;
 struct rz_overlay_message {
     enum rz_overlay_type type;
     union {
-        RZ_OVERLAY_TABLE(RZ_OVERLAY_OPEN, RZ_SCHEMA_STRUCT_U32, RZ_SCHEMA_STRUCT_U64, RZ_SCHEMA_STRUCT_BYTES, RZ_SCHEMA_STRUCT_TEXT, RZ_OVERLAY_CLOSE)
+        RZ_OVERLAY_TABLE(RZ_OVERLAY_OPEN, RZ_SCHEMA_STRUCT_U32, RZ_SCHEMA_STRUCT_U64,
+                         RZ_SCHEMA_STRUCT_BYTES, RZ_SCHEMA_STRUCT_TEXT, RZ_OVERLAY_CLOSE)
     };
 };
 #undef RZ_OVERLAY_OPEN
 #undef RZ_OVERLAY_CLOSE
 
-/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not be NULL. */
+/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not
+ * be NULL. */
 size_t rz_overlay_encode(const struct rz_overlay_message *message, void *buffer, size_t bytes);
 
-/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it may be used. */
+/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it
+ * may be used. */
 rz_status_t rz_overlay_decode(struct rz_overlay_message *message, const void *buffer, size_t bytes);
 
 /* The name of a type, for logs; never NULL. */

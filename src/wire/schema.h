@@ -1,13 +1,13 @@
 /*
- * How a family of messages is written down: one table per family, from which come its structs, its enum, its encoder
- * and its decoder. A table is a macro
+ * How a family of messages is written down: one table per family, from which come its structs, its
+ * enum, its encoder and its decoder. A table is a macro
  *
  *   #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
  *       MESSAGE(HELLO, hello) U32(version) U64(job) BYTES(key) TEXT(name) END(HELLO, hello) ...
  *
- * A BYTES field f becomes `const uint8_t *f; uint32_t f_length;`, a TEXT field `const char *f`. Decoded pointers lead
- * into the buffer decoded from. On the wire a message is its type (u32), then its fields, little-endian, in the order
- * of the table; left-over bytes are malformed.
+ * A BYTES field f becomes `const uint8_t *f; uint32_t f_length;`, a TEXT field `const char *f`.
+ * Decoded pointers lead into the buffer decoded from. On the wire a message is its type (u32), then
+ * its fields, little-endian, in the order of the table; left-over bytes are malformed.
  */
 #ifndef RZ_WIRE_SCHEMA_H
 #define RZ_WIRE_SCHEMA_H
@@ -20,8 +20,8 @@
 /* The structs. */
 #define RZ_SCHEMA_STRUCT_U32(field) uint32_t field;
 #define RZ_SCHEMA_STRUCT_U64(field) uint64_t field;
-#define RZ_SCHEMA_STRUCT_BYTES(field)                                                                                  \
-    const uint8_t *field;                                                                                              \
+#define RZ_SCHEMA_STRUCT_BYTES(field)                                                              \
+    const uint8_t *field;                                                                          \
     uint32_t field##_length;
 #define RZ_SCHEMA_STRUCT_TEXT(field) const char *field;
 
@@ -38,28 +38,30 @@
 #define RZ_SCHEMA_GET_TEXT(field) m->field = rz_wire_get_text(r);
 
 /* Bodies for a family's encode and decode, given its enum prefix, struct prefix and table. */
-#define RZ_SCHEMA_ENCODE_BODY(TABLE, MESSAGE, END)                                                                     \
-    struct rz_wire_writer writer, *w = &writer;                                                                        \
-    rz_wire_writer_init(w, buffer, bytes);                                                                             \
-    rz_wire_put_u32(w, (uint32_t)message->type);                                                                       \
-    switch (message->type) {                                                                                           \
-        TABLE(MESSAGE, RZ_SCHEMA_PUT_U32, RZ_SCHEMA_PUT_U64, RZ_SCHEMA_PUT_BYTES, RZ_SCHEMA_PUT_TEXT, END)             \
-    default:                                                                                                           \
-        return 0;                                                                                                      \
-    }                                                                                                                  \
+#define RZ_SCHEMA_ENCODE_BODY(TABLE, MESSAGE, END)                                                 \
+    struct rz_wire_writer writer, *w = &writer;                                                    \
+    rz_wire_writer_init(w, buffer, bytes);                                                         \
+    rz_wire_put_u32(w, (uint32_t)message->type);                                                   \
+    switch (message->type) {                                                                       \
+        TABLE(MESSAGE, RZ_SCHEMA_PUT_U32, RZ_SCHEMA_PUT_U64, RZ_SCHEMA_PUT_BYTES,                  \
+              RZ_SCHEMA_PUT_TEXT, END)                                                             \
+    default:                                                                                       \
+        return 0;                                                                                  \
+    }                                                                                              \
     return w->overflow ? 0 : (size_t)(w->at - w->start);
 
-#define RZ_SCHEMA_DECODE_BODY(TABLE, MESSAGE, END, TYPE)                                                               \
-    struct rz_wire_reader reader, *r = &reader;                                                                        \
-    rz_wire_reader_init(r, buffer, bytes);                                                                             \
-    message->type = (TYPE)rz_wire_get_u32(r);                                                                          \
-    if (r->malformed)                                                                                                  \
-        return RZ_ERR_MALFORMED;                                                                                       \
-    switch (message->type) {                                                                                           \
-        TABLE(MESSAGE, RZ_SCHEMA_GET_U32, RZ_SCHEMA_GET_U64, RZ_SCHEMA_GET_BYTES, RZ_SCHEMA_GET_TEXT, END)             \
-    default:                                                                                                           \
-        return RZ_ERR_MALFORMED;                                                                                       \
-    }                                                                                                                  \
+#define RZ_SCHEMA_DECODE_BODY(TABLE, MESSAGE, END, TYPE)                                           \
+    struct rz_wire_reader reader, *r = &reader;                                                    \
+    rz_wire_reader_init(r, buffer, bytes);                                                         \
+    message->type = (TYPE)rz_wire_get_u32(r);                                                      \
+    if (r->malformed)                                                                              \
+        return RZ_ERR_MALFORMED;                                                                   \
+    switch (message->type) {                                                                       \
+        TABLE(MESSAGE, RZ_SCHEMA_GET_U32, RZ_SCHEMA_GET_U64, RZ_SCHEMA_GET_BYTES,                  \
+              RZ_SCHEMA_GET_TEXT, END)                                                             \
+    default:                                                                                       \
+        return RZ_ERR_MALFORMED;                                                                   \
+    }                                                                                              \
     return r->malformed || r->at != r->end ? RZ_ERR_MALFORMED : RZ_OK;
 
 #endif

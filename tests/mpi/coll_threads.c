@@ -1,4 +1,5 @@
-/* Threads with a communicator each run collective operations at the same time; the user's operation asks MPI questions. */
+/* Threads with a communicator each run collective operations at the same time; the user's operation
+ * asks MPI questions. */
 #include "check.h"
 
 #include <pthread.h>

@@ -13,7 +13,7 @@
 static void open_four(struct rz_outcome *outcome)
 {
     static const uint32_t placement[4] = {0, 0, 1, 1};
-    rz_outcome_open(outcome, 4, placement);
+    rz_outcome_open(outcome, 4, placement, 2);
     for (uint32_t rank = 0; rank < 4; rank++)
         rz_outcome_started(outcome, rank, 1, placement[rank]);
 }
@@ -65,7 +65,7 @@ static void test_an_unrepaired_death_ends_with_its_signal(void **state)
         if (rank != 2)
             rz_outcome_exited(&outcome, rank, 1, EXITED(rank == 3 ? 5 : 0), true);
     assert_false(rz_outcome_complete(&outcome)); /* it might still be repaired */
-    rz_outcome_noted(&outcome);
+    rz_outcome_noted(&outcome, 2, 1);
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(status_of(&outcome), 128 + 11);
 }
@@ -76,7 +76,7 @@ static void test_the_agreement_may_overtake_the_exit(void **state)
     (void)state;
     open_four(&outcome);
     rz_outcome_dying(&outcome, 2, 1);
-    rz_outcome_noted(&outcome);
+    rz_outcome_noted(&outcome, 2, 1);
     for (uint32_t rank = 0; rank < 4; rank++)
         if (rank != 2)
             rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
@@ -115,8 +115,8 @@ static void test_an_end_before_finalize_is_no_success(void **state)
     struct rz_outcome outcome;
     (void)state;
     open_four(&outcome);
+    rz_outcome_noted(&outcome, 1, 1); /* the news may overtake the death */
     rz_outcome_exited(&outcome, 1, 1, EXITED(0), false);
-    rz_outcome_noted(&outcome);
     for (uint32_t rank = 0; rank < 4; rank++)
         if (rank != 1)
             rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
@@ -130,8 +130,8 @@ static void test_a_lost_node_takes_its_running_ranks(void **state)
     (void)state;
     open_four(&outcome);
     rz_outcome_exited(&outcome, 2, 1, EXITED(0), true);
+    rz_outcome_node_noted(&outcome, 1);
     rz_outcome_node_lost(&outcome, 1);
-    rz_outcome_noted(&outcome);
     rz_outcome_exited(&outcome, 0, 1, EXITED(0), true);
     rz_outcome_exited(&outcome, 1, 1, EXITED(0), true);
     assert_true(rz_outcome_complete(&outcome));

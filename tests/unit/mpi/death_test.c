@@ -90,6 +90,9 @@ static void a_received_message_wins_over_the_death_of_its_sender(void **state)
     assert_int_equal(status.MPI_SOURCE, 3);
     struct rz_envelope late = fake_envelope(3, world()->context, 0);
     fake_inject(&late, "late", 5, true); /* the door is shut now */
+    rz_engine_progress();
+    assert_int_equal(rz_engine.counters.old_incarnation, 1);
+    assert_int_equal(fake.tokens_out, 0);
     assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), &status), MPI_ERR_PROC_FAILED);
     assert_int_equal(rzm_probe(3, 0, world(), NULL), MPI_ERR_PROC_FAILED);
 }
@@ -246,6 +249,12 @@ static void turn_run(void *arg)
     }
 }
 
+static void turn_epoch_2_then_run(void *arg)
+{
+    turn_epoch_2(arg);
+    fake.turn = turn_run;
+}
+
 /* The new epoch's barrier opens only after one more death. */
 static void turn_another_death(void *arg)
 {
@@ -287,6 +296,9 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     assert_int_equal(fake.ops_pending, 0);
     assert_int_equal(fake.tokens_out, 0);
     assert_null(rz_engine.active);
+    inject(1, RZ_PLANE_POINT, 0, true); /* its sender has not heard of the roll-back yet */
+    rz_engine_progress();
+    assert_int_equal(fake.tokens_out, 0);
     assert_int_equal(rzm_wait(&handles[1], NULL), RZM_ROLLBACK);
     assert_int_equal(rzm_send("x", 1, bytes(), 1, 0, world()), RZM_ROLLBACK);
 
@@ -340,6 +352,21 @@ static void who_comes_late_to_reinit_is_held_at_its_entry(void **state)
     assert_int_equal(round, MPIX_REINIT_NEW);
     assert_int_equal(rz_engine.epoch, 2);
     assert_int_equal(rz_ft_reinit_enter(), MPI_ERR_OTHER);
+}
+
+static void who_has_seen_a_death_before_reinit_is_held_for_its_repair(void **state)
+{
+    (void)state;
+    fake_verdict(3, RZ_VERDICT_DEAD);
+    assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_ERR_PROC_FAILED);
+    int round;
+    assert_int_equal(rz_ft_reinit_enter(), MPI_SUCCESS);
+    fake.turn = turn_epoch_2_then_run;
+    assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
+    assert_int_equal(round, MPIX_REINIT_NEW);
+    assert_int_equal(rz_engine.epoch, 2);
+    assert_false(world()->collectives_dead);
+    assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_SUCCESS);
 }
 
 static void turn_left(void *arg)
@@ -477,6 +504,7 @@ int main(void)
         IN_WORLD(deaths_are_held_and_the_roll_back_ends_everything),
         IN_WORLD(a_death_in_the_barrier_begins_the_next_epoch),
         IN_WORLD(who_comes_late_to_reinit_is_held_at_its_entry),
+        IN_WORLD(who_has_seen_a_death_before_reinit_is_held_for_its_repair),
         IN_WORLD(after_reinit_deaths_are_errors_again),
         cmocka_unit_test(random_traffic_survives_deaths_and_roll_backs),
     };
