@@ -33,7 +33,8 @@
 struct rz_engine rz_engine;
 bool rz_engine_shared;
 
-/* Recursive: a reduction function of the user, called with the lock held, may ask for the size of a type. */
+/* Recursive: a reduction function of the user, called with the lock held, may ask for the size of a
+ * type. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t woken =
     PTHREAD_COND_INITIALIZER; /* the thread that slept on the doorbell is awake */
