@@ -73,7 +73,8 @@ void rz_bench_command_add(struct rz_bench_command *command, const char *format, 
     __attribute__((format(printf, 2, 3)));
 
 /* The command as a shell would take it, in out of `bytes`. */
-void rz_bench_command_show(const struct rz_bench_command *command, char *out, size_t bytes);
+void rz_bench_command_show(const struct rz_bench *bench, const struct rz_bench_command *command,
+                           char *out, size_t bytes);
 
 enum rz_bench_end {
     RZ_BENCH_ENDED,      /* by itself; status tells how */

@@ -58,7 +58,7 @@ static void show_commands(struct rz_bench *bench, const struct program *program,
         if (!rz_bench_has(bench, (enum rz_bench_system)s, program->name))
             continue;
         command_of(bench, program, (enum rz_bench_system)s, ranks, &command);
-        rz_bench_command_show(&command, text, sizeof text);
+        rz_bench_command_show(bench, &command, text, sizeof text);
         rz_bench_say(bench, "    %s\n", text);
     }
 }

@@ -156,7 +156,7 @@ static bool measure(struct rz_bench *bench, struct rz_bench_table *table,
     rz_bench_run(bench, &command, 0, &run);
     bool good = take(bench, setting, what, &run, &outcome) || run.end == RZ_BENCH_OUT_OF_TIME;
     if (!good) {
-        rz_bench_command_show(&command, text, sizeof text);
+        rz_bench_command_show(bench, &command, text, sizeof text);
         fprintf(stderr, "rzbench: incomplete (status %d%s): %s\n%.1500s\n", run.status,
                 run.end == RZ_BENCH_OVER ? ", over the limit" : "", text, run.output);
     }
@@ -170,7 +170,7 @@ static void show_commands(struct rz_bench *bench)
         struct rz_bench_command command = {0};
         char text[1024];
         command_of(bench, &settings[0], (enum what)w, &command);
-        rz_bench_command_show(&command, text, sizeof text);
+        rz_bench_command_show(bench, &command, text, sizeof text);
         rz_bench_say(bench, "    %s\n", text);
     }
 }

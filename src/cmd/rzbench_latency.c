@@ -68,7 +68,7 @@ static void study_path(struct rz_bench *bench, struct rz_bench_table *table,
         if (!rz_bench_has(bench, (enum rz_bench_system)s, "bench_pair"))
             continue;
         command_of(bench, (enum rz_bench_system)s, path, &command);
-        rz_bench_command_show(&command, text, sizeof text);
+        rz_bench_command_show(bench, &command, text, sizeof text);
         rz_bench_say(bench, "\n    %s", text);
     }
     rz_bench_say(bench, "\n");

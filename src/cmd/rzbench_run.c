@@ -37,15 +37,28 @@ void rz_bench_command_add(struct rz_bench_command *command, const char *format, 
     command->argv[command->n] = NULL;
 }
 
-void rz_bench_command_show(const struct rz_bench_command *command, char *out, size_t bytes)
+/* What a reader can type: without the folders that this run happens to use. */
+static const char *shortened(const struct rz_bench *bench, const char *word)
+{
+    const char *const folders[] = {bench->bin, bench->folder};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t length = strlen(folders[i]);
+        if (length > 0 && strncmp(word, folders[i], length) == 0 && word[length] == '/')
+            return word + length + 1;
+    }
+    return word;
+}
+
+void rz_bench_command_show(const struct rz_bench *bench, const struct rz_bench_command *command,
+                           char *out, size_t bytes)
 {
     size_t used = 0;
     out[0] = 0;
     for (unsigned i = 0; i < command->n && used < bytes; i++) {
-        const char *quote = strpbrk(command->argv[i], " *?;&<>()$") ? "'" : "";
-        int length = snprintf(out + used, bytes - used, "%s%s%s%s", i > 0 ? " " : "", quote,
-                              command->argv[i], quote);
-        used += (size_t)length;
+        const char *word = shortened(bench, command->argv[i]);
+        const char *quote = strpbrk(word, " *?;&<>()$") ? "'" : "";
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s%s%s", i > 0 ? " " : "", quote,
+                                 word, quote);
     }
 }
 
@@ -151,7 +164,7 @@ static void show_progress(struct rz_bench *bench, const struct rz_bench_command 
     bench->runs++;
     if (!isatty(STDERR_FILENO))
         return;
-    rz_bench_command_show(command, text, sizeof text);
+    rz_bench_command_show(bench, command, text, sizeof text);
     fprintf(stderr, "\r\033[K%u: %.100s", bench->runs, text);
 }
 

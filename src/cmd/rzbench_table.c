@@ -86,7 +86,7 @@ struct rz_bench_summary rz_bench_summarise(const struct rz_bench_samples *sample
 /* Three digits that mean something. */
 static void number_text(double value, char *out, size_t bytes)
 {
-    int decimals = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
+    int decimals = value < 0.01 ? 5 : value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
     snprintf(out, bytes, "%.*f", decimals, value);
 }
 

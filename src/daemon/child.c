@@ -131,8 +131,10 @@ void rz_child_kill(struct rz_child *p, const char *why)
 
 void rz_child_order_end(struct rz_child *p)
 {
+    rz_link_service_drain(p); /* what it said before counts: a BYE above all */
     p->ordered = true;
-    p->state = RZ_CHILD_DEAD;
+    if (p->state != RZ_CHILD_LEFT)
+        p->state = RZ_CHILD_DEAD;
     rz_child_signal(p, SIGKILL);
     rz_link_service_forget(p);
 }

@@ -66,7 +66,7 @@ void rz_ending_begin(struct rz_daemon *daemon, int exit_status, rz_status_t why,
         ending->status = exit_status;
         ending->kill_at = kill_at;
         if (daemon->recovery)
-            rz_recovery_ending(daemon->recovery);
+            rz_recovery_ending(daemon->recovery, exit_status == EXIT_SUCCESS);
         if (daemon->board)
             rz_board_writer_stop(daemon->board, why);
         if (grace_ms > 0)

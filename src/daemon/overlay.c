@@ -32,7 +32,7 @@ struct outgoing {
     rz_id peer;
     struct rz_frames *frames; /* NULL: not opened */
     struct event *readable, *writable;
-    bool ready, fenced, suspect, broken, above_low;
+    bool ready, fenced, suspect, broken, left, above_low;
     struct waiting_frame *first, **last;
     size_t waiting_bytes;
 };
@@ -162,7 +162,7 @@ static void report_broken(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     for (rz_id peer = 0; peer < overlay->config.n_nodes; peer++) {
         struct outgoing *out = &overlay->outgoing[peer];
-        if (!out->suspect || out->broken || out->fenced || overlay->ending)
+        if (!out->suspect || out->broken || out->fenced || out->left || overlay->ending)
             continue;
         out->broken = true;
         overlay->config.broken(overlay->config.arg, peer);
@@ -335,6 +335,10 @@ static bool incoming_frame(struct incoming *in, const void *bytes, size_t n)
         return prove(in, &message);
     if (overlay->outgoing[in->peer].fenced)
         return true; /* dropped; it was told when it was fenced */
+    if (message.type == RZ_OVERLAY_LEAVING) {
+        overlay->outgoing[in->peer].left = true;
+        return true;
+    }
     overlay->config.message(overlay->config.arg, in->peer, &message);
     return true;
 }
@@ -525,7 +529,11 @@ void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer)
                            looks like our death */
 }
 
-void rz_overlay_ending(struct rz_overlay *overlay)
+void rz_overlay_ending(struct rz_overlay *overlay, bool say_so)
 {
+    const struct rz_overlay_message leaving = {.type = RZ_OVERLAY_LEAVING};
+    for (rz_id peer = 0; overlay->outgoing && peer < overlay->config.n_nodes; peer++)
+        if (overlay->outgoing[peer].ready && say_so)
+            rz_overlay_send(overlay, peer, &leaving);
     overlay->ending = true;
 }

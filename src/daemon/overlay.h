@@ -69,7 +69,8 @@ size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to);
  * dropped. */
 void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer);
 
-/* From now on broken connections are no evidence (the job is ending). */
-void rz_overlay_ending(struct rz_overlay *overlay);
+/* From now on broken connections are no evidence here; say_so: nor shall the end of ours be any to
+ * the peers. */
+void rz_overlay_ending(struct rz_overlay *overlay, bool say_so);
 
 #endif

@@ -541,13 +541,14 @@ void rz_recovery_close(struct rz_recovery *recovery)
     free(recovery);
 }
 
-void rz_recovery_ending(struct rz_recovery *recovery)
+void rz_recovery_ending(struct rz_recovery *recovery, bool job_over)
 {
     if (recovery->ending)
         return;
     recovery->ending = true;
-    rz_overlay_ending(recovery->daemon->overlay);
-    rz_core_call(&recovery->ring, RZ_RING_LEAVE, 0, 0, 0, NULL, 0);
+    rz_overlay_ending(recovery->daemon->overlay, job_over);
+    if (job_over)
+        rz_core_call(&recovery->ring, RZ_RING_LEAVE, 0, 0, 0, NULL, 0);
 }
 
 uint32_t rz_recovery_epoch(const struct rz_recovery *recovery)

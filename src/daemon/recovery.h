@@ -54,8 +54,9 @@ void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_r
 /* A process of this node entered MPIX_Reinit. */
 void rz_recovery_repairing(struct rz_recovery *recovery);
 
-/* The job ends in order: leave the ring, ignore broken connections. */
-void rz_recovery_ending(struct rz_recovery *recovery);
+/* This daemon ends. job_over: so do all others, and nobody shall take it for a death; else (it was
+ * stopped, or told to end alone) the others find out as they do of any death. */
+void rz_recovery_ending(struct rz_recovery *recovery, bool job_over);
 
 /* Of the newest agreed epoch (also before hooks->epoch was called for it). */
 uint32_t rz_recovery_epoch(const struct rz_recovery *recovery);

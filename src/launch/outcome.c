@@ -48,7 +48,6 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
         r->code = 128 + WTERMSIG(wait_status);
         snprintf(r->cause, sizeof r->cause, "rank %u was killed by signal %d (%s)", rank,
                  WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
-        clean = false;
     } else {
         r->code = WEXITSTATUS(wait_status);
         snprintf(r->cause, sizeof r->cause, "rank %u exited with status %d%s", rank, r->code,

@@ -40,7 +40,8 @@ void rz_outcome_clear(struct rz_outcome *outcome);
 void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                         uint32_t node);
 
-/* wait_status as waitpid gives it; clean: it had finalised MPI or never initialised it. Old
+/* wait_status as waitpid gives it; clean: it had finalised MPI or never initialised it, so that its
+ * end is final, even by a signal; of any other end it will be told whether it is repaired. Old
  * incarnations are ignored. */
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                        int wait_status, bool clean);

@@ -269,14 +269,14 @@ static void on_exited(struct rz_session *session, const struct rz_launch_exited 
 {
     if (told->rank >= session->outcome.n_ranks)
         return;
-    if (!told->hello) {
+    if (!told->hello && (told->clean || told->incarnation == 1)) { /* a later one is repaired */
         session->stranger = told->rank;
         session->stranger_code =
             WIFEXITED(told->status) ? WEXITSTATUS(told->status) : 128 + WTERMSIG(told->status);
         end_if_half_joined(session);
     }
     rz_outcome_exited(&session->outcome, told->rank, told->incarnation, (int)told->status,
-                      told->clean || !told->hello);
+                      told->clean || (!told->hello && told->incarnation == 1));
     end_if_complete(session);
 }
 
@@ -535,8 +535,8 @@ int rz_session_run(const struct rz_rzrun_options *options, const char *program, 
     randombytes_buf(&session->job, sizeof session->job);
     rz_outcome_open(&session->outcome, options->n_ranks, options->layout.placement,
                     options->layout.n_nodes);
-    session->story = (struct rz_story){.terminal = options->story ? stderr : NULL,
-                                       .progress = options->progress};
+    session->story = (struct rz_story){
+        .terminal = options->story ? stderr : NULL, .progress = options->progress, .told_epoch = 1};
     if (options->report && !(session->story.report = fopen(options->report, "w")))
         rz_cli_refuse(&rz_rzrun_cli, "--report: %s cannot be written: %s", options->report,
                       strerror(errno));

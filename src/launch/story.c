@@ -71,9 +71,9 @@ static void tell_death(const struct rz_story *story, const struct rz_story_death
 static void tell(struct rz_story *story)
 {
     rz_time first = 0;
-    if (story->told || story->n_deaths == 0 || !story->run)
+    if (story->epoch <= story->told_epoch || story->n_deaths == 0 || !story->run)
         return;
-    story->told = true;
+    story->told_epoch = story->epoch;
     story->recoveries++;
     for (uint32_t i = 0; i < story->n_deaths; i++)
         if (story->deaths[i].seen && (!first || story->deaths[i].seen < first))
@@ -109,7 +109,6 @@ static void on_epoch(struct rz_story *story, const struct rz_launch_event *event
         story->epoch = event->epoch;
         story->agreed = story->ready = story->run = story->restored = 0;
         story->generation = event->value;
-        story->told = false;
     }
     later(&story->agreed, event->at_ns);
 }

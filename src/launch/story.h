@@ -36,7 +36,7 @@ struct rz_story {
     uint64_t iteration; /* the newest mark */
     rz_time progress_shown;
     uint32_t recoveries;
-    bool told;
+    uint32_t told_epoch; /* the recovery into this one was told; epoch 1 is the start */
 };
 
 void rz_story_event(struct rz_story *story, const struct rz_launch_event *event);

@@ -25,6 +25,7 @@
     MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \
     MESSAGE(GET_PIECE, get_piece) U32(epoch) U64(generation) U32(rank) END(GET_PIECE, get_piece) \
     MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) END(PIECE_GONE, piece_gone) \
+    MESSAGE(LEAVING, leaving) END(LEAVING, leaving)           /* the end of this connection is no death */ \
     MESSAGE(FENCED, fenced) TEXT(reason) END(FENCED, fenced)                            /* you were declared dead */
 /* clang-format on */
 

@@ -86,6 +86,17 @@ static void test_the_agreement_may_overtake_the_exit(void **state)
     assert_int_equal(status_of(&outcome), 128 + 9);
 }
 
+static void test_a_death_after_finalize_is_waited_for_by_nobody(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    for (uint32_t rank = 0; rank < 4; rank++)
+        rz_outcome_exited(&outcome, rank, 1, rank == 1 ? SIGNALLED(9) : EXITED(0), true);
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(status_of(&outcome), 128 + 9);
+}
+
 static void test_a_death_precedes_the_abort_of_a_survivor(void **state)
 {
     struct rz_outcome outcome;
@@ -157,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_a_repaired_death_is_forgotten),
         cmocka_unit_test(test_an_unrepaired_death_ends_with_its_signal),
         cmocka_unit_test(test_the_agreement_may_overtake_the_exit),
+        cmocka_unit_test(test_a_death_after_finalize_is_waited_for_by_nobody),
         cmocka_unit_test(test_a_death_precedes_the_abort_of_a_survivor),
         cmocka_unit_test(test_an_end_before_finalize_is_no_success),
         cmocka_unit_test(test_a_lost_node_takes_its_running_ranks),
