@@ -127,7 +127,8 @@ def main():
         sys.exit(f"the run without faults did not succeed (exit status {status}):\n{err}")
     calm_ms = seconds * 1000
     report_file = f"/tmp/survive-{os.getpid()}.events"
-    rows, violations, from_zero, recoveries, after_end, began = [], 0, 0, 0, 0, time.monotonic()
+    rows, violations, from_zero, recoveries, after_end, silent = [], 0, 0, 0, 0, 0
+    began = time.monotonic()
     for seed in range(first, last + 1):
         if options.budget and time.monotonic() - began > options.budget:
             break
@@ -139,6 +140,7 @@ def main():
         zero = len(set(re.findall(r"event=epoch epoch=((?!1 )\d+) \S+ \S+ \S+ value=0 ", text)))
         count = int((re.findall(r"recoveries=(\d+)", text) or ["0"])[-1])
         late = struck_after_the_end(text)
+        silent += len(re.findall(r"event=death_seen .* note=silence", text))
         wrong = judge(status, out, reference, left_behind(mark, before), late)
         rows.append((seed, seconds, count, zero, wrong or "exact", "; ".join(faults)))
         from_zero, recoveries, after_end = from_zero + (zero > 0), recoveries + count, after_end + late
@@ -148,7 +150,7 @@ def main():
             print(f"seed {seed}: {wrong}\n{err}\nreplay: {replay}\n"
                   f"or: {sys.argv[0]} --build {options.build} --seeds {seed}..{seed}", flush=True)
     summary = (f"{len(rows)} runs, {recoveries} recoveries, {from_zero} runs began again at iteration 0, "
-               f"in {after_end} a death came after the end, "
+               f"in {after_end} a death came after the end, {silent} living nodes were accused of silence, "
                f"{violations} violations; a run without faults takes {calm_ms:.0f} ms")
     print(summary)
     if options.report:
