@@ -36,6 +36,7 @@ format:
 
 tidy: build
 	@tools/tidy
+	@tools/tidy --clang
 
 clean:
 	rm -rf $(BUILD)

@@ -12,7 +12,6 @@
 #include "daemon/child.h"
 #include "port/process.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -166,9 +165,6 @@ static void raise_limits(struct rz_daemon *daemon)
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     setpriority(PRIO_PROCESS, 0, NICENESS);
-    /* However crowded the machine is, a daemon that is silent must be one that is dead; its waiter
-     * threads inherit this. */
-    sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
 }
 
 int rz_daemon_run(const struct rz_daemon_options *options)

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,8 +86,6 @@ static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
 static void child_limits(const struct rz_daemon *daemon)
 {
     struct rlimit files;
-    sched_setscheduler(0, SCHED_OTHER,
-                       &(struct sched_param){0}); /* the daemon's urgency is not the program's */
     setpriority(PRIO_PROCESS, 0, 0);
     if (getrlimit(RLIMIT_NOFILE, &files) != 0)
         return;

@@ -20,6 +20,10 @@
 /* Rounds of looking before a waiting call first gives the processor away: a few microseconds. */
 #define SPIN_MAX 1000
 
+/* Whoever is awaited may want this very processor: even while spinning it is offered once in so
+ * many rounds. */
+#define ROUNDS_PER_YIELD 32
+
 /* After spinning in vain: give the processor away so many times before sleeping. */
 #define YIELDS_MAX 16
 
@@ -357,7 +361,7 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
     while (!done(arg) && !rz_engine.rollback) {
         if (rz_engine_progress() > 0) {
             idle = 0;
-        } else if (++idle <= rz_engine.spin_max) {
+        } else if (++idle <= rz_engine.spin_max && idle % ROUNDS_PER_YIELD != 0) {
             relax();
         } else if (idle <= rz_engine.spin_max + YIELDS_MAX) {
             rz_engine_yield();
