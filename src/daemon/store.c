@@ -318,9 +318,12 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
         return;
     }
     if (!piece || (told->offset == 0 && !piece->wanted_by_us)) {
-        int fd;
-        if (rz_memory_create("rz-piece", told->total ? told->total : 1, &fd) != RZ_OK ||
-            rz_memory_reserve(fd, 0, told->total) != RZ_OK) {
+        int fd = -1;
+        size_t bytes = told->total ? told->total : 1;
+        if (rz_memory_create("rz-piece", bytes, &fd) != RZ_OK ||
+            rz_memory_reserve(fd, 0, bytes) != RZ_OK) {
+            if (fd >= 0)
+                close(fd);
             rz_daemon_log(store->recovery->daemon, 0,
                           "no memory for a copy of rank %u's checkpoint piece", told->rank);
             return;

@@ -128,6 +128,8 @@ static void send_job(struct rz_session *session)
                 .environment = w[4].start,
                 .environment_length = (uint32_t)(w[4].at - w[4].start),
                 .directory = options->directory}};
+    session->started = true;
+    event_del(session->last_word); /* before an end, which sets it anew */
     if (overflow) {
         rz_outcome_decide(&session->outcome, RZ_EXIT_START,
                           "the program's arguments or environment are too long");
@@ -138,8 +140,6 @@ static void send_job(struct rz_session *session)
         rz_node_send(&session->nodes[i], &message);
     }
     free(parts);
-    session->started = true;
-    event_del(session->last_word);
 }
 
 static void on_listening(struct rz_session *session, struct rz_node *node,
@@ -482,7 +482,7 @@ static void reap(struct rz_session *session)
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         pid_t keeper = session->nodes[i].keeper;
         while (keeper > 0 && waitpid(keeper, NULL, WNOHANG) == 0) {
-            if (waited_ms++ == END_BOUND_S * 1000)
+            if (waited_ms++ >= END_BOUND_S * 1000)
                 kill(keeper, SIGKILL);
             usleep(1000);
         }

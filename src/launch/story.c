@@ -82,7 +82,7 @@ static void tell(struct rz_story *story)
         clear_progress(story);
         for (uint32_t i = 0; i < story->n_deaths; i++) {
             fprintf(story->terminal, i == 0 ? "%8.3f s  " : "            ",
-                    (double)(first - story->start) / 1e9);
+                    ms(story->start, first) / 1e3);
             tell_death(story, &story->deaths[i]);
         }
         fprintf(story->terminal, "            agreed after %.2f ms, repaired after %.1f ms",

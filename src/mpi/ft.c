@@ -172,7 +172,7 @@ static void hold_for_repair(void)
 
 int rz_ft_reinit_wait(int *state)
 {
-    if (rz_engine.n_dead > 0) {
+    if (rz_engine.n_dead > 0 && board_epoch() == rz_engine.epoch) {
         hold_for_repair();
     }
     if (!rz_engine.rollback && board_epoch() > rz_engine.epoch) {

@@ -180,9 +180,8 @@ bool rz_frames_next(struct rz_frames *frames, const void **bytes, size_t *n)
     if (frames_used(in) < FRAMES_HEADER)
         return false;
     uint32_t length = frames_length(in->memory + in->start);
-    rz_assert(length <= frames->frame_max);
-    if (frames_used(in) - FRAMES_HEADER < length)
-        return false;
+    if (length > frames->frame_max || frames_used(in) - FRAMES_HEADER < length)
+        return false; /* rz_frames_read has told of the one that is too long */
     *bytes = in->memory + in->start + FRAMES_HEADER;
     *n = length;
     in->start += FRAMES_HEADER + (size_t)length;

@@ -122,10 +122,12 @@ def main():
     options = parse()
     first, last = (int(word) for word in options.seeds.split(".."))
     before = names()
-    status, reference, err, seconds = run(command(options), f"calm-{os.getpid()}")
-    if status != 0 or "residual" not in reference:
-        sys.exit(f"the run without faults did not succeed (exit status {status}):\n{err}")
-    calm_ms = seconds * 1000
+    calm_ms = float("inf")
+    for _ in range(3):  # the shortest counts: deaths shall strike while the program runs
+        status, reference, err, seconds = run(command(options), f"calm-{os.getpid()}")
+        if status != 0 or "residual" not in reference:
+            sys.exit(f"the run without faults did not succeed (exit status {status}):\n{err}")
+        calm_ms = min(calm_ms, seconds * 1000)
     report_file = f"/tmp/survive-{os.getpid()}.events"
     rows, violations, from_zero, recoveries, after_end, silent = [], 0, 0, 0, 0, 0
     began = time.monotonic()
