@@ -191,7 +191,8 @@ static void answer_challenge(struct outgoing *out, const struct rz_overlay_chall
     for (struct waiting_frame *f = out->first; f; f = f->next)
         outgoing_push(out, f->data, f->bytes);
     forget_waiting(out);
-    event_add(out->writable, NULL); /* who waits for room hears of it, even if all is sent already */
+    event_add(out->writable,
+              NULL); /* who waits for room hears of it, even if all is sent already */
 }
 
 /* On our own connection only the challenge may come, then silence until the peer is gone. */

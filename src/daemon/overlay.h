@@ -65,8 +65,8 @@ void rz_overlay_read_heartbeats(struct rz_overlay *overlay);
 
 size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to);
 
-/* Peer is dead: closes its connections for ever; what it still sends is answered FENCED and
- * dropped. */
+/* Peer is dead: it is told FENCED, nothing else is sent to it any more, and what it still sends is
+ * dropped. Its connections stay open: their end would look like our death to it. */
 void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer);
 
 /* From now on broken connections are no evidence here; say_so: nor shall the end of ours be any to

@@ -17,9 +17,10 @@ struct rz_node {
     int alive_fd; /* its end tells the keeper that rzrun is gone */
     struct rz_frames *channel;
     struct event *readable, *writable;
-    bool listening;   /* LISTENING has come */
-    bool gone;        /* the channel has ended */
-    bool input_ended; /* standard input's end was told */
+    bool listening;        /* LISTENING has come */
+    bool gone;             /* the channel has ended */
+    bool input_ended;      /* standard input's end was told */
+    uint32_t input_credit; /* bytes of input that it still takes */
     char address[64];
     uint32_t tcp_port, udp_port;
     void *arg;

@@ -205,9 +205,15 @@ static void on_output(struct rz_session *session, const struct rz_launch_output 
         write_all(fd, told->data, told->data_length);
 }
 
+/* The node that the input goes to; each node takes what it has asked for itself. */
+static struct rz_node *reader(struct rz_session *session)
+{
+    return &session->nodes[session->outcome.ranks[0].node];
+}
+
 static void wait_for_input(struct rz_session *session)
 {
-    if (session->stdin_ended || session->stdin_credit == 0 || session->ending)
+    if (session->stdin_ended || reader(session)->input_credit == 0 || session->ending)
         return;
     if (session->stdin_always_ready || event_add(session->stdin_readable, NULL) != 0)
         event_active(session->stdin_readable, EV_READ, 0);
@@ -225,19 +231,19 @@ static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
 static void on_input(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_session *session = arg;
+    struct rz_node *node = reader(session);
     uint8_t data[16384];
     (void)what;
-    if (session->stdin_credit == 0 || session->stdin_ended)
+    if (node->input_credit == 0 || session->stdin_ended)
         return;
-    ssize_t n =
-        read(fd, data, session->stdin_credit < sizeof data ? session->stdin_credit : sizeof data);
+    ssize_t n = read(fd, data, node->input_credit < sizeof data ? node->input_credit : sizeof data);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
         wait_for_input(session);
         return;
     }
-    send_input(&session->nodes[session->outcome.ranks[0].node], data, n > 0 ? (uint32_t)n : 0);
+    send_input(node, data, n > 0 ? (uint32_t)n : 0);
     session->stdin_ended = n <= 0;
-    session->stdin_credit -= n > 0 ? (uint32_t)n : 0;
+    node->input_credit -= n > 0 ? (uint32_t)n : 0;
     wait_for_input(session);
 }
 
@@ -245,7 +251,7 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
 static void on_stdin_wanted(struct rz_session *session, struct rz_node *node, uint32_t bytes)
 {
     if (!session->stdin_ended) {
-        session->stdin_credit += bytes;
+        node->input_credit += bytes;
         wait_for_input(session);
     } else if (!node->input_ended) {
         send_input(node, (const uint8_t *)"", 0);
@@ -334,6 +340,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         if (message->started.rank < n_ranks)
             rz_outcome_started(&session->outcome, message->started.rank,
                                message->started.incarnation, node->index);
+        wait_for_input(session); /* rank 0 may read on another node now */
         break;
     case RZ_LAUNCH_OUTPUT:
         on_output(session, &message->output);

@@ -32,7 +32,6 @@ struct rz_session {
     struct rz_session_fault faults[RZ_FAULTS_MAX];
     bool ending, dumping;
     uint32_t dumps_awaited;
-    uint32_t stdin_credit;
     bool stdin_ended, stdin_always_ready;
     bool joined;       /* some rank has initialised our MPI */
     uint32_t stranger; /* a rank that ended without ever doing so, or RZ_ID_NONE */

@@ -194,11 +194,11 @@ static int copy_back(void)
     status =
         intact ? rz_piece_read(at, bytes, state.regions, state.n_regions, &id) : RZ_ERR_MALFORMED;
     rz_memory_unmap(at, bytes);
-    close(state.piece_fd);
-    state.piece_fd = -1;
-    if (status == RZ_ERR_INVALID)
+    if (status == RZ_ERR_INVALID) /* with the right regions it can still be restored */
         return rzm_error(MPI_ERR_ARG, "region %u had another size when generation %llu was written",
                          id, (unsigned long long)state.piece.generation);
+    close(state.piece_fd);
+    state.piece_fd = -1;
     return status == RZ_OK ? MPI_SUCCESS
                            : rzm_error(MPI_ERR_OTHER, "the checkpoint piece is damaged");
 }
