@@ -139,6 +139,11 @@ void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generati
     atomic_store_explicit(&writer->board->committed, generation, memory_order_release);
 }
 
+void rz_board_writer_node_died(struct rz_board_writer *writer)
+{
+    atomic_fetch_add_explicit(&writer->board->nodes_dead, 1, memory_order_release);
+}
+
 void rz_board_writer_stop(struct rz_board_writer *writer, rz_status_t why)
 {
     atomic_store_explicit(&writer->board->stop, (uint64_t)why, memory_order_release);

@@ -26,6 +26,9 @@ void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
                            enum rz_recover_phase phase);
 void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation);
 
+/* One more daemon is known dead. */
+void rz_board_writer_node_died(struct rz_board_writer *writer);
+
 /* The processes of this node must end; the lease is withdrawn for ever. Publishes. */
 void rz_board_writer_stop(struct rz_board_writer *writer, rz_status_t why);
 

@@ -53,6 +53,7 @@ static void on_node_died(struct rz_daemon *daemon, rz_id node, bool proof)
     if (daemon->ending)
         return;
     record_news(daemon, RZ_ID_NONE, node, 0, proof ? "proof" : "silence");
+    rz_board_writer_node_died(daemon->board);
     for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_ranks; rank++)
         if (daemon->places[rank].node == node)
             rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation, node,

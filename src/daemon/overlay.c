@@ -139,6 +139,7 @@ static void outgoing_close(struct outgoing *out)
         rz_frames_close(out->frames);
     out->readable = out->writable = NULL;
     out->frames = NULL;
+    out->ready = false;
     forget_waiting(out);
 }
 

@@ -290,12 +290,17 @@ static bool intact(const struct piece *piece)
     return same;
 }
 
+/* A node that cannot keep what the others rely on is worth less than none: they go on without it.
+ */
+static void give_up(struct rz_store *store, const char *words)
+{
+    store->recovery->hooks->stop(store->recovery->daemon, RZ_ERR_NO_MEMORY, words);
+}
+
 static void finished(struct rz_store *store, struct piece *piece, rz_id from)
 {
     if (!intact(piece)) {
-        rz_daemon_log(store->recovery->daemon, 0,
-                      "the checkpoint piece of rank %u from node %u is damaged", piece->rank, from);
-        piece->have = 0;
+        give_up(store, "a checkpoint piece arrived damaged");
         return;
     }
     if (piece->wanted_by_us) {
@@ -317,6 +322,8 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
                    piece->rank); /* we have it already */
         return;
     }
+    if (!piece && told->offset != 0)
+        return; /* the rest of one that we could not keep */
     if (!piece || (told->offset == 0 && !piece->wanted_by_us)) {
         int fd = -1;
         size_t bytes = told->total ? told->total : 1;
@@ -324,8 +331,7 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
             rz_memory_reserve(fd, 0, bytes) != RZ_OK) {
             if (fd >= 0)
                 close(fd);
-            rz_daemon_log(store->recovery->daemon, 0,
-                          "no memory for a copy of rank %u's checkpoint piece", told->rank);
+            give_up(store, "no memory for a copy of a checkpoint piece");
             return;
         }
         piece = add(store, told->rank, told->generation, told->total, told->hash, fd);
@@ -392,7 +398,7 @@ static uint32_t epoch_of(const struct rz_overlay_message *message)
 
 static void hold(struct rz_store *store, rz_id from, const struct rz_overlay_message *message)
 {
-    size_t max = CHUNK_BYTES + 256;
+    size_t max = 256 + (message->type == RZ_OVERLAY_PIECE ? message->piece.data_length : 0);
     struct held *held = malloc(sizeof *held + max);
     rz_assert(held != NULL);
     *held = (struct held){.from = from};
@@ -413,7 +419,8 @@ void rz_store_message(struct rz_store *store, rz_id from, const struct rz_overla
         return;
     switch (message->type) {
     case RZ_OVERLAY_PIECE:
-        if (message->piece.rank < store->recovery->daemon->job.n_ranks)
+        if (message->piece.rank < store->recovery->daemon->job.n_ranks &&
+            message->piece.generation > 0)
             on_piece(store, from, &message->piece);
         break;
     case RZ_OVERLAY_PIECE_KEPT:

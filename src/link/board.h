@@ -58,8 +58,9 @@ struct rz_board {
     _Atomic uint64_t epoch_phase;       /* epoch << 8 | enum rz_recover_phase */
     _Atomic uint64_t
         lease_renewed_ns; /* CLOCK_MONOTONIC of the last renewal; 0: the daemon has withdrawn it */
-    _Atomic uint64_t committed; /* how many checkpoints of the current epoch are committed */
-    _Atomic uint64_t stop;      /* not 0: the processes of this node must end (rz_status_t) */
+    _Atomic uint64_t committed;  /* how many checkpoints of the current epoch are committed */
+    _Atomic uint64_t nodes_dead; /* how many daemons are known dead */
+    _Atomic uint64_t stop;       /* not 0: the processes of this node must end (rz_status_t) */
     _Alignas(64) _Atomic uint64_t rank[]; /* [n_ranks] rz_board_rank_word */
 };
 

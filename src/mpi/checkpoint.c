@@ -103,11 +103,14 @@ static bool is_committed(void)
     return atomic_load_explicit(&rz_engine.board->committed, memory_order_acquire) >= state.number;
 }
 
-/* Without repair a death ends all commits: nobody waits for one then. */
+/* Without repair the death of a process or of a node ends all commits: nobody waits for one then.
+ */
 static bool previous_settled(void *arg)
 {
     (void)arg;
-    return is_committed() || (rz_engine.n_dead > 0 && !rz_engine.reinit_open);
+    bool deaths = rz_engine.n_dead > 0 ||
+                  atomic_load_explicit(&rz_engine.board->nodes_dead, memory_order_acquire) > 0;
+    return is_committed() || (deaths && !rz_engine.reinit_open);
 }
 
 static void slot_close(struct slot *slot)
