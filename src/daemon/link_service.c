@@ -201,8 +201,7 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
                     .watch_slot = p->share.slot,
                     .job = daemon->job.id,
                     .job_token = daemon->job.token,
-                    .restarted = p->incarnation > 1,
-                    .library_note = ""}};
+                    .restarted = p->incarnation > 1}};
     send_to(p, &message, fds, sizeof fds / sizeof *fds);
     rz_daemon_record(daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
                                                        .epoch = daemon->epoch,

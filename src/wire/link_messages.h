@@ -30,7 +30,7 @@
     MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is done: exit is no death */ \
     /* daemon -> process */ \
     MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
-        U32(watch_slot) U64(job) U32(job_token) U32(restarted) TEXT(library_note) \
+        U32(watch_slot) U64(job) U32(job_token) U32(restarted) \
         END(WELCOME, welcome)                  /* fds: board, own inbox, own doorbell's eventfd, watch page, wait objects */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net)              /* someone off-node wants our card */ \

@@ -79,8 +79,7 @@ static int setup(void **state)
                                          .watch_slot = d.slot,
                                          .job = JOB,
                                          .job_token = 99,
-                                         .restarted = 1,
-                                         .library_note = ""};
+                                         .restarted = 1};
     char fd[16];
     snprintf(fd, sizeof fd, "%d", d.link[1]);
     setenv("RZ_LINK_FD", fd, 1);
