@@ -5,15 +5,14 @@
  * inside the event, randomness from a generator inside the state, memory from the caller. The
  * simulator, the daemon and the MPI library link the same objects.
  *
- * Each room offers (ROOM = ring, spread, agree, recover, commit):
+ * Each room (enum rz_room) offers, S being its state and C its configuration:
  *
- *   size_t       rz_ROOM_size(const struct rz_ROOM_config *c);         bytes of state to provide,
- * 8-byte aligned void         rz_ROOM_init(struct rz_ROOM *s, const struct rz_ROOM_config *c, rz_id
- * self, rz_time now, uint64_t seed); enum rz_more rz_ROOM_step(struct rz_ROOM *s, const struct
- * rz_event *e, struct rz_actions *out); rz_time      rz_ROOM_deadline(const struct rz_ROOM *s);
- * when to call again with RZ_EVENT_TICK uint64_t     rz_ROOM_hash(const struct rz_ROOM *s);
- * canonical, without statistics void         rz_ROOM_grow(struct rz_ROOM *s, size_t bytes); after
- * RZ_NEED: the block was enlarged to bytes
+ *   size_t       rz_ROOM_size(const C *);              bytes of state to provide, 8-byte aligned
+ *   void         rz_ROOM_init(S *, const C *, rz_id self, rz_time now, uint64_t seed);
+ *   enum rz_more rz_ROOM_step(S *, const struct rz_event *, struct rz_actions *out);
+ *   rz_time      rz_ROOM_deadline(const S *);          when to step with RZ_EVENT_TICK
+ *   uint64_t     rz_ROOM_hash(const S *);              canonical, without statistics
+ *   void         rz_ROOM_grow(S *, size_t bytes);      after RZ_NEED: the block was enlarged
  *
  * State is one flat block: offsets, no pointers, zeroed at init. A copy (memcpy) is a snapshot.
  * Configurations are copied into the state; arrays they point to must be, too.
@@ -29,6 +28,12 @@ enum rz_room {
     RZ_ROOM_AGREE,
     RZ_ROOM_RECOVER,
     RZ_ROOM_COMMIT,
+    RZ_ROOM_GOSSIP,
+    RZ_ROOM_SWIM,
+    RZ_ROOM_DIAGNOSE,
+    RZ_ROOM_PAXOS,
+    RZ_ROOM_TWOPHASE, /* baseline of agree */
+    RZ_ROOM_ROUNDS,   /* oracle of agree */
     RZ_ROOM_COUNT
 };
 

@@ -41,10 +41,10 @@ static void grow(void *state, size_t bytes)
     rz_job_grow(state, bytes);
 }
 
-const struct rz_sim_room rz_job_room_of_recover = {"recover", RZ_ROOM_COMMIT, size_of, init,
-                                                   step,      deadline,       hash,    grow};
-const struct rz_sim_room rz_job_room_of_commit = {"commit", RZ_ROOM_COMMIT, size_of, init,
-                                                  step,     deadline,       hash,    grow};
+const struct rz_proto_room rz_job_room_of_recover = {"recover", RZ_ROOM_COMMIT, size_of, init,
+                                                     step,      deadline,       hash,    grow};
+const struct rz_proto_room rz_job_room_of_commit = {"commit", RZ_ROOM_COMMIT, size_of, init,
+                                                    step,     deadline,       hash,    grow};
 
 /* ---- configuration and calls */
 

@@ -22,7 +22,7 @@ enum rz_job_evidence { RZ_JOB_PROOF, RZ_JOB_SILENT, RZ_JOB_MIXED };
 #define RZ_JOB_COMMIT_MUTANT(m) ((uint64_t)(m) << 40)
 #define RZ_JOB_HOST_MUTANT(m) ((uint64_t)(m) << 48)
 
-extern const struct rz_sim_room rz_job_room_of_recover, rz_job_room_of_commit;
+extern const struct rz_proto_room rz_job_room_of_recover, rz_job_room_of_commit;
 
 const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member);
 void rz_job_scenario_start(struct rz_sim *sim);

@@ -3,7 +3,7 @@
 #include "proto/agree/agree_check.h"
 #include "sim/sim.h"
 
-RZ_SIM_ROOM(agree, RZ_ROOM_AGREE);
+RZ_PROTO_ROOM(agree, RZ_ROOM_AGREE);
 
 #define MEMBERS_MAX 64
 #define VIEW 7
@@ -139,7 +139,7 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON(most, window)                                                                       \
-    .room = &rz_sim_room_agree, .members_max = most, .record_bytes = RECORD_BYTES(most, window),   \
+    .room = &rz_proto_room_agree, .members_max = most, .record_bytes = RECORD_BYTES(most, window), \
     .detector = RZ_SIM_DETECTOR_PERFECT, .config = config_of, .safety = safety,                    \
     .message_name = message_name, .call_name = call_name, .notice_name = notice_name
 

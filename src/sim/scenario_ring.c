@@ -6,7 +6,7 @@
 #include "proto/ring/ring.h"
 #include "proto/ring/ring_check.h"
 
-RZ_SIM_ROOM(ring, RZ_ROOM_RING);
+RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
 
 #define MEMBERS_MAX 256
 #define VIEW 3
@@ -132,7 +132,7 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_sim_room_ring, .members_max = MEMBERS_MAX, .detector = RZ_SIM_DETECTOR_NONE,       \
+    .room = &rz_proto_room_ring, .members_max = MEMBERS_MAX, .detector = RZ_SIM_DETECTOR_NONE,     \
     .config = config, .start = start, .notified = notified, .died = died, .safety = safety,        \
     .liveness = liveness, .message_name = message_name, .call_name = call_name,                    \
     .notice_name = notice_name

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-RZ_SIM_ROOM(spread, RZ_ROOM_SPREAD);
+RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
 
 #define MEMBERS_MAX 256
 #define VIEW 7
@@ -92,7 +92,7 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_sim_room_spread, .members_max = MEMBERS_MAX,                                       \
+    .room = &rz_proto_room_spread, .members_max = MEMBERS_MAX,                                     \
     .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified, \
     .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name

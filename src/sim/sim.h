@@ -21,54 +21,11 @@
 #include <rhizome/protocol.h>
 
 #include "proto/check.h"
+#include "proto/room.h"
 
 #include <stdio.h>
 
 struct rz_sim; /* one world: members, messages in flight, clock, record */
-
-/* A protocol room as the engine sees it; RZ_SIM_ROOM(ring) defines rz_sim_room_ring in the
- * scenario's file. */
-struct rz_sim_room {
-    const char *name;
-    enum rz_room number;
-    size_t (*size)(const void *config);
-    void (*init)(void *state, const void *config, rz_id self, rz_time now, uint64_t seed);
-    enum rz_more (*step)(void *state, const struct rz_event *event, struct rz_actions *out);
-    rz_time (*deadline)(const void *state);
-    uint64_t (*hash)(const void *state);
-    void (*grow)(void *state, size_t bytes);
-};
-
-#define RZ_SIM_ROOM(room, room_number)                                                             \
-    static size_t room##_size(const void *config)                                                  \
-    {                                                                                              \
-        return rz_##room##_size(config);                                                           \
-    }                                                                                              \
-    static void room##_init(void *state, const void *config, rz_id self, rz_time now,              \
-                            uint64_t seed)                                                         \
-    {                                                                                              \
-        rz_##room##_init(state, config, self, now, seed);                                          \
-    }                                                                                              \
-    static enum rz_more room##_step(void *state, const struct rz_event *event,                     \
-                                    struct rz_actions *out)                                        \
-    {                                                                                              \
-        return rz_##room##_step(state, event, out);                                                \
-    }                                                                                              \
-    static rz_time room##_deadline(const void *state)                                              \
-    {                                                                                              \
-        return rz_##room##_deadline(state);                                                        \
-    }                                                                                              \
-    static uint64_t room##_hash(const void *state)                                                 \
-    {                                                                                              \
-        return rz_##room##_hash(state);                                                            \
-    }                                                                                              \
-    static void room##_grow(void *state, size_t bytes)                                             \
-    {                                                                                              \
-        rz_##room##_grow(state, bytes);                                                            \
-    }                                                                                              \
-    static const struct rz_sim_room rz_sim_room_##room = {                                         \
-        #room,       room_number,     room##_size, room##_init,                                    \
-        room##_step, room##_deadline, room##_hash, room##_grow}
 
 /* Who learns of a death, other than by the room's own messages. */
 enum rz_sim_detector {
@@ -97,7 +54,7 @@ struct rz_sim_call {
 struct rz_sim_scenario {
     const char *name;    /* unique in its room */
     const char *summary; /* one line for rzsim list */
-    const struct rz_sim_room *room;
+    const struct rz_proto_room *room;
 
     uint32_t members;        /* default; rzsim --members overrides */
     uint32_t members_max;    /* 0: no bound (exhaustive mode: at most 32) */

@@ -48,7 +48,7 @@ static void common_lay_out(struct rz_sim *sim)
 
 static void member_create(struct rz_sim *sim, rz_id id)
 {
-    const struct rz_sim_room *room = sim->scenario->room;
+    const struct rz_proto_room *room = sim->scenario->room;
     struct rz_sim_member *member = &sim->members[id];
     const void *config = sim->scenario->config(sim, id);
     member->bytes = member->capacity = room->size(config);
@@ -178,7 +178,7 @@ static void member_grow(struct rz_sim *sim, rz_id id, size_t bytes)
 static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *first,
                         const struct rz_sim_cut *cut)
 {
-    const struct rz_sim_room *room = sim->scenario->room;
+    const struct rz_proto_room *room = sim->scenario->room;
     struct rz_event event = *first;
     uint32_t done = 0;
     for (;;) {
@@ -357,7 +357,7 @@ void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result)
 
 bool rz_world_check_fence(struct rz_sim *sim, rz_id member, const struct rz_letter *letter)
 {
-    const struct rz_sim_room *room = sim->scenario->room;
+    const struct rz_proto_room *room = sim->scenario->room;
     const struct rz_sim_member *at = &sim->members[member];
     at_work = sim;
     if (setjmp(sim->escape) != 0) {

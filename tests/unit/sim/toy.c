@@ -130,7 +130,7 @@ static uint64_t rz_toy_hash(const struct rz_toy *toy)
     return hash;
 }
 
-RZ_SIM_ROOM(toy, RZ_ROOM_RING);
+RZ_PROTO_ROOM(toy, RZ_ROOM_RING);
 
 /* --- scenarios -------------------------------------------------------------------------------- */
 
@@ -215,7 +215,7 @@ static bool all_told_of_deaths(struct rz_sim *sim)
 }
 
 #define TOY(kind_, name_, crashes_)                                                                \
-    .name = (name_), .summary = "for the tests of the engine", .room = &rz_sim_room_toy,           \
+    .name = (name_), .summary = "for the tests of the engine", .room = &rz_proto_room_toy,         \
     .members = 4, .crashes = (crashes_), .parameter = (kind_),                                     \
     .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified
 

@@ -1,0 +1,85 @@
+/*
+ * What a measurement is shown as: tables (text, CSV) and charts (gnuplot writes SVG or PNG). The
+ * maker of a table or chart knows its subject, this room does not.
+ *
+ * Tables and charts own copies of all they are given. Memory: malloc; running out of it ends the
+ * program, which is a tool.
+ */
+#ifndef RZ_CHART_CHART_H
+#define RZ_CHART_CHART_H
+
+#include <rhizome/types.h>
+
+#include <stdio.h>
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+struct rz_table;
+
+struct rz_table *rz_table_create(const char *title);
+void rz_table_destroy(struct rz_table *table);
+
+/* Columns first: name as CSV has it ("detect_ms"), heading for people ("detection"), unit ("ms" or
+ * NULL). */
+void rz_table_column(struct rz_table *table, const char *name, const char *heading,
+                     const char *unit);
+
+/* Then rows, cell by cell from the left; NAN is shown as "-". */
+void rz_table_row(struct rz_table *table);
+void rz_table_number(struct rz_table *table, double value);
+__attribute__((format(printf, 2, 3))) void rz_table_text(struct rz_table *table, const char *format,
+                                                         ...);
+
+uint32_t rz_table_rows(const struct rz_table *table);
+/* The number in a cell; NAN when it is text or missing. */
+double rz_table_at(const struct rz_table *table, uint32_t row, const char *column);
+/* The table's own copy of the text in a cell, or NULL. */
+const char *rz_table_text_at(const struct rz_table *table, uint32_t row, const char *column);
+
+/* Median, least and most of a column of numbers, NAN left out. n == 0: all NAN. */
+struct rz_table_spread {
+    uint32_t n;
+    double median, least, most, mean;
+};
+struct rz_table_spread rz_table_spread(const struct rz_table *table, const char *column);
+
+void rz_table_print(const struct rz_table *table, FILE *out);    /* aligned text */
+void rz_table_markdown(const struct rz_table *table, FILE *out); /* for docs */
+bool rz_table_write_csv(const struct rz_table *table, const char *path, const char **why);
+
+/* --- charts ----------------------------------------------------------------------------------- */
+
+struct rz_chart;
+
+enum rz_chart_scale { RZ_CHART_LINEAR, RZ_CHART_LOG2, RZ_CHART_LOG10 };
+enum rz_chart_style {
+    RZ_CHART_LINES,
+    RZ_CHART_POINTS,
+    RZ_CHART_LINES_POINTS,
+    RZ_CHART_STEPS,
+    RZ_CHART_BARS,
+    RZ_CHART_DASHED, /* a trend or a bound, no measurement */
+    RZ_CHART_STATED  /* a value that the paper states: hollow marks, told apart in the key */
+};
+
+struct rz_chart *rz_chart_create(const char *title, const char *x_label, const char *y_label);
+void rz_chart_destroy(struct rz_chart *chart);
+void rz_chart_scales(struct rz_chart *chart, enum rz_chart_scale x, enum rz_chart_scale y);
+/* The ends of an axis; NAN: as the data have it. */
+void rz_chart_range_x(struct rz_chart *chart, double low, double high);
+void rz_chart_range_y(struct rz_chart *chart, double low, double high);
+
+/* A new curve; points follow. */
+void rz_chart_curve(struct rz_chart *chart, const char *label, enum rz_chart_style style);
+void rz_chart_point(struct rz_chart *chart, double x, double y);
+/* A point with its spread, drawn as an error bar. */
+void rz_chart_point_spread(struct rz_chart *chart, double x, double y, double low, double high);
+
+/* Several charts in one file, stacked: next begins the next panel. */
+void rz_chart_panel(struct rz_chart *chart, const char *title, const char *x_label,
+                    const char *y_label);
+
+/* Draws by gnuplot; the ending of path (.svg, .png) says what. False: *why says so. */
+bool rz_chart_draw(const struct rz_chart *chart, const char *path, const char **why);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * Failure detection and consensus by gossip (Katti, Di Fatta, Naughton, Engelmann, IJHPCA 2018):
+ * the matrix (algorithm 1), the list (2) and the three phases with push-sum (3).
+ *
+ * Once per cycle a member pings another one at random with its gossip state; the other merges it
+ * and answers with its own, which the first merges: push-pull. Who does not answer within the
+ * timeout is detected as failed by the pinger; there is no suspicion. Members known failed are not
+ * pinged (drawn again).
+ *
+ * Whom member self pings in a cycle is a pure function of its seed, so that a scale model draws the
+ * same: rz_gossip_target. Where all members start at the same date and every transfer takes the
+ * same time (and twice that is below the timeout), cycles are synchronous: within one cycle all
+ * PINGs leave, then arrive in order of their senders; all REPLYs arrive in that same order; then
+ * timeouts expire in order of members. The scale models (src/scale) reproduce this order exactly.
+ *
+ * docs/protocols/gossip.md says what is certain and what is reconstruction.
+ */
+#ifndef RZ_PROTO_GOSSIP_H
+#define RZ_PROTO_GOSSIP_H
+
+#include <rhizome/protocol.h>
+
+enum rz_gossip_kind {
+    RZ_GOSSIP_MATRIX, /* algorithm 1: n_members squared bits of state and message; <= 2048 members
+                       */
+    RZ_GOSSIP_LIST,   /* algorithm 2 */
+    RZ_GOSSIP_SUM,    /* algorithm 3 */
+    RZ_GOSSIP_KIND_COUNT
+};
+
+/* Faults put in on purpose, to show that the checkers find them; 0 in production. */
+enum rz_gossip_mutation {
+    RZ_GOSSIP_NAIVE_VERDICT = 1, /* 3: an estimate within the tolerance once is believed (window 1,
+                                    no least length of phase 1) */
+    RZ_GOSSIP_NO_INDIRECT = 2,   /* 1: row of the sender is not merged into one's own */
+    RZ_GOSSIP_LOSE_HALF = 4,     /* 3: the half of an unanswered ping is not taken back */
+    RZ_GOSSIP_FALL_SILENT = 8,   /* who has returned answers no more */
+    RZ_GOSSIP_OTHER_ROW = 16     /* 1: the test takes who is alive from another member's row */
+};
+
+struct rz_gossip_config {
+    uint32_t n_members; /* >= 1 */
+    uint32_t view;      /* written into every message; others are dropped */
+    enum rz_gossip_kind kind;
+    rz_time cycle;          /* length of a cycle, > 0 */
+    rz_time timeout;        /* a ping without answer is a failure then; 0 < timeout < cycle */
+    rz_time start_spread;   /* the first cycle begins so much later at most, drawn; 0: at once */
+    uint32_t cycles_max;    /* the call ends unsuccessfully then; 0: 64 + 8 * ceil(log2 n) */
+    uint32_t quiet;         /* 1: cycles without news before a call returns; 0: 3 */
+    uint32_t initial;       /* 2: cycles of the initial phase; 0: ceil(log2 n) + 8 */
+    uint32_t window;        /* 2: h, 3: cycles an estimate must stay; 0: 1 for 2, 4 for 3 */
+    uint32_t tolerance_ppm; /* 3: an estimate counts within so many millionths; 0: 1000 */
+    bool accuse;        /* false: silence accuses nobody; failures come by RZ_EVENT_DEATH only */
+    uint32_t mutations; /* enum rz_gossip_mutation, or 0 */
+};
+
+/*
+ * RZ_EVENT_DEATH: the members in ids are known failed (told by another detector).
+ * RZ_EVENT_CALL, call = RZ_GOSSIP_BEGIN: begin the first cycle. Before it a member answers pings
+ * with what it has heard, but pings nobody. After it has returned it keeps answering.
+ */
+enum rz_gossip_call { RZ_GOSSIP_BEGIN };
+
+/*
+ * RZ_ACTION_NOTIFY, what =
+ * RZ_GOSSIP_DETECTED: arg[0] = member failed, arg[1] = 1 when by own ping, 0 when heard; arg[2] =
+ * number of the cycle (from 1).
+ * RZ_GOSSIP_CONSENSUS, RZ_GOSSIP_COMMITTED (3 only): arg[0] = member, arg[2] = cycle.
+ * RZ_GOSSIP_RETURNED: the call is done: items = the failed that were agreed on, sorted; arg[0] = 1
+ * when agreed, 0 when cycles_max ended it; arg[2] = cycle.
+ */
+enum rz_gossip_notice {
+    RZ_GOSSIP_DETECTED,
+    RZ_GOSSIP_CONSENSUS,
+    RZ_GOSSIP_COMMITTED,
+    RZ_GOSSIP_RETURNED
+};
+
+/* seq = the pinger's cycle; a REPLY repeats that of its PING. Items: the gossip state, per kind. */
+enum rz_gossip_message { RZ_GOSSIP_PING, RZ_GOSSIP_REPLY, RZ_GOSSIP_MESSAGE_COUNT };
+
+struct rz_gossip;
+
+size_t rz_gossip_size(const struct rz_gossip_config *config);
+void rz_gossip_init(struct rz_gossip *gossip, const struct rz_gossip_config *config, rz_id self,
+                    rz_time now, uint64_t seed);
+enum rz_more rz_gossip_step(struct rz_gossip *gossip, const struct rz_event *event,
+                            struct rz_actions *out);
+rz_time rz_gossip_deadline(const struct rz_gossip *gossip);
+uint64_t rz_gossip_hash(const struct rz_gossip *gossip);
+void rz_gossip_grow(struct rz_gossip *gossip, size_t bytes);
+
+/* Whom self pings in this cycle: the attempt-th draw (from 0; a further attempt when the one before
+ * is known failed). Never self; n >= 2. seed: that of rz_gossip_init. */
+rz_id rz_gossip_target(uint64_t seed, uint32_t n, rz_id self, uint64_t cycle, uint32_t attempt);
+
+/* --- looking at it --- */
+
+uint64_t rz_gossip_cycle(const struct rz_gossip *gossip); /* 0: not begun */
+/* Members known failed, sorted, as items. */
+const uint64_t *rz_gossip_failed(const struct rz_gossip *gossip, uint32_t *n);
+/* Phase of a failed member here: 1 detected, 2 consensus, 3 committed; 0: not known failed. */
+uint32_t rz_gossip_phase(const struct rz_gossip *gossip, rz_id failed);
+bool rz_gossip_returned(const struct rz_gossip *gossip);
+
+#endif

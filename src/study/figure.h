@@ -1,0 +1,55 @@
+/*
+ * Figures: each redraws one figure of a source from runs made here, marks what the source states,
+ * and judges agreement row by row. A file figure_SOURCE.c defines const struct rz_figure
+ * rz_SOURCE_figures[] and rz_SOURCE_figures_count; the build finds it by its name.
+ */
+#ifndef RZ_STUDY_FIGURE_H
+#define RZ_STUDY_FIGURE_H
+
+#include "chart/chart.h"
+
+#include <rhizome/types.h>
+
+enum rz_figure_verdict { RZ_FIGURE_AGREES, RZ_FIGURE_DIFFERS, RZ_FIGURE_NOT_COMPARABLE };
+
+struct rz_figure_report; /* rows of agreement: see rz_figure_judge */
+
+struct rz_figure_options {
+    uint64_t seed;
+    uint32_t trials; /* per point; 0: the figure's own */
+    double effort;   /* 1: in full; below: fewer points and smaller sizes, in proportion to time */
+    bool progress;
+};
+
+struct rz_figure {
+    const char *name;   /* "katti-12" */
+    const char *title;  /* what the source calls it */
+    const char *source; /* "Katti et al. 2018, figure 12" */
+    const char *stated; /* what the source states, in our words */
+    double seconds;     /* about how long it takes in full on two processors */
+    /* Measures: fills table (all points) and chart (paper's axes), and judges. */
+    bool (*draw)(const struct rz_figure_options *options, struct rz_table *table,
+                 struct rz_chart *chart, struct rz_figure_report *report, const char **why);
+};
+
+const struct rz_figure *rz_figure_find(const char *name);
+const struct rz_figure *rz_figure_at(size_t i);
+
+/* One row of agreement: what was looked at, what is stated or expected, what was measured (text),
+ * and the reason where it differs (else NULL). */
+void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict verdict,
+                     const char *what, const char *stated, const char *reason,
+                     const char *measured_format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Draws one figure into folder: NAME.svg, NAME.csv; appends its rows to the report. False: *why. */
+bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_options *options,
+                    const char *folder, struct rz_figure_report *report, const char **why);
+
+struct rz_figure_report *rz_figure_report_create(void);
+void rz_figure_report_destroy(struct rz_figure_report *report);
+/* The table of agreement of all figures made, as Markdown. */
+void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out);
+/* How many rows differ. */
+uint32_t rz_figure_report_differences(const struct rz_figure_report *report);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * Timing runs: up to 2^20 members, each with a state block of one or more protocol rooms, on a
+ * LogGP-style network in virtual time. The members are the shipped objects. Nothing is proven here
+ * (that is sim's work): a run measures when what happened, and how many messages and bytes it took.
+ *
+ * A run is a pure function of its setup. Separate random streams serve members, network and faults,
+ * so that another plan of faults leaves the delays alone. What is due at the same date is served in
+ * the order in which it was queued; at the start, ticks and calls are queued by member.
+ *
+ * Costs: memory grows with members and with what is in flight, never with members squared; the cost
+ * of an event does not depend on the number of members (but for the caches).
+ */
+#ifndef RZ_TIMING_TIMING_H
+#define RZ_TIMING_TIMING_H
+
+#include "proto/room.h"
+
+#include <stdio.h>
+
+struct rz_timing; /* a run */
+
+#define RZ_TIMING_PARTS_MAX 4
+
+/*
+ * Transfer of one message from a to b: a is busy for send_overhead (its sends, also those of one
+ * multicast, leave one after the other, so that their order matters) and for bytes /
+ * bytes_per_second; then latency (+ 0..jitter, uniform); then b is busy for receive_overhead before
+ * its step. A member that is busy serves what has arrived in order of arrival. Members on one node
+ * (id / per_node) use the local figures between them. Overheads of 0 cost no events.
+ */
+struct rz_timing_network {
+    rz_time latency, latency_local;
+    rz_time jitter; /* > 0: messages overtake each other */
+    rz_time send_overhead, send_overhead_local;
+    rz_time receive_overhead, receive_overhead_local;
+    uint64_t bytes_per_second; /* between nodes; 0: without limit */
+    uint32_t per_node;         /* 0: 1 */
+    double loss, duplication;  /* probability per message between nodes */
+};
+
+/* Part p of every member is a state block of room parts[p]; messages find it by message.room, so
+ * rooms differ. The callbacks are called in the middle of a run and may use everything below. */
+struct rz_timing_setup {
+    uint32_t members;
+    uint32_t n_parts;
+    const struct rz_proto_room *parts[RZ_TIMING_PARTS_MAX];
+    struct rz_timing_network network;
+    uint64_t seed;
+    rz_time until; /* the run ends then at the latest; 0: when nothing is left to do */
+    void *study;   /* for the callbacks: rz_timing_study() */
+
+    /* Configuration of a part; valid until the next call of config. */
+    const void *(*config)(struct rz_timing *timing, rz_id member, uint32_t part);
+    /* A member's host is told something. */
+    void (*notified)(struct rz_timing *timing, rz_id member, uint32_t part,
+                     const struct rz_action *notice);
+    void (*died)(struct rz_timing *timing, rz_id member);   /* optional */
+    void (*alarm)(struct rz_timing *timing, uint64_t what); /* of rz_timing_alarm */
+    /* Further delay of a transfer (a slow link, a loaded host); RZ_TIME_NEVER: it is lost.
+     * Optional.
+     */
+    rz_time (*delay)(struct rz_timing *timing, rz_id from, rz_id to);
+    /* Bytes on the wire. Optional: 48 + 8 * n_items, the frame of wire/protocol_message.h. */
+    uint32_t (*bytes)(const struct rz_message *message);
+    const char *(*message_name)(uint32_t part, uint8_t type); /* optional, for traces and counts */
+    const char *(*notice_name)(uint32_t part, uint32_t what); /* optional, for traces */
+    FILE *trace; /* optional: JSON as Perfetto and chrome://tracing open it */
+    uint64_t
+        trace_events_max; /* 0: a million; what comes later is left out, and the file says so */
+};
+
+struct rz_timing *rz_timing_create(const struct rz_timing_setup *setup);
+void rz_timing_destroy(struct rz_timing *timing);
+
+/* Serves events until nothing is left, `until` has come, or rz_timing_stop; may be called again
+ * after new calls. */
+void rz_timing_run(struct rz_timing *timing);
+void rz_timing_stop(struct rz_timing *timing);
+
+/* --- what happens in a run; dates before now mean now --- */
+
+/* A call of member's host to a part; items are copied. */
+void rz_timing_call(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
+                    uint32_t call, const uint64_t arg[4], const uint64_t *items, uint32_t n_items);
+/* RZ_EVENT_DEATH(dead) for a part of member; ids are copied. */
+void rz_timing_tell(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
+                    const rz_id *dead, uint32_t n_dead);
+/* The member dies: no step from then on; what it had sent travels on (sends that it is still busy
+ * with are lost). */
+void rz_timing_kill(struct rz_timing *timing, rz_id member, rz_time at);
+/* The member does nothing from..to (SIGSTOP, a loaded host); what arrives waits. */
+void rz_timing_pause(struct rz_timing *timing, rz_id member, rz_time from, rz_time to);
+/* from..to messages between members of different sides are lost; side[member] is copied. */
+void rz_timing_partition(struct rz_timing *timing, const uint8_t *side, rz_time from, rz_time to);
+/* The study's alarm(what) at this date. */
+void rz_timing_alarm(struct rz_timing *timing, rz_time at, uint64_t what);
+
+/* --- looking at it --- */
+
+void *rz_timing_study(struct rz_timing *timing);
+rz_time rz_timing_now(const struct rz_timing *timing);
+uint32_t rz_timing_members(const struct rz_timing *timing);
+bool rz_timing_alive(const struct rz_timing *timing, rz_id member);
+const void *rz_timing_state(const struct rz_timing *timing, rz_id member, uint32_t part);
+uint64_t rz_timing_random(struct rz_timing *timing, uint64_t bound); /* of the faults' stream */
+
+struct rz_timing_counts {
+    uint64_t messages, bytes; /* sent */
+    uint64_t lost, duplicated;
+};
+/* Of one type of message of a part; type UINT32_MAX: all. */
+struct rz_timing_counts rz_timing_count(const struct rz_timing *timing, uint32_t part,
+                                        uint32_t type);
+/* The most that one member sent and received: hot spots. */
+struct rz_timing_hot {
+    uint64_t sent, received, bytes_sent, bytes_received;
+};
+struct rz_timing_hot rz_timing_hottest(const struct rz_timing *timing);
+/* Of one member. */
+struct rz_timing_hot rz_timing_member_traffic(const struct rz_timing *timing, rz_id member);
+
+/* What the run cost here. */
+struct rz_timing_cost {
+    uint64_t events, steps;
+    double seconds;      /* of processor time inside rz_timing_run */
+    uint64_t bytes_peak; /* of memory: states, queues, messages */
+};
+struct rz_timing_cost rz_timing_cost(const struct rz_timing *timing);
+
+#endif
