@@ -43,8 +43,14 @@ struct rz_table_spread {
 };
 struct rz_table_spread rz_table_spread(const struct rz_table *table, const char *column);
 
+/* A table with a row for each column of numbers but one, by name: n, median, least and most. */
+struct rz_table *rz_table_summary(const struct rz_table *table, const char *title, const char *but);
+
 void rz_table_print(const struct rz_table *table, FILE *out);    /* aligned text */
 void rz_table_markdown(const struct rz_table *table, FILE *out); /* for docs */
+/* One row as a list: a line for each column, which suits a wide table. */
+void rz_table_print_row(const struct rz_table *table, uint32_t row, FILE *out);
+/* NAN is an empty cell; every other number reads back as it was. False: *why. */
 bool rz_table_write_csv(const struct rz_table *table, const char *path, const char **why);
 
 /* --- charts ----------------------------------------------------------------------------------- */
@@ -64,10 +70,16 @@ enum rz_chart_style {
 
 struct rz_chart *rz_chart_create(const char *title, const char *x_label, const char *y_label);
 void rz_chart_destroy(struct rz_chart *chart);
+/* Other words for the panel under way; NULL: as it is. */
+void rz_chart_labels(struct rz_chart *chart, const char *title, const char *x_label,
+                     const char *y_label);
+/* On a logarithmic axis what is not above 0 is left out. */
 void rz_chart_scales(struct rz_chart *chart, enum rz_chart_scale x, enum rz_chart_scale y);
 /* The ends of an axis; NAN: as the data have it. */
 void rz_chart_range_x(struct rz_chart *chart, double low, double high);
 void rz_chart_range_y(struct rz_chart *chart, double low, double high);
+/* A name on the x axis; with the first one its numbers are gone. */
+void rz_chart_tick(struct rz_chart *chart, double x, const char *name);
 
 /* A new curve; points follow. */
 void rz_chart_curve(struct rz_chart *chart, const char *label, enum rz_chart_style style);
@@ -75,11 +87,16 @@ void rz_chart_point(struct rz_chart *chart, double x, double y);
 /* A point with its spread, drawn as an error bar. */
 void rz_chart_point_spread(struct rz_chart *chart, double x, double y, double low, double high);
 
-/* Several charts in one file, stacked: next begins the next panel. */
+/* Several charts in one file, stacked: begins the next panel, in place of a first one that has no
+ * curves. A panel without points is drawn as an empty frame. */
 void rz_chart_panel(struct rz_chart *chart, const char *title, const char *x_label,
                     const char *y_label);
 
-/* Draws by gnuplot; the ending of path (.svg, .png) says what. False: *why says so. */
+/* What a path's ending asks for: "svg", "png" or "pdf"; NULL: nothing that can be drawn. */
+const char *rz_chart_kind(const char *path);
+
+/* Draws by gnuplot; the ending of path (.svg, .png, .pdf) says what. False: *why says so, until the
+ * next call of this room. */
 bool rz_chart_draw(const struct rz_chart *chart, const char *path, const char **why);
 
 #endif

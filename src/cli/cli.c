@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OPTIONS_MAX 128 /* of which one unknown may be meant to be one */
+
 _Noreturn void rz_cli_refuse(const struct rz_cli *cli, const char *format, ...)
 {
     va_list arguments;
@@ -31,6 +33,19 @@ static bool matches(const struct rz_cli_option *option, const char *word, const 
     return false;
 }
 
+static _Noreturn void refuse_unknown(const struct rz_cli *cli, const char *word)
+{
+    const char *names[OPTIONS_MAX + 1] = {NULL}, *nearest;
+    size_t n = 0;
+    for (const struct rz_cli_option *o = cli->options; (o->name || o->help) && n < OPTIONS_MAX; o++)
+        if (o->name)
+            names[n++] = o->name;
+    nearest = strlen(word) > 3 ? rz_cli_nearest(word, names) : NULL;
+    if (nearest)
+        rz_cli_refuse(cli, "unknown option '%s'; did you mean '%s'?", word, nearest);
+    rz_cli_refuse(cli, "unknown option '%s'", word);
+}
+
 static void common_options(const struct rz_cli *cli, const char *word)
 {
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
@@ -40,7 +55,7 @@ static void common_options(const struct rz_cli *cli, const char *word)
     else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         printf("%s (Rhizome) %s\n", cli->name, RZ_VERSION);
     else
-        rz_cli_refuse(cli, "unknown option '%s'", word);
+        refuse_unknown(cli, word);
     exit(0);
 }
 

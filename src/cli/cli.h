@@ -43,6 +43,9 @@ int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target);
 _Noreturn void rz_cli_refuse(const struct rz_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Of the names (up to NULL) the one that word was probably meant to be, or NULL. */
+const char *rz_cli_nearest(const char *word, const char *const *names);
+
 void rz_cli_help(const struct rz_cli *cli, FILE *out);
 void rz_cli_manual(const struct rz_cli *cli, FILE *out); /* man(7) source */
 

@@ -18,6 +18,45 @@ bool rz_quantity_number(const char *text, uint64_t low, uint64_t high, uint64_t 
     return true;
 }
 
+bool rz_quantity_power(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+    char base_text[24];
+    uint64_t base, exponent, power = 1;
+    size_t n = strcspn(text, "^");
+    if (!text[n])
+        return rz_quantity_number(text, low, high, value);
+    if (n >= sizeof base_text)
+        return false;
+    memcpy(base_text, text, n);
+    base_text[n] = 0;
+    if (!rz_quantity_number(base_text, 1, UINT64_MAX, &base) ||
+        !rz_quantity_number(text + n + 1, 0, 63, &exponent))
+        return false;
+    for (uint64_t i = 0; i < exponent; i++)
+        if (__builtin_mul_overflow(power, base, &power))
+            return false;
+    if (power < low || power > high)
+        return false;
+    *value = power;
+    return true;
+}
+
+bool rz_quantity_share(const char *text, double *value)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text) || text[strspn(text, "0123456789.%e-")])
+        return false;
+    double number = strtod(text, &end);
+    if (strcmp(end, "%") == 0)
+        number /= 100;
+    else if (*end)
+        return false;
+    if (!(number >= 0 && number <= 1))
+        return false;
+    *value = number;
+    return true;
+}
+
 bool rz_quantity_duration(const char *text, rz_time *value)
 {
     static const struct {

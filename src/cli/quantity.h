@@ -7,6 +7,12 @@
 /* A whole number from low to high; false: text is none. */
 bool rz_quantity_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 
+/* The same, where a power may be written as one: 1048576 or 2^20. */
+bool rz_quantity_power(const char *text, uint64_t low, uint64_t high, uint64_t *value);
+
+/* A share from 0 to 1, written as one (0.001) or in percent (0.1%). */
+bool rz_quantity_share(const char *text, double *value);
+
 /* A duration: a number (decimals allowed) and us, ms, s, m or h right behind it. False: text is
  * none. */
 bool rz_quantity_duration(const char *text, rz_time *value);

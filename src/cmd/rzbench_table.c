@@ -2,6 +2,7 @@
 #include "cmd/rzbench.h"
 
 #include "base/assert.h"
+#include "chart/chart.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -184,59 +185,33 @@ static void plot_name(const struct rz_bench *bench, const struct rz_bench_table 
         snprintf(out, bytes, "%.*s-%s%s", stem, bench->plot, table->name, dot ? dot : "");
 }
 
-static void write_plot_data(FILE *f, const struct rz_bench_table *table, unsigned c)
+static void plot_column(struct rz_chart *chart, const struct rz_bench_table *table, unsigned c)
 {
-    fprintf(f, "$column%u << END\n", c);
+    rz_chart_curve(chart, table->columns[c], RZ_CHART_LINES_POINTS);
     for (unsigned r = 0; r < table->n_rows; r++) {
         struct rz_bench_summary s = rz_bench_summarise(&table->cells[r][c]);
         if (s.n > 0 && isfinite(s.max))
-            fprintf(f, "%u %.9g %.9g %.9g\n", r, s.median, s.min, s.max);
+            rz_chart_point_spread(chart, r, s.median, s.min, s.max);
     }
-    fprintf(f, "END\n");
 }
 
-static void write_plot_script(FILE *f, const struct rz_bench_table *table, const char *name)
+static void plot(const struct rz_bench *bench, const struct rz_bench_table *table)
 {
-    const char *dot = strrchr(name, '.');
-    const char *terminal = dot && strcmp(dot, ".png") == 0 ? "pngcairo size 1000,600"
-                           : dot && strcmp(dot, ".pdf") == 0
-                               ? "pdfcairo size 20cm,12cm"
-                               : "svg size 1000,600 background 'white'";
-    fprintf(f, "set terminal %s\nset output '%s'\nset title \"%s\" noenhanced\n", terminal, name,
-            table->title);
-    fprintf(f, "set ylabel '%s'\nset key outside below noenhanced\nset grid ytics\n%s", table->unit,
-            table->log_scale ? "set logscale y\n" : "set yrange [0:*]\n");
-    fprintf(f, "set xlabel '%s'\nset xrange [-0.5:%u.5]\nset xtics rotate by -25 noenhanced (",
-            table->rows_are, table->n_rows - 1);
-    for (unsigned r = 0; r < table->n_rows; r++)
-        fprintf(f, "%s\"%s\" %u", r > 0 ? ", " : "", table->rows[r], r);
-    fprintf(f, ")\n");
-    for (unsigned c = 0; c < table->n_columns; c++)
-        write_plot_data(f, table, c);
-    for (unsigned c = 0; c < table->n_columns; c++)
-        fprintf(f, "%s $column%u using 1:2:3:4 with yerrorlines title \"%s\"",
-                c == 0 ? "plot" : ",", c, table->columns[c]);
-    fprintf(f, "\n");
-}
-
-static void plot(struct rz_bench *bench, const struct rz_bench_table *table)
-{
-    char name[PATH_MAX], script[PATH_MAX + 32];
-    struct rz_bench_command command = {0};
-    struct rz_bench_run run;
+    char name[PATH_MAX];
+    const char *why = "";
     plot_name(bench, table, name, sizeof name);
-    snprintf(script, sizeof script, "%s/%s.gnuplot", bench->folder, table->name);
-    FILE *f = fopen(script, "w");
-    if (!f)
-        return;
-    write_plot_script(f, table, name);
-    fclose(f);
-    rz_bench_command_add(&command, "gnuplot");
-    rz_bench_command_add(&command, "%s", script);
-    rz_bench_run(bench, &command, 30 * RZ_SECOND, &run);
-    if (run.status != 0)
-        fprintf(stderr, "rzbench: no plot %s: %.300s\n", name, run.output);
-    rz_bench_run_free(&run);
+    struct rz_chart *chart = rz_chart_create(table->title, table->rows_are, table->unit);
+    rz_chart_scales(chart, RZ_CHART_LINEAR, table->log_scale ? RZ_CHART_LOG10 : RZ_CHART_LINEAR);
+    rz_chart_range_x(chart, -0.5, table->n_rows - 0.5);
+    if (!table->log_scale)
+        rz_chart_range_y(chart, 0, NAN);
+    for (unsigned r = 0; r < table->n_rows; r++)
+        rz_chart_tick(chart, r, table->rows[r]);
+    for (unsigned c = 0; c < table->n_columns; c++)
+        plot_column(chart, table, c);
+    if (!rz_chart_draw(chart, name, &why))
+        fprintf(stderr, "rzbench: no plot %s: %s\n", name, why);
+    rz_chart_destroy(chart);
 }
 
 void rz_bench_table_show(struct rz_bench *bench, const struct rz_bench_table *table)

@@ -1,215 +1,206 @@
-/* rzsim: the protocol rooms in the deterministic simulator (src/sim). */
-#include "sim/sim.h"
+/* rzsim: proves (src/sim) and measures (src/study) the shipped protocol objects. */
+#include "cmd/rzsim.h"
 
-#include <getopt.h>
+#include "sim/sim.h"
+#include "study/figure.h"
+#include "study/options.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum exit_status { EXIT_HOLDS, EXIT_VIOLATION, EXIT_USAGE };
+enum { NAMES_MAX = 128, PAGE_MAX = 16384, OPTIONS_MAX = 160 };
 
-static const char usage[] =
-    "usage: rzsim ROOM [--scenario NAME] [--members N] [--crashes K] [--seeds A..B]\n"
-    "       rzsim ROOM [--scenario NAME] [--members N] [--crashes K] --exhaustive [--budget-states "
-    "M]\n"
-    "       rzsim replay ROOM --scenario NAME [--members N] [--crashes K]\n"
-    "                    (--seed S [--plan CRASHES] [--plain] | --path CHOICES)\n"
-    "       rzsim list\n"
-    "\n"
-    "Runs a protocol room in the simulator and checks its properties after every step.\n"
-    "\n"
-    "  --scenario NAME    a scenario of the room (default: its first; rzsim list shows all)\n"
-    "  --members N        members of the view\n"
-    "  --crashes K        at most so many of them die\n"
-    "  --seeds A..B       random runs with these seeds (default 1..1000)\n"
-    "  --exhaustive       every interleaving instead of random ones\n"
-    "  --budget-states M  give up (status 1) when there are more states (default 50000000)\n"
-    "  --seed S           the seed of one run\n"
-    "  --plan CRASHES     its crashes: VICTIM@AT:ACTIONS:LOSS,... or none; AT is a step of the "
-    "victim or a\n"
-    "                     date, ACTIONS what its last step carries out, LOSS the seed of what is "
-    "lost, 0: nothing\n"
-    "  --plain            all delays alike\n"
-    "  --path CHOICES     an exhaustive path, as a violation prints it\n"
-    "\n"
-    "Status: 0 the properties hold (or, for a mutant, a violation was found), 1 they do not, 2 "
-    "usage.\n";
+/* --- what there is --- */
 
-enum option_code {
-    OPTION_SCENARIO = 256,
-    OPTION_MEMBERS,
-    OPTION_CRASHES,
-    OPTION_SEEDS,
-    OPTION_EXHAUSTIVE,
-    OPTION_BUDGET,
-    OPTION_SEED,
-    OPTION_PLAN,
-    OPTION_PLAIN,
-    OPTION_PATH,
-    OPTION_HELP
-};
-
-static const struct option option_table[] = {
-    {"scenario", required_argument, NULL, OPTION_SCENARIO},
-    {"members", required_argument, NULL, OPTION_MEMBERS},
-    {"crashes", required_argument, NULL, OPTION_CRASHES},
-    {"seeds", required_argument, NULL, OPTION_SEEDS},
-    {"exhaustive", no_argument, NULL, OPTION_EXHAUSTIVE},
-    {"budget-states", required_argument, NULL, OPTION_BUDGET},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"plan", required_argument, NULL, OPTION_PLAN},
-    {"plain", no_argument, NULL, OPTION_PLAIN},
-    {"path", required_argument, NULL, OPTION_PATH},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0}};
-
-struct request {
-    struct rz_sim_options options;
-    const char *scenario;
-    bool exhaustive, seed_given;
-};
-
-static bool parse_number(const char *text, uint64_t *number)
-{
-    char *end;
-    *number = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == 0;
-}
-
-static bool parse_small(const char *text, uint32_t *number)
-{
-    uint64_t wide;
-    if (!parse_number(text, &wide) || wide > 1u << 24)
-        return false;
-    *number = (uint32_t)wide;
-    return true;
-}
-
-static bool parse_seeds(const char *text, struct rz_sim_options *options)
-{
-    unsigned long long first, last;
-    int used = 0;
-    if (sscanf(text, "%llu..%llu%n", &first, &last, &used) != 2 || text[used] || last < first)
-        return false;
-    options->seed_first = first;
-    options->seed_last = last;
-    return true;
-}
-
-static bool parse_option(int code, struct request *request)
-{
-    struct rz_sim_options *options = &request->options;
-    switch (code) {
-    case OPTION_SCENARIO:
-        request->scenario = optarg;
-        return true;
-    case OPTION_MEMBERS:
-        return parse_small(optarg, &options->members) && options->members > 0;
-    case OPTION_CRASHES:
-        return parse_small(optarg, &options->crashes);
-    case OPTION_SEEDS:
-        return parse_seeds(optarg, options);
-    case OPTION_EXHAUSTIVE:
-        return request->exhaustive = true;
-    case OPTION_BUDGET:
-        return parse_number(optarg, &options->states_max);
-    case OPTION_SEED:
-        request->seed_given = true;
-        return parse_number(optarg, &options->seed_first);
-    case OPTION_PLAN:
-        options->plan = optarg;
-        return rz_sim_plan_valid(optarg);
-    case OPTION_PLAIN:
-        return options->plain = true;
-    case OPTION_PATH:
-        options->path = optarg;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static int refuse(const char *why, const char *what)
-{
-    fprintf(stderr, "rzsim: %s%s (rzsim --help tells more)\n", why, what);
-    return EXIT_USAGE;
-}
-
-static int list(void)
+static void list_scenarios(const char *indent)
 {
     const struct rz_sim_scenario *scenario;
     for (size_t i = 0; (scenario = rz_sim_scenario_at(i)); i++)
-        printf("%-8s %-22s %3u members, %u crashes: %s%s\n", scenario->room->name, scenario->name,
-               scenario->members, scenario->crashes, scenario->summary,
+        printf("%s%-8s %-22s %3u members, %u crashes: %s%s\n", indent, scenario->room->name,
+               scenario->name, scenario->members, scenario->crashes, scenario->summary,
                scenario->violation_expected ? " (mutant: a violation is expected)" : "");
-    return EXIT_HOLDS;
 }
 
-static void print_figures(const struct request *request, const struct rz_sim_result *result)
+static void list_studies(const char *indent)
 {
-    const struct rz_sim_scenario *scenario = request->options.scenario;
-    printf("%s/%s: ", scenario->room->name, scenario->name);
-    if (request->exhaustive)
-        printf("%llu states, %llu transitions, %llu quiescent, depth %u, %llu cycles",
-               (unsigned long long)result->states, (unsigned long long)result->transitions,
-               (unsigned long long)result->quiescent, result->depth_max,
-               (unsigned long long)result->cycles);
-    else
-        printf("%llu runs, %llu steps, %llu messages, %llu crashes",
-               (unsigned long long)result->runs, (unsigned long long)result->steps,
-               (unsigned long long)result->messages, (unsigned long long)result->crashes);
-    if (result->over_budget)
-        printf(": OVER BUDGET, nothing is proven\n");
-    else if (result->violated)
-        printf(": %s\n", scenario->violation_expected ? "violated, as expected" : "VIOLATED");
-    else
-        printf(": %s\n", scenario->violation_expected ? "NO VIOLATION FOUND" : "holds");
-}
-
-static int run(struct request *request, bool replay)
-{
-    static struct rz_sim_result result;
-    const struct rz_sim_scenario *scenario = request->options.scenario;
-    if (replay) {
-        rz_sim_replay(&request->options, &result);
-        return result.violated ? EXIT_VIOLATION : EXIT_HOLDS;
+    const struct rz_study *study;
+    char most[32];
+    for (size_t i = 0; (study = rz_study_at(i)); i++) {
+        uint64_t model = study->members_max_model;
+        rz_study_show_count(model > study->members_max ? model : study->members_max, most,
+                            sizeof most);
+        printf("%s%-10s %s, up to %s %s\n", indent, study->name, study->summary, most,
+               study->members_are);
     }
-    if (request->exhaustive)
-        rz_sim_explore(&request->options, &result);
-    else
-        rz_sim_run(&request->options, &result);
-    print_figures(request, &result);
-    return rz_sim_passed(scenario, &result) ? EXIT_HOLDS : EXIT_VIOLATION;
+}
+
+static void list_figures(const char *indent)
+{
+    const struct rz_figure *figure;
+    for (size_t i = 0; (figure = rz_figure_at(i)); i++)
+        printf("%s%-16s %s: %s (%.0f s)\n", indent, figure->name, figure->source, figure->title,
+               figure->seconds);
+}
+
+static const struct rz_cli_option no_options[] = {{NULL, NULL, NULL, NULL, NULL}};
+
+static const struct rz_cli list_cli = {.name = "rzsim list",
+                                       .summary = "what there is to prove, measure and draw",
+                                       .synopsis = "[scenarios|studies|figures]",
+                                       .description =
+                                           "All three, or the one that is named, a line each.",
+                                       .options = no_options};
+
+static int list(int argc, char **argv)
+{
+    static const struct {
+        const char *name, *heading;
+        void (*print)(const char *indent);
+    } parts[] = {
+        {"scenarios", "Scenarios of rooms, for rzsim check ROOM --scenario NAME", list_scenarios},
+        {"studies", "Studies, for rzsim STUDY", list_studies},
+        {"figures", "Figures, for rzsim figure NAME", list_figures}};
+    const char *word = rz_rzsim_word(&list_cli, argc, argv, NULL);
+    bool found = false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!word) {
+            printf("%s%s\n\n", i > 0 ? "\n" : "", parts[i].heading);
+            parts[i].print("  ");
+        } else if (strcmp(word, parts[i].name) == 0) {
+            parts[i].print("");
+            found = true;
+        }
+    if (word && !found)
+        rz_cli_refuse(&list_cli, "there are scenarios, studies and figures, but no '%s'", word);
+    return RZ_RZSIM_GOOD;
+}
+
+/* --- the page of rzsim itself --- */
+
+static const struct {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"list", "what there is to prove, measure and draw", list},
+    {"check", "ROOM: random schedules of a protocol, or every one", rz_rzsim_check},
+    {"replay", "ROOM: one schedule again, with its trace", rz_rzsim_replay},
+    {"figure", "NAME|all: the figures of the papers from runs made now", rz_rzsim_figure},
+    {"compare", "the failure detectors side by side", rz_rzsim_compare}};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const char *epilogue(void)
+{
+    static char text[PAGE_MAX];
+    const struct rz_study *study;
+    size_t used = (size_t)snprintf(text, sizeof text, "Commands\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %-10s %s\n", commands[i].name,
+                                 commands[i].summary);
+    used += (size_t)snprintf(text + used, sizeof text - used, "\nStudies\n");
+    for (size_t i = 0; (study = rz_study_at(i)) && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %-10s %s\n", study->name,
+                                 study->summary);
+    if (used < sizeof text)
+        snprintf(text + used, sizeof text - used,
+                 "\nEach has its own --help.\n\n"
+                 "Exit status: 0; 1 a property does not hold, or a file or figure could not be "
+                 "written;\n2 the command line is wrong.\n\n"
+                 "Examples:\n"
+                 "  rzsim check agree --seeds 1..10000\n"
+                 "  rzsim ring --nodes 4096 --kill 3 --hb-period 100ms --hb-timeout 300ms\n"
+                 "  rzsim figure all --out figures --budget 10m");
+    return text;
+}
+
+static struct rz_cli rzsim_cli(void)
+{
+    return (struct rz_cli){
+        .name = "rzsim",
+        .summary = "prove and measure the protocols in virtual time",
+        .synopsis = "COMMAND|STUDY [OPTION]...",
+        .description =
+            "Runs the protocol objects that the daemons run. check and replay put them to the "
+            "proof: random schedules or every schedule, with crashes, and the properties asked "
+            "after each step. A study measures one on a simulated network; figure redraws what "
+            "the papers show.",
+        .options = no_options,
+        .epilogue = epilogue()};
+}
+
+/* The manual page has the options of all commands, each under its heading. */
+static size_t add_options(struct rz_cli_option *all, size_t n, const char *heading,
+                          const struct rz_cli_option *options)
+{
+    all[n++] = (struct rz_cli_option){.help = heading};
+    for (; (options->name || options->help) && n + 2 < OPTIONS_MAX; options++)
+        if (options->name)
+            all[n++] = *options;
+    all[n] = (struct rz_cli_option){0};
+    return n;
+}
+
+static const struct rz_cli_option *all_options(void)
+{
+    static struct rz_cli_option all[OPTIONS_MAX];
+    size_t n = 0;
+    n = add_options(all, n, "Of rzsim check", rz_rzsim_check_options);
+    n = add_options(all, n, "Of rzsim replay", rz_rzsim_replay_options);
+    n = add_options(all, n, "Of rzsim figure", rz_rzsim_figure_options);
+    n = add_options(all, n, "Of rzsim compare", rz_rzsim_compare_options);
+    add_options(all, n, "Of studies; each takes what concerns it", rz_study_cli_options(NULL));
+    return all;
+}
+
+/* --- which command --- */
+
+const char *rz_rzsim_word(const struct rz_cli *cli, int argc, char **argv, void *target)
+{
+    int at = rz_cli_parse(cli, argc, argv, target);
+    if (at >= argc)
+        return NULL;
+    const char *word = argv[at];
+    at += rz_cli_parse(cli, argc - at, argv + at, target);
+    if (at < argc)
+        rz_cli_refuse(cli, "'%s' is one word too many", argv[at]);
+    return word;
+}
+
+int rz_rzsim_fail(const char *what, const char *why)
+{
+    fprintf(stderr, "rzsim: %s: %s\n", what, why);
+    return RZ_RZSIM_BAD;
+}
+
+static _Noreturn void refuse_command(const struct rz_cli *cli, const char *word)
+{
+    const char *names[NAMES_MAX + 1] = {NULL};
+    const struct rz_study *study;
+    size_t n = 0;
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[n++] = commands[i].name;
+    for (size_t i = 0; n < NAMES_MAX && (study = rz_study_at(i)); i++)
+        names[n++] = study->name;
+    if (rz_sim_find(word, NULL))
+        rz_cli_refuse(cli, "%s is no study; rzsim check %s puts it to the proof", word, word);
+    const char *nearest = rz_cli_nearest(word, names);
+    if (nearest)
+        rz_cli_refuse(cli, "there is no command or study '%s'; did you mean %s?", word, nearest);
+    rz_cli_refuse(cli, "there is no command or study '%s'", word);
 }
 
 int main(int argc, char **argv)
 {
-    struct request request = {
-        .options = {.crashes = UINT32_MAX, .seed_first = 1, .seed_last = 1000}};
-    int code;
-    while ((code = getopt_long(argc, argv, "", option_table, NULL)) != -1) {
-        if (code == OPTION_HELP) {
-            fputs(usage, stdout);
-            return EXIT_HOLDS;
-        }
-        if (!parse_option(code, &request))
-            return refuse("no such option, or not a value for it: ", argv[optind - 1]);
-    }
-    int rest = argc - optind;
-    if (rest == 1 && strcmp(argv[optind], "list") == 0)
-        return list();
-    bool replay = rest == 2 && strcmp(argv[optind], "replay") == 0;
-    if (rest != 1 + replay)
-        return refuse("name one room", "");
-    if (replay && !request.options.path && !request.seed_given)
-        return refuse("replay needs --seed or --path", "");
-    const char *room = argv[optind + replay];
-    request.options.scenario = rz_sim_find(room, request.scenario);
-    if (!request.options.scenario)
-        return refuse("no such room or scenario: ", request.scenario ? request.scenario : room);
-    uint32_t most = request.options.scenario->members_max;
-    if (request.exhaustive && (most == 0 || most > 32))
-        most = 32;
-    if (most > 0 && request.options.members > most)
-        return refuse("too many members for this scenario", "");
-    return run(&request, replay);
+    struct rz_cli cli = rzsim_cli();
+    if (argc > 1 && strcmp(argv[1], "--man") == 0)
+        cli.options = all_options();
+    int at = rz_cli_parse(&cli, argc, argv, NULL);
+    if (at >= argc)
+        rz_cli_refuse(&cli, "say what to do: a command, or a study");
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[at], commands[i].name) == 0)
+            return commands[i].run(argc - at, argv + at);
+    const struct rz_study *study = rz_study_find(argv[at]);
+    if (study)
+        return rz_rzsim_study(study, argc - at, argv + at);
+    refuse_command(&cli, argv[at]);
 }

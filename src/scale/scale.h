@@ -37,7 +37,8 @@ struct rz_scale_cycle {
     uint64_t pings;
 };
 
-/* progress is called after each cycle; returns false to stop. */
+/* progress is called after each cycle, by the caller's thread; returns false to stop: the run is
+ * then a success with the cycles done so far. */
 typedef bool rz_scale_progress(void *user, const struct rz_scale_cycle *cycle);
 
 struct rz_scale_result {

@@ -42,6 +42,8 @@ static bool visit_children(struct search *search)
     struct rz_explorer *x = &search->x;
     size_t first = x->n_choices;
     uint32_t active, n = rz_explorer_choices(x, &active);
+    if (!rz_reduce_check_news(x))
+        return false;
     if (active == 0) {
         search->result->quiescent++;
         if (!rz_world_check_liveness(x->sim))
@@ -138,16 +140,20 @@ static uint32_t guide_next(struct guide *guide, const struct rz_choice *choices,
  * there is no end. */
 static bool follow_to_end(struct rz_explorer *x, struct guide *guide, char *text, size_t text_bytes)
 {
-    if (!rz_world_start(x->sim))
+    if (!rz_explorer_start(x))
         return false;
     for (uint32_t steps = 0; steps < PATH_STEPS_MAX; steps++) {
         x->n_choices = 0;
         uint32_t active, n = rz_explorer_choices(x, &active);
+        if (!rz_reduce_check_news(x))
+            return false;
         uint32_t index = guide_next(guide, x->choices, n);
         if (index != RZ_ID_NONE)
             path_text_put(text, text_bytes, index);
         else if (active == 0)
             return rz_world_check_liveness(x->sim);
+        if (n == 0)
+            return true; /* there is no such run */
         struct rz_choice choice = x->choices[index != RZ_ID_NONE ? index : 0];
         if (!rz_explorer_apply(x, &choice))
             return false;
@@ -208,9 +214,9 @@ static void report(struct search *search)
     const struct rz_sim *sim = search->x.sim;
     snprintf(result->reason, sizeof result->reason, "%s", again.reason);
     snprintf(result->replay, sizeof result->replay,
-             "rzsim replay %s --scenario %s --members %u --crashes %u --path %s",
+             "rzsim replay %s --scenario %s --members %u --crashes %u --path %s%s",
              options->scenario->room->name, options->scenario->name, sim->n, sim->crashes_max,
-             text[0] ? text : "-");
+             text[0] ? text : "-", options->whole ? " --whole" : "");
     if (!options->quiet) {
         rz_trace_print(trace, out);
         fprintf(out, "violation: %s\nreplay: %s\n", result->reason, result->replay);
@@ -227,7 +233,7 @@ void rz_sim_explore(const struct rz_sim_options *options, struct rz_sim_result *
     search.states_max = options->states_max > 0 ? options->states_max : STATES_MAX_DEFAULT;
     rz_explorer_open(&search.x, options);
     rz_visited_init(&search.visited);
-    bool whole = rz_world_start(search.x.sim) && visit(&search);
+    bool whole = rz_explorer_start(&search.x) && visit(&search);
     result->runs = 1;
     result->steps = search.x.sim->steps;
     result->messages = search.x.sim->messages;

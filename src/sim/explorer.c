@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member's flights that a crash may take with it: 2^LOSS_MAX subsets are many already. */
-#define LOSS_MAX 12
-
 /* --- letters: each content once, so that a flight is a pointer -------------------------------- */
 
 static struct rz_letter **letter_slot(struct rz_explorer *x, const struct rz_letter *letter)
@@ -49,6 +46,8 @@ static struct rz_letter *letter_intern(struct rz_explorer *x, struct rz_letter *
 
 static void flight_add(struct rz_explorer *x, struct rz_flight flight)
 {
+    if (rz_reduce_copy(x, &flight))
+        return;
     if (x->n_flights == x->flights_max) {
         x->flights_max = x->flights_max > 0 ? 2 * x->flights_max : 64;
         x->flights = rz_sim_memory(x->flights, x->flights_max * sizeof *x->flights);
@@ -56,15 +55,10 @@ static void flight_add(struct rz_explorer *x, struct rz_flight flight)
     x->flights[x->n_flights++] = flight;
 }
 
-static void flight_remove(struct rz_explorer *x, uint32_t i)
+void rz_explorer_forget(struct rz_explorer *x, uint32_t i)
 {
     x->n_flights--;
     memmove(&x->flights[i], &x->flights[i + 1], (x->n_flights - i) * sizeof *x->flights);
-}
-
-static bool flight_from(const struct rz_flight *flight, rz_id from)
-{
-    return !flight->letter->is_call && flight->letter->message.from == from;
 }
 
 static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to)
@@ -72,9 +66,11 @@ static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz
     (void)from;
     struct rz_explorer *x = sim->driver_data;
     const struct rz_sim_scenario *scenario = sim->scenario;
+    letter = rz_reduce_letter(x, letter);
     struct rz_flight flight = {
         .letter = letter_intern(x, letter), .to = to, .latest = RZ_TIME_NEVER};
     if (scenario->latency_max > 0) {
+        flight.sent = sim->common->now;
         flight.earliest = sim->common->now + scenario->latency_min;
         flight.latest = sim->common->now + scenario->latency_max;
     }
@@ -119,131 +115,6 @@ static void calls_move_up(struct rz_explorer *x, rz_id member)
     }
 }
 
-/* --- choices ---------------------------------------------------------------------------------- */
-
-static void choice_push(struct rz_explorer *x, struct rz_choice choice)
-{
-    if (x->n_choices == x->choices_max) {
-        x->choices_max = x->choices_max > 0 ? 2 * x->choices_max : 1024;
-        x->choices = rz_sim_memory(x->choices, x->choices_max * sizeof *x->choices);
-    }
-    uint64_t who = ((uint64_t)choice.kind << 32) + choice.member;
-    choice.identity =
-        rz_mix(rz_mix(who, choice.identity), choice.kind == RZ_CHOOSE_TELL ? choice.bits : 0);
-    x->choices[x->n_choices++] = choice;
-}
-
-static bool flight_is_twin(const struct rz_explorer *x, uint32_t i)
-{
-    const struct rz_flight *a = &x->flights[i];
-    for (uint32_t k = 0; k < i; k++) {
-        const struct rz_flight *b = &x->flights[k];
-        if (a->letter == b->letter && a->to == b->to && a->order == b->order &&
-            a->earliest == b->earliest && a->latest == b->latest)
-            return true;
-    }
-    return false;
-}
-
-static void push_arrivals(struct rz_explorer *x)
-{
-    for (uint32_t i = 0; i < x->n_flights; i++) {
-        const struct rz_flight *flight = &x->flights[i];
-        if (flight->order > 0 || flight->earliest > x->sim->common->now || flight_is_twin(x, i))
-            continue;
-        choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_ARRIVAL,
-                                          .member = flight->to,
-                                          .flight = i,
-                                          .identity = flight->letter->hash});
-    }
-}
-
-static void push_tells(struct rz_explorer *x)
-{
-    const struct rz_sim *sim = x->sim;
-    for (rz_id id = 0; id < sim->n; id++) {
-        uint64_t pending = sim->pending[(size_t)id * sim->row_words];
-        for (uint64_t bits = pending; bits; bits = (bits - 1) & pending) {
-            bool single = (bits & (bits - 1)) == 0;
-            if (single || !sim->scenario->death_arg)
-                choice_push(x,
-                            (struct rz_choice){.kind = RZ_CHOOSE_TELL, .member = id, .bits = bits});
-        }
-    }
-}
-
-static void push_crash(struct rz_explorer *x, rz_id victim)
-{
-    uint64_t letters[LOSS_MAX];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < x->n_flights && !x->sim->scenario->fenced; i++)
-        if (flight_from(&x->flights[i], victim)) {
-            rz_assert(n < LOSS_MAX);
-            letters[n++] = rz_mix(x->flights[i].letter->hash, x->flights[i].to);
-        }
-    for (uint64_t bits = 0; bits < UINT64_C(1) << n; bits++) {
-        struct rz_choice choice = {.kind = RZ_CHOOSE_CRASH, .member = victim, .bits = bits};
-        for (uint32_t i = 0; i < n; i++)
-            choice.identity += bits >> i & 1 ? letters[i] : 0;
-        choice_push(x, choice);
-    }
-}
-
-static void push_crashes(struct rz_explorer *x)
-{
-    const struct rz_sim *sim = x->sim;
-    const struct rz_sim_scenario *scenario = sim->scenario;
-    if (sim->common->n_crashed >= sim->crashes_max || sim->common->n_alive <= 1 ||
-        (scenario->crash_until > 0 && sim->common->now >= scenario->crash_until))
-        return;
-    for (rz_id id = 0; id < sim->n; id++)
-        if (sim->alive[id] && (scenario->crashable == 0 || scenario->crashable >> id & 1))
-            push_crash(x, id);
-}
-
-/* Time goes on when nothing is overdue: by one tick, or to the next deadline where nothing is under
- * way at all. */
-static void push_time(struct rz_explorer *x)
-{
-    const struct rz_sim *sim = x->sim;
-    const struct rz_sim_scenario *scenario = sim->scenario;
-    rz_time now = sim->common->now, first = RZ_TIME_NEVER;
-    if (scenario->tick == 0 || now >= scenario->horizon)
-        return;
-    for (rz_id id = 0; id < sim->n; id++) {
-        rz_time deadline =
-            sim->alive[id] ? scenario->room->deadline(sim->members[id].state) : RZ_TIME_NEVER;
-        first = deadline < first ? deadline : first;
-    }
-    bool idle = x->n_flights == 0;
-    for (uint32_t i = 0; i < x->n_flights; i++)
-        first = x->flights[i].latest < first ? x->flights[i].latest : first;
-    for (size_t i = 0; i < (size_t)sim->n * sim->row_words; i++)
-        idle = idle && sim->pending[i] == 0;
-    if (first <= now)
-        return;
-    rz_time until = now + scenario->tick;
-    if (idle && first > until)
-        until = first < scenario->horizon ? first : scenario->horizon;
-    choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_TIME, .until = until});
-}
-
-uint32_t rz_explorer_choices(struct rz_explorer *x, uint32_t *active)
-{
-    const struct rz_sim *sim = x->sim;
-    size_t first = x->n_choices;
-    push_arrivals(x);
-    push_tells(x);
-    for (rz_id id = 0; id < sim->n && sim->scenario->tick > 0; id++)
-        if (sim->alive[id] &&
-            sim->scenario->room->deadline(sim->members[id].state) <= sim->common->now)
-            choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_TICK, .member = id});
-    push_time(x);
-    *active = (uint32_t)(x->n_choices - first);
-    push_crashes(x);
-    return (uint32_t)(x->n_choices - first);
-}
-
 /* --- letting a choice happen ------------------------------------------------------------------ */
 
 /* Messages of one known dead would be dropped on arrival (the room is asked); they need not stay in
@@ -255,9 +126,10 @@ static bool drop_fenced(struct rz_explorer *x, rz_id member, uint64_t dead)
         if (flight->to != member || flight->letter->is_call ||
             !(dead >> flight->letter->message.from & 1))
             continue;
-        if (!rz_world_check_fence(x->sim, member, flight->letter))
-            return false;
-        flight_remove(x, i);
+        if (!rz_world_check_void(x->sim, member, flight->letter))
+            return rz_sim_say(x->sim, "%u, who knows that %u is dead, took a message from it",
+                              member, flight->letter->message.from);
+        rz_explorer_forget(x, i);
     }
     return true;
 }
@@ -274,36 +146,37 @@ static bool apply_tell(struct rz_explorer *x, const struct rz_choice *choice)
             drop_fenced(x, choice->member, choice->bits));
 }
 
-static bool apply_crash(struct rz_explorer *x, const struct rz_choice *choice)
+/* Messages are lost with a member: those of the choice's bits. */
+static void lose(struct rz_explorer *x, const struct rz_choice *choice)
 {
-    rz_id victim = choice->member;
     uint32_t own = 0;
     bool keep;
     for (uint32_t i = 0; i < x->n_flights; i += keep) {
         keep = true;
-        if (flight_from(&x->flights[i], victim) && choice->bits >> own++ & 1) {
-            rz_trace_letter(x->sim, "loses", victim, x->flights[i].letter);
+        if (rz_flight_dies_with(x, &x->flights[i], choice->kind, choice->member) &&
+            choice->bits >> own++ & 1) {
+            rz_trace_letter(x->sim, "loses", choice->member, x->flights[i].letter);
             keep = false;
-            flight_remove(x, i);
+            rz_explorer_forget(x, i);
         }
     }
-    return rz_world_crash(x->sim, victim);
 }
 
 static bool apply_arrival(struct rz_explorer *x, const struct rz_choice *choice)
 {
     const struct rz_letter *letter = x->flights[choice->flight].letter;
-    flight_remove(x, choice->flight);
+    rz_explorer_forget(x, choice->flight);
     if (letter->is_call && !letter->unordered)
         calls_move_up(x, choice->member);
-    return rz_world_deliver(x->sim, choice->member, letter, NULL);
+    return rz_world_deliver(x->sim, choice->member, letter, NULL) &&
+           rz_reduce_check_copy(x, choice->member, letter);
 }
 
 static void drop_for_dead(struct rz_explorer *x)
 {
     for (uint32_t i = x->n_flights; i-- > 0;)
         if (!x->sim->alive[x->flights[i].to])
-            flight_remove(x, i);
+            rz_explorer_forget(x, i);
 }
 
 bool rz_explorer_apply(struct rz_explorer *x, const struct rz_choice *choice)
@@ -325,15 +198,31 @@ bool rz_explorer_apply(struct rz_explorer *x, const struct rz_choice *choice)
         sim->common->now = choice->until;
         break;
     case RZ_CHOOSE_CRASH:
-        safe = apply_crash(x, choice);
+        lose(x, choice);
+        safe = rz_world_crash(sim, choice->member);
+        break;
+    case RZ_CHOOSE_CONDEMN:
+        lose(x, choice);
+        break;
+    case RZ_CHOOSE_TURN:
         break;
     }
+    rz_turns_apply(x, choice);
     if (alive != sim->common->n_alive)
         drop_for_dead(x);
+    safe = safe && rz_reduce_flights(x);
     if (choice->kind < RZ_CHOOSE_TIME && sim->alive[choice->member])
         sim->members[choice->member].hash =
             sim->scenario->room->hash(sim->members[choice->member].state);
     return safe;
+}
+
+bool rz_explorer_start(struct rz_explorer *x)
+{
+    if (!rz_world_start(x->sim))
+        return false;
+    rz_turns_start(x);
+    return rz_reduce_flights(x);
 }
 
 /* --- the way back ----------------------------------------------------------------------------- */
@@ -420,8 +309,14 @@ uint64_t rz_explorer_hash(const struct rz_explorer *x)
 void rz_explorer_open(struct rz_explorer *x, const struct rz_sim_options *options)
 {
     memset(x, 0, sizeof *x);
+    x->whole = options->whole;
     x->sim = rz_world_create(options, 1, &explore_driver, x);
     rz_assert(x->sim->n <= 32);
+    const struct rz_sim_claims *claims = &options->scenario->claims;
+    rz_assert(!claims->news_first || (!options->scenario->fenced && !claims->turns));
+    rz_assert(!claims->turns || (options->scenario->tick > 0 &&
+                                 options->scenario->latency_min >= options->scenario->tick &&
+                                 !options->scenario->fenced));
 }
 
 void rz_explorer_close(struct rz_explorer *x)

@@ -29,10 +29,12 @@ struct run {
     size_t count, capacity;
     enum delay_style style;
     bool plain;
-    uint32_t tell_shift; /* how much slower than messages the news of deaths are */
-    rz_time *tick_at;    /* of each member: the date of its queued tick, or NEVER */
-    rz_time *call_at;    /* of each member: the date of its last queued ordered call */
-    bool *armed;         /* of each crash of the plan: its date has come */
+    uint32_t tell_shift; /* how much slower than messages the news of deaths are at most */
+    bool lag_differs;    /* each member has a lag of its own */
+    uint64_t lost, doubled, waited;
+    rz_time *tick_at; /* of each member: the date of its queued tick, or NEVER */
+    rz_time *call_at; /* of each member: the date of its last queued ordered call */
+    bool *armed;      /* of each crash of the plan: its date has come */
     struct rz_sim_plan plan;
 };
 
@@ -82,7 +84,7 @@ static struct due due_pop(struct run *run)
 
 /* Delays and lags have streams of their own: a shortened plan of crashes leaves them as they are.
  */
-static rz_time draw_delay(struct rz_sim *sim, rz_id from, rz_id to)
+static rz_time draw_delay(struct rz_sim *sim, struct rz_random *random, rz_id from, rz_id to)
 {
     const struct run *run = sim->driver_data;
     const struct rz_sim_scenario *scenario = sim->scenario;
@@ -91,23 +93,21 @@ static rz_time draw_delay(struct rz_sim *sim, rz_id from, rz_id to)
         if (run->plain || spread == 0)
             return scenario->latency_min;
         if (run->style == DELAY_WILD)
-            return rz_random_below(&sim->network, 2) ? scenario->latency_min
-                                                     : scenario->latency_max;
-        return scenario->latency_min + rz_random_below(&sim->network, spread + 1);
+            return rz_random_below(random, 2) ? scenario->latency_min : scenario->latency_max;
+        return scenario->latency_min + rz_random_below(random, spread + 1);
     }
     if (run->plain)
         return 10;
     switch (run->style) {
     case DELAY_WILD:
-        return 1 +
-               rz_random_below(&sim->network, UINT64_C(1) << rz_random_below(&sim->network, 13));
+        return 1 + rz_random_below(random, UINT64_C(1) << rz_random_below(random, 13));
     case DELAY_SLOW_LINKS:
         return (rz_mix(sim->seed, ((uint64_t)from << 32) + to) % 4 == 0 ? 500 : 1) *
-               (1 + rz_random_below(&sim->network, 10));
+               (1 + rz_random_below(random, 10));
     case DELAY_EVEN:
-        return 10 + rz_random_below(&sim->network, 3);
+        return 10 + rz_random_below(random, 3);
     default:
-        return 1 + rz_random_below(&sim->network, 100);
+        return 1 + rz_random_below(random, 100);
     }
 }
 
@@ -122,15 +122,41 @@ static void push(struct rz_sim *sim, enum due_kind kind, rz_time at, rz_id to, r
                                             .letter = letter});
 }
 
+/* The second copy has a stream of its own, as the other faults have: without it the rest of the run
+ * stays as it is. */
+static void push_copy(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to,
+                      rz_time later)
+{
+    letter->refs++;
+    rz_time at = sim->common->now + draw_delay(sim, &sim->trouble, from, to) + later;
+    due_push(sim->driver_data, (struct due){.at = at,
+                                            .tie = rz_random_next(&sim->trouble),
+                                            .kind = DUE_LETTER,
+                                            .to = to,
+                                            .letter = letter});
+}
+
 static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to)
 {
-    push(sim, DUE_LETTER, sim->common->now + draw_delay(sim, from, to), to, 0, letter);
+    struct run *run = sim->driver_data;
+    struct rz_sim_fate fate = rz_plan_fate(sim, &run->plan, from, to);
+    rz_time at = sim->common->now + draw_delay(sim, &sim->network, from, to) + fate.later;
+    run->lost += fate.lost;
+    run->doubled += fate.doubled;
+    if (fate.lost) {
+        rz_trace_line(sim, "%u   its message to %u is lost", from, to);
+        rz_letter_release(letter);
+        return;
+    }
+    if (fate.doubled)
+        push_copy(sim, letter, from, to, fate.later);
+    push(sim, DUE_LETTER, at, to, 0, letter);
 }
 
 static void on_call(struct rz_sim *sim, struct rz_letter *letter, rz_id to)
 {
     struct run *run = sim->driver_data;
-    rz_time at = sim->common->now + draw_delay(sim, to, to);
+    rz_time at = sim->common->now + draw_delay(sim, &sim->network, to, to);
     if (!letter->unordered) {
         if (at <= run->call_at[to])
             at = run->call_at[to] + 1;
@@ -142,70 +168,25 @@ static void on_call(struct rz_sim *sim, struct rz_letter *letter, rz_id to)
 static void on_tell(struct rz_sim *sim, rz_id member, rz_id dead)
 {
     const struct run *run = sim->driver_data;
-    rz_time delay = draw_delay(sim, dead, member) << run->tell_shift;
+    uint32_t shift = run->tell_shift;
+    if (run->lag_differs)
+        shift = (uint32_t)(rz_mix(rz_mix(sim->seed, 7), member) % (shift + 1));
+    rz_time delay = draw_delay(sim, &sim->network, dead, member) << shift;
     push(sim, DUE_TELL, sim->common->now + delay, member, dead, NULL);
 }
 
 static const struct rz_sim_driver random_driver = {on_send, on_call, on_tell};
 
-/* --- the fault plan --------------------------------------------------------------------------- */
-
-static struct rz_sim_cut draw_cut(struct rz_random *faults)
-{
-    struct rz_sim_cut cut = {.actions = UINT32_MAX};
-    if (rz_random_below(faults, 2))
-        cut.actions = (uint32_t)rz_random_below(faults, 8);
-    if (rz_random_below(faults, 2))
-        cut.loss = 1 + rz_random_below(faults, UINT32_MAX);
-    return cut;
-}
-
-static bool plan_has(const struct rz_sim_plan *plan, rz_id victim)
-{
-    for (uint32_t i = 0; i < plan->n; i++)
-        if (plan->v[i].victim == victim)
-            return true;
-    return false;
-}
-
-static void draw_plan(struct rz_sim *sim, struct rz_sim_plan *plan)
-{
-    struct rz_random *faults = &sim->faults;
-    uint32_t most = sim->crashes_max;
-    if (most > sim->n - 1)
-        most = sim->n - 1;
-    if (most > RZ_SIM_PLAN_MAX)
-        most = RZ_SIM_PLAN_MAX;
-    plan->n = 0;
-    if (most == 0 || rz_random_below(faults, 16) == 0)
-        return;
-    uint32_t n = 1 + (uint32_t)rz_random_below(faults, most);
-    bool contiguous = rz_random_below(faults, 2), together = rz_random_below(faults, 4) == 0;
-    rz_id victim = (rz_id)rz_random_below(faults, sim->n);
-    rz_time until = sim->scenario->crash_until;
-    uint64_t at = until > 0 ? rz_random_below(faults, until) : 0;
-    while (plan->n < n) {
-        while (plan_has(plan, victim))
-            victim = contiguous ? (victim + 1) % sim->n : (rz_id)rz_random_below(faults, sim->n);
-        if (until == 0)
-            at = rz_random_below(faults, UINT64_C(1) << rz_random_below(faults, 8));
-        else if (!together)
-            at = rz_random_below(faults, until);
-        plan->v[plan->n++] =
-            (struct rz_sim_crash){.victim = victim, .at = at, .cut = draw_cut(faults)};
-        victim = (victim + 1) % sim->n;
-    }
-}
+/* --- crashes ---------------------------------------------------------------------------------- */
 
 /* The cut that member's next step must suffer, or NULL. */
 static const struct rz_sim_cut *cut_of(const struct rz_sim *sim, rz_id member)
 {
     const struct run *run = sim->driver_data;
-    bool timed = sim->scenario->crash_until > 0;
     for (uint32_t i = 0; i < run->plan.n; i++) {
         const struct rz_sim_crash *crash = &run->plan.v[i];
         if (crash->victim == member &&
-            (run->armed[i] || (!timed && sim->members[member].steps >= crash->at)))
+            (run->armed[i] || (!crash->dated && sim->members[member].steps >= crash->at)))
             return &crash->cut;
     }
     return NULL;
@@ -253,6 +234,25 @@ static bool serve_tell(struct rz_sim *sim, const struct due *due)
     return rz_world_tell(sim, due->to, dead, n, cut_of(sim, due->to));
 }
 
+/* What comes for a paused member waits; its timers come after all else that has waited, as the
+ * hosts serve them. */
+static bool wait_for_pause(struct rz_sim *sim, const struct due *due)
+{
+    struct run *run = sim->driver_data;
+    rz_time until = rz_plan_paused_until(sim, &run->plan, due->to);
+    if (until == 0)
+        return false;
+    struct due later = *due;
+    later.at = until;
+    if (due->kind == DUE_TICK)
+        later.tie = UINT64_MAX;
+    else if (due->letter && due->letter->is_call && !due->letter->unordered && due->tie > due->at)
+        later.tie = due->at; /* the calls of a host keep their order */
+    run->waited++;
+    due_push(run, later);
+    return true;
+}
+
 static bool serve(struct rz_sim *sim, const struct due *due)
 {
     struct run *run = sim->driver_data;
@@ -262,6 +262,8 @@ static bool serve(struct rz_sim *sim, const struct due *due)
     }
     bool safe = true;
     if (sim->alive[due->to]) {
+        if (wait_for_pause(sim, due))
+            return true;
         if (due->kind == DUE_LETTER)
             safe = rz_world_deliver(sim, due->to, due->letter, cut_of(sim, due->to));
         else if (due->kind == DUE_TELL)
@@ -319,10 +321,12 @@ static void run_init(struct rz_sim *sim, struct run *run, const struct rz_sim_op
     run->style = (enum delay_style)rz_random_below(&sim->network, DELAY_STYLES);
     run->tell_shift = sim->scenario->latency_max > 0 ? (uint32_t)rz_random_below(&sim->network, 3)
                                                      : (uint32_t)rz_random_below(&sim->network, 7);
+    run->lag_differs = rz_random_below(&sim->lag, 2);
     if (plan)
         run->plan = *plan;
     else
-        draw_plan(sim, &run->plan);
+        rz_plan_draw(sim, &run->plan);
+    rz_plan_trace(sim, &run->plan);
     run->tick_at = rz_sim_memory(NULL, sim->n * sizeof *run->tick_at);
     run->call_at = rz_sim_memory(NULL, sim->n * sizeof *run->call_at);
     run->armed = rz_sim_memory(NULL, (run->plan.n + 1) * sizeof *run->armed);
@@ -332,8 +336,8 @@ static void run_init(struct rz_sim *sim, struct run *run, const struct rz_sim_op
         run->call_at[id] = 0;
         tick_schedule(sim, id);
     }
-    if (sim->scenario->crash_until > 0)
-        for (uint32_t i = 0; i < run->plan.n; i++)
+    for (uint32_t i = 0; i < run->plan.n; i++)
+        if (run->plan.v[i].dated)
             push(sim, DUE_CRASH, run->plan.v[i].at, run->plan.v[i].victim, i, NULL);
 }
 
@@ -365,6 +369,9 @@ bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
     result->steps += sim->steps;
     result->messages += sim->messages;
     result->crashes += sim->common->n_crashed;
+    result->lost += run.lost;
+    result->doubled += run.doubled;
+    result->waited += run.waited;
     run_free(&run);
     rz_world_destroy(sim);
     return violated;

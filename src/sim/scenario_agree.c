@@ -10,6 +10,7 @@ RZ_PROTO_ROOM(agree, RZ_ROOM_AGREE);
 
 /* Packed into struct rz_sim_scenario.parameter. */
 #define PARAMETER(mutations, operations, window) ((mutations) | (operations) << 8 | (window) << 16)
+#define SHAPE(tree, per_node) ((tree) << 24 | (per_node) << 26)
 
 struct record {
     uint8_t queued[MEMBERS_MAX];       /* proposals handed to each member so far */
@@ -32,6 +33,8 @@ static const void *config_of(struct rz_sim *sim, rz_id member)
         .view = VIEW,
         .in_flight_max = (uint32_t)(rz_sim_scenario(sim)->parameter >> 16 & 0xFF),
         .items_max = 2, /* too few: growing is part of every run */
+        .tree = (enum rz_agree_tree)(rz_sim_scenario(sim)->parameter >> 24 & 3),
+        .per_node = (uint32_t)(rz_sim_scenario(sim)->parameter >> 26 & 0x1F),
         .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter & 0xFF),
     };
     return &config;
@@ -143,9 +146,10 @@ static const char *notice_name(uint32_t what)
     .detector = RZ_SIM_DETECTOR_PERFECT, .config = config_of, .safety = safety,                    \
     .message_name = message_name, .call_name = call_name, .notice_name = notice_name
 
-#define PROPOSING(most, operations, window)                                                        \
-    COMMON(most, window), .fenced = true, .parameter = PARAMETER(0, operations, window),           \
+#define PROPOSING_IN(shape, most, operations, window)                                              \
+    COMMON(most, window), .fenced = true, .parameter = PARAMETER(0, operations, window) | (shape), \
                           .start = start, .notified = notified, .liveness = all_done
+#define PROPOSING(most, operations, window) PROPOSING_IN(0, most, operations, window)
 
 #define MUTANT(mutation, without, n, operations, window)                                           \
     {                                                                                              \
@@ -197,6 +201,26 @@ const struct rz_sim_scenario rz_agree_scenarios[] = {
      .members = 3,
      .crashes = 1,
      PROPOSING(8, 2, 2)},
+    {.name = "star",
+     .summary = "several operations in flight, tree by node: bin/star, three members per node",
+     .members = 9,
+     .crashes = 3,
+     PROPOSING_IN(SHAPE(RZ_AGREE_BIN_STAR, 3), MEMBERS_MAX, 4, 2)},
+    {.name = "nodes",
+     .summary = "several operations in flight, tree by node: bin/bin, four members per node",
+     .members = 13,
+     .crashes = 4,
+     PROPOSING_IN(SHAPE(RZ_AGREE_BIN_BIN, 4), MEMBERS_MAX, 4, 2)},
+    {.name = "tiny-star",
+     .summary = "one operation, bin/star, two members per node, to be explored whole",
+     .members = 4,
+     .crashes = 2,
+     PROPOSING_IN(SHAPE(RZ_AGREE_BIN_STAR, 2), 8, 1, 1)},
+    {.name = "tiny-nodes",
+     .summary = "one operation, bin/bin, four members per node, to be explored whole",
+     .members = 5,
+     .crashes = 1,
+     PROPOSING_IN(SHAPE(RZ_AGREE_BIN_BIN, 4), 8, 1, 1)},
     MUTANT(RZ_AGREE_NO_FENCE, "fence", 4, 1, 1),
     MUTANT(RZ_AGREE_NO_SERVE_GATHERED, "serving-gathered", 4, 1, 1),
     MUTANT(RZ_AGREE_NO_REMEMBER_ASKER, "remembering-askers", 4, 1, 1),
@@ -204,5 +228,6 @@ const struct rz_sim_scenario rz_agree_scenarios[] = {
     MUTANT(RZ_AGREE_NO_RESULT_REQUEST, "result-request", 4, 1, 1),
     MUTANT(RZ_AGREE_NO_RESEND_UP, "resending-up", 4, 1, 1),
     MUTANT(RZ_AGREE_NO_LAG, "lag", 4, 2, 2),
+    MUTANT(RZ_AGREE_COLLECT_EARLY, "late-collection", 3, 2, 2),
 };
 const size_t rz_agree_scenarios_count = sizeof rz_agree_scenarios / sizeof *rz_agree_scenarios;

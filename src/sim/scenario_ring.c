@@ -12,7 +12,7 @@ RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
 #define VIEW 3
 
 /* What a scenario asks for (parameter). */
-enum { NEWS = 1, LEAVES = 2, BOUNDED = 4, SMALL = 8, IMPATIENT = 16 };
+enum { NEWS = 1, LEAVES = 2, BOUNDED = 4, SMALL = 8, IMPATIENT = 16, TICKS_2 = 32, TICKS_3 = 64 };
 
 struct small_record {
     bool suspected;
@@ -42,6 +42,11 @@ static const void *config(struct rz_sim *sim, rz_id member)
         made.hb_period = 2;
         made.hb_timeout = wants(sim, IMPATIENT) ? 3 : 4;
         made.start_slack = 0;
+    }
+    if (wants(sim, TICKS_2 | TICKS_3)) {
+        made.hb_period = 1;
+        made.hb_timeout = wants(sim, TICKS_2) ? 2 : 3;
+        made.start_slack = 1;
     }
     return &made;
 }
@@ -146,6 +151,13 @@ static const char *notice_name(uint32_t what)
 
 #define TICKS COMMON, .record_bytes = sizeof(struct small_record), .latency_max = 1, .tick = 1
 
+/* The smallest worlds: period 1, timeout 2 where a transfer takes 1, and 3 where it takes 1 or 2.
+ * Members act in turn: nothing crosses within a tick, and the host's part is to spread the news,
+ * which takes a tick at least. */
+#define TURNS(max)                                                                                 \
+    COMMON, .record_bytes = sizeof(struct small_record), .latency_min = 1, .latency_max = (max),   \
+            .tick = 1, .news_max = 2, .claims = {.turns = true}
+
 const struct rz_sim_scenario rz_ring_scenarios[] = {
     {.name = "news",
      .summary = "deaths found by silence, news spread by the host",
@@ -195,6 +207,30 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .crash_until = 4,
      .horizon = 34,
      TICKS},
+    {.name = "turns",
+     .summary = "three deaths, period 1 and timeout 2, to be explored whole",
+     .members = 6,
+     .crashes = 3,
+     .parameter = NEWS | SMALL | TICKS_2,
+     .crash_until = 8,
+     .horizon = 34,
+     TURNS(1)},
+    {.name = "turns-silent",
+     .summary = "three deaths without news, period 1 and timeout 2, to be explored whole",
+     .members = 6,
+     .crashes = 3,
+     .parameter = SMALL | TICKS_2,
+     .crash_until = 8,
+     .horizon = 40,
+     TURNS(1)},
+    {.name = "turns-jitter",
+     .summary = "two deaths, period 1 and timeout 3, uneven transfers, to be explored whole",
+     .members = 4,
+     .crashes = 2,
+     .parameter = NEWS | SMALL | TICKS_3,
+     .crash_until = 6,
+     .horizon = 40,
+     TURNS(2)},
     {.name = "mutant-impatient",
      .summary = "a timeout that a slow heartbeat can miss",
      .members = 4,

@@ -91,11 +91,29 @@ static const char *notice_name(uint32_t what)
     return what == RZ_SPREAD_DELIVER ? "DELIVER" : NULL;
 }
 
+/* What is known stays known: a message that brings nothing new never will. */
+static bool message_void(struct rz_sim *sim, rz_id member, const struct rz_message *message,
+                         const uint64_t *items)
+{
+    const void *state = rz_sim_state(sim, member);
+    for (uint32_t i = 0; i < message->n_items; i++)
+        if (!rz_spread_knows(state, items[i]))
+            return false;
+    return true;
+}
+
+/* The origin gives the order of the destinations. */
+static void simplify(struct rz_message *message)
+{
+    message->origin = 0;
+}
+
 #define COMMON                                                                                     \
     .room = &rz_proto_room_spread, .members_max = MEMBERS_MAX,                                     \
     .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified, \
     .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
-    .notice_name = notice_name
+    .notice_name = notice_name,                                                                    \
+    .claims = {.message_void = message_void, .copies_void = true, .simplify = simplify}
 
 const struct rz_sim_scenario rz_spread_scenarios[] = {
     {.name = "one",
@@ -104,7 +122,8 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .crashes = 3,
      .parameter = ONE,
      .detector = RZ_SIM_DETECTOR_PERFECT,
-     COMMON},
+     COMMON,
+     .claims.news_first = true},
     {.name = "many",
      .summary = "four items of three members, one of them twice",
      .members = 12,

@@ -7,44 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool rz_plan_parse(const char *text, struct rz_sim_plan *plan)
-{
-    plan->n = 0;
-    if (strcmp(text, "none") == 0)
-        return true;
-    while (*text) {
-        unsigned victim, actions;
-        unsigned long long at, loss;
-        int used = 0;
-        if (plan->n == RZ_SIM_PLAN_MAX ||
-            sscanf(text, "%u@%llu:%u:%llu%n", &victim, &at, &actions, &loss, &used) != 4)
-            return false;
-        plan->v[plan->n++] = (struct rz_sim_crash){victim, at, {actions, loss}};
-        text += used;
-        if (*text == ',')
-            text++;
-        else if (*text)
-            return false;
-    }
-    return true;
-}
-
 bool rz_sim_plan_valid(const char *text)
 {
     struct rz_sim_plan ignored;
     return rz_plan_parse(text, &ignored);
-}
-
-void rz_plan_format(const struct rz_sim_plan *plan, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "none");
-    size_t used = 0;
-    for (uint32_t i = 0; i < plan->n && used < bytes; i++) {
-        const struct rz_sim_crash *crash = &plan->v[i];
-        used += (size_t)snprintf(text + used, bytes - used, "%s%u@%llu:%u:%llu", i > 0 ? "," : "",
-                                 crash->victim, (unsigned long long)crash->at, crash->cut.actions,
-                                 (unsigned long long)crash->cut.loss);
-    }
 }
 
 static bool violates(const struct rz_sim_options *options, uint64_t seed,
@@ -63,12 +29,22 @@ static bool shrink_keep(const struct rz_sim_options *options, uint64_t seed,
     return true;
 }
 
-void rz_shrink_plan(struct rz_sim_options *options, uint64_t seed, struct rz_sim_plan *plan)
+static void drop_troubles(const struct rz_sim_options *options, uint64_t seed,
+                          struct rz_sim_plan *plan)
 {
-    struct rz_sim_options plain = *options;
-    plain.plain = true;
-    if (violates(&plain, seed, plan))
-        *options = plain;
+    for (uint32_t i = 0; i < plan->n_troubles;) {
+        struct rz_sim_plan smaller = *plan;
+        smaller.n_troubles--;
+        memmove(&smaller.trouble[i], &smaller.trouble[i + 1],
+                (smaller.n_troubles - i) * sizeof *smaller.trouble);
+        if (!shrink_keep(options, seed, plan, &smaller))
+            i++;
+    }
+}
+
+static void drop_crashes(const struct rz_sim_options *options, uint64_t seed,
+                         struct rz_sim_plan *plan)
+{
     for (uint32_t i = 0; i < plan->n;) {
         struct rz_sim_plan smaller = *plan;
         smaller.n--;
@@ -76,6 +52,11 @@ void rz_shrink_plan(struct rz_sim_options *options, uint64_t seed, struct rz_sim
         if (!shrink_keep(options, seed, plan, &smaller))
             i++;
     }
+}
+
+static void simplify_cuts(const struct rz_sim_options *options, uint64_t seed,
+                          struct rz_sim_plan *plan)
+{
     for (uint32_t i = 0; i < plan->n; i++) {
         struct rz_sim_plan simpler = *plan;
         simpler.v[i].cut = (struct rz_sim_cut){.actions = 0};
@@ -89,6 +70,45 @@ void rz_shrink_plan(struct rz_sim_options *options, uint64_t seed, struct rz_sim
     }
 }
 
+/* Begin it later, end it sooner, lose fewer: halving each time. */
+static bool trouble_halve(struct rz_sim_trouble *trouble, uint32_t way)
+{
+    rz_time half = (trouble->to - trouble->from) / 2;
+    bool rate = trouble->kind == RZ_TROUBLE_LOSS || trouble->kind == RZ_TROUBLE_DOUBLE;
+    if (way == 0)
+        trouble->from += half;
+    else if (way == 1)
+        trouble->to -= half;
+    else if (rate)
+        trouble->what -= trouble->what / 2;
+    return way == 2 ? rate && trouble->what > 1 : half > 0;
+}
+
+static void narrow_troubles(const struct rz_sim_options *options, uint64_t seed,
+                            struct rz_sim_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_troubles; i++)
+        for (uint32_t way = 0; way < 3; way++) {
+            struct rz_sim_plan narrower;
+            do
+                narrower = *plan;
+            while (trouble_halve(&narrower.trouble[i], way) &&
+                   shrink_keep(options, seed, plan, &narrower));
+        }
+}
+
+void rz_shrink_plan(struct rz_sim_options *options, uint64_t seed, struct rz_sim_plan *plan)
+{
+    struct rz_sim_options plain = *options;
+    plain.plain = true;
+    if (violates(&plain, seed, plan))
+        *options = plain;
+    drop_troubles(options, seed, plan);
+    drop_crashes(options, seed, plan);
+    simplify_cuts(options, seed, plan);
+    narrow_troubles(options, seed, plan);
+}
+
 static uint32_t members_of(const struct rz_sim_options *options)
 {
     return options->members > 0 ? options->members : options->scenario->members;
@@ -98,12 +118,12 @@ static void report(const struct rz_sim_options *options, uint64_t seed,
                    const struct rz_sim_plan *plan, struct rz_sim_result *result)
 {
     FILE *out = options->out ? options->out : stderr;
-    char crashes[512];
-    rz_plan_format(plan, crashes, sizeof crashes);
+    char faults[RZ_SIM_PLAN_TEXT];
+    rz_plan_format(plan, faults, sizeof faults);
     snprintf(result->replay, sizeof result->replay,
              "rzsim replay %s --scenario %s --members %u --seed %llu --plan %s%s",
              options->scenario->room->name, options->scenario->name, members_of(options),
-             (unsigned long long)seed, crashes, options->plain ? " --plain" : "");
+             (unsigned long long)seed, faults, options->plain ? " --plain" : "");
     struct rz_sim_trace *trace = rz_trace_create(NULL);
     struct rz_sim_result again = {0};
     bool violated = rz_run_once(options, seed, plan, NULL, trace, &again);

@@ -4,7 +4,8 @@
  * engine owns their memory.
  *
  * Two ways to run a scenario:
- *   random      one run per seed: random delays, crash points and detector lag (runs.c);
+ *   random      one run per seed: random delays, crash points, detector lag, network faults
+ *               (runs.c, plan.c);
  *   exhaustive  every interleaving of a small world (explore.c).
  * Both deliver messages in any order (channels are not FIFO) and let a crash take any part of a
  * multicast with it. A run is a pure function of (scenario, members, crashes, seed).
@@ -43,6 +44,46 @@ struct rz_sim_call {
 };
 
 /*
+ * What random runs suffer besides crashes (exhaustive mode knows none of it). All zero: nothing.
+ * Each run draws how much, up to these bounds, so that calm and wild runs both occur. All of it
+ * ends at `until`: what is sent from then on arrives once and in time, so that liveness can be
+ * asked at the horizon or at quiescence.
+ */
+struct rz_sim_faults {
+    rz_time until;        /* > 0 where any of the others is */
+    uint32_t loss;        /* messages lost, per mille */
+    uint32_t duplication; /* messages that arrive twice, per mille */
+    uint32_t partitions; /* times that the members are parted in two; what is sent across is lost */
+    rz_time partition_max; /* the longest one; 0: no bound but until */
+    uint32_t pauses;       /* times that a member stops for a while; what comes for it waits */
+    rz_time pause_max;     /* the longest one; 0: no bound but until */
+    rz_time slow; /* a quarter of the links, each in one direction, take up to so much longer,
+                     beyond latency_max */
+};
+
+/*
+ * What makes no difference, as the scenario claims: exhaustive mode then needs fewer states
+ * (docs/protocols/exploration.md). The engine tries each claim wherever it relies on it; a false
+ * one is a violation. Each optional.
+ */
+struct rz_sim_claims {
+    /* Whether this message will never matter to member, whatever comes before it. */
+    bool (*message_void)(struct rz_sim *sim, rz_id member, const struct rz_message *message,
+                         const uint64_t *items);
+    /* A message that is in flight to a member twice may as well be in flight once. */
+    bool copies_void;
+    /* Set to 0 what no step depends on but for the order of destinations. */
+    void (*simplify)(struct rz_message *message);
+    /* News of a death may come before all else that is due: they commute with it, one by one or
+     * together. */
+    bool news_first;
+    /* Timed: within one tick members do not touch each other, so that they may act in turn: what is
+     * sent or told arrives a tick later at the earliest (latency_min >= tick), and what the hosts
+     * of two members do in one tick commutes. */
+    bool turns;
+};
+
+/*
  * What is run: members, host behaviour, faults and properties. All of it is constant; what changes
  * in a run lives in the members and in the record.
  *
@@ -56,13 +97,17 @@ struct rz_sim_scenario {
     const char *summary; /* one line for rzsim list */
     const struct rz_proto_room *room;
 
-    uint32_t members;        /* default; rzsim --members overrides */
-    uint32_t members_max;    /* 0: no bound (exhaustive mode: at most 32) */
-    uint32_t crashes;        /* at most so many members die in a run; default of --crashes */
-    uint64_t crashable;      /* exhaustive: bit set of the members that may die; 0: all of them */
-    uint64_t parameter;      /* for the scenario's own callbacks (mutations, ...) */
-    bool violation_expected; /* a mutant: not to find a violation is the error */
-    bool fenced;             /* drops messages of members known dead: see README.md */
+    uint32_t members;     /* default; rzsim --members overrides */
+    uint32_t members_max; /* 0: no bound (exhaustive mode: at most 32) */
+    uint32_t crashes;     /* at most so many members die in a run; default of --crashes */
+    uint64_t crashable;   /* exhaustive: bit set of the members that may die; 0: all of them */
+    uint32_t rack;        /* random: members i with the same i / rack may die all at once; 0: no
+                             racks */
+    struct rz_sim_faults faults; /* random */
+    struct rz_sim_claims claims; /* exhaustive */
+    uint64_t parameter;          /* for the scenario's own callbacks (mutations, ...) */
+    bool violation_expected;     /* a mutant: not to find a violation is the error */
+    bool fenced;                 /* drops messages of members known dead: see README.md */
     enum rz_sim_detector detector;
 
     /* Timed rooms only (ring); zero elsewhere. Transfer times 0, 0: any. */
@@ -71,6 +116,7 @@ struct rz_sim_scenario {
     rz_time crash_until; /* crashes come before this date (and queued calls, in exhaustive mode) */
     rz_time horizon;     /* the run ends here, and liveness is asked; 0: at quiescence */
     rz_time tick;        /* exhaustive: time goes on in such units; latency_max a multiple of it */
+    rz_time news_max;    /* exhaustive: news of a death take latency_min to so long; 0: no bound */
 
     size_t record_bytes;
 
@@ -145,8 +191,9 @@ struct rz_sim_options {
     uint32_t crashes; /* UINT32_MAX: the scenario's */
     uint64_t seed_first, seed_last;
     uint64_t states_max; /* exhaustive: more states are an error, no silent cut; 0: 50 million */
-    const char *plan;    /* random: the crashes, as printed; NULL: drawn from the seed */
+    const char *plan;    /* random: crashes and other faults, as printed; NULL: of the seed */
     bool plain;          /* random: all delays alike */
+    bool whole;          /* exhaustive: make no use of the scenario's claims */
     const char *path;    /* replay of an exhaustive path: its choices, as printed */
     bool quiet;          /* print nothing; the result says all */
     FILE *out;           /* for violations and traces; NULL: stderr, of replays stdout */
@@ -156,6 +203,8 @@ struct rz_sim_result {
     bool violated;
     bool over_budget; /* exhaustive: states_max was not enough; nothing is proven */
     uint64_t runs, steps, messages, crashes;
+    uint64_t lost, doubled, waited; /* random: messages lost and doubled; events that waited for a
+                                       paused member */
     uint64_t states, transitions, quiescent, cycles; /* exhaustive */
     uint32_t depth_max;
     char reason[512];
@@ -171,7 +220,7 @@ void rz_sim_explore(const struct rz_sim_options *options, struct rz_sim_result *
 /* Replays one run: by path when given, else by seed and plan; prints its trace. */
 void rz_sim_replay(const struct rz_sim_options *options, struct rz_sim_result *result);
 
-/* Whether text is a plan of crashes as options->plan takes it. */
+/* Whether text is a plan of faults as options->plan takes it. */
 bool rz_sim_plan_valid(const char *text);
 
 /* Whether the result is what the scenario wants: no violation and no budget exceeded, or the

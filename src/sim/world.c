@@ -35,7 +35,8 @@ static void common_lay_out(struct rz_sim *sim)
     sim->row_words = (sim->n + 63) / 64;
     size_t rows = (size_t)sim->n * sim->row_words * sizeof(uint64_t);
     size_t head = align8(sizeof *sim->common);
-    sim->common_bytes = head + 2 * flags + 2 * rows + align8(sim->scenario->record_bytes);
+    size_t dates = sim->scenario->tick > 0 ? (size_t)sim->n * sim->n * sizeof(rz_time) : 0;
+    sim->common_bytes = head + 2 * flags + 2 * rows + dates + align8(sim->scenario->record_bytes);
     char *block = rz_sim_memory(NULL, sim->common_bytes);
     memset(block, 0, sim->common_bytes);
     sim->common = (struct rz_sim_common *)block;
@@ -43,7 +44,8 @@ static void common_lay_out(struct rz_sim *sim)
     sim->crashed = (bool *)(block + head + flags);
     sim->told = (uint64_t *)(block + head + 2 * flags);
     sim->pending = (uint64_t *)(block + head + 2 * flags + rows);
-    sim->record = block + head + 2 * flags + 2 * rows;
+    sim->news_at = (rz_time *)(block + head + 2 * flags + 2 * rows);
+    sim->record = block + head + 2 * flags + 2 * rows + dates;
 }
 
 static void member_create(struct rz_sim *sim, rz_id id)
@@ -78,6 +80,7 @@ struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t se
     sim->faults.state = rz_mix(seed, 3);
     sim->lag.state = rz_mix(seed, 4);
     sim->host.state = rz_mix(seed, 5);
+    sim->trouble.state = rz_mix(seed, 6);
     /* The least room for actions exercises RZ_MORE; plenty of it the usual way of hosts. */
     sim->actions_max = seed % 2 == 0 ? RZ_ACTIONS_MIN : 64;
     sim->stepping = RZ_ID_NONE;
@@ -174,13 +177,12 @@ static void member_grow(struct rz_sim *sim, rz_id id, size_t bytes)
 }
 
 /* Steps until the event is dealt with, or the member has carried out the actions that its death
- * allows. */
+ * allows; *count of them were carried out before. */
 static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *first,
-                        const struct rz_sim_cut *cut)
+                        const struct rz_sim_cut *cut, uint32_t *count)
 {
     const struct rz_proto_room *room = sim->scenario->room;
     struct rz_event event = *first;
-    uint32_t done = 0;
     for (;;) {
         struct rz_actions out = {.v = sim->actions, .max = sim->actions_max};
         enum rz_more more = room->step(sim->members[id].state, &event, &out);
@@ -190,10 +192,10 @@ static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *fir
             member_grow(sim, id, out.need);
             continue;
         }
-        for (uint32_t i = 0; i < out.count; i++, done++) {
-            if (cut && done >= cut->actions)
+        for (uint32_t i = 0; i < out.count; i++, ++*count) {
+            if (cut && *count >= cut->actions)
                 return;
-            carry_out(sim, id, &out.v[i], done, cut);
+            carry_out(sim, id, &out.v[i], *count, cut);
         }
         if (more == RZ_DONE || !sim->alive[id])
             return;
@@ -216,16 +218,16 @@ static struct rz_event event_of_letter(const struct rz_sim *sim, const struct rz
     return event;
 }
 
-static void make_calls_soon(struct rz_sim *sim)
+static void make_calls_soon(struct rz_sim *sim, const struct rz_sim_cut *cut, uint32_t *count)
 {
     for (uint32_t i = 0; i < sim->n_soon; i++) {
         rz_id id = sim->soon_member[i];
-        if (!sim->alive[id])
+        if (!sim->alive[id] || (cut && *count >= cut->actions))
             continue;
         struct rz_event event = event_of_letter(sim, sim->soon[i]);
         rz_trace_letter(sim, "is called at once:", id, sim->soon[i]);
         sim->stepping = id;
-        member_step(sim, id, &event, NULL);
+        member_step(sim, id, &event, cut, count);
     }
 }
 
@@ -243,6 +245,8 @@ static void lose_member(struct rz_sim *sim, rz_id id)
     sim->common->n_alive--;
     memset(sim->told + (size_t)id * sim->row_words, 0, sim->row_words * sizeof *sim->told);
     memset(sim->pending + (size_t)id * sim->row_words, 0, sim->row_words * sizeof *sim->pending);
+    if (sim->scenario->tick > 0)
+        memset(sim->news_at + (size_t)id * sim->n, 0, sim->n * sizeof *sim->news_at);
     if (sim->scenario->died)
         sim->scenario->died(sim, id);
     if (sim->scenario->detector != RZ_SIM_DETECTOR_PERFECT)
@@ -270,10 +274,10 @@ static bool step_guarded(struct rz_sim *sim, rz_id id, const struct rz_event *ev
     sim->steps++;
     sim->members[id].steps++;
     sim->stepping = id;
+    uint32_t count = 0;
     if (!cut || cut->actions > 0)
-        member_step(sim, id, event, cut);
-    if (!cut)
-        make_calls_soon(sim);
+        member_step(sim, id, event, cut, &count);
+    make_calls_soon(sim, cut, &count);
     forget_calls_soon(sim);
     sim->stepping = RZ_ID_NONE;
     if (cut && sim->alive[id])
@@ -295,7 +299,8 @@ bool rz_world_start(struct rz_sim *sim)
     sim->starting = true;
     if (sim->scenario->start)
         sim->scenario->start(sim);
-    make_calls_soon(sim);
+    uint32_t count = 0;
+    make_calls_soon(sim, NULL, &count);
     forget_calls_soon(sim);
     sim->stepping = RZ_ID_NONE;
     sim->starting = false;
@@ -329,6 +334,8 @@ bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *dead, uint32_t
     for (uint32_t i = 0; i < n_dead; i++) {
         rz_trace_line(sim, "%u learns that %u is dead", member, dead[i]);
         rz_bit_clear(sim->pending + (size_t)member * sim->row_words, dead[i]);
+        if (sim->scenario->tick > 0)
+            sim->news_at[(size_t)member * sim->n + dead[i]] = 0;
     }
     return step_guarded(sim, member, &event, cut);
 }
@@ -355,7 +362,7 @@ void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result)
              sim->why[0] ? sim->why : "a property does not hold (its checker gave no reason)");
 }
 
-bool rz_world_check_fence(struct rz_sim *sim, rz_id member, const struct rz_letter *letter)
+bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_letter *letter)
 {
     const struct rz_proto_room *room = sim->scenario->room;
     const struct rz_sim_member *at = &sim->members[member];
@@ -372,8 +379,7 @@ bool rz_world_check_fence(struct rz_sim *sim, rz_id member, const struct rz_lett
     bool dropped =
         more == RZ_DONE && out.count == 0 && room->hash(sim->scratch) == room->hash(at->state);
     at_work = NULL;
-    return dropped || rz_sim_say(sim, "%u, who knows that %u is dead, took a message from it",
-                                 member, letter->message.from);
+    return dropped;
 }
 
 /* --- what the scenarios call ------------------------------------------------------------------ */
@@ -444,6 +450,9 @@ void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id dead)
         return;
     rz_bit_set(sim->told + row, dead);
     rz_bit_set(sim->pending + row, dead);
+    const struct rz_sim_scenario *scenario = sim->scenario;
+    if (scenario->tick > 0 && (scenario->latency_min > 0 || scenario->news_max > 0))
+        sim->news_at[(size_t)member * sim->n + dead] = sim->common->now + scenario->latency_min;
     sim->driver->tell(sim, member, dead);
 }
 

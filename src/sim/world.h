@@ -27,8 +27,9 @@ struct rz_letter *rz_letter_from_call(const struct rz_sim_call *call);
 bool rz_letter_equal(const struct rz_letter *a, const struct rz_letter *b);
 void rz_letter_release(struct rz_letter *letter); /* gives back one reference */
 
-/* Where a step of a dying member ends: after `cut` actions; of the destinations it sent to, some
- * get nothing. */
+/* Where a step of a dying member ends, the calls that its host makes at once included: after
+ * `actions` actions (0: the step does not happen at all); of the destinations it sent to, some get
+ * nothing. */
 struct rz_sim_cut {
     uint32_t actions; /* carried out before death; UINT32_MAX: all */
     uint64_t loss;    /* 0: nothing is lost; else the seed by which each destination is drawn */
@@ -54,6 +55,10 @@ struct rz_sim_common {
     rz_time now;
     uint32_t n_crashed;
     uint32_t n_alive;
+    /* turns.c: whose turn it is in this tick, from which member on fates are still open, and who
+     * must die in its turn. */
+    uint32_t turn, fate;
+    uint64_t condemned;
 };
 
 struct rz_sim {
@@ -65,18 +70,20 @@ struct rz_sim {
     void *driver_data;
     struct rz_sim_member *members;
 
-    /* One block of common_bytes: common, alive, crashed, told, pending, record. */
+    /* One block of common_bytes: common, alive, crashed, told, pending, news_at, record. */
     struct rz_sim_common *common;
     size_t common_bytes;
     bool *alive, *crashed;
     uint64_t *told; /* n rows of row_words: members[i] has been or will be told of these deaths */
     uint64_t *pending; /* the same shape: will be told, but has not been */
     uint32_t row_words;
+    rz_time *news_at; /* explored timed worlds: date from which the pending news (n rows of n) may
+                         come */
     void *record;
 
     const void **states; /* for the checkers */
     struct rz_check_group group;
-    struct rz_random network, faults, lag, host;
+    struct rz_random network, faults, lag, host, trouble;
     bool starting;
     rz_id stepping;             /* the member whose step is under way, or RZ_ID_NONE */
     struct rz_letter *soon[16]; /* calls to be made when this step has ended */
@@ -85,7 +92,7 @@ struct rz_sim {
     struct rz_action actions[64];
     uint32_t actions_max;
     uint64_t steps, messages;
-    void *scratch; /* a copy of a member, for rz_world_check_fence */
+    void *scratch; /* a copy of a member, for rz_world_check_void */
 
     jmp_buf escape; /* out of an assertion in a room */
     char why[512];
@@ -130,8 +137,8 @@ bool rz_world_check_liveness(struct rz_sim *sim);
 /* Copies why a property does not hold. */
 void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result);
 
-/* Whether a letter of one known dead leaves the member as it is and brings no action (rule F1). */
-bool rz_world_check_fence(struct rz_sim *sim, rz_id member, const struct rz_letter *letter);
+/* Whether a letter would leave the member as it is and bring no action; does not change it. */
+bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_letter *letter);
 
 /* --- trace.c: what happened last, in words ---------------------------------------------------- */
 
@@ -145,23 +152,69 @@ void rz_trace_letter(struct rz_sim *sim, const char *verb, rz_id member,
                      const struct rz_letter *letter);
 void rz_trace_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action);
 
-/* --- a random run (runs.c), as shrink.c repeats it -------------------------------------------- */
+/* --- the faults of a random run (plan.c) ------------------------------------------------------ */
 
 #define RZ_SIM_PLAN_MAX 32
+#define RZ_SIM_TROUBLES_MAX 16
+#define RZ_SIM_PLAN_TEXT 3328 /* more than the longest text of a plan */
 
-/* One planned crash: at the victim's step number `at`, or at date `at` in timed scenarios. */
+/* One planned crash: in the victim's step number `at`, or in its first step from date `at` on. */
 struct rz_sim_crash {
     rz_id victim;
     uint64_t at;
+    bool dated;
     struct rz_sim_cut cut;
 };
 
-struct rz_sim_plan {
-    uint32_t n;
-    struct rz_sim_crash v[RZ_SIM_PLAN_MAX];
+enum rz_sim_trouble_kind {
+    RZ_TROUBLE_LOSS,      /* what: messages lost, per mille */
+    RZ_TROUBLE_DOUBLE,    /* what: messages doubled, per mille */
+    RZ_TROUBLE_PARTITION, /* what: seed of the sides */
+    RZ_TROUBLE_PAUSE,     /* what: the member */
+    RZ_TROUBLE_SLOW,      /* what: seed of the slow links */
+    RZ_TROUBLE_KINDS
 };
 
-/* One run; returns whether it violated. plan in: the crashes, or NULL to draw them (then *drawn is
+/* Something that goes wrong from date `from` until before date `to`. */
+struct rz_sim_trouble {
+    enum rz_sim_trouble_kind kind;
+    uint64_t what;
+    rz_time from, to;
+};
+
+struct rz_sim_plan {
+    uint32_t n, n_troubles;
+    struct rz_sim_crash v[RZ_SIM_PLAN_MAX];
+    struct rz_sim_trouble trouble[RZ_SIM_TROUBLES_MAX];
+};
+
+void rz_plan_draw(struct rz_sim *sim, struct rz_sim_plan *plan);
+
+/* Plans as text: none, or a list with commas between, of
+ *     VICTIM@STEP:ACTIONS:LOSS  VICTIM@dDATE:ACTIONS:LOSS
+ *     loss:RATE@FROM-TO  double:RATE@FROM-TO  part:SEED@FROM-TO  pause:MEMBER@FROM-TO
+ *     slow:SEED@FROM-TO */
+bool rz_plan_parse(const char *text, struct rz_sim_plan *plan);
+void rz_plan_format(const struct rz_sim_plan *plan, char *text, size_t bytes);
+
+/* What becomes of the message being sent now (number sim->messages). */
+struct rz_sim_fate {
+    bool lost, doubled;
+    rz_time later;
+};
+struct rz_sim_fate rz_plan_fate(const struct rz_sim *sim, const struct rz_sim_plan *plan,
+                                rz_id from, rz_id to);
+
+/* When member goes on, if it is paused now; else 0. */
+rz_time rz_plan_paused_until(const struct rz_sim *sim, const struct rz_sim_plan *plan,
+                             rz_id member);
+
+/* Write the troubles into the trace. */
+void rz_plan_trace(struct rz_sim *sim, const struct rz_sim_plan *plan);
+
+/* --- a random run (runs.c), as shrink.c repeats it -------------------------------------------- */
+
+/* One run; returns whether it violated. plan in: the faults, or NULL to draw them (then *drawn is
  * set). */
 bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
                  const struct rz_sim_plan *plan, struct rz_sim_plan *drawn,
@@ -172,10 +225,6 @@ bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
 void rz_explore_replay(const struct rz_sim_options *options, struct rz_sim_result *result);
 
 /* --- shrink.c --------------------------------------------------------------------------------- */
-
-/* Plans as text: VICTIM@AT:ACTIONS:LOSS,... or none. */
-bool rz_plan_parse(const char *text, struct rz_sim_plan *plan);
-void rz_plan_format(const struct rz_sim_plan *plan, char *text, size_t bytes);
 
 /* Make plan as small as it can be while the run still violates; may set options->plain. */
 void rz_shrink_plan(struct rz_sim_options *options, uint64_t seed, struct rz_sim_plan *plan);

@@ -27,7 +27,8 @@ struct rz_figure {
     const char *source; /* "Katti et al. 2018, figure 12" */
     const char *stated; /* what the source states, in our words */
     double seconds;     /* about how long it takes in full on two processors */
-    /* Measures: fills table (all points) and chart (paper's axes), and judges. */
+    /* Measures: fills table (all points) and chart (the source's axes, by rz_chart_labels: it comes
+     * with the source as its title and no other words), and judges. False: *why. */
     bool (*draw)(const struct rz_figure_options *options, struct rz_table *table,
                  struct rz_chart *chart, struct rz_figure_report *report, const char **why);
 };
@@ -45,11 +46,20 @@ void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict ver
 bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_options *options,
                     const char *folder, struct rz_figure_report *report, const char **why);
 
+/* Notes that a figure was not made, and why. */
+void rz_figure_leave_out(struct rz_figure_report *report, const struct rz_figure *figure,
+                         const char *why);
+
 struct rz_figure_report *rz_figure_report_create(void);
 void rz_figure_report_destroy(struct rz_figure_report *report);
 /* The table of agreement of all figures made, as Markdown. */
 void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out);
-/* How many rows differ. */
+/* The same rows for a terminal. */
+void rz_figure_report_print(const struct rz_figure_report *report, FILE *out);
+/* How many rows differ; how many figures could not be drawn. */
 uint32_t rz_figure_report_differences(const struct rz_figure_report *report);
+uint32_t rz_figure_report_failures(const struct rz_figure_report *report);
+/* How long the last figure took. */
+double rz_figure_report_seconds(const struct rz_figure_report *report);
 
 #endif

@@ -25,8 +25,12 @@ struct rz_timing; /* a run */
  * Transfer of one message from a to b: a is busy for send_overhead (its sends, also those of one
  * multicast, leave one after the other, so that their order matters) and for bytes /
  * bytes_per_second; then latency (+ 0..jitter, uniform); then b is busy for receive_overhead before
- * its step. A member that is busy serves what has arrived in order of arrival. Members on one node
- * (id / per_node) use the local figures between them. Overheads of 0 cost no events.
+ * its step. A member that is busy serves what has arrived in order of arrival: messages, ticks,
+ * calls. Members on one node (id / per_node) use the local figures between them, without jitter,
+ * limit of bandwidth, loss and duplication. Overheads of 0 cost no events.
+ *
+ * Jitter, loss and duplication of a message depend on the seed, its sender and the number of the
+ * send there: what other members do changes nothing.
  */
 struct rz_timing_network {
     rz_time latency, latency_local;
@@ -76,22 +80,33 @@ void rz_timing_destroy(struct rz_timing *timing);
  * after new calls. */
 void rz_timing_run(struct rz_timing *timing);
 void rz_timing_stop(struct rz_timing *timing);
+/* Another end for the next rz_timing_run; 0: when nothing is left to do. */
+void rz_timing_until(struct rz_timing *timing, rz_time until);
 
 /* --- what happens in a run; dates before now mean now --- */
 
-/* A call of member's host to a part; items are copied. */
+/* A call of member's host to a part; items are copied. Calls and tells for now that a member's own
+ * `notified` makes for that member follow its step at once, in their order, as in a host. */
 void rz_timing_call(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
                     uint32_t call, const uint64_t arg[4], const uint64_t *items, uint32_t n_items);
 /* RZ_EVENT_DEATH(dead) for a part of member; ids are copied. */
 void rz_timing_tell(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
                     const rz_id *dead, uint32_t n_dead);
+/* The same with arg[0] of the event. */
+void rz_timing_tell_arg(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
+                        const rz_id *dead, uint32_t n_dead, uint64_t arg);
 /* The member dies: no step from then on; what it had sent travels on (sends that it is still busy
- * with are lost). */
+ * with are lost). For now: at once; if its step is under way, the rest of its actions is void. */
 void rz_timing_kill(struct rz_timing *timing, rz_id member, rz_time at);
-/* The member does nothing from..to (SIGSTOP, a loaded host); what arrives waits. */
+/* The member does nothing from..to (SIGSTOP, a loaded host); what arrives waits, and is served
+ * before late ticks. Sends that had begun go on. */
 void rz_timing_pause(struct rz_timing *timing, rz_id member, rz_time from, rz_time to);
-/* from..to messages between members of different sides are lost; side[member] is copied. */
+/* Messages between members of different sides that leave in [from, to) are lost; side[member] is
+ * copied. */
 void rz_timing_partition(struct rz_timing *timing, const uint8_t *side, rz_time from, rz_time to);
+/* The member is busy for so much longer than with what it has begun: work that no message of the
+ * run stands for. Returns until when. */
+rz_time rz_timing_work(struct rz_timing *timing, rz_id member, rz_time lasts);
 /* The study's alarm(what) at this date. */
 void rz_timing_alarm(struct rz_timing *timing, rz_time at, uint64_t what);
 
@@ -101,17 +116,19 @@ void *rz_timing_study(struct rz_timing *timing);
 rz_time rz_timing_now(const struct rz_timing *timing);
 uint32_t rz_timing_members(const struct rz_timing *timing);
 bool rz_timing_alive(const struct rz_timing *timing, rz_id member);
+/* Also of the dead, as they died. */
 const void *rz_timing_state(const struct rz_timing *timing, rz_id member, uint32_t part);
 uint64_t rz_timing_random(struct rz_timing *timing, uint64_t bound); /* of the faults' stream */
 
 struct rz_timing_counts {
-    uint64_t messages, bytes; /* sent */
-    uint64_t lost, duplicated;
+    uint64_t messages, bytes;  /* sent; once each, also those that are lost or duplicated */
+    uint64_t lost, duplicated; /* copies; lost: also those that a dead sender did not get out */
 };
 /* Of one type of message of a part; type UINT32_MAX: all. */
 struct rz_timing_counts rz_timing_count(const struct rz_timing *timing, uint32_t part,
                                         uint32_t type);
-/* The most that one member sent and received: hot spots. */
+/* The most that one member sent and received (each of another member, maybe): hot spots. Received
+ * is what came while it lived. */
 struct rz_timing_hot {
     uint64_t sent, received, bytes_sent, bytes_received;
 };

@@ -75,6 +75,14 @@ static void hosts_that_follow_the_news_hold_in_every_schedule(void **state)
     explore("news", 4, 2);
 }
 
+static void trees_by_node_hold_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny-star", 4, 1);
+    explore("tiny-star", 4, 2);
+    explore("tiny-nodes", 5, 1);
+}
+
 static const struct {
     uint32_t members, crashes;
 } worlds[] = {{3, 1}, {3, 2}, {4, 1}, {4, 2}, {4, 3}, {5, 2}, {7, 3}, {8, 4}, {15, 5}};
@@ -88,26 +96,38 @@ static void run_worlds(const char *name, uint64_t seeds)
 static void one_operation_holds_at_random(void **state)
 {
     (void)state;
-    run_worlds("one", 3000);
+    run_worlds("one", 1500);
     run("one", 40, 20, 300);
 }
 
 static void operations_in_a_row_hold_at_random(void **state)
 {
     (void)state;
-    run_worlds("row", 1500);
+    run_worlds("row", 700);
 }
 
 static void operations_in_flight_hold_at_random(void **state)
 {
     (void)state;
-    run_worlds("flight", 1000);
+    run_worlds("flight", 500);
 }
 
 static void hosts_that_follow_the_news_hold_at_random(void **state)
 {
     (void)state;
-    run_worlds("news", 2000);
+    run_worlds("news", 1000);
+}
+
+static void trees_by_node_hold_at_random(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"star", "nodes"};
+    for (size_t i = 0; i < 2; i++) {
+        run(names[i], 7, 3, 1000);
+        run(names[i], 9, 4, 1000);
+        run(names[i], 13, 5, 1000);
+        run(names[i], 40, 16, 100);
+    }
 }
 
 /* What is left out, and within how many seeds its lack must be seen at random. */
@@ -122,6 +142,7 @@ static const struct {
     {"mutant-result-request", 1000},
     {"mutant-resending-up", 1000},
     {"mutant-lag", 100000},
+    {"mutant-late-collection", 1000},
 };
 
 static void each_mutant_is_caught(void **state)
@@ -152,10 +173,12 @@ int main(void)
         cmocka_unit_test(operations_in_a_row_hold_in_every_schedule),
         cmocka_unit_test(operations_in_flight_hold_in_every_schedule),
         cmocka_unit_test(hosts_that_follow_the_news_hold_in_every_schedule),
+        cmocka_unit_test(trees_by_node_hold_in_every_schedule),
         cmocka_unit_test(one_operation_holds_at_random),
         cmocka_unit_test(operations_in_a_row_hold_at_random),
         cmocka_unit_test(operations_in_flight_hold_at_random),
         cmocka_unit_test(hosts_that_follow_the_news_hold_at_random),
+        cmocka_unit_test(trees_by_node_hold_at_random),
         cmocka_unit_test(each_mutant_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

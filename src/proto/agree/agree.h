@@ -11,14 +11,17 @@
  * Deaths are told by RZ_EVENT_DEATH; a message of a member known dead is dropped here (F1), so no
  * host can forget it. A member that is told of its own death, by event or by a decision, hears and
  * says nothing any more: rz_agree_knows_dead() of itself is true then. All operators are
- * idempotent: a contribution may be merged twice after a repair of the tree.
+ * idempotent: a contribution may be merged twice after a repair of the tree. There is no word for
+ * OR, for the notice of a decision has room for three: OR(x) is ~AND(~x), so a host that wants it
+ * proposes the complement in `and`.
  */
 #ifndef RZ_PROTO_AGREE_H
 #define RZ_PROTO_AGREE_H
 
 #include <rhizome/protocol.h>
 
-enum rz_agree_tree { RZ_AGREE_BINARY, RZ_AGREE_TREE_COUNT };
+/* agree_tree.h says what they are. */
+enum rz_agree_tree { RZ_AGREE_BINARY, RZ_AGREE_BIN_STAR, RZ_AGREE_BIN_BIN, RZ_AGREE_TREE_COUNT };
 
 /* Faults put in on purpose, to show that the checkers find them; 0 in production. */
 enum rz_agree_mutation {
@@ -28,7 +31,8 @@ enum rz_agree_mutation {
     RZ_AGREE_NO_EARLY_REQUESTERS = 8, /* an UP that comes while broadcasting is forgotten */
     RZ_AGREE_NO_RESULT_REQUEST = 16,  /* a new root does not ask */
     RZ_AGREE_NO_RESEND_UP = 32,       /* an asked child does not send its UP again */
-    RZ_AGREE_NO_LAG = 64 /* without F4: the tree leaves out whoever is agreed dead here */
+    RZ_AGREE_NO_LAG = 64,        /* without F4: the tree leaves out whoever is agreed dead here */
+    RZ_AGREE_COLLECT_EARLY = 128 /* a decision is forgotten when the next one is told here */
 };
 
 struct rz_agree_config {
@@ -38,6 +42,7 @@ struct rz_agree_config {
         in_flight_max;  /* operations between the oldest undecided one here and the newest, >= 1 */
     uint32_t items_max; /* items of one value to begin with; grows by RZ_NEED */
     enum rz_agree_tree tree;
+    uint32_t per_node;  /* of the trees by node: so many consecutive ids are one node; 0: 1 */
     uint32_t mutations; /* enum rz_agree_mutation, or 0 */
 };
 

@@ -3,15 +3,19 @@
 
 #include <string.h>
 
-#define IDS_INITIAL 16
+/* Enough for an operation without deaths in a binary tree: a million members are a million blocks.
+ */
+#define IDS_INITIAL 2
+#define PEERS_INITIAL 6
 
 struct layout {
-    size_t dead, agreed, agreed_at, ops;             /* from the start of the block */
-    size_t peers, base, to, value, op_bytes, op_ids; /* from the start of an operation */
+    size_t dead, agreed, agreed_at, ops;     /* from the start of the block */
+    size_t peers, base, to, value, op_bytes; /* from the start of an operation */
     size_t total;
 };
 
-static struct layout layout_of(uint32_t ids_max, uint32_t items_max, uint32_t n_slots)
+static struct layout layout_of(uint32_t ids_max, uint32_t peers_max, uint32_t items_max,
+                               uint32_t n_slots)
 {
     struct layout l;
     size_t ids = ids_max * sizeof(rz_id);
@@ -20,18 +24,17 @@ static struct layout layout_of(uint32_t ids_max, uint32_t items_max, uint32_t n_
     l.agreed_at = l.agreed + ids;
     l.ops = l.agreed_at + ids_max * sizeof(uint64_t);
     l.peers = sizeof(struct rz_agree_op);
-    l.base = l.peers + ids_max * sizeof(struct rz_agree_peer);
+    l.base = l.peers + peers_max * sizeof(struct rz_agree_peer);
     l.to = l.base + ids;
-    l.value = l.to + ids;
+    l.value = l.to + peers_max * sizeof(rz_id);
     l.op_bytes = l.value + ((size_t)RZ_AGREE_VALUE_WORDS + ids_max + items_max) * sizeof(uint64_t);
-    l.op_ids = ids;
     l.total = l.ops + n_slots * l.op_bytes;
     return l;
 }
 
 static struct layout layout_now(const struct rz_agree *agree)
 {
-    return layout_of(agree->ids_max, agree->items_max, agree->n_slots);
+    return layout_of(agree->ids_max, agree->peers_max, agree->items_max, agree->n_slots);
 }
 
 static void *at(const void *start, size_t offset)
@@ -82,7 +85,8 @@ uint64_t *rz_agree_op_value(const struct rz_agree *agree, const struct rz_agree_
 
 size_t rz_agree_size(const struct rz_agree_config *config)
 {
-    return layout_of(IDS_INITIAL, config->items_max, 3 * config->in_flight_max).total;
+    return layout_of(IDS_INITIAL, PEERS_INITIAL, config->items_max, 3 * config->in_flight_max)
+        .total;
 }
 
 void rz_agree_init(struct rz_agree *agree, const struct rz_agree_config *config, rz_id self,
@@ -98,6 +102,7 @@ void rz_agree_init(struct rz_agree *agree, const struct rz_agree_config *config,
     agree->late = RZ_ID_NONE;
     agree->n_slots = 3 * config->in_flight_max;
     agree->ids_max = agree->ids_want = IDS_INITIAL;
+    agree->peers_max = agree->peers_want = PEERS_INITIAL;
     agree->items_max = agree->items_want = config->items_max;
     agree->review_next = 1;
 }
@@ -106,27 +111,46 @@ void rz_agree_init(struct rz_agree *agree, const struct rz_agree_config *config,
 void rz_agree_grow(struct rz_agree *agree, size_t bytes)
 {
     struct layout old = layout_now(agree);
-    struct layout new = layout_of(agree->ids_want, agree->items_want, agree->n_slots);
-    rz_assert(agree->ids_want >= agree->ids_max && agree->items_want >= agree->items_max);
+    struct layout new =
+        layout_of(agree->ids_want, agree->peers_want, agree->items_want, agree->n_slots);
+    rz_assert(agree->ids_want >= agree->ids_max && agree->peers_want >= agree->peers_max);
+    rz_assert(agree->items_want >= agree->items_max);
     rz_assert(bytes >= new.total);
     for (uint32_t slot = agree->n_slots; slot-- > 0;) {
         char *from = at(agree, old.ops + slot * old.op_bytes);
         char *to = at(agree, new.ops + slot *new.op_bytes);
         memmove(to + new.value, from + old.value, old.op_bytes - old.value);
-        memmove(to + new.to, from + old.to, old.op_ids);
-        memmove(to + new.base, from + old.base, old.op_ids);
+        memmove(to + new.to, from + old.to, old.value - old.to);
+        memmove(to + new.base, from + old.base, old.to - old.base);
         memmove(to, from, old.base);
     }
     memmove(at(agree, new.agreed_at), at(agree, old.agreed_at), old.ops - old.agreed_at);
-    memmove(at(agree, new.agreed), at(agree, old.agreed), old.op_ids);
+    memmove(at(agree, new.agreed), at(agree, old.agreed), old.agreed_at - old.agreed);
     agree->ids_max = agree->ids_want;
+    agree->peers_max = agree->peers_want;
     agree->items_max = agree->items_want;
 }
 
-/* The most ids any list may hold after an event that tells of n_more deaths, when all that open
- * operations carry become known, too: d dead leave one member with at most 2 (d + 1) children, and
- * whom we serve is a child or has a role already, but for one new sender. */
-static uint64_t ids_required(const struct rz_agree *agree, uint32_t n_more)
+/* What the lists must hold after an event that tells of n_more deaths, when all that open
+ * operations carry become known, too. */
+struct required {
+    uint64_t ids, peers, items;
+};
+
+/* The most children this member can have with so many dead: a dead one passes its own on. */
+static uint64_t children_max(const struct rz_agree *agree, uint64_t n_dead)
+{
+    struct rz_agree_tree_view tree = {.n_members = agree->config.n_members,
+                                      .kind = agree->config.tree,
+                                      .per_node = agree->config.per_node};
+    if (n_dead == 0)
+        return rz_agree_shape_degree(&tree, agree->self);
+    uint64_t most = rz_agree_shape_degree_max(tree.kind, tree.per_node) * (n_dead + 1);
+    return most < tree.n_members ? most : tree.n_members;
+}
+
+/* Whom we serve is a child or has a role already, but for one new sender. */
+static struct required required_by(const struct rz_agree *agree, uint32_t n_more)
 {
     uint64_t n_peers = 0, n_dead = (uint64_t)agree->n_dead + n_more;
     for (uint32_t slot = 0; slot < agree->n_slots; slot++) {
@@ -138,7 +162,7 @@ static uint64_t ids_required(const struct rz_agree *agree, uint32_t n_more)
         if (op->status != RZ_AGREE_COMPLETED)
             n_dead += op->n_dead;
     }
-    return n_peers + 1 + 2 * (n_dead + 1);
+    return (struct required){.ids = n_dead, .peers = n_peers + 1 + children_max(agree, n_dead)};
 }
 
 static uint64_t items_required(const struct rz_agree *agree, uint64_t seq, uint32_t n_more)
@@ -158,25 +182,28 @@ static uint32_t grown(uint32_t max, uint64_t required)
 
 bool rz_agree_fits(struct rz_agree *agree, const struct rz_event *event, struct rz_actions *out)
 {
-    uint64_t ids = 0, items = 0;
+    struct required required = {0};
     if (event->kind == RZ_EVENT_RECEIVE) {
         const struct rz_message *message = event->message;
         bool has_value = message->type != RZ_AGREE_REQUEST;
         uint32_t n_dead = has_value ? (uint32_t)message->word[0] : 0;
-        ids = ids_required(agree, n_dead);
+        required = required_by(agree, n_dead);
         if (has_value)
-            items = items_required(agree, message->seq,
-                                   message->n_items - RZ_AGREE_VALUE_WORDS - n_dead);
+            required.items = items_required(agree, message->seq,
+                                            message->n_items - RZ_AGREE_VALUE_WORDS - n_dead);
     } else if (event->kind == RZ_EVENT_DEATH) {
-        ids = ids_required(agree, event->n_ids);
+        required = required_by(agree, event->n_ids);
     } else if (event->kind == RZ_EVENT_CALL) {
-        ids = ids_required(agree, 0);
-        items = items_required(agree, agree->proposed + 1, event->n_items);
+        required = required_by(agree, 0);
+        required.items = items_required(agree, agree->proposed + 1, event->n_items);
     }
-    if (ids <= agree->ids_max && items <= agree->items_max)
+    if (required.ids <= agree->ids_max && required.peers <= agree->peers_max &&
+        required.items <= agree->items_max)
         return true;
-    agree->ids_want = grown(agree->ids_max, ids);
-    agree->items_want = grown(agree->items_max, items);
-    out->need = layout_of(agree->ids_want, agree->items_want, agree->n_slots).total;
+    agree->ids_want = grown(agree->ids_max, required.ids);
+    agree->peers_want = grown(agree->peers_max, required.peers);
+    agree->items_want = grown(agree->items_max, required.items);
+    out->need =
+        layout_of(agree->ids_want, agree->peers_want, agree->items_want, agree->n_slots).total;
     return false;
 }

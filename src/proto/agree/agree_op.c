@@ -42,7 +42,7 @@ void rz_agree_op_mark(struct rz_agree *agree, struct rz_agree_op *op, rz_id id, 
     struct rz_agree_peer *peers = rz_agree_op_peers(agree, op);
     uint32_t at = peer_lower_bound(peers, op->n_peers, id);
     if (at == op->n_peers || peers[at].id != id) {
-        rz_assert(op->n_peers < agree->ids_max);
+        rz_assert(op->n_peers < agree->peers_max);
         memmove(peers + at + 1, peers + at, (op->n_peers - at) * sizeof *peers);
         peers[at] = (struct rz_agree_peer){.id = id};
         op->n_peers++;
@@ -62,6 +62,8 @@ struct rz_agree_tree_view rz_agree_op_tree(const struct rz_agree *agree,
 {
     return (struct rz_agree_tree_view){
         .n_members = agree->config.n_members,
+        .kind = agree->config.tree,
+        .per_node = agree->config.per_node,
         .base = rz_agree_op_base(agree, op),
         .n_base = op->n_base,
         .dead = rz_agree_dead_list(agree),

@@ -55,7 +55,7 @@ struct rz_agree_peer {
     uint32_t roles;
 };
 
-/* Followed by peers[ids_max] (sorted by id), base[ids_max], to[ids_max] and the value. */
+/* Followed by peers[peers_max] (sorted by id), base[ids_max], to[peers_max] and the value. */
 struct rz_agree_op {
     uint64_t seq;
     uint32_t status;
@@ -77,10 +77,12 @@ struct rz_agree {
     uint32_t stopped; /* we know of our own death: nothing is sent or heard any more */
     rz_id late;       /* destination of an answer from the store */
     uint32_t n_slots;
-    uint32_t ids_max,
-        items_max; /* capacities of every list of ids, and of items of a value; ids_max is even */
-    uint32_t ids_want, items_want; /* what was asked for with RZ_NEED */
+    /* Capacities: of every list of dead, of the peers and destinations of an operation, of the
+     * items of a value; the first two are even. */
+    uint32_t ids_max, peers_max, items_max;
+    uint32_t ids_want, peers_want, items_want; /* what was asked for with RZ_NEED */
     uint32_t n_dead, n_agreed;
+    uint32_t zero;
     uint64_t proposed, decided;
     uint64_t collected;   /* operations up to it are forgotten: everybody alive has decided them */
     uint64_t heard, told; /* newest operation a message spoke of; newest that WANTED told of or that

@@ -9,7 +9,7 @@ static void add_destination(const struct rz_agree *agree, rz_id *to, uint32_t *n
     for (uint32_t i = 0; i < *n_to; i++)
         if (to[i] == id)
             return;
-    rz_assert(*n_to < agree->ids_max);
+    rz_assert(*n_to < agree->peers_max);
     to[(*n_to)++] = id;
 }
 
@@ -80,6 +80,8 @@ static void collect(struct rz_agree *agree, uint64_t seq, uint64_t settled)
 {
     uint64_t window = agree->config.in_flight_max;
     uint64_t least = seq > window ? seq - window : 0;
+    if (rz_agree_mutated(agree, RZ_AGREE_COLLECT_EARLY))
+        settled = seq - 1;
     if (settled < least)
         settled = least;
     if (settled >= seq)

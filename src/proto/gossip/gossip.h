@@ -11,12 +11,15 @@
  * same: rz_gossip_target. Where all members start at the same date and every transfer takes the
  * same time (and twice that is below the timeout), cycles are synchronous: within one cycle all
  * PINGs leave, then arrive in order of their senders; all REPLYs arrive in that same order; then
- * timeouts expire in order of members. The scale models (src/scale) reproduce this order exactly.
+ * timeouts expire in order of members; then all end the cycle: only there phases change and calls
+ * return. The scale models (src/scale) reproduce this order exactly.
  *
  * docs/protocols/gossip.md says what is certain and what is reconstruction.
  */
 #ifndef RZ_PROTO_GOSSIP_H
 #define RZ_PROTO_GOSSIP_H
+
+#include "base/random.h"
 
 #include <rhizome/protocol.h>
 
@@ -32,7 +35,7 @@ enum rz_gossip_kind {
 enum rz_gossip_mutation {
     RZ_GOSSIP_NAIVE_VERDICT = 1, /* 3: an estimate within the tolerance once is believed (window 1,
                                     no least length of phase 1) */
-    RZ_GOSSIP_NO_INDIRECT = 2,   /* 1: row of the sender is not merged into one's own */
+    RZ_GOSSIP_NO_INDIRECT = 2,   /* 1: the sender's row is not merged into one's own */
     RZ_GOSSIP_LOSE_HALF = 4,     /* 3: the half of an unanswered ping is not taken back */
     RZ_GOSSIP_FALL_SILENT = 8,   /* who has returned answers no more */
     RZ_GOSSIP_OTHER_ROW = 16     /* 1: the test takes who is alive from another member's row */
@@ -47,7 +50,8 @@ struct rz_gossip_config {
     rz_time start_spread;   /* the first cycle begins so much later at most, drawn; 0: at once */
     uint32_t cycles_max;    /* the call ends unsuccessfully then; 0: 64 + 8 * ceil(log2 n) */
     uint32_t quiet;         /* 1: cycles without news before a call returns; 0: 3 */
-    uint32_t initial;       /* 2: cycles of the initial phase; 0: ceil(log2 n) + 8 */
+    uint32_t initial;       /* 2: cycles of the initial phase; 1, 3: a call returns then at the
+                               earliest; 0: ceil(log2 n) + 8 */
     uint32_t window;        /* 2: h, 3: cycles an estimate must stay; 0: 1 for 2, 4 for 3 */
     uint32_t tolerance_ppm; /* 3: an estimate counts within so many millionths; 0: 1000 */
     bool accuse;        /* false: silence accuses nobody; failures come by RZ_EVENT_DEATH only */
@@ -57,14 +61,15 @@ struct rz_gossip_config {
 /*
  * RZ_EVENT_DEATH: the members in ids are known failed (told by another detector).
  * RZ_EVENT_CALL, call = RZ_GOSSIP_BEGIN: begin the first cycle. Before it a member answers pings
- * with what it has heard, but pings nobody. After it has returned it keeps answering.
+ * with what it has heard, but pings nobody. After it has returned it keeps answering, and pings on
+ * only while it knows of a failure that is not in its last phase.
  */
 enum rz_gossip_call { RZ_GOSSIP_BEGIN };
 
 /*
  * RZ_ACTION_NOTIFY, what =
- * RZ_GOSSIP_DETECTED: arg[0] = member failed, arg[1] = 1 when by own ping, 0 when heard; arg[2] =
- * number of the cycle (from 1).
+ * RZ_GOSSIP_DETECTED: arg[0] = member failed, arg[1] = enum rz_gossip_how; arg[2] = number of the
+ * cycle (from 1; 0 before the first). The member itself: it was accused, and its host must stop it.
  * RZ_GOSSIP_CONSENSUS, RZ_GOSSIP_COMMITTED (3 only): arg[0] = member, arg[2] = cycle.
  * RZ_GOSSIP_RETURNED: the call is done: items = the failed that were agreed on, sorted; arg[0] = 1
  * when agreed, 0 when cycles_max ended it; arg[2] = cycle.
@@ -76,7 +81,14 @@ enum rz_gossip_notice {
     RZ_GOSSIP_RETURNED
 };
 
-/* seq = the pinger's cycle; a REPLY repeats that of its PING. Items: the gossip state, per kind. */
+enum rz_gossip_how { RZ_GOSSIP_HEARD, RZ_GOSSIP_OWN_PING, RZ_GOSSIP_TOLD };
+
+/*
+ * seq = the pinger's cycle; a REPLY repeats that of its PING. Items:
+ * MATRIX: n_members rows of ceil(n_members / 64) words, bit c of row r: r has detected c.
+ * LIST: the failed, sorted.
+ * SUM: (failed, s1, s2) for each, sorted; word[0] = the weight.
+ */
 enum rz_gossip_message { RZ_GOSSIP_PING, RZ_GOSSIP_REPLY, RZ_GOSSIP_MESSAGE_COUNT };
 
 struct rz_gossip;
@@ -90,9 +102,15 @@ rz_time rz_gossip_deadline(const struct rz_gossip *gossip);
 uint64_t rz_gossip_hash(const struct rz_gossip *gossip);
 void rz_gossip_grow(struct rz_gossip *gossip, size_t bytes);
 
-/* Whom self pings in this cycle: the attempt-th draw (from 0; a further attempt when the one before
- * is known failed). Never self; n >= 2. seed: that of rz_gossip_init. */
-rz_id rz_gossip_target(uint64_t seed, uint32_t n, rz_id self, uint64_t cycle, uint32_t attempt);
+/* Whom self pings in this cycle: the attempt-th draw (from 0, < 2^16; a further attempt when the
+ * one before is known failed). Never self; n >= 2. seed: that of rz_gossip_init. Inline, because a
+ * scale model calls it 10^10 times: there the mix of cycle and attempt is done once per cycle. */
+static inline rz_id rz_gossip_target(uint64_t seed, uint32_t n, rz_id self, uint64_t cycle,
+                                     uint32_t attempt)
+{
+    rz_id other = (rz_id)rz_random_scale(rz_mix(seed, cycle << 16 | attempt), n - 1);
+    return other + (other >= self);
+}
 
 /* --- looking at it --- */
 
@@ -102,5 +120,17 @@ const uint64_t *rz_gossip_failed(const struct rz_gossip *gossip, uint32_t *n);
 /* Phase of a failed member here: 1 detected, 2 consensus, 3 committed; 0: not known failed. */
 uint32_t rz_gossip_phase(const struct rz_gossip *gossip, rz_id failed);
 bool rz_gossip_returned(const struct rz_gossip *gossip);
+
+/* MATRIX: whether it is known here that `by` has detected `failed`. */
+bool rz_gossip_detected_by(const struct rz_gossip *gossip, rz_id by, rz_id failed);
+
+/* SUM: push-sum mass held here; of an unknown failed the sums are 0. What is lent to a ping under
+ * way is not in it. Estimated members: sum / ONE / (weight / WHOLE). */
+#define RZ_GOSSIP_ONE (UINT64_C(1) << 32)   /* a member counted */
+#define RZ_GOSSIP_WHOLE (UINT64_C(1) << 62) /* the weight of all members together */
+struct rz_gossip_mass {
+    uint64_t weight, detected, consensus;
+};
+struct rz_gossip_mass rz_gossip_mass(const struct rz_gossip *gossip, rz_id failed);
 
 #endif

@@ -105,7 +105,9 @@ static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id exce
 {
     uint32_t n = spread->config.n_members;
     rz_id all[RZ_SPREAD_NEIGHBOURS_MAX];
-    uint32_t n_all = rz_spread_neighbours(n, spread->self, origin, all);
+    uint32_t n_all = spread->config.order == RZ_SPREAD_NEAR_FIRST
+                         ? rz_spread_neighbours_near(n, spread->self, all)
+                         : rz_spread_neighbours(n, spread->self, origin, all);
     rz_id next = (rz_id)(((uint64_t)spread->self + 1) % n);
     rz_id previous = (rz_id)(((uint64_t)spread->self + n - 1) % n);
     spread->n_to = 0;

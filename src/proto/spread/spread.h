@@ -18,10 +18,16 @@
 
 #include <rhizome/protocol.h>
 
+enum rz_spread_order {
+    RZ_SPREAD_TREE_FIRST, /* the children in the origin's tree, then the others */
+    RZ_SPREAD_NEAR_FIRST  /* +1, -1, +2, -2, +4, ...: slower; only to compare with */
+};
+
 struct rz_spread_config {
     uint32_t n_members; /* >= 1 */
     uint32_t view;      /* written into every message; others are dropped */
     uint32_t items_max; /* items known, and members dead, to begin with; grows by RZ_NEED; 0: 8 */
+    enum rz_spread_order order;
 };
 
 /*
@@ -69,6 +75,9 @@ bool rz_spread_knows_dead(const struct rz_spread *spread, rz_id id);
  * first. Returns how many. */
 uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
                               rz_id to[RZ_SPREAD_NEIGHBOURS_MAX]);
+
+/* The same neighbours in the order RZ_SPREAD_NEAR_FIRST. */
+uint32_t rz_spread_neighbours_near(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX]);
 
 /* D(n): how many neighbours each member has, which is also how many must die to part the others.
  * With K = ceil(log2 n): 2K-1 if n = 2^a; 2K-2 if n = 2^a + 2^b, a != b; else 2K; for n >= 3. */

@@ -17,6 +17,21 @@ static uint32_t append(rz_id *to, uint32_t n_to, rz_id self, rz_id id)
     return n_to + 1;
 }
 
+/* Near ones first, after the n_to that are there already. */
+static uint32_t append_all(uint32_t n, rz_id self, rz_id *to, uint32_t n_to)
+{
+    for (uint64_t distance = 1; distance < n; distance *= 2) {
+        n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + distance) % n));
+        n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + n - distance) % n));
+    }
+    return n_to;
+}
+
+uint32_t rz_spread_neighbours_near(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
+{
+    return append_all(n, self, to, 0);
+}
+
 uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
                               rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
 {
@@ -31,12 +46,7 @@ uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
         if (distance > x && x + distance < n)
             n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + distance) % n));
     }
-    for (uint32_t k = 0; k < powers; k++) {
-        uint64_t distance = UINT64_C(1) << k;
-        n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + distance) % n));
-        n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + n - distance) % n));
-    }
-    return n_to;
+    return append_all(n, self, to, n_to);
 }
 
 uint32_t rz_spread_degree(uint32_t n)

@@ -1,3 +1,4 @@
+#include "cli/cli.h"
 #include "cli/quantity.h"
 
 #include <setjmp.h>
@@ -39,9 +40,53 @@ static void test_numbers(void **state)
     assert_false(rz_quantity_number("", 0, 9, &value));
 }
 
+static void test_powers(void **state)
+{
+    static const char *const bad[] = {"", "^", "2^", "^2", "2^64", "2^-1", "0^3", "2^3^4", "3^41"};
+    uint64_t value;
+    (void)state;
+    assert_true(rz_quantity_power("2^20", 1, UINT64_MAX, &value) && value == 1048576);
+    assert_true(rz_quantity_power("10^3", 1, 1000, &value) && value == 1000);
+    assert_true(rz_quantity_power("5^0", 1, 1000, &value) && value == 1);
+    assert_true(rz_quantity_power("4096", 1, 4096, &value) && value == 4096);
+    assert_false(rz_quantity_power("2^4", 1, 15, &value));
+    assert_false(rz_quantity_power("2^1", 3, 15, &value));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (rz_quantity_power(bad[i], 0, UINT64_MAX, &value))
+            fail_msg("'%s' was taken for a number", bad[i]);
+}
+
+static void test_shares(void **state)
+{
+    static const char *const bad[] = {"", "%", "101%", "1.1", "-1%", "nan", "1 %", "5%%", "0x1"};
+    double value;
+    (void)state;
+    assert_true(rz_quantity_share("0.1%", &value) && value == 0.1 / 100);
+    assert_true(rz_quantity_share("0.25", &value) && value == 0.25);
+    assert_true(rz_quantity_share("100%", &value) && value == 1);
+    assert_true(rz_quantity_share("1e-3", &value) && value == 0.001);
+    assert_true(rz_quantity_share("0", &value) && value == 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (rz_quantity_share(bad[i], &value))
+            fail_msg("'%s' was taken for a share", bad[i]);
+}
+
+static void test_nearest(void **state)
+{
+    static const char *const names[] = {"gossip1", "gossip2", "gossip3", "ring", "agree", NULL};
+    (void)state;
+    assert_string_equal(rz_cli_nearest("gosip3", names), "gossip3");
+    assert_string_equal(rz_cli_nearest("rign", names), "ring");
+    assert_string_equal(rz_cli_nearest("agre", names), "agree");
+    assert_null(rz_cli_nearest("paxos", names));
+    assert_null(rz_cli_nearest("", names));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_durations),
-                                       cmocka_unit_test(test_numbers)};
+                                       cmocka_unit_test(test_numbers),
+                                       cmocka_unit_test(test_powers), cmocka_unit_test(test_shares),
+                                       cmocka_unit_test(test_nearest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,24 @@ static void each_neighbour_is_listed_once(void **state)
             }
 }
 
+static void near_first_is_by_distance(void **state)
+{
+    (void)state;
+    static const rz_id expected[] = {6, 4, 7, 3, 9, 1, 0, 10};
+    static bool adjacent[N_MAX];
+    rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
+    assert_int_equal(rz_spread_neighbours_near(13, 5, to), 8);
+    assert_memory_equal(to, expected, sizeof expected);
+    for (uint32_t n = 1; n <= 70; n++) {
+        uint32_t n_to = rz_spread_neighbours_near(n, n / 3, to);
+        assert_int_equal(n_to, neighbours_by_definition(n, n / 3, adjacent));
+        for (uint32_t i = 0; i < n_to; i++) {
+            assert_true(adjacent[to[i]]);
+            adjacent[to[i]] = false;
+        }
+    }
+}
+
 static void degree_is_as_the_formula_says(void **state)
 {
     (void)state;
@@ -99,6 +117,7 @@ struct model {
     size_t n;
     uint32_t first[N_MAX]; /* date of the first copy, UINT32_MAX: none yet */
     uint64_t messages;
+    bool near_first;
 };
 
 static bool before(const struct arrival *a, const struct arrival *b)
@@ -132,19 +151,22 @@ static struct arrival model_pop(struct model *model)
 static void model_send(struct model *model, uint32_t n, rz_id self, uint32_t now, uint32_t latency)
 {
     rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
-    uint32_t n_to = rz_spread_neighbours(n, self, 0, to);
+    uint32_t n_to = model->near_first ? rz_spread_neighbours_near(n, self, to)
+                                      : rz_spread_neighbours(n, self, 0, to);
     for (uint32_t i = 0; i < n_to; i++)
         model_push(model, (struct arrival){now + i + 1 + latency, to[i]});
     model->messages += n_to;
 }
 
-static uint32_t time_until_all_know(uint32_t n, uint32_t latency, uint64_t *messages)
+static uint32_t time_until_all_know(uint32_t n, uint32_t latency, bool near_first,
+                                    uint64_t *messages)
 {
     static struct model model;
     uint32_t last = 0;
     model.heap = malloc(n * 64 * sizeof *model.heap);
     model.n = 0;
     model.messages = 0;
+    model.near_first = near_first;
     memset(model.first, 0xFF, sizeof model.first);
     model.first[0] = 0;
     model_send(&model, n, 0, 0, latency);
@@ -165,19 +187,24 @@ static void tree_first_order_makes_latency_logarithmic(void **state)
 {
     (void)state;
     static const struct {
-        uint32_t n, near, far;
+        uint32_t n, tree[2], near[2]; /* latency 1 and 10 */
         uint64_t messages;
-    } rows[] = {{12, 6, 26, 72},
-                {64, 11, 46, 704},
-                {256, 15, 58, 3840},
-                {1024, 19, 78, 19456},
-                {4096, 22, 92, 94208}};
+    } rows[] = {{12, {6, 26}, {10, 28}, 72},
+                {64, {11, 46}, {23, 50}, 704},
+                {256, {15, 58}, {38, 74}, 3840},
+                {1024, {19, 78}, {58, 103}, 19456},
+                {4096, {22, 92}, {82, 136}, 94208}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t messages;
-        assert_int_equal(time_until_all_know(rows[i].n, 1, &messages), rows[i].near);
-        assert_int_equal(messages, rows[i].messages);
-        assert_int_equal(time_until_all_know(rows[i].n, 10, &messages), rows[i].far);
-        assert_int_equal(messages, (uint64_t)rows[i].n * rz_spread_degree(rows[i].n));
+        for (uint32_t far = 0; far < 2; far++) {
+            uint32_t latency = far ? 10 : 1;
+            assert_int_equal(time_until_all_know(rows[i].n, latency, false, &messages),
+                             rows[i].tree[far]);
+            assert_int_equal(messages, rows[i].messages);
+            assert_int_equal(time_until_all_know(rows[i].n, latency, true, &messages),
+                             rows[i].near[far]);
+            assert_int_equal(messages, (uint64_t)rows[i].n * rz_spread_degree(rows[i].n));
+        }
     }
 }
 
@@ -185,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_neighbour_is_listed_once),
+        cmocka_unit_test(near_first_is_by_distance),
         cmocka_unit_test(degree_is_as_the_formula_says),
         cmocka_unit_test(fewer_deaths_than_neighbours_never_part_it),
         cmocka_unit_test(tree_first_order_makes_latency_logarithmic),

@@ -1,0 +1,91 @@
+/* The inside of tables and charts, for the files of this room. */
+#ifndef RZ_CHART_CHART_STATE_H
+#define RZ_CHART_CHART_STATE_H
+
+#include "chart/chart.h"
+
+/* --- memory (chart_memory.c): running out of it ends the program --- */
+
+/* realloc of n things. */
+void *rz_chart_memory(void *old, size_t n, size_t bytes);
+/* A copy of text; NULL: of "". */
+char *rz_chart_copy(const char *text);
+
+/* --- files that appear whole or not at all (outfile.c) --- */
+
+struct rz_outfile {
+    FILE *file;
+    char *path, *temporary;
+};
+
+/* Opens a new file beside path. False: *why. */
+bool rz_outfile_open(struct rz_outfile *out, const char *path, const char **why);
+/* Closes it and puts it in place of path when it is good, else removes it. False: *why. */
+bool rz_outfile_close(struct rz_outfile *out, bool good, const char **why);
+
+/* Sets *why to a text that lives until the next one of this thread. Returns false. */
+__attribute__((format(printf, 2, 3))) bool rz_chart_say(const char **why, const char *format, ...);
+
+/* --- tables --- */
+
+struct rz_table_cell {
+    double number;
+    char *text; /* NULL: it is the number */
+};
+
+struct rz_table_column {
+    char *name, *heading, *unit; /* unit: "" where there is none */
+};
+
+struct rz_table {
+    char *title;
+    struct rz_table_column *columns;
+    struct rz_table_cell *cells; /* rows one after the other */
+    uint32_t n_columns, n_rows;
+    uint32_t filled; /* cells of the last row */
+};
+
+const struct rz_table_cell *rz_table_cell(const struct rz_table *table, uint32_t row,
+                                          uint32_t column);
+
+/* --- charts --- */
+
+struct rz_chart_dot {
+    double x, y, low, high; /* low is NAN: no spread */
+};
+
+struct rz_chart_line {
+    char *label;
+    enum rz_chart_style style;
+    struct rz_chart_dot *dots;
+    uint32_t n_dots;
+};
+
+struct rz_chart_tick {
+    double x;
+    char *name;
+};
+
+struct rz_chart_panel {
+    char *title, *x_label, *y_label;
+    enum rz_chart_scale x_scale, y_scale;
+    double x_low, x_high, y_low, y_high;
+    struct rz_chart_line *lines;
+    uint32_t n_lines;
+    struct rz_chart_tick *ticks;
+    uint32_t n_ticks;
+};
+
+struct rz_chart {
+    struct rz_chart_panel *panels;
+    uint32_t n_panels;
+};
+
+/* Writes what gnuplot reads. What it draws, of kind "svg", "png" or "pdf", goes to its standard
+ * output. */
+void rz_chart_script(const struct rz_chart *chart, const char *kind, FILE *out);
+
+/* Runs gnuplot: it reads script and writes into drawing. False: *why. */
+bool rz_gnuplot(FILE *script, FILE *drawing, const char **why);
+
+#endif

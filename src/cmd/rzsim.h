@@ -1,0 +1,30 @@
+/* rzsim's commands: each takes its words (argv[0] is the command's name) and returns the exit
+ * status. */
+#ifndef RZ_CMD_RZSIM_H
+#define RZ_CMD_RZSIM_H
+
+#include "cli/cli.h"
+#include "study/study.h"
+
+enum rz_rzsim_exit { RZ_RZSIM_GOOD, RZ_RZSIM_BAD, RZ_RZSIM_USAGE = RZ_EXIT_USAGE };
+
+int rz_rzsim_check(int argc, char **argv);
+int rz_rzsim_replay(int argc, char **argv);
+int rz_rzsim_study(const struct rz_study *study, int argc, char **argv);
+int rz_rzsim_figure(int argc, char **argv);
+int rz_rzsim_compare(int argc, char **argv);
+
+/* Their options, for the manual page; each ends with an entry without name and help. */
+extern const struct rz_cli_option rz_rzsim_check_options[];
+extern const struct rz_cli_option rz_rzsim_replay_options[];
+extern const struct rz_cli_option rz_rzsim_figure_options[];
+extern const struct rz_cli_option rz_rzsim_compare_options[];
+
+/* Takes options before and behind one word, which is not an option; refuses more words. Returns the
+ * word; NULL: there is none. */
+const char *rz_rzsim_word(const struct rz_cli *cli, int argc, char **argv, void *target);
+
+/* One line on standard error; returns RZ_RZSIM_BAD. */
+int rz_rzsim_fail(const char *what, const char *why);
+
+#endif

@@ -1,0 +1,212 @@
+/* rzsim check and rzsim replay: protocol rooms under the explorer (src/sim). */
+#include "cmd/rzsim.h"
+
+#include "cli/quantity.h"
+#include "sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
+#define REQUEST ((struct request *)target)
+
+struct request {
+    struct rz_sim_options options;
+    const char *scenario;
+    bool exhaustive, seed_given;
+};
+
+OPTION(scenario)
+{
+    (void)why;
+    REQUEST->scenario = value;
+    return true;
+}
+
+static bool small(const char *value, uint64_t low, uint32_t *out, const char **why)
+{
+    uint64_t wide;
+    *why = "it wants a whole number up to 16777216";
+    if (!rz_quantity_power(value, low, 1u << 24, &wide))
+        return false;
+    *out = (uint32_t)wide;
+    return true;
+}
+
+OPTION(members)
+{
+    return small(value, 1, &REQUEST->options.members, why);
+}
+
+OPTION(crashes)
+{
+    return small(value, 0, &REQUEST->options.crashes, why);
+}
+
+OPTION(seeds)
+{
+    unsigned long long first, last;
+    int used = 0;
+    *why = "it wants two numbers, A..B";
+    if (sscanf(value, "%llu..%llu%n", &first, &last, &used) != 2 || value[used] || last < first)
+        return false;
+    REQUEST->options.seed_first = first;
+    REQUEST->options.seed_last = last;
+    return true;
+}
+
+OPTION(exhaustive)
+{
+    (void)value, (void)why;
+    return REQUEST->exhaustive = true;
+}
+
+OPTION(budget)
+{
+    *why = "it wants a number of states";
+    return rz_quantity_power(value, 1, UINT64_MAX, &REQUEST->options.states_max);
+}
+
+OPTION(seed)
+{
+    *why = "it wants a whole number";
+    REQUEST->seed_given = true;
+    return rz_quantity_number(value, 0, UINT64_MAX, &REQUEST->options.seed_first);
+}
+
+OPTION(plan)
+{
+    *why = "that is no plan as a violation prints it";
+    REQUEST->options.plan = value;
+    return rz_sim_plan_valid(value);
+}
+
+OPTION(plain)
+{
+    (void)value, (void)why;
+    return REQUEST->options.plain = true;
+}
+
+OPTION(path)
+{
+    (void)why;
+    REQUEST->options.path = value;
+    return true;
+}
+
+const struct rz_cli_option rz_rzsim_check_options[] = {
+    {NULL, NULL, NULL, "What is run", NULL},
+    {"--scenario", NULL, "NAME", "A scenario of the room. Default: its first; rzsim list has all.",
+     take_scenario},
+    {"--members", NULL, "N", "Members of the view. Default: the scenario's.", take_members},
+    {"--crashes", NULL, "K", "At most so many of them die. Default: the scenario's.", take_crashes},
+    {"--seeds", NULL, "A..B", "Random schedules with these seeds. Default: 1..1000.", take_seeds},
+    {"--exhaustive", NULL, NULL, "Every schedule instead of random ones.", take_exhaustive},
+    {"--budget-states", NULL, "M",
+     "Give up, with status 1, when there are more states. Default: 50000000.", take_budget},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+const struct rz_cli_option rz_rzsim_replay_options[] = {
+    {NULL, NULL, NULL, "Which schedule", NULL},
+    {"--scenario", NULL, "NAME", "The scenario. Default: the room's first.", take_scenario},
+    {"--members", NULL, "N", "Members of the view. Default: the scenario's.", take_members},
+    {"--crashes", NULL, "K", "At most so many of them die. Default: the scenario's.", take_crashes},
+    {"--seed", NULL, "S", "The seed of a random schedule.", take_seed},
+    {"--plan", NULL, "FAULTS", "Its crashes and other faults, as a violation prints them, or none.",
+     take_plan},
+    {"--plain", NULL, NULL, "All delays alike.", take_plain},
+    {"--path", NULL, "CHOICES", "A schedule of an exhaustive run, as a violation prints it.",
+     take_path},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static const struct rz_cli check_cli = {
+    .name = "rzsim check",
+    .summary = "put a protocol to the proof: random schedules, or every schedule",
+    .synopsis = "ROOM [OPTION]...",
+    .description = "Runs the shipped objects of a protocol room under a scheduler that delays, "
+                   "reorders, crashes members and loses what they had in flight, and asks the "
+                   "protocol's properties after every step. A violation is shortened, and printed "
+                   "with the command that replays it.",
+    .options = rz_rzsim_check_options,
+    .epilogue =
+        "Exit status: 0 the properties hold (of a mutant: a violation was found), 1 they do "
+        "not, or\n"
+        "the budget was not enough, 2 the command line is wrong."};
+
+static const struct rz_cli replay_cli = {
+    .name = "rzsim replay",
+    .summary = "run one schedule again, and print its trace",
+    .synopsis = "ROOM (--seed S [--plan FAULTS] [--plain] | --path CHOICES) [OPTION]...",
+    .description = "What rzsim check prints below a violation is a command of this kind.",
+    .options = rz_rzsim_replay_options,
+    .epilogue = "Exit status: 0 the properties hold, 1 they do not, 2 the command line is wrong."};
+
+static void print_figures(const struct request *request, const struct rz_sim_result *result)
+{
+    const struct rz_sim_scenario *scenario = request->options.scenario;
+    printf("%s/%s: ", scenario->room->name, scenario->name);
+    if (request->exhaustive)
+        printf("%llu states, %llu transitions, %llu quiescent, depth %u, %llu cycles",
+               (unsigned long long)result->states, (unsigned long long)result->transitions,
+               (unsigned long long)result->quiescent, result->depth_max,
+               (unsigned long long)result->cycles);
+    else
+        printf("%llu runs, %llu steps, %llu messages, %llu crashes",
+               (unsigned long long)result->runs, (unsigned long long)result->steps,
+               (unsigned long long)result->messages, (unsigned long long)result->crashes);
+    if (result->over_budget)
+        printf(": OVER BUDGET, nothing is proven\n");
+    else if (result->violated)
+        printf(": %s\n", scenario->violation_expected ? "violated, as expected" : "VIOLATED");
+    else
+        printf(": %s\n", scenario->violation_expected ? "NO VIOLATION FOUND" : "holds");
+}
+
+/* The scenario meant, which can be played with so many members. */
+static void find_scenario(const struct rz_cli *cli, const char *room, struct request *request)
+{
+    if (!room)
+        rz_cli_refuse(cli, "name a room of protocol; rzsim list has them");
+    struct rz_sim_options *options = &request->options;
+    options->scenario = rz_sim_find(room, request->scenario);
+    if (!options->scenario && rz_sim_find(room, NULL))
+        rz_cli_refuse(cli, "%s has no scenario '%s'; rzsim list has them", room, request->scenario);
+    if (!options->scenario)
+        rz_cli_refuse(cli, "there is no room '%s'; rzsim list has them", room);
+    uint32_t most = options->scenario->members_max;
+    if (request->exhaustive && (most == 0 || most > 32))
+        most = 32;
+    if (most > 0 && options->members > most)
+        rz_cli_refuse(cli, "%s/%s takes at most %u members", room, options->scenario->name, most);
+}
+
+static struct request no_request(void)
+{
+    return (struct request){.options = {.crashes = UINT32_MAX, .seed_first = 1, .seed_last = 1000}};
+}
+
+int rz_rzsim_check(int argc, char **argv)
+{
+    static struct rz_sim_result result;
+    struct request request = no_request();
+    const char *room = rz_rzsim_word(&check_cli, argc, argv, &request);
+    find_scenario(&check_cli, room, &request);
+    if (request.exhaustive)
+        rz_sim_explore(&request.options, &result);
+    else
+        rz_sim_run(&request.options, &result);
+    print_figures(&request, &result);
+    return rz_sim_passed(request.options.scenario, &result) ? RZ_RZSIM_GOOD : RZ_RZSIM_BAD;
+}
+
+int rz_rzsim_replay(int argc, char **argv)
+{
+    static struct rz_sim_result result;
+    struct request request = no_request();
+    const char *room = rz_rzsim_word(&replay_cli, argc, argv, &request);
+    find_scenario(&replay_cli, room, &request);
+    if (!request.options.path && !request.seed_given)
+        rz_cli_refuse(&replay_cli, "it needs --seed or --path");
+    rz_sim_replay(&request.options, &result);
+    return result.violated ? RZ_RZSIM_BAD : RZ_RZSIM_GOOD;
+}

@@ -1,0 +1,107 @@
+/* rzsim compare: the failure detectors side by side. */
+#include "cmd/rzsim.h"
+
+#include "chart/chart.h"
+#include "cli/quantity.h"
+#include "study/compare.h"
+
+#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
+#define REQUEST ((struct request *)target)
+
+struct request {
+    struct rz_study_options options;
+    uint64_t members_max;
+    const char *csv, *plot;
+};
+
+OPTION(max_members)
+{
+    *why = "it wants a whole number from 16 to 1048576, as 4096 or 2^12";
+    return rz_quantity_power(value, 16, 1u << 20, &REQUEST->members_max);
+}
+
+OPTION(trials)
+{
+    uint64_t trials;
+    *why = "it wants a whole number from 1 to 10000";
+    if (!rz_quantity_number(value, 1, 10000, &trials))
+        return false;
+    REQUEST->options.trials = (uint32_t)trials;
+    return true;
+}
+
+OPTION(seed)
+{
+    *why = "it wants a whole number";
+    return rz_quantity_power(value, 0, UINT64_MAX, &REQUEST->options.seed);
+}
+
+OPTION(period)
+{
+    *why = "it wants a time like 100ms";
+    return rz_quantity_duration(value, &REQUEST->options.hb_period) &&
+           REQUEST->options.hb_period > 0;
+}
+
+OPTION(csv)
+{
+    (void)why;
+    REQUEST->csv = value;
+    return true;
+}
+
+OPTION(plot)
+{
+    *why = "a drawing ends in .svg, .png or .pdf";
+    REQUEST->plot = value;
+    return rz_chart_kind(value) != NULL;
+}
+
+const struct rz_cli_option rz_rzsim_compare_options[] = {
+    {NULL, NULL, NULL, "What is run, and written", NULL},
+    {"--max-members", NULL, "N", "From 16 members up to so many. Default: 2^16.", take_max_members},
+    {"--period", NULL, "T", "Period of all: heartbeats, probes, cycles. Default: 100ms.",
+     take_period},
+    {"--trials", NULL, "N", "Trials for each row. Default: three, in large groups one.",
+     take_trials},
+    {"--seed", NULL, "S", "Seed of the first trial. Default: 1.", take_seed},
+    {"--csv", NULL, "FILE", "The table as CSV.", take_csv},
+    {"--plot", NULL, "FILE", "A drawing, by gnuplot: .svg, .png or .pdf.", take_plot},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static const struct rz_cli cli = {
+    .name = "rzsim compare",
+    .summary = "the failure detectors side by side",
+    .synopsis = "[OPTION]...",
+    .description = "The heartbeat ring with its broadcast, SWIM with and without Lifeguard, and "
+                   "gossip 1, 2 and 3, all with the same period: time to detection and until all "
+                   "know, messages, false accusations, over the number of members, under loss and "
+                   "with slow members.",
+    .options = rz_rzsim_compare_options,
+    .epilogue = "Exit status: 0, 1 when something could not be written, 2 the command line is "
+                "wrong."};
+
+int rz_rzsim_compare(int argc, char **argv)
+{
+    struct request request = {0};
+    const char *why = "it does not say why";
+    rz_study_defaults(&request.options);
+    request.options.trials = 0;
+    int at = rz_cli_parse(&cli, argc, argv, &request);
+    if (at < argc)
+        rz_cli_refuse(&cli, "'%s' is one word too many", argv[at]);
+    request.options.progress = true;
+    struct rz_table *table = rz_table_create("Failure detectors");
+    struct rz_chart *chart = rz_chart_create("Failure detectors", "members", "");
+    if (!rz_compare(&request.options, request.members_max, table, chart, &why))
+        rz_cli_refuse(&cli, "%s", why);
+    int status = RZ_RZSIM_GOOD;
+    rz_table_print(table, stdout);
+    if (request.csv && !rz_table_write_csv(table, request.csv, &why))
+        status = rz_rzsim_fail("no CSV", why);
+    if (request.plot && !rz_chart_draw(chart, request.plot, &why))
+        status = rz_rzsim_fail("no plot", why);
+    rz_table_destroy(table);
+    rz_chart_destroy(chart);
+    return status;
+}

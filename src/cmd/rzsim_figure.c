@@ -1,0 +1,286 @@
+/* rzsim figure: the figures of the papers, from runs made now. */
+#include "cmd/rzsim.h"
+
+#include "chart/chart.h"
+#include "cli/quantity.h"
+#include "study/figure.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
+#define REQUEST ((struct request *)target)
+
+enum { FIGURES_MAX = 256 };
+
+#define EFFORT_LEAST 0.02 /* with less than that a figure says nothing */
+
+struct request {
+    struct rz_figure_options options;
+    const char *out, *note;
+    rz_time budget; /* 0: none */
+    char command[512];
+};
+
+OPTION(out)
+{
+    (void)why;
+    REQUEST->out = value;
+    return true;
+}
+
+OPTION(trials)
+{
+    uint64_t trials;
+    *why = "it wants a whole number from 1 to 10000";
+    if (!rz_quantity_number(value, 1, 10000, &trials))
+        return false;
+    REQUEST->options.trials = (uint32_t)trials;
+    return true;
+}
+
+OPTION(effort)
+{
+    *why = "it wants a number above 0, at most 1, such as 0.1";
+    return rz_quantity_share(value, &REQUEST->options.effort) && REQUEST->options.effort > 0;
+}
+
+OPTION(seed)
+{
+    *why = "it wants a whole number";
+    return rz_quantity_power(value, 0, UINT64_MAX, &REQUEST->options.seed);
+}
+
+OPTION(budget)
+{
+    *why = "it wants a time like 300s or 10m";
+    return rz_quantity_duration(value, &REQUEST->budget) && REQUEST->budget > 0;
+}
+
+OPTION(note)
+{
+    (void)why;
+    REQUEST->note = value;
+    return true;
+}
+
+const struct rz_cli_option rz_rzsim_figure_options[] = {
+    {NULL, NULL, NULL, "How much, and where to", NULL},
+    {"--out", NULL, "DIR", "Write NAME.svg and NAME.csv there, of `all` also README.md. Default: .",
+     take_out},
+    {"--trials", NULL, "N", "Trials for each point. Default: the figure's own.", take_trials},
+    {"--effort", NULL, "X", "Below 1: fewer points and smaller sizes. Default: 1.", take_effort},
+    {"--seed", NULL, "S", "Seed of the first trial. Default: 1.", take_seed},
+    {"--budget", NULL, "T",
+     "Lower the effort of each figure such that all take about this time, and leave out what does "
+     "not fit.",
+     take_budget},
+    {"--note", NULL, "TEXT", "A line for the head of README.md, such as a commit.", take_note},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static const struct rz_cli cli = {
+    .name = "rzsim figure",
+    .summary = "redraw the figures of the papers from runs made now",
+    .synopsis = "NAME|all [OPTION]...",
+    .description = "Runs what a figure shows, draws it beside the values that the paper states "
+                   "(hollow marks), writes all points as CSV, and judges row by row whether they "
+                   "agree. rzsim list figures has the names.",
+    .options = rz_rzsim_figure_options,
+    .epilogue = "Exit status: 0, 1 a figure could not be drawn, 2 the command line is wrong. A "
+                "figure\nthat differs from its paper is no error: the table says so."};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* --- which figures --- */
+
+static int by_seconds(const void *a, const void *b)
+{
+    double x = (*(const struct rz_figure *const *)a)->seconds;
+    double y = (*(const struct rz_figure *const *)b)->seconds;
+    return (x > y) - (x < y);
+}
+
+static size_t find(const char *name, const struct rz_figure **out)
+{
+    const char *names[FIGURES_MAX + 1] = {NULL};
+    const struct rz_figure *figure;
+    size_t n = 0, all = 0;
+    if (!name)
+        rz_cli_refuse(&cli, "name a figure, or all; rzsim list figures has them");
+    for (; all < FIGURES_MAX && (figure = rz_figure_at(all)); all++) {
+        names[all] = figure->name;
+        if (strcmp(name, "all") == 0 || strcmp(name, figure->name) == 0)
+            out[n++] = figure;
+    }
+    const char *nearest = rz_cli_nearest(name, names);
+    if (n == 0 && nearest)
+        rz_cli_refuse(&cli, "there is no figure '%s'; did you mean %s?", name, nearest);
+    if (n == 0)
+        rz_cli_refuse(&cli, "there is no figure '%s'; rzsim list figures has them", name);
+    qsort(out, n, sizeof *out, by_seconds); /* the cheap ones first */
+    return n;
+}
+
+/* --- the time they get --- */
+
+struct purse {
+    double end;             /* 0: no budget */
+    double planned, spent;  /* of what is done, in the figures' own seconds and in ours */
+    double seconds_to_come; /* of what is not, in the figures' */
+};
+
+static double seconds_of(const struct rz_figure *figure)
+{
+    return figure->seconds > 0.1 ? figure->seconds : 0.1;
+}
+
+/* The effort with which a figure takes its share of what is left, as things went so far. */
+static double effort_for(const struct purse *purse, double most)
+{
+    if (purse->end == 0)
+        return most;
+    double pace =
+        purse->planned > 0.5 && purse->spent > purse->planned ? purse->spent / purse->planned : 1;
+    double share = (purse->end - now()) / purse->seconds_to_come; /* for each of its seconds */
+    double effort = share / pace;
+    return effort < most ? effort : most;
+}
+
+static void make(const struct rz_figure *figure, const struct request *request, struct purse *purse,
+                 struct rz_figure_report *report)
+{
+    struct rz_figure_options options = request->options;
+    const char *why = "it does not say why";
+    double seconds = seconds_of(figure);
+    options.effort = effort_for(purse, request->options.effort);
+    purse->seconds_to_come -= seconds;
+    if (options.effort < EFFORT_LEAST && options.effort < request->options.effort) {
+        rz_figure_leave_out(report, figure, "left out, no time was left");
+        printf("%-16s left out, no time is left\n", figure->name);
+        return;
+    }
+    bool good = rz_figure_make(figure, &options, request->out, report, &why);
+    double took = rz_figure_report_seconds(report);
+    purse->planned += seconds * options.effort;
+    purse->spent += took;
+    if (good)
+        printf("%-16s %7.1f s, effort %.2f\n", figure->name, took, options.effort);
+    else
+        fprintf(stderr, "rzsim: figure %s: %s\n", figure->name, why);
+    fflush(stdout);
+}
+
+/* --- the report --- */
+
+static void machine(FILE *out)
+{
+    char line[256], model[128] = "";
+    struct utsname system;
+    FILE *cpu = fopen("/proc/cpuinfo", "r");
+    while (cpu && !model[0] && fgets(line, sizeof line, cpu))
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
+            snprintf(model, sizeof model, "%.*s", (int)strcspn(strchr(line, ':') + 2, "\n"),
+                     strchr(line, ':') + 2);
+    if (cpu)
+        fclose(cpu);
+    uname(&system);
+    fprintf(out, "* Machine: %ld processors (%s), %s %s\n", sysconf(_SC_NPROCESSORS_ONLN),
+            model[0] ? model : system.machine, system.sysname, system.release);
+}
+
+static void write_report(const struct request *request, const struct rz_figure_report *report,
+                         FILE *out)
+{
+    char date[64];
+    time_t seconds = time(NULL);
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime(&seconds));
+    fprintf(out,
+            "# The papers' figures, measured here\n\n"
+            "Written by `%s` (Rhizome %s) on %s.\n\n",
+            request->command, RZ_VERSION, date);
+    machine(out);
+    if (request->note)
+        fprintf(out, "* %s\n", request->note);
+    fputs("* Hollow marks are values that a paper states; all else was measured in these runs, in "
+          "virtual time unless a row says otherwise.\n\n",
+          out);
+    rz_figure_report_markdown(report, out);
+}
+
+/* After each figure, so that a run that is cut short leaves a report of what it did. */
+static bool write_readme(const struct request *request, const struct rz_figure_report *report)
+{
+    char path[PATH_MAX], temporary[PATH_MAX + 8];
+    snprintf(path, sizeof path, "%s/README.md", request->out);
+    snprintf(temporary, sizeof temporary, "%s.part", path);
+    FILE *out = fopen(temporary, "w");
+    if (!out)
+        return false;
+    write_report(request, report, out);
+    bool good = !ferror(out);
+    good = fclose(out) == 0 && good;
+    return good && rename(temporary, path) == 0;
+}
+
+static int finish(const struct request *request, const struct rz_figure_report *report, bool all)
+{
+    uint32_t failures = rz_figure_report_failures(report);
+    if (!all) {
+        putchar('\n');
+        rz_figure_report_print(report, stdout);
+    } else if (!write_readme(request, report)) {
+        return rz_rzsim_fail("no README.md", strerror(errno));
+    } else {
+        printf("%s/README.md: %u rows differ, %u figures could not be drawn\n", request->out,
+               rz_figure_report_differences(report), failures);
+    }
+    return failures == 0 ? RZ_RZSIM_GOOD : RZ_RZSIM_BAD;
+}
+
+/* The note is there already. */
+static void spell_command(struct request *request, int argc, char **argv)
+{
+    size_t used = (size_t)snprintf(request->command, sizeof request->command, "rzsim");
+    for (int i = 0; i < argc && used < sizeof request->command; i++) {
+        if (i > 0 && (strcmp(argv[i], "--note") == 0 || strcmp(argv[i - 1], "--note") == 0))
+            continue;
+        const char *quote = argv[i][strcspn(argv[i], " `'\"")] ? "'" : "";
+        used += (size_t)snprintf(request->command + used, sizeof request->command - used, " %s%s%s",
+                                 quote, argv[i], quote);
+    }
+}
+
+int rz_rzsim_figure(int argc, char **argv)
+{
+    struct request request = {.options = {.seed = 1, .effort = 1, .progress = true}, .out = "."};
+    const struct rz_figure *figures[FIGURES_MAX];
+    spell_command(&request, argc, argv);
+    const char *name = rz_rzsim_word(&cli, argc, argv, &request);
+    size_t n = find(name, figures);
+    if (mkdir(request.out, 0777) != 0 && errno != EEXIST)
+        return rz_rzsim_fail(request.out, strerror(errno));
+    struct rz_figure_report *report = rz_figure_report_create();
+    struct purse purse = {.end = request.budget ? now() + (double)request.budget * 1e-9 : 0};
+    for (size_t i = 0; i < n; i++)
+        purse.seconds_to_come += seconds_of(figures[i]);
+    bool all = strcmp(name, "all") == 0;
+    for (size_t i = 0; i < n; i++) {
+        make(figures[i], &request, &purse, report);
+        if (all)
+            write_readme(&request, report);
+    }
+    int status = finish(&request, report, all);
+    rz_figure_report_destroy(report);
+    return status;
+}

@@ -1,0 +1,103 @@
+#include "proto/diagnose/diagnose_check.h"
+
+#include "proto/diagnose/diagnose.h"
+
+#include <stdio.h>
+
+static bool check_counters(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                           rz_id id)
+{
+    const struct rz_diagnose *state = group->state[id];
+    bool out = seen->pair[id][id].counter % 2 == 1 || rz_diagnose_counter(state, id) % 2 == 1;
+    for (rz_id k = 0; k < group->n_members; k++) {
+        struct rz_diagnose_seen_pair *pair = &seen->pair[id][k];
+        uint32_t counter = rz_diagnose_counter(state, k);
+        if (counter < pair->counter && !out) {
+            snprintf(group->why, group->why_bytes, "S6-1: %u: the counter of %u fell from %u to %u",
+                     id, k, pair->counter, counter);
+            return false;
+        }
+        if (counter > 0 && counter % 2 == 0 && !(seen->readmitted[k] >> (counter / 2) % 64 & 1)) {
+            snprintf(group->why, group->why_bytes,
+                     "S6-3: %u: %u is back with counter %u, which nobody decided", id, k, counter);
+            return false;
+        }
+        if (counter != pair->counter)
+            pair->good = 0;
+        pair->counter = counter;
+        pair->threshold = rz_diagnose_threshold(state, k);
+    }
+    return true;
+}
+
+static bool check_view(const struct rz_check_group *group, struct rz_diagnose_seen *seen, rz_id id)
+{
+    uint64_t round;
+    const uint64_t *view = rz_diagnose_view(group->state[id], &round);
+    uint32_t n = group->n_members;
+    uint64_t *known = &seen->view[round % RZ_DIAGNOSE_CHECK_ROUNDS];
+    if (round > 0 && *known == 0)
+        *known = *view;
+    if (round > 0 && *known != *view) {
+        snprintf(group->why, group->why_bytes, "S6-4: %u has another view in round %llu", id,
+                 (unsigned long long)round);
+        return false;
+    }
+    for (rz_id v = 0; v < UINT32_C(1) << rz_diagnose_dimensions(n); v++) {
+        rz_id owner = rz_diagnose_owner(view, n, v);
+        bool own = v >= n || !(*view >> v & 1) || owner == v;
+        if (owner < n && *view >> owner & 1 && own)
+            continue;
+        snprintf(group->why, group->why_bytes, "S6-5: %u is owned by %u", v, owner);
+        return false;
+    }
+    return true;
+}
+
+bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diagnose_seen *seen)
+{
+    for (rz_id id = 0; id < group->n_members; id++)
+        if (group->state[id] && (!check_counters(group, seen, id) || !check_view(group, seen, id)))
+            return false;
+    return true;
+}
+
+bool rz_diagnose_check_verdict(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                               rz_id member, const uint64_t arg[4])
+{
+    struct rz_diagnose_seen_pair *pair = &seen->pair[member][arg[0]];
+    bool good = arg[1] <= pair->threshold;
+    pair->good = good ? pair->good + 1 : 0;
+    if (pair->threshold == 0 || good == (arg[3] == 1))
+        return true;
+    snprintf(group->why, group->why_bytes, "%u judged %u by a threshold of %llu, which was %llu",
+             member, (rz_id)arg[0], (unsigned long long)arg[2],
+             (unsigned long long)pair->threshold);
+    return false;
+}
+
+bool rz_diagnose_check_want(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                            rz_id member, rz_id k, uint32_t zeta)
+{
+    const struct rz_diagnose_seen_pair *pair = &seen->pair[member][k];
+    if (pair->counter % 2 == 1 && pair->good >= zeta)
+        return true;
+    snprintf(group->why, group->why_bytes,
+             "%u asks for the rejoin of %u after %u good tests since it is out", member, k,
+             pair->counter % 2 == 1 ? pair->good : 0);
+    return false;
+}
+
+bool rz_diagnose_check_settled(const struct rz_check_group *group)
+{
+    for (rz_id id = 0; id < group->n_members; id++)
+        for (rz_id k = 0; k < group->n_members && group->state[id]; k++) {
+            bool alive = group->state[k] != NULL;
+            if (rz_diagnose_has(group->state[id], k) == alive)
+                continue;
+            snprintf(group->why, group->why_bytes, "%u holds %u, which %s, for %s", id, k,
+                     alive ? "lives" : "is dead", alive ? "out" : "recommended");
+            return false;
+        }
+    return true;
+}

@@ -1,0 +1,42 @@
+/* Properties of the dynamic group (ALGORITHMS 6.11), over the states of a group of at most
+ * RZ_DIAGNOSE_CHECK_MAX members and what was seen of it before. */
+#ifndef RZ_PROTO_DIAGNOSE_CHECK_H
+#define RZ_PROTO_DIAGNOSE_CHECK_H
+
+#include "proto/check.h"
+
+#define RZ_DIAGNOSE_CHECK_MAX 16
+#define RZ_DIAGNOSE_CHECK_ROUNDS 8
+
+/* What is remembered between steps. */
+struct rz_diagnose_seen {
+    struct rz_diagnose_seen_pair {
+        uint32_t counter;
+        uint32_t good; /* tests in a row that passed under this counter */
+        rz_time threshold;
+    } pair[RZ_DIAGNOSE_CHECK_MAX][RZ_DIAGNOSE_CHECK_MAX]; /* [member][k] */
+    uint64_t readmitted[RZ_DIAGNOSE_CHECK_MAX];           /* of k: bit c: the group decided
+                                                             that counter 2c-1 ends */
+    uint64_t view[RZ_DIAGNOSE_CHECK_ROUNDS];              /* of a round; 0: none seen */
+};
+
+/*
+ * After each step:
+ * S6-1 counters never fall, but at a member that is or was out;
+ * S6-3 an even counter was decided by the group; S6-4 one view per round;
+ * S6-5 every virtual process has one owner, in the view.
+ */
+bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diagnose_seen *seen);
+
+/* A verdict, told by RZ_DIAGNOSE_TESTED: by the threshold as it was before this test. */
+bool rz_diagnose_check_verdict(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                               rz_id member, const uint64_t arg[4]);
+
+/* A rejoin asked for: after zeta good tests since k is out, as seen by the member that asks. */
+bool rz_diagnose_check_want(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                            rz_id member, rz_id k, uint32_t zeta);
+
+/* Liveness: all living members hold all living for recommended and all dead for not. */
+bool rz_diagnose_check_settled(const struct rz_check_group *group);
+
+#endif

@@ -1,0 +1,78 @@
+/* The state of a member, as its files share it. One block: struct rz_diagnose; a peer for each
+ * process; items; the agreed view; two lists of destinations. */
+#ifndef RZ_PROTO_DIAGNOSE_PRIVATE_H
+#define RZ_PROTO_DIAGNOSE_PRIVATE_H
+
+#include "proto/diagnose/diagnose.h"
+
+/* An hour: sums of longer times might overflow. */
+#define RZ_DIAGNOSE_TEST_TIME_MAX (3600 * RZ_SECOND)
+
+struct rz_diagnose_peer {
+    struct rz_diagnose_statistics statistics;
+    rz_time began;     /* the test under way */
+    uint64_t test;     /* its number */
+    uint64_t answered; /* number of the last test whose answer came */
+    uint32_t counter;
+    uint32_t told;  /* the counter that the host knows */
+    uint32_t okrun; /* good tests in a row since it is non-recommended */
+    bool pending;   /* a test is under way */
+    bool event;     /* found by this member in this interval */
+    bool dead;
+};
+
+struct rz_diagnose {
+    struct rz_diagnose_config config;
+    rz_id self;
+    uint32_t n_even; /* counters that are even */
+    uint32_t cursor; /* of a tick under way */
+    bool ticking;
+    bool untold;       /* the host does not know all counters */
+    uint64_t interval; /* number of the present one, from 1 on */
+    rz_time next;      /* when the next one begins */
+    rz_time silence;   /* when the first test under way counts as lost */
+    uint64_t heard;    /* the last interval in which this process was in, or was tested */
+    uint64_t round;    /* of the view */
+    rz_id one[2];      /* destination of a reply */
+    struct rz_diagnose_peer peers[];
+};
+
+uint64_t *rz_diagnose_items(struct rz_diagnose *diagnose);
+uint64_t *rz_diagnose_view_bits(struct rz_diagnose *diagnose);
+/* Destinations: list 0 of TEST, list 1 of EVENTS. */
+rz_id *rz_diagnose_destinations(struct rz_diagnose *diagnose, uint32_t list);
+
+struct rz_action *rz_diagnose_emit(struct rz_actions *out, enum rz_action_kind kind);
+struct rz_action *rz_diagnose_send(struct rz_diagnose *diagnose, enum rz_diagnose_message type,
+                                   uint64_t seq, rz_time began, struct rz_actions *out);
+
+/* --- diagnose_syndrome.c: counters ------------------------------------------------------------ */
+
+/* The counter becomes this, larger or not. */
+void rz_diagnose_set(struct rz_diagnose *diagnose, rz_id k, uint32_t counter);
+/* Whether what this tester says counts: it is a member of the group, or this process is out and
+ * listens to all. */
+bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from);
+/* What a member of the group says; events: it says so because of events it found. */
+void rz_diagnose_merge(struct rz_diagnose *diagnose, const uint64_t *items, uint32_t n,
+                       bool events);
+void rz_diagnose_readmit(struct rz_diagnose *diagnose, rz_id k, uint32_t counter);
+void rz_diagnose_agree(struct rz_diagnose *diagnose, uint64_t round, const uint64_t *items,
+                       uint32_t n);
+/* This process is in, all others are out. */
+void rz_diagnose_take_over(struct rz_diagnose *diagnose, struct rz_actions *out);
+/* Tells the host of changed counters, as many as there is room for. */
+enum rz_more rz_diagnose_tell(struct rz_diagnose *diagnose, struct rz_actions *out);
+
+/* --- diagnose_test.c: tests and verdicts ------------------------------------------------------ */
+
+void rz_diagnose_answer(struct rz_diagnose *diagnose, rz_id tester, uint64_t test, rz_time began,
+                        struct rz_actions *out);
+void rz_diagnose_on_reply(struct rz_diagnose *diagnose, const struct rz_event *event,
+                          struct rz_actions *out);
+/* A failed test of k, or its death: an event where k was recommended. */
+void rz_diagnose_failed(struct rz_diagnose *diagnose, rz_id k);
+/* Verdicts on tests that stayed without answer; then the next interval, if its time has come. */
+enum rz_more rz_diagnose_tick(struct rz_diagnose *diagnose, rz_time now, struct rz_actions *out);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Properties of gossip, over the states of a group (ALGORITHMS 4.8). S4-2 is certain for MATRIX
+ * only; with LIST and SUM it, S4-5 and S4-6 hold with high probability: docs/protocols/gossip.md.
+ */
+#ifndef RZ_PROTO_GOSSIP_CHECK_H
+#define RZ_PROTO_GOSSIP_CHECK_H
+
+#include "proto/check.h"
+
+#define RZ_GOSSIP_WATCHED_MAX 64
+
+/* S4-1: whoever is known failed has crashed. */
+bool rz_gossip_check_accurate(const struct rz_check_group *group);
+
+/* S4-2: on whom a member has consensus, all living members know failed. */
+bool rz_gossip_check_consensus(const struct rz_check_group *group);
+
+/* S4-3: no failure is forgotten, no phase goes back. watched[n_members], zeroed at the start of the
+ * run, is what each member has come to; bit k of phase[p - 1]: member k was seen in phase p. At
+ * most RZ_GOSSIP_WATCHED_MAX members. */
+struct rz_gossip_watched {
+    uint64_t phase[3];
+};
+bool rz_gossip_check_monotone(const struct rz_check_group *group,
+                              struct rz_gossip_watched *watched);
+
+/* MATRIX: a member's own row is the union of all its rows. */
+bool rz_gossip_check_rows(const struct rz_check_group *group);
+
+/* S4-4 at any time: the members of an instance (those with the same list) hold no more than was
+ * given out. */
+bool rz_gossip_check_mass_bounded(const struct rz_check_group *group);
+/* S4-4 with nothing under way: member `first` and all that have its list hold all of the weight,
+ * and one unit for each of them that has come so far. Only for an instance that lost none of its
+ * members. */
+bool rz_gossip_check_mass_whole(const struct rz_check_group *group, rz_id first);
+
+/* S4-5: whom a member has committed, all living members have consensus on. */
+bool rz_gossip_check_commits(const struct rz_check_group *group);
+
+/* S4-6, at the end: all living members have returned, and have come to this phase about the same
+ * members: all that crashed. */
+bool rz_gossip_check_agreed(const struct rz_check_group *group, uint32_t phase);
+
+#endif

@@ -1,0 +1,104 @@
+/* The state of one member, and what the three kinds have in common. Private to the room. */
+#ifndef RZ_PROTO_GOSSIP_STATE_H
+#define RZ_PROTO_GOSSIP_STATE_H
+
+#include "proto/gossip/gossip.h"
+
+/* What is known of one failed member. */
+struct rz_gossip_entry {
+    uint64_t sum[2]; /* SUM: s1, s2 */
+    uint32_t count; /* LIST: messages in a row that had it; SUM: cycles in a row within tolerance */
+    uint8_t phase;  /* 1 detected, 2 consensus, 3 committed */
+    uint8_t told;   /* phases told to the host */
+    uint8_t how;    /* enum rz_gossip_how */
+    uint8_t zero;
+};
+
+/*
+ * words holds, one after the other: MATRIX: the matrix, n_members rows of row_words; then arrays
+ * with room for `max` failed members: ids (sorted), scratch, entries; SUM: what the outstanding
+ * PING carries (lent), what the last REPLY carried.
+ */
+struct rz_gossip {
+    struct rz_gossip_config config; /* with its defaults filled in */
+    uint64_t seed;
+    rz_time cycle_end; /* when the running cycle ends */
+    rz_time timeout_at;
+    uint64_t cycle;
+    uint64_t since; /* cycle of the last change of the list */
+    uint64_t told_cycle;
+    uint64_t weight, weight_lent;
+    rz_id self, target, answer_to;
+    uint32_t max, n_failed, n_unsettled;
+    uint32_t row_words;
+    uint32_t least; /* ceil(log2 n) */
+    bool begun, returned, told_returned, agreed, ended;
+    bool outstanding; /* a PING to target awaits its answer */
+    bool lent;        /* SUM: what it carries is of the running instance */
+    uint64_t words[];
+};
+
+/* --- gossip_state.c: the list of the failed --- */
+
+size_t rz_gossip_bytes(enum rz_gossip_kind kind, uint32_t n_members, uint32_t max);
+uint64_t *rz_gossip_ids(const struct rz_gossip *gossip);
+uint64_t *rz_gossip_scratch(const struct rz_gossip *gossip);
+struct rz_gossip_entry *rz_gossip_entries(const struct rz_gossip *gossip);
+uint64_t *rz_gossip_lent_items(const struct rz_gossip *gossip);
+uint64_t *rz_gossip_reply_items(const struct rz_gossip *gossip);
+
+bool rz_gossip_knows(const struct rz_gossip *gossip, uint64_t id);
+/* Learns of a failure; true when it was new. There must be room. */
+bool rz_gossip_learn(struct rz_gossip *gossip, uint64_t id, enum rz_gossip_how how);
+/* Room for `more` further failed members; else *out says how large the block must become. */
+bool rz_gossip_has_room(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out);
+/* An entry reaches a later phase. */
+void rz_gossip_promote(struct rz_gossip *gossip, struct rz_gossip_entry *entry, uint8_t phase);
+/* The phase after which nothing is left to do about a failure. */
+uint8_t rz_gossip_last_phase(const struct rz_gossip *gossip);
+
+/* Messages that list failed members, one every `stride` items. */
+bool rz_gossip_items_valid(const struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items,
+                           uint32_t stride);
+uint32_t rz_gossip_items_unknown(const struct rz_gossip *gossip, const uint64_t *items,
+                                 uint32_t n_items, uint32_t stride);
+bool rz_gossip_items_same(const struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items,
+                          uint32_t stride);
+
+/* --- per kind --- */
+
+/* The payload of a PING or REPLY. */
+struct rz_gossip_payload {
+    const uint64_t *items;
+    uint32_t n_items;
+    uint64_t word;
+};
+
+void rz_gossip_matrix_detect(struct rz_gossip *gossip, rz_id failed);
+bool rz_gossip_matrix_valid(const struct rz_gossip *gossip, const struct rz_message *message);
+uint32_t rz_gossip_matrix_unknown(const struct rz_gossip *gossip, const struct rz_message *message,
+                                  const uint64_t *items);
+void rz_gossip_matrix_merge(struct rz_gossip *gossip, const struct rz_message *message,
+                            const uint64_t *items);
+struct rz_gossip_payload rz_gossip_matrix_payload(const struct rz_gossip *gossip);
+void rz_gossip_matrix_judge(struct rz_gossip *gossip);
+
+void rz_gossip_list_merge(struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items);
+struct rz_gossip_payload rz_gossip_list_payload(const struct rz_gossip *gossip);
+void rz_gossip_list_judge(struct rz_gossip *gossip);
+
+/* The list has changed: a new instance of the aggregation. */
+void rz_gossip_sum_restart(struct rz_gossip *gossip);
+/* Halves everything; the halves, as items, go to `items`. */
+struct rz_gossip_payload rz_gossip_sum_halve(struct rz_gossip *gossip, uint64_t *items);
+/* The list alone, without mass. */
+struct rz_gossip_payload rz_gossip_sum_nothing(const struct rz_gossip *gossip, uint64_t *items);
+/* Halves for a PING; they can be taken back until the next one. */
+struct rz_gossip_payload rz_gossip_sum_lend(struct rz_gossip *gossip);
+void rz_gossip_sum_take_back(struct rz_gossip *gossip);
+/* Adds halves, if they are of the running instance. */
+void rz_gossip_sum_absorb(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items,
+                          uint32_t n_items);
+void rz_gossip_sum_judge(struct rz_gossip *gossip);
+
+#endif

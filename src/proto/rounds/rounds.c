@@ -1,0 +1,264 @@
+/*
+ * Messages: ESTIMATE word[0] = round | heard << 16 | members << 32, word[1] = and: what the sender
+ * has gathered before this round, and from whom it heard in the round before. DECISION: word[0] =
+ * members << 32, word[1] = and.
+ */
+#include "proto/rounds/rounds.h"
+
+#include "base/assert.h"
+#include "base/random.h"
+
+#include <string.h>
+
+enum rz_rounds_message { RZ_ROUNDS_ESTIMATE, RZ_ROUNDS_DECISION, RZ_ROUNDS_MESSAGE_COUNT };
+
+struct estimate {
+    uint64_t and;
+    uint16_t members; /* whose proposals are in it */
+    uint16_t heard;   /* whom its owner heard in the round before */
+    uint32_t zero;
+};
+
+/* Nobody ends a round without us, so that no message is more than one round ahead: two boxes. */
+struct box {
+    struct estimate from[RZ_ROUNDS_MEMBERS_MAX];
+    uint32_t received; /* bit set of those that are there */
+    uint32_t zero;
+};
+
+struct rz_rounds {
+    struct rz_rounds_config config;
+    rz_id self;
+    uint32_t round; /* 0: not proposed yet */
+    uint32_t dead;  /* bit set */
+    uint32_t stopped, decided;
+    uint32_t n_to;
+    rz_id to[RZ_ROUNDS_MEMBERS_MAX];
+    struct estimate own;
+    struct box box[2]; /* of round r in r % 2 */
+};
+
+static bool mutated(const struct rz_rounds *rounds, enum rz_rounds_mutation mutation)
+{
+    return (rounds->config.mutations & mutation) != 0;
+}
+
+static uint32_t everybody(const struct rz_rounds *rounds)
+{
+    return (UINT32_C(1) << rounds->config.n_members) - 1;
+}
+
+size_t rz_rounds_size(const struct rz_rounds_config *config)
+{
+    (void)config;
+    return sizeof(struct rz_rounds);
+}
+
+void rz_rounds_init(struct rz_rounds *rounds, const struct rz_rounds_config *config, rz_id self,
+                    rz_time now, uint64_t seed)
+{
+    (void)now;
+    (void)seed;
+    rz_assert(config->n_members >= 1 && config->n_members <= RZ_ROUNDS_MEMBERS_MAX);
+    rz_assert(self < config->n_members);
+    memset(rounds, 0, sizeof *rounds);
+    rounds->config = *config;
+    rounds->self = self;
+}
+
+static void learn_deaths(struct rz_rounds *rounds, uint32_t dead)
+{
+    rounds->dead |= dead & everybody(rounds);
+    if (rounds->dead >> rounds->self & 1)
+        rounds->stopped = 1;
+}
+
+static void send(struct rz_rounds *rounds, enum rz_rounds_message type, struct rz_actions *out)
+{
+    rounds->n_to = 0;
+    for (rz_id id = 0; id < rounds->config.n_members; id++)
+        if (id != rounds->self && !(rounds->dead >> id & 1))
+            rounds->to[rounds->n_to++] = id;
+    if (rounds->n_to == 0)
+        return;
+    rz_assert(out->count < out->max);
+    uint64_t word = type == RZ_ROUNDS_ESTIMATE
+                        ? (uint64_t)rounds->round | (uint64_t)rounds->own.heard << 16
+                        : 0;
+    out->v[out->count++] = (struct rz_action){
+        .kind = RZ_ACTION_SEND,
+        .to = rounds->to,
+        .n_to = rounds->n_to,
+        .message = {.room = RZ_ROOM_ROUNDS,
+                    .type = (uint8_t)type,
+                    .view = rounds->config.view,
+                    .from = rounds->self,
+                    .origin = rounds->self,
+                    .seq = 1,
+                    .word = {word | (uint64_t)rounds->own.members << 32, rounds->own.and }},
+    };
+}
+
+/* What is decided is in rounds->own. */
+static void decide(struct rz_rounds *rounds, struct rz_actions *out)
+{
+    rounds->decided = 1;
+    if (!mutated(rounds, RZ_ROUNDS_NO_TELLING))
+        send(rounds, RZ_ROUNDS_DECISION, out);
+    rz_assert(out->count < out->max);
+    out->v[out->count++] =
+        (struct rz_action){.kind = RZ_ACTION_NOTIFY,
+                           .what = RZ_ROUNDS_DECIDED,
+                           .arg = {rounds->own.and, rounds->own.members, rounds->round}};
+}
+
+/*
+ * Whether everybody that we heard in this round had heard the same members as we in the round
+ * before, and we have heard just these again. Then all of them began this round with the same
+ * estimate, everybody alive is among them, and nobody else is heard any more: it cannot change.
+ * What we saw ourselves is not enough (RZ_ROUNDS_OWN_EYES): while news of deaths lag, another one
+ * may still hear a member that is dead for us.
+ */
+static bool quiet(const struct rz_rounds *rounds, const struct box *box, uint32_t heard)
+{
+    if (rounds->round < 2 && !mutated(rounds, RZ_ROUNDS_ONE_EARLY))
+        return false;
+    if (heard != rounds->own.heard)
+        return false;
+    for (rz_id id = 0; id < rounds->config.n_members; id++)
+        if (id != rounds->self && heard >> id & 1 && box->from[id].heard != heard &&
+            !mutated(rounds, RZ_ROUNDS_OWN_EYES))
+            return false;
+    return true;
+}
+
+/* Ends the round under way if nobody is waited for any more. Only those count that are not known
+ * dead now: what a dead one sent may have come here alone. */
+static bool end_round(struct rz_rounds *rounds, struct rz_actions *out)
+{
+    struct box *box = &rounds->box[rounds->round % 2];
+    uint32_t self = UINT32_C(1) << rounds->self;
+    if ((box->received | rounds->dead | self) != everybody(rounds))
+        return false;
+    uint32_t fenced = mutated(rounds, RZ_ROUNDS_NO_FENCE) ? 0 : rounds->dead;
+    uint32_t heard = (box->received & ~fenced) | self;
+    bool last = quiet(rounds, box, heard) || rounds->round == rounds->config.n_members;
+    for (rz_id id = 0; id < rounds->config.n_members; id++) {
+        if (id == rounds->self || !(heard >> id & 1))
+            continue;
+        rounds->own.and &= box->from[id].and;
+        rounds->own.members |= box->from[id].members;
+    }
+    rounds->own.heard = (uint16_t)heard;
+    memset(box, 0, sizeof *box);
+    if (last) {
+        decide(rounds, out);
+        return false;
+    }
+    rounds->round++;
+    send(rounds, RZ_ROUNDS_ESTIMATE, out);
+    return true;
+}
+
+static bool audible(const struct rz_rounds *rounds, const struct rz_message *message)
+{
+    if (message->view != rounds->config.view || message->type >= RZ_ROUNDS_MESSAGE_COUNT)
+        return false;
+    if (message->from >= rounds->config.n_members || message->from == rounds->self)
+        return false;
+    return !(rounds->dead >> message->from & 1) || mutated(rounds, RZ_ROUNDS_NO_FENCE);
+}
+
+static void receive(struct rz_rounds *rounds, const struct rz_message *message,
+                    struct rz_actions *out)
+{
+    struct estimate estimate = {.and = message->word[1],
+                                .members = (uint16_t)(message->word[0] >> 32),
+                                .heard = (uint16_t)(message->word[0] >> 16)};
+    uint32_t round = (uint32_t)(message->word[0] & 0xFFFF);
+    if (message->type == RZ_ROUNDS_DECISION) {
+        /* Nobody alive is left out of a decision, so we have proposed. */
+        if (rounds->round == 0)
+            return;
+        rounds->own = estimate;
+        decide(rounds, out);
+        return;
+    }
+    if (round != rounds->round && round != rounds->round + 1)
+        return;
+    struct box *box = &rounds->box[round % 2];
+    box->from[message->from] = estimate;
+    box->received |= UINT32_C(1) << message->from;
+    learn_deaths(rounds, ~(uint32_t)estimate.heard);
+}
+
+enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *event,
+                            struct rz_actions *out)
+{
+    rz_assert(out->count == 0 && out->max >= RZ_ACTIONS_MIN);
+    if (rounds->stopped || rounds->decided)
+        return RZ_DONE;
+    if (event->kind == RZ_EVENT_RECEIVE) {
+        if (!audible(rounds, event->message))
+            return RZ_DONE;
+        receive(rounds, event->message, out);
+    } else if (event->kind == RZ_EVENT_DEATH) {
+        for (uint32_t i = 0; i < event->n_ids; i++)
+            learn_deaths(rounds, UINT32_C(1) << event->ids[i]);
+    } else if (event->kind == RZ_EVENT_CALL) {
+        rz_assert(event->call == RZ_ROUNDS_PROPOSE && rounds->round == 0);
+        rounds->round = 1;
+        rounds->own = (struct estimate){.and = event->arg[0],
+                                        .members = (uint16_t)(1u << rounds->self),
+                                        .heard = (uint16_t)everybody(rounds)};
+        send(rounds, RZ_ROUNDS_ESTIMATE, out);
+    }
+    while (rounds->round > 0 && !rounds->decided && !rounds->stopped && end_round(rounds, out))
+        ;
+    return RZ_DONE;
+}
+
+rz_time rz_rounds_deadline(const struct rz_rounds *rounds)
+{
+    (void)rounds;
+    return RZ_TIME_NEVER;
+}
+
+static uint64_t hash_estimate(uint64_t hash, const struct estimate *estimate)
+{
+    return rz_mix(rz_mix(hash, estimate->and), estimate->members | estimate->heard << 16);
+}
+
+uint64_t rz_rounds_hash(const struct rz_rounds *rounds)
+{
+    uint64_t hash = rz_mix(rounds->self, rounds->round | (uint64_t)rounds->dead << 32);
+    hash = hash_estimate(rz_mix(hash, rounds->stopped | rounds->decided << 1), &rounds->own);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct box *box = &rounds->box[i];
+        hash = rz_mix(hash, box->received);
+        for (rz_id id = 0; id < rounds->config.n_members; id++)
+            if (box->received >> id & 1)
+                hash = hash_estimate(hash, &box->from[id]);
+    }
+    return hash;
+}
+
+void rz_rounds_grow(struct rz_rounds *rounds, size_t bytes)
+{
+    (void)rounds;
+    (void)bytes;
+    rz_assert(!"the state never grows");
+}
+
+struct rz_rounds_decision rz_rounds_decision(const struct rz_rounds *rounds)
+{
+    return (struct rz_rounds_decision){.made = rounds->decided,
+                                       .and = rounds->own.and,
+                                       .members = rounds->own.members,
+                                       .round = rounds->round};
+}
+
+uint32_t rz_rounds_dead(const struct rz_rounds *rounds)
+{
+    return rounds->dead;
+}

@@ -1,0 +1,106 @@
+/*
+ * The state of the two-phase commit and what its files share; nobody outside this room includes it,
+ * but its checkers and tests.
+ *
+ * One flat block: struct rz_twophase, then bitmaps of n_words words each. Two operations are held:
+ * the one under way and its neighbour, the last decided one or an early vote of the next. That is
+ * enough: who votes in k + 1 has decided k, and then all who live have decided k - 1.
+ *
+ * Messages: seq = operation, word[0] = attempt. VOTE and DECISION: word[1] = flag, items = bitmap.
+ */
+#ifndef RZ_PROTO_TWOPHASE_PRIVATE_H
+#define RZ_PROTO_TWOPHASE_PRIVATE_H
+
+#include "base/assert.h"
+#include "proto/twophase/twophase.h"
+
+enum rz_twophase_message {
+    RZ_TWOPHASE_VOTE,     /* child to parent: flag and failed members of its subtree */
+    RZ_TWOPHASE_DECISION, /* parent to children, and to whoever asked */
+    RZ_TWOPHASE_QUERY,    /* whose parent died, to the next living ancestor: what became of it? */
+    RZ_TWOPHASE_GATHER,   /* answer: vote again, to me */
+    RZ_TWOPHASE_ABORT,    /* answer: the attempt is given up, word[0] is a later one */
+    RZ_TWOPHASE_ASK, /* termination: parent to children of a later attempt: have you decided? */
+    RZ_TWOPHASE_MESSAGE_COUNT
+};
+
+enum rz_twophase_status {
+    RZ_TWOPHASE_NOT_CONTRIBUTED, /* somebody else began it */
+    RZ_TWOPHASE_GATHERING,
+    RZ_TWOPHASE_VOTED, /* uncertain: only a decision of this or a later attempt ends it */
+    RZ_TWOPHASE_COMMITTED
+};
+
+enum rz_twophase_set {
+    RZ_TWOPHASE_DEAD,    /* known dead */
+    RZ_TWOPHASE_AGREED,  /* failed by decisions */
+    RZ_TWOPHASE_KIDS,    /* scratch: the children of the moment */
+    RZ_TWOPHASE_PENDING, /* whom the rest of a multicast goes to */
+    RZ_TWOPHASE_SETS,
+    /* of each operation: */
+    RZ_TWOPHASE_FAILED = 0, /* its value */
+    RZ_TWOPHASE_GATHERED,   /* whose votes are in it */
+    RZ_TWOPHASE_ASKERS,     /* who waits for its decision */
+    RZ_TWOPHASE_ASKED,      /* whom we asked */
+    RZ_TWOPHASE_OP_SETS
+};
+
+struct rz_twophase_op {
+    uint64_t seq; /* 0: none */
+    uint64_t flag, own_flag;
+    uint32_t status;
+    uint32_t attempt; /* from 1; its root is the member at position attempt - 1 of those left */
+    rz_id parent;     /* VOTED: where the vote or the query went */
+    uint32_t slot;
+};
+
+#define RZ_TWOPHASE_CHUNK 64 /* destinations of one action */
+
+struct rz_twophase {
+    struct rz_twophase_config config;
+    rz_id self;
+    uint32_t n_words, n_agreed, stopped;
+    uint64_t proposed, decided;
+    uint32_t pending;      /* a multicast is not sent to all yet */
+    uint32_t pending_type; /* of the operation `proposed` */
+    uint32_t pending_word; /* the bitmap's words before it are sent */
+    rz_id late;            /* destination of an answer */
+    struct rz_twophase_op op[2];
+    rz_id to[RZ_TWOPHASE_CHUNK];
+};
+
+/* twophase.c */
+uint64_t *rz_twophase_set(const struct rz_twophase *tp, enum rz_twophase_set set);
+uint64_t *rz_twophase_op_set(const struct rz_twophase *tp, const struct rz_twophase_op *op,
+                             enum rz_twophase_set set);
+bool rz_twophase_mutated(const struct rz_twophase *tp, enum rz_twophase_mutation mutation);
+void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
+                      enum rz_twophase_message type, const rz_id *to, uint32_t n_to,
+                      uint32_t attempt, struct rz_actions *out);
+/* The value of op is the decision; its dead are dead for us. giver: from whom, or self. */
+void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id giver);
+/* Goes on to a later attempt: votes and queries of this one are forgotten, its decision is not
+ * taken any more. */
+void rz_twophase_give_up(struct rz_twophase *tp, struct rz_twophase_op *op, uint32_t attempt);
+/* What follows for the operation under way from its state and the known deaths. */
+void rz_twophase_review(struct rz_twophase *tp, struct rz_actions *out);
+
+/* twophase_tree.c: the binomial tree of an attempt over those that no decision called failed; the
+ * dead are replaced by their parents and children. */
+rz_id rz_twophase_tree_root(const struct rz_twophase *tp, uint32_t attempt);
+/* The nearest living ancestor, or RZ_ID_NONE: all of them are dead, or we are the root. */
+rz_id rz_twophase_tree_parent(const struct rz_twophase *tp, uint32_t attempt);
+/* Fills the set KIDS with our living children. */
+void rz_twophase_tree_children(struct rz_twophase *tp, uint32_t attempt);
+
+static inline bool rz_twophase_bit(const uint64_t *set, rz_id id)
+{
+    return set[id / 64] >> (id % 64) & 1;
+}
+
+static inline void rz_twophase_bit_set(uint64_t *set, rz_id id)
+{
+    set[id / 64] |= UINT64_C(1) << (id % 64);
+}
+
+#endif

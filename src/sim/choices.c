@@ -1,0 +1,232 @@
+/* What may happen next in an exhaustively explored world. */
+#include "sim/explorer.h"
+
+#include "base/assert.h"
+
+/* A member's flights that a crash may take with it: 2^LOSS_MAX subsets are many already. */
+#define LOSS_MAX 12
+
+uint64_t rz_choice_identity(const struct rz_choice *choice)
+{
+    uint64_t who = ((uint64_t)choice->kind << 32) + choice->member;
+    return rz_mix(rz_mix(who, choice->what), choice->kind == RZ_CHOOSE_TELL ? choice->bits : 0);
+}
+
+void rz_choice_push(struct rz_explorer *x, struct rz_choice choice)
+{
+    if (x->n_choices == x->choices_max) {
+        x->choices_max = x->choices_max > 0 ? 2 * x->choices_max : 1024;
+        x->choices = rz_sim_memory(x->choices, x->choices_max * sizeof *x->choices);
+    }
+    choice.identity = rz_choice_identity(&choice);
+    x->choices[x->n_choices++] = choice;
+}
+
+/* --- what a member does ----------------------------------------------------------------------- */
+
+static bool flight_is_twin(const struct rz_explorer *x, uint32_t i)
+{
+    const struct rz_flight *a = &x->flights[i];
+    for (uint32_t k = 0; k < i; k++) {
+        const struct rz_flight *b = &x->flights[k];
+        if (a->letter == b->letter && a->to == b->to && a->order == b->order &&
+            a->earliest == b->earliest && a->latest == b->latest)
+            return true;
+    }
+    return false;
+}
+
+void rz_choices_arrivals(struct rz_explorer *x, rz_id member)
+{
+    for (uint32_t i = 0; i < x->n_flights; i++) {
+        const struct rz_flight *flight = &x->flights[i];
+        if ((member != RZ_ID_NONE && flight->to != member) || flight->order > 0 ||
+            flight->earliest > x->sim->common->now || flight_is_twin(x, i))
+            continue;
+        rz_choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_ARRIVAL,
+                                             .member = flight->to,
+                                             .flight = i,
+                                             .what = flight->letter->hash});
+    }
+}
+
+/* Of the pending news, those that can have come by now. */
+static uint64_t news_of(const struct rz_sim *sim, rz_id member)
+{
+    uint64_t pending = sim->pending[(size_t)member * sim->row_words];
+    if (sim->scenario->tick == 0)
+        return pending;
+    for (rz_id dead = 0; dead < sim->n; dead++)
+        if (sim->news_at[(size_t)member * sim->n + dead] > sim->common->now)
+            pending &= ~(UINT64_C(1) << dead);
+    return pending;
+}
+
+void rz_choices_news(struct rz_explorer *x, rz_id member)
+{
+    uint64_t news = news_of(x->sim, member);
+    for (uint64_t bits = news; bits; bits = (bits - 1) & news) {
+        bool single = (bits & (bits - 1)) == 0;
+        if (single || !x->sim->scenario->death_arg)
+            rz_choice_push(
+                x, (struct rz_choice){.kind = RZ_CHOOSE_TELL, .member = member, .bits = bits});
+    }
+}
+
+static rz_time deadline_of(const struct rz_sim *sim, rz_id member)
+{
+    return sim->alive[member] ? sim->scenario->room->deadline(sim->members[member].state)
+                              : RZ_TIME_NEVER;
+}
+
+void rz_choices_tick(struct rz_explorer *x, rz_id member)
+{
+    if (x->sim->scenario->tick > 0 && deadline_of(x->sim, member) <= x->sim->common->now)
+        rz_choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_TICK, .member = member});
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+static rz_time news_due(const struct rz_sim *sim, rz_id member)
+{
+    rz_time slack = sim->scenario->news_max - sim->scenario->latency_min, first = RZ_TIME_NEVER;
+    uint64_t pending = sim->pending[(size_t)member * sim->row_words];
+    for (rz_id dead = 0; sim->scenario->news_max > 0 && dead < sim->n; dead++) {
+        rz_time due = sim->news_at[(size_t)member * sim->n + dead] + slack;
+        if (pending >> dead & 1 && due < first)
+            first = due;
+    }
+    return first;
+}
+
+/* The first date that something which concerns the member cannot pass. */
+static rz_time first_due(const struct rz_explorer *x, rz_id member)
+{
+    rz_time first = deadline_of(x->sim, member), news = news_due(x->sim, member);
+    first = news < first ? news : first;
+    for (uint32_t i = 0; i < x->n_flights; i++)
+        if (x->flights[i].to == member && x->flights[i].latest < first)
+            first = x->flights[i].latest;
+    return first;
+}
+
+bool rz_choices_overdue(const struct rz_explorer *x, rz_id member)
+{
+    return first_due(x, member) <= x->sim->common->now;
+}
+
+/* Time goes on when nothing is overdue: by one tick, or to the next deadline where nothing is under
+ * way at all. */
+void rz_choices_time(struct rz_explorer *x)
+{
+    const struct rz_sim *sim = x->sim;
+    const struct rz_sim_scenario *scenario = sim->scenario;
+    rz_time now = sim->common->now, first = RZ_TIME_NEVER;
+    if (scenario->tick == 0 || now >= scenario->horizon)
+        return;
+    bool idle = x->n_flights == 0;
+    for (rz_id id = 0; id < sim->n; id++) {
+        rz_time due = first_due(x, id);
+        first = due < first ? due : first;
+        idle = idle && sim->pending[(size_t)id * sim->row_words] == 0;
+    }
+    if (first <= now)
+        return;
+    rz_time until = now + scenario->tick;
+    if (idle && first > until)
+        until = first < scenario->horizon ? first : scenario->horizon;
+    rz_choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_TIME, .until = until});
+}
+
+/* --- deaths ----------------------------------------------------------------------------------- */
+
+bool rz_flight_dies_with(const struct rz_explorer *x, const struct rz_flight *flight,
+                         enum rz_choice_kind kind, rz_id member)
+{
+    if (flight->letter->is_call || flight->letter->message.from != member)
+        return false;
+    /* In turns what was sent earlier is lost when the member is condemned. */
+    return kind != RZ_CHOOSE_CRASH || !rz_turns_taken(x) || flight->sent == x->sim->common->now;
+}
+
+static uint64_t flight_hash(const struct rz_flight *flight)
+{
+    return rz_mix(flight->letter->hash, flight->to);
+}
+
+uint64_t rz_explorer_sent_by(const struct rz_explorer *x, rz_id member)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < x->n_flights; i++)
+        if (rz_flight_dies_with(x, &x->flights[i], RZ_CHOOSE_CONDEMN, member))
+            sum += flight_hash(&x->flights[i]);
+    return sum;
+}
+
+void rz_choices_death(struct rz_explorer *x, enum rz_choice_kind kind, rz_id member)
+{
+    uint64_t letters[LOSS_MAX];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->n_flights && !x->sim->scenario->fenced; i++)
+        if (rz_flight_dies_with(x, &x->flights[i], kind, member)) {
+            rz_assert(n < LOSS_MAX);
+            letters[n++] = flight_hash(&x->flights[i]);
+        }
+    for (uint64_t bits = kind == RZ_CHOOSE_CONDEMN; bits < UINT64_C(1) << n; bits++) {
+        struct rz_choice choice = {.kind = kind, .member = member, .bits = bits};
+        for (uint32_t i = 0; i < n; i++)
+            choice.what += bits >> i & 1 ? letters[i] : 0;
+        rz_choice_push(x, choice);
+    }
+}
+
+bool rz_choices_may_die(const struct rz_explorer *x, rz_id member)
+{
+    const struct rz_sim *sim = x->sim;
+    const struct rz_sim_scenario *scenario = sim->scenario;
+    uint64_t condemned = sim->common->condemned;
+    uint32_t n_condemned = (uint32_t)__builtin_popcountll(condemned);
+    if (!sim->alive[member] || (condemned >> member & 1))
+        return sim->alive[member];
+    return sim->common->n_crashed + n_condemned < sim->crashes_max &&
+           sim->common->n_alive - n_condemned > 1 &&
+           (scenario->crash_until == 0 || sim->common->now < scenario->crash_until) &&
+           (scenario->crashable == 0 || scenario->crashable >> member & 1);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* The first of the pending news alone. */
+static void push_first_news(struct rz_explorer *x)
+{
+    const struct rz_sim *sim = x->sim;
+    rz_id id = 0;
+    while (sim->pending[(size_t)id * sim->row_words] == 0)
+        id++;
+    uint64_t pending = sim->pending[(size_t)id * sim->row_words];
+    rz_choice_push(x, (struct rz_choice){
+                          .kind = RZ_CHOOSE_TELL, .member = id, .bits = pending & (~pending + 1)});
+}
+
+uint32_t rz_explorer_choices(struct rz_explorer *x, uint32_t *active)
+{
+    const struct rz_sim *sim = x->sim;
+    size_t first = x->n_choices;
+    if (rz_turns_taken(x))
+        return rz_turns_choices(x, active);
+    if (!x->trying && rz_reduce_to_news(x)) {
+        push_first_news(x);
+        return *active = 1;
+    }
+    rz_choices_arrivals(x, RZ_ID_NONE);
+    for (rz_id id = 0; id < sim->n; id++)
+        rz_choices_news(x, id);
+    for (rz_id id = 0; id < sim->n; id++)
+        rz_choices_tick(x, id);
+    rz_choices_time(x);
+    *active = (uint32_t)(x->n_choices - first);
+    for (rz_id id = 0; id < sim->n; id++)
+        if (rz_choices_may_die(x, id))
+            rz_choices_death(x, RZ_CHOOSE_CRASH, id);
+    return (uint32_t)(x->n_choices - first);
+}

@@ -1,0 +1,145 @@
+/*
+ * Exhaustive mode with fewer states: what the scenario claims to make no difference is left out.
+ * docs/protocols/exploration.md says why that is sound; here each claim is tried where it is used.
+ */
+#include "sim/explorer.h"
+
+#include <string.h>
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+struct rz_letter *rz_reduce_letter(const struct rz_explorer *x, struct rz_letter *letter)
+{
+    const struct rz_sim_claims *claims = &x->sim->scenario->claims;
+    if (x->whole || !claims->simplify)
+        return letter;
+    struct rz_message message = letter->message;
+    claims->simplify(&message);
+    struct rz_letter *simple = rz_letter_from_message(&message, letter->items);
+    rz_letter_release(letter);
+    return simple;
+}
+
+bool rz_reduce_copy(const struct rz_explorer *x, const struct rz_flight *flight)
+{
+    if (x->whole || !x->sim->scenario->claims.copies_void || flight->letter->is_call)
+        return false;
+    for (uint32_t i = 0; i < x->n_flights; i++) {
+        const struct rz_flight *other = &x->flights[i];
+        if (other->letter == flight->letter && other->to == flight->to &&
+            other->earliest == flight->earliest && other->latest == flight->latest)
+            return true;
+    }
+    return false;
+}
+
+bool rz_reduce_check_copy(const struct rz_explorer *x, rz_id member, const struct rz_letter *letter)
+{
+    struct rz_sim *sim = x->sim;
+    if (x->whole || !sim->scenario->claims.copies_void || letter->is_call || !sim->alive[member] ||
+        rz_world_check_void(sim, member, letter))
+        return true;
+    return rz_sim_say(sim, "claimed to be void, but is not: a second copy from %u to %u",
+                      letter->message.from, member);
+}
+
+bool rz_reduce_flights(struct rz_explorer *x)
+{
+    struct rz_sim *sim = x->sim;
+    const struct rz_sim_claims *claims = &sim->scenario->claims;
+    for (uint32_t i = x->n_flights; i-- > 0 && !x->whole && claims->message_void;) {
+        const struct rz_flight *flight = &x->flights[i];
+        const struct rz_letter *letter = flight->letter;
+        if (letter->is_call ||
+            !claims->message_void(sim, flight->to, &letter->message, letter->items))
+            continue;
+        if (!rz_world_check_void(sim, flight->to, letter))
+            return rz_sim_say(sim, "claimed to be void, but is not: a message from %u to %u",
+                              letter->message.from, flight->to);
+        rz_explorer_forget(x, i);
+    }
+    return true;
+}
+
+/* --- news of deaths --------------------------------------------------------------------------- */
+
+bool rz_reduce_to_news(const struct rz_explorer *x)
+{
+    const struct rz_sim *sim = x->sim;
+    if (x->whole || !sim->scenario->claims.news_first)
+        return false;
+    for (rz_id id = 0; id < sim->n; id++)
+        if (sim->pending[(size_t)id * sim->row_words])
+            return true;
+    return false;
+}
+
+/* Let the choice with this identity happen, if there still is one. False: a property does not hold.
+ */
+static bool apply_identity(struct rz_explorer *x, uint64_t identity)
+{
+    size_t first = x->n_choices;
+    uint32_t active, n = rz_explorer_choices(x, &active);
+    bool safe = true, found = false;
+    for (uint32_t i = 0; i < n && !found; i++) {
+        struct rz_choice choice = x->choices[first + i];
+        found = choice.identity == identity;
+        if (found)
+            safe = rz_explorer_apply(x, &choice);
+    }
+    x->n_choices = first;
+    return safe;
+}
+
+/* The state after first, then second, where second is possible then. What first sends is lost when
+ * second is the crash of the same member: else nobody would have heard of that step. */
+static bool state_after(struct rz_explorer *x, const struct rz_choice *first,
+                        struct rz_choice second, uint64_t *hash)
+{
+    uint64_t sent = rz_explorer_sent_by(x, second.member);
+    rz_explorer_save(x, first);
+    bool safe = rz_explorer_apply(x, first);
+    if (second.kind == RZ_CHOOSE_CRASH && second.member == first->member)
+        second.what += rz_explorer_sent_by(x, second.member) - sent;
+    rz_explorer_save(x, &second);
+    safe = safe && apply_identity(x, rz_choice_identity(&second));
+    *hash = rz_explorer_hash(x);
+    rz_explorer_undo(x, &second);
+    rz_explorer_undo(x, first);
+    return safe;
+}
+
+/* Whether news and other lead to the same state in either order; where other brings these news
+ * along with further ones: whether they may come one by one. */
+static bool commute(struct rz_explorer *x, const struct rz_choice *news, struct rz_choice other)
+{
+    uint64_t one, two;
+    struct rz_choice rest = other;
+    if (other.kind == RZ_CHOOSE_TELL && other.member == news->member)
+        rest.bits &= ~news->bits;
+    if (!state_after(x, news, rest, &one) || !state_after(x, &other, *news, &two))
+        return false;
+    return one == two || rz_sim_say(x->sim,
+                                    "claimed to commute, but do not: news of a death to %u, and "
+                                    "something that happens to %u",
+                                    news->member, other.member);
+}
+
+bool rz_reduce_check_news(struct rz_explorer *x)
+{
+    if (!rz_reduce_to_news(x))
+        return true;
+    size_t top = x->n_choices;
+    struct rz_choice news = x->choices[top - 1];
+    x->trying = true;
+    uint32_t active, n = rz_explorer_choices(x, &active);
+    bool holds = true;
+    for (uint32_t i = 0; i < n && holds; i++) {
+        struct rz_choice other = x->choices[top + i];
+        if (other.identity != news.identity)
+            holds = commute(x, &news, other);
+    }
+    x->n_choices = top;
+    x->trying = false;
+    return holds;
+}

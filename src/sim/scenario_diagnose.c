@@ -1,0 +1,208 @@
+/* The dynamic group under loss, partitions, pauses and deaths. The group's decisions on rejoins and
+ * the agreement on views, which other rooms make, are made here at once from all states. */
+#include "sim/sim.h"
+
+#include "base/assert.h"
+#include "proto/diagnose/diagnose.h"
+#include "proto/diagnose/diagnose_check.h"
+
+RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
+
+#define MEMBERS_MAX RZ_DIAGNOSE_CHECK_MAX
+#define VIEW 6
+#define ZETA 5
+#define ZETA_SMALL 1
+
+/* What a scenario asks for (parameter), beside mutations. */
+enum { SMALL = 0x100, BY_HOST = 0x200, MULTIPLY = 0x400 };
+
+struct record {
+    struct rz_diagnose_seen seen;
+    uint64_t round; /* of the last agreed view */
+};
+
+static uint64_t parameter_of(struct rz_sim *sim)
+{
+    return rz_sim_scenario(sim)->parameter;
+}
+
+/* In small worlds time is counted in ticks: a transfer takes none or one, a test is late by one. */
+static const void *config_of(struct rz_sim *sim, rz_id member)
+{
+    static struct rz_diagnose_config config;
+    (void)member;
+    config = (struct rz_diagnose_config){
+        .n_members = rz_sim_members(sim),
+        .view = VIEW,
+        .interval = 1000,
+        .threshold_first = 600,
+        .threshold_max = 3000,
+        .mode = parameter_of(sim) & MULTIPLY ? RZ_DIAGNOSE_MULTIPLY : RZ_DIAGNOSE_ADD,
+        .factor = parameter_of(sim) & MULTIPLY ? 2500 : 200,
+        .zeta = ZETA,
+        .patience = 4,
+        .by_host = parameter_of(sim) & BY_HOST,
+        .report = true,
+        .mutations = (uint32_t)(parameter_of(sim) & 0xFF),
+    };
+    if (parameter_of(sim) & SMALL) {
+        config.interval = 3;
+        config.threshold_first = config.threshold_max = 1;
+        config.zeta = ZETA_SMALL;
+        config.factor = 0;
+    }
+    return &config;
+}
+
+/* The agreed counters: the maximum over the members of the group as `member` knows it. */
+static void agree_on_view(struct rz_sim *sim, rz_id member)
+{
+    struct record *record = rz_sim_record(sim);
+    uint32_t n = rz_sim_members(sim), n_items = 0;
+    uint64_t items[MEMBERS_MAX];
+    if (record->round + 1 >= RZ_DIAGNOSE_CHECK_ROUNDS)
+        return;
+    for (rz_id k = 0; k < n; k++) {
+        uint32_t most = 0;
+        for (rz_id id = 0; id < n; id++) {
+            const struct rz_diagnose *state = rz_sim_state(sim, id);
+            bool asked = state && rz_diagnose_has(rz_sim_state(sim, member), id);
+            if (asked && rz_diagnose_counter(state, k) > most)
+                most = rz_diagnose_counter(state, k);
+        }
+        if (most > 0)
+            items[n_items++] = RZ_DIAGNOSE_ITEM(k, most);
+    }
+    struct rz_sim_call call = {
+        .call = RZ_DIAGNOSE_VIEW, .arg = {++record->round}, .items = items, .n_items = n_items};
+    for (rz_id id = 0; id < n; id++)
+        rz_sim_call(sim, id, &call);
+}
+
+/* The votes of the group as `member` knows it. */
+static void decide_on_rejoin(struct rz_sim *sim, rz_id member, rz_id k, uint32_t counter)
+{
+    struct record *record = rz_sim_record(sim);
+    const struct rz_diagnose *asker = rz_sim_state(sim, member);
+    uint32_t yes = 0;
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
+        const struct rz_diagnose *state = rz_sim_state(sim, id);
+        if (state && rz_diagnose_has(asker, id))
+            yes += rz_diagnose_would_readmit(state, k, counter);
+    }
+    if (2 * yes <= rz_diagnose_group_size(asker))
+        return;
+    record->seen.readmitted[k] |= UINT64_C(1) << (counter + 1) / 2 % 64;
+    struct rz_sim_call call = {.call = RZ_DIAGNOSE_READMIT, .arg = {k, counter}};
+    for (rz_id id = 0; id < rz_sim_members(sim); id++)
+        if (rz_diagnose_has(asker, id))
+            rz_sim_call(sim, id, &call);
+    agree_on_view(sim, member);
+}
+
+static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    struct record *record = rz_sim_record(sim);
+    const struct rz_check_group *group = rz_sim_group(sim);
+    const struct rz_diagnose_config *config = config_of(sim, member);
+    rz_id k = (rz_id)notice->arg[0];
+    if (notice->what == RZ_DIAGNOSE_TESTED) {
+        rz_assert(rz_diagnose_check_verdict(group, &record->seen, member, notice->arg));
+    } else if (notice->what == RZ_DIAGNOSE_WANT_REJOIN) {
+        rz_assert(rz_diagnose_check_want(group, &record->seen, member, k, config->zeta));
+        decide_on_rejoin(sim, member, k, (uint32_t)notice->arg[1]);
+    } else if (notice->what == RZ_DIAGNOSE_ALONE) {
+        record->seen.readmitted[k] |= UINT64_C(1) << notice->arg[1] / 2 % 64;
+    } else if (notice->what == RZ_DIAGNOSE_TASK) {
+        struct rz_sim_call call = {.call = RZ_DIAGNOSE_ANSWER,
+                                   .arg = {k, notice->arg[1], notice->arg[2]},
+                                   .unordered = true};
+        rz_sim_call(sim, member, &call);
+    }
+}
+
+static bool safety(struct rz_sim *sim)
+{
+    struct record *record = rz_sim_record(sim);
+    return rz_diagnose_check_safety(rz_sim_group(sim), &record->seen);
+}
+
+static bool liveness(struct rz_sim *sim)
+{
+    return rz_diagnose_check_settled(rz_sim_group(sim));
+}
+
+static const char *message_name(uint8_t type)
+{
+    static const char *const names[] = {"TEST", "REPLY", "EVENTS"};
+    return type < sizeof names / sizeof *names ? names[type] : NULL;
+}
+
+static const char *call_name(uint32_t call)
+{
+    static const char *const names[] = {"READMIT", "ANSWER", "VIEW"};
+    return call < sizeof names / sizeof *names ? names[call] : NULL;
+}
+
+static const char *notice_name(uint32_t what)
+{
+    static const char *const names[] = {"WANT_REJOIN", "CHANGED", "ALONE", "TASK", "TESTED"};
+    return what < sizeof names / sizeof *names ? names[what] : NULL;
+}
+
+#define COMMON                                                                                     \
+    .room = &rz_proto_room_diagnose, .members_max = MEMBERS_MAX,                                   \
+    .record_bytes = sizeof(struct record), .config = config_of, .notified = notified,              \
+    .safety = safety, .message_name = message_name, .call_name = call_name,                        \
+    .notice_name = notice_name
+
+/* A round trip of at most 130 < 200, the factor: on a kind network nobody is late. */
+#define TIMED                                                                                      \
+    COMMON, .latency_min = 1, .latency_max = 60, .timer_slack = 10, .crash_until = 8000,           \
+            .horizon = 60000, .liveness = liveness
+
+#define FAULTS                                                                                     \
+    .faults = {.until = 10000,                                                                     \
+               .loss = 300,                                                                        \
+               .duplication = 300,                                                                 \
+               .partitions = 2,                                                                    \
+               .partition_max = 4000,                                                              \
+               .pauses = 2,                                                                        \
+               .pause_max = 3000,                                                                  \
+               .slow = 500}
+
+#define MUTANT(mutation, without, what)                                                            \
+    {                                                                                              \
+        TIMED, FAULTS, .name = "mutant-" without, .summary = what ": must be caught",              \
+                       .members = 4, .crashes = 0, .parameter = mutation,                          \
+                       .violation_expected = true                                                  \
+    }
+
+const struct rz_sim_scenario rz_diagnose_scenarios[] = {
+    {.name = "group",
+     .summary = "removals and rejoins under loss, partitions, pauses and deaths",
+     .members = 4,
+     .crashes = 2,
+     FAULTS,
+     TIMED},
+    {.name = "hosts",
+     .summary = "as group; the hosts do the tests' task, thresholds by multiplication",
+     .members = 5,
+     .crashes = 1,
+     .parameter = BY_HOST | MULTIPLY,
+     FAULTS,
+     TIMED},
+    {.name = "tiny",
+     .summary = "three intervals, late and lost answers, in a world to be explored whole",
+     .members = 2,
+     .parameter = SMALL,
+     COMMON,
+     .latency_max = 1,
+     .tick = 1,
+     .horizon = 8},
+    MUTANT(RZ_DIAGNOSE_INCREMENT, "maximum", "each message about an event counts as one"),
+    MUTANT(RZ_DIAGNOSE_UPDATE_FIRST, "order", "the threshold is adapted before the verdict"),
+    MUTANT(RZ_DIAGNOSE_KEEP_OKRUN, "reset", "a rejoin leaves the run of good tests"),
+};
+const size_t rz_diagnose_scenarios_count =
+    sizeof rz_diagnose_scenarios / sizeof *rz_diagnose_scenarios;

@@ -1,0 +1,249 @@
+/* Consensus over channels that lose, repeat and reorder, with leaders that are doubted in error. */
+#include "sim/sim.h"
+
+#include "base/assert.h"
+#include "proto/paxos/paxos.h"
+#include "proto/paxos/paxos_check.h"
+
+RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
+
+#define MEMBERS_MAX 64
+#define VIEW 9
+#define INSTANCES 2
+#define INSTANCE_FIRST 70
+#define RETRY 150
+#define DOUBTS_MAX 3
+#define DOUBTS_MANY 12
+
+/* What a scenario asks for (parameter), beside mutations. */
+enum { VOTES = 0x100, TINY = 0x200, HASTY = 0x400 };
+
+struct record {
+    struct rz_paxos_seen seen[INSTANCES];
+    uint64_t would[INSTANCES]; /* bit set of the hosts that would vote yes */
+};
+
+static uint64_t parameter_of(struct rz_sim *sim)
+{
+    return rz_sim_scenario(sim)->parameter;
+}
+
+static const void *config_of(struct rz_sim *sim, rz_id member)
+{
+    static struct rz_paxos_config config;
+    (void)member;
+    config = (struct rz_paxos_config){
+        .n_members = rz_sim_members(sim),
+        .view = VIEW,
+        .retry = parameter_of(sim) & HASTY ? 20 : RETRY,
+        .instances_max = 1, /* too few: growing is part of every run */
+        .votes = parameter_of(sim) & VOTES,
+        .mutations = (uint32_t)(parameter_of(sim) & 0xFF),
+    };
+    return &config;
+}
+
+static uint64_t instances_of(struct rz_sim *sim)
+{
+    return parameter_of(sim) & TINY ? 1 : INSTANCES;
+}
+
+static void propose(struct rz_sim *sim, rz_id member)
+{
+    for (uint64_t i = 0; i < instances_of(sim); i++) {
+        struct rz_sim_call call = {.call = RZ_PAXOS_PROPOSE,
+                                   .arg = {INSTANCE_FIRST + i, 100 + member}};
+        rz_sim_call(sim, member, &call);
+    }
+}
+
+static void doubt(struct rz_sim *sim, rz_id member, uint64_t set)
+{
+    struct rz_sim_call call = {.call = RZ_PAXOS_DOUBT, .items = &set, .n_items = 1};
+    rz_sim_call(sim, member, &call);
+}
+
+/* Two ballots: member 1 takes over while member 0 is at work. */
+static void start_tiny(struct rz_sim *sim)
+{
+    propose(sim, 0);
+    propose(sim, 1);
+    doubt(sim, 1, 1);
+}
+
+/* Every host doubts whom it likes for a while, the last time nobody. */
+static void start(struct rz_sim *sim)
+{
+    struct record *record = rz_sim_record(sim);
+    uint32_t n = rz_sim_members(sim);
+    for (uint64_t i = 0; i < INSTANCES; i++) {
+        record->seen[i].number = INSTANCE_FIRST + i;
+        uint64_t odds = rz_sim_random(sim, 5);
+        for (rz_id id = 0; id < n; id++)
+            record->would[i] |= (uint64_t)(rz_sim_random(sim, 4) < odds) << id;
+    }
+    if (parameter_of(sim) & TINY) {
+        start_tiny(sim);
+        return;
+    }
+    for (rz_id id = 0; id < n; id++) {
+        propose(sim, id);
+        uint64_t most = parameter_of(sim) & HASTY ? DOUBTS_MANY : DOUBTS_MAX;
+        uint64_t doubts = rz_sim_random(sim, most + 1);
+        for (uint64_t k = 0; k < doubts; k++)
+            doubt(sim, id, rz_sim_random(sim, UINT64_C(1) << (n < 4 ? n : 4)));
+        doubt(sim, id, 0);
+    }
+}
+
+static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    struct record *record = rz_sim_record(sim);
+    uint64_t i = notice->arg[0] - INSTANCE_FIRST;
+    rz_assert(i < INSTANCES);
+    if (notice->what == RZ_PAXOS_DECIDED) {
+        rz_assert(rz_paxos_check_told(rz_sim_group(sim), &record->seen[i], notice->arg[1]));
+        return;
+    }
+    uint64_t yes = record->would[i] >> member & 1;
+    record->seen[i].yes |= yes << member;
+    struct rz_sim_call call = {.call = RZ_PAXOS_VOTE, .arg = {notice->arg[0], yes}};
+    rz_sim_call(sim, member, &call);
+}
+
+static bool safety(struct rz_sim *sim)
+{
+    struct record *record = rz_sim_record(sim);
+    const struct rz_check_group *group = rz_sim_group(sim);
+    uint32_t n = rz_sim_members(sim);
+    for (uint64_t i = 0; i < instances_of(sim); i++) {
+        struct rz_paxos_seen *seen = &record->seen[i];
+        if (!rz_paxos_check_one_value(group, seen) || !rz_paxos_check_acceptors(group, seen))
+            return false;
+        if (parameter_of(sim) & VOTES && !rz_paxos_check_majority(group, seen, n))
+            return false;
+        bool proposed = parameter_of(sim) & VOTES ? seen->value <= 1
+                                                  : seen->value >= 100 && seen->value < 100 + n;
+        if (seen->decided && !proposed)
+            return rz_sim_say(sim, "a value that nobody proposed was decided");
+    }
+    return true;
+}
+
+/* A living majority, who agree that nobody living is doubted, have decided. */
+static bool liveness(struct rz_sim *sim)
+{
+    const struct rz_check_group *group = rz_sim_group(sim);
+    uint32_t n = rz_sim_members(sim), living = 0;
+    for (rz_id id = 0; id < n; id++)
+        living += rz_sim_alive(sim, id);
+    for (uint64_t i = 0; i < INSTANCES && living > n / 2; i++) {
+        if (!rz_paxos_check_known(group, INSTANCE_FIRST + i))
+            return false;
+        for (rz_id id = 0; id < n; id++)
+            if (rz_sim_alive(sim, id) && !rz_paxos_knows(group->state[id], INSTANCE_FIRST + i))
+                return rz_sim_say(sim, "%u never heard of what it proposed", id);
+    }
+    return true;
+}
+
+static const char *message_name(uint8_t type)
+{
+    static const char *const names[] = {"REQUEST",  "PREPARE", "PROMISE", "ACCEPT",
+                                        "ACCEPTED", "REFUSED", "TOLD"};
+    return type < sizeof names / sizeof *names ? names[type] : NULL;
+}
+
+static const char *call_name(uint32_t call)
+{
+    static const char *const names[] = {"PROPOSE", "VOTE", "DOUBT", "VIEW"};
+    return call < sizeof names / sizeof *names ? names[call] : NULL;
+}
+
+static const char *notice_name(uint32_t what)
+{
+    static const char *const names[] = {"DECIDED", "ASKED"};
+    return what < sizeof names / sizeof *names ? names[what] : NULL;
+}
+
+#define COMMON                                                                                     \
+    .room = &rz_proto_room_paxos, .members_max = MEMBERS_MAX,                                      \
+    .record_bytes = sizeof(struct record), .config = config_of, .start = start,                    \
+    .notified = notified, .safety = safety, .detector = RZ_SIM_DETECTOR_PERFECT,                   \
+    .message_name = message_name, .call_name = call_name, .notice_name = notice_name
+
+#define TIMED                                                                                      \
+    COMMON, .latency_min = 1, .latency_max = 60, .timer_slack = 5, .crash_until = 3000,            \
+            .horizon = 30000, .liveness = liveness
+
+#define FAULTS                                                                                     \
+    .faults = {.until = 4000,                                                                      \
+               .loss = 400,                                                                        \
+               .duplication = 300,                                                                 \
+               .partitions = 2,                                                                    \
+               .partition_max = 1500,                                                              \
+               .pauses = 2,                                                                        \
+               .pause_max = 1500,                                                                  \
+               .slow = 400}
+
+/* Caught by what must never happen alone: nobody waits for liveness. */
+#define MUTANT(mutation, without, what)                                                            \
+    {                                                                                              \
+        COMMON, FAULTS, .name = "mutant-" without, .summary = what ": must be caught",             \
+                        .members = 5, .parameter = mutation, .violation_expected = true,           \
+                        .latency_min = 1, .latency_max = 60, .horizon = 30000                      \
+    }
+
+#define TINY_MUTANT(mutation, without, what)                                                       \
+    {                                                                                              \
+        COMMON, .name = "mutant-" without,                                                         \
+                .summary = what ", in a world to be explored whole: must be caught", .members = 3, \
+                .parameter = TINY | mutation, .violation_expected = true                           \
+    }
+
+const struct rz_sim_scenario rz_paxos_scenarios[] = {
+    {.name = "value",
+     .summary = "two instances, every member proposes, leaders doubted in error",
+     .members = 5,
+     .crashes = 2,
+     FAULTS,
+     TIMED},
+    {.name = "votes",
+     .summary = "two instances, decided by the votes of the hosts",
+     .members = 5,
+     .crashes = 2,
+     .parameter = VOTES,
+     FAULTS,
+     TIMED},
+    {.name = "hasty",
+     .summary = "timers shorter than transfers, many doubts: leaders compete all the time",
+     .members = 3,
+     .crashes = 1,
+     .parameter = HASTY,
+     FAULTS,
+     TIMED},
+    {.name = "calm",
+     .summary = "no faults but crashes and doubts",
+     .members = 7,
+     .crashes = 3,
+     .parameter = VOTES,
+     TIMED},
+    {.name = "tiny",
+     .summary = "one instance, two ballots, in a world to be explored whole",
+     .members = 3,
+     .crashes = 1,
+     .parameter = TINY,
+     COMMON},
+    {.name = "tiny-votes",
+     .summary = "one instance, two ballots, votes, in a world to be explored whole",
+     .members = 3,
+     .crashes = 0,
+     .parameter = TINY | VOTES,
+     COMMON},
+    MUTANT(RZ_PAXOS_COUNT_MESSAGES | VOTES | HASTY, "sets", "votes counted by message"),
+    MUTANT(RZ_PAXOS_SELF_TWICE, "quorum", "the leader counts itself twice"),
+    TINY_MUTANT(RZ_PAXOS_FORGET_PROMISE, "promise", "a lower ballot is accepted"),
+    TINY_MUTANT(RZ_PAXOS_IGNORE_ACCEPTED, "accepted", "accepted values are ignored"),
+    TINY_MUTANT(RZ_PAXOS_SELF_TWICE, "tiny-quorum", "the leader counts itself twice"),
+};
+const size_t rz_paxos_scenarios_count = sizeof rz_paxos_scenarios / sizeof *rz_paxos_scenarios;

@@ -1,0 +1,282 @@
+#include "study/compare.h"
+
+#include "base/assert.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MEMBERS_LEAST 16
+#define MEMBERS_USUAL (UINT64_C(1) << 16)
+#define MEMBERS_MOST (UINT64_C(1) << 20)
+#define SIZES_MAX 16
+
+/* The trials of a row have so many members altogether, about, but are at least one, at most 40. */
+#define MEMBERS_OF_A_ROW (UINT64_C(1) << 15)
+
+/* Where nobody dies so many periods are watched; in search of wrong accusations. */
+#define PERIODS_QUIET 10
+#define PERIODS_FAULTY 60
+
+static const struct contestant {
+    const char *label, *study;
+    bool lifeguard;
+    bool watches; /* goes on for ever; else it is a call that ends, and somebody must die in it */
+} contestants[] = {
+    {"ring and broadcast", "ring", false, true}, {"SWIM", "swim", false, true},
+    {"SWIM with Lifeguard", "swim", true, true}, {"gossip 1", "gossip1", false, false},
+    {"gossip 2", "gossip2", false, false},       {"gossip 3", "gossip3", false, false}};
+#define CONTESTANTS (sizeof contestants / sizeof *contestants)
+
+static const struct ordeal {
+    const char *label;
+    bool death; /* one dies, and the others get to know; else nobody does */
+    double loss;
+    bool slow; /* one member in sixteen answers two periods and a half late */
+} death_of_one = {"one death", true, 0, false}, quiet = {"quiet", false, 0, false},
+  faults[] = {{"no fault", false, 0, false},
+              {"1 % lost", false, 0.01, false},
+              {"5 % lost", false, 0.05, false},
+              {"slow members", false, 0, true}};
+#define FAULTS (sizeof faults / sizeof *faults)
+
+struct result {
+    double detected, known;        /* periods after the death, medians; NAN: not in all trials */
+    double messages, bytes, wrong; /* per member and period; wrong: per thousand of these */
+    double memory, seconds;        /* bytes per member; of processor time, in all */
+    uint32_t trials;
+    const char *note;
+};
+
+struct comparison {
+    const struct rz_study_options *options;
+    rz_time period;
+    struct rz_table *table;
+    uint64_t sizes[SIZES_MAX];
+    uint32_t n_sizes;
+    struct result death[CONTESTANTS][SIZES_MAX], calm[CONTESTANTS][SIZES_MAX];
+    struct result faulty[CONTESTANTS][FAULTS];
+    uint64_t faulty_members;
+    uint64_t done, all;
+};
+
+/* --- one row ---------------------------------------------------------------------------------- */
+
+static uint32_t trials_of(const struct comparison *comparison, uint64_t members)
+{
+    uint64_t trials = MEMBERS_OF_A_ROW / members;
+    if (comparison->options->trials > 0)
+        return comparison->options->trials;
+    return trials > 40 ? 40 : trials > 0 ? (uint32_t)trials : 1;
+}
+
+/* All have the same period, and the ring the same patience as a ping has: that of the period. */
+static struct rz_study_options options_of(const struct comparison *comparison,
+                                          const struct contestant *contestant,
+                                          const struct ordeal *ordeal, uint64_t members)
+{
+    struct rz_study_options options = *comparison->options;
+    options.members = members;
+    options.trials = trials_of(comparison, members);
+    options.hb_period = options.cycle = comparison->period;
+    options.hb_timeout = 3 * comparison->period;
+    options.lifeguard = contestant->lifeguard;
+    options.kill = ordeal->death || !contestant->watches;
+    options.loss = ordeal->loss;
+    options.slow = ordeal->slow ? (uint32_t)(members / 16) : 0;
+    options.slow_by = 5 * comparison->period / 2;
+    options.progress = false;
+    if (!ordeal->death && contestant->watches)
+        options.until = (ordeal == &quiet ? PERIODS_QUIET : PERIODS_FAULTY) * comparison->period;
+    return options;
+}
+
+/* The median over all trials; NAN where one of them has no value. */
+static double median(const struct rz_table *table, const char *column)
+{
+    struct rz_table_spread spread = rz_table_spread(table, column);
+    return spread.n == rz_table_rows(table) ? spread.median : NAN;
+}
+
+static double total(const struct rz_table *table, const char *column)
+{
+    struct rz_table_spread spread = rz_table_spread(table, column);
+    return spread.mean * spread.n;
+}
+
+static void evaluate(struct result *result, const struct rz_table *table,
+                     const struct comparison *comparison, uint64_t members, bool death)
+{
+    double period = (double)comparison->period / (double)RZ_MILLISECOND;
+    double lasted = total(table, "lasted_ms") / period * (double)members;
+    result->trials = rz_table_rows(table);
+    result->detected = death ? median(table, "detect_first_ms") / period : NAN;
+    result->known = death ? median(table, "known_ms") / period : NAN;
+    result->messages = total(table, "messages") / lasted;
+    result->bytes = total(table, "bytes") / lasted;
+    result->wrong = 1000 * total(table, "false_accusations") / lasted;
+    result->memory = median(table, "bytes_member");
+    result->seconds = total(table, "seconds");
+    if (death && isnan(result->known))
+        result->note = "not all got to know in each trial";
+}
+
+/* A fault that a study knows nothing of would be left out in silence: say so instead. */
+static const char *refused(const struct rz_study *study, const struct rz_study_options *options)
+{
+    if (!study)
+        return "there is no such study";
+    if (options->members > (options->model ? study->members_max_model : study->members_max))
+        return "not so many members";
+    if (options->loss > 0 && !(study->takes & RZ_STUDY_LOSS))
+        return "no loss in its study";
+    if (options->slow > 0 && !(study->takes & RZ_STUDY_SLOW))
+        return "no slow members in its study";
+    return NULL;
+}
+
+static struct result measure(const struct comparison *comparison,
+                             const struct contestant *contestant, const struct ordeal *ordeal,
+                             uint64_t members)
+{
+    struct result result = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NULL};
+    const struct rz_study *study = rz_study_find(contestant->study);
+    struct rz_study_options options = options_of(comparison, contestant, ordeal, members);
+    result.note = refused(study, &options);
+    if (result.note)
+        return result;
+    struct rz_table *table = rz_table_create("");
+    struct rz_chart *chart = rz_chart_create("", "", "");
+    if (study->run(&options, table, chart, &result.note))
+        evaluate(&result, table, comparison, members, ordeal->death);
+    rz_chart_destroy(chart);
+    rz_table_destroy(table);
+    return result;
+}
+
+static void add_row(struct comparison *comparison, const struct contestant *contestant,
+                    const struct ordeal *ordeal, uint64_t members, struct result *result)
+{
+    struct rz_table *table = comparison->table;
+    rz_study_progress(comparison->options, contestant->label, comparison->done++, comparison->all);
+    *result = measure(comparison, contestant, ordeal, members);
+    rz_table_row(table);
+    rz_table_text(table, "%s", contestant->label);
+    rz_table_text(table, "%s", ordeal->label);
+    rz_table_number(table, (double)members);
+    const double cells[] = {result->trials, result->detected, result->known,  result->messages,
+                            result->bytes,  result->wrong,    result->memory, result->seconds};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        rz_table_number(table, cells[i]);
+    rz_table_text(table, "%s", result->note ? result->note : "");
+}
+
+/* --- all rows --------------------------------------------------------------------------------- */
+
+static void add_columns(struct rz_table *table)
+{
+    rz_table_column(table, "protocol", "protocol", NULL);
+    rz_table_column(table, "case", "case", NULL);
+    rz_table_column(table, "members", "members", NULL);
+    rz_table_column(table, "trials", "trials", NULL);
+    rz_table_column(table, "detect_periods", "found", "periods");
+    rz_table_column(table, "known_periods", "all know", "periods");
+    rz_table_column(table, "messages", "messages", "per member and period");
+    rz_table_column(table, "bytes", "bytes", "per member and period");
+    rz_table_column(table, "wrong", "false accusations", "per 1000 members and period");
+    rz_table_column(table, "bytes_member", "memory", "B per member");
+    rz_table_column(table, "seconds", "processor time", "s");
+    rz_table_column(table, "note", "note", NULL);
+}
+
+static void measure_all(struct comparison *comparison)
+{
+    comparison->all = CONTESTANTS * (2 * comparison->n_sizes + FAULTS);
+    for (size_t c = 0; c < CONTESTANTS; c++)
+        for (uint32_t s = 0; s < comparison->n_sizes; s++)
+            add_row(comparison, &contestants[c], &death_of_one, comparison->sizes[s],
+                    &comparison->death[c][s]);
+    for (size_t c = 0; c < CONTESTANTS; c++)
+        for (uint32_t s = 0; s < comparison->n_sizes && contestants[c].watches; s++)
+            add_row(comparison, &contestants[c], &quiet, comparison->sizes[s],
+                    &comparison->calm[c][s]);
+    for (size_t c = 0; c < CONTESTANTS; c++)
+        for (size_t f = 0; f < FAULTS; f++)
+            add_row(comparison, &contestants[c], &faults[f], comparison->faulty_members,
+                    &comparison->faulty[c][f]);
+}
+
+/* --- the chart -------------------------------------------------------------------------------- */
+
+static void draw_over_size(struct rz_chart *chart, const struct comparison *comparison,
+                           double (*value)(const struct result *death, const struct result *calm))
+{
+    rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);
+    for (size_t c = 0; c < CONTESTANTS; c++) {
+        rz_chart_curve(chart, contestants[c].label, RZ_CHART_LINES_POINTS);
+        for (uint32_t s = 0; s < comparison->n_sizes; s++) {
+            double y = value(&comparison->death[c][s], &comparison->calm[c][s]);
+            if (y > 0)
+                rz_chart_point(chart, (double)comparison->sizes[s], y);
+        }
+    }
+}
+
+static double found(const struct result *death, const struct result *calm)
+{
+    (void)calm;
+    return death->detected;
+}
+
+static double known(const struct result *death, const struct result *calm)
+{
+    (void)calm;
+    return death->known;
+}
+
+/* Of those that watch for ever, while nobody dies; of the others in their call. */
+static double bytes(const struct result *death, const struct result *calm)
+{
+    return calm->trials > 0 ? calm->bytes : death->bytes;
+}
+
+static void draw(struct rz_chart *chart, const struct comparison *comparison)
+{
+    rz_chart_labels(chart, "One member dies: found by somebody", "members", "periods");
+    draw_over_size(chart, comparison, found);
+    rz_chart_panel(chart, "One member dies: known to all", "members", "periods");
+    draw_over_size(chart, comparison, known);
+    rz_chart_panel(chart, "Traffic", "members", "bytes per member and period");
+    draw_over_size(chart, comparison, bytes);
+    rz_chart_panel(chart, "False accusations under loss", "messages lost, per cent",
+                   "per 1000 members and period");
+    for (size_t c = 0; c < CONTESTANTS; c++) {
+        rz_chart_curve(chart, contestants[c].label, RZ_CHART_LINES_POINTS);
+        for (size_t f = 0; f < FAULTS; f++)
+            if (!faults[f].slow && !isnan(comparison->faulty[c][f].wrong))
+                rz_chart_point(chart, 100 * faults[f].loss, comparison->faulty[c][f].wrong);
+    }
+}
+
+bool rz_compare(const struct rz_study_options *options, uint64_t members_max,
+                struct rz_table *table, struct rz_chart *chart, const char **why)
+{
+    if (members_max == 0)
+        members_max = MEMBERS_USUAL;
+    if (members_max < MEMBERS_LEAST || members_max > MEMBERS_MOST) {
+        *why = "the most members: from 16 to 2^20";
+        return false;
+    }
+    struct comparison *comparison = calloc(1, sizeof *comparison);
+    rz_assert(comparison != NULL);
+    comparison->options = options;
+    comparison->period = options->hb_period;
+    comparison->table = table;
+    for (uint64_t n = MEMBERS_LEAST; n <= members_max; n *= 4)
+        comparison->sizes[comparison->n_sizes++] = n;
+    comparison->faulty_members = members_max < 256 ? members_max : 256;
+    add_columns(table);
+    measure_all(comparison);
+    draw(chart, comparison);
+    free(comparison);
+    return true;
+}

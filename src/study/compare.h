@@ -1,0 +1,24 @@
+/*
+ * The comparison of failure detectors: the heartbeat ring with its broadcast, SWIM with and without
+ * Lifeguard, and gossip 1, 2 and 3, over the number of members, under loss and with slow members.
+ * All have the same period: the heartbeat period is SWIM's probe interval and gossip's cycle.
+ *
+ * It runs the studies ring, swim, gossip1, gossip2 and gossip3 (rz_study_find); one that is not
+ * there, or cannot do a size, has a row that says so.
+ */
+#ifndef RZ_STUDY_COMPARE_H
+#define RZ_STUDY_COMPARE_H
+
+#include "study/study.h"
+
+/*
+ * From 16 to members_max members, each size four times the one before (0: 2^16; at most 2^20). Of
+ * the options it heeds trials (0: forty of small groups, one of large ones), seed, hb_period (the
+ * period of all) and progress, and the network's latencies. Makes *table and *chart, which the
+ * caller has created: columns, rows and panels are added here. False: *why says what is wrong with
+ * the options.
+ */
+bool rz_compare(const struct rz_study_options *options, uint64_t members_max,
+                struct rz_table *table, struct rz_chart *chart, const char **why);
+
+#endif

@@ -1,0 +1,278 @@
+/* The list of figures, how one is made, and the report of agreement. */
+#include "study/figure.h"
+
+#include "base/assert.h"
+
+#include "study_rooms.h" /* made by CMakeLists.txt: RZ_FIGURE_SOURCES(X), an X(SOURCE) for each figure_SOURCE.c */
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- the list --- */
+
+#define DECLARE(paper)                                                                             \
+    extern const struct rz_figure rz_##paper##_figures[];                                          \
+    extern const size_t rz_##paper##_figures_count;
+RZ_FIGURE_SOURCES(DECLARE)
+#undef DECLARE
+
+#define LIST(paper) {rz_##paper##_figures, &rz_##paper##_figures_count},
+static const struct {
+    const struct rz_figure *v;
+    const size_t *count;
+} papers[] = {RZ_FIGURE_SOURCES(LIST){NULL, NULL}};
+#undef LIST
+
+const struct rz_figure *rz_figure_at(size_t i)
+{
+    for (size_t paper = 0; papers[paper].v; paper++) {
+        if (i < *papers[paper].count)
+            return &papers[paper].v[i];
+        i -= *papers[paper].count;
+    }
+    return NULL;
+}
+
+const struct rz_figure *rz_figure_find(const char *name)
+{
+    const struct rz_figure *figure;
+    for (size_t i = 0; (figure = rz_figure_at(i)); i++)
+        if (strcmp(figure->name, name) == 0)
+            return figure;
+    return NULL;
+}
+
+/* --- the report --- */
+
+struct row {
+    enum rz_figure_verdict verdict;
+    char *what, *stated, *reason, *measured; /* reason: NULL where there is none */
+};
+
+struct entry {
+    const struct rz_figure *figure;
+    double seconds, effort;
+    bool left_out;
+    char *failed; /* why it could not be drawn, or was left out; else NULL */
+    struct row *rows;
+    uint32_t n_rows;
+};
+
+struct rz_figure_report {
+    struct entry *entries;
+    uint32_t n_entries;
+};
+
+static void *memory(void *old, size_t bytes)
+{
+    void *grown = realloc(old, bytes);
+    rz_assert(grown);
+    return grown;
+}
+
+static char *copy(const char *text)
+{
+    return text ? strcpy(memory(NULL, strlen(text) + 1), text) : NULL;
+}
+
+struct rz_figure_report *rz_figure_report_create(void)
+{
+    struct rz_figure_report *report = memory(NULL, sizeof *report);
+    *report = (struct rz_figure_report){0};
+    return report;
+}
+
+static void free_rows(struct entry *entry)
+{
+    for (uint32_t i = 0; i < entry->n_rows; i++) {
+        free(entry->rows[i].what);
+        free(entry->rows[i].stated);
+        free(entry->rows[i].reason);
+        free(entry->rows[i].measured);
+    }
+    free(entry->rows);
+    free(entry->failed);
+}
+
+void rz_figure_report_destroy(struct rz_figure_report *report)
+{
+    if (!report)
+        return;
+    for (uint32_t i = 0; i < report->n_entries; i++)
+        free_rows(&report->entries[i]);
+    free(report->entries);
+    free(report);
+}
+
+static struct entry *new_entry(struct rz_figure_report *report, const struct rz_figure *figure)
+{
+    size_t bytes = (report->n_entries + 1) * sizeof *report->entries;
+    report->entries = memory(report->entries, bytes);
+    report->entries[report->n_entries] = (struct entry){.figure = figure};
+    return &report->entries[report->n_entries++];
+}
+
+void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict verdict,
+                     const char *what, const char *stated, const char *reason,
+                     const char *measured_format, ...)
+{
+    char measured[512];
+    va_list arguments;
+    va_start(arguments, measured_format);
+    vsnprintf(measured, sizeof measured, measured_format, arguments);
+    va_end(arguments);
+    struct entry *entry =
+        report->n_entries > 0 ? &report->entries[report->n_entries - 1] : new_entry(report, NULL);
+    entry->rows = memory(entry->rows, (entry->n_rows + 1) * sizeof *entry->rows);
+    entry->rows[entry->n_rows++] = (struct row){.verdict = verdict,
+                                                .what = copy(what),
+                                                .stated = copy(stated),
+                                                .reason = copy(reason),
+                                                .measured = copy(measured)};
+}
+
+uint32_t rz_figure_report_differences(const struct rz_figure_report *report)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < report->n_entries; i++)
+        for (uint32_t row = 0; row < report->entries[i].n_rows; row++)
+            n += report->entries[i].rows[row].verdict == RZ_FIGURE_DIFFERS;
+    return n;
+}
+
+uint32_t rz_figure_report_failures(const struct rz_figure_report *report)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < report->n_entries; i++)
+        n += report->entries[i].failed && !report->entries[i].left_out;
+    return n;
+}
+
+double rz_figure_report_seconds(const struct rz_figure_report *report)
+{
+    return report->n_entries > 0 ? report->entries[report->n_entries - 1].seconds : 0;
+}
+
+static const char *verdict_text(enum rz_figure_verdict verdict)
+{
+    return verdict == RZ_FIGURE_AGREES    ? "agrees"
+           : verdict == RZ_FIGURE_DIFFERS ? "**differs**"
+                                          : "not comparable";
+}
+
+static void overview(const struct rz_figure_report *report, struct rz_table *table)
+{
+    rz_table_column(table, "figure", "figure", NULL);
+    rz_table_column(table, "source", "source", NULL);
+    rz_table_column(table, "title", "what it shows", NULL);
+    rz_table_column(table, "stated", "what the source states", NULL);
+    rz_table_column(table, "took", "took", "s");
+    for (uint32_t i = 0; i < report->n_entries; i++) {
+        const struct entry *entry = &report->entries[i];
+        const struct rz_figure *figure = entry->figure;
+        if (!figure)
+            continue;
+        rz_table_row(table);
+        if (entry->failed)
+            rz_table_text(table, "%s: %s", figure->name, entry->failed);
+        else
+            rz_table_text(table, "[%s](%s.svg), [data](%s.csv)%s", figure->name, figure->name,
+                          figure->name, entry->effort < 1 ? " (reduced)" : "");
+        rz_table_text(table, "%s", figure->source);
+        rz_table_text(table, "%s", figure->title);
+        rz_table_text(table, "%s", figure->stated);
+        rz_table_text(table, "%.1f", entry->seconds);
+    }
+}
+
+static void agreement(const struct rz_figure_report *report, struct rz_table *table)
+{
+    rz_table_column(table, "figure", "figure", NULL);
+    rz_table_column(table, "what", "what", NULL);
+    rz_table_column(table, "stated", "stated", NULL);
+    rz_table_column(table, "measured", "measured here", NULL);
+    rz_table_column(table, "verdict", "verdict", NULL);
+    rz_table_column(table, "reason", "reason", NULL);
+    for (uint32_t i = 0; i < report->n_entries; i++)
+        for (uint32_t r = 0; r < report->entries[i].n_rows; r++) {
+            const struct row *row = &report->entries[i].rows[r];
+            rz_table_row(table);
+            rz_table_text(table, "%s",
+                          report->entries[i].figure ? report->entries[i].figure->name : "");
+            rz_table_text(table, "%s", row->what);
+            rz_table_text(table, "%s", row->stated ? row->stated : "");
+            rz_table_text(table, "%s", row->measured);
+            rz_table_text(table, "%s", verdict_text(row->verdict));
+            rz_table_text(table, "%s", row->reason ? row->reason : "");
+        }
+}
+
+void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out)
+{
+    struct rz_table *rows = rz_table_create("Agreement");
+    struct rz_table *figures = rz_table_create("Figures");
+    agreement(report, rows);
+    overview(report, figures);
+    rz_table_markdown(rows, out);
+    fputc('\n', out);
+    rz_table_markdown(figures, out);
+    rz_table_destroy(rows);
+    rz_table_destroy(figures);
+}
+
+void rz_figure_report_print(const struct rz_figure_report *report, FILE *out)
+{
+    struct rz_table *rows = rz_table_create("Agreement");
+    agreement(report, rows);
+    rz_table_print(rows, out);
+    rz_table_destroy(rows);
+}
+
+/* --- one figure --- */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static bool draw(const struct rz_figure *figure, const struct rz_figure_options *options,
+                 const char *folder, struct rz_figure_report *report, const char **why)
+{
+    char path[PATH_MAX];
+    struct rz_table *table = rz_table_create(figure->title);
+    struct rz_chart *chart = rz_chart_create(figure->source, "", "");
+    bool good = figure->draw(options, table, chart, report, why);
+    snprintf(path, sizeof path, "%s/%s.csv", folder, figure->name);
+    good = good && rz_table_write_csv(table, path, why);
+    snprintf(path, sizeof path, "%s/%s.svg", folder, figure->name);
+    good = good && rz_chart_draw(chart, path, why);
+    rz_table_destroy(table);
+    rz_chart_destroy(chart);
+    return good;
+}
+
+bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_options *options,
+                    const char *folder, struct rz_figure_report *report, const char **why)
+{
+    double begin = now();
+    new_entry(report, figure)->effort = options->effort;
+    bool good = draw(figure, options, folder, report, why);
+    struct entry *entry = &report->entries[report->n_entries - 1];
+    entry->seconds = now() - begin;
+    if (!good)
+        entry->failed = copy(*why);
+    return good;
+}
+
+void rz_figure_leave_out(struct rz_figure_report *report, const struct rz_figure *figure,
+                         const char *why)
+{
+    struct entry *entry = new_entry(report, figure);
+    entry->left_out = true;
+    entry->failed = copy(why);
+}

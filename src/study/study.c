@@ -1,0 +1,161 @@
+/* What all studies share: their list, defaults, network, victims, and the progress line. */
+#include "study/study.h"
+
+#include "base/assert.h"
+#include "base/random.h"
+#include "timing/timing.h"
+
+#include "study_rooms.h" /* made by CMakeLists.txt: RZ_STUDY_ROOMS(X), an X(ROOM) for each study_ROOM.c */
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- the list --- */
+
+#define DECLARE(room)                                                                              \
+    extern const struct rz_study rz_##room##_studies[];                                            \
+    extern const size_t rz_##room##_studies_count;
+RZ_STUDY_ROOMS(DECLARE)
+#undef DECLARE
+
+#define LIST(room) {rz_##room##_studies, &rz_##room##_studies_count},
+static const struct {
+    const struct rz_study *v;
+    const size_t *count;
+} rooms[] = {RZ_STUDY_ROOMS(LIST){NULL, NULL}};
+#undef LIST
+
+const struct rz_study *rz_study_at(size_t i)
+{
+    for (size_t room = 0; rooms[room].v; room++) {
+        if (i < *rooms[room].count)
+            return &rooms[room].v[i];
+        i -= *rooms[room].count;
+    }
+    return NULL;
+}
+
+const struct rz_study *rz_study_find(const char *name)
+{
+    const struct rz_study *study;
+    for (size_t i = 0; (study = rz_study_at(i)); i++)
+        if (strcmp(study->name, name) == 0)
+            return study;
+    return NULL;
+}
+
+/* --- options --- */
+
+/* The network is that of a cluster seen through its system's sockets on a quiet day; a figure sets
+ * what its source had. */
+void rz_study_defaults(struct rz_study_options *options)
+{
+    *options = (struct rz_study_options){.members = 64,
+                                         .per_node = 1,
+                                         .trials = 1,
+                                         .seed = 1,
+                                         .kill = 1,
+                                         .kill_at = RZ_TIME_NEVER,
+                                         .hb_period = 100 * RZ_MILLISECOND,
+                                         .hb_timeout = 300 * RZ_MILLISECOND,
+                                         .cycle = 100 * RZ_MILLISECOND,
+                                         .tolerance = 0.001,
+                                         .operations = 1,
+                                         .payload = 1,
+                                         .latency = 20 * RZ_MICROSECOND,
+                                         .latency_local = 5 * RZ_MICROSECOND,
+                                         .jitter = 2 * RZ_MICROSECOND,
+                                         .send_overhead = 2 * RZ_MICROSECOND,
+                                         .receive_overhead = 2 * RZ_MICROSECOND,
+                                         .slow_by = RZ_SECOND};
+}
+
+struct rz_timing_network rz_study_network(const struct rz_study_options *options)
+{
+    return (struct rz_timing_network){.latency = options->latency,
+                                      .latency_local = options->latency_local,
+                                      .jitter = options->jitter,
+                                      .send_overhead = options->send_overhead,
+                                      .send_overhead_local = options->send_overhead,
+                                      .receive_overhead = options->receive_overhead,
+                                      .receive_overhead_local = options->receive_overhead,
+                                      .bytes_per_second = options->bytes_per_second,
+                                      .per_node = options->per_node,
+                                      .loss = options->loss,
+                                      .duplication = options->duplication};
+}
+
+/* --- victims --- */
+
+/* n of [0, of), sorted: each is taken with the probability with which one of those still wanted is
+ * it (Knuth, TAOCP 2, 3.4.2, algorithm S). */
+static void draw_sorted(struct rz_random *random, uint64_t of, uint32_t n, rz_id *out)
+{
+    uint32_t got = 0;
+    for (uint64_t i = 0; got < n; i++)
+        if (rz_random_below(random, of - i) < n - got)
+            out[got++] = (rz_id)i;
+}
+
+/* Members of whole nodes; of the last one drawn as many as are wanted. */
+static void draw_nodes(struct rz_random *random, uint64_t members, uint32_t per_node, uint32_t n,
+                       rz_id *out)
+{
+    uint64_t full = members / per_node; /* a last node that is not full dies only with all others */
+    uint32_t wanted = (uint32_t)(((uint64_t)n + per_node - 1) / per_node);
+    uint64_t nodes = wanted <= full ? full : wanted;
+    rz_id *drawn = malloc((wanted > 0 ? wanted : 1) * sizeof *drawn);
+    rz_assert(drawn);
+    draw_sorted(random, nodes, wanted, drawn);
+    for (uint32_t i = 0, got = 0; i < wanted; i++)
+        for (uint32_t k = 0; k < per_node && got < n; k++)
+            out[got++] = drawn[i] * per_node + k;
+    free(drawn);
+}
+
+void rz_study_draw_victims(const struct rz_study_options *options, uint64_t seed, rz_id *victims)
+{
+    uint32_t n = options->kill, per_node = options->per_node > 0 ? options->per_node : 1;
+    struct rz_random random = {rz_mix(seed, 0x76696374)};
+    rz_id first = 0;
+    rz_assert(n <= options->members && options->members <= RZ_ID_NONE);
+    switch (options->victims) {
+    case RZ_STUDY_VICTIMS_RANDOM:
+        draw_sorted(&random, options->members, n, victims);
+        return;
+    case RZ_STUDY_VICTIMS_RACK:
+        draw_nodes(&random, options->members, per_node, n, victims);
+        return;
+    case RZ_STUDY_VICTIMS_CONTIGUOUS:
+        first = (rz_id)rz_random_below(&random, options->members - n + 1);
+        break;
+    case RZ_STUDY_VICTIMS_FIRST:
+        break;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        victims[i] = first + i;
+}
+
+/* --- progress --- */
+
+void rz_study_progress(const struct rz_study_options *options, const char *what, uint64_t done,
+                       uint64_t all)
+{
+    static uint64_t shown_at;
+    struct timespec now;
+    if (!options->progress || !isatty(STDERR_FILENO))
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t tenths = (uint64_t)now.tv_sec * 10 + (uint64_t)now.tv_nsec / 100000000;
+    bool end = done >= all;
+    if (!end && tenths == shown_at)
+        return;
+    shown_at = tenths;
+    fputs("\r\033[K", stderr);
+    if (!end)
+        fprintf(stderr, "%s: %llu of %llu", what, (unsigned long long)done,
+                (unsigned long long)all);
+    fflush(stderr);
+}

@@ -1,0 +1,95 @@
+/* The synthetic load: bursts of single hosts, noisy testers, storms. */
+#include "study/study_diagnose_run.h"
+
+#define SPAN 30000      /* intervals that rates refer to */
+#define BURST_LENGTH 12 /* mean, in intervals */
+#define STORM_LENGTH 8
+#define BURST_LEAST (14 * RZ_MILLISECOND)
+#define BURST_SPREAD (8 * RZ_MILLISECOND)
+
+/* Geometric with this mean. */
+static uint64_t draw_length(struct rz_random *random, uint64_t mean)
+{
+    uint64_t length = 1;
+    while (rz_random_below(random, mean) > 0 && length < 20 * mean)
+        length++;
+    return length;
+}
+
+/* Skewed: the smaller of two draws most of the time, now and then their sum. */
+static rz_time draw_amplitude(struct rz_random *random)
+{
+    rz_time a = rz_random_below(random, BURST_SPREAD), b = rz_random_below(random, BURST_SPREAD);
+    rz_time low = a < b ? a : b;
+    return BURST_LEAST + (rz_random_below(random, 8) == 0 ? a + b : low);
+}
+
+/* True: a new burst begins in this interval. */
+static bool advance(struct rz_dgrp_load *load, uint32_t rate, uint64_t length)
+{
+    load->interval++;
+    if (load->left > 0) {
+        load->left--;
+        return false;
+    }
+    if (rz_random_below(&load->random, SPAN) >= rate)
+        return false;
+    load->left = draw_length(&load->random, length);
+    load->amplitude = draw_amplitude(&load->random);
+    return true;
+}
+
+static void advance_to(struct rz_dgrp_run *run, rz_id host, uint64_t interval)
+{
+    struct rz_dgrp_load *load = &run->load[host];
+    while (load->interval < interval)
+        advance(load, run->hosts[host].bursts, BURST_LENGTH);
+    while (run->storm.interval < interval)
+        if (advance(&run->storm, run->setup.storms, STORM_LENGTH))
+            for (rz_id id = 0; id < run->n; id++) {
+                uint64_t bit = UINT64_C(1) << (id % 64);
+                bool hit = rz_random_below(&run->storm.random, 4) == 0;
+                run->storm_hosts[id / 64] = (run->storm_hosts[id / 64] & ~bit) | (hit ? bit : 0);
+            }
+}
+
+static bool in_storm(const struct rz_dgrp_run *run, rz_id id)
+{
+    return run->storm.left > 0 && run->storm_hosts[id / 64] >> (id % 64) & 1;
+}
+
+static rz_time below(struct rz_random *random, rz_time bound)
+{
+    return bound > 0 ? rz_random_below(random, bound) : 0;
+}
+
+void rz_dgrp_load_begin(struct rz_dgrp_run *run)
+{
+    for (rz_id id = 0; id < run->n; id++)
+        run->load[id].random.state = rz_mix(rz_mix(run->setup.seed, 0x6C6F6164), id);
+    run->storm.random.state = rz_mix(run->setup.seed, 0x73746F72);
+}
+
+rz_time rz_dgrp_task_time(struct rz_dgrp_run *run, rz_id host, rz_id tester, uint64_t interval)
+{
+    advance_to(run, host, interval);
+    struct rz_dgrp_load *load = &run->load[host];
+    const struct rz_dgrp_host *profile = &run->hosts[host];
+    rz_time time = profile->base + below(&load->random, profile->noise) +
+                   below(&load->random, run->hosts[tester].tester_noise);
+    if (load->left > 0)
+        time += load->amplitude + below(&load->random, 2 * RZ_MILLISECOND);
+    if (in_storm(run, host))
+        time += run->storm.amplitude + below(&load->random, 5 * RZ_MILLISECOND);
+    if (in_storm(run, tester))
+        time += run->storm.amplitude + below(&load->random, 5 * RZ_MILLISECOND);
+    return time;
+}
+
+void rz_dgrp_hosts_even(struct rz_dgrp_host *hosts, uint32_t n, uint32_t bursts)
+{
+    for (uint32_t i = 0; i < n; i++)
+        hosts[i] = (struct rz_dgrp_host){.base = 44 * RZ_MILLISECOND + i % 5 * 700000,
+                                         .noise = RZ_MILLISECOND,
+                                         .bursts = bursts};
+}

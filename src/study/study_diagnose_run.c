@@ -1,0 +1,343 @@
+#include "study/study_diagnose_run.h"
+
+#include "base/assert.h"
+#include "proto/paxos/paxos.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
+RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
+
+enum { DIAGNOSE, PAXOS, PARTS };
+
+#define RETRY (200 * RZ_MILLISECOND)
+#define VIEW_FIRST 1
+
+/* An instance of paxos: the rejoin of k with this counter, for the so-maniest time. */
+#define INSTANCE(k, counter, attempt)                                                              \
+    ((uint64_t)(k) << 48 | (uint64_t)((counter)&0xFFFFFF) << 24 | ((attempt)&0xFFFFFF))
+#define INSTANCE_K(instance) ((rz_id)((instance) >> 48))
+#define INSTANCE_COUNTER(instance) ((uint32_t)((instance) >> 24 & 0xFFFFFF))
+#define INSTANCE_ATTEMPT(instance) ((uint32_t)((instance)&0xFFFFFF))
+
+static void *memory(size_t bytes)
+{
+    void *block = calloc(1, bytes > 0 ? bytes : 1);
+    rz_assert(block != NULL);
+    return block;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup)
+{
+    struct rz_dgrp_run *run = memory(sizeof *run);
+    size_t n = setup->members;
+    rz_assert(n > 0 && n <= RZ_DGRP_MEMBERS_MAX);
+    run->setup = *setup;
+    run->n = setup->members;
+    run->setup.diagnose.n_members = run->n;
+    run->setup.diagnose.by_host = true;
+    run->setup.diagnose.report = true;
+    run->hosts = memory(n * sizeof *run->hosts);
+    memcpy(run->hosts, setup->hosts, n * sizeof *run->hosts);
+    run->load = memory(n * sizeof *run->load);
+    run->group_size = memory((setup->intervals + 2) * sizeof *run->group_size);
+    run->wanted = memory(n * n * sizeof *run->wanted);
+    run->voted_yes = memory(n * n * sizeof *run->voted_yes);
+    run->voted_no = memory(n * n * sizeof *run->voted_no);
+    run->failed = memory(n * n * sizeof *run->failed);
+    run->attempt = memory(n * n * sizeof *run->attempt);
+    run->attempt_counter = memory(n * n * sizeof *run->attempt_counter);
+    run->removed = memory(n * sizeof *run->removed);
+    run->rejoined = memory(n * sizeof *run->rejoined);
+    run->counter_seen = memory(n * sizeof *run->counter_seen);
+    run->killed_at = memory(n * sizeof *run->killed_at);
+    run->out_first = memory(n * sizeof *run->out_first);
+    run->out_last = memory(n * sizeof *run->out_last);
+    run->out_at = memory(n * sizeof *run->out_at);
+    for (rz_id k = 0; k < n; k++) {
+        run->killed_at[k] = run->out_first[k] = run->out_last[k] = RZ_TIME_NEVER;
+        run->view[k / 64] |= UINT64_C(1) << (k % 64);
+    }
+    run->view_number = VIEW_FIRST;
+    rz_dgrp_load_begin(run);
+    return run;
+}
+
+void rz_dgrp_destroy(struct rz_dgrp_run *run)
+{
+    for (uint32_t i = 0; i < run->n_watches; i++) {
+        free(run->watches[i].time);
+        free(run->watches[i].threshold);
+        free(run->watches[i].okrun);
+        free(run->watches[i].failed);
+    }
+    void *const blocks[] = {
+        run->hosts,           run->load,      run->group_size, run->wanted,
+        run->voted_yes,       run->voted_no,  run->failed,     run->attempt,
+        run->attempt_counter, run->removed,   run->rejoined,   run->counter_seen,
+        run->killed_at,       run->out_first, run->out_last,   run->out_at};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        free(blocks[i]);
+    if (run->timing)
+        rz_timing_destroy(run->timing);
+    free(run);
+}
+
+void rz_dgrp_watch(struct rz_dgrp_run *run, rz_id tester, rz_id tested)
+{
+    rz_assert(run->n_watches < RZ_DGRP_WATCHES_MAX && tester < run->n && tested < run->n);
+    size_t size = run->setup.intervals + 2;
+    struct rz_dgrp_watch *watch = &run->watches[run->n_watches++];
+    *watch = (struct rz_dgrp_watch){.tester = tester,
+                                    .tested = tested,
+                                    .time = memory(size * sizeof *watch->time),
+                                    .threshold = memory(size * sizeof *watch->threshold),
+                                    .okrun = memory(size * sizeof *watch->okrun),
+                                    .failed = memory(size)};
+    for (size_t i = 0; i < size; i++)
+        watch->time[i] = watch->threshold[i] = NAN;
+}
+
+void rz_dgrp_kill(struct rz_dgrp_run *run, rz_id victim, rz_time at)
+{
+    run->killed_at[victim] = at;
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static const struct rz_diagnose *state_of(const struct rz_dgrp_run *run, rz_id member)
+{
+    return rz_timing_state(run->timing, member, DIAGNOSE);
+}
+
+static float milliseconds(rz_time time)
+{
+    return time == RZ_TIME_NEVER ? NAN : (float)((double)time / (double)RZ_MILLISECOND);
+}
+
+static void on_tested(struct rz_dgrp_run *run, rz_id member, const uint64_t arg[4])
+{
+    rz_id k = (rz_id)arg[0];
+    run->failed[member * run->n + k] += arg[3] == 0;
+    for (uint32_t i = 0; i < run->n_watches; i++) {
+        struct rz_dgrp_watch *watch = &run->watches[i];
+        uint64_t interval = rz_diagnose_interval(state_of(run, member));
+        if (watch->tester != member || watch->tested != k || interval > run->setup.intervals)
+            continue;
+        watch->time[interval] = milliseconds(arg[1]);
+        watch->threshold[interval] = milliseconds(arg[2]);
+        watch->failed[interval] = arg[3] == 0;
+    }
+}
+
+static void on_task(struct rz_dgrp_run *run, rz_id member, const uint64_t arg[4])
+{
+    rz_time lasts = rz_dgrp_task_time(run, member, (rz_id)arg[0], run->interval + 1);
+    const uint64_t answer[4] = {arg[0], arg[1], arg[2]};
+    rz_timing_call(run->timing, member, DIAGNOSE, rz_timing_now(run->timing) + lasts,
+                   RZ_DIAGNOSE_ANSWER, answer, NULL, 0);
+}
+
+/* --- rejoins ---------------------------------------------------------------------------------- */
+
+static uint32_t attempt_of(const struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t counter)
+{
+    size_t at = (size_t)member * run->n + k;
+    return run->attempt_counter[at] == counter ? run->attempt[at] : 0;
+}
+
+static void on_want(struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t counter)
+{
+    const uint64_t propose[4] = {INSTANCE(k, counter, attempt_of(run, member, k, counter))};
+    run->wanted[member * run->n + k]++;
+    rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_PROPOSE, propose, NULL, 0);
+}
+
+static void on_asked(struct rz_dgrp_run *run, rz_id member, uint64_t instance)
+{
+    rz_id k = INSTANCE_K(instance);
+    bool yes = rz_diagnose_would_readmit(state_of(run, member), k, INSTANCE_COUNTER(instance));
+    const uint64_t vote[4] = {instance, yes};
+    *(yes ? &run->voted_yes[member * run->n + k] : &run->voted_no[member * run->n + k]) += 1;
+    rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_VOTE, vote, NULL, 0);
+}
+
+/* A no ends this attempt; the next wish begins another one. */
+static void on_decided(struct rz_dgrp_run *run, rz_id member, uint64_t instance, uint64_t yes)
+{
+    rz_id k = INSTANCE_K(instance);
+    uint32_t counter = INSTANCE_COUNTER(instance);
+    size_t at = (size_t)member * run->n + k;
+    *(yes ? &run->decided_yes : &run->decided_no) += 1;
+    if (yes) {
+        const uint64_t readmit[4] = {k, counter};
+        rz_timing_call(run->timing, member, DIAGNOSE, 0, RZ_DIAGNOSE_READMIT, readmit, NULL, 0);
+        return;
+    }
+    run->attempt_counter[at] = counter;
+    run->attempt[at] = INSTANCE_ATTEMPT(instance) + 1;
+}
+
+static void tell_doubts(struct rz_dgrp_run *run, rz_id member)
+{
+    uint64_t doubted[RZ_DGRP_MEMBERS_MAX / 64] = {0};
+    const uint64_t none[4] = {0};
+    for (rz_id k = 0; k < run->n; k++)
+        if (!rz_diagnose_has(state_of(run, member), k))
+            doubted[k / 64] |= UINT64_C(1) << (k % 64);
+    rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_DOUBT, none, doubted,
+                   (run->n + 63) / 64);
+}
+
+static void on_changed(struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t counter)
+{
+    rz_time now = rz_timing_now(run->timing);
+    if (counter > run->counter_seen[k]) {
+        run->counter_seen[k] = counter;
+        *(counter % 2 == 1 ? &run->removed[k] : &run->rejoined[k]) += 1;
+        run->false_removals += counter % 2 == 1 && now < run->killed_at[k];
+    }
+    if (counter % 2 == 1 && now >= run->killed_at[k]) {
+        if (run->out_first[k] == RZ_TIME_NEVER)
+            run->out_first[k] = now;
+        run->out_last[k] = now;
+        run->out_at[k]++;
+    }
+    tell_doubts(run, member);
+}
+
+static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
+                     const struct rz_action *notice)
+{
+    struct rz_dgrp_run *run = rz_timing_study(timing);
+    const uint64_t *arg = notice->arg;
+    if (part == PAXOS && notice->what == RZ_PAXOS_ASKED)
+        on_asked(run, member, arg[0]);
+    else if (part == PAXOS)
+        on_decided(run, member, arg[0], arg[1]);
+    else if (notice->what == RZ_DIAGNOSE_TASK)
+        on_task(run, member, arg);
+    else if (notice->what == RZ_DIAGNOSE_TESTED)
+        on_tested(run, member, arg);
+    else if (notice->what == RZ_DIAGNOSE_WANT_REJOIN)
+        on_want(run, member, (rz_id)arg[0], (uint32_t)arg[1]);
+    else if (notice->what == RZ_DIAGNOSE_CHANGED)
+        on_changed(run, member, (rz_id)arg[0], (uint32_t)arg[1]);
+    else
+        run->takeovers++;
+}
+
+/* --- the agreed view -------------------------------------------------------------------------- */
+
+/* Who is put out by an earlier one has no say: else two that accuse each other both go. */
+static uint32_t join_counters(struct rz_dgrp_run *run, uint64_t *items)
+{
+    uint32_t joined[RZ_DGRP_MEMBERS_MAX] = {0}, n_items = 0;
+    for (rz_id id = 0; id < run->n; id++) {
+        if (!rz_timing_alive(run->timing, id) || joined[id] % 2 == 1 ||
+            !rz_diagnose_has(state_of(run, id), id))
+            continue;
+        for (rz_id k = 0; k < run->n; k++) {
+            uint32_t counter = rz_diagnose_counter(state_of(run, id), k);
+            joined[k] = counter > joined[k] ? counter : joined[k];
+        }
+    }
+    for (rz_id k = 0; k < run->n; k++)
+        if (joined[k] > 0)
+            items[n_items++] = RZ_DIAGNOSE_ITEM(k, joined[k]);
+    return n_items;
+}
+
+static void agree(struct rz_dgrp_run *run)
+{
+    uint64_t items[RZ_DGRP_MEMBERS_MAX], view[RZ_DGRP_MEMBERS_MAX / 64] = {0};
+    uint32_t n_items = join_counters(run, items), words = (run->n + 63) / 64, size = run->n;
+    for (rz_id k = 0; k < run->n; k++)
+        view[k / 64] |= UINT64_C(1) << (k % 64);
+    for (uint32_t i = 0; i < n_items; i++)
+        if ((uint32_t)items[i] % 2 == 1) {
+            view[(items[i] >> 32) / 64] &= ~(UINT64_C(1) << (items[i] >> 32) % 64);
+            size--;
+        }
+    if (size == 0)
+        view[0] |= 1;
+    run->group_size[run->interval] = (uint16_t)(size > 0 ? size : 1);
+    if (memcmp(view, run->view, words * sizeof *view) == 0)
+        return;
+    memcpy(run->view, view, sizeof view);
+    run->view_number++;
+    run->views++;
+    const uint64_t number[4] = {run->view_number};
+    for (rz_id id = 0; id < run->n; id++) {
+        if (!rz_timing_alive(run->timing, id))
+            continue;
+        rz_timing_call(run->timing, id, DIAGNOSE, 0, RZ_DIAGNOSE_VIEW, number, items, n_items);
+        rz_timing_call(run->timing, id, PAXOS, 0, RZ_PAXOS_VIEW, number, view, words);
+    }
+}
+
+/* Late in each interval, when its tests are over. */
+static void alarm(struct rz_timing *timing, uint64_t what)
+{
+    struct rz_dgrp_run *run = rz_timing_study(timing);
+    (void)what;
+    run->interval++;
+    for (uint32_t i = 0; i < run->n_watches; i++) {
+        struct rz_dgrp_watch *watch = &run->watches[i];
+        if (rz_timing_alive(timing, watch->tester))
+            watch->okrun[run->interval] =
+                rz_diagnose_okrun(state_of(run, watch->tester), watch->tested);
+    }
+    agree(run);
+    if (run->interval < run->setup.intervals)
+        rz_timing_alarm(timing, rz_timing_now(timing) + run->setup.diagnose.interval, 0);
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
+{
+    static struct rz_paxos_config paxos;
+    struct rz_dgrp_run *run = rz_timing_study(timing);
+    (void)member;
+    if (part == DIAGNOSE)
+        return &run->setup.diagnose;
+    paxos = (struct rz_paxos_config){
+        .n_members = run->n, .view = VIEW_FIRST, .retry = RETRY, .votes = true};
+    return &paxos;
+}
+
+static const char *message_name(uint32_t part, uint8_t type)
+{
+    static const char *const tests[] = {"TEST", "REPLY", "EVENTS"};
+    static const char *const ballots[] = {"REQUEST",  "PREPARE", "PROMISE", "ACCEPT",
+                                          "ACCEPTED", "REFUSED", "TOLD"};
+    return part == DIAGNOSE ? tests[type] : ballots[type];
+}
+
+void rz_dgrp_go(struct rz_dgrp_run *run)
+{
+    rz_time interval = run->setup.diagnose.interval;
+    struct rz_timing_setup setup = {.members = run->n,
+                                    .n_parts = PARTS,
+                                    .parts = {&rz_proto_room_diagnose, &rz_proto_room_paxos},
+                                    .network = run->setup.network,
+                                    .seed = run->setup.seed,
+                                    .until = run->setup.intervals * interval - 1,
+                                    .study = run,
+                                    .config = config,
+                                    .notified = notified,
+                                    .alarm = alarm,
+                                    .message_name = message_name,
+                                    .trace = run->setup.trace};
+    run->timing = rz_timing_create(&setup);
+    rz_timing_alarm(run->timing, interval - interval / 20, 0);
+    for (rz_id k = 0; k < run->n; k++)
+        if (run->killed_at[k] != RZ_TIME_NEVER)
+            rz_timing_kill(run->timing, k, run->killed_at[k]);
+    rz_timing_run(run->timing);
+}

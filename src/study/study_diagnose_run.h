@@ -1,0 +1,98 @@
+/*
+ * A dynamic group of recommended processes on loaded hosts: rooms diagnose and paxos joined as a
+ * host joins them, for the study of diagnose and the figures of DGRP.
+ *
+ * The load is synthetic: a test's task takes a base time and noise; hosts have bursts, in which it
+ * takes longer for a number of intervals; some testers are noisy; now and then a storm slows a few
+ * hosts down both as testers and as tested. All of it is drawn from the seed.
+ *
+ * The agreement on views is not simulated message by message: at the end of each interval the
+ * counters of the members that hold themselves for recommended are joined by maximum, in the order
+ * of ranks, without those that an earlier one puts out.
+ */
+#ifndef RZ_STUDY_STUDY_DIAGNOSE_RUN_H
+#define RZ_STUDY_STUDY_DIAGNOSE_RUN_H
+
+#include "base/random.h"
+#include "proto/diagnose/diagnose.h"
+#include "timing/timing.h"
+
+#define RZ_DGRP_WATCHES_MAX 4
+#define RZ_DGRP_MEMBERS_MAX 256
+
+struct rz_dgrp_host {
+    rz_time base, noise;  /* of the task */
+    rz_time tester_noise; /* added to what it measures */
+    uint32_t bursts;      /* expected in 30,000 intervals */
+};
+
+struct rz_dgrp_setup {
+    uint32_t members;
+    uint64_t intervals;
+    struct rz_diagnose_config diagnose; /* n_members, by_host and report are set here */
+    struct rz_timing_network network;
+    uint64_t seed;
+    const struct rz_dgrp_host *hosts; /* copied */
+    uint32_t storms;                  /* expected in 30,000 intervals */
+    rz_time until;                    /* 0: intervals alone */
+    FILE *trace;
+};
+
+/* One tester's tests of one process, interval by interval (from 1 on); times in ms, NAN: none. */
+struct rz_dgrp_watch {
+    rz_id tester, tested;
+    float *time, *threshold;
+    uint32_t *okrun;
+    uint8_t *failed;
+};
+
+struct rz_dgrp_load {
+    struct rz_random random;
+    uint64_t interval; /* up to which it was drawn */
+    uint64_t left;     /* intervals of the burst */
+    rz_time amplitude;
+};
+
+struct rz_dgrp_run {
+    struct rz_dgrp_setup setup;
+    uint32_t n;
+    struct rz_dgrp_host *hosts;
+    struct rz_dgrp_load *load, storm;
+    uint64_t storm_hosts[RZ_DGRP_MEMBERS_MAX / 64];
+
+    uint32_t n_watches;
+    struct rz_dgrp_watch watches[RZ_DGRP_WATCHES_MAX];
+    uint16_t *group_size; /* agreed, by interval */
+
+    /* [member * n + k] */
+    uint32_t *wanted, *voted_yes, *voted_no, *failed;
+    uint32_t *attempt, *attempt_counter; /* of a rejoin not granted, as known by the member */
+    uint32_t *removed, *rejoined;        /* [k]: how often, by counters agreed or seen first */
+    uint32_t *counter_seen;              /* [k]: the largest */
+    uint64_t decided_yes, decided_no, views, takeovers;
+
+    uint64_t view[RZ_DGRP_MEMBERS_MAX / 64];
+    uint32_t view_number;
+    uint64_t interval;
+
+    rz_time *killed_at, *out_first, *out_last; /* [k] */
+    uint32_t *out_at;                          /* [k]: members that hold a killed k for out */
+    uint64_t false_removals;
+    struct rz_timing *timing;
+};
+
+struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup);
+void rz_dgrp_watch(struct rz_dgrp_run *run, rz_id tester, rz_id tested);
+/* Before the run. */
+void rz_dgrp_kill(struct rz_dgrp_run *run, rz_id victim, rz_time at);
+void rz_dgrp_go(struct rz_dgrp_run *run);
+void rz_dgrp_destroy(struct rz_dgrp_run *run);
+
+/* How long the task of a test takes (study_diagnose_load.c). */
+rz_time rz_dgrp_task_time(struct rz_dgrp_run *run, rz_id host, rz_id tester, uint64_t interval);
+void rz_dgrp_load_begin(struct rz_dgrp_run *run);
+
+/* Calm hosts with these bursts each; hosts must hold n. */
+void rz_dgrp_hosts_even(struct rz_dgrp_host *hosts, uint32_t n, uint32_t bursts);
+
+#endif

@@ -1,0 +1,352 @@
+#include "study/study_ring_run.h"
+
+#include "base/assert.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
+RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
+
+static void *memory(size_t bytes)
+{
+    void *block = calloc(1, bytes > 0 ? bytes : 1);
+    rz_assert(block != NULL);
+    return block;
+}
+
+static double milliseconds(rz_time time)
+{
+    return time == RZ_TIME_NEVER ? NAN : (double)time / (double)RZ_MILLISECOND;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void draw_slow(struct rz_ring_run *run, uint32_t count)
+{
+    struct rz_random random = {rz_mix(run->seed, 0x736C6F77)};
+    run->slow = memory(run->n);
+    while (count > 0) {
+        rz_id id = (rz_id)rz_random_below(&random, run->n);
+        count -= !run->slow[id];
+        run->slow[id] = 1;
+    }
+}
+
+void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *options, uint32_t n,
+                       uint32_t n_news, uint64_t seed)
+{
+    *run = (struct rz_ring_run){.options = options, .n = n, .n_news = n_news, .seed = seed};
+    run->network = rz_study_network(options);
+    run->hosted = options->flat ? 0 : options->per_node;
+    if (!options->flat)
+        run->network.per_node = 1;
+    run->ring = (struct rz_ring_config){
+        .n_members = n, .hb_period = options->hb_period, .hb_timeout = options->hb_timeout};
+    run->spread = (struct rz_spread_config){.n_members = n,
+                                            .order = options->near_first || options->flat
+                                                         ? RZ_SPREAD_NEAR_FIRST
+                                                         : RZ_SPREAD_TREE_FIRST};
+    run->news = memory(n_news * sizeof *run->news);
+    run->doomed = memory(n);
+    run->living = n;
+    if (options->slow > 0)
+        draw_slow(run, options->slow < n ? options->slow : n);
+}
+
+void rz_ring_run_end(struct rz_ring_run *run)
+{
+    free(run->news);
+    free(run->doomed);
+    free(run->slow);
+}
+
+void rz_ring_run_expect(struct rz_ring_run *run)
+{
+    for (uint32_t i = 0; i < run->n_news; i++) {
+        run->news[i].seen_at = RZ_TIME_NEVER;
+        run->news[i].known_at = 0;
+        run->news[i].known_by = 0;
+    }
+    run->missing = run->living * run->n_news;
+    run->curve_step = run->missing / RZ_RING_CURVE_MAX + 1;
+}
+
+rz_time rz_ring_run_all_know(const struct rz_ring_run *run)
+{
+    rz_time last = 0;
+    for (uint32_t i = 0; i < run->n_news; i++)
+        last = run->news[i].known_at > last ? run->news[i].known_at : last;
+    return run->missing > 0 || run->n_news == 0 ? RZ_TIME_NEVER : last;
+}
+
+/* --- who knows what --------------------------------------------------------------------------- */
+
+static struct rz_ring_news *find_news(struct rz_ring_run *run, uint64_t item)
+{
+    uint32_t low = 0, high = run->n_news;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (run->news[middle].item < item)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < run->n_news && run->news[low].item == item ? &run->news[low] : NULL;
+}
+
+static void learn(struct rz_ring_run *run, struct rz_timing *timing, struct rz_ring_news *news,
+                  rz_time at)
+{
+    news->known_by++;
+    if (at > news->known_at)
+        news->known_at = at;
+    if (run->learnt++ % run->curve_step == 0 && run->n_curve < RZ_RING_CURVE_MAX)
+        run->curve_at[run->n_curve++] = at;
+    if (--run->missing == 0)
+        rz_timing_stop(timing);
+}
+
+/* A living member gives up, for others hold it for dead. */
+static void died(struct rz_timing *timing, rz_id member)
+{
+    struct rz_ring_run *run = rz_timing_study(timing);
+    if (run->doomed[member])
+        return;
+    run->doomed[member] = 1;
+    run->living--;
+    const void *spread = rz_timing_state(timing, member, run->with_ring ? RZ_RING_PART_SPREAD : 0);
+    for (uint32_t i = 0; i < run->n_news; i++) {
+        bool knew = rz_spread_knows(spread, run->news[i].item);
+        run->news[i].known_by -= knew;
+        run->missing -= !knew;
+    }
+}
+
+/* --- the host --------------------------------------------------------------------------------- */
+
+static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
+                    const struct rz_action *notice)
+{
+    uint64_t item = notice->arg[0];
+    if (notice->what == RZ_RING_FENCED) {
+        rz_timing_kill(timing, member, 0);
+        return;
+    }
+    if (notice->what != RZ_RING_SUSPECT)
+        return;
+    struct rz_ring_news *news = find_news(run, item);
+    if (rz_timing_alive(timing, (rz_id)item))
+        run->false_accusations++;
+    else if (news && news->seen_at == RZ_TIME_NEVER)
+        news->seen_at = rz_timing_now(timing);
+    rz_timing_call(timing, member, RZ_RING_PART_SPREAD, 0, RZ_SPREAD_BROADCAST, NULL, &item, 1);
+}
+
+/* The daemon tells its processes, one after the other; when the last one knows. */
+static rz_time tell_processes(struct rz_ring_run *run, struct rz_timing *timing, rz_id member)
+{
+    if (run->hosted == 0)
+        return rz_timing_now(timing);
+    run->local_messages += run->hosted;
+    return rz_timing_work(timing, member, run->hosted * run->network.send_overhead_local) +
+           run->network.latency_local + run->network.receive_overhead_local;
+}
+
+/* As src/daemon/recovery.c: each death is told to the other rooms; who hears of its own is fenced.
+ */
+static void on_spread(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
+                      const struct rz_action *notice)
+{
+    rz_time at = tell_processes(run, timing, member);
+    for (uint32_t i = 0; i < notice->n_items; i++) {
+        struct rz_ring_news *news = find_news(run, notice->items[i]);
+        if (news && !run->doomed[member])
+            learn(run, timing, news, at);
+        if (!run->with_ring)
+            continue;
+        rz_id dead = (rz_id)notice->items[i];
+        rz_timing_tell(timing, member, RZ_RING_PART_RING, 0, &dead, 1);
+        if (dead != member)
+            rz_timing_tell(timing, member, RZ_RING_PART_SPREAD, 0, &dead, 1);
+    }
+}
+
+static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
+                     const struct rz_action *notice)
+{
+    struct rz_ring_run *run = rz_timing_study(timing);
+    if (run->with_ring && part == RZ_RING_PART_RING)
+        on_ring(run, timing, member, notice);
+    else
+        on_spread(run, timing, member, notice);
+}
+
+/* --- the setup -------------------------------------------------------------------------------- */
+
+static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
+{
+    const struct rz_ring_run *run = rz_timing_study(timing);
+    (void)member;
+    if (run->with_ring && part == RZ_RING_PART_RING)
+        return &run->ring;
+    return &run->spread;
+}
+
+static rz_time slow_senders(struct rz_timing *timing, rz_id from, rz_id to)
+{
+    const struct rz_ring_run *run = rz_timing_study(timing);
+    (void)to;
+    return run->slow[from] ? run->options->slow_by : 0;
+}
+
+static const char *ring_or_spread_message(uint32_t part, uint8_t type)
+{
+    static const char *const names[] = {"HEARTBEAT", "REQUEST", "QUIT"};
+    return part == RZ_RING_PART_RING ? names[type] : "NEWS";
+}
+
+static const char *spread_message(uint32_t part, uint8_t type)
+{
+    (void)part, (void)type;
+    return "NEWS";
+}
+
+static const char *ring_or_spread_notice(uint32_t part, uint32_t what)
+{
+    static const char *const names[] = {"SUSPECT", "LEFT", "FENCED"};
+    return part == RZ_RING_PART_RING ? names[what] : "DELIVER";
+}
+
+static const char *spread_notice(uint32_t part, uint32_t what)
+{
+    (void)part, (void)what;
+    return "DELIVER";
+}
+
+struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run)
+{
+    struct rz_timing_setup setup = {
+        .members = run->n,
+        .network = run->network,
+        .seed = run->seed,
+        .study = run,
+        .config = config,
+        .notified = notified,
+        .died = died,
+        .delay = run->slow ? slow_senders : NULL,
+        .message_name = run->with_ring ? ring_or_spread_message : spread_message,
+        .notice_name = run->with_ring ? ring_or_spread_notice : spread_notice};
+    if (run->with_ring)
+        setup.parts[setup.n_parts++] = &rz_proto_room_ring;
+    setup.parts[setup.n_parts++] = &rz_proto_room_spread;
+    return setup;
+}
+
+FILE *rz_ring_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why)
+{
+    *why = NULL;
+    if (!options->trace || trial > 0)
+        return NULL;
+    FILE *file = fopen(options->trace, "w");
+    if (!file)
+        *why = "the file of --trace cannot be written";
+    return file;
+}
+
+/* --- what is shown ---------------------------------------------------------------------------- */
+
+void rz_ring_columns(struct rz_table *table, bool seen)
+{
+    rz_table_column(table, "trial", "trial", NULL);
+    if (seen) {
+        rz_table_column(table, "detect_first_ms", "first detection", "ms");
+        rz_table_column(table, "detect_last_ms", "last detection", "ms");
+    }
+    rz_table_column(table, "known_ms", "all know", "ms");
+    rz_table_column(table, "messages", "messages", NULL);
+    rz_table_column(table, "bytes", "bytes", NULL);
+    if (seen) {
+        rz_table_column(table, "heartbeats", "heartbeats", NULL);
+        rz_table_column(table, "requests", "requests", NULL);
+    }
+    rz_table_column(table, "news", "news", NULL);
+    rz_table_column(table, "local_messages", "local messages", NULL);
+    rz_table_column(table, "messages_hot", "most by one", NULL);
+    if (seen)
+        rz_table_column(table, "false_accusations", "false accusations", NULL);
+    rz_table_column(table, "lasted_ms", "virtual time", "ms");
+    rz_table_column(table, "events", "events", NULL);
+    rz_table_column(table, "seconds", "processor time", "s");
+    rz_table_column(table, "event_ns", "per event", "ns");
+    rz_table_column(table, "bytes_member", "memory per member", "B");
+}
+
+/* Of each death from its own date: when it was found, and when all knew it. */
+static void latencies(const struct rz_ring_run *run, double *first, double *last, double *known)
+{
+    *first = *last = run->n_news > 0 ? 0 : NAN;
+    *known = rz_ring_run_all_know(run) == RZ_TIME_NEVER ? NAN : 0;
+    for (uint32_t i = 0; i < run->n_news; i++) {
+        const struct rz_ring_news *news = &run->news[i];
+        double seen = news->seen_at == RZ_TIME_NEVER ? NAN : milliseconds(news->seen_at - news->at);
+        *first = i == 0 || seen < *first ? seen : *first;
+        *last = i == 0 || isnan(seen) || seen > *last ? seen : *last;
+        double all = milliseconds(news->known_at - news->at);
+        *known = all > *known ? all : *known;
+    }
+}
+
+void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
+                 const struct rz_timing *timing, uint32_t trial, bool seen)
+{
+    double first, last, known;
+    latencies(run, &first, &last, &known);
+    struct rz_timing_counts news =
+        rz_timing_count(timing, run->with_ring ? RZ_RING_PART_SPREAD : 0, UINT32_MAX);
+    struct rz_timing_counts ring = {0};
+    if (run->with_ring)
+        ring = rz_timing_count(timing, RZ_RING_PART_RING, UINT32_MAX);
+    struct rz_timing_cost cost = rz_timing_cost(timing);
+    rz_table_row(table);
+    rz_table_number(table, trial);
+    if (seen) {
+        rz_table_number(table, first);
+        rz_table_number(table, last);
+    }
+    rz_table_number(table, known);
+    rz_table_number(table, (double)(news.messages + ring.messages));
+    rz_table_number(table, (double)(news.bytes + ring.bytes));
+    if (seen) {
+        rz_table_number(table, (double)rz_timing_count(timing, 0, RZ_RING_HEARTBEAT).messages);
+        rz_table_number(table, (double)rz_timing_count(timing, 0, RZ_RING_REQUEST).messages);
+    }
+    rz_table_number(table, (double)news.messages);
+    rz_table_number(table, (double)run->local_messages);
+    rz_table_number(table, (double)rz_timing_hottest(timing).sent);
+    if (seen)
+        rz_table_number(table, (double)run->false_accusations);
+    rz_table_number(table, milliseconds(rz_timing_now(timing)));
+    rz_table_number(table, (double)cost.events);
+    rz_table_number(table, cost.seconds);
+    rz_table_number(table, cost.seconds * 1e9 / (double)(cost.events > 0 ? cost.events : 1));
+    rz_table_number(table, (double)cost.bytes_peak / run->n);
+}
+
+void rz_ring_draw_curve(struct rz_chart *chart, const struct rz_ring_run *run)
+{
+    rz_time begin = RZ_TIME_NEVER;
+    for (uint32_t i = 0; i < run->n_news; i++)
+        begin = run->news[i].at < begin ? run->news[i].at : begin;
+    if (run->n_news == 0)
+        return;
+    double pairs = (double)run->n_news;
+    rz_chart_labels(chart, NULL, "milliseconds since the first death", "members that know (mean)");
+    rz_chart_curve(chart, "members that know", RZ_CHART_STEPS);
+    rz_chart_point(chart, 0, 0);
+    for (uint32_t i = 0; i < run->n_curve; i++)
+        rz_chart_point(chart, milliseconds(run->curve_at[i] - begin),
+                       ((double)i * (double)run->curve_step + 1) / pairs);
+}

@@ -1,0 +1,76 @@
+/* Inside the studies ring, process and spread: the host that joins the rooms as the daemon does,
+ * and who knows what when. */
+#ifndef RZ_STUDY_STUDY_RING_RUN_H
+#define RZ_STUDY_STUDY_RING_RUN_H
+
+#include "proto/ring/ring.h"
+#include "proto/spread/spread.h"
+#include "study/study.h"
+#include "timing/timing.h"
+
+#define RZ_RING_CURVE_MAX 4096
+
+/* Something that all must learn: the death of `item`, from `at` on. */
+struct rz_ring_news {
+    uint64_t item;
+    rz_time at;
+    rz_time seen_at;  /* somebody has found it; RZ_TIME_NEVER: nobody yet */
+    rz_time known_at; /* the last of those who know it learnt it, with its processes */
+    uint64_t known_by;
+};
+
+/* One trial. The members of the run are daemons, or (flat) processes. */
+struct rz_ring_run {
+    const struct rz_study_options *options;
+    struct rz_timing_network network;
+    struct rz_ring_config ring;
+    struct rz_spread_config spread;
+    uint32_t n, hosted; /* members; processes that each tells in a star, 0: none */
+    uint64_t seed;
+    bool with_ring;            /* part 0; else spread is part 0 */
+    struct rz_ring_news *news; /* sorted by item */
+    uint32_t n_news;
+    uint8_t *doomed;  /* members that the study kills, or has killed: nobody waits for them */
+    uint64_t living;  /* the others */
+    uint64_t missing; /* pairs of living members and news that they do not know */
+    uint64_t false_accusations, local_messages;
+    rz_time curve_at[RZ_RING_CURVE_MAX]; /* when the i-th part of all was known */
+    uint64_t learnt, curve_step;
+    uint32_t n_curve;
+    uint8_t *slow; /* members whose messages come late; NULL: none */
+};
+
+/* Numbers of the room's parts in a run with a ring. */
+enum { RZ_RING_PART_RING, RZ_RING_PART_SPREAD };
+
+void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *options, uint32_t n,
+                       uint32_t n_news, uint64_t seed);
+void rz_ring_run_end(struct rz_ring_run *run);
+
+/* A setup of spread, with the ring before it or not; the caller adds what it wants. */
+struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run);
+
+/* Once news, doomed and living stand: what is to be waited for. */
+void rz_ring_run_expect(struct rz_ring_run *run);
+
+/* RZ_TIME_NEVER: not everybody does. */
+rz_time rz_ring_run_all_know(const struct rz_ring_run *run);
+
+/* The columns that all three studies begin and end with, and their cells. seen: also who found the
+ * deaths, and when. */
+void rz_ring_columns(struct rz_table *table, bool seen);
+void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
+                 const struct rz_timing *timing, uint32_t trial, bool seen);
+void rz_ring_draw_curve(struct rz_chart *chart, const struct rz_ring_run *run);
+
+/* The file of --trace for the first trial; NULL and *why, or NULL when there is none. */
+FILE *rz_ring_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why);
+
+/* --- study_ring_spread.c --- */
+
+bool rz_ring_process_run(const struct rz_study_options *options, struct rz_table *table,
+                         struct rz_chart *chart, const char **why);
+bool rz_ring_spread_run(const struct rz_study_options *options, struct rz_table *table,
+                        struct rz_chart *chart, const char **why);
+
+#endif

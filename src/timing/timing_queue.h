@@ -1,0 +1,54 @@
+/*
+ * The event queue of timing runs: a radix heap over dates with digits of eight bits. Dates never go
+ * back, so an event moves at most once per digit in which its date differs from the clock, whatever
+ * the number of events: the cost of an event stays flat. Buckets keep the order of queueing, and
+ * equal dates always share a bucket, so equal dates leave in the order in which they came.
+ *
+ * After Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem" (1990).
+ */
+#ifndef RZ_TIMING_TIMING_QUEUE_H
+#define RZ_TIMING_TIMING_QUEUE_H
+
+#include <rhizome/types.h>
+
+struct rz_timing_event {
+    rz_time date;
+    uint32_t member;
+    uint32_t blob;   /* RZ_TIMING_NO_BLOB: none */
+    uint32_t flight; /* of a message: nanoseconds since it left; UINT32_MAX: so many or more */
+    uint8_t kind, part;
+    uint16_t zero;
+};
+
+#define RZ_QUEUE_LEVELS 8
+#define RZ_QUEUE_DIGITS 256
+
+struct rz_timing_chunk;
+
+struct rz_timing_bucket {
+    struct rz_timing_chunk *head, *tail;
+    rz_time least; /* of the dates in it */
+};
+
+struct rz_timing_queue {
+    rz_time last; /* the date of the clock: no event is earlier */
+    uint64_t count;
+    uint64_t bytes; /* of memory */
+    struct rz_timing_chunk *free;
+    struct rz_timing_chunk **slabs;
+    uint32_t n_slabs, slabs_max;
+    uint64_t used[RZ_QUEUE_LEVELS][RZ_QUEUE_DIGITS / 64];
+    struct rz_timing_bucket buckets[RZ_QUEUE_LEVELS][RZ_QUEUE_DIGITS];
+};
+
+void rz_timing_queue_init(struct rz_timing_queue *queue);
+void rz_timing_queue_release(struct rz_timing_queue *queue);
+
+/* event->date >= queue->last. */
+void rz_timing_queue_push(struct rz_timing_queue *queue, const struct rz_timing_event *event);
+
+/* The first event, when there is one not later than limit. */
+bool rz_timing_queue_pop(struct rz_timing_queue *queue, rz_time limit,
+                         struct rz_timing_event *event);
+
+#endif

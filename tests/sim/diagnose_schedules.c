@@ -1,0 +1,87 @@
+/* The dynamic group under schedules: a small world whole, larger ones at random with loss,
+ * partitions, pauses and deaths; mutants; and what an interval costs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/diagnose/diagnose.h"
+#include "sim/sim.h"
+
+static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_options options = {
+        .scenario = rz_sim_find("diagnose", name), .members = members, .crashes = crashes};
+    if (!options.scenario)
+        fail_msg("there is no scenario %s", name);
+    options.quiet = options.scenario->violation_expected;
+    return options;
+}
+
+static void explore(const char *name, uint32_t members)
+{
+    struct rz_sim_options options = options_of(name, members, 0);
+    static struct rz_sim_result result;
+    rz_sim_explore(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
+}
+
+static struct rz_sim_result run(const char *name, uint32_t members, uint32_t crashes,
+                                uint64_t seeds)
+{
+    struct rz_sim_options options = options_of(name, members, crashes);
+    static struct rz_sim_result result;
+    options.seed_first = 1;
+    options.seed_last = seeds;
+    rz_sim_run(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s", result.reason, result.replay);
+    return result;
+}
+
+static void late_and_lost_answers_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny", 1);
+    explore("tiny", 2);
+}
+
+static void the_group_comes_together_again(void **state)
+{
+    (void)state;
+    struct rz_sim_result result = run("group", 4, 2, 700);
+    assert_true(result.lost > 0 && result.doubled > 0 && result.waited > 0);
+    run("group", 2, 0, 200);
+    run("group", 3, 0, 300);
+    run("group", 9, 4, 100);
+    run("group", 1, 0, 5);
+}
+
+static void tests_may_be_done_by_hosts(void **state)
+{
+    (void)state;
+    run("hosts", 5, 1, 700);
+    run("hosts", 3, 1, 300);
+}
+
+static void bugs_are_caught(void **state)
+{
+    (void)state;
+    run("mutant-maximum", 4, 0, 500);
+    run("mutant-order", 4, 0, 500);
+    run("mutant-reset", 4, 0, 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_and_lost_answers_in_every_schedule),
+        cmocka_unit_test(the_group_comes_together_again),
+        cmocka_unit_test(tests_may_be_done_by_hosts),
+        cmocka_unit_test(bugs_are_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

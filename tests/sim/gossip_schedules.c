@@ -1,0 +1,103 @@
+/* Gossip under schedules: deaths before and during the run, lost messages, a small world whole, and
+ * mutants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sim/sim.h"
+
+static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_options options = {
+        .scenario = rz_sim_find("gossip", name), .members = members, .crashes = crashes};
+    if (!options.scenario)
+        fail_msg("there is no scenario %s", name);
+    return options;
+}
+
+static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
+{
+    struct rz_sim_options options = options_of(name, members, crashes);
+    static struct rz_sim_result result;
+    options.seed_first = 1;
+    options.seed_last = seeds;
+    options.quiet = options.scenario->violation_expected;
+    rz_sim_run(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s", result.reason, result.replay);
+}
+
+static void matrix_finds_all_the_dead(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {2, 3, 5, 12, 33};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        run("matrix", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 150 : 10);
+        run("matrix-during", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 60 : 8);
+    }
+}
+
+static void list_finds_all_that_died_before(void **state)
+{
+    (void)state;
+    run("list", 5, 2, 150);
+    run("list", 12, 4, 150);
+    run("list", 64, 4, 5);
+}
+
+static void sum_finds_all_the_dead(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {2, 3, 5, 12, 40};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        run("sum", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 150 : 10);
+        run("sum-during", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 60 : 8);
+    }
+}
+
+static void a_detector_may_take_the_place_of_silence(void **state)
+{
+    (void)state;
+    run("matrix-told", 0, UINT32_MAX, 100);
+    run("list-told", 0, UINT32_MAX, 100);
+    run("sum-told", 0, UINT32_MAX, 200);
+    run("sum-lossy", 0, UINT32_MAX, 100);
+    run("sum-deaf", 0, UINT32_MAX, 200);
+}
+
+static void a_small_world_is_explored_whole(void **state)
+{
+    (void)state;
+    struct rz_sim_options options = options_of("tiny-sum", 0, UINT32_MAX);
+    static struct rz_sim_result result;
+    rz_sim_explore(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
+    assert_true(result.states > 1000);
+}
+
+static void mutants_are_caught(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"mutant-naive",     "mutant-no-indirect",
+                                        "mutant-lose-half", "mutant-silent",
+                                        "mutant-other-row", "mutant-list-during"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        run(names[i], 0, UINT32_MAX, 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrix_finds_all_the_dead),
+        cmocka_unit_test(list_finds_all_that_died_before),
+        cmocka_unit_test(sum_finds_all_the_dead),
+        cmocka_unit_test(a_detector_may_take_the_place_of_silence),
+        cmocka_unit_test(a_small_world_is_explored_whole),
+        cmocka_unit_test(mutants_are_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

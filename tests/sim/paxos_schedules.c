@@ -1,0 +1,97 @@
+/* Consensus under schedules: small worlds whole, larger ones at random with loss, duplication,
+ * partitions and pauses; mutants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/paxos/paxos.h"
+#include "sim/sim.h"
+
+static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_options options = {
+        .scenario = rz_sim_find("paxos", name), .members = members, .crashes = crashes};
+    if (!options.scenario)
+        fail_msg("there is no scenario %s", name);
+    options.quiet = options.scenario->violation_expected;
+    return options;
+}
+
+static void explore(const char *name, uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_options options = options_of(name, members, crashes);
+    static struct rz_sim_result result;
+    rz_sim_explore(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
+}
+
+static struct rz_sim_result run(const char *name, uint32_t members, uint32_t crashes,
+                                uint64_t seeds)
+{
+    struct rz_sim_options options = options_of(name, members, crashes);
+    static struct rz_sim_result result;
+    options.seed_first = 1;
+    options.seed_last = seeds;
+    rz_sim_run(&options, &result);
+    if (!rz_sim_passed(options.scenario, &result))
+        fail_msg("%s: %s", result.reason, result.replay);
+    return result;
+}
+
+static void two_ballots_never_decide_two_values(void **state)
+{
+    (void)state;
+    explore("tiny", 2, 1);
+    explore("tiny", 3, 0);
+    explore("tiny", 3, 1);
+    explore("tiny-votes", 3, 0);
+    explore("tiny-votes", 3, 1);
+}
+
+static void one_value_whatever_the_network_does(void **state)
+{
+    (void)state;
+    struct rz_sim_result result = run("value", 5, 2, 500);
+    assert_true(result.lost > 0 && result.doubled > 0 && result.waited > 0);
+    run("value", 3, 1, 300);
+    run("value", 8, 3, 300);
+    run("hasty", 3, 1, 300);
+    run("hasty", 4, 1, 200);
+    run("value", 2, 0, 100);
+    run("value", 1, 0, 20);
+}
+
+static void votes_of_a_majority_decide(void **state)
+{
+    (void)state;
+    run("votes", 5, 2, 500);
+    run("votes", 4, 1, 300);
+    run("votes", 18, 8, 100);
+    run("calm", 7, 3, 300);
+    run("votes", 1, 0, 20);
+}
+
+static void bugs_are_caught(void **state)
+{
+    (void)state;
+    explore("mutant-promise", 3, 0);
+    explore("mutant-accepted", 3, 0);
+    explore("mutant-tiny-quorum", 3, 0);
+    run("mutant-sets", 5, 0, 500);
+    run("mutant-quorum", 5, 0, 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_ballots_never_decide_two_values),
+        cmocka_unit_test(one_value_whatever_the_network_does),
+        cmocka_unit_test(votes_of_a_majority_decide),
+        cmocka_unit_test(bugs_are_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

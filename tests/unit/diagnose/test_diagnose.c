@@ -1,0 +1,351 @@
+/* One member, test by test; and what a quiet group costs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/diagnose/diagnose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VIEW 4
+#define MS RZ_MILLISECOND
+#define N 12
+
+struct fixture {
+    struct rz_diagnose *diagnose;
+    struct rz_action actions[128];
+    uint32_t count;
+    struct rz_diagnose_config config;
+};
+
+static struct fixture *make(uint32_t n, rz_id self)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    f->config = (struct rz_diagnose_config){.n_members = n,
+                                            .view = VIEW,
+                                            .interval = RZ_SECOND,
+                                            .mode = RZ_DIAGNOSE_MULTIPLY,
+                                            .factor = 2500,
+                                            .report = false};
+    f->diagnose = malloc(rz_diagnose_size(&f->config));
+    memset(f->diagnose, 0xA5, rz_diagnose_size(&f->config));
+    rz_diagnose_init(f->diagnose, &f->config, self, 0, 1);
+    return f;
+}
+
+static void release(struct fixture *f)
+{
+    free(f->diagnose);
+    free(f);
+}
+
+static void step(struct fixture *f, const struct rz_event *first)
+{
+    struct rz_event event = *first;
+    enum rz_more more;
+    f->count = 0;
+    do {
+        struct rz_actions out = {.v = f->actions + f->count, .max = RZ_ACTIONS_MIN};
+        more = rz_diagnose_step(f->diagnose, &event, &out);
+        assert_int_not_equal(more, RZ_NEED);
+        f->count += out.count;
+        event = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = first->now};
+    } while (more == RZ_MORE);
+}
+
+static void tick(struct fixture *f, rz_time now)
+{
+    step(f, &(struct rz_event){.kind = RZ_EVENT_TICK, .now = now});
+}
+
+static void reply(struct fixture *f, rz_id from, uint64_t seq, rz_time began, rz_time now,
+                  uint32_t counter)
+{
+    struct rz_message message = {.room = RZ_ROOM_DIAGNOSE,
+                                 .type = RZ_DIAGNOSE_REPLY,
+                                 .view = VIEW,
+                                 .from = from,
+                                 .seq = seq,
+                                 .word = {began, counter}};
+    step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .now = now, .message = &message});
+}
+
+static void test(struct fixture *f, rz_id from, const uint64_t *items, uint32_t n)
+{
+    struct rz_message message = {.room = RZ_ROOM_DIAGNOSE,
+                                 .type = RZ_DIAGNOSE_TEST,
+                                 .view = VIEW,
+                                 .from = from,
+                                 .seq = 1,
+                                 .n_items = n};
+    step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = &message, .items = items});
+}
+
+static void readmit(struct fixture *f, rz_id k, uint32_t counter)
+{
+    step(f, &(struct rz_event){
+                .kind = RZ_EVENT_CALL, .call = RZ_DIAGNOSE_READMIT, .arg = {k, counter}});
+}
+
+static const struct rz_action *find(const struct fixture *f, enum rz_action_kind kind,
+                                    uint32_t what)
+{
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct rz_action *action = &f->actions[i];
+        uint32_t is = kind == RZ_ACTION_SEND ? action->message.type : action->what;
+        if (action->kind == kind && is == what)
+            return action;
+    }
+    return NULL;
+}
+
+/* One interval in which all of 1..n-1 answer in good time but `silent` (RZ_ID_NONE: nobody). */
+static void interval(struct fixture *f, rz_time *now, rz_id silent)
+{
+    tick(f, *now);
+    for (rz_id k = 1; k < f->config.n_members; k++)
+        if (k != silent)
+            reply(f, k, rz_diagnose_interval(f->diagnose), *now, *now + 48 * MS, 0);
+    *now += RZ_SECOND;
+}
+
+/* By hand: 48 ms, then 58 ms, then 48 ms, with 0.9 and 4. */
+static void statistics_are_as_the_formulas_say(void **state)
+{
+    (void)state;
+    struct rz_diagnose_config config = {
+        .mode = RZ_DIAGNOSE_ADD, .factor = 5 * MS, .threshold_max = 60 * RZ_SECOND};
+    struct rz_diagnose_statistics s = {.threshold = 8 * RZ_SECOND};
+    rz_diagnose_measure(&s, 48 * MS, &config);
+    assert_true(s.mean == 48 * MS && s.spread == 24 * MS && s.threshold == 149 * MS);
+    rz_diagnose_measure(&s, 58 * MS, &config);
+    assert_true(s.spread == 22600000 && s.mean == 49 * MS && s.threshold == 144400000);
+    rz_diagnose_measure(&s, 48 * MS, &config);
+    assert_true(s.spread == 20440000 && s.mean == 48900000 && s.threshold == 135660000);
+    config.mode = RZ_DIAGNOSE_MULTIPLY;
+    config.factor = 2500;
+    rz_diagnose_measure(&s, 48900000, &config);
+    assert_true(s.spread == 18396000 && s.mean == 48900000);
+    assert_true(s.threshold == (48900000 + 4 * 18396000) * UINT64_C(5) / 2);
+    config.threshold_max = 100 * MS;
+    rz_diagnose_measure(&s, UINT64_MAX, &config);
+    assert_true(s.threshold == 100 * MS);
+}
+
+static void the_first_threshold_is_eight_seconds(void **state)
+{
+    (void)state;
+    struct fixture *f = make(2, 0);
+    tick(f, 0);
+    assert_true(rz_diagnose_deadline(f->diagnose) == RZ_SECOND);
+    for (rz_time now = RZ_SECOND; now < 16 * RZ_SECOND; now += RZ_SECOND) {
+        tick(f, now);
+        assert_int_equal(f->count, 0); /* the first test is still under way */
+        assert_int_equal(rz_diagnose_counter(f->diagnose, 1), 0);
+    }
+    tick(f, 16 * RZ_SECOND); /* twice the threshold: lost */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 1), 1);
+    release(f);
+}
+
+static void late_answers_adapt_the_threshold_after_the_verdict(void **state)
+{
+    (void)state;
+    struct fixture *f = make(3, 0);
+    rz_time now = 0;
+    for (uint32_t i = 0; i < 50; i++)
+        interval(f, &now, RZ_ID_NONE);
+    rz_time threshold = rz_diagnose_threshold(f->diagnose, 1);
+    assert_true(threshold < 123 * MS && threshold > 119 * MS); /* 2.5 * 48 ms, and what is left */
+    tick(f, now);
+    reply(f, 1, 51, now, now + 200 * MS, 0); /* late, though the threshold grows by it */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 1), 1);
+    assert_true(rz_diagnose_threshold(f->diagnose, 1) > 200 * MS);
+    tick(f, now + 2 * threshold); /* 2 has not answered: lost, nothing is learnt */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 1);
+    assert_true(rz_diagnose_threshold(f->diagnose, 2) == threshold);
+    reply(f, 2, 51, now, now + 300 * MS, 0); /* after all: statistics, no second verdict */
+    assert_true(rz_diagnose_threshold(f->diagnose, 2) > threshold);
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 1);
+    rz_time once = rz_diagnose_threshold(f->diagnose, 2);
+    reply(f, 2, 51, now, now + 300 * MS, 0);
+    assert_true(rz_diagnose_threshold(f->diagnose, 2) == once); /* the second copy */
+    release(f);
+}
+
+static void events_of_an_interval_are_one_message_to_the_group(void **state)
+{
+    (void)state;
+    struct fixture *f = make(5, 0);
+    rz_time now = 0;
+    for (uint32_t i = 0; i < 20; i++)
+        interval(f, &now, RZ_ID_NONE);
+    tick(f, now);
+    for (rz_id k = 1; k < 5; k++)
+        reply(f, k, 21, now, now + (k <= 2 ? 500 : 48) * MS, 0);
+    tick(f, now + RZ_SECOND);
+    const struct rz_action *events = find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_EVENTS);
+    assert_non_null(events);
+    assert_int_equal(events->n_to, 2);
+    assert_int_equal(events->to[0], 3);
+    assert_int_equal(events->message.n_items, 2);
+    assert_true(events->items[0] == RZ_DIAGNOSE_ITEM(1, 1));
+    const struct rz_action *tests = find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST);
+    assert_int_equal(tests->n_to, 4); /* all others are tested, members or not */
+    assert_int_equal(tests->message.n_items, 2);
+    tick(f, now + 2 * RZ_SECOND);
+    assert_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_EVENTS));
+    release(f);
+}
+
+static void only_members_are_believed_and_the_larger_counter_holds(void **state)
+{
+    (void)state;
+    struct fixture *f = make(5, 0);
+    const uint64_t first[] = {RZ_DIAGNOSE_ITEM(2, 1)}, second[] = {RZ_DIAGNOSE_ITEM(3, 1)};
+    test(f, 1, first, 1);
+    test(f, 4, first, 1); /* two report the same event */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 1);
+    assert_int_equal(rz_diagnose_group_size(f->diagnose), 4);
+    test(f, 2, second, 1); /* who is out is not believed, but answered */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 3), 0);
+    assert_non_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_REPLY));
+    reply(f, 3, 0, 0, 0, 1);
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 3), 0); /* an answer to no test */
+    release(f);
+}
+
+static void five_good_tests_ask_for_a_rejoin(void **state)
+{
+    (void)state;
+    struct fixture *f = make(3, 0);
+    rz_time now = 0;
+    for (uint32_t i = 0; i < 3; i++)
+        interval(f, &now, RZ_ID_NONE);
+    const uint64_t out[] = {RZ_DIAGNOSE_ITEM(2, 1)};
+    test(f, 1, out, 1);
+    for (uint32_t i = 1; i <= 10; i++) {
+        interval(f, &now, RZ_ID_NONE);
+        assert_int_equal(rz_diagnose_okrun(f->diagnose, 2), i);
+        const struct rz_action *want = find(f, RZ_ACTION_NOTIFY, RZ_DIAGNOSE_WANT_REJOIN);
+        assert_int_equal(want != NULL, i % 5 == 0);
+        assert_int_equal(rz_diagnose_would_readmit(f->diagnose, 2, 1), i >= 3);
+        assert_false(rz_diagnose_would_readmit(f->diagnose, 2, 3));
+    }
+    readmit(f, 2, 1);
+    readmit(f, 2, 1); /* once is enough */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 2);
+    assert_int_equal(rz_diagnose_okrun(f->diagnose, 2), 0);
+    assert_true(rz_diagnose_has(f->diagnose, 2));
+    release(f);
+}
+
+static void who_is_out_takes_the_word_of_the_group(void **state)
+{
+    (void)state;
+    struct fixture *f = make(4, 3);
+    tick(f, 0);
+    tick(f, 16 * RZ_SECOND); /* a slow tester: nobody answered it in time */
+    assert_int_equal(rz_diagnose_group_size(f->diagnose), 1);
+    const uint64_t out[] = {RZ_DIAGNOSE_ITEM(3, 1)};
+    test(f, 1, out, 1); /* not a member, as it thinks: not believed */
+    assert_true(rz_diagnose_has(f->diagnose, 3));
+    for (rz_id k = 0; k < 3; k++)
+        readmit(f, k, 1);
+    test(f, 1, out, 1);
+    assert_false(rz_diagnose_has(f->diagnose, 3));
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 0), 0); /* its own findings are gone */
+    tick(f, 40 * RZ_SECOND);
+    assert_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST)); /* it tests nobody */
+    test(f, 2, NULL, 0);                                    /* one who knows less about it */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 3), 1);
+    assert_int_equal(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_REPLY)->message.word[1], 1);
+    const uint64_t back[] = {RZ_DIAGNOSE_ITEM(0, 1), RZ_DIAGNOSE_ITEM(3, 2)};
+    test(f, 2, back, 2);
+    assert_true(rz_diagnose_has(f->diagnose, 3));
+    assert_false(rz_diagnose_has(f->diagnose, 0));
+    release(f);
+}
+
+static void the_agreed_view_is_by_the_agreed_counters_alone(void **state)
+{
+    (void)state;
+    struct fixture *f = make(5, 0);
+    const uint64_t agreed[] = {RZ_DIAGNOSE_ITEM(1, 2), RZ_DIAGNOSE_ITEM(2, 3)};
+    const uint64_t newer[] = {RZ_DIAGNOSE_ITEM(4, 1)};
+    test(f, 1, newer, 1);
+    struct rz_event call = {
+        .kind = RZ_EVENT_CALL, .call = RZ_DIAGNOSE_VIEW, .arg = {3}, .items = agreed, .n_items = 2};
+    step(f, &call);
+    uint64_t round;
+    assert_int_equal(*rz_diagnose_view(f->diagnose, &round), 0x1B);
+    assert_int_equal(round, 3);
+    assert_false(rz_diagnose_has(f->diagnose, 4)); /* waits for the next round */
+    call.arg[0] = 2;
+    call.n_items = 0;
+    step(f, &call);
+    assert_int_equal(*rz_diagnose_view(f->diagnose, NULL), 0x1B);
+    const uint64_t nobody[] = {RZ_DIAGNOSE_ITEM(0, 1), RZ_DIAGNOSE_ITEM(1, 3),
+                               RZ_DIAGNOSE_ITEM(2, 3), RZ_DIAGNOSE_ITEM(3, 1),
+                               RZ_DIAGNOSE_ITEM(4, 1)};
+    call = (struct rz_event){
+        .kind = RZ_EVENT_CALL, .call = RZ_DIAGNOSE_VIEW, .arg = {4}, .items = nobody, .n_items = 5};
+    step(f, &call);
+    assert_int_equal(*rz_diagnose_view(f->diagnose, NULL), 1); /* at least one */
+    release(f);
+}
+
+/* 2N(N-1) messages per interval: exactly, where nothing happens. */
+static void an_interval_costs_two_messages_per_pair(void **state)
+{
+    (void)state;
+    struct fixture *member[N];
+    uint64_t tests = 0, replies = 0, others = 0;
+    for (rz_id id = 0; id < N; id++)
+        member[id] = make(N, id);
+    for (rz_time now = 0; now < 10 * RZ_SECOND; now += RZ_SECOND)
+        for (rz_id id = 0; id < N; id++) {
+            tick(member[id], now);
+            const struct rz_action *action = find(member[id], RZ_ACTION_SEND, RZ_DIAGNOSE_TEST);
+            others += member[id]->count - 1;
+            tests += action->n_to;
+            struct rz_message message = action->message;
+            for (rz_id to = 0; to < N; to++) {
+                if (to == id)
+                    continue;
+                step(member[to],
+                     &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .now = now, .message = &message});
+                struct rz_message answer = member[to]->actions[0].message;
+                replies += member[to]->count;
+                step(member[id], &(struct rz_event){.kind = RZ_EVENT_RECEIVE,
+                                                    .now = now + 48 * MS,
+                                                    .message = &answer});
+                others += member[id]->count;
+            }
+        }
+    assert_int_equal(tests, 10 * N * (N - 1));
+    assert_int_equal(replies, 10 * N * (N - 1));
+    assert_int_equal(others, 0);
+    for (rz_id id = 0; id < N; id++)
+        release(member[id]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statistics_are_as_the_formulas_say),
+        cmocka_unit_test(the_first_threshold_is_eight_seconds),
+        cmocka_unit_test(late_answers_adapt_the_threshold_after_the_verdict),
+        cmocka_unit_test(events_of_an_interval_are_one_message_to_the_group),
+        cmocka_unit_test(only_members_are_believed_and_the_larger_counter_holds),
+        cmocka_unit_test(five_good_tests_ask_for_a_rejoin),
+        cmocka_unit_test(who_is_out_takes_the_word_of_the_group),
+        cmocka_unit_test(the_agreed_view_is_by_the_agreed_counters_alone),
+        cmocka_unit_test(an_interval_costs_two_messages_per_pair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

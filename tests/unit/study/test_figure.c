@@ -1,0 +1,137 @@
+/* Figures: a figure leaves its drawing and its data, and its rows stand in the report; one that
+ * fails leaves nothing and stands there with the reason. */
+#include "study/figure.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char folder[] = "study-figure-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static bool draw_line(const struct rz_figure_options *options, struct rz_table *table,
+                      struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    (void)why;
+    rz_table_column(table, "n", "members", NULL);
+    rz_table_column(table, "ms", "time", "ms");
+    rz_chart_labels(chart, NULL, "members", "time (ms)");
+    rz_chart_curve(chart, "measured", RZ_CHART_LINES_POINTS);
+    for (int i = 1; i <= 10 * options->effort; i++) {
+        rz_table_row(table);
+        rz_table_number(table, i);
+        rz_table_number(table, i * 0.5);
+        rz_chart_point(chart, i, i * 0.5);
+    }
+    rz_figure_judge(report, RZ_FIGURE_AGREES, "slope", "1/2", NULL, "%.2f", 0.5);
+    rz_figure_judge(report, RZ_FIGURE_DIFFERS, "height | of it", "7", "a reason", "%d", 5);
+    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "colour", "red", "no colours here", "none");
+    return true;
+}
+
+static bool draw_nothing(const struct rz_figure_options *options, struct rz_table *table,
+                         struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    (void)options, (void)table, (void)chart, (void)report;
+    *why = "it cannot be measured";
+    return false;
+}
+
+static const struct rz_figure line = {.name = "test-1",
+                                      .title = "a line",
+                                      .source = "Nobody 2000, figure 1",
+                                      .stated = "a slope of a half",
+                                      .seconds = 1,
+                                      .draw = draw_line};
+static const struct rz_figure nothing = {.name = "test-2",
+                                         .title = "nothing",
+                                         .source = "Nobody 2000, figure 2",
+                                         .stated = "nothing",
+                                         .seconds = 1,
+                                         .draw = draw_nothing};
+
+static const char *markdown(const struct rz_figure_report *report)
+{
+    static char text[4096];
+    FILE *out = tmpfile();
+    assert_non_null(out);
+    rz_figure_report_markdown(report, out);
+    rewind(out);
+    text[fread(text, 1, sizeof text - 1, out)] = 0;
+    fclose(out);
+    return text;
+}
+
+static void test_make(void **state)
+{
+    static const char *const wanted[] = {
+        "| test-1 | slope | 1/2 | 0.50 | agrees |  |",
+        "| test-1 | height \\| of it | 7 | 5 | **differs** | a reason |",
+        "| test-1 | colour | red | none | not comparable | no colours here |",
+        "[test-1](test-1.svg), [data](test-1.csv) | Nobody 2000, figure 1 | a line |",
+        "| test-2: it cannot be measured | Nobody 2000, figure 2 |",
+        "| test-2: no time |"};
+    struct rz_figure_options options = {.seed = 1, .effort = 1};
+    struct rz_figure_report *report = rz_figure_report_create();
+    const char *why = "";
+    (void)state;
+    if (system("gnuplot --version > /dev/null 2>&1") != 0)
+        skip();
+    if (!rz_figure_make(&line, &options, folder, report, &why))
+        fail_msg("%s", why);
+    assert_false(rz_figure_make(&nothing, &options, folder, report, &why));
+    assert_string_equal(why, "it cannot be measured");
+    assert_int_equal(rz_figure_report_differences(report), 1);
+    assert_int_equal(rz_figure_report_failures(report), 1);
+    rz_figure_leave_out(report, &nothing, "no time");
+    assert_int_equal(rz_figure_report_failures(report), 1);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strstr(markdown(report), wanted[i]))
+            fail_msg("no '%s' in\n%s", wanted[i], markdown(report));
+    assert_int_equal(access(in_folder("test-2.csv"), F_OK), -1);
+    assert_int_equal(access(in_folder("test-2.svg"), F_OK), -1);
+    assert_int_equal(unlink(in_folder("test-1.csv")), 0);
+    assert_int_equal(unlink(in_folder("test-1.svg")), 0);
+    rz_figure_report_destroy(report);
+}
+
+/* The lists hold together. */
+static void test_list(void **state)
+{
+    const struct rz_figure *figure;
+    (void)state;
+    for (size_t i = 0; (figure = rz_figure_at(i)); i++) {
+        assert_ptr_equal(rz_figure_find(figure->name), figure);
+        assert_true(figure->draw && figure->title && figure->source && figure->stated);
+        assert_true(figure->seconds > 0);
+    }
+    assert_null(rz_figure_find("no such figure"));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_make), cmocka_unit_test(test_list)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

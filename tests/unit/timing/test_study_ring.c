@@ -1,0 +1,236 @@
+/* The studies ring, process and spread measure what the formulas say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/spread/spread.h"
+#include "study/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define P (100 * RZ_MILLISECOND)
+#define T (300 * RZ_MILLISECOND)
+
+static struct rz_study_options options_of(const char *name, uint64_t members)
+{
+    struct rz_study_options options;
+    rz_study_defaults(&options);
+    rz_study_find(name)->defaults(&options);
+    options.members = members;
+    return options;
+}
+
+static struct rz_table *run(const char *name, const struct rz_study_options *options)
+{
+    struct rz_table *table = rz_table_create(name);
+    struct rz_chart *chart = rz_chart_create("", "", "");
+    const char *why = "";
+    bool done = rz_study_find(name)->run(options, table, chart, &why);
+    if (!done)
+        fail_msg("%s: %s", name, why);
+    rz_chart_destroy(chart);
+    return table;
+}
+
+static double measure(const char *name, const struct rz_study_options *options, const char *column)
+{
+    struct rz_table *table = run(name, options);
+    double value = rz_table_at(table, 0, column);
+    rz_table_destroy(table);
+    return value;
+}
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
+static void a_quiet_ring_sends_one_heartbeat_per_member_and_period(void **state)
+{
+    (void)state;
+    for (uint64_t n = 2; n <= 200; n += n < 20 ? 1 : 37) {
+        struct rz_study_options options = options_of("ring", n);
+        options.kill = 0;
+        options.until = 10 * P;
+        struct rz_table *table = run("ring", &options);
+        assert_true(rz_table_at(table, 0, "heartbeats") == (double)(10 * n));
+        assert_true(rz_table_at(table, 0, "messages") == (double)(10 * n));
+        assert_true(rz_table_at(table, 0, "bytes") == (double)(480 * n));
+        assert_true(rz_table_at(table, 0, "messages_hot") == 10);
+        rz_table_destroy(table);
+    }
+}
+
+static void a_broadcast_takes_what_the_formula_says(void **state)
+{
+    (void)state;
+    for (uint64_t n = 2; n <= 3000; n += n < 70 ? 1 : 313) {
+        for (uint32_t near_first = 0; near_first < 2; near_first++) {
+            struct rz_study_options options = options_of("spread", n);
+            options.near_first = near_first;
+            options.jitter = 700;
+            double expected = (double)(n * rz_spread_degree((uint32_t)n) - (n - 1));
+            assert_true(measure("spread", &options, "messages") == expected);
+            assert_true(measure("spread", &options, "informed") == (double)n);
+        }
+    }
+}
+
+/* The same model as in tests/unit/spread: a send takes its sender 1, a transfer `latency`. There
+ * copies also go back to where the first came from, so that ours may only be earlier. */
+static void the_order_of_sending_is_worth_what_the_model_says(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n;
+        double tree[2], near[2];
+    } rows[] = {{12, {6, 26}, {10, 28}},
+                {64, {11, 46}, {23, 50}},
+                {256, {15, 58}, {38, 74}},
+                {1024, {19, 78}, {58, 103}},
+                {4096, {22, 92}, {82, 136}}};
+    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (uint32_t far = 0; far < 2; far++) {
+            struct rz_study_options options = options_of("spread", rows[i].n);
+            options.send_overhead = RZ_MILLISECOND;
+            options.receive_overhead = 0;
+            options.latency = far ? 10 * RZ_MILLISECOND : RZ_MILLISECOND;
+            double tree = measure("spread", &options, "known_ms");
+            options.near_first = true;
+            double near = measure("spread", &options, "known_ms");
+            assert_true(tree <= rows[i].tree[far] && tree >= 0.8 * rows[i].tree[far]);
+            assert_true(near <= rows[i].near[far] && near >= 0.8 * rows[i].near[far]);
+            assert_true(tree < near);
+        }
+    }
+}
+
+/* --- dates ------------------------------------------------------------------------------------ */
+
+static void one_death_is_found_within_its_bounds(void **state)
+{
+    (void)state;
+    struct rz_study_options options = options_of("ring", 40);
+    options.trials = 50;
+    struct rz_table *table = run("ring", &options);
+    double sum = 0;
+    for (uint32_t i = 0; i < 50; i++) {
+        double seen = rz_table_at(table, i, "detect_last_ms");
+        double known = rz_table_at(table, i, "known_ms");
+        assert_true(seen > 200 && seen <= 300.01);
+        assert_true(known > seen && known < seen + 0.1);
+        assert_true(rz_table_at(table, i, "requests") == 1);
+        assert_true(rz_table_at(table, i, "false_accusations") == 0);
+        sum += seen;
+    }
+    assert_true(fabs(sum / 50 - 250) < 15); /* uniform: the mean deviates by 4 */
+    rz_table_destroy(table);
+}
+
+/* The first within T, each further one after 2 T more: (2k - 1) T. */
+static void neighbours_are_found_one_by_one(void **state)
+{
+    (void)state;
+    for (uint32_t k = 1; k <= 8; k++) {
+        struct rz_study_options options = options_of("ring", 64);
+        options.kill = k;
+        options.victims = RZ_STUDY_VICTIMS_CONTIGUOUS;
+        struct rz_table *table = run("ring", &options);
+        double last = rz_table_at(table, 0, "detect_last_ms");
+        double first = rz_table_at(table, 0, "detect_first_ms");
+        assert_true(last <= (2 * k - 1) * 300 + 0.01 && last > (2 * k - 1) * 300 - 100);
+        assert_true(fabs(last - first - (k - 1) * 600) < 0.001);
+        assert_true(rz_table_at(table, 0, "requests") == k);
+        rz_table_destroy(table);
+    }
+}
+
+/* Two daemons with three processes each. The first: 0.2 us until it sees the death, 0.5 for the
+ * message, 3 * 0.5 for the star, 0.2 and 0.5 until the last process has it. The second: 2 us and
+ * 0.5 after the message left; then its own star. */
+static void a_star_takes_its_time(void **state)
+{
+    (void)state;
+    struct rz_study_options options = options_of("process", 2);
+    options.per_node = 3;
+    assert_true(fabs(measure("process", &options, "known_ms") * 1000 -
+                     (0.2 + 0.5 + 2 + 0.5 + 3 * 0.5 + 0.2 + 0.5)) < 1e-9);
+    assert_true(measure("process", &options, "messages") == 1);
+    assert_true(measure("process", &options, "local_messages") == 6);
+    options.flat = true; /* six processes, of which five get to know */
+    assert_true(measure("process", &options, "known_ms") > 0);
+}
+
+/* --- faults ----------------------------------------------------------------------------------- */
+
+/* A member whose messages come too late is held for dead; it learns so and gives up, and the others
+ * agree on it. */
+static void a_member_that_is_too_slow_is_fenced(void **state)
+{
+    (void)state;
+    struct rz_study_options options = options_of("ring", 20);
+    options.kill = 2;
+    options.slow = 1;
+    options.slow_by = 2 * T;
+    options.victims = RZ_STUDY_VICTIMS_FIRST;
+    struct rz_table *table = run("ring", &options);
+    assert_true(rz_table_at(table, 0, "false_accusations") >= 1);
+    assert_true(rz_table_at(table, 0, "known_ms") > 0);
+    rz_table_destroy(table);
+}
+
+static void a_broadcast_survives_fewer_deaths_than_neighbours(void **state)
+{
+    (void)state;
+    struct rz_study_options options = options_of("spread", 100);
+    options.trials = 100;
+    options.kill = 6; /* D(100) = 14 */
+    options.kill_during = true;
+    struct rz_table *table = run("spread", &options);
+    uint32_t all = 0, none = 0;
+    for (uint32_t i = 0; i < 100; i++) {
+        double informed = rz_table_at(table, i, "informed");
+        all += informed == 94;
+        none += informed == 0; /* member 0 died first */
+        assert_true(isnan(rz_table_at(table, i, "known_ms")) == (informed != 94));
+    }
+    assert_int_equal(all + none, 100);
+    assert_true(all >= 80);
+    rz_table_destroy(table);
+}
+
+static void a_trial_repeats(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"detect_last_ms", "known_ms", "messages",    "bytes",
+                                          "heartbeats",     "events",   "messages_hot"};
+    struct rz_study_options options = options_of("ring", 300);
+    options.kill = 5;
+    options.jitter = 10 * RZ_MICROSECOND;
+    options.kill_during = true;
+    options.trials = 2;
+    struct rz_table *a = run("ring", &options), *b = run("ring", &options);
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        assert_true(rz_table_at(a, 0, columns[i]) == rz_table_at(b, 0, columns[i]));
+    assert_true(rz_table_at(a, 0, "known_ms") != rz_table_at(a, 1, "known_ms"));
+    rz_table_destroy(a);
+    rz_table_destroy(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quiet_ring_sends_one_heartbeat_per_member_and_period),
+        cmocka_unit_test(a_broadcast_takes_what_the_formula_says),
+        cmocka_unit_test(the_order_of_sending_is_worth_what_the_model_says),
+        cmocka_unit_test(one_death_is_found_within_its_bounds),
+        cmocka_unit_test(neighbours_are_found_one_by_one),
+        cmocka_unit_test(a_star_takes_its_time),
+        cmocka_unit_test(a_member_that_is_too_slow_is_fenced),
+        cmocka_unit_test(a_broadcast_survives_fewer_deaths_than_neighbours),
+        cmocka_unit_test(a_trial_repeats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
