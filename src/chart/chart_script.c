@@ -1,6 +1,7 @@
 /* A chart in gnuplot's words. */
 #include "chart/chart_state.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,17 +13,22 @@ static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"
                                       "#E69F00", "#56B4E9", "#000000", "#8C564B"};
 #define COLOURS (sizeof colours / sizeof *colours)
 
-/* Between single quotes gnuplot takes every character as it is, but for the quote. (An octal escape
- * in double quotes goes on with the digits that follow it.) */
+/* All but letters, digits and blanks as octal, so that no title becomes a command. A digit after
+ * octal, too: gnuplot would take it for a part of the number. */
 static void quoted(FILE *out, const char *text)
 {
-    fputc('\'', out);
+    bool octal = false;
+    fputc('"', out);
     for (; *text; text++) {
-        if (*text == '\'')
-            fputc('\'', out);
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+        unsigned char byte = (unsigned char)*text;
+        bool plain = isalpha(byte) || byte <= ' ' || byte >= 0x80 || (isdigit(byte) && !octal);
+        if (plain)
+            fputc(byte < ' ' ? ' ' : byte, out);
+        else
+            fprintf(out, "\\%03o", byte);
+        octal = !plain;
     }
-    fputc('\'', out);
+    fputc('"', out);
 }
 
 static void set_text(FILE *out, const char *what, const char *text)
@@ -231,10 +237,10 @@ static void ticks(FILE *out, const struct rz_chart_panel *panel)
 
 static void write_panel(FILE *out, const struct rz_chart_panel *panel)
 {
-    fputs(
-        "reset\nset grid lt 1 lw 0.5 lc rgb '#D0D0D0'\nset border lc rgb '#555555'\n"
-        "set key outside below height 1 noenhanced\nset style fill solid 0.6\nset errorbars 0.6\n",
-        out);
+    fputs("reset\nset grid lt 1 lw 0.5 lc rgb '#D0D0D0'\nset border lc rgb '#555555'\n"
+          "set key outside below height 1 samplen 3 font ',10' noenhanced\n"
+          "set style fill solid 0.6\nset errorbars 0.6\n",
+          out);
     set_text(out, "title", panel->title);
     set_text(out, "xlabel", panel->x_label);
     set_text(out, "ylabel", panel->y_label);

@@ -29,7 +29,7 @@ static void list_studies(const char *indent)
         uint64_t model = study->members_max_model;
         rz_study_show_count(model > study->members_max ? model : study->members_max, most,
                             sizeof most);
-        printf("%s%-10s %s, up to %s %s\n", indent, study->name, study->summary, most,
+        printf("%s%-16s %s, up to %s %s\n", indent, study->name, study->summary, most,
                study->members_are);
     }
 }
@@ -38,7 +38,7 @@ static void list_figures(const char *indent)
 {
     const struct rz_figure *figure;
     for (size_t i = 0; (figure = rz_figure_at(i)); i++)
-        printf("%s%-16s %s: %s (%.0f s)\n", indent, figure->name, figure->source, figure->title,
+        printf("%s%-20s %s: %s (%.0f s)\n", indent, figure->name, figure->source, figure->title,
                figure->seconds);
 }
 
@@ -94,11 +94,11 @@ static const char *epilogue(void)
     const struct rz_study *study;
     size_t used = (size_t)snprintf(text, sizeof text, "Commands\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "  %-10s %s\n", commands[i].name,
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %-16s %s\n", commands[i].name,
                                  commands[i].summary);
     used += (size_t)snprintf(text + used, sizeof text - used, "\nStudies\n");
     for (size_t i = 0; (study = rz_study_at(i)) && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "  %-10s %s\n", study->name,
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %-16s %s\n", study->name,
                                  study->summary);
     if (used < sizeof text)
         snprintf(text + used, sizeof text - used,

@@ -61,6 +61,12 @@ OPTION(exhaustive)
     return REQUEST->exhaustive = true;
 }
 
+OPTION(whole)
+{
+    (void)value, (void)why;
+    return REQUEST->options.whole = true;
+}
+
 OPTION(budget)
 {
     *why = "it wants a number of states";
@@ -102,6 +108,8 @@ const struct rz_cli_option rz_rzsim_check_options[] = {
     {"--crashes", NULL, "K", "At most so many of them die. Default: the scenario's.", take_crashes},
     {"--seeds", NULL, "A..B", "Random schedules with these seeds. Default: 1..1000.", take_seeds},
     {"--exhaustive", NULL, NULL, "Every schedule instead of random ones.", take_exhaustive},
+    {"--whole", NULL, NULL,
+     "Exhaustive: leave out nothing of what the scenario claims to be alike.", take_whole},
     {"--budget-states", NULL, "M",
      "Give up, with status 1, when there are more states. Default: 50000000.", take_budget},
     {NULL, NULL, NULL, NULL, NULL}};
@@ -117,6 +125,8 @@ const struct rz_cli_option rz_rzsim_replay_options[] = {
     {"--plain", NULL, NULL, "All delays alike.", take_plain},
     {"--path", NULL, "CHOICES", "A schedule of an exhaustive run, as a violation prints it.",
      take_path},
+    {"--whole", NULL, NULL,
+     "Exhaustive: leave out nothing of what the scenario claims to be alike.", take_whole},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static const struct rz_cli check_cli = {

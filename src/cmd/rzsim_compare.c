@@ -5,13 +5,15 @@
 #include "cli/quantity.h"
 #include "study/compare.h"
 
+#include <string.h>
+
 #define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define REQUEST ((struct request *)target)
 
 struct request {
     struct rz_study_options options;
     uint64_t members_max;
-    const char *csv, *plot;
+    const char *csv, *plot, *report;
 };
 
 OPTION(max_members)
@@ -57,16 +59,43 @@ OPTION(plot)
     return rz_chart_kind(value) != NULL;
 }
 
+OPTION(report)
+{
+    (void)why;
+    REQUEST->report = value;
+    return true;
+}
+
+/* The table in words of Markdown, with the command that makes it again and the drawing. */
+static bool write_report(const struct request *request, const struct rz_table *table, int argc,
+                         char **argv)
+{
+    FILE *out = fopen(request->report, "w");
+    if (!out)
+        return false;
+    const char *name = request->plot ? strrchr(request->plot, '/') : NULL;
+    fprintf(out, "# The failure detectors side by side\n\n`rzsim");
+    for (int i = 0; i < argc; i++)
+        fprintf(out, " %s", argv[i]);
+    fprintf(out, "`\n\n%s\n\n", rz_compare_legend);
+    if (request->plot)
+        fprintf(out, "![Failure detectors](%s)\n\n", name ? name + 1 : request->plot);
+    rz_table_markdown(table, out);
+    bool written = !ferror(out);
+    return fclose(out) == 0 && written;
+}
+
 const struct rz_cli_option rz_rzsim_compare_options[] = {
     {NULL, NULL, NULL, "What is run, and written", NULL},
     {"--max-members", NULL, "N", "From 16 members up to so many. Default: 2^16.", take_max_members},
     {"--period", NULL, "T", "Period of all: heartbeats, probes, cycles. Default: 100ms.",
      take_period},
-    {"--trials", NULL, "N", "Trials for each row. Default: three, in large groups one.",
-     take_trials},
+    {"--trials", NULL, "N",
+     "Trials for each row. Default: forty of small groups, one of large ones.", take_trials},
     {"--seed", NULL, "S", "Seed of the first trial. Default: 1.", take_seed},
     {"--csv", NULL, "FILE", "The table as CSV.", take_csv},
     {"--plot", NULL, "FILE", "A drawing, by gnuplot: .svg, .png or .pdf.", take_plot},
+    {"--report", NULL, "FILE", "The table as Markdown, with the drawing.", take_report},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static const struct rz_cli cli = {
@@ -101,6 +130,8 @@ int rz_rzsim_compare(int argc, char **argv)
         status = rz_rzsim_fail("no CSV", why);
     if (request.plot && !rz_chart_draw(chart, request.plot, &why))
         status = rz_rzsim_fail("no plot", why);
+    if (request.report && !write_report(&request, table, argc, argv))
+        status = rz_rzsim_fail("no report", request.report);
     rz_table_destroy(table);
     rz_chart_destroy(chart);
     return status;

@@ -167,7 +167,7 @@ static void make(const struct rz_figure *figure, const struct request *request, 
     purse->seconds_to_come -= seconds;
     if (options.effort < EFFORT_LEAST && options.effort < request->options.effort) {
         rz_figure_leave_out(report, figure, "left out, no time was left");
-        printf("%-16s left out, no time is left\n", figure->name);
+        printf("%-20s left out, no time is left\n", figure->name);
         return;
     }
     bool good = rz_figure_make(figure, &options, request->out, report, &why);
@@ -175,7 +175,7 @@ static void make(const struct rz_figure *figure, const struct request *request, 
     purse->planned += seconds * options.effort;
     purse->spent += took;
     if (good)
-        printf("%-16s %7.1f s, effort %.2f\n", figure->name, took, options.effort);
+        printf("%-20s %7.1f s, effort %.2f\n", figure->name, took, options.effort);
     else
         fprintf(stderr, "rzsim: figure %s: %s\n", figure->name, why);
     fflush(stdout);
@@ -219,8 +219,9 @@ static void write_report(const struct request *request, const struct rz_figure_r
 }
 
 /* After each figure, so that a run that is cut short leaves a report of what it did. */
-static bool write_readme(const struct request *request, const struct rz_figure_report *report)
+static bool write_readme(const struct request *request, struct rz_figure_report *report)
 {
+    rz_figure_report_sort(report);
     char path[PATH_MAX], temporary[PATH_MAX + 8];
     snprintf(path, sizeof path, "%s/README.md", request->out);
     snprintf(temporary, sizeof temporary, "%s.part", path);
@@ -233,7 +234,7 @@ static bool write_readme(const struct request *request, const struct rz_figure_r
     return good && rename(temporary, path) == 0;
 }
 
-static int finish(const struct request *request, const struct rz_figure_report *report, bool all)
+static int finish(const struct request *request, struct rz_figure_report *report, bool all)
 {
     uint32_t failures = rz_figure_report_failures(report);
     if (!all) {

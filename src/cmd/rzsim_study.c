@@ -11,10 +11,9 @@
 /* What a study is called in messages: its cli, made for it. */
 static const struct rz_cli *study_cli(const struct rz_study *study)
 {
-    static char name[64], summary[256], description[512], most[32];
+    static char name[64], description[512], most[32];
     static struct rz_cli cli;
     snprintf(name, sizeof name, "rzsim %s", study->name);
-    snprintf(summary, sizeof summary, "%s", study->summary);
     rz_study_show_count(study->members_max, most, sizeof most);
     snprintf(
         description, sizeof description,
@@ -24,7 +23,7 @@ static const struct rz_cli *study_cli(const struct rz_study *study)
         most, study->members_are);
     cli = (struct rz_cli){
         .name = name,
-        .summary = summary,
+        .summary = study->summary,
         .synopsis = "[OPTION]...",
         .description = description,
         .options = rz_study_cli_options(study),

@@ -32,8 +32,8 @@ struct rz_scale_post *rz_scale_post_create(struct rz_scale_crew *crew, uint32_t 
 void rz_scale_post_destroy(struct rz_scale_post *post);
 uint64_t rz_scale_post_bytes(const struct rz_scale_post *post);
 
-/* Called within one task by every thread of the crew; returns when all PINGs have been collected.
- */
+/* Called within one task by every thread of the crew. When it returns, all PINGs have been
+ * delivered and this thread's collected; others may still be collecting theirs. */
 void rz_scale_post_carry(struct rz_scale_post *post, uint32_t self,
                          const struct rz_scale_route *route, void *user);
 

@@ -14,27 +14,28 @@
 
 #define RZ_SCALE_FAILED_MAX 4
 
+/* Fields named as in rz_gossip_config mean the same; 0: its default. */
 struct rz_scale_config {
     uint64_t n_members; /* 2 .. 2^30 */
-    uint64_t
-        seed; /* of the run: member p draws from rz_mix(rz_mix(seed, 1), p), as in a timing run */
-    rz_id failed[RZ_SCALE_FAILED_MAX];
-    uint32_t n_failed; /* 1 .. RZ_SCALE_FAILED_MAX; list: any; sum: 1 */
-    uint32_t initial;  /* as in rz_gossip_config; 0: its default */
-    uint32_t window;
+    uint64_t seed;      /* of the run; member p's is rz_mix(rz_mix(seed, 1), p), as in timing */
+    rz_id failed[RZ_SCALE_FAILED_MAX]; /* different ones; somebody lives */
+    uint32_t n_failed;                 /* list: 1 .. RZ_SCALE_FAILED_MAX; sum: 1 */
+    uint32_t initial;
+    uint32_t window; /* <= 255 */
     uint32_t tolerance_ppm;
-    uint32_t cycles_max;
-    uint32_t threads; /* 0: one per processor; the result does not depend on it */
+    uint32_t cycles_max; /* <= 65535 */
+    uint32_t threads;    /* 0: one per processor; the result does not depend on it */
 };
 
-/* After each cycle: how many living members are there. */
+/* After each cycle. */
 struct rz_scale_cycle {
     uint64_t cycle;
-    uint64_t detected, consensus,
-        committed; /* know all failed; have consensus on all; 3: committed all */
-    double estimate_detected,
-        estimate_consensus; /* 3: what member 0 (the first living) estimates, in members */
-    uint64_t pings;
+    uint64_t detected;  /* living members that know all failed */
+    uint64_t consensus; /* that have consensus on all */
+    uint64_t committed; /* sum: that have committed all */
+    /* Sum: how many members the least living one estimates to have come so far; 0: no estimate. */
+    double estimate_detected, estimate_consensus;
+    uint64_t pings; /* sent in this cycle */
 };
 
 /* progress is called after each cycle, by the caller's thread; returns false to stop: the run is
@@ -43,18 +44,19 @@ typedef bool rz_scale_progress(void *user, const struct rz_scale_cycle *cycle);
 
 struct rz_scale_result {
     uint64_t cycles; /* done in all */
-    uint64_t known_first,
-        known_last; /* cycle in which the first, the last living member knew all failed; 0: never */
+    /* Cycle in which the first, the last living member knew all failed; 0: never; and so on. */
+    uint64_t known_first, known_last;
     uint64_t consensus_first, consensus_last;
-    uint64_t commit_first, commit_last;
-    uint64_t messages;
-    uint64_t false_consensus; /* 3: consensus while some living member did not know: S4-5's rate */
-    uint64_t early_commits;   /* 3: commits while some living member had no consensus */
+    uint64_t commit_first, commit_last; /* sum */
+    uint64_t messages;                  /* PINGs and REPLYs sent */
+    uint64_t false_consensus; /* sum: while some living member did not know: the rate of S4-5 */
+    uint64_t early_commits;   /* sum: while some living member had no consensus */
     double seconds;           /* wall time */
     double bytes_member;      /* of memory */
 };
 
-/* Algorithm 2. False: *why (no memory, bad configuration). */
+/* Algorithm 2. False: *why (not enough memory, a bad configuration), and *result as before. Threads
+ * are started and joined within. */
 bool rz_scale_list(const struct rz_scale_config *config, rz_scale_progress *progress, void *user,
                    struct rz_scale_result *result, const char **why);
 /* Algorithm 3. */

@@ -46,6 +46,7 @@ static bool visit_children(struct search *search)
         return false;
     if (active == 0) {
         search->result->quiescent++;
+        search->result->finals += rz_turns_final(x);
         if (!rz_world_check_liveness(x->sim))
             return false;
     }

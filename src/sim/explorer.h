@@ -108,6 +108,9 @@ bool rz_turns_taken(const struct rz_explorer *x);
 void rz_turns_start(struct rz_explorer *x);
 uint32_t rz_turns_choices(struct rz_explorer *x, uint32_t *active);
 
+/* The present state's hash, whoever's turn it is. */
+uint64_t rz_turns_final(const struct rz_explorer *x);
+
 /* Whose turn it is after a choice. */
 void rz_turns_apply(struct rz_explorer *x, const struct rz_choice *choice);
 

@@ -125,21 +125,37 @@ static bool commute(struct rz_explorer *x, const struct rz_choice *news, struct 
                                     news->member, other.member);
 }
 
-bool rz_reduce_check_news(struct rz_explorer *x)
+/* Whether the news commute with all that may come next, and still do after one more death or piece
+ * of news elsewhere: these bring forth what is not there yet. */
+static bool commute_with_all(struct rz_explorer *x, const struct rz_choice *news, bool further)
 {
-    if (!rz_reduce_to_news(x))
-        return true;
     size_t top = x->n_choices;
-    struct rz_choice news = x->choices[top - 1];
-    x->trying = true;
     uint32_t active, n = rz_explorer_choices(x, &active);
     bool holds = true;
     for (uint32_t i = 0; i < n && holds; i++) {
         struct rz_choice other = x->choices[top + i];
-        if (other.identity != news.identity)
-            holds = commute(x, &news, other);
+        if (other.identity == news->identity)
+            continue;
+        holds = commute(x, news, other);
+        bool brings =
+            other.kind == RZ_CHOOSE_CRASH ? other.bits == 0 : other.kind == RZ_CHOOSE_TELL;
+        if (!holds || !further || !brings || other.member == news->member)
+            continue;
+        rz_explorer_save(x, &other);
+        holds = rz_explorer_apply(x, &other) && commute_with_all(x, news, false);
+        rz_explorer_undo(x, &other);
     }
     x->n_choices = top;
+    return holds;
+}
+
+bool rz_reduce_check_news(struct rz_explorer *x)
+{
+    if (!rz_reduce_to_news(x))
+        return true;
+    struct rz_choice news = x->choices[x->n_choices - 1];
+    x->trying = true;
+    bool holds = commute_with_all(x, &news, true);
     x->trying = false;
     return holds;
 }

@@ -16,11 +16,12 @@ RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
 #define DOUBTS_MANY 12
 
 /* What a scenario asks for (parameter), beside mutations. */
-enum { VOTES = 0x100, TINY = 0x200, HASTY = 0x400 };
+enum { VOTES = 0x100, TINY = 0x200, HASTY = 0x400, VIEWS = 0x800 };
 
 struct record {
     struct rz_paxos_seen seen[INSTANCES];
-    uint64_t would[INSTANCES]; /* bit set of the hosts that would vote yes */
+    struct rz_paxos_seen later[INSTANCES]; /* in the second view (VIEWS) */
+    uint64_t would[INSTANCES];             /* bit set of the hosts that would vote yes */
 };
 
 static uint64_t parameter_of(struct rz_sim *sim)
@@ -71,13 +72,23 @@ static void start_tiny(struct rz_sim *sim)
     doubt(sim, 1, 1);
 }
 
+/* Each member, in its own time, goes on to a view without member 0, and proposes again. */
+static void change_view(struct rz_sim *sim, rz_id member)
+{
+    uint64_t members = ((UINT64_C(1) << (rz_sim_members(sim) - 1)) - 1) << 1;
+    struct rz_sim_call call = {
+        .call = RZ_PAXOS_VIEW, .arg = {VIEW + 1}, .items = &members, .n_items = 1};
+    rz_sim_call(sim, member, &call);
+    propose(sim, member);
+}
+
 /* Every host doubts whom it likes for a while, the last time nobody. */
 static void start(struct rz_sim *sim)
 {
     struct record *record = rz_sim_record(sim);
     uint32_t n = rz_sim_members(sim);
     for (uint64_t i = 0; i < INSTANCES; i++) {
-        record->seen[i].number = INSTANCE_FIRST + i;
+        record->seen[i].number = record->later[i].number = INSTANCE_FIRST + i;
         uint64_t odds = rz_sim_random(sim, 5);
         for (rz_id id = 0; id < n; id++)
             record->would[i] |= (uint64_t)(rz_sim_random(sim, 4) < odds) << id;
@@ -92,6 +103,8 @@ static void start(struct rz_sim *sim)
         uint64_t doubts = rz_sim_random(sim, most + 1);
         for (uint64_t k = 0; k < doubts; k++)
             doubt(sim, id, rz_sim_random(sim, UINT64_C(1) << (n < 4 ? n : 4)));
+        if (parameter_of(sim) & VIEWS)
+            change_view(sim, id);
         doubt(sim, id, 0);
     }
 }
@@ -102,7 +115,9 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     uint64_t i = notice->arg[0] - INSTANCE_FIRST;
     rz_assert(i < INSTANCES);
     if (notice->what == RZ_PAXOS_DECIDED) {
-        rz_assert(rz_paxos_check_told(rz_sim_group(sim), &record->seen[i], notice->arg[1]));
+        bool later = rz_paxos_view(rz_sim_state(sim, member)) != VIEW;
+        rz_assert(rz_paxos_check_told(
+            rz_sim_group(sim), later ? &record->later[i] : &record->seen[i], notice->arg[1]));
         return;
     }
     uint64_t yes = record->would[i] >> member & 1;
@@ -147,6 +162,29 @@ static bool liveness(struct rz_sim *sim)
     return true;
 }
 
+/* What was decided is told to hosts, and checked there; the states know the last view alone. */
+static bool safety_of_views(struct rz_sim *sim)
+{
+    struct record *record = rz_sim_record(sim);
+    for (uint64_t i = 0; i < INSTANCES; i++)
+        if (record->later[i].decided && record->later[i].value == 100)
+            return rz_sim_say(sim, "0 is not in the second view, but its value was decided there");
+    return true;
+}
+
+static bool liveness_of_views(struct rz_sim *sim)
+{
+    uint32_t n = rz_sim_members(sim), living = 0;
+    for (rz_id id = 1; id < n; id++)
+        living += rz_sim_alive(sim, id);
+    for (rz_id id = 1; id < n && living > (n - 1) / 2; id++)
+        for (uint64_t i = 0; i < INSTANCES; i++)
+            if (rz_sim_alive(sim, id) &&
+                !rz_paxos_decision(rz_sim_state(sim, id), INSTANCE_FIRST + i, NULL))
+                return rz_sim_say(sim, "%u has decided nothing in the second view", id);
+    return true;
+}
+
 static const char *message_name(uint8_t type)
 {
     static const char *const names[] = {"REQUEST",  "PREPARE", "PROMISE", "ACCEPT",
@@ -166,15 +204,16 @@ static const char *notice_name(uint32_t what)
     return what < sizeof names / sizeof *names ? names[what] : NULL;
 }
 
-#define COMMON                                                                                     \
+#define COMMON COMMON_OF(safety)
+#define COMMON_OF(check)                                                                           \
     .room = &rz_proto_room_paxos, .members_max = MEMBERS_MAX,                                      \
     .record_bytes = sizeof(struct record), .config = config_of, .start = start,                    \
-    .notified = notified, .safety = safety, .detector = RZ_SIM_DETECTOR_PERFECT,                   \
+    .notified = notified, .safety = check, .detector = RZ_SIM_DETECTOR_PERFECT,                    \
     .message_name = message_name, .call_name = call_name, .notice_name = notice_name
 
-#define TIMED                                                                                      \
-    COMMON, .latency_min = 1, .latency_max = 60, .timer_slack = 5, .crash_until = 3000,            \
-            .horizon = 30000, .liveness = liveness
+#define TIMES                                                                                      \
+    .latency_min = 1, .latency_max = 60, .timer_slack = 5, .crash_until = 3000, .horizon = 30000
+#define TIMED COMMON, TIMES, .liveness = liveness
 
 #define FAULTS                                                                                     \
     .faults = {.until = 4000,                                                                      \
@@ -222,6 +261,15 @@ const struct rz_sim_scenario rz_paxos_scenarios[] = {
      .parameter = HASTY,
      FAULTS,
      TIMED},
+    {.name = "views",
+     .summary = "members go on to a view without member 0 while decisions are under way",
+     .members = 5,
+     .crashes = 1,
+     .parameter = VIEWS,
+     FAULTS,
+     COMMON_OF(safety_of_views),
+     TIMES,
+     .liveness = liveness_of_views},
     {.name = "calm",
      .summary = "no faults but crashes and doubts",
      .members = 7,
@@ -237,7 +285,7 @@ const struct rz_sim_scenario rz_paxos_scenarios[] = {
     {.name = "tiny-votes",
      .summary = "one instance, two ballots, votes, in a world to be explored whole",
      .members = 3,
-     .crashes = 0,
+     .crashes = 1,
      .parameter = TINY | VOTES,
      COMMON},
     MUTANT(RZ_PAXOS_COUNT_MESSAGES | VOTES | HASTY, "sets", "votes counted by message"),

@@ -11,8 +11,19 @@ RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
 #define MEMBERS_MAX 256
 #define VIEW 3
 
-/* What a scenario asks for (parameter). */
-enum { NEWS = 1, LEAVES = 2, BOUNDED = 4, SMALL = 8, IMPATIENT = 16, TICKS_2 = 32, TICKS_3 = 64 };
+/* What a scenario asks for, and the mutations of its members (parameter). */
+enum {
+    NEWS = 1,
+    LEAVES = 2,
+    BOUNDED = 4,
+    SMALL = 8,
+    IMPATIENT = 16,
+    TICKS_2 = 32,
+    TICKS_3 = 64,
+    ERRORS = 128, /* members are suspected in error, and must stop */
+    CALM = 256    /* nobody dies: who leaves is not suspected */
+};
+#define MUTATIONS(mutations) ((uint64_t)(mutations) << 32)
 
 struct small_record {
     bool suspected;
@@ -37,7 +48,8 @@ static const void *config(struct rz_sim *sim, rz_id member)
                                    .view = VIEW,
                                    .hb_period = 100 * RZ_MILLISECOND,
                                    .hb_timeout = 300 * RZ_MILLISECOND,
-                                   .start_slack = 100 * RZ_MILLISECOND};
+                                   .start_slack = 100 * RZ_MILLISECOND,
+                                   .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter >> 32)};
     if (wants(sim, SMALL)) {
         made.hb_period = 2;
         made.hb_timeout = wants(sim, IMPATIENT) ? 3 : 4;
@@ -93,6 +105,7 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     rz_id about = (rz_id)notice->arg[0];
     switch (notice->what) {
     case RZ_RING_SUSPECT:
+        rz_assert(!wants(sim, CALM));
         if (wants(sim, BOUNDED))
             check_latency(sim, about);
         tell_all(sim, about);
@@ -104,19 +117,22 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
             tell_all(sim, about);
         break;
     default:
-        rz_assert(!"nobody is fenced in these scenarios");
+        rz_assert(wants(sim, ERRORS));
+        rz_sim_halt(sim, member);
     }
 }
 
 static bool safety(struct rz_sim *sim)
 {
-    return rz_ring_check_safety(rz_sim_group(sim));
+    const struct rz_check_group *group = rz_sim_group(sim);
+    return (wants(sim, ERRORS) || rz_ring_check_accurate(group)) && rz_ring_check_safety(group);
 }
 
 static bool liveness(struct rz_sim *sim)
 {
     const struct rz_check_group *group = rz_sim_group(sim);
-    return rz_ring_check_stable(group) && (!wants(sim, NEWS) || rz_ring_check_complete(group));
+    return rz_ring_check_accurate(group) && rz_ring_check_stable(group) &&
+           (!wants(sim, NEWS) || rz_ring_check_complete(group));
 }
 
 static const char *message_name(uint8_t type)
@@ -137,10 +153,9 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_proto_room_ring, .members_max = MEMBERS_MAX, .detector = RZ_SIM_DETECTOR_NONE,     \
-    .config = config, .start = start, .notified = notified, .died = died, .safety = safety,        \
-    .liveness = liveness, .message_name = message_name, .call_name = call_name,                    \
-    .notice_name = notice_name
+    .room = &rz_proto_room_ring, .members_max = MEMBERS_MAX, .config = config, .start = start,     \
+    .notified = notified, .died = died, .safety = safety, .liveness = liveness,                    \
+    .message_name = message_name, .call_name = call_name, .notice_name = notice_name
 
 /* Period 100 ms + slack 10 ms + spread of transfers 20 ms < timeout 300 ms: nobody is suspected in
  * error. */
@@ -183,6 +198,26 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .crashes = 4,
      .parameter = NEWS | LEAVES,
      REAL_TIME},
+    {.name = "rough",
+     .summary = "messages come twice, racks of three die",
+     .members = 12,
+     .crashes = 6,
+     .rack = 3,
+     .faults = {.until = 10 * RZ_SECOND, .duplication = 300},
+     .parameter = NEWS,
+     REAL_TIME},
+    {.name = "leave-calm",
+     .summary = "every third member leaves, nobody dies, nobody is suspected",
+     .members = 12,
+     .parameter = NEWS | LEAVES | CALM,
+     REAL_TIME},
+    {.name = "errors",
+     .summary = "members stop for longer than the timeout: who is suspected in error is fenced",
+     .members = 12,
+     .crashes = 3,
+     .parameter = NEWS | ERRORS,
+     .faults = {.until = 3 * RZ_SECOND, .pauses = 4, .pause_max = RZ_SECOND},
+     REAL_TIME},
     {.name = "tiny",
      .summary = "two deaths in a world to be explored whole",
      .members = 4,
@@ -206,6 +241,15 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .parameter = NEWS | LEAVES | SMALL,
      .crash_until = 4,
      .horizon = 34,
+     TICKS},
+    {.name = "tiny-lag",
+     .summary = "two deaths, of which each member hears at its own time, to be explored whole",
+     .members = 4,
+     .crashes = 2,
+     .parameter = SMALL,
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     .crash_until = 4,
+     .horizon = 26,
      TICKS},
     {.name = "turns",
      .summary = "three deaths, period 1 and timeout 2, to be explored whole",
@@ -231,6 +275,23 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .crash_until = 6,
      .horizon = 40,
      TURNS(2)},
+    {.name = "turns-leave",
+     .summary = "two members leave, two die, period 1 and timeout 2, to be explored whole",
+     .members = 4,
+     .crashes = 2,
+     .parameter = NEWS | LEAVES | SMALL | TICKS_2,
+     .crash_until = 5,
+     .horizon = 34,
+     TURNS(1)},
+    {.name = "mutant-turns-impatient",
+     .summary = "period 1 and timeout 2 where a transfer takes 1 or 2",
+     .members = 4,
+     .crashes = 1,
+     .parameter = NEWS | SMALL | TICKS_2,
+     .violation_expected = true,
+     .crash_until = 6,
+     .horizon = 34,
+     TURNS(2)},
     {.name = "mutant-impatient",
      .summary = "a timeout that a slow heartbeat can miss",
      .members = 4,
@@ -239,5 +300,43 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .violation_expected = true,
      .horizon = 20,
      TICKS},
+    {.name = "mutant-keep-observed",
+     .summary = "goes on watching one known dead",
+     .members = 12,
+     .crashes = 2,
+     .parameter = NEWS | MUTATIONS(RZ_RING_KEEP_OBSERVED),
+     .violation_expected = true,
+     REAL_TIME},
+    {.name = "mutant-keep-observer",
+     .summary = "goes on serving one known dead",
+     .members = 12,
+     .crashes = 2,
+     .parameter = NEWS | MUTATIONS(RZ_RING_KEEP_OBSERVER),
+     .violation_expected = true,
+     REAL_TIME},
+    {.name = "mutant-any-request",
+     .summary = "takes a stale request",
+     .members = 4,
+     .crashes = 2,
+     .parameter = SMALL | MUTATIONS(RZ_RING_ANY_REQUEST),
+     .violation_expected = true,
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     .crash_until = 4,
+     .horizon = 26,
+     TICKS},
+    {.name = "mutant-not-fenced",
+     .summary = "goes on when it is held for dead: false suspicions go round the ring",
+     .members = 12,
+     .crashes = 0,
+     .parameter = NEWS | ERRORS | MUTATIONS(RZ_RING_NOT_FENCED),
+     .violation_expected = true,
+     .faults = {.until = 3 * RZ_SECOND, .pauses = 4, .pause_max = RZ_SECOND},
+     REAL_TIME},
+    {.name = "mutant-quit-astray",
+     .summary = "QUIT goes to the leaving member itself",
+     .members = 12,
+     .parameter = NEWS | LEAVES | CALM | MUTATIONS(RZ_RING_QUIT_ASTRAY),
+     .violation_expected = true,
+     REAL_TIME},
 };
 const size_t rz_ring_scenarios_count = sizeof rz_ring_scenarios / sizeof *rz_ring_scenarios;

@@ -13,8 +13,9 @@ RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
 #define MEMBERS_MAX 256
 #define VIEW 7
 
-/* What a scenario broadcasts (parameter). */
+/* What a scenario broadcasts, and the mutations of its members (parameter). */
 enum { ONE, MANY };
+#define PARAMETER(what, mutations) ((what) | (mutations) << 8)
 
 /* What the hosts remember: how many items each was told. The items themselves are a function of the
  * scenario. */
@@ -26,8 +27,10 @@ static const void *config(struct rz_sim *sim, rz_id member)
 {
     static struct rz_spread_config made;
     (void)member;
-    made =
-        (struct rz_spread_config){.n_members = rz_sim_members(sim), .view = VIEW, .items_max = 1};
+    made = (struct rz_spread_config){.n_members = rz_sim_members(sim),
+                                     .view = VIEW,
+                                     .items_max = 1,
+                                     .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter >> 8)};
     return &made;
 }
 
@@ -42,7 +45,7 @@ static void start(struct rz_sim *sim)
 {
     static const uint64_t first[] = {100}, second[] = {102, 101}, again[] = {100, 103};
     broadcast(sim, 0, first, 1);
-    if (rz_sim_scenario(sim)->parameter == ONE)
+    if ((rz_sim_scenario(sim)->parameter & 0xFF) == ONE)
         return;
     broadcast(sim, 5, second, 2);
     broadcast(sim, 9, again, 2);
@@ -131,17 +134,61 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .parameter = MANY,
      .detector = RZ_SIM_DETECTOR_PERFECT,
      COMMON},
+    {.name = "rough",
+     .summary = "four items; messages come twice, links are slow, members stop, racks die",
+     .members = 12,
+     .crashes = 11,
+     .rack = 3,
+     .faults = {.until = 2000, .duplication = 300, .pauses = 4, .slow = 3000},
+     .parameter = MANY,
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     COMMON},
     {.name = "undetected",
      .summary = "nobody learns of deaths: fewer than a member's neighbours do no harm",
      .members = 12,
      .crashes = 5,
      .parameter = MANY,
      COMMON},
+    {.name = "undetected-one",
+     .summary = "one item, nobody learns of deaths: fewer than a member's neighbours do no harm",
+     .members = 6,
+     .crashes = 3,
+     .parameter = ONE,
+     COMMON},
     {.name = "mutant-undetected",
      .summary = "nobody learns of deaths, as many as a member's neighbours",
      .members = 6,
      .crashes = 4,
      .parameter = ONE,
+     .violation_expected = true,
+     COMMON},
+    {.name = "mutant-offsets",
+     .summary = "distances 2^k - 1: fewer undetected deaths than D(n) do harm",
+     .members = 6,
+     .crashes = 3,
+     .parameter = PARAMETER(ONE, RZ_SPREAD_WRONG_OFFSETS),
+     .violation_expected = true,
+     COMMON},
+    {.name = "mutant-mark-late",
+     .summary = "an item is marked known after it was sent on",
+     .members = 6,
+     .crashes = 2,
+     .parameter = PARAMETER(ONE, RZ_SPREAD_MARK_LATE),
+     .violation_expected = true,
+     COMMON},
+    {.name = "mutant-equal-sets",
+     .summary = "a message that is part of what is known is taken for new",
+     .members = 6,
+     .crashes = 2,
+     .parameter = PARAMETER(MANY, RZ_SPREAD_EQUAL_SETS),
+     .violation_expected = true,
+     COMMON},
+    {.name = "mutant-open-ring",
+     .summary = "the ring is not closed over the dead",
+     .members = 6,
+     .crashes = 4,
+     .parameter = PARAMETER(ONE, RZ_SPREAD_OPEN_RING),
+     .detector = RZ_SIM_DETECTOR_PERFECT,
      .violation_expected = true,
      COMMON},
 };

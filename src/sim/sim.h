@@ -63,8 +63,8 @@ struct rz_sim_faults {
 
 /*
  * What makes no difference, as the scenario claims: exhaustive mode then needs fewer states
- * (docs/protocols/exploration.md). The engine tries each claim wherever it relies on it; a false
- * one is a violation. Each optional.
+ * (docs/protocols/exploration.md). The engine tries the claims about messages and news wherever it
+ * relies on them; a false one is a violation. Each optional.
  */
 struct rz_sim_claims {
     /* Whether this message will never matter to member, whatever comes before it. */
@@ -173,7 +173,8 @@ void rz_sim_call(struct rz_sim *sim, rz_id member, const struct rz_sim_call *cal
  * member being notified; in start: for any member. */
 void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call);
 
-/* Queue RZ_EVENT_DEATH(dead) for member, at an arbitrary later time; once per pair, ever. */
+/* Queue RZ_EVENT_DEATH(dead) for member, at an arbitrary later time; once per pair, ever. A member
+ * that lives may be told that it is held for dead itself. */
 void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id dead);
 
 /* The member's host stops it (it left, or was told to stop): no further step; its sent messages
@@ -206,6 +207,7 @@ struct rz_sim_result {
     uint64_t lost, doubled, waited; /* random: messages lost and doubled; events that waited for a
                                        paused member */
     uint64_t states, transitions, quiescent, cycles; /* exhaustive */
+    uint64_t finals; /* exhaustive: the states at the end of runs, their hashes added up */
     uint32_t depth_max;
     char reason[512];
     char replay[8192]; /* the command that replays the violation, shortened */

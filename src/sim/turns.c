@@ -84,6 +84,15 @@ void rz_turns_apply(struct rz_explorer *x, const struct rz_choice *choice)
     turn_settle(x);
 }
 
+uint64_t rz_turns_final(const struct rz_explorer *x)
+{
+    struct rz_sim_common *common = x->sim->common, saved = *common;
+    common->turn = common->fate = 0;
+    uint64_t hash = rz_explorer_hash(x);
+    *common = saved;
+    return hash;
+}
+
 /* --- choices ---------------------------------------------------------------------------------- */
 
 static uint32_t fate_choices(struct rz_explorer *x, uint32_t *active)

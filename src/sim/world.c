@@ -446,7 +446,7 @@ void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call 
 void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id dead)
 {
     size_t row = (size_t)member * sim->row_words;
-    if (member == dead || !sim->alive[member] || rz_bit_get(sim->told + row, dead))
+    if (!sim->alive[member] || rz_bit_get(sim->told + row, dead))
         return;
     rz_bit_set(sim->told + row, dead);
     rz_bit_set(sim->pending + row, dead);

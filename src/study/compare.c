@@ -3,6 +3,7 @@
 #include "base/assert.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define MEMBERS_LEAST 16
@@ -12,6 +13,7 @@
 
 /* The trials of a row have so many members altogether, about, but are at least one, at most 40. */
 #define MEMBERS_OF_A_ROW (UINT64_C(1) << 15)
+#define TRIALS_FAULTY 10
 
 /* Where nobody dies so many periods are watched; in search of wrong accusations. */
 #define PERIODS_QUIET 10
@@ -39,12 +41,27 @@ static const struct ordeal {
               {"slow members", false, 0, true}};
 #define FAULTS (sizeof faults / sizeof *faults)
 
+const char rz_compare_legend[] =
+    "All have the same period: a heartbeat, a probe, a cycle of gossip. The ring's patience is "
+    "three of them; SWIM has memberlist's parameters in proportion.\n\n"
+    "* **one death**: a member dies at a random point of a period. Periods until somebody has "
+    "found it (SWIM: suspects it), until all hold it for dead, until all have agreed on it "
+    "(gossip); medians. Gossip is a call, begun after the death; the others watch for ever.\n"
+    "* **quiet**: nobody dies in ten periods: what watching costs.\n"
+    "* **no fault, lost, slow members**: sixty periods without a death (gossip: a call with one). "
+    "Slow: what one member in sixteen sends arrives two periods and a half late.\n"
+    "* **false accusations**: living members declared dead, per thousand members and period. Whom "
+    "the ring accuses has to stop; whom SWIM accuses comes back; whom gossip accuses is not "
+    "pinged any more.\n\n"
+    "Messages and bytes are those sent, 48 bytes and 8 for each item; memory is all that a run "
+    "needs, the largest groups tell best what a member needs.";
+
 struct result {
-    double detected, known;        /* periods after the death, medians; NAN: not in all trials */
-    double messages, bytes, wrong; /* per member and period; wrong: per thousand of these */
-    double memory, seconds;        /* bytes per member; of processor time, in all */
+    double detected, known, decided; /* periods after the death, medians; NAN: not in all trials */
+    double messages, bytes, wrong;   /* per member and period; wrong: per thousand of these */
+    double memory, seconds;          /* bytes per member; of processor time, in all */
     uint32_t trials;
-    const char *note;
+    char note[64]; /* why there is nothing, or what is odd */
 };
 
 struct comparison {
@@ -61,22 +78,25 @@ struct comparison {
 
 /* --- one row ---------------------------------------------------------------------------------- */
 
-static uint32_t trials_of(const struct comparison *comparison, uint64_t members)
+static uint32_t trials_of(const struct comparison *comparison, const struct ordeal *ordeal,
+                          uint64_t members)
 {
     uint64_t trials = MEMBERS_OF_A_ROW / members;
     if (comparison->options->trials > 0)
         return comparison->options->trials;
+    if (ordeal != &death_of_one && ordeal != &quiet)
+        return TRIALS_FAULTY;
     return trials > 40 ? 40 : trials > 0 ? (uint32_t)trials : 1;
 }
 
-/* All have the same period, and the ring the same patience as a ping has: that of the period. */
+/* All have the same period; the ring's patience is three of them. */
 static struct rz_study_options options_of(const struct comparison *comparison,
                                           const struct contestant *contestant,
                                           const struct ordeal *ordeal, uint64_t members)
 {
     struct rz_study_options options = *comparison->options;
     options.members = members;
-    options.trials = trials_of(comparison, members);
+    options.trials = trials_of(comparison, ordeal, members);
     options.hb_period = options.cycle = comparison->period;
     options.hb_timeout = 3 * comparison->period;
     options.lifeguard = contestant->lifeguard;
@@ -111,43 +131,57 @@ static void evaluate(struct result *result, const struct rz_table *table,
     result->trials = rz_table_rows(table);
     result->detected = death ? median(table, "detect_first_ms") / period : NAN;
     result->known = death ? median(table, "known_ms") / period : NAN;
+    result->decided = death ? median(table, "decided_ms") / period : NAN;
     result->messages = total(table, "messages") / lasted;
     result->bytes = total(table, "bytes") / lasted;
     result->wrong = 1000 * total(table, "false_accusations") / lasted;
     result->memory = median(table, "bytes_member");
     result->seconds = total(table, "seconds");
     if (death && isnan(result->known))
-        result->note = "not all got to know in each trial";
+        snprintf(result->note, sizeof result->note, "not all got to know in each trial");
 }
 
-/* A fault that a study knows nothing of would be left out in silence: say so instead. */
-static const char *refused(const struct rz_study *study, const struct rz_study_options *options)
+/* A fault that a study knows nothing of would be left out in silence: say so instead. True: why not
+ * stands in the note. */
+static bool refused(const struct rz_study *study, const struct rz_study_options *options,
+                    struct result *result)
 {
+    size_t room = sizeof result->note;
     if (!study)
-        return "there is no such study";
-    if (options->members > (options->model ? study->members_max_model : study->members_max))
-        return "not so many members";
-    if (options->loss > 0 && !(study->takes & RZ_STUDY_LOSS))
-        return "no loss in its study";
-    if (options->slow > 0 && !(study->takes & RZ_STUDY_SLOW))
-        return "no slow members in its study";
-    return NULL;
+        snprintf(result->note, room, "there is no such study");
+    else if (options->members > study->members_max)
+        snprintf(result->note, room, "not more than %llu members",
+                 (unsigned long long)study->members_max);
+    else if (options->loss > 0 && !(study->takes & RZ_STUDY_LOSS))
+        snprintf(result->note, room, "its study knows no loss");
+    else if (options->slow > 0 && !(study->takes & RZ_STUDY_SLOW))
+        snprintf(result->note, room, "its study knows no slow members");
+    return result->note[0] != 0;
 }
 
 static struct result measure(const struct comparison *comparison,
                              const struct contestant *contestant, const struct ordeal *ordeal,
                              uint64_t members)
 {
-    struct result result = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NULL};
+    struct result result = {.detected = NAN,
+                            .known = NAN,
+                            .decided = NAN,
+                            .messages = NAN,
+                            .bytes = NAN,
+                            .wrong = NAN,
+                            .memory = NAN,
+                            .seconds = NAN};
     const struct rz_study *study = rz_study_find(contestant->study);
     struct rz_study_options options = options_of(comparison, contestant, ordeal, members);
-    result.note = refused(study, &options);
-    if (result.note)
+    if (refused(study, &options, &result))
         return result;
+    const char *why = "";
     struct rz_table *table = rz_table_create("");
     struct rz_chart *chart = rz_chart_create("", "", "");
-    if (study->run(&options, table, chart, &result.note))
+    if (study->run(&options, table, chart, &why))
         evaluate(&result, table, comparison, members, ordeal->death);
+    else
+        snprintf(result.note, sizeof result.note, "%s", why);
     rz_chart_destroy(chart);
     rz_table_destroy(table);
     return result;
@@ -163,11 +197,12 @@ static void add_row(struct comparison *comparison, const struct contestant *cont
     rz_table_text(table, "%s", contestant->label);
     rz_table_text(table, "%s", ordeal->label);
     rz_table_number(table, (double)members);
-    const double cells[] = {result->trials, result->detected, result->known,  result->messages,
-                            result->bytes,  result->wrong,    result->memory, result->seconds};
+    const double cells[] = {result->trials,  result->detected, result->known,
+                            result->decided, result->messages, result->bytes,
+                            result->wrong,   result->memory,   result->seconds};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         rz_table_number(table, cells[i]);
-    rz_table_text(table, "%s", result->note ? result->note : "");
+    rz_table_text(table, "%s", result->note);
 }
 
 /* --- all rows --------------------------------------------------------------------------------- */
@@ -180,6 +215,7 @@ static void add_columns(struct rz_table *table)
     rz_table_column(table, "trials", "trials", NULL);
     rz_table_column(table, "detect_periods", "found", "periods");
     rz_table_column(table, "known_periods", "all know", "periods");
+    rz_table_column(table, "decided_periods", "agreed", "periods");
     rz_table_column(table, "messages", "messages", "per member and period");
     rz_table_column(table, "bytes", "bytes", "per member and period");
     rz_table_column(table, "wrong", "false accusations", "per 1000 members and period");
@@ -208,9 +244,12 @@ static void measure_all(struct comparison *comparison)
 /* --- the chart -------------------------------------------------------------------------------- */
 
 static void draw_over_size(struct rz_chart *chart, const struct comparison *comparison,
+                           enum rz_chart_scale scale,
                            double (*value)(const struct result *death, const struct result *calm))
 {
-    rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);
+    rz_chart_scales(chart, RZ_CHART_LOG2, scale);
+    if (scale == RZ_CHART_LINEAR)
+        rz_chart_range_y(chart, 0, NAN);
     for (size_t c = 0; c < CONTESTANTS; c++) {
         rz_chart_curve(chart, contestants[c].label, RZ_CHART_LINES_POINTS);
         for (uint32_t s = 0; s < comparison->n_sizes; s++) {
@@ -242,17 +281,19 @@ static double bytes(const struct result *death, const struct result *calm)
 static void draw(struct rz_chart *chart, const struct comparison *comparison)
 {
     rz_chart_labels(chart, "One member dies: found by somebody", "members", "periods");
-    draw_over_size(chart, comparison, found);
+    draw_over_size(chart, comparison, RZ_CHART_LINEAR, found);
     rz_chart_panel(chart, "One member dies: known to all", "members", "periods");
-    draw_over_size(chart, comparison, known);
+    draw_over_size(chart, comparison, RZ_CHART_LINEAR, known);
     rz_chart_panel(chart, "Traffic", "members", "bytes per member and period");
-    draw_over_size(chart, comparison, bytes);
-    rz_chart_panel(chart, "False accusations under loss", "messages lost, per cent",
-                   "per 1000 members and period");
+    draw_over_size(chart, comparison, RZ_CHART_LOG10, bytes);
+    rz_chart_panel(chart, "False accusations under loss (none: not drawn)",
+                   "messages lost, per cent", "per 1000 members and period");
+    rz_chart_scales(chart, RZ_CHART_LINEAR, RZ_CHART_LOG10);
+    rz_chart_range_x(chart, 0, 6);
     for (size_t c = 0; c < CONTESTANTS; c++) {
         rz_chart_curve(chart, contestants[c].label, RZ_CHART_LINES_POINTS);
         for (size_t f = 0; f < FAULTS; f++)
-            if (!faults[f].slow && !isnan(comparison->faulty[c][f].wrong))
+            if (!faults[f].slow && comparison->faulty[c][f].wrong > 0)
                 rz_chart_point(chart, 100 * faults[f].loss, comparison->faulty[c][f].wrong);
     }
 }

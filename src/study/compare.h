@@ -21,4 +21,7 @@
 bool rz_compare(const struct rz_study_options *options, uint64_t members_max,
                 struct rz_table *table, struct rz_chart *chart, const char **why);
 
+/* What cases and columns mean, for a reader of the table. */
+extern const char rz_compare_legend[];
+
 #endif

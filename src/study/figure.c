@@ -231,6 +231,29 @@ void rz_figure_report_print(const struct rz_figure_report *report, FILE *out)
     rz_table_destroy(rows);
 }
 
+/* Where a figure stands in the list; those that are not in it come last. */
+static size_t place_of(const struct rz_figure *figure)
+{
+    const struct rz_figure *other;
+    size_t i = 0;
+    while ((other = rz_figure_at(i)) && other != figure)
+        i++;
+    return i;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    size_t x = place_of(((const struct entry *)a)->figure);
+    size_t y = place_of(((const struct entry *)b)->figure);
+    return (x > y) - (x < y);
+}
+
+void rz_figure_report_sort(struct rz_figure_report *report)
+{
+    if (report->n_entries > 0)
+        qsort(report->entries, report->n_entries, sizeof *report->entries, by_place);
+}
+
 /* --- one figure --- */
 
 static double now(void)

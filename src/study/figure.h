@@ -52,6 +52,8 @@ void rz_figure_leave_out(struct rz_figure_report *report, const struct rz_figure
 
 struct rz_figure_report *rz_figure_report_create(void);
 void rz_figure_report_destroy(struct rz_figure_report *report);
+/* Puts the figures made so far in the order of the list. */
+void rz_figure_report_sort(struct rz_figure_report *report);
 /* The table of agreement of all figures made, as Markdown. */
 void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out);
 /* The same rows for a terminal. */

@@ -65,7 +65,8 @@ static void judge_11(struct rz_rdaemon *figure, const struct rz_rdaemon_points *
                     "%.4f log2(processes) %+.4f ms, R2 = %.3f", all.a, all.b, all.r2);
     double ratio = twelve / ulfm_12->y[last].mean;
     rz_figure_judge(figure->report, rz_rdaemon_verdict(ratio > 1),
-                    "RDaemon# against ULFM at 64 nodes of 12", "below 5 ms against 2 to 3 ms",
+                    "RDaemon# (sockets) against ULFM (fast network), 64 nodes of 12",
+                    "below 5 ms against 2 to 3 ms",
                     ratio > 1 ? NULL : "the networks assumed here are closer to each other",
                     "%.2f times as long", ratio);
     rz_figure_judge(figure->report, RZ_FIGURE_NOT_COMPARABLE, "milliseconds",

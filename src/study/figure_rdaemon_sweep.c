@@ -104,7 +104,7 @@ void rz_rdaemon_draw_fit(struct rz_rdaemon *figure, const struct rz_rdaemon_poin
                          struct rz_rdaemon_fit fit, bool log2_of_x, const char *what)
 {
     char label[96];
-    snprintf(label, sizeof label, log2_of_x ? "%.3g log2(%s) %+.3g" : "%.3g %s %+.3g", fit.a, what,
+    snprintf(label, sizeof label, log2_of_x ? "%.4g log2(%s) %+.4g" : "%.4g %s %+.4g", fit.a, what,
              fit.b);
     rz_chart_curve(figure->chart, label, RZ_CHART_DASHED);
     for (uint32_t i = 0; i < points->n; i++)

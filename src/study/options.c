@@ -73,7 +73,8 @@ OPTION(seed)
 TAKE_TIME(until)
 TAKE_COUNT(kill, 0, 1u << 24)
 /* Who dies says that somebody does. */
-TAKE_FLAG(kill_contiguous, victims = RZ_STUDY_VICTIMS_CONTIGUOUS; OPTIONS->kill += OPTIONS->kill == 0)
+TAKE_FLAG(kill_contiguous, victims = RZ_STUDY_VICTIMS_CONTIGUOUS;
+          OPTIONS->kill += OPTIONS->kill == 0)
 TAKE_FLAG(kill_root, victims = RZ_STUDY_VICTIMS_FIRST; OPTIONS->kill += OPTIONS->kill == 0)
 TAKE_FLAG(kill_rack, victims = RZ_STUDY_VICTIMS_RACK; OPTIONS->kill += OPTIONS->kill == 0)
 TAKE_TIME(kill_at)

@@ -34,15 +34,14 @@ static bool show_default(const struct rz_study_option *option,
                          const struct rz_study_options *options, char *out, size_t bytes)
 {
     static const char *const trees[] = {"binary", "binstar", "binbin"};
-    const char *at = (const char *)options + option->at;
-    uint64_t wide = 0;
-    uint32_t narrow = 0;
-    double number = 0;
-    memcpy(option->kind == SHARE || option->kind == NUMBER ? (void *)&number : (void *)&wide, at,
-           sizeof wide);
-    memcpy(&narrow, at, sizeof narrow);
+    const void *at = (const char *)options + option->at;
+    uint64_t wide = option->kind == COUNT64 || option->kind == TIME || option->kind == BYTES
+                        ? *(const uint64_t *)at
+                        : 0;
+    uint32_t narrow = option->kind == COUNT ? *(const uint32_t *)at : 0;
+    double number = option->kind == SHARE || option->kind == NUMBER ? *(const double *)at : 0;
     out[0] = 0;
-    if (option->kind == COUNT && narrow > 0)
+    if (narrow > 0)
         rz_study_show_count(narrow, out, bytes);
     else if (option->kind == COUNT64)
         rz_study_show_count(wide, out, bytes);

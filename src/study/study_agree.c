@@ -65,15 +65,29 @@ static bool twophase_run(const struct rz_study_options *options, struct rz_table
 }
 
 /* The source's code walks over all members for each parent, child and translation of a rank. */
-static bool scans_run(const struct rz_study_options *options, struct rz_table *table,
-                      struct rz_chart *chart, const char **why)
+static bool run_with_scans(const struct rz_study_options *options, bool shrinks, const char *what,
+                           struct rz_table *table, struct rz_chart *chart, const char **why)
 {
-    struct rz_agree_run run = {
-        .options = options, .protocol = RZ_AGREE_BY_TWOPHASE, .network = network_of(options)};
+    struct rz_agree_run run = {.options = options,
+                               .protocol = RZ_AGREE_BY_TWOPHASE,
+                               .shrinks = shrinks,
+                               .network = network_of(options)};
     rz_time scan = options->members * RZ_AGREE_SCAN_PS / 1000;
     run.network.receive_overhead += scan;
     run.network.receive_overhead_local += scan;
-    return run_trials(&run, "twophase-scans", table, chart, why);
+    return run_trials(&run, what, table, chart, why);
+}
+
+static bool scans_run(const struct rz_study_options *options, struct rz_table *table,
+                      struct rz_chart *chart, const char **why)
+{
+    return run_with_scans(options, false, "twophase-scans", table, chart, why);
+}
+
+static bool shrink_twophase_run(const struct rz_study_options *options, struct rz_table *table,
+                                struct rz_chart *chart, const char **why)
+{
+    return run_with_scans(options, true, "shrink-twophase", table, chart, why);
 }
 
 static bool rounds_run(const struct rz_study_options *options, struct rz_table *table,
@@ -141,13 +155,21 @@ const struct rz_study rz_agree_studies[] = {
      .defaults = rounds_defaults,
      .run = rounds_run},
     {.name = "shrink",
-     .summary = "a smaller communicator: agreements on the failed, its id, its activation",
+     .summary = "a smaller communicator after deaths: agreements on failed, id, activation",
      .members_are = "ranks",
      .members_default = 1024,
      .members_max = 1 << 20,
      .takes = DEATHS | RZ_STUDY_TREE,
      .defaults = rz_agree_defaults,
      .run = shrink_run},
+    {.name = "shrink-twophase",
+     .summary = "the same by the two-phase commit with scans",
+     .members_are = "ranks",
+     .members_default = 1024,
+     .members_max = RZ_TWOPHASE_MEMBERS_MAX,
+     .takes = DEATHS,
+     .defaults = rz_agree_defaults,
+     .run = shrink_twophase_run},
     {.name = "revoke",
      .summary = "a communicator is revoked by rank 0: one broadcast over all ranks",
      .members_are = "ranks",

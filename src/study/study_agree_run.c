@@ -18,7 +18,8 @@ static void *memory(size_t bytes)
 }
 
 /* Between nodes about what is published for the Aries network: 1.3 us, and half a microsecond of
- * processor time at each end. Within a node a message is a copy in memory (local_network). */
+ * processor time at each end; a node's adapter, which its ranks share, sends ten million messages
+ * a second. Within a node a message is a copy in memory. */
 void rz_agree_defaults(struct rz_study_options *options)
 {
     options->members = 1024;
@@ -30,6 +31,45 @@ void rz_agree_defaults(struct rz_study_options *options)
     options->latency_local = 300;
     options->jitter = 0;
     options->send_overhead = options->receive_overhead = 500;
+}
+
+/* --- adapters --------------------------------------------------------------------------------- */
+
+void rz_agree_adapters_begin(struct rz_agree_adapters *adapters, uint32_t members,
+                             const struct rz_timing_network *network)
+{
+    uint32_t per_node = network->per_node > 0 ? network->per_node : 1;
+    *adapters = (struct rz_agree_adapters){
+        .per_node = per_node, .overhead = network->send_overhead, .sender = RZ_ID_NONE};
+    adapters->free_at = memory((members / per_node + 1) * sizeof *adapters->free_at);
+}
+
+void rz_agree_adapters_end(struct rz_agree_adapters *adapters)
+{
+    free(adapters->free_at);
+}
+
+rz_time rz_agree_adapters_wait(struct rz_agree_adapters *adapters, rz_time now, rz_id from,
+                               rz_id to)
+{
+    uint32_t node = from / adapters->per_node;
+    if (to / adapters->per_node == node)
+        return 0;
+    if (adapters->sender != from || adapters->sender_at != now)
+        adapters->sent = 0;
+    adapters->sender = from;
+    adapters->sender_at = now;
+    rz_time left = now + ++adapters->sent * adapters->overhead;
+    rz_time *free_at = &adapters->free_at[node];
+    rz_time at = *free_at > left ? *free_at : left;
+    *free_at = at + RZ_AGREE_ADAPTER_GAP;
+    return at - left;
+}
+
+static rz_time adapter_wait(struct rz_timing *timing, rz_id from, rz_id to)
+{
+    struct rz_agree_run *run = rz_timing_study(timing);
+    return rz_agree_adapters_wait(&run->adapters, rz_timing_now(timing), from, to);
 }
 
 /* --- what each protocol is called ------------------------------------------------------------- */
@@ -94,16 +134,29 @@ static void propose(struct rz_agree_run *run, struct rz_timing *timing, rz_id me
     rz_timing_call(timing, member, 0, at, 0, arg, run->items, (uint32_t)run->n_items);
 }
 
+/* Whether the decision found somebody dead that no earlier one had. */
+static bool found_dead(struct rz_agree_run *run, struct rz_timing *timing, rz_id member,
+                       const struct rz_action *notice)
+{
+    if (run->protocol == RZ_AGREE_BY_ERA) {
+        uint32_t n_dead, before = run->n_dead[member];
+        rz_agree_dead(rz_timing_state(timing, member, 0), &n_dead);
+        run->n_dead[member] = n_dead;
+        return n_dead != before;
+    }
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < notice->n_items; i++)
+        any |= notice->items[i];
+    return any != 0;
+}
+
 /* ALGORITHMS 2.7: the failed are agreed until nothing new is among them, then the greatest of the
  * lowest free context ids, whether all accept it, and the activation; each repeated in place when
  * it finds somebody dead. True: the shrink is done. */
-static bool shrunk(struct rz_agree_run *run, struct rz_timing *timing, rz_id member)
+static bool shrunk(struct rz_agree_run *run, struct rz_timing *timing, rz_id member,
+                   const struct rz_action *notice)
 {
-    uint32_t n_dead;
-    rz_agree_dead(rz_timing_state(timing, member, 0), &n_dead);
-    if (n_dead == run->n_dead[member])
-        run->stage[member]++;
-    run->n_dead[member] = n_dead;
+    run->stage[member] += !found_dead(run, timing, member, notice);
     return run->stage[member] == 4;
 }
 
@@ -138,7 +191,7 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
         run->attempts = attempts;
     if (!run->doomed[member] && seq > run->decided)
         run->decided = (uint32_t)seq;
-    if (run->shrinks ? shrunk(run, timing, member) : seq == run->operations)
+    if (run->shrinks ? shrunk(run, timing, member, notice) : seq == run->operations)
         done(run, timing, member);
     else
         propose(run, timing, member, 0);
@@ -228,6 +281,7 @@ static void begin(struct rz_agree_run *run, uint64_t seed)
     for (uint32_t i = 0; i < run->n_items; i++)
         run->items[i] = i;
     run->doomed = memory(run->n);
+    rz_agree_adapters_begin(&run->adapters, run->n, &run->network);
     run->digest = memory(run->n * sizeof *run->digest);
     run->stage = memory(run->shrinks ? run->n : 0);
     run->n_dead = memory(run->shrinks ? run->n * sizeof *run->n_dead : 0);
@@ -237,6 +291,7 @@ static void begin(struct rz_agree_run *run, uint64_t seed)
 
 static void end(struct rz_agree_run *run)
 {
+    rz_agree_adapters_end(&run->adapters);
     free(run->items);
     free(run->doomed);
     free(run->digest);
@@ -256,6 +311,7 @@ static struct rz_timing_setup setup_of(struct rz_agree_run *run)
         .study = run,
         .config = config,
         .notified = notified,
+        .delay = adapter_wait,
         .message_name = run->protocol == RZ_AGREE_BY_ERA        ? message_name_agree
                         : run->protocol == RZ_AGREE_BY_TWOPHASE ? message_name_twophase
                                                                 : message_name_rounds,

@@ -13,13 +13,33 @@
 
 enum rz_agree_protocol { RZ_AGREE_BY_ERA, RZ_AGREE_BY_TWOPHASE, RZ_AGREE_BY_ROUNDS };
 
+/* The adapters of the nodes: what the ranks of a node send to others leaves it one after the other,
+ * RZ_AGREE_ADAPTER_GAP apart (LogGP's g; the engine knows ranks only). */
+struct rz_agree_adapters {
+    rz_time *free_at; /* per node */
+    uint32_t per_node;
+    rz_time overhead;  /* of one send: those of a multicast do not leave at once */
+    rz_id sender;      /* of the multicast under way, */
+    rz_time sender_at; /* its date, */
+    uint32_t sent;     /* and how much of it has left */
+};
+#define RZ_AGREE_ADAPTER_GAP ((rz_time)100)
+
+void rz_agree_adapters_begin(struct rz_agree_adapters *adapters, uint32_t members,
+                             const struct rz_timing_network *network);
+void rz_agree_adapters_end(struct rz_agree_adapters *adapters);
+/* How long a message of the step at `now` waits for its node's adapter. */
+rz_time rz_agree_adapters_wait(struct rz_agree_adapters *adapters, rz_time now, rz_id from,
+                               rz_id to);
+
 /* One trial. */
 struct rz_agree_run {
     const struct rz_study_options *options;
     enum rz_agree_protocol protocol;
-    bool shrinks; /* by ERA: operations are those of one shrink */
+    bool shrinks; /* operations are those of one shrink */
     uint32_t n, operations;
     struct rz_timing_network network;
+    struct rz_agree_adapters adapters;
     uint64_t seed;
     struct rz_agree_config agree;
     struct rz_twophase_config twophase;

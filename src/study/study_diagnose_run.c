@@ -54,6 +54,7 @@ struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup)
     run->removed = memory(n * sizeof *run->removed);
     run->rejoined = memory(n * sizeof *run->rejoined);
     run->counter_seen = memory(n * sizeof *run->counter_seen);
+    run->granted = memory(n * sizeof *run->granted);
     run->killed_at = memory(n * sizeof *run->killed_at);
     run->out_first = memory(n * sizeof *run->out_first);
     run->out_last = memory(n * sizeof *run->out_last);
@@ -76,10 +77,10 @@ void rz_dgrp_destroy(struct rz_dgrp_run *run)
         free(run->watches[i].failed);
     }
     void *const blocks[] = {
-        run->hosts,           run->load,      run->group_size, run->wanted,
-        run->voted_yes,       run->voted_no,  run->failed,     run->attempt,
-        run->attempt_counter, run->removed,   run->rejoined,   run->counter_seen,
-        run->killed_at,       run->out_first, run->out_last,   run->out_at};
+        run->hosts,    run->load,         run->group_size, run->wanted,          run->voted_yes,
+        run->voted_no, run->failed,       run->attempt,    run->attempt_counter, run->removed,
+        run->rejoined, run->counter_seen, run->granted,    run->killed_at,       run->out_first,
+        run->out_last, run->out_at};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         free(blocks[i]);
     if (run->timing)
@@ -136,10 +137,10 @@ static void on_tested(struct rz_dgrp_run *run, rz_id member, const uint64_t arg[
 
 static void on_task(struct rz_dgrp_run *run, rz_id member, const uint64_t arg[4])
 {
-    rz_time lasts = rz_dgrp_task_time(run, member, (rz_id)arg[0], run->interval + 1);
+    rz_time now = rz_timing_now(run->timing), slot = run->setup.diagnose.interval / RZ_DGRP_SLOTS;
+    rz_time lasts = rz_dgrp_task_time(run, member, (rz_id)arg[0], now / slot);
     const uint64_t answer[4] = {arg[0], arg[1], arg[2]};
-    rz_timing_call(run->timing, member, DIAGNOSE, rz_timing_now(run->timing) + lasts,
-                   RZ_DIAGNOSE_ANSWER, answer, NULL, 0);
+    rz_timing_call(run->timing, member, DIAGNOSE, now + lasts, RZ_DIAGNOSE_ANSWER, answer, NULL, 0);
 }
 
 /* --- rejoins ---------------------------------------------------------------------------------- */
@@ -172,9 +173,11 @@ static void on_decided(struct rz_dgrp_run *run, rz_id member, uint64_t instance,
     rz_id k = INSTANCE_K(instance);
     uint32_t counter = INSTANCE_COUNTER(instance);
     size_t at = (size_t)member * run->n + k;
-    *(yes ? &run->decided_yes : &run->decided_no) += 1;
+    if (rz_paxos_leader(rz_timing_state(run->timing, member, PAXOS)) == member)
+        *(yes ? &run->decided_yes : &run->decided_no) += 1;
     if (yes) {
         const uint64_t readmit[4] = {k, counter};
+        run->granted[k] = counter + 1 > run->granted[k] ? counter + 1 : run->granted[k];
         rz_timing_call(run->timing, member, DIAGNOSE, 0, RZ_DIAGNOSE_READMIT, readmit, NULL, 0);
         return;
     }
@@ -196,6 +199,7 @@ static void tell_doubts(struct rz_dgrp_run *run, rz_id member)
 static void on_changed(struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t counter)
 {
     rz_time now = rz_timing_now(run->timing);
+    rz_assert(counter % 2 == 1 || counter <= run->granted[k]);
     if (counter > run->counter_seen[k]) {
         run->counter_seen[k] = counter;
         *(counter % 2 == 1 ? &run->removed[k] : &run->rejoined[k]) += 1;
@@ -227,8 +231,10 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
         on_want(run, member, (rz_id)arg[0], (uint32_t)arg[1]);
     else if (notice->what == RZ_DIAGNOSE_CHANGED)
         on_changed(run, member, (rz_id)arg[0], (uint32_t)arg[1]);
-    else
+    else {
         run->takeovers++;
+        run->granted[member] = (uint32_t)arg[1];
+    }
 }
 
 /* --- the agreed view -------------------------------------------------------------------------- */
@@ -280,7 +286,7 @@ static void agree(struct rz_dgrp_run *run)
     }
 }
 
-/* Late in each interval, when its tests are over. */
+/* Late in each interval, when its tests are over (a test takes less than a tenth of a second). */
 static void alarm(struct rz_timing *timing, uint64_t what)
 {
     struct rz_dgrp_run *run = rz_timing_study(timing);
@@ -303,9 +309,11 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 {
     static struct rz_paxos_config paxos;
     struct rz_dgrp_run *run = rz_timing_study(timing);
-    (void)member;
-    if (part == DIAGNOSE)
-        return &run->setup.diagnose;
+    struct rz_diagnose_config *diagnose = &run->setup.diagnose;
+    if (part == DIAGNOSE) { /* tests begin in the first four fifths of an interval */
+        diagnose->start = diagnose->interval * 4 / 5 * member / run->n;
+        return diagnose;
+    }
     paxos = (struct rz_paxos_config){
         .n_members = run->n, .view = VIEW_FIRST, .retry = RETRY, .votes = true};
     return &paxos;

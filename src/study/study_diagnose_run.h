@@ -3,8 +3,10 @@
  * host joins them, for the study of diagnose and the figures of DGRP.
  *
  * The load is synthetic: a test's task takes a base time and noise; hosts have bursts, in which it
- * takes longer for a number of intervals; some testers are noisy; now and then a storm slows a few
- * hosts down both as testers and as tested. All of it is drawn from the seed.
+ * takes longer for a number of intervals; some testers are noisy; now and then a storm slows most
+ * hosts down at once. All of it is drawn from the seed.
+ *
+ * That an even counter was decided (S6-3) is asserted at every change.
  *
  * The agreement on views is not simulated message by message: at the end of each interval the
  * counters of the members that hold themselves for recommended are joined by maximum, in the order
@@ -24,6 +26,7 @@ struct rz_dgrp_host {
     rz_time base, noise;  /* of the task */
     rz_time tester_noise; /* added to what it measures */
     uint32_t bursts;      /* expected in 30,000 intervals */
+    uint32_t length;      /* of a burst: mean, in intervals; 0: 12 */
 };
 
 struct rz_dgrp_setup {
@@ -34,7 +37,6 @@ struct rz_dgrp_setup {
     uint64_t seed;
     const struct rz_dgrp_host *hosts; /* copied */
     uint32_t storms;                  /* expected in 30,000 intervals */
-    rz_time until;                    /* 0: intervals alone */
     FILE *trace;
 };
 
@@ -48,8 +50,8 @@ struct rz_dgrp_watch {
 
 struct rz_dgrp_load {
     struct rz_random random;
-    uint64_t interval; /* up to which it was drawn */
-    uint64_t left;     /* intervals of the burst */
+    uint64_t slot; /* up to which it was drawn */
+    uint64_t left; /* slots of the burst */
     rz_time amplitude;
 };
 
@@ -69,7 +71,9 @@ struct rz_dgrp_run {
     uint32_t *attempt, *attempt_counter; /* of a rejoin not granted, as known by the member */
     uint32_t *removed, *rejoined;        /* [k]: how often, by counters agreed or seen first */
     uint32_t *counter_seen;              /* [k]: the largest */
-    uint64_t decided_yes, decided_no, views, takeovers;
+    uint32_t *granted;                   /* [k]: the largest counter that a decision made even */
+    uint64_t decided_yes, decided_no;    /* as the leader saw it */
+    uint64_t views, takeovers;
 
     uint64_t view[RZ_DGRP_MEMBERS_MAX / 64];
     uint32_t view_number;
@@ -88,11 +92,18 @@ void rz_dgrp_kill(struct rz_dgrp_run *run, rz_id victim, rz_time at);
 void rz_dgrp_go(struct rz_dgrp_run *run);
 void rz_dgrp_destroy(struct rz_dgrp_run *run);
 
-/* How long the task of a test takes (study_diagnose_load.c). */
-rz_time rz_dgrp_task_time(struct rz_dgrp_run *run, rz_id host, rz_id tester, uint64_t interval);
+/* How long the task of a test takes, in a slot of time: so many of them are an interval
+ * (study_diagnose_load.c). */
+#define RZ_DGRP_SLOTS 8
+rz_time rz_dgrp_task_time(struct rz_dgrp_run *run, rz_id host, rz_id tester, uint64_t slot);
 void rz_dgrp_load_begin(struct rz_dgrp_run *run);
 
-/* Calm hosts with these bursts each; hosts must hold n. */
+/* Hosts with these bursts each, hosts[0..n). */
 void rz_dgrp_hosts_even(struct rz_dgrp_host *hosts, uint32_t n, uint32_t bursts);
+/* Hosts as in the source's cluster of 18, repeated: some of the lower ones under heavy load, 11
+ * without any, and itself a noisy tester. */
+void rz_dgrp_hosts_cluster(struct rz_dgrp_host *hosts, uint32_t n);
+#define RZ_DGRP_CLUSTER_STORMS 3
+#define RZ_DGRP_FACTOR_ADDED (2500 * RZ_MICROSECOND) /* why: docs/protocols/diagnose.md */
 
 #endif

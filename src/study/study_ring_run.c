@@ -335,18 +335,42 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
     rz_table_number(table, (double)cost.bytes_peak / run->n);
 }
 
-void rz_ring_draw_curve(struct rz_chart *chart, const struct rz_ring_run *run)
+static int by_date(const void *a, const void *b)
 {
-    rz_time begin = RZ_TIME_NEVER;
-    for (uint32_t i = 0; i < run->n_news; i++)
+    rz_time x = *(const rz_time *)a, y = *(const rz_time *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* How the news of the first death found went round: the millisecond after its detection. */
+static void draw_close(struct rz_chart *chart, const struct rz_ring_run *run, rz_time from)
+{
+    rz_chart_panel(chart, NULL, "microseconds since the first detection",
+                   run->n_news > 1 ? "members that know (mean)" : "members that know");
+    rz_chart_curve(chart, "members that know", RZ_CHART_STEPS);
+    rz_chart_point(chart, 0, 0);
+    for (uint32_t i = 0; i < run->n_curve && run->curve_at[i] <= from + RZ_MILLISECOND; i++)
+        rz_chart_point(chart, (double)(run->curve_at[i] - from) / (double)RZ_MICROSECOND,
+                       ((double)i * (double)run->curve_step + 1) / run->n_news);
+}
+
+void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run)
+{
+    rz_time begin = RZ_TIME_NEVER, seen = RZ_TIME_NEVER;
+    for (uint32_t i = 0; i < run->n_news; i++) {
         begin = run->news[i].at < begin ? run->news[i].at : begin;
+        seen = run->news[i].seen_at < seen ? run->news[i].seen_at : seen;
+    }
     if (run->n_news == 0)
         return;
-    double pairs = (double)run->n_news;
-    rz_chart_labels(chart, NULL, "milliseconds since the first death", "members that know (mean)");
+    /* Members tell their processes in their own time: the last one of each may come late. */
+    qsort(run->curve_at, run->n_curve, sizeof *run->curve_at, by_date);
+    rz_chart_labels(chart, NULL, run->with_ring ? "milliseconds since the first death" : "ms",
+                    run->n_news > 1 ? "members that know (mean)" : "members that know");
     rz_chart_curve(chart, "members that know", RZ_CHART_STEPS);
     rz_chart_point(chart, 0, 0);
     for (uint32_t i = 0; i < run->n_curve; i++)
         rz_chart_point(chart, milliseconds(run->curve_at[i] - begin),
-                       ((double)i * (double)run->curve_step + 1) / pairs);
+                       ((double)i * (double)run->curve_step + 1) / run->n_news);
+    if (run->with_ring && seen != RZ_TIME_NEVER)
+        draw_close(chart, run, seen);
 }

@@ -61,7 +61,8 @@ rz_time rz_ring_run_all_know(const struct rz_ring_run *run);
 void rz_ring_columns(struct rz_table *table, bool seen);
 void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
                  const struct rz_timing *timing, uint32_t trial, bool seen);
-void rz_ring_draw_curve(struct rz_chart *chart, const struct rz_ring_run *run);
+/* Once, at the end. */
+void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run);
 
 /* The file of --trace for the first trial; NULL and *why, or NULL when there is none. */
 FILE *rz_ring_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why);

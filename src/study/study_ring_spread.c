@@ -1,4 +1,4 @@
-/* Studies of the broadcast alone: news of a process's death, and one broadcast from member 0. */
+/* Studies of the broadcast alone: news of a process's death, and one broadcast. */
 #include "study/study_ring_run.h"
 
 #include "base/assert.h"
@@ -102,6 +102,16 @@ static void spread_deaths(struct rz_ring_run *run, struct rz_timing *timing, con
     }
 }
 
+/* Member 0, if it is not dead from the start. */
+static rz_id origin_of(const struct rz_ring_run *run)
+{
+    rz_id origin = 0;
+    if (run->options->kill_at == 0 && !run->options->kill_during)
+        while (run->doomed[origin])
+            origin++;
+    return origin;
+}
+
 static void spread_row(struct rz_table *table, const struct rz_ring_run *run,
                        const struct rz_timing *timing, uint32_t trial)
 {
@@ -137,7 +147,8 @@ static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
     setup.trace = rz_ring_open_trace(options, trial, why);
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
-        rz_timing_call(timing, 0, 0, 0, RZ_SPREAD_BROADCAST, NULL, items, options->payload);
+        rz_timing_call(timing, origin_of(run), 0, 0, RZ_SPREAD_BROADCAST, NULL, items,
+                       options->payload);
         spread_deaths(run, timing, victims);
         rz_timing_run(timing);
         spread_row(table, run, timing, trial);

@@ -37,9 +37,12 @@ void rz_timing_blob_release(struct rz_timing *timing, uint32_t handle)
 void rz_timing_push(struct rz_timing *timing, rz_time date, enum rz_timing_kind kind, rz_id member,
                     uint32_t part, uint32_t blob)
 {
-    struct rz_timing_event event = {
-        .date = date, .member = member, .blob = blob, .kind = (uint8_t)kind, .part = (uint8_t)part};
-    rz_timing_queue_push(&timing->queue, &event);
+    struct rz_timing_event *event = rz_timing_queue_push(&timing->queue, date);
+    event->member = member;
+    event->blob = blob;
+    event->flight = 0;
+    event->kind = (uint8_t)kind;
+    event->part = (uint8_t)part;
 }
 
 void rz_timing_note_memory(struct rz_timing *timing)

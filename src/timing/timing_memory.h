@@ -13,7 +13,7 @@ void *rz_timing_memory(void *old, size_t bytes);
 void rz_timing_free(void *memory);
 
 #define RZ_TIMING_NO_BLOB UINT32_MAX
-#define RZ_POOL_SIZES 11 /* 64 bytes .. 64 KiB; larger blocks have a slab of their own */
+#define RZ_POOL_SIZES 15 /* 64 bytes .. 1 MiB; larger blocks have a slab of their own */
 
 struct rz_timing_pool {
     char **slabs;

@@ -58,14 +58,13 @@ static void fly(struct rz_timing *timing, rz_id from, rz_id to, uint32_t part, u
         return;
     }
     flight += more;
-    struct rz_timing_event event = {.date = left + flight,
-                                    .member = to,
-                                    .blob = blob,
-                                    .flight = flight < UINT32_MAX ? (uint32_t)flight : UINT32_MAX,
-                                    .kind = RZ_TIMING_ARRIVE,
-                                    .part = (uint8_t)part};
+    struct rz_timing_event *event = rz_timing_queue_push(&timing->queue, left + flight);
+    event->member = to;
+    event->blob = blob;
+    event->flight = flight < UINT32_MAX ? (uint32_t)flight : UINT32_MAX;
+    event->kind = RZ_TIMING_ARRIVE;
+    event->part = (uint8_t)part;
     content->refs++;
-    rz_timing_queue_push(&timing->queue, &event);
 }
 
 static void send_one(struct rz_timing *timing, rz_id from, rz_id to, uint32_t part, uint32_t blob,

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #define DIGIT_BITS 8
-#define CHUNK_EVENTS 42 /* a chunk fills 1024 bytes */
+#define CHUNK_EVENTS 42 /* a chunk fills a kilobyte */
 #define SLAB_CHUNKS 256
 
 struct rz_timing_chunk {
     struct rz_timing_chunk *next;
-    uint32_t begin, end; /* events[begin..end) are queued */
+    uint64_t unused;
     struct rz_timing_event events[CHUNK_EVENTS];
 };
 
@@ -49,7 +49,6 @@ static struct rz_timing_chunk *chunk_take(struct rz_timing_queue *queue)
     struct rz_timing_chunk *chunk = queue->free;
     queue->free = chunk->next;
     chunk->next = NULL;
-    chunk->begin = chunk->end = 0;
     return chunk;
 }
 
@@ -66,28 +65,32 @@ static uint32_t level_of(const struct rz_timing_queue *queue, rz_time date)
     return differs ? (63 - (uint32_t)__builtin_clzll(differs)) / DIGIT_BITS : 0;
 }
 
-static void put(struct rz_timing_queue *queue, const struct rz_timing_event *event)
+static struct rz_timing_event *place(struct rz_timing_queue *queue, rz_time date)
 {
-    uint32_t level = level_of(queue, event->date);
-    uint32_t digit = event->date >> (level * DIGIT_BITS) & (RZ_QUEUE_DIGITS - 1);
+    uint32_t level = level_of(queue, date);
+    uint32_t digit = date >> (level * DIGIT_BITS) & (RZ_QUEUE_DIGITS - 1);
     struct rz_timing_bucket *bucket = &queue->buckets[level][digit];
     if (!bucket->tail) {
         bucket->head = bucket->tail = chunk_take(queue);
-        bucket->least = event->date;
+        bucket->begin = bucket->end = 0;
+        bucket->least = date;
         queue->used[level][digit / 64] |= UINT64_C(1) << digit % 64;
-    } else if (bucket->tail->end == CHUNK_EVENTS) {
+    } else if (bucket->end == CHUNK_EVENTS) {
         bucket->tail = bucket->tail->next = chunk_take(queue);
+        bucket->end = 0;
     }
-    if (event->date < bucket->least)
-        bucket->least = event->date;
-    bucket->tail->events[bucket->tail->end++] = *event;
+    if (date < bucket->least)
+        bucket->least = date;
+    return &bucket->tail->events[bucket->end++];
 }
 
-void rz_timing_queue_push(struct rz_timing_queue *queue, const struct rz_timing_event *event)
+struct rz_timing_event *rz_timing_queue_push(struct rz_timing_queue *queue, rz_time date)
 {
-    rz_assert(event->date >= queue->last);
-    put(queue, event);
+    rz_assert(date >= queue->last);
     queue->count++;
+    struct rz_timing_event *event = place(queue, date);
+    event->date = date;
+    return event;
 }
 
 static bool first_digit(const struct rz_timing_queue *queue, uint32_t level, uint32_t *digit)
@@ -116,15 +119,15 @@ static bool refill(struct rz_timing_queue *queue, rz_time limit)
         level++;
     if (level == RZ_QUEUE_LEVELS || queue->buckets[level][digit].least > limit)
         return false;
-    struct rz_timing_chunk *chunk = queue->buckets[level][digit].head;
-    queue->last = queue->buckets[level][digit].least;
+    struct rz_timing_bucket bucket = queue->buckets[level][digit];
+    queue->last = bucket.least;
     bucket_clear(queue, level, digit);
-    while (chunk) {
-        struct rz_timing_chunk *next = chunk->next;
-        for (uint32_t i = chunk->begin; i < chunk->end; i++)
-            put(queue, &chunk->events[i]);
+    for (struct rz_timing_chunk *chunk = bucket.head, *next; chunk; chunk = next) {
+        uint32_t end = chunk == bucket.tail ? bucket.end : CHUNK_EVENTS;
+        next = chunk->next;
+        for (uint32_t i = 0; i < end; i++)
+            *place(queue, chunk->events[i].date) = chunk->events[i];
         chunk_give(queue, chunk);
-        chunk = next;
     }
     return true;
 }
@@ -140,9 +143,10 @@ bool rz_timing_queue_pop(struct rz_timing_queue *queue, rz_time limit,
     if (bucket->least > limit)
         return false;
     queue->last = bucket->least;
-    *event = chunk->events[chunk->begin++];
-    if (chunk->begin == chunk->end) {
+    *event = chunk->events[bucket->begin++];
+    if (bucket->begin == (chunk == bucket->tail ? bucket->end : CHUNK_EVENTS)) {
         bucket->head = chunk->next;
+        bucket->begin = 0;
         if (!bucket->head)
             bucket_clear(queue, 0, digit);
         chunk_give(queue, chunk);

@@ -25,9 +25,11 @@ struct rz_timing_event {
 
 struct rz_timing_chunk;
 
+/* What is needed to add an event stands here, and not in the chunks, which are cold. */
 struct rz_timing_bucket {
-    struct rz_timing_chunk *head, *tail;
-    rz_time least; /* of the dates in it */
+    struct rz_timing_chunk *head, *tail; /* all but the tail are full; NULL: empty */
+    uint32_t begin, end;                 /* in the head, and in the tail */
+    rz_time least;                       /* of the dates in it */
 };
 
 struct rz_timing_queue {
@@ -44,8 +46,9 @@ struct rz_timing_queue {
 void rz_timing_queue_init(struct rz_timing_queue *queue);
 void rz_timing_queue_release(struct rz_timing_queue *queue);
 
-/* event->date >= queue->last. */
-void rz_timing_queue_push(struct rz_timing_queue *queue, const struct rz_timing_event *event);
+/* Where an event of this date is to be written, at once; the date stands there. date >=
+ * queue->last. */
+struct rz_timing_event *rz_timing_queue_push(struct rz_timing_queue *queue, rz_time date);
 
 /* The first event, when there is one not later than limit. */
 bool rz_timing_queue_pop(struct rz_timing_queue *queue, rz_time limit,

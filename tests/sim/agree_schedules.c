@@ -123,10 +123,10 @@ static void trees_by_node_hold_at_random(void **state)
     (void)state;
     static const char *const names[] = {"star", "nodes"};
     for (size_t i = 0; i < 2; i++) {
-        run(names[i], 7, 3, 1000);
-        run(names[i], 9, 4, 1000);
-        run(names[i], 13, 5, 1000);
-        run(names[i], 40, 16, 100);
+        run(names[i], 7, 3, 500);
+        run(names[i], 9, 4, 300);
+        run(names[i], 13, 5, 200);
+        run(names[i], 40, 16, 10);
     }
 }
 

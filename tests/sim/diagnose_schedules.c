@@ -70,9 +70,9 @@ static void tests_may_be_done_by_hosts(void **state)
 static void bugs_are_caught(void **state)
 {
     (void)state;
-    run("mutant-maximum", 4, 0, 500);
-    run("mutant-order", 4, 0, 500);
-    run("mutant-reset", 4, 0, 500);
+    run("mutant-maximum", 4, 0, 5000);
+    run("mutant-order", 4, 0, 5000);
+    run("mutant-reset", 4, 0, 5000);
 }
 
 int main(void)

@@ -75,14 +75,21 @@ static void votes_of_a_majority_decide(void **state)
     run("votes", 1, 0, 20);
 }
 
+static void a_new_view_begins_anew(void **state)
+{
+    (void)state;
+    run("views", 5, 1, 400);
+    run("views", 3, 0, 200);
+}
+
 static void bugs_are_caught(void **state)
 {
     (void)state;
     explore("mutant-promise", 3, 0);
     explore("mutant-accepted", 3, 0);
     explore("mutant-tiny-quorum", 3, 0);
-    run("mutant-sets", 5, 0, 500);
-    run("mutant-quorum", 5, 0, 500);
+    run("mutant-sets", 5, 0, 5000);
+    run("mutant-quorum", 5, 0, 5000);
 }
 
 int main(void)
@@ -91,6 +98,7 @@ int main(void)
         cmocka_unit_test(two_ballots_never_decide_two_values),
         cmocka_unit_test(one_value_whatever_the_network_does),
         cmocka_unit_test(votes_of_a_majority_decide),
+        cmocka_unit_test(a_new_view_begins_anew),
         cmocka_unit_test(bugs_are_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

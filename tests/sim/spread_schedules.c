@@ -19,14 +19,27 @@ static struct rz_sim_options options_of(const char *name, uint32_t members, uint
     return options;
 }
 
-static void explore(const char *name, uint32_t members, uint32_t crashes)
+static struct rz_sim_result explore(const char *name, uint32_t members, uint32_t crashes,
+                                    bool whole)
 {
     struct rz_sim_options options = options_of(name, members, crashes);
     static struct rz_sim_result result;
+    options.whole = whole;
     rz_sim_explore(&options, &result);
     if (!rz_sim_passed(options.scenario, &result))
         fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
     assert_int_equal(result.cycles, 0);
+    return result;
+}
+
+/* What is left out by the scenario's claims makes no difference to how runs end. */
+static void explore_both(const char *name, uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_result whole = explore(name, members, crashes, true);
+    struct rz_sim_result part = explore(name, members, crashes, false);
+    assert_int_equal(part.quiescent, whole.quiescent);
+    assert_int_equal(part.finals, whole.finals);
+    assert_true(part.states <= whole.states);
 }
 
 static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
@@ -44,14 +57,18 @@ static void one_item_reaches_all_in_every_schedule(void **state)
 {
     (void)state;
     for (uint32_t members = 1; members <= 4; members++)
-        explore("one", members, members - 1);
+        for (uint32_t crashes = 0; crashes < members; crashes++)
+            explore_both("one", members, crashes);
+    explore("one", 5, 4, false);
+    explore("one", 6, 3, false);
 }
 
 static void several_items_reach_all_in_every_schedule(void **state)
 {
     (void)state;
-    explore("many", 2, 1);
-    explore("many", 3, 2);
+    explore_both("many", 2, 1);
+    explore_both("many", 3, 2);
+    explore("many", 4, 1, false);
 }
 
 static void items_reach_all_whatever_number_die(void **state)
@@ -63,6 +80,7 @@ static void items_reach_all_whatever_number_die(void **state)
         run("many", sizes[i], sizes[i] - 1, sizes[i] < 32 ? 1500 : 300);
     }
     run("many", 200, 20, 60);
+    run("rough", 12, 11, 1000);
 }
 
 static void fewer_undetected_deaths_than_neighbours_do_no_harm(void **state)
@@ -73,10 +91,28 @@ static void fewer_undetected_deaths_than_neighbours_do_no_harm(void **state)
         run("undetected", sizes[i], rz_spread_degree(sizes[i]) - 1, 2000);
 }
 
+static void fewer_undetected_deaths_do_no_harm_in_every_schedule(void **state)
+{
+    (void)state;
+    explore_both("undetected-one", 4, 2);
+    explore("undetected-one", 6, 3, false);
+}
+
 static void as_many_undetected_deaths_are_caught(void **state)
 {
     (void)state;
-    explore("mutant-undetected", 6, 4);
+    explore("mutant-undetected", 6, 4, false);
+    explore("mutant-undetected", 6, 4, true);
+}
+
+static void known_bugs_are_caught(void **state)
+{
+    (void)state;
+    explore("mutant-offsets", 6, 3, false);
+    explore("mutant-offsets", 6, 3, true);
+    explore("mutant-open-ring", 6, 4, false);
+    run("mutant-mark-late", 6, 2, 100);
+    run("mutant-equal-sets", 6, 2, 100);
 }
 
 /* Each member sends an item to all its neighbours but the one it has it from. */
@@ -100,7 +136,9 @@ int main(void)
         cmocka_unit_test(several_items_reach_all_in_every_schedule),
         cmocka_unit_test(items_reach_all_whatever_number_die),
         cmocka_unit_test(fewer_undetected_deaths_than_neighbours_do_no_harm),
+        cmocka_unit_test(fewer_undetected_deaths_do_no_harm_in_every_schedule),
         cmocka_unit_test(as_many_undetected_deaths_are_caught),
+        cmocka_unit_test(known_bugs_are_caught),
         cmocka_unit_test(cost_is_a_copy_per_edge_and_direction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

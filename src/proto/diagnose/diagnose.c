@@ -60,7 +60,7 @@ void rz_diagnose_init(struct rz_diagnose *diagnose, const struct rz_diagnose_con
         diagnose->config.patience = 2 * diagnose->config.zeta;
     diagnose->self = self;
     diagnose->n_even = config->n_members;
-    diagnose->next = now;
+    diagnose->next = now + config->start;
     diagnose->silence = RZ_TIME_NEVER;
     uint64_t *view = rz_diagnose_view_bits(diagnose);
     for (rz_id k = 0; k < config->n_members; k++) {
@@ -233,17 +233,12 @@ uint32_t rz_diagnose_counter(const struct rz_diagnose *diagnose, rz_id k)
 
 bool rz_diagnose_has(const struct rz_diagnose *diagnose, rz_id k)
 {
-    if (diagnose->n_even > 0)
-        return diagnose->peers[k].counter % 2 == 0;
-    for (rz_id least = 0; least < diagnose->config.n_members; least++)
-        if (!diagnose->peers[least].dead)
-            return k == least;
-    return false;
+    return diagnose->peers[k].counter % 2 == 0;
 }
 
 uint32_t rz_diagnose_group_size(const struct rz_diagnose *diagnose)
 {
-    return diagnose->n_even > 0 ? diagnose->n_even : 1;
+    return diagnose->n_even;
 }
 
 const uint64_t *rz_diagnose_counters(struct rz_diagnose *diagnose, uint32_t *n)

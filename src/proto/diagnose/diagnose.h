@@ -23,7 +23,7 @@
  * out have both taken it to heart), the least process that lives takes the group over, alone: see
  * config.patience.
  *
- * State is about 96 bytes for each other process: everybody tests everybody.
+ * State is about 100 bytes for each other process: everybody tests everybody.
  *
  * Costs without events: 2n(n-1) messages per interval; n-1 per member that found any.
  */
@@ -50,13 +50,15 @@ struct rz_diagnose_config {
     uint32_t n_members;           /* 1..RZ_DIAGNOSE_MEMBERS_MAX */
     uint32_t view;                /* written into every message; others are dropped */
     rz_time interval;             /* between tests, > 0; the paper: 1 s */
+    rz_time start;                /* from init to the first interval: not all at once */
     rz_time threshold_first;      /* 0: 8 s */
     rz_time threshold_max;        /* cap; 0: 60 s */
     enum rz_diagnose_factor mode; /* and its factor, which is at most 10^5 for MULTIPLY */
     uint64_t factor;
     uint32_t zeta;     /* good tests in a row until a rejoin is asked for; 0: 5 */
-    uint32_t patience; /* who is out and has been tested by nobody it believes for so many
-                          intervals, times 1 + its rank, takes over; 0: 2 * zeta */
+    uint32_t patience; /* intervals: who is out and was tested for so many, times 1 + its rank, by
+                          nobody it believes, takes over; times its rank, where it knows of nobody
+                          who is in; 0: 2 * zeta */
     bool by_host; /* the host does the tests' task, see RZ_DIAGNOSE_TASK; else REPLY is at once */
     bool report;  /* RZ_DIAGNOSE_TESTED is told */
     uint32_t mutations;
@@ -123,7 +125,7 @@ uint64_t rz_diagnose_hash(const struct rz_diagnose *diagnose);
 void rz_diagnose_grow(struct rz_diagnose *diagnose, size_t bytes); /* never asked for */
 
 uint32_t rz_diagnose_counter(const struct rz_diagnose *diagnose, rz_id k);
-/* Whether k is in the group as known here. Where nobody is: the least one that is not dead. */
+/* Whether k is in the group as known here; how many are, maybe none for a while. */
 bool rz_diagnose_has(const struct rz_diagnose *diagnose, rz_id k);
 uint32_t rz_diagnose_group_size(const struct rz_diagnose *diagnose);
 /* The counters as items, sorted; *n of them; valid until the next call of it or step. */

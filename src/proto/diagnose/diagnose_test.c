@@ -145,9 +145,9 @@ static void begin_interval(struct rz_diagnose *diagnose, rz_time now, struct rz_
     diagnose->next += diagnose->config.interval;
     if (diagnose->next <= now)
         diagnose->next = now + diagnose->config.interval; /* woken late: nothing is made up for */
-    uint64_t patience = diagnose->config.patience * (1 + (uint64_t)diagnose->self);
-    bool out_of_it = diagnose->peers[diagnose->self].counter % 2 == 1;
-    if (out_of_it && diagnose->interval - diagnose->heard > patience)
+    uint64_t turn = diagnose->self + (uint64_t)(diagnose->n_even > 0);
+    if (!rz_diagnose_has(diagnose, diagnose->self) &&
+        diagnose->interval - diagnose->heard > diagnose->config.patience * turn)
         rz_diagnose_take_over(diagnose, out);
     if (!rz_diagnose_has(diagnose, diagnose->self))
         return;

@@ -23,13 +23,12 @@ void rz_gossip_matrix_detect(struct rz_gossip *gossip, rz_id failed)
                                                                              << failed % 64;
 }
 
-/* Bits of a row beyond the last member would be taken for members. */
 bool rz_gossip_matrix_valid(const struct rz_gossip *gossip, const struct rz_message *message)
 {
     return message->n_items == (uint64_t)gossip->config.n_members * gossip->row_words;
 }
 
-/* What a word of the sender's row adds to one's own. */
+/* What a word of the sender's row adds to one's own; bits beyond the last member are nobody. */
 static uint64_t news_in(const struct rz_gossip *gossip, const struct rz_message *message,
                         const uint64_t *items, uint32_t word)
 {

@@ -68,7 +68,8 @@ uint32_t rz_paxos_row_count(struct rz_paxos *paxos, const struct rz_paxos_instan
     const uint64_t *set = rz_paxos_row(paxos, in, row);
     uint32_t count = 0;
     for (uint32_t i = 0; i < paxos->words; i++)
-        count += (uint32_t)__builtin_popcountll(set[i]);
+        for (uint64_t word = set[i]; word; word &= word - 1)
+            count++;
     return count;
 }
 

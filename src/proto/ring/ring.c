@@ -70,6 +70,11 @@ static bool has_room(const struct rz_ring *ring, uint32_t more, struct rz_action
     return false;
 }
 
+static bool mutated(const struct rz_ring *ring, enum rz_ring_mutation mutation)
+{
+    return (ring->config.mutations & mutation) != 0;
+}
+
 /* --- actions ---------------------------------------------------------------------------------- */
 
 static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
@@ -139,7 +144,8 @@ static rz_id closest(const struct rz_ring *ring, uint32_t step)
  * (RDaemon#, step 4d). */
 static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
-    if (ring->observer != RZ_ID_NONE && is_out(ring, ring->observer))
+    if (ring->observer != RZ_ID_NONE && is_out(ring, ring->observer) &&
+        !mutated(ring, RZ_RING_KEEP_OBSERVER))
         ring->observer = closest(ring, 1);
     if (ring->observing == RZ_ID_NONE || !is_out(ring, ring->observing))
         return;
@@ -175,7 +181,7 @@ static void on_request(struct rz_ring *ring, rz_id from, rz_time now, struct rz_
     uint32_t n = ring->config.n_members;
     uint64_t ahead = ((uint64_t)from + n - ring->self) % n;
     uint64_t present = ((uint64_t)ring->observer + n - ring->self) % n;
-    if (ahead < present)
+    if (ahead < present && !mutated(ring, RZ_RING_ANY_REQUEST))
         return;
     ring->observer = from;
     send_heartbeat(ring, now, out);
@@ -230,6 +236,8 @@ static enum rz_more on_death(struct rz_ring *ring, const struct rz_event *event,
         return RZ_NEED;
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_assert(event->ids[i] < ring->config.n_members);
+        if (event->ids[i] == ring->self && mutated(ring, RZ_RING_NOT_FENCED))
+            continue;
         if (event->ids[i] == ring->self) {
             fall_silent(ring);
             notify(out, RZ_RING_FENCED, ring->self);
@@ -237,13 +245,14 @@ static enum rz_more on_death(struct rz_ring *ring, const struct rz_event *event,
         }
         put_out(ring, event->ids[i]);
     }
-    mend(ring, event->now, out);
+    if (!mutated(ring, RZ_RING_KEEP_OBSERVED))
+        mend(ring, event->now, out);
     return RZ_DONE;
 }
 
 static void on_leave(struct rz_ring *ring, struct rz_actions *out)
 {
-    if (ring->observer != RZ_ID_NONE) {
+    if (ring->observer != RZ_ID_NONE && !mutated(ring, RZ_RING_QUIT_ASTRAY)) {
         ring->to_observer = ring->observer;
         send(ring, &ring->to_observer, RZ_RING_QUIT, 0, out);
     }

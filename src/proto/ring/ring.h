@@ -21,12 +21,23 @@
 
 #include <rhizome/protocol.h>
 
+/* Faults put in on purpose, to show that the checkers find them; 0 in production. The numbers are
+ * those of docs/protocols/ring.md. */
+enum rz_ring_mutation {
+    RZ_RING_KEEP_OBSERVED = 1, /* 5: goes on watching one known dead */
+    RZ_RING_KEEP_OBSERVER = 2, /* goes on serving one known dead */
+    RZ_RING_ANY_REQUEST = 4,   /* 6: takes a stale request */
+    RZ_RING_NOT_FENCED = 8,    /* goes on when it is declared dead */
+    RZ_RING_QUIT_ASTRAY = 16   /* 9: QUIT goes to the leaving member itself */
+};
+
 struct rz_ring_config {
     uint32_t n_members;  /* >= 1 */
     uint32_t view;       /* written into every message; others are dropped */
     rz_time hb_period;   /* between two heartbeats, > 0 */
     rz_time hb_timeout;  /* of silence until suspicion, > hb_period */
     rz_time start_slack; /* more patience with the first one: processes take time to start */
+    uint32_t mutations;  /* enum rz_ring_mutation, or 0 */
 };
 
 /*

@@ -5,32 +5,46 @@
 
 #include <stdio.h>
 
-static bool check_member(const struct rz_check_group *group, rz_id id)
+static bool member_accurate(const struct rz_check_group *group, rz_id id)
 {
-    const struct rz_ring *ring = group->state[id];
     uint32_t n;
-    const uint64_t *out = rz_ring_out(ring, &n);
+    const uint64_t *out = rz_ring_out(group->state[id], &n);
     for (uint32_t i = 0; i < n; i++)
         if (group->state[out[i]]) {
             snprintf(group->why, group->why_bytes, "S1-1: %u holds %u for out, which lives", id,
                      (rz_id)out[i]);
             return false;
         }
-    rz_id observing = rz_ring_observing(ring), observer = rz_ring_observer(ring);
-    if (observing == id || observer == id || rz_items_contain(out, n, observing) ||
-        rz_items_contain(out, n, observer)) {
-        snprintf(group->why, group->why_bytes,
-                 "S1-2: %u watches %u and serves %u: itself, or one it knows is out", id, observing,
-                 observer);
-        return false;
-    }
     return true;
+}
+
+bool rz_ring_check_accurate(const struct rz_check_group *group)
+{
+    for (rz_id id = 0; id < group->n_members; id++)
+        if (group->state[id] && !member_accurate(group, id))
+            return false;
+    return true;
+}
+
+static bool member_safe(const struct rz_check_group *group, rz_id id)
+{
+    const struct rz_ring *ring = group->state[id];
+    uint32_t n;
+    const uint64_t *out = rz_ring_out(ring, &n);
+    rz_id observing = rz_ring_observing(ring), observer = rz_ring_observer(ring);
+    if (observing != id && observer != id && !rz_items_contain(out, n, observing) &&
+        !rz_items_contain(out, n, observer))
+        return true;
+    snprintf(group->why, group->why_bytes,
+             "S1-2: %u watches %u and serves %u: itself, or one it knows is out", id, observing,
+             observer);
+    return false;
 }
 
 bool rz_ring_check_safety(const struct rz_check_group *group)
 {
     for (rz_id id = 0; id < group->n_members; id++)
-        if (group->state[id] && !check_member(group, id))
+        if (group->state[id] && !member_safe(group, id))
             return false;
     return true;
 }

@@ -4,8 +4,10 @@
 
 #include "proto/check.h"
 
-/* Always: nobody living is held for out, nobody watches itself or one it knows out, nobody is its
- * own observer. */
+/* Under the timing rule of ring.h always, else after the storm: nobody living is held for out. */
+bool rz_ring_check_accurate(const struct rz_check_group *group);
+
+/* Always: nobody watches or serves itself or one it knows out. */
 bool rz_ring_check_safety(const struct rz_check_group *group);
 
 /* After the storm: each member watches its closest living predecessor and serves its closest living

@@ -99,22 +99,36 @@ static void aim_at(struct rz_spread *spread, rz_id id)
         spread->to[spread->n_to++] = id;
 }
 
+static bool mutated(const struct rz_spread *spread, enum rz_spread_mutation mutation)
+{
+    return (spread->config.mutations & mutation) != 0;
+}
+
+static uint32_t neighbours_of(const struct rz_spread *spread, rz_id origin,
+                              rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
+{
+    uint32_t n = spread->config.n_members;
+    if (mutated(spread, RZ_SPREAD_WRONG_OFFSETS))
+        return rz_spread_neighbours_wrong(n, spread->self, to);
+    if (spread->config.order == RZ_SPREAD_NEAR_FIRST)
+        return rz_spread_neighbours_near(n, spread->self, to);
+    return rz_spread_neighbours(n, spread->self, origin, to);
+}
+
 /* All neighbours but `except`, which is known to know; the ring of the living is closed over the
  * dead. */
 static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id except)
 {
     uint32_t n = spread->config.n_members;
     rz_id all[RZ_SPREAD_NEIGHBOURS_MAX];
-    uint32_t n_all = spread->config.order == RZ_SPREAD_NEAR_FIRST
-                         ? rz_spread_neighbours_near(n, spread->self, all)
-                         : rz_spread_neighbours(n, spread->self, origin, all);
+    uint32_t n_all = neighbours_of(spread, origin, all);
     rz_id next = (rz_id)(((uint64_t)spread->self + 1) % n);
     rz_id previous = (rz_id)(((uint64_t)spread->self + n - 1) % n);
     spread->n_to = 0;
     for (uint32_t i = 0; i < n_all; i++) {
         rz_id id = all[i];
         if (rz_items_contain(dead_of(spread), spread->n_dead, id)) {
-            if (id != next && id != previous)
+            if ((id != next && id != previous) || mutated(spread, RZ_SPREAD_OPEN_RING))
                 continue;
             id = nearest_alive(spread, id == next ? 1 : n - 1);
         }
@@ -149,6 +163,16 @@ static void emit_news(struct rz_spread *spread, rz_id origin, const uint64_t *it
     action->items = items;
 }
 
+/* Whether a mutant takes known items for new ones. */
+static bool takes_again(struct rz_spread *spread, const uint64_t *items, uint32_t n_items,
+                        uint32_t n_new)
+{
+    if (mutated(spread, RZ_SPREAD_EQUAL_SETS))
+        return n_new > 0 || n_items != spread->n_known;
+    return mutated(spread, RZ_SPREAD_MARK_LATE) && n_items == spread->n_fresh &&
+           memcmp(items, fresh_of(spread), n_items * sizeof *items) == 0;
+}
+
 /* Items are marked known before they are sent on: a second copy finds nothing new. Only the new
  * ones are sent. */
 static enum rz_more take_items(struct rz_spread *spread, const uint64_t *items, uint32_t n_items,
@@ -157,13 +181,14 @@ static enum rz_more take_items(struct rz_spread *spread, const uint64_t *items, 
     uint32_t n_new = 0;
     for (uint32_t i = 0; i < n_items; i++)
         n_new += !rz_items_contain(known_of(spread), spread->n_known, items[i]);
-    if (n_new == 0)
+    bool again = takes_again(spread, items, n_items, n_new);
+    if (n_new == 0 && !again)
         return RZ_DONE;
     if (!has_room(spread, spread->n_known, n_new, out))
         return RZ_NEED;
     spread->n_fresh = 0;
     for (uint32_t i = 0; i < n_items; i++)
-        if (rz_items_insert(known_of(spread), &spread->n_known, spread->max, items[i]))
+        if (rz_items_insert(known_of(spread), &spread->n_known, spread->max, items[i]) || again)
             rz_items_insert(fresh_of(spread), &spread->n_fresh, spread->max, items[i]);
     aim_at_neighbours(spread, origin, from);
     emit_news(spread, origin, fresh_of(spread), spread->n_fresh, out);
@@ -199,7 +224,7 @@ static enum rz_more on_death(struct rz_spread *spread, const struct rz_event *ev
         rz_items_insert(dead_of(spread), &spread->n_dead, spread->max, event->ids[i]);
     }
     spread->n_to = 0;
-    if (spread->n_known == 0)
+    if (spread->n_known == 0 || mutated(spread, RZ_SPREAD_OPEN_RING))
         return RZ_DONE;
     if (nearest_alive(spread, 1) != next)
         aim_at(spread, nearest_alive(spread, 1));

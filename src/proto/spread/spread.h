@@ -10,6 +10,14 @@
  * neighbours so, they exchange all they know: the ring of the living closes, and an item known to
  * one correct member reaches all, whatever number of members die.
  *
+ * Who does what. Items are any payload: the room compares and forwards them, nothing else; two
+ * hosts that mean the same thing must write the same item. The two-level form is the host's: among
+ * daemons the members are nodes, and the daemon that is told DELIVER hands the items to its local
+ * processes (one message each, no further forwarding), which drop those they have. For a revocation
+ * the members are the processes of a communicator and the item is made of its context and epoch: a
+ * host drops one whose communicator it does not have, and on DELIVER it interrupts what waits; its
+ * user need not wait for the sends.
+ *
  * Not uniform: what a member delivered just before it died may stay unknown to the others.
  * A message of a member known dead is taken: its news are as true as before.
  */
@@ -23,11 +31,22 @@ enum rz_spread_order {
     RZ_SPREAD_NEAR_FIRST  /* +1, -1, +2, -2, +4, ...: slower; only to compare with */
 };
 
+/* Faults put in on purpose, to show that the checkers find them; 0 in production. The numbers are
+ * those of docs/protocols/spread.md. */
+enum rz_spread_mutation {
+    RZ_SPREAD_WRONG_OFFSETS = 1, /* neighbours at distance 2^k - 1, as one public code has them */
+    RZ_SPREAD_MARK_LATE = 2,     /* 1: an item is marked known after it was sent on: too late for a
+                                    second copy that comes in between */
+    RZ_SPREAD_EQUAL_SETS = 4,    /* 1: dropped is what equals all that is known, not a part of it */
+    RZ_SPREAD_OPEN_RING = 8      /* 4, 5: the ring is not closed over the dead */
+};
+
 struct rz_spread_config {
     uint32_t n_members; /* >= 1 */
     uint32_t view;      /* written into every message; others are dropped */
     uint32_t items_max; /* items known, and members dead, to begin with; grows by RZ_NEED; 0: 8 */
     enum rz_spread_order order;
+    uint32_t mutations; /* enum rz_spread_mutation, or 0 */
 };
 
 /*
@@ -78,6 +97,9 @@ uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
 
 /* The same neighbours in the order RZ_SPREAD_NEAR_FIRST. */
 uint32_t rz_spread_neighbours_near(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX]);
+
+/* What RZ_SPREAD_WRONG_OFFSETS takes for neighbours: distances 2^k - 1, 1 <= k <= ln n + 1. */
+uint32_t rz_spread_neighbours_wrong(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX]);
 
 /* D(n): how many neighbours each member has, which is also how many must die to part the others.
  * With K = ceil(log2 n): 2K-1 if n = 2^a; 2K-2 if n = 2^a + 2^b, a != b; else 2K; for n >= 3. */

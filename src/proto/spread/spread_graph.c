@@ -49,6 +49,22 @@ uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
     return append_all(n, self, to, n_to);
 }
 
+uint32_t rz_spread_neighbours_wrong(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
+{
+    /* e^k, rounded down: as many distances as there are such powers up to n. */
+    static const uint64_t powers_of_e[] = {
+        1,       2,        7,        20,        54,        148,        403,       1096,
+        2980,    8103,     22026,    59874,     162754,    442413,     1202604,   3269017,
+        8886110, 24154952, 65659969, 178482300, 485165195, 1318815734, 3584912846};
+    uint32_t n_to = 0;
+    for (uint32_t k = 0; k < sizeof powers_of_e / sizeof *powers_of_e && powers_of_e[k] < n; k++) {
+        uint64_t distance = ((UINT64_C(2) << k) - 1) % n;
+        n_to = append(to, n_to, self, (rz_id)((self + distance) % n));
+        n_to = append(to, n_to, self, (rz_id)((self + n - distance) % n));
+    }
+    return n_to;
+}
+
 uint32_t rz_spread_degree(uint32_t n)
 {
     uint32_t powers = 0, ones = 0;

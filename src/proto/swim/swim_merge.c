@@ -16,8 +16,8 @@ rz_time rz_swim_patience(const struct rz_swim *swim, uint32_t accusers)
     uint32_t confirmed = accusers - 1;
     if (confirmed >= swim->confirmations)
         return least;
-    wide_t shortened = (wide_t)(most - least) * rz_swim_log2(confirmed + 1);
-    return most - (rz_time)(shortened / rz_swim_log2(swim->confirmations + 1));
+    uint64_t share = (rz_swim_log2(confirmed + 1) << 28) / rz_swim_log2(swim->confirmations + 1);
+    return most - (rz_time)(((wide_t)(most - least) * share) >> 28);
 }
 
 static void find_first_timer(struct rz_swim *swim)

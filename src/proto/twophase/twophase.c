@@ -266,7 +266,7 @@ static void tell(struct rz_twophase *tp, struct rz_actions *out)
     tp->n_agreed = 0;
     for (uint32_t word = 0; word < tp->n_words; word++) {
         agreed[word] |= failed[word];
-        tp->n_agreed += (uint32_t)__builtin_popcountll(agreed[word]);
+        tp->n_agreed += rz_twophase_count(agreed[word]);
     }
     rz_assert(out->count < out->max);
     out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_NOTIFY,

@@ -93,6 +93,15 @@ rz_id rz_twophase_tree_parent(const struct rz_twophase *tp, uint32_t attempt);
 /* Fills the set KIDS with our living children. */
 void rz_twophase_tree_children(struct rz_twophase *tp, uint32_t attempt);
 
+/* By hand: the compiler's own may call a library that the cores do without. */
+static inline uint32_t rz_twophase_count(uint64_t word)
+{
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    return (uint32_t)(word * UINT64_C(0x0101010101010101) >> 56);
+}
+
 static inline bool rz_twophase_bit(const uint64_t *set, rz_id id)
 {
     return set[id / 64] >> (id % 64) & 1;

@@ -21,7 +21,7 @@ static bool votes_missing(struct rz_twophase *tp, const struct rz_twophase_op *o
     uint32_t missing = 0;
     for (uint32_t word = 0; word < tp->n_words; word++) {
         kids[word] &= ~gathered[word];
-        missing += (uint32_t)__builtin_popcountll(kids[word]);
+        missing += rz_twophase_count(kids[word]);
     }
     if (is_root && rz_twophase_mutated(tp, RZ_TWOPHASE_COMMIT_EARLY))
         return missing > 1;

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static uint32_t count(uint64_t word)
-{
-    return (uint32_t)__builtin_popcountll(word);
-}
-
 static uint32_t n_left(const struct rz_twophase *tp)
 {
     return tp->config.n_members - tp->n_agreed;
@@ -20,8 +15,8 @@ static uint32_t position_of(const struct rz_twophase *tp, rz_id id)
     const uint64_t *agreed = rz_twophase_set(tp, RZ_TWOPHASE_AGREED);
     uint32_t gone = 0;
     for (uint32_t word = 0; word < id / 64; word++)
-        gone += count(agreed[word]);
-    return id - gone - count(agreed[id / 64] & ((UINT64_C(1) << id % 64) - 1));
+        gone += rz_twophase_count(agreed[word]);
+    return id - gone - rz_twophase_count(agreed[id / 64] & ((UINT64_C(1) << id % 64) - 1));
 }
 
 static rz_id member_at(const struct rz_twophase *tp, uint32_t position)
@@ -29,8 +24,8 @@ static rz_id member_at(const struct rz_twophase *tp, uint32_t position)
     const uint64_t *agreed = rz_twophase_set(tp, RZ_TWOPHASE_AGREED);
     for (uint32_t word = 0; word < tp->n_words; word++) {
         uint64_t left = ~agreed[word];
-        if (position >= count(left)) {
-            position -= count(left);
+        if (position >= rz_twophase_count(left)) {
+            position -= rz_twophase_count(left);
             continue;
         }
         while (position-- > 0)

@@ -29,7 +29,7 @@ if command -v clang > /dev/null; then
     RZ_CC=clang "$bin/mpicc" -Wall -Wextra -Werror -c "$work/program.c" -o "$work/clang.o"
 fi
 "$bin/mpicc" -show program.c -o program | grep -q -- '-lmpi_abi$'
-if "$bin/mpicc" -show -c program.c | grep -q -- '-l'; then
+if "$bin/mpicc" -show -c program.c | grep -q -- ' -l'; then
     echo "mpicc -c must not link" >&2
     exit 1
 fi

@@ -271,6 +271,61 @@ static void who_is_out_takes_the_word_of_the_group(void **state)
     release(f);
 }
 
+/* Rank 1 waits patience * 2 intervals of silence; heard from in between, it waits anew. */
+static void who_is_tested_by_nobody_takes_over(void **state)
+{
+    (void)state;
+    struct fixture *f = make(3, 1);
+    const uint64_t out[] = {RZ_DIAGNOSE_ITEM(1, 1)};
+    rz_time now = 0;
+    test(f, 0, out, 1);
+    for (uint32_t i = 0; i < 20; i++, now += RZ_SECOND)
+        tick(f, now);
+    test(f, 0, out, 1);
+    for (uint32_t i = 0; i < 20; i++, now += RZ_SECOND) {
+        tick(f, now);
+        assert_int_equal(f->count, 0);
+    }
+    tick(f, now);
+    const struct rz_action *alone = find(f, RZ_ACTION_NOTIFY, RZ_DIAGNOSE_ALONE);
+    assert_non_null(alone);
+    assert_int_equal(alone->arg[1], 2);
+    assert_int_equal(rz_diagnose_group_size(f->diagnose), 1);
+    assert_true(rz_diagnose_has(f->diagnose, 1));
+    assert_int_equal(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST)->n_to, 2);
+    release(f);
+}
+
+/* Put out by somebody whom we do not believe: its own word is enough. */
+static void who_holds_itself_for_out_is_out(void **state)
+{
+    (void)state;
+    struct fixture *f = make(3, 0);
+    rz_time now = 0;
+    interval(f, &now, RZ_ID_NONE);
+    tick(f, now);
+    reply(f, 2, 2, now, now + 48 * MS, 3);
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 3);
+    reply(f, 1, 2, now, now + 48 * MS, 2); /* a claim to be back needs a decision */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 1), 0);
+    release(f);
+}
+
+static void the_dead_are_tested_no_more(void **state)
+{
+    (void)state;
+    struct fixture *f = make(12, 0);
+    rz_id dead[9];
+    for (rz_id k = 0; k < 9; k++)
+        dead[k] = k + 2;
+    step(f, &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = dead, .n_ids = 9});
+    assert_int_equal(f->count, 9); /* nine changes told, in two steps */
+    assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
+    tick(f, 0);
+    assert_int_equal(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST)->n_to, 2);
+    release(f);
+}
+
 static void the_agreed_view_is_by_the_agreed_counters_alone(void **state)
 {
     (void)state;
@@ -344,6 +399,9 @@ int main(void)
         cmocka_unit_test(only_members_are_believed_and_the_larger_counter_holds),
         cmocka_unit_test(five_good_tests_ask_for_a_rejoin),
         cmocka_unit_test(who_is_out_takes_the_word_of_the_group),
+        cmocka_unit_test(who_is_tested_by_nobody_takes_over),
+        cmocka_unit_test(who_holds_itself_for_out_is_out),
+        cmocka_unit_test(the_dead_are_tested_no_more),
         cmocka_unit_test(the_agreed_view_is_by_the_agreed_counters_alone),
         cmocka_unit_test(an_interval_costs_two_messages_per_pair),
     };

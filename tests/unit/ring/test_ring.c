@@ -263,6 +263,16 @@ static void who_is_declared_dead_stops(void **state)
     assert_int_equal(f->count, 0);
 }
 
+static void messages_of_other_views_are_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct rz_message message = {
+        .room = RZ_ROOM_RING, .type = RZ_RING_REQUEST, .view = VIEW + 1, .from = SELF + 3};
+    step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .now = 10, .message = &message});
+    assert_int_equal(f->count, 0);
+    assert_int_equal(rz_ring_observer(f->ring), SELF + 1);
+}
+
 static void alone_there_is_nothing_to_do(void **state)
 {
     struct fixture *f = *state;
@@ -303,6 +313,7 @@ int main(void)
         TEST(quit_is_no_death),
         TEST(who_leaves_says_so_and_is_silent),
         TEST(who_is_declared_dead_stops),
+        TEST(messages_of_other_views_are_dropped),
         cmocka_unit_test_setup_teardown(alone_there_is_nothing_to_do, set_up_alone, tear_down),
         cmocka_unit_test_setup_teardown(last_survivor_has_found_all_others, set_up_large,
                                         tear_down),

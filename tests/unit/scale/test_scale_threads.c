@@ -19,6 +19,7 @@ typedef bool scale_function(const struct rz_scale_config *, rz_scale_progress *,
 
 struct watch {
     uint64_t cycles, hash, stop_after;
+    double estimate; /* the last */
 };
 
 static bool watch_cycle(void *user, const struct rz_scale_cycle *cycle)
@@ -28,6 +29,7 @@ static bool watch_cycle(void *user, const struct rz_scale_cycle *cycle)
     memcpy(words, cycle, sizeof *cycle);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         watch->hash = rz_mix(watch->hash, words[i]);
+    watch->estimate = cycle->estimate_consensus;
     return ++watch->cycles != watch->stop_after;
 }
 
@@ -71,6 +73,20 @@ static void the_sum_is_the_same_for_any_number_of_threads(void **state)
     (void)state;
     hold(rz_scale_sum, (struct rz_scale_config){
                            .n_members = MEMBERS, .seed = 3, .n_failed = 1, .failed = {12345}});
+}
+
+static void the_estimate_comes_to_the_number_of_the_living(void **state)
+{
+    (void)state;
+    struct rz_scale_config config = {.n_members = 5000, .seed = 9, .n_failed = 1};
+    for (config.failed[0] = 0; config.failed[0] < 2; config.failed[0]++) {
+        struct rz_scale_result result;
+        struct watch watch = {0};
+        const char *why = NULL;
+        assert_true(rz_scale_sum(&config, watch_cycle, &watch, &result, &why));
+        assert_true(result.commit_last > 0);
+        assert_true(watch.estimate > 4999 * 0.999 && watch.estimate < 4999 * 1.001);
+    }
 }
 
 static void progress_can_stop_a_run(void **state)
@@ -141,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_list_is_the_same_for_any_number_of_threads),
         cmocka_unit_test(the_sum_is_the_same_for_any_number_of_threads),
+        cmocka_unit_test(the_estimate_comes_to_the_number_of_the_living),
         cmocka_unit_test(progress_can_stop_a_run),
         cmocka_unit_test(impossible_runs_are_refused),
         cmocka_unit_test(too_little_memory_is_told),

@@ -28,6 +28,7 @@ struct twin {
     rz_time now, began; /* began: the running cycle */
     struct rz_gossip **members;
     struct box out, in;
+    struct rz_action actions[ACTIONS];
     uint64_t messages, leaving; /* leaving: PINGs of the cycle not done yet */
 };
 
@@ -50,15 +51,14 @@ static void post(struct twin *twin, const struct rz_action *action)
 
 static void step(struct twin *twin, rz_id p, struct rz_event event)
 {
-    struct rz_action actions[ACTIONS];
-    struct rz_actions out = {.v = actions, .max = ACTIONS};
+    struct rz_actions out = {.v = twin->actions, .max = ACTIONS};
     enum rz_more more;
     do {
         out.count = 0;
         more = rz_gossip_step(twin->members[p], &event, &out);
         for (uint32_t i = 0; i < out.count; i++)
-            if (actions[i].kind == RZ_ACTION_SEND)
-                post(twin, &actions[i]);
+            if (out.v[i].kind == RZ_ACTION_SEND)
+                post(twin, &out.v[i]);
         if (more == RZ_NEED) {
             twin->members[p] = realloc(twin->members[p], out.need);
             rz_assert(twin->members[p]);

@@ -208,12 +208,24 @@ static void tree_first_order_makes_latency_logarithmic(void **state)
     }
 }
 
+/* The mutant has the degrees that the public code has: docs/protocols/spread.md. */
+static void wrong_offsets_make_fewer_neighbours(void **state)
+{
+    (void)state;
+    rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
+    assert_int_equal(rz_spread_neighbours_wrong(64, 3, to), 10);
+    assert_int_equal(rz_spread_neighbours_wrong(1024, 3, to), 14);
+    assert_int_equal(rz_spread_neighbours_wrong(65536, 3, to), 24);
+    assert_int_equal(rz_spread_neighbours_wrong(6, 0, to), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_neighbour_is_listed_once),
         cmocka_unit_test(near_first_is_by_distance),
         cmocka_unit_test(degree_is_as_the_formula_says),
+        cmocka_unit_test(wrong_offsets_make_fewer_neighbours),
         cmocka_unit_test(fewer_deaths_than_neighbours_never_part_it),
         cmocka_unit_test(tree_first_order_makes_latency_logarithmic),
     };

@@ -116,6 +116,14 @@ class Commands(unittest.TestCase):
                 self.assertEqual(self.table(again), rows, "the same seeds, other numbers")
                 self.assertEqual(sorted(name for name in os.listdir(self.folder) if "part" in name), [])
 
+    def test_compare(self):
+        table, plot, report = (f"{self.folder}/compare.{ending}" for ending in ("csv", "svg", "md"))
+        run("compare", "--max-members", "16", "--trials", "1", "--csv", table, "--plot", plot, "--report", report)
+        self.assertGreaterEqual(len(self.table(table)), 5)
+        self.assertIn("svg", xml.etree.ElementTree.parse(plot).getroot().tag)
+        with open(report, encoding="utf-8") as file:
+            self.assertIn("![Failure detectors](compare.svg)", file.read())
+
     def test_refusals_of_studies(self):
         for study in names("studies"):
             with self.subTest(study=study):

@@ -6,9 +6,11 @@
 
 #include <cmocka.h>
 
+#include "study/compare.h"
 #include "study/study.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct rz_table *study(const struct rz_study_options *options)
 {
@@ -100,6 +102,35 @@ static void wrong_options_are_refused(void **state)
     rz_table_destroy(table);
 }
 
+static void comparison_has_a_row_for_each_detector(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    struct rz_study_options options = options_of(64, 1);
+    struct rz_table *table = rz_table_create("");
+    struct rz_chart *chart = rz_chart_create("", "", "");
+    assert_false(rz_compare(&options, 8, table, chart, &why));
+    assert_non_null(why);
+    assert_true(rz_compare(&options, 16, table, chart, &why));
+    static const char *const names[] = {"ring and broadcast", "SWIM",     "SWIM with Lifeguard",
+                                        "gossip 1",           "gossip 2", "gossip 3"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint32_t deaths = 0;
+        for (uint32_t row = 0; row < rz_table_rows(table); row++)
+            if (strcmp(rz_table_text_at(table, row, "protocol"), names[i]) == 0 &&
+                strcmp(rz_table_text_at(table, row, "case"), "one death") == 0) {
+                deaths++;
+                double found = rz_table_at(table, row, "detect_periods");
+                double known = rz_table_at(table, row, "known_periods");
+                const char *note = rz_table_text_at(table, row, "note");
+                assert_true((found > 0 && known >= found && known < 60) || note[0] != 0);
+            }
+        assert_int_equal(deaths, 1);
+    }
+    rz_chart_destroy(chart);
+    rz_table_destroy(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +138,7 @@ int main(void)
         cmocka_unit_test(false_suspicions_are_as_many_as_the_formula_says),
         cmocka_unit_test(lifeguard_accuses_fewer_where_members_are_slow),
         cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(comparison_has_a_row_for_each_detector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,13 +74,14 @@ static void members_of_one_node_use_the_local_figures(void **state)
     setup.network.receive_overhead = 7;
     setup.network.receive_overhead_local = 2;
     setup.network.latency_local = 100;
-    setup.network.loss = 1.0; /* between nodes */
+    setup.network.loss = setup.network.duplication = 1.0; /* between nodes, as jitter */
+    setup.network.jitter = 1000000;
     struct rz_timing *timing = rz_timing_create(&setup);
     toy_send(timing, 0, 0, TOY_NEWS, 1, (uint64_t[]){2, 1}, 2);
     rz_timing_run(timing);
     assert_received(1, 0, 10 + 3 + 100 + 2, 0);
     assert_int_equal(toy_count(&record, TOY_RECEIVED, RZ_ID_NONE), 1);
-    assert_int_equal(rz_timing_count(timing, 0, UINT32_MAX).lost, 1);
+    assert_int_equal(rz_timing_count(timing, 0, UINT32_MAX).lost, 2);
     rz_timing_destroy(timing);
 }
 
@@ -100,6 +101,44 @@ static void a_busy_member_serves_in_order_of_arrival(void **state)
     assert_received(0, 1, first + 70, 3);
     assert_received(0, 2, first + 140, 1);
     assert_received(1, 0, first + 140 + 20 + 1000 + 50, 0);
+    rz_timing_destroy(timing);
+}
+
+/* What arrives when a service ends, or when the last send is out, comes after what waits already.
+ */
+static void nobody_jumps_the_queue(void **state)
+{
+    (void)state;
+    struct rz_timing_setup setup = toy_setup(3, &record);
+    setup.network.receive_overhead = 100;
+    struct rz_timing *timing = rz_timing_create(&setup);
+    toy_send(timing, 0, 0, TOY_PING, 1, (uint64_t[]){2}, 1);
+    toy_send(timing, 100, 1, TOY_PING, 2, (uint64_t[]){2}, 1); /* there when the first is served */
+    rz_timing_run(timing);
+    assert_received(2, 0, 1100, 0);
+    assert_received(2, 1, 1200, 1);
+    rz_timing_destroy(timing);
+
+    setup = toy_setup(3, &record);
+    setup.network.receive_overhead = 100;
+    setup.network.send_overhead = 20;
+    timing = rz_timing_create(&setup);
+    toy_send(timing, 0, 0, TOY_PING, 1, (uint64_t[]){2}, 1);
+    toy_send(timing, 100, 1, TOY_PING, 2, (uint64_t[]){2}, 1);
+    rz_timing_run(timing);
+    assert_received(2, 0, 1120, 0);
+    assert_received(2, 1, 1120 + 20 + 100, 1); /* after the answer to the first */
+    rz_timing_destroy(timing);
+
+    setup = toy_setup(3, &record);
+    setup.network.send_overhead = 50;
+    timing = rz_timing_create(&setup);
+    toy_send(timing, 2000, 2, TOY_NEWS, 1, (uint64_t[]){0}, 1); /* busy until 2050 */
+    toy_send(timing, 970, 0, TOY_NEWS, 2, (uint64_t[]){2}, 1);  /* arrives at 2020, waits */
+    toy_send(timing, 1000, 1, TOY_NEWS, 3, (uint64_t[]){2}, 1); /* arrives at 2050 */
+    rz_timing_run(timing);
+    assert_received(2, 0, 2050, 0);
+    assert_received(2, 1, 2050, 1);
     rz_timing_destroy(timing);
 }
 
@@ -199,6 +238,32 @@ static void ticks_follow_the_deadline(void **state)
     rz_timing_destroy(timing);
 }
 
+/* At most one tick is pending: an overtaken one is dropped, and one that waits is not doubled. */
+static void ticks_do_not_multiply(void **state)
+{
+    (void)state;
+    struct rz_timing_setup setup = toy_setup(1, &record);
+    struct rz_timing *timing = rz_timing_create(&setup);
+    tick_to(timing, 0, 900);
+    tick_to(timing, 10, 700);
+    tick_to(timing, 800, 950);
+    rz_timing_run(timing);
+    assert_int_equal(toy_count(&record, TOY_TICKED, 0), 2);
+    assert_int_equal(rz_timing_cost(timing).events, 3 + 3);
+    rz_timing_destroy(timing);
+
+    setup = toy_setup(2, &record);
+    setup.network.receive_overhead = 100;
+    timing = rz_timing_create(&setup);
+    tick_to(timing, 0, 1150);
+    for (uint32_t i = 0; i < 5; i++)
+        toy_send(timing, 0, 1, TOY_NEWS, i, (uint64_t[]){0}, 1);
+    rz_timing_run(timing);
+    assert_int_equal(toy_line(&record, TOY_TICKED, 0, 0)->at, 1500); /* after what came before */
+    assert_int_equal(rz_timing_cost(timing).events, 6 + 5 * 2 + 1);
+    rz_timing_destroy(timing);
+}
+
 static void a_run_ends_at_its_date_and_goes_on(void **state)
 {
     (void)state;
@@ -287,11 +352,13 @@ int main(void)
         cmocka_unit_test(bandwidth_and_overheads_add_up),
         cmocka_unit_test(members_of_one_node_use_the_local_figures),
         cmocka_unit_test(a_busy_member_serves_in_order_of_arrival),
+        cmocka_unit_test(nobody_jumps_the_queue),
         cmocka_unit_test(overheads_of_zero_cost_no_events),
         cmocka_unit_test(a_study_delays_and_loses_transfers),
         cmocka_unit_test(equal_dates_are_served_in_order_of_queueing),
         cmocka_unit_test(more_and_need_are_served),
         cmocka_unit_test(ticks_follow_the_deadline),
+        cmocka_unit_test(ticks_do_not_multiply),
         cmocka_unit_test(a_run_ends_at_its_date_and_goes_on),
         cmocka_unit_test(a_host_calls_its_parts_at_once),
         cmocka_unit_test(alarms_ring_and_stop_the_run),

@@ -164,6 +164,26 @@ static void copies_add_up(void **state)
     rz_timing_destroy(timing);
 }
 
+static void a_copy_goes_its_own_way(void **state)
+{
+    (void)state;
+    struct rz_timing_setup setup = toy_setup(2, &record);
+    setup.network.jitter = 1000000;
+    setup.network.duplication = 1;
+    setup.network.loss = 0.5;
+    struct rz_timing *timing = rz_timing_create(&setup);
+    rz_timing_call(timing, 0, 0, 0, TOY_MANY, (const uint64_t[4]){400, 1}, NULL, 0);
+    rz_timing_run(timing);
+    uint32_t copies[401] = {0}, times[3] = {0};
+    for (uint32_t i = 0; i < record.n; i++)
+        copies[record.lines[i].arg[1]]++;
+    for (uint32_t i = 1; i <= 400; i++)
+        times[copies[i]]++;
+    for (uint32_t i = 0; i < 3; i++) /* 100, 200, 100 expected */
+        assert_in_range(times[i], i == 1 ? 160 : 65, i == 1 ? 240 : 135);
+    rz_timing_destroy(timing);
+}
+
 /* --- repetition ------------------------------------------------------------------------------- */
 
 /* Storms of pings with everything that is drawn. Returns the hash of all notices. */
@@ -247,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_pause_stops_a_service),
         cmocka_unit_test(a_partition_loses_what_crosses_it_until_it_heals),
         cmocka_unit_test(copies_add_up),
+        cmocka_unit_test(a_copy_goes_its_own_way),
         cmocka_unit_test(a_run_is_a_function_of_its_setup),
         cmocka_unit_test(delays_do_not_depend_on_what_others_do),
     };

@@ -42,10 +42,9 @@ static void mix_up(struct rz_timing_queue *queue, uint64_t seed, rz_time spread)
             rz_time date =
                 now +
                 (rz_random_below(&random, 4) == 0 ? 0 : rz_random_below(&random, spread) / 5 * 5);
-            event = (struct rz_timing_event){.date = date, .member = n_pushed};
+            rz_timing_queue_push(queue, date)->member = n_pushed;
             pushed[n_pushed] = (struct entry){date, n_pushed};
             n_pushed++;
-            rz_timing_queue_push(queue, &event);
         } else if (rz_timing_queue_pop(queue, RZ_TIME_NEVER, &event)) {
             assert_true(event.date >= now);
             now = event.date;
@@ -74,15 +73,13 @@ static void nothing_leaves_after_the_limit(void **state)
     (void)state;
     struct rz_timing_queue *queue = malloc(sizeof *queue);
     rz_timing_queue_init(queue);
-    struct rz_timing_event event = {.date = 1000000};
-    rz_timing_queue_push(queue, &event);
+    struct rz_timing_event event;
+    rz_timing_queue_push(queue, 1000000)->member = 0;
     assert_false(rz_timing_queue_pop(queue, 999999, &event));
-    event = (struct rz_timing_event){.date = 5, .member = 7}; /* the clock has not gone on */
-    rz_timing_queue_push(queue, &event);
+    rz_timing_queue_push(queue, 5)->member = 7; /* the clock has not gone on */
     assert_true(rz_timing_queue_pop(queue, 999999, &event));
     assert_int_equal(event.member, 7);
-    event = (struct rz_timing_event){.date = 9};
-    rz_timing_queue_push(queue, &event);
+    rz_timing_queue_push(queue, 9)->member = 8;
     assert_false(rz_timing_queue_pop(queue, 8, &event));
     assert_true(rz_timing_queue_pop(queue, 9, &event));
     assert_true(rz_timing_queue_pop(queue, 1000000, &event));
@@ -99,8 +96,7 @@ static void chunks_are_used_again(void **state)
     struct rz_timing_event event = {.date = 0};
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < 200000; i++) {
-        event.date += rz_mix(i, 1) % 100000;
-        rz_timing_queue_push(queue, &event);
+        rz_timing_queue_push(queue, event.date + rz_mix(i, 1) % 100000)->member = i;
         assert_true(rz_timing_queue_pop(queue, RZ_TIME_NEVER, &event));
         bytes = i == 0 ? queue->bytes : bytes;
     }

@@ -1,0 +1,511 @@
+/*
+ * Figures 7 to 13 of Camargo, Duarte 2018 (JBCS 24:5): a dynamic group of recommended processes on
+ * a cluster of 18 hosts shared with other users. Their load is not known: ours is synthetic
+ * (study_diagnose_run.h), so that dates and counts compare in kind and not one by one.
+ */
+#include "study/figure.h"
+
+#include "study/study_diagnose_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define HOSTS 18
+#define INTERVALS 30000
+#define INTERVALS_LEAST 1500
+#define BUCKET 20  /* intervals per point of a long curve */
+#define SHORT 150  /* of figure 7 */
+#define SETTLE 100 /* until its threshold has come down */
+#define ZOOM 500   /* of figure 11 */
+#define MULTIPLIED 1000
+#define QUIET 50
+
+enum { P11_P2, P6_P2, P0_P11 };
+
+static const char *const load_differs = "the load of the source's hosts is not known; ours is "
+                                        "synthetic";
+
+static struct rz_timing_network network(void)
+{
+    return (struct rz_timing_network){.latency = 100 * RZ_MICROSECOND,
+                                      .jitter = 50 * RZ_MICROSECOND,
+                                      .send_overhead = 2 * RZ_MICROSECOND,
+                                      .receive_overhead = 2 * RZ_MICROSECOND};
+}
+
+static struct rz_dgrp_setup setup_of(uint64_t seed, uint64_t intervals,
+                                     const struct rz_dgrp_host *hosts)
+{
+    return (struct rz_dgrp_setup){
+        .members = HOSTS,
+        .intervals = intervals,
+        .diagnose = {.interval = RZ_SECOND, .factor = RZ_DGRP_FACTOR_ADDED},
+        .network = network(),
+        .seed = seed,
+        .hosts = hosts,
+        .storms = RZ_DGRP_CLUSTER_STORMS};
+}
+
+/* The monitoring run is one for figures 8 to 13: it is kept for the next figure. */
+static const struct rz_dgrp_run *monitoring(const struct rz_figure_options *options)
+{
+    static struct rz_dgrp_run *kept;
+    struct rz_dgrp_host hosts[HOSTS];
+    uint64_t intervals = (uint64_t)(INTERVALS * options->effort + 0.5);
+    if (intervals > INTERVALS)
+        intervals = INTERVALS;
+    if (intervals < INTERVALS_LEAST)
+        intervals = INTERVALS_LEAST;
+    if (kept && kept->setup.seed == options->seed && kept->setup.intervals == intervals)
+        return kept;
+    if (kept)
+        rz_dgrp_destroy(kept);
+    rz_dgrp_hosts_cluster(hosts, HOSTS);
+    struct rz_dgrp_setup setup = setup_of(options->seed, intervals, hosts);
+    kept = rz_dgrp_create(&setup);
+    kept->setup.hosts = NULL;
+    rz_dgrp_watch(kept, 11, 2);
+    rz_dgrp_watch(kept, 6, 2);
+    rz_dgrp_watch(kept, 0, 11);
+    rz_dgrp_go(kept);
+    return kept;
+}
+
+/* --- curves of test times --------------------------------------------------------------------- */
+
+static void time_columns(struct rz_table *table)
+{
+    rz_table_column(table, "interval", "interval", NULL);
+    rz_table_column(table, "time_ms", "test time", "ms");
+    rz_table_column(table, "threshold_ms", "threshold", "ms");
+    rz_table_column(table, "failed", "non-recommended", NULL);
+}
+
+static void time_axes(struct rz_chart *chart, const char *title)
+{
+    rz_chart_labels(chart, title, "interval", "test time (ms)");
+    rz_chart_range_y(chart, 40, 100);
+}
+
+/* One row for each `bucket` intervals from..to: the longest time, its threshold, how many failed.
+ */
+static void time_rows(const struct rz_dgrp_watch *watch, uint64_t from, uint64_t to,
+                      uint64_t bucket, struct rz_table *table)
+{
+    for (uint64_t first = from; first <= to; first += bucket) {
+        uint64_t longest = first, end = first + bucket <= to + 1 ? first + bucket : to + 1;
+        uint32_t failed = 0;
+        for (uint64_t i = first; i < end; i++) {
+            failed += watch->failed[i];
+            if (isnan(watch->time[longest]) || watch->time[i] > watch->time[longest])
+                longest = i;
+        }
+        rz_table_row(table);
+        rz_table_number(table, (double)longest);
+        rz_table_number(table, watch->time[longest]);
+        rz_table_number(table, watch->threshold[longest]);
+        rz_table_number(table, failed);
+    }
+}
+
+static void time_curves(const struct rz_table *table, uint64_t bucket, struct rz_chart *chart)
+{
+    const char *const columns[] = {"time_ms", "threshold_ms"};
+    const char *const labels[] = {bucket > 1 ? "test time (longest of 20)" : "test time",
+                                  "threshold"};
+    const enum rz_chart_style styles[] = {RZ_CHART_LINES, RZ_CHART_DASHED};
+    for (uint32_t curve = 0; curve < 2; curve++) {
+        rz_chart_curve(chart, labels[curve], styles[curve]);
+        for (uint32_t row = 0; row < rz_table_rows(table); row++) {
+            double y = rz_table_at(table, row, columns[curve]);
+            if (!isnan(y) && y < 1000)
+                rz_chart_point(chart, rz_table_at(table, row, "interval"), y);
+        }
+    }
+    rz_chart_curve(chart, "non-recommended", RZ_CHART_POINTS);
+    for (uint32_t row = 0; row < rz_table_rows(table); row++)
+        if (rz_table_at(table, row, "failed") > 0 && !isnan(rz_table_at(table, row, "time_ms")))
+            rz_chart_point(chart, rz_table_at(table, row, "interval"),
+                           rz_table_at(table, row, "time_ms"));
+}
+
+static uint32_t failures(const struct rz_dgrp_watch *watch, uint64_t intervals)
+{
+    uint32_t count = 0;
+    for (uint64_t i = 1; i <= intervals; i++)
+        count += watch->failed[i];
+    return count;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* The part q of the test times lies below. */
+static float quantile(const struct rz_dgrp_watch *watch, uint64_t intervals, double q)
+{
+    float *times = malloc((intervals + 1) * sizeof *times);
+    size_t n = 0;
+    for (uint64_t i = 1; times && i <= intervals; i++)
+        if (!isnan(watch->time[i]))
+            times[n++] = watch->time[i];
+    if (n == 0) {
+        free(times);
+        return NAN;
+    }
+    qsort(times, n, sizeof *times, by_size);
+    float value = times[(size_t)(q * (double)(n - 1))];
+    free(times);
+    return value;
+}
+
+static enum rz_figure_verdict verdict(bool agrees)
+{
+    return agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS;
+}
+
+static const char *reason(bool agrees, const char *text)
+{
+    return agrees ? NULL : text;
+}
+
+/* --- figure 7 --------------------------------------------------------------------------------- */
+
+static bool draw_7(const struct rz_figure_options *options, struct rz_table *table,
+                   struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    struct rz_dgrp_host hosts[2];
+    (void)why;
+    rz_dgrp_hosts_even(hosts, 2, 0);
+    hosts[0].bursts = 1500;
+    hosts[0].length = 1;
+    struct rz_dgrp_setup setup = setup_of(options->seed, SETTLE + SHORT, hosts);
+    setup.members = 2;
+    setup.diagnose.factor = RZ_MILLISECOND / 2;
+    setup.storms = 0;
+    struct rz_dgrp_run *run = rz_dgrp_create(&setup);
+    rz_dgrp_watch(run, 1, 0);
+    rz_dgrp_go(run);
+    const struct rz_dgrp_watch *watch = &run->watches[0];
+    uint32_t above = 0, wrong = 0;
+    for (uint64_t i = SETTLE + 1; i <= SETTLE + SHORT; i++) {
+        bool peak = watch->time[i] > watch->threshold[i];
+        above += peak;
+        wrong += peak != watch->failed[i];
+    }
+    time_columns(table);
+    time_rows(watch, SETTLE + 1, SETTLE + SHORT, 1, table);
+    time_axes(chart, "p1 tests p0, threshold close to the test time");
+    time_curves(table, 1, chart);
+    bool agrees = above > 0 && wrong == 0;
+    rz_figure_judge(report, verdict(agrees), "peaks above the threshold",
+                    "p0 is non-recommended at those points, and at no others",
+                    reason(agrees, load_differs), "%u of %u tests above it, %u judged otherwise",
+                    above, SHORT, wrong);
+    rz_dgrp_destroy(run);
+    return true;
+}
+
+/* --- figures 8 to 11 -------------------------------------------------------------------------- */
+
+static void draw_long(const struct rz_dgrp_run *run, uint32_t watch, const char *title,
+                      struct rz_table *table, struct rz_chart *chart)
+{
+    time_columns(table);
+    time_rows(&run->watches[watch], 1, run->interval, BUCKET, table);
+    time_axes(chart, title);
+    time_curves(table, BUCKET, chart);
+}
+
+static void judge_level(const struct rz_dgrp_run *run, uint32_t watch,
+                        struct rz_figure_report *report)
+{
+    float median = quantile(&run->watches[watch], run->interval, 0.5);
+    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "test time where nothing happens",
+                    "45 to 50 ms", "our load was made so", "median %.1f ms", median);
+}
+
+static bool draw_8(const struct rz_figure_options *options, struct rz_table *table,
+                   struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    const struct rz_dgrp_run *run = monitoring(options);
+    (void)why;
+    draw_long(run, P11_P2, "p11 tests p2", table, chart);
+    uint32_t count = failures(&run->watches[P11_P2], run->interval);
+    bool agrees = count == 0;
+    rz_figure_judge(report, verdict(agrees), "p11 finds p2 non-recommended (load made for it)",
+                    "never", reason(agrees, load_differs),
+                    "%u times in %llu intervals: its times vary, so its threshold is "
+                    "high",
+                    count, (unsigned long long)run->interval);
+    return true;
+}
+
+static bool draw_9(const struct rz_figure_options *options, struct rz_table *table,
+                   struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    const struct rz_dgrp_run *run = monitoring(options);
+    (void)why;
+    draw_long(run, P6_P2, "p6 tests p2", table, chart);
+    uint32_t count = failures(&run->watches[P6_P2], run->interval);
+    double expected = 7.0 * (double)run->interval / INTERVALS;
+    bool agrees = count >= expected / 2 && count <= 2 * expected + 1;
+    rz_figure_judge(report, verdict(agrees), "p6 finds p2 non-recommended (load made for it)",
+                    "7 times in 30,000 intervals", reason(agrees, load_differs),
+                    "%u times in %llu intervals", count, (unsigned long long)run->interval);
+    judge_level(run, P6_P2, report);
+    return true;
+}
+
+static bool draw_10(const struct rz_figure_options *options, struct rz_table *table,
+                    struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    const struct rz_dgrp_run *run = monitoring(options);
+    (void)why;
+    draw_long(run, P0_P11, "p0 tests p11", table, chart);
+    float spread[2];
+    const uint32_t watches[2] = {P0_P11, P6_P2};
+    for (uint32_t i = 0; i < 2; i++)
+        spread[i] = quantile(&run->watches[watches[i]], run->interval, 1) -
+                    quantile(&run->watches[watches[i]], run->interval, 0);
+    bool agrees = spread[0] < spread[1] / 2;
+    rz_figure_judge(report, verdict(agrees), "test times of p11 at p0", "little variation",
+                    reason(agrees, load_differs),
+                    "within %.1f ms (those of p2 at p6: within %.1f ms)", spread[0], spread[1]);
+    return true;
+}
+
+/* The first interval of the stretch of ZOOM with the most failures. */
+static uint64_t zoom_at(const struct rz_dgrp_watch *watch, uint64_t intervals)
+{
+    uint64_t best = 1, most = 0, count = 0;
+    for (uint64_t i = 1; i <= intervals; i++) {
+        count += watch->failed[i];
+        if (i > ZOOM)
+            count -= watch->failed[i - ZOOM];
+        if (count > most) {
+            most = count;
+            best = i > ZOOM - ZOOM / 5 ? i - (ZOOM - ZOOM / 5) : 1;
+        }
+    }
+    return best + ZOOM <= intervals ? best : intervals - ZOOM + 1;
+}
+
+static void judge_detections(const struct rz_dgrp_watch *watch, uint64_t from,
+                             struct rz_figure_report *report)
+{
+    static const char *const stated[] = {"62.39 ms against a threshold of 48.42 ms",
+                                         "68.16 ms against a threshold of 62.1 ms"};
+    static const char *const what[] = {"the first detection", "the second detection"};
+    uint32_t found = 0;
+    for (uint64_t i = from; i < from + ZOOM && found < 2; i++) {
+        if (!watch->failed[i] || isnan(watch->time[i]))
+            continue;
+        bool alike = watch->time[i] > 55 && watch->time[i] < 80 && watch->threshold[i] > 45 &&
+                     watch->threshold[i] < 70;
+        bool agrees = alike;
+        rz_figure_judge(report, verdict(agrees), what[found], stated[found],
+                        reason(agrees, load_differs),
+                        "%.2f ms against a threshold of %.2f ms, interval %llu", watch->time[i],
+                        watch->threshold[i], (unsigned long long)i);
+        found++;
+    }
+    for (; found < 2; found++)
+        rz_figure_judge(report, RZ_FIGURE_DIFFERS, what[found], stated[found], load_differs,
+                        "none in these intervals");
+}
+
+/* What "two and a half times" can mean. */
+static void judge_factor(const struct rz_figure_options *options, struct rz_figure_report *report)
+{
+    struct rz_dgrp_host hosts[HOSTS];
+    rz_dgrp_hosts_cluster(hosts, HOSTS);
+    for (uint32_t i = 0; i < HOSTS; i++)
+        hosts[i].bursts *= 20;
+    struct rz_dgrp_setup setup = setup_of(options->seed, MULTIPLIED, hosts);
+    setup.diagnose.mode = RZ_DIAGNOSE_MULTIPLY;
+    setup.diagnose.factor = 2500;
+    struct rz_dgrp_run *run = rz_dgrp_create(&setup);
+    rz_dgrp_watch(run, 6, 2);
+    rz_dgrp_go(run);
+    uint32_t removed = 0;
+    for (uint32_t k = 0; k < HOSTS; k++)
+        removed += run->removed[k];
+    float least = INFINITY;
+    for (uint64_t i = 1; i <= MULTIPLIED; i++)
+        least = run->watches[0].threshold[i] < least ? run->watches[0].threshold[i] : least;
+    bool agrees = removed > 0;
+    rz_figure_judge(
+        report, verdict(agrees), "threshold = 2.5 * timeout",
+        "so the text; thresholds of 48.42 and 62.1 ms",
+        reason(agrees, "a threshold of 48.42 ms over tests of 45 to 50 ms cannot be 2.5 times "
+                       "anything that is above their mean; we add 2.5 ms"),
+        "never below %.1f ms: %u removals in %u intervals of bursts", least, removed, MULTIPLIED);
+    rz_dgrp_destroy(run);
+}
+
+static bool draw_11(const struct rz_figure_options *options, struct rz_table *table,
+                    struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    const struct rz_dgrp_run *run = monitoring(options);
+    const struct rz_dgrp_watch *watch = &run->watches[P6_P2];
+    (void)why;
+    uint64_t from = zoom_at(watch, run->interval);
+    time_columns(table);
+    time_rows(watch, from, from + ZOOM - 1, 1, table);
+    time_axes(chart, "p6 tests p2: a stretch with detections");
+    time_curves(table, 1, chart);
+    judge_detections(watch, from, report);
+    judge_factor(options, report);
+    return true;
+}
+
+/* --- figure 12 -------------------------------------------------------------------------------- */
+
+static bool draw_12(const struct rz_figure_options *options, struct rz_table *table,
+                    struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    const struct rz_dgrp_run *run = monitoring(options);
+    const struct rz_dgrp_watch *watch = &run->watches[P6_P2];
+    (void)why;
+    rz_table_column(table, "interval", "interval", NULL);
+    rz_table_column(table, "okrun", "good tests in a row", NULL);
+    rz_chart_labels(chart, "good tests of p2 in a row at p6, while p2 is out", "interval", "tests");
+    rz_chart_range_y(chart, 0, 8);
+    rz_chart_curve(chart, "okrun", RZ_CHART_STEPS);
+    for (uint64_t i = 1; i <= run->interval; i++) {
+        if (i > 1 && i < run->interval && watch->okrun[i] == watch->okrun[i - 1] &&
+            watch->okrun[i] == watch->okrun[i + 1])
+            continue;
+        rz_table_row(table);
+        rz_table_number(table, (double)i);
+        rz_table_number(table, watch->okrun[i]);
+        rz_chart_point(chart, (double)i, watch->okrun[i]);
+    }
+    uint32_t at = 6 * HOSTS + 2, changes = run->removed[2] + run->rejoined[2];
+    double share = (double)run->interval / INTERVALS;
+    bool agrees = run->wanted[at] >= 4 * share && run->wanted[at] <= 18 * share + 1;
+    rz_figure_judge(report, verdict(agrees), "p6 asks for the rejoin of p2", "nine times",
+                    reason(agrees, "the first tester that counts five asks for all; which one that "
+                                   "is depends on the load, and ours is synthetic"),
+                    "%u times", run->wanted[at]);
+    agrees = run->voted_yes[at] <= 4;
+    rz_figure_judge(
+        report, verdict(agrees), "p6 votes yes on the rejoin of p2", "twice",
+        reason(agrees, "our testers see the same burst and count alike; theirs differed"),
+        "%u times, no %u times", run->voted_yes[at], run->voted_no[at]);
+    agrees = changes >= 5 * share && changes <= 22 * share + 1;
+    rz_figure_judge(report, verdict(agrees), "p2 changes its state (load made for it)", "11 times",
+                    reason(agrees, load_differs), "%u times", changes);
+    agrees = run->removed[11] == 0;
+    rz_figure_judge(report, verdict(agrees), "p11 changes its state (load made for it)", "never",
+                    reason(agrees, load_differs), "%u times", run->removed[11] + run->rejoined[11]);
+    return true;
+}
+
+/* --- figure 13 -------------------------------------------------------------------------------- */
+
+struct fall {
+    uint32_t low;
+    uint64_t lasted;
+};
+
+/* The three deepest falls, each between two dates at which nearly all were in; low = HOSTS: there
+ * are fewer. */
+static void find_falls(const struct rz_dgrp_run *run, struct fall falls[3])
+{
+    struct fall now = {.low = HOSTS};
+    for (uint32_t at = 0; at < 3; at++)
+        falls[at] = now;
+    for (uint64_t i = 1; i <= run->interval; i++) {
+        uint32_t size = run->group_size[i];
+        if (size < HOSTS - 2) {
+            now.low = size < now.low ? size : now.low;
+            now.lasted++;
+            continue;
+        }
+        for (uint32_t at = 0; at < 3; at++)
+            if (now.low < falls[at].low) {
+                struct fall other = falls[at];
+                falls[at] = now;
+                now = other;
+            }
+        now = (struct fall){.low = HOSTS};
+    }
+}
+
+static void judge_costs(const struct rz_figure_options *options, struct rz_figure_report *report)
+{
+    struct rz_dgrp_host hosts[HOSTS];
+    rz_dgrp_hosts_even(hosts, HOSTS, 0);
+    struct rz_dgrp_setup setup = setup_of(options->seed, QUIET, hosts);
+    setup.storms = 0;
+    struct rz_dgrp_run *run = rz_dgrp_create(&setup);
+    rz_dgrp_go(run);
+    double each = (double)rz_timing_count(run->timing, 0, UINT32_MAX).messages / QUIET;
+    bool agrees = each == 2 * HOSTS * (HOSTS - 1);
+    rz_figure_judge(report, verdict(agrees), "messages per interval",
+                    "each tests each: 2N(N-1) = 612", NULL, "%.2f where nothing happens", each);
+    rz_dgrp_destroy(run);
+}
+
+static bool draw_13(const struct rz_figure_options *options, struct rz_table *table,
+                    struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    const struct rz_dgrp_run *run = monitoring(options);
+    (void)why;
+    rz_table_column(table, "interval", "interval", NULL);
+    rz_table_column(table, "members", "members", NULL);
+    rz_chart_labels(chart, "size of the group", "interval", "processes");
+    rz_chart_range_y(chart, 0, HOSTS + 1);
+    rz_chart_curve(chart, "measured", RZ_CHART_STEPS);
+    for (uint64_t i = 1; i <= run->interval; i++) {
+        if (i > 1 && i < run->interval && run->group_size[i] == run->group_size[i - 1])
+            continue;
+        rz_table_row(table);
+        rz_table_number(table, (double)i);
+        rz_table_number(table, run->group_size[i]);
+        rz_chart_point(chart, (double)i, run->group_size[i]);
+    }
+    rz_chart_curve(chart, "stated lows", RZ_CHART_STATED);
+    rz_chart_point(chart, 1271, 4);
+    rz_chart_point(chart, 1298, 8);
+    rz_chart_point(chart, 13149, 3);
+    struct fall falls[3];
+    find_falls(run, falls);
+    bool agrees = run->group_size[1] == HOSTS;
+    rz_figure_judge(report, verdict(agrees), "at the start", "18", reason(agrees, load_differs),
+                    "%u", run->group_size[1]);
+    agrees = falls[0].low <= 5;
+    rz_figure_judge(report, verdict(agrees), "deepest falls (load made for them)",
+                    "to 4, 8 and 3, dates 1271, 1298 and 13,149", reason(agrees, load_differs),
+                    "to %u, %u and %u", falls[0].low, falls[1].low, falls[2].low);
+    agrees = run->group_size[run->interval] >= HOSTS - 2;
+    rz_figure_judge(report, verdict(agrees), "after each fall", "the group recovers",
+                    reason(agrees, load_differs),
+                    "within %llu, %llu and %llu intervals; %u at the end",
+                    (unsigned long long)falls[0].lasted, (unsigned long long)falls[1].lasted,
+                    (unsigned long long)falls[2].lasted, run->group_size[run->interval]);
+    judge_costs(options, report);
+    return true;
+}
+
+#define SOURCE "Camargo, Duarte 2018, figure "
+
+const struct rz_figure rz_dgrp_figures[] = {
+    {"dgrp-7", "p1 tests p0, 150 intervals, tight threshold", SOURCE "7",
+     "peaks above the threshold make p0 non-recommended at those points", 1, draw_7},
+    {"dgrp-8", "p11 tests p2, 30,000 intervals", SOURCE "8", "never non-recommended", 6, draw_8},
+    {"dgrp-9", "p6 tests p2, 30,000 intervals", SOURCE "9", "non-recommended 7 times", 6, draw_9},
+    {"dgrp-10", "p0 tests p11, 30,000 intervals", SOURCE "10", "little variation", 6, draw_10},
+    {"dgrp-11", "p6 tests p2, 500 intervals of figure 9", SOURCE "11",
+     "62.39 ms against 48.42 ms, 68.16 ms against 62.1 ms", 6, draw_11},
+    {"dgrp-12", "consecutive good tests of p2 at p6", SOURCE "12",
+     "p6 asked for a rejoin nine times and voted yes twice; p2 changed state 11 times, p11 never",
+     6, draw_12},
+    {"dgrp-13", "size of the group over 30,000 intervals", SOURCE "13",
+     "18 at the start; down to 4 at 1271, 8 at 1298, 3 at 13,149; recovers after each", 6, draw_13},
+};
+const size_t rz_dgrp_figures_count = sizeof rz_dgrp_figures / sizeof *rz_dgrp_figures;
