@@ -145,8 +145,7 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
                 make_call(sim, other, RZ_JOB_HEARD, notice);
         break;
     case RZ_JOB_RECOVER + RZ_RECOVER_STOP:
-        record->stopped[member] = (uint8_t)(notice->arg[0] + 1);
-        rz_sim_halt(sim, member);
+        record->stopped[member] = (uint8_t)(notice->arg[0] + 1); /* it serves the others still */
         break;
     default:
         break;
@@ -337,7 +336,7 @@ bool rz_job_scenario_liveness(struct rz_sim *sim)
     if (!check_objects(sim, rz_recover_check_settled, true))
         return false;
     for (rz_id member = 0; member < rz_sim_members(sim); member++) {
-        if (!node_of(sim, member))
+        if (!node_of(sim, member) || record->stopped[member])
             continue;
         if (stopped != RZ_ID_NONE)
             return rz_sim_say(sim, "liveness: %u was told to stop (%s), %u goes on", stopped,

@@ -134,15 +134,6 @@ void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict ver
                                                 .measured = copy(measured)};
 }
 
-uint32_t rz_figure_report_differences(const struct rz_figure_report *report)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < report->n_entries; i++)
-        for (uint32_t row = 0; row < report->entries[i].n_rows; row++)
-            n += report->entries[i].rows[row].verdict == RZ_FIGURE_DIFFERS;
-    return n;
-}
-
 uint32_t rz_figure_report_failures(const struct rz_figure_report *report)
 {
     uint32_t n = 0;
@@ -210,8 +201,25 @@ static void agreement(const struct rz_figure_report *report, struct rz_table *ta
         }
 }
 
+static uint32_t rows_with(const struct rz_figure_report *report, enum rz_figure_verdict verdict)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < report->n_entries; i++)
+        for (uint32_t row = 0; row < report->entries[i].n_rows; row++)
+            n += report->entries[i].rows[row].verdict == verdict;
+    return n;
+}
+
+uint32_t rz_figure_report_differences(const struct rz_figure_report *report)
+{
+    return rows_with(report, RZ_FIGURE_DIFFERS);
+}
+
 void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out)
 {
+    fprintf(out, "%u figures: %u rows agree, %u differ, %u cannot be compared.\n\n",
+            report->n_entries, rows_with(report, RZ_FIGURE_AGREES),
+            rows_with(report, RZ_FIGURE_DIFFERS), rows_with(report, RZ_FIGURE_NOT_COMPARABLE));
     struct rz_table *rows = rz_table_create("Agreement");
     struct rz_table *figures = rz_table_create("Figures");
     agreement(report, rows);

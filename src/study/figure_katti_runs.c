@@ -95,20 +95,24 @@ struct rz_katti_point rz_katti_point(const struct rz_katti_case *what, uint32_t 
                                      uint64_t seed, uint32_t trials)
 {
     struct rz_katti_point sum = {.trials = trials, .least = INFINITY, .most = 0};
+    uint32_t complete = 0;
     for (uint32_t i = 0; i < trials; i++) {
         const struct rz_gossip_trial *trial = rz_katti_trial(what, seed + i);
-        double last = trial->last[stage] > 0 ? (double)trial->last[stage] : NAN;
+        double last = (double)trial->last[stage];
         double process_cycles = (double)trial->lasted / (double)CYCLE * (double)what->n;
+        sum.traffic += (double)trial->bytes / process_cycles;
+        sum.disagreeing += (double)trial->disagreeing / (double)trial->living;
+        sum.accusations += (double)trial->false_accusations / process_cycles;
+        if (last == 0)
+            continue;
+        complete++;
         sum.first += (double)trial->first[stage];
         sum.last += last;
         sum.least = fmin(sum.least, last);
         sum.most = fmax(sum.most, last);
-        sum.traffic += (double)trial->bytes / process_cycles;
-        sum.disagreeing += (double)trial->disagreeing / (double)trial->living;
-        sum.accusations += (double)trial->false_accusations / process_cycles;
     }
-    sum.first /= trials;
-    sum.last /= trials;
+    sum.first /= complete; /* NAN where there is none */
+    sum.last /= complete;
     sum.traffic /= trials;
     sum.disagreeing /= trials;
     sum.accusations /= trials;
@@ -143,7 +147,9 @@ uint32_t rz_katti_largest(const struct rz_figure_options *options, uint32_t leas
 
 uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual)
 {
-    return options->trials > 0 ? options->trials : usual;
+    if (options->trials > 0)
+        return options->trials;
+    return options->effort < 0.3 ? (usual + 3) / 4 : usual;
 }
 
 void rz_katti_judge(struct rz_figure_report *report, const char *what, const char *stated,

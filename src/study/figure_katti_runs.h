@@ -22,7 +22,8 @@ struct rz_katti_case {
 /* The same case and seed give the same trial, which is run once and belongs to this file. */
 const struct rz_gossip_trial *rz_katti_trial(const struct rz_katti_case *what, uint64_t seed);
 
-/* Over some trials: when the last process came to a stage; NAN where one never did. */
+/* Over some trials: when the last process came to a stage, in those trials in which all did; NAN
+ * where there are none. */
 struct rz_katti_point {
     uint32_t trials;
     double first, last, least, most; /* means of the first and last; least and most of the last */
@@ -43,7 +44,7 @@ struct rz_katti_line rz_katti_line(const double *x, const double *y, uint32_t n)
  * the size, fits the effort; 2^least at least. */
 uint32_t rz_katti_largest(const struct rz_figure_options *options, uint32_t least, uint32_t most,
                           uint32_t power);
-/* Trials of a figure: those asked for, or its own. */
+/* Trials of a figure: those asked for, or its own; with little effort a quarter of them. */
 uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual);
 
 /* An expectation that is a number: agrees within the bounds. */

@@ -106,7 +106,7 @@ static void judge_sizes(const struct sweep *sweep, struct rz_figure_report *repo
         snprintf(what, sizeof what, "%s: cycles more for each doubling", stages[stage]);
         rz_katti_judge(report, what,
                        stage == 0 ? "0.5 by the project's first model" : "logarithmic", line.slope,
-                       low[stage], high[stage], LATER);
+                       low[stage], high[stage], stage == 0 ? FEW_TRIALS : LATER);
     }
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         if (expected[i].power != sweep->largest)
@@ -118,7 +118,7 @@ static void judge_sizes(const struct sweep *sweep, struct rz_figure_report *repo
                      sweep->largest);
             snprintf(stated, sizeof stated, "%.1f by the project's first model", wanted);
             rz_katti_judge(report, what, stated, sweep->last[stage][sweep->n - 1], wanted - 2,
-                           wanted + 2 + 3 * stage, LATER);
+                           wanted + 2 + 3 * stage, stage == 0 ? FEW_TRIALS : LATER);
         }
     }
 }

@@ -97,7 +97,9 @@ enum rz_recover_notice {
     RZ_RECOVER_DEATHS,
 
     /* arg[0] = rz_status_t: RZ_ERR_NO_QUORUM, RZ_ERR_FENCED (the others hold us for dead) or
-     * RZ_ERR_JOB_ENDED (restarts_max exceeded). */
+     * RZ_ERR_JOB_ENDED (restarts_max exceeded). The host ends its processes, but must not vanish
+     * before its last messages have left: who holds it for dead drops its decision, and decides
+     * anew without it. */
     RZ_RECOVER_STOP,
 
     /* Somebody has begun an agreement to which we have not contributed: a display hint only. */

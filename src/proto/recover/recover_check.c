@@ -100,10 +100,8 @@ bool rz_recover_check_settled(const struct rz_check_group *group)
     const struct rz_recover *first = NULL;
     for (rz_id i = 0; i < group->n_members; i++) {
         const struct rz_recover *r = group->state[i];
-        if (!r)
+        if (!r || r->stopped)
             continue;
-        if (r->stopped)
-            return say(group, "%u has stopped and still runs", i);
         if (!first)
             first = r;
         if (r->epoch != first->epoch || r->phase != first->phase)

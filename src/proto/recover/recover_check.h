@@ -19,8 +19,8 @@ bool rz_recover_check_uniform(const struct rz_check_group *group);
  */
 bool rz_recover_check_world(const struct rz_check_group *group);
 
-/* At the end, when nothing moves any more: all members alive stand in the same epoch and phase, no
- * death is left unsettled and no contribution undecided. */
+/* At the end, when nothing moves any more: all members alive that were not told to stop stand in
+ * the same epoch and phase, no death is left unsettled and no contribution undecided. */
 bool rz_recover_check_settled(const struct rz_check_group *group);
 
 #endif

@@ -80,7 +80,8 @@ static void test_make(void **state)
         "| test-1 | colour | red | none | not comparable | no colours here |",
         "[test-1](test-1.svg), [data](test-1.csv) | Nobody 2000, figure 1 | a line |",
         "| test-2: it cannot be measured | Nobody 2000, figure 2 |",
-        "| test-2: no time |"};
+        "| test-2: no time |",
+        "3 figures: 1 rows agree, 1 differ, 1 cannot be compared."};
     struct rz_figure_options options = {.seed = 1, .effort = 1};
     struct rz_figure_report *report = rz_figure_report_create();
     const char *why = "";
