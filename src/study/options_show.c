@@ -199,14 +199,15 @@ bool rz_study_request_check(const struct rz_study_request *request, const char *
 {
     const struct rz_study_options *options = &request->options;
     uint32_t takes = request->study->takes;
+    uint64_t lives = options->members * (options->flat ? options->per_node : 1); /* that can end */
     if (!members_fit(request, why))
         return false;
     *why = "--kill must leave somebody alive";
-    if ((takes & RZ_STUDY_KILL) && options->kill >= options->members)
+    if ((takes & RZ_STUDY_KILL) && options->kill >= lives)
         return false;
     *why = "--hb-timeout must be longer than --hb-period";
     if ((takes & RZ_STUDY_HEARTBEAT) && options->hb_timeout <= options->hb_period)
         return false;
     *why = "--slow must leave somebody who is not";
-    return !(takes & RZ_STUDY_SLOW) || options->slow < options->members;
+    return !(takes & RZ_STUDY_SLOW) || options->slow < lives;
 }

@@ -284,19 +284,31 @@ void rz_ring_columns(struct rz_table *table, bool seen)
     rz_table_column(table, "bytes_member", "memory per member", "B");
 }
 
+/* Who was held for dead before its date of death was known from the start. */
+static double after(rz_time date, rz_time death)
+{
+    return date > death ? milliseconds(date - death) : 0;
+}
+
 /* Of each death from its own date: when it was found, and when all knew it. */
 static void latencies(const struct rz_ring_run *run, double *first, double *last, double *known)
 {
-    *first = *last = run->n_news > 0 ? 0 : NAN;
+    *first = *last = NAN;
     *known = rz_ring_run_all_know(run) == RZ_TIME_NEVER ? NAN : 0;
+    bool all_seen = true;
     for (uint32_t i = 0; i < run->n_news; i++) {
         const struct rz_ring_news *news = &run->news[i];
-        double seen = news->seen_at == RZ_TIME_NEVER ? NAN : milliseconds(news->seen_at - news->at);
-        *first = i == 0 || seen < *first ? seen : *first;
-        *last = i == 0 || isnan(seen) || seen > *last ? seen : *last;
-        double all = milliseconds(news->known_at - news->at);
+        double all = after(news->known_at, news->at);
         *known = all > *known ? all : *known;
+        if (news->seen_at == RZ_TIME_NEVER) {
+            all_seen = false;
+            continue;
+        }
+        *first = fmin(*first, after(news->seen_at, news->at)); /* of two, not the NAN */
+        *last = fmax(*last, after(news->seen_at, news->at));
     }
+    if (!all_seen)
+        *last = NAN;
 }
 
 void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
@@ -349,7 +361,7 @@ static void draw_close(struct rz_chart *chart, const struct rz_ring_run *run, rz
     rz_chart_curve(chart, "members that know", RZ_CHART_STEPS);
     rz_chart_point(chart, 0, 0);
     for (uint32_t i = 0; i < run->n_curve && run->curve_at[i] <= from + RZ_MILLISECOND; i++)
-        rz_chart_point(chart, (double)(run->curve_at[i] - from) / (double)RZ_MICROSECOND,
+        rz_chart_point(chart, ((double)run->curve_at[i] - (double)from) / (double)RZ_MICROSECOND,
                        ((double)i * (double)run->curve_step + 1) / run->n_news);
 }
 
@@ -369,7 +381,7 @@ void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run)
     rz_chart_curve(chart, "members that know", RZ_CHART_STEPS);
     rz_chart_point(chart, 0, 0);
     for (uint32_t i = 0; i < run->n_curve; i++)
-        rz_chart_point(chart, milliseconds(run->curve_at[i] - begin),
+        rz_chart_point(chart, milliseconds(run->curve_at[i]) - milliseconds(begin),
                        ((double)i * (double)run->curve_step + 1) / run->n_news);
     if (run->with_ring && seen != RZ_TIME_NEVER)
         draw_close(chart, run, seen);
