@@ -15,10 +15,11 @@ char *rz_chart_copy(const char *text);
 
 struct rz_outfile {
     FILE *file;
-    char *path, *temporary;
+    char *path, *temporary; /* temporary NULL: it is written in place */
 };
 
-/* Opens a new file beside path. False: *why. */
+/* Opens a new file beside path; what is no plain file there (a device, a pipe, a link) is opened
+ * itself. False: *why. */
 bool rz_outfile_open(struct rz_outfile *out, const char *path, const char **why);
 /* Closes it and puts it in place of path when it is good, else removes it. False: *why. */
 bool rz_outfile_close(struct rz_outfile *out, bool good, const char **why);

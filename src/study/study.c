@@ -138,6 +138,38 @@ void rz_study_draw_victims(const struct rz_study_options *options, uint64_t seed
         victims[i] = first + i;
 }
 
+/* --- limits and files --- */
+
+bool rz_study_fits(uint64_t members, uint64_t bytes_each, const char **why)
+{
+    if (bytes_each <= RZ_STUDY_MEMORY_MAX / members)
+        return true;
+    *why = "so many members with so many deaths or items each take more than 8 GiB of memory";
+    return false;
+}
+
+FILE *rz_study_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why)
+{
+    *why = NULL;
+    if (!options->trace || trial > 0)
+        return NULL;
+    FILE *file = fopen(options->trace, "w");
+    if (!file)
+        *why = "the file of --trace cannot be written";
+    return file;
+}
+
+bool rz_study_close_trace(FILE *trace, const char **why)
+{
+    if (!trace)
+        return true;
+    bool good = !ferror(trace);
+    good = fclose(trace) == 0 && good;
+    if (!good)
+        *why = "the file of --trace could not be written in full";
+    return good;
+}
+
 /* --- progress --- */
 
 void rz_study_progress(const struct rz_study_options *options, const char *what, uint64_t done,

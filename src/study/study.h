@@ -14,6 +14,8 @@
 
 #include <rhizome/types.h>
 
+#include <stdio.h>
+
 /* Which members die. */
 enum rz_study_victims {
     RZ_STUDY_VICTIMS_RANDOM,
@@ -129,6 +131,16 @@ struct rz_timing_network rz_study_network(const struct rz_study_options *options
 /* The victims of one trial, sorted, drawn from its seed; victims must hold options->kill of them.
  */
 void rz_study_draw_victims(const struct rz_study_options *options, uint64_t seed, rz_id *victims);
+
+/* Whether so many members with so many bytes each, of deaths told and items sent, can be held in
+ * memory (RZ_STUDY_MEMORY_MAX); false: *why, which is left alone else. */
+bool rz_study_fits(uint64_t members, uint64_t bytes_each, const char **why);
+#define RZ_STUDY_MEMORY_MAX (UINT64_C(8) << 30)
+
+/* The file of --trace for the first trial; NULL and *why, or NULL when there is none. */
+FILE *rz_study_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why);
+/* Closes it, if there is one. False: *why says that not all could be written. */
+bool rz_study_close_trace(FILE *trace, const char **why);
 
 /* A progress line: what, and done of all; shown at most each tenth of a second, on a terminal. */
 void rz_study_progress(const struct rz_study_options *options, const char *what, uint64_t done,

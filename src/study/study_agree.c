@@ -15,6 +15,11 @@ static bool check(const struct rz_study_options *options, const char **why)
         *why = "--kill: somebody must be left";
     else if (options->operations == 0)
         *why = "--operations: at least one";
+    else
+        rz_study_fits(options->members,
+                      16 * (uint64_t)options->payload +
+                          (options->kill_during ? 160 : 16) * (uint64_t)options->kill,
+                      why);
     return *why == NULL;
 }
 

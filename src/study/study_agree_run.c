@@ -216,6 +216,7 @@ static rz_time death_date(const struct rz_agree_run *run, struct rz_random *rand
 {
     const struct rz_study_options *options = run->options;
     rz_time lasts = expected(run);
+    lasts += lasts == 0; /* a network without delays */
     if (options->kill_at == RZ_TIME_NEVER)
         return run->shrinks ? 0 : rz_random_below(random, lasts);
     return options->kill_at + (options->kill_during ? rz_random_below(random, lasts) : 0);
@@ -396,12 +397,9 @@ static void draw(const struct rz_agree_run *run, struct rz_chart *chart)
 bool rz_agree_trial(struct rz_agree_run *run, uint32_t trial, struct rz_table *table,
                     struct rz_chart *chart, const char **why)
 {
-    FILE *trace = NULL;
-    *why = NULL;
-    if (run->options->trace && trial == 0 && !(trace = fopen(run->options->trace, "w"))) {
-        *why = "the file of --trace cannot be written";
+    FILE *trace = rz_study_open_trace(run->options, trial, why);
+    if (*why)
         return false;
-    }
     begin(run, run->options->seed + trial);
     struct rz_timing_setup setup = setup_of(run);
     setup.trace = trace;
@@ -412,8 +410,6 @@ bool rz_agree_trial(struct rz_agree_run *run, uint32_t trial, struct rz_table *t
     if (trial == 0)
         draw(run, chart);
     rz_timing_destroy(timing);
-    if (trace)
-        fclose(trace);
     end(run);
-    return true;
+    return rz_study_close_trace(trace, why);
 }

@@ -41,8 +41,8 @@ static bool check(const struct rz_study_options *options, const char **why)
     *why = NULL;
     if (options->kill >= options->members)
         *why = "--kill: somebody must be left";
-    else if (options->cycle < RZ_SECOND)
-        *why = "--cycle: at least a second; a test takes a tenth of it";
+    else if (options->cycle < RZ_SECOND || options->cycle > 86400 * RZ_SECOND)
+        *why = "--cycle: from a second, for a test takes a tenth of it, to a day";
     else if (intervals_of(options) == 0 || intervals_of(options) > INTERVALS_MAX)
         *why = "--until: between one interval and a million of them";
     else if (options->factor > 100)
@@ -178,10 +178,9 @@ static bool trial(const struct rz_study_options *options, uint32_t number, struc
         .seed = options->seed + number,
         .hosts = hosts,
         .storms = RZ_DGRP_CLUSTER_STORMS};
-    if (options->trace && number == 0 && !(setup.trace = fopen(options->trace, "w"))) {
-        *why = "the file of --trace cannot be written";
+    setup.trace = rz_study_open_trace(options, number, why);
+    if (*why)
         return false;
-    }
     struct rz_dgrp_run *run = rz_dgrp_create(&setup);
     plan_deaths(run, options, setup.seed);
     rz_dgrp_go(run);
@@ -189,9 +188,7 @@ static bool trial(const struct rz_study_options *options, uint32_t number, struc
     if (number == 0)
         draw(run, chart);
     rz_dgrp_destroy(run);
-    if (setup.trace)
-        fclose(setup.trace);
-    return true;
+    return rz_study_close_trace(setup.trace, why);
 }
 
 static bool run_all(const struct rz_study_options *options, struct rz_table *table,

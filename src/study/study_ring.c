@@ -41,6 +41,8 @@ static bool ring_check(const struct rz_study_options *options, const char **why)
         *why = "more than 2^20 members of the ring";
     else if (options->kill >= n)
         *why = "--kill: somebody must be left";
+    else
+        rz_study_fits(n, 48 * (uint64_t)options->kill, why);
     return *why == NULL;
 }
 
@@ -101,7 +103,7 @@ static bool ring_trial(const struct rz_study_options *options, uint32_t trial,
     rz_ring_run_expect(run);
     struct rz_timing_setup setup = rz_ring_run_setup(run);
     setup.until = ring_until(run);
-    setup.trace = rz_ring_open_trace(options, trial, why);
+    setup.trace = rz_study_open_trace(options, trial, why);
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
         for (uint32_t i = 0; i < run->n_news; i++)
@@ -112,8 +114,7 @@ static bool ring_trial(const struct rz_study_options *options, uint32_t trial,
             rz_ring_draw_curve(chart, run);
         rz_timing_destroy(timing);
     }
-    if (setup.trace)
-        fclose(setup.trace);
+    rz_study_close_trace(setup.trace, why);
     rz_ring_run_end(run);
     free(run);
     return *why == NULL;

@@ -79,7 +79,8 @@ rz_time rz_ring_run_all_know(const struct rz_ring_run *run)
     rz_time last = 0;
     for (uint32_t i = 0; i < run->n_news; i++)
         last = run->news[i].known_at > last ? run->news[i].known_at : last;
-    return run->missing > 0 || run->n_news == 0 ? RZ_TIME_NEVER : last;
+    bool somebody = run->n_news > 0 && run->living > 0;
+    return run->missing > 0 || !somebody ? RZ_TIME_NEVER : last;
 }
 
 /* --- who knows what --------------------------------------------------------------------------- */
@@ -243,17 +244,6 @@ struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run)
         setup.parts[setup.n_parts++] = &rz_proto_room_ring;
     setup.parts[setup.n_parts++] = &rz_proto_room_spread;
     return setup;
-}
-
-FILE *rz_ring_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why)
-{
-    *why = NULL;
-    if (!options->trace || trial > 0)
-        return NULL;
-    FILE *file = fopen(options->trace, "w");
-    if (!file)
-        *why = "the file of --trace cannot be written";
-    return file;
 }
 
 /* --- what is shown ---------------------------------------------------------------------------- */

@@ -64,9 +64,6 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
 /* Once, at the end. */
 void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run);
 
-/* The file of --trace for the first trial; NULL and *why, or NULL when there is none. */
-FILE *rz_ring_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why);
-
 /* --- study_ring_spread.c --- */
 
 bool rz_ring_process_run(const struct rz_study_options *options, struct rz_table *table,

@@ -38,7 +38,7 @@ static bool process_trial(const struct rz_study_options *options, uint32_t trial
     rz_ring_run_expect(run);
     struct rz_timing_setup setup = rz_ring_run_setup(run);
     setup.until = options->until;
-    setup.trace = rz_ring_open_trace(options, trial, why);
+    setup.trace = rz_study_open_trace(options, trial, why);
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
         process_begin(run, timing);
@@ -48,8 +48,7 @@ static bool process_trial(const struct rz_study_options *options, uint32_t trial
             rz_ring_draw_curve(chart, run);
         rz_timing_destroy(timing);
     }
-    if (setup.trace)
-        fclose(setup.trace);
+    rz_study_close_trace(setup.trace, why);
     rz_ring_run_end(run);
     free(run);
     return *why == NULL;
@@ -80,6 +79,7 @@ static rz_time death_date(const struct rz_ring_run *run, struct rz_random *rando
     while ((UINT64_C(1) << hops) < run->n)
         hops++;
     rz_time lasts = hops * (options->latency + options->send_overhead + options->receive_overhead);
+    lasts += lasts == 0; /* a network without delays: all happens at once */
     if (options->kill_at != RZ_TIME_NEVER)
         return options->kill_at + (options->kill_during ? rz_random_below(random, lasts) : 0);
     return rz_random_below(random, lasts);
@@ -144,7 +144,7 @@ static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
     rz_ring_run_expect(run);
     struct rz_timing_setup setup = rz_ring_run_setup(run);
     setup.until = options->until;
-    setup.trace = rz_ring_open_trace(options, trial, why);
+    setup.trace = rz_study_open_trace(options, trial, why);
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
         rz_timing_call(timing, origin_of(run), 0, 0, RZ_SPREAD_BROADCAST, NULL, items,
@@ -156,8 +156,7 @@ static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
             rz_ring_draw_curve(chart, run);
         rz_timing_destroy(timing);
     }
-    if (setup.trace)
-        fclose(setup.trace);
+    rz_study_close_trace(setup.trace, why);
     rz_ring_run_end(run);
     free(run);
     free(victims);
@@ -173,6 +172,9 @@ bool rz_ring_spread_run(const struct rz_study_options *options, struct rz_table 
                                      : "--kill: somebody must be left";
         return false;
     }
+    if (!rz_study_fits(options->members, 160 * (uint64_t)options->kill + 16 * options->payload,
+                       why))
+        return false;
     rz_ring_columns(table, false);
     rz_table_column(table, "informed", "members that know", NULL);
     rz_table_column(table, "formula", "n D(n) - (n - 1)", NULL);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -184,13 +185,42 @@ static void test_csv_numbers(void **state)
     rz_table_destroy(table);
 }
 
+/* A link stays a link, and a device a device; a full one is told. */
+static void test_csv_in_place(void **state)
+{
+    struct rz_table *table = sample();
+    struct stat there;
+    const char *why = "";
+    char target[] = "chart-target-XXXXXX", name[] = "chart-link-XXXXXX";
+    (void)state;
+    close(mkstemp(target));
+    close(mkstemp(name));
+    unlink(name);
+    assert_int_equal(symlink(target, name), 0);
+    assert_true(rz_table_write_csv(table, name, &why));
+    assert_int_equal(lstat(name, &there), 0);
+    assert_true(S_ISLNK(there.st_mode));
+    assert_int_equal(stat(target, &there), 0);
+    assert_true(there.st_size > 20);
+    unlink(target);
+    assert_int_equal(symlink("/dev/full", target), 0); /* never itself: it could be lost */
+    assert_false(rz_table_write_csv(table, name, &why));
+    assert_non_null(strstr(why, "No space left"));
+    assert_int_equal(stat(target, &there), 0);
+    assert_true(S_ISCHR(there.st_mode));
+    unlink(name);
+    unlink(target);
+    rz_table_destroy(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cells),   cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_summary), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_row),     cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_csv),     cmocka_unit_test(test_csv_numbers),
+        cmocka_unit_test(test_csv_in_place), cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_spread),       cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_row),
+        cmocka_unit_test(test_markdown),     cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,6 +165,27 @@ static void test_what_goes_together(void **state)
     assert_non_null(strstr(why, "--hb-timeout"));
 }
 
+/* The members of a flat ring are processes. */
+static void test_flat_counts_processes(void **state)
+{
+    struct rz_study flat = ring;
+    struct rz_study_request request;
+    const char *why = "";
+    (void)state;
+    flat.takes |= RZ_STUDY_FLAT | RZ_STUDY_PER_NODE | RZ_STUDY_SLOW;
+    rz_study_request_begin(&request, &flat);
+    assert_true(take(&request, "--nodes", "4") && take(&request, "--per-node", "12"));
+    assert_true(take(&request, "--kill", "47") && take(&request, "--slow", "47"));
+    assert_false(rz_study_request_check(&request, &why));
+    assert_true(take(&request, "--flat", NULL));
+    assert_true(rz_study_request_check(&request, &why));
+    assert_true(take(&request, "--slow", "48"));
+    assert_false(rz_study_request_check(&request, &why));
+    assert_true(take(&request, "--slow", "0") && take(&request, "--kill", "48"));
+    assert_false(rz_study_request_check(&request, &why));
+    assert_non_null(strstr(why, "somebody alive"));
+}
+
 static void test_numbers_as_shown(void **state)
 {
     char text[32];
@@ -188,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_what_goes_together),
+        cmocka_unit_test(test_flat_counts_processes),
         cmocka_unit_test(test_numbers_as_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
