@@ -86,9 +86,12 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
     ssize_t got;
-    do
+    bool reset = false;
+    do {
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
+        /* Of a peer that closed with messages unread the system tells this first, and once; what
+         * the peer had sent before is still there. */
+    } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
     if (got < 0)
         return channel_status(errno);
     int taken[RZ_CHANNEL_FDS_MAX];

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/idset.h"
 #include "base/random.h"
+#include "proto/emit.h"
 
 #include <string.h>
 
@@ -77,19 +78,10 @@ static bool mutated(const struct rz_ring *ring, enum rz_ring_mutation mutation)
 
 /* --- actions ---------------------------------------------------------------------------------- */
 
-static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
-{
-    rz_assert(out->count < out->max);
-    struct rz_action *action = &out->v[out->count++];
-    memset(action, 0, sizeof *action);
-    action->kind = kind;
-    return action;
-}
-
 static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_message type,
                  uint64_t seq, struct rz_actions *out)
 {
-    struct rz_action *action = emit(out, RZ_ACTION_SEND);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = to;
     action->n_to = 1;
     action->message = (struct rz_message){.room = RZ_ROOM_RING,
@@ -102,7 +94,7 @@ static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_messa
 
 static void notify(struct rz_actions *out, enum rz_ring_notice what, rz_id member)
 {
-    struct rz_action *action = emit(out, RZ_ACTION_NOTIFY);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_NOTIFY);
     action->what = what;
     action->arg[0] = member;
 }

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/idset.h"
 #include "base/random.h"
+#include "proto/emit.h"
 
 #include <string.h>
 
@@ -137,21 +138,12 @@ static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id exce
     }
 }
 
-static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
-{
-    rz_assert(out->count < out->max);
-    struct rz_action *action = &out->v[out->count++];
-    memset(action, 0, sizeof *action);
-    action->kind = kind;
-    return action;
-}
-
 static void emit_news(struct rz_spread *spread, rz_id origin, const uint64_t *items,
                       uint32_t n_items, struct rz_actions *out)
 {
     if (spread->n_to == 0)
         return;
-    struct rz_action *action = emit(out, RZ_ACTION_SEND);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = spread->to;
     action->n_to = spread->n_to;
     action->message = (struct rz_message){.room = RZ_ROOM_SPREAD,
@@ -192,7 +184,7 @@ static enum rz_more take_items(struct rz_spread *spread, const uint64_t *items, 
             rz_items_insert(fresh_of(spread), &spread->n_fresh, spread->max, items[i]);
     aim_at_neighbours(spread, origin, from);
     emit_news(spread, origin, fresh_of(spread), spread->n_fresh, out);
-    struct rz_action *notice = emit(out, RZ_ACTION_NOTIFY);
+    struct rz_action *notice = rz_emit(out, RZ_ACTION_NOTIFY);
     notice->what = RZ_SPREAD_DELIVER;
     notice->arg[0] = origin;
     notice->items = fresh_of(spread);

@@ -55,6 +55,27 @@ static void datagrams_carry_descriptors(void **state)
     close(pair[1]);
 }
 
+/* Linux reports such an end before it gives out what is queued. */
+static void what_was_sent_by_a_peer_that_left_messages_unread_is_read(void **state)
+{
+    (void)state;
+    int pair[2];
+    char buffer[64];
+    size_t n;
+    assert_int_equal(rz_channel_pair(pair), RZ_OK);
+    assert_int_equal(rz_channel_send(pair[0], "one", 3, NULL, 0), RZ_OK);
+    assert_int_equal(rz_channel_send(pair[0], "bye", 3, NULL, 0), RZ_OK);
+    assert_int_equal(rz_channel_send(pair[1], "unread", 6, NULL, 0), RZ_OK);
+    close(pair[0]);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, NULL, NULL), RZ_OK);
+        assert_memory_equal(buffer, i == 0 ? "one" : "bye", 3);
+    }
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, NULL, NULL),
+                     RZ_ERR_CLOSED);
+    close(pair[1]);
+}
+
 static void too_long_datagrams_leave_no_descriptor_behind(void **state)
 {
     (void)state;
@@ -240,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(datagrams_carry_descriptors),
+        cmocka_unit_test(what_was_sent_by_a_peer_that_left_messages_unread_is_read),
         cmocka_unit_test(too_long_datagrams_leave_no_descriptor_behind),
         cmocka_unit_test(a_full_channel_does_not_block),
         cmocka_unit_test(frames_arrive_whole_and_in_order),
