@@ -11,14 +11,14 @@
 
 RZ_PUBLIC int PMPI_Initialized(int *flag)
 {
-    *flag = rz_phase != RZ_PHASE_BEFORE;
+    *flag = rz_world != RZ_PHASE_BEFORE;
     return MPI_SUCCESS;
 }
 RZ_TWIN(MPI_Initialized);
 
 RZ_PUBLIC int PMPI_Finalized(int *flag)
 {
-    *flag = rz_phase == RZ_PHASE_AFTER;
+    *flag = rz_world == RZ_PHASE_AFTER;
     return MPI_SUCCESS;
 }
 RZ_TWIN(MPI_Finalized);
@@ -160,6 +160,18 @@ RZ_PUBLIC int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
     return rz_call_end(&call);
 }
 RZ_TWIN(MPI_Comm_call_errhandler);
+
+RZ_PUBLIC int PMPI_Session_call_errhandler(MPI_Session session, int errorcode)
+{
+    struct rz_call call = {.name = "MPI_Session_call_errhandler"};
+    struct rz_session *session_;
+    if (rz_call_begin(&call) && rz_arg_session(&call, "session", session, &session_)) {
+        rz_call_unlock(&call);
+        rz_error_raise_session(session_, NULL, errorcode, call.name);
+    }
+    return rz_call_end(&call);
+}
+RZ_TWIN(MPI_Session_call_errhandler);
 
 /* ---- The ABI about itself ---- */
 

@@ -1,6 +1,7 @@
 /* The ways with errors out of an entry point's checks, and the checks too long to be inline. */
 #include "abi/entry.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -29,7 +30,8 @@ static bool is_null_handle(uintptr_t value)
     return value == (uintptr_t)MPI_COMM_NULL || value == (uintptr_t)MPI_GROUP_NULL ||
            value == (uintptr_t)MPI_DATATYPE_NULL || value == (uintptr_t)MPI_OP_NULL ||
            value == (uintptr_t)MPI_REQUEST_NULL || value == (uintptr_t)MPI_MESSAGE_NULL ||
-           value == (uintptr_t)MPI_INFO_NULL || value == (uintptr_t)MPI_ERRHANDLER_NULL;
+           value == (uintptr_t)MPI_INFO_NULL || value == (uintptr_t)MPI_ERRHANDLER_NULL ||
+           value == (uintptr_t)MPI_SESSION_NULL;
 }
 
 /* "array[7]", for messages. */
@@ -42,13 +44,33 @@ static const char *item_name(char item[ITEM_NAME_SIZE], const char *array, int64
 
 bool rz_call_out_of_phase(struct rz_call *call)
 {
+    call->error = rzm_error(MPI_ERR_OTHER, "%s",
+                            rz_phase == RZ_PHASE_BEFORE ? "called before MPI_Init"
+                                                        : "called after MPI_Finalize");
+    return false;
+}
+
+bool rz_call_out_of_world(struct rz_call *call)
+{
     static const char *const why[] = {
         [RZ_PHASE_BEFORE] = "called before MPI_Init",
         [RZ_PHASE_RUNNING] = "MPI is initialised already",
         [RZ_PHASE_AFTER] = "called after MPI_Finalize",
     };
-    call->error = rzm_error(MPI_ERR_OTHER, "%s", why[rz_phase]);
+    call->error = rzm_error(MPI_ERR_OTHER, "%s", why[rz_world]);
     return false;
+}
+
+static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
+
+void rz_life_enter(void)
+{
+    pthread_mutex_lock(&life);
+}
+
+void rz_life_leave(void)
+{
+    pthread_mutex_unlock(&life);
 }
 
 bool rz_arg_refuse(struct rz_call *call, int error_class, const char *format, ...)
@@ -67,6 +89,11 @@ bool rz_arg_bad_handle(struct rz_call *call, enum rz_object_kind kind, const cha
 {
     if (is_null_handle(value)) {
         return rz_arg_refuse(call, kinds[kind].error_class, "%s is the null handle", name);
+    }
+    if (kind == RZ_OBJECT_COMM &&
+        (value == (uintptr_t)MPI_COMM_WORLD || value == (uintptr_t)MPI_COMM_SELF)) {
+        return rz_arg_refuse(call, kinds[kind].error_class, "%s is of MPI_Init, which %s", name,
+                             rz_world == RZ_PHASE_BEFORE ? "was not called" : "has ended");
     }
     return rz_arg_refuse(call, kinds[kind].error_class,
                          "%s is not a %s, or one that was freed (handle %#llx)", name,
@@ -127,6 +154,13 @@ bool rz_arg_root(struct rz_call *call, int root, const struct rz_comm *comm, enu
     }
     *role = !inter && root == rz_comm_rank(comm) ? RZ_ROLE_ROOT : RZ_ROLE_LEAF;
     return true;
+}
+
+bool rz_arg_neighbours(struct rz_call *call, const struct rz_comm *comm, int *indegree,
+                       int *outdegree)
+{
+    return rz_comm_degrees(comm, indegree, outdegree) ||
+           rz_arg_refuse(call, MPI_ERR_TOPOLOGY, "comm has no topology");
 }
 
 bool rz_arg_counts(struct rz_call *call, const char *name, struct rz_counts counts, int64_t length,

@@ -29,10 +29,13 @@
 struct rz_call {
     const char *name; /* as the program wrote it */
     struct rz_comm
-        *comm;   /* whose error handler is concerned; NULL: that of errors without a communicator */
-    int error;   /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
-    bool locked; /* the engine lock is held */
-    bool held;   /* comm was retained: a completing request might be its last user */
+        *comm; /* whose error handler is concerned; NULL: that of errors without a communicator */
+    struct rz_session *session;    /* of a call on a session: its error handler is concerned */
+    struct rz_errhandler *handler; /* of MPI_Session_init: the one of the session to be */
+    int error;                     /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
+    bool locked;                   /* the engine lock is held */
+    bool lives;                    /* the life lock is held */
+    bool held; /* comm was retained: a completing request might be its last user */
 };
 
 /* Which wildcards and special ranks a parameter takes beside the ranks of the communicator. */
@@ -48,6 +51,7 @@ enum rz_role {
 /* ---- Begin and end ---- */
 
 bool rz_call_out_of_phase(struct rz_call *call);
+bool rz_call_out_of_world(struct rz_call *call);
 int rz_call_finish_error(struct rz_call *call);
 
 /* Take the engine lock where threads share the engine. */
@@ -67,10 +71,33 @@ static inline bool rz_call_begin(struct rz_call *call)
                                                    : rz_call_out_of_phase(call);
 }
 
+/*
+ * Where models begin and end, one thread after the other: MPI_Session_init may be called by any
+ * thread at any time. Taken before the engine lock.
+ */
+void rz_life_enter(void);
+void rz_life_leave(void);
+
+/* For MPI_Session_init. */
+static inline bool rz_call_begin_life(struct rz_call *call)
+{
+    rz_life_enter();
+    call->lives = true;
+    return rz_call_lock(call);
+}
+
 /* For MPI_Init and MPI_Init_thread. */
 static inline bool rz_call_begin_init(struct rz_call *call)
 {
-    return rz_phase == RZ_PHASE_BEFORE ? true : rz_call_out_of_phase(call);
+    rz_call_begin_life(call);
+    return rz_world == RZ_PHASE_BEFORE ? true : rz_call_out_of_world(call);
+}
+
+/* For MPI_Finalize. */
+static inline bool rz_call_begin_world(struct rz_call *call)
+{
+    rz_call_begin_life(call);
+    return rz_world == RZ_PHASE_RUNNING ? true : rz_call_out_of_world(call);
 }
 
 /* For calls that MPI allows at any time. */
@@ -88,6 +115,10 @@ static inline void rz_call_unlock(struct rz_call *call)
     if (call->locked) {
         rz_engine_leave();
         call->locked = false;
+    }
+    if (call->lives) {
+        rz_life_leave();
+        call->lives = false;
     }
 }
 
@@ -110,6 +141,10 @@ int rz_call_unsupported(const char *name, MPI_Comm comm);
  * The engine lock is not held. Returns error, if at all.
  */
 int rz_error_raise(struct rz_comm *comm, int error, const char *name);
+
+/* The same of a session; session NULL (in MPI_Session_init): the handler that it would have had. */
+int rz_error_raise_session(struct rz_session *session, struct rz_errhandler *handler, int error,
+                           const char *name);
 
 /* MPI_Error_string: the text of the class, and the reason if it is that of this thread's last
  * error. */
@@ -149,14 +184,21 @@ static inline void *rz_arg_user_object(const void *handle, enum rz_object_kind k
                rz_arg_bad_handle(call, KIND, name, (uintptr_t)handle);                             \
     }
 
-/* Requests have no predefined object but the null handle. */
+/* Requests and sessions have no predefined object but the null handle. */
 static inline struct rz_request *rz_request_predefined(unsigned handle)
 {
     (void)handle;
     return NULL;
 }
 
+static inline struct rz_session *rz_session_predefined(unsigned handle)
+{
+    (void)handle;
+    return NULL;
+}
+
 RZ_ARG_FIND(comm, MPI_Comm, rz_comm, RZ_OBJECT_COMM)
+RZ_ARG_FIND(session, MPI_Session, rz_session, RZ_OBJECT_SESSION)
 RZ_ARG_FIND(request, MPI_Request, rz_request, RZ_OBJECT_REQUEST)
 RZ_ARG_LOOK_UP(group, MPI_Group, rz_group, RZ_OBJECT_GROUP)
 RZ_ARG_LOOK_UP(datatype, MPI_Datatype, rz_datatype, RZ_OBJECT_DATATYPE)
@@ -170,11 +212,29 @@ static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm 
                                struct rz_comm **comm)
 {
     *comm = rz_arg_find_comm(handle);
-    if (RZ_LIKELY(*comm != NULL)) {
+    if (RZ_LIKELY(*comm != NULL &&
+                  (((struct rz_object *)*comm)->predefined == 0 || rz_world == RZ_PHASE_RUNNING))) {
         call->comm = call->comm != NULL ? call->comm : *comm;
         return true;
     }
     return rz_arg_bad_handle(call, RZ_OBJECT_COMM, name, (uintptr_t)handle);
+}
+
+static inline bool rz_arg_session(struct rz_call *call, const char *name, MPI_Session handle,
+                                  struct rz_session **session)
+{
+    *session = call->session = rz_arg_find_session(handle);
+    return RZ_LIKELY(*session != NULL) ||
+           rz_arg_bad_handle(call, RZ_OBJECT_SESSION, name, (uintptr_t)handle);
+}
+
+/* MPI_Session_init tells its errors to the error handler it was given. */
+static inline bool rz_call_blame_handler(struct rz_call *call, struct rz_errhandler *handler)
+{
+    bool fit = handler->object.predefined != 0 || handler->of == RZ_OBJECT_SESSION;
+    call->handler = fit ? handler : NULL;
+    return fit ||
+           rz_arg_refuse(call, MPI_ERR_ERRHANDLER, "the error handler is not one of sessions");
 }
 
 static inline bool rz_arg_info_or_null(struct rz_call *call, const char *name, MPI_Info handle,
@@ -253,6 +313,10 @@ static inline bool rz_arg_tag(struct rz_call *call, const char *name, int tag, e
 
 /* root, and what this process is with regard to it. */
 bool rz_arg_root(struct rz_call *call, int root, const struct rz_comm *comm, enum rz_role *role);
+
+/* That comm has a topology, and how many edges of it come in here and go out. */
+bool rz_arg_neighbours(struct rz_call *call, const struct rz_comm *comm, int *indegree,
+                       int *outdegree);
 
 /* An operation that may reduce: MPI_REPLACE and MPI_NO_OP are for one-sided communication only. */
 static inline bool rz_arg_reducing_op(struct rz_call *call, const char *name, MPI_Op handle,

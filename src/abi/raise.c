@@ -34,6 +34,10 @@ static void error_sentence(int error, char text[MPI_MAX_ERROR_STRING])
 
 static const char *comm_text(const struct rz_comm *comm)
 {
+    if (rz_world != RZ_PHASE_RUNNING && comm != NULL &&
+        ((const struct rz_object *)comm)->predefined != 0) {
+        return "no communicator";
+    }
     switch (comm != NULL ? ((const struct rz_object *)comm)->predefined : 0) {
     case 0x101:
         return "MPI_COMM_WORLD";
@@ -45,8 +49,7 @@ static const char *comm_text(const struct rz_comm *comm)
 }
 
 /* One line, in one write, so that lines of several ranks do not mix. */
-static void print_fatal(const struct rz_comm *comm, int error, const char *name,
-                        const char *handler)
+static void print_fatal(const char *where, int error, const char *name, const char *handler)
 {
     char sentence[MPI_MAX_ERROR_STRING];
     char rank[32] = "";
@@ -58,7 +61,7 @@ static void print_fatal(const struct rz_comm *comm, int error, const char *name,
     const char *class_name = rz_error_name(error);
     int length =
         snprintf(line, sizeof(line), "rhizome: %s%s: %s (%s on %s; %s)\n", name, rank, sentence,
-                 class_name != NULL ? class_name : "user's error code", comm_text(comm), handler);
+                 class_name != NULL ? class_name : "user's error code", where, handler);
     length = length < (int)sizeof(line) ? length : (int)sizeof(line) - 1;
     if (write(STDERR_FILENO, line, (size_t)length) < 0) {
         return; /* nobody is left to be told */
@@ -89,16 +92,35 @@ int rz_error_raise(struct rz_comm *comm, int error, const char *name)
         return error;
     }
     if (predefined == (uintptr_t)MPI_ERRORS_ABORT) {
-        print_fatal(comm, error, name, "MPI_ERRORS_ABORT");
+        print_fatal(comm_text(comm), error, name, "MPI_ERRORS_ABORT");
         end_program(comm, error);
     }
     if (predefined == (uintptr_t)MPI_ERRORS_ARE_FATAL) {
-        print_fatal(comm, error, name, "MPI_ERRORS_ARE_FATAL");
+        print_fatal(comm_text(comm), error, name, "MPI_ERRORS_ARE_FATAL");
         end_program(comm != NULL ? rz_comm_predefined(0x101) : NULL, error);
     }
     MPI_Comm handle = rz_comm_handle(comm);
     int code = error;
     handler->function.comm(&handle, &code);
+    return error;
+}
+
+int rz_error_raise_session(struct rz_session *session, struct rz_errhandler *handler, int error,
+                           const char *name)
+{
+    handler = session != NULL ? rz_session_errhandler(session) : handler;
+    uintptr_t predefined = handler->object.predefined;
+    if (predefined == (uintptr_t)MPI_ERRORS_RETURN) {
+        return error;
+    }
+    if (predefined != 0) {
+        bool aborts = predefined == (uintptr_t)MPI_ERRORS_ABORT;
+        print_fatal("a session", error, name, aborts ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL");
+        end_program(NULL, error);
+    }
+    MPI_Session handle = rz_session_handle(session);
+    int code = error;
+    handler->function.session(&handle, &code);
     return error;
 }
 
@@ -120,7 +142,11 @@ int rz_call_finish_error(struct rz_call *call)
     bool held = call->held;
     call->held = false;
     rz_call_unlock(call);
-    rz_error_raise(call->comm, error, call->name);
+    if (call->session != NULL || call->handler != NULL) {
+        rz_error_raise_session(call->session, call->handler, error, call->name);
+    } else {
+        rz_error_raise(call->comm, error, call->name);
+    }
     if (held) {
         rz_call_lock(call);
         call->held = true;

@@ -3,6 +3,7 @@
 #define RZ_CHART_CHART_STATE_H
 
 #include "chart/chart.h"
+#include "chart/outfile.h"
 
 /* --- memory (chart_memory.c): running out of it ends the program --- */
 
@@ -10,19 +11,6 @@
 void *rz_chart_memory(void *old, size_t n, size_t bytes);
 /* A copy of text; NULL: of "". */
 char *rz_chart_copy(const char *text);
-
-/* --- files that appear whole or not at all (outfile.c) --- */
-
-struct rz_outfile {
-    FILE *file;
-    char *path, *temporary; /* temporary NULL: it is written in place */
-};
-
-/* Opens a new file beside path; what is no plain file there (a device, a pipe, a link) is opened
- * itself. False: *why. */
-bool rz_outfile_open(struct rz_outfile *out, const char *path, const char **why);
-/* Closes it and puts it in place of path when it is good, else removes it. False: *why. */
-bool rz_outfile_close(struct rz_outfile *out, bool good, const char **why);
 
 /* Sets *why to a text that lives until the next one of this thread. Returns false. */
 __attribute__((format(printf, 2, 3))) bool rz_chart_say(const char **why, const char *format, ...);

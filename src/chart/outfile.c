@@ -1,6 +1,7 @@
 #include "chart/chart_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,31 +22,63 @@ static bool release(struct rz_outfile *out, bool good)
     return good;
 }
 
+/* A file of this folder without a name; -1 where the file system has none. */
+static int open_nameless(const char *path)
+{
+    char *folder = rz_chart_copy(path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    int fd = open(slash ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(folder);
+    return fd;
+}
+
 bool rz_outfile_open(struct rz_outfile *out, const char *path, const char **why)
 {
     size_t bytes = strlen(path) + 32;
-    out->path = rz_chart_copy(path);
-    out->temporary = NULL;
+    *out = (struct rz_outfile){.path = rz_chart_copy(path)};
+    int fd = -1;
     if (!must_stay(path)) {
         out->temporary = rz_chart_memory(NULL, bytes, 1);
         snprintf(out->temporary, bytes, "%s.%ld.part", path, (long)getpid());
+        fd = open_nameless(path);
+        out->nameless = fd >= 0;
     }
-    out->file = fopen(out->temporary ? out->temporary : path, "we");
-    if (out->file)
+    if (fd < 0)
+        fd = open(out->temporary ? out->temporary : path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                  0666);
+    if (fd >= 0 && (out->file = fdopen(fd, "w")))
         return true;
     rz_chart_say(why, "cannot write '%s': %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
     return release(out, false);
+}
+
+static bool appear(struct rz_outfile *out)
+{
+    char self[64];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fileno(out->file));
+    if (out->nameless && linkat(AT_FDCWD, self, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW) != 0)
+        return false;
+    out->nameless = false;
+    return rename(out->temporary, out->path) == 0;
 }
 
 bool rz_outfile_close(struct rz_outfile *out, bool good, const char **why)
 {
-    bool written = !ferror(out->file);
-    written = fclose(out->file) == 0 && written;
+    bool written = fflush(out->file) == 0 && !ferror(out->file);
+    if (written && good && out->temporary)
+        written = appear(out);
+    int reason = errno;
+    if (fclose(out->file) != 0 && written) {
+        reason = errno;
+        written = false;
+    }
     if (good && !written)
-        good = rz_chart_say(why, "cannot write '%s': %s", out->path, strerror(errno));
-    if (good && out->temporary && rename(out->temporary, out->path) != 0)
-        good = rz_chart_say(why, "cannot write '%s': %s", out->path, strerror(errno));
-    if (!good && out->temporary)
+        good = rz_chart_say(why, "cannot write '%s': %s", out->path, strerror(reason));
+    if (!good && out->temporary && !out->nameless)
         unlink(out->temporary);
     return release(out, good);
 }

@@ -1,15 +1,11 @@
 #include "mpi/attribute.h"
 
 #include "mpi/engine.h"
-#include "mpi/error.h"
 
-#include <mpi-ext.h>
 #include <stdlib.h>
 
 struct keyval {
-    MPI_Comm_copy_attr_function *copy;
-    MPI_Comm_delete_attr_function *delete;
-    void *extra;
+    struct rz_keyval user;
     uint32_t references; /* of the user, and of attributes; 0: free */
     bool freed;          /* by the user */
 };
@@ -26,30 +22,27 @@ struct rz_attribute {
 static struct keyval *keyvals;
 static int n_keyvals, keyvals_max;
 
-static struct keyval *keyval_of(int number)
+/* ---- Keys ---- */
+
+static struct keyval *keyval_at(int number)
+{
+    return &keyvals[number - KEYVAL_FIRST];
+}
+
+/* The key with that number, if it is of this kind of object. */
+static struct keyval *keyval_of(enum rz_object_kind of, int number)
 {
     int i = number - KEYVAL_FIRST;
-    return i >= 0 && i < n_keyvals && keyvals[i].references > 0 ? &keyvals[i] : NULL;
+    bool there = i >= 0 && i < n_keyvals && keyvals[i].references > 0 && keyvals[i].user.of == of;
+    return there ? &keyvals[i] : NULL;
 }
 
 static void keyval_release(int number)
 {
-    keyvals[number - KEYVAL_FIRST].references--;
+    keyval_at(number)->references--;
 }
 
-/* The functions of the ABI that mean something without being called. */
-static bool copies_nothing(MPI_Comm_copy_attr_function *copy)
-{
-    return copy == MPI_COMM_NULL_COPY_FN;
-}
-
-static bool copies_value(MPI_Comm_copy_attr_function *copy)
-{
-    return copy == MPI_COMM_DUP_FN;
-}
-
-int rzm_comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,
-                           int *comm_keyval, void *extra_state)
+int rz_keyval_make(const struct rz_keyval *keyval, int *number)
 {
     int i = 0;
     while (i < n_keyvals && keyvals[i].references > 0) {
@@ -65,80 +58,127 @@ int rzm_comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_at
         keyvals_max = more;
     }
     n_keyvals = i == n_keyvals ? n_keyvals + 1 : n_keyvals;
-    keyvals[i] =
-        (struct keyval){.copy = copy, .delete = delete, .extra = extra_state, .references = 1};
-    *comm_keyval = KEYVAL_FIRST + i;
+    keyvals[i] = (struct keyval){.user = *keyval, .references = 1};
+    *number = KEYVAL_FIRST + i;
     return MPI_SUCCESS;
 }
 
-static int no_such_key(int number)
+static const char *kind_name(enum rz_object_kind of)
 {
-    return rzm_error(MPI_ERR_KEYVAL, "%d is no key made by MPI_Comm_create_keyval", number);
+    return of == RZ_OBJECT_COMM ? "Comm" : of == RZ_OBJECT_DATATYPE ? "Type" : "Win";
 }
 
-int rzm_comm_free_keyval(int *comm_keyval)
+static int no_such_key(enum rz_object_kind of, int number)
 {
-    struct keyval *keyval = keyval_of(*comm_keyval);
+    return rzm_error(MPI_ERR_KEYVAL, "%d is no key made by MPI_%s_create_keyval", number,
+                     kind_name(of));
+}
+
+int rz_keyval_free(enum rz_object_kind of, int *number)
+{
+    struct keyval *keyval = keyval_of(of, *number);
     if (keyval == NULL || keyval->freed) {
-        return no_such_key(*comm_keyval);
+        return no_such_key(of, *number);
     }
     keyval->freed = true;
-    keyval_release(*comm_keyval);
-    *comm_keyval = MPI_KEYVAL_INVALID;
+    keyval_release(*number);
+    *number = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
 }
 
 /* ---- The user's functions run without the engine lock: they may call MPI. ---- */
 
-static int run_delete(struct rz_comm *comm, const struct rz_attribute *attribute)
+static enum rz_object_kind kind_of(const struct rz_object *object)
 {
-    struct keyval keyval = *keyval_of(attribute->keyval);
-    if (keyval.delete == MPI_COMM_NULL_DELETE_FN) {
+    return (enum rz_object_kind)(object->magic - RZ_OBJECT_MAGIC);
+}
+
+/* The functions of the ABI that mean something without being called: 0 does nothing; a copy
+ * function of 1 copies the value. */
+static uintptr_t copy_word(const struct rz_keyval *keyval)
+{
+    return keyval->of == RZ_OBJECT_COMM       ? (uintptr_t)keyval->copy.comm
+           : keyval->of == RZ_OBJECT_DATATYPE ? (uintptr_t)keyval->copy.type
+                                              : (uintptr_t)keyval->copy.win;
+}
+
+static bool deletes_nothing(const struct rz_keyval *keyval)
+{
+    return keyval->of == RZ_OBJECT_COMM       ? keyval->delete.comm == MPI_COMM_NULL_DELETE_FN
+           : keyval->of == RZ_OBJECT_DATATYPE ? keyval->delete.type == MPI_TYPE_NULL_DELETE_FN
+                                              : keyval->delete.win == MPI_WIN_NULL_DELETE_FN;
+}
+
+static int run_delete(struct rz_object *object, const struct rz_attribute *attribute)
+{
+    struct rz_keyval keyval = keyval_at(attribute->keyval)->user;
+    int number = attribute->keyval, error;
+    void *value = attribute->value;
+    if (deletes_nothing(&keyval)) {
         return MPI_SUCCESS;
     }
+    void *handle = rz_object_handle(object, 0);
     rz_engine_unlock_for_user();
-    int error =
-        keyval.delete(rz_comm_handle(comm), attribute->keyval, attribute->value, keyval.extra);
+    switch (keyval.of) {
+    case RZ_OBJECT_COMM:
+        error = keyval.delete.comm((MPI_Comm)handle, number, value, keyval.extra);
+        break;
+    case RZ_OBJECT_DATATYPE:
+        error = keyval.delete.type((MPI_Datatype)handle, number, value, keyval.extra);
+        break;
+    default:
+        error = keyval.delete.win((MPI_Win)handle, number, value, keyval.extra);
+    }
     rz_engine_lock_after_user();
     return error;
 }
 
-static int run_copy(struct rz_comm *comm, const struct rz_attribute *attribute, void **value,
+static int run_copy(struct rz_object *object, const struct rz_attribute *attribute, void **value,
                     int *wanted)
 {
-    struct keyval keyval = *keyval_of(attribute->keyval);
-    *wanted = !copies_nothing(keyval.copy);
-    *value = attribute->value;
-    if (copies_nothing(keyval.copy) || copies_value(keyval.copy)) {
+    struct rz_keyval keyval = keyval_at(attribute->keyval)->user;
+    int number = attribute->keyval, error;
+    void *old = attribute->value;
+    *wanted = copy_word(&keyval) != (uintptr_t)MPI_COMM_NULL_COPY_FN;
+    *value = old;
+    if (!*wanted || copy_word(&keyval) == (uintptr_t)MPI_COMM_DUP_FN) {
         return MPI_SUCCESS;
     }
+    void *handle = rz_object_handle(object, 0);
     rz_engine_unlock_for_user();
-    int error = keyval.copy(rz_comm_handle(comm), attribute->keyval, keyval.extra, attribute->value,
-                            value, wanted);
+    switch (keyval.of) {
+    case RZ_OBJECT_COMM:
+        error = keyval.copy.comm((MPI_Comm)handle, number, keyval.extra, old, value, wanted);
+        break;
+    case RZ_OBJECT_DATATYPE:
+        error = keyval.copy.type((MPI_Datatype)handle, number, keyval.extra, old, value, wanted);
+        break;
+    default:
+        error = keyval.copy.win((MPI_Win)handle, number, keyval.extra, old, value, wanted);
+    }
     rz_engine_lock_after_user();
     return error;
 }
 
 /* ---- Attributes ---- */
 
-static struct rz_attribute **find(struct rz_comm *comm, int keyval)
+static struct rz_attribute **find(struct rz_attribute **at, int keyval)
 {
-    struct rz_attribute **at = &comm->attributes;
     while (*at != NULL && (*at)->keyval != keyval) {
         at = &(*at)->next;
     }
     return at;
 }
 
-static int attach(struct rz_comm *comm, int keyval, void *value)
+static int attach(struct rz_attribute **list, int keyval, void *value)
 {
     struct rz_attribute *attribute = malloc(sizeof(*attribute));
     if (attribute == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    *attribute = (struct rz_attribute){.next = comm->attributes, .keyval = keyval, .value = value};
-    comm->attributes = attribute;
-    keyval_of(keyval)->references++;
+    *attribute = (struct rz_attribute){.next = *list, .keyval = keyval, .value = value};
+    *list = attribute;
+    keyval_at(keyval)->references++;
     return MPI_SUCCESS;
 }
 
@@ -150,115 +190,102 @@ static void detach(struct rz_attribute **at)
     free(attribute);
 }
 
-int rzm_comm_set_attr(struct rz_comm *comm, int keyval, void *value)
+int rz_attribute_set(struct rz_object *object, struct rz_attribute **list, int keyval, void *value)
 {
-    if (keyval_of(keyval) == NULL || keyval_of(keyval)->freed) {
-        return no_such_key(keyval);
+    const struct keyval *key = keyval_of(kind_of(object), keyval);
+    if (key == NULL || key->freed) {
+        return no_such_key(kind_of(object), keyval);
     }
-    struct rz_attribute **at = find(comm, keyval);
-    if (*at == NULL) {
-        return attach(comm, keyval, value);
+    if (*find(list, keyval) == NULL) {
+        return attach(list, keyval, value);
     }
-    int error = run_delete(comm, *at);
+    int error = run_delete(object, *find(list, keyval));
     if (error == MPI_SUCCESS) {
-        (*at)->value = value;
-    }
-    return error;
-}
-
-int rzm_comm_delete_attr(struct rz_comm *comm, int keyval)
-{
-    struct rz_attribute **at = find(comm, keyval);
-    if (*at == NULL) {
-        return rzm_error(MPI_ERR_KEYVAL, "the communicator has no attribute with key %d", keyval);
-    }
-    int error = run_delete(comm, *at);
-    if (error == MPI_SUCCESS) {
-        detach(find(comm, keyval));
-    }
-    return error;
-}
-
-/* What the library itself says about the job; NULL: not one of these keys. */
-static const void *predefined_value(int keyval)
-{
-    static int tag_ub = RZ_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0;
-    static int universe_size, appnum = 0;
-    universe_size = (int)rz_engine.info->n_ranks;
-    switch (keyval) {
-    case MPI_TAG_UB:
-        return &tag_ub;
-    case MPI_IO:
-        return &io;
-    case MPI_HOST:
-        return &host;
-    case MPI_WTIME_IS_GLOBAL:
-        return &wtime_is_global;
-    case MPI_UNIVERSE_SIZE:
-        return &universe_size;
-    case MPI_APPNUM:
-        return &appnum;
-    case MPI_LASTUSEDCODE:
-        return &rz_error_last_used;
-    default:
-        return NULL;
-    }
-}
-
-int rzm_comm_get_attr(struct rz_comm *comm, int keyval, void *attribute_val, int *flag)
-{
-    const void *value = predefined_value(keyval);
-    *flag = value != NULL;
-    if (value == NULL) {
-        if (keyval_of(keyval) == NULL) {
-            return no_such_key(keyval);
+        struct rz_attribute *attribute = *find(list, keyval);
+        if (attribute == NULL) { /* the user's function took it away */
+            return attach(list, keyval, value);
         }
-        struct rz_attribute *attribute = *find(comm, keyval);
-        *flag = attribute != NULL;
-        value = attribute != NULL ? attribute->value : NULL;
+        attribute->value = value;
     }
-    if (*flag) {
-        *(const void **)attribute_val = value;
+    return error;
+}
+
+int rz_attribute_get(const struct rz_object *object, struct rz_attribute *const *list, int keyval,
+                     void *value, int *flag)
+{
+    if (keyval_of(kind_of(object), keyval) == NULL) {
+        return no_such_key(kind_of(object), keyval);
+    }
+    const struct rz_attribute *attribute = *list;
+    while (attribute != NULL && attribute->keyval != keyval) {
+        attribute = attribute->next;
+    }
+    *flag = attribute != NULL;
+    if (attribute != NULL) {
+        *(void **)value = attribute->value;
     }
     return MPI_SUCCESS;
 }
 
+int rz_attribute_delete(struct rz_object *object, struct rz_attribute **list, int keyval)
+{
+    if (keyval_of(kind_of(object), keyval) == NULL) {
+        return no_such_key(kind_of(object), keyval);
+    }
+    struct rz_attribute **at = find(list, keyval);
+    if (*at == NULL) {
+        return rzm_error(MPI_ERR_KEYVAL, "the object has no attribute with key %d", keyval);
+    }
+    int error = run_delete(object, *at);
+    at = find(list, keyval);
+    if (error == MPI_SUCCESS && *at != NULL) {
+        detach(at);
+    }
+    return error;
+}
+
 /* Oldest first, so that the copy has the same order as the original. */
-static int copy_from(struct rz_comm *from, struct rz_comm *to, const struct rz_attribute *attribute)
+static int copy_from(struct rz_object *from, const struct rz_attribute *attribute,
+                     struct rz_attribute **to)
 {
     if (attribute == NULL) {
         return MPI_SUCCESS;
     }
-    int error = copy_from(from, to, attribute->next);
+    int error = copy_from(from, attribute->next, to);
     if (error != MPI_SUCCESS) {
         return error;
     }
     void *value;
-    int wanted;
+    int wanted, keyval = attribute->keyval;
     error = run_copy(from, attribute, &value, &wanted);
-    return error != MPI_SUCCESS || !wanted ? error : attach(to, attribute->keyval, value);
+    return error != MPI_SUCCESS || !wanted ? error : attach(to, keyval, value);
 }
 
-int rz_attributes_copy(struct rz_comm *from, struct rz_comm *to)
+int rz_attributes_copy(struct rz_object *from, struct rz_attribute *const *list,
+                       struct rz_attribute **to)
 {
-    return copy_from(from, to, from->attributes);
+    return copy_from(from, *list, to);
 }
 
-int rz_attributes_delete(struct rz_comm *comm)
+int rz_attributes_delete(struct rz_object *object, struct rz_attribute **list)
 {
-    while (comm->attributes != NULL) {
-        int error = run_delete(comm, comm->attributes);
+    while (*list != NULL) {
+        int keyval = (*list)->keyval;
+        int error = run_delete(object, *list);
         if (error != MPI_SUCCESS) {
             return error;
         }
-        detach(&comm->attributes);
+        struct rz_attribute **at = find(list, keyval);
+        if (*at != NULL) {
+            detach(at);
+        }
     }
     return MPI_SUCCESS;
 }
 
-void rz_attributes_forget(struct rz_comm *comm)
+void rz_attributes_forget(struct rz_attribute **list)
 {
-    while (comm->attributes != NULL) {
-        detach(&comm->attributes);
+    while (*list != NULL) {
+        detach(list);
     }
 }

@@ -1,18 +1,60 @@
-/* Attributes that users cache on communicators. */
+/*
+ * Attributes that users cache on communicators, datatypes and windows. The three kinds differ in
+ * the types of the user's functions only; an object that carries attributes holds a list.
+ */
 #ifndef RZ_MPI_ATTRIBUTE_H
 #define RZ_MPI_ATTRIBUTE_H
 
-#include "mpi/comm.h"
+#include "mpi/chapter.h"
 
-/* MPI_Comm_dup: runs the copy functions of the user; the first error of one ends it. The engine
- * lock is given up meanwhile. */
-int rz_attributes_copy(struct rz_comm *from, struct rz_comm *to);
+struct rz_attribute;
 
-/* MPI_Comm_free: runs the delete functions of the user, newest attribute first. */
-int rz_attributes_delete(struct rz_comm *comm);
+union rz_attribute_copy {
+    MPI_Comm_copy_attr_function *comm;
+    MPI_Type_copy_attr_function *type;
+    MPI_Win_copy_attr_function *win;
+};
 
-/* The communicator ends without the user having asked for it (roll-back): no function of the user
- * runs. */
-void rz_attributes_forget(struct rz_comm *comm);
+union rz_attribute_delete {
+    MPI_Comm_delete_attr_function *comm;
+    MPI_Type_delete_attr_function *type;
+    MPI_Win_delete_attr_function *win;
+};
+
+/* What the user gave for a key. of: RZ_OBJECT_COMM, _DATATYPE or _WIN. */
+struct rz_keyval {
+    enum rz_object_kind of;
+    union rz_attribute_copy copy;
+    union rz_attribute_delete delete;
+    void *extra;
+};
+
+/* MPI_X_create_keyval. MPI_ERR_NO_MEM. */
+int rz_keyval_make(const struct rz_keyval *keyval, int *number);
+
+/* MPI_X_free_keyval: attributes with this key stay. *number becomes MPI_KEYVAL_INVALID.
+ * MPI_ERR_KEYVAL. */
+int rz_keyval_free(enum rz_object_kind of, int *number);
+
+/*
+ * MPI_X_set_attr and kin, on the list of an object (alive, its magic tells its kind). Functions of
+ * the user run without the engine lock; what they return other than MPI_SUCCESS ends the call.
+ * MPI_ERR_KEYVAL: no key of this kind.
+ */
+int rz_attribute_set(struct rz_object *object, struct rz_attribute **list, int keyval, void *value);
+int rz_attribute_get(const struct rz_object *object, struct rz_attribute *const *list, int keyval,
+                     void *value, int *flag);
+int rz_attribute_delete(struct rz_object *object, struct rz_attribute **list, int keyval);
+
+/* MPI_X_dup: runs the copy functions, oldest attribute first. */
+int rz_attributes_copy(struct rz_object *from, struct rz_attribute *const *list,
+                       struct rz_attribute **to);
+
+/* MPI_X_free: runs the delete functions, newest attribute first. */
+int rz_attributes_delete(struct rz_object *object, struct rz_attribute **list);
+
+/* The object ends without the user having asked for it (roll-back): no function of the user runs.
+ */
+void rz_attributes_forget(struct rz_attribute **list);
 
 #endif

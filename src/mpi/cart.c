@@ -16,6 +16,7 @@ static struct rz_cart *cart_new(int ndims, const int dims[], const int periods[]
     if (cart == NULL) {
         return NULL;
     }
+    cart->topology.kind = MPI_CART;
     cart->ndims = ndims;
     cart->dims = (int *)(cart + 1);
     cart->periodic = cart->dims + ndims;
@@ -42,10 +43,10 @@ int rz_cart_attach(struct rz_comm *comm, int ndims, const int dims[], const int 
 
 const struct rz_cart *rz_cart_of(const struct rz_comm *comm, int *error)
 {
-    *error = comm->topology != NULL
-                 ? MPI_SUCCESS
-                 : rzm_error(MPI_ERR_TOPOLOGY, "the communicator has no Cartesian topology");
-    return comm->topology;
+    bool found = rz_topology_kind(comm) == MPI_CART;
+    *error = found ? MPI_SUCCESS
+                   : rzm_error(MPI_ERR_TOPOLOGY, "the communicator has no Cartesian topology");
+    return found ? comm->topology : NULL;
 }
 
 void rz_cart_coords(const struct rz_cart *cart, int rank, int coords[])
@@ -66,12 +67,6 @@ int rz_cart_rank(const struct rz_cart *cart, const int coords[])
 }
 
 /* ---- Questions ---- */
-
-int rzm_topo_test(struct rz_comm *comm, int *status)
-{
-    *status = comm->topology != NULL ? MPI_CART : MPI_UNDEFINED;
-    return MPI_SUCCESS;
-}
 
 int rzm_cartdim_get(struct rz_comm *comm, int *ndims)
 {
@@ -111,6 +106,9 @@ int rzm_cart_coords(struct rz_comm *comm, int rank, int maxdims, int coords[])
     if (cart == NULL || (error = too_short(cart, maxdims)) != MPI_SUCCESS) {
         return error;
     }
+    if (rank < 0 || rank >= rz_comm_size(comm)) {
+        return rzm_error(MPI_ERR_RANK, "rank is %d, not in 0..%d", rank, rz_comm_size(comm) - 1);
+    }
     rz_cart_coords(cart, rank, coords);
     return MPI_SUCCESS;
 }
@@ -141,8 +139,7 @@ int rzm_cart_rank(struct rz_comm *comm, const int coords[], int *rank)
     return MPI_SUCCESS;
 }
 
-/* The rank `distance` further along one dimension, or MPI_PROC_NULL behind its end. */
-static int neighbour(const struct rz_cart *cart, int rank, int direction, int64_t distance)
+int rz_cart_neighbour(const struct rz_cart *cart, int rank, int direction, int64_t distance)
 {
     int stride = 1, size = cart->dims[direction];
     for (int i = cart->ndims - 1; i > direction; i--) {
@@ -166,7 +163,7 @@ int rzm_cart_shift(struct rz_comm *comm, int direction, int disp, int *rank_sour
     if (direction < 0 || direction >= cart->ndims) {
         return rzm_error(MPI_ERR_DIMS, "direction is %d, not in 0..%d", direction, cart->ndims - 1);
     }
-    *rank_source = neighbour(cart, rank, direction, -(int64_t)disp);
-    *rank_dest = neighbour(cart, rank, direction, disp);
+    *rank_source = rz_cart_neighbour(cart, rank, direction, -(int64_t)disp);
+    *rank_dest = rz_cart_neighbour(cart, rank, direction, disp);
     return MPI_SUCCESS;
 }

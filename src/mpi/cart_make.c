@@ -82,7 +82,8 @@ int rzm_cart_create(struct rz_comm *comm_old, int ndims, const int dims[], const
     if (ranks != NULL) {
         memcpy(ranks, comm_old->group->world, (size_t)n * sizeof(*ranks));
     }
-    struct rz_cart cart = {ndims, (int *)(uintptr_t)dims, (int *)(uintptr_t)periods};
+    struct rz_cart cart = {
+        .ndims = ndims, .dims = (int *)(uintptr_t)dims, .periodic = (int *)(uintptr_t)periods};
     return derive(comm_old, operation, 0, ranks, n, &cart, comm_cart);
 }
 

@@ -53,6 +53,7 @@ struct rz_request;
 struct rz_matched; /* MPI_Message: a message matched by a probe */
 struct rz_info;
 struct rz_errhandler;
+struct rz_session;
 
 /* Returned by a chapter function when the job goes back to its restart point; never seen by the
  * user. */
@@ -76,10 +77,13 @@ static inline int64_t rz_counts_at(struct rz_counts counts, MPI_Count i)
 _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t),
                "one wide view serves MPI_Aint and MPI_Count");
 
-/* Where this process is in its MPI life. Set by rzm_init_thread and rzm_finalize, read by every
- * entry point. */
+/*
+ * Where this process is in its MPI life. The library runs while the world model does (from MPI_Init
+ * to MPI_Finalize) or a session is open; both are kept by life.c and read by the entry points.
+ */
 enum rz_phase { RZ_PHASE_BEFORE, RZ_PHASE_RUNNING, RZ_PHASE_AFTER };
-extern enum rz_phase rz_phase; /* reason.c */
+extern enum rz_phase rz_phase; /* of the library; reason.c */
+extern enum rz_phase rz_world; /* of the world model; reason.c */
 
 /* ---- Errors (reason.c) ---- */
 
@@ -133,8 +137,16 @@ int rz_comm_size(const struct rz_comm *comm); /* of the local group */
 int rz_comm_peers(
     const struct rz_comm *comm); /* the group that ranks refer to: remote if inter, else local */
 
+int rz_group_rank(const struct rz_group *group); /* of this process, or MPI_UNDEFINED */
+
+/* How many edges of its topology come in to this process and go out of it; false: it has none. */
+bool rz_comm_degrees(const struct rz_comm *comm, int *indegree, int *outdegree);
+
 /* The handler in force on comm; not retained. */
 struct rz_errhandler *rz_comm_errhandler(struct rz_comm *comm);
+
+/* The same of a session. */
+struct rz_errhandler *rz_session_errhandler(struct rz_session *session);
 
 /* The engine lock (engine.h): taken only when several threads may call MPI. */
 extern bool rz_engine_shared;
@@ -166,6 +178,11 @@ static inline struct rz_datatype *rz_datatype_of(MPI_Datatype handle)
 static inline MPI_Comm rz_comm_handle(struct rz_comm *comm)
 {
     return (MPI_Comm)rz_object_handle((struct rz_object *)comm, (uintptr_t)MPI_COMM_NULL);
+}
+
+static inline MPI_Session rz_session_handle(struct rz_session *session)
+{
+    return (MPI_Session)rz_object_handle((struct rz_object *)session, (uintptr_t)MPI_SESSION_NULL);
 }
 
 static inline MPI_Datatype rz_datatype_handle(struct rz_datatype *datatype)

@@ -23,6 +23,7 @@ int rzm_bsend_init(const void *buf, MPI_Count count, struct rz_datatype *datatyp
 int rzm_buffer_attach(void *buffer, MPI_Count size);
 int rzm_buffer_detach(void *buffer_addr, MPI_Count *size);
 int rzm_buffer_flush(void);
+int rzm_buffer_iflush(struct rz_request **request);
 int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
                struct rz_comm *comm, struct rz_request **request);
 int rzm_improbe(int source, int tag, struct rz_comm *comm, int *flag, struct rz_matched **message,
@@ -77,8 +78,18 @@ int rzm_ssend_init(const void *buf, MPI_Count count, struct rz_datatype *datatyp
 int rzm_cancel(struct rz_request *request);
 int rzm_get_count(const MPI_Status *status, struct rz_datatype *datatype, MPI_Count *count);
 int rzm_get_elements(const MPI_Status *status, struct rz_datatype *datatype, MPI_Count *count);
+int rzm_grequest_complete(struct rz_request *request);
+int rzm_grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
+                       MPI_Grequest_cancel_function *cancel_fn, void *extra_state,
+                       struct rz_request **request);
 int rzm_request_free(struct rz_request *request);
 int rzm_request_get_status(struct rz_request *request, int *flag, MPI_Status *status);
+int rzm_request_get_status_all(int count, const MPI_Request *array_of_requests, int *flag,
+                               MPI_Status *array_of_statuses);
+int rzm_request_get_status_any(int count, const MPI_Request *array_of_requests, int *indx,
+                               int *flag, MPI_Status *status);
+int rzm_request_get_status_some(int incount, const MPI_Request *array_of_requests, int *outcount,
+                                int array_of_indices[], MPI_Status *array_of_statuses);
 int rzm_start(struct rz_request *request);
 int rzm_startall(int count, MPI_Request *array_of_requests);
 int rzm_status_set_elements(MPI_Status *status, struct rz_datatype *datatype, MPI_Count count);
@@ -100,31 +111,65 @@ int rzm_waitsome(int incount, MPI_Request *array_of_requests, int *outcount, int
 int rzm_allgather(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
                   void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
                   struct rz_comm *comm);
+int rzm_allgather_init(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                       void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                       struct rz_comm *comm, struct rz_info *info, struct rz_request **request);
 int rzm_allgatherv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
                    void *recvbuf, struct rz_counts recvcounts, struct rz_counts displs,
                    struct rz_datatype *recvtype, struct rz_comm *comm);
+int rzm_allgatherv_init(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                        void *recvbuf, struct rz_counts recvcounts, struct rz_counts displs,
+                        struct rz_datatype *recvtype, struct rz_comm *comm, struct rz_info *info,
+                        struct rz_request **request);
 int rzm_allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
                   struct rz_op *op, struct rz_comm *comm);
+int rzm_allreduce_init(const void *sendbuf, void *recvbuf, MPI_Count count,
+                       struct rz_datatype *datatype, struct rz_op *op, struct rz_comm *comm,
+                       struct rz_info *info, struct rz_request **request);
 int rzm_alltoall(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
                  void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
                  struct rz_comm *comm);
+int rzm_alltoall_init(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                      void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                      struct rz_comm *comm, struct rz_info *info, struct rz_request **request);
 int rzm_alltoallv(const void *sendbuf, struct rz_counts sendcounts, struct rz_counts sdispls,
                   struct rz_datatype *sendtype, void *recvbuf, struct rz_counts recvcounts,
                   struct rz_counts rdispls, struct rz_datatype *recvtype, struct rz_comm *comm);
+int rzm_alltoallv_init(const void *sendbuf, struct rz_counts sendcounts, struct rz_counts sdispls,
+                       struct rz_datatype *sendtype, void *recvbuf, struct rz_counts recvcounts,
+                       struct rz_counts rdispls, struct rz_datatype *recvtype, struct rz_comm *comm,
+                       struct rz_info *info, struct rz_request **request);
 int rzm_alltoallw(const void *sendbuf, struct rz_counts sendcounts, struct rz_counts sdispls,
                   const MPI_Datatype sendtypes[], void *recvbuf, struct rz_counts recvcounts,
                   struct rz_counts rdispls, const MPI_Datatype recvtypes[], struct rz_comm *comm);
+int rzm_alltoallw_init(const void *sendbuf, struct rz_counts sendcounts, struct rz_counts sdispls,
+                       const MPI_Datatype sendtypes[], void *recvbuf, struct rz_counts recvcounts,
+                       struct rz_counts rdispls, const MPI_Datatype recvtypes[],
+                       struct rz_comm *comm, struct rz_info *info, struct rz_request **request);
 int rzm_barrier(struct rz_comm *comm);
+int rzm_barrier_init(struct rz_comm *comm, struct rz_info *info, struct rz_request **request);
 int rzm_bcast(void *buffer, MPI_Count count, struct rz_datatype *datatype, int root,
               struct rz_comm *comm);
+int rzm_bcast_init(void *buffer, MPI_Count count, struct rz_datatype *datatype, int root,
+                   struct rz_comm *comm, struct rz_info *info, struct rz_request **request);
 int rzm_exscan(const void *sendbuf, void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
                struct rz_op *op, struct rz_comm *comm);
+int rzm_exscan_init(const void *sendbuf, void *recvbuf, MPI_Count count,
+                    struct rz_datatype *datatype, struct rz_op *op, struct rz_comm *comm,
+                    struct rz_info *info, struct rz_request **request);
 int rzm_gather(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
                void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype, int root,
                struct rz_comm *comm);
+int rzm_gather_init(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                    void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype, int root,
+                    struct rz_comm *comm, struct rz_info *info, struct rz_request **request);
 int rzm_gatherv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
                 void *recvbuf, struct rz_counts recvcounts, struct rz_counts displs,
                 struct rz_datatype *recvtype, int root, struct rz_comm *comm);
+int rzm_gatherv_init(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                     void *recvbuf, struct rz_counts recvcounts, struct rz_counts displs,
+                     struct rz_datatype *recvtype, int root, struct rz_comm *comm,
+                     struct rz_info *info, struct rz_request **request);
 int rzm_iallgather(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
                    void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
                    struct rz_comm *comm, struct rz_request **request);
@@ -158,6 +203,26 @@ int rzm_igatherv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
                  void *recvbuf, struct rz_counts recvcounts, struct rz_counts displs,
                  struct rz_datatype *recvtype, int root, struct rz_comm *comm,
                  struct rz_request **request);
+int rzm_ineighbor_allgather(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                            void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                            struct rz_comm *comm, struct rz_request **request);
+int rzm_ineighbor_allgatherv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                             void *recvbuf, struct rz_counts recvcounts, struct rz_counts displs,
+                             struct rz_datatype *recvtype, struct rz_comm *comm,
+                             struct rz_request **request);
+int rzm_ineighbor_alltoall(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                           void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                           struct rz_comm *comm, struct rz_request **request);
+int rzm_ineighbor_alltoallv(const void *sendbuf, struct rz_counts sendcounts,
+                            struct rz_counts sdispls, struct rz_datatype *sendtype, void *recvbuf,
+                            struct rz_counts recvcounts, struct rz_counts rdispls,
+                            struct rz_datatype *recvtype, struct rz_comm *comm,
+                            struct rz_request **request);
+int rzm_ineighbor_alltoallw(const void *sendbuf, struct rz_counts sendcounts,
+                            const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                            struct rz_counts recvcounts, const MPI_Aint rdispls[],
+                            const MPI_Datatype recvtypes[], struct rz_comm *comm,
+                            struct rz_request **request);
 int rzm_ireduce(const void *sendbuf, void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
                 struct rz_op *op, int root, struct rz_comm *comm, struct rz_request **request);
 int rzm_ireduce_scatter(const void *sendbuf, void *recvbuf, struct rz_counts recvcounts,
@@ -175,22 +240,84 @@ int rzm_iscatterv(const void *sendbuf, struct rz_counts sendcounts, struct rz_co
                   struct rz_datatype *sendtype, void *recvbuf, MPI_Count recvcount,
                   struct rz_datatype *recvtype, int root, struct rz_comm *comm,
                   struct rz_request **request);
+int rzm_neighbor_allgather(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                           void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                           struct rz_comm *comm);
+int rzm_neighbor_allgather_init(const void *sendbuf, MPI_Count sendcount,
+                                struct rz_datatype *sendtype, void *recvbuf, MPI_Count recvcount,
+                                struct rz_datatype *recvtype, struct rz_comm *comm,
+                                struct rz_info *info, struct rz_request **request);
+int rzm_neighbor_allgatherv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                            void *recvbuf, struct rz_counts recvcounts, struct rz_counts displs,
+                            struct rz_datatype *recvtype, struct rz_comm *comm);
+int rzm_neighbor_allgatherv_init(const void *sendbuf, MPI_Count sendcount,
+                                 struct rz_datatype *sendtype, void *recvbuf,
+                                 struct rz_counts recvcounts, struct rz_counts displs,
+                                 struct rz_datatype *recvtype, struct rz_comm *comm,
+                                 struct rz_info *info, struct rz_request **request);
+int rzm_neighbor_alltoall(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                          void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                          struct rz_comm *comm);
+int rzm_neighbor_alltoall_init(const void *sendbuf, MPI_Count sendcount,
+                               struct rz_datatype *sendtype, void *recvbuf, MPI_Count recvcount,
+                               struct rz_datatype *recvtype, struct rz_comm *comm,
+                               struct rz_info *info, struct rz_request **request);
+int rzm_neighbor_alltoallv(const void *sendbuf, struct rz_counts sendcounts,
+                           struct rz_counts sdispls, struct rz_datatype *sendtype, void *recvbuf,
+                           struct rz_counts recvcounts, struct rz_counts rdispls,
+                           struct rz_datatype *recvtype, struct rz_comm *comm);
+int rzm_neighbor_alltoallv_init(const void *sendbuf, struct rz_counts sendcounts,
+                                struct rz_counts sdispls, struct rz_datatype *sendtype,
+                                void *recvbuf, struct rz_counts recvcounts,
+                                struct rz_counts rdispls, struct rz_datatype *recvtype,
+                                struct rz_comm *comm, struct rz_info *info,
+                                struct rz_request **request);
+int rzm_neighbor_alltoallw(const void *sendbuf, struct rz_counts sendcounts,
+                           const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                           struct rz_counts recvcounts, const MPI_Aint rdispls[],
+                           const MPI_Datatype recvtypes[], struct rz_comm *comm);
+int rzm_neighbor_alltoallw_init(const void *sendbuf, struct rz_counts sendcounts,
+                                const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                void *recvbuf, struct rz_counts recvcounts,
+                                const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                struct rz_comm *comm, struct rz_info *info,
+                                struct rz_request **request);
 int rzm_reduce(const void *sendbuf, void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
                struct rz_op *op, int root, struct rz_comm *comm);
+int rzm_reduce_init(const void *sendbuf, void *recvbuf, MPI_Count count,
+                    struct rz_datatype *datatype, struct rz_op *op, int root, struct rz_comm *comm,
+                    struct rz_info *info, struct rz_request **request);
 int rzm_reduce_local(const void *inbuf, void *inoutbuf, MPI_Count count,
                      struct rz_datatype *datatype, struct rz_op *op);
 int rzm_reduce_scatter(const void *sendbuf, void *recvbuf, struct rz_counts recvcounts,
                        struct rz_datatype *datatype, struct rz_op *op, struct rz_comm *comm);
 int rzm_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
                              struct rz_datatype *datatype, struct rz_op *op, struct rz_comm *comm);
+int rzm_reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+                                  struct rz_datatype *datatype, struct rz_op *op,
+                                  struct rz_comm *comm, struct rz_info *info,
+                                  struct rz_request **request);
+int rzm_reduce_scatter_init(const void *sendbuf, void *recvbuf, struct rz_counts recvcounts,
+                            struct rz_datatype *datatype, struct rz_op *op, struct rz_comm *comm,
+                            struct rz_info *info, struct rz_request **request);
 int rzm_scan(const void *sendbuf, void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
              struct rz_op *op, struct rz_comm *comm);
+int rzm_scan_init(const void *sendbuf, void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
+                  struct rz_op *op, struct rz_comm *comm, struct rz_info *info,
+                  struct rz_request **request);
 int rzm_scatter(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
                 void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype, int root,
                 struct rz_comm *comm);
+int rzm_scatter_init(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                     void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype, int root,
+                     struct rz_comm *comm, struct rz_info *info, struct rz_request **request);
 int rzm_scatterv(const void *sendbuf, struct rz_counts sendcounts, struct rz_counts displs,
                  struct rz_datatype *sendtype, void *recvbuf, MPI_Count recvcount,
                  struct rz_datatype *recvtype, int root, struct rz_comm *comm);
+int rzm_scatterv_init(const void *sendbuf, struct rz_counts sendcounts, struct rz_counts displs,
+                      struct rz_datatype *sendtype, void *recvbuf, MPI_Count recvcount,
+                      struct rz_datatype *recvtype, int root, struct rz_comm *comm,
+                      struct rz_info *info, struct rz_request **request);
 
 /* ---- Operations ---- */
 
@@ -203,71 +330,127 @@ int rzm_op_free(struct rz_op *op);
 
 int rzm_pack(const void *inbuf, MPI_Count incount, struct rz_datatype *datatype, void *outbuf,
              MPI_Count outsize, MPI_Count *position, struct rz_comm *comm);
+int rzm_pack_external(const char *datarep, const void *inbuf, MPI_Count incount,
+                      struct rz_datatype *datatype, void *outbuf, MPI_Count outsize,
+                      MPI_Count *position);
+int rzm_pack_external_size(const char *datarep, MPI_Count incount, struct rz_datatype *datatype,
+                           MPI_Count *size);
 int rzm_pack_size(MPI_Count incount, struct rz_datatype *datatype, struct rz_comm *comm,
                   MPI_Count *size);
 int rzm_type_commit(struct rz_datatype *datatype);
-int rzm_type_contiguous(MPI_Count count, struct rz_datatype *oldtype, struct rz_datatype **newtype);
+int rzm_type_contiguous(MPI_Count count, struct rz_datatype *oldtype, struct rz_datatype **newtype,
+                        bool large);
+int rzm_type_create_darray(int size, int rank, int ndims, struct rz_counts array_of_gsizes,
+                           const int array_of_distribs[], const int array_of_dargs[],
+                           const int array_of_psizes[], int order, struct rz_datatype *oldtype,
+                           struct rz_datatype **newtype, bool large);
+int rzm_type_create_f90_complex(int p, int r, struct rz_datatype **newtype);
+int rzm_type_create_f90_integer(int r, struct rz_datatype **newtype);
+int rzm_type_create_f90_real(int p, int r, struct rz_datatype **newtype);
 int rzm_type_create_hindexed(MPI_Count count, struct rz_counts array_of_blocklengths,
                              struct rz_counts array_of_displacements, struct rz_datatype *oldtype,
-                             struct rz_datatype **newtype);
+                             struct rz_datatype **newtype, bool large);
 int rzm_type_create_hindexed_block(MPI_Count count, MPI_Count blocklength,
                                    struct rz_counts array_of_displacements,
-                                   struct rz_datatype *oldtype, struct rz_datatype **newtype);
+                                   struct rz_datatype *oldtype, struct rz_datatype **newtype,
+                                   bool large);
 int rzm_type_create_hvector(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
-                            struct rz_datatype *oldtype, struct rz_datatype **newtype);
+                            struct rz_datatype *oldtype, struct rz_datatype **newtype, bool large);
 int rzm_type_create_indexed_block(MPI_Count count, MPI_Count blocklength,
                                   struct rz_counts array_of_displacements,
-                                  struct rz_datatype *oldtype, struct rz_datatype **newtype);
+                                  struct rz_datatype *oldtype, struct rz_datatype **newtype,
+                                  bool large);
+int rzm_type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,
+                           MPI_Type_delete_attr_function *type_delete_attr_fn, int *type_keyval,
+                           void *extra_state);
 int rzm_type_create_resized(struct rz_datatype *oldtype, MPI_Count lb, MPI_Count extent,
-                            struct rz_datatype **newtype);
+                            struct rz_datatype **newtype, bool large);
 int rzm_type_create_struct(MPI_Count count, struct rz_counts array_of_blocklengths,
                            struct rz_counts array_of_displacements,
-                           const MPI_Datatype array_of_types[], struct rz_datatype **newtype);
+                           const MPI_Datatype array_of_types[], struct rz_datatype **newtype,
+                           bool large);
 int rzm_type_create_subarray(int ndims, struct rz_counts array_of_sizes,
                              struct rz_counts array_of_subsizes, struct rz_counts array_of_starts,
-                             int order, struct rz_datatype *oldtype, struct rz_datatype **newtype);
+                             int order, struct rz_datatype *oldtype, struct rz_datatype **newtype,
+                             bool large);
+int rzm_type_delete_attr(struct rz_datatype *datatype, int type_keyval);
 int rzm_type_dup(struct rz_datatype *oldtype, struct rz_datatype **newtype);
 int rzm_type_free(struct rz_datatype *datatype);
+int rzm_type_free_keyval(int *type_keyval);
+int rzm_type_get_attr(struct rz_datatype *datatype, int type_keyval, void *attribute_val,
+                      int *flag);
+int rzm_type_get_contents(struct rz_datatype *datatype, int max_integers, int max_addresses,
+                          int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[],
+                          MPI_Datatype array_of_datatypes[]);
+int rzm_type_get_contents_c(struct rz_datatype *datatype, MPI_Count max_integers,
+                            MPI_Count max_addresses, MPI_Count max_large_counts,
+                            MPI_Count max_datatypes, int array_of_integers[],
+                            MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
+                            MPI_Datatype array_of_datatypes[]);
+int rzm_type_get_envelope(struct rz_datatype *datatype, int *num_integers, int *num_addresses,
+                          int *num_datatypes, int *combiner);
+int rzm_type_get_envelope_c(struct rz_datatype *datatype, MPI_Count *num_integers,
+                            MPI_Count *num_addresses, MPI_Count *num_large_counts,
+                            MPI_Count *num_datatypes, int *combiner);
 int rzm_type_get_extent(struct rz_datatype *datatype, MPI_Count *lb, MPI_Count *extent);
 int rzm_type_get_name(struct rz_datatype *datatype, char *type_name, int *resultlen);
 int rzm_type_get_true_extent(struct rz_datatype *datatype, MPI_Count *true_lb,
                              MPI_Count *true_extent);
+int rzm_type_get_value_index(struct rz_datatype *value_type, struct rz_datatype *index_type,
+                             struct rz_datatype **pair_type);
 int rzm_type_indexed(MPI_Count count, struct rz_counts array_of_blocklengths,
                      struct rz_counts array_of_displacements, struct rz_datatype *oldtype,
-                     struct rz_datatype **newtype);
+                     struct rz_datatype **newtype, bool large);
+int rzm_type_match_size(int typeclass, int size, struct rz_datatype **datatype);
+int rzm_type_set_attr(struct rz_datatype *datatype, int type_keyval, void *attribute_val);
 int rzm_type_set_name(struct rz_datatype *datatype, const char *type_name);
 int rzm_type_size(struct rz_datatype *datatype, MPI_Count *size);
 int rzm_type_vector(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
-                    struct rz_datatype *oldtype, struct rz_datatype **newtype);
+                    struct rz_datatype *oldtype, struct rz_datatype **newtype, bool large);
 int rzm_unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
                MPI_Count outcount, struct rz_datatype *datatype, struct rz_comm *comm);
+int rzm_unpack_external(const char datarep[], const void *inbuf, MPI_Count insize,
+                        MPI_Count *position, void *outbuf, MPI_Count outcount,
+                        struct rz_datatype *datatype);
 
 /* ---- Communicators, their attributes and error handlers ---- */
 
+int rzm_comm_attach_buffer(struct rz_comm *comm, void *buffer, MPI_Count size);
 int rzm_comm_compare(struct rz_comm *comm1, struct rz_comm *comm2, int *result);
 int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm **newcomm);
 int rzm_comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
                                struct rz_errhandler **errhandler);
+int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, struct rz_info *info,
+                               struct rz_errhandler *errhandler, struct rz_comm **newcomm);
 int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
                           struct rz_comm **newcomm);
 int rzm_comm_create_keyval(MPI_Comm_copy_attr_function *comm_copy_attr_fn,
                            MPI_Comm_delete_attr_function *comm_delete_attr_fn, int *comm_keyval,
                            void *extra_state);
 int rzm_comm_delete_attr(struct rz_comm *comm, int comm_keyval);
+int rzm_comm_detach_buffer(struct rz_comm *comm, void *buffer_addr, MPI_Count *size);
 int rzm_comm_disconnect(struct rz_comm *comm);
 int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm);
 int rzm_comm_dup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm);
+int rzm_comm_flush_buffer(struct rz_comm *comm);
 int rzm_comm_free(struct rz_comm *comm);
 int rzm_comm_free_keyval(int *comm_keyval);
 int rzm_comm_get_attr(struct rz_comm *comm, int comm_keyval, void *attribute_val, int *flag);
 int rzm_comm_get_errhandler(struct rz_comm *comm, struct rz_errhandler **errhandler);
+int rzm_comm_get_info(struct rz_comm *comm, struct rz_info **info_used);
 int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen);
 int rzm_comm_get_parent(struct rz_comm **parent);
 int rzm_comm_group(struct rz_comm *comm, struct rz_group **group);
+int rzm_comm_idup(struct rz_comm *comm, struct rz_comm **newcomm, struct rz_request **request);
+int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm,
+                            struct rz_request **request);
+int rzm_comm_iflush_buffer(struct rz_comm *comm, struct rz_request **request);
 int rzm_comm_rank(struct rz_comm *comm, int *rank);
+int rzm_comm_remote_group(struct rz_comm *comm, struct rz_group **group);
 int rzm_comm_remote_size(struct rz_comm *comm, int *size);
 int rzm_comm_set_attr(struct rz_comm *comm, int comm_keyval, void *attribute_val);
 int rzm_comm_set_errhandler(struct rz_comm *comm, struct rz_errhandler *errhandler);
+int rzm_comm_set_info(struct rz_comm *comm, struct rz_info *info);
 int rzm_comm_set_name(struct rz_comm *comm, const char *comm_name);
 int rzm_comm_size(struct rz_comm *comm, int *size);
 int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **newcomm);
@@ -275,6 +458,14 @@ int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz
                         struct rz_comm **newcomm);
 int rzm_comm_test_inter(struct rz_comm *comm, int *flag);
 int rzm_errhandler_free(struct rz_errhandler *errhandler);
+int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz_comm *peer_comm,
+                         int remote_leader, int tag, struct rz_comm **newintercomm);
+int rzm_intercomm_create_from_groups(struct rz_group *local_group, int local_leader,
+                                     struct rz_group *remote_group, int remote_leader,
+                                     const char *stringtag, struct rz_info *info,
+                                     struct rz_errhandler *errhandler,
+                                     struct rz_comm **newintercomm);
+int rzm_intercomm_merge(struct rz_comm *intercomm, int high, struct rz_comm **newintracomm);
 
 /* ---- Groups ---- */
 
@@ -283,6 +474,8 @@ int rzm_group_difference(struct rz_group *group1, struct rz_group *group2,
                          struct rz_group **newgroup);
 int rzm_group_excl(struct rz_group *group, int n, const int ranks[], struct rz_group **newgroup);
 int rzm_group_free(struct rz_group *group);
+int rzm_group_from_session_pset(struct rz_session *session, const char *pset_name,
+                                struct rz_group **newgroup);
 int rzm_group_incl(struct rz_group *group, int n, const int ranks[], struct rz_group **newgroup);
 int rzm_group_intersection(struct rz_group *group1, struct rz_group *group2,
                            struct rz_group **newgroup);
@@ -296,6 +489,26 @@ int rzm_group_translate_ranks(struct rz_group *group1, int n, const int ranks1[]
                               struct rz_group *group2, int ranks2[]);
 int rzm_group_union(struct rz_group *group1, struct rz_group *group2, struct rz_group **newgroup);
 
+/* ---- Sessions ---- */
+
+int rzm_session_attach_buffer(struct rz_session *session, void *buffer, MPI_Count size);
+int rzm_session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn,
+                                  struct rz_errhandler **errhandler);
+int rzm_session_detach_buffer(struct rz_session *session, void *buffer_addr, MPI_Count *size);
+int rzm_session_finalize(struct rz_session *session);
+int rzm_session_flush_buffer(struct rz_session *session);
+int rzm_session_get_errhandler(struct rz_session *session, struct rz_errhandler **errhandler);
+int rzm_session_get_info(struct rz_session *session, struct rz_info **info_used);
+int rzm_session_get_nth_pset(struct rz_session *session, struct rz_info *info, int n, int *pset_len,
+                             char *pset_name);
+int rzm_session_get_num_psets(struct rz_session *session, struct rz_info *info, int *npset_names);
+int rzm_session_get_pset_info(struct rz_session *session, const char *pset_name,
+                              struct rz_info **info);
+int rzm_session_iflush_buffer(struct rz_session *session, struct rz_request **request);
+int rzm_session_init(struct rz_info *info, struct rz_errhandler *errhandler,
+                     struct rz_session **session);
+int rzm_session_set_errhandler(struct rz_session *session, struct rz_errhandler *errhandler);
+
 /* ---- Error codes, memory, info ---- */
 
 int rzm_add_error_class(int *errorclass);
@@ -305,6 +518,7 @@ int rzm_alloc_mem(MPI_Aint size, struct rz_info *info, void *baseptr);
 int rzm_error_class(int errorcode, int *errorclass);
 int rzm_error_string(int errorcode, char *string, int *resultlen);
 int rzm_free_mem(void *base);
+int rzm_get_hw_resource_info(struct rz_info **hw_info);
 int rzm_info_create(struct rz_info **info);
 int rzm_info_create_env(int argc, char *argv[], struct rz_info **info);
 int rzm_info_delete(struct rz_info *info, const char *key);
@@ -316,6 +530,9 @@ int rzm_info_get_nthkey(struct rz_info *info, int n, char *key);
 int rzm_info_get_string(struct rz_info *info, const char *key, int *buflen, char *value, int *flag);
 int rzm_info_get_valuelen(struct rz_info *info, const char *key, int *valuelen, int *flag);
 int rzm_info_set(struct rz_info *info, const char *key, const char *value);
+int rzm_remove_error_class(int errorclass);
+int rzm_remove_error_code(int errorcode);
+int rzm_remove_error_string(int errorcode);
 
 /* ---- Topologies ---- */
 
@@ -330,7 +547,75 @@ int rzm_cart_shift(struct rz_comm *comm, int direction, int disp, int *rank_sour
 int rzm_cart_sub(struct rz_comm *comm, const int remain_dims[], struct rz_comm **newcomm);
 int rzm_cartdim_get(struct rz_comm *comm, int *ndims);
 int rzm_dims_create(int nnodes, int ndims, int dims[]);
+int rzm_dist_graph_create(struct rz_comm *comm_old, int n, const int sources[], const int degrees[],
+                          const int destinations[], const int weights[], struct rz_info *info,
+                          int reorder, struct rz_comm **comm_dist_graph);
+int rzm_dist_graph_create_adjacent(struct rz_comm *comm_old, int indegree, const int sources[],
+                                   const int sourceweights[], int outdegree,
+                                   const int destinations[], const int destweights[],
+                                   struct rz_info *info, int reorder,
+                                   struct rz_comm **comm_dist_graph);
+int rzm_dist_graph_neighbors(struct rz_comm *comm, int maxindegree, int sources[],
+                             int sourceweights[], int maxoutdegree, int destinations[],
+                             int destweights[]);
+int rzm_dist_graph_neighbors_count(struct rz_comm *comm, int *indegree, int *outdegree,
+                                   int *weighted);
+int rzm_graph_create(struct rz_comm *comm_old, int nnodes, const int indx[], const int edges[],
+                     int reorder, struct rz_comm **comm_graph);
+int rzm_graph_get(struct rz_comm *comm, int maxindex, int maxedges, int indx[], int edges[]);
+int rzm_graph_map(struct rz_comm *comm, int nnodes, const int indx[], const int edges[],
+                  int *newrank);
+int rzm_graph_neighbors(struct rz_comm *comm, int rank, int maxneighbors, int neighbors[]);
+int rzm_graph_neighbors_count(struct rz_comm *comm, int rank, int *nneighbors);
+int rzm_graphdims_get(struct rz_comm *comm, int *nnodes, int *nedges);
 int rzm_topo_test(struct rz_comm *comm, int *status);
+
+/* ---- The tools interface ---- */
+
+int rzm_t_category_changed(int *update_number);
+int rzm_t_category_get_categories(int cat_index, int len, int indices[]);
+int rzm_t_category_get_cvars(int cat_index, int len, int indices[]);
+int rzm_t_category_get_events(int cat_index, int len, int indices[]);
+int rzm_t_category_get_index(const char *name, int *cat_index);
+int rzm_t_category_get_info(int cat_index, char *name, int *name_len, char *desc, int *desc_len,
+                            int *num_cvars, int *num_pvars, int *num_categories);
+int rzm_t_category_get_num(int *num_cat);
+int rzm_t_category_get_num_events(int cat_index, int *num_events);
+int rzm_t_category_get_pvars(int cat_index, int len, int indices[]);
+int rzm_t_cvar_get_index(const char *name, int *cvar_index);
+int rzm_t_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity,
+                        MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len,
+                        int *bind, int *scope);
+int rzm_t_cvar_get_num(int *num_cvar);
+int rzm_t_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle *handle,
+                            int *count);
+int rzm_t_cvar_handle_free(MPI_T_cvar_handle *handle);
+int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf);
+int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf);
+int rzm_t_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len);
+int rzm_t_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len);
+int rzm_t_event_copy(MPI_T_event_instance event_instance, void *buffer);
+int rzm_t_event_get_index(const char *name, int *event_index);
+int rzm_t_event_get_num(int *num_events);
+int rzm_t_finalize(void);
+int rzm_t_init_thread(int required, int *provided);
+int rzm_t_pvar_get_index(const char *name, int var_class, int *pvar_index);
+int rzm_t_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class,
+                        MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len,
+                        int *bind, int *readonly, int *continuous, int *atomic);
+int rzm_t_pvar_get_num(int *num_pvar);
+int rzm_t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle,
+                            MPI_T_pvar_handle *handle, int *count);
+int rzm_t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle);
+int rzm_t_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf);
+int rzm_t_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf);
+int rzm_t_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int rzm_t_pvar_session_create(MPI_T_pvar_session *session);
+int rzm_t_pvar_session_free(MPI_T_pvar_session *session);
+int rzm_t_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int rzm_t_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
+int rzm_t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf);
+int rzm_t_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
 /* ---- Fault tolerance: MPIX_ ---- */
 

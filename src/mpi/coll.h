@@ -74,6 +74,10 @@ void rz_schedule_recv_part(struct rz_schedule *schedule, const struct rz_part *p
 void rz_schedule_copy_part(struct rz_schedule *schedule, const struct rz_part *from,
                            const struct rz_part *to);
 
+/* The same, where there are bytes at all: both sides know when there are none. */
+void rz_schedule_send_some(struct rz_schedule *schedule, const struct rz_part *part, int dest);
+void rz_schedule_recv_some(struct rz_schedule *schedule, const struct rz_part *part, int source);
+
 /* To each other rank its part of `out`, and from each its part of `in`; nothing to itself. Ends
  * with a fence. */
 void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
@@ -122,8 +126,45 @@ struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
                                            const struct rz_reduction *reduction,
                                            const struct rz_parts *blocks);
 
+/* The blocks of all ranks of the (local) group in one row of `count` elements: counts and
+ * displacements. False: no memory. */
+bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
+                       struct rz_parts *row, MPI_Count *count);
+
 /* exclusive: MPI_Exscan, which leaves `to` of rank 0 alone. */
 struct rz_schedule *rz_plan_scan(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                                  bool exclusive);
+
+/* ---- Inter-communicators (coll_inter.c): the plans above choose these ---- */
+
+static inline bool rz_plan_is_inter(const struct rz_schedule *schedule)
+{
+    return rz_schedule_comm(schedule)->object.flags & RZ_COMM_INTER;
+}
+
+/* The other group's data come here. root: as in MPI, MPI_ROOT and MPI_PROC_NULL, too. */
+struct rz_schedule *rz_inter_barrier(struct rz_schedule *schedule);
+struct rz_schedule *rz_inter_bcast(struct rz_schedule *schedule, const struct rz_part *part,
+                                   int root);
+struct rz_schedule *rz_inter_gather(struct rz_schedule *schedule, const struct rz_part *mine,
+                                    const struct rz_parts *all, int root);
+struct rz_schedule *rz_inter_scatter(struct rz_schedule *schedule, const struct rz_parts *all,
+                                     const struct rz_part *mine, int root);
+struct rz_schedule *rz_inter_allgather(struct rz_schedule *schedule, const struct rz_part *mine,
+                                       const struct rz_parts *all);
+struct rz_schedule *rz_inter_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,
+                                      const struct rz_parts *in);
+
+/* Each group's value, with the brackets of that group, goes to the other. */
+struct rz_schedule *rz_inter_reduce(struct rz_schedule *schedule,
+                                    const struct rz_reduction *reduction, int root);
+struct rz_schedule *rz_inter_allreduce(struct rz_schedule *schedule,
+                                       const struct rz_reduction *reduction);
+struct rz_schedule *rz_inter_reduce_scatter(struct rz_schedule *schedule,
+                                            const struct rz_reduction *reduction,
+                                            const struct rz_parts *blocks);
+
+/* MPI_Scan and MPI_Exscan have no such form: MPI_ERR_COMM. */
+struct rz_schedule *rz_inter_refuse(struct rz_schedule *schedule);
 
 #endif

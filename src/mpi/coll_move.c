@@ -38,6 +38,9 @@ struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_
     struct rz_split splits[RZ_SPLITS_MAX];
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int rank = rz_comm_rank(comm);
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_bcast(schedule, part, root);
+    }
     int n = rz_part_bytes(part) == 0 ? 0 : rz_splits(rz_comm_size(comm), rank, root, splits);
     for (int i = 0; i < n; i++) {
         if (splits[i].guest == rank) {
@@ -56,6 +59,9 @@ struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule)
     struct rz_part nothing = {.datatype = rz_datatype_of(MPI_BYTE)};
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int rank = rz_comm_rank(comm);
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_barrier(schedule);
+    }
     int n = rz_splits(rz_comm_size(comm), rank, 0, splits);
     for (int i = n - 1; i >= 0; i--) {
         if (splits[i].host == rank) {
@@ -115,15 +121,14 @@ void rz_schedule_copy_part(struct rz_schedule *schedule, const struct rz_part *f
                      to->datatype);
 }
 
-/* Messages without data are left out: both sides know that there is none. */
-static void send_some(struct rz_schedule *schedule, const struct rz_part *part, int dest)
+void rz_schedule_send_some(struct rz_schedule *schedule, const struct rz_part *part, int dest)
 {
     if (rz_part_bytes(part) > 0) {
         rz_schedule_send_part(schedule, part, dest);
     }
 }
 
-static void recv_some(struct rz_schedule *schedule, const struct rz_part *part, int source)
+void rz_schedule_recv_some(struct rz_schedule *schedule, const struct rz_part *part, int source)
 {
     if (rz_part_bytes(part) > 0) {
         rz_schedule_recv_part(schedule, part, source);
@@ -148,12 +153,12 @@ void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *o
         for (int distance = begin; distance < end; distance++) {
             int source = rank - distance + (rank < distance ? size : 0);
             struct rz_part part = rz_parts_at(in, source);
-            recv_some(schedule, &part, source);
+            rz_schedule_recv_some(schedule, &part, source);
         }
         for (int distance = begin; distance < end; distance++) {
             int dest = distance < size - rank ? rank + distance : rank + (distance - size);
             struct rz_part part = rz_parts_at(out, dest);
-            send_some(schedule, &part, dest);
+            rz_schedule_send_some(schedule, &part, dest);
         }
         rz_schedule_fence(schedule);
     }
@@ -166,14 +171,17 @@ struct rz_schedule *rz_plan_gather(struct rz_schedule *schedule, const struct rz
 {
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_gather(schedule, mine, all, root);
+    }
     if (rank != root) {
-        send_some(schedule, mine, root);
+        rz_schedule_send_some(schedule, mine, root);
         return schedule;
     }
     for (int source = 0; source < size; source++) {
         struct rz_part part = rz_parts_at(all, source);
         if (source != rank) {
-            recv_some(schedule, &part, source);
+            rz_schedule_recv_some(schedule, &part, source);
         } else if (mine != NULL) {
             copy_some(schedule, mine, &part);
         }
@@ -186,14 +194,17 @@ struct rz_schedule *rz_plan_scatter(struct rz_schedule *schedule, const struct r
 {
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_scatter(schedule, all, mine, root);
+    }
     if (rank != root) {
-        recv_some(schedule, mine, root);
+        rz_schedule_recv_some(schedule, mine, root);
         return schedule;
     }
     for (int dest = 0; dest < size; dest++) {
         struct rz_part part = rz_parts_at(all, dest);
         if (dest != rank) {
-            send_some(schedule, &part, dest);
+            rz_schedule_send_some(schedule, &part, dest);
         } else if (mine != NULL) {
             copy_some(schedule, &part, mine);
         }
@@ -235,10 +246,10 @@ static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *
         const struct rz_split *split = &splits[i];
         struct rz_part half = {row + at[split->mid], at[split->hi] - at[split->mid], byte};
         if (split->host == rank) {
-            recv_some(schedule, &half, split->guest);
+            rz_schedule_recv_some(schedule, &half, split->guest);
         } else if (split->guest == rank) {
             rz_schedule_fence(schedule);
-            send_some(schedule, &half, split->host);
+            rz_schedule_send_some(schedule, &half, split->host);
         }
     }
     rz_schedule_fence(schedule);
@@ -267,6 +278,9 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int size = rz_comm_size(comm);
     MPI_Count bytes = 0;
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_allgather(schedule, mine, all);
+    }
     for (int i = 0; i < size; i++) {
         struct rz_part part = rz_parts_at(all, i);
         bytes += rz_part_bytes(&part);
@@ -321,6 +335,9 @@ struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct 
 {
     int rank = rz_comm_rank(rz_schedule_comm(schedule));
     struct rz_parts packed;
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_alltoall(schedule, out, in);
+    }
     if (out != NULL) {
         struct rz_part from = rz_parts_at(out, rank), to = rz_parts_at(in, rank);
         copy_some(schedule, &from, &to);

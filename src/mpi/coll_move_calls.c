@@ -1,38 +1,6 @@
 /* The chapter functions of collective operations that move data: arguments into parts, and each
  * plan run or started. */
-#include "mpi/coll.h"
-
-/* What this process gives or gets; *place is NULL for MPI_IN_PLACE. */
-static struct rz_part *part_of(struct rz_part *place, const void *buffer, MPI_Count count,
-                               struct rz_datatype *datatype)
-{
-    *place = (struct rz_part){(char *)(uintptr_t)buffer, count, datatype};
-    return buffer == MPI_IN_PLACE ? NULL : place;
-}
-
-static struct rz_parts regular(const void *buffer, MPI_Count count, struct rz_datatype *datatype)
-{
-    return (struct rz_parts){
-        .buffer = (char *)(uintptr_t)buffer, .count = count, .datatype = datatype};
-}
-
-static struct rz_parts listed(const void *buffer, struct rz_counts counts,
-                              struct rz_counts displacements, struct rz_datatype *datatype)
-{
-    return (struct rz_parts){.buffer = (char *)(uintptr_t)buffer,
-                             .counts = counts,
-                             .displacements = displacements,
-                             .datatype = datatype};
-}
-
-static struct rz_parts typed(const void *buffer, struct rz_counts counts,
-                             struct rz_counts displacements, const MPI_Datatype *datatypes)
-{
-    return (struct rz_parts){.buffer = (char *)(uintptr_t)buffer,
-                             .counts = counts,
-                             .displacements = displacements,
-                             .datatypes = datatypes};
-}
+#include "mpi/coll_arguments.h"
 
 /* ---- Barrier and broadcast ---- */
 
@@ -84,8 +52,8 @@ static struct rz_schedule *plan_gather(struct rz_schedule *schedule, const void 
                                        void *recvbuf, MPI_Count recvcount,
                                        struct rz_datatype *recvtype, int root)
 {
-    struct rz_part place, *mine = part_of(&place, sendbuf, sendcount, sendtype);
-    struct rz_parts all = regular(recvbuf, recvcount, recvtype);
+    struct rz_part place, *mine = rz_part_of(&place, sendbuf, sendcount, sendtype);
+    struct rz_parts all = rz_parts_regular(recvbuf, recvcount, recvtype);
     return rz_plan_gather(schedule, mine, &all, root);
 }
 
@@ -120,8 +88,8 @@ static struct rz_schedule *plan_gatherv(struct rz_schedule *schedule, const void
                                         struct rz_counts displs, struct rz_datatype *recvtype,
                                         int root)
 {
-    struct rz_part place, *mine = part_of(&place, sendbuf, sendcount, sendtype);
-    struct rz_parts all = listed(recvbuf, recvcounts, displs, recvtype);
+    struct rz_part place, *mine = rz_part_of(&place, sendbuf, sendcount, sendtype);
+    struct rz_parts all = rz_parts_listed(recvbuf, recvcounts, displs, recvtype);
     return rz_plan_gather(schedule, mine, &all, root);
 }
 
@@ -156,8 +124,8 @@ static struct rz_schedule *plan_scatter(struct rz_schedule *schedule, const void
                                         void *recvbuf, MPI_Count recvcount,
                                         struct rz_datatype *recvtype, int root)
 {
-    struct rz_part place, *mine = part_of(&place, recvbuf, recvcount, recvtype);
-    struct rz_parts all = regular(sendbuf, sendcount, sendtype);
+    struct rz_part place, *mine = rz_part_of(&place, recvbuf, recvcount, recvtype);
+    struct rz_parts all = rz_parts_regular(sendbuf, sendcount, sendtype);
     return rz_plan_scatter(schedule, &all, mine, root);
 }
 
@@ -192,8 +160,8 @@ static struct rz_schedule *plan_scatterv(struct rz_schedule *schedule, const voi
                                          MPI_Count recvcount, struct rz_datatype *recvtype,
                                          int root)
 {
-    struct rz_part place, *mine = part_of(&place, recvbuf, recvcount, recvtype);
-    struct rz_parts all = listed(sendbuf, sendcounts, displs, sendtype);
+    struct rz_part place, *mine = rz_part_of(&place, recvbuf, recvcount, recvtype);
+    struct rz_parts all = rz_parts_listed(sendbuf, sendcounts, displs, sendtype);
     return rz_plan_scatter(schedule, &all, mine, root);
 }
 
@@ -230,8 +198,8 @@ static struct rz_schedule *plan_allgather(struct rz_schedule *schedule, const vo
                                           void *recvbuf, MPI_Count recvcount,
                                           struct rz_datatype *recvtype)
 {
-    struct rz_part place, *mine = part_of(&place, sendbuf, sendcount, sendtype);
-    struct rz_parts all = regular(recvbuf, recvcount, recvtype);
+    struct rz_part place, *mine = rz_part_of(&place, sendbuf, sendcount, sendtype);
+    struct rz_parts all = rz_parts_regular(recvbuf, recvcount, recvtype);
     return rz_plan_allgather(schedule, mine, &all);
 }
 
@@ -265,8 +233,8 @@ static struct rz_schedule *plan_allgatherv(struct rz_schedule *schedule, const v
                                            void *recvbuf, struct rz_counts recvcounts,
                                            struct rz_counts displs, struct rz_datatype *recvtype)
 {
-    struct rz_part place, *mine = part_of(&place, sendbuf, sendcount, sendtype);
-    struct rz_parts all = listed(recvbuf, recvcounts, displs, recvtype);
+    struct rz_part place, *mine = rz_part_of(&place, sendbuf, sendcount, sendtype);
+    struct rz_parts all = rz_parts_listed(recvbuf, recvcounts, displs, recvtype);
     return rz_plan_allgather(schedule, mine, &all);
 }
 
@@ -300,8 +268,8 @@ static struct rz_schedule *plan_alltoall(struct rz_schedule *schedule, const voi
                                          void *recvbuf, MPI_Count recvcount,
                                          struct rz_datatype *recvtype)
 {
-    struct rz_parts out = regular(sendbuf, sendcount, sendtype);
-    struct rz_parts in = regular(recvbuf, recvcount, recvtype);
+    struct rz_parts out = rz_parts_regular(sendbuf, sendcount, sendtype);
+    struct rz_parts in = rz_parts_regular(recvbuf, recvcount, recvtype);
     return rz_plan_alltoall(schedule, sendbuf == MPI_IN_PLACE ? NULL : &out, &in);
 }
 
@@ -336,8 +304,8 @@ static struct rz_schedule *plan_alltoallv(struct rz_schedule *schedule, const vo
                                           struct rz_counts recvcounts, struct rz_counts rdispls,
                                           struct rz_datatype *recvtype)
 {
-    struct rz_parts out = listed(sendbuf, sendcounts, sdispls, sendtype);
-    struct rz_parts in = listed(recvbuf, recvcounts, rdispls, recvtype);
+    struct rz_parts out = rz_parts_listed(sendbuf, sendcounts, sdispls, sendtype);
+    struct rz_parts in = rz_parts_listed(recvbuf, recvcounts, rdispls, recvtype);
     return rz_plan_alltoall(schedule, sendbuf == MPI_IN_PLACE ? NULL : &out, &in);
 }
 
@@ -373,8 +341,8 @@ static struct rz_schedule *plan_alltoallw(struct rz_schedule *schedule, const vo
                                           struct rz_counts recvcounts, struct rz_counts rdispls,
                                           const MPI_Datatype recvtypes[])
 {
-    struct rz_parts out = typed(sendbuf, sendcounts, sdispls, sendtypes);
-    struct rz_parts in = typed(recvbuf, recvcounts, rdispls, recvtypes);
+    struct rz_parts out = rz_parts_typed(sendbuf, sendcounts, sdispls, sendtypes);
+    struct rz_parts in = rz_parts_typed(recvbuf, recvcounts, rdispls, recvtypes);
     return rz_plan_alltoall(schedule, sendbuf == MPI_IN_PLACE ? NULL : &out, &in);
 }
 

@@ -161,6 +161,9 @@ struct rz_schedule *rz_plan_reduce(struct rz_schedule *schedule,
                                    const struct rz_reduction *reduction, int root)
 {
     struct rz_parts parts;
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_reduce(schedule, reduction, root);
+    }
     if (bytes_of(reduction) == 0) {
         return schedule;
     }
@@ -178,6 +181,9 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
 {
     struct rz_part whole = {reduction->to, reduction->count, reduction->datatype};
     struct rz_parts parts;
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_allreduce(schedule, reduction);
+    }
     if (bytes_of(reduction) == 0) {
         return schedule;
     }
@@ -194,9 +200,8 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
 
 /* ---- MPI_Reduce_scatter ---- */
 
-/* The blocks of all ranks in one row of the whole vector: displacements. False: no memory. */
-static bool line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
-                    struct rz_parts *row, MPI_Count *count)
+bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
+                       struct rz_parts *row, MPI_Count *count)
 {
     int size = rz_comm_size(rz_schedule_comm(schedule));
     MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
@@ -223,7 +228,10 @@ struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
 {
     struct rz_reduction whole = *reduction;
     struct rz_parts row;
-    if (!line_up(schedule, blocks, &row, &whole.count) || bytes_of(&whole) == 0) {
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_reduce_scatter(schedule, reduction, blocks);
+    }
+    if (!rz_blocks_line_up(schedule, blocks, &row, &whole.count) || bytes_of(&whole) == 0) {
         return schedule;
     }
     int rank = rz_comm_rank(rz_schedule_comm(schedule));
@@ -279,6 +287,9 @@ struct rz_schedule *rz_plan_scan(struct rz_schedule *schedule, const struct rz_r
     void *lefts[RZ_SPLITS_MAX];
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_refuse(schedule);
+    }
     if (bytes_of(reduction) == 0) {
         return schedule;
     }

@@ -1,16 +1,6 @@
 /* The chapter functions of collective operations that reduce: arguments into reductions, and each
  * plan run or started. */
-#include "mpi/coll.h"
-
-static struct rz_reduction reduction_of(const void *sendbuf, void *recvbuf, MPI_Count count,
-                                        struct rz_datatype *datatype, struct rz_op *op)
-{
-    return (struct rz_reduction){.from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
-                                 .to = recvbuf,
-                                 .count = count,
-                                 .datatype = datatype,
-                                 .op = op};
-}
+#include "mpi/coll_arguments.h"
 
 /* Begins, unless op is not for datatype: then nobody sends anything, for all members give the same.
  */
@@ -29,7 +19,7 @@ static struct rz_schedule *plan_reduce(struct rz_schedule *schedule, const void 
                                        void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
                                        struct rz_op *op, int root)
 {
-    struct rz_reduction reduction = reduction_of(sendbuf, recvbuf, count, datatype, op);
+    struct rz_reduction reduction = rz_reduction_of(sendbuf, recvbuf, count, datatype, op);
     return rz_plan_reduce(schedule, &reduction, root);
 }
 
@@ -58,7 +48,7 @@ static struct rz_schedule *plan_allreduce(struct rz_schedule *schedule, const vo
                                           void *recvbuf, MPI_Count count,
                                           struct rz_datatype *datatype, struct rz_op *op)
 {
-    struct rz_reduction reduction = reduction_of(sendbuf, recvbuf, count, datatype, op);
+    struct rz_reduction reduction = rz_reduction_of(sendbuf, recvbuf, count, datatype, op);
     return rz_plan_allreduce(schedule, &reduction);
 }
 
@@ -88,7 +78,7 @@ static struct rz_schedule *plan_reduce_scatter(struct rz_schedule *schedule, con
                                                void *recvbuf, struct rz_counts recvcounts,
                                                struct rz_datatype *datatype, struct rz_op *op)
 {
-    struct rz_reduction reduction = reduction_of(sendbuf, recvbuf, 0, datatype, op);
+    struct rz_reduction reduction = rz_reduction_of(sendbuf, recvbuf, 0, datatype, op);
     struct rz_parts blocks = {.datatype = datatype, .counts = recvcounts};
     return rz_plan_reduce_scatter(schedule, &reduction, &blocks);
 }
@@ -120,7 +110,7 @@ static struct rz_schedule *plan_reduce_scatter_block(struct rz_schedule *schedul
                                                      MPI_Count recvcount,
                                                      struct rz_datatype *datatype, struct rz_op *op)
 {
-    struct rz_reduction reduction = reduction_of(sendbuf, recvbuf, 0, datatype, op);
+    struct rz_reduction reduction = rz_reduction_of(sendbuf, recvbuf, 0, datatype, op);
     struct rz_parts blocks = {.datatype = datatype, .count = recvcount};
     return rz_plan_reduce_scatter(schedule, &reduction, &blocks);
 }
@@ -152,7 +142,7 @@ static struct rz_schedule *plan_scan(struct rz_schedule *schedule, const void *s
                                      void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
                                      struct rz_op *op)
 {
-    struct rz_reduction reduction = reduction_of(sendbuf, recvbuf, count, datatype, op);
+    struct rz_reduction reduction = rz_reduction_of(sendbuf, recvbuf, count, datatype, op);
     return rz_plan_scan(schedule, &reduction, false);
 }
 
@@ -181,7 +171,7 @@ static struct rz_schedule *plan_exscan(struct rz_schedule *schedule, const void 
                                        void *recvbuf, MPI_Count count, struct rz_datatype *datatype,
                                        struct rz_op *op)
 {
-    struct rz_reduction reduction = reduction_of(sendbuf, recvbuf, count, datatype, op);
+    struct rz_reduction reduction = rz_reduction_of(sendbuf, recvbuf, count, datatype, op);
     return rz_plan_scan(schedule, &reduction, true);
 }
 

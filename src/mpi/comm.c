@@ -38,14 +38,15 @@ static bool context_is_free(uint64_t context)
 
 /* ---- Beginning and ending ---- */
 
-static void comm_begin(struct rz_comm *comm, struct rz_group *group, uint64_t context,
-                       uint16_t predefined, struct rz_errhandler *errhandler)
+static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_group *remote,
+                       uint64_t context, uint16_t predefined, struct rz_errhandler *errhandler)
 {
     memset(comm, 0, sizeof(*comm));
     rz_object_init(&comm->object, RZ_OBJECT_COMM, predefined);
+    comm->object.flags = remote != group ? RZ_COMM_INTER : 0;
     comm->context = context;
     comm->group = group;
-    comm->remote = group;
+    comm->remote = remote;
     comm->call = "";
     comm->errhandler = errhandler;
     rz_errhandler_retain(errhandler);
@@ -72,9 +73,16 @@ static void comm_end(struct rz_comm *comm)
     if (comm->next != NULL) {
         comm->next->prev = comm->prev;
     }
-    rz_attributes_forget(comm);
+    rz_attributes_forget(&comm->attributes);
     rz_errhandler_release(comm->errhandler);
+    if (comm->remote != comm->group) {
+        rz_group_release(comm->remote);
+    }
     rz_group_release(comm->group);
+    if (comm->local != NULL) {
+        comm->local->inter = NULL;
+        rz_comm_release(comm->local);
+    }
 }
 
 void rz_comm_retain(struct rz_comm *comm)
@@ -91,34 +99,73 @@ void rz_comm_release(struct rz_comm *comm)
     }
 }
 
-/* Takes over one reference to group, also when it returns an error. */
-static int comm_new(struct rz_comm *parent, struct rz_group *group, uint64_t context,
-                    struct rz_comm **newcomm)
+/* Retains the groups, which are the same one for an intra-communicator. */
+static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
+                    struct rz_group *remote, uint64_t context, struct rz_comm **newcomm)
 {
     struct rz_comm *comm = free_first;
     if (!context_is_free(context)) {
-        rz_group_release(group);
         return rzm_error(MPI_ERR_INTERN, "two communicators came to the same context id");
     }
     if (comm != NULL) {
         free_first = comm->next;
     } else if ((comm = malloc(sizeof(*comm))) == NULL) {
-        rz_group_release(group);
         return MPI_ERR_NO_MEM;
     }
-    comm_begin(comm, group, context, 0, parent->errhandler);
+    rz_group_retain(group);
+    if (remote != group) {
+        rz_group_retain(remote);
+    }
+    comm_begin(comm, group, remote, context, 0, errhandler);
+    *newcomm = comm;
+    return MPI_SUCCESS;
+}
+
+static void look_at_deaths(void)
+{
     for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
         rz_comms_death(rz_engine.dead[i]);
     }
-    *newcomm = comm;
-    return MPI_SUCCESS;
+}
+
+/* Collective operations of an inter-communicator are done partly within the local group. */
+static int hidden_new(struct rz_comm *inter)
+{
+    struct rz_comm *local;
+    uint64_t context = context_of(inter->context, inter->group->world[0], 0x10ca1);
+    int error = comm_new(inter->errhandler, inter->group, inter->group, context, &local);
+    if (error == MPI_SUCCESS) {
+        local->inter = inter;
+        inter->local = local;
+    }
+    return error;
+}
+
+int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_group *remote,
+                 struct rz_errhandler *errhandler, struct rz_comm **newcomm)
+{
+    struct rz_comm *made;
+    uint64_t context = context_of(words[0], words[1], words[2]);
+    int error = comm_new(errhandler, group, remote != NULL ? remote : group, context, &made);
+    if (error == MPI_SUCCESS && remote != NULL) {
+        error = hidden_new(made);
+        if (error != MPI_SUCCESS) {
+            rz_comm_release(made);
+        }
+    }
+    if (error == MPI_SUCCESS) {
+        look_at_deaths();
+        *newcomm = made;
+    }
+    return error;
 }
 
 int rz_comm_derive(struct rz_comm *parent, struct rz_group *group, uint64_t operation,
                    uint64_t colour, struct rz_comm **newcomm)
 {
-    rz_group_retain(group);
-    return comm_new(parent, group, context_of(parent->context, operation, colour), newcomm);
+    uint64_t words[3] = {parent->context, operation, colour};
+    group->session = parent->group->session;
+    return rz_comm_make(words, group, NULL, parent->errhandler, newcomm);
 }
 
 int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_t *context,
@@ -130,8 +177,11 @@ int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_
         *context = context_of((uint64_t)me->rank << 32 | me->incarnation, ++made,
                               (uint64_t)rz_engine.epoch << 32 | 0xc0de);
     }
-    rz_group_retain(group);
-    return comm_new(parent, group, *context, newcomm);
+    int error = comm_new(parent->errhandler, group, group, *context, newcomm);
+    if (error == MPI_SUCCESS) {
+        look_at_deaths();
+    }
+    return error;
 }
 
 /* ---- The predefined ones ---- */
@@ -153,8 +203,8 @@ int rz_comms_open(void)
     }
     struct rz_errhandler *fatal = rz_errhandler_predefined(0x141);
     uint64_t epoch = (uint64_t)rz_engine.epoch << 32;
-    comm_begin(&world, everybody, context_of(info->self.job, epoch, 1), 0x101, fatal);
-    comm_begin(&self, me, context_of(info->self.job, epoch | info->self.rank, 2), 0x102, fatal);
+    comm_begin(&world, everybody, everybody, context_of(info->self.job, epoch, 1), 0x101, fatal);
+    comm_begin(&self, me, me, context_of(info->self.job, epoch | info->self.rank, 2), 0x102, fatal);
     strcpy(world.name, "MPI_COMM_WORLD");
     strcpy(self.name, "MPI_COMM_SELF");
     return MPI_SUCCESS;
@@ -162,9 +212,11 @@ int rz_comms_open(void)
 
 void rz_comms_close(void)
 {
+    rz_comm_from_group_close();
     while (living != NULL) {
         struct rz_comm *comm = living;
         comm->object.references = 1;
+        comm->local = NULL; /* its turn comes in this loop */
         if (comm->object.predefined != 0) {
             rz_object_release(&comm->object);
             comm_end(comm);
@@ -240,6 +292,16 @@ int rzm_comm_group(struct rz_comm *comm, struct rz_group **group)
     return MPI_SUCCESS;
 }
 
+int rzm_comm_remote_group(struct rz_comm *comm, struct rz_group **group)
+{
+    if (!(comm->object.flags & RZ_COMM_INTER)) {
+        return rzm_error(MPI_ERR_COMM, "the communicator is no inter-communicator");
+    }
+    rz_group_retain(comm->remote);
+    *group = comm->remote;
+    return MPI_SUCCESS;
+}
+
 int rzm_comm_get_parent(struct rz_comm **parent)
 {
     *parent = NULL;
@@ -252,11 +314,22 @@ int rzm_comm_compare(struct rz_comm *comm1, struct rz_comm *comm2, int *result)
         *result = MPI_IDENT;
         return MPI_SUCCESS;
     }
-    int error = rzm_group_compare(comm1->group, comm2->group, result);
-    if (error == MPI_SUCCESS && *result == MPI_IDENT) {
-        *result = MPI_CONGRUENT;
+    if ((comm1->object.flags & RZ_COMM_INTER) != (comm2->object.flags & RZ_COMM_INTER)) {
+        *result = MPI_UNEQUAL;
+        return MPI_SUCCESS;
     }
-    return error;
+    int local, remote;
+    int error = rzm_group_compare(comm1->group, comm2->group, &local);
+    error = error != MPI_SUCCESS ? error : rzm_group_compare(comm1->remote, comm2->remote, &remote);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (local == MPI_IDENT && remote == MPI_IDENT) {
+        *result = MPI_CONGRUENT;
+    } else {
+        *result = local == MPI_UNEQUAL || remote == MPI_UNEQUAL ? MPI_UNEQUAL : MPI_SIMILAR;
+    }
+    return MPI_SUCCESS;
 }
 
 int rzm_comm_set_name(struct rz_comm *comm, const char *comm_name)
@@ -279,8 +352,9 @@ int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
 void rz_comms_death(uint32_t dead)
 {
     for (struct rz_comm *comm = living; comm != NULL; comm = comm->next) {
-        bool member = rz_group_find(comm->group, dead) != MPI_UNDEFINED ||
-                      rz_group_find(comm->remote, dead) != MPI_UNDEFINED;
+        const struct rz_comm *all = comm->inter != NULL ? comm->inter : comm;
+        bool member = rz_group_find(all->group, dead) != MPI_UNDEFINED ||
+                      rz_group_find(all->remote, dead) != MPI_UNDEFINED;
         if (member && !comm->collectives_dead) {
             comm->collectives_dead = true;
             rz_message_close_context(rz_comm_context(comm, RZ_PLANE_COLLECTIVE));

@@ -25,8 +25,11 @@ struct rz_comm {
     uint64_t context;        /* the id; low two bits 0, where the plane goes */
     struct rz_group *group;  /* local */
     struct rz_group *remote; /* what ranks refer to: == group unless inter */
-    uint64_t operations;     /* collective operations begun on it, creations included */
-    const char *call;        /* the collective operation going on, for the hang report */
+    struct rz_comm *local; /* of an inter-communicator: one of the local group, that no user sees */
+    struct rz_comm *inter; /* of such a hidden one: whose; what ends the one ends the other */
+    uint64_t operations;   /* collective operations begun on it, creations included */
+    const char *call;      /* the collective operation going on, for the hang report */
+    uint32_t hints;        /* comm_info.c */
     struct rz_errhandler *errhandler;
     struct rz_attribute *attributes;
     bool revoked;
@@ -65,7 +68,12 @@ uint32_t rz_comm_node_of(const struct rz_comm *comm, int rank);
 static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
 {
     comm->call = call;
-    return ++comm->operations;
+    comm->operations++;
+    if (comm->local != NULL) {
+        comm->local->call = call;
+        comm->local->operations = comm->operations;
+    }
+    return comm->operations;
 }
 
 /* The tag for messages of that operation on the collective plane; order of messages settles the
@@ -85,6 +93,15 @@ int rz_comm_derive(struct rz_comm *parent, struct rz_group *group, uint64_t oper
                    uint64_t colour, struct rz_comm **newcomm);
 
 /*
+ * The same out of nothing but three words that are the same at all members and never come again.
+ * remote NULL: an intra-communicator; else (retained, too) an inter-communicator between the
+ * disjoint `group` and `remote`, and its hidden one of the local group. The error handler is
+ * retained. Errors as above.
+ */
+int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_group *remote,
+                 struct rz_errhandler *errhandler, struct rz_comm **newcomm);
+
+/*
  * A new communicator for a part of parent whose other members take no part. *context 0: this
  * process invents the id and tells it in *context; else it is what that process invented.
  */
@@ -97,6 +114,21 @@ int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_
  */
 int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine, size_t bytes,
                      void *all);
+
+/* The same number of bytes from root to all. */
+int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes);
+
+/*
+ * A creation that all of comm take part in: its number, from 1. RZM_ROLLBACK, MPI_ERR_REVOKED: it
+ * does not count.
+ */
+int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation);
+
+/* Takes over the hints of info (NULL: none) that are known; others are left alone (comm_info.c). */
+void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info);
+
+/* MPI_Comm_create_from_group numbers creations that look alike: forget them (comm_from_group.c). */
+void rz_comm_from_group_close(void);
 
 /* No return before all living members have come; deaths end it with MPI_ERR_PROC_FAILED. */
 int rz_comm_synchronize(struct rz_comm *comm, uint64_t operation);
@@ -113,7 +145,7 @@ void rz_comms_close(void);
 /* All living communicators. */
 struct rz_comm *rz_comms_first(void);
 
-/* How many processes of comm's group (of the remote one if inter) are known to be dead. */
+/* How many processes of comm (of both groups if inter) are known to be dead. */
 int rz_comm_failed(const struct rz_comm *comm);
 
 /* A member died: note where collectives cannot go on any more. From the engine. */

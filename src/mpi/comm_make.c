@@ -1,6 +1,7 @@
-/* Making and freeing communicators. Only MPI_Comm_split and MPI_Comm_create_group send messages. */
+/* Making and freeing communicators. Of an intra-communicator only MPI_Comm_create_group sends
+ * messages here. */
 #include "mpi/attribute.h"
-#include "mpi/comm.h"
+#include "mpi/intercomm.h"
 #include "mpi/p2p.h"
 #include "mpi/wait.h"
 
@@ -38,19 +39,23 @@ static int gather_to_0(struct rz_comm *comm, int tag, size_t bytes, char *all)
     return MPI_SUCCESS;
 }
 
-static int spread_from_0(struct rz_comm *comm, int tag, size_t bytes, void *data)
+/* Down a binomial tree; places in it are counted from root. */
+int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes)
 {
-    int rank = rz_comm_rank(comm), size = rz_comm_size(comm), span = 1;
-    while (span < size && !(rank & span)) {
+    int64_t size = rz_comm_size(comm), place = (rz_comm_rank(comm) - root + size) % size, span = 1;
+    int tag = rz_comm_operation_tag(operation);
+    while (span < size && !(place & span)) {
         span *= 2;
     }
     int error = MPI_SUCCESS;
-    if (rank != 0) {
-        error = rz_p2p_recv(data, (MPI_Count)bytes, bytes_type(), rank - span, tag, comm);
+    if (place != 0) {
+        int from = (int)((place - span + root) % size);
+        error = rz_p2p_recv(data, (MPI_Count)bytes, bytes_type(), from, tag, comm);
     }
     for (span /= 2; span > 0 && error == MPI_SUCCESS; span /= 2) {
-        if (rank + span < size) {
-            error = rz_p2p_send(data, (MPI_Count)bytes, bytes_type(), rank + span, tag, comm);
+        if (place + span < size) {
+            int to = (int)((place + span + root) % size);
+            error = rz_p2p_send(data, (MPI_Count)bytes, bytes_type(), to, tag, comm);
         }
     }
     return error;
@@ -62,8 +67,9 @@ int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine,
     int tag = rz_comm_operation_tag(operation);
     memcpy((char *)all + (size_t)rz_comm_rank(comm) * bytes, mine, bytes);
     int error = gather_to_0(comm, tag, bytes, all);
-    return error != MPI_SUCCESS ? error
-                                : spread_from_0(comm, tag, (size_t)rz_comm_size(comm) * bytes, all);
+    return error != MPI_SUCCESS
+               ? error
+               : rz_comm_spread(comm, operation, 0, all, (size_t)rz_comm_size(comm) * bytes);
 }
 
 /* Dissemination: in round k each tells the one 2^k further on. */
@@ -84,16 +90,11 @@ int rz_comm_synchronize(struct rz_comm *comm, uint64_t operation)
 
 /* ---- Beginning ---- */
 
-/* A creation that all of comm take part in: its number. MPI_ERR_REVOKED and so on come before it
- * counts. */
-static int creation_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
+int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS && comm->revoked) {
         error = MPI_ERR_REVOKED;
-    }
-    if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
-        error = rzm_error(MPI_ERR_COMM, "not yet for inter-communicators");
     }
     if (error == MPI_SUCCESS) {
         *operation = rz_comm_begin(comm, call);
@@ -107,9 +108,12 @@ int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
 {
     uint64_t operation;
     struct rz_comm *made = NULL;
-    int error = creation_begin(comm, "MPI_Comm_dup", &operation);
+    int error = rz_comm_create_begin(comm, "MPI_Comm_dup", &operation);
     if (error == MPI_SUCCESS) {
-        error = rz_comm_derive(comm, comm->group, operation, 0, &made);
+        bool inter = comm->object.flags & RZ_COMM_INTER;
+        uint64_t words[3] = {comm->context, operation, 0};
+        error =
+            rz_comm_make(words, comm->group, inter ? comm->remote : NULL, comm->errhandler, &made);
     }
     if (error != MPI_SUCCESS) {
         return error;
@@ -121,7 +125,7 @@ int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
         error = made->topology != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     if (error == MPI_SUCCESS) {
-        error = rz_attributes_copy(comm, made);
+        error = rz_attributes_copy(&comm->object, &comm->attributes, &made->attributes);
     }
     if (error != MPI_SUCCESS) {
         rz_comm_release(made);
@@ -133,103 +137,34 @@ int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
 
 int rzm_comm_dup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm)
 {
-    (void)info; /* hints; none is known */
-    return rzm_comm_dup(comm, newcomm);
-}
-
-/* ---- MPI_Comm_split ---- */
-
-struct split {
-    int32_t colour, key;
-    int32_t rank; /* filled in after the exchange */
-};
-
-static int split_order(const void *a, const void *b)
-{
-    const struct split *x = a, *y = b;
-    if (x->key != y->key) {
-        return x->key < y->key ? -1 : 1;
+    int error = rzm_comm_dup(comm, newcomm);
+    if (error == MPI_SUCCESS) {
+        rz_comm_take_hints(*newcomm, info);
     }
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-/* Those of my colour to the front, in the order of the new communicator; how many. */
-static int split_select(struct split *all, int size, int32_t colour)
-{
-    int n = 0;
-    for (int i = 0; i < size; i++) {
-        if (all[i].colour == colour) {
-            all[n] = all[i];
-            all[n++].rank = i;
-        }
-    }
-    qsort(all, (size_t)n, sizeof(*all), split_order);
-    return n;
-}
-
-static int split_derive(struct rz_comm *comm, uint64_t operation, const struct split *chosen, int n,
-                        struct rz_comm **newcomm)
-{
-    uint32_t *ranks = malloc((size_t)n * sizeof(*ranks));
-    if (ranks == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    for (int i = 0; i < n; i++) {
-        ranks[i] = comm->group->world[chosen[i].rank];
-    }
-    struct rz_group *group = rz_group_new(n, ranks);
-    free(ranks);
-    if (group == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    int error =
-        rz_comm_derive(comm, group, operation, (uint64_t)(uint32_t)chosen[0].colour, newcomm);
-    rz_group_release(group);
     return error;
 }
 
-static int split(struct rz_comm *comm, const char *call, int colour, int key,
-                 struct rz_comm **newcomm)
+/* Nothing is agreed, so the duplicate is there at once, and the request is complete. */
+int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm,
+                            struct rz_request **request)
 {
-    uint64_t operation;
-    int error = creation_begin(comm, call, &operation);
+    struct rz_comm *made;
+    int error = rzm_comm_dup_with_info(comm, info, &made);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    int size = rz_comm_size(comm);
-    struct split mine = {.colour = colour, .key = key};
-    struct split *all = malloc((size_t)size * sizeof(*all));
-    if (all == NULL) {
-        return MPI_ERR_NO_MEM;
+    error = rz_request_new_complete(comm, request);
+    if (error != MPI_SUCCESS) {
+        rzm_comm_free(made);
+        return error;
     }
-    error = rz_comm_exchange(comm, operation, &mine, sizeof(mine), all);
-    struct rz_comm *made = NULL;
-    if (error == MPI_SUCCESS && colour != MPI_UNDEFINED) {
-        int n = split_select(all, size, colour);
-        error = split_derive(comm, operation, all, n, &made);
-    }
-    free(all);
-    if (error == MPI_SUCCESS) {
-        *newcomm = made;
-    }
-    return error;
+    *newcomm = made;
+    return MPI_SUCCESS;
 }
 
-int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **newcomm)
+int rzm_comm_idup(struct rz_comm *comm, struct rz_comm **newcomm, struct rz_request **request)
 {
-    if (color < 0 && color != MPI_UNDEFINED) {
-        return rzm_error(MPI_ERR_ARG, "color is %d, less than 0", color);
-    }
-    return split(comm, "MPI_Comm_split", color, key, newcomm);
-}
-
-int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz_info *info,
-                        struct rz_comm **newcomm)
-{
-    (void)info;
-    bool shared = split_type == MPI_COMM_TYPE_SHARED;
-    int colour = shared ? (int)rz_comm_node_of(comm, rz_comm_rank(comm)) : MPI_UNDEFINED;
-    return split(comm, "MPI_Comm_split_type", colour, key, newcomm);
+    return rzm_comm_idup_with_info(comm, NULL, newcomm, request);
 }
 
 /* ---- MPI_Comm_create ---- */
@@ -248,8 +183,11 @@ int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm
 {
     uint64_t operation;
     int error = check_subset(comm, group);
+    if (comm->object.flags & RZ_COMM_INTER) {
+        return rz_intercomm_create(comm, group, error, newcomm);
+    }
     if (error == MPI_SUCCESS) {
-        error = creation_begin(comm, "MPI_Comm_create", &operation);
+        error = rz_comm_create_begin(comm, "MPI_Comm_create", &operation);
     }
     if (error != MPI_SUCCESS) {
         return error;
@@ -298,6 +236,9 @@ int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
                           struct rz_comm **newcomm)
 {
     int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
+        error = rzm_error(MPI_ERR_COMM, "comm is an inter-communicator");
+    }
     if (error == MPI_SUCCESS) {
         error = check_subset(comm, group);
     }
@@ -332,7 +273,7 @@ int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
 
 int rzm_comm_free(struct rz_comm *comm)
 {
-    int error = rz_attributes_delete(comm);
+    int error = rz_attributes_delete(&comm->object, &comm->attributes);
     if (error == MPI_SUCCESS) {
         rz_comm_release(comm);
     }
@@ -342,9 +283,10 @@ int rzm_comm_free(struct rz_comm *comm)
 /* Whether no message of comm is on its way. */
 static bool comm_is_quiet(void *arg)
 {
+    const struct rz_comm *comm = arg;
     for (const struct rz_request *request = rz_engine.active; request != NULL;
          request = request->next) {
-        if (request->comm == arg) {
+        if (request->comm != NULL && (request->comm == comm || request->comm == comm->local)) {
             return false;
         }
     }

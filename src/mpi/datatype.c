@@ -1,8 +1,9 @@
 /* Datatypes: making one from blocks, its life, its facts, packing. */
 #include "mpi/datatype.h"
 
-#include "mpi/datatype_layout.h"
+#include "mpi/attribute.h"
 #include "mpi/number.h"
+#include "mpi/type_recipe.h"
 
 #include <stdlib.h>
 
@@ -146,34 +147,51 @@ int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatyp
     return MPI_SUCCESS;
 }
 
-int rzm_type_create_resized(struct rz_datatype *oldtype, MPI_Count lb, MPI_Count extent,
-                            struct rz_datatype **newtype)
+int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newtype)
 {
-    struct rz_block block = {.length = 1, .repeat = 1, .type = oldtype};
-    int error = rz_datatype_build(&block, 1, newtype);
-    if (error == MPI_SUCCESS) {
-        struct rz_datatype *type = *newtype;
-        type->lb = lb;
-        type->extent = extent;
-        type->marked = true;
-        type_find_row(type);
+    struct rz_datatype *made = type_alloc();
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
     }
-    return error;
+    *made = *type;
+    rz_object_init(&made->object, RZ_OBJECT_DATATYPE, 0);
+    made->object.flags = type->object.flags & RZ_DATATYPE_COMMITTED;
+    made->number = 0;
+    made->name = NULL;
+    made->attributes = NULL;
+    rz_layout_retain(made->layout);
+    if (made->recipe != NULL) {
+        rz_recipe_retain(made->recipe);
+    }
+    *newtype = made;
+    return MPI_SUCCESS;
+}
+
+void rz_datatype_resize(struct rz_datatype *type, MPI_Count lb, MPI_Count extent)
+{
+    type->lb = lb;
+    type->extent = extent;
+    type->marked = true;
+    type_find_row(type);
 }
 
 int rzm_type_dup(struct rz_datatype *oldtype, struct rz_datatype **newtype)
 {
-    struct rz_block block = {.length = 1, .repeat = 1, .type = oldtype};
-    int error = rz_datatype_build(&block, 1, newtype);
-    if (error == MPI_SUCCESS) {
-        struct rz_datatype *type = *newtype;
-        type->lb = oldtype->lb;
-        type->extent = oldtype->extent;
-        type->marked = oldtype->marked;
-        type->object.flags = oldtype->object.flags;
-        type_find_row(type);
+    struct rz_recipe_shape shape = {.combiner = MPI_COMBINER_DUP, .types = 1};
+    struct rz_recipe *recipe = rz_recipe_new(&shape);
+    struct rz_datatype *made = NULL;
+    rz_recipe_type(recipe, oldtype);
+    int error = rz_datatype_done(rz_datatype_clone(oldtype, &made), recipe, &made, &made);
+    if (error != MPI_SUCCESS) {
+        return error;
     }
-    return error;
+    error = rz_attributes_copy(&oldtype->object, &oldtype->attributes, &made->attributes);
+    if (error != MPI_SUCCESS) {
+        rz_datatype_release(made);
+        return error;
+    }
+    *newtype = made;
+    return MPI_SUCCESS;
 }
 
 /* ---- Life ---- */
@@ -188,6 +206,10 @@ void rz_datatype_release(struct rz_datatype *datatype)
 {
     if (rz_object_release(&datatype->object)) {
         rz_layout_release(datatype->layout);
+        if (datatype->recipe != NULL) {
+            rz_recipe_release(datatype->recipe);
+        }
+        rz_attributes_forget(&datatype->attributes);
         free(datatype->name);
         type_free(datatype);
     }
@@ -195,8 +217,14 @@ void rz_datatype_release(struct rz_datatype *datatype)
 
 int rzm_type_free(struct rz_datatype *datatype)
 {
-    rz_datatype_release(datatype);
-    return MPI_SUCCESS;
+    if (rz_datatype_is_permanent(datatype)) {
+        return rzm_error(MPI_ERR_TYPE, "datatype is predefined and cannot be freed");
+    }
+    int error = rz_attributes_delete(&datatype->object, &datatype->attributes);
+    if (error == MPI_SUCCESS) {
+        rz_datatype_release(datatype);
+    }
+    return error;
 }
 
 /* ---- Facts ---- */
@@ -258,6 +286,24 @@ int rzm_get_elements(const MPI_Status *status, struct rz_datatype *datatype, MPI
     return MPI_SUCCESS;
 }
 
+int rzm_status_set_elements(MPI_Status *status, struct rz_datatype *datatype, MPI_Count count)
+{
+    MPI_Count bytes = 0;
+    if (datatype->size > 0) {
+        MPI_Count whole = count / datatype->elements;
+        if (__builtin_mul_overflow(whole, datatype->size, &bytes) ||
+            __builtin_add_overflow(
+                bytes, rz_layout_bytes(datatype->layout, count % datatype->elements), &bytes)) {
+            return rzm_error(MPI_ERR_COUNT, "that many elements do not fit 63 bits of bytes");
+        }
+    } else if (count > 0) {
+        return rzm_error(MPI_ERR_ARG, "count is %lld, but datatype has no elements",
+                         (long long)count);
+    }
+    rz_status_set_bytes(status, bytes);
+    return MPI_SUCCESS;
+}
+
 /* ---- Packing ---- */
 
 static void copy(const struct rz_datatype *datatype, MPI_Count count, char *user, char *packed,
@@ -273,10 +319,11 @@ static void copy(const struct rz_datatype *datatype, MPI_Count count, char *user
         return;
     }
     /* Elements of one row each, the usual column of a matrix, are a piece of their own. */
-    if (layout->n == 1 && layout->pieces[0].child == NULL && layout->pieces[0].repeat == 1) {
-        struct rz_piece piece = layout->pieces[0];
-        piece.repeat = count;
-        piece.stride = datatype->extent;
+    if (layout->is_row) {
+        struct rz_piece piece = {.offset = layout->row_offset,
+                                 .repeat = count,
+                                 .stride = datatype->extent,
+                                 .bytes = datatype->size};
         struct rz_layout column = {.n = 1, .pieces = &piece};
         rz_layout_copy(&column, user, &packed, &bytes, packing);
         return;

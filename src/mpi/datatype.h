@@ -6,9 +6,11 @@
 #include "mpi/chapter.h"
 
 struct rz_layout; /* of the datatype chapter (datatype_layout.h): where the bytes lie */
+struct rz_recipe; /* of the datatype chapter (type_recipe.h): how it was made */
+struct rz_attribute;
 
 struct rz_datatype {
-    struct rz_object object; /* flags: RZ_DATATYPE_COMMITTED */
+    struct rz_object object; /* flags: RZ_DATATYPE_COMMITTED, _PERMANENT */
     MPI_Count size;          /* bytes of data in one element */
     MPI_Count lb, extent;
     MPI_Count true_lb, true_extent;
@@ -17,8 +19,11 @@ struct rz_datatype {
     bool marked; /* lb and extent were set by MPI_Type_create_resized, here or in a part; else they
                     follow the data */
     uint8_t alignment;  /* the largest of its basic elements */
+    uint8_t number;     /* enum rz_number of a predefined type without a name; of others 0 */
     MPI_Count elements; /* basic elements in one element */
     struct rz_layout *layout;
+    struct rz_recipe *recipe; /* NULL: predefined, or made by the library for itself */
+    struct rz_attribute *attributes;
     char *name; /* set by the user, or NULL */
 };
 
@@ -50,6 +55,12 @@ void rz_datatype_unpack(const struct rz_datatype *datatype, MPI_Count count, con
  */
 int rz_datatype_copy(const struct rz_datatype *from_type, MPI_Count from_count, const void *from,
                      const struct rz_datatype *to_type, MPI_Count to_count, void *to);
+
+/* Whether it is never freed: the predefined types, named or not. */
+static inline bool rz_datatype_is_permanent(const struct rz_datatype *datatype)
+{
+    return datatype->object.predefined != 0 || (datatype->object.flags & RZ_DATATYPE_PERMANENT);
+}
 
 static inline void rz_datatype_retain(struct rz_datatype *datatype)
 {

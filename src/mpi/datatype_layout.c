@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static struct rz_layout empty = {.is_row = true};
+static struct rz_layout empty = {.is_row = true}; /* of all types without data */
 
 void rz_layout_retain(struct rz_layout *layout)
 {
@@ -48,8 +48,22 @@ static MPI_Count piece_row_offset(const struct rz_piece *piece)
     return piece->offset + (piece->child != NULL ? piece->child->row_offset : 0);
 }
 
-static void find_row(struct rz_layout *layout)
+static void add_up(struct rz_layout *layout)
 {
+    layout->elements = layout->external = 0;
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct rz_piece *piece = &layout->pieces[i];
+        MPI_Count units = piece->child == NULL ? piece->bytes / piece->basic->bytes : 0;
+        layout->elements += piece->repeat * (piece->child != NULL ? piece->child->elements : units);
+        layout->external += piece->repeat * (piece->child != NULL ? piece->child->external
+                                                                  : units * piece->basic->external);
+    }
+}
+
+/* When its pieces are complete. */
+static void layout_finish(struct rz_layout *layout)
+{
+    add_up(layout);
     layout->is_row = layout->n > 0;
     MPI_Count next = layout->n > 0 ? piece_row_offset(&layout->pieces[0]) : 0;
     layout->row_offset = next;
@@ -80,7 +94,7 @@ static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count st
         }
         inner->n = 1;
         inner->pieces[0] = *piece;
-        find_row(inner);
+        layout_finish(inner);
         *piece = (struct rz_piece){
             .repeat = count, .stride = step, .bytes = piece->repeat * piece->bytes, .child = inner};
     }
@@ -115,7 +129,7 @@ static void layout_append(struct rz_layout *layout, const struct rz_piece *piece
 {
     struct rz_piece *last = layout->n > 0 ? &layout->pieces[layout->n - 1] : NULL;
     if (last != NULL && last->child == NULL && last->repeat == 1 && piece->child == NULL &&
-        piece->repeat == 1 && piece->unit == last->unit &&
+        piece->repeat == 1 && piece->basic == last->basic &&
         piece->offset == last->offset + last->bytes) {
         last->bytes += piece->bytes;
     } else {
@@ -148,27 +162,51 @@ struct rz_layout *rz_layout_new(const struct rz_block *blocks, size_t n)
         rz_layout_release(layout);
         return &empty;
     }
-    find_row(layout);
+    layout_finish(layout);
     return layout;
 }
 
 /* ---- Copying ---- */
 
-/* memcpy of a size the compiler knows, for the sizes that matter. */
-static inline void copy_row(char *to, const char *from, size_t bytes)
+/* `bytes` is a constant where this is expanded: memcpy of such a size is one instruction or two. */
+#define MOVE_ROWS(bytes)                                                                           \
+    for (MPI_Count i = 0; i < repeat; i++) {                                                       \
+        memcpy(packing ? packed : user, packing ? user : packed, bytes);                           \
+        user += stride;                                                                            \
+        packed += (bytes);                                                                         \
+    }
+
+/* Between `repeat` rows, stride apart, and packed. */
+static inline void move_rows(char *user, MPI_Count stride, MPI_Count repeat, size_t bytes,
+                             char *packed, bool packing)
 {
     switch (bytes) {
+    case 1:
+        MOVE_ROWS(1)
+        break;
+    case 2:
+        MOVE_ROWS(2)
+        break;
     case 4:
-        memcpy(to, from, 4);
+        MOVE_ROWS(4)
         break;
     case 8:
-        memcpy(to, from, 8);
+        MOVE_ROWS(8)
+        break;
+    case 12:
+        MOVE_ROWS(12)
         break;
     case 16:
-        memcpy(to, from, 16);
+        MOVE_ROWS(16)
+        break;
+    case 24:
+        MOVE_ROWS(24)
+        break;
+    case 32:
+        MOVE_ROWS(32)
         break;
     default:
-        memcpy(to, from, bytes);
+        MOVE_ROWS(bytes)
     }
 }
 
@@ -178,16 +216,12 @@ static void copy_rows(const struct rz_piece *piece, char *user, char **packed, M
     size_t bytes = (size_t)piece->bytes;
     MPI_Count whole = *left / piece->bytes;
     MPI_Count repeat = whole < piece->repeat ? whole : piece->repeat;
-    char *at = *packed;
     if (packing) {
-        for (MPI_Count i = 0; i < repeat; i++, at += bytes) {
-            copy_row(at, user + i * piece->stride, bytes);
-        }
+        move_rows(user, piece->stride, repeat, bytes, *packed, true);
     } else {
-        for (MPI_Count i = 0; i < repeat; i++, at += bytes) {
-            copy_row(user + i * piece->stride, at, bytes);
-        }
+        move_rows(user, piece->stride, repeat, bytes, *packed, false);
     }
+    char *at = *packed + (size_t)repeat * bytes;
     *packed = at;
     *left -= repeat * piece->bytes;
     if (repeat<piece->repeat && * left> 0) { /* the last bytes end inside a row */
@@ -205,7 +239,8 @@ void rz_layout_copy(const struct rz_layout *layout, char *user, char **packed, M
     for (size_t i = 0; i<layout->n && * left> 0; i++) {
         const struct rz_piece *piece = &layout->pieces[i];
         char *at = user + piece->offset;
-        if (piece->child == NULL) {
+        if (piece->child == NULL || piece->child->is_row) {
+            at += piece->child != NULL ? piece->child->row_offset : 0;
             copy_rows(piece, at, packed, left, packing);
             continue;
         }
@@ -215,25 +250,47 @@ void rz_layout_copy(const struct rz_layout *layout, char *user, char **packed, M
     }
 }
 
+/* ---- Counting ---- */
+
 bool rz_layout_elements(const struct rz_layout *layout, MPI_Count *left, MPI_Count *elements)
 {
     for (size_t i = 0; i<layout->n && * left> 0; i++) {
         const struct rz_piece *piece = &layout->pieces[i];
+        MPI_Count all = piece->bytes * piece->repeat;
+        MPI_Count bytes = *left < all ? *left : all;
         if (piece->child == NULL) {
-            MPI_Count all = piece->bytes * piece->repeat;
-            MPI_Count bytes = *left < all ? *left : all;
-            if (bytes % piece->unit != 0) {
+            if (bytes % piece->basic->bytes != 0) {
                 return false;
             }
-            *elements += bytes / piece->unit;
+            *elements += bytes / piece->basic->bytes;
             *left -= bytes;
             continue;
         }
-        for (MPI_Count k = 0; k<piece->repeat && * left> 0; k++) {
-            if (!rz_layout_elements(piece->child, left, elements)) {
-                return false;
-            }
+        MPI_Count whole = bytes / piece->bytes, rest = bytes % piece->bytes;
+        *elements += whole * piece->child->elements;
+        *left -= bytes;
+        if (rest > 0 && !rz_layout_elements(piece->child, &rest, elements)) {
+            return false;
         }
     }
     return true;
+}
+
+MPI_Count rz_layout_bytes(const struct rz_layout *layout, MPI_Count elements)
+{
+    MPI_Count bytes = 0;
+    for (size_t i = 0; i < layout->n && elements > 0; i++) {
+        const struct rz_piece *piece = &layout->pieces[i];
+        MPI_Count each =
+            piece->child != NULL ? piece->child->elements : piece->bytes / piece->basic->bytes;
+        MPI_Count whole = elements / each < piece->repeat ? elements / each : piece->repeat;
+        bytes += whole * piece->bytes;
+        elements -= whole * each;
+        if (whole < piece->repeat && elements > 0) {
+            bytes += piece->child != NULL ? rz_layout_bytes(piece->child, elements)
+                                          : elements * piece->basic->bytes;
+            elements = 0;
+        }
+    }
+    return bytes;
 }

@@ -255,7 +255,9 @@ static struct rz_wait *tell_wait(const struct rz_blocked *blocked)
         if (atomic_load_explicit(&wait->in_use, memory_order_relaxed)) {
             continue;
         }
-        struct rz_wait_text text = {.context = blocked->comm != NULL ? blocked->comm->context : 0,
+        const struct rz_comm *comm = blocked->comm;
+        comm = comm != NULL && comm->inter != NULL ? comm->inter : comm; /* whom the user knows */
+        struct rz_wait_text text = {.context = comm != NULL ? comm->context : 0,
                                     .operation = blocked->operation,
                                     .peer =
                                         blocked->peer >= 0 ? (uint32_t)blocked->peer : RZ_WAIT_ANY,

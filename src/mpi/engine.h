@@ -70,7 +70,7 @@ struct rz_engine {
     struct rz_engine_counters {
         uint64_t foreign, old_epoch, future_epoch,
             old_incarnation; /* messages dropped at the door, by reason */
-        uint64_t sends, receives, unexpected;
+        uint64_t sends, receives, unexpected, bytes_sent, bytes_received;
     } counters;
 };
 

@@ -1,4 +1,5 @@
-/* Error handlers of communicators. The struct and the predefined ones are in chapter.h. */
+/* Error handlers of communicators (of sessions: sessions.c). The struct and the predefined ones are
+ * in chapter.h. */
 #ifndef RZ_MPI_ERRHANDLER_H
 #define RZ_MPI_ERRHANDLER_H
 

@@ -113,7 +113,7 @@ static const char *standard_text(int code)
 #define USER_FIRST (MPI_ERR_REVOKED + 1)
 
 static struct user_code {
-    int error_class; /* itself for a class */
+    int error_class; /* itself for a class; 0: removed */
     char text[MPI_MAX_ERROR_STRING];
 } * user_codes;
 static int n_user_codes;
@@ -123,7 +123,7 @@ int rz_error_last_used = USER_FIRST - 1;
 static struct user_code *user_code_of(int code)
 {
     int i = code - USER_FIRST;
-    return i >= 0 && i < n_user_codes ? &user_codes[i] : NULL;
+    return i >= 0 && i < n_user_codes && user_codes[i].error_class != 0 ? &user_codes[i] : NULL;
 }
 
 static int no_such_code(int code)
@@ -174,6 +174,67 @@ int rzm_add_error_string(int errorcode, const char *string)
     user->text[length] = '\0';
     return MPI_SUCCESS;
 }
+
+/* ---- Taking them back ---- */
+
+/* The code must be in use and made by the program; is_class: whether it is to be a class. */
+static int find_removable(int code, bool is_class, struct user_code **user)
+{
+    *user = user_code_of(code);
+    if (*user == NULL || ((*user)->error_class == code) != is_class) {
+        return rzm_error(MPI_ERR_ARG, "%d was not made by MPI_Add_error_%s", code,
+                         is_class ? "class" : "code");
+    }
+    return MPI_SUCCESS;
+}
+
+/* Its number is free again when no larger one is in use. */
+static void remove_code(struct user_code *user)
+{
+    *user = (struct user_code){0};
+    while (n_user_codes > 0 && user_codes[n_user_codes - 1].error_class == 0) {
+        n_user_codes--;
+    }
+    rz_error_last_used = USER_FIRST + n_user_codes - 1;
+}
+
+int rzm_remove_error_class(int errorclass)
+{
+    struct user_code *user;
+    int error = find_removable(errorclass, true, &user);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    for (int i = 0; i < n_user_codes; i++) {
+        if (user_codes[i].error_class == errorclass && &user_codes[i] != user) {
+            return rzm_error(MPI_ERR_ARG, "class %d still has code %d", errorclass, USER_FIRST + i);
+        }
+    }
+    remove_code(user);
+    return MPI_SUCCESS;
+}
+
+int rzm_remove_error_code(int errorcode)
+{
+    struct user_code *user;
+    int error = find_removable(errorcode, false, &user);
+    if (error == MPI_SUCCESS) {
+        remove_code(user);
+    }
+    return error;
+}
+
+int rzm_remove_error_string(int errorcode)
+{
+    struct user_code *user = user_code_of(errorcode);
+    if (user == NULL || user->text[0] == '\0') {
+        return rzm_error(MPI_ERR_ARG, "%d has no string of the program", errorcode);
+    }
+    user->text[0] = '\0';
+    return MPI_SUCCESS;
+}
+
+/* ---- What they mean ---- */
 
 int rzm_error_class(int errorcode, int *errorclass)
 {

@@ -14,6 +14,7 @@
 #include "mpi/paths.h"
 #include "mpi/peer.h"
 #include "mpi/request.h"
+#include "mpi/sessions.h"
 #include "proto/recover/recover.h"
 
 #include <mpi-ext.h>
@@ -88,6 +89,7 @@ static int discard(void)
     rz_requests_close();
     rz_comms_close();
     rz_buffered_close();
+    rz_sessions_rollback();
     rz_matcher_clear(&rz_engine.matcher);
     return rz_matcher_init(&rz_engine.matcher) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }

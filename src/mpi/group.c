@@ -13,6 +13,7 @@ static struct rz_group *group_alloc(int n)
     if (group != NULL) {
         rz_object_init(&group->object, RZ_OBJECT_GROUP, 0);
         group->size = n;
+        group->session = 0;
     }
     return group;
 }
@@ -74,12 +75,14 @@ void rz_groups_close(void)
     empty = NULL;
 }
 
-/* An empty result is MPI_GROUP_EMPTY itself. */
-static int group_result(struct rz_group *made, struct rz_group **newgroup)
+/* An empty result is MPI_GROUP_EMPTY itself. from: what it was made of. */
+static int group_result(const struct rz_group *from, struct rz_group *made,
+                        struct rz_group **newgroup)
 {
     if (made == NULL) {
         return MPI_ERR_NO_MEM;
     }
+    made->session = from->session;
     if (made->size == 0) {
         rz_group_release(made);
         made = rz_group_predefined(0x109);
@@ -92,6 +95,11 @@ static int group_result(struct rz_group *made, struct rz_group **newgroup)
 }
 
 /* ---- Asking ---- */
+
+int rz_group_rank(const struct rz_group *group)
+{
+    return group->rank;
+}
 
 int rzm_group_size(struct rz_group *group, int *size)
 {
@@ -198,7 +206,7 @@ static int combine(struct rz_group *group1, struct rz_group *group2, bool all, b
     }
     free(in1);
     free(in2);
-    return group_result(made, newgroup);
+    return group_result(group1, made, newgroup);
 }
 
 int rzm_group_union(struct rz_group *group1, struct rz_group *group2, struct rz_group **newgroup)
@@ -250,7 +258,7 @@ int rzm_group_incl(struct rz_group *group, int n, const int ranks[], struct rz_g
     for (int i = 0; made != NULL && i < n; i++) {
         made->world[i] = group->world[ranks[i]];
     }
-    return group_result(made, newgroup);
+    return group_result(group, made, newgroup);
 }
 
 int rzm_group_excl(struct rz_group *group, int n, const int ranks[], struct rz_group **newgroup)
@@ -267,7 +275,7 @@ int rzm_group_excl(struct rz_group *group, int n, const int ranks[], struct rz_g
         }
     }
     free(marks);
-    return group_result(made, newgroup);
+    return group_result(group, made, newgroup);
 }
 
 /* The ranks of n triplets (first, last, stride), one by one; of the caller. */

@@ -8,6 +8,7 @@ struct rz_group {
     struct rz_object object;
     int size;
     int rank;         /* of this process, or MPI_UNDEFINED */
+    uint64_t session; /* the id of the one it comes from, 0: of none; sessions.h */
     uint32_t world[]; /* [size]: the rank in the job */
 };
 

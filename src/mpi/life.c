@@ -1,4 +1,12 @@
-/* From MPI_Init to MPI_Finalize, or MPI_Abort. */
+/*
+ * From MPI_Init to MPI_Finalize, or MPI_Abort; and the same for sessions.
+ *
+ * The engine is opened once in a process, by whoever comes first, and closed once. MPI_Finalize
+ * closes it in a process that never had a session. Nobody can tell which session is the last, so
+ * a process that had one leaves its job when it exits, with no session open.
+ */
+#include "mpi/life.h"
+
 #include "mpi/attribute.h"
 #include "mpi/buffered.h"
 #include "mpi/comm.h"
@@ -9,6 +17,7 @@
 #include "mpi/paths.h"
 #include "mpi/peer.h"
 #include "mpi/request.h"
+#include "mpi/sessions.h"
 #include "mpi/sync.h"
 #include "port/clock.h"
 #include "proto/recover/recover.h"
@@ -25,6 +34,13 @@
 
 static pthread_t main_thread;
 static int thread_level;
+
+static struct {
+    bool opened; /* the engine runs */
+    bool left;   /* it ran, or could not, and will not run again */
+    bool had_session;
+    pid_t process; /* that opened it, not one that it forked */
+} life;
 
 /* ---- MPI_Init ---- */
 
@@ -50,21 +66,37 @@ static int engine_open(void)
                                        rz_status_text(status));
 }
 
+/* The engine runs, whoever asks first. */
+static int life_begin(void)
+{
+    if (!life.opened) {
+        life.process = getpid();
+        int error = engine_open();
+        error = error != MPI_SUCCESS ? error : rz_ft_reach_epoch();
+        error = error != MPI_SUCCESS ? error : rz_comms_open();
+        if (error != MPI_SUCCESS) {
+            life.left = true;
+            return error;
+        }
+        life.opened = true;
+        rz_engine_look_again();
+    }
+    rz_phase = RZ_PHASE_RUNNING;
+    return MPI_SUCCESS;
+}
+
 int rzm_init_thread(int *argc, char ***argv, int required, int *provided)
 {
     (void)argc;
     (void)argv;
-    int error = engine_open();
-    error = error != MPI_SUCCESS ? error : rz_ft_reach_epoch();
-    error = error != MPI_SUCCESS ? error : rz_comms_open();
+    int error = life_begin();
     if (error != MPI_SUCCESS) {
         return error;
     }
-    rz_engine_look_again();
     main_thread = pthread_self();
     thread_level = required < MPI_THREAD_MULTIPLE ? required : MPI_THREAD_MULTIPLE;
-    rz_engine_shared = thread_level == MPI_THREAD_MULTIPLE;
-    rz_phase = RZ_PHASE_RUNNING;
+    rz_engine_shared = rz_engine_shared || thread_level == MPI_THREAD_MULTIPLE;
+    rz_world = RZ_PHASE_RUNNING;
     *provided = thread_level;
     return MPI_SUCCESS;
 }
@@ -138,6 +170,18 @@ static void engine_close(void)
     rz_link_close(rz_engine.link, true);
     free(rz_engine.members);
     free(rz_engine.dead);
+    rz_engine.info = NULL;
+    rz_engine.board = NULL;
+    rz_engine.members = NULL;
+    rz_engine.dead = NULL;
+    life.opened = false;
+    life.left = true;
+}
+
+int rz_life_all_sent(const char *call)
+{
+    struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    return rz_engine.info->alone ? MPI_SUCCESS : rz_engine_wait(&blocked, all_sent, NULL);
 }
 
 int rzm_finalize(void)
@@ -145,23 +189,69 @@ int rzm_finalize(void)
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS) {
         /* The standard's place for what programs want done at the end. */
-        error = rz_attributes_delete(rz_comm_predefined(0x102));
+        struct rz_comm *self = rz_comm_predefined(0x102);
+        error = rz_attributes_delete(&self->object, &self->attributes);
     }
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (!rz_engine.info->alone) {
-        struct rz_blocked blocked = {
-            .call = "MPI_Finalize", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-        error = rz_engine_wait(&blocked, all_sent, NULL);
-        error = error != MPI_SUCCESS ? error : finalize_barrier();
-        if (error != MPI_SUCCESS) {
-            return error;
-        }
+    error = rz_life_all_sent("MPI_Finalize");
+    if (error == MPI_SUCCESS && !life.had_session && !rz_engine.info->alone) {
+        error = finalize_barrier();
     }
-    rz_phase = RZ_PHASE_AFTER;
-    engine_close();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    rz_world = RZ_PHASE_AFTER;
+    if (!life.had_session) {
+        rz_phase = RZ_PHASE_AFTER;
+        engine_close();
+    } else if (rz_sessions_open() == 0) {
+        rz_phase = RZ_PHASE_AFTER;
+    }
     return MPI_SUCCESS;
+}
+
+/* ---- Sessions ---- */
+
+/* At exit: who ends in good order says so. Else the daemon sees a process that ended too early. */
+static void leave_at_exit(void)
+{
+    if (getpid() != life.process || !life.opened || rz_phase == RZ_PHASE_RUNNING) {
+        return;
+    }
+    rz_engine_enter();
+    int error = rz_life_all_sent("the end of the process");
+    if (error == MPI_SUCCESS && !rz_engine.info->alone) {
+        error = finalize_barrier();
+    }
+    if (error == MPI_SUCCESS) {
+        engine_close();
+    }
+    rz_engine_leave();
+}
+
+int rz_life_session_begins(void)
+{
+    if (life.left) {
+        return rzm_error(MPI_ERR_OTHER, "this process has left its job already");
+    }
+    int error = life_begin();
+    if (error == MPI_SUCCESS && !life.had_session) {
+        if (atexit(leave_at_exit) != 0) {
+            return MPI_ERR_NO_MEM;
+        }
+        life.had_session = true;
+        rz_engine_shared = true; /* each session may be used by a thread of its own */
+    }
+    return error;
+}
+
+void rz_life_session_ended(void)
+{
+    if (rz_sessions_open() == 0 && rz_world != RZ_PHASE_RUNNING) {
+        rz_phase = RZ_PHASE_AFTER;
+    }
 }
 
 /* ---- MPI_Abort ---- */

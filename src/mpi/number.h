@@ -11,6 +11,29 @@
 
 #include "mpi/chapter.h"
 
+/*
+ * The pairs of MPI_Type_get_value_index that have no name: any value with an index of 4 or 8 bytes.
+ * X(kind, struct, number of value, type of value, number of index, type of index)
+ */
+#define RZ_PAIR_OF(X, v, v_type, i, i_type)                                                        \
+    X(PAIR_##v##_##i, struct rz_pair_##v##_##i, RZ_NUMBER_##v, v_type, RZ_NUMBER_##i, i_type)
+#define RZ_PAIRS_OF(X, v, v_type)                                                                  \
+    RZ_PAIR_OF(X, v, v_type, I32, int32_t) RZ_PAIR_OF(X, v, v_type, I64, int64_t)
+#define RZ_UNNAMED_PAIRS(X)                                                                        \
+    RZ_PAIRS_OF(X, I8, int8_t)                                                                     \
+    RZ_PAIRS_OF(X, I16, int16_t)                                                                   \
+    RZ_PAIRS_OF(X, I32, int32_t)                                                                   \
+    RZ_PAIRS_OF(X, I64, int64_t)                                                                   \
+    RZ_PAIRS_OF(X, U8, uint8_t)                                                                    \
+    RZ_PAIRS_OF(X, U16, uint16_t)                                                                  \
+    RZ_PAIRS_OF(X, U32, uint32_t)                                                                  \
+    RZ_PAIRS_OF(X, U64, uint64_t)                                                                  \
+    RZ_PAIRS_OF(X, F32, float)                                                                     \
+    RZ_PAIRS_OF(X, F64, double)                                                                    \
+    RZ_PAIRS_OF(X, FLONG, long double)
+
+#define RZ_PAIR_NUMBER(kind, ...) RZ_NUMBER_##kind,
+
 enum rz_number {
     RZ_NUMBER_NONE, /* no arithmetic: MPI_PACKED, MPI_WCHAR */
     RZ_NUMBER_I8,
@@ -46,10 +69,10 @@ enum rz_number {
     RZ_NUMBER_PAIR_LONG_DOUBLE_INT,
     RZ_NUMBER_PAIR_FLOAT_FLOAT,
     RZ_NUMBER_PAIR_DOUBLE_DOUBLE,
-    RZ_NUMBER_COUNT
+    RZ_UNNAMED_PAIRS(RZ_PAIR_NUMBER) RZ_NUMBER_COUNT
 };
 
-/* Of a datatype that is not predefined: RZ_NUMBER_NONE. */
+/* Of a datatype that is not predefined, by name or without one: RZ_NUMBER_NONE. */
 enum rz_number rz_number_of(const struct rz_datatype *datatype);
 
 /* For people: what the user called it, else its name in the standard, else "". */
@@ -88,6 +111,14 @@ struct rz_pair_double_double {
     double value;
     double index;
 };
+
+#define RZ_PAIR_STRUCT(kind, pair, value_number, value_type, index_number, index_type)             \
+    pair                                                                                           \
+    {                                                                                              \
+        value_type value;                                                                          \
+        index_type index;                                                                          \
+    };
+RZ_UNNAMED_PAIRS(RZ_PAIR_STRUCT)
 
 #define RZ_SIGNED(type)                                                                            \
     (sizeof(type) == 1   ? RZ_NUMBER_I8                                                            \

@@ -5,7 +5,7 @@
  *
  * Each struct of a chapter that users hold a handle of has `struct rz_object object;` as its first
  * member: rz_comm, rz_group, rz_datatype, rz_op, rz_request, rz_matched (MPI_Message), rz_info,
- * rz_errhandler.
+ * rz_errhandler, rz_session.
  */
 #ifndef RZ_MPI_OBJECT_H
 #define RZ_MPI_OBJECT_H
@@ -39,6 +39,7 @@ enum rz_object_kind {
 
 /* Bits of rz_object.flags, kept by the chapter that owns the kind. */
 #define RZ_DATATYPE_COMMITTED UINT16_C(1) /* may be used in communication */
+#define RZ_DATATYPE_PERMANENT UINT16_C(2) /* predefined, but without a number in the ABI */
 #define RZ_COMM_INTER UINT16_C(1)         /* is an inter-communicator */
 
 struct rz_object {

@@ -85,7 +85,7 @@ int rzm_op_commutative(struct rz_op *op, int *commute)
 
 int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype)
 {
-    if (!rz_object_is_predefined(op)) {
+    if (op == NULL || !rz_object_is_predefined(op)) {
         return MPI_SUCCESS;
     }
     if (op->table == NULL) {

@@ -23,7 +23,8 @@ struct rz_op {
 /* op_number.c: the tables of the arithmetic operations, by number of the ABI - 0x20. */
 extern const rz_op_table_t rz_op_tables[0x20];
 
-/* Whether a reduction may use op on datatype: MPI_SUCCESS, or MPI_ERR_OP with the reason. */
+/* Whether a reduction may use op on datatype: MPI_SUCCESS, or MPI_ERR_OP with the reason. op NULL:
+ * this process does not reduce. */
 int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype);
 
 /*

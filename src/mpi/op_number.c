@@ -81,7 +81,8 @@
     X(PAIR_SHORT_INT, struct rz_pair_short_int)                                                    \
     X(PAIR_LONG_DOUBLE_INT, struct rz_pair_long_double_int)                                        \
     X(PAIR_FLOAT_FLOAT, struct rz_pair_float_float)                                                \
-    X(PAIR_DOUBLE_DOUBLE, struct rz_pair_double_double)
+    X(PAIR_DOUBLE_DOUBLE, struct rz_pair_double_double)                                            \
+    RZ_UNNAMED_PAIRS(X)
 
 /* ---- The functions ---- */
 
@@ -128,7 +129,7 @@
             }                                                                                      \
         }                                                                                          \
     }
-#define PAIR_FUNCTIONS(kind, pair)                                                                 \
+#define PAIR_FUNCTIONS(kind, pair, ...)                                                            \
     PAIR_FUNCTION(minloc_##kind, pair, <)                                                          \
     PAIR_FUNCTION(maxloc_##kind, pair, >)
 

@@ -138,6 +138,7 @@ static void send_go(struct rz_request *request)
         request->flags |= RZ_REQUEST_ACK_DUE;
     }
     rz_engine.counters.sends++;
+    rz_engine.counters.bytes_sent += request->bytes;
     uint32_t world = rz_comm_world_rank(request->comm, request->peer);
     if (world == rz_engine.info->self.rank) {
         rz_request_activate(request);
@@ -386,6 +387,7 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
     request->status.MPI_TAG = envelope->tag;
     rz_status_set_bytes(&request->status, (int64_t)taken);
     rz_engine.counters.receives++;
+    rz_engine.counters.bytes_received += taken;
     if (envelope->kind == RZ_ENVELOPE_SYNC) {
         rz_sync_acknowledge(envelope);
     }

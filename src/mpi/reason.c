@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 enum rz_phase rz_phase = RZ_PHASE_BEFORE;
+enum rz_phase rz_world = RZ_PHASE_BEFORE;
 
 static _Thread_local struct {
     int error_class; /* MPI_SUCCESS: nothing noted */

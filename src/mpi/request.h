@@ -31,6 +31,10 @@ struct rz_request_class {
     /* MPI_Cancel: best effort; completes the request with rz_status_set_cancelled if it worked. */
     void (*cancel)(struct rz_request *request);
 
+    /* A complete one is looked at, or its use ends: sets request->status; the error that the call
+     * tells. */
+    int (*query)(struct rz_request *request, bool ends);
+
     /* The job rolls back: let go of own messages (rz_p2p_abandon); then the engine completes it. */
     void (*abandon)(struct rz_request *request);
 

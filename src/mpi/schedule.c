@@ -9,8 +9,9 @@ enum step_kind { STEP_SEND, STEP_RECV, STEP_FENCE, STEP_COPY, STEP_COMBINE };
 struct step {
     enum step_kind kind;
     int peer;
-    const void *from; /* send, copy, combine (left) */
-    void *to;         /* recv, copy, combine (right) */
+    struct rz_comm *comm; /* send, recv */
+    const void *from;     /* send, copy, combine (left) */
+    void *to;             /* recv, copy, combine (right) */
     MPI_Count from_count, to_count;
     struct rz_datatype *from_type, *to_type; /* retained, or NULL */
     struct rz_op *op;                        /* retained, or NULL */
@@ -166,10 +167,6 @@ int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule
     if (comm->collectives_dead) {
         return MPI_ERR_PROC_FAILED;
     }
-    if (comm->object.flags & RZ_COMM_INTER) {
-        return rzm_error(MPI_ERR_UNSUPPORTED_OPERATION,
-                         "collective operations of inter-communicators are not supported yet");
-    }
     struct rz_schedule *made = schedule_alloc();
     if (made == NULL) {
         return MPI_ERR_NO_MEM;
@@ -187,6 +184,11 @@ int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule
 struct rz_comm *rz_schedule_comm(const struct rz_schedule *schedule)
 {
     return schedule->comm;
+}
+
+void rz_schedule_turn(struct rz_schedule *schedule, struct rz_comm *comm)
+{
+    schedule->comm = comm;
 }
 
 void rz_schedule_refuse(struct rz_schedule *schedule, int error)
@@ -209,7 +211,7 @@ static struct step *step_add(struct rz_schedule *schedule, enum step_kind kind)
         schedule->max = more;
     }
     struct step *step = &schedule->steps[schedule->n++];
-    *step = (struct step){.kind = kind};
+    *step = (struct step){.kind = kind, .comm = schedule->comm};
     return step;
 }
 
@@ -326,9 +328,9 @@ static void begin_message(struct rz_schedule *schedule, const struct step *step)
     struct rz_request *request = NULL;
     int error = step->kind == STEP_SEND
                     ? rz_p2p_isend(step->from, step->from_count, step->from_type, step->peer,
-                                   schedule->tag, schedule->comm, &request)
+                                   schedule->tag, step->comm, &request)
                     : rz_p2p_irecv(step->to, step->to_count, step->to_type, step->peer,
-                                   schedule->tag, schedule->comm, &request);
+                                   schedule->tag, step->comm, &request);
     if (error != MPI_SUCCESS) {
         give_up(schedule, error);
         return;
@@ -415,14 +417,43 @@ static void schedule_destroy(struct rz_request *request)
     schedule_release(request->state);
 }
 
+/* Runs a schedule that stands at its beginning. */
+static void begin_request(struct rz_request *request)
+{
+    struct rz_schedule *schedule = request->state;
+    if (run_on(schedule)) {
+        rz_request_complete(request, schedule->error);
+    } else {
+        rz_request_activate(request);
+    }
+}
+
+static int schedule_restart(struct rz_request *request)
+{
+    struct rz_schedule *schedule = request->state;
+    if (schedule->comm->revoked) {
+        return MPI_ERR_REVOKED;
+    }
+    if (schedule->comm->collectives_dead) {
+        return MPI_ERR_PROC_FAILED;
+    }
+    schedule->error = MPI_SUCCESS;
+    schedule->over = false;
+    schedule->at = 0;
+    begin_request(request);
+    return MPI_SUCCESS;
+}
+
 static const struct rz_request_class schedule_class = {
     .name = "collective operation",
+    .start = schedule_restart,
     .poll = schedule_poll,
     .abandon = schedule_abandon,
     .destroy = schedule_destroy,
 };
 
-int rz_schedule_start(struct rz_schedule *schedule, struct rz_request **request)
+/* A request for it that has not begun; what kept the schedule from beginning ends it here. */
+static int request_for(struct rz_schedule *schedule, struct rz_request **request)
 {
     struct rz_request *made = NULL;
     if (!schedule->over && (made = rz_request_new(&schedule_class, schedule->comm)) == NULL) {
@@ -434,11 +465,28 @@ int rz_schedule_start(struct rz_schedule *schedule, struct rz_request **request)
         return error;
     }
     made->state = schedule;
-    if (run_on(schedule)) {
-        rz_request_complete(made, schedule->error);
-    } else {
-        rz_request_activate(made);
-    }
     *request = made;
     return MPI_SUCCESS;
+}
+
+int rz_schedule_start(struct rz_schedule *schedule, struct rz_request **request)
+{
+    int error = request_for(schedule, request);
+    if (error == MPI_SUCCESS) {
+        begin_request(*request);
+    }
+    return error;
+}
+
+/* The tags of persistent operations: above those of all others. */
+#define TAG_PERSISTENT (RZ_TAG_UB + 1)
+
+int rz_schedule_keep(struct rz_schedule *schedule, struct rz_request **request)
+{
+    schedule->tag |= TAG_PERSISTENT;
+    int error = request_for(schedule, request);
+    if (error == MPI_SUCCESS) {
+        (*request)->flags |= RZ_REQUEST_PERSISTENT;
+    }
+    return error;
 }

@@ -23,12 +23,16 @@ struct rz_schedule;
 /*
  * Begins a collective operation of comm and numbers it. call: a literal, for the hang report. What
  * keeps it from beginning: RZM_ROLLBACK, MPI_ERR_REVOKED, MPI_ERR_PROC_FAILED (a member is dead),
- * MPI_ERR_UNSUPPORTED_OPERATION (an inter-communicator), MPI_ERR_NO_MEM.
+ * MPI_ERR_NO_MEM.
  */
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule);
 
-/* The communicator it was begun for. */
+/* The communicator it was begun for, or turned to. */
 struct rz_comm *rz_schedule_comm(const struct rz_schedule *schedule);
+
+/* Steps added from now on go over `comm`: between an inter-communicator and its local one. A plan
+ * turns back before it ends. */
+void rz_schedule_turn(struct rz_schedule *schedule, struct rz_comm *comm);
 
 /* Ends it before anything was sent, with this error. */
 void rz_schedule_refuse(struct rz_schedule *schedule, int error);
@@ -60,5 +64,13 @@ int rz_schedule_run(struct rz_schedule *schedule);
 
 /* Runs it as far as it goes; *request, set on success, does the rest. */
 int rz_schedule_start(struct rz_schedule *schedule, struct rz_request **request);
+
+/*
+ * Keeps it for *request, a persistent one: each start runs the same steps anew, from the first. A
+ * plan reads no user data, so that it is as good every time. All runs have one tag, which no other
+ * operation has; so requests may be started in another order at each member, and messages of one
+ * run do not meet those of the next, for the order of messages keeps them apart.
+ */
+int rz_schedule_keep(struct rz_schedule *schedule, struct rz_request **request);
 
 #endif

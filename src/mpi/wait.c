@@ -1,6 +1,7 @@
 /* MPI_Wait, MPI_Test and their kin; freeing and cancelling. */
 #include "mpi/wait.h"
 
+#include "mpi/grequest.h"
 #include "mpi/p2p.h"
 
 #include <stdlib.h>
@@ -59,10 +60,13 @@ static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *
     if (!request->complete) {
         return request->pending_error; /* stays active and may still match */
     }
+    int error = request->error;
+    if (error == MPI_SUCCESS && request->class->query != NULL) {
+        error = request->class->query(request, true);
+    }
     if (status != NULL) {
         rz_wait_copy_status(request, status);
     }
-    int error = request->error;
     if (request->flags & RZ_REQUEST_PERSISTENT) {
         request->complete = false;
     } else {
@@ -117,21 +121,6 @@ int rzm_test(MPI_Request *handle, int *flag, MPI_Status *status)
         return RZM_ROLLBACK;
     }
     return *flag ? harvest(handle, request, status) : MPI_SUCCESS;
-}
-
-int rzm_request_get_status(struct rz_request *request, int *flag, MPI_Status *status)
-{
-    int error = rz_engine_begin();
-    if (error != MPI_SUCCESS || request == NULL || is_inactive(request)) {
-        status_of_nothing(status);
-        *flag = 1;
-        return error;
-    }
-    *flag = look(one_has_news, request) && request->complete;
-    if (*flag && status != NULL) {
-        rz_wait_copy_status(request, status);
-    }
-    return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
 }
 
 /* ---- Many ---- */
@@ -375,6 +364,10 @@ int rzm_request_free(struct rz_request *request)
 
 int rzm_cancel(struct rz_request *request)
 {
+    int error;
+    if (rz_grequest_cancel(request, &error)) {
+        return error;
+    }
     if (request->active && request->class->cancel != NULL) {
         request->class->cancel(request);
     }
@@ -391,11 +384,5 @@ int rzm_get_count(const MPI_Status *status, struct rz_datatype *datatype, MPI_Co
     } else {
         *count = bytes % size == 0 ? bytes / size : MPI_UNDEFINED;
     }
-    return MPI_SUCCESS;
-}
-
-int rzm_status_set_elements(MPI_Status *status, struct rz_datatype *datatype, MPI_Count count)
-{
-    rz_status_set_bytes(status, rz_datatype_bytes(datatype, count));
     return MPI_SUCCESS;
 }

@@ -5,7 +5,8 @@
  * for synchronous cycles. The twin test holds it against the objects, member by member and cycle by
  * cycle, up to 2^12 members.
  *
- * Models know failures that happened before the first cycle only (figures 10, 12 to 15).
+ * Models know failures that happened before the first cycle only (figures 10, 12 to 15); algorithm
+ * 3 is the published one, without restarts: before_only of rz_gossip_config.
  */
 #ifndef RZ_SCALE_SCALE_H
 #define RZ_SCALE_SCALE_H

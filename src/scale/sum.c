@@ -1,7 +1,7 @@
 /*
- * Algorithm 3. Each member's PING of the cycle lies in its parcel of halves; the target's answer
- * takes its place. Members that do not know of the failure hold no mass that matters: they begin
- * anew when they hear of it, and who knows drops what they send.
+ * Algorithm 3 with failures before the first cycle only (before_only): everybody holds weight from
+ * the start, and trades it whether it knows of the failure or not. Each member's PING of the cycle
+ * lies in its parcel of halves; the target's answer takes its place.
  */
 #include "scale/sum.h"
 
@@ -11,25 +11,24 @@
 
 #define AHEAD 16 /* parcels between a prefetch and its use */
 #define MILLION 1000000
-#define COUNT_SHIFT 30 /* RZ_GOSSIP_WHOLE / RZ_GOSSIP_ONE */
 
 __extension__ typedef unsigned __int128 wide_t;
 
-/* Halves under way; an empty list and the like in the place of the weight. */
+/* Halves under way; the list, of one failed member or none, is a mark on the weight. */
 struct halves {
     uint64_t detected, consensus, weight;
 };
-#define EMPTY UINT64_MAX           /* PING or REPLY of one who does not know */
-#define NONE (UINT64_MAX - 1)      /* no ping */
-#define NO_ANSWER (UINT64_MAX - 2) /* the ping will time out */
-#define LEAST_MARK NO_ANSWER       /* weights are below */
+#define KNOWS (UINT64_C(1) << 63)     /* its list is not empty */
+#define NO_ANSWER (UINT64_C(1) << 62) /* the ping will time out */
+#define WEIGHT (NO_ANSWER - 1)        /* 2^30 members have less together, as one does not live */
+#define NONE UINT64_MAX               /* no ping */
 
 struct rz_scale_sum {
     struct rz_scale_rules rules;
     struct rz_scale_crew *crew;
     struct rz_scale_post *post;
     uint64_t cycle;
-    rz_id leader; /* holds all weight to begin with: the least living */
+    rz_id observer; /* the least living: its estimates are told */
     struct rz_scale_sum_member *members;
     struct halves *halves;
     struct rz_scale_tally tally[RZ_SCALE_CREW_MAX];
@@ -47,36 +46,30 @@ static inline uint64_t halve(uint64_t *value)
 
 static inline struct halves halve_all(struct rz_scale_sum_member *member)
 {
-    if (member->phase == 0)
-        return (struct halves){.weight = EMPTY};
+    uint64_t list = member->phase > 0 ? KNOWS : 0;
     return (struct halves){halve(&member->detected), halve(&member->consensus),
-                           halve(&member->weight)};
+                           halve(&member->weight) | list};
 }
 
-static void learn(const struct rz_scale_sum *sum, rz_id p, struct rz_scale_sum_member *member)
+static void learn(const struct rz_scale_sum *sum, struct rz_scale_sum_member *member)
 {
     member->phase = 1;
-    member->count = 0;
     member->since = (uint16_t)sum->cycle;
     member->detected = RZ_GOSSIP_ONE;
-    member->consensus = 0;
-    member->weight = p == sum->leader ? RZ_GOSSIP_WHOLE : 0;
 }
 
 static inline void absorb(struct rz_scale_sum_member *member, const struct halves *halves)
 {
     member->detected += halves->detected;
     member->consensus += halves->consensus;
-    member->weight += halves->weight;
+    member->weight += halves->weight & WEIGHT;
 }
 
-/* |s/w - m| <= eps m, with m living members and w > 0. */
+/* |s/w - m| <= eps m, with m living members and w > 0 in shares of m. */
 static bool within_tolerance(const struct rz_scale_rules *rules, uint64_t mass, uint64_t weight)
 {
-    wide_t count = (wide_t)mass << COUNT_SHIFT;
-    wide_t wanted = (wide_t)weight * rules->n_living;
-    wide_t off = count > wanted ? count - wanted : wanted - count;
-    return weight > 0 && off * MILLION <= wanted * rules->tolerance_ppm;
+    uint64_t off = mass > weight ? mass - weight : weight - mass;
+    return weight > 0 && (wide_t)off * MILLION <= (wide_t)weight * rules->tolerance_ppm;
 }
 
 static void judge(const struct rz_scale_sum *sum, struct rz_scale_sum_member *member,
@@ -101,17 +94,16 @@ static bool awake(const struct rz_scale_sum_member *member)
     return !member->returned || (member->phase > 0 && member->phase < 3);
 }
 
-/* The answer or the timeout of p's ping. */
+/* The answer to p's ping, or its own halves back at the timeout, which tells it of the failure. */
 static void settle(const struct rz_scale_sum *sum, rz_id p)
 {
     struct rz_scale_sum_member *member = &sum->members[p];
     const struct halves *halves = &sum->halves[p];
-    if (halves->weight == EMPTY || halves->weight == NONE)
+    if (halves->weight == NONE)
         return;
-    if (member->phase == 0)
-        learn(sum, p, member);
-    if (halves->weight < LEAST_MARK)
-        absorb(member, halves);
+    if (member->phase == 0 && halves->weight & (KNOWS | NO_ANSWER))
+        learn(sum, member);
+    absorb(member, halves);
 }
 
 static void end_cycle(const struct rz_scale_sum *sum, struct rz_scale_sum_member *member,
@@ -144,8 +136,8 @@ static void begin_cycle(const struct rz_scale_sum *sum, rz_id p, struct rz_scale
 static rz_id draw_again(const struct rz_scale_sum *sum, rz_id p, rz_id q)
 {
     const struct rz_scale_rules *rules = &sum->rules;
-    if (sum->halves[p].weight == EMPTY) {
-        sum->halves[p].weight = NO_ANSWER;
+    if (!(sum->halves[p].weight & KNOWS)) {
+        sum->halves[p].weight |= NO_ANSWER;
         return RZ_ID_NONE;
     }
     for (uint32_t attempt = 1; q == rules->failed[0]; attempt++)
@@ -185,21 +177,21 @@ static void deliver(void *user, struct rz_scale_parcel *parcels, uint32_t count)
             __builtin_prefetch(&members[parcels[i + AHEAD].to], 1);
         struct rz_scale_sum_member *member = &members[parcels[i].to];
         struct halves *halves = &sum->halves[parcels[i].from], ping = *halves;
-        if (ping.weight != EMPTY && member->phase == 0)
-            learn(sum, parcels[i].to, member);
+        if (ping.weight & KNOWS && member->phase == 0)
+            learn(sum, member);
         *halves = halve_all(member);
-        if (ping.weight != EMPTY)
-            absorb(member, &ping);
+        absorb(member, &ping);
     }
 }
 
 static const struct rz_scale_route route = {draw, deliver, NULL};
 
-static double estimate(const struct rz_scale_sum_member *member, uint64_t mass)
+static double estimate(const struct rz_scale_sum *sum, const struct rz_scale_sum_member *member,
+                       uint64_t mass)
 {
     if (member->phase == 0 || member->weight == 0)
         return 0;
-    return (double)mass / RZ_GOSSIP_ONE / ((double)member->weight / RZ_GOSSIP_WHOLE);
+    return (double)mass / (double)member->weight * sum->rules.n_living;
 }
 
 static void turn_part(void *user, uint32_t self)
@@ -215,11 +207,13 @@ static void turn_part(void *user, uint32_t self)
         }
         if (sum->cycle > 0) {
             settle(sum, (rz_id)p);
-            if (p == sum->leader) {
-                tally.estimate_detected = estimate(member, member->detected);
-                tally.estimate_consensus = estimate(member, member->consensus);
+            if (p == sum->observer) {
+                tally.estimate_detected = estimate(sum, member, member->detected);
+                tally.estimate_consensus = estimate(sum, member, member->consensus);
             }
             end_cycle(sum, member, &tally);
+        } else {
+            member->weight = RZ_GOSSIP_ONE;
         }
         begin_cycle(sum, (rz_id)p, &tally);
         tally.detected += member->phase >= 1;
@@ -275,7 +269,7 @@ static void *sum_create(const struct rz_scale_rules *rules, struct rz_scale_crew
         return NULL;
     sum->rules = *rules;
     sum->crew = crew;
-    sum->leader = rules->failed[0] == 0;
+    sum->observer = rules->failed[0] == 0;
     sum->post = rz_scale_post_create(crew, rules->n_members);
     sum->members = rz_scale_table_create(members_bytes(sum));
     sum->halves = rz_scale_table_create(halves_bytes(sum));

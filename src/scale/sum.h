@@ -11,7 +11,7 @@ extern const struct rz_scale_model rz_scale_sum_model; /* its model: a struct rz
 
 /* 32 bytes: never across two cache lines. */
 struct rz_scale_sum_member {
-    uint64_t detected, consensus, weight; /* s1, s2, w; without meaning in phase 0 */
+    uint64_t detected, consensus, weight; /* s1, s2, w; 2^32 are one member */
     uint16_t count;                       /* cycles in a row within tolerance */
     uint16_t since;                       /* cycle in which it heard of the failure */
     uint8_t phase; /* 0: does not know, 1 detected, 2 consensus, 3 committed */

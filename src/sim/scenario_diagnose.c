@@ -59,7 +59,7 @@ static void agree_on_view(struct rz_sim *sim, rz_id member)
 {
     struct record *record = rz_sim_record(sim);
     uint32_t n = rz_sim_members(sim), n_items = 0;
-    uint64_t items[MEMBERS_MAX];
+    uint64_t items[MEMBERS_MAX], in = 0;
     if (record->round + 1 >= RZ_DIAGNOSE_CHECK_ROUNDS)
         return;
     for (rz_id k = 0; k < n; k++) {
@@ -70,11 +70,16 @@ static void agree_on_view(struct rz_sim *sim, rz_id member)
             if (asked && rz_diagnose_counter(state, k) > most)
                 most = rz_diagnose_counter(state, k);
         }
+        in |= (uint64_t)(most % 2 == 0) << k;
         if (most > 0)
             items[n_items++] = RZ_DIAGNOSE_ITEM(k, most);
     }
-    struct rz_sim_call call = {
-        .call = RZ_DIAGNOSE_VIEW, .arg = {++record->round}, .items = items, .n_items = n_items};
+    struct rz_sim_call call = {.call = RZ_DIAGNOSE_VIEW,
+                               .arg = {++record->round},
+                               .items = items,
+                               .n_items = n_items,
+                               .unordered = true};
+    record->seen.view[record->round] = in ? in : 1; /* S6-2: whose counter is even, or the least */
     for (rz_id id = 0; id < n; id++)
         rz_sim_call(sim, id, &call);
 }
@@ -93,7 +98,7 @@ static void decide_on_rejoin(struct rz_sim *sim, rz_id member, rz_id k, uint32_t
     if (2 * yes <= rz_diagnose_group_size(asker))
         return;
     record->seen.readmitted[k] |= UINT64_C(1) << (counter + 1) / 2 % 64;
-    struct rz_sim_call call = {.call = RZ_DIAGNOSE_READMIT, .arg = {k, counter}};
+    struct rz_sim_call call = {.call = RZ_DIAGNOSE_READMIT, .arg = {k, counter}, .unordered = true};
     for (rz_id id = 0; id < rz_sim_members(sim); id++)
         if (rz_diagnose_has(asker, id))
             rz_sim_call(sim, id, &call);

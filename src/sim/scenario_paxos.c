@@ -16,7 +16,7 @@ RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
 #define DOUBTS_MANY 12
 
 /* What a scenario asks for (parameter), beside mutations. */
-enum { VOTES = 0x100, TINY = 0x200, HASTY = 0x400, VIEWS = 0x800 };
+enum { VOTES = 0x100, TINY = 0x200, HASTY = 0x400, VIEWS = 0x800, ONE = 0x1000 };
 
 struct record {
     struct rz_paxos_seen seen[INSTANCES];
@@ -98,7 +98,8 @@ static void start(struct rz_sim *sim)
         return;
     }
     for (rz_id id = 0; id < n; id++) {
-        propose(sim, id);
+        if (id == 0 || !(parameter_of(sim) & ONE))
+            propose(sim, id);
         uint64_t most = parameter_of(sim) & HASTY ? DOUBTS_MANY : DOUBTS_MAX;
         uint64_t doubts = rz_sim_random(sim, most + 1);
         for (uint64_t k = 0; k < doubts; k++)
@@ -155,7 +156,7 @@ static bool liveness(struct rz_sim *sim)
     for (uint64_t i = 0; i < INSTANCES && living > n / 2; i++) {
         if (!rz_paxos_check_known(group, INSTANCE_FIRST + i))
             return false;
-        for (rz_id id = 0; id < n; id++)
+        for (rz_id id = 0; id < n && !(parameter_of(sim) & ONE); id++)
             if (rz_sim_alive(sim, id) && !rz_paxos_knows(group->state[id], INSTANCE_FIRST + i))
                 return rz_sim_say(sim, "%u never heard of what it proposed", id);
     }
@@ -245,6 +246,13 @@ const struct rz_sim_scenario rz_paxos_scenarios[] = {
      .summary = "two instances, every member proposes, leaders doubted in error",
      .members = 5,
      .crashes = 2,
+     FAULTS,
+     TIMED},
+    {.name = "heard",
+     .summary = "one member proposes, the others only hear of it: none of them waits for ever",
+     .members = 5,
+     .crashes = 2,
+     .parameter = ONE,
      FAULTS,
      TIMED},
     {.name = "votes",

@@ -56,6 +56,7 @@ static struct rz_gossip_trial *run(const struct rz_katti_case *what, uint64_t se
                    .timeout = CYCLE / 2,
                    .start_spread = CYCLE,
                    .tolerance_ppm = what->ppm,
+                   .before_only = what->kind == RZ_GOSSIP_SUM && !what->during,
                    .accuse = !what->told},
         .network = {.latency = 50 * RZ_MICROSECOND,
                     .jitter = 20 * RZ_MICROSECOND,

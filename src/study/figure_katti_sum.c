@@ -9,9 +9,9 @@
 #define TOLERANCE_SIZE 16
 
 #define LATER                                                                                      \
-    "an estimate must stay for 4 cycles in each phase, and all weight begins at one process, as "  \
-    "a "                                                                                           \
-    "list that tags the count wants it: it takes ln n / 1.2 cycles to spread"
+    "an estimate must stay for 4 cycles in each phase, and whoever hears of the failure waits "    \
+    "log2 "                                                                                        \
+    "n cycles before it believes that all know"
 
 #define FEW_TRIALS                                                                                 \
     "the wait for the first detection is chance, and the largest sizes have few trials"
@@ -32,7 +32,10 @@ static uint32_t trials_for(const struct rz_figure_options *options, uint32_t pow
 
 /* --- figure 12 -------------------------------------------------------------------------------- */
 
-/* By the project's first model, which believed an estimate as soon as it was within the tolerance.
+/*
+ * By the project's first model, which believed an estimate as soon as it was within the tolerance
+ * (a window of 1). With a window of 3 its commits were 4.9 cycles later at 2^10 and 4.1 at 2^16: 2
+ * to 2.5 for each cycle of the window, in two phases. Here the window is 4.
  */
 static const struct {
     uint32_t power;
@@ -40,6 +43,11 @@ static const struct {
 } expected[] = {{4, {4.0, 13.3, 22.6}},  {8, {6.5, 17.8, 28.9}},  {10, {7.7, 19.2, 30.4}},
                 {12, {8.8, 20.5, 31.7}}, {14, {9.6, 21.1, 32.4}}, {16, {10.0, 21.8, 33.0}},
                 {18, {11.3, 23.0, 34.3}}};
+static const double window_adds[RZ_GOSSIP_STAGES] = {0, 3.4, 6.8};
+static const struct {
+    uint32_t power;
+    double commit;
+} window_of_3[] = {{10, 35.0}, {16, 38.3}};
 
 struct sweep {
     uint32_t n, largest;
@@ -93,6 +101,44 @@ static void draw_sizes(const struct sweep *sweep, const struct rz_table *table,
             rz_chart_point(chart, exp2(expected[i].power), expected[i].last[stage]);
 }
 
+static void judge_largest(const struct sweep *sweep, struct rz_figure_report *report)
+{
+    size_t i = 0;
+    while (i < sizeof expected / sizeof *expected && expected[i].power != sweep->largest)
+        i++;
+    for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES && i < sizeof expected / sizeof *expected;
+         stage++) {
+        char what[80], stated[120];
+        double wanted = expected[i].last[stage] + window_adds[stage];
+        snprintf(what, sizeof what, "%s, 2^%u processes: cycles", stages[stage], sweep->largest);
+        if (stage == 0)
+            snprintf(stated, sizeof stated, "%.1f by the project's first model", wanted);
+        else
+            snprintf(stated, sizeof stated,
+                     "%.1f by the project's first model with a window of 1, about %.1f more with 4",
+                     expected[i].last[stage], window_adds[stage]);
+        rz_katti_judge(report, what, stated, sweep->last[stage][sweep->n - 1], wanted - 3,
+                       wanted + 3, stage == 0 ? FEW_TRIALS : LATER);
+    }
+}
+
+static void judge_window_of_3(const struct sweep *sweep, struct rz_figure_report *report)
+{
+    for (size_t i = 0; i < sizeof window_of_3 / sizeof *window_of_3; i++) {
+        char what[80], stated[80];
+        double wanted = window_of_3[i].commit;
+        if (window_of_3[i].power > sweep->largest)
+            continue;
+        snprintf(what, sizeof what, "all have committed, 2^%u processes: cycles",
+                 window_of_3[i].power);
+        snprintf(stated, sizeof stated, "%.1f by the project's first model with a window of 3",
+                 wanted);
+        rz_katti_judge(report, what, stated,
+                       sweep->last[2][(window_of_3[i].power - SIZES_LEAST) / 2], wanted - 1,
+                       wanted + 4, LATER);
+    }
+}
+
 static void judge_sizes(const struct sweep *sweep, struct rz_figure_report *report)
 {
     static const double low[] = {0.3, 0.6, 0.6}, high[] = {0.8, 2, 2};
@@ -108,19 +154,8 @@ static void judge_sizes(const struct sweep *sweep, struct rz_figure_report *repo
                        stage == 0 ? "0.5 by the project's first model" : "logarithmic", line.slope,
                        low[stage], high[stage], stage == 0 ? FEW_TRIALS : LATER);
     }
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        if (expected[i].power != sweep->largest)
-            continue;
-        for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
-            char what[80], stated[80];
-            double wanted = expected[i].last[stage];
-            snprintf(what, sizeof what, "%s, 2^%u processes: cycles", stages[stage],
-                     sweep->largest);
-            snprintf(stated, sizeof stated, "%.1f by the project's first model", wanted);
-            rz_katti_judge(report, what, stated, sweep->last[stage][sweep->n - 1], wanted - 2,
-                           wanted + 2 + 3 * stage, stage == 0 ? FEW_TRIALS : LATER);
-        }
-    }
+    judge_largest(sweep, report);
+    judge_window_of_3(sweep, report);
 }
 
 bool rz_katti_draw_12(const struct rz_figure_options *options, struct rz_table *table,

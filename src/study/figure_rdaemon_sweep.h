@@ -34,8 +34,8 @@ struct rz_rdaemon rz_rdaemon_begin(const struct rz_figure_options *options, stru
 struct rz_study_options rz_rdaemon_options(const struct rz_rdaemon *figure);
 
 void rz_rdaemon_curve(struct rz_rdaemon *figure, const char *label);
-/* One more point of the curve under way: the study's trials with these options, column measured. A
- * trial without a result is left out. False: *why. */
+/* One more point of the curve under way: the study's trials with these options, column measured.
+ * False: *why, also when a trial had no result. */
 bool rz_rdaemon_point(struct rz_rdaemon *figure, const char *study,
                       const struct rz_study_options *options, const char *column, double x,
                       struct rz_rdaemon_points *points);

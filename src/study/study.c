@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "chart/outfile.h"
 #include "timing/timing.h"
 
 #include "study_rooms.h" /* made by CMakeLists.txt: RZ_STUDY_ROOMS(X), an X(ROOM) for each study_ROOM.c */
@@ -148,26 +149,20 @@ bool rz_study_fits(uint64_t members, uint64_t bytes_each, const char **why)
     return false;
 }
 
+/* One trace at a time. */
+static struct rz_outfile trace_file;
+
 FILE *rz_study_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why)
 {
     *why = NULL;
-    if (!options->trace || trial > 0)
-        return NULL;
-    FILE *file = fopen(options->trace, "w");
-    if (!file)
-        *why = "the file of --trace cannot be written";
-    return file;
+    if (options->trace && trial == 0)
+        rz_outfile_open(&trace_file, options->trace, why);
+    return trace_file.file;
 }
 
 bool rz_study_close_trace(FILE *trace, const char **why)
 {
-    if (!trace)
-        return true;
-    bool good = !ferror(trace);
-    good = fclose(trace) == 0 && good;
-    if (!good)
-        *why = "the file of --trace could not be written in full";
-    return good;
+    return !trace || rz_outfile_close(&trace_file, true, why);
 }
 
 /* --- progress --- */

@@ -130,7 +130,7 @@ static void row(const struct rz_dgrp_run *run, struct rz_table *table, uint32_t 
     rz_table_number(table, (double)rz_timing_hottest(run->timing).sent);
     rz_table_number(table, (double)cost.events);
     rz_table_number(table, cost.seconds);
-    rz_table_number(table, (double)rz_diagnose_size(&run->setup.diagnose));
+    rz_table_number(table, (double)cost.bytes_peak / run->n);
 }
 
 static void draw(const struct rz_dgrp_run *run, struct rz_chart *chart)

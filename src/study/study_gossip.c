@@ -56,6 +56,8 @@ static void columns(struct rz_table *table, enum rz_gossip_kind kind)
     rz_table_column(table, "events", "events", NULL);
     rz_table_column(table, "seconds", "processor time", "s");
     rz_table_column(table, "bytes_member", "memory per member", "B");
+    if (kind == RZ_GOSSIP_SUM)
+        rz_table_column(table, "new_failures", "new failures", NULL);
 }
 
 static double milliseconds(rz_time time)
@@ -101,6 +103,8 @@ static void row(struct rz_table *table, const struct rz_gossip_trial_setup *setu
     rz_table_number(table, setup->model ? NAN : (double)trial->events);
     rz_table_number(table, trial->seconds);
     rz_table_number(table, trial->bytes_member);
+    if (sum)
+        rz_table_text(table, setup->gossip.before_only ? "not foreseen" : "restart the count");
 }
 
 /* How many have come to each stage by each cycle. */
@@ -138,6 +142,12 @@ static void draw_dates(const struct rz_study_options *options, uint64_t seed, rz
         dates[i] = from + (options->kill_during ? rz_random_below(&random, over) : 0);
 }
 
+/* Then the count of algorithm 3 is the published one, which knows no others. */
+static bool all_die_before(const struct rz_study_options *options)
+{
+    return !options->kill_during && (options->kill_at == RZ_TIME_NEVER || options->kill_at == 0);
+}
+
 static struct rz_gossip_trial_setup setup_of(const struct rz_study_options *options,
                                              enum rz_gossip_kind kind, uint32_t trial)
 {
@@ -147,6 +157,8 @@ static struct rz_gossip_trial_setup setup_of(const struct rz_study_options *opti
                                       .cycle = options->cycle,
                                       .timeout = options->cycle / 2,
                                       .start_spread = options->cycle,
+                                      .before_only =
+                                          kind == RZ_GOSSIP_SUM && all_die_before(options),
                                       .accuse = true,
                                       .initial = options->initial_cycles,
                                       .window = options->window,
@@ -195,20 +207,18 @@ static bool run_trial(const struct rz_study_options *options, enum rz_gossip_kin
     draw_dates(options, setup.seed, dates);
     setup.victims = victims;
     setup.dates = dates;
-    if (options->trace && number == 0 && !(setup.trace = fopen(options->trace, "w")))
-        *why = "the file of --trace cannot be written";
+    setup.trace = rz_study_open_trace(options, number, why);
     struct rz_gossip_trial *trial = *why ? NULL : rz_gossip_trial_run(&setup, why);
     if (trial) {
         row(table, &setup, trial, number);
         if (number == 0)
             draw(chart, &setup, trial);
     }
-    if (setup.trace)
-        fclose(setup.trace);
+    bool good = trial && rz_study_close_trace(setup.trace, why);
     free(trial);
     free(victims);
     free(dates);
-    return trial != NULL;
+    return good;
 }
 
 static bool run(const struct rz_study_options *options, enum rz_gossip_kind kind,

@@ -127,7 +127,8 @@ static void look(struct rz_timing *timing, uint64_t cycle)
     rz_id victim = run->setup->victims[0];
     if (rz_gossip_phase(gossip, victim) > 0 && run->setup->gossip.kind == RZ_GOSSIP_SUM) {
         struct rz_gossip_mass mass = rz_gossip_mass(gossip, victim);
-        double share = mass.weight > 0 ? (double)mass.weight / (double)RZ_GOSSIP_WHOLE : NAN;
+        double whole = (double)rz_gossip_whole(gossip);
+        double share = mass.weight > 0 ? (double)mass.weight / whole : NAN;
         view->estimate[0] = (double)mass.detected / (double)RZ_GOSSIP_ONE / share;
         view->estimate[1] = (double)mass.consensus / (double)RZ_GOSSIP_ONE / share;
     }

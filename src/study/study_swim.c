@@ -362,16 +362,6 @@ static void draw_curve(struct rz_chart *chart, const struct run *run, const char
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-static FILE *open_trace(const struct rz_study_options *options, uint32_t trial, const char **why)
-{
-    if (!options->trace || trial > 0)
-        return NULL;
-    FILE *file = fopen(options->trace, "w");
-    if (!file)
-        *why = "the file of --trace cannot be written";
-    return file;
-}
-
 static bool run_trial(const struct rz_study_options *options, const struct rz_swim_config *made,
                       uint32_t trial, struct rz_table *table, struct rz_chart *chart,
                       const char **why)
@@ -389,7 +379,7 @@ static bool run_trial(const struct rz_study_options *options, const struct rz_sw
                                     .delay = run->slow ? slow_senders : NULL,
                                     .message_name = message_name,
                                     .notice_name = notice_name,
-                                    .trace = open_trace(options, trial, why)};
+                                    .trace = rz_study_open_trace(options, trial, why)};
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
         rz_timing_until(timing, run_until(run, rz_swim_patience(rz_timing_state(timing, 0, 0), 1)));
@@ -404,11 +394,9 @@ static bool run_trial(const struct rz_study_options *options, const struct rz_sw
         }
         rz_timing_destroy(timing);
     }
-    if (setup.trace)
-        fclose(setup.trace);
     run_end(run);
     free(run);
-    return *why == NULL;
+    return *why == NULL && rz_study_close_trace(setup.trace, why);
 }
 
 static bool check(const struct rz_study_options *options, const char **why)

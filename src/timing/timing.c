@@ -48,8 +48,8 @@ void rz_timing_push(struct rz_timing *timing, rz_time date, enum rz_timing_kind 
 void rz_timing_note_memory(struct rz_timing *timing)
 {
     uint64_t bytes =
-        timing->bytes_states + timing->queue.bytes + timing->pool.bytes + sizeof *timing +
-        timing->waiting_max * sizeof *timing->waiting +
+        timing->bytes_states + timing->queue.bytes_most + timing->pool.bytes_most +
+        timing->waiting_used * sizeof *timing->waiting +
         timing->n * (sizeof *timing->members + timing->n_parts * sizeof *timing->slots);
     if (bytes > timing->bytes_peak)
         timing->bytes_peak = bytes;

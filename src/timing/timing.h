@@ -139,8 +139,10 @@ struct rz_timing_hot rz_timing_member_traffic(const struct rz_timing *timing, rz
 /* What the run cost here. */
 struct rz_timing_cost {
     uint64_t events, steps;
-    double seconds;      /* of processor time inside rz_timing_run */
-    uint64_t bytes_peak; /* of memory: states, queues, messages */
+    double seconds; /* of processor time inside rz_timing_run */
+    /* Of memory in use for members: states, queues, messages. Not what is taken ahead, nor what a
+     * run takes whatever its size: it would be most of it for few members. */
+    uint64_t bytes_peak;
 };
 struct rz_timing_cost rz_timing_cost(const struct rz_timing *timing);
 

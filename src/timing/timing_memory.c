@@ -58,6 +58,13 @@ static uint32_t size_of(size_t bytes)
     return size;
 }
 
+static void note_used(struct rz_timing_pool *pool, size_t bytes)
+{
+    pool->bytes_used += bytes;
+    if (pool->bytes_used > pool->bytes_most)
+        pool->bytes_most = pool->bytes_used;
+}
+
 static uint32_t take_large(struct rz_timing_pool *pool, size_t bytes)
 {
     uint32_t slab;
@@ -69,6 +76,7 @@ static uint32_t take_large(struct rz_timing_pool *pool, size_t bytes)
     } else {
         slab = add_slab(pool, bytes);
     }
+    note_used(pool, bytes);
     return slab * RZ_POOL_SLAB_UNITS;
 }
 
@@ -88,6 +96,7 @@ uint32_t rz_timing_pool_take(struct rz_timing_pool *pool, size_t bytes)
     }
     handle = pool->slab * RZ_POOL_SLAB_UNITS + pool->next;
     pool->next += 1U << size;
+    note_used(pool, (size_t)RZ_POOL_UNIT << size);
     return handle;
 }
 
@@ -104,4 +113,5 @@ void rz_timing_pool_give(struct rz_timing_pool *pool, uint32_t handle, size_t by
     memcpy(pool->slabs[slab], &pool->free_slab, sizeof slab);
     pool->free_slab = slab;
     pool->bytes -= bytes;
+    pool->bytes_used -= bytes;
 }

@@ -23,6 +23,8 @@ struct rz_timing_pool {
     uint32_t free[RZ_POOL_SIZES];
     uint32_t free_slab; /* numbers of slabs without memory */
     uint64_t bytes;     /* of memory */
+    uint64_t bytes_used,
+        bytes_most; /* of it: blocks that were ever cut, and what is large; at most */
 };
 
 void rz_timing_pool_init(struct rz_timing_pool *pool);

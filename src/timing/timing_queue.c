@@ -49,6 +49,9 @@ static struct rz_timing_chunk *chunk_take(struct rz_timing_queue *queue)
     struct rz_timing_chunk *chunk = queue->free;
     queue->free = chunk->next;
     chunk->next = NULL;
+    queue->bytes_used += sizeof *chunk;
+    if (queue->bytes_used > queue->bytes_most)
+        queue->bytes_most = queue->bytes_used;
     return chunk;
 }
 
@@ -56,6 +59,7 @@ static void chunk_give(struct rz_timing_queue *queue, struct rz_timing_chunk *ch
 {
     chunk->next = queue->free;
     queue->free = chunk;
+    queue->bytes_used -= sizeof *chunk;
 }
 
 /* The highest digit in which the date differs from the clock. */

@@ -35,7 +35,8 @@ struct rz_timing_bucket {
 struct rz_timing_queue {
     rz_time last; /* the date of the clock: no event is earlier */
     uint64_t count;
-    uint64_t bytes; /* of memory */
+    uint64_t bytes;                  /* of memory */
+    uint64_t bytes_used, bytes_most; /* of it: in use now, and at most */
     struct rz_timing_chunk *free;
     struct rz_timing_chunk **slabs;
     uint32_t n_slabs, slabs_max;

@@ -10,6 +10,7 @@
 
 static void *arena_take(struct rz_timing *timing, size_t bytes)
 {
+    timing->bytes_states += bytes;
     if (timing->n_arena == 0 || bytes > ARENA_BYTES - timing->arena_used) {
         size_t slab = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
         if (timing->n_arena == timing->arena_max) {
@@ -18,7 +19,6 @@ static void *arena_take(struct rz_timing *timing, size_t bytes)
                 rz_timing_memory(timing->arena, timing->arena_max * sizeof *timing->arena);
         }
         timing->arena[timing->n_arena++] = rz_timing_memory(NULL, slab);
-        timing->bytes_states += slab;
         timing->arena_used = 0;
         if (bytes > ARENA_BYTES) { /* full */
             timing->arena_used = ARENA_BYTES;

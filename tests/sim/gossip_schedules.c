@@ -35,16 +35,16 @@ static void matrix_finds_all_the_dead(void **state)
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 12, 33};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        run("matrix", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 150 : 10);
-        run("matrix-during", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 60 : 8);
+        run("matrix", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 100 : 4);
+        run("matrix-during", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 60 : 4);
     }
 }
 
 static void list_finds_all_that_died_before(void **state)
 {
     (void)state;
-    run("list", 5, 2, 150);
-    run("list", 12, 4, 150);
+    run("list", 5, 2, 120);
+    run("list", 12, 4, 120);
     run("list", 64, 4, 5);
 }
 
@@ -53,8 +53,9 @@ static void sum_finds_all_the_dead(void **state)
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 12, 40};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        run("sum", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 150 : 10);
-        run("sum-during", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 60 : 8);
+        run("sum", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 70 : 2);
+        run("sum-during", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 60 : 2);
+        run("sum-before", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 70 : 2);
     }
 }
 
@@ -63,9 +64,10 @@ static void a_detector_may_take_the_place_of_silence(void **state)
     (void)state;
     run("matrix-told", 0, UINT32_MAX, 100);
     run("list-told", 0, UINT32_MAX, 100);
-    run("sum-told", 0, UINT32_MAX, 200);
+    run("sum-told", 0, UINT32_MAX, 100);
+    run("sum-before-told", 0, UINT32_MAX, 100);
     run("sum-lossy", 0, UINT32_MAX, 100);
-    run("sum-deaf", 0, UINT32_MAX, 200);
+    run("sum-deaf", 0, UINT32_MAX, 100);
 }
 
 static void a_small_world_is_explored_whole(void **state)
@@ -82,9 +84,11 @@ static void a_small_world_is_explored_whole(void **state)
 static void mutants_are_caught(void **state)
 {
     (void)state;
-    static const char *const names[] = {"mutant-naive",     "mutant-no-indirect",
-                                        "mutant-lose-half", "mutant-silent",
-                                        "mutant-other-row", "mutant-list-during"};
+    static const char *const names[] = {
+        "mutant-naive",      "mutant-naive-before",     "mutant-no-indirect",
+        "mutant-lose-half",  "mutant-lose-half-before", "mutant-by-place",
+        "mutant-silent",     "mutant-published-during", "mutant-other-row",
+        "mutant-list-during"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         run(names[i], 0, UINT32_MAX, 50);
 }

@@ -63,6 +63,7 @@ static void one_value_whatever_the_network_does(void **state)
     run("hasty", 4, 1, 200);
     run("value", 2, 0, 100);
     run("value", 1, 0, 20);
+    run("heard", 5, 2, 300);
 }
 
 static void votes_of_a_majority_decide(void **state)

@@ -25,17 +25,19 @@ CHAPTERS = [
     ("Point-to-point", ("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend",
                         "Buffer", "Recv", "Irecv", "Probe", "Iprobe", "Mprobe", "Improbe", "Mrecv",
                         "Imrecv")),
-    ("Requests and statuses", ("Start", "Wait", "Test", "Request", "Cancel", "Status", "Get_count",
+    ("Requests and statuses", ("Start", "Wait", "Test", "Request", "Grequest", "Cancel", "Status", "Get_count",
                                "Get_elements")),
     ("Collectives", ("Barrier", "Bcast", "Reduce", "Allreduce", "Gather", "Scatter", "Allgather",
                      "Alltoall", "Scan", "Exscan", "Ibarrier", "Ibcast", "Ireduce", "Iall",
-                     "Igather", "Iscatter", "Iscan", "Iexscan")),
+                     "Igather", "Iscatter", "Iscan", "Iexscan", "Neighbor", "Ineighbor")),
     ("Operations", ("Op_",)),
     ("Datatypes", ("Type_", "Pack", "Unpack")),
-    ("Communicators, their attributes and error handlers", ("Comm_", "Errhandler")),
+    ("Communicators, their attributes and error handlers", ("Comm_", "Intercomm_", "Errhandler")),
     ("Groups", ("Group_",)),
-    ("Error codes, memory, info", ("Error", "Add_error", "Alloc_mem", "Free_mem", "Info_")),
-    ("Topologies", ("Dims", "Cart", "Topo")),
+    ("Sessions", ("Session_",)),
+    ("Error codes, memory, info", ("Error", "Add_error", "Remove_error", "Get_hw", "Alloc_mem", "Free_mem", "Info_")),
+    ("Topologies", ("Dims", "Cart", "Graph", "Dist_graph", "Topo")),
+    ("The tools interface", ("T_",)),
     ("Fault tolerance: MPIX_", ()),
 ]
 
@@ -44,7 +46,7 @@ def parameter(kind, p):
     if kind == "plain":
         return p.text
     if kind == "requests":
-        return f"MPI_Request *{p.name}"
+        return f"{'const ' if p.is_const else ''}MPI_Request *{p.name}"
     if kind == "count":
         return f"MPI_Count {p.name}"
     if kind == "counts":
@@ -61,6 +63,10 @@ def prototype(tables, function):
     if name in SPECIAL:
         return SPECIAL[name]
     parameters = [parameter(kind, p) for kind, p in tables.chapter_types(function)]
+    if function.interface == "MPI_T":
+        parameters = [p.text for p in function.parameters]
+    if tables.binding(function).tells_large:
+        parameters.append("bool large")
     return f"int {name}({', '.join(parameters) or 'void'})"
 
 

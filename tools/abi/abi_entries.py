@@ -15,7 +15,7 @@ HEAD = """\
 
 CLASSES = {
     "comm": "MPI_ERR_COMM", "datatype": "MPI_ERR_TYPE", "op": "MPI_ERR_OP",
-    "request": "MPI_ERR_REQUEST", "info": "MPI_ERR_INFO",
+    "request": "MPI_ERR_REQUEST", "info": "MPI_ERR_INFO", "session": "MPI_ERR_SESSION",
 }
 # Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
 FREE_PREDEFINED = {"group", "errhandler"}
@@ -23,11 +23,28 @@ BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf"}
 SIGNED_COUNTS = {"stride", "lb", "extent"}
 COUNT_ERRORS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = ("n", "ndims", "maxdims", "incount")
+DEGREES = ("indegree", "outdegree", "maxindegree", "maxoutdegree", "maxindex", "maxedges",
+           "maxneighbors")
+# Arrays of graphs: what may say how long they are. Of the rest, the chapter knows.
+GRAPH_ARRAYS = {
+    "indx": ("nnodes", "maxindex"), "edges": ("maxedges",), "neighbors": ("maxneighbors",),
+    "sources": ("n", "indegree", "maxindegree"), "sourceweights": ("indegree", "maxindegree"),
+    "destinations": ("outdegree", "maxoutdegree"), "destweights": ("outdegree", "maxoutdegree"),
+    "degrees": ("n",), "weights": (),
+}
 NULLABLE = {"argc", "argv", "status", "array_of_statuses", "extra_state", "base"}
 BEGIN = {
     "running": "rz_call_begin", "before": "rz_call_begin_init", "any": "rz_call_begin_anytime",
+    "world": "rz_call_begin_world", "life": "rz_call_begin_life",
 }
 REDUCTIONS = {"Allreduce", "Scan", "Exscan", "Reduce_scatter_block"}
+
+
+# What only the local leader looks at, and the rank of this process among those it leads.
+OTHER_LEADERS = {
+    "peer_comm": "rz_comm_rank(local_comm_)",
+    "remote_group": "rz_group_rank(local_group_)",
+}
 
 
 def local(name):
@@ -69,7 +86,8 @@ class Entry:
     def length_of(self, p):
         """How many items an array has, as an expression, or None where MPI does not say."""
         names = [q.name for _, q in self.kinds]
-        return next((length for length in LENGTHS if length in names), None)
+        lengths = GRAPH_ARRAYS.get(p.name, LENGTHS)
+        return next((length for length in lengths if length in names), None)
 
     # ---- arguments ----
 
@@ -87,6 +105,11 @@ class Entry:
         elif kind == "request" and not role:
             finder = "request_or_null"
         self.check(f"rz_arg_{finder}", self.quoted(p.name), value, "&" + local(p.name))
+        if self.stem == "Session_init" and kind == "errhandler":
+            self.check("rz_call_blame_handler", local(p.name))
+        if p.name in OTHER_LEADERS:
+            local_rank = OTHER_LEADERS[p.name]
+            self.checks[-1] = f"({local_rank} != local_leader || {self.checks[-1]})"
         if role == "free" and kind != "matched":
             if kind not in FREE_PREDEFINED:
                 self.check("rz_arg_not_predefined", self.quoted(p.name), local(p.name),
@@ -134,9 +157,9 @@ class Entry:
             elif p.name in ("tag", "sendtag", "recvtag"):
                 wild = p.name == "recvtag" or (p.name == "tag" and receives)
                 self.check("rz_arg_tag", self.quoted(p.name), p.name, use[wild])
-            elif p.name in LENGTHS:
+            elif p.name in LENGTHS + DEGREES:
                 self.check("rz_arg_not_negative", self.quoted(p.name), p.name, "MPI_ERR_ARG")
-        elif p.array and p.base == "MPI_Datatype":
+        elif p.array and p.base == "MPI_Datatype" and p.is_const:
             self.check("rz_arg_datatypes", self.quoted(p.name), p.name, "count")
         elif p.array:
             length = self.length_of(p)
@@ -148,6 +171,8 @@ class Entry:
     def may_be_null(self, p):
         if p.base == "MPI_Status":
             return not (p.is_const or self.stem.startswith("Status_"))
+        if self.stem == "Session_get_nth_pset" and p.name == "pset_name":
+            return True
         if p.name == "attribute_val":
             return not self.stem.endswith("get_attr") and self.stem != "Attr_get"
         if p.name == "copy_fn" or p.name == "delete_fn" or "attr_fn" in p.name:
@@ -212,13 +237,13 @@ class Entry:
             return names[0], names[1], None, names[2]
         return tuple(names)
 
-    def one_side(self, prefix, condition):
+    def one_side(self, prefix, condition, length="rz_comm_peers(comm_)"):
         names = self.side_names(prefix)
         if self.by_name[names[1]][0] == "count":
             text = self.message(names[0], names[1], names[3])
             self.optional_counts[names[1]] = names[3]
         else:
-            text = self.side(names, "rz_comm_peers(comm_)")
+            text = self.side(names, length)
         self.checks.append(f"({condition} || {text})" if condition else text)
         self.done.update(n for n in names if n)
 
@@ -231,6 +256,11 @@ class Entry:
         elif base in ("Scatter", "Scatterv"):
             self.one_side("send", "role != RZ_ROLE_ROOT")
             self.one_side("recv", takes_part.format("recvbuf"))
+        elif base.startswith("Neighbor_"):
+            self.declare("int indegree = 0, outdegree = 0;")
+            self.check("rz_arg_neighbours", "comm_", "&indegree", "&outdegree")
+            self.one_side("send", "outdegree == 0", "outdegree")
+            self.one_side("recv", "indegree == 0", "indegree")
         elif base.startswith(("Allgather", "Alltoall")):
             self.one_side("send", "sendbuf == MPI_IN_PLACE")
             self.one_side("recv", None)
@@ -266,7 +296,7 @@ class Entry:
         base = self.stem
         if "comm" in self.by_name and re.match(r"I[a-z]", base) and base != "Iprobe":
             base = base[1:].capitalize()
-        self.collective(base)
+        self.collective(base.removesuffix("_init"))
         names = [p.name for _, p in self.kinds]
         for i in range(len(names) - 2):
             kinds = [kind for kind, _ in self.kinds[i:i + 3]]
@@ -315,7 +345,8 @@ class Entry:
         self.collect()
         f = self.function
         call = self.binding.call or code_call(self.tables.chapter_name(f),
-                                              *[self.pass_on(k, p) for k, p in self.kinds])
+                                              *[self.pass_on(k, p) for k, p in self.kinds],
+                                              *self.binding.told(f))
         chapter = call.split("(")[0]
         if chapter == "rzm_error_string":
             call = "rz_error_string(errorcode, string, resultlen)"
@@ -336,6 +367,19 @@ class Entry:
             lines.append("        }")
         lines += ["    }", "    return rz_call_end(&call);", "}", f"RZ_TWIN({f.name});", ""]
         return fold("\n".join(lines)) + "\n"
+
+
+def tool_text(tables, f):
+    """An entry point of MPI_T: no checks, no error handler; the chapter knows."""
+    binding = tables.binding(f)
+    call = binding.call or code_call(tables.chapter_name(f), *[p.name for p in f.parameters])
+    unused = "".join(f"    (void){p.name};\n" for p in f.parameters) if binding.call else ""
+    missing = "CANNOT_INIT" if f.name == "MPI_T_init_thread" else "NOT_INITIALIZED"
+    return fold(f"RZ_PUBLIC {f.prototype(f.twin)}\n{{\n{unused}"
+                f"    if ({call.split('(')[0]} == NULL) {{\n"
+                f"        return MPI_T_ERR_{missing};\n    }}\n"
+                f"    rz_engine_enter();\n    int error = {call};\n    rz_engine_leave();\n"
+                f"    return error;\n}}\nRZ_TWIN({f.name});\n")
 
 
 def comm_of(function):
@@ -363,8 +407,9 @@ def everything(tables):
 
 
 def bound(tables):
-    return HEAD + "\n".join(Entry(tables, f).text() for f in everything(tables)
-                            if is_bound(tables, f))
+    return HEAD + "\n".join(tool_text(tables, f) if f.interface == "MPI_T"
+                            else Entry(tables, f).text()
+                            for f in everything(tables) if is_bound(tables, f))
 
 
 def unsupported(tables):
@@ -374,12 +419,7 @@ def unsupported(tables):
         if tables.binding(f) is not None:
             continue
         unused = "".join(f"    (void){p.name};\n" for p in f.parameters if p.name != comm_of(f))
-        if f.name == "MPI_T_init_thread":
-            error = "MPI_T_ERR_CANNOT_INIT"
-        elif f.interface == "MPI_T":
-            error = "MPI_T_ERR_NOT_INITIALIZED"
-        else:
-            error = f'rz_call_unsupported("{f.name}", {comm_of(f)})'
+        error = f'rz_call_unsupported("{f.name}", {comm_of(f)})'
         out.append(fold(f"RZ_PUBLIC {f.prototype(f.twin)}\n{{\n{unused}    return {error};\n}}\n"
                         f"RZ_TWIN({f.name});\n\n"))
     return "".join(out)

@@ -15,6 +15,7 @@ HANDLES = {
     "MPI_Request": ("rz_request", "request", "MPI_REQUEST_NULL"),
     "MPI_Message": ("rz_matched", "matched", "MPI_MESSAGE_NULL"),
     "MPI_Info": ("rz_info", "info", "MPI_INFO_NULL"),
+    "MPI_Session": ("rz_session", "session", "MPI_SESSION_NULL"),
     "MPI_Errhandler": ("rz_errhandler", "errhandler", "MPI_ERRHANDLER_NULL"),
 }
 
@@ -95,7 +96,9 @@ class Function:
 
     @property
     def arguments(self):
-        names = [p.text for p in self.parameters] + (["..."] if self.variadic else [])
+        # As pointers, for compilers look into what is written as an array: MPI_UNWEIGHTED is none.
+        names = [re.sub(r"(\w*weights)\[\]", r"*\1", p.text) for p in self.parameters]
+        names += ["..."] if self.variadic else []
         return ", ".join(names) or "void"
 
     @property
@@ -110,15 +113,23 @@ class Function:
 class Binding:
     """How a function reaches its chapter.
 
-    when: running, before (MPI_Init), any, or direct (src/abi has it whole). handles: what becomes
+    when: running, before (MPI_Init), world (between MPI_Init and MPI_Finalize), life (at any time,
+    one thread after the other), any, tool (MPI_T: at any time, and errors are results only), or
+    direct (src/abi has it whole). handles: what becomes
     of a handle argument by address: in, free (nulled), one, list (of requests); without a word it
-    is a result. call: how the chapter is called, where that does not follow from the name.
+    is a result; large=told: the chapter's last argument says whether the large-count variant was
+    called. call: how the chapter is called, where that does not follow from the name.
     """
 
     def __init__(self, row):
         self.when = row["when"]
         self.handles = dict(pair.split("=") for pair in row["handles"].split() if pair)
         self.call = row["call"]
+        self.tells_large = self.handles.pop("large", None) == "told"
+
+    def told(self, function):
+        """What a call adds to the user's arguments."""
+        return [str(function.is_large).lower()] if self.tells_large else []
 
 
 def _rows(name):
@@ -147,9 +158,15 @@ class Tables:
     def plain_name(name):
         return re.sub(r"(?<=[a-z])_[cx]$", "", name)
 
+    def stands_alone(self, name):
+        """Whether a large-count variant has a chapter function of its own: a row without a call."""
+        found = self.bindings.get(name)
+        return found is not None and not found.call and name != self.plain_name(name)
+
     def chapter_name(self, function):
-        """MPI_Comm_dup -> rzm_comm_dup; all variants share the chapter function."""
-        plain = self.plain_name(function.name)
+        """MPI_Comm_dup -> rzm_comm_dup; variants share the chapter function, unless they stand alone."""
+        name = function.name
+        plain = name if self.stands_alone(name) else self.plain_name(name)
         return "rzm_" + re.sub(r"^MPIX?_", "", plain).lower()
 
     def chapter_types(self, function):
@@ -158,8 +175,10 @@ class Tables:
         Kinds: comm, group, ... (a handle in), out:comm (a handle out), count, out:count,
         inout:count, counts, requests, plain.
         """
-        narrow = self.by_name[self.plain_name(function.name)]
+        alone = self.stands_alone(function.name)
+        narrow = function if alone else self.by_name[self.plain_name(function.name)]
         wide = self.by_name.get(narrow.name + "_c") or self.by_name.get(narrow.name + "_x")
+        wide = None if wide and self.stands_alone(wide.name) else wide
         roles = self.binding(narrow).handles
         kinds = []
         for i, p in enumerate(narrow.parameters):

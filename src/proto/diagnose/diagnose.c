@@ -116,12 +116,24 @@ static void on_test(struct rz_diagnose *diagnose, const struct rz_event *event,
     notice->arg[2] = message->word[0];
 }
 
+/* As rz_diagnose_counters gives them. */
+static bool are_counters(const struct rz_diagnose *diagnose, const uint64_t *items, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (items[i] >> 32 >= diagnose->config.n_members ||
+            (uint32_t)items[i] > RZ_DIAGNOSE_COUNTER_MAX ||
+            (i > 0 && items[i] >> 32 <= items[i - 1] >> 32))
+            return false;
+    return true;
+}
+
 static void on_receive(struct rz_diagnose *diagnose, const struct rz_event *event,
                        struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     if (message->view != diagnose->config.view || message->from == diagnose->self ||
-        message->from >= diagnose->config.n_members)
+        message->from >= diagnose->config.n_members || message->type > RZ_DIAGNOSE_EVENTS ||
+        !are_counters(diagnose, event->items, message->n_items))
         return;
     if (message->type == RZ_DIAGNOSE_REPLY) {
         rz_diagnose_on_reply(diagnose, event, out);
@@ -130,7 +142,7 @@ static void on_receive(struct rz_diagnose *diagnose, const struct rz_event *even
     /* Everybody is answered; by a member of the group, only members are believed. */
     if (message->type == RZ_DIAGNOSE_TEST)
         on_test(diagnose, event, out);
-    if (message->type > RZ_DIAGNOSE_EVENTS || !rz_diagnose_believes(diagnose, message->from))
+    if (!rz_diagnose_believes(diagnose, message->from))
         return;
     diagnose->heard = diagnose->interval;
     rz_diagnose_merge(diagnose, event->items, message->n_items,

@@ -35,6 +35,12 @@ static bool check_view(const struct rz_check_group *group, struct rz_diagnose_se
     uint64_t round;
     const uint64_t *view = rz_diagnose_view(group->state[id], &round);
     uint32_t n = group->n_members;
+    if (round < seen->round[id]) {
+        snprintf(group->why, group->why_bytes, "S6-4: %u goes back from round %llu to %llu", id,
+                 (unsigned long long)seen->round[id], (unsigned long long)round);
+        return false;
+    }
+    seen->round[id] = round;
     uint64_t *known = &seen->view[round % RZ_DIAGNOSE_CHECK_ROUNDS];
     if (round > 0 && *known == 0)
         *known = *view;

@@ -17,13 +17,16 @@ struct rz_diagnose_seen {
     } pair[RZ_DIAGNOSE_CHECK_MAX][RZ_DIAGNOSE_CHECK_MAX]; /* [member][k] */
     uint64_t readmitted[RZ_DIAGNOSE_CHECK_MAX];           /* of k: bit c: the group decided
                                                              that counter 2c-1 ends */
-    uint64_t view[RZ_DIAGNOSE_CHECK_ROUNDS];              /* of a round; 0: none seen */
+    uint64_t view[RZ_DIAGNOSE_CHECK_ROUNDS];              /* of a round; 0: none seen; the host that
+                                                             agrees on counters may set it */
+    uint64_t round[RZ_DIAGNOSE_CHECK_MAX];                /* of a member's view */
 };
 
 /*
  * After each step:
  * S6-1 counters never fall, but at a member that is or was out;
- * S6-3 an even counter was decided by the group; S6-4 one view per round;
+ * S6-3 an even counter was decided by the group; S6-4 one view per round, and rounds
+ * grow;
  * S6-5 every virtual process has one owner, in the view.
  */
 bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diagnose_seen *seen);

@@ -8,6 +8,9 @@
 /* An hour: sums of longer times might overflow. */
 #define RZ_DIAGNOSE_TEST_TIME_MAX (3600 * RZ_SECOND)
 
+/* More events are nobody's: a counter must leave room for further ones. */
+#define RZ_DIAGNOSE_COUNTER_MAX (UINT32_MAX / 2)
+
 struct rz_diagnose_peer {
     struct rz_diagnose_statistics statistics;
     rz_time began;     /* the test under way */

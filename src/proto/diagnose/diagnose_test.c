@@ -61,7 +61,8 @@ void rz_diagnose_on_reply(struct rz_diagnose *diagnose, const struct rz_event *e
     const struct rz_message *message = event->message;
     struct rz_diagnose_peer *peer = &diagnose->peers[message->from];
     rz_time began = message->word[0];
-    if (message->seq <= peer->answered || message->seq > diagnose->interval || began > event->now)
+    if (message->seq <= peer->answered || message->seq > diagnose->interval || began > event->now ||
+        message->word[1] > RZ_DIAGNOSE_COUNTER_MAX)
         return;
     rz_time test_time = event->now - began;
     bool awaited = peer->pending && peer->test == message->seq;

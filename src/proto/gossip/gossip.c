@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/random.h"
 #include "proto/gossip/gossip_state.h"
+#include "proto/emit.h"
 
 #include <string.h>
 
@@ -49,24 +50,15 @@ void rz_gossip_init(struct rz_gossip *gossip, const struct rz_gossip_config *con
     default_to(&gossip->config.tolerance_ppm, 1000);
     if (config->kind == RZ_GOSSIP_MATRIX)
         gossip->row_words = (config->n_members + 63) / 64;
-    gossip->weight = self == 0 ? RZ_GOSSIP_WHOLE : 0;
+    gossip->weight = rz_gossip_sum_weight(gossip);
 }
 
 /* --- actions ---------------------------------------------------------------------------------- */
 
-static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
-{
-    rz_assert(out->count < out->max);
-    struct rz_action *action = &out->v[out->count++];
-    memset(action, 0, sizeof *action);
-    action->kind = kind;
-    return action;
-}
-
 static void notify(struct rz_gossip *gossip, enum rz_gossip_notice what, uint64_t arg0,
                    uint64_t arg1, struct rz_actions *out)
 {
-    struct rz_action *action = emit(out, RZ_ACTION_NOTIFY);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_NOTIFY);
     action->what = what;
     action->arg[0] = arg0;
     action->arg[1] = arg1;
@@ -114,7 +106,7 @@ static enum rz_more tell(struct rz_gossip *gossip, struct rz_actions *out)
 static void send(struct rz_gossip *gossip, enum rz_gossip_message type, const rz_id *to,
                  uint64_t seq, const struct rz_gossip_payload *payload, struct rz_actions *out)
 {
-    struct rz_action *action = emit(out, RZ_ACTION_SEND);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = to;
     action->n_to = 1;
     action->message = (struct rz_message){.room = RZ_ROOM_GOSSIP,
@@ -223,7 +215,7 @@ static void expire(struct rz_gossip *gossip)
     gossip->outstanding = false;
     if (gossip->config.accuse && rz_gossip_learn(gossip, gossip->target, RZ_GOSSIP_OWN_PING) &&
         gossip->config.kind == RZ_GOSSIP_SUM)
-        rz_gossip_sum_restart(gossip);
+        rz_gossip_sum_grown(gossip);
     rz_gossip_sum_take_back(gossip);
 }
 
@@ -298,7 +290,7 @@ static void exchange_sums(struct rz_gossip *gossip, const struct rz_message *mes
     for (uint32_t i = 0; i < message->n_items; i += SUM_STRIDE)
         changed |= rz_gossip_learn(gossip, items[i], RZ_GOSSIP_HEARD);
     if (changed)
-        rz_gossip_sum_restart(gossip);
+        rz_gossip_sum_grown(gossip);
     bool counted = !rz_gossip_knows(gossip, message->from);
     if (message->type == RZ_GOSSIP_PING) {
         struct rz_gossip_payload payload =
@@ -354,7 +346,7 @@ static enum rz_more on_death(struct rz_gossip *gossip, const struct rz_event *ev
     for (uint32_t i = 0; i < event->n_ids; i++)
         changed |= rz_gossip_learn(gossip, event->ids[i], RZ_GOSSIP_TOLD);
     if (changed && gossip->config.kind == RZ_GOSSIP_SUM)
-        rz_gossip_sum_restart(gossip);
+        rz_gossip_sum_grown(gossip);
     return tell(gossip, out);
 }
 
@@ -403,7 +395,7 @@ uint64_t rz_gossip_hash(const struct rz_gossip *gossip)
     }
     if (gossip->lent) {
         hash = rz_mix(hash, gossip->weight_lent);
-        for (uint32_t i = 0; i < SUM_STRIDE * gossip->n_failed; i++)
+        for (uint32_t i = 0; i < SUM_STRIDE * gossip->n_lent; i++)
             hash = rz_mix(hash, rz_gossip_lent_items(gossip)[i]);
     }
     size_t matrix = (size_t)gossip->config.n_members * gossip->row_words;

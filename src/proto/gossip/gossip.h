@@ -38,7 +38,9 @@ enum rz_gossip_mutation {
     RZ_GOSSIP_NO_INDIRECT = 2,   /* 1: the sender's row is not merged into one's own */
     RZ_GOSSIP_LOSE_HALF = 4,     /* 3: the half of an unanswered ping is not taken back */
     RZ_GOSSIP_FALL_SILENT = 8,   /* who has returned answers no more */
-    RZ_GOSSIP_OTHER_ROW = 16     /* 1: the test takes who is alive from another member's row */
+    RZ_GOSSIP_OTHER_ROW = 16,    /* 1: the test takes who is alive from another member's row */
+    RZ_GOSSIP_BY_PLACE = 32      /* 3: halves go to the entry at the same place of the list, not to
+                                    that of the same failed member */
 };
 
 struct rz_gossip_config {
@@ -54,7 +56,10 @@ struct rz_gossip_config {
                                earliest; 0: ceil(log2 n) + 8 */
     uint32_t window;        /* 2: h, 3: cycles an estimate must stay; 0: 1 for 2, 4 for 3 */
     uint32_t tolerance_ppm; /* 3: an estimate counts within so many millionths; 0: 1000 */
-    bool accuse;        /* false: silence accuses nobody; failures come by RZ_EVENT_DEATH only */
+    bool before_only; /* 3: as published: members fail before the first cycle only. Everybody holds
+                         weight from the start and nothing restarts; a member that dies later
+                         takes its mass along, and no count comes true again */
+    bool accuse;      /* false: silence accuses nobody; failures come by RZ_EVENT_DEATH only */
     uint32_t mutations; /* enum rz_gossip_mutation, or 0 */
 };
 
@@ -125,12 +130,16 @@ bool rz_gossip_returned(const struct rz_gossip *gossip);
 bool rz_gossip_detected_by(const struct rz_gossip *gossip, rz_id by, rz_id failed);
 
 /* SUM: push-sum mass held here; of an unknown failed the sums are 0. What is lent to a ping under
- * way is not in it. Estimated members: sum / ONE / (weight / WHOLE). */
-#define RZ_GOSSIP_ONE (UINT64_C(1) << 32)   /* a member counted */
-#define RZ_GOSSIP_WHOLE (UINT64_C(1) << 62) /* the weight of all members together */
+ * way is not in it. Estimated members: sum / ONE / (weight / whole), whole = rz_gossip_whole. */
+#define RZ_GOSSIP_ONE (UINT64_C(1) << 32)   /* a member counted; before_only: its weight at first */
+#define RZ_GOSSIP_WHOLE (UINT64_C(1) << 62) /* else: the weight of all members together */
 struct rz_gossip_mass {
     uint64_t weight, detected, consensus;
 };
 struct rz_gossip_mass rz_gossip_mass(const struct rz_gossip *gossip, rz_id failed);
+/* SUM: the weight that all members of its instance hold together, as far as it knows who lives. */
+uint64_t rz_gossip_whole(const struct rz_gossip *gossip);
+/* SUM: whether two members take mass from each other. */
+bool rz_gossip_same_instance(const struct rz_gossip *a, const struct rz_gossip *b);
 
 #endif

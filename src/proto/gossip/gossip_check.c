@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 __attribute__((format(printf, 2, 3))) static bool broken(const struct rz_check_group *group,
                                                          const char *format, ...)
@@ -101,30 +100,24 @@ bool rz_gossip_check_rows(const struct rz_check_group *group)
 
 /* --- mass ------------------------------------------------------------------------------------- */
 
-static bool same_list(const void *a, const void *b)
-{
-    uint32_t n_a, n_b;
-    const uint64_t *list_a = rz_gossip_failed(a, &n_a), *list_b = rz_gossip_failed(b, &n_b);
-    return n_a == n_b && memcmp(list_a, list_b, n_a * sizeof *list_a) == 0;
-}
-
 /* All mass in the instance of member `first`, concerning one failed member. */
 struct instance {
     struct rz_gossip_mass mass;
-    uint64_t members, with_consensus;
+    uint64_t members, knowing, with_consensus;
 };
 
 static struct instance sum_up(const struct rz_check_group *group, rz_id first, rz_id failed)
 {
     struct instance all = {.members = 0};
     for (rz_id id = 0; id < group->n_members; id++) {
-        if (!group->state[id] || !same_list(group->state[id], group->state[first]))
+        if (!group->state[id] || !rz_gossip_same_instance(group->state[id], group->state[first]))
             continue;
         struct rz_gossip_mass mass = rz_gossip_mass(group->state[id], failed);
         all.mass.weight += mass.weight;
         all.mass.detected += mass.detected;
         all.mass.consensus += mass.consensus;
         all.members++;
+        all.knowing += rz_gossip_phase(group->state[id], failed) > 0;
         all.with_consensus += rz_gossip_phase(group->state[id], failed) > 1;
     }
     return all;
@@ -140,7 +133,7 @@ bool rz_gossip_check_mass_bounded(const struct rz_check_group *group)
             failed = rz_gossip_failed(group->state[id], &n);
         for (uint32_t i = 0; i < n; i++) {
             struct instance all = sum_up(group, id, (rz_id)failed[i]);
-            if (all.mass.weight > RZ_GOSSIP_WHOLE || all.mass.detected > most ||
+            if (all.mass.weight > rz_gossip_whole(group->state[id]) || all.mass.detected > most ||
                 all.mass.consensus > most)
                 return broken(group, "S4-4: the instance of %u has more mass than was given out",
                               id);
@@ -155,14 +148,14 @@ bool rz_gossip_check_mass_whole(const struct rz_check_group *group, rz_id first)
     const uint64_t *failed = rz_gossip_failed(group->state[first], &n);
     for (uint32_t i = 0; i < n; i++) {
         struct instance all = sum_up(group, first, (rz_id)failed[i]);
-        if (all.mass.weight != RZ_GOSSIP_WHOLE ||
-            all.mass.detected != all.members * RZ_GOSSIP_ONE ||
+        if (all.mass.weight != rz_gossip_whole(group->state[first]) ||
+            all.mass.detected != all.knowing * RZ_GOSSIP_ONE ||
             all.mass.consensus != all.with_consensus * RZ_GOSSIP_ONE)
             return broken(group,
                           "S4-4: %llu members of the instance of %u hold weight %.9f, and sums "
                           "%.9f and %.9f",
                           (unsigned long long)all.members, first,
-                          (double)all.mass.weight / (double)RZ_GOSSIP_WHOLE,
+                          (double)all.mass.weight / (double)rz_gossip_whole(group->state[first]),
                           (double)all.mass.detected / (double)RZ_GOSSIP_ONE,
                           (double)all.mass.consensus / (double)RZ_GOSSIP_ONE);
     }

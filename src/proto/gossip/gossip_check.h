@@ -27,11 +27,10 @@ bool rz_gossip_check_monotone(const struct rz_check_group *group,
 /* MATRIX: a member's own row is the union of all its rows. */
 bool rz_gossip_check_rows(const struct rz_check_group *group);
 
-/* S4-4 at any time: the members of an instance (those with the same list) hold no more than was
- * given out. */
+/* S4-4 at any time: the members of an instance hold no more than was given out. */
 bool rz_gossip_check_mass_bounded(const struct rz_check_group *group);
-/* S4-4 with nothing under way: member `first` and all that have its list hold all of the weight,
- * and one unit for each of them that has come so far. Only for an instance that lost none of its
+/* S4-4 with nothing under way: member `first` and all of its instance hold all of the weight, and
+ * one unit for each of them that has come so far. Only for an instance that lost none of its
  * members. */
 bool rz_gossip_check_mass_whole(const struct rz_check_group *group, rz_id first);
 

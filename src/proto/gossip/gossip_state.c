@@ -58,7 +58,6 @@ uint64_t *rz_gossip_reply_items(const struct rz_gossip *gossip)
     return array_of(gossip, 2 + ENTRY_WORDS + SUM_WORDS);
 }
 
-/* Of what is lent nothing is kept: a step that needs room learns of a failure, which voids it. */
 void rz_gossip_grow(struct rz_gossip *gossip, size_t bytes)
 {
     enum rz_gossip_kind kind = gossip->config.kind;
@@ -67,14 +66,20 @@ void rz_gossip_grow(struct rz_gossip *gossip, size_t bytes)
     uint32_t max = (uint32_t)((bytes - fixed) / (words_each(kind) * sizeof(uint64_t)));
     rz_assert(max >= old);
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
+    uint64_t *lent = rz_gossip_lent_items(gossip);
+    size_t n_lent = gossip->lent ? (size_t)SUM_WORDS * gossip->n_lent : 0;
     gossip->max = max;
+    /* Everything moves away from the beginning: the last first. */
+    if (kind == RZ_GOSSIP_SUM) {
+        memmove(rz_gossip_lent_items(gossip), lent, n_lent * sizeof *lent);
+        memset(rz_gossip_lent_items(gossip) + n_lent, 0,
+               ((size_t)2 * SUM_WORDS * max - n_lent) * sizeof *lent);
+    }
     memmove(rz_gossip_entries(gossip), entries, gossip->n_failed * sizeof *entries);
     memset(rz_gossip_ids(gossip) + gossip->n_failed, 0,
            (2 * (size_t)max - gossip->n_failed) * sizeof(uint64_t));
     memset(rz_gossip_entries(gossip) + gossip->n_failed, 0,
            (max - gossip->n_failed) * sizeof *entries);
-    if (kind == RZ_GOSSIP_SUM)
-        memset(rz_gossip_lent_items(gossip), 0, (size_t)2 * SUM_WORDS * max * sizeof(uint64_t));
 }
 
 bool rz_gossip_has_room(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out)
@@ -101,7 +106,7 @@ bool rz_gossip_learn(struct rz_gossip *gossip, uint64_t id, enum rz_gossip_how h
         return false;
     struct rz_gossip_entry *entry = rz_gossip_entries(gossip) + at;
     memmove(entry + 1, entry, (n - at) * sizeof *entry);
-    *entry = (struct rz_gossip_entry){.phase = 1, .how = (uint8_t)how};
+    *entry = (struct rz_gossip_entry){.sum = {RZ_GOSSIP_ONE}, .phase = 1, .how = (uint8_t)how};
     gossip->n_unsettled++;
     gossip->since = gossip->cycle;
     if (gossip->config.kind == RZ_GOSSIP_MATRIX)

@@ -30,11 +30,12 @@ struct rz_gossip {
     uint64_t weight, weight_lent;
     rz_id self, target, answer_to;
     uint32_t max, n_failed, n_unsettled;
+    uint32_t n_lent; /* SUM: entries of the list when the outstanding PING left */
     uint32_t row_words;
     uint32_t least; /* ceil(log2 n) */
     bool begun, returned, told_returned, agreed, ended;
     bool outstanding; /* a PING to target awaits its answer */
-    bool lent;        /* SUM: what it carries is of the running instance */
+    bool lent;        /* SUM: what it carries is of the running instance: may be taken back */
     uint64_t words[];
 };
 
@@ -87,8 +88,10 @@ void rz_gossip_list_merge(struct rz_gossip *gossip, const uint64_t *items, uint3
 struct rz_gossip_payload rz_gossip_list_payload(const struct rz_gossip *gossip);
 void rz_gossip_list_judge(struct rz_gossip *gossip);
 
-/* The list has changed: a new instance of the aggregation. */
-void rz_gossip_sum_restart(struct rz_gossip *gossip);
+/* The weight that a member has when its instance begins. */
+uint64_t rz_gossip_sum_weight(const struct rz_gossip *gossip);
+/* The list has grown: a new instance of the aggregation, unless there is only one. */
+void rz_gossip_sum_grown(struct rz_gossip *gossip);
 /* Halves everything; the halves, as items, go to `items`. */
 struct rz_gossip_payload rz_gossip_sum_halve(struct rz_gossip *gossip, uint64_t *items);
 /* The list alone, without mass. */
@@ -96,7 +99,7 @@ struct rz_gossip_payload rz_gossip_sum_nothing(const struct rz_gossip *gossip, u
 /* Halves for a PING; they can be taken back until the next one. */
 struct rz_gossip_payload rz_gossip_sum_lend(struct rz_gossip *gossip);
 void rz_gossip_sum_take_back(struct rz_gossip *gossip);
-/* Adds halves, if they are of the running instance. */
+/* Adds halves, if they are of the running instance. All ids in items are known here. */
 void rz_gossip_sum_absorb(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items,
                           uint32_t n_items);
 void rz_gossip_sum_judge(struct rz_gossip *gossip);

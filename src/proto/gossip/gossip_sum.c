@@ -2,6 +2,10 @@
  * Algorithm 3: symmetric push-sum counts who has detected a failure and who has reached consensus
  * on it. Fixed point: halving loses nothing, so the mass of all members and messages is constant to
  * the last bit, and every machine finds the same.
+ *
+ * An instance of the count is those who take mass from each other. As published (before_only) there
+ * is one, in which everybody has a weight of ONE. Else it is those who know of the same failures,
+ * and its least member has all the weight: whoever learns of another failure begins anew.
  */
 #include "proto/gossip/gossip_state.h"
 
@@ -23,10 +27,37 @@ static rz_id leader_of(const struct rz_gossip *gossip)
     return leader;
 }
 
-void rz_gossip_sum_restart(struct rz_gossip *gossip)
+uint64_t rz_gossip_sum_weight(const struct rz_gossip *gossip)
 {
+    if (gossip->config.before_only)
+        return RZ_GOSSIP_ONE;
+    return gossip->self == leader_of(gossip) ? RZ_GOSSIP_WHOLE : 0;
+}
+
+uint64_t rz_gossip_whole(const struct rz_gossip *gossip)
+{
+    uint64_t living = gossip->config.n_members - gossip->n_failed;
+    return gossip->config.before_only ? living * RZ_GOSSIP_ONE : RZ_GOSSIP_WHOLE;
+}
+
+/* Whether mass that came with this list may be added. */
+static bool of_instance(const struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items,
+                        uint32_t stride)
+{
+    return gossip->config.before_only || rz_gossip_items_same(gossip, items, n_items, stride);
+}
+
+bool rz_gossip_same_instance(const struct rz_gossip *a, const struct rz_gossip *b)
+{
+    return of_instance(a, rz_gossip_ids(b), b->n_failed, 1);
+}
+
+void rz_gossip_sum_grown(struct rz_gossip *gossip)
+{
+    if (gossip->config.before_only)
+        return;
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
-    gossip->weight = gossip->self == leader_of(gossip) ? RZ_GOSSIP_WHOLE : 0;
+    gossip->weight = rz_gossip_sum_weight(gossip);
     for (uint32_t i = 0; i < gossip->n_failed; i++) {
         entries[i].sum[0] = RZ_GOSSIP_ONE;
         entries[i].sum[1] = entries[i].phase > 1 ? RZ_GOSSIP_ONE : 0;
@@ -70,40 +101,49 @@ struct rz_gossip_payload rz_gossip_sum_lend(struct rz_gossip *gossip)
 {
     struct rz_gossip_payload payload = rz_gossip_sum_halve(gossip, rz_gossip_lent_items(gossip));
     gossip->weight_lent = payload.word;
+    gossip->n_lent = gossip->n_failed;
     gossip->lent = true;
     return payload;
 }
 
-static void add(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items)
+/* Of those that the items do not name nothing has come. Both are sorted. */
+static void add(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items, uint32_t n_items)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
+    const uint64_t *ids = rz_gossip_ids(gossip);
+    bool by_place = gossip->config.mutations & RZ_GOSSIP_BY_PLACE;
     gossip->weight += weight;
-    for (uint32_t i = 0; i < gossip->n_failed; i++) {
-        entries[i].sum[0] += items[STRIDE * i + 1];
-        entries[i].sum[1] += items[STRIDE * i + 2];
+    for (uint32_t i = 0, at = 0; i < gossip->n_failed && at < n_items; i++) {
+        if (ids[i] != items[at] && !by_place)
+            continue;
+        entries[i].sum[0] += items[at + 1];
+        entries[i].sum[1] += items[at + 2];
+        at += STRIDE;
     }
 }
 
 void rz_gossip_sum_take_back(struct rz_gossip *gossip)
 {
     if (gossip->lent && !(gossip->config.mutations & RZ_GOSSIP_LOSE_HALF))
-        add(gossip, gossip->weight_lent, rz_gossip_lent_items(gossip));
+        add(gossip, gossip->weight_lent, rz_gossip_lent_items(gossip), STRIDE * gossip->n_lent);
     gossip->lent = false;
 }
 
 void rz_gossip_sum_absorb(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items,
                           uint32_t n_items)
 {
-    if (rz_gossip_items_same(gossip, items, n_items, STRIDE))
-        add(gossip, weight, items);
+    if (of_instance(gossip, items, n_items, STRIDE))
+        add(gossip, weight, items, n_items);
 }
 
-/* |s/w - m| <= eps m, with m living members and w > 0. */
+/* |s/w - m| <= eps m, with m living members, w > 0 as a share of the whole weight. Where the whole
+ * is m, m cancels. */
 static bool within_tolerance(const struct rz_gossip *gossip, uint64_t sum)
 {
+    bool before_only = gossip->config.before_only;
     uint32_t living = gossip->config.n_members - gossip->n_failed;
-    wide_t count = (wide_t)sum << COUNT_SHIFT;
-    wide_t wanted = (wide_t)gossip->weight * living;
+    wide_t count = before_only ? sum : (wide_t)sum << COUNT_SHIFT;
+    wide_t wanted = before_only ? gossip->weight : (wide_t)gossip->weight * living;
     wide_t off = count > wanted ? count - wanted : wanted - count;
     return gossip->weight > 0 && off * MILLION <= wanted * gossip->config.tolerance_ppm;
 }

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/random.h"
 #include "proto/paxos/paxos_private.h"
+#include "proto/emit.h"
 
 #include <string.h>
 
@@ -52,19 +53,10 @@ void rz_paxos_init(struct rz_paxos *paxos, const struct rz_paxos_config *config,
 
 /* --- actions ---------------------------------------------------------------------------------- */
 
-static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
-{
-    rz_assert(out->count < out->max);
-    struct rz_action *action = &out->v[out->count++];
-    memset(action, 0, sizeof *action);
-    action->kind = kind;
-    return action;
-}
-
 struct rz_action *rz_paxos_send(struct rz_paxos *paxos, enum rz_paxos_message type,
                                 const struct rz_paxos_instance *in, struct rz_actions *out)
 {
-    struct rz_action *action = emit(out, RZ_ACTION_SEND);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->message = (struct rz_message){.room = RZ_ROOM_PAXOS,
                                           .type = (uint8_t)type,
                                           .view = paxos->view,
@@ -91,7 +83,7 @@ void rz_paxos_reply(struct rz_paxos *paxos, enum rz_paxos_message type,
 void rz_paxos_tell_host(enum rz_paxos_notice what, const struct rz_paxos_instance *in,
                         struct rz_actions *out)
 {
-    struct rz_action *action = emit(out, RZ_ACTION_NOTIFY);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_NOTIFY);
     action->what = what;
     action->arg[0] = in->number;
     action->arg[1] = what == RZ_PAXOS_DECIDED ? in->value : 0;
@@ -140,6 +132,44 @@ static bool takes_part(const struct rz_paxos *paxos, rz_id id)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
+/* Rounds beyond are nobody's: a ballot must leave room for higher ones. */
+#define ROUND_MAX INT32_MAX
+
+static bool is_ballot(const struct rz_paxos *paxos, uint64_t ballot)
+{
+    return ballot >> 32 > 0 && ballot >> 32 <= ROUND_MAX &&
+           takes_part(paxos, rz_paxos_ballot_owner(ballot));
+}
+
+static bool is_well_formed(const struct rz_paxos *paxos, const struct rz_event *event)
+{
+    const struct rz_message *message = event->message;
+    const uint64_t *word = message->word;
+    bool promises = message->type == RZ_PAXOS_PROMISE;
+    if (message->n_items != 0 && !(promises && message->n_items == 2))
+        return false;
+    switch ((enum rz_paxos_message)message->type) {
+    case RZ_PAXOS_PREPARE:
+        return is_ballot(paxos, word[0]) && rz_paxos_ballot_owner(word[0]) == message->from;
+    case RZ_PAXOS_ACCEPT:
+        return is_ballot(paxos, word[0]) && rz_paxos_ballot_owner(word[0]) == message->from &&
+               (!paxos->config.votes || word[1] <= RZ_PAXOS_YES);
+    case RZ_PAXOS_PROMISE:
+        return is_ballot(paxos, word[0]) && word[1] <= RZ_PAXOS_UNKNOWN &&
+               (message->n_items == 0 ||
+                (is_ballot(paxos, event->items[0]) && event->items[0] < word[0]));
+    case RZ_PAXOS_ACCEPTED:
+        return is_ballot(paxos, word[0]);
+    case RZ_PAXOS_REFUSED:
+        return is_ballot(paxos, word[0]) && is_ballot(paxos, word[1]);
+    case RZ_PAXOS_TOLD:
+        return !paxos->config.votes || word[0] <= RZ_PAXOS_YES;
+    case RZ_PAXOS_REQUEST:
+        return true;
+    }
+    return false;
+}
+
 /* A second request for what is under way changes nothing. */
 static enum rz_more on_request(struct rz_paxos *paxos, const struct rz_event *event,
                                struct rz_actions *out)
@@ -175,7 +205,8 @@ static enum rz_more on_receive(struct rz_paxos *paxos, const struct rz_event *ev
 {
     const struct rz_message *message = event->message;
     if (message->view != paxos->view || message->from == paxos->self ||
-        !takes_part(paxos, message->from) || !takes_part(paxos, paxos->self))
+        !takes_part(paxos, message->from) || !takes_part(paxos, paxos->self) ||
+        !is_well_formed(paxos, event))
         return RZ_DONE;
     if (message->type == RZ_PAXOS_REQUEST)
         return on_request(paxos, event, out);
@@ -339,9 +370,11 @@ uint64_t rz_paxos_hash(const struct rz_paxos *paxos)
         const struct rz_paxos_instance *in = &all[i];
         const uint64_t words[] = {in->number,   in->promised, in->accepted, in->value,
                                   in->ballot,   in->top,      in->found,    in->found_value,
-                                  in->proposal, in->due,      in->began,    in->yes_heard};
+                                  in->proposal, in->due,      in->began};
         for (size_t k = 0; k < sizeof words / sizeof *words; k++)
             hash = rz_mix(hash, words[k]);
+        if (paxos->config.mutations & RZ_PAXOS_COUNT_MESSAGES)
+            hash = rz_mix(hash, in->yes_heard);
         hash = rz_mix(hash, in->phase | (uint64_t)in->vote << 8 | (uint64_t)in->asked << 16 |
                                 (uint64_t)in->owes << 17 | (uint64_t)in->decided << 18);
     }

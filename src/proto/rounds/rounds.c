@@ -166,6 +166,12 @@ static bool audible(const struct rz_rounds *rounds, const struct rz_message *mes
         return false;
     if (message->from >= rounds->config.n_members || message->from == rounds->self)
         return false;
+    uint64_t round = message->word[0] & 0xFFFF, heard = message->word[0] >> 16 & 0xFFFF;
+    bool estimates = message->type == RZ_ROUNDS_ESTIMATE;
+    if (estimates ? round == 0 || round > rounds->config.n_members : (round | heard) != 0)
+        return false;
+    if (((heard | message->word[0] >> 32) & ~(uint64_t)everybody(rounds)) != 0)
+        return false;
     return !(rounds->dead >> message->from & 1) || mutated(rounds, RZ_ROUNDS_NO_FENCE);
 }
 
@@ -226,7 +232,7 @@ rz_time rz_rounds_deadline(const struct rz_rounds *rounds)
 
 static uint64_t hash_estimate(uint64_t hash, const struct estimate *estimate)
 {
-    return rz_mix(rz_mix(hash, estimate->and), estimate->members | estimate->heard << 16);
+    return rz_mix(rz_mix(hash, estimate->and), estimate->members | (uint32_t)estimate->heard << 16);
 }
 
 uint64_t rz_rounds_hash(const struct rz_rounds *rounds)

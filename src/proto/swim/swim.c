@@ -1,6 +1,7 @@
 #include "proto/swim/swim_state.h"
 
 #include "base/assert.h"
+#include "proto/emit.h"
 
 #include <string.h>
 
@@ -89,19 +90,10 @@ static bool has_room(const struct rz_swim *swim, uint32_t records, struct rz_act
 
 /* --- actions ---------------------------------------------------------------------------------- */
 
-static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
-{
-    rz_assert(out->count < out->max);
-    struct rz_action *action = &out->v[out->count++];
-    memset(action, 0, sizeof *action);
-    action->kind = kind;
-    return action;
-}
-
 struct rz_message *rz_swim_send(struct rz_swim *swim, enum rz_swim_message type, uint64_t seq,
                                 uint32_t n_items, struct rz_actions *out)
 {
-    struct rz_action *action = emit(out, RZ_ACTION_SEND);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = swim->to;
     action->n_to = swim->n_to;
     action->message = (struct rz_message){.room = RZ_ROOM_SWIM,
@@ -126,7 +118,7 @@ struct rz_message *rz_swim_send_to(struct rz_swim *swim, rz_id to, enum rz_swim_
 static void notify(struct rz_actions *out, uint32_t what, rz_id member, uint32_t incarnation,
                    rz_id from)
 {
-    struct rz_action *action = emit(out, RZ_ACTION_NOTIFY);
+    struct rz_action *action = rz_emit(out, RZ_ACTION_NOTIFY);
     action->what = what;
     action->arg[0] = member;
     action->arg[1] = incarnation;
@@ -244,9 +236,11 @@ static void hear_all(struct rz_swim *swim, const struct rz_event *event)
 
 static uint32_t count_unknown(const struct rz_swim *swim, const struct rz_event *event)
 {
-    uint32_t unknown = 0;
-    for (uint32_t i = 0; i + 1 < event->message->n_items; i += 2)
-        unknown += rz_swim_number_of(swim, (rz_id)event->items[i]) == RZ_SWIM_NO_RECORD;
+    uint32_t unknown = 0, others = swim->config.n_members - swim->n_records;
+    struct rz_swim_update update;
+    for (uint32_t i = 0; i + 1 < event->message->n_items && unknown < others; i += 2)
+        unknown += rz_swim_update_read(swim, event->items + i, &update) &&
+                   rz_swim_number_of(swim, update.member) == RZ_SWIM_NO_RECORD;
     return unknown;
 }
 

@@ -63,6 +63,10 @@ bool rz_twophase_check(const struct rz_check_group *group, rz_twophase_proposal_
     for (rz_id i = 0; i < group->n_members; i++) {
         if (!group->state[i])
             continue;
+        for (rz_id j = 0; j < group->n_members; j++)
+            if (rz_twophase_agreed_dead(group->state[i], j) &&
+                !rz_twophase_knows_dead(group->state[i], j))
+                return say(group, "T-3: %u decided that %u failed, and hears it", i, j);
         for (rz_id j = 0; j < group->n_members; j++) {
             if (rz_twophase_knows_dead(group->state[i], j) && !group->crashed[j])
                 return say(group, "T-3: %u holds %u for dead, which is not", i, j);

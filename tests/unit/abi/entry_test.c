@@ -307,7 +307,7 @@ static void send_too_far(void)
 
 static void barrier_before_init(void)
 {
-    rz_phase = RZ_PHASE_BEFORE;
+    rz_phase = rz_world = RZ_PHASE_BEFORE;
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -335,7 +335,8 @@ static void test_life(void **state)
 {
     (void)state;
     int flag;
-    rz_phase = RZ_PHASE_BEFORE;
+    rz_phase = rz_world = RZ_PHASE_BEFORE;
+    rz_engine_shared = false;
     assert_int_equal(MPI_Initialized(&flag), MPI_SUCCESS);
     assert_false(flag);
     assert_int_equal(MPI_Init(NULL, NULL), MPI_SUCCESS);

@@ -197,7 +197,10 @@ static void events_of_an_interval_are_one_message_to_the_group(void **state)
     const struct rz_action *tests = find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST);
     assert_int_equal(tests->n_to, 4); /* all others are tested, members or not */
     assert_int_equal(tests->message.n_items, 2);
+    for (rz_id k = 1; k < 5; k++)
+        reply(f, k, 22, now + RZ_SECOND, now + RZ_SECOND + 48 * MS, 0);
     tick(f, now + 2 * RZ_SECOND);
+    assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
     assert_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_EVENTS));
     release(f);
 }
@@ -308,6 +311,78 @@ static void who_holds_itself_for_out_is_out(void **state)
     assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 3);
     reply(f, 1, 2, now, now + 48 * MS, 2); /* a claim to be back needs a decision */
     assert_int_equal(rz_diagnose_counter(f->diagnose, 1), 0);
+    tick(f, now + RZ_SECOND);
+    assert_int_equal(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_EVENTS)->n_to, 1); /* the others hear */
+    tick(f, now + 9 * RZ_SECOND); /* woken late: the intervals missed are not made up for */
+    assert_true(rz_diagnose_deadline(f->diagnose) > now + 9 * RZ_SECOND);
+    release(f);
+}
+
+static void a_readmission_ends_one_event_and_no_later_one(void **state)
+{
+    (void)state;
+    struct fixture *f = make(5, 0);
+    readmit(f, 2, 1); /* before the news of what it ends */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 2);
+    const uint64_t again[] = {RZ_DIAGNOSE_ITEM(2, 3)};
+    test(f, 1, again, 1);
+    readmit(f, 2, 1);
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 3);
+    release(f);
+}
+
+/* Also to those it holds for out: they may be in, for what it knows. And its own tests end. */
+static void who_is_out_listens_to_all_and_judges_nobody(void **state)
+{
+    (void)state;
+    struct fixture *f = make(4, 3);
+    tick(f, 0);
+    const uint64_t out[] = {RZ_DIAGNOSE_ITEM(1, 1), RZ_DIAGNOSE_ITEM(3, 1)};
+    test(f, 2, out, 2);
+    tick(f, 17 * RZ_SECOND);
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 0), 0);
+    assert_int_equal(rz_diagnose_group_size(f->diagnose), 2);
+    const uint64_t back[] = {RZ_DIAGNOSE_ITEM(3, 2)};
+    test(f, 1, back, 1);
+    assert_true(rz_diagnose_has(f->diagnose, 3) && rz_diagnose_has(f->diagnose, 1));
+    release(f);
+}
+
+static void a_late_answer_is_no_answer_to_the_next_test(void **state)
+{
+    (void)state;
+    struct fixture *f = make(2, 0);
+    tick(f, 0);
+    tick(f, 16 * RZ_SECOND); /* the first is lost, the second under way */
+    assert_int_equal(rz_diagnose_interval(f->diagnose), 2);
+    reply(f, 1, 1, 0, 16 * RZ_SECOND + 10 * MS, 0);
+    assert_int_equal(rz_diagnose_okrun(f->diagnose, 1), 0);
+    reply(f, 1, 2, 16 * RZ_SECOND, 16 * RZ_SECOND + 20 * MS, 0);
+    assert_int_equal(rz_diagnose_okrun(f->diagnose, 1), 1);
+    release(f);
+}
+
+static void strange_messages_are_dropped(void **state)
+{
+    (void)state;
+    static const uint64_t strange[][2] = {{RZ_DIAGNOSE_ITEM(5, 1), 0},
+                                          {RZ_DIAGNOSE_ITEM(2, 1), RZ_DIAGNOSE_ITEM(1, 1)},
+                                          {RZ_DIAGNOSE_ITEM(2, 1), RZ_DIAGNOSE_ITEM(2, 3)},
+                                          {RZ_DIAGNOSE_ITEM(1, 1), RZ_DIAGNOSE_ITEM(2, ~0u)}};
+    struct fixture *f = make(5, 0);
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        test(f, 1, strange[i], 2);
+        assert_int_equal(f->count, 0);
+        assert_int_equal(rz_diagnose_group_size(f->diagnose), 5);
+    }
+    tick(f, 0);
+    struct rz_message message = {.type = RZ_DIAGNOSE_REPLY,
+                                 .view = VIEW,
+                                 .from = 1,
+                                 .seq = 1,
+                                 .word = {0, UINT64_C(1) << 32 | 1}}; /* a counter of 33 bits */
+    step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .now = MS, .message = &message});
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 1), 0);
     release(f);
 }
 
@@ -342,6 +417,9 @@ static void the_agreed_view_is_by_the_agreed_counters_alone(void **state)
     assert_false(rz_diagnose_has(f->diagnose, 4)); /* waits for the next round */
     call.arg[0] = 2;
     call.n_items = 0;
+    step(f, &call);
+    assert_int_equal(*rz_diagnose_view(f->diagnose, NULL), 0x1B);
+    call.arg[0] = 3; /* the first word on a round holds */
     step(f, &call);
     assert_int_equal(*rz_diagnose_view(f->diagnose, NULL), 0x1B);
     const uint64_t nobody[] = {RZ_DIAGNOSE_ITEM(0, 1), RZ_DIAGNOSE_ITEM(1, 3),
@@ -401,6 +479,10 @@ int main(void)
         cmocka_unit_test(who_is_out_takes_the_word_of_the_group),
         cmocka_unit_test(who_is_tested_by_nobody_takes_over),
         cmocka_unit_test(who_holds_itself_for_out_is_out),
+        cmocka_unit_test(a_readmission_ends_one_event_and_no_later_one),
+        cmocka_unit_test(who_is_out_listens_to_all_and_judges_nobody),
+        cmocka_unit_test(a_late_answer_is_no_answer_to_the_next_test),
+        cmocka_unit_test(strange_messages_are_dropped),
         cmocka_unit_test(the_dead_are_tested_no_more),
         cmocka_unit_test(the_agreed_view_is_by_the_agreed_counters_alone),
         cmocka_unit_test(an_interval_costs_two_messages_per_pair),

@@ -233,6 +233,133 @@ static void late_answers_bring_news_and_no_mass(void **state)
     group_destroy(group);
 }
 
+/* --- as published: failures before the first cycle only ----------------------------------------
+ */
+
+static struct group *make_before(bool accuse, uint32_t mutations, uint64_t seed)
+{
+    struct rz_gossip_config config = {
+        .kind = RZ_GOSSIP_SUM, .before_only = true, .accuse = accuse, .mutations = mutations};
+    return group_create(N, config, seed);
+}
+
+/* All mass concerning one failed member, with what PINGs carry, and how many know of it. */
+static struct rz_gossip_mass mass_before(const struct group *group, rz_id failed, uint32_t *knowing)
+{
+    struct rz_gossip_mass all = {0};
+    *knowing = 0;
+    for (rz_id id = 0; id < group->n; id++) {
+        if (!group->state[id])
+            continue;
+        struct rz_gossip_mass mass = rz_gossip_mass(group->state[id], failed);
+        all.weight += mass.weight;
+        all.detected += mass.detected;
+        all.consensus += mass.consensus;
+        *knowing += rz_gossip_phase(group->state[id], failed) > 0;
+    }
+    for (uint32_t i = 0; i < group->n_letters; i++) {
+        const struct group_letter *letter = &group->letters[i];
+        all.weight += letter->message.word[0];
+        for (uint32_t k = 0; k < letter->message.n_items; k += 3)
+            if (letter->items[k] == failed) {
+                all.detected += letter->items[k + 1];
+                all.consensus += letter->items[k + 2];
+            }
+    }
+    return all;
+}
+
+/* Four die before; lists grow while halves are lent. True: all mass was there after each cycle. */
+static bool mass_stays_before(uint32_t mutations, uint64_t seed)
+{
+    static const rz_id dead[] = {0, 3, 11, 17};
+    struct group *group = make_before(true, mutations, seed);
+    bool stays = true;
+    for (uint32_t i = 0; i < 4; i++)
+        group_kill(group, dead[i]);
+    for (uint32_t cycle = 0; cycle < 60; cycle++) {
+        group_cycle(group);
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t knowing;
+            struct rz_gossip_mass all = mass_before(group, dead[i], &knowing);
+            stays = stays && all.weight == (N - 4) * RZ_GOSSIP_ONE &&
+                    all.detected == knowing * RZ_GOSSIP_ONE &&
+                    all.consensus == with_consensus(group, dead[i]) * RZ_GOSSIP_ONE;
+        }
+    }
+    stays = stays && rz_gossip_check_agreed(group_check(group), 3) &&
+            rz_gossip_check_mass_whole(group_check(group), 1);
+    group_destroy(group);
+    return stays;
+}
+
+static void before_mass_is_constant_to_the_last_bit(void **state)
+{
+    (void)state;
+    uint32_t caught = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        assert_true(mass_stays_before(0, seed));
+        caught += !mass_stays_before(RZ_GOSSIP_BY_PLACE, seed);
+    }
+    assert_in_range(caught, 90, 100);
+    assert_false(mass_stays_before(RZ_GOSSIP_LOSE_HALF, 1));
+}
+
+static void before_all_trade_weight_whatever_they_know(void **state)
+{
+    (void)state;
+    struct group *group = make_before(true, 0, 8);
+    struct rz_message ping = {.type = RZ_GOSSIP_PING, .from = 1, .word = {RZ_GOSSIP_ONE / 4}};
+    deliver(group, 3, ping, NULL); /* neither knows anything */
+    assert_true(rz_gossip_mass(group->state[3], 5).weight == RZ_GOSSIP_ONE / 4 * 3);
+    assert_true(group->letters[0].message.word[0] == RZ_GOSSIP_ONE / 2);
+    const uint64_t items[] = {6, 100, 50};
+    ping.n_items = 3;
+    group_tell(group, 3, 5);
+    deliver(group, 3, ping, items); /* 5 is known here, 6 there */
+    struct rz_gossip_mass five = rz_gossip_mass(group->state[3], 5);
+    struct rz_gossip_mass six = rz_gossip_mass(group->state[3], 6);
+    assert_true(five.weight == RZ_GOSSIP_ONE / 8 * 5);
+    assert_true(five.detected == RZ_GOSSIP_ONE / 2 && five.consensus == 0);
+    assert_true(six.detected == RZ_GOSSIP_ONE / 2 + 100 && six.consensus == 50);
+    assert_int_equal(group->letters[1].message.n_items, 6);
+    group_destroy(group);
+}
+
+/* The block grows, too, while they are lent. */
+static void before_halves_come_back_to_a_list_that_has_grown(void **state)
+{
+    (void)state;
+    struct group *group = make_before(false, 0, 8);
+    struct rz_event begin = {.kind = RZ_EVENT_CALL, .call = RZ_GOSSIP_BEGIN};
+    struct rz_event tick = {.kind = RZ_EVENT_TICK, .now = GROUP_TIMEOUT};
+    group_tell(group, 2, 5);
+    group_step(group, 2, &begin);
+    assert_true(rz_gossip_mass(group->state[2], 5).detected == RZ_GOSSIP_ONE / 2);
+    for (rz_id dead = 3; dead < 10; dead++)
+        group_tell(group, 2, dead);
+    group_step(group, 2, &tick);
+    for (rz_id dead = 3; dead < 10; dead++)
+        assert_true(rz_gossip_mass(group->state[2], dead).detected == RZ_GOSSIP_ONE);
+    assert_true(rz_gossip_mass(group->state[2], 5).weight == RZ_GOSSIP_ONE);
+    group_destroy(group);
+}
+
+/* The price: S4-6 does not hold where one dies in the run. */
+static void before_a_later_death_spoils_the_count(void **state)
+{
+    (void)state;
+    struct group *group = make_before(true, 0, 8);
+    group_kill(group, 11);
+    for (uint32_t cycle = 0; cycle < 12; cycle++)
+        group_cycle(group);
+    group_kill(group, 7);
+    group_finish(group, 120);
+    assert_false(rz_gossip_check_agreed(group_check(group), 3) &&
+                 rz_gossip_check_mass_whole(group_check(group), 0));
+    group_destroy(group);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +370,10 @@ int main(void)
         cmocka_unit_test(halves_of_another_list_are_dropped),
         cmocka_unit_test(nobody_trades_mass_with_the_dead),
         cmocka_unit_test(late_answers_bring_news_and_no_mass),
+        cmocka_unit_test(before_mass_is_constant_to_the_last_bit),
+        cmocka_unit_test(before_all_trade_weight_whatever_they_know),
+        cmocka_unit_test(before_halves_come_back_to_a_list_that_has_grown),
+        cmocka_unit_test(before_a_later_death_spoils_the_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,8 +29,8 @@ static struct rz_datatype *bytes(void)
 static struct rz_datatype *gaps(void)
 {
     struct rz_datatype *two, *made;
-    assert_int_equal(rzm_type_vector(2, 1, 2, bytes(), &two), MPI_SUCCESS);
-    assert_int_equal(rzm_type_create_resized(two, 0, 4, &made), MPI_SUCCESS);
+    assert_int_equal(rzm_type_vector(2, 1, 2, bytes(), &two, false), MPI_SUCCESS);
+    assert_int_equal(rzm_type_create_resized(two, 0, 4, &made, false), MPI_SUCCESS);
     assert_int_equal(rzm_type_commit(made), MPI_SUCCESS);
     rz_datatype_release(two);
     return made;

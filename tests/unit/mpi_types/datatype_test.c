@@ -104,6 +104,19 @@ static void check_elements(struct rz_random *random, struct rz_datatype *type,
     assert_int_equal(got, want);
 }
 
+/* The other way round: how many bytes the first elements are. */
+static void check_set_elements(struct rz_random *random, struct rz_datatype *type,
+                               const struct model *model)
+{
+    MPI_Status status;
+    MPI_Count n = model->n > 0 ? draw(random, 3 * model->n) : 0, bytes = 0;
+    for (MPI_Count i = 0; i < n; i++) {
+        bytes += model->entries[i % model->n].bytes;
+    }
+    assert_int_equal(rzm_status_set_elements(&status, type, n), MPI_SUCCESS);
+    assert_int_equal(rz_status_bytes(&status), bytes);
+}
+
 static void random_types_follow_their_type_maps(void **state)
 {
     (void)state;
@@ -116,6 +129,7 @@ static void random_types_follow_their_type_maps(void **state)
         check_contiguous(type, &model);
         check_copies(&random, type, &model);
         check_elements(&random, type, &model);
+        check_set_elements(&random, type, &model);
         model_free(&model);
         rz_datatype_release(type);
     }
@@ -136,8 +150,8 @@ static void a_type_outlives_the_types_it_was_made_of(void **state)
     (void)state;
     struct rz_datatype *inner, *outer;
     int in[8] = {0, 1, 2, 3, 4, 5, 6, 7}, out[4];
-    rzm_type_vector(2, 1, 2, rz_datatype_predefined(0x209), &inner);
-    rzm_type_create_hvector(2, 1, 4 * sizeof(int), inner, &outer);
+    rzm_type_vector(2, 1, 2, rz_datatype_predefined(0x209), &inner, false);
+    rzm_type_create_hvector(2, 1, 4 * sizeof(int), inner, &outer, false);
     rzm_type_free(inner);
     rz_datatype_pack(outer, 1, in, out);
     assert_int_equal(out[0], 0);
@@ -156,10 +170,11 @@ static void sizes_beyond_63_bits_are_refused(void **state)
     (void)state;
     struct rz_datatype *big, *type = NULL;
     struct rz_datatype *integer = rz_datatype_predefined(0x209);
-    assert_int_equal(rzm_type_contiguous(INT64_MAX / 8, integer, &big), MPI_SUCCESS);
-    assert_int_equal(rzm_type_contiguous(3, big, &type), MPI_ERR_COUNT);
-    assert_int_equal(rzm_type_create_hvector(3, 1, INT64_MAX / 2, integer, &type), MPI_ERR_COUNT);
-    assert_int_equal(rzm_type_vector(3, 1, INT64_MAX / 2, integer, &type), MPI_ERR_COUNT);
+    assert_int_equal(rzm_type_contiguous(INT64_MAX / 8, integer, &big, false), MPI_SUCCESS);
+    assert_int_equal(rzm_type_contiguous(3, big, &type, false), MPI_ERR_COUNT);
+    assert_int_equal(rzm_type_create_hvector(3, 1, INT64_MAX / 2, integer, &type, false),
+                     MPI_ERR_COUNT);
+    assert_int_equal(rzm_type_vector(3, 1, INT64_MAX / 2, integer, &type, false), MPI_ERR_COUNT);
     assert_null(type);
     rzm_type_free(big);
 }

@@ -132,13 +132,13 @@ static struct rz_datatype *draw_regular(struct rz_random *random, struct rz_data
     MPI_Count step = kind == 1 ? stride * model_extent(part) : stride * 5;
     if (kind == 0) {
         append_blocks(model, part, 0, count);
-        return done(rzm_type_contiguous(count, old, &type), &type);
+        return done(rzm_type_contiguous(count, old, &type, false), &type);
     }
     for (int i = 0; i < count; i++) {
         append_blocks(model, part, i * step, length);
     }
-    return kind == 1 ? done(rzm_type_vector(count, length, stride, old, &type), &type)
-                     : done(rzm_type_create_hvector(count, length, step, old, &type), &type);
+    return kind == 1 ? done(rzm_type_vector(count, length, stride, old, &type, false), &type)
+                     : done(rzm_type_create_hvector(count, length, step, old, &type, false), &type);
 }
 
 static struct rz_datatype *draw_listed(struct rz_random *random, struct rz_datatype *old,
@@ -158,13 +158,13 @@ static struct rz_datatype *draw_listed(struct rz_random *random, struct rz_datat
     struct rz_counts l = {.narrow = lengths}, n = {.narrow = narrow}, w = {.wide = wide};
     switch (kind) {
     case 0:
-        return done(rzm_type_indexed(count, l, n, old, &type), &type);
+        return done(rzm_type_indexed(count, l, n, old, &type, false), &type);
     case 1:
-        return done(rzm_type_create_hindexed(count, l, w, old, &type), &type);
+        return done(rzm_type_create_hindexed(count, l, w, old, &type, false), &type);
     case 2:
-        return done(rzm_type_create_indexed_block(count, length, n, old, &type), &type);
+        return done(rzm_type_create_indexed_block(count, length, n, old, &type, false), &type);
     default:
-        return done(rzm_type_create_hindexed_block(count, length, w, old, &type), &type);
+        return done(rzm_type_create_hindexed_block(count, length, w, old, &type, false), &type);
     }
 }
 
@@ -184,7 +184,7 @@ static struct rz_datatype *draw_struct(struct rz_random *random, int depth, stru
         model_free(&part);
     }
     struct rz_counts l = {.narrow = lengths}, w = {.wide = places};
-    done(rzm_type_create_struct(count, l, w, handles, &type), &type);
+    done(rzm_type_create_struct(count, l, w, handles, &type, false), &type);
     for (int i = 0; i < count; i++) {
         if (!rz_object_is_predefined(parts[i])) {
             rz_datatype_release(parts[i]);
@@ -222,7 +222,7 @@ static struct rz_datatype *draw_subarray(struct rz_random *random, struct rz_dat
     model->marked = false;
     add_marks(model, 0, all);
     struct rz_counts n = {.narrow = sizes}, s = {.narrow = subs}, b = {.narrow = starts};
-    return done(rzm_type_create_subarray(dims, n, s, b, order, old, &type), &type);
+    return done(rzm_type_create_subarray(dims, n, s, b, order, old, &type, false), &type);
 }
 
 struct rz_datatype *type_draw(struct rz_random *random, int depth, struct model *model)
@@ -256,7 +256,7 @@ struct rz_datatype *type_draw(struct rz_random *random, int depth, struct model 
         model_append(model, &part, 0);
         model->marked = false;
         add_marks(model, lb, lb + extent);
-        done(rzm_type_create_resized(old, lb, extent, &type), &type);
+        done(rzm_type_create_resized(old, lb, extent, &type, false), &type);
     }
     }
     model_free(&part);

@@ -146,15 +146,16 @@ static void a_leader_proposes_what_was_accepted_highest(void **state)
 {
     (void)state;
     struct fixture *f = make(5, 0, false);
-    call(f, RZ_PAXOS_PROPOSE, INSTANCE, 50);
-    expect_send(f, 0, RZ_PAXOS_PREPARE, 4, BALLOT(1, 0));
+    receive(f, 3, RZ_PAXOS_PREPARE, BALLOT(1, 3), 63);
+    tick(f, rz_paxos_deadline(f->paxos));
+    expect_send(f, 0, RZ_PAXOS_PREPARE, 4, BALLOT(2, 0));
     const uint64_t low[] = {BALLOT(1, 1), 61}, high[] = {BALLOT(1, 3), 63};
     struct rz_message promise = {.room = RZ_ROOM_PAXOS,
                                  .type = RZ_PAXOS_PROMISE,
                                  .view = VIEW,
                                  .from = 3,
                                  .seq = INSTANCE,
-                                 .word = {BALLOT(1, 0), RZ_PAXOS_UNKNOWN},
+                                 .word = {BALLOT(2, 0), RZ_PAXOS_UNKNOWN},
                                  .n_items = 2};
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &promise, .items = high};
     step(f, &event);
@@ -163,12 +164,12 @@ static void a_leader_proposes_what_was_accepted_highest(void **state)
     promise.from = 1;
     event.items = low;
     step(f, &event);
-    expect_send(f, 0, RZ_PAXOS_ACCEPT, 4, BALLOT(1, 0));
+    expect_send(f, 0, RZ_PAXOS_ACCEPT, 4, BALLOT(2, 0));
     assert_true(f->actions[0].message.word[1] == 63);
-    receive(f, 4, RZ_PAXOS_ACCEPTED, BALLOT(1, 0), 0);
-    receive(f, 4, RZ_PAXOS_ACCEPTED, BALLOT(1, 0), 0);
+    receive(f, 4, RZ_PAXOS_ACCEPTED, BALLOT(2, 0), 0);
+    receive(f, 4, RZ_PAXOS_ACCEPTED, BALLOT(2, 0), 0);
     assert_int_equal(f->count, 0);
-    receive(f, 2, RZ_PAXOS_ACCEPTED, BALLOT(1, 0), 0);
+    receive(f, 2, RZ_PAXOS_ACCEPTED, BALLOT(2, 0), 0);
     assert_true(rz_paxos_decision(f->paxos, INSTANCE, NULL));
     /* Whoever asks later is told. */
     receive(f, 4, RZ_PAXOS_REQUEST, 1, 0);
@@ -199,6 +200,95 @@ static void what_is_not_answered_is_sent_again(void **state)
     tick(f, 9 * RETRY);
     assert_int_equal(f->count, 0);
     assert_true(rz_paxos_deadline(f->paxos) == RZ_TIME_NEVER);
+    release(f);
+}
+
+/* An answer to a ballot given up must not count for the one that followed. */
+static void late_acceptances_do_not_count(void **state)
+{
+    (void)state;
+    struct fixture *f = make(5, 0, false);
+    call(f, RZ_PAXOS_PROPOSE, INSTANCE, 50);
+    for (rz_id id = 1; id <= 2; id++)
+        receive(f, id, RZ_PAXOS_PROMISE, BALLOT(1, 0), RZ_PAXOS_UNKNOWN);
+    expect_send(f, 0, RZ_PAXOS_ACCEPT, 4, BALLOT(1, 0));
+    receive(f, 3, RZ_PAXOS_REFUSED, BALLOT(1, 0), BALLOT(2, 3));
+    tick(f, rz_paxos_deadline(f->paxos));
+    expect_send(f, 0, RZ_PAXOS_PREPARE, 4, BALLOT(3, 0));
+    for (rz_id id = 1; id <= 2; id++)
+        receive(f, id, RZ_PAXOS_PROMISE, BALLOT(3, 0), RZ_PAXOS_UNKNOWN);
+    expect_send(f, 0, RZ_PAXOS_ACCEPT, 4, BALLOT(3, 0));
+    for (rz_id id = 1; id <= 4; id++)
+        receive(f, id, RZ_PAXOS_ACCEPTED, BALLOT(1, 0), 0);
+    assert_false(rz_paxos_decision(f->paxos, INSTANCE, NULL));
+    for (rz_id id = 1; id <= 2; id++)
+        receive(f, id, RZ_PAXOS_ACCEPTED, BALLOT(3, 0), 0);
+    assert_true(rz_paxos_decision(f->paxos, INSTANCE, NULL));
+    release(f);
+}
+
+/* An acceptance may come without the promise before it, which was lost. */
+static void who_accepts_a_higher_ballot_gives_its_own_up(void **state)
+{
+    (void)state;
+    struct fixture *f = make(5, 0, false);
+    call(f, RZ_PAXOS_PROPOSE, INSTANCE, 50);
+    receive(f, 1, RZ_PAXOS_ACCEPT, BALLOT(2, 1), 9);
+    expect_send(f, 0, RZ_PAXOS_ACCEPTED, 1, BALLOT(2, 1));
+    for (rz_id id = 2; id <= 3; id++) {
+        receive(f, id, RZ_PAXOS_PROMISE, BALLOT(1, 0), RZ_PAXOS_UNKNOWN);
+        assert_int_equal(f->count, 0);
+    }
+    release(f);
+}
+
+static void who_is_told_says_so_where_it_is_asked_to(void **state)
+{
+    (void)state;
+    struct fixture *f = make(5, 3, false);
+    struct rz_message told = {.type = RZ_PAXOS_TOLD,
+                              .view = VIEW,
+                              .from = 1,
+                              .seq = INSTANCE,
+                              .word = {9},
+                              .flags = RZ_PAXOS_ANSWER};
+    for (uint32_t i = 0; i < 2; i++) {
+        step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = &told});
+        assert_int_equal(f->count, 2 - i); /* the host is told once */
+        expect_send(f, f->count - 1, RZ_PAXOS_TOLD, 1, 9);
+        assert_int_equal(f->actions[f->count - 1].message.flags, 0);
+    }
+    release(f);
+}
+
+static void who_has_heard_of_an_instance_asks_for_its_end(void **state)
+{
+    (void)state;
+    static const enum rz_paxos_message heard[] = {RZ_PAXOS_PREPARE, RZ_PAXOS_ACCEPT};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture *f = make(5, 3, false);
+        receive(f, 0, heard[i], BALLOT(1, 0), 7);
+        assert_true(rz_paxos_deadline(f->paxos) == 4 * RETRY);
+        tick(f, 4 * RETRY);
+        expect_send(f, 0, RZ_PAXOS_REQUEST, 1, i == 0 ? 7 : 0);
+        assert_true(rz_paxos_deadline(f->paxos) < RZ_TIME_NEVER);
+        release(f);
+    }
+}
+
+static void a_vote_is_cast_once(void **state)
+{
+    (void)state;
+    struct fixture *f = make(3, 1, true);
+    receive(f, 0, RZ_PAXOS_PREPARE, BALLOT(1, 0), 0);
+    assert_int_equal(f->actions[0].what, RZ_PAXOS_ASKED);
+    call(f, RZ_PAXOS_VOTE, INSTANCE, 0);
+    expect_send(f, 0, RZ_PAXOS_PROMISE, 1, BALLOT(1, 0));
+    call(f, RZ_PAXOS_VOTE, INSTANCE, 1);
+    assert_int_equal(f->count, 0);
+    receive(f, 0, RZ_PAXOS_PREPARE, BALLOT(2, 0), 0);
+    expect_send(f, 0, RZ_PAXOS_PROMISE, 1, BALLOT(2, 0));
+    assert_int_equal(f->actions[0].message.word[1], RZ_PAXOS_NO);
     release(f);
 }
 
@@ -368,6 +458,11 @@ int main(void)
         cmocka_unit_test(a_promise_binds),
         cmocka_unit_test(a_leader_proposes_what_was_accepted_highest),
         cmocka_unit_test(what_is_not_answered_is_sent_again),
+        cmocka_unit_test(late_acceptances_do_not_count),
+        cmocka_unit_test(who_accepts_a_higher_ballot_gives_its_own_up),
+        cmocka_unit_test(who_is_told_says_so_where_it_is_asked_to),
+        cmocka_unit_test(who_has_heard_of_an_instance_asks_for_its_end),
+        cmocka_unit_test(a_vote_is_cast_once),
         cmocka_unit_test(the_next_leader_takes_open_instances_over),
         cmocka_unit_test(a_new_view_forgets_the_old_one),
         cmocka_unit_test(votes_are_counted_against_the_view),

@@ -183,9 +183,30 @@ static void who_is_declared_dead_stops(void **state)
     destroy(group);
 }
 
+/* Rounds begin at 1: an estimate of round 0 must not wait in the box of round 2. */
+static void there_is_no_round_before_the_first(void **state)
+{
+    (void)state;
+    struct group *group = create(2);
+    struct rz_message message = {.room = RZ_ROOM_ROUNDS,
+                                 .view = VIEW,
+                                 .from = 1,
+                                 .word = {UINT64_C(2) << 32 | 3 << 16, UINT64_MAX}};
+    struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &message};
+    step(group, 0, &event);
+    propose(group, 0);
+    message.word[0] |= 1;
+    step(group, 0, &event);
+    assert_int_equal(group->n_sent, 2);
+    assert_int_equal(group->told[0], 0);
+    assert_false(rz_rounds_decision(group->member[0]).made);
+    destroy(group);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_is_no_round_before_the_first),
         cmocka_unit_test(two_rounds_without_deaths),
         cmocka_unit_test(nobody_waits_for_the_dead),
         cmocka_unit_test(deaths_travel_with_estimates),

@@ -53,9 +53,9 @@ static bool same_sum(const struct rz_scale_config *config, const struct rz_gossi
     if (rz_gossip_phase(object, config->failed[0]) != member->phase ||
         rz_gossip_returned(object) != member->returned)
         return false;
-    return !entry || (entry->count == member->count && object->since == member->since &&
-                      mass.detected == member->detected && mass.consensus == member->consensus &&
-                      mass.weight == member->weight);
+    return mass.weight == member->weight &&
+           (!entry || (entry->count == member->count && object->since == member->since &&
+                       mass.detected == member->detected && mass.consensus == member->consensus));
 }
 
 static void reached(uint64_t *first, uint64_t *last, uint64_t count, uint64_t all, uint64_t cycle)

@@ -106,6 +106,7 @@ struct twin *twin_create(enum rz_gossip_kind kind, const struct rz_scale_config 
                                       .initial = config->initial,
                                       .window = config->window,
                                       .tolerance_ppm = config->tolerance_ppm,
+                                      .before_only = kind == RZ_GOSSIP_SUM,
                                       .accuse = true,
                                       .mutations = mutations};
     struct twin *twin = calloc(1, sizeof *twin);

@@ -69,6 +69,7 @@ static void each_traversal_probes_all_others_once(void **state)
 {
     struct rig *rig = *state;
     rz_time began = 0;
+    uint64_t order[3] = {0};
     for (uint32_t traversal = 0; traversal < 3; traversal++) {
         uint32_t probed = 0;
         for (uint32_t i = 0; i < N - 1; i++) {
@@ -78,11 +79,13 @@ static void each_traversal_probes_all_others_once(void **state)
             assert_int_not_equal(ping->to[0], SELF);
             assert_false(probed >> ping->to[0] & 1);
             probed |= 1u << ping->to[0];
+            order[traversal] = order[traversal] << 4 | ping->to[0];
             assert_true(began == 0 || rig->now == began + PERIOD);
             began = rig->now;
             acknowledge(rig, ping);
         }
     }
+    assert_true(order[0] != order[1] && order[1] != order[2]);
 }
 
 static void silence_asks_helpers_then_suspects(void **state)
@@ -167,6 +170,25 @@ static void suspicion_becomes_death_after_its_time(void **state)
     assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_DEAD);
 }
 
+/* At the first deadline after the shortened wait, with no other suspicion to wake for; and the news
+ * name the latest witness, so that others count it. */
+static void each_new_witness_shortens_the_wait_and_is_named(void **state)
+{
+    struct rig *rig = *state;
+    rz_time begin = rig->now = 5 * PERIOD;
+    for (rz_id witness = 4; witness <= 6; witness++) {
+        rig_hear(rig, 7, witness, 0, RZ_SWIM_SUSPECT);
+        rig_receive(rig, RZ_SWIM_PING, 1, 1, 0, NULL, 0);
+        const struct rig_action *ack = rig_sent(rig, RZ_SWIM_ACK);
+        assert_true(carries(ack, 7, 0, RZ_SWIM_SUSPECT));
+        assert_true(ack->items[0] == ((uint64_t)witness << 32 | 7));
+    }
+    rig->now = begin + rz_swim_patience(rig->swim, 3);
+    assert_true(rz_swim_look(rig->swim, 7).expires_at == rig->now);
+    rig_step(rig, &(struct rz_event){.kind = RZ_EVENT_TICK, .now = rig->now});
+    assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_DEAD);
+}
+
 static void newer_alive_ends_the_suspicion(void **state)
 {
     struct rig *rig = *state;
@@ -239,6 +261,19 @@ static void bad_health_slows_probing_down(void **state)
     assert_int_equal(rz_swim_health(rig->swim), 7);
     acknowledge(rig, rig_sent(rig, RZ_SWIM_PING));
     assert_int_equal(rz_swim_health(rig->swim), 6);
+}
+
+/* Where there is nobody to ask for help, the fault may be one's own. */
+static void without_helpers_silence_is_bad_health(void **state)
+{
+    struct rig *rig = *state;
+    struct rz_swim_config config = basic();
+    config.n_members = SELF + 1;
+    config.indirect_checks = 0;
+    reopen(rig, &config);
+    begin_probe(rig);
+    begin_probe(rig);
+    assert_int_equal(rz_swim_health(rig->swim), 1);
 }
 
 static void helpers_that_say_that_they_are_there_keep_health_up(void **state)
@@ -331,6 +366,55 @@ static void leaver_tells_the_others_and_goes(void **state)
     assert_true(rz_swim_deadline(rig->swim) == RZ_TIME_NEVER);
 }
 
+static void who_leaves_last_waits_for_nobody(void **state)
+{
+    struct rig *rig = *state;
+    struct rz_swim_config config = basic();
+    config.n_members = SELF + 1;
+    reopen(rig, &config);
+    for (rz_id id = 0; id < SELF; id++)
+        rig_hear(rig, id, id, 0, RZ_SWIM_LEFT);
+    rig_step(rig,
+             &(struct rz_event){.kind = RZ_EVENT_CALL, .now = rig->now, .call = RZ_SWIM_LEAVE});
+    rig_tick(rig);
+    assert_non_null(rig_told(rig, RZ_SWIM_TOLD_LEFT));
+    assert_true(rz_swim_silent(rig->swim));
+}
+
+static void only_the_living_are_asked_for_help(void **state)
+{
+    struct rig *rig = *state;
+    struct rz_swim_config config = basic();
+    config.n_members = 8;
+    reopen(rig, &config);
+    for (rz_id id = 4; id < 8; id++)
+        rig_hear(rig, id, 0, 0, id % 2 ? RZ_SWIM_SUSPECT : RZ_SWIM_DEAD);
+    do
+        rig_tick(rig);
+    while (!rig_sent(rig, RZ_SWIM_PING_REQUEST));
+    const struct rig_action *request = rig_sent(rig, RZ_SWIM_PING_REQUEST);
+    assert_true(request->action.n_to >= 2);
+    for (uint32_t i = 0; i < request->action.n_to; i++)
+        assert_true(request->to[i] < SELF);
+}
+
+static void large_groups_exchange_less_often(void **state)
+{
+    struct rig *rig = *state;
+    struct rz_swim_config config = basic();
+    config.n_members = 1000;
+    config.push_pull_interval = PERIOD;
+    reopen(rig, &config);
+    rz_time before = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        do
+            rig_tick(rig);
+        while (!rig_sent(rig, RZ_SWIM_PULL));
+        assert_true(before == 0 || rig->now == before + 6 * PERIOD);
+        before = rig->now;
+    }
+}
+
 static void alone_one_leaves_at_once(void **state)
 {
     struct rig *rig = *state;
@@ -416,16 +500,21 @@ int main(void)
         TEST(late_and_relayed_answers_clear_within_the_interval),
         TEST(helper_relays_the_answer_or_says_that_there_is_none),
         TEST(suspicion_becomes_death_after_its_time),
+        TEST(each_new_witness_shortens_the_wait_and_is_named),
         TEST(newer_alive_ends_the_suspicion),
         TEST(accused_member_refutes_in_its_answer),
         TEST(where_death_is_final_the_accused_is_fenced),
         TEST(buddy_tells_the_suspect_first),
         TEST(bad_health_slows_probing_down),
+        TEST(without_helpers_silence_is_bad_health),
         TEST(helpers_that_say_that_they_are_there_keep_health_up),
         TEST(news_are_sent_on_as_often_as_the_limit_says),
         TEST(what_was_sent_least_goes_first),
         TEST(exchange_tells_all_and_takes_the_dead_for_suspects),
         TEST(leaver_tells_the_others_and_goes),
+        TEST(who_leaves_last_waits_for_nobody),
+        TEST(only_the_living_are_asked_for_help),
+        TEST(large_groups_exchange_less_often),
         TEST(alone_one_leaves_at_once),
         TEST(other_detectors_news_count),
         TEST(malformed_and_foreign_messages_are_dropped),

@@ -181,6 +181,84 @@ static void a_member_that_is_too_slow_is_fenced(void **state)
     rz_table_destroy(table);
 }
 
+/* Heartbeats are lost, so that some are held for dead, and end, before their date of death: others
+ * knew it from the start. Where all have ended, nobody knows anything. */
+static void who_ends_before_its_date_is_known_from_the_start(void **state)
+{
+    (void)state;
+    struct rz_study_options options = options_of("ring", 16);
+    options.kill = 8;
+    options.kill_at = 5 * RZ_SECOND;
+    options.trials = 100;
+    uint32_t early = 0, none = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        options.loss = i == 0 ? 0.05 : 0.5;
+        struct rz_table *table = run("ring", &options);
+        for (uint32_t trial = 0; trial < options.trials; trial++) {
+            double known = rz_table_at(table, trial, "known_ms");
+            double first = rz_table_at(table, trial, "detect_first_ms");
+            double last = rz_table_at(table, trial, "detect_last_ms");
+            assert_true(isnan(known) || (known >= 0 && known < 60000));
+            assert_true(isnan(first) || (first >= 0 && first < 60000));
+            assert_true(isnan(last) || last >= first);
+            early += known == 0;
+            none += isnan(known);
+        }
+        rz_table_destroy(table);
+    }
+    assert_true(early > 0);
+    assert_true(none > 0);
+}
+
+static void a_network_without_delays_is_allowed(void **state)
+{
+    (void)state;
+    static const char *const studies[] = {"spread", "agree", "twophase"};
+    for (uint32_t i = 0; i < sizeof studies / sizeof *studies; i++) {
+        struct rz_study_options options = options_of(studies[i], 32);
+        options.latency = options.latency_local = 0;
+        options.send_overhead = options.receive_overhead = 0;
+        options.kill = 1;
+        options.kill_during = true;
+        assert_true(measure(studies[i], &options, "messages") > 0);
+    }
+}
+
+static void what_does_not_fit_into_memory_is_refused(void **state)
+{
+    (void)state;
+    static const char *const studies[] = {"ring", "spread", "agree"};
+    for (uint32_t i = 0; i < sizeof studies / sizeof *studies; i++) {
+        struct rz_study_options options = options_of(studies[i], 1 << 20);
+        options.kill = 1 << 18;
+        struct rz_table *table = rz_table_create("");
+        struct rz_chart *chart = rz_chart_create("", "", "");
+        const char *why = NULL;
+        assert_false(rz_study_find(studies[i])->run(&options, table, chart, &why));
+        assert_non_null(strstr(why, "memory"));
+        rz_table_destroy(table);
+        rz_chart_destroy(chart);
+    }
+}
+
+static void a_trace_that_is_cut_off_is_no_success(void **state)
+{
+    (void)state;
+    static const char *const studies[] = {"ring", "process", "spread", "agree", "diagnose"};
+    for (uint32_t i = 0; i < sizeof studies / sizeof *studies; i++) {
+        struct rz_study_options options = options_of(studies[i], 8);
+        options.trace = "/dev/full";
+        options.until = 3 * RZ_SECOND;
+        struct rz_table *table = rz_table_create("");
+        struct rz_chart *chart = rz_chart_create("", "", "");
+        const char *why = NULL;
+        assert_false(rz_study_find(studies[i])->run(&options, table, chart, &why));
+        assert_non_null(strstr(why, "/dev/full"));
+        rz_table_destroy(table);
+        rz_chart_destroy(chart);
+    }
+}
+
 static void a_broadcast_survives_fewer_deaths_than_neighbours(void **state)
 {
     (void)state;
@@ -199,6 +277,16 @@ static void a_broadcast_survives_fewer_deaths_than_neighbours(void **state)
     assert_int_equal(all + none, 100);
     assert_true(all >= 80);
     rz_table_destroy(table);
+}
+
+/* Few members do not pay for what is taken ahead for many. */
+static void memory_is_that_of_the_members(void **state)
+{
+    (void)state;
+    struct rz_study_options few = options_of("ring", 64), many = options_of("ring", 4096);
+    double of_few = measure("ring", &few, "bytes_member");
+    double of_many = measure("ring", &many, "bytes_member");
+    assert_true(of_few > 0.5 * of_many && of_few < 2 * of_many);
 }
 
 static void a_trial_repeats(void **state)
@@ -229,7 +317,12 @@ int main(void)
         cmocka_unit_test(neighbours_are_found_one_by_one),
         cmocka_unit_test(a_star_takes_its_time),
         cmocka_unit_test(a_member_that_is_too_slow_is_fenced),
+        cmocka_unit_test(who_ends_before_its_date_is_known_from_the_start),
+        cmocka_unit_test(a_network_without_delays_is_allowed),
+        cmocka_unit_test(what_does_not_fit_into_memory_is_refused),
+        cmocka_unit_test(a_trace_that_is_cut_off_is_no_success),
         cmocka_unit_test(a_broadcast_survives_fewer_deaths_than_neighbours),
+        cmocka_unit_test(memory_is_that_of_the_members),
         cmocka_unit_test(a_trial_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -229,6 +229,25 @@ static void without_a_decision_the_attempt_is_given_up(void **state)
     destroy(group);
 }
 
+/* Who votes in an attempt that has been given up hears of the later one from its parent, before the
+ * news of the root's death. */
+static void an_old_attempt_is_told_of_the_new_one(void **state)
+{
+    (void)state;
+    struct group *group = create(4);
+    group->dead[0] = true;
+    for (rz_id id = 1; id < 4; id++)
+        propose(group, id);
+    tell(group, 1, 0);
+    deliver(group, find(group, RZ_TWOPHASE_VOTE, 1));
+    deliver(group, find(group, RZ_TWOPHASE_ABORT, 3));
+    uint32_t vote = find(group, RZ_TWOPHASE_VOTE, 1);
+    assert_int_equal(group->queue[vote].message.from, 3);
+    assert_int_equal(group->queue[vote].message.word[0], 2);
+    assert_false(rz_twophase_knows_dead(group->member[3], 0));
+    destroy(group);
+}
+
 /* An inner member dies: its child asks the grandparent, which wants its vote. */
 static void orphans_vote_again(void **state)
 {
@@ -296,6 +315,7 @@ int main(void)
         cmocka_unit_test(every_tree_is_a_tree),
         cmocka_unit_test(the_termination_protocol_finds_a_decision),
         cmocka_unit_test(without_a_decision_the_attempt_is_given_up),
+        cmocka_unit_test(an_old_attempt_is_told_of_the_new_one),
         cmocka_unit_test(orphans_vote_again),
         cmocka_unit_test(strange_messages_are_dropped),
     };

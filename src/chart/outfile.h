@@ -1,0 +1,21 @@
+/* Files that appear whole or not at all: until the end they have no name, so that nothing is left
+ * behind whatever kills the program. Devices, pipes and links are written into. */
+#ifndef RZ_CHART_OUTFILE_H
+#define RZ_CHART_OUTFILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct rz_outfile {
+    FILE *file;      /* to write to; NULL: not open */
+    char *path;      /* where it will appear */
+    char *temporary; /* its name for a moment before that; NULL: path is written into */
+    bool nameless;   /* it has no name yet, not even that */
+};
+
+/* False: *why. */
+bool rz_outfile_open(struct rz_outfile *out, const char *path, const char **why);
+/* good: let it appear, if all could be written; else it never was. False: not good, or *why. */
+bool rz_outfile_close(struct rz_outfile *out, bool good, const char **why);
+
+#endif

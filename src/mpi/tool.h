@@ -1,0 +1,58 @@
+/*
+ * The tools interface, MPI_T. Its functions return codes of their own (MPI_T_ERR_*), run no error
+ * handler and may be called at any time, by any thread: the entry points hold the engine lock.
+ *
+ * What there is to see is in tables: settings (tool_cvar.c), counters and states (tool_pvar.c).
+ * There are no events.
+ */
+#ifndef RZ_MPI_TOOL_H
+#define RZ_MPI_TOOL_H
+
+#include "mpi/chapter.h"
+
+/* MPI_T_init_thread was called, and MPI_T_finalize not as often. */
+bool rz_tool_runs(void);
+
+/* Before a function of MPI_T does anything else. */
+#define RZ_TOOL_BEGIN()                                                                            \
+    do {                                                                                           \
+        if (!rz_tool_runs()) {                                                                     \
+            return MPI_T_ERR_NOT_INITIALIZED;                                                      \
+        }                                                                                          \
+    } while (0)
+
+/*
+ * Text as MPI_T hands it out: *length is in the room at buffer, out the room the text needs, with
+ * its null. NULL for length: not wanted; NULL for buffer or no room: only the length.
+ */
+void rz_tool_give_text(const char *text, char *buffer, int *length);
+
+static inline void rz_tool_give_int(int value, int *to)
+{
+    if (to != NULL) {
+        *to = value;
+    }
+}
+
+/* The values of a variable that is an enumeration: items[i] is the name of i. */
+struct MPI_ABI_T_enum {
+    const char *name;
+    const char *const *items;
+    int n;
+};
+
+/* How many variables there are, and which category each belongs to. */
+enum rz_tool_category {
+    RZ_TOOL_ALL, /* holds the others, and no variable */
+    RZ_TOOL_JOB,
+    RZ_TOOL_TRANSPORT,
+    RZ_TOOL_MESSAGES,
+    RZ_TOOL_FAILURES,
+    RZ_TOOL_CATEGORIES
+};
+int rz_tool_cvars(void);
+int rz_tool_pvars(void);
+enum rz_tool_category rz_tool_cvar_category(int index);
+enum rz_tool_category rz_tool_pvar_category(int index);
+
+#endif
