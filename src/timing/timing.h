@@ -114,7 +114,6 @@ void rz_timing_alarm(struct rz_timing *timing, rz_time at, uint64_t what);
 
 void *rz_timing_study(struct rz_timing *timing);
 rz_time rz_timing_now(const struct rz_timing *timing);
-uint32_t rz_timing_members(const struct rz_timing *timing);
 bool rz_timing_alive(const struct rz_timing *timing, rz_id member);
 /* Also of the dead, as they died. */
 const void *rz_timing_state(const struct rz_timing *timing, rz_id member, uint32_t part);

@@ -123,11 +123,6 @@ rz_time rz_timing_now(const struct rz_timing *timing)
     return timing->now;
 }
 
-uint32_t rz_timing_members(const struct rz_timing *timing)
-{
-    return timing->n;
-}
-
 bool rz_timing_alive(const struct rz_timing *timing, rz_id member)
 {
     return timing->members[member].died_at == RZ_TIME_NEVER;

@@ -1,47 +1,16 @@
 /* Checkpoints through recoveries under schedules: small worlds whole, larger ones at random, and
  * mutants that must be caught. */
-#include "sim/sim.h"
+#include "schedules.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static const struct rz_sim_scenario *scenario_of(const char *name)
-{
-    const struct rz_sim_scenario *scenario = rz_sim_find("commit", name);
-    if (!scenario)
-        fail_msg("there is no scenario %s", name);
-    return scenario;
-}
-
-/* Every interleaving of calls, messages, deaths and news of deaths. */
 static void explore(const char *name)
 {
-    struct rz_sim_options options = {
-        .scenario = scenario_of(name), .crashes = UINT32_MAX, .quiet = true};
-    struct rz_sim_result result;
-    rz_sim_explore(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s: %s", name, result.over_budget ? "too many states" : result.reason,
-                 result.replay);
-    assert_true(result.states > 100);
+    struct rz_sim_options options = schedules_of("commit", name, 0, UINT32_MAX);
+    assert_true(schedules_explore(&options).states > 100);
 }
 
 static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
 {
-    struct rz_sim_options options = {.scenario = scenario_of(name),
-                                     .members = members,
-                                     .crashes = crashes,
-                                     .seed_first = 1,
-                                     .seed_last = seeds,
-                                     .quiet = scenario_of(name)->violation_expected};
-    struct rz_sim_result result;
-    rz_sim_run(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s, %u members, %u deaths: %s: %s", name, members, crashes, result.reason,
-                 result.replay);
+    schedules_run("commit", name, members, crashes, seeds);
 }
 
 static const struct {

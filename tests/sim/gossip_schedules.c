@@ -1,33 +1,10 @@
 /* Gossip under schedules: deaths before and during the run, lost messages, a small world whole, and
  * mutants. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sim/sim.h"
-
-static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
-{
-    struct rz_sim_options options = {
-        .scenario = rz_sim_find("gossip", name), .members = members, .crashes = crashes};
-    if (!options.scenario)
-        fail_msg("there is no scenario %s", name);
-    return options;
-}
+#include "schedules.h"
 
 static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
 {
-    struct rz_sim_options options = options_of(name, members, crashes);
-    static struct rz_sim_result result;
-    options.seed_first = 1;
-    options.seed_last = seeds;
-    options.quiet = options.scenario->violation_expected;
-    rz_sim_run(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.reason, result.replay);
+    schedules_run("gossip", name, members, crashes, seeds);
 }
 
 static void matrix_finds_all_the_dead(void **state)
@@ -73,12 +50,8 @@ static void a_detector_may_take_the_place_of_silence(void **state)
 static void a_small_world_is_explored_whole(void **state)
 {
     (void)state;
-    struct rz_sim_options options = options_of("tiny-sum", 0, UINT32_MAX);
-    static struct rz_sim_result result;
-    rz_sim_explore(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
-    assert_true(result.states > 1000);
+    struct rz_sim_options options = schedules_of("gossip", "tiny-sum", 0, UINT32_MAX);
+    assert_true(schedules_explore(&options).states > 1000);
 }
 
 static void mutants_are_caught(void **state)

@@ -1,45 +1,19 @@
 /* Consensus under schedules: small worlds whole, larger ones at random with loss, duplication,
  * partitions and pauses; mutants. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "schedules.h"
 
 #include "proto/paxos/paxos.h"
-#include "sim/sim.h"
-
-static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
-{
-    struct rz_sim_options options = {
-        .scenario = rz_sim_find("paxos", name), .members = members, .crashes = crashes};
-    if (!options.scenario)
-        fail_msg("there is no scenario %s", name);
-    options.quiet = options.scenario->violation_expected;
-    return options;
-}
 
 static void explore(const char *name, uint32_t members, uint32_t crashes)
 {
-    struct rz_sim_options options = options_of(name, members, crashes);
-    static struct rz_sim_result result;
-    rz_sim_explore(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
+    struct rz_sim_options options = schedules_of("paxos", name, members, crashes);
+    schedules_explore(&options);
 }
 
 static struct rz_sim_result run(const char *name, uint32_t members, uint32_t crashes,
                                 uint64_t seeds)
 {
-    struct rz_sim_options options = options_of(name, members, crashes);
-    static struct rz_sim_result result;
-    options.seed_first = 1;
-    options.seed_last = seeds;
-    rz_sim_run(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.reason, result.replay);
-    return result;
+    return schedules_run("paxos", name, members, crashes, seeds);
 }
 
 static void two_ballots_never_decide_two_values(void **state)

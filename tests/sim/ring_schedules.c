@@ -1,32 +1,13 @@
 /* The heartbeat ring under schedules: small worlds whole, larger ones at random, a mutant, and what
  * it costs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sim/sim.h"
-
-static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
-{
-    struct rz_sim_options options = {
-        .scenario = rz_sim_find("ring", name), .members = members, .crashes = crashes};
-    if (!options.scenario)
-        fail_msg("there is no scenario %s", name);
-    return options;
-}
+#include "schedules.h"
 
 static struct rz_sim_result explore(const char *name, uint32_t members, uint32_t crashes,
                                     bool whole)
 {
-    struct rz_sim_options options = options_of(name, members, crashes);
-    static struct rz_sim_result result;
+    struct rz_sim_options options = schedules_of("ring", name, members, crashes);
     options.whole = whole;
-    rz_sim_explore(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
+    struct rz_sim_result result = schedules_explore(&options);
     assert_int_equal(result.cycles, 0);
     return result;
 }
@@ -43,13 +24,7 @@ static void explore_both(const char *name, uint32_t members, uint32_t crashes)
 
 static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
 {
-    struct rz_sim_options options = options_of(name, members, crashes);
-    static struct rz_sim_result result;
-    options.seed_first = 1;
-    options.seed_last = seeds;
-    rz_sim_run(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.reason, result.replay);
+    schedules_run("ring", name, members, crashes, seeds);
 }
 
 static void ring_mends_in_every_schedule(void **state)
@@ -158,7 +133,7 @@ static void cost_is_one_heartbeat_per_member_and_period(void **state)
 {
     (void)state;
     for (uint32_t members = 2; members <= 256; members *= 2) {
-        struct rz_sim_options options = options_of("news", members, 0);
+        struct rz_sim_options options = schedules_of("ring", "news", members, 0);
         static struct rz_sim_result result;
         options.seed_first = options.seed_last = 1;
         options.plain = true;

@@ -1,50 +1,27 @@
 /* Agreement by rounds under schedules, mutants that must be caught, and the same deaths put to
  * `agree`: two protocols that share nothing but the specification. */
-#include "sim/sim.h"
+#include "schedules.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
-
-static const struct rz_sim_scenario *scenario_of(const char *room, const char *name)
-{
-    const struct rz_sim_scenario *scenario = rz_sim_find(room, name);
-    if (!scenario)
-        fail_msg("there is no scenario %s of %s", name, room);
-    return scenario;
-}
 
 static void run(const char *room, const char *name, uint32_t members, uint32_t crashes,
                 uint64_t seed_first, uint64_t seed_last, const char *plan)
 {
-    struct rz_sim_options options = {.scenario = scenario_of(room, name),
-                                     .members = members,
-                                     .crashes = crashes,
-                                     .seed_first = seed_first,
-                                     .seed_last = seed_last,
-                                     .plan = plan};
+    struct rz_sim_options options = schedules_of(room, name, members, crashes);
     struct rz_sim_result result;
+    options.seed_first = seed_first;
+    options.seed_last = seed_last;
+    options.plan = plan;
     rz_sim_run(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s %s, %u members, %u deaths: %s: %s", room, name, members, crashes,
-                 result.reason, result.replay);
+    schedules_passed(&options, &result);
 }
 
 static void small_worlds_hold_in_every_schedule(void **state)
 {
     (void)state;
     for (uint32_t crashes = 1; crashes <= 2; crashes++) {
-        struct rz_sim_options options = {
-            .scenario = scenario_of("rounds", "tiny"), .members = 3, .crashes = crashes};
-        struct rz_sim_result result;
-        rz_sim_explore(&options, &result);
-        if (!rz_sim_passed(options.scenario, &result))
-            fail_msg("3 members, %u deaths: %s: %s", crashes,
-                     result.over_budget ? "too many states" : result.reason, result.replay);
-        assert_true(result.states > 100);
+        struct rz_sim_options options = schedules_of("rounds", "tiny", 3, crashes);
+        assert_true(schedules_explore(&options).states > 100);
     }
 }
 
@@ -95,11 +72,9 @@ static void each_mutant_is_caught(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
-        struct rz_sim_options options = {.scenario = scenario_of("rounds", mutants[i].name),
-                                         .crashes = UINT32_MAX,
-                                         .seed_first = 1,
-                                         .seed_last = mutants[i].seeds,
-                                         .quiet = true};
+        struct rz_sim_options options = schedules_of("rounds", mutants[i].name, 0, UINT32_MAX);
+        options.seed_first = 1;
+        options.seed_last = mutants[i].seeds;
         struct rz_sim_result result;
         rz_sim_run(&options, &result);
         if (!result.violated)

@@ -1,33 +1,15 @@
 /* Reliable broadcast under schedules: small worlds whole, larger ones at random, a mutant, and what
  * it costs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "schedules.h"
 
 #include "proto/spread/spread.h"
-#include "sim/sim.h"
-
-static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
-{
-    struct rz_sim_options options = {
-        .scenario = rz_sim_find("spread", name), .members = members, .crashes = crashes};
-    if (!options.scenario)
-        fail_msg("there is no scenario %s", name);
-    return options;
-}
 
 static struct rz_sim_result explore(const char *name, uint32_t members, uint32_t crashes,
                                     bool whole)
 {
-    struct rz_sim_options options = options_of(name, members, crashes);
-    static struct rz_sim_result result;
+    struct rz_sim_options options = schedules_of("spread", name, members, crashes);
     options.whole = whole;
-    rz_sim_explore(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
+    struct rz_sim_result result = schedules_explore(&options);
     assert_int_equal(result.cycles, 0);
     return result;
 }
@@ -44,13 +26,7 @@ static void explore_both(const char *name, uint32_t members, uint32_t crashes)
 
 static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
 {
-    struct rz_sim_options options = options_of(name, members, crashes);
-    static struct rz_sim_result result;
-    options.seed_first = 1;
-    options.seed_last = seeds;
-    rz_sim_run(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.reason, result.replay);
+    schedules_run("spread", name, members, crashes, seeds);
 }
 
 static void one_item_reaches_all_in_every_schedule(void **state)
@@ -120,7 +96,7 @@ static void cost_is_a_copy_per_edge_and_direction(void **state)
 {
     (void)state;
     for (uint32_t n = 2; n <= 256; n += n < 40 ? 1 : 27) {
-        struct rz_sim_options options = options_of("one", n, 0);
+        struct rz_sim_options options = schedules_of("spread", "one", n, 0);
         static struct rz_sim_result result;
         options.seed_first = options.seed_last = n;
         rz_sim_run(&options, &result);

@@ -1,42 +1,16 @@
 /* SWIM under schedules: small worlds whole, random runs with every kind of fault, mutants, and what
  * it costs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sim/sim.h"
-
-static struct rz_sim_options options_of(const char *name, uint32_t members, uint32_t crashes)
-{
-    struct rz_sim_options options = {
-        .scenario = rz_sim_find("swim", name), .members = members, .crashes = crashes};
-    if (!options.scenario)
-        fail_msg("there is no scenario %s", name);
-    return options;
-}
+#include "schedules.h"
 
 static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
 {
-    struct rz_sim_options options = options_of(name, members, crashes);
-    static struct rz_sim_result result;
-    options.seed_first = 1;
-    options.seed_last = seeds;
-    rz_sim_run(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s: %s", name, result.reason, result.replay);
+    schedules_run("swim", name, members, crashes, seeds);
 }
 
 static void explore(const char *name)
 {
-    struct rz_sim_options options = options_of(name, 0, UINT32_MAX);
-    static struct rz_sim_result result;
-    rz_sim_explore(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s: %s", result.over_budget ? "too many states" : result.reason, result.replay);
-    assert_int_equal(result.cycles, 0);
+    struct rz_sim_options options = schedules_of("swim", name, 0, UINT32_MAX);
+    assert_int_equal(schedules_explore(&options).cycles, 0);
 }
 
 static void small_worlds_hold_in_every_schedule(void **state)
@@ -97,7 +71,7 @@ static void cost_is_two_messages_per_member_and_period(void **state)
 {
     (void)state;
     for (uint32_t members = 2; members <= 32; members *= 2) {
-        struct rz_sim_options options = options_of("crash", members, 0);
+        struct rz_sim_options options = schedules_of("swim", "crash", members, 0);
         static struct rz_sim_result result;
         options.seed_first = options.seed_last = 1;
         options.plain = true;

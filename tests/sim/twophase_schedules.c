@@ -1,45 +1,16 @@
 /* The two-phase commit under schedules: small worlds whole, larger ones at random, and mutants that
  * must be caught. */
-#include "sim/sim.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static const struct rz_sim_scenario *scenario_of(const char *name)
-{
-    const struct rz_sim_scenario *scenario = rz_sim_find("twophase", name);
-    if (!scenario)
-        fail_msg("there is no scenario %s", name);
-    return scenario;
-}
+#include "schedules.h"
 
 static void explore(const char *name, uint32_t members, uint32_t crashes)
 {
-    struct rz_sim_options options = {
-        .scenario = scenario_of(name), .members = members, .crashes = crashes};
-    struct rz_sim_result result;
-    rz_sim_explore(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s, %u members, %u deaths: %s: %s", name, members, crashes,
-                 result.over_budget ? "too many states" : result.reason, result.replay);
-    assert_true(result.states > 100);
+    struct rz_sim_options options = schedules_of("twophase", name, members, crashes);
+    assert_true(schedules_explore(&options).states > 100);
 }
 
 static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
 {
-    struct rz_sim_options options = {.scenario = scenario_of(name),
-                                     .members = members,
-                                     .crashes = crashes,
-                                     .seed_first = 1,
-                                     .seed_last = seeds};
-    struct rz_sim_result result;
-    rz_sim_run(&options, &result);
-    if (!rz_sim_passed(options.scenario, &result))
-        fail_msg("%s, %u members, %u deaths: %s: %s", name, members, crashes, result.reason,
-                 result.replay);
+    schedules_run("twophase", name, members, crashes, seeds);
 }
 
 static void one_operation_holds_in_every_schedule(void **state)
@@ -88,11 +59,9 @@ static void each_mutant_is_caught(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
-        struct rz_sim_options options = {.scenario = scenario_of(mutants[i].name),
-                                         .crashes = UINT32_MAX,
-                                         .seed_first = 1,
-                                         .seed_last = mutants[i].seeds,
-                                         .quiet = true};
+        struct rz_sim_options options = schedules_of("twophase", mutants[i].name, 0, UINT32_MAX);
+        options.seed_first = 1;
+        options.seed_last = mutants[i].seeds;
         struct rz_sim_result result;
         if (mutants[i].seeds > 0)
             rz_sim_run(&options, &result);

@@ -405,11 +405,6 @@ uint64_t rz_gossip_hash(const struct rz_gossip *gossip)
     return hash;
 }
 
-uint64_t rz_gossip_cycle(const struct rz_gossip *gossip)
-{
-    return gossip->cycle;
-}
-
 const uint64_t *rz_gossip_failed(const struct rz_gossip *gossip, uint32_t *n)
 {
     *n = gossip->n_failed;

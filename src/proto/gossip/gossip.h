@@ -119,7 +119,6 @@ static inline rz_id rz_gossip_target(uint64_t seed, uint32_t n, rz_id self, uint
 
 /* --- looking at it --- */
 
-uint64_t rz_gossip_cycle(const struct rz_gossip *gossip); /* 0: not begun */
 /* Members known failed, sorted, as items. */
 const uint64_t *rz_gossip_failed(const struct rz_gossip *gossip, uint32_t *n);
 /* Phase of a failed member here: 1 detected, 2 consensus, 3 committed; 0: not known failed. */

@@ -1,0 +1,58 @@
+/* What the programs of this folder share: a scenario by its name, explored or run. It must hold; a
+ * mutant must be caught. */
+#ifndef RZ_TESTS_SCHEDULES_H
+#define RZ_TESTS_SCHEDULES_H
+
+#include "sim/sim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* members 0, crashes UINT32_MAX: the scenario's own. */
+static inline struct rz_sim_options schedules_of(const char *room, const char *name,
+                                                 uint32_t members, uint32_t crashes)
+{
+    struct rz_sim_options options = {
+        .scenario = rz_sim_find(room, name), .members = members, .crashes = crashes};
+    if (!options.scenario)
+        fail_msg("there is no scenario %s of %s", name, room);
+    options.quiet = options.scenario->violation_expected;
+    return options;
+}
+
+static inline void schedules_passed(const struct rz_sim_options *options,
+                                    const struct rz_sim_result *result)
+{
+    if (!rz_sim_passed(options->scenario, result))
+        fail_msg("%s, %u members, %u deaths: %s: %s", options->scenario->name, options->members,
+                 options->crashes, result->over_budget ? "too many states" : result->reason,
+                 result->replay);
+}
+
+/* Every interleaving of calls, messages, deaths and news of deaths. */
+static inline struct rz_sim_result schedules_explore(const struct rz_sim_options *options)
+{
+    struct rz_sim_result result;
+    rz_sim_explore(options, &result);
+    schedules_passed(options, &result);
+    return result;
+}
+
+/* The seeds from 1 on. */
+static inline struct rz_sim_result schedules_run(const char *room, const char *name,
+                                                 uint32_t members, uint32_t crashes, uint64_t seeds)
+{
+    struct rz_sim_options options = schedules_of(room, name, members, crashes);
+    struct rz_sim_result result;
+    options.seed_first = 1;
+    options.seed_last = seeds;
+    rz_sim_run(&options, &result);
+    schedules_passed(&options, &result);
+    return result;
+}
+
+#endif
