@@ -18,8 +18,8 @@
  *
  * All functions are called between MPI_Init and MPI_Finalize and return MPI_SUCCESS or an MPI error
  * class; a restart of the job may take place inside RZ_Checkpoint and RZ_Restore as inside any MPI
- * call. Without a launcher, or outside MPIX_Reinit, checkpoints are accepted and kept for nothing:
- * a program runs unchanged alone.
+ * call. Without a launcher, under `rzrun --no-ft`, or outside MPIX_Reinit, checkpoints are accepted
+ * and kept for nothing: a program runs unchanged. In the first two cases generations are 0.
  */
 #ifndef RHIZOME_CHECKPOINT_H
 #define RHIZOME_CHECKPOINT_H
@@ -61,6 +61,11 @@ int RZ_Restore(uint64_t *generation);
 /* Tells the tools which iteration this process begins (progress display, faults injected at an
  * iteration). Cheap. */
 int RZ_Progress_mark(uint64_t iteration);
+
+/* Tells the runtime that this process is at work: for long computations without MPI calls, where
+ * the watchdog (rzrun --hang-timeout) would hold it for hung. Cheap. As in any MPI call, a process
+ * that was declared dead ends here, and a restart of the job may take place. */
+int RZ_Alive(void);
 
 #ifdef __cplusplus
 }

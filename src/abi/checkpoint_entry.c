@@ -36,3 +36,11 @@ RZ_PUBLIC int RZ_Progress_mark(uint64_t iteration)
         call.error = rzm_progress_mark(iteration);
     return rz_call_end(&call);
 }
+
+RZ_PUBLIC int RZ_Alive(void)
+{
+    struct rz_call call = {.name = "RZ_Alive"};
+    if (rz_call_begin(&call))
+        call.error = rzm_alive();
+    return rz_call_end(&call);
+}

@@ -7,35 +7,58 @@
 #include "abi/features.h"
 #include "chapter_weak.h"
 
+/* Results must have a place to go to: `other` too. Raises the error if not, else gives success. */
+static int pointer_call(const char *call_name, const char *name, const void *pointer,
+                        const char *other_name, const void *other)
+{
+    struct rz_call call = {.name = call_name};
+    if (rz_arg_pointer(&call, name, pointer)) {
+        (void)rz_arg_pointer(&call, other_name, other);
+    }
+    return rz_call_end(&call);
+}
+
 /* ---- Life and versions: allowed at any time ---- */
 
 RZ_PUBLIC int PMPI_Initialized(int *flag)
 {
-    *flag = rz_world != RZ_PHASE_BEFORE;
-    return MPI_SUCCESS;
+    int error = pointer_call("MPI_Initialized", "flag", flag, "flag", flag);
+    if (error == MPI_SUCCESS) {
+        *flag = rz_world != RZ_PHASE_BEFORE;
+    }
+    return error;
 }
 RZ_TWIN(MPI_Initialized);
 
 RZ_PUBLIC int PMPI_Finalized(int *flag)
 {
-    *flag = rz_world == RZ_PHASE_AFTER;
-    return MPI_SUCCESS;
+    int error = pointer_call("MPI_Finalized", "flag", flag, "flag", flag);
+    if (error == MPI_SUCCESS) {
+        *flag = rz_world == RZ_PHASE_AFTER;
+    }
+    return error;
 }
 RZ_TWIN(MPI_Finalized);
 
 RZ_PUBLIC int PMPI_Get_version(int *version, int *subversion)
 {
-    *version = MPI_VERSION;
-    *subversion = MPI_SUBVERSION;
-    return MPI_SUCCESS;
+    int error = pointer_call("MPI_Get_version", "version", version, "subversion", subversion);
+    if (error == MPI_SUCCESS) {
+        *version = MPI_VERSION;
+        *subversion = MPI_SUBVERSION;
+    }
+    return error;
 }
 RZ_TWIN(MPI_Get_version);
 
 RZ_PUBLIC int PMPI_Get_library_version(char *version, int *resultlen)
 {
-    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Rhizome %s (MPI %d.%d)",
-                          RZ_VERSION, MPI_VERSION, MPI_SUBVERSION);
-    return MPI_SUCCESS;
+    int error = pointer_call("MPI_Get_library_version", "version", version, "resultlen", resultlen);
+    if (error == MPI_SUCCESS) {
+        *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Rhizome %s (MPI %d.%d)",
+                              RZ_VERSION, MPI_VERSION, MPI_SUBVERSION);
+    }
+    return error;
 }
 RZ_TWIN(MPI_Get_library_version);
 
@@ -73,8 +96,11 @@ RZ_TWIN(MPI_Wtick);
 
 RZ_PUBLIC int PMPI_Get_address(const void *location, MPI_Aint *address)
 {
-    *address = (MPI_Aint)location;
-    return MPI_SUCCESS;
+    int error = pointer_call("MPI_Get_address", "address", address, "address", address);
+    if (error == MPI_SUCCESS) {
+        *address = (MPI_Aint)location;
+    }
+    return error;
 }
 RZ_TWIN(MPI_Get_address);
 
@@ -93,20 +119,10 @@ RZ_TWIN(MPI_Aint_diff);
 
 /* ---- Statuses ---- */
 
-/* A status must be there to be read or set. Raises the error if not. */
-static int status_call(const char *name, const void *status, const void *other)
-{
-    struct rz_call call = {.name = name};
-    if (rz_arg_pointer(&call, "status", status)) {
-        (void)rz_arg_pointer(&call, "the result", other);
-    }
-    return rz_call_end(&call);
-}
-
 #define RZ_STATUS_FIELD(lower, FIELD)                                                              \
     RZ_PUBLIC int PMPI_Status_get_##lower(const MPI_Status *status, int *value)                    \
     {                                                                                              \
-        int result = status_call("MPI_Status_get_" #lower, status, value);                         \
+        int result = pointer_call("MPI_Status_get_" #lower, "status", status, #lower, value);      \
         if (result == MPI_SUCCESS) {                                                               \
             *value = status->FIELD;                                                                \
         }                                                                                          \
@@ -115,7 +131,7 @@ static int status_call(const char *name, const void *status, const void *other)
     RZ_TWIN(MPI_Status_get_##lower);                                                               \
     RZ_PUBLIC int PMPI_Status_set_##lower(MPI_Status *status, int value)                           \
     {                                                                                              \
-        int result = status_call("MPI_Status_set_" #lower, status, status);                        \
+        int result = pointer_call("MPI_Status_set_" #lower, "status", status, "status", status);   \
         if (result == MPI_SUCCESS) {                                                               \
             status->FIELD = value;                                                                 \
         }                                                                                          \
@@ -129,7 +145,7 @@ RZ_STATUS_FIELD(error, MPI_ERROR);
 
 RZ_PUBLIC int PMPI_Status_set_cancelled(MPI_Status *status, int flag)
 {
-    int error = status_call("MPI_Status_set_cancelled", status, status);
+    int error = pointer_call("MPI_Status_set_cancelled", "status", status, "status", status);
     if (error == MPI_SUCCESS) {
         rz_status_set_cancelled(status, flag != 0);
     }
@@ -139,7 +155,7 @@ RZ_TWIN(MPI_Status_set_cancelled);
 
 RZ_PUBLIC int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
 {
-    int error = status_call("MPI_Test_cancelled", status, flag);
+    int error = pointer_call("MPI_Test_cancelled", "status", status, "flag", flag);
     if (error == MPI_SUCCESS) {
         *flag = rz_status_cancelled(status);
     }
@@ -167,19 +183,34 @@ RZ_PUBLIC int PMPI_Session_call_errhandler(MPI_Session session, int errorcode)
     struct rz_session *session_;
     if (rz_call_begin(&call) && rz_arg_session(&call, "session", session, &session_)) {
         rz_call_unlock(&call);
-        rz_error_raise_session(session_, NULL, errorcode, call.name);
+        rz_error_raise_session(session_, errorcode, call.name);
     }
     return rz_call_end(&call);
 }
 RZ_TWIN(MPI_Session_call_errhandler);
 
+RZ_PUBLIC int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
+{
+    struct rz_call call = {.name = "MPI_File_call_errhandler"};
+    if (fh != MPI_FILE_NULL) {
+        rz_arg_refuse(&call, MPI_ERR_FILE, "fh is not a file, or one that was closed");
+        return rz_call_end(&call);
+    }
+    rz_error_raise_file(errorcode, call.name);
+    return MPI_SUCCESS;
+}
+RZ_TWIN(MPI_File_call_errhandler);
+
 /* ---- The ABI about itself ---- */
 
 RZ_PUBLIC int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 {
-    *abi_major = MPI_ABI_VERSION;
-    *abi_minor = MPI_ABI_SUBVERSION;
-    return MPI_SUCCESS;
+    int error = pointer_call("MPI_Abi_get_version", "abi_major", abi_major, "abi_minor", abi_minor);
+    if (error == MPI_SUCCESS) {
+        *abi_major = MPI_ABI_VERSION;
+        *abi_minor = MPI_ABI_SUBVERSION;
+    }
+    return error;
 }
 RZ_TWIN(MPI_Abi_get_version);
 
@@ -192,7 +223,8 @@ RZ_PUBLIC int PMPI_Abi_get_info(MPI_Info *info)
                  {"mpi_count_size", sizeof(MPI_Count)},
                  {"mpi_offset_size", sizeof(MPI_Offset)}};
     MPI_Info made;
-    int error = PMPI_Info_create(&made);
+    int error = pointer_call("MPI_Abi_get_info", "info", info, "info", info);
+    error = error != MPI_SUCCESS ? error : PMPI_Info_create(&made);
     for (size_t i = 0; error == MPI_SUCCESS && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         char value[16];
         snprintf(value, sizeof(value), "%zu", sizes[i].size);
@@ -205,54 +237,14 @@ RZ_PUBLIC int PMPI_Abi_get_info(MPI_Info *info)
 }
 RZ_TWIN(MPI_Abi_get_info);
 
-/* Nobody has told this library about a Fortran compiler. */
-RZ_PUBLIC int PMPI_Abi_get_fortran_info(MPI_Info *info)
-{
-    *info = MPI_INFO_NULL;
-    return MPI_SUCCESS;
-}
-RZ_TWIN(MPI_Abi_get_fortran_info);
-
-RZ_PUBLIC int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true,
-                                            void *logical_false, int *is_set)
-{
-    (void)logical_size;
-    (void)logical_true;
-    (void)logical_false;
-    *is_set = 0;
-    return MPI_SUCCESS;
-}
-RZ_TWIN(MPI_Abi_get_fortran_booleans);
-
-static int fortran_refused(const char *name)
-{
-    return rz_error_raise(NULL, rzm_error(MPI_ERR_ABI, "this build knows no Fortran"), name);
-}
-
-RZ_PUBLIC int PMPI_Abi_set_fortran_info(MPI_Info info)
-{
-    (void)info;
-    return fortran_refused("MPI_Abi_set_fortran_info");
-}
-RZ_TWIN(MPI_Abi_set_fortran_info);
-
-RZ_PUBLIC int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true,
-                                            void *logical_false)
-{
-    (void)logical_size;
-    (void)logical_true;
-    (void)logical_false;
-    return fortran_refused("MPI_Abi_set_fortran_booleans");
-}
-RZ_TWIN(MPI_Abi_set_fortran_booleans);
-
 /* ---- What this build supports ---- */
 
-RZ_PUBLIC const char *RZ_Feature(size_t i, bool *supported)
+RZ_PUBLIC const char *RZ_Feature(size_t i, bool *supported, const char **chapter)
 {
     if (i >= rz_feature_row_count) {
         return NULL;
     }
     *supported = rz_feature_rows[i].code != NULL;
+    *chapter = rz_feature_rows[i].chapter;
     return rz_feature_rows[i].name;
 }

@@ -120,8 +120,14 @@ bool rz_arg_bad_message(struct rz_call *call, const char *buffer_name, const voi
     if (buffer == MPI_IN_PLACE) {
         return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here", buffer_name);
     }
-    return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer while %s is %lld", buffer_name,
-                         count_name, (long long)count);
+    if (buffer == MPI_BOTTOM && object->predefined != 0 && count > 0) {
+        return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer while %s is %lld",
+                             buffer_name, count_name, (long long)count);
+    }
+    /* Nothing of that is so: it was only too large to be known at once. */
+    return rz_datatype_fits(datatype, count) ||
+           rz_arg_refuse(call, MPI_ERR_COUNT, "%s is %lld: so many of %s are 2^63 bytes or more",
+                         count_name, (long long)count, type_name);
 }
 
 bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
@@ -135,6 +141,27 @@ bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, i
         return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer", name);
     }
     return true;
+}
+
+bool rz_arg_packed(struct rz_call *call, const char *name, const void *buffer, int64_t size)
+{
+    if (buffer != NULL && buffer != MPI_IN_PLACE) {
+        return true;
+    }
+    return buffer == NULL
+               ? size <= 0 || rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer", name)
+               : rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here", name);
+}
+
+bool rz_arg_source(struct rz_call *call, const char *name, const void *buffer,
+                   struct rz_counts counts, int length, const struct rz_datatype *datatype)
+{
+    int64_t largest = 0;
+    for (int i = 0; i < length; i++) {
+        int64_t count = rz_counts_at(counts, i);
+        largest = count > largest ? count : largest;
+    }
+    return rz_arg_result(call, name, buffer, largest, datatype);
 }
 
 bool rz_arg_root(struct rz_call *call, int root, const struct rz_comm *comm, enum rz_role *role)

@@ -31,7 +31,7 @@ struct rz_call {
     struct rz_comm
         *comm; /* whose error handler is concerned; NULL: that of errors without a communicator */
     struct rz_session *session;    /* of a call on a session: its error handler is concerned */
-    struct rz_errhandler *handler; /* of MPI_Session_init: the one of the session to be */
+    struct rz_errhandler *handler; /* given for the object to be: concerned before all others */
     int error;                     /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
     bool locked;                   /* the engine lock is held */
     bool lives;                    /* the life lock is held */
@@ -100,10 +100,13 @@ static inline bool rz_call_begin_world(struct rz_call *call)
     return rz_world == RZ_PHASE_RUNNING ? true : rz_call_out_of_world(call);
 }
 
-/* For calls that MPI allows at any time. */
+/* For calls that MPI allows at any time: from any thread, too, before MPI_Init and whatever thread
+ * level it was asked for. */
 static inline bool rz_call_begin_anytime(struct rz_call *call)
 {
-    return rz_call_lock(call);
+    rz_engine_enter();
+    call->locked = true;
+    return true;
 }
 
 static inline void rz_call_unlock(struct rz_call *call)
@@ -142,12 +145,14 @@ int rz_call_unsupported(const char *name, MPI_Comm comm);
  */
 int rz_error_raise(struct rz_comm *comm, int error, const char *name);
 
-/* The same of a session; session NULL (in MPI_Session_init): the handler that it would have had. */
-int rz_error_raise_session(struct rz_session *session, struct rz_errhandler *handler, int error,
-                           const char *name);
+/* The same of a session, and of MPI_FILE_NULL. */
+int rz_error_raise_session(struct rz_session *session, int error, const char *name);
+int rz_error_raise_file(int error, const char *name);
 
-/* MPI_Error_string: the text of the class, and the reason if it is that of this thread's last
- * error. */
+/*
+ * MPI_Error_string: "MPI_Send: invalid rank: dest is 9, not in 0..3", the call and the reason if it
+ * is the error that this thread's last call returned.
+ */
 int rz_error_string(int errorcode, char *string, int *resultlen);
 
 /* ---- Single arguments. Each returns false after noting the error in call->error. ---- */
@@ -228,13 +233,17 @@ static inline bool rz_arg_session(struct rz_call *call, const char *name, MPI_Se
            rz_arg_bad_handle(call, RZ_OBJECT_SESSION, name, (uintptr_t)handle);
 }
 
-/* MPI_Session_init tells its errors to the error handler it was given. */
-static inline bool rz_call_blame_handler(struct rz_call *call, struct rz_errhandler *handler)
+/*
+ * Calls that make something without having its like tell their errors to the error handler that
+ * they were given for it. of: the kind of object that is made.
+ */
+static inline bool rz_call_blame_handler(struct rz_call *call, struct rz_errhandler *handler,
+                                         enum rz_object_kind of)
 {
-    bool fit = handler->object.predefined != 0 || handler->of == RZ_OBJECT_SESSION;
+    bool fit = handler->object.predefined != 0 || handler->of == of;
     call->handler = fit ? handler : NULL;
-    return fit ||
-           rz_arg_refuse(call, MPI_ERR_ERRHANDLER, "the error handler is not one of sessions");
+    return fit || rz_arg_refuse(call, MPI_ERR_ERRHANDLER,
+                                "errhandler was made for another kind of object");
 }
 
 static inline bool rz_arg_info_or_null(struct rz_call *call, const char *name, MPI_Info handle,
@@ -356,7 +365,8 @@ static inline bool rz_arg_message(struct rz_call *call, const char *buffer_name,
     bool predefined = object->predefined != 0;
     bool fit = predefined || (object->flags & RZ_DATATYPE_COMMITTED) != 0;
     bool buffer_fit = buffer != MPI_IN_PLACE && (buffer != MPI_BOTTOM || !predefined || count == 0);
-    return RZ_LIKELY(fit && buffer_fit && count >= 0) ||
+    bool small = count >= 0 && count <= INT32_MAX && (object->flags & RZ_DATATYPE_HUGE) == 0;
+    return RZ_LIKELY(fit && buffer_fit && small) ||
            rz_arg_bad_message(call, buffer_name, buffer, count_name, count, type_name, *datatype);
 }
 
@@ -364,6 +374,22 @@ static inline bool rz_arg_message(struct rz_call *call, const char *buffer_name,
  * reduction. */
 bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
                    const struct rz_datatype *datatype);
+
+/* That input and result are not one buffer: MPI_IN_PLACE is the word for that. */
+static inline bool rz_arg_two_buffers(struct rz_call *call, const char *name, const void *buffer,
+                                      const char *result_name, const void *result, int64_t count)
+{
+    return RZ_LIKELY(buffer != result || buffer == MPI_BOTTOM || count == 0) ||
+           rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is %s, too: say MPI_IN_PLACE for that",
+                         result_name, name);
+}
+
+/* Room for packed data, of `size` bytes. */
+bool rz_arg_packed(struct rz_call *call, const char *name, const void *buffer, int64_t size);
+
+/* The same where a buffer has as many items as all of `length` counts together. */
+bool rz_arg_source(struct rz_call *call, const char *name, const void *buffer,
+                   struct rz_counts counts, int length, const struct rz_datatype *datatype);
 
 /*
  * One side of a collective with an array of counts. length: how many counts, displacements and

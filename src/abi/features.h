@@ -8,8 +8,9 @@
 typedef void (*rz_code)(void);
 
 struct rz_feature_row {
-    const char *name; /* "MPI_Send" */
-    rz_code code;     /* what does the work; NULL: not supported by this build */
+    const char *name;    /* "MPI_Send" */
+    const char *chapter; /* "Point-to-point communication"; rows of one chapter stand together */
+    rz_code code;        /* what does the work; NULL: not supported by this build */
 };
 extern const struct rz_feature_row rz_feature_rows[];
 extern const size_t rz_feature_row_count;
@@ -24,8 +25,11 @@ extern const size_t rz_error_row_count;
 /* The name of an error class of the ABI or of fault tolerance; NULL for others. */
 const char *rz_error_name(int error);
 
-/* The i-th function of the library and whether this build supports it; NULL behind the last. For
- * `rzdoctor features`. */
-const char *RZ_Feature(size_t i, bool *supported);
+/*
+ * The i-th function of the library, whether this build supports it, and the chapter it belongs to
+ * (functions of one chapter stand together); NULL behind the last. For `rzdoctor features`, which
+ * finds it by name in the library.
+ */
+const char *RZ_Feature(size_t i, bool *supported, const char **chapter);
 
 #endif

@@ -80,48 +80,92 @@ _Noreturn static void end_program(struct rz_comm *comm, int error)
     _exit(1);
 }
 
-int rz_error_raise(struct rz_comm *comm, int error, const char *name)
+/* The handler of the user. object: the communicator or session concerned, NULL: none. */
+static void run(const struct rz_errhandler *handler, struct rz_object *object, int error)
 {
-    if (comm == NULL && rz_phase == RZ_PHASE_RUNNING) {
-        comm = rz_comm_predefined(0x102); /* errors without a communicator are MPI_COMM_SELF's */
+    void *handle = NULL;
+    int code = error;
+    switch (handler->of) {
+    case RZ_OBJECT_COMM:
+        handle = rz_object_handle(object, (uintptr_t)MPI_COMM_NULL);
+        handler->function.comm((MPI_Comm *)(void *)&handle, &code);
+        return;
+    case RZ_OBJECT_SESSION:
+        handle = rz_object_handle(object, (uintptr_t)MPI_SESSION_NULL);
+        handler->function.session((MPI_Session *)(void *)&handle, &code);
+        return;
+    default:
+        rz_assert(handler->of == RZ_OBJECT_FILE);
+        handle = (void *)MPI_FILE_NULL;
+        handler->function.file((MPI_File *)(void *)&handle, &code);
     }
-    const struct rz_errhandler *handler = comm != NULL ? rz_comm_errhandler(comm) : NULL;
-    uintptr_t predefined =
-        handler != NULL ? handler->object.predefined : (uintptr_t)MPI_ERRORS_ARE_FATAL;
+}
+
+/*
+ * where: what it belongs to, in words. comm: whose processes MPI_ERRORS_ABORT ends, if any. handler
+ * is a copy made under the lock: meanwhile another thread may set another one, which frees the
+ * first.
+ */
+static int raise_by(const struct rz_errhandler *handler, struct rz_object *object,
+                    struct rz_comm *comm, const char *where, int error, const char *name)
+{
+    rzm_error_returned(error, name);
+    uintptr_t predefined = handler->object.predefined;
+    if (predefined == 0) {
+        run(handler, object, error);
+        return error;
+    }
     if (predefined == (uintptr_t)MPI_ERRORS_RETURN) {
         return error;
     }
     if (predefined == (uintptr_t)MPI_ERRORS_ABORT) {
-        print_fatal(comm_text(comm), error, name, "MPI_ERRORS_ABORT");
+        print_fatal(where, error, name, "MPI_ERRORS_ABORT");
         end_program(comm, error);
     }
-    if (predefined == (uintptr_t)MPI_ERRORS_ARE_FATAL) {
-        print_fatal(comm_text(comm), error, name, "MPI_ERRORS_ARE_FATAL");
-        end_program(comm != NULL ? rz_comm_predefined(0x101) : NULL, error);
-    }
-    MPI_Comm handle = rz_comm_handle(comm);
-    int code = error;
-    handler->function.comm(&handle, &code);
-    return error;
+    print_fatal(where, error, name, "MPI_ERRORS_ARE_FATAL");
+    end_program(rz_world == RZ_PHASE_RUNNING ? rz_comm_predefined(0x101) : NULL, error);
 }
 
-int rz_error_raise_session(struct rz_session *session, struct rz_errhandler *handler, int error,
-                           const char *name)
+int rz_error_raise(struct rz_comm *comm, int error, const char *name)
 {
-    handler = session != NULL ? rz_session_errhandler(session) : handler;
-    uintptr_t predefined = handler->object.predefined;
-    if (predefined == (uintptr_t)MPI_ERRORS_RETURN) {
-        return error;
+    if (comm == NULL && rz_world == RZ_PHASE_RUNNING) {
+        comm = rz_comm_predefined(0x102); /* errors without an object are MPI_COMM_SELF's */
     }
-    if (predefined != 0) {
-        bool aborts = predefined == (uintptr_t)MPI_ERRORS_ABORT;
-        print_fatal("a session", error, name, aborts ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL");
-        end_program(NULL, error);
+    struct rz_call lock = {0};
+    rz_call_lock(&lock);
+    struct rz_errhandler handler =
+        *(comm != NULL ? rz_comm_errhandler(comm) : rz_errhandler_initial());
+    rz_call_unlock(&lock);
+    return raise_by(&handler, (struct rz_object *)comm, comm, comm_text(comm), error, name);
+}
+
+int rz_error_raise_session(struct rz_session *session, int error, const char *name)
+{
+    struct rz_call lock = {0};
+    rz_call_lock(&lock);
+    struct rz_errhandler handler = *rz_session_errhandler(session);
+    rz_call_unlock(&lock);
+    return raise_by(&handler, (struct rz_object *)session, NULL, "a session", error, name);
+}
+
+int rz_error_raise_file(int error, const char *name)
+{
+    struct rz_call lock = {0};
+    rz_call_lock(&lock);
+    struct rz_errhandler handler = *rz_file_errhandler();
+    rz_call_unlock(&lock);
+    return raise_by(&handler, NULL, NULL, "MPI_FILE_NULL", error, name);
+}
+
+static void raise_of(const struct rz_call *call, int error)
+{
+    if (call->handler != NULL) {
+        raise_by(call->handler, NULL, NULL, "what was to be made", error, call->name);
+    } else if (call->session != NULL) {
+        rz_error_raise_session(call->session, error, call->name);
+    } else {
+        rz_error_raise(call->comm, error, call->name);
     }
-    MPI_Session handle = rz_session_handle(session);
-    int code = error;
-    handler->function.session(&handle, &code);
-    return error;
 }
 
 int rz_call_finish_error(struct rz_call *call)
@@ -135,18 +179,11 @@ int rz_call_finish_error(struct rz_call *call)
         /* Another thread than the one in MPIX_Reinit cannot be carried back: it is told. */
         return rzm_error(MPI_ERR_PROC_FAILED, "the job is going back to its restart point");
     }
-    if (rzm_error_reason(error) == NULL) {
-        rzm_error_forget();
-    }
     /* The handler runs unlocked; a communicator held for it is given back afterwards. */
     bool held = call->held;
     call->held = false;
     rz_call_unlock(call);
-    if (call->session != NULL || call->handler != NULL) {
-        rz_error_raise_session(call->session, call->handler, error, call->name);
-    } else {
-        rz_error_raise(call->comm, error, call->name);
-    }
+    raise_of(call, error);
     if (held) {
         rz_call_lock(call);
         call->held = true;
@@ -158,18 +195,25 @@ int rz_call_finish_error(struct rz_call *call)
 int rz_call_unsupported(const char *name, MPI_Comm comm)
 {
     int error = rzm_error(MPI_ERR_UNSUPPORTED_OPERATION, "not supported by this build of Rhizome");
+    if (strncmp(name, "MPI_File_", strlen("MPI_File_")) == 0) {
+        return rz_error_raise_file(error, name);
+    }
     struct rz_comm *found = rz_phase == RZ_PHASE_RUNNING ? rz_arg_find_comm(comm) : NULL;
     return rz_error_raise(found, error, name);
 }
 
 int rz_error_string(int errorcode, char *string, int *resultlen)
 {
-    const char *reason = rzm_error_reason(errorcode);
-    int error = rzm_error_string(errorcode, string, resultlen);
-    if (error == MPI_SUCCESS && reason != NULL) {
-        size_t room = MPI_MAX_ERROR_STRING - (size_t)*resultlen;
-        int added = snprintf(string + *resultlen, room, ": %s", reason);
-        *resultlen += added < (int)room ? added : (int)room - 1;
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    int error = rzm_error_string(errorcode, text, &length);
+    if (error != MPI_SUCCESS) {
+        return error;
     }
-    return error;
+    const char *call = rzm_error_call(errorcode), *reason = rzm_error_reason(errorcode);
+    length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s%s%s", call != NULL ? call : "",
+                      call != NULL ? ": " : "", text, reason != NULL ? ": " : "",
+                      reason != NULL ? reason : "");
+    *resultlen = length < MPI_MAX_ERROR_STRING ? length : MPI_MAX_ERROR_STRING - 1;
+    return MPI_SUCCESS;
 }

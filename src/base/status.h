@@ -27,6 +27,8 @@
     X(RZ_ERR_ROLLBACK, "the job is going back to its restart point")                               \
     X(RZ_ERR_FENCED, "this process or node was declared dead")                                     \
     X(RZ_ERR_NO_QUORUM, "this side of a partition has no quorum")                                  \
+    X(RZ_ERR_EXISTS, "the name is taken")                                                          \
+    X(RZ_ERR_NOT_FOUND, "there is no such name")                                                   \
     X(RZ_ERR_JOB_ENDED, "the job has ended")
 
 #define RZ_STATUS_ENUM(code, text) code,

@@ -41,6 +41,28 @@ bool rz_quantity_power(const char *text, uint64_t low, uint64_t high, uint64_t *
     return true;
 }
 
+bool rz_quantity_bytes(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+    static const char *const units[] = {"", "KiB", "MiB", "GiB"};
+    char number[24];
+    uint64_t bytes;
+    size_t n = strspn(text, "0123456789");
+    if (n == 0 || n >= sizeof number)
+        return false;
+    memcpy(number, text, n);
+    number[n] = 0;
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text + n, units[i]) == 0) {
+            uint64_t unit = UINT64_C(1) << 10 * i;
+            if (!rz_quantity_number(number, 0, UINT64_MAX, &bytes) || bytes > high / unit ||
+                bytes * unit < low)
+                return false;
+            *value = bytes * unit;
+            return true;
+        }
+    return false;
+}
+
 bool rz_quantity_share(const char *text, double *value)
 {
     char *end;
@@ -71,6 +93,8 @@ bool rz_quantity_duration(const char *text, rz_time *value)
     if (!isdigit((unsigned char)*text))
         return false;
     double number = strtod(text, &end);
+    if (end != text + strspn(text, "0123456789.e+-")) /* strtod reads hexadecimal numbers, too */
+        return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].name) == 0 && number * (double)units[i].ns < 1e18) {
             *value = (rz_time)(number * (double)units[i].ns);

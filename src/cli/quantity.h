@@ -10,6 +10,9 @@ bool rz_quantity_number(const char *text, uint64_t low, uint64_t high, uint64_t 
 /* The same, where a power may be written as one: 1048576 or 2^20. */
 bool rz_quantity_power(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 
+/* A size: a whole number of bytes, or of KiB, MiB or GiB right behind it. */
+bool rz_quantity_bytes(const char *text, uint64_t low, uint64_t high, uint64_t *value);
+
 /* A share from 0 to 1, written as one (0.001) or in percent (0.1%). */
 bool rz_quantity_share(const char *text, double *value);
 

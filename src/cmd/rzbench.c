@@ -96,8 +96,8 @@ static const struct rz_cli_option options[] = {
      take_budget},
     {"--limit", NULL, "T", "End a single run after this time (30s).", take_limit},
     {NULL, NULL, NULL, "Beside whom", NULL},
-    {"--no-peers", NULL, NULL, "Leave Open MPI and MPICH out even where they are installed.",
-     take_no_peers},
+    {"--no-peers", NULL, NULL,
+     "Leave Open MPI, MPICH and memberlist out even where they are installed.", take_no_peers},
     {"--pin", NULL, "CPU,CPU|none",
      "Processors of the two ranks of `latency` (0,1 where there are two).", take_pin},
     {NULL, NULL, NULL, "What is written", NULL},
@@ -112,13 +112,17 @@ static const struct rz_cli_option options[] = {
 static const struct rz_cli cli = {
     .name = "rzbench",
     .summary = "measure Rhizome, beside Open MPI and MPICH where they are installed",
-    .synopsis = "death|latency|crowd|all [OPTION]...",
+    .synopsis = "death|latency|crowd|all|runtime [PART] [OPTION]...",
     .description =
         "death: from SIGKILL to the last survivor's error, and to its roll-back. latency: "
         "ping-pong "
         "of two ranks, within a node and between nodes. crowd: 64 ranks on this machine, whole "
-        "programs and collective calls. all: these three. Programs are compiled at the start with "
-        "each system's own wrapper. Figures are medians [smallest..largest] of n repetitions.",
+        "programs and collective calls. all: these three. runtime: the daemons, by parts: noise "
+        "(what heartbeats cost messages), detect (a silent or killed node: first seen, known to "
+        "all), many (several at once), spread (news of a dead process), members (beside "
+        "memberlist), footprint (an idle daemon); without PART all of them. Programs are compiled "
+        "at the start with each system's own wrapper. Figures are medians [smallest..largest] of n "
+        "repetitions.",
     .options = options,
     .epilogue = "Exit status: 0; 1 when a run of death was not complete or nothing could be "
                 "measured; 2 when the command line is wrong.\n\n"
@@ -233,11 +237,13 @@ static bool run_studies(struct rz_bench *bench)
         double share_of_rest;
     } studies[] = {{"death", rz_bench_death, 0.4},
                    {"latency", rz_bench_latency, 0.4},
-                   {"crowd", rz_bench_crowd, 1.0}};
+                   {"crowd", rz_bench_crowd, 1.0},
+                   {"runtime", rz_bench_runtime, 1.0}};
     bool all = strcmp(bench->study, "all") == 0, good = true;
     rz_time end = bench->budget ? rz_clock_now() + bench->budget : 0;
     for (size_t i = 0; i < sizeof studies / sizeof *studies; i++)
-        if (all || strcmp(bench->study, studies[i].name) == 0)
+        if (strcmp(bench->study, studies[i].name) == 0 ||
+            (all && studies[i].make != rz_bench_runtime))
             good = study(bench, studies[i].make, end, all ? studies[i].share_of_rest : 1.0) && good;
     return good && bench->tables > 0;
 }
@@ -256,6 +262,13 @@ static FILE *opened(const char *path)
     return f;
 }
 
+static bool is_one_of(const char *const *words, const char *word)
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
 static void parse(struct rz_bench *bench, int argc, char **argv)
 {
     static char line[2048];
@@ -266,22 +279,25 @@ static void parse(struct rz_bench *bench, int argc, char **argv)
     bench->command_line = line;
     int at = rz_cli_parse(&cli, argc, argv, bench);
     if (at >= argc)
-        rz_cli_refuse(&cli, "say what to measure: death, latency, crowd or all");
+        rz_cli_refuse(&cli, "say what to measure: death, latency, crowd, all or runtime");
     bench->study = argv[at];
-    static const char *const known[] = {"death", "latency", "crowd", "all"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        found = found || strcmp(known[i], bench->study) == 0;
-    if (!found)
+    static const char *const known[] = {"death", "latency", "crowd", "all", "runtime", NULL};
+    if (!is_one_of(known, bench->study))
         rz_cli_refuse(&cli, "'%s' cannot be measured", bench->study);
     at += rz_cli_parse(&cli, argc - at, argv + at, bench);
+    if (at < argc && strcmp(bench->study, "runtime") == 0) {
+        bench->part = argv[at];
+        if (!is_one_of(rz_bench_runtime_parts, bench->part))
+            rz_cli_refuse(&cli, "'%s' is no part of runtime", bench->part);
+        at += rz_cli_parse(&cli, argc - at, argv + at, bench);
+    }
     if (at < argc)
         rz_cli_refuse(&cli, "'%s' is one word too many", argv[at]);
 }
 
 int main(int argc, char **argv)
 {
-    static struct rz_bench bench = {.limit = 30 * RZ_SECOND};
+    static struct rz_bench bench = {.limit = 30 * RZ_SECOND, .part = "all"};
     if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
         bench.cpus = "0,1";
     parse(&bench, argc, argv);

@@ -31,6 +31,7 @@ struct rz_bench {
     const char *csv, *plot, *report;  /* files to write; NULL: none */
     const char *cpus;                 /* "0,1": where the two ranks of the latency study run */
     const char *study, *command_line; /* what was asked for */
+    const char *part;                 /* of the study runtime: "detect", ..., "all" */
 
     /* Found out at the start. */
     char bin[PATH_MAX];     /* rzrun, mpicc */
@@ -77,9 +78,10 @@ void rz_bench_command_show(const struct rz_bench *bench, const struct rz_bench_c
                            char *out, size_t bytes);
 
 enum rz_bench_end {
-    RZ_BENCH_ENDED,      /* by itself; status tells how */
-    RZ_BENCH_OVER,       /* it took longer than the limit and was ended */
-    RZ_BENCH_OUT_OF_TIME /* ended because the budget was used up: says nothing about the command */
+    RZ_BENCH_ENDED,       /* by itself; status tells how */
+    RZ_BENCH_OVER,        /* it took longer than the limit and was ended */
+    RZ_BENCH_OUT_OF_TIME, /* ended because the budget was used up: says nothing about the command */
+    RZ_BENCH_ENOUGH       /* ended because its watch had seen enough */
 };
 
 struct rz_bench_run {
@@ -97,6 +99,17 @@ struct rz_bench_run {
 void rz_bench_run(struct rz_bench *bench, const struct rz_bench_command *command, rz_time limit,
                   struct rz_bench_run *run);
 void rz_bench_run_free(struct rz_bench_run *run);
+
+/* Looked at again and again while a command runs; once enough returns true, the command is ended.
+ */
+struct rz_bench_watch {
+    bool (*enough)(void *arg);
+    void *arg;
+};
+
+void rz_bench_run_watched(struct rz_bench *bench, const struct rz_bench_command *command,
+                          rz_time limit, const struct rz_bench_watch *watch,
+                          struct rz_bench_run *run);
 
 /* The line of output that begins with prefix and behind it a space, or the next one after `after`
  * (NULL: the first); NULL: there is none. Points to behind the space. */
@@ -118,6 +131,9 @@ struct rz_bench_start {
     const char *program;        /* "bench_pair", "hpccg" */
     const char *const *options; /* of rzrun, ended by NULL; NULL: none */
 };
+
+/* Whether the shell would find this program. */
+bool rz_bench_on_path(const char *program);
 
 /* Where rzrun and the sources are, and which peers there are. False: said why. */
 bool rz_bench_systems_find(struct rz_bench *bench);
@@ -147,13 +163,18 @@ struct rz_bench_summary {
     double median, min, max;
 };
 
+/* What the plot's x axis has: the rows by name, or the numbers that their names begin with. */
+enum rz_bench_axis { RZ_BENCH_AXIS_NAMES, RZ_BENCH_AXIS_LINEAR, RZ_BENCH_AXIS_LOG2 };
+
 struct rz_bench_table {
     const char *name; /* in the CSV file and in names of plots */
     const char *title;
     const char *rows_are; /* heading of the first column */
     const char *unit;     /* for the axis of the plot */
     bool ratios;          /* the first column over each other one, repetition by repetition */
-    bool plot, log_scale;
+    bool plot, log_scale, below_zero;
+    enum rz_bench_axis axis;
+    bool trends; /* draws a * log2(x) + b through the medians of each column; needs numbers as x */
     char rows[RZ_BENCH_ROWS_MAX][RZ_BENCH_NAME_MAX];
     char columns[RZ_BENCH_COLUMNS_MAX][RZ_BENCH_NAME_MAX];
     unsigned n_rows, n_columns;
@@ -169,6 +190,16 @@ void rz_bench_put_over(struct rz_bench_samples *samples, unsigned repetition, do
 bool rz_bench_is_over(const struct rz_bench_samples *samples);
 struct rz_bench_summary rz_bench_summarise(const struct rz_bench_samples *samples);
 
+/* a * log2(x) + b, or a * x + b, by least squares over the medians of one column, x being the
+ * number that a row's name begins with; r2: the share of the variance that it explains. n: the
+ * points; with fewer than two there is no line. */
+struct rz_bench_trend {
+    unsigned n;
+    double a, b, r2;
+};
+struct rz_bench_trend rz_bench_trend(const struct rz_bench_table *table, unsigned column,
+                                     bool log2_of_x);
+
 /* As Markdown on standard output and in the report, and into the CSV file and the plot where asked
  * for. */
 void rz_bench_table_show(struct rz_bench *bench, const struct rz_bench_table *table);
@@ -178,5 +209,7 @@ void rz_bench_table_show(struct rz_bench *bench, const struct rz_bench_table *ta
 bool rz_bench_death(struct rz_bench *bench);
 bool rz_bench_latency(struct rz_bench *bench);
 bool rz_bench_crowd(struct rz_bench *bench);
+bool rz_bench_runtime(struct rz_bench *bench);
+extern const char *const rz_bench_runtime_parts[]; /* ended by NULL */
 
 #endif

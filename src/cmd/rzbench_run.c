@@ -22,6 +22,9 @@ volatile sig_atomic_t rz_bench_interrupted;
 /* Between asking a launcher to end and killing all that it started. */
 #define GRACE (2 * RZ_SECOND)
 
+/* Between two looks of a watch. */
+#define LOOK (20 * RZ_MILLISECOND)
+
 void rz_bench_command_add(struct rz_bench_command *command, const char *format, ...)
 {
     va_list list;
@@ -116,17 +119,23 @@ static bool take_output(int from, char *output, size_t *used)
  * Listens until pid ended, or until the time is over; true: it ended. Output may be held open by
  * what it left behind: the end of pid counts, not the end of the output.
  */
-static bool listen_until(pid_t pid, int pidfd, int from, rz_time until, struct rz_bench_run *run)
+static bool listen_until(pid_t pid, int pidfd, int from, rz_time until,
+                         const struct rz_bench_watch *watch, struct rz_bench_run *run)
 {
     size_t used = strlen(run->output);
     bool open = true;
     for (;;) {
-        rz_time now = rz_clock_now();
+        rz_time now = rz_clock_now(), look = watch ? now + LOOK : until;
+        look = look < until ? look : until;
+        if (watch && watch->enough(watch->arg)) {
+            run->end = RZ_BENCH_ENOUGH;
+            return false;
+        }
         struct pollfd fds[2] = {{.fd = open ? from : -1, .events = POLLIN},
                                 {.fd = pidfd, .events = POLLIN}};
         if (now >= until || rz_bench_interrupted)
             return false;
-        if (poll(fds, 2, (int)((until - now) / RZ_MILLISECOND) + 1) < 0 && errno != EINTR)
+        if (poll(fds, 2, (int)((look - now) / RZ_MILLISECOND) + 1) < 0 && errno != EINTR)
             return false;
         if (open && fds[0].revents)
             open = take_output(from, run->output, &used);
@@ -171,6 +180,13 @@ static void show_progress(struct rz_bench *bench, const struct rz_bench_command 
 void rz_bench_run(struct rz_bench *bench, const struct rz_bench_command *command, rz_time limit,
                   struct rz_bench_run *run)
 {
+    rz_bench_run_watched(bench, command, limit, NULL, run);
+}
+
+void rz_bench_run_watched(struct rz_bench *bench, const struct rz_bench_command *command,
+                          rz_time limit, const struct rz_bench_watch *watch,
+                          struct rz_bench_run *run)
+{
     int from, pidfd;
     double cpu_before_s = cpu_of_children_s();
     rz_time begin = rz_clock_now(), until = begin + (limit ? limit : bench->limit);
@@ -182,12 +198,13 @@ void rz_bench_run(struct rz_bench *bench, const struct rz_bench_command *command
     pid_t pid = start(command, &from, &pidfd);
     if (pid < 0)
         return;
-    if (!listen_until(pid, pidfd, from, cut_short ? bench->deadline : until, run)) {
-        cut_short = cut_short || rz_bench_interrupted;
-        run->end = cut_short ? RZ_BENCH_OUT_OF_TIME : RZ_BENCH_OVER;
+    if (!listen_until(pid, pidfd, from, cut_short ? bench->deadline : until, watch, run)) {
+        cut_short = run->end != RZ_BENCH_ENOUGH && (cut_short || rz_bench_interrupted);
+        if (run->end != RZ_BENCH_ENOUGH)
+            run->end = cut_short ? RZ_BENCH_OUT_OF_TIME : RZ_BENCH_OVER;
         bench->budget_used_up = bench->budget_used_up || cut_short;
         kill(pid, SIGTERM);
-        listen_until(pid, pidfd, from, rz_clock_now() + GRACE, run);
+        listen_until(pid, pidfd, from, rz_clock_now() + GRACE, NULL, run);
     }
     run->wall_s = (double)(rz_clock_now() - begin) / 1e9;
     clear_away();

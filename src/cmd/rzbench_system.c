@@ -21,7 +21,7 @@ static const struct {
     [RZ_BENCH_MPICH] = {"mpicc.mpich", "mpiexec.mpich",
                         "mpichversion | sed -n 's/[[:space:]]\\+/ /g; 1p; 3p' | paste -sd,"}};
 
-static bool on_path(const char *program)
+bool rz_bench_on_path(const char *program)
 {
     char candidate[PATH_MAX];
     for (const char *at = getenv("PATH"); at && *at;) {
@@ -38,7 +38,8 @@ static void find_peer(struct rz_bench *bench, enum rz_bench_system system)
 {
     struct rz_bench_command command = {0};
     struct rz_bench_run run;
-    if (bench->no_peers || !on_path(peers[system].compile) || !on_path(peers[system].start))
+    if (bench->no_peers || !rz_bench_on_path(peers[system].compile) ||
+        !rz_bench_on_path(peers[system].start))
         return;
     bench->present[system] = true;
     rz_bench_command_add(&command, "sh");

@@ -87,7 +87,8 @@ struct rz_bench_summary rz_bench_summarise(const struct rz_bench_samples *sample
 /* Three digits that mean something. */
 static void number_text(double value, char *out, size_t bytes)
 {
-    int decimals = value < 0.01 ? 5 : value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
+    double size = fabs(value);
+    int decimals = size < 0.01 ? 5 : size < 1 ? 3 : size < 10 ? 2 : size < 100 ? 1 : 0;
     snprintf(out, bytes, "%.*f", decimals, value);
 }
 
@@ -185,14 +186,57 @@ static void plot_name(const struct rz_bench *bench, const struct rz_bench_table 
         snprintf(out, bytes, "%.*s-%s%s", stem, bench->plot, table->name, dot ? dot : "");
 }
 
+static double x_of(const struct rz_bench_table *table, unsigned r)
+{
+    return table->axis == RZ_BENCH_AXIS_NAMES ? r : strtod(table->rows[r], NULL);
+}
+
+struct rz_bench_trend rz_bench_trend(const struct rz_bench_table *table, unsigned column,
+                                     bool log2_of_x)
+{
+    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
+    for (unsigned r = 0; r < table->n_rows; r++) {
+        struct rz_bench_summary s = rz_bench_summarise(&table->cells[r][column]);
+        double number = strtod(table->rows[r], NULL);
+        double x = log2_of_x ? log2(number) : number, y = s.median;
+        if (s.n == 0 || !isfinite(x) || !isfinite(y))
+            continue;
+        n++, sx += x, sy += y;
+        sxx += x * x, sxy += x * y, syy += y * y;
+    }
+    double xx = sxx - sx * sx / n, xy = sxy - sx * sy / n, yy = syy - sy * sy / n;
+    if (!(n >= 2) || !(xx > 0))
+        return (struct rz_bench_trend){0};
+    return (struct rz_bench_trend){.n = (unsigned)n,
+                                   .a = xy / xx,
+                                   .b = (sy - xy / xx * sx) / n,
+                                   .r2 = yy > 0 ? xy * xy / (xx * yy) : 1};
+}
+
+static void plot_trend(struct rz_chart *chart, const struct rz_bench_table *table, unsigned c)
+{
+    struct rz_bench_trend trend = rz_bench_trend(table, c, true);
+    char label[96];
+    if (trend.n < 2)
+        return;
+    snprintf(label, sizeof label, "%.3g log2(%s) %+.3g", trend.a, table->rows_are, trend.b);
+    rz_chart_curve(chart, label, RZ_CHART_DASHED);
+    for (unsigned r = 0; r < table->n_rows; r++)
+        if (rz_bench_summarise(&table->cells[r][c]).n > 0)
+            rz_chart_point(chart, x_of(table, r), trend.a * log2(x_of(table, r)) + trend.b);
+}
+
 static void plot_column(struct rz_chart *chart, const struct rz_bench_table *table, unsigned c)
 {
-    rz_chart_curve(chart, table->columns[c], RZ_CHART_LINES_POINTS);
+    rz_chart_curve(chart, table->columns[c],
+                   table->trends ? RZ_CHART_POINTS : RZ_CHART_LINES_POINTS);
     for (unsigned r = 0; r < table->n_rows; r++) {
         struct rz_bench_summary s = rz_bench_summarise(&table->cells[r][c]);
         if (s.n > 0 && isfinite(s.max))
-            rz_chart_point_spread(chart, r, s.median, s.min, s.max);
+            rz_chart_point_spread(chart, x_of(table, r), s.median, s.min, s.max);
     }
+    if (table->trends)
+        plot_trend(chart, table, c);
 }
 
 static void plot(const struct rz_bench *bench, const struct rz_bench_table *table)
@@ -201,11 +245,13 @@ static void plot(const struct rz_bench *bench, const struct rz_bench_table *tabl
     const char *why = "";
     plot_name(bench, table, name, sizeof name);
     struct rz_chart *chart = rz_chart_create(table->title, table->rows_are, table->unit);
-    rz_chart_scales(chart, RZ_CHART_LINEAR, table->log_scale ? RZ_CHART_LOG10 : RZ_CHART_LINEAR);
-    rz_chart_range_x(chart, -0.5, table->n_rows - 0.5);
-    if (!table->log_scale)
+    rz_chart_scales(chart, table->axis == RZ_BENCH_AXIS_LOG2 ? RZ_CHART_LOG2 : RZ_CHART_LINEAR,
+                    table->log_scale ? RZ_CHART_LOG10 : RZ_CHART_LINEAR);
+    if (!table->log_scale && !table->below_zero)
         rz_chart_range_y(chart, 0, NAN);
-    for (unsigned r = 0; r < table->n_rows; r++)
+    if (table->axis == RZ_BENCH_AXIS_NAMES)
+        rz_chart_range_x(chart, -0.5, table->n_rows - 0.5);
+    for (unsigned r = 0; table->axis == RZ_BENCH_AXIS_NAMES && r < table->n_rows; r++)
         rz_chart_tick(chart, r, table->rows[r]);
     for (unsigned c = 0; c < table->n_columns; c++)
         plot_column(chart, table, c);

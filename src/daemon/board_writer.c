@@ -1,6 +1,7 @@
 #include "daemon/board_writer.h"
 
 #include "base/assert.h"
+#include "daemon/binding.h"
 #include "daemon/daemon.h"
 #include "daemon/job.h"
 #include "daemon/loop.h"
@@ -49,7 +50,8 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     const struct rz_daemon_job *job = &writer->daemon->job;
     int fd;
     void *at;
-    writer->bytes = rz_board_bytes(job->n_ranks);
+    bool ring = job->detector == RZ_DETECTOR_FLAT && !(job->flags & RZ_JOB_NO_FT);
+    writer->bytes = ring ? rz_board_bytes_ring(job->n_ranks) : rz_board_bytes(job->n_ranks);
     rz_status_t status = rz_memory_create("rhizome-board", writer->bytes, &fd);
     if (status != RZ_OK)
         return status;
@@ -71,9 +73,19 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     board->node = job->node;
     board->job = job->id;
     board->hb_period_ns = job->hb_period_ns;
-    board->flags = (rz_job_single_host(job) ? RZ_BOARD_ONE_HOST : 0) |
+    bool one_machine = job->flags & RZ_JOB_ONE_MACHINE;
+    board->flags = (rz_job_single_host(job) || one_machine ? RZ_BOARD_ONE_HOST : 0) |
+                   (one_machine ? RZ_BOARD_OWN_NAMES : 0) |
                    (job->flags & RZ_JOB_REPAIR_NEVER ? RZ_BOARD_NO_REPAIR : 0);
-    board->lease_ns = LEASE_TIMEOUTS * job->hb_timeout_ns;
+    board->processors = rz_binding_processors(writer->daemon->binding);
+    if (board->processors > 0)
+        board->flags |= RZ_BOARD_BOUND;
+    if (job->flags & RZ_JOB_NO_FT)
+        board->flags |= RZ_BOARD_NO_FT;
+    if (ring)
+        board->flags |= RZ_BOARD_RING;
+    board->lease_ns =
+        job->flags & RZ_JOB_NO_FT ? RZ_BOARD_LEASE_FOREVER : LEASE_TIMEOUTS * job->hb_timeout_ns;
     return RZ_OK;
 }
 
@@ -137,6 +149,16 @@ void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
 void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation)
 {
     atomic_store_explicit(&writer->board->committed, generation, memory_order_release);
+}
+
+void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_t word)
+{
+    struct rz_board *board = writer->board;
+    rz_assert(board->flags & RZ_BOARD_RING && rank < board->n_ranks);
+    _Atomic uint64_t *at = &board->rank[board->n_ranks + rank];
+    uint64_t before = atomic_load_explicit(at, memory_order_relaxed);
+    if (rz_board_ring_incarnation(before) <= rz_board_ring_incarnation(word))
+        atomic_store_explicit(at, word, memory_order_release);
 }
 
 void rz_board_writer_node_died(struct rz_board_writer *writer)

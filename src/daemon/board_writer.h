@@ -26,6 +26,10 @@ void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
                            enum rz_recover_phase phase);
 void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation);
 
+/* Where the process of rank is reached (rz_board_ring_word), unless a newer one is known; only with
+ * --detector flat. */
+void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_t word);
+
 /* One more daemon is known dead. */
 void rz_board_writer_node_died(struct rz_board_writer *writer);
 

@@ -1,7 +1,9 @@
 #include "daemon/child.h"
 
 #include "base/assert.h"
+#include "daemon/binding.h"
 #include "daemon/board_writer.h"
+#include "daemon/detached.h"
 #include "daemon/ending.h"
 #include "daemon/input.h"
 #include "daemon/link_service.h"
@@ -96,6 +98,7 @@ static void record_death(const struct rz_child *p, const char *how, rz_time at)
                                     .rank = p->rank,
                                     .node = p->daemon->job.node,
                                     .incarnation = p->incarnation,
+                                    .value = p->hung ? RZ_DEATH_HUNG : RZ_DEATH_PLAIN,
                                     .at_ns = at,
                                     .note = how};
     rz_daemon_record(p->daemon, &event);
@@ -113,9 +116,12 @@ void rz_child_died(struct rz_child *p, const char *how, rz_time at)
     if (p->ordered || daemon->ending || !current(p))
         return;
     record_death(p, how, at);
-    rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node, RZ_VERDICT_DEAD);
+    if (daemon->job.flags & RZ_JOB_NO_FT)
+        return; /* rzrun hears how it ended, and ends the job */
+    rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node,
+                         p->hung ? RZ_VERDICT_HUNG : RZ_VERDICT_DEAD);
     rz_board_writer_publish(daemon->board);
-    rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation);
+    rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation, p->hung);
     rz_children_recount(daemon);
 }
 
@@ -173,6 +179,8 @@ static bool look_at_report(struct rz_child *p)
     p->report = NULL;
     close(p->report_fd);
     p->report_fd = -1;
+    if (p->daemon->detached)
+        rz_detached_executed(p->daemon->detached);
     if (got != sizeof report)
         return false;
     char reason[512];
@@ -266,11 +274,14 @@ static void report_readable(evutil_socket_t fd, short what, void *arg)
 
 static void tell_started(struct rz_child *p)
 {
+    char binding[320];
+    rz_binding_tell(p->daemon->binding, p->core, binding, sizeof binding);
     struct rz_launch_message message = {.type = RZ_LAUNCH_STARTED,
                                         .started = {.rank = p->rank,
                                                     .incarnation = p->incarnation,
                                                     .node = p->daemon->job.node,
-                                                    .pid = (uint32_t)p->pid}};
+                                                    .pid = (uint32_t)p->pid,
+                                                    .binding = binding}};
     rz_daemon_tell_launcher(p->daemon, &message);
 }
 
@@ -297,6 +308,7 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
     table->spawned[rank] = incarnation;
     struct rz_child *p = calloc(1, sizeof *p);
     rz_status_t status = p ? RZ_OK : RZ_ERR_NO_MEMORY;
+    uint32_t core = rz_binding_choose(daemon);
     if (status == RZ_OK)
         status = rz_spawn(daemon, rank, incarnation, rz_input_fd(daemon->input, rank), &spawned);
     if (status != RZ_OK) {
@@ -307,8 +319,11 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
         free(p);
         return;
     }
-    *p = (struct rz_child){
-        .next = table->first, .daemon = daemon, .rank = rank, .incarnation = incarnation};
+    *p = (struct rz_child){.next = table->first,
+                           .daemon = daemon,
+                           .rank = rank,
+                           .incarnation = incarnation,
+                           .core = core};
     rz_share_init(&p->share);
     table->first = p;
     if (process_attach(p, &spawned) != RZ_OK)

@@ -39,12 +39,16 @@ struct rz_child {
     struct rz_child *next;
     struct rz_daemon *daemon;
     uint32_t rank, incarnation;
-    pid_t pid; /* of the child, and its process group; ours until it is reaped */
+    pid_t pid;     /* of the child, and its process group; ours until it is reaped */
+    uint32_t core; /* of this node, that it is bound to, or RZ_ID_NONE (binding.h) */
     enum rz_child_state state;
     bool joined;   /* has said HELLO (and may have left or died since) */
     bool given_up; /* killed for what it did: it is not listened to any more */
     bool ordered; /* its end was ordered by us (superseded, end of the job): nobody is to be told of
                      a death */
+    bool hung;    /* the watchdog's verdict */
+    uint64_t progress;   /* its counter, as the watchdog saw it change */
+    rz_time progress_at; /* and when */
     uint32_t reached_epoch;
     enum rz_recover_phase reached_phase;
     struct rz_child_share share;

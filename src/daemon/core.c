@@ -67,6 +67,19 @@ static void enlarge(struct rz_core *core, size_t bytes)
     core->room->grow(core->state, bytes);
 }
 
+static rz_time core_now(struct rz_core *core)
+{
+    rz_time now = rz_clock_now() - core->slept;
+    if (core->oversleeps > 0 && core->armed != RZ_TIME_NEVER &&
+        now > core->armed + core->oversleeps) {
+        rz_time woken = core->armed > core->told_now ? core->armed : core->told_now;
+        core->slept += now - woken;
+        now = woken;
+    }
+    core->told_now = now;
+    return now;
+}
+
 static void set_timer(struct rz_core *core)
 {
     rz_time deadline = core->room->deadline(core->state);
@@ -77,7 +90,7 @@ static void set_timer(struct rz_core *core)
         event_del(core->timer);
         return;
     }
-    rz_time now = rz_clock_now(), wait = deadline > now ? deadline - now : 0;
+    rz_time now = rz_clock_now() - core->slept, wait = deadline > now ? deadline - now : 0;
     struct timeval delay = {.tv_sec = (time_t)(wait / RZ_SECOND),
                             .tv_usec = (suseconds_t)((wait % RZ_SECOND + 999) / RZ_MICROSECOND)};
     event_add(core->timer, &delay);
@@ -87,6 +100,7 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_core *core = arg;
     (void)fd, (void)what;
+    core_now(core); /* while it is known how late this is */
     core->armed = RZ_TIME_NEVER;
     core->host->before_tick(core->host->arg, core->room->room);
     rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_TICK});
@@ -97,7 +111,7 @@ void rz_core_step(struct rz_core *core, const struct rz_event *event)
     struct rz_action actions[ACTIONS_MAX];
     struct rz_actions out = {.v = actions, .max = ACTIONS_MAX};
     struct rz_event now = *event;
-    now.now = rz_clock_now();
+    now.now = core_now(core);
     for (;;) {
         out.count = 0;
         enum rz_more more = core->room->step(core->state, &now, &out);

@@ -18,6 +18,24 @@ struct rz_core_room {
     void (*grow)(void *state, size_t bytes);
 };
 
+/* Defines name_room for the room src/proto/name: its functions, as they take any state. */
+#define RZ_CORE_ROOM(name, NAME)                                                                   \
+    static enum rz_more name##_step(void *state, const struct rz_event *event,                     \
+                                    struct rz_actions *out)                                        \
+    {                                                                                              \
+        return rz_##name##_step(state, event, out);                                                \
+    }                                                                                              \
+    static rz_time name##_deadline(const void *state)                                              \
+    {                                                                                              \
+        return rz_##name##_deadline(state);                                                        \
+    }                                                                                              \
+    static void name##_grow(void *state, size_t bytes)                                             \
+    {                                                                                              \
+        rz_##name##_grow(state, bytes);                                                            \
+    }                                                                                              \
+    static const struct rz_core_room name##_room = {RZ_ROOM_##NAME, name##_step, name##_deadline,  \
+                                                    name##_grow};
+
 struct rz_core_host {
     void *arg;
     /* Before a tick of this room: deliver what has come but was not read yet. */
@@ -46,7 +64,14 @@ struct rz_core {
     const struct rz_core_host *host;
     struct rz_core_notices *notices;
     struct event *timer;
-    rz_time armed; /* for when the timer is set */
+    rz_time armed; /* for when the timer is set, by this core's clock */
+
+    /* Detectors that count time: what this daemon slept through (stopped, or its machine suspended)
+     * did not pass for them, since they could not listen meanwhile. A deadline missed by more than
+     * `oversleeps` counts as sleep; 0: never, the core is told the time as it is. */
+    rz_time oversleeps;
+    rz_time slept;    /* so far; this core's clock is so much behind */
+    rz_time told_now; /* its clock never goes back */
     void *state;
     size_t bytes;
 };

@@ -1,15 +1,22 @@
 #include "daemon/daemon.h"
 
+#include "daemon/binding.h"
 #include "daemon/board_writer.h"
+#include "daemon/control.h"
+#include "daemon/detached.h"
 #include "daemon/ending.h"
 #include "daemon/input.h"
 #include "daemon/job.h"
+#include "daemon/judge.h"
 #include "daemon/launcher.h"
 #include "daemon/link_service.h"
 #include "daemon/loop.h"
+#include "daemon/names.h"
 #include "daemon/news.h"
 #include "daemon/output.h"
 #include "daemon/child.h"
+#include "daemon/watchdog.h"
+#include "port/clock.h"
 #include "port/process.h"
 
 #include <signal.h>
@@ -41,7 +48,8 @@ void rz_daemon_log(const struct rz_daemon *daemon, uint32_t level, const char *f
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "rzd[%u]: %s\n", daemon->job.node, line);
+    if (!daemon->detached || !rz_detached_log(daemon->detached, line))
+        fprintf(stderr, "rzd[%u]: %s\n", daemon->job.node, line);
 }
 
 static rz_status_t open_modules(struct rz_daemon *daemon)
@@ -50,13 +58,25 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
     daemon->dead = calloc(daemon->job.n_ranks, sizeof *daemon->dead);
     if (!daemon->places || !daemon->dead)
         return RZ_ERR_NO_MEMORY;
-    rz_status_t status = rz_input_open(&daemon->input, daemon);
+    rz_status_t status = RZ_OK;
+    if (daemon->job.flags & RZ_JOB_DETACHED)
+        status = rz_detached_open(&daemon->detached, daemon);
+    if (status == RZ_OK)
+        status = rz_input_open(&daemon->input, daemon);
     if (status == RZ_OK)
         status = rz_link_service_open(&daemon->link_service, daemon);
+    if (status == RZ_OK)
+        status = rz_binding_open(&daemon->binding, &daemon->job);
     if (status == RZ_OK)
         status = rz_child_table_open(&daemon->children, daemon);
     if (status == RZ_OK)
         status = rz_board_writer_open(&daemon->board, daemon);
+    if (status == RZ_OK)
+        status = rz_names_open(&daemon->names, daemon);
+    if (status == RZ_OK)
+        status = rz_watchdog_open(&daemon->watchdog, daemon);
+    if (status == RZ_OK)
+        status = rz_judge_open(&daemon->judge, daemon);
     if (status == RZ_OK)
         status = rz_recovery_open(&daemon->recovery, daemon, &rz_news_hooks);
     return status;
@@ -69,8 +89,11 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
     if (status != RZ_OK)
         return status;
     daemon->has_job = true;
+    daemon->begun = rz_clock_now();
     status = open_modules(daemon);
     *why = rz_status_text(status);
+    if (status == RZ_OK && rz_control_open(&daemon->control, daemon) != RZ_OK)
+        rz_daemon_log(daemon, 1, "has no control socket: rzps will not see it");
     return status;
 }
 
@@ -79,12 +102,19 @@ static void close_modules(struct rz_daemon *daemon)
     if (daemon->recovery)
         rz_recovery_close(daemon->recovery);
     daemon->recovery = NULL;
+    rz_control_close(daemon->control);
+    rz_watchdog_close(daemon->watchdog);
+    rz_judge_close(daemon->judge);
+    rz_names_close(daemon->names);
     rz_child_table_close(daemon->children);
     daemon->children = NULL;
+    rz_binding_close(daemon->binding);
     rz_link_service_close(daemon->link_service);
     rz_board_writer_close(daemon->board);
     rz_input_close(daemon->input);
     rz_outputs_close(daemon);
+    rz_detached_close(daemon->detached);
+    daemon->detached = NULL;
     if (daemon->overlay)
         rz_overlay_close(daemon->overlay);
     rz_launcher_close(daemon->launcher);
@@ -96,7 +126,10 @@ static void close_modules(struct rz_daemon *daemon)
 
 static void told_to_end(evutil_socket_t signal_or_fd, short what, void *arg)
 {
+    const struct rz_daemon *daemon = arg;
     int status = what & EV_SIGNAL ? 128 + (int)signal_or_fd : EXIT_FAILURE;
+    if (daemon->detached)
+        rz_detached_dismiss(daemon->detached);
     rz_ending_begin(arg, status, RZ_ERR_JOB_ENDED, END_GRACE_MS);
 }
 
@@ -112,7 +145,10 @@ static rz_status_t open_loop(struct rz_daemon *daemon, struct loop_events *event
     /* However much there is to carry, heartbeats are looked at again after so long. */
     const struct timeval turn = {.tv_usec = 5000};
     struct event_config *config = event_config_new();
-    if (config && event_config_set_max_dispatch_interval(config, &turn, -1, 1) == 0)
+    /* The usual clock of libevent goes in steps of some milliseconds: it wakes up too early,
+     * several times, and then too late. */
+    if (config && event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) == 0 &&
+        event_config_set_max_dispatch_interval(config, &turn, -1, 1) == 0)
         daemon->base = event_base_new_with_config(config);
     if (config)
         event_config_free(config);

@@ -31,9 +31,15 @@ struct rz_daemon_job {
     uint32_t token; /* derived from the key; stands in each header of the data plane */
     uint32_t n_nodes, n_ranks, node;
     rz_time hb_period_ns, hb_timeout_ns;
+    uint32_t detector;       /* enum rz_detector */
+    rz_time hang_timeout_ns; /* 0: no process is ever held for hung */
     uint32_t restarts_max;
-    uint32_t flags;                /* RZ_JOB_* */
-    uint32_t verbosity;            /* 0: only what the user must know */
+    uint32_t flags;         /* RZ_JOB_* */
+    uint32_t share, shares; /* of the machine's cores: the share-th of so many parts is ours */
+    uint32_t verbosity;     /* 0: only what the user must know */
+    /* Of a detached job; timeout 0: none. */
+    uint64_t spool_bytes;
+    rz_time linger_ns, timeout_ns;
     uint32_t *placement;           /* [n_ranks]: node of each rank in epoch 1 */
     uint32_t *slots;               /* [n_nodes] */
     struct rz_overlay_peer *peers; /* [n_nodes] */
@@ -52,6 +58,7 @@ struct rz_daemon_place {
 
 struct rz_daemon {
     struct event_base *base;
+    rz_time begun; /* when JOB came */
     bool has_job;
     struct rz_daemon_job job; /* valid once has_job */
 
@@ -65,11 +72,17 @@ struct rz_daemon {
     struct rz_launcher *launcher;         /* launcher.h */
     int lifeline_fd;                      /* keeper.h; -1 without a keeper */
     struct rz_board_writer *board;        /* board_writer.h; from JOB on */
+    struct rz_binding *binding;           /* binding.h; from JOB on; NULL: nobody is bound */
     struct rz_child_table *children;      /* child.h; from JOB on */
     struct rz_link_service *link_service; /* link_service.h; from JOB on */
     struct rz_input *input;               /* input.h; from JOB on */
     struct rz_output *outputs;            /* output.h */
     struct rz_ending *end;                /* ending.h */
+    struct rz_control *control;           /* control.h; from JOB on; NULL: nobody can ask */
+    struct rz_names *names;               /* names.h; from JOB on */
+    struct rz_watchdog *watchdog;         /* watchdog.h; from JOB on */
+    struct rz_judge *judge;               /* judge.h; from JOB on; NULL: another detector */
+    struct rz_detached *detached;         /* detached.h; from JOB on; NULL: rzrun stays */
 
     struct rz_overlay *overlay;   /* open before JOB; started by recovery */
     struct rz_recovery *recovery; /* from JOB on */

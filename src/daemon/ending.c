@@ -1,6 +1,7 @@
 #include "daemon/ending.h"
 
 #include "daemon/board_writer.h"
+#include "daemon/detached.h"
 #include "daemon/loop.h"
 #include "daemon/child.h"
 #include "port/clock.h"
@@ -27,7 +28,9 @@ struct rz_ending {
 
 static void leave(struct rz_daemon *daemon)
 {
-    event_base_loopbreak(daemon->base);
+    event_del(daemon->end->timer);
+    if (!daemon->detached || !rz_detached_stays(daemon->detached))
+        event_base_loopbreak(daemon->base);
 }
 
 static void kill_all(struct rz_daemon *daemon)

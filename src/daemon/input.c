@@ -95,7 +95,7 @@ void rz_input_close(struct rz_input *input)
 
 int rz_input_fd(struct rz_input *input, uint32_t rank)
 {
-    if (rank != 0)
+    if (rank != 0 || input->daemon->detached)
         return input->nothing;
     if (!input->granted)
         grant(input, CREDIT_BYTES);

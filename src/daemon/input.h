@@ -13,8 +13,8 @@ struct rz_input;
 rz_status_t rz_input_open(struct rz_input **input, struct rz_daemon *daemon);
 void rz_input_close(struct rz_input *input);
 
-/* The descriptor that rank starts with; of rank 0 the pipe, else nothing to read. Stays the
- * input's. Grants the first credit. */
+/* The descriptor that rank starts with; of rank 0 the pipe, else, and in a detached job, nothing to
+ * read. Stays the input's. Grants the first credit. */
 int rz_input_fd(struct rz_input *input, uint32_t rank);
 
 /* Data of rzrun; end: no more follows. RZ_ERR_MALFORMED: more than the credit. */

@@ -35,6 +35,11 @@ void rz_job_process_key(const struct rz_daemon_job *job, uint32_t rank, uint32_t
     derive(job, "process", rank, incarnation, key);
 }
 
+void rz_job_ring_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES])
+{
+    derive(job, "ring", 0, 0, key);
+}
+
 static uint32_t data_plane_token(const struct rz_daemon_job *job)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];
@@ -122,19 +127,32 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
                                   .node = m->node,
                                   .hb_period_ns = m->hb_period_ns,
                                   .hb_timeout_ns = m->hb_timeout_ns,
+                                  .detector = m->detector,
+                                  .hang_timeout_ns = m->hang_timeout_ns,
                                   .restarts_max = m->restarts_max,
                                   .flags = m->flags,
-                                  .verbosity = m->verbosity};
+                                  .share = m->share,
+                                  .shares = m->shares,
+                                  .verbosity = m->verbosity,
+                                  .spool_bytes = m->spool_bytes,
+                                  .linger_ns = m->linger_ns,
+                                  .timeout_ns = m->timeout_ns};
     *why = NULL;
     if (m->n_nodes == 0 || m->n_nodes > NODES_MAX || m->n_ranks == 0 || m->n_ranks > RANKS_MAX)
         *why = "JOB: the number of nodes or ranks is out of bounds";
     else if (m->node >= m->n_nodes)
         *why = "JOB: there is no such node";
+    else if (m->flags & RZ_JOB_BIND_CORE && m->share >= m->shares)
+        *why = "JOB: the node has no share of its machine's cores";
     else if (m->key_length != RZ_JOB_KEY_BYTES)
         *why = "JOB: the key has the wrong length";
     else if (m->hb_period_ns < HB_PERIOD_MIN_NS || m->hb_timeout_ns < m->hb_period_ns ||
              m->hb_timeout_ns > 3600 * RZ_SECOND)
         *why = "JOB: hb_period and hb_timeout do not fit together";
+    else if (m->flags & RZ_JOB_DETACHED && m->linger_ns == 0)
+        *why = "JOB: a detached job must stay for a while after its end";
+    else if (m->detector >= RZ_DETECTOR_COUNT)
+        *why = "JOB: there is no such detector";
     else
         *why = read_arrays(job, m);
     if (*why) {

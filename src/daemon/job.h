@@ -17,6 +17,10 @@ void rz_job_clear(struct rz_daemon_job *job);
 void rz_job_process_key(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,
                         uint8_t key[RZ_JOB_KEY_BYTES]);
 
+/* With --detector flat: what all processes of the job prove to one another that they belong to it.
+ * Each of them holds it, so it is no proof against one of them. */
+void rz_job_ring_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES]);
+
 /* Whether all nodes of the job are on one machine (their addresses are loopback ones). */
 bool rz_job_single_host(const struct rz_daemon_job *job);
 

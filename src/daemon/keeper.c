@@ -80,13 +80,25 @@ static void look_at_children(const struct keeper *keeper)
     }
 }
 
+/* rzrun is allowed to go, and whoever waits for the end of what it wrote to shall not wait for us.
+ */
+static void let_rzrun_go(struct keeper *keeper)
+{
+    if (keeper->alive_fd >= 0)
+        close(keeper->alive_fd);
+    keeper->alive_fd = -1;
+    rz_process_leave_terminal();
+}
+
 static void look_at_lifeline(struct keeper *keeper)
 {
     uint64_t for_ns;
     size_t n;
     rz_status_t status =
         rz_channel_receive(keeper->lifeline_fd, &for_ns, sizeof for_ns, &n, NULL, NULL);
-    if (status == RZ_OK && n == sizeof for_ns)
+    if (status == RZ_OK && n == sizeof for_ns && for_ns == RZ_TIME_NEVER)
+        let_rzrun_go(keeper);
+    else if (status == RZ_OK && n == sizeof for_ns)
         freeze_node(keeper, for_ns);
     else if (status == RZ_ERR_CLOSED)
         tell_end(keeper); /* it is ending; its exit is still to come, within the same bound */
@@ -126,10 +138,10 @@ _Noreturn static void keep(struct keeper *keeper)
                 info.ssi_signo != SIGCHLD)
                 tell_end(keeper);
         }
-        if (fds[1].revents)
-            look_at_alive(keeper);
         if (fds[2].revents && keeper->lifeline_fd >= 0)
-            look_at_lifeline(keeper);
+            look_at_lifeline(keeper); /* first: it may say that the pipe's end means nothing */
+        if (fds[1].revents && keeper->alive_fd >= 0)
+            look_at_alive(keeper);
         rz_time now = rz_clock_now();
         if (now >= keeper->continue_at)
             continue_node(keeper);
@@ -191,6 +203,12 @@ int rz_keeper_start(int alive_fd, int other_fd)
         _exit(EXIT_FAILURE);
     }
     keep(&keeper);
+}
+
+rz_status_t rz_keeper_detach(int lifeline_fd)
+{
+    uint64_t message = RZ_TIME_NEVER;
+    return rz_channel_send(lifeline_fd, &message, sizeof message, NULL, 0);
 }
 
 rz_status_t rz_keeper_freeze(int lifeline_fd, rz_time for_ns)

@@ -4,6 +4,9 @@
  * daemon has died (the death of a node) or when rzrun has gone and the daemon has not ended in
  * order within RZ_KEEPER_GRACE_MS.
  *
+ * In a detached job (rz_keeper_detach) rzrun may go: nothing but the daemon's end, or a signal to
+ * the keeper, clears the node then.
+ *
  * Between keeper and daemon lies the lifeline, a datagram pair. Its end, as the daemon sees it,
  * means one thing: end in order (rzrun is gone, the keeper was told to end, or the keeper itself
  * was killed).
@@ -24,6 +27,10 @@
  * other_fd: the daemon's, closed in the keeper. -1 after an error, which was printed.
  */
 int rz_keeper_start(int alive_fd, int other_fd);
+
+/* Daemon: tells the keeper that rzrun may go from now on without the node's end. Like the daemon it
+ * lets go of standard input, output and error. */
+rz_status_t rz_keeper_detach(int lifeline_fd);
 
 /* Daemon: asks the keeper to stop every process of the node, the daemon included, and to continue
  * them after for_ns. */

@@ -1,6 +1,7 @@
 #include "daemon/launcher.h"
 
 #include "base/assert.h"
+#include "daemon/detached.h"
 #include "daemon/ending.h"
 #include "daemon/input.h"
 #include "daemon/loop.h"
@@ -32,7 +33,7 @@ struct rz_launcher {
     uint8_t buffer[RZ_LAUNCH_FRAME_MAX];
 };
 
-/* rzrun is gone: nothing more is sent, and the daemon ends. */
+/* rzrun is gone: nothing more is sent, and the daemon ends, unless rzrun went as it had said. */
 static void gone(struct rz_launcher *launcher)
 {
     if (launcher->gone)
@@ -40,6 +41,8 @@ static void gone(struct rz_launcher *launcher)
     launcher->gone = true;
     event_del(launcher->readable);
     event_del(launcher->writable);
+    if (launcher->daemon->detached && rz_detached_may_lose_rzrun(launcher->daemon->detached))
+        return;
     rz_ending_begin(launcher->daemon, EXIT_FAILURE, RZ_ERR_JOB_ENDED, GONE_GRACE_MS);
 }
 
@@ -67,6 +70,8 @@ static void launcher_writable(evutil_socket_t fd, short what, void *arg)
 void rz_daemon_tell_launcher(struct rz_daemon *daemon, const struct rz_launch_message *message)
 {
     struct rz_launcher *launcher = daemon->launcher;
+    if (daemon->detached && !rz_detached_told(daemon->detached, message))
+        return;
     if (launcher->gone ||
         (message->type == RZ_LAUNCH_MARK && rz_frames_queued(launcher->frames) > QUEUE_FULL))
         return;
@@ -105,6 +110,8 @@ static void refuse(struct rz_launcher *launcher, const char *reason)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_REFUSED, .refused = {.reason = reason}};
     rz_daemon_tell_launcher(launcher->daemon, &message);
+    if (launcher->daemon->detached)
+        rz_detached_dismiss(launcher->daemon->detached);
     rz_ending_begin(launcher->daemon, 2, RZ_ERR_INVALID, 0);
 }
 
@@ -122,7 +129,13 @@ static void obey(struct rz_launcher *launcher, const struct rz_launch_message *m
         on_job(launcher, &message->job);
         return;
     }
+    if (message->type == RZ_LAUNCH_DETACH && daemon->detached) {
+        rz_detached_let_go(daemon->detached);
+        return;
+    }
     if (message->type == RZ_LAUNCH_SHUTDOWN) {
+        if (daemon->detached)
+            rz_detached_dismiss(daemon->detached);
         rz_ending_begin(daemon, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, message->shutdown.grace_ms);
         return;
     }
@@ -157,7 +170,8 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     rz_status_t status = rz_frames_read(launcher->frames);
     const void *bytes;
     size_t n;
-    while (!launcher->gone && !launcher->daemon->ending &&
+    /* A detached job may have come to its end before rzrun has gone. */
+    while (!launcher->gone && (!launcher->daemon->ending || launcher->daemon->detached) &&
            rz_frames_next(launcher->frames, &bytes, &n)) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK)

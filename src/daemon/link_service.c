@@ -3,7 +3,9 @@
 #include "base/assert.h"
 #include "daemon/board_writer.h"
 #include "daemon/job.h"
+#include "daemon/judge.h"
 #include "daemon/launcher.h"
+#include "daemon/names.h"
 #include "daemon/questions.h"
 #include "daemon/share.h"
 #include "daemon/store.h"
@@ -183,12 +185,19 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
 {
     struct rz_daemon *daemon = p->daemon;
     const char *why = hello_problem(p, hello);
+    uint8_t ring_key[RZ_JOB_KEY_BYTES];
+    int ring_fd = -1;
+    if (!why && rz_judge_join(p, ring_key, &ring_fd) != RZ_OK)
+        why = "its node has no socket left for its heartbeats (--detector flat)";
     if (why || rz_child_join(p, (pid_t)hello->pid, &why) != RZ_OK) {
         refuse(p, why);
+        if (ring_fd >= 0)
+            close(ring_fd);
         return;
     }
     int fds[] = {rz_board_writer_fd(daemon->board), p->share.inbox_fd, p->share.bell_fd,
-                 rz_child_watch_fd(daemon), p->share.waits_fd};
+                 rz_child_watch_fd(daemon),         p->share.waits_fd, ring_fd};
+    unsigned n_fds = sizeof fds / sizeof *fds;
     struct rz_link_message message = {
         .type = RZ_LINK_WELCOME,
         .welcome = {.version = RZ_LINK_VERSION,
@@ -201,8 +210,14 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
                     .watch_slot = p->share.slot,
                     .job = daemon->job.id,
                     .job_token = daemon->job.token,
-                    .restarted = p->incarnation > 1}};
-    send_to(p, &message, fds, sizeof fds / sizeof *fds);
+                    .restarted = p->incarnation > 1,
+                    .hb_timeout_ns = daemon->job.hb_timeout_ns,
+                    .ring_key = ring_key,
+                    .ring_key_length = ring_fd >= 0 ? sizeof ring_key : 0}};
+    send_to(p, &message, fds, ring_fd >= 0 ? n_fds : n_fds - 1);
+    if (ring_fd >= 0)
+        close(ring_fd);
+    sodium_memzero(ring_key, sizeof ring_key);
     rz_daemon_record(daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
                                                        .epoch = daemon->epoch,
                                                        .rank = p->rank,
@@ -282,6 +297,13 @@ static void on_mark(struct rz_child *p, uint64_t iteration)
     rz_daemon_tell_launcher(p->daemon, &message);
 }
 
+static bool on_store(struct rz_child *p, const struct rz_link_store *store, int *fd)
+{
+    int piece = *fd;
+    *fd = -1;
+    return piece >= 0 && rz_store_piece(p->daemon->recovery, p->rank, store, piece);
+}
+
 static void on_restored(struct rz_child *p, const struct rz_link_restored *restored)
 {
     char note[32];
@@ -294,6 +316,14 @@ static void on_restored(struct rz_child *p, const struct rz_link_restored *resto
                                     .value = restored->generation,
                                     .note = restored->generation ? note : "nothing to restore"};
     rz_daemon_record(p->daemon, &event);
+}
+
+static bool on_silent(struct rz_child *p, const struct rz_link_silent *silent)
+{
+    if (silent->rank >= p->daemon->job.n_ranks || silent->rank == p->rank)
+        return false;
+    rz_judge_accused(p->daemon, silent->epoch, silent->rank, silent->incarnation);
+    return true;
 }
 
 /* From here on its exit is no death. */
@@ -324,17 +354,21 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
         on_mark(p, message->mark.iteration);
         return true;
     case RZ_LINK_STORE:
-        if (*fd < 0)
-            return false;
-        rz_store_piece(daemon->recovery, p->rank, &message->store, *fd);
-        *fd = -1;
-        return true;
+        return on_store(p, &message->store, fd);
     case RZ_LINK_WANT_PIECE:
         rz_store_want(daemon->recovery, p->rank, message->want_piece.epoch);
         return true;
     case RZ_LINK_RESTORED:
         on_restored(p, &message->restored);
         return true;
+    case RZ_LINK_NAME:
+        rz_names_ask(daemon->names, p->rank, p->incarnation, &message->name);
+        return true;
+    case RZ_LINK_SILENT:
+        return on_silent(p, &message->silent);
+    case RZ_LINK_HEARD:
+        rz_judge_heard(daemon, p->rank, &message->heard);
+        return message->heard.rank < daemon->job.n_ranks;
     case RZ_LINK_ABORT:
         leave(p);
         rz_daemon_tell_aborted(daemon, p->rank, message->abort.code, message->abort.reason);

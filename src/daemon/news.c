@@ -2,7 +2,9 @@
 
 #include "daemon/board_writer.h"
 #include "daemon/daemon.h"
+#include "daemon/detached.h"
 #include "daemon/ending.h"
+#include "daemon/names.h"
 #include "daemon/child.h"
 
 #include <stdlib.h>
@@ -32,19 +34,23 @@ static void write_rank(struct rz_daemon *daemon, uint32_t rank)
                          dead ? RZ_VERDICT_DEAD : RZ_VERDICT_ALIVE);
 }
 
-static void on_died(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation)
+static void on_died(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, bool hung)
 {
     struct rz_child *p = rz_child_of(daemon, rank);
     if (daemon->ending || daemon->dead[rank] >= incarnation)
         return;
     daemon->dead[rank] = incarnation;
-    record_news(daemon, rank, daemon->places[rank].node, incarnation, "");
+    record_news(daemon, rank, daemon->places[rank].node, incarnation, hung ? "hung" : "");
     if (p && p->incarnation <= incarnation)
         rz_child_order_end(p); /* it lives, but all others were told that it does not */
     if (daemon->epoch > 0 && daemon->places[rank].incarnation == incarnation) {
+        if (hung) /* the first verdict stays */
+            rz_board_writer_rank(daemon->board, rank, incarnation, daemon->places[rank].node,
+                                 RZ_VERDICT_HUNG);
         write_rank(daemon, rank);
         rz_board_writer_publish(daemon->board);
     }
+    rz_names_look_at_deaths(daemon->names);
     rz_children_recount(daemon);
 }
 
@@ -53,12 +59,15 @@ static void on_node_died(struct rz_daemon *daemon, rz_id node, bool proof)
     if (daemon->ending)
         return;
     record_news(daemon, RZ_ID_NONE, node, 0, proof ? "proof" : "silence");
+    if (daemon->detached)
+        rz_detached_node_died(daemon->detached, node);
     rz_board_writer_node_died(daemon->board);
     for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_ranks; rank++)
         if (daemon->places[rank].node == node)
             rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation, node,
                                  RZ_VERDICT_DEAD);
     rz_board_writer_publish(daemon->board);
+    rz_names_look_at_deaths(daemon->names);
 }
 
 /* Processes whose place is taken by a newer incarnation, here or elsewhere. */
@@ -124,6 +133,11 @@ static void on_stop(struct rz_daemon *daemon, rz_status_t why, const char *words
     if (daemon->ending)
         return;
     rz_daemon_tell_launcher(daemon, &message);
+    /* What is cut off says so to its own processes, too: they are not dead of themselves. */
+    for (uint32_t rank = 0; why != RZ_ERR_JOB_ENDED && rank < daemon->job.n_ranks; rank++)
+        if (daemon->places[rank].node == daemon->job.node && daemon->places[rank].incarnation > 0)
+            rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation,
+                                 daemon->job.node, RZ_VERDICT_CUT_OFF);
     rz_ending_begin(daemon, EXIT_FAILURE, why, STOP_GRACE_MS);
 }
 

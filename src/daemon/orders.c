@@ -4,6 +4,7 @@
 #include "daemon/launcher.h"
 #include "daemon/child.h"
 #include "port/clock.h"
+#include "wire/cursor.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,9 @@
 
 /* A daemon that is about to kill itself gives its last record so much time to leave. */
 #define LAST_WORDS_MS 100
+
+/* Of one network fault; more are not looked at. */
+#define INJECT_NODES_MAX 64
 
 static void record_injected(struct rz_daemon *daemon, const struct rz_launch_inject *inject,
                             uint32_t incarnation, const char *note)
@@ -42,6 +46,30 @@ static void inject_rank(struct rz_daemon *daemon, const struct rz_launch_inject 
         rz_child_stop_for(p, inject->for_ns);
 }
 
+/* Told to all nodes; those that are cut off, delayed or deafened record it. */
+static void inject_network(struct rz_daemon *daemon, const struct rz_launch_inject *inject)
+{
+    static const char *const notes[] = {[RZ_INJECT_CUT] = "cut node",
+                                        [RZ_INJECT_DELAY] = "delay node",
+                                        [RZ_INJECT_LOSE] = "lose node",
+                                        [RZ_INJECT_HEAL] = "heal"};
+    uint32_t nodes[INJECT_NODES_MAX], n = inject->nodes_length / sizeof *nodes;
+    struct rz_wire_reader r;
+    bool here = inject->what == RZ_INJECT_HEAL;
+    rz_wire_reader_init(&r, inject->nodes, inject->nodes_length);
+    n = n < INJECT_NODES_MAX ? n : INJECT_NODES_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        nodes[i] = rz_wire_get_u32(&r);
+        here |= nodes[i] == daemon->job.node;
+    }
+    if (rz_overlay_inject(daemon->overlay, (enum rz_inject)inject->what, nodes, n,
+                          inject->amount) != RZ_OK)
+        rz_daemon_log(daemon, 0, "the fault cannot be injected: no memory");
+    else if (here)
+        record_injected(daemon, inject, 0,
+                        inject->amount > 0 ? notes[inject->what] : "end of a network fault");
+}
+
 void rz_orders_inject(struct rz_daemon *daemon, const struct rz_launch_inject *inject)
 {
     switch ((enum rz_inject)inject->what) {
@@ -61,6 +89,12 @@ void rz_orders_inject(struct rz_daemon *daemon, const struct rz_launch_inject *i
                           daemon->job.node);
         else
             record_injected(daemon, inject, 0, "stop node");
+        break;
+    case RZ_INJECT_CUT:
+    case RZ_INJECT_DELAY:
+    case RZ_INJECT_LOSE:
+    case RZ_INJECT_HEAL:
+        inject_network(daemon, inject);
         break;
     }
 }

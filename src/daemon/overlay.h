@@ -4,11 +4,17 @@
  * connections it opened itself (one per peer, opened when first needed and, along the binomial
  * graph, at the start) and only reads from those it accepted: no crossing connections, one order
  * per direction.
+ *
+ * Both ends of a connection prove first, by nonces and keyed hashes, that they hold the job's key;
+ * until then frames are short, time and number of such connections are bounded. The proof is for
+ * the connection: who can change what travels on an open one (and so sits on the network between
+ * two nodes of the job) is not kept out.
  */
 #ifndef RZ_DAEMON_OVERLAY_H
 #define RZ_DAEMON_OVERLAY_H
 
 #include "base/status.h"
+#include "wire/launch_messages.h"
 #include "wire/overlay_messages.h"
 
 #include <rhizome/protocol.h>
@@ -26,14 +32,17 @@ struct rz_overlay_config {
     const uint8_t *key; /* RZ_JOB_KEY_BYTES, copied */
     uint32_t n_nodes, self;
     const struct rz_overlay_peer *peers; /* [n_nodes], copied */
+    rz_time prove_ns;                    /* who connects proves itself within this time; 0: 5 s */
     void *arg;
     /* A message of an authenticated peer; pointers are valid during the call. */
     void (*message)(void *arg, rz_id from, const struct rz_overlay_message *message);
-    /* A heartbeat datagram of an authenticated peer. */
-    void (*heartbeat)(void *arg, const struct rz_message *message);
+    /* A datagram of an authenticated peer, each once. */
+    void (*heartbeat)(void *arg, const struct rz_message *message, const uint64_t *items);
     /* A connection with peer was refused or broke: proof that its daemon is gone. Told once per
      * peer. */
     void (*broken)(void *arg, rz_id peer);
+    /* No way leads to peer any more, and what was sent to it is lost: no proof of anything. */
+    void (*lost)(void *arg, rz_id peer);
     /* The queue towards peer has fallen below RZ_OVERLAY_QUEUE_LOW. */
     void (*writable)(void *arg, rz_id peer);
 };
@@ -55,15 +64,33 @@ void rz_overlay_close(struct rz_overlay *overlay);
 void rz_overlay_send(struct rz_overlay *overlay, rz_id to,
                      const struct rz_overlay_message *message);
 
-/* The same for a protocol core's message: heartbeats by datagram, the rest by the connection. */
+/* The same for a protocol core's message, as a datagram (which may be lost, and must be small, else
+ * it is none) or by the connection. */
 void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to,
                               const struct rz_message *message, const uint64_t *items,
                               bool datagram);
 
-/* Delivers the heartbeats that have come: before the ring is told that time has passed. */
+/* Delivers the datagrams that have come: before a detector is told that time has passed. */
 void rz_overlay_read_heartbeats(struct rz_overlay *overlay);
 
+/* How many messages and datagrams have come from peers that prove themselves and are not fenced. */
+uint64_t rz_overlay_heard(const struct rz_overlay *overlay);
+
 size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to);
+
+/* A fault of the network between the daemons (RZ_INJECT_CUT to RZ_INJECT_HEAL): between the nodes
+ * [n] and all others. */
+rz_status_t rz_overlay_inject(struct rz_overlay *overlay, enum rz_inject what,
+                              const uint32_t *nodes, uint32_t n, uint64_t amount);
+
+/* What was turned away, since the start. */
+struct rz_overlay_refusals {
+    uint64_t connections; /* accepted, but not proved: garbage, wrong key, silence, too many */
+    uint64_t strangers;   /* opened by us, and somebody else listened there */
+    uint64_t datagrams;   /* garbage, wrong key, for others */
+    uint64_t repeated;    /* datagrams that had come before */
+};
+const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *overlay);
 
 /* Peer is dead: it is told FENCED, nothing else is sent to it any more, and what it still sends is
  * dropped. Its connections stay open: their end would look like our death to it. */

@@ -2,9 +2,12 @@
 
 #include "base/assert.h"
 #include "base/idset.h"
+#include "daemon/detached.h"
+#include "daemon/detector.h"
+#include "daemon/judge.h"
+#include "daemon/names.h"
 #include "daemon/store_private.h"
 #include "port/clock.h"
-#include "proto/ring/ring.h"
 #include "proto/spread/spread.h"
 #include "wire/protocol_message.h"
 
@@ -14,39 +17,28 @@
 /* All daemons of a job are one immutable view for its whole life. */
 #define VIEW 1
 
-#define ROOM(name, NAME)                                                                           \
-    static enum rz_more name##_step(void *state, const struct rz_event *event,                     \
-                                    struct rz_actions *out)                                        \
-    {                                                                                              \
-        return rz_##name##_step(state, event, out);                                                \
-    }                                                                                              \
-    static rz_time name##_deadline(const void *state)                                              \
-    {                                                                                              \
-        return rz_##name##_deadline(state);                                                        \
-    }                                                                                              \
-    static void name##_grow(void *state, size_t bytes)                                             \
-    {                                                                                              \
-        rz_##name##_grow(state, bytes);                                                            \
-    }                                                                                              \
-    static const struct rz_core_room name##_room = {RZ_ROOM_##NAME, name##_step, name##_deadline,  \
-                                                    name##_grow};
-ROOM(ring, RING)
-ROOM(spread, SPREAD)
-ROOM(recover, RECOVER)
-ROOM(commit, COMMIT)
-#undef ROOM
+/* So many are asked at most whether they hear us. */
+#define ASKED_MAX 64
+
+RZ_CORE_ROOM(spread, SPREAD)
+RZ_CORE_ROOM(recover, RECOVER)
+RZ_CORE_ROOM(commit, COMMIT)
+
+/* In news of the death of a process: its daemon found that it hung. In no other item: agreement and
+ * recovery treat all deaths alike. */
+#define NEWS_HUNG (UINT64_C(1) << 62)
 
 static void core_send(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
 {
     struct rz_recovery *recovery = arg;
-    bool heartbeat = message->room == RZ_ROOM_RING && message->type == RZ_RING_HEARTBEAT;
-    rz_overlay_send_protocol(recovery->daemon->overlay, to, message, items, heartbeat);
+    rz_overlay_send_protocol(recovery->daemon->overlay, to, message, items,
+                             rz_detector_by_datagram(message));
 }
 
 static void core_before_tick(void *arg, enum rz_room room)
 {
     struct rz_recovery *recovery = arg;
-    if (room == RZ_ROOM_RING)
+    if (rz_detector_is_room(room))
         rz_overlay_read_heartbeats(recovery->daemon->overlay);
 }
 
@@ -101,7 +93,7 @@ static void learn_of_node(struct rz_recovery *recovery, rz_id node, bool proof)
     bool again = rz_items_contain(recovery->known, recovery->n_known, other);
     rz_overlay_fence(daemon->overlay, node);
     rz_store_peer_died(recovery->store, node);
-    rz_core_death(&recovery->ring, node, proof);
+    rz_core_death(&recovery->detector, node, proof);
     rz_core_death(&recovery->spread, node, proof);
     rz_core_death(&recovery->commit, node, proof);
     rz_core_death(&recovery->recover, node, proof);
@@ -114,14 +106,17 @@ static void learn(struct rz_recovery *recovery, uint64_t item)
 {
     uint32_t rank, incarnation;
     rz_id node;
-    bool proof;
+    bool proof, process = rz_recover_unpack_process(item & ~NEWS_HUNG, &rank, &incarnation);
+    bool hung = process && (item & NEWS_HUNG);
+    if (process)
+        item &= ~NEWS_HUNG;
     if (!remember(recovery, item))
         return;
-    if (rz_recover_unpack_process(item, &rank, &incarnation)) {
+    if (process) {
         if (rank >= recovery->daemon->job.n_ranks)
             return;
         rz_core_call(&recovery->recover, RZ_RECOVER_DIED, rank, incarnation, 0, NULL, 0);
-        recovery->hooks->died(recovery->daemon, rank, incarnation);
+        recovery->hooks->died(recovery->daemon, rank, incarnation, hung);
     } else if (rz_recover_unpack_daemon(item, &node, &proof) &&
                node < recovery->daemon->job.n_nodes) {
         learn_of_node(recovery, node, proof);
@@ -135,38 +130,95 @@ static void observe(struct rz_recovery *recovery, uint64_t item)
         rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, &item, 1);
 }
 
-void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation)
+void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                              bool hung)
 {
-    observe(recovery, rz_recover_pack_process(rank, incarnation));
+    observe(recovery, rz_recover_pack_process(rank, incarnation) | (hung ? NEWS_HUNG : 0));
 }
 
 static void connection_broken(void *arg, rz_id peer)
 {
     struct rz_recovery *recovery = arg;
-    if (recovery->ending)
+    struct rz_daemon *daemon = recovery->daemon;
+    if (daemon->detached && daemon->job.flags & RZ_JOB_NO_FT)
+        rz_detached_node_died(daemon->detached, peer); /* for rzrun, which would have seen it */
+    if (recovery->ending || daemon->job.flags & RZ_JOB_NO_FT)
         return;
     record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0, 0,
            "broken connection");
     observe(recovery, rz_recover_pack_daemon(peer, true));
 }
 
-static void on_ring(struct rz_recovery *recovery, const struct rz_core_notice *notice)
+static void connection_lost(void *arg, rz_id peer)
 {
-    rz_id node = (rz_id)notice->arg[0];
-    if (recovery->ending)
+    struct rz_recovery *recovery = arg;
+    if (recovery->ending || recovery->daemon->job.flags & RZ_JOB_NO_FT)
         return;
-    switch ((enum rz_ring_notice)notice->what) {
-    case RZ_RING_SUSPECT:
-        record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, node, 0, 0,
-               "silence");
-        observe(recovery, rz_recover_pack_daemon(node, false));
-        break;
-    case RZ_RING_LEFT:
-        break; /* it ends in order, and so shall we, when rzrun says so */
-    case RZ_RING_FENCED:
-        recovery->hooks->stop(recovery->daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
-        break;
+    record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0, 0,
+           "lost connection");
+    observe(recovery, rz_recover_pack_daemon(peer, false));
+}
+
+/* Asks others whether they hear us: all, or of very many an even choice. */
+static void ask_others(struct rz_recovery *recovery)
+{
+    const struct rz_daemon_job *job = &recovery->daemon->job;
+    const struct rz_overlay_message ping = {.type = RZ_OVERLAY_PING};
+    for (rz_id node = 0; node < job->n_nodes; node += 1 + job->n_nodes / ASKED_MAX)
+        if (node != job->node && !rz_recovery_node_dead(recovery, node))
+            rz_overlay_send(recovery->daemon->overlay, node, &ping);
+}
+
+static uint32_t living(const struct rz_recovery *recovery)
+{
+    uint32_t n = 0;
+    for (rz_id node = 0; node < recovery->daemon->job.n_nodes; node++)
+        n += !rz_recovery_node_dead(recovery, node);
+    return n;
+}
+
+/*
+ * Whether it is we who are cut off: we asked others when we accused one of silence, and nobody has
+ * said anything for a timeout. Who goes on then accuses all others one after the other; where they
+ * hear us, and only we are deaf, they believe it. Of two that are left each may be right.
+ */
+static bool alone(struct rz_recovery *recovery)
+{
+    uint64_t heard = rz_overlay_heard(recovery->daemon->overlay);
+    rz_time now = rz_clock_now();
+    if (recovery->accused_at == 0 || heard != recovery->heard) {
+        recovery->accused_at = now;
+        recovery->heard = heard;
+        return false;
     }
+    return now - recovery->accused_at >= recovery->daemon->job.hb_timeout_ns &&
+           living(recovery) > 2;
+}
+
+static void on_detector(struct rz_recovery *recovery, const struct rz_core_notice *notice)
+{
+    rz_id node;
+    enum rz_detector_news news = rz_detector_read(notice, &node);
+    if (recovery->ending || news == RZ_DETECTOR_NOTHING)
+        return;
+    if (news == RZ_DETECTOR_FENCED) {
+        recovery->hooks->stop(recovery->daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
+        return;
+    }
+    rz_recovery_node_silent(recovery, node, "silence");
+}
+
+void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how)
+{
+    if (recovery->ending || rz_recovery_node_dead(recovery, node))
+        return; /* another has seen it first, and the news were faster */
+    if (alone(recovery)) {
+        recovery->hooks->stop(recovery->daemon, RZ_ERR_NO_QUORUM, "this node hears no other one");
+        return;
+    }
+    record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, node, 0, 0, how);
+    observe(recovery, rz_recover_pack_daemon(node, false));
+    ask_others(recovery);
 }
 
 static void on_spread(struct rz_recovery *recovery, const struct rz_core_notice *notice)
@@ -221,10 +273,22 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
     free(items);
 }
 
+/* What these nodes still say is refused from now on. Not after LEFT: then deaths are noted without
+ * a quorum, on both sides of a partition. */
+static void tell_who_is_out(struct rz_recovery *recovery)
+{
+    const struct rz_recover *state = recovery->recover.state;
+    for (rz_id node = 0; node < recovery->daemon->job.n_nodes; node++)
+        if (rz_recover_phase(state) != RZ_PHASE_LEFT && rz_recover_daemon_agreed_dead(state, node))
+            record(recovery, RZ_EVENT_RECORD_OUT, rz_recover_epoch(state), RZ_ID_NONE, node, 0, 0,
+                   "");
+}
+
 static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
     if (epoch != rz_recover_epoch(recovery->recover.state))
         return; /* overtaken by a newer one, whose notice is on its way */
+    tell_who_is_out(recovery);
     record(recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0,
            generation, "");
     recovery->epoch = epoch;
@@ -264,6 +328,7 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         on_phase(recovery, (uint32_t)notice->arg[0], (enum rz_recover_phase)notice->arg[1]);
         break;
     case RZ_RECOVER_DEATHS:
+        tell_who_is_out(recovery);
         for (uint32_t i = 0; i < notice->n_items; i++)
             record_noted(recovery, notice->items[i]);
         recovery->hooks->deaths_noted(recovery->daemon);
@@ -322,8 +387,8 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     struct rz_core_notice *notice;
     (void)fd, (void)what;
     while ((notice = rz_core_notices_take(&recovery->notices))) {
-        if (notice->room == RZ_ROOM_RING)
-            on_ring(recovery, notice);
+        if (rz_detector_is_room(notice->room))
+            on_detector(recovery, notice);
         else if (notice->room == RZ_ROOM_SPREAD)
             on_spread(recovery, notice);
         else if (recovery->ending)
@@ -342,11 +407,12 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
 
 static struct rz_core *core_of(struct rz_recovery *recovery, uint8_t room)
 {
-    struct rz_core *const cores[RZ_ROOM_COUNT] = {[RZ_ROOM_RING] = &recovery->ring,
-                                                  [RZ_ROOM_SPREAD] = &recovery->spread,
-                                                  [RZ_ROOM_RECOVER] = &recovery->recover,
-                                                  [RZ_ROOM_COMMIT] = &recovery->commit};
-    return room < RZ_ROOM_COUNT ? cores[room] : NULL;
+    struct rz_core *const cores[] = {&recovery->detector, &recovery->spread, &recovery->recover,
+                                     &recovery->commit};
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (cores[i]->room->room == room)
+            return cores[i];
+    return NULL;
 }
 
 static void protocol_arrived(struct rz_recovery *recovery, rz_id from, const void *bytes, size_t n)
@@ -372,6 +438,7 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
 {
     struct rz_recovery *recovery = arg;
     struct rz_daemon *daemon = recovery->daemon;
+    rz_judge_node_lives(daemon, from);
     switch (message->type) {
     case RZ_OVERLAY_PROTOCOL:
         protocol_arrived(recovery, from, message->protocol.message,
@@ -395,20 +462,40 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
     case RZ_OVERLAY_PIECE_GONE:
         rz_store_message(recovery->store, from, message);
         break;
+    case RZ_OVERLAY_NAME_PUT:
+    case RZ_OVERLAY_NAME_DROP:
+    case RZ_OVERLAY_NAME_KEPT:
+        rz_names_message(daemon->names, from, message);
+        break;
+    case RZ_OVERLAY_FACT:
+        if (daemon->detached)
+            rz_detached_fact(daemon->detached, from, message->fact.message,
+                             message->fact.message_length);
+        break;
+    case RZ_OVERLAY_RING_PORT:
+    case RZ_OVERLAY_SILENT:
+        rz_judge_message(daemon, from, message);
+        break;
+    case RZ_OVERLAY_PING:
+        rz_overlay_send(daemon->overlay, from,
+                        &(struct rz_overlay_message){.type = RZ_OVERLAY_PONG});
+        break;
     case RZ_OVERLAY_FENCED:
         recovery->hooks->stop(daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
         break;
     default:
-        break; /* a message of the handshake: of no use here */
+        break; /* PONG was counted when it came; those of the handshake are of no use here */
     }
 }
 
-static void heartbeat_arrived(void *arg, const struct rz_message *message)
+static void heartbeat_arrived(void *arg, const struct rz_message *message, const uint64_t *items)
 {
     struct rz_recovery *recovery = arg;
-    if (message->room == RZ_ROOM_RING)
-        rz_core_step(&recovery->ring,
-                     &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message});
+    rz_judge_node_lives(recovery->daemon, message->from);
+    if (message->room == recovery->detector.room->room)
+        rz_core_step(
+            &recovery->detector,
+            &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
 }
 
 static void queue_has_room(void *arg, rz_id peer)
@@ -450,11 +537,6 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
     struct event_base *base = recovery->daemon->base;
-    const struct rz_ring_config ring = {.n_members = job->n_nodes,
-                                        .view = VIEW,
-                                        .hb_period = job->hb_period_ns,
-                                        .hb_timeout = job->hb_timeout_ns,
-                                        .start_slack = 2 * RZ_SECOND};
     const struct rz_spread_config spread = {.n_members = job->n_nodes, .view = VIEW};
     const struct rz_recover_config recover = {.n_daemons = job->n_nodes,
                                               .n_ranks = job->n_ranks,
@@ -466,9 +548,6 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
     const struct rz_commit_config commit = {
         .n_daemons = job->n_nodes, .n_ranks = job->n_ranks, .view = VIEW};
     uint64_t seed = job->id;
-    rz_ring_init(rz_core_open(&recovery->ring, &ring_room, rz_ring_size(&ring),
-                              &recovery->core_host, &recovery->notices, base),
-                 &ring, job->node, now, seed);
     rz_spread_init(rz_core_open(&recovery->spread, &spread_room, rz_spread_size(&spread),
                                 &recovery->core_host, &recovery->notices, base),
                    &spread, job->node, now, seed);
@@ -478,7 +557,8 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
     rz_commit_init(rz_core_open(&recovery->commit, &commit_room, rz_commit_size(&commit),
                                 &recovery->core_host, &recovery->notices, base),
                    &commit, job->node, now, seed);
-    rz_core_started(&recovery->ring);
+    rz_detector_open(&recovery->detector, job, VIEW, &recovery->core_host, &recovery->notices,
+                     base);
 }
 
 static void begin_first_epoch(evutil_socket_t fd, short what, void *arg)
@@ -511,6 +591,7 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daem
                                                  .message = message_arrived,
                                                  .heartbeat = heartbeat_arrived,
                                                  .broken = connection_broken,
+                                                 .lost = connection_lost,
                                                  .writable = queue_has_room};
         open_cores(recovery, rz_clock_now());
         status = rz_overlay_start(daemon->overlay, &config);
@@ -527,7 +608,7 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daem
 
 void rz_recovery_close(struct rz_recovery *recovery)
 {
-    rz_core_close(&recovery->ring);
+    rz_core_close(&recovery->detector);
     rz_core_close(&recovery->spread);
     rz_core_close(&recovery->recover);
     rz_core_close(&recovery->commit);
@@ -541,14 +622,27 @@ void rz_recovery_close(struct rz_recovery *recovery)
     free(recovery);
 }
 
+static void log_refusals(const struct rz_daemon *daemon)
+{
+    const struct rz_overlay_refusals *refused = rz_overlay_refusals(daemon->overlay);
+    if (refused->connections + refused->strangers + refused->datagrams + refused->repeated > 0)
+        rz_daemon_log(
+            daemon, 1,
+            "refused: %llu connections, %llu strangers at a peer's port, %llu datagrams, "
+            "%llu repeated",
+            (unsigned long long)refused->connections, (unsigned long long)refused->strangers,
+            (unsigned long long)refused->datagrams, (unsigned long long)refused->repeated);
+}
+
 void rz_recovery_ending(struct rz_recovery *recovery, bool job_over)
 {
     if (recovery->ending)
         return;
     recovery->ending = true;
+    log_refusals(recovery->daemon);
     rz_overlay_ending(recovery->daemon->overlay, job_over);
-    if (job_over)
-        rz_core_call(&recovery->ring, RZ_RING_LEAVE, 0, 0, 0, NULL, 0);
+    if (job_over && !(recovery->daemon->job.flags & RZ_JOB_NO_FT))
+        rz_detector_leave(&recovery->detector);
 }
 
 uint32_t rz_recovery_epoch(const struct rz_recovery *recovery)

@@ -1,7 +1,7 @@
 /*
- * Host of the protocol cores in the daemon: ring (detection), spread (news), recover (epochs),
- * commit (generations). Brings their messages to the overlay and their notices to the rest of the
- * daemon.
+ * Host of the protocol cores in the daemon: ring or swim (detection), spread (news), recover
+ * (epochs), commit (generations). Brings their messages to the overlay and their notices to the
+ * rest of the daemon.
  */
 #ifndef RZ_DAEMON_RECOVERY_H
 #define RZ_DAEMON_RECOVERY_H
@@ -20,8 +20,8 @@ struct rz_recovery;
  */
 struct rz_recovery_hooks {
     /* News of a death, not yet agreed: post the verdict on the board, ring. Once per incarnation.
-     */
-    void (*died)(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation);
+     * hung: its daemon ended it because it made no progress. */
+    void (*died)(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, bool hung);
     void (*node_died)(struct rz_daemon *daemon, rz_id node, bool proof);
     /* A new epoch: placement and incarnations by rz_recovery_daemon_of / _incarnation_of. Write the
      * rank words, end local processes of stale incarnations, spawn what is placed here and does not
@@ -44,8 +44,9 @@ rz_status_t rz_recovery_open(struct rz_recovery **recovery, struct rz_daemon *da
                              const struct rz_recovery_hooks *hooks);
 void rz_recovery_close(struct rz_recovery *recovery);
 
-/* A process of this node died (own observation; at: when it was seen). */
-void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation);
+/* A process of this node died (own observation); hung: it was ended for that. */
+void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                              bool hung);
 
 /* All live processes of this node in this epoch have reached the end of phase. Repeated calls are
  * harmless. */
@@ -57,6 +58,10 @@ void rz_recovery_repairing(struct rz_recovery *recovery);
 /* This daemon ends. job_over: so do all others, and nobody shall take it for a death; else (it was
  * stopped, or told to end alone) the others find out as they do of any death. */
 void rz_recovery_ending(struct rz_recovery *recovery, bool job_over);
+
+/* The daemon of node is silent, as the detector finds, or as the judge (judge.h): it is held for
+ * dead. how: for the record. */
+void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how);
 
 /* Of the newest agreed epoch (also before hooks->epoch was called for it). */
 uint32_t rz_recovery_epoch(const struct rz_recovery *recovery);

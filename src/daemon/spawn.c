@@ -1,5 +1,6 @@
 #include "daemon/spawn.h"
 
+#include "daemon/binding.h"
 #include "daemon/environment.h"
 #include "port/channel.h"
 #include "port/process.h"
@@ -103,6 +104,7 @@ _Noreturn static void child_run(const struct rz_daemon *daemon, const struct spa
         child_report(report, STEP_PARENT);
     child_signals();
     child_limits(daemon);
+    rz_binding_apply(daemon->binding);
     if (!child_descriptors(ends, stdin_fd))
         child_report(report, STEP_DESCRIPTORS);
     if (*job->directory && chdir(job->directory) != 0)

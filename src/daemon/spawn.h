@@ -26,7 +26,7 @@ struct rz_spawn_report {
     int32_t error;
 };
 
-/* The job's exit status after such a report: values of launch/exit_codes.h. */
+/* The job's exit status after such a report: values of outcome/exit_codes.h. */
 enum { RZ_SPAWN_NOT_STARTED = 4, RZ_SPAWN_NOT_EXECUTABLE = 126, RZ_SPAWN_NOT_FOUND = 127 };
 
 /* Puts the reason in words into text; the exit status it stands for. */

@@ -255,17 +255,29 @@ static void answer_want(struct rz_store *store, uint32_t rank)
     rz_daemon_link_send(store->recovery->daemon, rank, &message, piece ? piece->fd : -1);
 }
 
-void rz_store_piece(struct rz_recovery *recovery, uint32_t rank, const struct rz_link_store *told,
+/* A process stores a generation once, and the next one only when all have committed it. */
+static bool may_store(struct rz_store *store, uint32_t rank, uint64_t number)
+{
+    uint64_t next = rz_commit_next(store->recovery->commit.state);
+    return next - store->base == number && !find(store, rank, next);
+}
+
+bool rz_store_piece(struct rz_recovery *recovery, uint32_t rank, const struct rz_link_store *told,
                     int fd)
 {
     struct rz_store *store = recovery->store;
     if (told->epoch != store->epoch || told->epoch != recovery->epoch || recovery->ending) {
         close(fd);
-        return;
+        return true;
+    }
+    if (!may_store(store, rank, told->number) || !rz_memory_holds(fd, told->bytes)) {
+        close(fd);
+        return false;
     }
     struct piece *piece = add(store, rank, store->base + told->number, told->bytes, told->hash, fd);
     piece->have = piece->bytes;
     protect(store, piece);
+    return true;
 }
 
 void rz_store_want(struct rz_recovery *recovery, uint32_t rank, uint32_t epoch)
@@ -415,7 +427,7 @@ void rz_store_message(struct rz_store *store, rz_id from, const struct rz_overla
         hold(store, from, message);
         return;
     }
-    if (epoch < store->epoch)
+    if (epoch < store->epoch || epoch == 0)
         return;
     switch (message->type) {
     case RZ_OVERLAY_PIECE:

@@ -14,9 +14,12 @@
 
 struct rz_recovery;
 
-/* STORE of a process of this node: its piece of a generation is whole in fd (taken over). Stale
- * epochs are dropped. */
-void rz_store_piece(struct rz_recovery *recovery, uint32_t rank, const struct rz_link_store *store,
+/*
+ * STORE of a process of this node: its piece of the next generation is whole in fd (taken over).
+ * Stale epochs are dropped. False: a process that keeps the rules does not say so: it is not the
+ * next generation, was stored already, or fd holds less than it says.
+ */
+bool rz_store_piece(struct rz_recovery *recovery, uint32_t rank, const struct rz_link_store *store,
                     int fd);
 
 /* WANT_PIECE: answers with PIECE, by rz_daemon_link_send (daemon.h), now or when the piece has

@@ -16,7 +16,7 @@ struct rz_recovery {
     struct rz_core_host core_host;
     struct rz_core_notices notices;
     struct event *noticing;
-    struct rz_core ring, spread, recover, commit;
+    struct rz_core detector, spread, recover, commit;
     struct rz_store *store;
     uint64_t *known; /* sorted items of all deaths known here (rz_recover_pack_*) */
     uint32_t n_known, known_max;
@@ -26,6 +26,9 @@ struct rz_recovery {
     uint64_t posted_committed; /* generation last given to hooks->committed in this epoch */
     uint64_t *scratch;         /* items of a message being decoded */
     uint32_t scratch_max;
+    rz_time accused_at; /* our last accusation for silence after which something was heard, or the
+                           first one; 0: none */
+    uint64_t heard;     /* rz_overlay_heard at that time */
     bool ending;
 };
 

@@ -80,6 +80,71 @@ static bool parse_every(struct words *words, struct rz_fault *fault, const char 
     return fault->node || take(words, "rank");
 }
 
+/* `node 2,3` */
+static bool parse_nodes(struct words *words, struct rz_fault *fault, const char **why)
+{
+    *why = "a network fault names nodes: `node 2` or `node 2,3`";
+    if (!take(words, "node"))
+        return false;
+    char list[WORD_BYTES], *rest = list;
+    snprintf(list, sizeof list, "%s", next(words));
+    for (const char *word; (word = strsep(&rest, ","));) {
+        uint64_t number;
+        if (fault->n_nodes == RZ_FAULT_NODES_MAX ||
+            !rz_quantity_number(word, 0, UINT32_MAX - 1, &number))
+            return false;
+        fault->nodes[fault->n_nodes++] = (uint32_t)number;
+    }
+    return true;
+}
+
+static bool parse_share(struct words *words, struct rz_fault *fault, const char **why)
+{
+    double share;
+    *why = "behind lose stands a share like 30%";
+    if (!rz_quantity_share(next(words), &share))
+        return false;
+    fault->amount = (uint64_t)(share * 1000 + 0.5);
+    return fault->amount > 0;
+}
+
+/* A fault of the network whose first word was taken. */
+static bool parse_network(struct words *words, struct rz_fault *fault, const char **why)
+{
+    fault->node = true;
+    fault->amount = 1;
+    if (fault->deed == RZ_FAULT_LOSE && !parse_share(words, fault, why))
+        return false;
+    if (fault->deed != RZ_FAULT_HEAL && !parse_nodes(words, fault, why))
+        return false;
+    *why = "behind delay and its nodes stands a duration like 30ms";
+    if (fault->deed == RZ_FAULT_DELAY &&
+        (!rz_quantity_duration(next(words), &fault->amount) || fault->amount == 0))
+        return false;
+    if (!parse_when(words, fault, why))
+        return false;
+    *why = "behind for stands a duration like 2s";
+    return fault->deed == RZ_FAULT_HEAL || !take(words, "for") ||
+           (rz_quantity_duration(next(words), &fault->duration) && fault->duration > 0);
+}
+
+static bool take_network(struct words *words, struct rz_fault *fault)
+{
+    static const struct {
+        const char *word;
+        enum rz_fault_deed deed;
+    } deeds[] = {{"cut", RZ_FAULT_CUT},
+                 {"delay", RZ_FAULT_DELAY},
+                 {"lose", RZ_FAULT_LOSE},
+                 {"heal", RZ_FAULT_HEAL}};
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
+        if (take(words, deeds[i].word)) {
+            fault->deed = deeds[i].deed;
+            return true;
+        }
+    return false;
+}
+
 bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why)
 {
     struct words words;
@@ -90,8 +155,11 @@ bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why)
     if (take(&words, "every")) {
         if (!parse_every(&words, fault, why))
             return false;
+    } else if (take_network(&words, fault)) {
+        if (!parse_network(&words, fault, why))
+            return false;
     } else {
-        *why = "it begins with kill, stop or every";
+        *why = "it begins with kill, stop, every, cut, delay, lose or heal";
         if (take(&words, "stop"))
             fault->deed = RZ_FAULT_STOP;
         else if (!take(&words, "kill"))

@@ -4,8 +4,18 @@
 
 #include <rhizome/types.h>
 
-enum rz_fault_deed { RZ_FAULT_KILL, RZ_FAULT_STOP };
+enum rz_fault_deed {
+    RZ_FAULT_KILL,
+    RZ_FAULT_STOP,
+    /* Of the network between the daemons: */
+    RZ_FAULT_CUT,
+    RZ_FAULT_DELAY,
+    RZ_FAULT_LOSE,
+    RZ_FAULT_HEAL
+};
 enum rz_fault_when { RZ_FAULT_AT_TIME, RZ_FAULT_AT_ITERATION, RZ_FAULT_EVERY };
+
+#define RZ_FAULT_NODES_MAX 15 /* of a list in one word */
 
 struct rz_fault {
     enum rz_fault_deed deed;
@@ -16,7 +26,9 @@ struct rz_fault {
     rz_time at; /* AT_TIME, EVERY: counted from the moment all ranks are initialised */
     uint64_t
         iteration; /* AT_ITERATION: when the first rank marks this or a later one; once per job */
-    rz_time duration; /* STOP */
+    rz_time duration;                            /* STOP; of network faults, 0: until healed */
+    uint32_t nodes[RZ_FAULT_NODES_MAX], n_nodes; /* CUT, DELAY, LOSE: these from all others */
+    uint64_t amount;                             /* CUT: 1; DELAY: ns; LOSE: thousandths */
     bool done;
 };
 
@@ -25,6 +37,10 @@ struct rz_fault {
  *   kill rank R|node N at T|iteration K
  *   stop rank R|node N at T|iteration K for D
  *   every T kill random rank|node
+ *   cut node N,... at T|iteration K [for D]
+ *   delay node N,... D at T|iteration K [for D]
+ *   lose P% node N,... at T|iteration K [for D]
+ *   heal at T|iteration K
  * False: *why says in one clause what is wrong.
  */
 bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why);

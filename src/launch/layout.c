@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "cli/quantity.h"
+#include "port/socket.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,39 +12,53 @@
 static bool this_machine(const char *host)
 {
     char own[256] = "";
+    struct rz_address address;
     gethostname(own, sizeof own - 1);
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
-           strcmp(host, own) == 0;
+    if (strncmp(host, "127.", 4) == 0)
+        return !strchr(host, ':') && rz_address_parse(host, &address) == RZ_OK;
+    return strcmp(host, "localhost") == 0 || strcmp(host, own) == 0;
 }
 
-static bool add(struct rz_layout *layout, const char *host, uint32_t slots, const char **why)
+static bool add(struct rz_layout *layout, const struct rz_layout_node *node, const char **why)
 {
     *why = "a host name has 1 to 63 characters";
-    if (!*host || strlen(host) >= sizeof layout->nodes->host)
+    if (!*node->host)
         return false;
     *why = "only names of this machine can be used so far (localhost, its own name, 127.x.y.z); "
            "--nodes N emulates nodes";
-    if (!this_machine(host))
+    if (!this_machine(node->host))
         return false;
     *why = "there are too many nodes";
     if (layout->n_nodes == RZ_NODES_MAX)
         return false;
     layout->nodes = realloc(layout->nodes, (layout->n_nodes + 1) * sizeof *layout->nodes);
     rz_assert(layout->nodes != NULL);
-    struct rz_layout_node *node = &layout->nodes[layout->n_nodes++];
-    *node = (struct rz_layout_node){.slots = slots};
-    snprintf(node->host, sizeof node->host, "%s", host);
+    layout->nodes[layout->n_nodes++] = *node;
     return true;
 }
 
-static bool read_slots(const char *text, uint32_t *slots, const char **why)
+/* A name that is too long is left empty, which `add` refuses. */
+static void name_host(struct rz_layout_node *node, const char *host)
+{
+    if (strlen(host) < sizeof node->host)
+        snprintf(node->host, sizeof node->host, "%s", host);
+}
+
+static bool read_slots(const char *text, struct rz_layout_node *node, const char **why)
 {
     uint64_t number;
     *why = "slots are a whole number from 1 on";
     if (!rz_quantity_number(text, 1, RZ_RANKS_MAX, &number))
         return false;
-    *slots = (uint32_t)number;
+    node->place.slots = (uint32_t)number;
     return true;
+}
+
+static bool read_rack(const char *text, struct rz_layout_node *node, const char **why)
+{
+    *why = "a rack's name has 1 to 31 characters";
+    snprintf(node->rack, sizeof node->rack, "%s", text);
+    return *text && strlen(text) < sizeof node->rack;
 }
 
 bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char **why)
@@ -51,19 +66,20 @@ bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char 
     char word[128];
     while (true) {
         size_t n = strcspn(list, ",");
+        struct rz_layout_node node = {.place.slots = 1}; /* as mpiexec counts one only named */
         *why = "a host name has 1 to 63 characters";
         if (n >= sizeof word)
             return false;
         memcpy(word, list, n);
         word[n] = 0;
         char *colon = strchr(word, ':');
-        uint32_t slots = 1; /* as mpiexec counts a host that is only named */
         if (colon) {
             *colon = 0;
-            if (!read_slots(colon + 1, &slots, why))
+            if (!read_slots(colon + 1, &node, why))
                 return false;
         }
-        if (!add(layout, word, slots, why))
+        name_host(&node, word);
+        if (!add(layout, &node, why))
             return false;
         list += n;
         if (!*list++)
@@ -71,29 +87,47 @@ bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char 
     }
 }
 
+/* What stands behind a host. */
+static bool read_word(const char *word, struct rz_layout_node *node, const char **why)
+{
+    if (strncmp(word, "slots=", 6) == 0)
+        return read_slots(word + 6, node, why);
+    if (strncmp(word, "rack=", 5) == 0)
+        return read_rack(word + 5, node, why);
+    *why = "behind a host stand slots=N and rack=NAME, or nothing";
+    return false;
+}
+
 bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const char **why)
 {
-    char line[512];
+    char *line = NULL;
+    size_t room = 0;
     FILE *in = fopen(file, "r");
+    uint32_t before = layout->n_nodes;
     *why = "the file cannot be read";
     if (!in)
         return false;
     bool good = true;
-    while (good && fgets(line, sizeof line, in)) {
-        char *save, *host, *rest;
-        uint32_t slots = 1;
+    while (good && getline(&line, &room, in) >= 0) {
+        struct rz_layout_node node = {.place.slots = 1};
+        char *save, *word;
         line[strcspn(line, "#\n")] = 0;
-        host = strtok_r(line, " \t", &save);
+        char *host = strtok_r(line, " \t\r", &save);
         if (!host)
             continue;
-        rest = strtok_r(NULL, " \t", &save);
-        if (rest) {
-            *why = "behind a host stands nothing or slots=N";
-            good = strncmp(rest, "slots=", 6) == 0 && !strtok_r(NULL, " \t", &save) &&
-                   read_slots(rest + 6, &slots, why);
-        }
-        good = good && add(layout, host, slots, why);
+        name_host(&node, host);
+        while (good && (word = strtok_r(NULL, " \t\r", &save)))
+            good = read_word(word, &node, why);
+        good = good && add(layout, &node, why);
     }
+    if (good && ferror(in)) {
+        *why = "the file cannot be read; is it a directory?";
+        good = false;
+    } else if (good && layout->n_nodes == before) {
+        *why = "the file names no host; a line is HOST [slots=N] [rack=NAME]";
+        good = false;
+    }
+    free(line);
     fclose(in);
     return good;
 }
@@ -101,41 +135,107 @@ bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const ch
 bool rz_layout_emulate(struct rz_layout *layout, uint32_t n, const char **why)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (!add(layout, "localhost", 0, why))
+        if (!add(layout, &(struct rz_layout_node){.host = "localhost"}, why))
             return false;
     return true;
 }
 
-uint64_t rz_layout_slots(const struct rz_layout *layout)
+void rz_layout_spare(struct rz_layout *layout, uint32_t n)
 {
-    uint64_t all = 0;
-    for (uint32_t i = 0; i < layout->n_nodes; i++) {
-        if (layout->nodes[i].slots == 0)
-            return 0;
-        all += layout->nodes[i].slots;
-    }
-    return all;
+    rz_assert(n < layout->n_nodes);
+    for (uint32_t i = layout->n_nodes - n; i < layout->n_nodes; i++)
+        layout->nodes[i].place.spare = true;
 }
 
-void rz_layout_place(struct rz_layout *layout, uint32_t n_ranks)
+void rz_layout_divide_cores(struct rz_layout *layout, uint32_t n_cores)
+{
+    uint32_t first;
+    for (uint32_t i = 0; i < layout->n_nodes; i++)
+        rz_place_share(n_cores, layout->n_nodes, i, &first, &layout->nodes[i].place.cores);
+}
+
+/* ---- placing */
+
+/* The rules know nodes by what matters to them. */
+static struct rz_place_node *plain_nodes(const struct rz_layout *layout)
+{
+    struct rz_place_node *nodes = calloc(layout->n_nodes, sizeof *nodes);
+    rz_assert(nodes != NULL);
+    for (uint32_t i = 0; i < layout->n_nodes; i++)
+        nodes[i] = layout->nodes[i].place;
+    return nodes;
+}
+
+uint64_t rz_layout_slots(const struct rz_layout *layout)
+{
+    struct rz_place_node *nodes = plain_nodes(layout);
+    uint64_t slots = rz_place_slots(nodes, layout->n_nodes);
+    free(nodes);
+    return slots;
+}
+
+/* Racks as numbers: that of the first node in it. */
+static void number_racks(const struct rz_layout *layout, uint32_t *rack)
+{
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        rack[i] = i;
+        for (uint32_t j = 0; j < i && rack[i] == i && *layout->nodes[i].rack; j++)
+            if (strcmp(layout->nodes[j].rack, layout->nodes[i].rack) == 0)
+                rack[i] = j;
+    }
+}
+
+/* Renumbers nodes; all that is known of them, and where ranks are, goes along. */
+static void number_along_ring(struct rz_layout *layout)
+{
+    uint32_t n = layout->n_nodes;
+    uint32_t *rack = calloc(n, sizeof *rack), *order = calloc(n, sizeof *order);
+    uint32_t *number = calloc(n, sizeof *number);
+    struct rz_layout_node *nodes = calloc(n, sizeof *nodes);
+    rz_assert(rack && order && number && nodes);
+    number_racks(layout, rack);
+    rz_place_ring(rack, n, order);
+    for (uint32_t i = 0; i < n; i++) {
+        number[order[i]] = i;
+        nodes[i] = layout->nodes[order[i]];
+    }
+    for (uint32_t rank = 0; rank < layout->n_ranks; rank++)
+        layout->placement[rank] = number[layout->placement[rank]];
+    free(layout->nodes);
+    layout->nodes = nodes;
+    free(rack);
+    free(order);
+    free(number);
+}
+
+void rz_layout_place(struct rz_layout *layout, uint32_t n_ranks, enum rz_place_by by)
 {
     rz_assert(layout->n_nodes > 0);
-    uint64_t bound = rz_layout_slots(layout);
-    uint32_t even = (n_ranks + layout->n_nodes - 1) / layout->n_nodes;
     layout->n_ranks = n_ranks;
     layout->placement = calloc(n_ranks, sizeof *layout->placement);
     layout->slots = calloc(layout->n_nodes, sizeof *layout->slots);
     rz_assert(layout->placement && layout->slots);
-    bool bounded = bound >= n_ranks; /* oversubscribed or unbounded: evenly */
-    uint32_t rank = 0;
-    for (uint32_t node = 0; node < layout->n_nodes; node++) {
-        uint32_t left = n_ranks - rank, nodes_left = layout->n_nodes - node;
-        uint32_t share = bounded ? layout->nodes[node].slots : (left + nodes_left - 1) / nodes_left;
-        layout->slots[node] = layout->nodes[node].slots ? layout->nodes[node].slots : even;
-        for (uint32_t i = 0; i < share && rank < n_ranks; i++)
-            layout->placement[rank++] = node;
+    struct rz_place_node *nodes = plain_nodes(layout);
+    rz_place_ranks(by, nodes, layout->n_nodes, n_ranks, layout->placement);
+    for (uint32_t i = 0; i < layout->n_nodes; i++)
+        layout->nodes[i].share = i; /* all nodes are on this machine */
+    free(nodes);
+    number_along_ring(layout);
+    nodes = plain_nodes(layout);
+    rz_place_capacities(nodes, layout->n_nodes, layout->placement, n_ranks, layout->slots);
+    free(nodes);
+}
+
+uint32_t rz_layout_crowded_node(const struct rz_layout *layout, uint32_t *n_ranks)
+{
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        *n_ranks = 0;
+        for (uint32_t rank = 0; rank < layout->n_ranks; rank++)
+            *n_ranks += layout->placement[rank] == i;
+        if (*n_ranks > layout->nodes[i].place.cores)
+            return i;
     }
-    rz_assert(rank == n_ranks);
+    return RZ_ID_NONE;
 }
 
 void rz_layout_clear(struct rz_layout *layout)

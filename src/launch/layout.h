@@ -2,6 +2,8 @@
 #ifndef RZ_LAUNCH_LAYOUT_H
 #define RZ_LAUNCH_LAYOUT_H
 
+#include "place/place.h"
+
 #include <rhizome/types.h>
 
 #define RZ_NODES_MAX 1024
@@ -9,7 +11,9 @@
 
 struct rz_layout_node {
     char host[64];
-    uint32_t slots; /* 0: as many as come */
+    char rack[32];              /* "": it shares a rack with nobody */
+    uint32_t share;             /* which of n_nodes shares of the machine's cores it has */
+    struct rz_place_node place; /* slots 0: as many as come */
 };
 
 struct rz_layout {
@@ -19,20 +23,32 @@ struct rz_layout {
     uint32_t *slots;     /* [n_nodes]: what a daemon may carry without crowding */
 };
 
-/* Appends nodes from `host[:slots],...` or from lines `host [slots=N]` (with #-comments) of a file.
- * False: *why. */
+/* Appends nodes from `host[:slots],...` or from lines `host [slots=N] [rack=NAME]` (with
+ * #-comments) of a file. False: *why. */
 bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char **why);
 bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const char **why);
 
 /* Emulates `n` nodes on this machine. */
 bool rz_layout_emulate(struct rz_layout *layout, uint32_t n, const char **why);
 
-/* The ranks that fit without crowding; 0: no bound. */
+/* Keeps the last n nodes free; n < n_nodes. */
+void rz_layout_spare(struct rz_layout *layout, uint32_t n);
+
+/* This machine has so many cores for us: they are divided among its nodes. */
+void rz_layout_divide_cores(struct rz_layout *layout, uint32_t n_cores);
+
+/* The ranks that fit without crowding on nodes that are not spare; 0: no bound. */
 uint64_t rz_layout_slots(const struct rz_layout *layout);
 
-/* Puts ranks on nodes in blocks: node by node as many as it has slots, evenly where slots are not
- * bounded. */
-void rz_layout_place(struct rz_layout *layout, uint32_t n_ranks);
+/*
+ * Puts ranks on nodes; then numbers the nodes along the ring of heartbeats, so that neighbours are
+ * in different racks where possible (place/place.h). Without racks a node's number is its place in
+ * the list; ranks lie as the list says in any case.
+ */
+void rz_layout_place(struct rz_layout *layout, uint32_t n_ranks, enum rz_place_by by);
+
+/* A node that begins with more ranks than it has cores, or RZ_ID_NONE. */
+uint32_t rz_layout_crowded_node(const struct rz_layout *layout, uint32_t *n_ranks);
 void rz_layout_clear(struct rz_layout *layout);
 
 #endif

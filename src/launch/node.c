@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "port/channel.h"
+#include "port/netns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,15 +50,31 @@ static void channel_write(evutil_socket_t fd, short what, void *arg)
         event_add(node->writable, NULL);
 }
 
-/* Emulated nodes have loopback addresses of their own: 127.0.1.1, 127.0.1.2, ... */
-static void choose_address(struct rz_node *node)
+/* Addresses of emulated nodes: of the loopback 127.0.1.1, 127.0.1.2, ..., on a switch 10.77.1.1,
+ * 10.77.1.2, ... */
+static void choose_address(struct rz_node *node, bool at_switch)
 {
-    snprintf(node->address, sizeof node->address, "127.0.%u.%u", 1 + node->index / 250,
-             1 + node->index % 250);
+    snprintf(node->address, sizeof node->address, "%s.%u.%u", at_switch ? "10.77" : "127.0",
+             1 + node->index / 250, 1 + node->index % 250);
 }
 
-static _Noreturn void become_keeper(const struct rz_node *node, const char *daemon, int channel_fd,
-                                    int alive_fd)
+/* In the child: everything that it becomes and starts is in the node's own network from now on, and
+ * its processes must use the node's device. */
+static void plug_in(const struct rz_node *node, int switch_fd)
+{
+    char host[16];
+    const char *why;
+    snprintf(host, sizeof host, "node%u", node->index);
+    const struct rz_netns_node place = {.host = host, .address = node->address, .prefix = 16};
+    if (rz_netns_enter(switch_fd, &place, &why) != RZ_OK) {
+        fprintf(stderr, "rzrun: node %u: %s\n", node->index, why);
+        _exit(127);
+    }
+    setenv("UCX_NET_DEVICES", RZ_NETNS_DEVICE, 1);
+}
+
+static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, const char *daemon,
+                                    int channel_fd, int alive_fd)
 {
     char channel[16], alive[16], number[16];
     snprintf(number, sizeof number, "%u", node->index);
@@ -69,20 +86,22 @@ static _Noreturn void become_keeper(const struct rz_node *node, const char *daem
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (switch_fd >= 0)
+        plug_in(node, switch_fd);
     execl(daemon, daemon, "--keeper", "--launcher-fd", channel, "--alive-fd", alive, "--address",
           node->address, (char *)NULL);
     fprintf(stderr, "rzrun: cannot start %s: %s\n", daemon, strerror(errno));
     _exit(127);
 }
 
-rz_status_t rz_node_start_local(struct rz_node *node, uint32_t index, const char *daemon,
-                                struct event_base *base, const char **why)
+rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, const char *daemon,
+                          struct event_base *base, const char **why)
 {
     int channel[2], alive[2];
     rz_assert(node->message && node->ended);
     node->index = index;
     node->alive_fd = -1;
-    choose_address(node);
+    choose_address(node, switch_fd >= 0);
     *why = strerror(EMFILE);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
         return RZ_ERR_SYSTEM;
@@ -94,7 +113,7 @@ rz_status_t rz_node_start_local(struct rz_node *node, uint32_t index, const char
     fcntl(channel[0], F_SETFL, O_NONBLOCK);
     pid_t pid = fork();
     if (pid == 0)
-        become_keeper(node, daemon, channel[1], alive[0]);
+        become_keeper(node, switch_fd, daemon, channel[1], alive[0]);
     *why = strerror(errno);
     close(channel[1]);
     close(alive[0]);

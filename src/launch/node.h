@@ -1,5 +1,5 @@
 /* A node as rzrun sees it: a keeper process (whose child is the daemon) and the channel to that
- * daemon. */
+ * daemon. Both are of this machine; the adapter says in what surroundings they run. */
 #ifndef RZ_LAUNCH_NODE_H
 #define RZ_LAUNCH_NODE_H
 
@@ -13,12 +13,16 @@
 
 struct rz_node {
     uint32_t index;
-    pid_t keeper; /* 0: not started, or reaped */
-    int alive_fd; /* its end tells the keeper that rzrun is gone */
+    pid_t keeper;        /* 0: not started, or reaped */
+    uint32_t daemon_pid; /* as the daemon says */
+    int alive_fd;        /* its end tells the keeper that rzrun is gone */
     struct rz_frames *channel;
     struct event *readable, *writable;
     bool listening;        /* LISTENING has come */
     bool gone;             /* the channel has ended */
+    bool detached;         /* it goes on without us */
+    bool lost;             /* its death was agreed, though its daemon may be there still, stopped */
+    uint32_t epoch;        /* the newest one in which it took part */
     bool input_ended;      /* standard input's end was told */
     uint32_t input_credit; /* bytes of input that it still takes */
     char address[64];
@@ -28,10 +32,14 @@ struct rz_node {
     void (*ended)(void *arg, struct rz_node *node);
 };
 
-/* Starts `daemon --keeper` for a node of this machine (adapter "local"); callbacks must be set.
- * *why on an error. */
-rz_status_t rz_node_start_local(struct rz_node *node, uint32_t index, const char *daemon,
-                                struct event_base *base, const char **why);
+/*
+ * Starts `daemon --keeper` for node `index`; callbacks must be set. switch_fd: -1 (adapter "local":
+ * the node shares this machine's network, with loopback addresses of its own), or a switch of
+ * port/netns.h that it is plugged in to (adapter "netns"). *why on an error; the child tells what
+ * goes wrong after the fork itself, and the channel ends.
+ */
+rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, const char *daemon,
+                          struct event_base *base, const char **why);
 
 /* Queues a message; nothing happens when the node is gone. */
 void rz_node_send(struct rz_node *node, const struct rz_launch_message *message);

@@ -1,6 +1,6 @@
 #include "launch/program.h"
 
-#include "launch/exit_codes.h"
+#include "outcome/exit_codes.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* rzrun: see `rzrun --help`. */
-#include "launch/exit_codes.h"
+#include "outcome/exit_codes.h"
+#include "launch/attach.h"
 #include "launch/program.h"
 #include "launch/rzrun_options.h"
 #include "launch/session.h"
@@ -24,6 +25,8 @@ int main(int argc, char **argv)
     char program[PATH_MAX], daemon[PATH_MAX];
     const char *why;
     rz_rzrun_options_read(&options, argc, argv);
+    if (options.attach || options.finish)
+        return rz_attach_run(&options);
     int error = rz_program_find(options.program[0], program, sizeof program, &why);
     if (error) {
         fprintf(stderr, "rzrun: cannot run '%s': %s\n", options.program[0], why);

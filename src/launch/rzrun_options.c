@@ -2,7 +2,9 @@
 
 #include "base/assert.h"
 #include "cli/quantity.h"
-#include "launch/exit_codes.h"
+#include "outcome/exit_codes.h"
+#include "place/machine.h"
+#include "port/netns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,13 @@ OPTION(nodes)
     return whole(value, 1, RZ_NODES_MAX, &OPTIONS->emulated_nodes, why);
 }
 
+OPTION(adapter)
+{
+    *why = "it is `local` or `netns`";
+    OPTIONS->adapter = strcmp(value, "netns") == 0 ? RZ_ADAPTER_NETNS : RZ_ADAPTER_LOCAL;
+    return OPTIONS->adapter == RZ_ADAPTER_NETNS || strcmp(value, "local") == 0;
+}
+
 OPTION(host)
 {
     return rz_layout_add_hosts(&OPTIONS->layout, value, why);
@@ -56,11 +65,41 @@ OPTION(oversubscribe)
     return OPTIONS->oversubscribe = true;
 }
 
+OPTION(map_by)
+{
+    static const char *const words[] = {
+        [RZ_PLACE_BY_SLOT] = "slot", [RZ_PLACE_BY_NODE] = "node", [RZ_PLACE_BY_CORE] = "core"};
+    *why = "it is `slot`, `node` or `core`";
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(value, words[i]) == 0) {
+            OPTIONS->map_by = (enum rz_place_by)i;
+            return true;
+        }
+    return false;
+}
+
 OPTION(bind_to)
 {
-    (void)target;
-    *why = "only `none` is there so far";
-    return strcmp(value, "none") == 0;
+    *why = "it is `core` or `none`";
+    OPTIONS->bind_to_core = strcmp(value, "core") == 0;
+    return OPTIONS->bind_to_core || strcmp(value, "none") == 0;
+}
+
+OPTION(report_bindings)
+{
+    (void)value, (void)why;
+    return OPTIONS->report_bindings = true;
+}
+
+OPTION(spares)
+{
+    return whole(value, 0, RZ_NODES_MAX - 1, &OPTIONS->n_spares, why);
+}
+
+OPTION(no_ft)
+{
+    (void)value, (void)why;
+    return OPTIONS->no_ft = true;
 }
 
 OPTION(directory)
@@ -85,6 +124,21 @@ OPTION(export)
     OPTIONS->environment[OPTIONS->n_environment++] = text;
     OPTIONS->environment[OPTIONS->n_environment] = NULL;
     return true;
+}
+
+OPTION(initial_errhandler)
+{
+    static const char *const names[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
+                                        "mpi_errors_return"};
+    char text[64];
+    *why = "it is mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return";
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(value, names[i]) == 0) {
+            snprintf(text, sizeof text, "RZ_INITIAL_ERRHANDLER=%s", value);
+            return take_export(target, text, why);
+        }
+    }
+    return false;
 }
 
 OPTION(label)
@@ -112,6 +166,13 @@ OPTION(report)
     return true;
 }
 
+OPTION(cases)
+{
+    (void)why;
+    OPTIONS->cases = value;
+    return true;
+}
+
 OPTION(inject)
 {
     *why = "there are too many faults";
@@ -135,9 +196,64 @@ OPTION(hb_timeout)
     return duration(value, &OPTIONS->hb_timeout, why);
 }
 
+OPTION(detector)
+{
+    static const char *const names[RZ_DETECTOR_COUNT] = {
+        [RZ_DETECTOR_RING] = "ring", [RZ_DETECTOR_SWIM] = "swim", [RZ_DETECTOR_FLAT] = "flat"};
+    *why = "it is `ring`, `swim` or `flat`";
+    for (unsigned i = 0; i < RZ_DETECTOR_COUNT; i++)
+        if (strcmp(value, names[i]) == 0) {
+            OPTIONS->detector = (enum rz_detector)i;
+            return true;
+        }
+    return false;
+}
+
+OPTION(hang_timeout)
+{
+    return duration(value, &OPTIONS->hang_timeout, why);
+}
+
 OPTION(timeout)
 {
     return duration(value, &OPTIONS->timeout, why);
+}
+
+OPTION(detach)
+{
+    (void)value, (void)why;
+    return OPTIONS->detach = true;
+}
+
+OPTION(spool)
+{
+    *why = "it wants a size from 128KiB to 64GiB, like 16MiB";
+    return rz_quantity_bytes(value, UINT64_C(128) << 10, UINT64_C(64) << 30, &OPTIONS->spool_bytes);
+}
+
+OPTION(linger)
+{
+    return duration(value, &OPTIONS->linger, why);
+}
+
+/* Hexadecimal digits, as many as the job's number has or fewer. */
+static bool job_number(const char *value, const char **number, const char **why)
+{
+    size_t n = strlen(value);
+    *why = "it wants the job's number or its first digits, as rzrun --detach printed it and rzps "
+           "shows it";
+    *number = value;
+    return n > 0 && n <= 16 && strspn(value, "0123456789abcdef") == n;
+}
+
+OPTION(attach)
+{
+    return job_number(value, &OPTIONS->attach, why);
+}
+
+OPTION(end)
+{
+    return job_number(value, &OPTIONS->finish, why);
 }
 
 OPTION(max_restarts)
@@ -148,6 +264,7 @@ OPTION(max_restarts)
 OPTION(on_failure)
 {
     *why = "it is `repair` or `continue`";
+    OPTIONS->on_failure_given = true;
     OPTIONS->no_repair = strcmp(value, "continue") == 0;
     return OPTIONS->no_repair || strcmp(value, "repair") == 0;
 }
@@ -160,21 +277,67 @@ OPTION(verbose)
 }
 
 static const struct rz_cli_option table[] = {
-    {NULL, NULL, NULL, "Processes and nodes", NULL},
-    {"-n", "-np", "N", "Start N ranks. Default: one per slot, or 1.", take_ranks},
+    {NULL, NULL, NULL, "Placement", NULL},
+    {"-n", "-np", "N",
+     "Start N ranks. Default: one for each slot, or for each node where slots have no bound.",
+     take_ranks},
     {"--nodes", NULL, "N",
      "Emulate N nodes on this machine: each has a daemon, addresses and processes of its own.",
      take_nodes},
+    {"--adapter", NULL, "local|netns",
+     "How --nodes emulates them. local (default): they share this machine's network. netns: each "
+     "has a network and a host name of its own, and real links between; needs root.",
+     take_adapter},
     {"--host", "-H", "HOST[:SLOTS],...",
      "Nodes to run on, with the number of ranks each can take (1).", take_host},
-    {"--hostfile", "-hostfile", "FILE", "The same from a file: lines of `HOST [slots=N]`.",
+    {"--hostfile", "-hostfile", "FILE",
+     "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are "
+     "numbered so that those who watch each other and keep each other's checkpoints stand in "
+     "different ones.",
      take_hostfile},
+    {"--map-by", NULL, "slot|node|core",
+     "slot (default): fill the slots of one node after the other; evenly where slots are not "
+     "bounded. node: one rank for each node in turn. core: one for each core of one node after the "
+     "other.",
+     take_map_by},
     {"--oversubscribe", NULL, NULL, "Allow more ranks than slots.", take_oversubscribe},
-    {"--bind-to", NULL, "none", "Binding of processes; only `none` is there so far.", take_bind_to},
+    {"--spares", NULL, "N",
+     "Keep the last N nodes free at the start; ranks of a node that dies go there first.",
+     take_spares},
+    {"--bind-to", NULL, "core|none",
+     "none (default): processes run wherever the system puts them. core: each has a core to "
+     "itself, also one that is started again if its node has a free one. Nodes of one machine "
+     "divide its cores.",
+     take_bind_to},
+    {"--report-bindings", NULL, NULL,
+     "Say on standard error where each process may run, also those started again.",
+     take_report_bindings},
+    {NULL, NULL, NULL, "The program's surroundings", NULL},
     {"--wdir", "-wdir", "DIR", "Working directory of the processes.", take_directory},
     {"-x", NULL, "NAME[=VALUE]", "Give the processes this environment variable. May be repeated.",
      take_export},
-    {NULL, NULL, NULL, "Deaths", NULL},
+    {"--initial-errhandler", "-initial-errhandler", "HANDLER",
+     "What errors do until the program says otherwise: mpi_errors_are_fatal (default), "
+     "mpi_errors_abort, mpi_errors_return.",
+     take_initial_errhandler},
+    {NULL, NULL, NULL, "Detection of deaths", NULL},
+    {"--detector", NULL, "ring|swim|flat",
+     "How silent nodes are found. ring (default): each node watches one other. swim: random "
+     "probes, "
+     "suspicions that can be refuted (SWIM with Lifeguard); slower, and surer where messages are "
+     "lost. flat: for comparison, each process watches another from a thread of its own, and a "
+     "process that is stopped is dead, too.",
+     take_detector},
+    {"--hb-period", NULL, "T", "Time between two heartbeats of a node (100ms).", take_hb_period},
+    {"--hb-timeout", NULL, "T",
+     "Silence after which a node is declared dead (300ms; 1s with --nodes, where nodes share one "
+     "machine and its load).",
+     take_hb_timeout},
+    {"--hang-timeout", NULL, "T",
+     "Kill a rank that has made no progress for T, as dead: neither an MPI call, in which it may "
+     "wait as long as it likes, nor RZ_Alive. Default: never.",
+     take_hang_timeout},
+    {NULL, NULL, NULL, "What a death does", NULL},
     {"--on-failure", NULL, "repair|continue",
      "repair (default): once the program has entered MPIX_Reinit, dead processes are replaced and "
      "the job goes back to its "
@@ -183,21 +346,22 @@ static const struct rz_cli_option table[] = {
     {"--max-restarts", NULL, "N",
      "End the job after N restarts without a newly committed checkpoint (10; 0: no bound).",
      take_max_restarts},
-    {"--hb-period", NULL, "T", "Time between two heartbeats of a node (100ms).", take_hb_period},
-    {"--hb-timeout", NULL, "T",
-     "Silence after which a node is declared dead (300ms; 1s with --nodes, where nodes share one "
-     "machine and its load).",
-     take_hb_timeout},
+    {"--no-ft", NULL, NULL,
+     "No fault tolerance: the first death of a rank or a node ends the job, as with a plain MPI. "
+     "Nodes send no heartbeats, MPIX_Reinit runs its function once, checkpoints are not kept.",
+     take_no_ft},
     {NULL, NULL, NULL, "Faults to inject", NULL},
     {"--inject", NULL, "FAULT",
      "`kill rank R|node N at T|iteration K`, `stop rank R|node N at T|iteration K for D`, `every T "
-     "kill random rank|node`. "
+     "kill random rank|node`; of the network between the daemons `cut node N,...`, `delay node "
+     "N,... "
+     "D`, `lose P% node N,...`, each `at T|iteration K [for D]`, and `heal at T|iteration K`. "
      "Times like 900ms or 2s count from the moment all ranks are initialised; iterations are those "
      "the program tells by "
      "RZ_Progress_mark. May be repeated.",
      take_inject},
     {"--seed", NULL, "N", "Seed of the random faults (1).", take_seed},
-    {NULL, NULL, NULL, "What is shown", NULL},
+    {NULL, NULL, NULL, "Output", NULL},
     {"--label", "-l", NULL, "Begin each line of output with the rank that wrote it.", take_label},
     {"--progress", NULL, NULL, "Show the iterations on the terminal while the program runs.",
      take_progress},
@@ -206,9 +370,33 @@ static const struct rz_cli_option table[] = {
      take_story},
     {"--report", NULL, "FILE",
      "Write everything that happened to FILE, one line `name=value ...` per event.", take_report},
+    {"--cases", NULL, "FOLDER",
+     "Write a case file (JSON, docs/cases.md) for each death: who accused, on what evidence, when "
+     "each "
+     "daemon learnt of it, what was done.",
+     take_cases},
+    {"--verbose", "-v", NULL, "Let the daemons say what they do. Twice: more.", take_verbose},
+    {NULL, NULL, NULL, "Life of the job (docs/detached.md)", NULL},
     {"--timeout", NULL, "T", "End the job after this time, and say who waits for whom.",
      take_timeout},
-    {"--verbose", "-v", NULL, "Let the daemons say what they do. Twice: more.", take_verbose},
+    {"--detach", NULL, NULL,
+     "Start the job, print its number and return; it goes on by itself. Its standard input is "
+     "empty.",
+     take_detach},
+    {"--spool", NULL, "SIZE",
+     "Of the output of a detached job each node keeps the newest SIZE (4MiB), its result "
+     "included; processes never wait for a reader.",
+     take_spool},
+    {"--linger", NULL, "T",
+     "After its end a detached job keeps output and exit status for T (10m), unless they are "
+     "fetched before.",
+     take_linger},
+    {"--attach", NULL, "JOB",
+     "Instead of a program: show what the detached job JOB (its number, or how it begins) has "
+     "written and writes, and return its exit status. Ctrl-C leaves the job again, which goes on.",
+     take_attach},
+    {"--end", NULL, "JOB", "Instead of a program: end the detached job JOB, and all that it kept.",
+     take_end},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -232,6 +420,54 @@ const struct rz_cli rz_rzrun_cli = {
                   "  rzrun -n 8 --nodes 4 --inject 'kill node 2 at iteration 90' --story ./hpccg "
                   "32 32 32"};
 
+static void settle_ranks(struct rz_rzrun_options *options)
+{
+    uint64_t slots = rz_layout_slots(&options->layout);
+    if (!options->n_ranks)
+        options->n_ranks = slots ? (uint32_t)(slots < RZ_RANKS_MAX ? slots : RZ_RANKS_MAX)
+                                 : options->layout.n_nodes - options->n_spares;
+    if (slots && options->n_ranks > slots && !options->oversubscribe) {
+        fprintf(stderr,
+                "rzrun: %u ranks do not fit into %llu slots%s; add hosts or slots (--host "
+                "HOST:SLOTS), or say --oversubscribe\n",
+                options->n_ranks, (unsigned long long)slots,
+                options->n_spares ? " (those of --spares not counted)" : "");
+        exit(RZ_EXIT_SLOTS);
+    }
+}
+
+/* 0: nobody wants to know. */
+static uint32_t cores_of_machine(const struct rz_rzrun_options *options)
+{
+    struct rz_machine machine;
+    if (!options->bind_to_core && options->map_by != RZ_PLACE_BY_CORE)
+        return 0;
+    if (rz_machine_look(&machine) != RZ_OK) {
+        fprintf(stderr, "rzrun: hwloc does not know the cores of this machine; --map-by slot and "
+                        "--bind-to none do without\n");
+        exit(RZ_EXIT_START);
+    }
+    uint32_t n = machine.n_cores;
+    rz_machine_clear(&machine);
+    return n;
+}
+
+static void check_binding(const struct rz_rzrun_options *options)
+{
+    uint32_t n_ranks, node;
+    if (!options->bind_to_core || options->oversubscribe)
+        return;
+    node = rz_layout_crowded_node(&options->layout, &n_ranks);
+    if (node == RZ_ID_NONE)
+        return;
+    fprintf(stderr,
+            "rzrun: --bind-to core: node %u has %u ranks and, of this machine's cores, %u; start "
+            "fewer ranks, leave them unbound (--bind-to none), or say --oversubscribe to bind only "
+            "as many as there are cores\n",
+            node, n_ranks, options->layout.nodes[node].place.cores);
+    exit(RZ_EXIT_SLOTS);
+}
+
 static void settle_layout(struct rz_rzrun_options *options)
 {
     const char *why;
@@ -239,32 +475,72 @@ static void settle_layout(struct rz_rzrun_options *options)
         rz_cli_refuse(
             &rz_rzrun_cli,
             "--nodes emulates nodes, --host and --hostfile name them: give one or the other");
-    if (!options->layout.n_nodes &&
+    if (options->adapter == RZ_ADAPTER_NETNS && options->layout.n_nodes)
+        rz_cli_refuse(&rz_rzrun_cli, "--adapter netns is for emulated nodes: give --nodes");
+    if (options->adapter == RZ_ADAPTER_NETNS && options->emulated_nodes > RZ_NETNS_NODES_MAX)
+        rz_cli_refuse(&rz_rzrun_cli, "--adapter netns can have %d nodes, as many as a switch ports",
+                      RZ_NETNS_NODES_MAX);
+    options->named = options->layout.n_nodes > 0;
+    if (!options->named &&
         !rz_layout_emulate(&options->layout, options->emulated_nodes ? options->emulated_nodes : 1,
                            &why))
         rz_cli_refuse(&rz_rzrun_cli, "--nodes: %s", why);
-    uint64_t slots = rz_layout_slots(&options->layout);
-    if (!options->n_ranks)
-        options->n_ranks = slots ? (uint32_t)slots : options->layout.n_nodes;
-    if (slots && options->n_ranks > slots && !options->oversubscribe) {
-        fprintf(stderr,
-                "rzrun: %u ranks do not fit into %llu slots; add hosts or slots (--host "
-                "HOST:SLOTS), or say --oversubscribe\n",
-                options->n_ranks, (unsigned long long)slots);
-        exit(RZ_EXIT_SLOTS);
-    }
-    rz_layout_place(&options->layout, options->n_ranks);
+    if (options->n_spares >= options->layout.n_nodes)
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "--spares %u leaves no node to start on: there are %u; add nodes (--nodes, "
+                      "--host), or keep fewer free",
+                      options->n_spares, options->layout.n_nodes);
+    rz_layout_spare(&options->layout, options->n_spares);
+    settle_ranks(options);
+    rz_layout_divide_cores(&options->layout, cores_of_machine(options));
+    rz_layout_place(&options->layout, options->n_ranks, options->map_by);
+    check_binding(options);
 }
 
 static void check_faults(const struct rz_rzrun_options *options)
 {
     for (uint32_t i = 0; i < options->n_faults; i++) {
         const struct rz_fault *fault = &options->faults[i];
+        for (uint32_t n = 0; n < fault->n_nodes; n++)
+            if (fault->nodes[n] >= options->layout.n_nodes)
+                rz_cli_refuse(&rz_rzrun_cli, "--inject: there is no node %u, they are 0 to %u",
+                              fault->nodes[n], options->layout.n_nodes - 1);
         uint32_t bound = fault->node ? options->layout.n_nodes : options->n_ranks;
         if (!fault->random && fault->target >= bound)
             rz_cli_refuse(&rz_rzrun_cli, "--inject: there is no %s %u, they are 0 to %u",
                           fault->node ? "node" : "rank", fault->target, bound - 1);
     }
+}
+
+static void check_attach(const struct rz_rzrun_options *options, int n_arguments)
+{
+    if (n_arguments > 0 || options->detach)
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "%s is for a job that runs already: there is no program to start",
+                      options->attach ? "--attach" : "--end");
+    if (options->attach && options->finish)
+        rz_cli_refuse(&rz_rzrun_cli, "give --attach or --end, not both");
+}
+
+/* What rzrun does itself as long as it is there, nobody does when it has gone. */
+static void check_detach(const struct rz_rzrun_options *options)
+{
+    const char *what = options->n_faults   ? "--inject"
+                       : options->report   ? "--report"
+                       : options->cases    ? "--cases"
+                       : options->story    ? "--story"
+                       : options->progress ? "--progress"
+                                           : NULL;
+    if (!options->detach)
+        return;
+    if (what)
+        rz_cli_refuse(&rz_rzrun_cli, "%s needs an rzrun that stays, --detach is to go: leave one",
+                      what);
+    if (options->adapter == RZ_ADAPTER_NETNS)
+        rz_cli_refuse(
+            &rz_rzrun_cli,
+            "--adapter netns and --detach do not go together: from outside their networks "
+            "nobody could attach to the nodes");
 }
 
 void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **argv)
@@ -273,8 +549,14 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
                                          .directory = "",
                                          .hb_period = 100 * RZ_MILLISECOND,
                                          /* hb_timeout: once the nodes are known */
+                                         .spool_bytes = UINT64_C(4) << 20,
+                                         .linger = 600 * RZ_SECOND,
                                          .restarts_max = 10};
     int first = rz_cli_parse(&rz_rzrun_cli, argc, argv, options);
+    if (options->attach || options->finish) {
+        check_attach(options, argc - first);
+        return;
+    }
     if (first >= argc)
         rz_cli_refuse(&rz_rzrun_cli, "there is no program to run");
     options->program = argv + first;
@@ -283,6 +565,10 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
     if (options->hb_timeout <= options->hb_period)
         rz_cli_refuse(&rz_rzrun_cli,
                       "--hb-timeout must be longer than --hb-period, best three times as long");
+    if (options->no_ft && (options->on_failure_given || options->n_spares))
+        rz_cli_refuse(&rz_rzrun_cli, "with --no-ft the first death ends the job: %s has no meaning",
+                      options->on_failure_given ? "--on-failure" : "--spares");
+    check_detach(options);
     settle_layout(options);
     check_faults(options);
 }

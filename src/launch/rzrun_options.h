@@ -5,22 +5,41 @@
 #include "cli/cli.h"
 #include "launch/inject.h"
 #include "launch/layout.h"
+#include "wire/launch_messages.h"
 
 #define RZ_FAULTS_MAX 64
+
+/* How nodes are emulated on one machine. */
+enum rz_adapter {
+    RZ_ADAPTER_LOCAL, /* they share its network */
+    RZ_ADAPTER_NETNS  /* each has a network of its own, joined by a switch: port/netns.h */
+};
 
 struct rz_rzrun_options {
     uint32_t n_ranks; /* 0: not given */
     struct rz_layout layout;
     uint32_t emulated_nodes; /* 0: not given */
+    enum rz_adapter adapter;
+    enum rz_place_by map_by;
+    uint32_t n_spares;
+    bool named; /* the nodes, by --host or --hostfile */
+    bool bind_to_core, report_bindings, no_ft, on_failure_given;
     bool oversubscribe, label, progress, story, no_repair;
     char **environment; /* NAME=value, NULL-terminated */
     uint32_t n_environment;
     const char *directory; /* "": where rzrun is */
     const char *report;    /* file for the record, or NULL */
+    const char *cases;     /* folder for case files, or NULL */
     struct rz_fault faults[RZ_FAULTS_MAX];
     uint32_t n_faults;
     uint64_t seed;
-    rz_time hb_period, hb_timeout, timeout;
+    rz_time hb_period, hb_timeout, timeout, hang_timeout;
+    bool detach;
+    uint64_t spool_bytes; /* per node */
+    rz_time linger;
+    const char *attach; /* the number of the job to look at, or how it begins; NULL: run one */
+    const char *finish; /* the same of a job to end */
+    enum rz_detector detector;
     uint32_t restarts_max, verbosity;
     char **program; /* NULL-terminated: program and arguments */
 };

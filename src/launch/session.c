@@ -1,11 +1,13 @@
 #include "launch/session.h"
 
 #include "base/assert.h"
-#include "launch/exit_codes.h"
+#include "outcome/exit_codes.h"
 #include "launch/program.h"
+#include "port/netns.h"
 #include "wire/cursor.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@
 
 #define START_BOUND_S 30 /* for all daemons to report */
 #define END_BOUND_S 10   /* for all nodes to end in order */
-#define GRACE_MS 1000    /* processes of an aborted job get this long after SIGTERM */
+#define LOST_BOUND_S 2   /* the same for those that the others went on without */
 
 /* ---- the end */
 
@@ -39,6 +41,23 @@ static void set_bound(struct rz_session *session, unsigned seconds)
     event_add(session->last_word, &(struct timeval){.tv_sec = seconds});
 }
 
+/* A node that the others went on without: it may be stopped, and is not waited for. */
+static bool is_lost(const struct rz_session *session, const struct rz_node *node)
+{
+    return node->lost || node->epoch < session->epoch;
+}
+
+static void release_lost(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_session *session = arg;
+    (void)fd, (void)what;
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
+        if (is_lost(session, &session->nodes[i]))
+            rz_node_release(&session->nodes[i]);
+    if (all_gone(session))
+        event_base_loopbreak(session->base);
+}
+
 /* Tells all nodes to end; when the last one has, the loop is left. */
 static void end(struct rz_session *session, uint32_t grace_ms)
 {
@@ -47,16 +66,12 @@ static void end(struct rz_session *session, uint32_t grace_ms)
     send_all(session, &message);
     if (session->ending)
         return;
-    session->ending = true;
+    session->ending = session->referee.over = true;
     set_bound(session, END_BOUND_S);
+    event_base_once(session->base, -1, EV_TIMEOUT, release_lost, session,
+                    &(struct timeval){.tv_sec = LOST_BOUND_S});
     if (all_gone(session))
         event_base_loopbreak(session->base);
-}
-
-static void end_if_complete(struct rz_session *session)
-{
-    if (session->started && !session->ending && rz_outcome_complete(&session->outcome))
-        end(session, 0);
 }
 
 static void last_word(evutil_socket_t fd, short what, void *arg)
@@ -64,8 +79,11 @@ static void last_word(evutil_socket_t fd, short what, void *arg)
     struct rz_session *session = arg;
     (void)fd, (void)what;
     if (!session->started)
-        rz_outcome_decide(&session->outcome, RZ_EXIT_START,
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "not all daemons have reported within %d s", START_BOUND_S);
+    else if (!session->ending) /* of a job to be detached; no other is bounded here */
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
+                          "not all processes have started within %d s", START_BOUND_S);
     event_base_loopbreak(session->base);
 }
 
@@ -81,6 +99,16 @@ static void put_numbers(struct rz_wire_writer *w, const uint32_t *numbers, uint3
 {
     for (uint32_t i = 0; i < n; i++)
         rz_wire_put_u32(w, numbers[i]);
+}
+
+static uint32_t job_flags(const struct rz_session *session)
+{
+    const struct rz_rzrun_options *options = session->options;
+    return (options->no_repair || options->no_ft ? RZ_JOB_REPAIR_NEVER : 0) |
+           (options->no_ft ? RZ_JOB_NO_FT : 0) | (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
+           (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
+           (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |
+           (options->detach ? RZ_JOB_DETACHED : 0);
 }
 
 static void send_job(struct rz_session *session)
@@ -114,9 +142,15 @@ static void send_job(struct rz_session *session)
                 .n_ranks = layout->n_ranks,
                 .hb_period_ns = options->hb_period,
                 .hb_timeout_ns = options->hb_timeout,
+                .detector = options->detector,
+                .hang_timeout_ns = options->hang_timeout,
                 .restarts_max = options->restarts_max,
-                .flags = options->no_repair ? RZ_JOB_REPAIR_NEVER : 0,
+                .shares = layout->n_nodes,
+                .flags = job_flags(session),
                 .verbosity = options->verbosity,
+                .spool_bytes = options->spool_bytes,
+                .linger_ns = options->linger,
+                .timeout_ns = options->detach ? options->timeout : 0,
                 .placement = w[0].start,
                 .placement_length = (uint32_t)(w[0].at - w[0].start),
                 .slots = w[1].start,
@@ -130,13 +164,16 @@ static void send_job(struct rz_session *session)
                 .directory = options->directory}};
     session->started = true;
     event_del(session->last_word); /* before an end, which sets it anew */
+    if (options->detach)
+        set_bound(session, START_BOUND_S);
     if (overflow) {
-        rz_outcome_decide(&session->outcome, RZ_EXIT_START,
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the program's arguments or environment are too long");
         end(session, 0);
     }
     for (uint32_t i = 0; i < layout->n_nodes && !overflow; i++) {
         message.job.node = i;
+        message.job.share = layout->nodes[i].share;
         rz_node_send(&session->nodes[i], &message);
     }
     free(parts);
@@ -148,7 +185,7 @@ static void on_listening(struct rz_session *session, struct rz_node *node,
     if (node->listening || session->ending)
         return;
     if (told->version != RZ_LAUNCH_VERSION) {
-        rz_outcome_decide(&session->outcome, RZ_EXIT_START,
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "node %u runs rzd of protocol version %u, this rzrun speaks %d; install "
                           "one version everywhere",
                           node->index, told->version, RZ_LAUNCH_VERSION);
@@ -157,58 +194,21 @@ static void on_listening(struct rz_session *session, struct rz_node *node,
     }
     node->listening = true;
     snprintf(node->address, sizeof node->address, "%s", told->address);
+    node->daemon_pid = told->pid;
+    rz_story_node(&session->story, node->index, node->address, (uint32_t)node->keeper,
+                  node->daemon_pid);
     node->tcp_port = told->tcp_port;
     node->udp_port = told->udp_port;
     if (++session->n_listening == session->options->layout.n_nodes)
         send_job(session);
 }
 
-/* ---- output and input */
-
-static void write_all(int fd, const uint8_t *data, size_t n)
-{
-    while (n > 0) {
-        ssize_t written = write(fd, data, n);
-        if (written < 0 && errno != EINTR)
-            return; /* nobody reads our output any more; the job goes on */
-        if (written > 0) {
-            data += written;
-            n -= (size_t)written;
-        }
-    }
-}
-
-static void write_labelled(struct rz_session *session, int fd, uint32_t rank, const uint8_t *data,
-                           size_t n)
-{
-    char label[16];
-    int length = snprintf(label, sizeof label, "[%u] ", rank);
-    bool *start = &session->at_line_start[fd - 1];
-    while (n > 0) {
-        const uint8_t *newline = memchr(data, '\n', n);
-        size_t line = newline ? (size_t)(newline - data) + 1 : n;
-        if (*start)
-            write_all(fd, (const uint8_t *)label, (size_t)length);
-        write_all(fd, data, line);
-        *start = newline != NULL;
-        data += line;
-        n -= line;
-    }
-}
-
-static void on_output(struct rz_session *session, const struct rz_launch_output *told)
-{
-    int fd = told->stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
-    if (session->options->label)
-        write_labelled(session, fd, told->rank, told->data, told->data_length);
-    else
-        write_all(fd, told->data, told->data_length);
-}
+/* ---- input */
 
 /* The node that the input goes to; each node takes what it has asked for itself. */
 static struct rz_node *reader(struct rz_session *session)
 {
-    return &session->nodes[session->outcome.ranks[0].node];
+    return &session->nodes[session->referee.outcome.ranks[0].node];
 }
 
 static void wait_for_input(struct rz_session *session)
@@ -260,90 +260,114 @@ static void on_stdin_wanted(struct rz_session *session, struct rz_node *node, ui
 
 /* ---- what the nodes tell */
 
-/* Who has joined waits in MPI_Init for all ranks; one that ended without it will never come. */
-static void end_if_half_joined(struct rz_session *session)
+static void on_event(struct rz_session *session, struct rz_node *node,
+                     const struct rz_launch_event *event)
 {
-    if (!session->joined || session->stranger == RZ_ID_NONE || session->ending)
-        return;
-    rz_outcome_decide(&session->outcome, session->stranger_code ? session->stranger_code : 1,
-                      "rank %u ended (status %d) without MPI_Init, while other ranks wait for it",
-                      session->stranger, session->stranger_code);
-    end(session, 0);
-}
-
-static void on_exited(struct rz_session *session, const struct rz_launch_exited *told)
-{
-    if (told->rank >= session->outcome.n_ranks)
-        return;
-    if (!told->hello && (told->clean || told->incarnation == 1)) { /* a later one is repaired */
-        session->stranger = told->rank;
-        session->stranger_code =
-            WIFEXITED(told->status) ? WEXITSTATUS(told->status) : 128 + WTERMSIG(told->status);
-        end_if_half_joined(session);
-    }
-    rz_outcome_exited(&session->outcome, told->rank, told->incarnation, (int)told->status,
-                      told->clean || (!told->hello && told->incarnation == 1));
-    end_if_complete(session);
-}
-
-static void on_event(struct rz_session *session, const struct rz_launch_event *event)
-{
-    rz_story_event(&session->story, event);
-    if (event->kind == RZ_EVENT_RECORD_DEATH_SEEN && event->rank < session->outcome.n_ranks)
-        rz_outcome_dying(&session->outcome, event->rank, event->incarnation);
-    if (event->kind == RZ_EVENT_RECORD_JOINED) {
-        session->joined = true;
-        end_if_half_joined(session);
+    rz_story_event(&session->story, node->index, event);
+    if (session->cases)
+        rz_cases_event(session->cases, node->index, event);
+    if (event->kind == RZ_EVENT_RECORD_EPOCH && event->epoch > node->epoch) {
+        node->epoch = event->epoch;
+        session->epoch = event->epoch > session->epoch ? event->epoch : session->epoch;
     }
     if (event->kind == RZ_EVENT_RECORD_RUN)
         rz_session_arm_faults(session);
-    if (event->kind == RZ_EVENT_RECORD_NOTED) {
-        if (event->rank < session->outcome.n_ranks)
-            rz_outcome_noted(&session->outcome, event->rank, event->incarnation);
-        else if (event->node < session->options->layout.n_nodes)
-            rz_outcome_node_noted(&session->outcome, event->node);
-        end_if_complete(session);
-    }
+    if (event->kind == RZ_EVENT_RECORD_OUT && event->node < session->options->layout.n_nodes)
+        session->nodes[event->node].input_credit = 0; /* rank 0 reads elsewhere, sooner or later */
+    if (event->kind == RZ_EVENT_RECORD_NOTED && event->rank >= session->referee.outcome.n_ranks &&
+        event->node < session->options->layout.n_nodes)
+        session->nodes[event->node].lost = true;
 }
 
 static void on_stopping(struct rz_session *session, struct rz_node *node,
                         const struct rz_launch_stopping *told)
 {
+    rz_story_stopping(&session->story, node->index, told->reason);
     if (session->options->story || session->options->verbosity)
-        fprintf(stderr, "rzrun: node %u ends: %s\n", node->index, told->reason);
-    if (told->status == RZ_ERR_JOB_ENDED) {
-        rz_outcome_decide(&session->outcome, RZ_EXIT_RESTARTS, "%s", told->reason);
-        end(session, GRACE_MS);
-    }
+        fprintf(stderr, "rzrun: node %u %s: %s\n", node->index,
+                told->status == RZ_ERR_JOB_ENDED ? "ends" : "is cut off", told->reason);
+    if (told->status != RZ_ERR_JOB_ENDED && session->cases)
+        rz_cases_stopping(session->cases, node->index, told->reason);
 }
 
 static void on_waiting_end(struct rz_session *session)
 {
     if (session->dumping && session->dumps_awaited > 0 && --session->dumps_awaited == 0)
-        end(session, GRACE_MS);
+        end(session, RZ_END_GRACE_MS);
+}
+
+static void detach(struct rz_session *session)
+{
+    const struct rz_launch_message message = {.type = RZ_LAUNCH_DETACH};
+    if (session->detaching || session->ending)
+        return;
+    session->detaching = true;
+    send_all(session, &message);
+}
+
+/* All processes are there: the job needs us no more. */
+static void detach_if_all_run(struct rz_session *session)
+{
+    const struct rz_outcome *outcome = &session->referee.outcome;
+    for (uint32_t i = 0; i < outcome->n_ranks; i++)
+        if (outcome->ranks[i].state == RZ_RANK_WAITED_FOR)
+            return;
+    if (session->options->detach)
+        detach(session);
+}
+
+static void on_detached(struct rz_session *session, struct rz_node *node)
+{
+    node->detached = true;
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
+        if (!session->nodes[i].detached && !session->nodes[i].gone)
+            return;
+    session->detached = !session->ending;
+    if (session->detached)
+        event_base_loopbreak(session->base);
+}
+
+static void report_binding(const struct rz_session *session, const struct rz_node *node,
+                           const struct rz_launch_started *told)
+{
+    const struct rz_layout_node *place = &session->options->layout.nodes[node->index];
+    char name[sizeof place->host + sizeof place->rack + 16] = "";
+    if (session->options->named)
+        snprintf(name, sizeof name, " (%s%s%s)", place->host, *place->rack ? ", rack " : "",
+                 place->rack);
+    fprintf(stderr, "rzrun: rank %u, incarnation %u, node %u%s: %s\n", told->rank,
+            told->incarnation, node->index, name, told->binding);
 }
 
 static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *message)
 {
     struct rz_session *session = arg;
-    uint32_t n_ranks = session->outcome.n_ranks;
+    uint32_t grace_ms;
+    if (rz_referee_refuses(&session->referee, node->index, message))
+        return;
+    bool over = rz_referee_take(&session->referee, node->index, message, &grace_ms);
     switch (message->type) {
     case RZ_LAUNCH_LISTENING:
         on_listening(session, node, &message->listening);
         break;
     case RZ_LAUNCH_REFUSED:
-        rz_outcome_decide(&session->outcome, RZ_EXIT_START, "node %u refuses: %s", node->index,
-                          message->refused.reason);
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u refuses: %s",
+                          node->index, message->refused.reason);
         end(session, 0);
         break;
     case RZ_LAUNCH_STARTED:
-        if (message->started.rank < n_ranks)
-            rz_outcome_started(&session->outcome, message->started.rank,
-                               message->started.incarnation, node->index);
+        if (session->options->report_bindings)
+            report_binding(session, node, &message->started);
+        if (session->cases)
+            rz_cases_started(session->cases, &message->started);
         wait_for_input(session); /* rank 0 may read on another node now */
+        detach_if_all_run(session);
+        break;
+    case RZ_LAUNCH_DETACHED:
+        on_detached(session, node);
         break;
     case RZ_LAUNCH_OUTPUT:
-        on_output(session, &message->output);
+        rz_show_output(&session->show, &message->output);
         break;
     case RZ_LAUNCH_STDIN_WANTED:
         on_stdin_wanted(session, node, message->stdin_wanted.bytes);
@@ -352,16 +376,8 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         rz_story_mark(&session->story, &message->mark);
         rz_session_faults_at_iteration(session, message->mark.iteration);
         break;
-    case RZ_LAUNCH_EXITED:
-        on_exited(session, &message->exited);
-        break;
-    case RZ_LAUNCH_ABORTED:
-        rz_outcome_aborted(&session->outcome, message->aborted.rank, message->aborted.code,
-                           message->aborted.reason);
-        end(session, 0);
-        break;
     case RZ_LAUNCH_EVENT:
-        on_event(session, &message->event);
+        on_event(session, node, &message->event);
         break;
     case RZ_LAUNCH_STOPPING:
         on_stopping(session, node, &message->stopping);
@@ -373,26 +389,33 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         on_waiting_end(session);
         break;
     default:
-        break; /* a message of ours to them */
+        break; /* of concern to the referee alone, or a message of ours to them */
     }
+    /* The daemons of a job to be detached see to its end themselves, however early it comes; but
+     * one that could not even start is an error here. */
+    bool started = session->referee.joined || message->type != RZ_LAUNCH_ABORTED;
+    if (over && session->options->detach && started)
+        detach(session);
+    else if (over)
+        end(session, grace_ms);
 }
 
 static void on_ended(void *arg, struct rz_node *node)
 {
     struct rz_session *session = arg;
+    uint32_t grace_ms;
     if (!session->started && !session->ending) {
-        rz_outcome_decide(&session->outcome, RZ_EXIT_START,
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the daemon of node %u ended before it was ready", node->index);
         end(session, 0);
     }
-    if (!session->ending)
-        rz_outcome_node_lost(&session->outcome, node->index);
-    if (!all_gone(session)) {
-        end_if_complete(session);
+    if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
+        !session->options->detach)
+        end(session, grace_ms);
+    if (!all_gone(session))
         return;
-    }
     if (!session->ending)
-        rz_outcome_decide(&session->outcome, RZ_EXIT_LOST, "all nodes of the job are lost");
+        rz_referee_all_lost(&session->referee, node->index);
     event_base_loopbreak(session->base);
 }
 
@@ -408,10 +431,10 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
         send_all(session, &message);
         return;
     }
-    rz_outcome_decide(&session->outcome, 128 + (int)number, "%s", "");
+    rz_outcome_decide(&session->referee.outcome, 128 + (int)number, "%s", "");
     if (session->ending)
         event_base_loopbreak(session->base); /* a second Ctrl-C does not wait */
-    end(session, GRACE_MS);
+    end(session, RZ_END_GRACE_MS);
 }
 
 static void out_of_time(evutil_socket_t fd, short what, void *arg)
@@ -421,14 +444,12 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
     if (session->ending)
         return;
     if (session->dumping) {
-        end(session, GRACE_MS);
+        end(session, RZ_END_GRACE_MS);
         return;
     }
-    char seconds[32];
-    snprintf(seconds, sizeof seconds, "%.3g", (double)session->options->timeout / 1e9);
-    rz_outcome_decide(&session->outcome, RZ_EXIT_TIMEOUT,
-                      "the job was ended after --timeout (%s s)", seconds);
-    fprintf(stderr, "rzrun: %s s are over; who waits for whom:\n", seconds);
+    rz_referee_timed_out(&session->referee, session->options->timeout);
+    fprintf(stderr, "rzrun: %.3g s are over; who waits for whom:\n",
+            (double)session->options->timeout / 1e9);
     session->dumping = true;
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
         session->dumps_awaited += !session->nodes[i].gone;
@@ -454,12 +475,27 @@ static void open_events(struct rz_session *session)
     session->stdin_readable = event_new(session->base, STDIN_FILENO, EV_READ, on_input, session);
     session->last_word = evtimer_new(session->base, last_word, session);
     session->bound = evtimer_new(session->base, out_of_time, session);
-    rz_time timeout = session->options->timeout;
+    rz_time timeout = session->options->detach ? 0 : session->options->timeout;
     if (timeout)
         event_add(session->bound, &(struct timeval){.tv_sec = (time_t)(timeout / RZ_SECOND),
                                                     .tv_usec = (suseconds_t)(timeout % RZ_SECOND /
                                                                              RZ_MICROSECOND)});
     set_bound(session, START_BOUND_S);
+}
+
+/* False: the job cannot be started. */
+static bool make_switch(struct rz_session *session)
+{
+    const char *why;
+    session->switch_fd = -1;
+    if (session->options->adapter != RZ_ADAPTER_NETNS)
+        return true;
+    if (rz_netns_switch(&session->switch_fd, &why) != RZ_OK) {
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "--adapter netns: %s", why);
+        return false;
+    }
+    rz_story_switch(&session->story, session->switch_fd);
+    return true;
 }
 
 static void start_nodes(struct rz_session *session, const char *daemon)
@@ -470,11 +506,11 @@ static void start_nodes(struct rz_session *session, const char *daemon)
         node->arg = session;
         node->message = on_message;
         node->ended = on_ended;
-        if (rz_node_start_local(node, i, daemon, session->base, &why) == RZ_OK)
+        if (rz_node_start(node, i, session->switch_fd, daemon, session->base, &why) == RZ_OK)
             continue;
         node->gone = true;
-        rz_outcome_decide(&session->outcome, RZ_EXIT_START, "node %u cannot be started: %s", i,
-                          why);
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u cannot be started: %s",
+                          i, why);
         end(session, 0);
     }
 }
@@ -485,6 +521,8 @@ static void reap(struct rz_session *session)
 {
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
         rz_node_release(&session->nodes[i]);
+    if (session->detached)
+        return; /* they stay */
     rz_time waited_ms = 0;
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         pid_t keeper = session->nodes[i].keeper;
@@ -500,24 +538,47 @@ static void close_events(struct rz_session *session)
 {
     for (unsigned i = 0; i < 5; i++)
         event_free(session->signals[i]);
-    for (uint32_t i = 0; i < session->options->n_faults; i++)
+    for (uint32_t i = 0; i < session->options->n_faults; i++) {
         if (session->faults[i].timer)
             event_free(session->faults[i].timer);
+        if (session->faults[i].over)
+            event_free(session->faults[i].over);
+    }
     event_free(session->stdin_readable);
     event_free(session->last_word);
     event_free(session->bound);
 }
 
+static void close_report(struct rz_session *session)
+{
+    FILE *report = session->story.report;
+    if (!report)
+        return;
+    bool lost = ferror(report);
+    errno = ENOSPC; /* of lines that were lost before the last one it is the likely one */
+    if (fclose(report) != 0 || lost)
+        fprintf(stderr, "rzrun: --report %s: not all of it could be written: %s\n",
+                session->options->report, strerror(errno));
+}
+
 /* Says what went wrong, once, where the program has not said it itself. */
 static int conclude(struct rz_session *session, const char *program)
 {
-    const char *cause;
+    const char *cause, *why;
     char library[64];
-    int status = rz_outcome_status(&session->outcome, &cause);
+    if (session->detached) {
+        printf("%016" PRIx64 "\n", session->job);
+        return fflush(stdout) == 0 ? 0 : RZ_EXIT_START;
+    }
+    int status = rz_outcome_status(&session->referee.outcome, &cause);
+    rz_story_refused(&session->story, session->referee.outcome.refused,
+                     session->options->layout.n_nodes);
     rz_story_end(&session->story, status);
+    if (session->cases && !rz_cases_close(session->cases, status, &why))
+        fprintf(stderr, "rzrun: --cases %s: %s\n", session->options->cases, why);
     if (cause && *cause)
         fprintf(stderr, "rzrun: %s\n", cause);
-    if (session->stranger != RZ_ID_NONE && session->outcome.n_ranks > 1 &&
+    if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1 &&
         rz_program_of_another_mpi(program, library, sizeof library))
         fprintf(stderr,
                 "rzrun: %s is linked to %s, the library of another MPI: each of its processes was "
@@ -530,33 +591,38 @@ static int conclude(struct rz_session *session, const char *program)
 int rz_session_run(const struct rz_rzrun_options *options, const char *program, const char *daemon)
 {
     struct rz_session *session = calloc(1, sizeof *session);
+    const char *why;
     rz_assert(session && sodium_init() >= 0);
     session->options = options;
     session->random.state = options->seed;
-    session->stranger = RZ_ID_NONE;
-    session->at_line_start[0] = session->at_line_start[1] = true;
+    session->show.label = options->label;
     session->base = event_base_new();
     session->nodes = calloc(options->layout.n_nodes, sizeof *session->nodes);
     rz_assert(session->base && session->nodes);
     randombytes_buf(session->key, sizeof session->key);
     randombytes_buf(&session->job, sizeof session->job);
-    rz_outcome_open(&session->outcome, options->n_ranks, options->layout.placement,
-                    options->layout.n_nodes);
+    rz_referee_open(&session->referee, options->n_ranks, options->layout.placement,
+                    options->layout.n_nodes, options->no_ft);
     session->story = (struct rz_story){
         .terminal = options->story ? stderr : NULL, .progress = options->progress, .told_epoch = 1};
     if (options->report && !(session->story.report = fopen(options->report, "w")))
         rz_cli_refuse(&rz_rzrun_cli, "--report: %s cannot be written: %s", options->report,
                       strerror(errno));
+    if (options->cases && !(session->cases = rz_cases_open(options->cases, session->job, &why)))
+        rz_cli_refuse(&rz_rzrun_cli, "--cases: %s cannot be used: %s", options->cases, why);
     open_events(session);
-    start_nodes(session, daemon);
-    if (!all_gone(session))
-        event_base_dispatch(session->base);
-    reap(session);
+    if (make_switch(session)) {
+        start_nodes(session, daemon);
+        if (!all_gone(session))
+            event_base_dispatch(session->base);
+        reap(session);
+    }
     int status = conclude(session, program);
     close_events(session);
-    if (session->story.report)
-        fclose(session->story.report);
-    rz_outcome_clear(&session->outcome);
+    if (session->switch_fd >= 0)
+        close(session->switch_fd);
+    close_report(session);
+    rz_referee_clear(&session->referee);
     free(session->nodes);
     event_base_free(session->base);
     free(session);

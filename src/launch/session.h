@@ -3,9 +3,11 @@
 #define RZ_LAUNCH_SESSION_H
 
 #include "base/random.h"
+#include "launch/cases.h"
 #include "launch/node.h"
-#include "launch/outcome.h"
+#include "outcome/referee.h"
 #include "launch/rzrun_options.h"
+#include "launch/show_output.h"
 #include "launch/story.h"
 
 /* A fault in this run. */
@@ -13,6 +15,7 @@ struct rz_session_fault {
     struct rz_session *session;
     const struct rz_fault *fault;
     struct event *timer; /* NULL: it waits for an iteration */
+    struct event *over;  /* of a network fault that has an end */
     bool fired;
 };
 
@@ -23,21 +26,22 @@ struct rz_session {
     uint64_t job;
     uint8_t key[32];
     struct rz_node *nodes; /* [n_nodes] */
+    int switch_fd;         /* that they are plugged in to, or -1; held, so that it stays */
     uint32_t n_listening;
-    struct rz_outcome outcome;
+    struct rz_referee referee;
     struct rz_story story;
+    struct rz_cases *cases; /* NULL: not asked for */
     struct event *signals[5], *stdin_readable, *bound, *last_word;
-    bool started; /* JOB was sent */
+    bool started;   /* JOB was sent */
+    uint32_t epoch; /* the newest that any node told of */
     bool faults_armed;
     struct rz_session_fault faults[RZ_FAULTS_MAX];
     bool ending, dumping;
+    bool detaching, detached; /* the nodes were told that we go; all have agreed */
     uint32_t dumps_awaited;
     bool stdin_ended, stdin_always_ready;
-    bool joined;       /* some rank has initialised our MPI */
-    uint32_t stranger; /* a rank that ended without ever doing so, or RZ_ID_NONE */
-    int stranger_code;
     struct rz_random random;
-    bool at_line_start[2]; /* of stdout and stderr, for --label */
+    struct rz_show_output show;
 };
 
 /* Runs the job to its end; the exit status. Leaves nothing running. */

@@ -2,6 +2,7 @@
 #include "launch/session.h"
 
 #include "base/assert.h"
+#include "wire/cursor.h"
 
 static void order(struct rz_session *session, uint32_t node, enum rz_inject what, uint32_t rank,
                   rz_time for_ns)
@@ -14,14 +15,14 @@ static void order(struct rz_session *session, uint32_t node, enum rz_inject what
 /* A running rank, or RZ_ID_NONE. */
 static uint32_t draw_rank(struct rz_session *session)
 {
-    uint32_t running = 0, n = session->outcome.n_ranks;
+    uint32_t running = 0, n = session->referee.outcome.n_ranks;
     for (uint32_t i = 0; i < n; i++)
-        running += session->outcome.ranks[i].state == RZ_RANK_RUNNING;
+        running += session->referee.outcome.ranks[i].state == RZ_RANK_RUNNING;
     if (running == 0)
         return RZ_ID_NONE;
     uint64_t skip = rz_random_below(&session->random, running);
     for (uint32_t i = 0; i < n; i++)
-        if (session->outcome.ranks[i].state == RZ_RANK_RUNNING && skip-- == 0)
+        if (session->referee.outcome.ranks[i].state == RZ_RANK_RUNNING && skip-- == 0)
             return i;
     return RZ_ID_NONE;
 }
@@ -41,9 +42,60 @@ static uint32_t draw_node(struct rz_session *session)
     return RZ_ID_NONE;
 }
 
-static void carry_out(struct rz_session *session, const struct rz_fault *fault)
+/* A fault of the network is told to all: each daemon sees to what it sends itself. */
+static void order_network(struct rz_session *session, const struct rz_fault *fault, bool begin)
 {
+    static const enum rz_inject what[] = {[RZ_FAULT_CUT] = RZ_INJECT_CUT,
+                                          [RZ_FAULT_DELAY] = RZ_INJECT_DELAY,
+                                          [RZ_FAULT_LOSE] = RZ_INJECT_LOSE,
+                                          [RZ_FAULT_HEAL] = RZ_INJECT_HEAL};
+    uint8_t nodes[sizeof fault->nodes];
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, nodes, sizeof nodes);
+    for (uint32_t i = 0; i < fault->n_nodes; i++)
+        rz_wire_put_u32(&w, fault->nodes[i]);
+    struct rz_launch_message message = {.type = RZ_LAUNCH_INJECT,
+                                        .inject = {.what = what[fault->deed],
+                                                   .rank = RZ_ID_NONE,
+                                                   .for_ns = fault->duration,
+                                                   .nodes = nodes,
+                                                   .nodes_length = (uint32_t)(w.at - w.start),
+                                                   .amount = begin ? fault->amount : 0}};
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
+        if (!session->nodes[i].gone)
+            rz_node_send(&session->nodes[i], &message);
+}
+
+static void network_fault_is_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_session_fault *timed = arg;
+    (void)fd, (void)what;
+    if (!timed->session->ending)
+        order_network(timed->session, timed->fault, false);
+}
+
+static void begin_network_fault(struct rz_session *session, struct rz_session_fault *timed)
+{
+    const struct rz_fault *fault = timed->fault;
+    order_network(session, fault, true);
+    if (fault->duration == 0)
+        return;
+    struct timeval after = {.tv_sec = (time_t)(fault->duration / RZ_SECOND),
+                            .tv_usec = (suseconds_t)(fault->duration % RZ_SECOND / RZ_MICROSECOND)};
+    timed->over = event_new(session->base, -1, 0, network_fault_is_over, timed);
+    rz_assert(timed->over != NULL);
+    event_add(timed->over, &after);
+}
+
+static void carry_out(struct rz_session *session, struct rz_session_fault *timed)
+{
+    const struct rz_fault *fault = timed->fault;
     uint32_t victim = fault->target;
+    if (fault->deed >= RZ_FAULT_CUT) {
+        if (!session->ending)
+            begin_network_fault(session, timed);
+        return;
+    }
     if (fault->random)
         victim = fault->node ? draw_node(session) : draw_rank(session);
     if (victim == RZ_ID_NONE || session->ending)
@@ -52,8 +104,8 @@ static void carry_out(struct rz_session *session, const struct rz_fault *fault)
         order(session, victim,
               fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_NODE : RZ_INJECT_STOP_NODE, RZ_ID_NONE,
               fault->duration);
-    else if (session->outcome.ranks[victim].state == RZ_RANK_RUNNING)
-        order(session, session->outcome.ranks[victim].node,
+    else if (session->referee.outcome.ranks[victim].state == RZ_RANK_RUNNING)
+        order(session, session->referee.outcome.ranks[victim].node,
               fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_RANK : RZ_INJECT_STOP_RANK, victim,
               fault->duration);
 }
@@ -62,7 +114,7 @@ static void time_has_come(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_session_fault *timed = arg;
     (void)fd, (void)what;
-    carry_out(timed->session, timed->fault);
+    carry_out(timed->session, timed);
 }
 
 void rz_session_arm_faults(struct rz_session *session)
@@ -93,6 +145,8 @@ void rz_session_faults_at_iteration(struct rz_session *session, uint64_t iterati
             session->faults[i].fired)
             continue;
         session->faults[i].fired = true;
-        carry_out(session, fault);
+        session->faults[i].session = session;
+        session->faults[i].fault = fault;
+        carry_out(session, &session->faults[i]);
     }
 }

@@ -1,5 +1,7 @@
 #include "launch/story.h"
 
+#include "port/clock.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -14,17 +16,39 @@ static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
     [RZ_EVENT_RECORD_COMMITTED] = "committed",
     [RZ_EVENT_RECORD_LEFT] = "left",
     [RZ_EVENT_RECORD_NOTED] = "noted",
-    [RZ_EVENT_RECORD_INJECTED] = "injected"};
+    [RZ_EVENT_RECORD_INJECTED] = "injected",
+    [RZ_EVENT_RECORD_FLAT_NEWS] = "flat_news",
+    [RZ_EVENT_RECORD_OUT] = "out"};
 
-static void record(struct rz_story *story, const struct rz_launch_event *event)
+static void record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
     if (!story->report || event->kind >= RZ_EVENT_RECORD_COUNT)
         return;
+    fprintf(
+        story->report,
+        "event=%s epoch=%u rank=%d node=%d incarnation=%u value=%llu by=%u at_ns=%llu note=%s\n",
+        record_names[event->kind], event->epoch, (int)event->rank, (int)event->node,
+        event->incarnation, (unsigned long long)event->value, by, (unsigned long long)event->at_ns,
+        event->note);
+    fflush(story->report);
+}
+
+void rz_story_node(struct rz_story *story, uint32_t node, const char *address, uint32_t keeper_pid,
+                   uint32_t daemon_pid)
+{
+    if (!story->report)
+        return;
     fprintf(story->report,
-            "event=%s epoch=%u rank=%d node=%d incarnation=%u value=%llu at_ns=%llu note=%s\n",
-            record_names[event->kind], event->epoch, (int)event->rank, (int)event->node,
-            event->incarnation, (unsigned long long)event->value, (unsigned long long)event->at_ns,
-            event->note);
+            "event=node node=%u address=%s keeper=%u daemon=%u network=/proc/%u/ns/net\n", node,
+            address, keeper_pid, daemon_pid, keeper_pid);
+    fflush(story->report);
+}
+
+void rz_story_switch(struct rz_story *story, int switch_fd)
+{
+    if (!story->report)
+        return;
+    fprintf(story->report, "event=switch network=/proc/%d/fd/%d\n", (int)getpid(), switch_fd);
     fflush(story->report);
 }
 
@@ -54,10 +78,36 @@ static struct rz_story_death *death(struct rz_story *story, uint32_t rank, uint3
     return d;
 }
 
+static void forget(struct rz_story *story, struct rz_story_death *d)
+{
+    *d = story->deaths[--story->n_deaths];
+}
+
+/* A node that goes on with the others was accused in error, by one that is cut off from it. */
+static void refute(struct rz_story *story, uint32_t node)
+{
+    for (uint32_t i = story->n_deaths; i-- > 0;)
+        if (story->deaths[i].rank == RZ_ID_NONE && story->deaths[i].node == node)
+            forget(story, &story->deaths[i]);
+}
+
+void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason)
+{
+    for (uint32_t i = story->n_deaths; i-- > 0;)
+        if (story->deaths[i].rank == RZ_ID_NONE && story->deaths[i].by == node)
+            forget(story, &story->deaths[i]);
+    if (!story->report)
+        return;
+    fprintf(story->report, "event=stopping node=%u at_ns=%llu note=%s\n", node,
+            (unsigned long long)rz_clock_now(), reason);
+    fflush(story->report);
+}
+
 static void tell_death(const struct rz_story *story, const struct rz_story_death *d)
 {
     if (d->rank != RZ_ID_NONE)
-        fprintf(story->terminal, "rank %u on node %u died", d->rank, d->node);
+        fprintf(story->terminal, "rank %u on node %u %s", d->rank, d->node,
+                d->hung ? "hung and was killed" : "died");
     else
         fprintf(story->terminal, "node %u died", d->node);
     if (d->seen)
@@ -113,10 +163,10 @@ static void on_epoch(struct rz_story *story, const struct rz_launch_event *event
     later(&story->agreed, event->at_ns);
 }
 
-void rz_story_event(struct rz_story *story, const struct rz_launch_event *event)
+void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
     struct rz_story_death *d;
-    record(story, event);
+    record(story, by, event);
     switch (event->kind) {
     case RZ_EVENT_RECORD_INJECTED:
         d = strncmp(event->note, "kill", 4) == 0 ? death(story, event->rank, event->node) : NULL;
@@ -127,11 +177,15 @@ void rz_story_event(struct rz_story *story, const struct rz_launch_event *event)
         d = death(story, event->rank, event->node);
         if (d && (!d->seen || event->at_ns < d->seen)) {
             d->seen = event->at_ns;
+            d->by = by;
+            d->hung = event->value == RZ_DEATH_HUNG;
             snprintf(d->how, sizeof d->how, "%s", event->note);
         }
         break;
     case RZ_EVENT_RECORD_EPOCH:
         on_epoch(story, event);
+        if (event->epoch == story->epoch)
+            refute(story, by);
         break;
     case RZ_EVENT_RECORD_READY:
         if (event->epoch == story->epoch)
@@ -172,6 +226,14 @@ void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark)
     story->iteration = mark->iteration;
     if (story->progress)
         show_progress(story, mark);
+}
+
+void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t n_nodes)
+{
+    for (uint32_t node = 0; story->report && node < n_nodes; node++)
+        if (messages[node] > 0)
+            fprintf(story->report, "event=refused node=%u messages=%llu\n", node,
+                    (unsigned long long)messages[node]);
 }
 
 void rz_story_end(struct rz_story *story, int status)

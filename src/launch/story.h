@@ -19,6 +19,8 @@ struct rz_story_death {
     uint32_t rank; /* RZ_ID_NONE: a node */
     uint32_t node;
     rz_time injected, seen; /* 0: unknown */
+    uint32_t by;            /* the node that saw it first */
+    bool hung;
     char how[64];
 };
 
@@ -39,8 +41,22 @@ struct rz_story {
     uint32_t told_epoch; /* the recovery into this one was told; epoch 1 is the start */
 };
 
-void rz_story_event(struct rz_story *story, const struct rz_launch_event *event);
+/* Records where a node is found: for those who look into it, or strike it, from outside. */
+void rz_story_node(struct rz_story *story, uint32_t node, const char *address, uint32_t keeper_pid,
+                   uint32_t daemon_pid);
+
+/* A node gives up, and says why. The deaths of others that it alone saw were none. */
+void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason);
+
+/* Records where the network of the nodes' switch (port/netns.h) is found. */
+void rz_story_switch(struct rz_story *story, int switch_fd);
+
+/* by: the node that tells. */
+void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event);
 void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
+
+/* Records how many messages of each node were refused because the others went on without it. */
+void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t n_nodes);
 
 /* Tells what is left to tell, ends a progress line, records the exit status. */
 void rz_story_end(struct rz_story *story, int status);

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 #define RZ_BOARD_MAGIC UINT32_C(0x52485a42) /* "BZHR" */
-#define RZ_BOARD_LAYOUT 1
+#define RZ_BOARD_LAYOUT 2
 
 enum rz_verdict {
     RZ_VERDICT_ALIVE,
@@ -47,11 +47,36 @@ static inline enum rz_verdict rz_board_verdict(uint64_t word)
 #define RZ_BOARD_ONE_HOST                                                                          \
     1u /* all nodes of the job are on one machine: its processors serve all ranks */
 
+#define RZ_BOARD_OWN_NAMES 16u /* each node has a host name of its own, also on one machine */
+
 #define RZ_BOARD_NO_REPAIR 2u /* deaths are errors, also inside MPIX_Reinit */
+#define RZ_BOARD_NO_FT 4u     /* the first death ends the job: nothing needs to outlive one */
+#define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts */
+
+/* Where the datagrams of a rank's process go, with --detector flat: the end of its incarnation's
+ * number (16 bits), port (16), IPv4 address (32); 0: not known yet. */
+#define RZ_BOARD_RING 64u /* behind the ranks' words stand as many of these */
+
+static inline uint64_t rz_board_ring_word(uint32_t incarnation, uint32_t ip, uint16_t port)
+{
+    return (uint64_t)(incarnation & 0xFFFF) << 48 | (uint64_t)port << 32 | ip;
+}
+static inline uint32_t rz_board_ring_incarnation(uint64_t word)
+{
+    return (uint32_t)(word >> 48);
+}
+static inline uint16_t rz_board_ring_port(uint64_t word)
+{
+    return (uint16_t)(word >> 32);
+}
+
+/* lease_ns of a daemon whose silence harms nobody. */
+#define RZ_BOARD_LEASE_FOREVER (UINT64_MAX / 4)
 
 struct rz_board {
     uint32_t magic, layout;
     uint32_t n_ranks, n_nodes, node, flags;
+    uint32_t processors; /* that the processes of this node share, when RZ_BOARD_BOUND; else 0 */
     uint64_t job;
     uint64_t hb_period_ns, lease_ns;    /* the lease is valid lease_ns after its last renewal */
     _Alignas(64) _Atomic uint64_t news; /* grows with each change below */
@@ -64,9 +89,21 @@ struct rz_board {
     _Alignas(64) _Atomic uint64_t rank[]; /* [n_ranks] rz_board_rank_word */
 };
 
+/* Whether anything is done about deaths but to end the job. */
+static inline bool rz_board_fault_tolerant(const struct rz_board *board)
+{
+    return !(board->flags & RZ_BOARD_NO_FT);
+}
+
 static inline size_t rz_board_bytes(uint32_t n_ranks)
 {
     return sizeof(struct rz_board) + (size_t)n_ranks * sizeof(uint64_t);
+}
+
+/* The same with the words of RZ_BOARD_RING behind. */
+static inline size_t rz_board_bytes_ring(uint32_t n_ranks)
+{
+    return rz_board_bytes(n_ranks) + (size_t)n_ranks * sizeof(uint64_t);
 }
 
 #endif

@@ -6,7 +6,9 @@
 #include "port/memory.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 rz_status_t rz_link_open(struct rz_link **out)
@@ -14,14 +16,14 @@ rz_status_t rz_link_open(struct rz_link **out)
     struct rz_link *link = calloc(1, sizeof *link);
     if (!link)
         return RZ_ERR_NO_MEMORY;
-    link->info.fd = link->info.inbox_fd = link->info.doorbell_fd = -1;
+    link->info.fd = link->info.inbox_fd = link->info.doorbell_fd = link->info.ring_fd = -1;
     const char *fd = getenv("RZ_LINK_FD");
     rz_status_t status = fd ? rz_link_join_daemon(link, fd) : rz_link_join_alone(link);
     if (status != RZ_OK) {
         rz_link_close(link, false);
         return status;
     }
-    link->checked_at = rz_clock_now();
+    link->called.checked_at = rz_clock_now();
     *out = link;
     return RZ_OK;
 }
@@ -42,8 +44,11 @@ void rz_link_close(struct rz_link *link, bool bye)
         close(link->info.inbox_fd);
     if (link->info.doorbell_fd >= 0)
         close(link->info.doorbell_fd);
+    if (link->info.ring_fd >= 0)
+        close(link->info.ring_fd);
     if (link->info.fd >= 0)
         close(link->info.fd);
+    explicit_bzero(link->info.ring_key, sizeof link->info.ring_key);
     free(link);
 }
 
@@ -123,29 +128,52 @@ rz_status_t rz_link_progress(struct rz_link *link)
     }
 }
 
-rz_status_t rz_link_check(struct rz_link *link)
+/* Whether the daemon has been silent for longer than its lease, or has withdrawn it. */
+static bool lease_is_over(const struct rz_board *board, struct rz_lease_view *view)
 {
-    const struct rz_board *board = link->board;
-    if (link->info.alone)
-        return RZ_OK;
-    if (atomic_load_explicit(&board->stop, memory_order_acquire) != 0)
-        return RZ_ERR_FENCED;
     rz_time now = rz_clock_now();
     uint64_t renewed = atomic_load_explicit(&board->lease_renewed_ns, memory_order_acquire);
-    rz_time late = now - link->checked_at;
-    link->checked_at = now;
+    rz_time late = now - view->checked_at;
+    view->checked_at = now;
     if (renewed == 0)
-        return RZ_ERR_FENCED; /* withdrawn */
+        return true; /* withdrawn */
     if (now < renewed + board->lease_ns)
-        return RZ_OK;
+        return false;
     /*
      * Expired. Perhaps the whole machine stood still, and we run before the daemon does: when we
-     * come late ourselves, the daemon gets one more period, once per renewal (a process that calls
-     * seldom is always late).
+     * come late ourselves, the daemon gets a third of the lease more, once per renewal (a process
+     * that calls seldom is always late).
      */
-    if (link->forgiven != renewed && late > board->hb_period_ns) {
-        link->forgiven = renewed;
-        link->forgiven_until = now + board->hb_period_ns;
+    if (view->forgiven != renewed && late > board->lease_ns / 2) {
+        view->forgiven = renewed;
+        view->forgiven_until = now + board->lease_ns / 3;
     }
-    return link->forgiven == renewed && now < link->forgiven_until ? RZ_OK : RZ_ERR_FENCED;
+    return view->forgiven != renewed || now >= view->forgiven_until;
+}
+
+rz_status_t rz_link_check(struct rz_link *link)
+{
+    if (link->info.alone)
+        return RZ_OK;
+    if (atomic_load_explicit(&link->board->stop, memory_order_acquire) != 0)
+        return RZ_ERR_FENCED;
+    return lease_is_over(link->board, &link->called) ? RZ_ERR_FENCED : RZ_OK;
+}
+
+rz_time rz_link_beat_period(const struct rz_board *board)
+{
+    return board->lease_ns >= RZ_BOARD_LEASE_FOREVER ? 0 : board->lease_ns / 3;
+}
+
+/* At the end of the job processes have time to end by themselves; the daemon sees to it. */
+void rz_link_beat(void *arg)
+{
+    struct rz_link *link = arg;
+    uint64_t stop = atomic_load_explicit(&link->board->stop, memory_order_acquire);
+    if (stop == RZ_ERR_JOB_ENDED || (stop == 0 && !lease_is_over(link->board, &link->beating)))
+        return;
+    fprintf(stderr, "rhizome: rank %u ends: %s\n", link->info.self.rank,
+            stop != 0 ? rz_status_text((rz_status_t)stop)
+                      : "the daemon of its node has been silent for too long");
+    _exit(EXIT_FAILURE);
 }

@@ -15,6 +15,8 @@
 #include "port/doorbell.h"
 #include "wire/link_messages.h"
 
+#define RZ_LINK_RING_KEY_BYTES 32
+
 /* What the daemon's WELCOME told; fds belong to the link. */
 struct rz_link_info {
     struct rz_identity self;
@@ -23,6 +25,10 @@ struct rz_link_info {
     bool restarted;     /* this incarnation replaces a dead one */
     bool alone;         /* no daemon */
     int inbox_fd, doorbell_fd;
+    /* With --detector flat; else 0 and -1. */
+    rz_time hb_timeout;
+    int ring_fd; /* the socket for heartbeats */
+    uint8_t ring_key[RZ_LINK_RING_KEY_BYTES];
     struct rz_doorbell *doorbell; /* own; inside the inbox */
     struct rz_waits *waits;       /* own: what this process waits for, for reports; NULL alone */
     const struct rz_board *board;
@@ -67,8 +73,8 @@ rz_status_t rz_link_progress(struct rz_link *link);
 /*
  * Looks at stop word and lease: RZ_ERR_FENCED when the node was declared dead, its side has no
  * quorum or its daemon has not renewed the lease in time. Time during which this process itself was
- * not running is discounted: after a late wake-up the daemon gets one more hb_period to show
- * itself.
+ * not running is discounted: after a late wake-up the daemon gets a third of the lease more
+ * (rzd: one hb_timeout) to show itself.
  */
 rz_status_t rz_link_check(struct rz_link *link);
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* The order of the descriptors beside WELCOME. */
-enum { FD_BOARD, FD_INBOX, FD_DOORBELL, FD_WATCH, FD_WAITS, FD_COUNT };
+enum { FD_BOARD, FD_INBOX, FD_DOORBELL, FD_WATCH, FD_WAITS, FD_COUNT, FD_RING = FD_COUNT, FD_MAX };
 
 enum { KEY_BYTES_MAX = 64 };
 
@@ -124,10 +124,28 @@ static rz_status_t join_map_board(struct rz_link *link, int fd)
     return RZ_OK;
 }
 
+/* The ring of processes: key, socket and the places of the addresses come together. */
+static rz_status_t join_ring(struct rz_link *link, const struct rz_link_welcome *welcome, int *fd)
+{
+    struct rz_link_info *info = &link->info;
+    if (welcome->ring_key_length == 0)
+        return RZ_OK;
+    if (!(link->board->flags & RZ_BOARD_RING) ||
+        link->board_bytes < rz_board_bytes_ring(info->n_ranks) ||
+        welcome->ring_key_length != sizeof info->ring_key ||
+        welcome->hb_timeout_ns <= link->board->hb_period_ns)
+        return RZ_ERR_MALFORMED;
+    memcpy(info->ring_key, welcome->ring_key, sizeof info->ring_key);
+    info->hb_timeout = welcome->hb_timeout_ns;
+    info->ring_fd = *fd;
+    *fd = -1;
+    return RZ_OK;
+}
+
 /* Takes what WELCOME told; board, watch page and waits are closed once mapped, inbox and doorbell
  * belong to the link. */
 static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welcome *welcome,
-                                int fds[FD_COUNT])
+                                int fds[FD_MAX])
 {
     struct rz_link_info *info = &link->info;
     info->inbox_fd = fds[FD_INBOX];
@@ -146,11 +164,16 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
         return RZ_ERR_MALFORMED;
     rz_status_t status = join_map_board(link, fds[FD_BOARD]);
     if (status == RZ_OK)
+        status = join_ring(link, welcome, &fds[FD_RING]);
+    if (status == RZ_OK)
         status = rz_link_map_doorbell(link);
     if (status == RZ_OK)
         status = join_map_waits(link, fds[FD_WAITS]);
     if (status == RZ_OK)
-        status = rz_watch_hold(&link->held, fds[FD_WATCH], welcome->watch_slot);
+        link->beating.checked_at = rz_clock_now();
+    if (status == RZ_OK)
+        status = rz_watch_hold_beating(&link->held, fds[FD_WATCH], welcome->watch_slot,
+                                       rz_link_beat_period(link->board), rz_link_beat, link);
     return status;
 }
 
@@ -167,7 +190,9 @@ static rz_status_t join_answer(struct rz_link *link)
     if (status == RZ_OK && message.type == RZ_LINK_REFUSED) {
         fprintf(stderr, "rhizome: the daemon refused this process: %s\n", message.refused.reason);
         status = RZ_ERR_AUTHENTICATION;
-    } else if (status == RZ_OK && (message.type != RZ_LINK_WELCOME || n_fds != FD_COUNT)) {
+    } else if (status == RZ_OK &&
+               (message.type != RZ_LINK_WELCOME ||
+                n_fds != (message.welcome.ring_key_length > 0 ? FD_MAX : FD_COUNT))) {
         status = RZ_ERR_MALFORMED;
     } else if (status == RZ_OK) {
         status = join_welcome(link, &message.welcome, fds);

@@ -5,6 +5,8 @@
  *
  * Each object is guarded by its own sequence number (odd while it is being written), so that a
  * report shows whole objects, and a process killed while writing spoils that one line only.
+ *
+ * Beside them a counter of progress, which the daemon's watchdog reads.
  */
 #ifndef RZ_LINK_WAITS_H
 #define RZ_LINK_WAITS_H
@@ -35,7 +37,22 @@ struct rz_wait {
 
 struct rz_waits {
     struct rz_wait wait[RZ_WAITS_MAX];
+    _Alignas(64) _Atomic uint64_t progress; /* grows while the process does anything for MPI */
 };
+
+/* Process: it lives, in whatever it does; for the watchdog of the daemon. Of several threads that
+ * say so at once one counts. */
+static inline void rz_waits_alive(struct rz_waits *waits)
+{
+    uint64_t progress = atomic_load_explicit(&waits->progress, memory_order_relaxed);
+    atomic_store_explicit(&waits->progress, progress + 1, memory_order_relaxed);
+}
+
+/* Daemon. */
+static inline uint64_t rz_waits_progress(const struct rz_waits *waits)
+{
+    return atomic_load_explicit(&waits->progress, memory_order_relaxed);
+}
 
 /* Process: says in wait what it waits for (text) or, with NULL, that it waits no more. One writer
  * at a time. */

@@ -15,7 +15,8 @@ int rzm_alloc_mem(MPI_Aint size, struct rz_info *info, void *baseptr)
     void *memory;
     size_t alignment = size >= PAGE_BYTES ? PAGE_BYTES : LINE_BYTES;
     if (posix_memalign(&memory, alignment, size > 0 ? (size_t)size : 1) != 0) {
-        return rzm_error(MPI_ERR_NO_MEM, "no %lld bytes are left", (long long)size);
+        return rzm_error(MPI_ERR_NO_MEM, "size is %lld: there is not that much memory",
+                         (long long)size);
     }
     *(void **)baseptr = memory;
     return MPI_SUCCESS;

@@ -63,15 +63,16 @@ int rz_keyval_make(const struct rz_keyval *keyval, int *number)
     return MPI_SUCCESS;
 }
 
-static const char *kind_name(enum rz_object_kind of)
-{
-    return of == RZ_OBJECT_COMM ? "Comm" : of == RZ_OBJECT_DATATYPE ? "Type" : "Win";
-}
-
+/* Names the argument as both generations of the calls do. */
 static int no_such_key(enum rz_object_kind of, int number)
 {
-    return rzm_error(MPI_ERR_KEYVAL, "%d is no key made by MPI_%s_create_keyval", number,
-                     kind_name(of));
+    static const char *const names[][2] = {{"comm", "Comm"}, {"type", "Type"}, {"win", "Win"}};
+    const char *const *name = names[of == RZ_OBJECT_COMM ? 0 : of == RZ_OBJECT_DATATYPE ? 1 : 2];
+    const char *what = number == MPI_KEYVAL_INVALID ? "MPI_KEYVAL_INVALID"
+                       : number < KEYVAL_FIRST      ? "a predefined key or none at all"
+                                               : "no key, a freed one, or one of other objects";
+    return rzm_error(MPI_ERR_KEYVAL, "keyval (%s_keyval) is %d, %s, not from MPI_%s_create_keyval",
+                     name[0], number, what, name[1]);
 }
 
 int rz_keyval_free(enum rz_object_kind of, int *number)
@@ -234,7 +235,7 @@ int rz_attribute_delete(struct rz_object *object, struct rz_attribute **list, in
     }
     struct rz_attribute **at = find(list, keyval);
     if (*at == NULL) {
-        return rzm_error(MPI_ERR_KEYVAL, "the object has no attribute with key %d", keyval);
+        return rzm_error(MPI_ERR_KEYVAL, "keyval is %d: the object has no such attribute", keyval);
     }
     int error = run_delete(object, *at);
     at = find(list, keyval);

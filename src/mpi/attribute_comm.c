@@ -33,6 +33,7 @@ int rzm_comm_delete_attr(struct rz_comm *comm, int keyval)
 static const void *predefined_value(int keyval)
 {
     static int tag_ub = RZ_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0;
+    static int fault_tolerant;
     static int universe_size, appnum = 0;
     universe_size = (int)rz_engine.info->n_ranks;
     switch (keyval) {
@@ -48,6 +49,9 @@ static const void *predefined_value(int keyval)
         return &universe_size;
     case MPI_APPNUM:
         return &appnum;
+    case MPIX_FT:
+        fault_tolerant = !(rz_engine.board->flags & RZ_BOARD_NO_FT);
+        return &fault_tolerant;
     case MPI_LASTUSEDCODE:
         return &rz_error_last_used;
     default:

@@ -186,6 +186,10 @@ static int attach(enum owner_kind kind, uint64_t owner, void *address, MPI_Count
     if (*find(kind, owner) != NULL) {
         return rzm_error(MPI_ERR_BUFFER, "a buffer is attached already");
     }
+    if (address == NULL && size > 0) {
+        return rzm_error(MPI_ERR_BUFFER, "buffer is a null pointer while size is %lld",
+                         (long long)size);
+    }
     struct buffer *buffer = malloc(sizeof(*buffer));
     if (buffer == NULL) {
         return MPI_ERR_NO_MEM;

@@ -44,8 +44,7 @@ int rz_cart_attach(struct rz_comm *comm, int ndims, const int dims[], const int 
 const struct rz_cart *rz_cart_of(const struct rz_comm *comm, int *error)
 {
     bool found = rz_topology_kind(comm) == MPI_CART;
-    *error = found ? MPI_SUCCESS
-                   : rzm_error(MPI_ERR_TOPOLOGY, "the communicator has no Cartesian topology");
+    *error = found ? MPI_SUCCESS : rzm_error(MPI_ERR_TOPOLOGY, "comm has no Cartesian topology");
     return found ? comm->topology : NULL;
 }
 
@@ -126,6 +125,9 @@ int rzm_cart_rank(struct rz_comm *comm, const int coords[], int *rank)
     const struct rz_cart *cart = rz_cart_of(comm, &error);
     if (cart == NULL) {
         return error;
+    }
+    if (coords == NULL && cart->ndims > 0) {
+        return rzm_error(MPI_ERR_ARG, "coords is a null pointer");
     }
     int found = 0;
     for (int i = 0; i < cart->ndims; i++) {

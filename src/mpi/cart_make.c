@@ -16,7 +16,7 @@ static int grid_size(int ndims, const int dims[], int size, int *n)
         }
         cells *= dims[i];
         if (cells > size) {
-            return rzm_error(MPI_ERR_TOPOLOGY, "the grid is larger than the group of %d processes",
+            return rzm_error(MPI_ERR_TOPOLOGY, "dims give more cells than the %d processes of comm",
                              size);
         }
     }
@@ -32,7 +32,8 @@ static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
         error = comm->revoked ? MPI_ERR_REVOKED : MPI_SUCCESS;
     }
     if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
-        error = rzm_error(MPI_ERR_COMM, "an inter-communicator has no Cartesian topology");
+        error = rzm_error(MPI_ERR_COMM,
+                          "comm is an inter-communicator, which has no Cartesian topology");
     }
     return error;
 }
@@ -153,6 +154,9 @@ int rzm_cart_sub(struct rz_comm *comm, const int remain_dims[], struct rz_comm *
     if (cart == NULL) {
         return error;
     }
+    if (remain_dims == NULL && cart->ndims > 0) {
+        return rzm_error(MPI_ERR_ARG, "remain_dims is a null pointer");
+    }
     int *numbers = malloc(((size_t)cart->ndims + 1) * 3 * sizeof(int));
     if (numbers == NULL) {
         return MPI_ERR_NO_MEM;
@@ -232,7 +236,7 @@ int rzm_dims_create(int nnodes, int ndims, int dims[])
         rest /= dims[i] > 0 ? dims[i] : 1;
     }
     if (nnodes <= 0 || (n_free == 0 && rest != 1 && ndims > 0)) {
-        return rzm_error(MPI_ERR_DIMS, "no grid of these dimensions has %d processes", nnodes);
+        return rzm_error(MPI_ERR_DIMS, "nnodes is %d: no grid of these dims has so many", nnodes);
     }
     if (n_free == 0) {
         return MPI_SUCCESS;

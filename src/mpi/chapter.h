@@ -97,8 +97,14 @@ int rzm_error(int error_class, const char *format, ...) __attribute__((format(pr
 /* The reason noted last by this thread for that class, or NULL. */
 const char *rzm_error_reason(int error_class);
 
-/* Forget it: the entry point does when an error has no reason of its own. */
-void rzm_error_forget(void);
+/*
+ * The call of that name, a literal, ends with this error: from now on it belongs to the reason that
+ * the call noted, if it did. Of the entry point.
+ */
+void rzm_error_returned(int error_class, const char *call);
+
+/* The call that returned that error last in this thread, or NULL. */
+const char *rzm_error_call(int error_class);
 
 /* The error class that the user sees for a status; RZM_ROLLBACK for RZ_ERR_ROLLBACK. Keeps the
  * noted reason. */
@@ -137,6 +143,10 @@ int rz_comm_size(const struct rz_comm *comm); /* of the local group */
 int rz_comm_peers(
     const struct rz_comm *comm); /* the group that ranks refer to: remote if inter, else local */
 
+/* Whether so many of a datatype (count >= 0) are less than 2^63 bytes, in all and from end to end.
+ */
+bool rz_datatype_fits(const struct rz_datatype *datatype, MPI_Count count);
+
 int rz_group_rank(const struct rz_group *group); /* of this process, or MPI_UNDEFINED */
 
 /* How many edges of its topology come in to this process and go out of it; false: it has none. */
@@ -145,8 +155,13 @@ bool rz_comm_degrees(const struct rz_comm *comm, int *indegree, int *outdegree);
 /* The handler in force on comm; not retained. */
 struct rz_errhandler *rz_comm_errhandler(struct rz_comm *comm);
 
-/* The same of a session. */
+/* The same of a session, and of MPI_FILE_NULL. */
 struct rz_errhandler *rz_session_errhandler(struct rz_session *session);
+struct rz_errhandler *rz_file_errhandler(void);
+
+/* That of errors which belong to no object while there is no MPI_COMM_SELF, and the first one of
+ * MPI_COMM_WORLD and MPI_COMM_SELF: as the launcher was told (rzrun --initial-errhandler). */
+struct rz_errhandler *rz_errhandler_initial(void);
 
 /* The engine lock (engine.h): taken only when several threads may call MPI. */
 extern bool rz_engine_shared;

@@ -458,6 +458,10 @@ int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz
                         struct rz_comm **newcomm);
 int rzm_comm_test_inter(struct rz_comm *comm, int *flag);
 int rzm_errhandler_free(struct rz_errhandler *errhandler);
+int rzm_file_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn,
+                               struct rz_errhandler **errhandler);
+int rzm_file_get_errhandler(MPI_File file, struct rz_errhandler **errhandler);
+int rzm_file_set_errhandler(MPI_File file, struct rz_errhandler *errhandler);
 int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz_comm *peer_comm,
                          int remote_leader, int tag, struct rz_comm **newintercomm);
 int rzm_intercomm_create_from_groups(struct rz_group *local_group, int local_leader,
@@ -466,6 +470,8 @@ int rzm_intercomm_create_from_groups(struct rz_group *local_group, int local_lea
                                      struct rz_errhandler *errhandler,
                                      struct rz_comm **newintercomm);
 int rzm_intercomm_merge(struct rz_comm *intercomm, int high, struct rz_comm **newintracomm);
+int rzm_win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn,
+                              struct rz_errhandler **errhandler);
 
 /* ---- Groups ---- */
 
@@ -570,6 +576,14 @@ int rzm_graph_neighbors_count(struct rz_comm *comm, int rank, int *nneighbors);
 int rzm_graphdims_get(struct rz_comm *comm, int *nnodes, int *nedges);
 int rzm_topo_test(struct rz_comm *comm, int *status);
 
+/* ---- Ports and names ---- */
+
+int rzm_close_port(const char *port_name);
+int rzm_lookup_name(const char *service_name, struct rz_info *info, char *port_name);
+int rzm_open_port(struct rz_info *info, char *port_name);
+int rzm_publish_name(const char *service_name, struct rz_info *info, const char *port_name);
+int rzm_unpublish_name(const char *service_name, struct rz_info *info, const char *port_name);
+
 /* ---- The tools interface ---- */
 
 int rzm_t_category_changed(int *update_number);
@@ -621,14 +635,16 @@ int rzm_t_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
 int rzm_comm_ack_failed(struct rz_comm *comm, int num_to_ack, int *num_acked);
 int rzm_comm_agree(struct rz_comm *comm, int *flag);
+int rzm_comm_agree_failed(struct rz_comm *comm, MPI_Group *group);
 int rzm_comm_failure_ack(struct rz_comm *comm);
 int rzm_comm_failure_get_acked(struct rz_comm *comm, struct rz_group **group);
 int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group);
 int rzm_comm_iagree(struct rz_comm *comm, int *flag, struct rz_request **request);
+int rzm_comm_iagree_failed(struct rz_comm *comm, MPI_Group *group, struct rz_request **request);
 int rzm_comm_is_revoked(struct rz_comm *comm, int *flag);
-int rzm_comm_ishrink(struct rz_comm *comm, struct rz_comm **newcomm, struct rz_request **request);
+int rzm_comm_ishrink(struct rz_comm *comm, MPI_Comm *newcomm, struct rz_request **request);
 int rzm_comm_revoke(struct rz_comm *comm);
-int rzm_comm_shrink(struct rz_comm *comm, struct rz_comm **newcomm);
+int rzm_comm_shrink(struct rz_comm *comm, MPI_Comm *newcomm);
 int rzm_incarnation(int *incarnation);
 int rzm_reinit_state(int *state);
 

@@ -151,7 +151,7 @@ int rzm_checkpoint(uint64_t *generation)
     struct rz_blocked wait = {.call = "RZ_Checkpoint", .peer = MPI_PROC_NULL};
     if (generation)
         *generation = 0;
-    if (rz_engine.info->alone)
+    if (rz_engine.info->alone || !rz_engine_fault_tolerant())
         return MPI_SUCCESS;
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS)
@@ -209,7 +209,7 @@ static int copy_back(void)
 int rzm_restore(uint64_t *generation)
 {
     *generation = 0;
-    if (rz_engine.info->alone)
+    if (rz_engine.info->alone || !rz_engine_fault_tolerant())
         return MPI_SUCCESS;
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS)
@@ -236,4 +236,10 @@ int rzm_progress_mark(uint64_t iteration)
     if (rz_engine.info->alone)
         return MPI_SUCCESS;
     return rzm_status_class(rz_link_send(rz_engine.link, &mark, -1));
+}
+
+int rzm_alive(void)
+{
+    rz_engine_progress(); /* fenced, or rolled back, here as in any call */
+    return rz_engine_begin();
 }

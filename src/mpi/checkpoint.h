@@ -10,5 +10,6 @@ int rzm_checkpoint_protect(int id, void *memory, size_t bytes);
 int rzm_checkpoint(uint64_t *generation);
 int rzm_restore(uint64_t *generation);
 int rzm_progress_mark(uint64_t iteration);
+int rzm_alive(void);
 
 #endif

@@ -2,9 +2,12 @@
 
 #include "base/random.h"
 #include "mpi/attribute.h"
+#include "mpi/comm_revoke.h"
+#include "mpi/council.h"
 #include "mpi/errhandler.h"
 #include "mpi/engine.h"
 #include "mpi/message.h"
+#include "port/kill_point.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +39,22 @@ static bool context_is_free(uint64_t context)
     return true;
 }
 
+/* ---- Those that have ended ---- */
+
+/* By id, which is well mixed: one that comes to the same place displaces the one before. */
+enum { ENDED = 1 << 13 };
+static uint64_t ended[ENDED];
+
+static uint64_t *ended_place(uint64_t context)
+{
+    return &ended[context / RZ_PLANE_COUNT % ENDED];
+}
+
+bool rz_comm_has_ended(uint64_t context)
+{
+    return *ended_place(context) == context;
+}
+
 /* ---- Beginning and ending ---- */
 
 static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_group *remote,
@@ -45,6 +64,9 @@ static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_g
     rz_object_init(&comm->object, RZ_OBJECT_COMM, predefined);
     comm->object.flags = remote != group ? RZ_COMM_INTER : 0;
     comm->context = context;
+    if (rz_comm_has_ended(context)) { /* a process that joins a second time */
+        *ended_place(context) = 0;
+    }
     comm->group = group;
     comm->remote = remote;
     comm->call = "";
@@ -66,9 +88,11 @@ static void comm_end(struct rz_comm *comm)
     if (comm->topology_free != NULL) {
         comm->topology_free(comm->topology);
     }
+    *ended_place(comm->context) = comm->context;
     for (int plane = 0; plane < RZ_PLANE_COUNT; plane++) {
-        rz_match_release(&rz_engine.matcher, rz_comm_context(comm, (enum rz_plane)plane));
+        rz_message_forget_context(rz_comm_context(comm, (enum rz_plane)plane));
     }
+    rz_council_comm_ends(comm);
     *(comm->prev != NULL ? &comm->prev->next : &living) = comm->next;
     if (comm->next != NULL) {
         comm->next->prev = comm->prev;
@@ -121,11 +145,13 @@ static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
     return MPI_SUCCESS;
 }
 
-static void look_at_deaths(void)
+/* What happened before the communicator was there. */
+static void look_back(void)
 {
     for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
         rz_comms_death(rz_engine.dead[i]);
     }
+    rz_councils_comm_begun();
 }
 
 /* Collective operations of an inter-communicator are done partly within the local group. */
@@ -145,6 +171,7 @@ int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_grou
                  struct rz_errhandler *errhandler, struct rz_comm **newcomm)
 {
     struct rz_comm *made;
+    rz_kill_here(RZ_KILL_COMM);
     uint64_t context = context_of(words[0], words[1], words[2]);
     int error = comm_new(errhandler, group, remote != NULL ? remote : group, context, &made);
     if (error == MPI_SUCCESS && remote != NULL) {
@@ -154,7 +181,7 @@ int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_grou
         }
     }
     if (error == MPI_SUCCESS) {
-        look_at_deaths();
+        look_back();
         *newcomm = made;
     }
     return error;
@@ -179,7 +206,7 @@ int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_
     }
     int error = comm_new(parent->errhandler, group, group, *context, newcomm);
     if (error == MPI_SUCCESS) {
-        look_at_deaths();
+        look_back();
     }
     return error;
 }
@@ -201,18 +228,20 @@ int rz_comms_open(void)
         free(me);
         return MPI_ERR_NO_MEM;
     }
-    struct rz_errhandler *fatal = rz_errhandler_predefined(0x141);
+    struct rz_errhandler *first = rz_errhandler_initial();
     uint64_t epoch = (uint64_t)rz_engine.epoch << 32;
-    comm_begin(&world, everybody, everybody, context_of(info->self.job, epoch, 1), 0x101, fatal);
-    comm_begin(&self, me, me, context_of(info->self.job, epoch | info->self.rank, 2), 0x102, fatal);
+    comm_begin(&world, everybody, everybody, context_of(info->self.job, epoch, 1), 0x101, first);
+    comm_begin(&self, me, me, context_of(info->self.job, epoch | info->self.rank, 2), 0x102, first);
     strcpy(world.name, "MPI_COMM_WORLD");
     strcpy(self.name, "MPI_COMM_SELF");
+    rz_councils_comm_begun();
     return MPI_SUCCESS;
 }
 
 void rz_comms_close(void)
 {
     rz_comm_from_group_close();
+    rz_councils_close();
     while (living != NULL) {
         struct rz_comm *comm = living;
         comm->object.references = 1;
@@ -273,7 +302,7 @@ int rzm_comm_size(struct rz_comm *comm, int *size)
 int rzm_comm_remote_size(struct rz_comm *comm, int *size)
 {
     if (!(comm->object.flags & RZ_COMM_INTER)) {
-        return rzm_error(MPI_ERR_COMM, "the communicator is no inter-communicator");
+        return rzm_error(MPI_ERR_COMM, "comm is no inter-communicator");
     }
     *size = comm->remote->size;
     return MPI_SUCCESS;
@@ -295,7 +324,7 @@ int rzm_comm_group(struct rz_comm *comm, struct rz_group **group)
 int rzm_comm_remote_group(struct rz_comm *comm, struct rz_group **group)
 {
     if (!(comm->object.flags & RZ_COMM_INTER)) {
-        return rzm_error(MPI_ERR_COMM, "the communicator is no inter-communicator");
+        return rzm_error(MPI_ERR_COMM, "comm is no inter-communicator");
     }
     rz_group_retain(comm->remote);
     *group = comm->remote;
@@ -349,9 +378,20 @@ int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
 
 /* ---- Deaths ---- */
 
+void rz_comm_look_at_range(struct rz_comm *comm)
+{
+    enum rz_error_range range = rz_comm_error_range(comm);
+    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_engine.n_dead > 0) ||
+                     (range == RZ_RANGE_GROUP && rz_comm_failed(comm) > 0);
+    if (concerned && comm->inter == NULL) {
+        rz_comm_revoke(comm);
+    }
+}
+
 void rz_comms_death(uint32_t dead)
 {
-    for (struct rz_comm *comm = living; comm != NULL; comm = comm->next) {
+    struct rz_comm *next;
+    for (struct rz_comm *comm = living; comm != NULL; comm = next) {
         const struct rz_comm *all = comm->inter != NULL ? comm->inter : comm;
         bool member = rz_group_find(all->group, dead) != MPI_UNDEFINED ||
                       rz_group_find(all->remote, dead) != MPI_UNDEFINED;
@@ -359,5 +399,9 @@ void rz_comms_death(uint32_t dead)
             comm->collectives_dead = true;
             rz_message_close_context(rz_comm_context(comm, RZ_PLANE_COLLECTIVE));
         }
+        rz_comm_retain(comm); /* revoking ends requests, the last of which may hold it */
+        rz_comm_look_at_range(comm);
+        next = comm->next;
+        rz_comm_release(comm);
     }
 }

@@ -37,6 +37,7 @@ struct rz_comm {
                               MPI_ERR_PROC_FAILED */
     uint32_t acknowledged; /* how many of the failed (as found by get_failed, in order) the user has
                               acknowledged */
+    struct rz_council *council;  /* council.h; NULL: nothing was agreed or revoked on it yet */
     struct rz_comm *next, *prev; /* all living communicators */
     char name[MPI_MAX_OBJECT_NAME];
     /* Parts of other chapters, given back when the communicator ends. */
@@ -127,6 +128,14 @@ int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *opera
 /* Takes over the hints of info (NULL: none) that are known; others are left alone (comm_info.c). */
 void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info);
 
+/* Whose death revokes comm at once, without a call (comm_info.c). */
+enum rz_error_range { RZ_RANGE_LOCAL, RZ_RANGE_GROUP, RZ_RANGE_UNIVERSE };
+enum rz_error_range rz_comm_error_range(const struct rz_comm *comm);
+
+/* Revokes comm if somebody within its error range is known to be dead; not from inside a callback
+ * of a transport. */
+void rz_comm_look_at_range(struct rz_comm *comm);
+
 /* MPI_Comm_create_from_group numbers creations that look alike: forget them (comm_from_group.c). */
 void rz_comm_from_group_close(void);
 
@@ -144,6 +153,13 @@ void rz_comms_close(void);
 
 /* All living communicators. */
 struct rz_comm *rz_comms_first(void);
+
+/*
+ * Whether the communicator with this id was here, in this epoch, and has ended: what still comes
+ * for it is of no use to anybody, while what comes for an id never heard of waits for its
+ * communicator to be made. False, too, of one that ended long ago: some thousands are remembered.
+ */
+bool rz_comm_has_ended(uint64_t context);
 
 /* How many processes of comm (of both groups if inter) are known to be dead. */
 int rz_comm_failed(const struct rz_comm *comm);

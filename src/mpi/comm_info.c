@@ -1,33 +1,61 @@
-/* Hints of communicators. They are assertions of the user about how the communicator is used; the
- * known ones are kept and shown, nothing depends on them. */
+/*
+ * Hints of communicators. Most are assertions of the user about how the communicator is used: the
+ * known ones are kept and shown, nothing depends on them. How far the error of a death reaches
+ * (mpi_error_range, ULFM; ALGORITHMS 2.9) is one that matters.
+ */
 #include "mpi/comm.h"
+#include "mpi/engine.h"
 
 #include <string.h>
 
-static const char *const known[] = {
-    "mpi_assert_no_any_tag",
-    "mpi_assert_no_any_source",
-    "mpi_assert_exact_length",
-    "mpi_assert_allow_overtaking",
-    "mpi_assert_strict_persistent_collective_ordering",
+#define VALUES_MAX 3
+#define BITS 2 /* of comm->hints, for each key */
+
+static const struct {
+    const char *key, *values[VALUES_MAX]; /* the first is the default */
+} known[] = {
+    {"mpi_assert_no_any_tag", {"false", "true"}},
+    {"mpi_assert_no_any_source", {"false", "true"}},
+    {"mpi_assert_exact_length", {"false", "true"}},
+    {"mpi_assert_allow_overtaking", {"false", "true"}},
+    {"mpi_assert_strict_persistent_collective_ordering", {"false", "true"}},
+    {"mpi_error_range", {"local", "group", "universe"}},
 };
-#define N_KNOWN (sizeof(known) / sizeof(known[0]))
+enum { N_KNOWN = sizeof(known) / sizeof(known[0]), ERROR_RANGE = N_KNOWN - 1 };
+
+static unsigned hint(const struct rz_comm *comm, int key)
+{
+    return comm->hints >> (BITS * key) & ((1u << BITS) - 1);
+}
+
+static void set_hint(struct rz_comm *comm, int key, unsigned value)
+{
+    comm->hints &= ~(((1u << BITS) - 1) << (BITS * key));
+    comm->hints |= value << (BITS * key);
+}
+
+enum rz_error_range rz_comm_error_range(const struct rz_comm *comm)
+{
+    return (enum rz_error_range)hint(comm, ERROR_RANGE);
+}
 
 void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info)
 {
-    char value[8];
+    char value[16];
     int there;
-    for (size_t i = 0; info != NULL && i < N_KNOWN; i++) {
-        if (rzm_info_get(info, known[i], (int)sizeof(value) - 1, value, &there) != MPI_SUCCESS ||
+    for (int key = 0; info != NULL && key < N_KNOWN; key++) {
+        if (rzm_info_get(info, known[key].key, (int)sizeof(value) - 1, value, &there) !=
+                MPI_SUCCESS ||
             !there) {
             continue;
         }
-        if (strcmp(value, "true") == 0) {
-            comm->hints |= UINT32_C(1) << i;
-        } else if (strcmp(value, "false") == 0) {
-            comm->hints &= ~(UINT32_C(1) << i);
+        for (unsigned i = 0; i < VALUES_MAX && known[key].values[i] != NULL; i++) {
+            if (strcmp(value, known[key].values[i]) == 0) {
+                set_hint(comm, key, i);
+            }
         }
     }
+    rz_comm_look_at_range(comm);
 }
 
 int rzm_comm_set_info(struct rz_comm *comm, struct rz_info *info)
@@ -43,8 +71,8 @@ int rzm_comm_get_info(struct rz_comm *comm, struct rz_info **info_used)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    for (size_t i = 0; i < N_KNOWN && error == MPI_SUCCESS; i++) {
-        error = rzm_info_set(made, known[i], comm->hints >> i & 1 ? "true" : "false");
+    for (int key = 0; key < N_KNOWN && error == MPI_SUCCESS; key++) {
+        error = rzm_info_set(made, known[key].key, known[key].values[hint(comm, key)]);
     }
     if (error != MPI_SUCCESS) {
         rzm_info_free(made);

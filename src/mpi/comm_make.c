@@ -173,7 +173,7 @@ static int check_subset(const struct rz_comm *comm, const struct rz_group *group
 {
     for (int i = 0; i < group->size; i++) {
         if (rz_group_find(comm->group, group->world[i]) == MPI_UNDEFINED) {
-            return rzm_error(MPI_ERR_GROUP, "rank %d of the group is not in the communicator", i);
+            return rzm_error(MPI_ERR_GROUP, "rank %d of group is not in comm", i);
         }
     }
     return MPI_SUCCESS;

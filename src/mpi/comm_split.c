@@ -1,6 +1,8 @@
 /* MPI_Comm_split and MPI_Comm_split_type: everybody's colour and key go to everybody. */
+#include "mpi/hardware.h"
 #include "mpi/intercomm.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 struct split {
@@ -115,12 +117,117 @@ int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **ne
     return split(comm, "MPI_Comm_split", color, key, newcomm);
 }
 
+/* ---- MPI_Comm_split_type: the colour is the number of a thing that processes have in common ----
+ */
+
+static int node_of_world(uint32_t rank)
+{
+    return (int)rz_board_node(rz_engine.members[rank].word);
+}
+
+static int colour_node(void)
+{
+    return node_of_world(rz_engine.info->self.rank);
+}
+
+/* MPI_UNDEFINED where this process is not bound to one. */
+static int colour_processor(void)
+{
+    int processor = rz_hardware_processor();
+    return processor < 0 ? MPI_UNDEFINED : colour_node() * CPU_SETSIZE + processor;
+}
+
+/* A type of hardware that is not known has no pieces: the standard wants MPI_COMM_NULL then. */
+static int colour_of_hardware(const char *type)
+{
+    if (strcmp(type, RZ_HARDWARE_SHARED_MEMORY) == 0 || strcmp(type, RZ_HARDWARE_NODE) == 0) {
+        return colour_node();
+    }
+    return strcmp(type, RZ_HARDWARE_PROCESSOR) == 0 ? colour_processor() : MPI_UNDEFINED;
+}
+
+static int colour_of_pset(const char *name)
+{
+    if (strcmp(name, "mpi://WORLD") == 0) {
+        return 0;
+    }
+    return strcmp(name, "mpi://SELF") == 0 ? (int)rz_engine.info->self.rank : MPI_UNDEFINED;
+}
+
+static bool info_says(struct rz_info *info, const char *key, char value[MPI_MAX_INFO_VAL])
+{
+    int there = 0;
+    return info != NULL &&
+           rzm_info_get(info, key, MPI_MAX_INFO_VAL - 1, value, &there) == MPI_SUCCESS && there;
+}
+
+static int colour_guided(int split_type, struct rz_info *info)
+{
+    char value[MPI_MAX_INFO_VAL];
+    if (info_says(info, RZ_HARDWARE_KEY, value)) {
+        return colour_of_hardware(value);
+    }
+    bool by_pset = split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
+    return by_pset && info_says(info, "mpi_pset_name", value) ? colour_of_pset(value)
+                                                              : MPI_UNDEFINED;
+}
+
+/* ---- MPI_COMM_TYPE_HW_UNGUIDED: the next smaller thing that does not hold all of comm ---- */
+
+static bool on_one_node(const struct rz_comm *comm)
+{
+    for (int i = 1; i < comm->group->size; i++) {
+        if (node_of_world(comm->group->world[i]) != node_of_world(comm->group->world[0])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int split_unguided(struct rz_comm *comm, int key, struct rz_info *info,
+                          struct rz_comm **newcomm)
+{
+    bool by_node = !on_one_node(comm);
+    struct rz_comm *made = NULL;
+    int error = split(comm, "MPI_Comm_split_type", by_node ? colour_node() : colour_processor(),
+                      key, &made);
+    if (error == MPI_SUCCESS && made != NULL && made->group->size == comm->group->size) {
+        rz_comm_release(made); /* nothing smaller; so everywhere */
+        made = NULL;
+    }
+    if (error == MPI_SUCCESS && made != NULL && info != NULL) {
+        error =
+            rzm_info_set(info, RZ_HARDWARE_KEY, by_node ? RZ_HARDWARE_NODE : RZ_HARDWARE_PROCESSOR);
+        if (error != MPI_SUCCESS) {
+            rz_comm_release(made);
+        }
+    }
+    if (error == MPI_SUCCESS) {
+        *newcomm = made;
+    }
+    return error;
+}
+
 int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz_info *info,
                         struct rz_comm **newcomm)
 {
-    (void)info;
-    bool shared = split_type == MPI_COMM_TYPE_SHARED;
-    uint64_t word = rz_engine.members[rz_engine.info->self.rank].word;
-    int colour = shared ? (int)rz_board_node(word) : MPI_UNDEFINED;
+    int colour;
+    switch (split_type) {
+    case MPI_COMM_TYPE_SHARED:
+        colour = colour_node();
+        break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+        colour = colour_guided(split_type, info);
+        break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+        return split_unguided(comm, key, info, newcomm);
+    case MPI_UNDEFINED:
+        colour = MPI_UNDEFINED;
+        break;
+    default:
+        return rzm_error(MPI_ERR_ARG, "split_type is %d, neither MPI_COMM_TYPE_* nor MPI_UNDEFINED",
+                         split_type);
+    }
     return split(comm, "MPI_Comm_split_type", colour, key, newcomm);
 }

@@ -155,7 +155,7 @@ int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newty
     }
     *made = *type;
     rz_object_init(&made->object, RZ_OBJECT_DATATYPE, 0);
-    made->object.flags = type->object.flags & RZ_DATATYPE_COMMITTED;
+    made->object.flags = type->object.flags & (RZ_DATATYPE_COMMITTED | RZ_DATATYPE_HUGE);
     made->number = 0;
     made->name = NULL;
     made->attributes = NULL;
@@ -196,9 +196,17 @@ int rzm_type_dup(struct rz_datatype *oldtype, struct rz_datatype **newtype)
 
 /* ---- Life ---- */
 
+bool rz_datatype_fits(const struct rz_datatype *datatype, MPI_Count count)
+{
+    MPI_Count bytes;
+    return !__builtin_mul_overflow(datatype->size, count, &bytes) &&
+           !__builtin_mul_overflow(datatype->extent, count, &bytes);
+}
+
 int rzm_type_commit(struct rz_datatype *datatype)
 {
-    datatype->object.flags |= RZ_DATATYPE_COMMITTED;
+    bool huge = datatype->size > INT32_MAX || llabs(datatype->extent) > INT32_MAX;
+    datatype->object.flags |= RZ_DATATYPE_COMMITTED | (huge ? RZ_DATATYPE_HUGE : 0);
     return MPI_SUCCESS;
 }
 

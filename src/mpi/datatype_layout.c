@@ -77,6 +77,7 @@ static void layout_finish(struct rz_layout *layout)
 /* The same piece count times, step bytes apart. False: no memory. */
 static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count step)
 {
+    MPI_Count span; /* one repetition further than the last: it alone may be too far */
     if (count == 1) {
         return true;
     }
@@ -85,7 +86,7 @@ static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count st
     } else if (piece->repeat == 1) {
         piece->repeat = count;
         piece->stride = step;
-    } else if (step == piece->repeat * piece->stride) {
+    } else if (!__builtin_mul_overflow(piece->repeat, piece->stride, &span) && step == span) {
         piece->repeat *= count;
     } else {
         struct rz_layout *inner = layout_alloc(1);

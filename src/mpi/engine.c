@@ -2,6 +2,7 @@
 
 #include "mpi/chapter.h"
 #include "mpi/comm.h"
+#include "mpi/council.h"
 #include "mpi/ft.h"
 #include "mpi/p2p.h"
 #include "mpi/paths.h"
@@ -103,7 +104,15 @@ static void member_gone(uint32_t world, bool death)
         rz_engine.dead[rz_engine.n_dead++] = world;
         rz_comms_death(world);
     }
+    rz_councils_death(world);
     rz_p2p_gone(world, death);
+}
+
+void rz_engine_learn_death(uint32_t world)
+{
+    if (!rz_engine.reinit_open) {
+        member_gone(world, true);
+    }
 }
 
 /* A word of the board that changed. While the job repairs itself deaths are no errors: the
@@ -113,7 +122,7 @@ static void member_news(uint32_t world, uint64_t word)
     struct rz_member *member = &rz_engine.members[world];
     enum rz_verdict verdict = rz_board_verdict(word);
     bool other = rz_board_incarnation(word) != rz_board_incarnation(member->word);
-    bool gone = other || (verdict != RZ_VERDICT_ALIVE && verdict != RZ_VERDICT_HUNG);
+    bool gone = other || verdict != RZ_VERDICT_ALIVE;
     if (gone && world == rz_engine.info->self.rank && verdict != RZ_VERDICT_ENDED) {
         rz_engine_exit(RZ_ERR_FENCED);
     }
@@ -177,6 +186,7 @@ static void check_slowly(void)
     if (rz_engine.info->alone) {
         return;
     }
+    rz_waits_alive(rz_engine.info->waits);
     uint64_t stop = atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire);
     rz_status_t status = stop != 0 ? (rz_status_t)stop : rz_link_check(rz_engine.link);
     if (status != RZ_OK) {
@@ -194,6 +204,9 @@ int rz_engine_begin(void)
 {
     if (rz_engine.board != NULL) {
         look_at_news();
+        if (rz_engine.info->waits != NULL) {
+            rz_waits_alive(rz_engine.info->waits);
+        }
     }
     return __builtin_expect(rz_engine.rollback, 0) ? RZM_ROLLBACK : MPI_SUCCESS;
 }
@@ -214,6 +227,9 @@ unsigned rz_engine_progress(void)
     unsigned events = rz_paths_progress();
     if (rz_engine.polled != NULL) {
         events += poll_requests();
+    }
+    if (__builtin_expect(rz_letters_unread != NULL, 0)) {
+        events += rz_letters_read();
     }
     if (rz_engine.info->alone) {
         return events;
@@ -238,6 +254,10 @@ void rz_engine_look_at_crowd(void)
     cpu_set_t cpus;
     int processors = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
     bool one_host = rz_engine.board->flags & RZ_BOARD_ONE_HOST;
+    if (rz_engine.board->flags & RZ_BOARD_BOUND) { /* nodes share no processors */
+        processors = (int)rz_engine.board->processors;
+        one_host = false;
+    }
     int here = 0;
     for (uint32_t rank = 0; rank < rz_engine.info->n_ranks; rank++) {
         here += one_host || rz_board_node(rz_engine.members[rank].word) == rz_engine.info->node;

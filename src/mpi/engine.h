@@ -45,6 +45,7 @@ enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_UCX, RZ_PATH_COUNT };
 struct rz_member {
     uint64_t word;        /* rz_board_rank_word */
     bool dead;            /* this incarnation is dead, and what was pending with it has ended */
+    uint32_t home;        /* the node where it was when the epoch began */
     struct rz_peer *peer; /* of this incarnation; NULL: nothing was sent yet */
 };
 
@@ -67,6 +68,7 @@ struct rz_engine {
     struct rz_request *active; /* all requests that are not complete, newest first */
     struct rz_request *polled; /* those whose class has a poll function */
     uint64_t completions;      /* grows with each completed request */
+    uint64_t last_call;        /* message.h: in epoch last_call - 1; 0: not yet */
     struct rz_engine_counters {
         uint64_t foreign, old_epoch, future_epoch,
             old_incarnation; /* messages dropped at the door, by reason */
@@ -99,6 +101,13 @@ int rz_engine_begin(void);
  * an epoch begins. */
 void rz_engine_look_at_crowd(void);
 
+/* False: the first death ends the job (rzrun --no-ft). Then nobody will ever ask for what exists
+ * only to outlive one: an agreement may be a plain reduction, a checkpoint need not be kept. */
+static inline bool rz_engine_fault_tolerant(void)
+{
+    return rz_engine.board == NULL || rz_board_fault_tolerant(rz_engine.board);
+}
+
 /* Looks at transports, link and board once; the number of events. Never from inside a callback of a
  * transport. */
 unsigned rz_engine_progress(void);
@@ -113,6 +122,10 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
 /* Gives the processor away once: in tests that found nothing, where processes outnumber processors.
  */
 void rz_engine_yield(void);
+
+/* Others agreed that this process of the job is dead, which our daemon has not told us yet. Not
+ * from inside a callback of a transport. */
+void rz_engine_learn_death(uint32_t world);
 
 /* Deaths that were nobody's error are errors from now on: look at all of the board again. */
 void rz_engine_look_again(void);

@@ -128,7 +128,7 @@ static struct user_code *user_code_of(int code)
 
 static int no_such_code(int code)
 {
-    return rzm_error(MPI_ERR_ARG, "%d is no error code of this library or program", code);
+    return rzm_error(MPI_ERR_ARG, "errorcode is %d, no code of this library or program", code);
 }
 
 /* error_class 0: a class of its own. */
@@ -158,7 +158,7 @@ int rzm_add_error_code(int errorclass, int *errorcode)
     bool is_class =
         user != NULL ? user->error_class == errorclass : standard_text(errorclass) != NULL;
     if (!is_class || errorclass == MPI_SUCCESS) {
-        return rzm_error(MPI_ERR_ARG, "%d is no error class", errorclass);
+        return rzm_error(MPI_ERR_ARG, "errorclass is %d, no error class", errorclass);
     }
     return add_code(errorclass, errorcode);
 }
@@ -167,7 +167,8 @@ int rzm_add_error_string(int errorcode, const char *string)
 {
     struct user_code *user = user_code_of(errorcode);
     if (user == NULL) {
-        return rzm_error(MPI_ERR_ARG, "%d was not made by MPI_Add_error_class or _code", errorcode);
+        return rzm_error(MPI_ERR_ARG, "errorcode is %d, not made by MPI_Add_error_class or _code",
+                         errorcode);
     }
     size_t length = strnlen(string, sizeof(user->text) - 1);
     memcpy(user->text, string, length);
@@ -182,8 +183,8 @@ static int find_removable(int code, bool is_class, struct user_code **user)
 {
     *user = user_code_of(code);
     if (*user == NULL || ((*user)->error_class == code) != is_class) {
-        return rzm_error(MPI_ERR_ARG, "%d was not made by MPI_Add_error_%s", code,
-                         is_class ? "class" : "code");
+        return rzm_error(MPI_ERR_ARG, "%s is %d, not made by MPI_Add_error_%s",
+                         is_class ? "errorclass" : "errorcode", code, is_class ? "class" : "code");
     }
     return MPI_SUCCESS;
 }
@@ -207,7 +208,8 @@ int rzm_remove_error_class(int errorclass)
     }
     for (int i = 0; i < n_user_codes; i++) {
         if (user_codes[i].error_class == errorclass && &user_codes[i] != user) {
-            return rzm_error(MPI_ERR_ARG, "class %d still has code %d", errorclass, USER_FIRST + i);
+            return rzm_error(MPI_ERR_ARG, "errorclass %d still has code %d", errorclass,
+                             USER_FIRST + i);
         }
     }
     remove_code(user);
@@ -228,7 +230,8 @@ int rzm_remove_error_string(int errorcode)
 {
     struct user_code *user = user_code_of(errorcode);
     if (user == NULL || user->text[0] == '\0') {
-        return rzm_error(MPI_ERR_ARG, "%d has no string of the program", errorcode);
+        return rzm_error(MPI_ERR_ARG, "errorcode is %d, which has no string of the program",
+                         errorcode);
     }
     user->text[0] = '\0';
     return MPI_SUCCESS;

@@ -8,7 +8,9 @@
 #include "mpi/buffered.h"
 #include "mpi/chapter.h"
 #include "mpi/comm.h"
+#include "mpi/council.h"
 #include "mpi/engine.h"
+#include "mpi/letter.h"
 #include "mpi/message.h"
 #include "mpi/p2p.h"
 #include "mpi/paths.h"
@@ -73,8 +75,10 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
 void rz_ft_give_up(void)
 {
     rz_engine.rollback = true;
+    rz_councils_close(); /* they name agreements of requests that end now */
     rz_peers_close(RZ_ERR_ROLLBACK);
     rz_p2p_forget();
+    rz_letters_close();
     rz_matched_close();
     rz_status_t status = rz_paths_quiet();
     if (status != RZ_OK) {
@@ -104,6 +108,7 @@ static void refresh_members(void)
         rz_engine.members[rank].word =
             rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), RZ_VERDICT_ALIVE);
         rz_engine.members[rank].dead = false;
+        rz_engine.members[rank].home = rz_board_node(word);
     }
     rz_engine.n_dead = 0;
     rz_engine_look_at_crowd();

@@ -78,8 +78,7 @@ void rz_dist_graph_attach(struct rz_comm *comm, struct rz_dist_graph *graph)
 static const void *topology_of(const struct rz_comm *comm, int kind, const char *name, int *error)
 {
     bool found = rz_topology_kind(comm) == kind;
-    *error = found ? MPI_SUCCESS
-                   : rzm_error(MPI_ERR_TOPOLOGY, "the communicator has no %s topology", name);
+    *error = found ? MPI_SUCCESS : rzm_error(MPI_ERR_TOPOLOGY, "comm has no %s topology", name);
     return found ? comm->topology : NULL;
 }
 

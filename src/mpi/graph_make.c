@@ -13,7 +13,8 @@ static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
         error = comm->revoked ? MPI_ERR_REVOKED : MPI_SUCCESS;
     }
     if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
-        error = rzm_error(MPI_ERR_COMM, "an inter-communicator has no graph topology");
+        error =
+            rzm_error(MPI_ERR_COMM, "comm is an inter-communicator, which has no graph topology");
     }
     return error;
 }
@@ -187,7 +188,7 @@ struct edge {
 
 /* What one process announces to another before its edges. */
 struct notice {
-    int edges; /* -1: its arguments describe no graph, or it has no memory */
+    int edges;
     int weighted;
 };
 
@@ -279,24 +280,22 @@ static void deal(struct rows *rows, const struct stars *stars, MPI_Count *next)
     }
 }
 
-/* The rows of this process; with an error of its own it announces that. */
-static int write_rows(struct rows *out, const struct stars *stars, int error)
+/* The rows of this process. MPI_ERR_NO_MEM. */
+static int write_rows(struct rows *out, const struct stars *stars)
 {
-    MPI_Count *next = error == MPI_SUCCESS ? malloc((size_t)out->size * sizeof(*next)) : NULL;
-    if (error == MPI_SUCCESS) {
-        deal(out, stars, NULL);
-        error = next != NULL && rows_lay_out(out) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    MPI_Count *next = malloc((size_t)out->size * sizeof(*next));
+    deal(out, stars, NULL);
+    if (next == NULL || !rows_lay_out(out)) {
+        free(next);
+        return MPI_ERR_NO_MEM;
     }
-    if (error == MPI_SUCCESS) {
-        memcpy(next, out->places, (size_t)out->size * sizeof(*next));
-        deal(out, stars, next);
-    }
+    memcpy(next, out->places, (size_t)out->size * sizeof(*next));
+    deal(out, stars, next);
     for (int i = 0; i < out->size; i++) {
-        out->notices[i].edges = error == MPI_SUCCESS ? out->notices[i].edges : -1;
         out->notices[i].weighted = stars->weights != MPI_UNWEIGHTED;
     }
     free(next);
-    return error;
+    return MPI_SUCCESS;
 }
 
 static int exchange(struct rz_comm *comm, const struct rz_parts *out, const struct rz_parts *in)
@@ -306,12 +305,34 @@ static int exchange(struct rz_comm *comm, const struct rz_parts *out, const stru
     return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_alltoall(schedule, out, in));
 }
 
+/*
+ * Everybody has come this far, each with an error or without: nobody goes on, and waits for
+ * messages, where somebody does not. Returns the own error, or one that names a rank which has one.
+ */
+static int agree(struct rz_comm *comm, int error)
+{
+    struct rz_schedule *schedule;
+    int mine = error != MPI_SUCCESS ? rz_comm_rank(comm) : INT_MAX, first = INT_MAX;
+    struct rz_reduction lowest =
+        rz_reduction_of(&mine, &first, 1, rz_datatype_of(MPI_INT), rz_op_predefined(0x22));
+    int failed = rz_schedule_begin(comm, "MPI_Dist_graph_create", &schedule);
+    if (failed == MPI_SUCCESS) {
+        failed = rz_schedule_run(rz_plan_allreduce(schedule, &lowest));
+    }
+    if (failed == RZM_ROLLBACK || error != MPI_SUCCESS) {
+        return failed == RZM_ROLLBACK ? failed : error;
+    }
+    if (failed == MPI_SUCCESS && first != INT_MAX) {
+        failed = rzm_error(MPI_ERR_TOPOLOGY,
+                           "rank %d gave arguments that describe no graph, or has no memory left",
+                           first);
+    }
+    return failed;
+}
+
 static int check_notices(const struct rows *in, int weighted)
 {
     for (int i = 0; i < in->size; i++) {
-        if (in->notices[i].edges < 0) {
-            return rzm_error(MPI_ERR_TOPOLOGY, "rank %d gave arguments that describe no graph", i);
-        }
         if (in->notices[i].weighted != weighted) {
             return rzm_error(MPI_ERR_TOPOLOGY,
                              "weights is MPI_UNWEIGHTED at one of the ranks %d "
@@ -322,20 +343,20 @@ static int check_notices(const struct rows *in, int weighted)
     return MPI_SUCCESS;
 }
 
-/* Tells the rows `out` and hears `in`. error: why this process has no rows to tell. */
-static int tell_rows(struct rz_comm *comm, const struct rows *out, struct rows *in, int error)
+/* Tells the rows `out` and hears `in`. */
+static int tell_rows(struct rz_comm *comm, const struct rows *out, struct rows *in)
 {
     struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
     struct rz_parts told = rz_parts_regular(out->notices, (MPI_Count)sizeof(struct notice), byte);
     struct rz_parts heard = rz_parts_regular(in->notices, (MPI_Count)sizeof(struct notice), byte);
-    int failed = exchange(comm, &told, &heard);
-    if (failed != MPI_SUCCESS || error != MPI_SUCCESS) {
-        return failed != MPI_SUCCESS ? failed : error;
+    int error = exchange(comm, &told, &heard);
+    if (error == MPI_SUCCESS) {
+        error = check_notices(in, out->notices[0].weighted);
     }
-    error = check_notices(in, out->notices[0].weighted);
-    if (error == MPI_SUCCESS && !rows_lay_out(in)) {
-        error = MPI_ERR_NO_MEM;
+    if (error != MPI_SUCCESS) { /* the same everywhere: everybody sees all notices of weights */
+        return error;
     }
+    error = agree(comm, rows_lay_out(in) ? MPI_SUCCESS : MPI_ERR_NO_MEM);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -385,12 +406,14 @@ int rzm_dist_graph_create(struct rz_comm *comm_old, int n, const int sources[], 
     if (error != MPI_SUCCESS) {
         return error;
     }
+    error = check_stars(&stars, size);
     bool room = rows_new(&out, size);
-    if (rows_new(&in, size) && room) {
-        error = write_rows(&out, &stars, check_stars(&stars, size));
-        error = tell_rows(comm_old, &out, &in, error);
-    } else {
+    if (!rows_new(&in, size) || !room) {
         error = MPI_ERR_NO_MEM;
+    }
+    error = agree(comm_old, error != MPI_SUCCESS ? error : write_rows(&out, &stars));
+    if (error == MPI_SUCCESS) {
+        error = tell_rows(comm_old, &out, &in);
     }
     struct rz_dist_graph *graph =
         error == MPI_SUCCESS ? collect(&in, rz_comm_rank(comm_old)) : NULL;

@@ -53,7 +53,8 @@ void rz_group_retain(struct rz_group *group)
 void rz_group_release(struct rz_group *group)
 {
     if (rz_object_release(&group->object)) {
-        free(group);
+        rz_object_bury(&group->object,
+                       sizeof(*group) + (size_t)group->size * sizeof(group->world[0]));
     }
 }
 
@@ -228,7 +229,8 @@ int rzm_group_difference(struct rz_group *group1, struct rz_group *group2,
 
 /* One flag per rank of group, set for each of ranks; an error names the first that is out of bounds
  * or there twice. */
-static int mark_ranks(const struct rz_group *group, int n, const int ranks[], bool **marks)
+static int mark_ranks(const struct rz_group *group, const char *name, int n, const int ranks[],
+                      bool **marks)
 {
     bool *marked = calloc((size_t)group->size + 1, sizeof(*marked));
     if (marked == NULL) {
@@ -236,9 +238,11 @@ static int mark_ranks(const struct rz_group *group, int n, const int ranks[], bo
     }
     for (int i = 0; i < n; i++) {
         if (ranks[i] < 0 || ranks[i] >= group->size || marked[ranks[i]]) {
+            bool twice = ranks[i] >= 0 && ranks[i] < group->size;
             free(marked);
-            return rzm_error(MPI_ERR_RANK, "rank %d is not in 0..%d, or named twice", ranks[i],
-                             group->size - 1);
+            return twice ? rzm_error(MPI_ERR_RANK, "%s: rank %d is named twice", name, ranks[i])
+                         : rzm_error(MPI_ERR_RANK, "%s: rank %d is not in 0..%d", name, ranks[i],
+                                     group->size - 1);
         }
         marked[ranks[i]] = true;
     }
@@ -246,10 +250,12 @@ static int mark_ranks(const struct rz_group *group, int n, const int ranks[], bo
     return MPI_SUCCESS;
 }
 
-int rzm_group_incl(struct rz_group *group, int n, const int ranks[], struct rz_group **newgroup)
+/* name: of the argument that the ranks are from. */
+static int include(struct rz_group *group, const char *name, int n, const int ranks[],
+                   struct rz_group **newgroup)
 {
     bool *marks = NULL;
-    int error = mark_ranks(group, n, ranks, &marks);
+    int error = mark_ranks(group, name, n, ranks, &marks);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -261,10 +267,16 @@ int rzm_group_incl(struct rz_group *group, int n, const int ranks[], struct rz_g
     return group_result(group, made, newgroup);
 }
 
-int rzm_group_excl(struct rz_group *group, int n, const int ranks[], struct rz_group **newgroup)
+int rzm_group_incl(struct rz_group *group, int n, const int ranks[], struct rz_group **newgroup)
+{
+    return include(group, "ranks", n, ranks, newgroup);
+}
+
+static int exclude(struct rz_group *group, const char *name, int n, const int ranks[],
+                   struct rz_group **newgroup)
 {
     bool *marks = NULL;
-    int error = mark_ranks(group, n, ranks, &marks);
+    int error = mark_ranks(group, name, n, ranks, &marks);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -278,6 +290,11 @@ int rzm_group_excl(struct rz_group *group, int n, const int ranks[], struct rz_g
     return group_result(group, made, newgroup);
 }
 
+int rzm_group_excl(struct rz_group *group, int n, const int ranks[], struct rz_group **newgroup)
+{
+    return exclude(group, "ranks", n, ranks, newgroup);
+}
+
 /* The ranks of n triplets (first, last, stride), one by one; of the caller. */
 static int expand(const struct rz_group *group, int n, int ranges[][3], int **ranks, int *count)
 {
@@ -285,14 +302,14 @@ static int expand(const struct rz_group *group, int n, int ranges[][3], int **ra
     for (int i = 0; i < n; i++) {
         int64_t first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
         if (stride == 0) {
-            return rzm_error(MPI_ERR_ARG, "the stride of range %d is 0", i);
+            return rzm_error(MPI_ERR_ARG, "the stride of ranges[%d] is 0", i);
         }
         int64_t steps = (last - first) / stride;
         total += (last - first) * stride >= 0 ? steps + 1 : 0;
     }
     if (total > group->size) {
-        return rzm_error(MPI_ERR_RANK, "the ranges name %lld ranks of a group of %d",
-                         (long long)total, group->size);
+        return rzm_error(MPI_ERR_RANK, "ranges names %lld ranks of a group of %d", (long long)total,
+                         group->size);
     }
     int *list = malloc((size_t)(total + 1) * sizeof(*list));
     if (list == NULL) {
@@ -314,7 +331,7 @@ int rzm_group_range_incl(struct rz_group *group, int n, int ranges[][3], struct 
     int *ranks = NULL, count = 0;
     int error = expand(group, n, ranges, &ranks, &count);
     if (error == MPI_SUCCESS) {
-        error = rzm_group_incl(group, count, ranks, newgroup);
+        error = include(group, "ranges", count, ranks, newgroup);
     }
     free(ranks);
     return error;
@@ -325,7 +342,7 @@ int rzm_group_range_excl(struct rz_group *group, int n, int ranges[][3], struct 
     int *ranks = NULL, count = 0;
     int error = expand(group, n, ranges, &ranks, &count);
     if (error == MPI_SUCCESS) {
-        error = rzm_group_excl(group, count, ranks, newgroup);
+        error = exclude(group, "ranges", count, ranks, newgroup);
     }
     free(ranks);
     return error;

@@ -34,7 +34,7 @@ static int check_key(const char *key)
 {
     size_t length = strlen(key);
     if (length == 0 || length >= MPI_MAX_INFO_KEY) {
-        return rzm_error(MPI_ERR_INFO_KEY, "the key has %zu characters, not 1 to %d", length,
+        return rzm_error(MPI_ERR_INFO_KEY, "key has %zu characters, not 1 to %d", length,
                          MPI_MAX_INFO_KEY - 1);
     }
     return MPI_SUCCESS;
@@ -113,8 +113,9 @@ int rzm_info_dup(struct rz_info *info, struct rz_info **newinfo)
 
 static int refuse_predefined(const struct rz_info *info)
 {
-    return rz_object_is_predefined(info) ? rzm_error(MPI_ERR_INFO, "MPI_INFO_ENV can only be read")
-                                         : MPI_SUCCESS;
+    return rz_object_is_predefined(info)
+               ? rzm_error(MPI_ERR_INFO, "info is MPI_INFO_ENV, which can only be read")
+               : MPI_SUCCESS;
 }
 
 int rzm_info_set(struct rz_info *info, const char *key, const char *value)
@@ -126,7 +127,7 @@ int rzm_info_set(struct rz_info *info, const char *key, const char *value)
     }
     size_t length = strlen(value);
     if (length == 0 || length >= MPI_MAX_INFO_VAL) {
-        return rzm_error(MPI_ERR_INFO_VALUE, "the value of %s has %zu characters, not 1 to %d", key,
+        return rzm_error(MPI_ERR_INFO_VALUE, "value (of %s) has %zu characters, not 1 to %d", key,
                          length, MPI_MAX_INFO_VAL - 1);
     }
     int i = find(info, key);
@@ -151,7 +152,7 @@ int rzm_info_delete(struct rz_info *info, const char *key)
     }
     int i = find(info, key);
     if (i < 0) {
-        return rzm_error(MPI_ERR_INFO_NOKEY, "there is no key %s", key);
+        return rzm_error(MPI_ERR_INFO_NOKEY, "key \"%s\" is not there", key);
     }
     free(info->entries[i].key);
     free(info->entries[i].value);

@@ -10,16 +10,21 @@
 #include "mpi/attribute.h"
 #include "mpi/buffered.h"
 #include "mpi/comm.h"
+#include "mpi/council.h"
 #include "mpi/engine.h"
+#include "mpi/flat.h"
 #include "mpi/ft.h"
+#include "mpi/letter.h"
 #include "mpi/message.h"
 #include "mpi/p2p.h"
 #include "mpi/paths.h"
 #include "mpi/peer.h"
 #include "mpi/request.h"
+#include "mpi/service.h"
 #include "mpi/sessions.h"
 #include "mpi/sync.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 #include "proto/recover/recover.h"
 
 #include <pthread.h>
@@ -44,6 +49,17 @@ static struct {
 
 /* ---- MPI_Init ---- */
 
+/* Who was started again for one that died so does not die so again. */
+static int take_kill_plan(void)
+{
+    const char *text = getenv(RZ_KILL_AT);
+    const struct rz_identity *me = &rz_engine.info->self;
+    if (text == NULL || me->incarnation > 1 || rz_kill_arm(text, me->rank)) {
+        return MPI_SUCCESS;
+    }
+    return rzm_error(MPI_ERR_OTHER, RZ_KILL_AT " is '%s', not POINT[:NTH][@RANK]", text);
+}
+
 static int engine_open(void)
 {
     rz_status_t status = rz_link_open(&rz_engine.link);
@@ -52,6 +68,10 @@ static int engine_open(void)
     }
     rz_engine.info = rz_link_info(rz_engine.link);
     rz_engine.board = rz_engine.info->board;
+    int error = take_kill_plan();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
     uint32_t n = rz_engine.info->n_ranks;
     rz_engine.members = calloc(n, sizeof(*rz_engine.members));
     rz_engine.dead = calloc(n, sizeof(*rz_engine.dead));
@@ -60,6 +80,11 @@ static int engine_open(void)
         return MPI_ERR_NO_MEM;
     }
     rz_ft_open();
+    status = rz_flat_open(rz_engine.info);
+    if (status != RZ_OK) {
+        return rzm_error(MPI_ERR_OTHER, "the ring of processes cannot be joined: %s",
+                         rz_status_text(status));
+    }
     status = rz_paths_open();
     return status == RZ_OK ? MPI_SUCCESS
                            : rzm_error(MPI_ERR_OTHER, "shared memory cannot be opened: %s",
@@ -81,7 +106,9 @@ static int life_begin(void)
         life.opened = true;
         rz_engine_look_again();
     }
-    rz_phase = RZ_PHASE_RUNNING;
+    if (rz_phase != RZ_PHASE_RUNNING) { /* threads with sessions read it without a lock */
+        rz_phase = RZ_PHASE_RUNNING;
+    }
     return MPI_SUCCESS;
 }
 
@@ -118,7 +145,8 @@ int rzm_get_processor_name(char *name, int *resultlen)
     char host[MPI_MAX_PROCESSOR_NAME / 2] = "localhost";
     gethostname(host, sizeof(host) - 1);
     /* Several nodes may be one machine; the number tells them apart. */
-    bool emulated = rz_engine.info->n_nodes > 1 && rz_engine.board->flags & RZ_BOARD_ONE_HOST;
+    uint32_t flags = rz_engine.board->flags & (RZ_BOARD_ONE_HOST | RZ_BOARD_OWN_NAMES);
+    bool emulated = rz_engine.info->n_nodes > 1 && flags == RZ_BOARD_ONE_HOST;
     int length =
         emulated ? snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s-node%u", host, rz_engine.info->node)
                  : snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", host);
@@ -139,7 +167,7 @@ static bool all_sent(void *arg)
             return false;
         }
     }
-    return rz_sync_quiet();
+    return rz_sync_quiet() && rz_letters_quiet();
 }
 
 /*
@@ -156,7 +184,9 @@ static int finalize_barrier(void)
 
 static void engine_close(void)
 {
+    rz_councils_close();
     rz_p2p_forget();
+    rz_letters_close();
     rz_matched_close();
     rz_paths_close();
     rz_peers_forget();
@@ -165,8 +195,10 @@ static void engine_close(void)
     rz_comms_close();
     rz_groups_close();
     rz_buffered_close();
+    rz_ports_close();
     rz_sync_close();
     rz_matcher_clear(&rz_engine.matcher);
+    rz_flat_close();
     rz_link_close(rz_engine.link, true);
     free(rz_engine.members);
     free(rz_engine.dead);
@@ -194,6 +226,9 @@ int rzm_finalize(void)
     }
     if (error != MPI_SUCCESS) {
         return error;
+    }
+    if (!life.had_session) {
+        rz_message_last_call();
     }
     error = rz_life_all_sent("MPI_Finalize");
     if (error == MPI_SUCCESS && !life.had_session && !rz_engine.info->alone) {

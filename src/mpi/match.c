@@ -227,14 +227,7 @@ struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t id, 
     while (open != NULL && !meets(open->source, open->tag, source, tag)) {
         open = open->row_next;
     }
-    if (open != NULL && (exact == NULL || open->number < exact->number)) {
-        row_remove(&context->open, open);
-        return open;
-    }
-    if (exact != NULL) {
-        table_remove(&matcher->posted, exact);
-    }
-    return exact;
+    return open != NULL && (exact == NULL || open->number < exact->number) ? open : exact;
 }
 
 bool rz_match_keep(struct rz_matcher *matcher, struct rz_match_entry *entry)

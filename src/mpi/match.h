@@ -59,7 +59,7 @@ bool rz_matcher_init(struct rz_matcher *matcher);
 /* Forgets everything; the entries stay the caller's. */
 void rz_matcher_clear(struct rz_matcher *matcher);
 
-/* A message with this key has come: the receive it meets, taken out, or NULL. */
+/* A message with this key has come: the receive it meets, still posted, or NULL. */
 struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t context, int32_t source,
                                        int32_t tag);
 

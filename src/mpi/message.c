@@ -1,9 +1,11 @@
 #include "mpi/message.h"
 
 #include "mpi/chapter.h"
+#include "mpi/letter.h"
 #include "mpi/p2p.h"
 #include "mpi/peer.h"
 #include "mpi/sync.h"
+#include "port/kill_point.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,15 @@ static void drop_token(struct rz_path *path, rz_net_token_t token)
 {
     if (token != NULL) {
         path->ops->drop(path->net, token);
+    }
+}
+
+/* Of a message that has passed the door: its sender is to hear of it. */
+static void drop_payload(struct rz_path *path, const struct rz_envelope *envelope,
+                         rz_net_token_t token)
+{
+    if (token != NULL) {
+        rz_peer_drop(envelope->world, path, token);
     }
 }
 
@@ -48,16 +59,55 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
     rz_engine.counters.unexpected++;
 }
 
+/*
+ * Which communicator a message is of is known only when it meets a receive. Its source is then
+ * looked up there; one that is no member, or another than has sent it, is somebody's bug.
+ */
+static bool fits(const struct rz_comm *comm, const struct rz_envelope *envelope)
+{
+    return envelope->source >= 0 && envelope->source < comm->remote->size &&
+           comm->remote->world[envelope->source] == envelope->world;
+}
+
+struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_plane plane, int source,
+                                 int tag, bool take)
+{
+    uint64_t context = rz_comm_context(comm, plane);
+    struct rz_match_entry *entry;
+    while ((entry = rz_match_find(&rz_engine.matcher, context, source, tag, take)) != NULL &&
+           !fits(comm, &RZ_EARLY_OF(entry)->envelope)) {
+        if (!take) {
+            rz_match_find(&rz_engine.matcher, context, source, tag, true);
+        }
+        rz_engine.counters.foreign++;
+        rz_message_drop(RZ_EARLY_OF(entry));
+    }
+    return entry != NULL ? RZ_EARLY_OF(entry) : NULL;
+}
+
+/* Of a message that has met no receive. */
+static bool is_of_no_use(const struct rz_envelope *envelope)
+{
+    return rz_engine.last_call == (uint64_t)rz_engine.epoch + 1 ||
+           rz_match_closed(&rz_engine.matcher, envelope->context) ||
+           rz_comm_has_ended(envelope->context / RZ_PLANE_COUNT * RZ_PLANE_COUNT);
+}
+
 void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                      size_t bytes, rz_net_token_t token)
 {
     struct rz_match_entry *posted =
         rz_match_arrive(&rz_engine.matcher, envelope->context, envelope->source, envelope->tag);
-    if (posted != NULL) {
-        struct rz_request *request = (void *)((char *)posted - offsetof(struct rz_request, match));
+    struct rz_request *request =
+        posted != NULL ? (void *)((char *)posted - offsetof(struct rz_request, match)) : NULL;
+    if (request != NULL && !fits(request->comm, envelope)) {
+        rz_engine.counters.foreign++;
+        drop_payload(path, envelope, token);
+    } else if (request != NULL) {
+        rz_match_unpost(&rz_engine.matcher, posted);
         rz_p2p_receive(request, path, envelope, data, bytes, token);
-    } else if (rz_match_closed(&rz_engine.matcher, envelope->context)) {
-        drop_token(path, token);
+    } else if (is_of_no_use(envelope)) {
+        drop_payload(path, envelope, token);
     } else {
         message_keep(path, envelope, data, bytes, token);
     }
@@ -72,7 +122,7 @@ void rz_message_meet(struct rz_request *request, struct rz_early *message)
 
 void rz_message_drop(struct rz_early *message)
 {
-    drop_token(message->path, message->token);
+    drop_payload(message->path, &message->envelope, message->token);
     free(message);
 }
 
@@ -83,6 +133,18 @@ static void drop_early(struct rz_match_context *context)
                                   RZ_MATCH_ANY_TAG, true)) != NULL) {
         rz_message_drop(RZ_EARLY_OF(entry));
     }
+}
+
+void rz_message_forget_context(uint64_t id)
+{
+    drop_early(&(struct rz_match_context){.id = id});
+    rz_match_release(&rz_engine.matcher, id);
+}
+
+void rz_message_last_call(void)
+{
+    rz_engine.last_call = (uint64_t)rz_engine.epoch + 1;
+    rz_p2p_forget();
 }
 
 void rz_message_close_context(uint64_t id)
@@ -145,6 +207,7 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
         drop_token(path, token);
         return;
     }
+    rz_kill_here(RZ_KILL_ARRIVED);
     if (path == &rz_engine.paths[RZ_PATH_SHM] && rz_engine.members[envelope.world].peer == NULL) {
         /* Its flow control needs the way back; the transport's own call (stranger) may have come in
          * an earlier epoch. */
@@ -152,6 +215,11 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
     }
     if (envelope.kind == RZ_ENVELOPE_ACK) {
         rz_sync_acknowledged(envelope.serial, envelope.world);
+        drop_token(path, token);
+    } else if (envelope.kind == RZ_ENVELOPE_LETTER) {
+        rz_letter_arrived(path, &envelope, data, bytes, token);
+    } else if ((uint32_t)envelope.source >= rz_engine.info->n_ranks) {
+        rz_engine.counters.foreign++; /* no communicator has such a rank: nobody may look it up */
         drop_token(path, token);
     } else {
         rz_message_take(path, &envelope, data, bytes, token);

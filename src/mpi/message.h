@@ -5,6 +5,7 @@
 #ifndef RZ_MPI_MESSAGE_H
 #define RZ_MPI_MESSAGE_H
 
+#include "mpi/comm.h"
 #include "mpi/engine.h"
 #include "wire/envelope.h"
 
@@ -21,6 +22,13 @@ struct rz_early {
 #define RZ_EARLY_OF(entry)                                                                         \
     ((struct rz_early *)(void *)((char *)(entry)-offsetof(struct rz_early, match)))
 
+/*
+ * The first kept message that a receive with this key on comm meets, taken out when `take`; NULL:
+ * none. What cannot be of comm (message.c) is dropped on the way.
+ */
+struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_plane plane, int source,
+                                 int tag, bool take);
+
 /* Past the door: gives the message to the receive that waits for it, or keeps it. path and token:
  * NULL for own ones. */
 void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
@@ -35,6 +43,18 @@ void rz_message_drop(struct rz_early *message);
 /* Messages that a probe has taken and nobody received: they are dropped, and their handles stale
  * (probe.c). */
 void rz_matched_close(void);
+
+/* comm was revoked: what is still with its sender stays there, who need not wait for it (probe.c).
+ */
+void rz_matched_revoked(const struct rz_comm *comm);
+
+/* The communicator ends: drops what nobody received, and forgets the context. What still comes for
+ * it is dropped, too (rz_comm_has_ended): its sender may be one who waits in spite of a death. */
+void rz_message_forget_context(uint64_t context);
+
+/* From now on messages that meet no receive are dropped, with what is kept: the process is about to
+ * finalize and will receive nothing more, but who sends must end. */
+void rz_message_last_call(void);
 
 /* Drops what is kept for this context, and from now on what arrives for it. */
 void rz_message_close_context(uint64_t context);

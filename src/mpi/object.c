@@ -1,4 +1,4 @@
-/* Numbers of users' objects, for MPI_X_toint and MPI_X_fromint. */
+/* Numbers of users' objects, for MPI_X_toint and MPI_X_fromint; the last of the dead. */
 #include "mpi/object.h"
 
 #include <stdlib.h>
@@ -51,9 +51,41 @@ void rz_object_number_drop(struct rz_object *object)
 
 struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind)
 {
-    int32_t slot = number - (int32_t)RZ_HANDLE_PREDEFINED_END;
+    int64_t slot = (int64_t)number - (int64_t)RZ_HANDLE_PREDEFINED_END;
     if (slot < 0 || slot >= numbered_max || numbered[slot] == NULL) {
         return NULL;
     }
     return rz_object_is(numbered[slot], kind) ? numbered[slot] : NULL;
+}
+
+/* ---- The dead ---- */
+
+/* A ring: the oldest goes when there are too many, or when they are too large together. */
+#define BURIED_MAX 256
+#define BURIED_BYTES_MAX ((size_t)1 << 20)
+
+static struct {
+    struct rz_object *object;
+    size_t bytes;
+} buried[BURIED_MAX];
+static unsigned buried_first, n_buried;
+static size_t buried_bytes;
+
+void rz_object_bury(struct rz_object *object, size_t bytes)
+{
+    rz_assert(object->magic == 0);
+    if (bytes > BURIED_BYTES_MAX) {
+        free(object);
+        return;
+    }
+    while (n_buried == BURIED_MAX || buried_bytes + bytes > BURIED_BYTES_MAX) {
+        free(buried[buried_first].object);
+        buried_bytes -= buried[buried_first].bytes;
+        buried_first = (buried_first + 1) % BURIED_MAX;
+        n_buried--;
+    }
+    unsigned last = (buried_first + n_buried++) % BURIED_MAX;
+    buried[last].object = object;
+    buried[last].bytes = bytes;
+    buried_bytes += bytes;
 }

@@ -40,6 +40,7 @@ enum rz_object_kind {
 /* Bits of rz_object.flags, kept by the chapter that owns the kind. */
 #define RZ_DATATYPE_COMMITTED UINT16_C(1) /* may be used in communication */
 #define RZ_DATATYPE_PERMANENT UINT16_C(2) /* predefined, but without a number in the ABI */
+#define RZ_DATATYPE_HUGE UINT16_C(4)      /* 2^31 bytes or more, from one end to the other */
 #define RZ_COMM_INTER UINT16_C(1)         /* is an inter-communicator */
 
 struct rz_object {
@@ -106,6 +107,13 @@ static inline bool rz_object_release(struct rz_object *object)
     object->magic = 0;
     return true;
 }
+
+/*
+ * The memory of a dead object, of `bytes`, is to be freed, but not at once: for as long as it is
+ * among the last 256 dead (1 MiB in all) a stale handle reads a dead object. Kinds that keep their
+ * memory in a list of their own do not need this.
+ */
+void rz_object_bury(struct rz_object *object, size_t bytes);
 
 /* The user's handle of an object: its number in the ABI, or its address. NULL gives null_handle. */
 static inline void *rz_object_handle(struct rz_object *object, uintptr_t null_handle)

@@ -89,11 +89,11 @@ int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype)
         return MPI_SUCCESS;
     }
     if (op->table == NULL) {
-        return rzm_error(MPI_ERR_OP, "%s is for windows, not for reductions", op->name);
+        return rzm_error(MPI_ERR_OP, "op %s is for windows, not for reductions", op->name);
     }
     if ((*op->table)[rz_number_of(datatype)] == NULL) {
         const char *name = rz_datatype_name(datatype);
-        return rzm_error(MPI_ERR_OP, "%s is not defined on %s", op->name,
+        return rzm_error(MPI_ERR_OP, "op %s is not defined on %s", op->name,
                          name[0] != '\0' ? name : "a datatype of the program");
     }
     return MPI_SUCCESS;

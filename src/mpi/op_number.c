@@ -63,8 +63,13 @@
 #define COMPLEXES_16(X)
 #endif
 #ifdef __SIZEOF_FLOAT128__
-#define REALS_128(X) X(F128, _Float128)
-#define COMPLEXES_128(X) X(CF128, _Complex _Float128)
+#ifdef __clang__ /* which knows the type, but not by its name in C */
+#define FLOAT_128 __float128
+#else
+#define FLOAT_128 _Float128
+#endif
+#define REALS_128(X) X(F128, FLOAT_128)
+#define COMPLEXES_128(X) X(CF128, _Complex FLOAT_128)
 #else
 #define REALS_128(X)
 #define COMPLEXES_128(X)

@@ -8,6 +8,7 @@
 #include "mpi/peer.h"
 #include "mpi/sync.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 #include "wire/envelope.h"
 
 #include <stdlib.h>
@@ -42,16 +43,25 @@ static uint32_t request_world(const struct rz_request *request)
     return rz_comm_world_rank(request->comm, peer);
 }
 
+/* Rule 2: what had not ended when its communicator was revoked ends with that. */
+static void p2p_complete(struct rz_request *request, int error)
+{
+    bool revoked = request->comm->revoked && request->plane != RZ_PLANE_REPAIR;
+    rz_request_complete(request, revoked ? MPI_ERR_REVOKED : error);
+}
+
 static void end_with(struct rz_request *request, rz_status_t status)
 {
     bool gone =
         status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED || status == RZ_ERR_CANCELLED;
-    if (gone && (rz_engine.reinit_open || !rz_engine.members[request_world(request)].dead)) {
+    bool revoked = request->comm->revoked && !rz_engine.rollback;
+    if (gone && !revoked &&
+        (rz_engine.reinit_open || !rz_engine.members[request_world(request)].dead)) {
         /* A verdict that is being dealt with just now ends it in rz_p2p_gone. */
         end_without_verdict(request);
         return;
     }
-    rz_request_complete(request, gone ? MPI_ERR_PROC_FAILED : rzm_status_class(status));
+    p2p_complete(request, gone ? MPI_ERR_PROC_FAILED : rzm_status_class(status));
 }
 
 /* ---- Sending ---- */
@@ -61,8 +71,9 @@ static void end_with(struct rz_request *request, rz_status_t status)
 static void send_settle(struct rz_request *request, enum rz_request_flags what)
 {
     request->flags &= ~(uint32_t)what;
-    if (!(request->flags & (RZ_REQUEST_PAYLOAD_DUE | RZ_REQUEST_ACK_DUE))) {
-        rz_request_complete(request, MPI_SUCCESS);
+    if (!(request->flags & (RZ_REQUEST_PAYLOAD_DUE | RZ_REQUEST_ACK_DUE)) ||
+        (request->comm->revoked && !(request->flags & RZ_REQUEST_NETWORK))) {
+        p2p_complete(request, MPI_SUCCESS);
     }
 }
 
@@ -150,7 +161,9 @@ static void send_go(struct rz_request *request)
     rz_envelope_encode(&envelope, parcel->op.header);
     parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
     parcel->bytes = request->bytes;
+    rz_kill_here(RZ_KILL_SEND);
     rz_status_t status = rz_peer_send(world, parcel);
+    rz_kill_here(RZ_KILL_SENT);
     if (status == RZ_IN_PROGRESS) {
         request->flags |= RZ_REQUEST_NETWORK;
         rz_request_activate(request);
@@ -278,10 +291,9 @@ static int receive_start(struct rz_request *request)
     key->context = rz_comm_context(comm, request->plane);
     key->source = request->peer;
     key->tag = request->tag;
-    struct rz_match_entry *found =
-        rz_match_find(&rz_engine.matcher, key->context, key->source, key->tag, true);
+    struct rz_early *found = rz_message_find(comm, request->plane, key->source, key->tag, true);
     if (found != NULL) {
-        rz_message_meet(request, RZ_EARLY_OF(found));
+        rz_message_meet(request, found);
         return MPI_SUCCESS;
     }
     if (!rz_match_post(&rz_engine.matcher, key)) {
@@ -335,7 +347,7 @@ static void receive_ended(struct rz_request *request, rz_status_t status)
                            request->buffer);
     }
     bool whole = !(request->flags & RZ_REQUEST_TRUNCATED);
-    rz_request_complete(request, whole ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    p2p_complete(request, whole ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
 }
 
 static void receive_done(struct rz_net_op *op, rz_status_t status)
@@ -356,7 +368,7 @@ static void receive_fetch(struct rz_request *request, uint32_t world, struct rz_
         parcel->data = request->packed;
     }
     if (bytes == 0 || parcel->data == NULL) {
-        path->ops->drop(path->net, token);
+        rz_peer_drop(world, path, token);
         receive_ended(request, bytes == 0 ? RZ_OK : RZ_ERR_NO_MEMORY);
         return;
     }
@@ -446,6 +458,23 @@ void rz_p2p_gone(uint32_t world, bool death)
         if (request->class == &rz_p2p_class) {
             request_look_at_death(request, world, death);
         }
+    }
+}
+
+void rz_p2p_revoked(const struct rz_comm *comm)
+{
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+        next = request->next;
+        bool concerned = request->class == &rz_p2p_class && request->comm == comm &&
+                         request->plane != RZ_PLANE_REPAIR;
+        if (!concerned || request->flags & RZ_REQUEST_NETWORK) {
+            continue;
+        }
+        if (request->flags & RZ_REQUEST_POSTED) {
+            rz_p2p_withdraw(request);
+        }
+        rz_request_complete(request, MPI_ERR_REVOKED);
     }
 }
 

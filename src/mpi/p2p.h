@@ -93,6 +93,10 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
  */
 void rz_p2p_gone(uint32_t world, bool death);
 
+/* comm was revoked: what waits for messages of it ends; what a transport still holds ends when the
+ * transport lets go of it. */
+void rz_p2p_revoked(const struct rz_comm *comm);
+
 /* Requests whose connection broke long ago although nobody was declared dead: they end, with
  * MPI_ERR_OTHER. */
 void rz_p2p_overdue(rz_time now);

@@ -13,6 +13,10 @@
 /* How long transports may take to let go of memory before they are destroyed. */
 #define QUIET_MAX (2 * RZ_SECOND)
 
+/* How long a process waits for a network that its node had before, and between two tries. */
+#define CUT_OFF_MAX (30 * RZ_SECOND)
+enum { AGAIN_US = 20000 };
+
 static uint32_t net_wanted; /* the newest epoch in which somebody off this node wants our card */
 
 /* ---- What comes out of a transport ---- */
@@ -140,11 +144,33 @@ static rz_status_t open_shm(void)
 
 /* ---- The network ---- */
 
-static void complain(void *arg, const char *text)
+static char refusal[256]; /* why the last try to open the network failed */
+
+static void note_reason(void *arg, const char *text)
 {
     (void)arg;
-    fprintf(stderr, "rhizome: rank %u: no network between nodes: %s\n", rz_engine.info->self.rank,
-            text);
+    snprintf(refusal, sizeof(refusal), "%s", text);
+}
+
+/*
+ * A node that had a network and has none now is cut off. That is no error of its processes, which
+ * would end the whole job by it: the others hear nothing of them meanwhile, and either the network
+ * comes back or the node is declared dead.
+ */
+static rz_status_t open_patiently(const struct rz_ucx_config *config, struct rz_net **net,
+                                  struct rz_path *path)
+{
+    rz_time deadline = rz_clock_now() + (rz_engine.epoch > 1 ? CUT_OFF_MAX : 0);
+    rz_status_t status = rz_ucx_open(config, net, &path->ops);
+    while (status == RZ_ERR_SYSTEM && rz_clock_now() < deadline) {
+        usleep(AGAIN_US);
+        status = rz_ucx_open(config, net, &path->ops);
+    }
+    if (status != RZ_OK) {
+        fprintf(stderr, "rhizome: rank %u: no network between nodes: %s\n",
+                rz_engine.info->self.rank, refusal);
+    }
+    return status;
 }
 
 static rz_status_t put_card(const struct rz_path *path)
@@ -171,9 +197,9 @@ rz_status_t rz_paths_open_ucx(void)
     struct rz_ucx_config config = {.job = rz_engine.info->self.job,
                                    .host = host_of(path),
                                    .peers_estimated = rz_engine.info->n_ranks - 1,
-                                   .complain = complain};
+                                   .complain = note_reason};
     struct rz_net *net = NULL;
-    refused = rz_ucx_open(&config, &net, &path->ops);
+    refused = open_patiently(&config, &net, path);
     if (refused == RZ_OK) {
         path->net = net;
         refused = put_card(path);

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "mpi/paths.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 
 #include <stdlib.h>
 
@@ -52,6 +53,7 @@ static rz_status_t hand_over(struct rz_peer *peer, struct rz_parcel *parcel)
     const struct rz_net_ops *ops = peer->path->ops;
     struct rz_net *net = peer->path->net;
     if (parcel->token != NULL) {
+        rz_kill_here(RZ_KILL_FETCH);
         return ops->fetch(net, parcel->token, parcel->data, parcel->bytes, &parcel->op);
     }
     return ops->send(net, peer->number, parcel->data, parcel->bytes, &parcel->op);
@@ -204,7 +206,14 @@ rz_status_t rz_peer_fetch(uint32_t world, struct rz_path *path, struct rz_parcel
         return RZ_IN_PROGRESS;
     }
     /* Of a dead sender, the transport knows whether the payload outlived it. */
+    rz_kill_here(RZ_KILL_FETCH);
     return path->ops->fetch(path->net, parcel->token, parcel->data, parcel->bytes, &parcel->op);
+}
+
+void rz_peer_drop(uint32_t world, struct rz_path *path, rz_net_token_t token)
+{
+    rz_peer_meet(world, rz_board_incarnation(rz_engine.members[world].word));
+    path->ops->drop(path->net, token);
 }
 
 /* ---- Ends ---- */

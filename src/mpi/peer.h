@@ -39,6 +39,12 @@ rz_status_t rz_peer_send(uint32_t world, struct rz_parcel *parcel);
  */
 rz_status_t rz_peer_fetch(uint32_t world, struct rz_path *path, struct rz_parcel *parcel);
 
+/*
+ * Nobody here wants the payload that token names, whose message came over path from that rank.
+ * Connects first, too: else the sender would never hear of it, and wait.
+ */
+void rz_peer_drop(uint32_t world, struct rz_path *path, rz_net_token_t token);
+
 /* That process sends to us: connect to it, too, if it is what the board says. */
 void rz_peer_meet(uint32_t world, uint32_t incarnation);
 

@@ -1,6 +1,7 @@
 /* Looking at messages before they are received: MPI_Probe, MPI_Mprobe and their kin. */
 #include "mpi/message.h"
 #include "mpi/p2p.h"
+#include "mpi/peer.h"
 #include "mpi/wait.h"
 
 #include <stdlib.h>
@@ -51,10 +52,7 @@ struct look {
 
 static struct rz_early *find(const struct look *look, bool take)
 {
-    struct rz_match_entry *entry =
-        rz_match_find(&rz_engine.matcher, rz_comm_context(look->comm, RZ_PLANE_POINT), look->source,
-                      look->tag, take);
-    return entry != NULL ? RZ_EARLY_OF(entry) : NULL;
+    return rz_message_find(look->comm, RZ_PLANE_POINT, look->source, look->tag, take);
 }
 
 /* Rules 2, 5 and 6; a message that is there wins. */
@@ -177,6 +175,18 @@ void rz_matched_close(void)
     while (matched_first != NULL) {
         rz_message_drop(matched_first->message);
         matched_free(matched_first);
+    }
+}
+
+void rz_matched_revoked(const struct rz_comm *comm)
+{
+    for (struct rz_matched *matched = matched_first; matched != NULL; matched = matched->next) {
+        struct rz_early *message = matched->message;
+        if (matched->comm == comm && message->token != NULL) {
+            rz_peer_drop(message->envelope.world, message->path, message->token);
+            message->token = NULL;
+            message->bytes = 0;
+        }
     }
 }
 

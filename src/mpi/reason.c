@@ -8,7 +8,8 @@ enum rz_phase rz_phase = RZ_PHASE_BEFORE;
 enum rz_phase rz_world = RZ_PHASE_BEFORE;
 
 static _Thread_local struct {
-    int error_class; /* MPI_SUCCESS: nothing noted */
+    int error_class;  /* MPI_SUCCESS: nothing noted */
+    const char *call; /* the call that returned it; NULL while that still runs */
     char text[256];
 } reason;
 
@@ -19,17 +20,28 @@ int rzm_error(int error_class, const char *format, ...)
     vsnprintf(reason.text, sizeof(reason.text), format, arguments);
     va_end(arguments);
     reason.error_class = error_class;
+    reason.call = NULL;
     return error_class;
+}
+
+void rzm_error_returned(int error_class, const char *call)
+{
+    if (reason.error_class != error_class || reason.call != NULL) {
+        reason.error_class = error_class;
+        reason.text[0] = '\0';
+    }
+    reason.call = call;
+}
+
+const char *rzm_error_call(int error_class)
+{
+    return error_class != MPI_SUCCESS && reason.error_class == error_class ? reason.call : NULL;
 }
 
 const char *rzm_error_reason(int error_class)
 {
-    return error_class != MPI_SUCCESS && reason.error_class == error_class ? reason.text : NULL;
-}
-
-void rzm_error_forget(void)
-{
-    reason.error_class = MPI_SUCCESS;
+    bool known = error_class != MPI_SUCCESS && reason.error_class == error_class;
+    return known && reason.text[0] != '\0' ? reason.text : NULL;
 }
 
 int rzm_status_class(rz_status_t status)

@@ -20,6 +20,10 @@ struct rz_request;
 struct rz_request_class {
     const char *name;
 
+    /* Ends by waiting alone: MPI_Cancel is an error, and so is MPI_Request_free of one that is not
+     * persistent and going on. */
+    bool waited_for;
+
     /* MPI_Start of a persistent request: MPI_SUCCESS (active or complete from then on), an error
      * class, RZM_ROLLBACK. */
     int (*start)(struct rz_request *request);

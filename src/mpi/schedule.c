@@ -446,6 +446,7 @@ static int schedule_restart(struct rz_request *request)
 
 static const struct rz_request_class schedule_class = {
     .name = "collective operation",
+    .waited_for = true,
     .start = schedule_restart,
     .poll = schedule_poll,
     .abandon = schedule_abandon,

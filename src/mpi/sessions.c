@@ -197,7 +197,7 @@ int rzm_session_get_pset_info(struct rz_session *session, const char *pset_name,
     (void)session;
     const struct rz_comm *comm = pset_comm(pset_name);
     if (comm == NULL) {
-        return rzm_error(MPI_ERR_ARG, "there is no process set \"%s\"", pset_name);
+        return rzm_error(MPI_ERR_ARG, "pset_name is \"%s\", no process set", pset_name);
     }
     char size[16];
     snprintf(size, sizeof(size), "%d", rz_comm_size(comm));
@@ -243,26 +243,16 @@ struct rz_errhandler *rz_session_errhandler(struct rz_session *session)
 int rzm_session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn,
                                   struct rz_errhandler **errhandler)
 {
-    struct rz_errhandler *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        return MPI_ERR_NO_MEM;
+    int error = rz_errhandler_new(RZ_OBJECT_SESSION, errhandler);
+    if (error == MPI_SUCCESS) {
+        (*errhandler)->function.session = session_errhandler_fn;
     }
-    rz_object_init(&made->object, RZ_OBJECT_ERRHANDLER, 0);
-    made->of = RZ_OBJECT_SESSION;
-    made->function.session = session_errhandler_fn;
-    *errhandler = made;
-    return MPI_SUCCESS;
+    return error;
 }
 
 int rzm_session_set_errhandler(struct rz_session *session, struct rz_errhandler *errhandler)
 {
-    if (errhandler->object.predefined == 0 && errhandler->of != RZ_OBJECT_SESSION) {
-        return rzm_error(MPI_ERR_ERRHANDLER, "the error handler is not one of sessions");
-    }
-    rz_errhandler_retain(errhandler);
-    rz_errhandler_release(session->errhandler);
-    session->errhandler = errhandler;
-    return MPI_SUCCESS;
+    return rz_errhandler_set(&session->errhandler, RZ_OBJECT_SESSION, errhandler);
 }
 
 int rzm_session_get_errhandler(struct rz_session *session, struct rz_errhandler **errhandler)

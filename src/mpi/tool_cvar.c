@@ -1,13 +1,14 @@
 /*
  * MPI_T control variables: what this library was told, by the environment and by the launcher. All
- * of them are read when the process joins its job, so none can be written. The key of the job
- * (RZ_JOB_KEY) is a secret and not among them.
+ * of them are read when the process joins its job; only where it is to die can be written later.
+ * The key of the job (RZ_JOB_KEY) is a secret and not among them.
  */
 #include "mpi/tool.h"
 
 #include "mpi/engine.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
+#include "port/kill_point.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,11 @@ static uint64_t heartbeat(void)
     return rz_engine.board != NULL ? rz_engine.board->hb_period_ns : 0;
 }
 
+static uint64_t fault_tolerance(void)
+{
+    return rz_engine_fault_tolerant();
+}
+
 static uint64_t spin(void)
 {
     return rz_engine.spin_max;
@@ -50,6 +56,9 @@ static const struct cvar table[] = {
      "1 directly from the sender's memory, otherwise whichever works"},
     {"RZ_UCX_MODULE", CVAR_TEXT, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_USER_DETAIL, NULL,
      "Environment: the file of the transport between nodes, if not the one beside the library"},
+    {"RZ_INITIAL_ERRHANDLER", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_USER_DETAIL, NULL,
+     "Environment, set by rzrun --initial-errhandler: mpi_errors_are_fatal, mpi_errors_abort or "
+     "mpi_errors_return"},
     {"RZ_JOB_ID", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
      "Environment, set by the launcher: the number of the job"},
     {"RZ_RANK", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
@@ -62,11 +71,21 @@ static const struct cvar table[] = {
      "Launcher: how long this process may run after its daemon's last sign of life, in ns"},
     {"rz_heartbeat_ns", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_DETAIL, heartbeat,
      "Launcher: the period of the daemons' heartbeats, in ns"},
+    {"rz_fault_tolerance", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_BASIC,
+     fault_tolerance, "Launcher: 1; 0 with --no-ft, where the first death ends the job"},
     {"rz_spin_rounds", CVAR_NUMBER, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_DETAIL, spin,
      "Rounds of looking for messages before a waiting call first gives its processor away; 0 where "
      "processes outnumber processors"},
+    {RZ_KILL_AT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_MPIDEV_DETAIL, NULL,
+     "Environment: POINT[:NTH][@RANK] of the library where this process, or that rank, is killed, "
+     "for tests; may be written, empty: nowhere"},
 };
 #define N_OWN ((int)(sizeof(table) / sizeof(table[0])))
+
+static bool may_be_written(int index)
+{
+    return index < N_OWN && strcmp(table[index].name, RZ_KILL_AT) == 0;
+}
 
 /* Behind our own come the variables of UCX that must or should be set. */
 static struct cvar cvar_at(int index)
@@ -139,7 +158,7 @@ int rzm_t_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosit
     rz_tool_give_text(cvar.text, desc, desc_len);
     rz_tool_give_int(cvar.verbosity, verbosity);
     rz_tool_give_int(MPI_T_BIND_NO_OBJECT, bind);
-    rz_tool_give_int(MPI_T_SCOPE_READONLY, scope);
+    rz_tool_give_int(may_be_written(cvar_index) ? MPI_T_SCOPE_LOCAL : MPI_T_SCOPE_READONLY, scope);
     if (datatype != NULL) {
         *datatype = types[cvar.type];
     }
@@ -153,7 +172,20 @@ int rzm_t_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosit
 
 struct MPI_ABI_T_cvar_handle {
     int index;
+    struct MPI_ABI_T_cvar_handle *next;
 };
+
+static struct MPI_ABI_T_cvar_handle *handles; /* all that were not freed */
+
+/* Where the list has it; what is not in the list is not looked at. */
+static struct MPI_ABI_T_cvar_handle **find(MPI_T_cvar_handle handle)
+{
+    struct MPI_ABI_T_cvar_handle **at = &handles;
+    while (*at != NULL && *at != handle) {
+        at = &(*at)->next;
+    }
+    return at;
+}
 
 int rzm_t_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle *handle, int *count)
 {
@@ -169,7 +201,8 @@ int rzm_t_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle 
     if (made == NULL) {
         return MPI_T_ERR_OUT_OF_HANDLES;
     }
-    made->index = cvar_index;
+    *made = (struct MPI_ABI_T_cvar_handle){.index = cvar_index, .next = handles};
+    handles = made;
     *handle = made;
     *count = cvar_at(cvar_index).type == CVAR_TEXT ? TEXT_MAX : 1;
     return MPI_SUCCESS;
@@ -178,9 +211,11 @@ int rzm_t_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle 
 int rzm_t_cvar_handle_free(MPI_T_cvar_handle *handle)
 {
     RZ_TOOL_BEGIN();
-    if (handle == NULL || *handle == MPI_T_CVAR_HANDLE_NULL) {
+    struct MPI_ABI_T_cvar_handle **at = handle != NULL ? find(*handle) : NULL;
+    if (at == NULL || *at == NULL) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
+    *at = (*at)->next;
     free(*handle);
     *handle = MPI_T_CVAR_HANDLE_NULL;
     return MPI_SUCCESS;
@@ -197,7 +232,7 @@ static int copy_way(const char *text)
 int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
 {
     RZ_TOOL_BEGIN();
-    if (handle == MPI_T_CVAR_HANDLE_NULL) {
+    if (*find(handle) == NULL) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
     if (buf == NULL) {
@@ -221,8 +256,19 @@ int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
 int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
     RZ_TOOL_BEGIN();
-    if (handle == MPI_T_CVAR_HANDLE_NULL) {
+    if (*find(handle) == NULL) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
-    return buf == NULL ? MPI_T_ERR_INVALID : MPI_T_ERR_CVAR_SET_NEVER;
+    if (buf == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    if (!may_be_written(handle->index)) {
+        return MPI_T_ERR_CVAR_SET_NEVER;
+    }
+    char text[TEXT_MAX];
+    snprintf(text, sizeof(text), "%s", (const char *)buf);
+    if (rz_engine.info == NULL || !rz_kill_arm(text, rz_engine.info->self.rank)) {
+        return MPI_T_ERR_CVAR_SET_NOT_NOW;
+    }
+    return setenv(RZ_KILL_AT, text, 1) == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
 }

@@ -126,8 +126,11 @@ int rzm_type_create_subarray(int ndims, struct rz_counts array_of_sizes,
         MPI_Count subsize = rz_counts_at(array_of_subsizes, at);
         MPI_Count start = rz_counts_at(array_of_starts, at);
         if (subsize < 1 || subsize > size || start < 0 || start > size - subsize) {
-            error = rzm_error(MPI_ERR_ARG, "dimension %d: no %lld from %lld on of %lld", at,
-                              (long long)subsize, (long long)start, (long long)size);
+            error = rzm_error(
+                MPI_ERR_ARG,
+                "array_of_subsizes[%d] %lld and array_of_starts[%d] %lld: no such part of "
+                "array_of_sizes[%d] %lld",
+                at, (long long)subsize, at, (long long)start, at, (long long)size);
         } else {
             struct runs runs = {.first = start, .length = subsize, .repeat = 1};
             error = array_wrap(&array, size, &runs);

@@ -4,6 +4,7 @@
 #include "mpi/grequest.h"
 #include "mpi/p2p.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- One request ---- */
@@ -331,33 +332,57 @@ int rzm_testsome(int incount, MPI_Request *handles, int *outcount, int indices[]
 
 /* ---- Starting, freeing, cancelling ---- */
 
+static bool is_startable(const struct rz_request *request)
+{
+    return request != NULL && (request->flags & RZ_REQUEST_PERSISTENT) && is_inactive(request);
+}
+
+/* Why it is not startable. name: of the argument. */
+static int refuse_start(const struct rz_request *request, const char *name)
+{
+    return rzm_error(MPI_ERR_REQUEST, "%s %s", name,
+                     request == NULL                             ? "is the null handle"
+                     : !(request->flags & RZ_REQUEST_PERSISTENT) ? "is not persistent"
+                                                                 : "is active, it was started "
+                                                                   "already");
+}
+
 int rzm_start(struct rz_request *request)
 {
     int error = rz_engine_begin();
-    if (error != MPI_SUCCESS) {
-        return error;
+    if (error == MPI_SUCCESS && !is_startable(request)) {
+        error = refuse_start(request, "request");
     }
-    if (!(request->flags & RZ_REQUEST_PERSISTENT) || !is_inactive(request)) {
-        return rzm_error(MPI_ERR_REQUEST, "the request is not an inactive persistent one");
-    }
-    return request->class->start(request);
+    return error != MPI_SUCCESS ? error : request->class->start(request);
 }
 
+/* One wrong request, and none is started; but of one that stands there twice the first is. */
 int rzm_startall(int count, MPI_Request *handles)
 {
-    for (int i = 0; i < count; i++) {
-        struct rz_request *request = rz_request_of(handles[i]);
-        int error = request != NULL ? rzm_start(request)
-                                    : rzm_error(MPI_ERR_REQUEST, "request %d is null", i);
-        if (error != MPI_SUCCESS) {
-            return error;
+    int error = rz_engine_begin();
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
+            struct rz_request *request = rz_request_of(handles[i]);
+            if (!is_startable(request)) {
+                char name[48];
+                snprintf(name, sizeof(name), "array_of_requests[%d]", i);
+                error = refuse_start(request, name);
+            } else if (pass == 1) {
+                error = request->class->start(request);
+            }
         }
     }
-    return MPI_SUCCESS;
+    return error;
 }
 
 int rzm_request_free(struct rz_request *request)
 {
+    bool persistent = request->flags & RZ_REQUEST_PERSISTENT;
+    if (request->class->waited_for && request->active && !persistent) {
+        return rzm_error(MPI_ERR_REQUEST,
+                         "request is a collective operation that is going on: it is to be waited "
+                         "for, not freed");
+    }
     rz_request_detach(request);
     return MPI_SUCCESS;
 }
@@ -365,6 +390,10 @@ int rzm_request_free(struct rz_request *request)
 int rzm_cancel(struct rz_request *request)
 {
     int error;
+    if (request->class->waited_for) {
+        return rzm_error(MPI_ERR_REQUEST,
+                         "request is a collective operation, which cannot be cancelled");
+    }
     if (rz_grequest_cancel(request, &error)) {
         return error;
     }

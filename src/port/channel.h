@@ -30,9 +30,14 @@ struct rz_frames;
 rz_status_t rz_frames_open(struct rz_frames **frames, int fd,
                            uint32_t frame_max); /* takes fd over */
 void rz_frames_close(struct rz_frames *frames);
+
+/* From now on frames may be so long: who has not proved himself yet has a small bound. */
+void rz_frames_limit(struct rz_frames *frames, uint32_t frame_max);
 int rz_frames_fd(const struct rz_frames *frames);
 
-/* Queues one frame and writes what the stream takes. RZ_ERR_CLOSED: the peer is gone. */
+/* Queues one frame and writes what the stream takes. RZ_ERR_CLOSED: the peer is gone, as an end, a
+ * reset or a refusal from its side proves. RZ_ERR_TIMEOUT: no way leads to it, which proves
+ * nothing. Whichever comes first stays. */
 rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n);
 bool rz_frames_want_write(const struct rz_frames *frames);
 size_t
@@ -40,7 +45,8 @@ rz_frames_queued(const struct rz_frames *frames);      /* bytes not yet written:
 rz_status_t rz_frames_flush(struct rz_frames *frames); /* RZ_IN_PROGRESS: more to write */
 
 /* Reads what is there; then rz_frames_next yields whole frames (valid until the next call) until it
- * returns false. RZ_ERR_CLOSED: end of stream; RZ_ERR_MALFORMED: a frame longer than frame_max. */
+ * returns false. RZ_ERR_CLOSED, RZ_ERR_TIMEOUT: end of stream, as above; RZ_ERR_MALFORMED: a frame
+ * longer than frame_max. */
 rz_status_t rz_frames_read(struct rz_frames *frames);
 bool rz_frames_next(struct rz_frames *frames, const void **bytes, size_t *n);
 

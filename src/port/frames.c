@@ -21,6 +21,7 @@ struct frames_buffer {
 struct rz_frames {
     int fd;
     bool socket;
+    rz_status_t failed; /* the first error; it stays */
     uint32_t frame_max;
     struct frames_buffer in, out;
     size_t checked; /* bytes after in.start whose frame headers were found sound */
@@ -87,6 +88,11 @@ void rz_frames_close(struct rz_frames *frames)
     free(frames);
 }
 
+void rz_frames_limit(struct rz_frames *frames, uint32_t frame_max)
+{
+    frames->frame_max = frame_max;
+}
+
 int rz_frames_fd(const struct rz_frames *frames)
 {
     return frames->fd;
@@ -108,6 +114,16 @@ rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n
     return status == RZ_IN_PROGRESS ? RZ_OK : status;
 }
 
+/* What the system's error says of the stream. Only an end, a reset and a refusal come from the
+ * peer's side; all others are told by this side, which cannot know whether the peer lives. */
+static rz_status_t frames_fail(struct rz_frames *frames, int error)
+{
+    bool told = error == 0 || error == ECONNRESET || error == ECONNREFUSED || error == EPIPE;
+    if (frames->failed == RZ_OK)
+        frames->failed = told || !frames->socket ? RZ_ERR_CLOSED : RZ_ERR_TIMEOUT;
+    return frames->failed;
+}
+
 bool rz_frames_want_write(const struct rz_frames *frames)
 {
     return frames_used(&frames->out) > 0;
@@ -122,6 +138,8 @@ rz_status_t rz_frames_flush(struct rz_frames *frames)
 {
     struct frames_buffer *out = &frames->out;
     while (frames_used(out) > 0) {
+        if (frames->failed != RZ_OK)
+            return frames->failed;
         const void *at = out->memory + out->start;
         ssize_t written = frames->socket ? send(frames->fd, at, frames_used(out), MSG_NOSIGNAL)
                                          : write(frames->fd, at, frames_used(out));
@@ -130,7 +148,7 @@ rz_status_t rz_frames_flush(struct rz_frames *frames)
         else if (errno == EAGAIN)
             return RZ_IN_PROGRESS;
         else if (errno != EINTR)
-            return RZ_ERR_CLOSED;
+            return frames_fail(frames, errno);
     }
     out->start = out->end = 0;
     return RZ_OK;
@@ -152,8 +170,10 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
 {
     struct frames_buffer *in = &frames->in;
     size_t read_bytes = 0;
-    /* Bounded, so that one loud peer does not starve the others of the loop. */
-    while (read_bytes < FRAMES_READ_MAX) {
+    /* Bounded, so that one loud peer does not starve the others of the loop, and that one who may
+     * only say little is not given room for much. */
+    size_t most = frames->frame_max < FRAMES_CHUNK ? FRAMES_CHUNK : FRAMES_READ_MAX;
+    while (read_bytes < most) {
         rz_status_t status = frames_make_room(in, FRAMES_CHUNK);
         if (status != RZ_OK)
             return status;
@@ -166,9 +186,11 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
         } else if (got < 0 && errno == EAGAIN) {
             break;
         } else if (read_bytes > 0) {
+            if (got < 0)
+                frames_fail(frames, errno); /* the system tells it once */
             break; /* the end shows again at the next read, after what came before it */
         } else {
-            return RZ_ERR_CLOSED;
+            return frames_fail(frames, got < 0 ? errno : 0);
         }
     }
     return frames_check(frames);

@@ -46,6 +46,14 @@ static rz_status_t memory_size(int fd, size_t *bytes)
     return RZ_OK;
 }
 
+bool rz_memory_holds(int fd, uint64_t bytes)
+{
+    struct stat stat;
+    int seals = fcntl(fd, F_GET_SEALS); /* an error: no memory of this kind */
+    return seals >= 0 && seals & F_SEAL_SHRINK && fstat(fd, &stat) == 0 &&
+           (uint64_t)stat.st_size >= bytes;
+}
+
 static int memory_protection(bool writable)
 {
     return PROT_READ | (writable ? PROT_WRITE : 0);

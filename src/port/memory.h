@@ -28,6 +28,10 @@ rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writab
 rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring, bool writable,
                                void **at);
 
+/* Whether fd is a memfd of at least so many bytes that nobody can shrink: who got it from a
+ * stranger may read so much of it without SIGBUS, and never waits for it. */
+bool rz_memory_holds(int fd, uint64_t bytes);
+
 void rz_memory_unmap(void *at, size_t bytes);
 
 #endif

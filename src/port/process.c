@@ -176,3 +176,12 @@ bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigne
     ssize_t copied = process_vm_readv(pid, here, n, there, n, 0);
     return copied >= 0 && (size_t)copied == bytes;
 }
+
+void rz_process_leave_terminal(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; nothing >= 0 && fd < 3; fd++)
+        dup2(nothing, fd);
+    if (nothing > 2)
+        close(nothing);
+}

@@ -23,6 +23,10 @@ rz_status_t rz_process_adopt_orphans(void);
  */
 rz_status_t rz_process_die_with_parent(pid_t parent, int signal);
 
+/* Standard input, output and error become /dev/null: nobody shall wait for the end of a terminal or
+ * a pipe because this process holds it. */
+void rz_process_leave_terminal(void);
+
 /* Sets or clears close-on-exec. */
 rz_status_t rz_process_keep_on_exec(int fd, bool keep);
 

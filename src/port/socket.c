@@ -45,6 +45,8 @@ rz_status_t rz_address_parse(const char *text, struct rz_address *address)
 {
     unsigned a, b, c, d, port = 0;
     int end = 0;
+    if (text[strspn(text, "0123456789.:")] != '\0') /* sscanf takes blanks and signs, too */
+        return RZ_ERR_MALFORMED;
     if (sscanf(text, "%3u.%3u.%3u.%3u%n", &a, &b, &c, &d, &end) != 4 || a > 255 || b > 255 ||
         c > 255 || d > 255)
         return RZ_ERR_MALFORMED;

@@ -37,6 +37,11 @@ bool rz_watch_take(struct rz_watch *watch, uint32_t *slot, enum rz_watch_end *en
 
 /* Child: lock slot of the page (after the last exec). Release is the clean end. */
 rz_status_t rz_watch_hold(struct rz_watch_held **held, int page_fd, uint32_t slot);
+
+/* The same; and until the release beat(arg) is called each `every` in the helper thread, which has
+ * all signals blocked and a small stack. every 0: never. */
+rz_status_t rz_watch_hold_beating(struct rz_watch_held **held, int page_fd, uint32_t slot,
+                                  rz_time every, void (*beat)(void *arg), void *arg);
 void rz_watch_release(struct rz_watch_held *held);
 
 #endif

@@ -2,6 +2,7 @@
 #include "port/watch.h"
 
 #include "base/assert.h"
+#include "port/clock.h"
 #include "port/memory.h"
 #include "port/watch_page.h"
 
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 struct rz_watch_held {
     struct rz_watch_group *groups;
@@ -18,6 +20,9 @@ struct rz_watch_held {
     struct rz_watch_slot *slot;
     pthread_t owner;
     sem_t answered, released;
+    rz_time every;
+    void (*beat)(void *arg);
+    void *beat_arg;
     int error; /* of taking the lock; valid after `answered` */
 };
 
@@ -25,6 +30,21 @@ static void watch_wait(sem_t *semaphore)
 {
     while (sem_wait(semaphore) != 0)
         rz_assert(errno == EINTR);
+}
+
+/* Until the release, with a beat at each turn. */
+static void watch_rest(struct rz_watch_held *held)
+{
+    while (held->every > 0) {
+        rz_time at = rz_clock_now() + held->every;
+        struct timespec until = {.tv_sec = (time_t)(at / RZ_SECOND),
+                                 .tv_nsec = (long)(at % RZ_SECOND)};
+        if (sem_clockwait(&held->released, CLOCK_MONOTONIC, &until) == 0)
+            return;
+        if (errno == ETIMEDOUT)
+            held->beat(held->beat_arg);
+    }
+    watch_wait(&held->released);
 }
 
 /* A thread of its own, because a main thread that calls pthread_exit would look dead. */
@@ -39,7 +59,7 @@ static void *watch_own(void *arg)
     int error = held->error; /* held may be gone after the answer of an error */
     sem_post(&held->answered);
     if (error == 0) {
-        watch_wait(&held->released);
+        watch_rest(held);
         pthread_mutex_unlock(&held->slot->mutex);
     }
     return NULL;
@@ -73,11 +93,20 @@ static void watch_held_free(struct rz_watch_held *held)
     free(held);
 }
 
-rz_status_t rz_watch_hold(struct rz_watch_held **out, int page_fd, uint32_t slot)
+rz_status_t rz_watch_hold(struct rz_watch_held **held, int page_fd, uint32_t slot)
+{
+    return rz_watch_hold_beating(held, page_fd, slot, 0, NULL, NULL);
+}
+
+rz_status_t rz_watch_hold_beating(struct rz_watch_held **out, int page_fd, uint32_t slot,
+                                  rz_time every, void (*beat)(void *arg), void *arg)
 {
     struct rz_watch_held *held = calloc(1, sizeof *held);
     if (!held)
         return RZ_ERR_NO_MEMORY;
+    held->every = every;
+    held->beat = beat;
+    held->beat_arg = arg;
     sem_init(&held->answered, 0, 0);
     sem_init(&held->released, 0, 0);
     void *page = NULL;

@@ -3,6 +3,8 @@
 
 #include "base/assert.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const trouble_names[RZ_TROUBLE_KINDS] = {"loss", "double", "part", "pause",
@@ -10,36 +12,55 @@ static const char *const trouble_names[RZ_TROUBLE_KINDS] = {"loss", "double", "p
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Each returns how many characters it has read; 0: it is not one. */
-
-static int read_crash(const char *text, struct rz_sim_crash *crash)
+/* Takes this text, or a number of digits alone that fits; *at moves behind it. */
+static bool take(const char **at, const char *text)
 {
-    unsigned long long at, loss;
-    unsigned victim, actions;
-    int start = 0, used = 0;
-    if (sscanf(text, "%u@%n", &victim, &start) != 1 || start == 0)
-        return 0;
-    bool dated = text[start] == 'd';
-    start += dated;
-    if (sscanf(text + start, "%llu:%u:%llu%n", &at, &actions, &loss, &used) != 3)
-        return 0;
-    *crash = (struct rz_sim_crash){victim, at, dated, {actions, loss}};
-    return start + used;
+    size_t n = strlen(text);
+    if (strncmp(*at, text, n) != 0)
+        return false;
+    *at += n;
+    return true;
 }
 
-static int read_trouble(const char *text, struct rz_sim_trouble *trouble)
+static bool take_number(const char **at, uint64_t most, uint64_t *number)
 {
-    for (uint32_t kind = 0; kind < RZ_TROUBLE_KINDS; kind++) {
-        size_t length = strlen(trouble_names[kind]);
-        unsigned long long what, from, to;
-        int used = 0;
-        if (strncmp(text, trouble_names[kind], length) != 0 ||
-            sscanf(text + length, ":%llu@%llu-%llu%n", &what, &from, &to, &used) != 3)
-            continue;
-        *trouble = (struct rz_sim_trouble){(enum rz_sim_trouble_kind)kind, what, from, to};
-        return from < to ? (int)length + used : 0;
-    }
-    return 0;
+    char *end;
+    if (**at < '0' || **at > '9')
+        return false;
+    errno = 0;
+    *number = strtoull(*at, &end, 10);
+    *at = end;
+    return errno == 0 && *number <= most;
+}
+
+/* Each returns what stands behind it; NULL: it is not one. */
+
+static const char *read_crash(const char *at, struct rz_sim_crash *crash)
+{
+    uint64_t victim, date, actions, loss;
+    if (!take_number(&at, UINT32_MAX, &victim) || !take(&at, "@"))
+        return NULL;
+    bool dated = take(&at, "d");
+    if (!take_number(&at, UINT64_MAX, &date) || !take(&at, ":") ||
+        !take_number(&at, UINT32_MAX, &actions) || !take(&at, ":") ||
+        !take_number(&at, UINT64_MAX, &loss))
+        return NULL;
+    *crash = (struct rz_sim_crash){(rz_id)victim, date, dated, {(uint32_t)actions, loss}};
+    return at;
+}
+
+static const char *read_trouble(const char *at, struct rz_sim_trouble *trouble)
+{
+    uint32_t kind = 0;
+    uint64_t what, from, to;
+    while (kind < RZ_TROUBLE_KINDS && !take(&at, trouble_names[kind]))
+        kind++;
+    if (kind == RZ_TROUBLE_KINDS || !take(&at, ":") || !take_number(&at, UINT64_MAX, &what) ||
+        !take(&at, "@") || !take_number(&at, UINT64_MAX, &from) || !take(&at, "-") ||
+        !take_number(&at, UINT64_MAX, &to) || from >= to)
+        return NULL;
+    *trouble = (struct rz_sim_trouble){(enum rz_sim_trouble_kind)kind, what, from, to};
+    return at;
 }
 
 bool rz_plan_parse(const char *text, struct rz_sim_plan *plan)
@@ -51,13 +72,12 @@ bool rz_plan_parse(const char *text, struct rz_sim_plan *plan)
         bool crash = *text >= '0' && *text <= '9';
         if (crash ? plan->n == RZ_SIM_PLAN_MAX : plan->n_troubles == RZ_SIM_TROUBLES_MAX)
             return false;
-        int used = crash ? read_crash(text, &plan->v[plan->n++])
-                         : read_trouble(text, &plan->trouble[plan->n_troubles++]);
-        if (used == 0 || (text[used] && text[used] != ','))
+        text = crash ? read_crash(text, &plan->v[plan->n++])
+                     : read_trouble(text, &plan->trouble[plan->n_troubles++]);
+        if (!text || (*text && *text != ','))
             return false;
-        if (!text[used])
+        if (!*text++)
             return true;
-        text += used + 1;
     }
 }
 

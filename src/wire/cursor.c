@@ -98,7 +98,8 @@ const char *rz_wire_get_text(struct rz_wire_reader *reader)
 {
     uint32_t length;
     const uint8_t *bytes = rz_wire_get_bytes(reader, &length);
-    if (length > 0 && bytes[length - 1] == 0)
+    /* The first NUL is the last byte: what stood behind an earlier one nobody would see. */
+    if (length > 0 && memchr(bytes, 0, length) == bytes + length - 1)
         return (const char *)bytes;
     reader->malformed = true;
     return "";

@@ -6,13 +6,13 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 1
+#define RZ_LAUNCH_VERSION 3
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
     RZ_EVENT_RECORD_JOINED,     /* rank has called MPI_Init */
     RZ_EVENT_RECORD_DEATH_SEEN, /* rank or node; note: how (robust mutex, pidfd, connection,
-                                   silence); at_ns: when seen */
+                                   silence, no progress); value: enum rz_death; at_ns: when seen */
     RZ_EVENT_RECORD_DEATH_NEWS, /* the news reached this daemon */
     RZ_EVENT_RECORD_EPOCH, /* agreement on epoch was reached here; value: generation to restore */
     RZ_EVENT_RECORD_READY, /* all processes of this node stand at the start of epoch */
@@ -22,18 +22,39 @@ enum rz_event_record {
     RZ_EVENT_RECORD_LEFT,      /* all have left */
     RZ_EVENT_RECORD_NOTED,     /* death of rank, or (RZ_ID_NONE) node, agreed; nobody repairs it */
     RZ_EVENT_RECORD_INJECTED,  /* a fault was injected: note says which */
+    RZ_EVENT_RECORD_FLAT_NEWS, /* with --detector flat: rank `value` heard from the other processes,
+                                  at_ns, that rank is silent */
+    RZ_EVENT_RECORD_OUT, /* the others go on without node, by agreement: from now on it is no part
+                            of the job, whatever it still does */
     RZ_EVENT_RECORD_COUNT
 };
+
+enum rz_death { RZ_DEATH_PLAIN, RZ_DEATH_HUNG };
 
 enum rz_inject {
     RZ_INJECT_KILL_RANK,
     RZ_INJECT_KILL_NODE,
     RZ_INJECT_STOP_RANK,
-    RZ_INJECT_STOP_NODE
+    RZ_INJECT_STOP_NODE,
+    /* Of the network between the daemons, told to all: the ways between the nodes named in `nodes`
+     * and the others; amount 0 ends it. */
+    RZ_INJECT_CUT,
+    RZ_INJECT_DELAY, /* amount: ns */
+    RZ_INJECT_LOSE,  /* amount: thousandths of the datagrams */
+    RZ_INJECT_HEAL   /* all of them, everywhere */
 };
+
+/* Who finds out that a node is silent (docs/protocols). */
+enum rz_detector { RZ_DETECTOR_RING, RZ_DETECTOR_SWIM, RZ_DETECTOR_FLAT, RZ_DETECTOR_COUNT };
 
 /* JOB.flags */
 #define RZ_JOB_REPAIR_NEVER 1u /* deaths are noted, never repaired, even after MPIX_Reinit */
+#define RZ_JOB_ONE_MACHINE                                                                         \
+    16u /* the nodes have networks and host names of their own, but share the processors of one */
+#define RZ_JOB_BIND_CORE 2u    /* each process gets a free core of its node's, where there is one */
+#define RZ_JOB_TELL_BINDING 4u /* STARTED says where a process may run */
+#define RZ_JOB_NO_FT 8u        /* nobody looks for deaths; rzrun ends the job at the first */
+#define RZ_JOB_DETACHED 32u    /* rzrun will go; the daemons keep output and outcome */
 
 /* No message is longer than this many bytes. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)
@@ -44,7 +65,7 @@ enum rz_inject {
     MESSAGE(LISTENING, listening) U32(version) U32(node) U32(pid) TEXT(address) U32(tcp_port) U32(udp_port) \
         END(LISTENING, listening) \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
-    MESSAGE(STARTED, started) U32(rank) U32(incarnation) U32(node) U32(pid) END(STARTED, started) \
+    MESSAGE(STARTED, started) U32(rank) U32(incarnation) U32(node) U32(pid) TEXT(binding) END(STARTED, started) \
     MESSAGE(OUTPUT, output) U32(rank) U32(stream) U32(epoch) BYTES(data) END(OUTPUT, output) /* 1 stdout, 2 stderr */ \
     MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) END(STDIN_WANTED, stdin_wanted)      /* rank 0's credit */ \
     MESSAGE(MARK, mark) U32(rank) U64(iteration) U32(epoch) U64(at_ns) END(MARK, mark) \
@@ -55,15 +76,25 @@ enum rz_inject {
     MESSAGE(STOPPING, stopping) U32(status) TEXT(reason) END(STOPPING, stopping)        /* rz_status_t: we give up */ \
     MESSAGE(WAITING, waiting) TEXT(line) END(WAITING, waiting)                          /* who waits for whom */ \
     MESSAGE(WAITING_END, waiting_end) END(WAITING_END, waiting_end) \
+    MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* all run here, and you may go */ \
+    MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
+    MESSAGE(RESULT, result) U32(code) U32(cut_off) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
+    MESSAGE(DONE, done) END(DONE, done)                                   /* among daemons: no process is left here */ \
     /* rzrun -> daemon */ \
     MESSAGE(JOB, job) U64(job) BYTES(key) U32(n_nodes) U32(n_ranks) U32(node) U64(hb_period_ns) U64(hb_timeout_ns) \
-        U32(restarts_max) U32(flags) U32(verbosity) BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \
+        U32(detector) U64(hang_timeout_ns) /* enum rz_detector; 0: never hung */ \
+        U32(share) U32(shares) /* of its machine's cores the node has the share-th of so many shares */ \
+        U32(restarts_max) U32(flags) U32(verbosity) U64(spool_bytes) U64(linger_ns) U64(timeout_ns) \
+        BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \
         BYTES(environment) TEXT(directory) \
-        END(JOB, job) /* placement, slots: u32 each; addresses: per node text, tcp u32, udp u32; the rest: texts */ \
+        END(JOB, job) /* placement, slots: u32 each; addresses: per node text, tcp u32, udp u32; the rest: texts; spool, linger, timeout: of a detached job */ \
     MESSAGE(STDIN, stdin_data) BYTES(data) U32(end) END(STDIN, stdin_data) \
-    MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) END(INJECT, inject)         /* enum rz_inject */ \
+    MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) BYTES(nodes) U64(amount) \
+        END(INJECT, inject) /* enum rz_inject; nodes: u32 each */ \
     MESSAGE(SIGNAL, signal) U32(number) END(SIGNAL, signal) \
     MESSAGE(DUMP_WAITING, dump_waiting) END(DUMP_WAITING, dump_waiting) \
+    MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all run, say DETACHED */ \
+    MESSAGE(FINISH, finish) U32(code) TEXT(reason) END(FINISH, finish)    /* end the whole job, a detached one */ \
     MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) END(SHUTDOWN, shutdown) /* end all processes, then yourself */
 /* clang-format on */
 

@@ -8,10 +8,13 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused in words. */
-#define RZ_LINK_VERSION 1
+#define RZ_LINK_VERSION 2
 
 /* No message is longer than this many bytes. */
 #define RZ_LINK_MESSAGE_MAX 65536
+
+/* What a process asks of the name service. */
+enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
 
 /* clang-format off */
 #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
@@ -26,16 +29,21 @@
     MESSAGE(STORE, store) U32(epoch) U64(number) U64(bytes) U64(hash) END(STORE, store) /* number: 1, 2, ... in each epoch; fd: the piece */ \
     MESSAGE(WANT_PIECE, want_piece) U32(epoch) END(WANT_PIECE, want_piece) \
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
+    MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
+    MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* with --detector flat: found so by this process */ \
+    MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* the same, heard from others; for the record */ \
     MESSAGE(ABORT, abort) U32(code) TEXT(reason) END(ABORT, abort) \
     MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is done: exit is no death */ \
     /* daemon -> process */ \
     MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
-        U32(watch_slot) U64(job) U32(job_token) U32(restarted) \
-        END(WELCOME, welcome)                  /* fds: board, own inbox, own doorbell's eventfd, watch page, wait objects */ \
+        U32(watch_slot) U64(job) U32(job_token) U32(restarted) U64(hb_timeout_ns) BYTES(ring_key) \
+        END(WELCOME, welcome)                  /* fds: board, own inbox, own doorbell's eventfd, watch page, wait objects; \
+                                                  with a ring_key (--detector flat) the socket for heartbeats */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net)              /* someone off-node wants our card */ \
     MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(epoch) BYTES(card) END(CARD, card) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
+    MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(base) U64(bytes) U64(hash) U32(source_node) \
         END(PIECE, piece)                                            /* generation 0: none; else fd: the piece. base: before the first of this epoch */
 /* clang-format on */

@@ -1,22 +1,26 @@
 /*
  * Between daemons, over TCP: each frame is its length (u32), then one message. Nothing but
- * CHALLENGE and HELLO is parsed before the peer has proved that it holds the job key. Heartbeats
- * travel as authenticated UDP datagrams (protocol_message.h).
+ * CHALLENGE, HELLO and WELCOME is parsed before the peer has proved that it holds the job key, and
+ * no frame is longer than RZ_OVERLAY_HANDSHAKE_MAX until then. Heartbeats travel as authenticated
+ * UDP datagrams (net/datagram/datagram.h).
  */
 #ifndef RZ_WIRE_OVERLAY_MESSAGES_H
 #define RZ_WIRE_OVERLAY_MESSAGES_H
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 1
+#define RZ_OVERLAY_VERSION 4
 
 /* No message is longer than this many bytes. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
+#define RZ_OVERLAY_HANDSHAKE_MAX 256u
 
 /* clang-format off */
 #define RZ_OVERLAY_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     MESSAGE(CHALLENGE, challenge) U32(version) BYTES(nonce) END(CHALLENGE, challenge)  /* acceptor -> connector */ \
-    MESSAGE(HELLO, hello) U32(version) U64(job) U32(from) BYTES(proof) END(HELLO, hello) /* keyed hash of nonce, job, from */ \
+    MESSAGE(HELLO, hello) U32(version) U64(job) U32(from) BYTES(proof) BYTES(nonce) END(HELLO, hello) \
+        /* keyed hash of the challenge's nonce, job, from, to; a nonce of its own */ \
+    MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* keyed hash of HELLO's nonce, job, from, to */ \
     MESSAGE(PROTOCOL, protocol) BYTES(message) END(PROTOCOL, protocol)                  /* as protocol_message.h */ \
     MESSAGE(GET_CARD, get_card) U32(rank) U32(asker) U32(epoch) END(GET_CARD, get_card) \
     MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(asker) U32(epoch) BYTES(card) END(CARD, card) \
@@ -25,6 +29,16 @@
     MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \
     MESSAGE(GET_PIECE, get_piece) U32(epoch) U64(generation) U32(rank) END(GET_PIECE, get_piece) \
     MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) END(PIECE_GONE, piece_gone) \
+    MESSAGE(NAME_PUT, name_put) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) TEXT(port) \
+        END(NAME_PUT, name_put)                     /* a name was published (daemon/names.h) */ \
+    MESSAGE(NAME_DROP, name_drop) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) \
+        END(NAME_DROP, name_drop)                   /* serial 0: wants no answer */ \
+    MESSAGE(NAME_KEPT, name_kept) U64(serial) U32(status) END(NAME_KEPT, name_kept)     /* rz_status_t */ \
+    MESSAGE(FACT, fact) BYTES(message) END(FACT, fact)        /* of a detached job: as wire/launch_messages.h */ \
+    MESSAGE(RING_PORT, ring_port) U32(rank) U32(incarnation) U32(port) END(RING_PORT, ring_port) /* with --detector flat, of the sender's node */ \
+    MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* a process of yours; is answered by PONG */ \
+    MESSAGE(PING, ping) END(PING, ping)                       /* who hears me? is answered by PONG */ \
+    MESSAGE(PONG, pong) END(PONG, pong) \
     MESSAGE(LEAVING, leaving) END(LEAVING, leaving)           /* the end of this connection is no death */ \
     MESSAGE(FENCED, fenced) TEXT(reason) END(FENCED, fenced)                            /* you were declared dead */
 /* clang-format on */

@@ -32,7 +32,16 @@ CASES = [
     (["--timeout", "nans", TRUE], BAD_LINE, "300ms"),
     (["--timeout", "1e999s", TRUE], BAD_LINE, "300ms"),
     (["--hb-period", "2s", TRUE], BAD_LINE, "--hb-timeout must be longer"),
-    (["--bind-to", "core", TRUE], BAD_LINE, "only `none`"),
+    (["--bind-to", "socket", TRUE], BAD_LINE, "`core` or `none`"),
+    (["-n", "4097", "--bind-to", "core", TRUE], NO_SLOTS, "--bind-to none"),
+    (["--map-by", "rack", TRUE], BAD_LINE, "`slot`, `node` or `core`"),
+    (["--report-bindings=yes", TRUE], BAD_LINE, "takes no value"),
+    (["--spares", "-1", TRUE], BAD_LINE, "whole number"),
+    (["--spares", "1", TRUE], BAD_LINE, "leaves no node"),
+    (["--spares", "2", "--nodes", "2", TRUE], BAD_LINE, "leaves no node"),
+    (["--spares", "1", "--nodes", "2", "--no-ft", TRUE], BAD_LINE, "--spares has no meaning"),
+    (["--on-failure", "repair", "--no-ft", TRUE], BAD_LINE, "--on-failure has no meaning"),
+    (["-n", "3", "--host", "localhost:2,localhost:2", "--spares", "1", TRUE], NO_SLOTS, "--spares not counted"),
     (["--on-failure", "retry", TRUE], BAD_LINE, "`repair` or `continue`"),
     (["-x", "RZ_NO_SUCH_VARIABLE", TRUE], BAD_LINE, "NAME=VALUE"),
     (["-x", "=3", TRUE], BAD_LINE, "NAME=VALUE"),
@@ -45,6 +54,8 @@ CASES = [
     (["--host", "localhost:0", TRUE], BAD_LINE, "slots are a whole number"),
     (["--host", "localhost:two", TRUE], BAD_LINE, "slots are a whole number"),
     (["--hostfile", "/nonexistent/hosts", TRUE], BAD_LINE, "cannot be read"),
+    (["--hostfile", "/tmp", TRUE], BAD_LINE, "directory"),
+    (["--hostfile", "/dev/null", TRUE], BAD_LINE, "names no host"),
     (["--host", "localhost", "--nodes", "2", TRUE], BAD_LINE, "one or the other"),
     (["-n", "3", "--host", "localhost:2", TRUE], NO_SLOTS, "--oversubscribe"),
     (["rz-no-such-program"], NOT_FOUND, "PATH"),
@@ -57,9 +68,9 @@ CASES = [
 ]
 
 FAULTS = [
-    ("", "begins with kill, stop or every"),
-    ("explode rank 0 at 1s", "begins with kill, stop or every"),
-    ("KILL rank 0 at 1s", "begins with kill, stop or every"),
+    ("", "begins with kill, stop, every"),
+    ("explode rank 0 at 1s", "begins with kill, stop, every"),
+    ("KILL rank 0 at 1s", "begins with kill, stop, every"),
     ("kill", "`rank R` or `node N`"),
     ("kill rank", "whole number"),
     ("kill rank x at 3s", "whole number"),
@@ -112,10 +123,14 @@ class BadInput(rig.LaunchTest):
 
     def test_host_files(self):
         for text, says in [("far.example\n", "--nodes N emulates"), ("localhost slots=x\n", "slots are a whole number"),
-                           ("localhost what\n", "slots=N"), ("localhost slots=1 more\n", "slots=N")]:
+                           ("localhost what\n", "slots=N"), ("localhost slots=1 more\n", "slots=N"), ("localhost rack=\n", "rack's name")]:
             self.refused(["--hostfile", self.file("hosts", text), TRUE], BAD_LINE, says)
         self.refused(["-n", "4", "--hostfile", self.file("hosts", "# two\nlocalhost slots=2\n\n"), TRUE], NO_SLOTS,
                      "4 ranks do not fit into 2 slots")
+
+    def test_a_full_disk_is_told(self):
+        result = self.runs("-n", "2", "--report", "/dev/full", TRUE)
+        self.assertIn("--report /dev/full: not all of it could be written: No space left", result.err)
 
     def test_missing_interpreter(self):
         script = self.file("script", "#!/nonexistent/interpreter\n", 0o755)

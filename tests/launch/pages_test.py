@@ -33,7 +33,7 @@ class Pages(rig.LaunchTest):
 
     def test_help_names_every_exit_status(self):
         text = self.runs("--help").out
-        with open(f"{rig.SOURCE}/src/launch/exit_codes.h") as source:
+        with open(f"{rig.SOURCE}/src/outcome/exit_codes.h") as source:
             codes = re.findall(r'X\(\w+, (\d+), "([^"]*)"\)', source.read())
         self.assertGreater(len(codes), 5)
         for value, meaning in codes:

@@ -292,7 +292,7 @@ static void wrong_arrays(void)
     refused(darray(0, 0, 10, BLOCK, DEFAULT, 0, C), MPI_ERR_ARG, "array_of_psizes[0] is 0");
     refused(darray(3, 2, 10, BLOCK, 4, 3, 77), MPI_ERR_ARG, "order is 77");
     refused(MPI_Type_create_subarray(1, (int[]){4}, (int[]){3}, (int[]){2}, C, MPI_INT, &type),
-            MPI_ERR_ARG, "dimension 0: no 3 from 2 on of 4");
+            MPI_ERR_ARG, "array_of_subsizes[0] 3 and array_of_starts[0] 2");
     refused(MPI_Type_create_subarray(0, NULL, NULL, NULL, C, MPI_INT, &type), MPI_ERR_ARG,
             "ndims is 0");
 }

@@ -20,11 +20,14 @@ CLASSES = {
 # Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
 FREE_PREDEFINED = {"group", "errhandler"}
 BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf"}
+# Room for packed data, and its size.
+PACKED = {"inbuf": "insize", "outbuf": "outsize"}
 SIGNED_COUNTS = {"stride", "lb", "extent"}
 COUNT_ERRORS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = ("n", "ndims", "maxdims", "incount")
 DEGREES = ("indegree", "outdegree", "maxindegree", "maxoutdegree", "maxindex", "maxedges",
-           "maxneighbors")
+           "maxneighbors", "num_to_ack")
+GRIDS = {"Dims_create", "Cart_create", "Cart_map"}
 # Arrays of graphs: what may say how long they are. Of the rest, the chapter knows.
 GRAPH_ARRAYS = {
     "indx": ("nnodes", "maxindex"), "edges": ("maxedges",), "neighbors": ("maxneighbors",),
@@ -39,6 +42,12 @@ BEGIN = {
 }
 REDUCTIONS = {"Allreduce", "Scan", "Exscan", "Reduce_scatter_block"}
 
+
+# Calls that tell their errors to the error handler they are given, and what it is for.
+BLAME_GIVEN = {
+    "Session_init": "RZ_OBJECT_SESSION", "Comm_create_from_group": "RZ_OBJECT_COMM",
+    "Intercomm_create_from_groups": "RZ_OBJECT_COMM",
+}
 
 # What only the local leader looks at, and the rank of this process among those it leads.
 OTHER_LEADERS = {
@@ -66,6 +75,7 @@ class Entry:
         self.checks = []
         self.results = []
         self.optional_counts = {}
+        self.late = []  # checks that stand behind those of single arguments
         self.spared = None  # the object that is left alone if it is predefined
 
     # ---- pieces ----
@@ -105,8 +115,8 @@ class Entry:
         elif kind == "request" and not role:
             finder = "request_or_null"
         self.check(f"rz_arg_{finder}", self.quoted(p.name), value, "&" + local(p.name))
-        if self.stem == "Session_init" and kind == "errhandler":
-            self.check("rz_call_blame_handler", local(p.name))
+        if self.stem in BLAME_GIVEN and kind == "errhandler":
+            self.check("rz_call_blame_handler", local(p.name), BLAME_GIVEN[self.stem])
         if p.name in OTHER_LEADERS:
             local_rank = OTHER_LEADERS[p.name]
             self.checks[-1] = f"({local_rank} != local_leader || {self.checks[-1]})"
@@ -158,19 +168,25 @@ class Entry:
                 wild = p.name == "recvtag" or (p.name == "tag" and receives)
                 self.check("rz_arg_tag", self.quoted(p.name), p.name, use[wild])
             elif p.name in LENGTHS + DEGREES:
-                self.check("rz_arg_not_negative", self.quoted(p.name), p.name, "MPI_ERR_ARG")
+                error = ("MPI_ERR_DIMS" if self.stem in GRIDS else
+                         "MPI_ERR_COUNT" if p.name in COUNT_ERRORS else "MPI_ERR_ARG")
+                self.check("rz_arg_not_negative", self.quoted(p.name), p.name, error)
         elif p.array and p.base == "MPI_Datatype" and p.is_const:
             self.check("rz_arg_datatypes", self.quoted(p.name), p.name, "count")
         elif p.array:
             length = self.length_of(p)
             if length and p.name not in NULLABLE:
                 self.check("rz_arg_array", self.quoted(p.name), p.name, length)
+        elif p.name in PACKED and PACKED[p.name] in self.by_name:
+            self.check("rz_arg_packed", self.quoted(p.name), p.name, PACKED[p.name])
         elif p.is_pointer and not self.may_be_null(p):
             self.check("rz_arg_pointer", self.quoted(p.name), p.name)
 
     def may_be_null(self, p):
         if p.base == "MPI_Status":
             return not (p.is_const or self.stem.startswith("Status_"))
+        if p.name == "status":
+            return False
         if self.stem == "Session_get_nth_pset" and p.name == "pset_name":
             return True
         if p.name == "attribute_val":
@@ -276,11 +292,21 @@ class Entry:
             self.checks.append(self.message("recvbuf", count, "datatype"))
             result = f'rz_arg_result(&call, "sendbuf", sendbuf, {count}, datatype_)'
             self.checks.append(f"(sendbuf == MPI_IN_PLACE || {result})")
+            self.late.append(self.two_buffers(count))
             self.done.update(("sendbuf", "recvbuf", count, "datatype"))
         elif base == "Reduce_scatter":
             names = ("recvbuf", "recvcounts", None, "datatype")
             self.checks.append(self.side(names, "rz_comm_size(comm_)"))
+            counts = self.view(self.by_name["recvcounts"][1])
+            source = code_call("rz_arg_source", "&call", '"sendbuf"', "sendbuf", counts,
+                               "rz_comm_size(comm_)", "datatype_")
+            self.checks.append(f"(sendbuf == MPI_IN_PLACE || {source})")
+            self.late.append(self.two_buffers("1"))
             self.done.update(("sendbuf", "recvbuf", "recvcounts", "datatype"))
+
+    def two_buffers(self, count):
+        return code_call("rz_arg_two_buffers", "&call", '"sendbuf"', "sendbuf", '"recvbuf"',
+                         "recvbuf", count)
 
     def reduce(self):
         send = self.message("sendbuf", "count", "datatype")
@@ -289,6 +315,8 @@ class Entry:
         self.checks.append(f"(role == RZ_ROLE_BYSTANDER || {message})")
         result = 'rz_arg_result(&call, "recvbuf", recvbuf, count, datatype_)'
         self.checks.append(f"(role != RZ_ROLE_ROOT || {result})")
+        self.late.append("(role != RZ_ROLE_ROOT || !rz_role_takes_part(role, comm_, sendbuf) || "
+                         f"{self.two_buffers('count')})")
         self.optional_counts["count"] = "datatype"
         self.done.update(("sendbuf", "recvbuf", "count", "datatype"))
 
@@ -310,7 +338,7 @@ class Entry:
 
     def collect(self):
         for kind, p in self.kinds:
-            if kind == "comm":
+            if kind == "comm" or (kind == "errhandler" and self.stem in BLAME_GIVEN):
                 self.argument(kind, p)
                 self.done.add(p.name)
         if "root" in self.by_name:
@@ -328,6 +356,7 @@ class Entry:
                 self.checks.append(f"({condition}{text})" if condition else text)
             else:
                 self.argument(kind, p)
+        self.checks += self.late
 
     def pass_on(self, kind, p):
         """An argument as the chapter takes it."""
@@ -362,7 +391,10 @@ class Entry:
             call = f"rz_object_is_predefined({self.spared}) ? MPI_SUCCESS : {call}"
         lines.append(f"        call.error = {call};")
         if self.results:
-            lines.append("        if (call.error == MPI_SUCCESS) {")
+            # A message that was met is gone, whatever became of its receive.
+            met = any(self.binding.handles.get(p.name) == "free" and p.base == "MPI_Message" for p in f.parameters)
+            good = "call.error != RZM_ROLLBACK && call.error != MPI_ERR_NO_MEM" if met else "call.error == MPI_SUCCESS"
+            lines.append(f"        if ({good}) {{")
             lines += ["            " + text for text in self.results]
             lines.append("        }")
         lines += ["    }", "    return rz_call_end(&call);", "}", f"RZ_TWIN({f.name});", ""]
@@ -436,9 +468,9 @@ def weak(tables):
 
 
 def features(tables):
-    """What this build supports, and the names of the error classes."""
+    """What this build supports, by chapter, and the names of the error classes."""
     rows = []
-    for f in everything(tables):
+    for f in sorted(everything(tables), key=tables.chapter):
         binding = tables.binding(f)
         if binding is None:
             code = "NULL"
@@ -446,7 +478,7 @@ def features(tables):
             code = "(rz_code)P" + f.name
         else:
             code = "(rz_code)" + (binding.call.split("(")[0] or tables.chapter_name(f))
-        rows.append(f'    {{"{f.name}", {code}}},\n')
+        rows.append(f'    {{"{f.name}", "{tables.chapter(f)[1]}", {code}}},\n')
     errors = [row for row in tables.constants if row["kind"] == "error_class"]
     names = "".join(f'    {{{row["value"]}, "{row["name"]}"}},\n' for row in errors)
     names += "".join(f'    {{{n}, "{n}"}},\n' for n in abi_header.ULFM_CLASSES)

@@ -56,6 +56,10 @@ extern "C" {
 #define MPIX_ERR_PROC_FAILED_PENDING MPI_ERR_PROC_FAILED_PENDING
 #define MPIX_ERR_REVOKED MPI_ERR_REVOKED
 
+/* Attribute of communicators: an int, whether a death is an error of calls and not the end. */
+#define MPIX_FT 599
+#define MPI_FT MPIX_FT
+
 /* How this process came to its restart point. */
 typedef enum MPIX_Reinit_state_t {
     MPIX_REINIT_NEW = 1,      /* for the first time */

@@ -146,6 +146,8 @@ class Tables:
         rows = _rows("bindings.csv")
         self.bindings = {row["function"]: Binding(row) for row in rows}
         assert len(self.bindings) == len(rows), "a function is bound twice"
+        self.chapters = [(int(r["order"]), r["chapter"], re.compile(r["pattern"], re.IGNORECASE))
+                         for r in _rows("chapters.csv")]
         unknown = set(self.bindings) - set(self.by_name)
         assert not unknown, f"bindings of functions that do not exist: {sorted(unknown)}"
 
@@ -153,6 +155,12 @@ class Tables:
         """The binding of a function; a large-count or _x variant shares that of its plain form."""
         found = self.bindings.get(function.name)
         return found or self.bindings.get(self.plain_name(function.name))
+
+    def chapter(self, function):
+        """(order, title) of the chapter that a function is told under: the first that matches."""
+        name = re.sub(r"^MPIX?_", "", self.plain_name(function.name))
+        return next((order, title) for order, title, pattern in self.chapters
+                    if pattern.fullmatch(name))
 
     @staticmethod
     def plain_name(name):
@@ -196,7 +204,7 @@ class Tables:
                 return "requests"
             if role in ("in", "free"):
                 return kind
-            if p.array:
+            if p.array or role == "later":
                 return "plain"
             return "out:" + kind
         if p.shape == other.shape:

@@ -3,6 +3,7 @@
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
+#include "port/kill_point.h"
 #include "port/process.h"
 
 #include <stdlib.h>
@@ -113,6 +114,7 @@ static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
         token_tell(shm, token, SHM_WISH_ASK);
         status = RZ_IN_PROGRESS;
     } else {
+        rz_kill_here(RZ_KILL_FETCHED);
         token->op = NULL;
         token_tell(shm, token, SHM_WISH_DONE);
     }

@@ -3,6 +3,7 @@
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
+#include "port/kill_point.h"
 #include "port/memory.h"
 
 #include <assert.h>
@@ -138,7 +139,9 @@ static void out_write(struct shm_pair *pair, enum shm_kind kind, const void *hea
     if (second.bytes > 0)
         memcpy(at + first.bytes, second.data, second.bytes);
     pair->out.tail += shm_record_bytes(header_bytes, first.bytes + second.bytes);
+    rz_kill_here(RZ_KILL_RING_WRITE);
     atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_release);
+    rz_kill_here(RZ_KILL_RING_TOLD);
 }
 
 void shm_out_ring(struct shm *shm, struct shm_pair *pair)

@@ -40,6 +40,7 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     GOOD("UCX_HANDLE_ERRORS", "none"),
     /* No hooks in the program's memory allocation, no monitoring thread. */
     GOOD("UCX_MEMTYPE_CACHE", "n"),
+    GOOD("UCX_MEM_MMAP_HOOK_MODE", "none"),
     GOOD("UCX_VFS_ENABLE", "n"),
     /* Emulated nodes talk over the one device each machine has. */
     {"UCX_NET_DEVICES", "lo", true, NULL},

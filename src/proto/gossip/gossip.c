@@ -228,7 +228,8 @@ static enum rz_more on_tick(struct rz_gossip *gossip, rz_time now, struct rz_act
             return RZ_NEED;
         expire(gossip);
     }
-    if (awake(gossip) && now >= gossip->cycle_end) {
+    /* A ping that left late is answered for before its cycle ends: what was lent comes back. */
+    if (awake(gossip) && !gossip->outstanding && now >= gossip->cycle_end) {
         if (gossip->cycle > 0)
             end_cycle(gossip);
         if (awake(gossip))
@@ -374,8 +375,9 @@ enum rz_more rz_gossip_step(struct rz_gossip *gossip, const struct rz_event *eve
 
 rz_time rz_gossip_deadline(const struct rz_gossip *gossip)
 {
-    rz_time at = awake(gossip) ? gossip->cycle_end : RZ_TIME_NEVER;
-    return gossip->outstanding && gossip->timeout_at < at ? gossip->timeout_at : at;
+    if (gossip->outstanding)
+        return gossip->timeout_at;
+    return awake(gossip) ? gossip->cycle_end : RZ_TIME_NEVER;
 }
 
 uint64_t rz_gossip_hash(const struct rz_gossip *gossip)

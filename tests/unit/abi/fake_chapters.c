@@ -93,6 +93,21 @@ struct rz_errhandler *rz_errhandler_predefined(unsigned handle)
                              : NULL;
 }
 
+bool rz_datatype_fits(const struct rz_datatype *datatype, MPI_Count count)
+{
+    return count <= INT64_MAX / datatype->size;
+}
+
+struct rz_errhandler *rz_errhandler_initial(void)
+{
+    return &fatal;
+}
+
+struct rz_errhandler *rz_file_errhandler(void)
+{
+    return &returning;
+}
+
 struct rz_matched *rz_matched_predefined(unsigned handle)
 {
     return handle == 0x129 ? (struct rz_matched *)&no_proc : NULL;

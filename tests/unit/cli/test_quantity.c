@@ -71,6 +71,23 @@ static void test_shares(void **state)
             fail_msg("'%s' was taken for a share", bad[i]);
 }
 
+static void test_sizes(void **state)
+{
+    static const char *const bad[] = {"",       "KiB", "1kiB", "1 KiB",       "1K",
+                                      "1.5MiB", "-1",  "0x1",  "16777216GiB", "17179869184GiB"};
+    uint64_t value;
+    (void)state;
+    assert_true(rz_quantity_bytes("4096", 1, 4096, &value) && value == 4096);
+    assert_true(rz_quantity_bytes("4KiB", 4096, 4096, &value) && value == 4096);
+    assert_true(rz_quantity_bytes("3MiB", 0, UINT64_MAX, &value) && value == 3u << 20);
+    assert_true(rz_quantity_bytes("2GiB", 0, UINT64_MAX, &value) && value == UINT64_C(2) << 30);
+    assert_false(rz_quantity_bytes("4KiB", 4097, 8192, &value));
+    assert_false(rz_quantity_bytes("4KiB", 0, 4095, &value));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (rz_quantity_bytes(bad[i], 0, UINT64_C(1) << 40, &value))
+            fail_msg("'%s' was taken for a size", bad[i]);
+}
+
 static void test_nearest(void **state)
 {
     static const char *const names[] = {"gossip1", "gossip2", "gossip3", "ring", "agree", NULL};
@@ -84,9 +101,9 @@ static void test_nearest(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_durations),
-                                       cmocka_unit_test(test_numbers),
-                                       cmocka_unit_test(test_powers), cmocka_unit_test(test_shares),
-                                       cmocka_unit_test(test_nearest)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_durations), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_powers),    cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_sizes),     cmocka_unit_test(test_nearest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

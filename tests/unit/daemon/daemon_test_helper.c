@@ -13,17 +13,20 @@
  * with messages for ever if:R          the rest only in rank R              kill         kills
  * itself deaf          asks and asks and never reads        noise        sends what is no message
  *   unlink        closes the link without BYE          grow:N       touches N MiB
+ *   store:WHAT    stores a checkpoint piece, `right` or wrong in the way WHAT
  */
 #include "link/link.h"
 
 #include "base/assert.h"
 #include "port/channel.h"
 #include "port/clock.h"
+#include "port/memory.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define TURN_NS (20 * RZ_MILLISECOND)
@@ -215,6 +218,38 @@ static void abort_job(uint32_t code)
     serve();
 }
 
+static void send_store(uint64_t number, uint64_t bytes, int fd)
+{
+    struct rz_link_message message = {.type = RZ_LINK_STORE,
+                                      .store = {.epoch = epoch, .number = number, .bytes = bytes}};
+    rz_assert(rz_link_send(link_, &message, fd) == RZ_OK);
+}
+
+static void store(const char *what)
+{
+    enum { BYTES = 4096 };
+    int fd;
+    if (strcmp(what, "unsealed") == 0) {
+        fd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        rz_assert(fd >= 0 && ftruncate(fd, BYTES) == 0);
+    } else if (strcmp(what, "pipe") == 0) {
+        int ends[2];
+        rz_assert(pipe(ends) == 0);
+        fd = ends[0];
+    } else {
+        rz_assert(rz_memory_create("piece", BYTES, &fd) == RZ_OK);
+    }
+    send_store(strcmp(what, "number-0") == 0   ? 0
+               : strcmp(what, "number-2") == 0 ? 2
+                                               : 1,
+               strcmp(what, "short") == 0 ? BYTES + 1 : BYTES,
+               strcmp(what, "no-fd") == 0 ? -1 : fd);
+    if (strcmp(what, "twice") == 0)
+        send_store(1, BYTES, fd);
+    if (strcmp(what, "right") != 0)
+        serve();
+}
+
 static void enter(void)
 {
     pass(0);
@@ -253,6 +288,8 @@ static void do_word(const char *word, const char *argument)
         await_epoch(number);
     else if (strcmp(word, "say") == 0)
         say(argument);
+    else if (strcmp(word, "store") == 0)
+        store(argument);
     else if (strcmp(word, "flood") == 0)
         flood(number);
     else if (strcmp(word, "grow") == 0)

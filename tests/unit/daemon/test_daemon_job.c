@@ -24,6 +24,8 @@ static void make(struct example *e)
                                   .n_nodes = 2,
                                   .n_ranks = 3,
                                   .node = 1,
+                                  .share = 1,
+                                  .shares = 2,
                                   .hb_period_ns = RZ_MILLISECOND,
                                   .hb_timeout_ns = 3 * RZ_MILLISECOND,
                                   .directory = ""}};
@@ -62,6 +64,8 @@ static void a_good_job_is_read_whole(void **state)
     assert_int_equal(job.placement[1], 1);
     assert_int_equal(job.peers[1].tcp_port, 1001);
     assert_int_equal(job.peers[1].udp_port, 2001);
+    assert_int_equal(job.share, 1);
+    assert_int_equal(job.shares, 2);
     assert_string_equal(job.arguments[0], "program");
     assert_string_equal(job.arguments[1], "");
     assert_null(job.arguments[2]);
@@ -93,6 +97,8 @@ static void each_bad_value_is_refused_in_words(void **state)
     make(&e), e.placement[8] = 2, refused(&e);
     make(&e), e.job.slots_length = 12, refused(&e);
     make(&e), e.job.addresses_length--, refused(&e);
+    make(&e), e.job.flags = RZ_JOB_BIND_CORE, e.job.shares = 0, refused(&e);
+    make(&e), e.job.flags = RZ_JOB_BIND_CORE, e.job.share = 2, refused(&e);
     make(&e), e.job.arguments_length = 0, refused(&e);
     make(&e), e.job.arguments_length--, refused(&e);
     make(&e), e.environment[8] = '_', refused(&e); /* the '=' */
@@ -113,6 +119,9 @@ static void keys_of_processes_differ_and_hide_the_job_key(void **state)
     assert_memory_equal(a, again, sizeof a);
     assert_memory_not_equal(a, b, sizeof a);
     assert_memory_not_equal(a, job.key, sizeof a);
+    rz_job_ring_key(&job, b);
+    assert_memory_not_equal(a, b, sizeof a);
+    assert_memory_not_equal(b, job.key, sizeof b);
     rz_job_clear(&job);
 }
 

@@ -301,6 +301,29 @@ static void a_process_that_closes_its_link_dies_alone(void **state)
     expect_death_by("unlink");
 }
 
+/* The daemon takes over what a process hands it only where that keeps the rules. */
+static void a_process_that_stores_wrong_pieces_dies_alone(void **state)
+{
+    static const char *const ways[] = {"number-0", "number-2", "twice", "short",
+                                       "unsealed", "pipe",     "no-fd"};
+    char word[32];
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        snprintf(word, sizeof word, "store:%s", ways[i]);
+        expect_death_by(word);
+    }
+}
+
+static void a_process_that_stores_a_piece_lives(void **state)
+{
+    struct fake_job job;
+    (void)state;
+    fake_start(&job, 1);
+    fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "enter", "store:right", "leave", "bye"));
+    fake_await_exit(&job, 0, 0, true, true);
+    fake_end(&job, 0);
+}
+
 /* The question waits until it is clear that there will never be a card. */
 static void who_asks_for_an_ended_rank_is_answered(void **state)
 {
@@ -531,6 +554,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(the_verdict_comes_before_the_exit, nothing_left),
         cmocka_unit_test_teardown(a_process_that_never_reads_dies_alone, nothing_left),
         cmocka_unit_test_teardown(a_process_that_talks_nonsense_dies_alone, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_stores_wrong_pieces_dies_alone, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_stores_a_piece_lives, nothing_left),
         cmocka_unit_test_teardown(a_process_that_closes_its_link_dies_alone, nothing_left),
         cmocka_unit_test_teardown(who_asks_for_an_ended_rank_is_answered, nothing_left),
         cmocka_unit_test_teardown(to_be_killed_before_hello_is_a_death, nothing_left),

@@ -25,6 +25,25 @@ static void test_what_is_understood(void **state)
     assert_true(fault.random && !fault.node);
 }
 
+static void test_faults_of_the_network(void **state)
+{
+    struct rz_fault fault;
+    const char *why;
+    (void)state;
+    assert_true(rz_fault_parse("cut node 2,3 at 500ms for 2s", &fault, &why));
+    assert_true(fault.deed == RZ_FAULT_CUT && fault.n_nodes == 2 && fault.nodes[0] == 2 &&
+                fault.nodes[1] == 3);
+    assert_true(fault.duration == 2 * RZ_SECOND && fault.amount == 1);
+    assert_true(rz_fault_parse("cut node 0 at iteration 10", &fault, &why));
+    assert_true(fault.when == RZ_FAULT_AT_ITERATION && fault.duration == 0);
+    assert_true(rz_fault_parse("delay node 1 30ms at 1s", &fault, &why));
+    assert_true(fault.deed == RZ_FAULT_DELAY && fault.amount == 30 * RZ_MILLISECOND);
+    assert_true(rz_fault_parse("lose 30% node 1,2,5 at 1s for 1s", &fault, &why));
+    assert_true(fault.deed == RZ_FAULT_LOSE && fault.amount == 300 && fault.n_nodes == 3);
+    assert_true(rz_fault_parse("heal at 4s", &fault, &why));
+    assert_true(fault.deed == RZ_FAULT_HEAL && fault.at == 4 * RZ_SECOND);
+}
+
 static void test_what_is_refused_in_words(void **state)
 {
     static const char *const bad[] = {"",
@@ -44,6 +63,20 @@ static void test_what_is_refused_in_words(void **state)
                                       "every 2s kill rank 3",
                                       "every 2s kill random",
                                       "hang rank 3 at 2s",
+                                      "cut 2 at 2s",
+                                      "cut rank 2 at 2s",
+                                      "cut node 2,x at 2s",
+                                      "cut node 2,,3 at 2s",
+                                      "cut node at 2s",
+                                      "cut node 2 at 2s for 0s",
+                                      "cut node 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15 at 2s",
+                                      "delay node 2 at 2s",
+                                      "delay node 2 0ms at 2s",
+                                      "lose node 2 at 2s",
+                                      "lose 130% node 2 at 2s",
+                                      "lose 0% node 2 at 2s",
+                                      "heal node 2 at 2s",
+                                      "heal at 2s for 1s",
                                       "kill rank -1 at 2s",
                                       "kill rank 4294967295 at 2s",
                                       "kill kill kill kill kill kill kill kill kill kill kill",
@@ -61,6 +94,7 @@ static void test_what_is_refused_in_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_understood),
+                                       cmocka_unit_test(test_faults_of_the_network),
                                        cmocka_unit_test(test_what_is_refused_in_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void assert_counts(const struct rz_layout *layout, const uint32_t *expected)
@@ -24,7 +27,7 @@ static void test_unbounded_nodes_share_evenly(void **state)
     (void)state;
     assert_true(rz_layout_emulate(&layout, 4, &why));
     assert_int_equal(rz_layout_slots(&layout), 0);
-    rz_layout_place(&layout, 10);
+    rz_layout_place(&layout, 10, RZ_PLACE_BY_SLOT);
     assert_counts(&layout, (const uint32_t[]){3, 3, 2, 2});
     rz_layout_clear(&layout);
 }
@@ -36,7 +39,7 @@ static void test_slots_are_filled_in_order(void **state)
     (void)state;
     assert_true(rz_layout_add_hosts(&layout, "localhost:3,127.0.0.1,localhost:2", &why));
     assert_int_equal(rz_layout_slots(&layout), 6);
-    rz_layout_place(&layout, 5);
+    rz_layout_place(&layout, 5, RZ_PLACE_BY_SLOT);
     assert_counts(&layout, (const uint32_t[]){3, 1, 1});
     rz_layout_clear(&layout);
 }
@@ -47,8 +50,103 @@ static void test_oversubscribed_nodes_share_evenly(void **state)
     const char *why;
     (void)state;
     assert_true(rz_layout_add_hosts(&layout, "localhost:1,localhost:1", &why));
-    rz_layout_place(&layout, 7);
+    rz_layout_place(&layout, 7, RZ_PLACE_BY_SLOT);
     assert_counts(&layout, (const uint32_t[]){4, 3});
+    rz_layout_clear(&layout);
+}
+
+static void test_spares_are_the_last_nodes(void **state)
+{
+    struct rz_layout layout = {0};
+    const char *why;
+    (void)state;
+    assert_true(rz_layout_add_hosts(&layout, "localhost:2,localhost:2,localhost:3", &why));
+    rz_layout_spare(&layout, 1);
+    assert_int_equal(rz_layout_slots(&layout), 4);
+    rz_layout_place(&layout, 4, RZ_PLACE_BY_SLOT);
+    assert_counts(&layout, (const uint32_t[]){2, 2, 0});
+    assert_int_equal(layout.slots[2], 3); /* what it can take when somebody must move */
+    rz_layout_clear(&layout);
+}
+
+/* A file of lines, in memory that goes with the descriptor. */
+static bool read_hosts(struct rz_layout *layout, const char *text, const char **why)
+{
+    char path[64];
+    int fd = memfd_create("hosts", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    bool good = rz_layout_add_hostfile(layout, path, why);
+    close(fd);
+    return good;
+}
+
+static void test_nodes_are_numbered_so_that_neighbours_share_no_rack(void **state)
+{
+    struct rz_layout layout = {0};
+    const char *why;
+    (void)state;
+    assert_true(read_hosts(&layout,
+                           "localhost rack=a slots=2\nlocalhost slots=2 rack=a\n"
+                           "# the other rack\n\nlocalhost slots=1 rack=b # small\n"
+                           "localhost rack=b\n",
+                           &why));
+    rz_layout_place(&layout, 6, RZ_PLACE_BY_SLOT);
+    static const uint32_t placement[] = {0, 0, 2, 2, 1, 3}, slots[] = {2, 1, 2, 1};
+    assert_memory_equal(layout.placement, placement, sizeof placement);
+    assert_memory_equal(layout.slots, slots, sizeof slots);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(layout.nodes[i].rack, i % 2 ? "b" : "a");
+    rz_layout_clear(&layout);
+}
+
+static void test_nodes_without_rack_keep_their_numbers(void **state)
+{
+    struct rz_layout layout = {0};
+    const char *why;
+    (void)state;
+    assert_true(read_hosts(&layout, "localhost slots=2\nlocalhost\nlocalhost slots=3\n", &why));
+    rz_layout_place(&layout, 6, RZ_PLACE_BY_SLOT);
+    assert_counts(&layout, (const uint32_t[]){2, 1, 3});
+    rz_layout_clear(&layout);
+}
+
+static void test_bad_lines_are_refused(void **state)
+{
+    static const char *const bad[] = {"localhost rack=",
+                                      "localhost rack=123456789012345678901234567890ab",
+                                      "localhost slot=2",
+                                      "localhost slots=2 slots",
+                                      "no.such.host",
+                                      "localhost slots=2 rack=a more",
+                                      "",
+                                      "# nobody\n\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct rz_layout layout = {0};
+        const char *why = NULL;
+        if (read_hosts(&layout, bad[i], &why))
+            fail_msg("'%s' was taken for a host", bad[i]);
+        assert_non_null(why);
+        rz_layout_clear(&layout);
+    }
+}
+
+static void test_cores_are_divided_and_crowds_found(void **state)
+{
+    struct rz_layout layout = {0};
+    const char *why;
+    uint32_t n_ranks;
+    (void)state;
+    assert_true(rz_layout_emulate(&layout, 3, &why));
+    rz_layout_divide_cores(&layout, 7);
+    rz_layout_place(&layout, 7, RZ_PLACE_BY_CORE);
+    assert_counts(&layout, (const uint32_t[]){2, 2, 3});
+    assert_int_equal(rz_layout_crowded_node(&layout, &n_ranks), RZ_ID_NONE);
+    layout.placement[6] = 1;
+    assert_int_equal(rz_layout_crowded_node(&layout, &n_ranks), 1);
+    assert_int_equal(n_ranks, 3);
     rz_layout_clear(&layout);
 }
 
@@ -70,9 +168,15 @@ static void test_bad_hosts_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_unbounded_nodes_share_evenly),
-                                       cmocka_unit_test(test_slots_are_filled_in_order),
-                                       cmocka_unit_test(test_oversubscribed_nodes_share_evenly),
-                                       cmocka_unit_test(test_bad_hosts_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unbounded_nodes_share_evenly),
+        cmocka_unit_test(test_slots_are_filled_in_order),
+        cmocka_unit_test(test_oversubscribed_nodes_share_evenly),
+        cmocka_unit_test(test_spares_are_the_last_nodes),
+        cmocka_unit_test(test_nodes_are_numbered_so_that_neighbours_share_no_rack),
+        cmocka_unit_test(test_nodes_without_rack_keep_their_numbers),
+        cmocka_unit_test(test_bad_lines_are_refused),
+        cmocka_unit_test(test_cores_are_divided_and_crowds_found),
+        cmocka_unit_test(test_bad_hosts_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

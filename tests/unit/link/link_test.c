@@ -32,7 +32,8 @@ static const uint64_t JOB = 4711, HB_PERIOD_NS = 20 * RZ_MILLISECOND,
 /* The daemon's side of one process. */
 static struct daemon {
     int link[2];
-    int fds[FDS]; /* board, inbox, doorbell, watch page, wait objects */
+    int fds[FDS + 1]; /* board, inbox, doorbell, watch page, wait objects; heartbeats */
+    bool ring;        /* the last one goes along */
     struct rz_board *board;
     struct rz_watch *watch;
     uint32_t slot;
@@ -55,7 +56,7 @@ static int setup(void **state)
     void *board;
     memset(&d, 0, sizeof d);
     assert_int_equal(rz_channel_pair(d.link), RZ_OK);
-    d.fds[0] = memory("board", rz_board_bytes(RANKS), &board);
+    d.fds[0] = memory("board", rz_board_bytes_ring(RANKS), &board);
     d.board = board;
     d.board->magic = RZ_BOARD_MAGIC;
     d.board->layout = RZ_BOARD_LAYOUT;
@@ -69,6 +70,7 @@ static int setup(void **state)
     assert_int_equal(rz_watch_slot_open(d.watch, &d.slot), RZ_OK);
     d.fds[3] = rz_watch_page_fd(d.watch);
     d.fds[4] = memory("waits", sizeof(struct rz_waits), NULL);
+    d.fds[FDS] = eventfd(0, EFD_NONBLOCK);
     d.welcome = (struct rz_link_welcome){.version = RZ_LINK_VERSION,
                                          .n_ranks = RANKS,
                                          .n_nodes = 2,
@@ -95,8 +97,8 @@ static int teardown(void **state)
     (void)state;
     if (d.link[0] >= 0)
         close(d.link[0]);
-    rz_memory_unmap(d.board, rz_board_bytes(RANKS));
-    for (unsigned i = 0; i < FDS; i++)
+    rz_memory_unmap(d.board, rz_board_bytes_ring(RANKS));
+    for (unsigned i = 0; i <= FDS; i++)
         if (i != 3)
             close(d.fds[i]);
     rz_watch_close(d.watch);
@@ -135,7 +137,7 @@ static void *answer(void *arg)
     if (d.refusal)
         message =
             (struct rz_link_message){.type = RZ_LINK_REFUSED, .refused = {.reason = d.refusal}};
-    daemon_send(&message, d.fds, d.refusal ? 0 : FDS);
+    daemon_send(&message, d.fds, d.refusal ? 0 : d.ring ? FDS + 1 : FDS);
     return NULL;
 }
 
@@ -143,7 +145,9 @@ static rz_status_t join(struct rz_link **link)
 {
     pthread_t thread;
     pthread_create(&thread, NULL, answer, NULL);
+    d.board->lease_ns = RZ_BOARD_LEASE_FOREVER; /* the helper thread would end the test */
     rz_status_t status = rz_link_open(link);
+    d.board->lease_ns = LEASE_NS;
     pthread_join(thread, NULL);
     return status;
 }
@@ -233,6 +237,67 @@ static void a_board_of_another_size_is_refused(void **state)
     d.welcome.n_ranks = RANKS + 1000;
     assert_int_equal(join(&link), RZ_ERR_VERSION);
     assert_null(link);
+}
+
+/* --detector flat: key, socket and a board with room for addresses come together or not at all. */
+static void a_ring_comes_whole(void **state)
+{
+    static const uint8_t key[RZ_LINK_RING_KEY_BYTES] = "ring";
+    struct rz_link *link = NULL;
+    (void)state;
+    d.ring = true;
+    d.board->flags = RZ_BOARD_RING;
+    d.welcome.ring_key = key;
+    d.welcome.ring_key_length = sizeof key;
+    d.welcome.hb_timeout_ns = HB_PERIOD_NS + 1;
+    assert_int_equal(join(&link), RZ_OK);
+    assert_true(rz_link_info(link)->ring_fd >= 0);
+    assert_int_equal(rz_link_info(link)->hb_timeout, HB_PERIOD_NS + 1);
+    assert_memory_equal(rz_link_info(link)->ring_key, key, sizeof key);
+    rz_link_close(link, true);
+}
+
+static void bad_ring(bool fd, uint32_t key_length, uint32_t flags, uint64_t hb_timeout_ns)
+{
+    static const uint8_t key[RZ_LINK_RING_KEY_BYTES + 1] = "ring";
+    struct rz_link *link = NULL;
+    d.ring = fd;
+    d.board->flags = flags;
+    d.welcome.ring_key = key;
+    d.welcome.ring_key_length = key_length;
+    d.welcome.hb_timeout_ns = hb_timeout_ns;
+    assert_int_equal(join(&link), RZ_ERR_MALFORMED);
+    assert_null(link);
+}
+
+static void a_ring_without_socket_is_refused(void **state)
+{
+    (void)state;
+    bad_ring(false, RZ_LINK_RING_KEY_BYTES, RZ_BOARD_RING, HB_PERIOD_NS + 1);
+}
+
+static void a_socket_without_ring_is_refused(void **state)
+{
+    (void)state;
+    bad_ring(true, 0, RZ_BOARD_RING, HB_PERIOD_NS + 1);
+}
+
+static void a_ring_with_another_key_is_refused(void **state)
+{
+    (void)state;
+    bad_ring(true, RZ_LINK_RING_KEY_BYTES + 1, RZ_BOARD_RING, HB_PERIOD_NS + 1);
+}
+
+static void a_ring_without_addresses_is_refused(void **state)
+{
+    (void)state;
+    bad_ring(true, RZ_LINK_RING_KEY_BYTES, 0, HB_PERIOD_NS + 1);
+}
+
+static void a_ring_without_patience_is_refused(void **state)
+{
+    (void)state;
+    bad_ring(true, RZ_LINK_RING_KEY_BYTES, RZ_BOARD_RING, HB_PERIOD_NS);
 }
 
 static void a_daemon_that_dies_during_the_greeting_is_noticed(void **state)
@@ -391,9 +456,8 @@ static int be_program(void)
         pause();
 }
 
-static void the_link_survives_exec_and_tells_of_death(void **state)
+static pid_t start_program(void)
 {
-    (void)state;
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         rz_process_die_with_parent(parent, SIGKILL);
@@ -405,6 +469,32 @@ static void the_link_survives_exec_and_tells_of_death(void **state)
     answer(NULL);
     struct rz_link_message mark;
     daemon_receive(&mark, NULL, NULL); /* it has joined and holds its slot */
+    return pid;
+}
+
+static void a_program_that_never_calls_ends_with_the_lease(void **state)
+{
+    (void)state;
+    int status;
+    d.board->lease_renewed_ns = rz_clock_now() + 20 * RZ_SECOND;
+    pid_t pid = start_program();
+    pass(2 * LEASE_NS);
+    assert_int_equal(waitpid(pid, &status, WNOHANG), 0); /* the lease is good */
+    d.board->stop = RZ_ERR_JOB_ENDED;
+    d.board->lease_renewed_ns = 0;
+    pass(2 * LEASE_NS);
+    assert_int_equal(waitpid(pid, &status, WNOHANG), 0); /* at the end of the job it has time */
+    d.board->lease_renewed_ns = rz_clock_now();
+    d.board->stop = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+}
+
+static void the_link_survives_exec_and_tells_of_death(void **state)
+{
+    (void)state;
+    d.board->lease_ns = RZ_BOARD_LEASE_FOREVER;
+    pid_t pid = start_program();
     kill(pid, SIGKILL);
     struct pollfd polled = {.fd = rz_watch_event_fd(d.watch), .events = POLLIN};
     assert_int_equal(poll(&polled, 1, 20000), 1);
@@ -432,12 +522,19 @@ int main(int argc, char **argv)
         LINK_TEST(what_does_not_fit_is_refused),
         LINK_TEST(another_version_is_refused),
         LINK_TEST(a_board_of_another_size_is_refused),
+        LINK_TEST(a_ring_comes_whole),
+        LINK_TEST(a_ring_without_socket_is_refused),
+        LINK_TEST(a_socket_without_ring_is_refused),
+        LINK_TEST(a_ring_with_another_key_is_refused),
+        LINK_TEST(a_ring_without_addresses_is_refused),
+        LINK_TEST(a_ring_without_patience_is_refused),
         LINK_TEST(a_daemon_that_dies_during_the_greeting_is_noticed),
         LINK_TEST(half_an_environment_is_refused),
         LINK_TEST(messages_reach_their_handlers),
         LINK_TEST(an_expired_lease_fences),
         LINK_TEST(a_late_process_gives_the_daemon_one_more_period),
         LINK_TEST(the_stop_word_fences),
+        LINK_TEST(a_program_that_never_calls_ends_with_the_lease),
         LINK_TEST(the_link_survives_exec_and_tells_of_death),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "mpi/chapter.h"
+#include "link/waits.h"
 #include "mpi/engine.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
@@ -60,6 +61,14 @@ struct rz_net {
     int nothing;
 };
 static struct rz_net the_net;
+
+static rz_status_t fake_card(struct rz_net *n, void *card, size_t *bytes)
+{
+    (void)n;
+    memset(card, 0, sizeof(struct rz_shm_card));
+    *bytes = sizeof(struct rz_shm_card);
+    return RZ_OK;
+}
 
 static rz_status_t fake_connect(struct rz_net *n, rz_peer_t peer, const void *card, size_t bytes)
 {
@@ -237,6 +246,7 @@ static void fake_close(struct rz_net *n)
 
 const struct rz_net_ops rz_shm_ops = {.name = "fake",
                                       .eager_max = 1024,
+                                      .card = fake_card,
                                       .connect = fake_connect,
                                       .send = fake_send,
                                       .fetch = fake_fetch,
@@ -266,10 +276,17 @@ void rz_shm_forget(struct rz_net *n, struct rz_identity who, rz_status_t status)
 rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **out,
                         const struct rz_net_ops **ops)
 {
-    (void)config;
-    (void)out;
-    (void)ops;
-    return RZ_ERR_UNSUPPORTED;
+    fake.net_tries++;
+    if (fake.net_refusal == RZ_OK) {
+        return RZ_ERR_UNSUPPORTED;
+    }
+    if (fake.net_tries <= fake.net_refusals) {
+        config->complain(config->host.arg, "refused by the test");
+        return fake.net_refusal;
+    }
+    *out = &the_net;
+    *ops = &rz_shm_ops;
+    return RZ_OK;
 }
 
 /* ---- The daemon ---- */
@@ -283,6 +300,7 @@ struct rz_link {
 
 static struct rz_link the_link;
 static struct rz_doorbell bell;
+static struct rz_waits waits;
 
 rz_status_t rz_link_open(struct rz_link **link)
 {
@@ -355,6 +373,7 @@ static void news(void)
 
 void fake_world_begin(uint32_t n)
 {
+    static uint64_t jobs; /* no communicator of one job is taken for an ended one of another */
     memset(&fake, 0, sizeof(fake));
     memset(&net, 0, sizeof(net));
     memset(&the_link, 0, sizeof(the_link));
@@ -369,7 +388,7 @@ void fake_world_begin(uint32_t n)
         fake.board->rank[i] = rz_board_rank_word(1, 0, RZ_VERDICT_ALIVE);
     }
     the_link.info = (struct rz_link_info){
-        .self = {.job = 7, .rank = 0, .incarnation = 1},
+        .self = {.job = ++jobs, .rank = 0, .incarnation = 1},
         .n_ranks = n,
         .n_nodes = 1,
         .job_token = 99,
@@ -377,6 +396,7 @@ void fake_world_begin(uint32_t n)
         .doorbell_fd = -1,
         .fd = -1,
         .board = fake.board,
+        .waits = &waits,
     };
     int provided;
     assert_int_equal(rzm_init_thread(NULL, NULL, MPI_THREAD_SINGLE, &provided), MPI_SUCCESS);

@@ -28,6 +28,9 @@ struct fake_world {
     bool slow_sends; /* sends end only in a later round of progress */
     bool slow_fetches;
     bool mute_daemon; /* introductions are not answered */
+    /* The network cannot be opened for this reason, so many times; RZ_OK: there is none. */
+    rz_status_t net_refusal;
+    unsigned net_refusals;
     /* What has happened. */
     struct fake_sent sent[FAKE_SENT_MAX];
     size_t n_sent;
@@ -35,6 +38,7 @@ struct fake_world {
     size_t ops_pending;
     struct rz_link_message last_link; /* the last message to the daemon */
     size_t n_reached;
+    unsigned net_tries; /* to open the network */
     /* Called in each round of progress: the test's turn to let something happen. May be NULL. */
     void (*turn)(void *arg);
     void *turn_arg;

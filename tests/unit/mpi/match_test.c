@@ -78,6 +78,7 @@ static void one_step(struct rz_matcher *matcher, struct reference *posted, struc
         struct item *expected = reference_receive_for(posted, context, source, tag);
         assert_ptr_equal(met, expected != NULL ? &expected->entry : NULL);
         if (expected != NULL) {
+            rz_match_unpost(matcher, met);
             expected->present = false;
         } else {
             assert_true(rz_match_keep(matcher, &add(early, context, source, tag)->entry));

@@ -161,6 +161,68 @@ static void the_door_drops_what_is_not_of_this_epoch_and_incarnation(void **stat
     assert_int_equal(rz_engine.counters.old_incarnation, 2);
 }
 
+static struct rz_comm *half(void)
+{
+    struct rz_group *all, *part;
+    struct rz_comm *made;
+    const int ranks[] = {0, 2, 4};
+    assert_int_equal(rzm_comm_group(world(), &all), MPI_SUCCESS);
+    assert_int_equal(rzm_group_incl(all, 3, ranks, &part), MPI_SUCCESS);
+    assert_int_equal(rz_comm_derive(world(), part, 1, 0, &made), MPI_SUCCESS);
+    rz_group_release(all);
+    rz_group_release(part);
+    return made;
+}
+
+/* Ranks that a smaller communicator has not, or that are another's there. */
+static void a_message_of_no_member_meets_no_receive(void **state)
+{
+    (void)state;
+    struct rz_comm *comm = half();
+    struct rz_envelope good = fake_envelope(4, comm->context, 7), bad[2];
+    struct rz_request *request;
+    char text[8];
+    int flag;
+    good.source = 2;
+    bad[0] = bad[1] = good;
+    bad[0].source = 5; /* a rank of the job only */
+    bad[1].source = 1; /* that is rank 2 of the job */
+    for (int way = 0; way < 4; way++) {
+        uint64_t before = rz_engine.counters.foreign;
+        struct rz_envelope *wrong = &bad[way & 1];
+        if (way & 2) { /* they meet a receive */
+            assert_int_equal(
+                rzm_irecv(text, 8, bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request),
+                MPI_SUCCESS);
+        }
+        fake_inject(wrong, "bad", 4, way & 1);
+        if (way & 2) {
+            rz_engine_progress();
+            assert_int_equal(rz_engine.counters.foreign, before + 1);
+            fake_inject(&good, "good", 5, true);
+            MPI_Request handle = rz_request_handle(request);
+            MPI_Status status;
+            assert_int_equal(rzm_wait(&handle, &status), MPI_SUCCESS);
+            assert_int_equal(status.MPI_SOURCE, 2);
+        } else { /* they wait for one */
+            fake_inject(wrong, "bad", 4, true);
+            rz_engine_progress();
+            assert_int_equal(rz_engine.counters.foreign, before);
+            if (way == 0) {
+                assert_int_equal(rzm_iprobe(MPI_ANY_SOURCE, 7, comm, &flag, NULL), MPI_SUCCESS);
+                assert_false(flag);
+                assert_int_equal(rz_engine.counters.foreign, before + 2);
+            }
+            fake_inject(&good, "good", 5, false);
+            assert_int_equal(rzm_recv(text, 8, bytes(), MPI_ANY_SOURCE, 7, comm, NULL),
+                             MPI_SUCCESS);
+            assert_int_equal(rz_engine.counters.foreign, before + 2);
+        }
+        assert_string_equal(text, "good");
+    }
+    assert_int_equal(rzm_comm_free(comm), MPI_SUCCESS);
+}
+
 static void planes_and_communicators_never_meet(void **state)
 {
     (void)state;
@@ -506,6 +568,7 @@ int main(void)
         IN_WORLD(too_long_a_message_is_truncated_and_told),
         IN_WORLD(types_with_gaps_are_packed_and_spread),
         IN_WORLD(the_door_drops_what_is_not_of_this_epoch_and_incarnation),
+        IN_WORLD(a_message_of_no_member_meets_no_receive),
         IN_WORLD(planes_and_communicators_never_meet),
         IN_WORLD(sends_queue_until_the_peer_is_known_and_keep_their_order),
         IN_WORLD(a_synchronous_send_waits_for_its_own_acknowledgement),

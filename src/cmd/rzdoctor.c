@@ -1,0 +1,92 @@
+/* rzdoctor: what this build of the library can do, and what on this machine stands in its way. */
+#include "cmd/rzdoctor.h"
+
+#include "cli/cli.h"
+
+#include <string.h>
+
+#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
+#define WISH ((struct rz_doctor_wish *)target)
+
+OPTION(json)
+{
+    (void)value, (void)why;
+    return WISH->json = true;
+}
+
+OPTION(missing)
+{
+    (void)value, (void)why;
+    return WISH->missing = true;
+}
+
+OPTION(working)
+{
+    (void)value, (void)why;
+    return WISH->working = true;
+}
+
+static const struct rz_cli_option options[] = {
+    {"--json", NULL, NULL, "Print JSON instead of text.", take_json},
+    {NULL, NULL, NULL, "Of features", NULL},
+    {"--missing", NULL, NULL, "Only functions that this build does not support.", take_missing},
+    {"--working", NULL, NULL, "Only functions that work.", take_working},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static const struct rz_cli cli = {
+    .name = "rzdoctor",
+    .summary = "what this build of Rhizome can do, and whether this machine lets it",
+    .synopsis = "[check] [--json] | features [--json] [--missing|--working] [NAME]...",
+    .description =
+        "check (also without a word): tries what Rhizome needs of this machine: calls of the "
+        "kernel, limits, the network, the installation and the environment of this shell; it ends "
+        "with two small jobs (of rzdoctor probe). Each finding is ok, a warning (Rhizome works, "
+        "but not as well or not "
+        "as expected), or a fault (something will not work), with what to do. features: every "
+        "function of the MPI 5.0 ABI and of the extensions, by chapter: works, or returns "
+        "MPI_ERR_UNSUPPORTED_OPERATION. NAME is a function, or a pattern like 'MPI_Win_*'.",
+    .options = options,
+    .epilogue = "Exit status: 0, also with warnings; 1 there is a fault, or a function that was "
+                "named does not\nwork; 2 the command line is wrong.\n\n"
+                "Examples:\n"
+                "  rzdoctor\n"
+                "  rzdoctor features --missing\n"
+                "  rzdoctor features MPI_Win_create && echo windows work"};
+
+static void refuse_name(const char *name, const char *nearest)
+{
+    if (nearest)
+        rz_cli_refuse(&cli, "there is no function '%s'; did you mean %s?", name, nearest);
+    rz_cli_refuse(&cli, "there is no function '%s'", name);
+}
+
+/* Options may stand before, between and behind the words; the words are gathered at the front. */
+static int take_line(int argc, char **argv, struct rz_doctor_wish *wish)
+{
+    int words = 1;
+    for (int at = 0; (at += rz_cli_parse(&cli, argc - at, argv + at, wish)) < argc;)
+        argv[words++] = argv[at];
+    return words;
+}
+
+int main(int argc, char **argv)
+{
+    struct rz_doctor_wish wish = {.json = false};
+    int words = take_line(argc, argv, &wish);
+    const char *command = words > 1 ? argv[1] : "check";
+    wish.names = argv + 2;
+    wish.names_n = words > 2 ? words - 2 : 0;
+    if (strcmp(command, "features") == 0) {
+        if (wish.missing && wish.working)
+            rz_cli_refuse(&cli, "--missing and --working exclude each other");
+        return rz_doctor_features(&wish, refuse_name);
+    }
+    if (strcmp(command, "check") != 0 && strcmp(command, "probe") != 0)
+        rz_cli_refuse(&cli, "there are check and features, but no '%s'", command);
+    if (wish.missing || wish.working)
+        rz_cli_refuse(&cli, "%s belongs to rzdoctor features",
+                      wish.missing ? "--missing" : "--working");
+    if (wish.names_n > 0)
+        rz_cli_refuse(&cli, "'%s' is one word too many", wish.names[0]);
+    return strcmp(command, "probe") == 0 ? rz_doctor_probe() : rz_doctor_check(&wish);
+}

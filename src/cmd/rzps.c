@@ -1,0 +1,273 @@
+/* rzps: the jobs on this machine, as their daemons tell (docs/status.md). */
+#include "cli/cli.h"
+#include "port/local_socket.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ANSWER_MAX = 64 << 20, TIMEOUT_MS = 2000 };
+
+/* Exit status. */
+enum { RZPS_GOOD = 0, RZPS_NO_JOB = 1 };
+
+struct options {
+    bool json, all, waits;
+};
+
+/* ---- Asking ---- */
+
+/* All that comes until the daemon hangs up; NULL: nothing of use came in time. */
+static char *read_all(int fd, size_t *n)
+{
+    size_t room = 1 << 16;
+    char *text = malloc(room);
+    *n = 0;
+    while (text) {
+        ssize_t got = recv(fd, text + *n, room - *n, 0);
+        if (got == 0)
+            return text;
+        if (got < 0 || room > ANSWER_MAX)
+            break;
+        *n += (size_t)got;
+        if (*n == room) {
+            char *bigger = realloc(text, room *= 2);
+            if (!bigger)
+                break;
+            text = bigger;
+        }
+    }
+    free(text);
+    return NULL;
+}
+
+/* The status of one daemon, or NULL: it ended meanwhile, or does not answer. */
+static json_t *ask(const struct rz_local_name *name)
+{
+    int fd;
+    size_t n;
+    if (rz_local_connect(name->uid, name->job, name->node, TIMEOUT_MS, &fd) != RZ_OK)
+        return NULL;
+    char *text = send(fd, "status\n", 7, MSG_NOSIGNAL) == 7 ? read_all(fd, &n) : NULL;
+    json_t *page = text ? json_loadb(text, n, 0, NULL) : NULL;
+    free(text);
+    close(fd);
+    return page;
+}
+
+/* One document per job: of the first daemon that answers, with the processes of all of them; *at
+ * goes to the next job. NULL: none answered. */
+static json_t *ask_job(const struct rz_local_name *names, size_t n, size_t *at)
+{
+    json_t *job = NULL;
+    uint64_t id = names[*at].job;
+    for (; *at < n && names[*at].job == id; ++*at) {
+        json_t *page = ask(&names[*at]), *process;
+        size_t i;
+        if (!page)
+            continue;
+        json_t *processes = json_object_get(page, "processes");
+        json_array_foreach(processes, i, process)
+            json_object_set(process, "node", json_object_get(page, "node"));
+        if (job)
+            json_array_extend(json_object_get(job, "processes"), processes);
+        else
+            job = json_incref(page);
+        json_decref(page);
+    }
+    return job;
+}
+
+/* ---- Showing ---- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "?";
+}
+
+static json_int_t number_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static size_t count_with(const json_t *list, const char *key, const char *value)
+{
+    json_t *one;
+    size_t i, n = 0;
+    json_array_foreach(list, i, one) n += strcmp(text_of(one, key), value) == 0;
+    return n;
+}
+
+static void age_of(double seconds, char *text, size_t bytes)
+{
+    unsigned long s = (unsigned long)seconds;
+    if (s < 60)
+        snprintf(text, bytes, "%.1f s", seconds);
+    else
+        snprintf(text, bytes, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+}
+
+static void show_jobs(const json_t *jobs)
+{
+    json_t *job;
+    size_t i;
+    printf("%-16s  %-20s  %5s  %6s  %5s  %6s  %-6s  %9s\n", "JOB", "PROGRAM", "NODES", "RANKS",
+           "DEAD", "EPOCH", "PHASE", "AGE");
+    json_array_foreach(jobs, i, job)
+    {
+        const json_t *nodes = json_object_get(job, "nodes"), *ranks = json_object_get(job, "ranks");
+        const char *program = text_of(job, "program"), *slash = strrchr(program, '/');
+        char age[32], alive[32];
+        age_of(json_real_value(json_object_get(job, "seconds")), age, sizeof age);
+        snprintf(alive, sizeof alive, "%zu", json_array_size(nodes));
+        printf("%-16s  %-20.20s  %5s  %6zu  %5zu  %6" JSON_INTEGER_FORMAT "  %-6s  %9s\n",
+               text_of(job, "job"), slash ? slash + 1 : program, alive, json_array_size(ranks),
+               count_with(nodes, "state", "dead") + count_with(ranks, "verdict", "dead"),
+               number_of(job, "epoch"), text_of(job, "phase"), age);
+    }
+}
+
+static void show_nodes(const json_t *job)
+{
+    const json_t *nodes = json_object_get(job, "nodes"), *ranks = json_object_get(job, "ranks");
+    json_t *node, *rank;
+    size_t i, j;
+    printf("\n%5s  %-8s  %-15s  %s\n", "NODE", "STATE", "ADDRESS", "RANKS (.incarnation, verdict)");
+    json_array_foreach(nodes, i, node)
+    {
+        printf("%5" JSON_INTEGER_FORMAT "  %-8s  %-15s ", number_of(node, "node"),
+               text_of(node, "state"), text_of(node, "address"));
+        json_array_foreach(ranks, j, rank)
+        {
+            if (number_of(rank, "node") != number_of(node, "node"))
+                continue;
+            printf(" %" JSON_INTEGER_FORMAT, number_of(rank, "rank"));
+            if (number_of(rank, "incarnation") > 1)
+                printf(".%" JSON_INTEGER_FORMAT, number_of(rank, "incarnation"));
+            if (strcmp(text_of(rank, "verdict"), "alive") != 0)
+                printf("(%s)", text_of(rank, "verdict"));
+        }
+        putchar('\n');
+    }
+}
+
+static void show_waits(const json_t *job)
+{
+    json_t *process, *wait;
+    size_t i, j;
+    printf("\n%5s  %8s  %-8s  %s\n", "RANK", "PID", "STATE", "WAITS");
+    json_array_foreach(json_object_get(job, "processes"), i, process)
+    {
+        const json_t *waits = json_object_get(process, "waits");
+        printf("%5" JSON_INTEGER_FORMAT "  %8" JSON_INTEGER_FORMAT "  %-8s",
+               number_of(process, "rank"), number_of(process, "pid"), text_of(process, "state"));
+        json_array_foreach(waits, j, wait)
+        {
+            const json_t *peer = json_object_get(wait, "peer");
+            printf("%s%s for %.1f s", j ? ", " : "  ", text_of(wait, "call"),
+                   json_real_value(json_object_get(wait, "seconds")));
+            if (json_is_integer(peer))
+                printf(" (rank %" JSON_INTEGER_FORMAT ")", json_integer_value(peer));
+        }
+        putchar('\n');
+    }
+}
+
+static void show_job(const json_t *job)
+{
+    const json_t *detection = json_object_get(job, "detection");
+    const json_t *bytes = json_object_get(detection, "heartbeat_bytes_per_second");
+    printf("detector %s, a heartbeat each %.0f ms, silent for %.0f ms is dead",
+           text_of(detection, "detector"),
+           1e3 * json_real_value(json_object_get(detection, "hb_period_seconds")),
+           1e3 * json_real_value(json_object_get(detection, "hb_timeout_seconds")));
+    if (bytes)
+        printf("; %.0f bytes per second and node", json_real_value(bytes));
+    putchar('\n');
+    show_nodes(job);
+}
+
+/* ---- The command ---- */
+
+#define OPTION(name)                                                                               \
+    static bool take_##name(void *target, const char *value, const char **why)                     \
+    {                                                                                              \
+        (void)value, (void)why;                                                                    \
+        return ((struct options *)target)->name = true;                                            \
+    }
+OPTION(json)
+OPTION(all)
+OPTION(waits)
+
+static const struct rz_cli_option table[] = {
+    {"--json", NULL, NULL, "print an array of documents, one per job (docs/status.md)", take_json},
+    {"--all", "-a", NULL, "the jobs of all users (only root is answered by those of others)",
+     take_all},
+    {"--waits", "-w", NULL, "with JOB: what each process waits for", take_waits},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static const struct rz_cli cli = {
+    .name = "rzps",
+    .summary = "the jobs on this machine: nodes, ranks, verdicts, heartbeats",
+    .synopsis = "[OPTION]... [JOB]",
+    .description = "Lists the jobs that have a daemon on this machine, as these daemons tell. With "
+                   "JOB (its number, or the first digits of it) shows one: each node, and which "
+                   "ranks it carries.",
+    .options = table,
+    .epilogue = "Exit status\n  0  there are jobs (or: the job is there)\n  1  there is none\n"
+                "  2  bad command line"};
+
+static bool job_is_meant(const json_t *job, const char *prefix)
+{
+    return !prefix || strncmp(text_of(job, "job"), prefix, strlen(prefix)) == 0;
+}
+
+static json_t *collect(const struct options *options, const char *prefix)
+{
+    struct rz_local_name *names = NULL;
+    size_t n = 0, at = 0;
+    json_t *jobs = json_array();
+    if (rz_local_list(geteuid(), options->all, &names, &n) != RZ_OK)
+        rz_cli_refuse(&cli, "the sockets of this machine cannot be listed: is /proc mounted?");
+    while (at < n) {
+        json_t *job = ask_job(names, n, &at);
+        if (job && job_is_meant(job, prefix))
+            json_array_append(jobs, job);
+        json_decref(job);
+    }
+    free(names);
+    return jobs;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    int at = rz_cli_parse(&cli, argc, argv, &options);
+    const char *prefix = at < argc ? argv[at] : NULL;
+    if (argc - at > 1)
+        rz_cli_refuse(&cli, "one JOB can be shown, not '%s' too", argv[at + 1]);
+    json_t *jobs = collect(&options, prefix), *job;
+    size_t i, n = json_array_size(jobs);
+    if (options.json) {
+        json_dumpf(jobs, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+        putchar('\n');
+    } else if (prefix && n == 0) {
+        fprintf(stderr, "rzps: no job here begins with '%s'\n", prefix);
+    } else if (n > 0) {
+        show_jobs(jobs);
+    }
+    json_array_foreach(jobs, i, job)
+    {
+        if (!options.json && prefix) {
+            show_job(job);
+            if (options.waits)
+                show_waits(job);
+        }
+    }
+    json_decref(jobs);
+    return n > 0 ? RZPS_GOOD : RZPS_NO_JOB;
+}

@@ -1,0 +1,164 @@
+/* What a daemon says of its job when it is asked: docs/status.md. */
+#include "daemon/child.h"
+#include "daemon/control.h"
+#include "daemon/daemon.h"
+#include "net/datagram/datagram.h"
+#include "daemon/detached.h"
+#include "port/clock.h"
+#include "wire/protocol_message.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define HEARTBEAT_BYTES                                                                            \
+    (RZ_DATAGRAM_HEADER_BYTES + RZ_PROTOCOL_HEADER_BYTES + RZ_DATAGRAM_PROOF_BYTES)
+
+static const char *const detectors[] = {
+    [RZ_DETECTOR_RING] = "ring", [RZ_DETECTOR_SWIM] = "swim", [RZ_DETECTOR_FLAT] = "flat"};
+static const char *const phases[] = {
+    [RZ_PHASE_ENTER] = "enter", [RZ_PHASE_RUN] = "run", [RZ_PHASE_LEFT] = "left"};
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value); /* NULL on no memory: the field is missing then */
+}
+
+static json_t *hexadecimal(uint64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%016" PRIx64, number);
+    return json_string(text);
+}
+
+static json_t *seconds(rz_time time)
+{
+    return json_real((double)time / 1e9);
+}
+
+/* ---- The job ---- */
+
+static json_t *nodes(const struct rz_daemon *daemon)
+{
+    json_t *list = json_array();
+    for (uint32_t node = 0; node < daemon->job.n_nodes; node++) {
+        json_t *one = json_object();
+        bool dead = node != daemon->job.node && rz_recovery_node_dead(daemon->recovery, node);
+        set(one, "node", json_integer(node));
+        set(one, "address", json_string(daemon->job.peers[node].address));
+        set(one, "state", json_string(dead ? "dead" : "alive"));
+        set(one, "slots", json_integer(daemon->job.slots[node]));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static const char *verdict(const struct rz_daemon *daemon, uint32_t rank)
+{
+    const struct rz_daemon_place *place = &daemon->places[rank];
+    const struct rz_child *p = rz_child_of(daemon, rank);
+    if (daemon->dead[rank] >= place->incarnation ||
+        rz_recovery_node_dead(daemon->recovery, place->node))
+        return "dead";
+    return p && p->state == RZ_CHILD_LEFT ? "ended" : "alive";
+}
+
+static json_t *ranks(const struct rz_daemon *daemon)
+{
+    json_t *list = json_array();
+    for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_ranks; rank++) {
+        json_t *one = json_object();
+        set(one, "rank", json_integer(rank));
+        set(one, "node", json_integer(daemon->places[rank].node));
+        set(one, "incarnation", json_integer(daemon->places[rank].incarnation));
+        set(one, "verdict", json_string(verdict(daemon, rank)));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* ---- The processes of this node ---- */
+
+static json_t *number_or_any(uint32_t number)
+{
+    return number == RZ_WAIT_ANY ? json_string("any") : json_integer(number);
+}
+
+static json_t *waits_of(const struct rz_child *p, rz_time now)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; p->share.waits && i < RZ_WAITS_MAX; i++) {
+        struct rz_wait_text w;
+        if (!rz_wait_read(&p->share.waits->wait[i], &w))
+            continue;
+        json_t *one = json_object();
+        set(one, "call", json_string(w.call));
+        set(one, "communicator", hexadecimal(w.context));
+        set(one, "operation", json_integer((json_int_t)w.operation));
+        set(one, "peer", number_or_any(w.peer));
+        set(one, "tag", number_or_any(w.tag));
+        set(one, "seconds", seconds(now > w.since_ns ? now - w.since_ns : 0));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static json_t *processes(const struct rz_daemon *daemon)
+{
+    static const char *const states[] = {"started", "joined", "left", "dead"};
+    rz_time now = rz_clock_now();
+    json_t *list = json_array();
+    for (const struct rz_child *p = rz_children(daemon); p; p = p->next) {
+        json_t *one = json_object();
+        set(one, "rank", json_integer(p->rank));
+        set(one, "incarnation", json_integer(p->incarnation));
+        set(one, "pid", json_integer(p->pid));
+        set(one, "state", json_string(states[p->state]));
+        set(one, "waits", waits_of(p, now));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* ---- Detection, and what it costs ---- */
+
+static json_t *detection(const struct rz_daemon *daemon)
+{
+    json_t *one = json_object();
+    const struct rz_daemon_job *job = &daemon->job;
+    bool off = job->flags & RZ_JOB_NO_FT || job->n_nodes == 1;
+    double per_second = off ? 0.0 : 1e9 / (double)job->hb_period_ns;
+    set(one, "detector", json_string(off ? "none" : detectors[job->detector]));
+    set(one, "hb_period_seconds", seconds(job->hb_period_ns));
+    set(one, "hb_timeout_seconds", seconds(job->hb_timeout_ns));
+    /* Of the ring: one heartbeat sent and one received each period, whatever the number of nodes.
+     */
+    if (job->detector == RZ_DETECTOR_RING)
+        set(one, "heartbeat_bytes_per_second", json_real(2 * per_second * (double)HEARTBEAT_BYTES));
+    return one;
+}
+
+char *rz_status_page(struct rz_daemon *daemon)
+{
+    const struct rz_daemon_job *job = &daemon->job;
+    json_t *page = json_object();
+    set(page, "schema", json_string("rhizome.status.1"));
+    set(page, "version", json_string(RZ_VERSION));
+    set(page, "job", hexadecimal(job->id));
+    set(page, "program", json_string(job->arguments[0]));
+    set(page, "pid", json_integer(getpid()));
+    set(page, "node", json_integer(job->node));
+    set(page, "seconds", seconds(rz_clock_now() - daemon->begun));
+    set(page, "epoch", json_integer(daemon->epoch));
+    set(page, "phase", json_string(phases[daemon->phase]));
+    set(page, "detached",
+        json_string(daemon->detached ? rz_detached_state(daemon->detached) : "no"));
+    set(page, "detection", detection(daemon));
+    set(page, "nodes", nodes(daemon));
+    set(page, "ranks", ranks(daemon));
+    set(page, "processes", processes(daemon));
+    char *text = json_dumps(page, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    json_decref(page);
+    return text;
+}

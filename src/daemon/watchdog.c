@@ -1,0 +1,79 @@
+#include "daemon/watchdog.h"
+
+#include "daemon/child.h"
+#include "daemon/daemon.h"
+#include "daemon/loop.h"
+#include "port/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Looks per timeout: a verdict comes at most this part of it late. */
+#define LOOKS 8
+#define LOOK_MIN_NS RZ_MILLISECOND
+
+struct rz_watchdog {
+    struct rz_daemon *daemon;
+    struct event *timer;
+    rz_time every, looked_at;
+};
+
+static void bark(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now)
+{
+    char how[64];
+    snprintf(how, sizeof how, "no progress for %.3g s", (double)(now - p->progress_at) / 1e9);
+    rz_daemon_log(watchdog->daemon, 1, "rank %u hangs: %s", p->rank, how);
+    p->hung = true;
+    rz_child_died(p, how, now);
+}
+
+static void look(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_watchdog *watchdog = arg;
+    rz_time now = rz_clock_now(), late = now - watchdog->looked_at;
+    struct rz_child *next;
+    (void)fd, (void)what;
+    watchdog->looked_at = now;
+    bool slept = late > 2 * watchdog->every; /* they may have been stopped as we were */
+    for (struct rz_child *p = rz_children(watchdog->daemon); p; p = next) {
+        next = p->next;
+        if (p->state != RZ_CHILD_JOINED || !p->share.waits)
+            continue;
+        uint64_t progress = rz_waits_progress(p->share.waits);
+        if (progress != p->progress || p->progress_at == 0 || slept) {
+            p->progress = progress;
+            p->progress_at = now;
+        } else if (now - p->progress_at >= watchdog->daemon->job.hang_timeout_ns) {
+            bark(watchdog, p, now);
+        }
+    }
+}
+
+rz_status_t rz_watchdog_open(struct rz_watchdog **result, struct rz_daemon *daemon)
+{
+    rz_time timeout = daemon->job.hang_timeout_ns;
+    if (timeout == 0)
+        return RZ_OK;
+    struct rz_watchdog *watchdog = calloc(1, sizeof *watchdog);
+    if (!watchdog)
+        return RZ_ERR_NO_MEMORY;
+    watchdog->daemon = daemon;
+    watchdog->every = timeout / LOOKS > LOOK_MIN_NS ? timeout / LOOKS : LOOK_MIN_NS;
+    watchdog->looked_at = rz_clock_now();
+    rz_status_t status = rz_loop_timer(daemon->base, &watchdog->timer, look, watchdog);
+    if (status != RZ_OK) {
+        free(watchdog);
+        return status;
+    }
+    rz_loop_arm_every(watchdog->timer, watchdog->every);
+    *result = watchdog;
+    return RZ_OK;
+}
+
+void rz_watchdog_close(struct rz_watchdog *watchdog)
+{
+    if (!watchdog)
+        return;
+    rz_loop_free(watchdog->timer);
+    free(watchdog);
+}

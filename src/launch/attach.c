@@ -1,0 +1,370 @@
+#include "launch/attach.h"
+
+#include "base/assert.h"
+#include "launch/show_output.h"
+#include "outcome/exit_codes.h"
+#include "port/channel.h"
+#include "port/clock.h"
+#include "port/local_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONNECT_MS 2000
+/* Once a node has told the result, the others follow within seconds; so long after the last word of
+ * any, those that are left are stopped or cut off, and not waited for. */
+#define SILENCE_NS (6 * RZ_SECOND)
+/* --end: so long until all nodes have ended. */
+#define END_BOUND_NS (15 * RZ_SECOND)
+/* Of a job ended by --end: as if rzrun had been terminated. */
+#define FINISHED_CODE (128 + SIGTERM)
+
+/* A daemon of the job; gone when frames is NULL. */
+struct part {
+    uint32_t node;
+    struct rz_frames *frames;
+    bool greeted, result;
+    uint32_t code, cut_off;
+    char cause[256];
+};
+
+struct attach {
+    const struct rz_rzrun_options *options;
+    struct rz_show_output show;
+    char number[17];
+    struct part *parts;
+    size_t n_parts;
+    bool waiting_shown;
+    int refused;   /* exit status, once we gave up */
+    rz_time heard; /* when anything came last */
+};
+
+/* What we say when a signal ends us. */
+static char farewell[160];
+
+/* At any moment, also while nobody reads what we write: the daemons see the end of our connections.
+ */
+static void on_signal(int number)
+{
+    ssize_t unheard = write(STDERR_FILENO, farewell, strlen(farewell));
+    (void)unheard;
+    _exit(128 + number);
+}
+
+/* ---- which job */
+
+static void number_of(uint64_t job, char number[17])
+{
+    snprintf(number, 17, "%016" PRIx64, job);
+}
+
+static bool begins(const struct rz_local_name *name, const char *prefix)
+{
+    char number[17];
+    number_of(name->job, number);
+    return strncmp(number, prefix, strlen(prefix)) == 0;
+}
+
+static bool may_reach(const struct rz_local_name *name)
+{
+    return name->uid == geteuid() || geteuid() == 0;
+}
+
+/* Sorted by job: the entries of the one that is meant, or 0 after words. */
+static size_t choose(const struct rz_local_name *names, size_t n, const char *prefix, size_t *first)
+{
+    size_t jobs = 0, foreign = n, of_job = 0;
+    char number[17];
+    for (size_t i = 0; i < n; i++) {
+        if (!begins(&names[i], prefix))
+            continue;
+        if (!may_reach(&names[i])) {
+            foreign = i;
+            continue;
+        }
+        if (jobs == 0 || names[i].job != names[*first].job) {
+            *first = jobs ? *first : i;
+            of_job = jobs++ ? of_job : 0;
+        }
+        of_job += names[i].job == names[*first].job;
+    }
+    if (jobs == 1)
+        return of_job;
+    if (jobs > 1) {
+        fprintf(stderr, "rzrun: %zu jobs begin with '%s'; give more digits (rzps shows them)\n",
+                jobs, prefix);
+    } else if (foreign < n) {
+        number_of(names[foreign].job, number);
+        fprintf(stderr,
+                "rzrun: job %s belongs to another user (uid %u), who alone may attach to it\n",
+                number, (unsigned)names[foreign].uid);
+    } else {
+        fprintf(stderr, "rzrun: no job on this machine begins with '%s' (rzps shows them)\n",
+                prefix);
+    }
+    return 0;
+}
+
+/* False: nobody answers there, or it does not take the question. */
+static bool connect_part(struct part *part, const struct rz_local_name *name)
+{
+    static const char question[] = "attach\n";
+    int fd;
+    *part = (struct part){.node = name->node};
+    if (rz_local_connect(name->uid, name->job, name->node, CONNECT_MS, &fd) != RZ_OK)
+        return false;
+    if (write(fd, question, sizeof question - 1) != (ssize_t)sizeof question - 1 ||
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0 ||
+        rz_frames_open(&part->frames, fd, RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
+        close(fd);
+        return false;
+    }
+    return true;
+}
+
+/* False after words. */
+static bool connect_job(struct attach *attach, const char *prefix)
+{
+    struct rz_local_name *names = NULL;
+    size_t n = 0, first = 0;
+    if (rz_local_list(geteuid(), true, &names, &n) != RZ_OK) {
+        fprintf(stderr, "rzrun: the jobs of this machine cannot be listed: %s\n", strerror(errno));
+        return false;
+    }
+    size_t nodes = choose(names, n, prefix, &first);
+    attach->parts = calloc(nodes + 1, sizeof *attach->parts);
+    rz_assert(attach->parts != NULL);
+    for (size_t i = first; nodes > 0 && i < first + nodes; i++)
+        if (connect_part(&attach->parts[attach->n_parts], &names[i]))
+            attach->n_parts++;
+    if (nodes > 0)
+        number_of(names[first].job, attach->number);
+    free(names);
+    if (nodes > 0 && attach->n_parts == 0)
+        fprintf(stderr, "rzrun: job %s does not answer; it may have ended just now\n",
+                attach->number);
+    return attach->n_parts > 0;
+}
+
+/* ---- what the daemons tell */
+
+static void let_go(struct part *part)
+{
+    rz_frames_close(part->frames);
+    part->frames = NULL;
+}
+
+static void send_to(struct part *part, const struct rz_launch_message *message)
+{
+    uint8_t frame[512];
+    size_t n = rz_launch_encode(message, frame, sizeof frame);
+    rz_assert(n > 0);
+    rz_frames_send(part->frames, frame, n); /* an end shows in reading */
+}
+
+static void greet(struct attach *attach, struct part *part,
+                  const struct rz_launch_listening *listening)
+{
+    const struct rz_launch_message finish = {
+        .type = RZ_LAUNCH_FINISH,
+        .finish = {.code = FINISHED_CODE, .reason = "the job was ended by rzrun --end"}};
+    part->greeted = true;
+    if (listening->version != RZ_LAUNCH_VERSION) {
+        fprintf(stderr,
+                "rzrun: job %s speaks protocol version %u, this rzrun %d; use the rzrun that "
+                "started it\n",
+                attach->number, listening->version, RZ_LAUNCH_VERSION);
+        attach->refused = RZ_EXIT_NO_JOB;
+    } else if (attach->options->finish) {
+        send_to(part, &finish);
+    }
+}
+
+static void on_result(struct part *part, const struct rz_launch_result *result)
+{
+    part->result = true;
+    part->code = result->code;
+    part->cut_off = result->cut_off;
+    snprintf(part->cause, sizeof part->cause, "%s", result->cause);
+}
+
+static void show(struct attach *attach, struct part *part, const struct rz_launch_message *message)
+{
+    if (attach->options->finish)
+        return;
+    if (message->type == RZ_LAUNCH_OUTPUT) {
+        rz_show_output(&attach->show, &message->output);
+    } else if (message->type == RZ_LAUNCH_MISSED) {
+        fprintf(stderr,
+                "rzrun: node %u: %" PRIu64 " bytes of older output are not kept any more "
+                "(--spool)\n",
+                part->node, message->missed.bytes);
+    } else if (message->type == RZ_LAUNCH_WAITING) {
+        if (!attach->waiting_shown)
+            fprintf(stderr, "rzrun: who waited for whom:\n");
+        attach->waiting_shown = true;
+        fprintf(stderr, "  %s\n", message->waiting.line);
+    }
+}
+
+static void on_message(struct attach *attach, struct part *part,
+                       const struct rz_launch_message *message)
+{
+    switch (message->type) {
+    case RZ_LAUNCH_LISTENING:
+        greet(attach, part, &message->listening);
+        break;
+    case RZ_LAUNCH_REFUSED:
+        fprintf(stderr, "rzrun: job %s: %s\n", attach->number, message->refused.reason);
+        attach->refused = RZ_EXIT_NO_JOB;
+        break;
+    case RZ_LAUNCH_RESULT:
+        on_result(part, &message->result);
+        break;
+    default:
+        show(attach, part, message);
+    }
+}
+
+static void read_part(struct attach *attach, struct part *part)
+{
+    const void *bytes;
+    size_t n;
+    rz_status_t status = rz_frames_read(part->frames);
+    attach->heard = rz_clock_now();
+    while (!attach->refused && rz_frames_next(part->frames, &bytes, &n)) {
+        struct rz_launch_message message;
+        if (rz_launch_decode(&message, bytes, n) == RZ_OK)
+            on_message(attach, part, &message);
+        else
+            status = RZ_ERR_MALFORMED;
+    }
+    if (status == RZ_ERR_MALFORMED)
+        fprintf(stderr, "rzrun: node %u sent a malformed message; is its rzd of another version?\n",
+                part->node);
+    if (status != RZ_OK)
+        let_go(part);
+}
+
+/* ---- the end */
+
+static bool all_told(const struct attach *attach)
+{
+    for (size_t i = 0; i < attach->n_parts; i++)
+        if (attach->parts[i].frames && !attach->parts[i].result)
+            return false;
+    return true;
+}
+
+/* Of the lowest node that was not cut off from the others, if there is one. */
+static const struct part *best_result(const struct attach *attach)
+{
+    const struct part *best = NULL;
+    for (size_t i = 0; i < attach->n_parts; i++) {
+        const struct part *part = &attach->parts[i];
+        if (part->result && (!best || (best->cut_off && !part->cut_off)))
+            best = part;
+    }
+    return best;
+}
+
+/* The daemons need to stay no longer; they hear it before their connections end. */
+static void collect(struct attach *attach)
+{
+    const struct rz_launch_message shutdown = {.type = RZ_LAUNCH_SHUTDOWN};
+    for (size_t i = 0; i < attach->n_parts; i++)
+        if (attach->parts[i].frames && attach->parts[i].result)
+            send_to(&attach->parts[i], &shutdown);
+}
+
+static int conclude(struct attach *attach)
+{
+    const struct part *best = best_result(attach);
+    if (attach->refused)
+        return attach->refused;
+    if (!best) {
+        fprintf(stderr, "rzrun: no node of the job is left that knows how it ended\n");
+        return RZ_EXIT_LOST;
+    }
+    collect(attach);
+    if (attach->options->finish)
+        return 0;
+    if (*best->cause)
+        fprintf(stderr, "rzrun: %s\n", best->cause);
+    return (int)best->code;
+}
+
+/* ---- the loop */
+
+static void wait_for_news(struct attach *attach, rz_time until)
+{
+    struct pollfd *polled = calloc(attach->n_parts, sizeof *polled);
+    rz_assert(polled != NULL);
+    for (size_t i = 0; i < attach->n_parts; i++) {
+        const struct part *part = &attach->parts[i];
+        polled[i].fd = part->frames && !part->result ? rz_frames_fd(part->frames) : -1;
+        polled[i].events = POLLIN;
+    }
+    rz_time now = rz_clock_now(), left = until > now ? until - now : 0;
+    int n = poll(polled, attach->n_parts,
+                 until == RZ_TIME_NEVER ? -1 : (int)(left / RZ_MILLISECOND) + 1);
+    for (size_t i = 0; n > 0 && i < attach->n_parts; i++)
+        if (polled[i].revents)
+            read_part(attach, &attach->parts[i]);
+    free(polled);
+}
+
+/* Says whose output is missing. */
+static void give_silent_ones_up(struct attach *attach)
+{
+    for (size_t i = 0; i < attach->n_parts; i++) {
+        struct part *part = &attach->parts[i];
+        if (!part->frames || part->result)
+            continue;
+        fprintf(stderr, "rzrun: node %u says nothing any more; what it wrote may be missing\n",
+                part->node);
+        let_go(part);
+    }
+}
+
+static int follow(struct attach *attach)
+{
+    rz_time end = attach->options->finish ? rz_clock_now() + END_BOUND_NS : RZ_TIME_NEVER;
+    while (!attach->refused && !all_told(attach)) {
+        rz_time silent = best_result(attach) ? attach->heard + SILENCE_NS : RZ_TIME_NEVER;
+        rz_time until = silent < end ? silent : end;
+        if (rz_clock_now() >= until)
+            give_silent_ones_up(attach);
+        else
+            wait_for_news(attach, until);
+    }
+    return conclude(attach);
+}
+
+int rz_attach_run(const struct rz_rzrun_options *options)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = on_signal};
+    struct attach attach = {.options = options, .show = {.label = options->label}};
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction(numbers[i], &action, NULL);
+    int status = RZ_EXIT_NO_JOB;
+    if (connect_job(&attach, options->attach ? options->attach : options->finish)) {
+        snprintf(farewell, sizeof farewell,
+                 "rzrun: job %s goes on; rzrun --attach shows it again, rzrun --end ends it\n",
+                 attach.number);
+        status = follow(&attach);
+    }
+    for (size_t i = 0; i < attach.n_parts; i++)
+        if (attach.parts[i].frames)
+            let_go(&attach.parts[i]);
+    free(attach.parts);
+    return status;
+}

@@ -1,0 +1,283 @@
+#include "launch/cases.h"
+
+#include "base/assert.h"
+#include "chart/outfile.h"
+#include "port/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct death {
+    struct death *next;
+    uint32_t number; /* of the case, from 1 */
+    uint32_t rank;   /* RZ_ID_NONE: a node */
+    uint32_t node, incarnation;
+    bool done; /* what was done is known */
+    json_t *document, *accusers, *told, *agreed;
+};
+
+struct rz_cases {
+    char *folder;
+    uint64_t job;
+    struct death *deaths; /* newest first */
+    uint32_t n;
+    uint32_t epoch;          /* the newest */
+    const char *write_error; /* of the first file that could not be written */
+};
+
+/* ---- Documents ---- */
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    rz_assert(json_object_set_new(object, key, value) == 0);
+}
+
+static void append(json_t *list, json_t *value)
+{
+    rz_assert(json_array_append_new(list, value) == 0);
+}
+
+/* "7.402 ms after it was seen" is what people compare; the clock is for other files. */
+static json_t *moment(const struct death *death, uint32_t node, rz_time at)
+{
+    json_t *one = json_object();
+    const json_t *first = json_object_get(death->document, "seen_at_ns");
+    set(one, "node", json_integer(node));
+    set(one, "at_ns", json_integer((json_int_t)at));
+    if (first)
+        set(one, "after_seconds",
+            json_real(((double)at - (double)json_integer_value(first)) / 1e9));
+    return one;
+}
+
+static struct death *death_new(struct rz_cases *cases, uint32_t rank, uint32_t node,
+                               uint32_t incarnation)
+{
+    struct death *death = calloc(1, sizeof *death);
+    char job[24];
+    rz_assert(death != NULL);
+    *death = (struct death){.next = cases->deaths,
+                            .number = ++cases->n,
+                            .rank = rank,
+                            .node = node,
+                            .incarnation = incarnation,
+                            .document = json_object(),
+                            .accusers = json_array(),
+                            .told = json_array(),
+                            .agreed = json_array()};
+    cases->deaths = death;
+    snprintf(job, sizeof job, "%016" PRIx64, cases->job);
+    set(death->document, "schema", json_string("rhizome.case.1"));
+    set(death->document, "job", json_string(job));
+    set(death->document, "case", json_integer(death->number));
+    set(death->document, "what", json_string(rank != RZ_ID_NONE ? "process" : "node"));
+    if (rank != RZ_ID_NONE) {
+        set(death->document, "rank", json_integer(rank));
+        set(death->document, "incarnation", json_integer(incarnation));
+    }
+    set(death->document, "node", json_integer(node));
+    set(death->document, "verdict", json_string("dead"));
+    set(death->document, "accusers", death->accusers);
+    set(death->document, "told", death->told);
+    set(death->document, "agreed", death->agreed);
+    set(death->document, "done", json_string("not known yet"));
+    return death;
+}
+
+static void write_case(struct rz_cases *cases, const struct death *death)
+{
+    struct rz_outfile out;
+    const char *why = NULL;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/case-%04u.json", cases->folder, death->number);
+    bool good = rz_outfile_open(&out, path, &why);
+    if (good) {
+        good = json_dumpf(death->document, out.file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+        fputc('\n', out.file);
+        good = rz_outfile_close(&out, good, &why);
+    }
+    if (!good && !cases->write_error)
+        cases->write_error = why ? why : "a case file could not be written";
+}
+
+/* ---- What is told ---- */
+
+/* The death of that process, or of that node; an injected one may precede its detection, so that
+ * the incarnation is compared only where both know it. */
+static struct death *death_find(const struct rz_cases *cases, uint32_t rank, uint32_t node,
+                                uint32_t incarnation)
+{
+    struct death *death = cases->deaths;
+    for (; death; death = death->next)
+        if (rank != RZ_ID_NONE ? death->rank == rank && death->incarnation == incarnation
+                               : death->rank == RZ_ID_NONE && death->node == node)
+            break;
+    return death;
+}
+
+static struct death *death_of(struct rz_cases *cases, const struct rz_launch_event *event)
+{
+    struct death *death = death_find(cases, event->rank, event->node, event->incarnation);
+    return death ? death : death_new(cases, event->rank, event->node, event->incarnation);
+}
+
+static void on_injected(struct rz_cases *cases, const struct rz_launch_event *event)
+{
+    if (strncmp(event->note, "kill", 4) == 0)
+        set(death_of(cases, event)->document, "injected_at_ns",
+            json_integer((json_int_t)event->at_ns));
+}
+
+static void on_seen(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+{
+    struct death *death = death_of(cases, event);
+    const json_t *first = json_object_get(death->document, "seen_at_ns");
+    if (!first || json_integer_value(first) > (json_int_t)event->at_ns)
+        set(death->document, "seen_at_ns", json_integer((json_int_t)event->at_ns));
+    json_t *accuser = moment(death, by, event->at_ns);
+    set(accuser, "evidence", json_string(event->note));
+    append(death->accusers, accuser);
+    if (event->rank != RZ_ID_NONE && event->value == RZ_DEATH_HUNG)
+        set(death->document, "verdict", json_string("hung"));
+    write_case(cases, death);
+}
+
+static void on_news(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+{
+    struct death *death = death_of(cases, event);
+    append(death->told, moment(death, by, event->at_ns));
+}
+
+/* A new epoch settles all deaths that were open. */
+static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+{
+    if (event->epoch <= 1)
+        return;
+    for (struct death *death = cases->deaths; death; death = death->next) {
+        json_t *epoch = json_object_get(death->document, "epoch");
+        if (!epoch && !death->done) {
+            set(death->document, "epoch", json_integer(event->epoch));
+            set(death->document, "generation", json_integer((json_int_t)event->value));
+            epoch = json_object_get(death->document, "epoch");
+        }
+        if (epoch && json_integer_value(epoch) == (json_int_t)event->epoch)
+            append(death->agreed, moment(death, by, event->at_ns));
+    }
+    cases->epoch = event->epoch > cases->epoch ? event->epoch : cases->epoch;
+}
+
+/* The epoch runs: what was lost is repaired. */
+static void on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+{
+    for (struct death *death = cases->deaths; death; death = death->next) {
+        const json_t *epoch = json_object_get(death->document, "epoch");
+        if (death->done || !epoch || json_integer_value(epoch) != (json_int_t)event->epoch)
+            continue;
+        death->done = true;
+        set(death->document, "done", json_string("global restart"));
+        set(death->document, "runs_again", moment(death, by, event->at_ns));
+        write_case(cases, death);
+    }
+}
+
+static void on_noted(struct rz_cases *cases, const struct rz_launch_event *event)
+{
+    struct death *death = death_find(cases, event->rank, event->node, event->incarnation);
+    if (!death || death->done)
+        return;
+    death->done = true;
+    set(death->document, "done", json_string("noted; the program goes on without it"));
+    write_case(cases, death);
+}
+
+void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+{
+    switch (event->kind) {
+    case RZ_EVENT_RECORD_INJECTED:
+        on_injected(cases, event);
+        break;
+    case RZ_EVENT_RECORD_DEATH_SEEN:
+        on_seen(cases, by, event);
+        break;
+    case RZ_EVENT_RECORD_DEATH_NEWS:
+        on_news(cases, by, event);
+        break;
+    case RZ_EVENT_RECORD_EPOCH:
+        on_epoch(cases, by, event);
+        break;
+    case RZ_EVENT_RECORD_RUN:
+        on_run(cases, by, event);
+        break;
+    case RZ_EVENT_RECORD_NOTED:
+        on_noted(cases, event);
+        break;
+    default:
+        break;
+    }
+}
+
+void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *started)
+{
+    for (struct death *death = cases->deaths; death; death = death->next) {
+        if (death->rank != started->rank || death->incarnation + 1 != started->incarnation)
+            continue;
+        json_t *again = json_object();
+        set(again, "incarnation", json_integer(started->incarnation));
+        set(again, "node", json_integer(started->node));
+        set(death->document, "started_again", again);
+    }
+}
+
+void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason)
+{
+    struct death *death = death_find(cases, RZ_ID_NONE, node, 0);
+    if (!death)
+        death = death_new(cases, RZ_ID_NONE, node, 0);
+    set(death->document, "verdict", json_string("cut off"));
+    set(death->document, "its_own_words", json_string(reason));
+    write_case(cases, death);
+}
+
+/* ---- Life ---- */
+
+struct rz_cases *rz_cases_open(const char *folder, uint64_t job, const char **why)
+{
+    struct stat there;
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        *why = strerror(errno);
+        return NULL;
+    }
+    if (stat(folder, &there) != 0 || !S_ISDIR(there.st_mode)) {
+        *why = "it is no folder";
+        return NULL;
+    }
+    struct rz_cases *cases = calloc(1, sizeof *cases);
+    rz_assert(cases != NULL);
+    cases->folder = strdup(folder);
+    cases->job = job;
+    rz_assert(cases->folder != NULL);
+    return cases;
+}
+
+bool rz_cases_close(struct rz_cases *cases, int status, const char **why)
+{
+    while (cases->deaths) {
+        struct death *death = cases->deaths;
+        cases->deaths = death->next;
+        if (!death->done)
+            set(death->document, "done", json_string("nothing: the job ended"));
+        set(death->document, "job_status", json_integer(status));
+        write_case(cases, death);
+        json_decref(death->document);
+        free(death);
+    }
+    *why = cases->write_error;
+    free(cases->folder);
+    free(cases);
+    return !*why;
+}

@@ -1,0 +1,34 @@
+/*
+ * Case files: for each death a JSON document that says who accused, on what evidence, when each
+ * daemon learnt of it and what was done. docs/cases.md describes the fields. Written into the
+ * folder that `rzrun --cases` names, anew whenever something important is added, each time whole or
+ * not at all.
+ */
+#ifndef RZ_LAUNCH_CASES_H
+#define RZ_LAUNCH_CASES_H
+
+#include "wire/launch_messages.h"
+
+#include <rhizome/types.h>
+
+#include <stdbool.h>
+
+struct rz_cases;
+
+/* Makes the folder where it does not exist. NULL: *why (static text). */
+struct rz_cases *rz_cases_open(const char *folder, uint64_t job, const char **why);
+
+/* by: the node that tells. */
+void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event);
+
+/* A process was started: perhaps in the place of a dead one. */
+void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *started);
+
+/* A node gives up because of that. */
+void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason);
+
+/* The job has ended with this status: what was not repaired is so for ever. Frees everything.
+ * False: not all files could be written; *why. */
+bool rz_cases_close(struct rz_cases *cases, int status, const char **why);
+
+#endif

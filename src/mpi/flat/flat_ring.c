@@ -1,0 +1,371 @@
+/* The thread that watches another process, and is watched: mpi/flat.h. */
+#include "mpi/flat/flat_state.h"
+
+#include "base/assert.h"
+#include "port/clock.h"
+#include "proto/recover/recover.h"
+#include "proto/ring/ring.h"
+#include "proto/spread/spread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* More patience at the beginning, as among the daemons: an epoch does not begin everywhere at once.
+ */
+#define START_SLACK (2 * RZ_SECOND)
+
+#define ACTIONS_MAX 8
+
+/* So many messages are read before the clock is looked at again. */
+#define TURN_MESSAGES 256
+
+#define STACK_BYTES (128 * 1024)
+
+/* ---- the cores ---- */
+
+static void find(struct rz_flat *flat, enum rz_flat_what what, uint64_t item)
+{
+    if (flat->n_finds == flat->finds_max) {
+        flat->finds_max = flat->finds_max > 0 ? 2 * flat->finds_max : 16;
+        flat->finds = realloc(flat->finds, flat->finds_max * sizeof(*flat->finds));
+        rz_assert(flat->finds != NULL);
+    }
+    flat->finds[flat->n_finds++] = (struct rz_flat_find){
+        .what = what, .rank = (uint32_t)item, .incarnation = (uint32_t)(item >> 32)};
+}
+
+static uint64_t board_rank(const struct rz_flat *flat, uint32_t rank)
+{
+    return atomic_load_explicit(&flat->info->board->rank[rank], memory_order_acquire);
+}
+
+/* The same for all: an incarnation of a rank. */
+static uint64_t item_of(const struct rz_flat *flat, uint32_t rank)
+{
+    return (uint64_t)rz_board_incarnation(board_rank(flat, rank)) << 32 | rank;
+}
+
+static void notice(struct rz_flat *flat, enum rz_room room, const struct rz_action *action)
+{
+    if (room == RZ_ROOM_RING && action->what != RZ_RING_FENCED) {
+        find(flat, action->what == RZ_RING_SUSPECT ? RZ_FLAT_SUSPECT : RZ_FLAT_LEFT,
+             item_of(flat, (uint32_t)action->arg[0]));
+    }
+    for (uint32_t i = 0; room == RZ_ROOM_SPREAD && i < action->n_items; i++) {
+        find(flat, RZ_FLAT_HEARD, action->items[i]);
+    }
+}
+
+static void enlarge(struct rz_flat_core *core, size_t bytes)
+{
+    core->state = realloc(core->state, bytes);
+    rz_assert(core->state != NULL);
+    memset((char *)core->state + core->bytes, 0, bytes - core->bytes);
+    core->bytes = bytes;
+    if (core->room == RZ_ROOM_RING) {
+        rz_ring_grow(core->state, bytes);
+    } else {
+        rz_spread_grow(core->state, bytes);
+    }
+}
+
+static void step(struct rz_flat *flat, struct rz_flat_core *core, const struct rz_event *event)
+{
+    struct rz_action actions[ACTIONS_MAX];
+    struct rz_actions out = {.v = actions, .max = ACTIONS_MAX};
+    enum rz_more more;
+    do { /* neither core ever returns RZ_MORE */
+        out.count = 0;
+        more = core->room == RZ_ROOM_RING ? rz_ring_step(core->state, event, &out)
+                                          : rz_spread_step(core->state, event, &out);
+        for (uint32_t i = 0; i < out.count; i++) {
+            if (actions[i].kind == RZ_ACTION_NOTIFY) {
+                notice(flat, core->room, &actions[i]);
+            }
+            for (uint32_t k = 0; actions[i].kind == RZ_ACTION_SEND && k < actions[i].n_to; k++) {
+                rz_flat_send(flat, actions[i].to[k], &actions[i].message, actions[i].items);
+            }
+        }
+        if (more == RZ_NEED) {
+            enlarge(core, out.need);
+        }
+    } while (more == RZ_NEED);
+}
+
+/* A member is out of the ring: dead as the board says, or silent as others say. */
+static void put_out(struct rz_flat *flat, rz_id rank, rz_time now)
+{
+    const struct rz_event event = {.kind = RZ_EVENT_DEATH, .now = now, .ids = &rank, .n_ids = 1};
+    if (flat->out[rank]) {
+        return;
+    }
+    flat->out[rank] = true;
+    step(flat, &flat->ring, &event); /* our own number: we are fenced, and fall silent */
+    if (rank != flat->info->self.rank) {
+        step(flat, &flat->spread, &event);
+    }
+}
+
+/* The daemon hears it first: it is the judge, and if we die of the next line it knows. */
+static void follow_one(struct rz_flat *flat, const struct rz_flat_find *find, rz_time now)
+{
+    uint64_t item = (uint64_t)find->incarnation << 32 | find->rank;
+    if (find->what != RZ_FLAT_LEFT) {
+        rz_flat_report(flat, &(struct rz_flat_report){
+                                 .find = *find, .epoch = flat->epoch, .at = rz_clock_now()});
+    }
+    if (find->what == RZ_FLAT_SUSPECT) {
+        step(flat, &flat->spread,
+             &(struct rz_event){.kind = RZ_EVENT_CALL,
+                                .call = RZ_SPREAD_BROADCAST,
+                                .now = now,
+                                .items = &item,
+                                .n_items = 1});
+    } else {
+        put_out(flat, find->rank, now);
+    }
+}
+
+/* What the last steps found; following it up may find more. */
+static void follow_up(struct rz_flat *flat, rz_time now)
+{
+    for (uint32_t i = 0; i < flat->n_finds; i++) {
+        const struct rz_flat_find find = flat->finds[i];
+        if (find.rank < flat->info->n_ranks) {
+            follow_one(flat, &find, now);
+        }
+    }
+    flat->n_finds = 0;
+}
+
+/* ---- epochs ---- */
+
+static void ring_end(struct rz_flat *flat)
+{
+    rz_datagrams_close(flat->datagrams);
+    flat->datagrams = NULL;
+    free(flat->ring.state);
+    free(flat->spread.state);
+    flat->ring.state = flat->spread.state = NULL;
+    flat->n_finds = 0;
+    flat->epoch = 0;
+}
+
+static void *core_open(struct rz_flat_core *core, enum rz_room room, size_t bytes)
+{
+    *core = (struct rz_flat_core){.room = room, .bytes = bytes, .state = calloc(1, bytes)};
+    rz_assert(core->state != NULL);
+    return core->state;
+}
+
+static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
+{
+    const struct rz_link_info *info = flat->info;
+    const struct rz_ring_config ring = {.n_members = info->n_ranks,
+                                        .view = epoch,
+                                        .hb_period = info->board->hb_period_ns,
+                                        .hb_timeout = info->hb_timeout,
+                                        .start_slack = START_SLACK};
+    const struct rz_spread_config spread = {.n_members = info->n_ranks, .view = epoch};
+    uint8_t key[RZ_DATAGRAM_KEY_BYTES];
+    rz_datagram_derive(info->ring_key, epoch, key); /* in each epoch all count anew */
+    rz_status_t status = rz_datagrams_open(&flat->datagrams, info->n_ranks, info->self.rank, key);
+    rz_assert(status == RZ_OK);
+    explicit_bzero(key, sizeof(key));
+    rz_ring_init(core_open(&flat->ring, RZ_ROOM_RING, rz_ring_size(&ring)), &ring, info->self.rank,
+                 now, info->self.job);
+    rz_spread_init(core_open(&flat->spread, RZ_ROOM_SPREAD, rz_spread_size(&spread)), &spread,
+                   info->self.rank, now, info->self.job);
+    memset(flat->out, 0, info->n_ranks * sizeof(*flat->out));
+    flat->epoch = epoch;
+    flat->news = 0;
+}
+
+/* Who is no member any more, as the daemons know: dead, or ended on this node. */
+static void look_at_ranks(struct rz_flat *flat, rz_time now)
+{
+    uint64_t news = atomic_load_explicit(&flat->info->board->news, memory_order_acquire);
+    if (news == flat->news) {
+        return;
+    }
+    flat->news = news;
+    for (uint32_t rank = 0; rank < flat->info->n_ranks; rank++) {
+        if (rz_board_verdict(board_rank(flat, rank)) != RZ_VERDICT_ALIVE) {
+            put_out(flat, rank, now);
+        }
+    }
+}
+
+/* An epoch that does not run yet has no ring: its processes are not all there. */
+static void look_at_board(struct rz_flat *flat, rz_time now)
+{
+    uint64_t word = atomic_load_explicit(&flat->info->board->epoch_phase, memory_order_acquire);
+    uint32_t epoch = (uint32_t)(word >> 8);
+    bool runs = (word & 0xFF) != RZ_PHASE_ENTER;
+    if (flat->epoch != 0 && (flat->epoch != epoch || !runs)) {
+        ring_end(flat);
+    }
+    if (flat->epoch == 0 && runs) {
+        ring_begin(flat, epoch, now);
+    }
+    if (flat->epoch != 0) {
+        look_at_ranks(flat, now);
+    }
+}
+
+/* ---- the thread ---- */
+
+/* The cores' time: what we overslept by more than a period was none, for we could not listen. */
+static rz_time flat_now(struct rz_flat *flat)
+{
+    rz_time now = rz_clock_now() - flat->slept;
+    rz_time bound = flat->meant + flat->info->board->hb_period_ns;
+    if (flat->meant > 0 && now > bound) {
+        flat->slept += now - flat->meant;
+        now = flat->meant;
+    }
+    flat->meant = now; /* until the next sleep is begun */
+    return now;
+}
+
+static void read_messages(struct rz_flat *flat, rz_time now)
+{
+    struct rz_message message;
+    uint64_t items[RZ_FLAT_ITEMS_MAX];
+    for (int i = 0; i < TURN_MESSAGES && rz_flat_receive(flat, &message, items); i++) {
+        const struct rz_event event = {
+            .kind = RZ_EVENT_RECEIVE, .now = now, .message = &message, .items = items};
+        if (message.room == RZ_ROOM_RING) {
+            step(flat, &flat->ring, &event);
+        } else if (message.room == RZ_ROOM_SPREAD) {
+            step(flat, &flat->spread, &event);
+        }
+        follow_up(flat, now);
+    }
+}
+
+static void tick(struct rz_flat *flat, rz_time now)
+{
+    if (flat->epoch != 0 && rz_ring_deadline(flat->ring.state) <= now) {
+        step(flat, &flat->ring, &(struct rz_event){.kind = RZ_EVENT_TICK, .now = now});
+        follow_up(flat, now);
+    }
+}
+
+/* Until something comes, the ring's deadline, or a period: then the board is looked at. True when
+ * the end has come. */
+static bool rest(struct rz_flat *flat)
+{
+    rz_time now = flat_now(flat), wake = now + flat->info->board->hb_period_ns;
+    rz_time deadline = flat->epoch != 0 ? rz_ring_deadline(flat->ring.state) : RZ_TIME_NEVER;
+    wake = deadline < wake ? deadline : wake;
+    rz_time wait = wake > now ? wake - now : 0;
+    struct timespec until = {.tv_sec = (time_t)(wait / RZ_SECOND),
+                             .tv_nsec = (long)(wait % RZ_SECOND)};
+    struct pollfd polled[] = {{.fd = flat->end_fd, .events = POLLIN},
+                              {.fd = flat->info->ring_fd, .events = POLLIN}};
+    flat->meant = wake > now ? wake : now;
+    int n = ppoll(polled, 2, &until, NULL);
+    rz_assert(n >= 0 || errno == EINTR);
+    return n > 0 && polled[0].revents != 0;
+}
+
+static void leave(struct rz_flat *flat, rz_time now)
+{
+    if (flat->epoch != 0) {
+        step(flat, &flat->ring,
+             &(struct rz_event){.kind = RZ_EVENT_CALL, .call = RZ_RING_LEAVE, .now = now});
+        ring_end(flat);
+    }
+}
+
+static void *flat_run(void *arg)
+{
+    struct rz_flat *flat = arg;
+    bool ends;
+    do {
+        ends = rest(flat);
+        rz_time now = flat_now(flat);
+        if (flat->epoch == 0) { /* a message may be the first sign that it runs */
+            look_at_board(flat, now);
+        }
+        read_messages(flat, now); /* what has come counts before the tick, and before a new epoch */
+        look_at_board(flat, now);
+        follow_up(flat, now);
+        tick(flat, now);
+        rz_flat_flush(flat);
+    } while (!ends);
+    leave(flat, flat_now(flat));
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static int thread_start(struct rz_flat *flat)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&flat->thread, &attributes, flat_run, flat);
+    if (error == EINVAL) { /* the program's thread-local data does not fit into a small stack */
+        error = pthread_create(&flat->thread, NULL, flat_run, flat);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error == 0) {
+        pthread_setname_np(flat->thread, "rz-flat");
+    }
+    return error;
+}
+
+static void flat_free(struct rz_flat *flat)
+{
+    if (flat->end_fd >= 0) {
+        close(flat->end_fd);
+    }
+    free(flat->out);
+    free(flat->finds);
+    free(flat->reports);
+    free(flat);
+}
+
+static rz_status_t flat_open(struct rz_flat **result, const struct rz_link_info *info)
+{
+    struct rz_flat *flat = calloc(1, sizeof(*flat));
+    if (flat == NULL) {
+        return RZ_ERR_NO_MEMORY;
+    }
+    flat->info = info;
+    flat->out = calloc(info->n_ranks, sizeof(*flat->out));
+    flat->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rz_status_t status = flat->out == NULL ? RZ_ERR_NO_MEMORY : RZ_OK;
+    if (status == RZ_OK && (flat->end_fd < 0 || thread_start(flat) != 0)) {
+        status = RZ_ERR_SYSTEM;
+    }
+    if (status != RZ_OK) {
+        flat_free(flat);
+        return status;
+    }
+    *result = flat;
+    return RZ_OK;
+}
+
+static void flat_close(struct rz_flat *flat)
+{
+    uint64_t one = 1;
+    ssize_t written = write(flat->end_fd, &one, sizeof(one));
+    rz_assert(written == sizeof(one));
+    pthread_join(flat->thread, NULL);
+    flat_free(flat);
+}
+
+__attribute__((visibility("default"))) const struct rz_flat_entry rz_flat_entry = {
+    .version = RZ_FLAT_MODULE_VERSION, .open = flat_open, .close = flat_close};

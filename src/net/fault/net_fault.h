@@ -1,0 +1,46 @@
+/*
+ * Faults of a network, put in on purpose: what becomes of the next message towards a peer. A
+ * wrapper in the production build asks here before it sends (the overlay of the daemons; a
+ * transport of net.h can ask in the same way). Nothing here knows sockets, messages or clocks: the
+ * caller says what time it is and carries the fate out.
+ *
+ * Datagrams are lost; messages of a stream are not, since a real stream repeats what is lost: they
+ * come later, and never before an earlier one. Behind a cut nothing arrives and nothing breaks, as
+ * behind a switch that has lost a cable: datagrams are lost, messages of a stream wait until it is
+ * healed.
+ */
+#ifndef RZ_NET_FAULT_NET_FAULT_H
+#define RZ_NET_FAULT_NET_FAULT_H
+
+#include "base/status.h"
+
+#include <rhizome/types.h>
+
+/* A lost segment of a stream is repeated after so long (Linux: TCP_RTO_MIN), again and again, but
+ * so often at most. */
+#define RZ_NET_FAULT_REPEAT_NS (200 * RZ_MILLISECOND)
+#define RZ_NET_FAULT_REPEATS_MAX 8
+#define RZ_NET_FAULT_CERTAIN 1000 /* of a loss: thousandths */
+
+struct rz_net_fault;
+
+/* Towards n_peers, numbered from 0; nothing is wrong with any at first. */
+rz_status_t rz_net_fault_open(struct rz_net_fault **fault, uint32_t n_peers, uint64_t seed);
+void rz_net_fault_close(struct rz_net_fault *fault); /* NULL: nothing */
+
+/* From now on, towards this peer; each setting stands until it is set anew. */
+void rz_net_fault_cut(struct rz_net_fault *fault, uint32_t peer, bool cut);
+void rz_net_fault_delay(struct rz_net_fault *fault, uint32_t peer, rz_time delay);
+void rz_net_fault_lose(struct rz_net_fault *fault, uint32_t peer, uint32_t thousandths);
+void rz_net_fault_heal(struct rz_net_fault *fault); /* everything, towards all */
+
+bool rz_net_fault_is_cut(const struct rz_net_fault *fault, uint32_t peer);
+
+/* When a datagram sent now leaves: now, later, or RZ_TIME_NEVER: it is lost. */
+rz_time rz_net_fault_datagram(struct rz_net_fault *fault, uint32_t peer, rz_time now);
+
+/* When a message of a stream sent now leaves: never before one asked about earlier; RZ_TIME_NEVER:
+ * it waits until the cut is healed, and is asked about again then. */
+rz_time rz_net_fault_stream(struct rz_net_fault *fault, uint32_t peer, rz_time now);
+
+#endif

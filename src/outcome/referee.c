@@ -1,0 +1,184 @@
+#include "outcome/referee.h"
+
+#include "outcome/exit_codes.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_t *placement,
+                     uint32_t n_nodes, bool no_ft)
+{
+    *referee = (struct rz_referee){.no_ft = no_ft, .stranger = RZ_ID_NONE};
+    rz_outcome_open(&referee->outcome, n_ranks, placement, n_nodes);
+}
+
+void rz_referee_clear(struct rz_referee *referee)
+{
+    rz_outcome_clear(&referee->outcome);
+}
+
+static bool is_complete(const struct rz_referee *referee, uint32_t *grace_ms)
+{
+    if (referee->over || !rz_outcome_complete(&referee->outcome))
+        return false;
+    *grace_ms = 0;
+    return true;
+}
+
+/* Who has joined waits in MPI_Init for all ranks; one that ended without it will never come. */
+static bool half_joined(struct rz_referee *referee, uint32_t *grace_ms)
+{
+    if (!referee->joined || referee->stranger == RZ_ID_NONE || referee->over)
+        return false;
+    rz_outcome_decide(&referee->outcome, referee->stranger_code ? referee->stranger_code : 1,
+                      "rank %u ended (status %d) without MPI_Init, while other ranks wait for it",
+                      referee->stranger, referee->stranger_code);
+    *grace_ms = 0;
+    return true;
+}
+
+static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited *told,
+                      uint32_t *grace_ms)
+{
+    int status = (int)told->status;
+    bool end = false;
+    if (told->rank >= referee->outcome.n_ranks)
+        return false;
+    if (!told->hello && (told->clean || told->incarnation == 1)) { /* a later one is repaired */
+        referee->stranger = told->rank;
+        referee->stranger_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        end = half_joined(referee, grace_ms);
+    }
+    rz_outcome_exited(&referee->outcome, told->rank, told->incarnation, status,
+                      told->clean || (!told->hello && told->incarnation == 1));
+    if (referee->no_ft && !told->clean && told->hello) {
+        *grace_ms = RZ_END_GRACE_MS;
+        end = true;
+    }
+    return end || is_complete(referee, grace_ms);
+}
+
+static bool on_noted(struct rz_referee *referee, const struct rz_launch_event *event,
+                     uint32_t *grace_ms)
+{
+    if (event->rank < referee->outcome.n_ranks) {
+        rz_outcome_noted(&referee->outcome, event->rank, event->incarnation);
+    } else if (event->node < referee->outcome.n_nodes) {
+        rz_outcome_node_noted(&referee->outcome, event->node);
+        if (!referee->over)
+            rz_outcome_node_lost(&referee->outcome, event->node);
+    }
+    return is_complete(referee, grace_ms);
+}
+
+static bool on_event(struct rz_referee *referee, const struct rz_launch_event *event,
+                     uint32_t *grace_ms)
+{
+    if (event->kind == RZ_EVENT_RECORD_DEATH_SEEN && event->rank < referee->outcome.n_ranks) {
+        if (event->value == RZ_DEATH_HUNG)
+            rz_outcome_hung(&referee->outcome, event->rank, event->incarnation);
+        else
+            rz_outcome_dying(&referee->outcome, event->rank, event->incarnation);
+    }
+    if (event->kind == RZ_EVENT_RECORD_OUT && event->node < referee->outcome.n_nodes)
+        referee->outcome.out[event->node] = true;
+    if (event->kind == RZ_EVENT_RECORD_NOTED)
+        return on_noted(referee, event, grace_ms);
+    if (event->kind != RZ_EVENT_RECORD_JOINED)
+        return false;
+    referee->joined = true;
+    return half_joined(referee, grace_ms);
+}
+
+static bool on_stopping(struct rz_referee *referee, uint32_t node,
+                        const struct rz_launch_stopping *told, uint32_t *grace_ms)
+{
+    if (told->status != RZ_ERR_JOB_ENDED) {
+        if (node < referee->outcome.n_nodes)
+            rz_outcome_cut_off(&referee->outcome, node, told->reason);
+        return false;
+    }
+    rz_outcome_decide(&referee->outcome, RZ_EXIT_RESTARTS, "%s", told->reason);
+    *grace_ms = RZ_END_GRACE_MS;
+    return true;
+}
+
+bool rz_referee_refuses(struct rz_referee *referee, uint32_t node,
+                        const struct rz_launch_message *message)
+{
+    if (node >= referee->outcome.n_nodes || !referee->outcome.out[node])
+        return false;
+    switch (message->type) {
+    case RZ_LAUNCH_STARTED:
+    case RZ_LAUNCH_OUTPUT:
+    case RZ_LAUNCH_STDIN_WANTED:
+    case RZ_LAUNCH_MARK:
+    case RZ_LAUNCH_EXITED:
+    case RZ_LAUNCH_ABORTED:
+        referee->outcome.refused[node]++;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool rz_referee_take(struct rz_referee *referee, uint32_t node,
+                     const struct rz_launch_message *message, uint32_t *grace_ms)
+{
+    switch (message->type) {
+    case RZ_LAUNCH_STARTED:
+        if (message->started.rank < referee->outcome.n_ranks)
+            rz_outcome_started(&referee->outcome, message->started.rank,
+                               message->started.incarnation, node);
+        return false;
+    case RZ_LAUNCH_EXITED:
+        return on_exited(referee, &message->exited, grace_ms);
+    case RZ_LAUNCH_ABORTED:
+        rz_outcome_aborted(&referee->outcome, message->aborted.rank, message->aborted.code,
+                           message->aborted.reason);
+        *grace_ms = 0;
+        return true;
+    case RZ_LAUNCH_EVENT:
+        return on_event(referee, &message->event, grace_ms);
+    case RZ_LAUNCH_STOPPING:
+        return on_stopping(referee, node, &message->stopping, grace_ms);
+    case RZ_LAUNCH_FINISH:
+        rz_outcome_decide(&referee->outcome, (int)message->finish.code, "%s",
+                          message->finish.reason);
+        *grace_ms = RZ_END_GRACE_MS;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *grace_ms)
+{
+    if (referee->over)
+        return false;
+    rz_outcome_node_lost(&referee->outcome, node);
+    if (!referee->no_ft)
+        return is_complete(referee, grace_ms);
+    rz_outcome_decide(&referee->outcome, 128 + SIGKILL,
+                      "node %u was lost, which ends a job without fault tolerance", node);
+    *grace_ms = RZ_END_GRACE_MS;
+    return true;
+}
+
+void rz_referee_all_lost(struct rz_referee *referee, uint32_t node)
+{
+    const char *why = referee->outcome.cut_off[node];
+    if (why)
+        rz_outcome_decide(&referee->outcome, RZ_EXIT_LOST,
+                          "all nodes of the job are lost; the last one, node %u, was cut off: %s",
+                          node, why);
+    else
+        rz_outcome_decide(&referee->outcome, RZ_EXIT_LOST, "all nodes of the job are lost");
+}
+
+void rz_referee_timed_out(struct rz_referee *referee, rz_time timeout)
+{
+    rz_outcome_decide(&referee->outcome, RZ_EXIT_TIMEOUT,
+                      "the job was ended after --timeout (%.3g s)", (double)timeout / 1e9);
+}

@@ -1,0 +1,56 @@
+/*
+ * Places where a process can be told to die: RZ_KILL_AT=POINT[:NTH][@RANK] ends it by SIGKILL when
+ * it comes to that place for the NTH time (1). For tests of what the others make of it; without the
+ * variable a place costs one load and one branch.
+ */
+#ifndef RZ_PORT_KILL_POINT_H
+#define RZ_PORT_KILL_POINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RZ_KILL_AT "RZ_KILL_AT"
+
+enum rz_kill_point {
+    RZ_KILL_SEND,       /* a message of the user or of a collective is about to leave */
+    RZ_KILL_SENT,       /* it was given to the transport */
+    RZ_KILL_ARRIVED,    /* a message has passed the door, nothing was made of it yet */
+    RZ_KILL_LETTER,     /* a letter of a protocol is about to leave, to one of several */
+    RZ_KILL_READ,       /* a letter is about to be read */
+    RZ_KILL_STEP,       /* a protocol has made a step, nothing of it was done */
+    RZ_KILL_DECIDED,    /* something was agreed, the caller does not know yet */
+    RZ_KILL_REVOKED,    /* a communicator is marked, nobody else was told */
+    RZ_KILL_COMM,       /* a communicator is about to be made */
+    RZ_KILL_RING_WRITE, /* a record stands in shared memory, unpublished */
+    RZ_KILL_RING_TOLD,  /* it is published, the reader was not woken */
+    RZ_KILL_FETCH,      /* a payload is about to be fetched */
+    RZ_KILL_FETCHED,    /* it was copied, its sender was not told */
+    RZ_KILL_POINTS
+};
+
+struct rz_kill_plan {
+    enum rz_kill_point point;
+    uint64_t left; /* times it is still passed */
+};
+
+extern struct rz_kill_plan *rz_kill_plan; /* NULL: nobody is to die */
+
+/* One reaches a point; does not return when it was the one. */
+void rz_kill_reached(enum rz_kill_point point);
+
+static inline void rz_kill_here(enum rz_kill_point point)
+{
+    if (__builtin_expect(rz_kill_plan != NULL, 0)) {
+        rz_kill_reached(point);
+    }
+}
+
+/* Takes over the plan in text, if it is one for this rank; "": no plan. False: not understood, and
+ * nothing was changed. */
+bool rz_kill_arm(const char *text, uint32_t rank);
+
+/* The name of a point, e.g. "ring-write"; NULL behind the last. */
+const char *rz_kill_point_name(unsigned point);
+
+#endif

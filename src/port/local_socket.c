@@ -1,0 +1,149 @@
+#include "port/local_socket.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 16
+
+/* The abstract address; its length. The first byte of the path is 0. */
+static socklen_t address_of(struct sockaddr_un *address, uid_t uid, uint64_t job, uint32_t node)
+{
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
+                     "rhizome/%u/%016" PRIx64 "/%u", (unsigned)uid, job, node);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+rz_status_t rz_local_listen(uint64_t job, uint32_t node, int *fd)
+{
+    struct sockaddr_un address;
+    socklen_t length = address_of(&address, geteuid(), job, node);
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (made < 0)
+        return RZ_ERR_SYSTEM;
+    if (bind(made, (struct sockaddr *)&address, length) != 0 || listen(made, BACKLOG) != 0) {
+        rz_status_t status = errno == EADDRINUSE ? RZ_ERR_EXISTS : RZ_ERR_SYSTEM;
+        close(made);
+        return status;
+    }
+    *fd = made;
+    return RZ_OK;
+}
+
+/* Whether the other end is a process of uid, as of when it connected or listened. */
+static bool is_of(int fd, uid_t uid)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == uid;
+}
+
+static bool may_ask(int fd)
+{
+    return is_of(fd, geteuid()) || is_of(fd, 0);
+}
+
+rz_status_t rz_local_accept(int listener, int *fd)
+{
+    for (;;) {
+        int made = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (made < 0 && (errno == EINTR || errno == ECONNABORTED))
+            continue;
+        if (made < 0)
+            return RZ_IN_PROGRESS;
+        if (may_ask(made)) {
+            *fd = made;
+            return RZ_OK;
+        }
+        close(made);
+    }
+}
+
+rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned timeout_ms, int *fd)
+{
+    struct sockaddr_un address;
+    socklen_t length = address_of(&address, uid, job, node);
+    struct timeval bound = {.tv_sec = timeout_ms / 1000,
+                            .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (made < 0)
+        return RZ_ERR_SYSTEM;
+    setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
+    setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
+    if (connect(made, (struct sockaddr *)&address, length) != 0 || !is_of(made, uid)) {
+        close(made);
+        return RZ_ERR_CLOSED;
+    }
+    *fd = made;
+    return RZ_OK;
+}
+
+static int by_job_and_node(const void *a, const void *b)
+{
+    const struct rz_local_name *l = a, *r = b;
+    if (l->job != r->job)
+        return l->job < r->job ? -1 : 1;
+    return (l->node > r->node) - (l->node < r->node);
+}
+
+/* Lines that end in "@rhizome/UID/JOB/NODE"; of sockets that listen there is one, of accepted
+ * connections more, which have the same name. */
+static bool name_of_line(const char *line, struct rz_local_name *name)
+{
+    const char *at = strstr(line, "@rhizome/");
+    unsigned uid;
+    char end;
+    bool fits = at && sscanf(at, "@rhizome/%u/%16" SCNx64 "/%" SCNu32 "%c", &uid, &name->job,
+                             &name->node, &end) >= 3;
+    name->uid = fits ? (uid_t)uid : 0;
+    return fits;
+}
+
+static size_t without_repetitions(struct rz_local_name *names, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || by_job_and_node(&names[i], &names[kept - 1]) != 0)
+            names[kept++] = names[i];
+    return kept;
+}
+
+rz_status_t rz_local_list(uid_t uid, bool all, struct rz_local_name **names, size_t *n)
+{
+    FILE *file = fopen("/proc/net/unix", "re");
+    struct rz_local_name *list = NULL, name;
+    size_t count = 0, room = 0;
+    char line[512];
+    if (!file)
+        return RZ_ERR_SYSTEM;
+    while (fgets(line, sizeof line, file)) {
+        if (!name_of_line(line, &name) || (!all && name.uid != uid))
+            continue;
+        if (count == room) {
+            room = room ? 2 * room : 64;
+            struct rz_local_name *bigger = realloc(list, room * sizeof *list);
+            if (!bigger) {
+                free(list);
+                fclose(file);
+                return RZ_ERR_NO_MEMORY;
+            }
+            list = bigger;
+        }
+        list[count++] = name;
+    }
+    fclose(file);
+    if (count > 0)
+        qsort(list, count, sizeof *list, by_job_and_node);
+    *n = without_repetitions(list, count);
+    *names = list;
+    return RZ_OK;
+}

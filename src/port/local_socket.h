@@ -1,0 +1,37 @@
+/*
+ * Where a daemon can be asked on its own machine: a stream socket in the abstract namespace, named
+ * after user, job and node. There is no file to leave behind; only the same user (or root) is let
+ * in.
+ */
+#ifndef RZ_PORT_LOCAL_SOCKET_H
+#define RZ_PORT_LOCAL_SOCKET_H
+
+#include "base/status.h"
+
+#include <rhizome/types.h>
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* A non-blocking listener. RZ_ERR_EXISTS: there is one already; RZ_ERR_SYSTEM. */
+rz_status_t rz_local_listen(uint64_t job, uint32_t node, int *fd);
+
+/* The next connection of a listener, non-blocking, from a peer that may ask; RZ_IN_PROGRESS: none
+ * waits (strangers are hung up on). */
+rz_status_t rz_local_accept(int listener, int *fd);
+
+/* A blocking connection to a daemon of user `uid` whose reads and writes end after timeout_ms.
+ * RZ_ERR_CLOSED: nobody listens, or somebody else under that name. */
+rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned timeout_ms, int *fd);
+
+struct rz_local_name {
+    uid_t uid;
+    uint64_t job;
+    uint32_t node;
+};
+
+/* The daemons that listen on this machine, in *names (freed by the caller), sorted by job, then
+ * node; of `uid` only, or of all users when `all`. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY. */
+rz_status_t rz_local_list(uid_t uid, bool all, struct rz_local_name **names, size_t *n);
+
+#endif

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""exports_test.py SOURCE LIBRARY: the library's name, and exactly the ABI, its twins and the extensions show.
+
+The 438 functions that mpi4py cannot be loaded without are among them.
+"""
+import csv
+import glob
+import re
+import subprocess
+import sys
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+def table(source, name):
+    with open(f"{source}/src/abi/tables/{name}.csv", newline="", encoding="utf-8") as file:
+        return {row["name"] for row in csv.DictReader(file)}
+
+
+def main():
+    source, library = sys.argv[1:]
+    faults = []
+    dynamic = output("readelf", "-d", library)
+    if "soname: [libmpi_abi.so.1]" not in dynamic:
+        faults.append("the SONAME is not libmpi_abi.so.1")
+    faults += [f"it needs {name}" for name in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic) if re.search(r"uc[pst]|mpi", name)]
+
+    functions = table(source, "abi_functions")
+    if len(functions) != 664:
+        faults.append(f"the table has {len(functions)} functions, not 664")
+    functions |= table(source, "extensions")
+    ours = {"RZ_Feature"}
+    for path in glob.glob(f"{source}/include/rhizome/*.h"):
+        with open(path, encoding="utf-8") as header:
+            ours |= set(re.findall(r"^\w[\w *]*\b(RZ_\w+)\(", header.read(), re.MULTILINE))
+    wanted = functions | {f"P{name}" for name in functions} | ours
+
+    shown = {}
+    for line in output("readelf", "--dyn-syms", "-W", library).splitlines():
+        fields = line.split()
+        if len(fields) >= 8 and fields[4] in ("GLOBAL", "WEAK") and fields[6] not in ("UND", "Ndx"):
+            shown[fields[7]] = (fields[3], fields[4], fields[5])
+    faults += [f"{name} is missing" for name in sorted(wanted - shown.keys())]
+    faults += [f"{name} should not show" for name in sorted(shown.keys() - wanted)]
+    faults += [f"{name} has a version: programs of another MPI would not find it" for name in shown if "@" in name]
+    for name in wanted & shown.keys():
+        kind, binding, visibility = shown[name]
+        if kind != "FUNC" or visibility != "DEFAULT":
+            faults.append(f"{name} is {kind}, {visibility}")
+        if (binding == "WEAK") != (name in functions):
+            faults.append(f"{name} is {binding}: MPI_X is weak, so that a tool can take its place, PMPI_X is not")
+    sys.exit("\n".join(faults) if faults else 0)
+
+
+main()

@@ -1,0 +1,445 @@
+/*
+ * The name service: daemons of one job with their processes. Questions, deaths and the order in
+ * which messages arrive are chosen by the input. Where all are honest, each question is answered
+ * once, to the process that asked, and in the end all living daemons know the same names, none of a
+ * dead process. Else the daemons' messages are anything, and nobody may break.
+ */
+#include "daemon/names.h"
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 3, RANKS = 6, NAMES = 3, PORTS = 3, QUESTIONS_MAX = 512, MESSAGE_MAX = 4096 };
+
+struct letter {
+    struct letter *next;
+    size_t bytes;
+    uint8_t *data; /* a block of just its size */
+};
+
+static const char *const services[NAMES] = {"a", "b", "ocean"};
+static const char *const ports[PORTS] = {"", "p", "q"};
+
+static struct cluster {
+    struct rz_fuzz_input *input;
+    bool honest;
+    struct node {
+        struct rz_daemon daemon;
+        struct rz_daemon_place places[RANKS];
+        uint32_t dead[RANKS];
+        bool gone, knows_gone[NODES];
+        struct letter *from[NODES];
+    } nodes[NODES];
+    bool deaths; /* what a dead process has said may arrive late, and stand for a while */
+    uint32_t incarnation[RANKS]; /* of the process that lives or lived last */
+    bool died[RANKS];
+    struct question {
+        uint32_t rank, incarnation, name, what, port, answers;
+        bool void_, too_long;
+        uint32_t had; /* what the name stood for when an end of it was asked for; PORTS: nothing */
+    } questions[QUESTIONS_MAX];
+    uint32_t n_questions;
+    uint32_t holder[NAMES], held[NAMES]; /* whose publication stands, and its port; RANKS: nobody */
+    char found[RZ_NAME_BYTES_MAX + 1];   /* what the last LOOK_UP said; "-": nothing */
+} cluster;
+
+static uint64_t below(uint64_t bound)
+{
+    return rz_fuzz_below(cluster.input, bound);
+}
+
+static uint32_t home(uint32_t rank)
+{
+    return rank % NODES;
+}
+
+static bool lives(uint32_t rank)
+{
+    return !cluster.died[rank] && !cluster.nodes[home(rank)].gone;
+}
+
+/* --- what the daemon offers its name service ----------------------------------------------------
+ */
+
+static struct letter *letter_of(const struct rz_overlay_message *message)
+{
+    static uint8_t bytes[MESSAGE_MAX];
+    struct letter *letter = malloc(sizeof *letter);
+    letter->next = NULL;
+    letter->bytes = rz_overlay_encode(message, bytes, sizeof bytes);
+    rz_fuzz_holds(letter->bytes > 0);
+    letter->data = rz_fuzz_copy(bytes, letter->bytes);
+    return letter;
+}
+
+void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overlay_message *message)
+{
+    struct node *self = (struct node *)overlay;
+    struct letter **at = &cluster.nodes[to].from[self - cluster.nodes];
+    rz_fuzz_holds(to < NODES && self != &cluster.nodes[to]);
+    if (cluster.nodes[to].gone || self->knows_gone[to])
+        return;
+    while (*at)
+        at = &(*at)->next;
+    *at = letter_of(message);
+}
+
+bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node)
+{
+    return ((const struct node *)recovery)->knows_gone[node];
+}
+
+/* A name stands for one port at a time. */
+static void look_at_answer(const struct question *question, rz_status_t status)
+{
+    uint32_t *holder = &cluster.holder[question->name];
+    rz_fuzz_holds(!question->too_long || status == RZ_ERR_INVALID);
+    if (question->what == RZ_NAME_UNPUBLISH)
+        rz_fuzz_holds(status == RZ_ERR_INVALID || question->had == PORTS ||
+                      (status == RZ_OK) == (question->had == question->port));
+    if (question->what != RZ_NAME_PUBLISH)
+        return;
+    if (*holder == question->rank)
+        *holder = RANKS;
+    if (status == RZ_OK) {
+        rz_fuzz_holds(*holder == RANKS);
+        *holder = question->rank;
+        cluster.held[question->name] = question->port;
+    }
+}
+
+rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank,
+                                const struct rz_link_message *message, int fd)
+{
+    rz_fuzz_holds(message->type == RZ_LINK_NAMED && fd == -1);
+    uint64_t number = message->named.question;
+    if (number == QUESTIONS_MAX) { /* our own look */
+        strcpy(cluster.found, message->named.status == RZ_OK ? message->named.port : "-");
+        return RZ_OK;
+    }
+    rz_fuzz_holds(number < cluster.n_questions);
+    struct question *question = &cluster.questions[number];
+    if (!lives(rank))
+        return RZ_ERR_CLOSED;
+    rz_fuzz_holds(question->rank == rank && daemon == &cluster.nodes[home(rank)].daemon);
+    rz_fuzz_holds(question->incarnation == cluster.incarnation[rank]);
+    rz_fuzz_holds(question->answers++ == 0);
+    if (cluster.honest)
+        look_at_answer(question, (rz_status_t)message->named.status);
+    return RZ_OK;
+}
+
+/* --- what processes do --------------------------------------------------------------------------
+ */
+
+/* Nothing stands that a dead process has published. */
+static void forget_dead(void)
+{
+    for (uint32_t name = 0; name < NAMES; name++)
+        if (cluster.holder[name] < RANKS && !lives(cluster.holder[name]))
+            cluster.holder[name] = RANKS;
+}
+
+static bool waits_for(uint32_t rank, uint32_t name)
+{
+    for (uint32_t i = 0; i < cluster.n_questions; i++) {
+        const struct question *question = &cluster.questions[i];
+        if (question->rank == rank && question->name == name && !question->answers &&
+            !question->void_)
+            return true;
+    }
+    return false;
+}
+
+/* Who takes a name away while its publisher is about to publish it has no answer that stands. */
+static bool is_settled(uint32_t name)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        if (waits_for(rank, name))
+            return false;
+    return true;
+}
+
+static void ask(void)
+{
+    static char text[RZ_NAME_BYTES_MAX + 2];
+    uint32_t rank = (uint32_t)below(RANKS), name = (uint32_t)below(NAMES);
+    uint32_t what = (uint32_t)below(3), port = (uint32_t)below(PORTS);
+    struct rz_link_name question = {.question = cluster.n_questions,
+                                    .what = what,
+                                    .service = services[name],
+                                    .port = ports[port]};
+    bool too_long = below(32) == 0;
+    if (!lives(rank) || cluster.n_questions == QUESTIONS_MAX || waits_for(rank, name) ||
+        (what == RZ_NAME_UNPUBLISH && !is_settled(name)))
+        return;
+    if (below(32) == 0)
+        question.what = (uint32_t)below(UINT32_MAX);
+    if (too_long) {
+        memset(text, 'x', sizeof text - 1);
+        question.service = below(2) ? text : question.service;
+        question.port = text;
+    }
+    struct node *node = &cluster.nodes[home(rank)];
+    uint32_t incarnation = cluster.incarnation[rank];
+    cluster.questions[cluster.n_questions++] = (struct question){
+        .rank = rank,
+        .incarnation = incarnation,
+        .name = name,
+        .what = question.what,
+        .port = port,
+        .too_long = too_long,
+        .had = cluster.holder[name] < RANKS && !cluster.deaths ? cluster.held[name] : PORTS};
+    if (question.what == RZ_NAME_UNPUBLISH && !too_long && port == cluster.held[name])
+        cluster.holder[name] = RANKS;
+    rz_names_ask(node->daemon.names, rank, incarnation, &question);
+}
+
+static void die(void)
+{
+    uint32_t rank = (uint32_t)below(RANKS);
+    cluster.died[rank] = cluster.deaths = true;
+    for (uint32_t i = 0; i < cluster.n_questions; i++)
+        if (cluster.questions[i].rank == rank)
+            cluster.questions[i].void_ = true;
+    forget_dead();
+}
+
+static void hear_of_deaths(struct node *node)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        if (cluster.died[rank])
+            node->dead[rank] = cluster.incarnation[rank];
+    rz_names_look_at_deaths(node->daemon.names);
+}
+
+/* Once all have heard of its death; the processes of a node that is gone stay away. */
+static void come_again(void)
+{
+    uint32_t rank = (uint32_t)below(RANKS);
+    if (!cluster.died[rank] || cluster.nodes[home(rank)].gone)
+        return;
+    for (uint32_t i = 0; i < NODES; i++)
+        if (!cluster.nodes[i].gone)
+            hear_of_deaths(&cluster.nodes[i]);
+    cluster.died[rank] = false;
+    cluster.incarnation[rank]++;
+    for (uint32_t i = 0; i < NODES; i++)
+        cluster.nodes[i].places[rank].incarnation++;
+}
+
+/* --- what daemons do ----------------------------------------------------------------------------
+ */
+
+static void drop_letters(struct letter **at)
+{
+    while (*at) {
+        struct letter *letter = *at;
+        *at = letter->next;
+        free(letter->data);
+        free(letter);
+    }
+}
+
+static bool deliver(struct node *to, rz_id from)
+{
+    struct letter *letter = to->from[from];
+    struct rz_overlay_message message;
+    if (!letter || to->gone)
+        return false;
+    to->from[from] = letter->next;
+    rz_fuzz_holds(rz_overlay_decode(&message, letter->data, letter->bytes) == RZ_OK);
+    rz_names_message(to->daemon.names, from, &message);
+    free(letter->data);
+    free(letter);
+    return true;
+}
+
+static void lose_node(struct node *node)
+{
+    rz_id id = (rz_id)(node - cluster.nodes);
+    uint32_t living = 0;
+    for (uint32_t i = 0; i < NODES; i++)
+        living += !cluster.nodes[i].gone;
+    if (living == 1 || node->gone)
+        return;
+    node->gone = cluster.deaths = true;
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct letter **at = &cluster.nodes[i].from[id];
+        while (*at && below(2))
+            at = &(*at)->next;
+        drop_letters(at);
+        drop_letters(&node->from[i]);
+    }
+    for (uint32_t i = 0; i < cluster.n_questions; i++)
+        if (home(cluster.questions[i].rank) == id)
+            cluster.questions[i].void_ = true;
+    forget_dead();
+}
+
+static void hear_of_nodes(struct node *node)
+{
+    for (rz_id id = 0; id < NODES; id++)
+        if (cluster.nodes[id].gone) {
+            node->knows_gone[id] = true;
+            drop_letters(&node->from[id]);
+        }
+    rz_names_look_at_deaths(node->daemon.names);
+}
+
+static void say_anything(struct node *node)
+{
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_NAME_KEPT,
+                                         .name_kept = {.serial = below(20), .status = below(4)}};
+    const char *service = services[below(NAMES)];
+    uint64_t serial = below(20), owner = below(20);
+    uint32_t rank = (uint32_t)below(RANKS + 2), incarnation = (uint32_t)below(4);
+    uint64_t what = below(3);
+    if (what == 1) {
+        message.type = RZ_OVERLAY_NAME_PUT;
+        message.name_put = (struct rz_overlay_name_put){.serial = serial,
+                                                        .owner_serial = owner,
+                                                        .rank = rank,
+                                                        .incarnation = incarnation,
+                                                        .service = service,
+                                                        .port = ports[below(PORTS)]};
+    } else if (what == 2) {
+        message.type = RZ_OVERLAY_NAME_DROP;
+        message.name_drop = (struct rz_overlay_name_drop){.serial = serial,
+                                                          .owner_serial = owner,
+                                                          .rank = rank,
+                                                          .incarnation = incarnation,
+                                                          .service = service};
+    }
+    rz_id from = (rz_id)below(NODES);
+    if (from == (rz_id)(node - cluster.nodes) || node->gone || node->knows_gone[from])
+        return;
+    struct letter *letter = letter_of(&message);
+    letter->next = node->from[from];
+    node->from[from] = letter;
+    deliver(node, from);
+}
+
+/* --- a life -------------------------------------------------------------------------------------
+ */
+
+static void begin(struct rz_fuzz_input *input)
+{
+    memset(&cluster, 0, sizeof cluster);
+    cluster.input = input;
+    cluster.honest = below(4) > 0;
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        cluster.incarnation[rank] = 1;
+    for (uint32_t name = 0; name < NAMES; name++)
+        cluster.holder[name] = RANKS;
+    for (rz_id id = 0; id < NODES; id++) {
+        struct node *node = &cluster.nodes[id];
+        node->daemon.job.n_nodes = NODES;
+        node->daemon.job.n_ranks = RANKS;
+        node->daemon.job.node = id;
+        node->daemon.places = node->places;
+        node->daemon.dead = node->dead;
+        node->daemon.overlay = (struct rz_overlay *)node;
+        node->daemon.recovery = (struct rz_recovery *)node;
+        for (uint32_t rank = 0; rank < RANKS; rank++)
+            node->places[rank] = (struct rz_daemon_place){home(rank), 1};
+        rz_fuzz_holds(rz_names_open(&node->daemon.names, &node->daemon) == RZ_OK);
+    }
+}
+
+static void turn(void)
+{
+    uint64_t what = below(32);
+    struct node *node = &cluster.nodes[below(NODES)];
+    if (what < 10)
+        ask();
+    else if (what < 24)
+        deliver(node, (rz_id)below(NODES));
+    else if (what < 26)
+        die();
+    else if (what < 28)
+        come_again();
+    else if (what < 29 && !node->gone)
+        hear_of_deaths(node);
+    else if (what < 30 && !node->gone)
+        hear_of_nodes(node);
+    else if (what < 31)
+        lose_node(node);
+    else if (!cluster.honest)
+        say_anything(node);
+}
+
+/* All messages arrive, and everybody hears of all deaths. */
+static void settle(void)
+{
+    bool more = true;
+    for (uint32_t turns = 0; more; turns++) {
+        more = false;
+        rz_fuzz_holds(turns < 100 * QUESTIONS_MAX);
+        for (uint32_t i = 0; i < NODES * NODES; i++)
+            more = deliver(&cluster.nodes[i / NODES], i % NODES) || more;
+        for (uint32_t i = 0; turns == 0 && i < NODES; i++)
+            if (!cluster.nodes[i].gone) {
+                hear_of_deaths(&cluster.nodes[i]);
+                hear_of_nodes(&cluster.nodes[i]);
+            }
+        more = more || turns == 0;
+    }
+}
+
+static void all_agree(void)
+{
+    char first[RZ_NAME_BYTES_MAX + 1];
+    for (uint32_t name = 0; name < NAMES; name++) {
+        bool any = false;
+        for (uint32_t i = 0; i < NODES; i++) {
+            struct rz_link_name look = {.question = QUESTIONS_MAX,
+                                        .what = RZ_NAME_LOOK_UP,
+                                        .service = services[name],
+                                        .port = ""};
+            if (cluster.nodes[i].gone)
+                continue;
+            rz_names_ask(cluster.nodes[i].daemon.names, i, 1, &look);
+            rz_fuzz_holds(!any || strcmp(first, cluster.found) == 0);
+            strcpy(first, cluster.found);
+            any = true;
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rz_fuzz_input input = {data, data + size};
+    begin(&input);
+    while (rz_fuzz_left(&input) > 0)
+        turn();
+    settle();
+    for (uint32_t i = 0; cluster.honest && i < cluster.n_questions; i++)
+        rz_fuzz_holds(cluster.questions[i].answers == 1 || cluster.questions[i].void_);
+    if (cluster.honest)
+        all_agree();
+    for (uint32_t i = 0; i < NODES; i++) {
+        for (rz_id from = 0; from < NODES; from++)
+            drop_letters(&cluster.nodes[i].from[from]);
+        rz_names_close(cluster.nodes[i].daemon.names);
+    }
+    return 0;
+}
+
+static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
+{
+    uint64_t word = number + 1;
+    size_t n = number < 24 ? 32u << number % 5 : 0;
+    for (size_t i = 0; i < n && i < max; i++) {
+        word = word * UINT64_C(6364136223846793005) + 1442695040888963407;
+        bytes[i] = (uint8_t)(word >> 40);
+    }
+    return n;
+}
+
+const struct rz_fuzz_target rz_fuzz_target = {.name = "fuzz_daemon_names",
+                                              .input_max = 2048,
+                                              .memory_fixed = 1u << 20,
+                                              .memory_factor = 4096,
+                                              .seed = seed};

@@ -1,0 +1,67 @@
+/* A member of a protocol that gets nothing but nonsense: what every room's target shares. */
+#ifndef RZ_TESTS_FUZZ_PATIENT_H
+#define RZ_TESTS_FUZZ_PATIENT_H
+
+#include "fuzz.h"
+#include "proto/room.h"
+
+#define PATIENT_MEMBERS_MAX 70
+#define PATIENT_ITEMS_MAX 200
+#define PATIENT_VIEW 3
+#define RANKS_PER_DAEMON 2
+
+struct patient_room;
+
+struct patient {
+    const struct patient_room *told; /* by whom it is told what to do */
+    const struct rz_proto_room *room;
+    const void *config;
+    uint32_t n, types;
+    uint32_t items_usual; /* of a message of this room, where its size is fixed; else 0 */
+    uint32_t calls;       /* of 32 events; 0: 3 */
+    struct rz_fuzz_input *input;
+    uint32_t view; /* that messages of others have */
+    rz_id self;
+    void *state;
+    size_t bytes, bytes_max;
+    rz_time now;
+    struct rz_message said; /* the last message it sent: nonsense that refers to it goes deeper */
+    uint64_t memory[2 * PATIENT_MEMBERS_MAX]; /* of what it settled */
+    uint32_t notices[8];                      /* told so far, by what */
+    uint64_t sum; /* of all that was read, so that the sanitizers see it read */
+};
+
+/* What a room adds. */
+struct patient_room {
+    const struct rz_proto_room *room;
+    /* Chooses a configuration (kept in *config, valid during the life) and sets n, types, ... */
+    void (*begin)(struct patient *patient);
+    /* A call that a host may make now (false: none). items[0..2 * PATIENT_MEMBERS_MAX). */
+    bool (*call)(struct patient *patient, struct rz_event *event, uint64_t *items);
+    /* What must hold after each step. */
+    void (*holds)(struct patient *patient);
+    /* For a model of the room, or NULL: the event that is about to be stepped; what the room does.
+     */
+    void (*comes)(struct patient *patient, const struct rz_event *event);
+    void (*acts)(struct patient *patient, const struct rz_action *action);
+};
+
+/* A room without a model, of the functions begin_NAME, call_NAME and holds_NAME. */
+#define PATIENT_ROOM(name)                                                                         \
+    {                                                                                              \
+        .room = &rz_proto_room_##name, .begin = begin_##name, .call = call_##name,                 \
+        .holds = holds_##name                                                                      \
+    }
+
+/* One life; the input chooses everything. */
+void patient_live(const struct patient_room *room, struct rz_fuzz_input *input);
+
+/* How many members a room may have, up to most. */
+uint32_t patient_any_n(struct patient *patient, uint32_t most);
+
+static inline uint64_t patient_below(struct patient *patient, uint64_t bound)
+{
+    return rz_fuzz_below(patient->input, bound);
+}
+
+#endif

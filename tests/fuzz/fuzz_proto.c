@@ -1,0 +1,36 @@
+/*
+ * The protocol rooms on messages of any content, calls, deaths and dates: built once for each room
+ * (RZ_FUZZ_ROOM). Members must survive, stay quiet about members that do not exist, come to an end
+ * of every step, ask for room only as what they have heard grows, and keep what they once settled.
+ */
+#include "base/random.h"
+#include "fuzz_patient.h"
+#include "fuzz_proto_rooms.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct rz_fuzz_input input = {data, data + size};
+    patient_live(&fuzz_proto_room, &input);
+    return 0;
+}
+
+/* There is no valid input here: a life is what the bytes choose, and any bytes are one. */
+static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
+{
+    struct rz_random random = {number};
+    size_t n = number < 24 ? 64u << number % 6 : 0;
+    n = n < max ? n : max;
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (uint8_t)rz_random_next(&random);
+    return n;
+}
+
+#define NAME_OF(room) "fuzz_proto_" #room
+#define NAME(room) NAME_OF(room)
+const struct rz_fuzz_target rz_fuzz_target = {.name = NAME(RZ_FUZZ_ROOM),
+                                              .input_max = 4096,
+                                              .memory_fixed = 8u << 20,
+                                              .memory_factor = 4096,
+                                              .seed = seed};

@@ -1,0 +1,391 @@
+/*
+ * Rooms whose steps are compared with a model, written anew: what a member may do upon an event is
+ * reckoned before it is stepped.
+ */
+#include "fuzz_proto_rooms.h"
+
+#include "base/idset.h"
+#include "proto/commit/commit.h"
+#include "proto/commit/commit_state.h"
+#include "proto/spread/spread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
+RZ_PROTO_ROOM(commit, RZ_ROOM_COMMIT);
+
+#define MODEL_ITEMS_MAX (1u << 16)
+
+static bool bit(uint64_t set, rz_id id)
+{
+    return set >> id & 1;
+}
+
+/* A message that is no message of this member's group changes nothing. */
+static bool foreign(const struct patient *patient, const struct rz_event *event)
+{
+    return event->kind == RZ_EVENT_RECEIVE &&
+           (event->message->view != patient->view || event->message->from >= patient->n);
+}
+
+/* --- spread ----------------------------------------------------------------------------------- */
+
+static struct {
+    uint64_t known[MODEL_ITEMS_MAX], fresh[MODEL_ITEMS_MAX];
+    uint32_t n_known, n_fresh;
+    bool dead[PATIENT_MEMBERS_MAX];
+    /* Of the step: who is to hear what, from whose broadcast, and whether the host is told. */
+    bool to[PATIENT_MEMBERS_MAX], delivers;
+    const uint64_t *items;
+    uint32_t n_items, n_to;
+    rz_id origin;
+} spread;
+
+static void begin_spread(struct patient *patient)
+{
+    static struct rz_spread_config config;
+    config = (struct rz_spread_config){.n_members = patient_any_n(patient, PATIENT_MEMBERS_MAX),
+                                       .view = PATIENT_VIEW,
+                                       .items_max = (uint32_t)patient_below(patient, 3),
+                                       .order = (enum rz_spread_order)patient_below(patient, 2)};
+    patient->config = &config;
+    patient->n = config.n_members;
+    patient->types = 1;
+    memset(&spread, 0, sizeof spread);
+}
+
+static bool call_spread(struct patient *patient, struct rz_event *event, uint64_t *items)
+{
+    event->call = RZ_SPREAD_BROADCAST;
+    event->n_items = (uint32_t)patient_below(patient, 4);
+    for (uint32_t i = 0; i < event->n_items; i++)
+        items[i] = rz_fuzz_take(patient->input, 2);
+    return true;
+}
+
+static rz_id living(uint32_t n, rz_id self, uint32_t way)
+{
+    rz_id id = self;
+    do
+        id = (id + way) % n;
+    while (id != self && spread.dead[id]);
+    return id;
+}
+
+static void expect_to(const struct patient *patient, rz_id id)
+{
+    if (id == patient->self || spread.to[id])
+        return;
+    spread.to[id] = true;
+    spread.n_to++;
+}
+
+/* All neighbours that live, and the nearest living ones beside us, but who has told us. */
+static void expect_news(const struct patient *patient, rz_id origin, rz_id from)
+{
+    rz_id near[RZ_SPREAD_NEIGHBOURS_MAX];
+    uint32_t n = patient->n, n_near = rz_spread_neighbours_near(n, patient->self, near);
+    for (uint32_t i = 0; i < n_near; i++)
+        if (!spread.dead[near[i]])
+            expect_to(patient, near[i]);
+    if (n > 1) {
+        expect_to(patient, living(n, patient->self, 1));
+        expect_to(patient, living(n, patient->self, n - 1));
+    }
+    if (from < n && spread.to[from]) {
+        spread.to[from] = false;
+        spread.n_to--;
+    }
+    spread.items = spread.fresh;
+    spread.n_items = spread.n_fresh;
+    spread.origin = origin;
+    spread.delivers = true;
+}
+
+static void expect_items(const struct patient *patient, const struct rz_event *event, uint32_t n,
+                         rz_id origin, rz_id from)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (rz_items_insert(spread.known, &spread.n_known, MODEL_ITEMS_MAX, event->items[i]))
+            rz_items_insert(spread.fresh, &spread.n_fresh, MODEL_ITEMS_MAX, event->items[i]);
+    if (spread.n_fresh > 0)
+        expect_news(patient, origin, from);
+}
+
+static void expect_exchange(const struct patient *patient, rz_id dead)
+{
+    uint32_t n = patient->n;
+    rz_id next = living(n, patient->self, 1), previous = living(n, patient->self, n - 1);
+    spread.dead[dead] = true;
+    if (living(n, patient->self, 1) != next)
+        expect_to(patient, living(n, patient->self, 1));
+    if (living(n, patient->self, n - 1) != previous)
+        expect_to(patient, living(n, patient->self, n - 1));
+    if (spread.n_known == 0)
+        memset(spread.to, 0, sizeof spread.to), spread.n_to = 0;
+    spread.items = spread.known;
+    spread.n_items = spread.n_known;
+    spread.origin = patient->self;
+}
+
+static void comes_to_spread(struct patient *patient, const struct rz_event *event)
+{
+    spread.n_fresh = spread.n_to = 0;
+    spread.delivers = false;
+    memset(spread.to, 0, sizeof spread.to);
+    if (event->kind == RZ_EVENT_CALL)
+        expect_items(patient, event, event->n_items, patient->self, patient->self);
+    else if (event->kind == RZ_EVENT_DEATH)
+        expect_exchange(patient, event->ids[0]);
+    else if (event->kind == RZ_EVENT_RECEIVE && !foreign(patient, event) &&
+             event->message->type == RZ_SPREAD_NEWS && event->message->origin < patient->n)
+        expect_items(patient, event, event->message->n_items, event->message->origin,
+                     event->message->from);
+}
+
+static void acts_spread(struct patient *patient, const struct rz_action *action)
+{
+    bool sends = action->kind == RZ_ACTION_SEND;
+    uint32_t n_items = sends ? action->message.n_items : action->n_items;
+    rz_fuzz_holds(n_items == spread.n_items && n_items > 0 &&
+                  memcmp(action->items, spread.items, n_items * sizeof *action->items) == 0);
+    if (!sends) {
+        rz_fuzz_holds(action->what == RZ_SPREAD_DELIVER && spread.delivers);
+        rz_fuzz_holds(action->arg[0] == spread.origin);
+        spread.delivers = false;
+        return;
+    }
+    rz_fuzz_holds(action->message.view == patient->view && action->message.origin == spread.origin);
+    rz_fuzz_holds(action->n_to == spread.n_to);
+    for (uint32_t i = 0; i < action->n_to; i++) {
+        rz_fuzz_holds(action->to[i] < patient->n && spread.to[action->to[i]]);
+        spread.to[action->to[i]] = false; /* once */
+    }
+    spread.n_to = 0;
+}
+
+static void holds_spread(struct patient *patient)
+{
+    uint32_t n;
+    const uint64_t *known = rz_spread_known(patient->state, &n);
+    rz_fuzz_holds(spread.n_to == 0 && !spread.delivers); /* all that was due was done */
+    rz_fuzz_holds(n == spread.n_known && memcmp(known, spread.known, n * sizeof *known) == 0);
+    for (rz_id id = 0; id < patient->n; id++)
+        rz_fuzz_holds(rz_spread_knows_dead(patient->state, id) == spread.dead[id]);
+}
+
+const struct patient_room fuzz_room_spread = {&rz_proto_room_spread, begin_spread,    call_spread,
+                                              holds_spread,          comes_to_spread, acts_spread};
+
+/* --- commit ----------------------------------------------------------------------------------- */
+
+#define DAEMONS_MAX 16
+#define RANKS_MAX (RANKS_PER_DAEMON * DAEMONS_MAX)
+
+/* Sets of daemons are bits. */
+static struct {
+    uint64_t buried, known; /* dead in the list of the epoch; all that it was told of */
+    uint32_t epoch;
+    uint64_t base, newest, proposed;
+    uint64_t proof;                                /* what others have said is committed */
+    uint64_t stored[RANKS_MAX], copied[RANKS_MAX]; /* by calls of this epoch */
+    rz_id owner[RANKS_MAX], buddy;                 /* buddy: ours */
+    uint32_t opened, restored, is_protected;       /* how often it was said in this epoch */
+    uint64_t hash;
+    bool silent; /* the event must change nothing */
+} commit;
+
+static void begin_commit(struct patient *patient)
+{
+    static struct rz_commit_config config;
+    uint32_t n = patient_any_n(patient, 16);
+    config = (struct rz_commit_config){
+        .n_daemons = n, .n_ranks = RANKS_PER_DAEMON * n, .view = PATIENT_VIEW};
+    patient->config = &config;
+    patient->n = n;
+    patient->types = 6;
+    patient->calls = 14; /* it takes some until there is anything to agree on */
+    memset(&commit, 0, sizeof commit);
+}
+
+/* The next epoch, in which some more daemons are dead; commit.buried: those dead so far. */
+static bool call_epoch(struct patient *patient, struct rz_event *event, uint64_t *items)
+{
+    uint32_t ranks = RANKS_PER_DAEMON * patient->n;
+    if (patient_below(patient, 3) == 0 && patient->n > 1) {
+        rz_id dead = (rz_id)patient_below(patient, patient->n);
+        if (dead != patient->self)
+            commit.buried |= UINT64_C(1) << dead;
+    }
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        rz_id daemon = rank / RANKS_PER_DAEMON;
+        items[rank] = commit.buried >> daemon & 1 ? patient->self : daemon;
+    }
+    event->n_items = ranks;
+    for (rz_id daemon = 0; daemon < patient->n; daemon++)
+        if (commit.buried >> daemon & 1)
+            items[event->n_items++] = daemon;
+    event->call = RZ_COMMIT_EPOCH;
+    event->arg[0] = rz_commit_epoch(patient->state) + 1;
+    /* What we contributed to may be committed, though only others have seen it. */
+    bool more = commit.base + commit.proposed > commit.newest && patient_below(patient, 2);
+    event->arg[1] = commit.newest + more;
+    return true;
+}
+
+/* What a host that does its duty says next: the rest of this generation's pieces. */
+static void call_duly(struct patient *patient, struct rz_event *event)
+{
+    uint64_t next = commit.newest + 1;
+    event->arg[1] = next;
+    for (uint32_t i = RANKS_PER_DAEMON; i-- > 0;) {
+        uint32_t rank = RANKS_PER_DAEMON * patient->self + i;
+        if (commit.stored[rank] >= next && commit.copied[rank] >= next)
+            continue;
+        event->call = commit.stored[rank] < next ? RZ_COMMIT_STORED : RZ_COMMIT_COPIED;
+        event->arg[2] = rank;
+    }
+}
+
+static bool call_commit(struct patient *patient, struct rz_event *event, uint64_t *items)
+{
+    event->call = (uint32_t)patient_below(patient, 5);
+    if (event->call == RZ_COMMIT_EPOCH || commit.epoch == 0)
+        return call_epoch(patient, event, items);
+    event->arg[0] = rz_commit_epoch(patient->state) - patient_below(patient, 8) / 7;
+    event->arg[1] = rz_commit_next(patient->state) - patient_below(patient, 2);
+    event->arg[2] = RANKS_PER_DAEMON * patient->self + patient_below(patient, RANKS_PER_DAEMON);
+    if (patient_below(patient, 2))
+        call_duly(patient, event);
+    return true;
+}
+
+static rz_id buddy_of(const struct patient *patient, rz_id daemon)
+{
+    for (uint32_t i = 1; i < patient->n; i++) {
+        rz_id next = (daemon + i) % patient->n;
+        if (!bit(commit.buried, next))
+            return next;
+    }
+    return RZ_ID_NONE;
+}
+
+static void comes_epoch(struct patient *patient, const struct rz_event *event)
+{
+    uint32_t ranks = RANKS_PER_DAEMON * patient->n;
+    memset(commit.stored, 0, sizeof commit.stored);
+    memset(commit.copied, 0, sizeof commit.copied);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        commit.owner[rank] = (rz_id)event->items[rank];
+    commit.epoch = (uint32_t)event->arg[0];
+    commit.base = commit.newest = event->arg[1];
+    commit.known |= commit.buried;
+    commit.buddy = buddy_of(patient, patient->self);
+    commit.opened = commit.restored = commit.is_protected = 0;
+    commit.proposed = commit.proof = 0;
+}
+
+static void lift(uint64_t *most, uint64_t generation)
+{
+    *most = *most > generation ? *most : generation;
+}
+
+static void comes_to_commit(struct patient *patient, const struct rz_event *event)
+{
+    bool call = event->kind == RZ_EVENT_CALL;
+    bool stale = call && event->call != RZ_COMMIT_EPOCH && event->arg[0] != commit.epoch;
+    commit.silent = foreign(patient, event) || stale;
+    commit.hash = commit.silent ? rz_commit_hash(patient->state) : 0;
+    if (event->kind == RZ_EVENT_DEATH)
+        commit.known |= UINT64_C(1) << event->ids[0];
+    if (!call || stale)
+        return;
+    if (event->call == RZ_COMMIT_EPOCH)
+        comes_epoch(patient, event);
+    else if (event->call == RZ_COMMIT_STORED)
+        lift(&commit.stored[event->arg[2]], event->arg[1]);
+    else if (event->call == RZ_COMMIT_COPIED)
+        lift(&commit.copied[event->arg[2]], event->arg[1]);
+    else if (event->call == RZ_COMMIT_PROOF)
+        lift(&commit.proof, event->arg[1]);
+    else if (event->call == RZ_COMMIT_OPENED)
+        commit.opened = 1;
+}
+
+/* Every piece of ours lies in both places, as far as the host has said. */
+static bool safe(const struct patient *patient, uint64_t generation)
+{
+    for (uint32_t rank = 0; rank < RANKS_PER_DAEMON * patient->n; rank++)
+        if (commit.owner[rank] == patient->self &&
+            (commit.stored[rank] < generation ||
+             (commit.buddy != RZ_ID_NONE && commit.copied[rank] < generation)))
+            return false;
+    return true;
+}
+
+/* A decision of this epoch has found a death. */
+static bool found_death(const struct patient *patient)
+{
+    uint32_t n;
+    const rz_id *dead = rz_agree_dead(rz_commit_agree(patient->state), &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (!bit(commit.buried, dead[i]))
+            return true;
+    return false;
+}
+
+static void acts_commit(struct patient *patient, const struct rz_action *action)
+{
+    rz_fuzz_holds(!commit.silent);
+    if (action->kind == RZ_ACTION_SEND) {
+        rz_fuzz_holds(action->message.room == RZ_ROOM_COMMIT);
+        rz_fuzz_holds(action->message.view == PATIENT_VIEW + commit.epoch);
+        return;
+    }
+    rz_fuzz_holds(commit.epoch > 0 && action->arg[0] == commit.epoch);
+    if (action->what == RZ_COMMIT_RESTORE) {
+        rz_fuzz_holds(commit.restored++ == 0 && commit.is_protected == 0);
+        rz_fuzz_holds(action->arg[1] == 0 || action->arg[1] == commit.base);
+    } else if (action->what == RZ_COMMIT_PROTECTED) {
+        rz_fuzz_holds(commit.restored == 1 && commit.is_protected++ == 0);
+    } else {
+        rz_fuzz_holds(action->what == RZ_COMMIT_COMMITTED && commit.opened);
+        rz_fuzz_holds(action->arg[1] > commit.newest);
+        rz_fuzz_holds(safe(patient, action->arg[1]));
+        rz_fuzz_holds(action->arg[1] <= commit.proof || !found_death(patient));
+        commit.newest = action->arg[1];
+    }
+}
+
+/* A contribution says that the generation is safe here, and that nobody has died in this epoch. */
+static void holds_proposed(struct patient *patient)
+{
+    uint64_t proposed = rz_agree_proposed(rz_commit_agree(patient->state));
+    rz_fuzz_holds(proposed >= commit.proposed);
+    if (proposed > commit.proposed)
+        rz_fuzz_holds(commit.opened && !(commit.known & ~commit.buried) && !found_death(patient) &&
+                      safe(patient, commit.base + proposed));
+    commit.proposed = proposed;
+}
+
+static void holds_commit(struct patient *patient)
+{
+    const struct rz_commit *state = patient->state;
+    rz_fuzz_holds(!commit.silent || rz_commit_hash(state) == commit.hash);
+    rz_fuzz_holds(rz_commit_epoch(state) == commit.epoch);
+    rz_fuzz_holds(rz_commit_next(state) == commit.newest + 1);
+    rz_fuzz_holds(commit.restored == (commit.epoch > 0));
+    patient->view = PATIENT_VIEW + commit.epoch; /* of the agreement of the epoch */
+    holds_proposed(patient);
+    for (rz_id id = 0; commit.epoch > 0 && id < patient->n; id++)
+        rz_fuzz_holds(!bit(commit.known, id) || rz_agree_knows_dead(rz_commit_agree(state), id));
+    for (uint32_t rank = 0; commit.epoch > 0 && rank < RANKS_PER_DAEMON * patient->n; rank++) {
+        rz_id holder = rz_commit_holder_of(state, rank);
+        rz_fuzz_holds(rz_commit_buddy_of(state, rank) == buddy_of(patient, commit.owner[rank]));
+        rz_fuzz_holds(holder == RZ_ID_NONE || (holder < patient->n && !bit(commit.known, holder)));
+    }
+}
+
+const struct patient_room fuzz_room_commit = {&rz_proto_room_commit, begin_commit,    call_commit,
+                                              holds_commit,          comes_to_commit, acts_commit};

@@ -1,0 +1,14 @@
+/* Messages between daemons. */
+#include "wire/overlay_messages.h"
+
+#include "fuzz_family.h"
+
+#define CASE(NAME, name)                                                                           \
+    case RZ_OVERLAY_##NAME: {                                                                      \
+        __typeof__(&message->name) m = &message->name;                                             \
+        (void)m;
+#define END(NAME, name)                                                                            \
+    break;                                                                                         \
+    }
+
+RZ_FUZZ_FAMILY(overlay, OVERLAY);

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Case files: what is told of each death."""
+import glob
+import json
+import os
+
+import launch_rig as rig
+
+HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "40", "--checkpoint-every", "5"]
+
+
+class Cases(rig.LaunchTest):
+    def cases(self):
+        found = []
+        for path in sorted(glob.glob(f"{self.folder}/cases/*")):
+            self.assertRegex(os.path.basename(path), r"^case-\d{4}\.json$")
+            with open(path) as file:
+                found.append(json.load(file))
+        for number, case in enumerate(found, 1):
+            self.assertEqual((case["schema"], case["case"]), ("rhizome.case.1", number))
+        return found
+
+    def run_cases(self, *arguments, **options):
+        return self.runs("--oversubscribe", "--cases", f"{self.folder}/cases", *arguments, **options)
+
+    def test_a_process_that_is_started_again(self):
+        self.run_cases("-n", "6", "--nodes", "3", "--inject", "kill rank 3 at iteration 10", *HPCCG)
+        (case,) = self.cases()
+        self.assertEqual((case["what"], case["rank"], case["incarnation"], case["node"]), ("process", 3, 1, 1))
+        self.assertEqual((case["verdict"], case["done"], case["job_status"]), ("dead", "global restart", 0))
+        self.assertEqual([a["node"] for a in case["accusers"]], [1])
+        for what in ("told", "agreed"):
+            self.assertEqual(sorted(t["node"] for t in case[what]), [0, 1, 2], what)
+            self.assertTrue(all(t["at_ns"] >= case["seen_at_ns"] for t in case[what]), what)
+        self.assertEqual(case["started_again"]["incarnation"], 2)
+        self.assertEqual(case["epoch"], 2)
+        self.assertGreaterEqual(case["seen_at_ns"], case["injected_at_ns"])
+        self.assertGreaterEqual(case["runs_again"]["at_ns"], max(t["at_ns"] for t in case["agreed"]))
+
+    def test_a_node(self):
+        self.run_cases("-n", "6", "--nodes", "3", "--inject", "kill node 2 at iteration 10", *HPCCG)
+        (case,) = self.cases()
+        self.assertEqual((case["what"], case["node"], case["done"]), ("node", 2, "global restart"))
+        self.assertNotIn("rank", case)
+        self.assertTrue(case["accusers"])
+        self.assertEqual(sorted(t["node"] for t in case["told"]), [0, 1])
+
+    def test_two_deaths_are_two_cases(self):
+        self.run_cases("-n", "6", "--nodes", "3", "--inject", "kill rank 1 at iteration 8",
+                       "--inject", "kill rank 1 at iteration 20", *HPCCG)
+        first, second = self.cases()
+        self.assertEqual((first["incarnation"], second["incarnation"]), (1, 2))
+        self.assertEqual((first["epoch"], second["epoch"]), (2, 3))
+
+    def test_a_death_that_nobody_repairs(self):
+        self.run_cases("-n", "4", "--nodes", "2", "--on-failure", "continue", "--inject", "kill rank 2 at 100ms",
+                       rig.program("launch_waits"), "receive", status=137)
+        case = self.cases()[0]
+        self.assertEqual((case["rank"], case["job_status"]), (2, 137))
+        self.assertIn(case["done"], ("noted; the program goes on without it", "nothing: the job ended"))
+
+    def test_no_death_no_case(self):
+        self.run_cases("-n", "2", "/bin/true")
+        self.assertEqual(self.cases(), [])
+
+    def test_a_folder_that_cannot_be(self):
+        self.file("cases", "")
+        result = self.run_cases("/bin/true", status=rig.BAD_LINE)
+        self.assertIn("--cases", result.err)
+        self.assertIn("no folder", result.err)
+
+
+if __name__ == "__main__":
+    rig.main()

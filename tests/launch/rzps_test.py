@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""rzps: what the daemons of running jobs tell, and who may ask them."""
+import json
+import os
+import signal
+import socket
+import subprocess
+
+import launch_rig as rig
+
+RZPS = f"{rig.BUILD}/bin/rzps"
+
+
+class Rzps(rig.LaunchTest):
+    def rzps(self, *arguments):
+        return subprocess.run([RZPS, *arguments], capture_output=True, text=True, timeout=rig.HANG_S)
+
+    def jobs(self, *arguments):
+        """The documents of the jobs of this test: known by the pids of their daemons."""
+        daemons = {p.pid for p in self.members()["rzd"]}
+        return [job for job in json.loads(self.rzps("--json", *arguments).stdout) if job["pid"] in daemons]
+
+    def begin(self, *arguments, processes, nodes):
+        run = self.start("--oversubscribe", "-n", str(processes), "--nodes", str(nodes), *arguments)
+        self.await_members(processes, nodes)
+        joined = lambda: (jobs := self.jobs()) and sum(p["state"] == "joined" for p in jobs[0]["processes"]) == processes
+        self.assertTrue(rig.await_true(joined), "the processes do not join")
+        return run
+
+    def end(self, run):
+        run.send_signal(signal.SIGTERM)
+        self.finish(run)
+
+    def test_a_job_as_it_is(self):
+        run = self.begin(rig.program("launch_waits"), "receive", processes=6, nodes=3)
+        waiting = lambda: all(len(p["waits"]) == 1 for p in self.jobs()[0]["processes"])
+        self.assertTrue(rig.await_true(waiting), "not all wait")
+        (job,) = self.jobs()
+        self.assertEqual(job["schema"], "rhizome.status.1")
+        self.assertTrue(job["program"].endswith("launch_waits"))
+        self.assertEqual([n["state"] for n in job["nodes"]], ["alive"] * 3)
+        self.assertEqual([(r["rank"], r["node"], r["incarnation"], r["verdict"]) for r in job["ranks"]],
+                         [(i, i // 2, 1, "alive") for i in range(6)])
+        self.assertEqual(sorted(p["pid"] for p in job["processes"]), sorted(p.pid for p in self.members()["process"]))
+        for process in job["processes"]:
+            (wait,) = process["waits"]
+            self.assertEqual((wait["call"], wait["tag"]), ("MPI_Recv", 77))
+            self.assertEqual(wait["peer"], (process["rank"] + 1) % 6)
+        table = self.rzps("-w", job["job"])
+        self.assertEqual(table.returncode, 0)
+        self.assertIn("launch_waits", table.stdout)
+        self.assertIn("MPI_Recv for", table.stdout)
+        self.end(run)
+        self.assertEqual(self.rzps(job["job"]).returncode, 1)
+
+    def test_a_death_is_seen(self):
+        run = self.begin("--on-failure", "continue", rig.program("launch_waits"), "compute", processes=4, nodes=2)
+        (job,) = self.jobs()
+        victim = next(p for p in job["processes"] if p["rank"] == 3)
+        os.kill(victim["pid"], signal.SIGKILL)
+        dead = lambda: (jobs := self.jobs()) and jobs[0]["ranks"][3]["verdict"] == "dead"
+        self.assertTrue(rig.await_true(dead), "the death is not told")
+        self.assertEqual(self.jobs()[0]["ranks"][0]["verdict"], "alive")
+        self.end(run)
+
+    def test_two_jobs(self):
+        runs = [self.start("-n", "1", rig.program("launch_waits"), "compute") for _ in range(2)]
+        self.await_members(2, 2)
+        self.assertTrue(rig.await_true(lambda: len(self.jobs()) == 2))
+        first, second = self.jobs()
+        self.assertNotEqual(first["job"], second["job"])
+        for run in runs:
+            self.end(run)
+
+    def test_who_asks_nonsense_holds_nobody_up(self):
+        run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
+        (job,) = self.jobs()
+        name = f"\0rhizome/{os.geteuid()}/{job['job']}/0"
+        idle = []
+        for _ in range(30):  # more than are let in at a time, and none of them says a word
+            visitor = socket.socket(socket.AF_UNIX)
+            visitor.connect(name)
+            visitor.settimeout(rig.HANG_S)
+            idle.append(visitor)
+        for visitor in idle:  # all are hung up on
+            self.assertEqual(visitor.recv(1), b"")
+            visitor.close()
+        for words in (b"what?\n", b"x" * 1000, b"\n"):
+            with socket.socket(socket.AF_UNIX) as visitor:
+                visitor.connect(name)
+                visitor.settimeout(rig.HANG_S)
+                visitor.sendall(words)
+                visitor.shutdown(socket.SHUT_WR)
+                try:
+                    while visitor.recv(4096):
+                        pass
+                except ConnectionResetError:
+                    pass
+        self.assertEqual(len(self.jobs()), 1)
+        self.end(run)
+
+    def test_bad_command_lines(self):
+        self.assertEqual(self.rzps("--nonsense").returncode, 2)
+        self.assertEqual(self.rzps("a", "b").returncode, 2)
+        nothing = self.rzps("zzzz")
+        self.assertEqual((nothing.returncode, nothing.stdout), (1, ""))
+        self.assertIn("no job here begins with", nothing.stderr)
+
+
+if __name__ == "__main__":
+    rig.main()

@@ -1,0 +1,94 @@
+/* Requests: started twice, not startable, of the wrong kind; many at once. */
+#include "arguments.h"
+
+#include "check.h"
+
+static int words[4];
+
+static void rows_starting(void)
+{
+    MPI_Request two[2];
+    CHECK(MPI_Recv_init(words, 1, MPI_INT, 0, 31, good.comm, &two[0]) == MPI_SUCCESS);
+    CHECK(MPI_Start(&two[0]) == MPI_SUCCESS);
+    ROW(MPI_ERR_REQUEST, "MPI_Start", "request", MPI_Start(&two[0]));
+    ROW(MPI_ERR_REQUEST, "MPI_Start", "request", MPI_Start(&good.active));
+    two[1] = two[0];
+    two[0] = good.persistent;
+    ROW(MPI_ERR_REQUEST, "MPI_Startall", "array_of_requests", MPI_Startall(2, two));
+    int flag;
+    CHECK(MPI_Request_get_status(good.persistent, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Iprobe(0, 7, good.comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag);
+    CHECK(MPI_Cancel(&two[1]) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&two[1], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Request_free(&two[1]) == MPI_SUCCESS);
+}
+
+static void rows_of_the_user(void)
+{
+    ROW(MPI_ERR_REQUEST, "MPI_Grequest_complete", "request", MPI_Grequest_complete(good.active));
+    ROW(MPI_ERR_REQUEST, "MPI_Grequest_complete", "request",
+        MPI_Grequest_complete(good.persistent));
+    MPI_Request request;
+    CHECK(MPI_Grequest_start(query_nothing, free_nothing, cancel_nothing, NULL, &request) ==
+          MPI_SUCCESS);
+    CHECK(MPI_Grequest_complete(request) == MPI_SUCCESS);
+    ROW(MPI_ERR_REQUEST, "MPI_Grequest_complete", "request", MPI_Grequest_complete(request));
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
+/* Collective operations can be neither cancelled nor given away. Rank 1 joins after the rows. */
+static void rows_of_collectives(void)
+{
+    MPI_Request request;
+    int rank, go = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &request) == MPI_SUCCESS);
+        ROW(MPI_ERR_REQUEST, "MPI_Cancel", "request", MPI_Cancel(&request));
+        ROW(MPI_ERR_REQUEST, "MPI_Request_free", "request", MPI_Request_free(&request));
+        CHECK(request != MPI_REQUEST_NULL);
+        CHECK(MPI_Send(&go, 1, MPI_INT, 1, 50, MPI_COMM_WORLD) == MPI_SUCCESS);
+    } else {
+        CHECK(MPI_Recv(&go, 1, MPI_INT, 0, 50, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &request) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+}
+
+static void rows_of_many(void)
+{
+    MPI_Request requests[3];
+    MPI_Status statuses[3];
+    for (int i = 0; i < 2; i++) {
+        MPI_Irecv(words, 1 + i, MPI_INT, 0, 40 + i, good.comm, &requests[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK(MPI_Send(words, 2, MPI_INT, 0, 40 + i, good.comm) == MPI_SUCCESS);
+    }
+    ROW(MPI_ERR_IN_STATUS, "MPI_Waitall", "", MPI_Waitall(2, requests, statuses));
+    CHECK(statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[1].MPI_ERROR == MPI_SUCCESS);
+    CHECK(requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL);
+    requests[0] = good.active;
+    requests[1] = gone.request;
+    ROW(MPI_ERR_REQUEST, "MPI_Waitall", "array_of_requests",
+        MPI_Waitall(2, requests, out.statuses));
+    ROW(MPI_ERR_REQUEST, "MPI_Waitany", "array_of_requests",
+        MPI_Waitany(2, requests, &out.number, &out.status));
+    ROW(MPI_ERR_REQUEST, "MPI_Testany", "array_of_requests",
+        MPI_Testany(2, requests, &out.number, &out.flag, &out.status));
+    ROW(MPI_ERR_REQUEST, "MPI_Testall", "array_of_requests",
+        MPI_Testall(2, requests, &out.flag, out.statuses));
+    ROW(MPI_ERR_REQUEST, "MPI_Waitsome", "array_of_requests",
+        MPI_Waitsome(2, requests, &out.number, out.numbers, out.statuses));
+    ROW(MPI_ERR_REQUEST, "MPI_Testsome", "array_of_requests",
+        MPI_Testsome(2, requests, &out.number, out.numbers, out.statuses));
+    CHECK(requests[0] == good.active && requests[1] == gone.request);
+}
+
+void rows_requests(void)
+{
+    rows_starting();
+    rows_of_the_user();
+    rows_of_collectives();
+    rows_of_many();
+}

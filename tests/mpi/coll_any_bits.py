@@ -1,0 +1,31 @@
+"""Reductions give the same bits on one node and on several, and each time: coll_any_bits.py RZRUN PROGRAM."""
+import subprocess
+import sys
+
+RUN_S = 60
+LAYOUTS = ([], [], ["--nodes", "2"], ["--nodes", "3"], ["-x", "RZ_SHM_CMA=0"], ["--nodes", "3"])
+
+
+def digest(rzrun, program, ranks, layout, seed):
+    command = [rzrun, "--oversubscribe", "-n", str(ranks), *layout, program, str(seed)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, timeout=RUN_S, text=True, check=False)
+    if done.returncode != 0 or not done.stdout.strip():
+        sys.exit(f"status {done.returncode}, output {done.stdout!r}: {' '.join(command)}")
+    return done.stdout.strip()
+
+
+def main():
+    rzrun, program = sys.argv[1:]
+    seen = set()
+    for ranks, seed in ((3, 1), (6, 2), (7, 3)):
+        digests = [digest(rzrun, program, ranks, layout, seed) for layout in LAYOUTS]
+        if len(set(digests)) != 1:
+            told = "\n".join(f"  {text}  {' '.join(layout)}" for text, layout in zip(digests, LAYOUTS))
+            sys.exit(f"{ranks} ranks, seed {seed}: the bits differ\n{told}")
+        seen.add(digests[0])
+    if len(seen) != 3:
+        sys.exit(f"other numbers of ranks and other seeds give the same digest: {seen}")
+
+
+if __name__ == "__main__":
+    main()

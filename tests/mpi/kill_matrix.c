@@ -1,0 +1,384 @@
+/*
+ * In each row of a table somebody dies: before a call, at a random instant, at a named place inside
+ * the library, or after the call. The others must come back from the call in time, with an error
+ * that the rules allow, and make a working communicator of those who are left by revoking and
+ * shrinking; there the next row runs, until two are left. Run with --on-failure continue.
+ *
+ * In some runs a second thread sleeps in MPI_Recv all the time, in some one dies in MPI_Init, in
+ * all one of the last two in MPI_Finalize.
+ *
+ *     kill_matrix SEED [FIRST]      rows from number FIRST on; kill_matrix.py makes many of these
+ *     kill_matrix SEED NAME         this row only
+ *     kill_matrix rows              how many there are
+ */
+#include "kill_matrix.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BOUND_S = 15 /* that a row may take on a machine under load */ };
+
+struct kill_scene scene;
+int out[BUFFER_MAX], in[BUFFER_MAX];
+
+static const struct kill_row *rows[512];
+static int n_rows;
+static uint64_t random_state;
+static const char *place = "the beginning"; /* what runs, for who waits too long */
+
+enum moment { BEFORE, INSTANT, POINT, AFTER, MOMENTS };
+static const char *const moments[MOMENTS] = {"before", "instant", "point", "after"};
+static const char *const points[] = {"send",      "sent",    "arrived", "letter", "read",
+                                     "step",      "decided", "revoked", "comm",   "ring-write",
+                                     "ring-told", "fetch",   "fetched"};
+enum { N_POINTS = sizeof(points) / sizeof(points[0]) };
+
+static unsigned draw(unsigned bound)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(random_state >> 33) % bound;
+}
+
+/* ---- For rows ---- */
+
+int class_of(int error)
+{
+    int class;
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+int peer(void)
+{
+    int other = scene.rank ^ 1;
+    return other < scene.size ? other : MPI_PROC_NULL;
+}
+
+int ended(MPI_Request *request, MPI_Status *status)
+{
+    int flag = 0, error = MPI_SUCCESS;
+    if (scene.how & 1) {
+        return MPI_Wait(request, status);
+    }
+    while (!flag && error == MPI_SUCCESS) {
+        error = MPI_Test(request, &flag, status);
+    }
+    return error;
+}
+
+void end_all(MPI_Request *requests, int n)
+{
+    MPIX_Comm_revoke(scene.comm);
+    for (int i = 0; i < n; i++) {
+        int class = class_of(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        CHECK(class == MPI_SUCCESS || class == MPI_ERR_PROC_FAILED || class == MPI_ERR_REVOKED);
+        CHECK(requests[i] == MPI_REQUEST_NULL);
+    }
+}
+
+/* ---- Deaths ---- */
+
+static void waited_too_long(int number)
+{
+    (void)number;
+    static const char text[] = "kill_matrix: not so: a call has ended in time: ";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+    ignored += write(STDERR_FILENO, place, strlen(place));
+    ignored += write(STDERR_FILENO, "\n", 1);
+    _exit(ignored > 0 ? 70 : 71);
+}
+
+static void die_at_instant(unsigned long ns)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    struct itimerspec when = {.it_value = {.tv_nsec = (long)ns + 1}};
+    timer_t timer;
+    CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    CHECK(timer_settime(timer, 0, &when, NULL) == 0);
+}
+
+static void die_at_point(const char *point, unsigned nth)
+{
+    int index, count;
+    char text[512];
+    MPI_T_cvar_handle handle;
+    snprintf(text, sizeof(text), "%s:%u", point, nth);
+    CHECK(MPI_T_cvar_get_index("RZ_KILL_AT", &index) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_write(handle, text) == MPI_SUCCESS);
+}
+
+/* ---- One row ---- */
+
+struct death {
+    enum moment moment;
+    const char *point;
+    unsigned nth;
+    unsigned long instant_ns;
+};
+
+/* Drawn alike by all members. */
+static struct death draw_death(void)
+{
+    static const int counts[] = {0, 1, 16, 1500, 20000, 60000};
+    struct death death = {
+        .moment = (enum moment)draw(MOMENTS), .point = points[draw(N_POINTS)], .nth = 1 + draw(4)};
+    death.instant_ns = 1UL << (10 + draw(12)); /* 1 us to 2 ms */
+    death.instant_ns += draw((unsigned)death.instant_ns);
+    scene.victim = (int)draw((unsigned)scene.size);
+    scene.root = (int)draw((unsigned)scene.size);
+    scene.count = counts[draw(sizeof(counts) / sizeof(counts[0]))];
+    scene.how = draw(1u << 30);
+    return death;
+}
+
+static bool failure_is_mine(unsigned flags)
+{
+    int left = (scene.rank + scene.size - 1) % scene.size, right = (scene.rank + 1) % scene.size;
+    return flags & ROW_FAILS || (flags & ROW_PEER && peer() == scene.victim) ||
+           (flags & ROW_RING && (left == scene.victim || right == scene.victim)) ||
+           (flags & ROW_TO_0 && (scene.rank == 0 || scene.victim == 0));
+}
+
+static void judge(const struct kill_row *row, int class)
+{
+    bool allowed = class == MPI_SUCCESS ||
+                   (class == MPI_ERR_REVOKED && !(row->flags & ROW_REPAIR)) ||
+                   (class == MPI_ERR_PROC_FAILED && failure_is_mine(row->flags));
+    if (!allowed) {
+        char text[MPI_MAX_ERROR_STRING];
+        int length;
+        MPI_Error_string(class, text, &length);
+        fprintf(stderr, "%s: rank %d of %d, victim %d: %s\n", row->name, scene.rank, scene.size,
+                scene.victim, text);
+    }
+    CHECK(allowed);
+}
+
+static void die_as_drawn(const struct death *death)
+{
+    if (death->moment == BEFORE) {
+        raise(SIGKILL);
+    } else if (death->moment == INSTANT) {
+        die_at_instant(death->instant_ns);
+    } else if (death->moment == POINT) {
+        die_at_point(death->point, death->nth);
+    }
+}
+
+/* Runs the row here, and dies there. What a victim does with the call's result concerns nobody. */
+static int run_row(const struct kill_row *row, const struct death *death)
+{
+    if (scene.rank == scene.victim) {
+        die_as_drawn(death);
+    } else if (scene.how >> (4 + scene.rank) & 1) { /* some come late */
+        nanosleep(&(struct timespec){.tv_nsec = (long)(scene.how >> 8 & 0xffff)}, NULL);
+    }
+    int error = row->run();
+    if (scene.rank == scene.victim) {
+        raise(SIGKILL);
+    }
+    return class_of(error);
+}
+
+static void works(MPI_Comm comm)
+{
+    int rank, size, sum = -1;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    CHECK(sum == size * (size - 1) / 2);
+}
+
+/* Those who are left, in their order, without the victim. */
+static MPI_Comm repair(bool revoke)
+{
+    MPI_Comm left;
+    int rank, size;
+    if (revoke) {
+        CHECK(MPIX_Comm_revoke(scene.comm) == MPI_SUCCESS);
+        if (scene.other != MPI_COMM_NULL) {
+            CHECK(MPIX_Comm_revoke(scene.other) == MPI_SUCCESS);
+        }
+    }
+    place = "MPIX_Comm_shrink";
+    CHECK(MPIX_Comm_shrink(scene.comm, &left) == MPI_SUCCESS);
+    place = "what comes after MPIX_Comm_shrink";
+    MPI_Comm_rank(left, &rank);
+    MPI_Comm_size(left, &size);
+    CHECK(size == scene.size - 1 && rank == scene.rank - (scene.rank > scene.victim));
+    works(left);
+    return left;
+}
+
+/* What the survivors were told, counted; whether they were all told the same. */
+static void compare(const struct kill_row *row, int class, MPI_Comm left, int told[3])
+{
+    int mine[3] = {class == MPI_SUCCESS, class == MPI_ERR_PROC_FAILED, class == MPI_ERR_REVOKED};
+    int low[2] = {class, scene.answer}, least[2], most[2];
+    CHECK(MPI_Allreduce(mine, told, 3, MPI_INT, MPI_SUM, left) == MPI_SUCCESS);
+    CHECK(MPI_Allreduce(low, least, 2, MPI_INT, MPI_MIN, left) == MPI_SUCCESS);
+    CHECK(MPI_Allreduce(low, most, 2, MPI_INT, MPI_MAX, left) == MPI_SUCCESS);
+    if (row->flags & ROW_UNIFORM) {
+        CHECK(least[0] == most[0] && least[1] == most[1]);
+    }
+}
+
+static void tell(const char *what, const struct death *death, const int told[3])
+{
+    if (scene.rank == 0) {
+        printf("killed %s %s%s%s: %d %d %d\n", what, moments[death->moment],
+               death->moment == POINT ? "/" : "", death->moment == POINT ? death->point : "",
+               told[0], told[1], told[2]);
+        fflush(stdout);
+    }
+}
+
+static void stand_on(MPI_Comm comm)
+{
+    scene.comm = comm;
+    MPI_Comm_rank(comm, &scene.rank);
+    MPI_Comm_size(comm, &scene.size);
+}
+
+static void one_kill(const struct kill_row *row)
+{
+    struct death death = draw_death();
+    int told[3], flag = 1;
+    scene.other = MPI_COMM_NULL;
+    scene.answer = 0;
+    place = row->name;
+    alarm(BOUND_S);
+    if (row->setup != NULL) {
+        row->setup();
+    }
+    /* Nobody dies before all have come here. */
+    int class = class_of(MPIX_Comm_agree(scene.comm, &flag));
+    CHECK((class == MPI_SUCCESS || class == MPI_ERR_PROC_FAILED) && flag == 1);
+    class = run_row(row, &death);
+    judge(row, class);
+    MPI_Comm left = repair(class != MPI_SUCCESS || (scene.how >> 20 & 3) == 0);
+    compare(row, class, left, told);
+    if (scene.other != MPI_COMM_NULL) {
+        MPI_Comm_free(&scene.other);
+    }
+    MPI_Comm_free(&scene.comm);
+    stand_on(left);
+    tell(row->name, &death, told);
+    alarm(0);
+}
+
+/* ---- The beginning and the end ---- */
+
+static pthread_t beside;
+static bool has_beside;
+
+static void *sleep_in_recv(void *arg)
+{
+    int value;
+    CHECK(MPI_Recv(&value, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    return arg;
+}
+
+/* One of the first ranks may not come through MPI_Init. */
+static void begin(int *argc, char ***argv)
+{
+    struct death death = {.moment = INSTANT, .instant_ns = 1UL << (10 + draw(14))};
+    int victim = (int)draw(40), provided, told[3] = {0, 0, 0};
+    const char *rank = getenv("RZ_RANK");
+    bool mine = rank != NULL && atoi(rank) == victim;
+    place = "MPI_Init";
+    alarm(BOUND_S);
+    if (mine) {
+        die_at_instant(death.instant_ns);
+    }
+    has_beside = draw(3) == 0;
+    MPI_Init_thread(argc, argv, has_beside ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    if (mine) {
+        raise(SIGKILL);
+    }
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(!has_beside || pthread_create(&beside, NULL, sleep_in_recv, NULL) == 0);
+    stand_on(MPI_COMM_WORLD);
+    if (victim >= scene.size) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &scene.comm);
+        return;
+    }
+    scene.victim = victim;
+    MPI_Recv(told, 1, MPI_INT, victim, 0, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE); /* until it is known */
+    scene.other = MPI_COMM_NULL;
+    stand_on(repair(false));
+    told[0] = scene.size;
+    tell("init", &death, told);
+}
+
+static void end(void)
+{
+    struct death death = draw_death();
+    static const int told[3] = {1, 0, 0};
+    place = "MPI_Finalize";
+    alarm(BOUND_S);
+    tell("finalize", &death, told);
+    if (scene.rank == 0) {
+        printf("two are left\n");
+        fflush(stdout);
+    }
+    if (scene.rank == scene.victim) {
+        death.moment = death.moment == AFTER ? INSTANT : death.moment;
+        die_as_drawn(&death);
+    }
+    MPI_Comm_free(&scene.comm);
+    if (has_beside) {
+        MPI_Send(&scene.rank, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+        pthread_join(beside, NULL);
+    }
+    MPI_Finalize();
+}
+
+static void collect(const struct kill_row *of)
+{
+    for (; of->name != NULL; of++) {
+        rows[n_rows++] = of;
+    }
+}
+
+static int row_named(const char *name)
+{
+    for (int i = 0; i < n_rows; i++) {
+        if (strcmp(rows[i]->name, name) == 0) {
+            return i;
+        }
+    }
+    fprintf(stderr, "kill_matrix: no row is called '%s'\n", name);
+    exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    collect(kill_point_rows);
+    collect(kill_coll_rows);
+    collect(kill_comm_rows);
+    if (argc > 1 && strcmp(argv[1], "rows") == 0) {
+        printf("%d\n", n_rows);
+        return 0;
+    }
+    const char *from = argc > 2 ? argv[2] : "0";
+    bool only = *from < '0' || *from > '9';
+    int first = only ? row_named(from) : atoi(from);
+    random_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+    random_state = random_state * 2654435761u + (unsigned)first;
+    signal(SIGALRM, waited_too_long);
+    begin(&argc, &argv);
+    for (int i = first; scene.size > 2; i += !only) {
+        one_kill(rows[i % n_rows]);
+    }
+    end();
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* The rows of the kill matrix: a call each, in which somebody dies (kill_matrix.c). */
+#ifndef KILL_MATRIX_H
+#define KILL_MATRIX_H
+
+#include "check.h"
+
+#include <mpi-ext.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BUFFER_MAX = 1 << 20 /* ints */, RANKS_MAX = 16 };
+
+/* What all members know of the row that runs; the same at all of them but for rank. */
+struct kill_scene {
+    MPI_Comm comm;  /* of the living, never used before */
+    MPI_Comm other; /* what the row's setup made of it; or null */
+    int rank, size, victim, root;
+    int count;    /* ints per member */
+    unsigned how; /* chance: a row that comes in several ways chooses by it */
+    int answer;   /* what all who return must have alike, where the row says UNIFORM */
+};
+extern struct kill_scene scene;
+extern int out[BUFFER_MAX], in[BUFFER_MAX];
+
+/* Which errors a living member may be told. MPI_SUCCESS and, where `revokes` of others may come in
+ * between, MPI_ERR_REVOKED may always be. */
+enum kill_flags {
+    ROW_FAILS = 1,    /* MPI_ERR_PROC_FAILED, whoever died */
+    ROW_PEER = 2,     /* that only where the dead one is peer() */
+    ROW_RING = 4,     /* ... a neighbour in the ring of ranks */
+    ROW_TO_0 = 8,     /* ... rank 0, or at rank 0 */
+    ROW_UNIFORM = 16, /* all have the same error and answer */
+    ROW_REPAIR = 32,  /* never MPI_ERR_REVOKED */
+    ROW_CREATES = 64  /* a communicator, which works when all were told MPI_SUCCESS */
+};
+
+struct kill_row {
+    const char *name;
+    int (*run)(void);    /* the error of the call */
+    void (*setup)(void); /* makes scene.other while all live; NULL: nothing is needed */
+    unsigned flags;
+};
+
+extern const struct kill_row kill_point_rows[], kill_coll_rows[],
+    kill_comm_rows[]; /* ending with name NULL */
+
+/* The other of a pair; MPI_PROC_NULL: there is none. */
+int peer(void);
+
+int class_of(int error);
+
+/* Ends a request by MPI_Wait or by testing, whichever chance has chosen. */
+int ended(MPI_Request *request, MPI_Status *status);
+
+/* Ends each of them after the communicator was revoked: each must end. */
+void end_all(MPI_Request *requests, int n);
+
+#endif

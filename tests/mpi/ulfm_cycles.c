@@ -1,0 +1,61 @@
+/*
+ * Making, agreeing on, revoking, shrinking and freeing communicators again and again takes no more
+ * memory the thousandth time than the first. The argument: how many cycles.
+ */
+#include "check.h"
+
+#include <mpi-ext.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static long resident_bytes(void)
+{
+    long total, resident;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2);
+    fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+static void cycle(int i)
+{
+    int rank, size, flag = 1 << (i % 31), sum = 0;
+    MPI_Comm copy, shrunk;
+    MPI_Request request;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    CHECK(MPIX_Comm_iagree(copy, &flag, &request) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(flag == 1 << (i % 31));
+    if (i % 2) {
+        if (rank == i % size) {
+            MPIX_Comm_revoke(copy);
+        }
+        CHECK(MPIX_Comm_shrink(copy, &shrunk) == MPI_SUCCESS);
+    } else {
+        flag = rank == i % size ? ~1 : ~0;
+        CHECK(MPIX_Comm_agree(copy, &flag) == MPI_SUCCESS && flag == ~1);
+        MPI_Comm_dup(copy, &shrunk);
+    }
+    MPI_Comm_free(&copy);
+    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, shrunk) == MPI_SUCCESS);
+    CHECK(sum == size * (size - 1) / 2);
+    MPI_Comm_free(&shrunk);
+}
+
+int main(int argc, char **argv)
+{
+    int cycles = argc > 1 ? atoi(argv[1]) : 1000;
+    long before = 0;
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < cycles; i++) {
+        if (i == cycles / 4) {
+            before = resident_bytes();
+        }
+        cycle(i);
+    }
+    CHECK(resident_bytes() - before < 256 << 10);
+    MPI_Finalize();
+    return 0;
+}

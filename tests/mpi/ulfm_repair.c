@@ -1,0 +1,134 @@
+/*
+ * Survivors repair their communicator until one is left: one rank after the other is killed inside
+ * a collective, the others are told, revoke, agree, shrink and go on with the same sum. Run with
+ * --on-failure continue. The argument is the seed of who dies and how.
+ */
+#include "check.h"
+
+#include <mpi-ext.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+static int class_of(int error)
+{
+    int class;
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+static bool is_failure(int error)
+{
+    int class = class_of(error);
+    return class == MPI_ERR_PROC_FAILED || class == MPI_ERR_REVOKED;
+}
+
+/* All of comm come to the same sum. */
+static void works(MPI_Comm comm)
+{
+    int rank, size, sum = -1;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    CHECK(sum == size * (size - 1) / 2);
+}
+
+/* The living of world are the members of comm, in their order. */
+static void is_of_the_living(MPI_Comm comm, int n_dead)
+{
+    int size, before;
+    MPI_Group all, group;
+    MPI_Comm_size(MPI_COMM_WORLD, &before);
+    MPI_Comm_size(comm, &size);
+    CHECK(size == before - n_dead);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_group(comm, &group);
+    int last = -1;
+    for (int rank = 0; rank < size; rank++) {
+        int world;
+        MPI_Group_translate_ranks(group, 1, &rank, all, &world);
+        CHECK(world > last);
+        last = world;
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&group);
+}
+
+static void revoked_is_of_no_use(MPI_Comm comm)
+{
+    int flag, value = 1, all = 3;
+    MPI_Request request;
+    MPI_Comm copy;
+    MPIX_Comm_is_revoked(comm, &flag);
+    CHECK(flag);
+    CHECK(class_of(MPI_Barrier(comm)) == MPI_ERR_REVOKED);
+    CHECK(class_of(MPI_Send(&value, 1, MPI_INT, 0, 0, comm)) == MPI_ERR_REVOKED);
+    CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE)) ==
+          MPI_ERR_REVOKED);
+    CHECK(class_of(MPI_Comm_dup(comm, &copy)) == MPI_ERR_REVOKED);
+    CHECK(class_of(MPI_Probe(0, 0, comm, MPI_STATUS_IGNORE)) == MPI_ERR_REVOKED);
+    int error = MPI_Ibarrier(comm, &request);
+    CHECK(class_of(error) == MPI_ERR_REVOKED);
+    /* Agreement works on it, and knows of the death. */
+    MPIX_Comm_ack_failed(comm, 1 << 20, &flag);
+    do {
+        MPIX_Comm_ack_failed(comm, 1 << 20, &flag);
+        error = MPIX_Comm_agree(comm, &all);
+        CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_PROC_FAILED);
+    } while (error != MPI_SUCCESS);
+    CHECK(all == 3);
+}
+
+/* comm without its rank `victim`, which is killed `how`. */
+static MPI_Comm lose(MPI_Comm comm, int victim, int how)
+{
+    int rank, value = 7, sum;
+    MPI_Request request;
+    MPI_Comm left;
+    MPI_Comm_rank(comm, &rank);
+    /* Whoever comes from here knows that the others have what was done before. */
+    int error = MPIX_Comm_agree(comm, &value);
+    CHECK((error == MPI_SUCCESS || class_of(error) == MPI_ERR_PROC_FAILED) && value == 7);
+    if (rank == victim) {
+        raise(SIGKILL);
+    }
+    /* This one has no partner: only the revocation, or the death, can end it. */
+    MPI_Irecv(&value, 1, MPI_INT, how % 2 ? (rank + 1) % victim : victim, 99, comm, &request);
+    error = how % 3 ? MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) : MPI_Barrier(comm);
+    CHECK(is_failure(error));
+    CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+    CHECK(is_failure(MPI_Wait(&request, MPI_STATUS_IGNORE)));
+    revoked_is_of_no_use(comm);
+    if (how % 2) {
+        CHECK(MPIX_Comm_ishrink(comm, &left, &request) == MPI_SUCCESS);
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    } else {
+        CHECK(MPIX_Comm_shrink(comm, &left) == MPI_SUCCESS);
+    }
+    return left;
+}
+
+int main(int argc, char **argv)
+{
+    int size, left, n_dead = 0;
+    unsigned seed = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_size(comm, &size);
+    works(comm);
+    for (left = size; left > 1; left--) {
+        seed = seed * 1103515245 + 12345;
+        int victim = left > 2 ? 1 + (int)((seed >> 16) % (unsigned)(left - 1)) : 1;
+        MPI_Comm next = lose(comm, victim, (int)(seed >> 8 & 7));
+        MPI_Comm_free(&comm);
+        comm = next;
+        is_of_the_living(comm, ++n_dead);
+        works(comm);
+    }
+    MPI_Comm_free(&comm);
+    printf("one is left\n");
+    MPI_Finalize();
+    return 0;
+}

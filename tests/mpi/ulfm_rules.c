@@ -1,0 +1,244 @@
+/*
+ * Rules of ULFM, a scene per run; the last rank is killed in all of them (--on-failure continue).
+ *   range        mpi_error_range: whom a death concerns
+ *   agree        what agreement says of deaths acknowledged by all, by some, by nobody
+ *   insulation   what does not involve the dead goes on; one communicator's revocation is not
+ * another's derive       communicators made around a death are made whole by agreement, or not at
+ * all early        a revocation that arrives before the communicator does
+ */
+#include "check.h"
+
+#include <mpi-ext.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, victim;
+
+static int class_of(int error)
+{
+    int class;
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+static MPI_Comm copy_of(MPI_Comm comm, const char *range)
+{
+    MPI_Comm copy;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_error_range", range);
+    CHECK(MPI_Comm_dup_with_info(comm, info, &copy) == MPI_SUCCESS);
+    MPI_Info_free(&info);
+    return copy;
+}
+
+/* The last rank goes once all have come here; the others return when they know. */
+static void lose_the_last(void)
+{
+    int flag = 1, value;
+    MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
+    if (rank == victim) {
+        raise(SIGKILL);
+    }
+    CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, victim, 4711, MPI_COMM_WORLD, MPI_STATUS_IGNORE)) ==
+          MPI_ERR_PROC_FAILED);
+}
+
+static int is_revoked(MPI_Comm comm)
+{
+    int flag;
+    MPIX_Comm_is_revoked(comm, &flag);
+    return flag;
+}
+
+static void range(void)
+{
+    char value[16];
+    int flag;
+    MPI_Comm without, info_comm;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == victim, rank, &without);
+    MPI_Comm local = copy_of(MPI_COMM_WORLD, "local"), group = copy_of(MPI_COMM_WORLD, "group");
+    MPI_Comm far_local = copy_of(without, "local"), far_group = copy_of(without, "group");
+    MPI_Comm universe = copy_of(without, "universe"), odd = copy_of(without, "nonsense");
+    MPI_Info info;
+    MPI_Comm_get_info(universe, &info);
+    MPI_Info_get(info, "mpi_error_range", 15, value, &flag);
+    CHECK(flag && strcmp(value, "universe") == 0);
+    MPI_Info_free(&info);
+    MPI_Comm_get_info(odd, &info);
+    MPI_Info_get(info, "mpi_error_range", 15, value, &flag);
+    CHECK(flag && strcmp(value, "local") == 0);
+    MPI_Info_free(&info);
+    lose_the_last();
+    CHECK(!is_revoked(local) && !is_revoked(far_local) && !is_revoked(far_group));
+    CHECK(is_revoked(group) && is_revoked(universe));
+    CHECK(MPI_Barrier(far_group) == MPI_SUCCESS);
+    CHECK(class_of(MPI_Barrier(universe)) == MPI_ERR_REVOKED);
+    /* Who asks for it after the death gets it at once. */
+    info_comm = copy_of(far_local, "universe");
+    CHECK(is_revoked(info_comm));
+}
+
+static void agree(void)
+{
+    int flag = 5, acked, n;
+    MPI_Group failed;
+    lose_the_last();
+    CHECK(class_of(MPIX_Comm_agree(MPI_COMM_WORLD, &flag)) == MPI_ERR_PROC_FAILED && flag == 5);
+    MPIX_Comm_get_failed(MPI_COMM_WORLD, &failed);
+    MPI_Group_size(failed, &n);
+    CHECK(n == 1);
+    MPI_Group_free(&failed);
+    if (rank == 0) {
+        MPIX_Comm_ack_failed(MPI_COMM_WORLD, size, &acked);
+    }
+    flag =
+        rank == 0 ? 6 : 7; /* one has acknowledged, the others have not: the same error for all */
+    int error = MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
+    CHECK(class_of(error) == (size > 2 ? MPI_ERR_PROC_FAILED : MPI_SUCCESS) && flag == 6);
+    MPIX_Comm_ack_failed(MPI_COMM_WORLD, size, &acked);
+    CHECK(acked == 1);
+    flag = ~(1 << rank);
+    CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS);
+    CHECK(flag == ~((1 << victim) - 1));
+    /* Several at a time, ended in another order. */
+    int flags[3] = {8 + rank, 16, 32};
+    MPI_Request requests[3];
+    for (int i = 0; i < 3; i++) {
+        CHECK(MPIX_Comm_iagree(MPI_COMM_WORLD, &flags[i], &requests[i]) == MPI_SUCCESS);
+    }
+    for (int i = 2; i >= 0; i--) {
+        CHECK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    CHECK(flags[1] == 16 && flags[2] == 32 && (flags[0] & 7) == 0);
+    CHECK(MPIX_Comm_agree_failed(MPI_COMM_WORLD, &failed) == MPI_SUCCESS);
+    MPI_Group_size(failed, &n);
+    CHECK(n == 1);
+    MPI_Group_free(&failed);
+}
+
+static void insulation(void)
+{
+    MPI_Comm a, b;
+    int value = rank, got = -1, *fault_tolerant, flag;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, &fault_tolerant, &flag);
+    CHECK(flag && *fault_tolerant == 1);
+    MPI_Comm_dup(MPI_COMM_WORLD, &a);
+    MPI_Comm_split(MPI_COMM_WORLD, rank == victim, rank, &b);
+    lose_the_last();
+    int right = (rank + 1) % victim, left = (rank + victim - 1) % victim;
+    for (int i = 0; i < 10; i++) {
+        CHECK(MPI_Sendrecv(&value, 1, MPI_INT, right, 1, &got, 1, MPI_INT, left, 1, a,
+                           MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(got == left);
+        CHECK(MPI_Barrier(b) == MPI_SUCCESS);
+    }
+    CHECK(class_of(MPI_Barrier(a)) == MPI_ERR_PROC_FAILED);
+    MPI_Barrier(b);
+    if (rank == 0) {
+        MPIX_Comm_revoke(a);
+    }
+    CHECK(class_of(MPI_Recv(&got, 1, MPI_INT, rank, 9, a, MPI_STATUS_IGNORE)) == MPI_ERR_REVOKED);
+    CHECK(!is_revoked(MPI_COMM_WORLD) && !is_revoked(b));
+    CHECK(MPI_Barrier(b) == MPI_SUCCESS);
+}
+
+static void derive(void)
+{
+    MPI_Comm made = MPI_COMM_NULL, shrunk, inter, merged;
+    int value, n;
+    if (rank == victim) {
+        raise(SIGKILL); /* perhaps before, perhaps during the creation below */
+    }
+    int error = MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &made);
+    CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_PROC_FAILED);
+    int good = error == MPI_SUCCESS;
+    MPIX_Comm_agree(MPI_COMM_WORLD, &good);
+    if (made != MPI_COMM_NULL) {
+        if (!good) {
+            MPIX_Comm_revoke(made);
+        }
+        MPI_Comm_free(&made);
+    }
+    CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &shrunk) == MPI_SUCCESS);
+    MPI_Comm_size(shrunk, &n);
+    while (n == size) { /* its death was not known yet */
+        MPI_Comm before = shrunk;
+        CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, victim, 1, before, MPI_STATUS_IGNORE)) ==
+              MPI_ERR_PROC_FAILED);
+        CHECK(MPIX_Comm_shrink(before, &shrunk) == MPI_SUCCESS);
+        MPI_Comm_free(&before);
+        MPI_Comm_size(shrunk, &n);
+    }
+    CHECK(n == size - 1);
+    if (n > 1) {
+        int side = rank % 2, flag;
+        MPI_Comm half;
+        MPI_Comm_split(shrunk, side, rank, &half);
+        CHECK(MPI_Intercomm_create(half, 0, shrunk, side ? 0 : 1, 5, &inter) == MPI_SUCCESS);
+        flag = side ? 0xf0 : 0x0f;
+        CHECK(MPIX_Comm_agree(inter, &flag) == MPI_SUCCESS);
+        CHECK(flag == (side ? 0x0f : 0xf0)); /* the other group's */
+        CHECK(MPIX_Comm_shrink(inter, &made) == MPI_SUCCESS);
+        MPI_Comm_test_inter(made, &flag);
+        CHECK(flag);
+        CHECK(MPI_Intercomm_merge(made, side, &merged) == MPI_SUCCESS);
+        MPI_Comm_size(merged, &flag);
+        CHECK(flag == n);
+        CHECK(MPI_Barrier(merged) == MPI_SUCCESS);
+    }
+}
+
+static void early(void)
+{
+    int value = 0, flag = 1;
+    MPI_Comm copy;
+    lose_the_last();
+    for (int i = 0; i < 100; i++) {
+        int first = i % victim;
+        if (rank == first) {
+            MPI_Comm_dup(MPI_COMM_WORLD, &copy); /* local: the others come later */
+            MPIX_Comm_revoke(copy);
+        }
+        if (rank == first && victim > 1) {
+            MPI_Ssend(&value, 1, MPI_INT, (rank + 1) % victim, 3, MPI_COMM_WORLD);
+        } else if (rank == (first + 1) % victim) {
+            MPI_Recv(&value, 1, MPI_INT, first, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        if (rank != first) {
+            MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        }
+        CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, rank, 9, copy, MPI_STATUS_IGNORE)) ==
+              MPI_ERR_REVOKED);
+        MPIX_Comm_agree(copy, &flag);
+        MPI_Comm_free(&copy);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*play)(void);
+    } scenes[] = {{"range", range},
+                  {"agree", agree},
+                  {"insulation", insulation},
+                  {"derive", derive},
+                  {"early", early}};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    victim = size - 1;
+    for (size_t i = 0; argc > 1 && i < sizeof(scenes) / sizeof(scenes[0]); i++) {
+        if (strcmp(argv[1], scenes[i].name) == 0) {
+            scenes[i].play();
+            if (rank == 0) {
+                printf("%s: as it should be\n", argv[1]);
+            }
+        }
+    }
+    MPI_Finalize();
+    return 0;
+}

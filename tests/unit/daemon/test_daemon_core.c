@@ -1,0 +1,138 @@
+/* The clock of a core: what its daemon slept through does not pass for a detector. */
+#include "daemon/core.h"
+#include "port/clock.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define PERIOD (20 * RZ_MILLISECOND)
+#define SLEEP_MS 300
+#define LATE_MS 50 /* after the deadline, but no sleep yet */
+#define OVERSLEEPS (100 * RZ_MILLISECOND)
+
+/* A room that only looks at its clock. */
+struct clock_room {
+    rz_time deadline, last_now, largest_step;
+    unsigned ticks;
+};
+
+static enum rz_more clock_step(void *state, const struct rz_event *event, struct rz_actions *out)
+{
+    struct clock_room *room = state;
+    (void)out;
+    assert_true(event->now >= room->last_now);
+    if (room->last_now > 0 && event->now - room->last_now > room->largest_step)
+        room->largest_step = event->now - room->last_now;
+    room->last_now = event->now;
+    if (event->kind == RZ_EVENT_TICK) {
+        assert_true(event->now >= room->deadline);
+        room->ticks++;
+        room->deadline = event->now + PERIOD;
+    }
+    return RZ_DONE;
+}
+
+static rz_time clock_deadline(const void *state)
+{
+    return ((const struct clock_room *)state)->deadline;
+}
+
+static const struct rz_core_room clock_room = {
+    .room = RZ_ROOM_RING, .step = clock_step, .deadline = clock_deadline};
+
+static void before_tick(void *arg, enum rz_room room)
+{
+    (void)arg, (void)room;
+}
+
+static const struct rz_core_host host = {.before_tick = before_tick};
+
+struct fixture {
+    struct event_base *base;
+    struct rz_core core;
+    struct rz_core_notices notices;
+    struct clock_room *room;
+};
+
+static void begin(struct fixture *f, rz_time oversleeps)
+{
+    f->base = event_base_new();
+    assert_non_null(f->base);
+    event_base_priority_init(f->base, 2);
+    rz_core_notices_init(&f->notices, NULL);
+    f->room = rz_core_open(&f->core, &clock_room, sizeof *f->room, &host, &f->notices, f->base);
+    f->core.oversleeps = oversleeps;
+    f->room->deadline = rz_clock_now() + PERIOD;
+    rz_core_started(&f->core);
+}
+
+static void run_ticks(struct fixture *f, unsigned n)
+{
+    for (unsigned until = f->room->ticks + n; f->room->ticks < until;)
+        event_base_loop(f->base, EVLOOP_ONCE);
+}
+
+static void end(struct fixture *f)
+{
+    rz_core_close(&f->core);
+    event_base_free(f->base);
+}
+
+/* The machine may be busy: only what was slept on purpose is looked at. */
+static void sleep_is_left_out(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, OVERSLEEPS);
+    run_ticks(&f, 3);
+    rz_time before = f.room->last_now;
+    poll(NULL, 0, SLEEP_MS);
+    run_ticks(&f, 1);
+    assert_true(f.room->last_now - before <= PERIOD + OVERSLEEPS);
+    run_ticks(&f, 3);
+    assert_true(f.room->largest_step <= PERIOD + OVERSLEEPS);
+    end(&f);
+}
+
+/* Also when something else wakes it first, and was told a later time already than the deadline. */
+static void a_message_first(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, OVERSLEEPS);
+    run_ticks(&f, 3);
+    poll(NULL, 0, LATE_MS);
+    rz_core_step(&f.core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE});
+    rz_time before = f.room->last_now;
+    poll(NULL, 0, SLEEP_MS);
+    rz_core_step(&f.core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE});
+    assert_true(f.room->last_now - before <= PERIOD + OVERSLEEPS);
+    run_ticks(&f, 3);
+    assert_true(f.room->largest_step <= PERIOD + OVERSLEEPS);
+    end(&f);
+}
+
+static void others_are_told_the_time_as_it_is(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, 0);
+    run_ticks(&f, 1);
+    poll(NULL, 0, SLEEP_MS);
+    run_ticks(&f, 1);
+    assert_true(f.room->largest_step >= SLEEP_MS * RZ_MILLISECOND);
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sleep_is_left_out),
+                                       cmocka_unit_test(a_message_first),
+                                       cmocka_unit_test(others_are_told_the_time_as_it_is)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

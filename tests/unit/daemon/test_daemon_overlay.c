@@ -1,0 +1,511 @@
+/*
+ * The overlay among friends and strangers: overlays in one loop, and raw sockets that know the
+ * protocol, the key, or neither.
+ */
+#include "daemon/overlay.h"
+#include "net/datagram/datagram.h"
+#include "port/clock.h"
+#include "port/socket.h"
+#include "wire/cursor.h"
+#include "wire/protocol_message.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { NODES = 2, NONCE = 32 };
+static const uint64_t JOB = 4711;
+static const uint8_t key[RZ_JOB_KEY_BYTES] = "the key of a job under test ...";
+static const uint8_t other_key[RZ_JOB_KEY_BYTES] = "the key of another job entirely";
+
+struct side {
+    struct rz_overlay *overlay;
+    unsigned messages, heartbeats, broken;
+    uint32_t last_rank; /* of GET_CARD */
+    bool in_order;
+};
+
+static struct event_base *base;
+static struct side side[NODES];
+static struct rz_overlay_peer peers[NODES];
+
+static void on_message(void *arg, rz_id from, const struct rz_overlay_message *message)
+{
+    struct side *s = arg;
+    (void)from;
+    s->messages++;
+    if (message->type == RZ_OVERLAY_GET_CARD) {
+        s->in_order = s->in_order && message->get_card.rank == s->last_rank + 1;
+        s->last_rank = message->get_card.rank;
+    }
+}
+
+static void on_heartbeat(void *arg, const struct rz_message *message, const uint64_t *items)
+{
+    struct side *s = arg;
+    (void)message, (void)items;
+    s->heartbeats++;
+}
+
+static void on_broken(void *arg, rz_id peer)
+{
+    struct side *s = arg;
+    (void)peer;
+    s->broken++;
+}
+
+static void on_writable(void *arg, rz_id peer)
+{
+    (void)arg, (void)peer;
+}
+
+static void open_side(unsigned i)
+{
+    assert_int_equal(rz_overlay_open(&side[i].overlay, base, "127.0.0.1"), RZ_OK);
+    peers[i].address = "127.0.0.1";
+    rz_overlay_ports(side[i].overlay, &peers[i].tcp_port, &peers[i].udp_port);
+    side[i].in_order = true;
+}
+
+static void start_side(unsigned i, const uint8_t *with, rz_time prove_ns)
+{
+    const struct rz_overlay_config config = {.job = JOB,
+                                             .key = with,
+                                             .n_nodes = NODES,
+                                             .self = i,
+                                             .peers = peers,
+                                             .prove_ns = prove_ns,
+                                             .arg = &side[i],
+                                             .message = on_message,
+                                             .heartbeat = on_heartbeat,
+                                             .broken = on_broken,
+                                             .lost = on_broken,
+                                             .writable = on_writable};
+    assert_int_equal(rz_overlay_start(side[i].overlay, &config), RZ_OK);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(side, 0, sizeof side);
+    base = event_base_new();
+    assert_non_null(base);
+    assert_int_equal(event_base_priority_init(base, 2), 0);
+    for (unsigned i = 0; i < NODES; i++)
+        open_side(i);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < NODES; i++)
+        if (side[i].overlay)
+            rz_overlay_close(side[i].overlay);
+    event_base_free(base);
+    return 0;
+}
+
+/* Runs the loop until condition holds; a generous bound against hangs. */
+#define RUN_UNTIL(condition)                                                                       \
+    do {                                                                                           \
+        rz_time bound_ = rz_clock_now() + 20 * RZ_SECOND;                                          \
+        while (!(condition) && rz_clock_now() < bound_) {                                          \
+            event_base_loop(base, EVLOOP_NONBLOCK);                                                \
+            poll(NULL, 0, 1);                                                                      \
+        }                                                                                          \
+        assert_true(condition);                                                                    \
+    } while (0)
+
+static void run_for(rz_time ns)
+{
+    for (rz_time end = rz_clock_now() + ns; rz_clock_now() < end; poll(NULL, 0, 1))
+        event_base_loop(base, EVLOOP_NONBLOCK);
+}
+
+static void say(unsigned from, uint32_t rank)
+{
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_CARD, .get_card = {.rank = rank}};
+    rz_overlay_send(side[from].overlay, 1 - from, &message);
+}
+
+static void beat(unsigned from)
+{
+    struct rz_message message = {.room = RZ_ROOM_RING, .from = from, .seq = 1};
+    rz_overlay_send_protocol(side[from].overlay, 1 - from, &message, NULL, true);
+}
+
+/* ---- strangers with raw sockets */
+
+static int stranger_to(unsigned i)
+{
+    struct rz_address to = {.ip = RZ_ADDRESS_LOOPBACK, .port = peers[i].tcp_port};
+    int fd;
+    rz_status_t status = rz_socket_connect(&to, &fd);
+    assert_true(status == RZ_OK || status == RZ_IN_PROGRESS);
+    struct pollfd polled = {.fd = fd, .events = POLLOUT};
+    assert_int_equal(poll(&polled, 1, 20000), 1);
+    return fd;
+}
+
+static bool is_closed(int fd)
+{
+    char byte[512];
+    ssize_t got;
+    while ((got = recv(fd, byte, sizeof byte, MSG_DONTWAIT)) > 0)
+        ;
+    return got == 0 || errno != EAGAIN;
+}
+
+static void send_frame(int fd, const struct rz_overlay_message *message)
+{
+    uint8_t frame[512];
+    size_t n = rz_overlay_encode(message, frame + 4, sizeof frame - 4);
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, frame, 4);
+    rz_wire_put_u32(&w, (uint32_t)n);
+    assert_int_equal(send(fd, frame, n + 4, MSG_NOSIGNAL), (ssize_t)n + 4);
+}
+
+/* The next frame; pointers stay valid until the next call. */
+static void receive_frame(int fd, struct rz_overlay_message *message)
+{
+    static uint8_t frame[512];
+    struct rz_wire_reader r;
+    RUN_UNTIL(recv(fd, frame, 4, MSG_DONTWAIT | MSG_PEEK) == 4);
+    assert_int_equal(recv(fd, frame, 4, 0), 4);
+    rz_wire_reader_init(&r, frame, 4);
+    uint32_t n = rz_wire_get_u32(&r);
+    assert_true(n <= sizeof frame);
+    RUN_UNTIL(recv(fd, frame, n, MSG_DONTWAIT | MSG_PEEK) == (ssize_t)n);
+    assert_int_equal(recv(fd, frame, n, 0), (ssize_t)n);
+    assert_int_equal(rz_overlay_decode(message, frame, n), RZ_OK);
+}
+
+/* As overlay_private.h says it; role 0 connects, 1 accepts. */
+static void make_proof(const uint8_t *with, uint32_t role, const uint8_t *nonce, uint32_t connector,
+                       uint32_t acceptor, uint8_t proof[crypto_auth_BYTES])
+{
+    uint8_t text[NONCE + 20];
+    struct rz_wire_writer w;
+    memcpy(text, nonce, NONCE);
+    rz_wire_writer_init(&w, text + NONCE, 20);
+    rz_wire_put_u32(&w, role);
+    rz_wire_put_u64(&w, JOB);
+    rz_wire_put_u32(&w, connector);
+    rz_wire_put_u32(&w, acceptor);
+    crypto_auth(proof, text, sizeof text, with);
+}
+
+static void answer_challenge(int fd, const uint8_t *with, const uint8_t *nonce, uint8_t *proof)
+{
+    struct rz_overlay_message message;
+    receive_frame(fd, &message);
+    assert_int_equal(message.type, RZ_OVERLAY_CHALLENGE);
+    if (with)
+        make_proof(with, 0, message.challenge.nonce, 1, 0, proof);
+    message = (struct rz_overlay_message){.type = RZ_OVERLAY_HELLO,
+                                          .hello = {.version = RZ_OVERLAY_VERSION,
+                                                    .job = JOB,
+                                                    .from = 1,
+                                                    .proof = proof,
+                                                    .proof_length = crypto_auth_BYTES,
+                                                    .nonce = nonce,
+                                                    .nonce_length = NONCE}};
+    send_frame(fd, &message);
+}
+
+/* ---- the tests */
+
+static void friends_meet(void **state)
+{
+    (void)state;
+    start_side(0, key, 0);
+    start_side(1, key, 0);
+    say(0, 1);
+    say(1, 1);
+    beat(0);
+    RUN_UNTIL(side[0].messages == 1 && side[1].messages == 1 && side[1].heartbeats == 1);
+    const struct rz_overlay_refusals *refused = rz_overlay_refusals(side[0].overlay);
+    assert_int_equal(refused->connections + refused->strangers + refused->datagrams, 0);
+    assert_int_equal(side[0].broken + side[1].broken, 0);
+}
+
+/* Each connection is closed at once, and counted; nothing is handed up. */
+static void noise_is_refused(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } noise[] = {{"GET / HTTP/1.1\r\n\r\n", 18},
+                 {"\xFF\xFF\xFF\xFF", 4}, /* a frame of 4 GiB is announced */
+                 {"\x01\x01\x00\x00", 4}, /* of 257 bytes: too long for a stranger */
+                 {"\x08\x00\x00\x00\x63\0\0\0\0\0\0\0", 12}, /* of a type that there is not */
+                 {"\x00\x00\x00\x00", 4}};                   /* empty */
+    (void)state;
+    start_side(0, key, 60 * RZ_SECOND); /* patience would close them, too */
+    for (unsigned i = 0; i < sizeof noise / sizeof *noise; i++) {
+        int fd = stranger_to(0);
+        assert_int_equal(send(fd, noise[i].bytes, noise[i].n, MSG_NOSIGNAL), (ssize_t)noise[i].n);
+        RUN_UNTIL(is_closed(fd));
+        close(fd);
+        assert_int_equal(rz_overlay_refusals(side[0].overlay)->connections, i + 1);
+    }
+    assert_int_equal(side[0].messages + side[0].broken, 0);
+}
+
+/* A message that would be good from a friend is not looked at before HELLO. */
+static void nothing_is_parsed_before_the_proof(void **state)
+{
+    (void)state;
+    start_side(0, key, 0);
+    int fd = stranger_to(0);
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_FENCED, .fenced = {.reason = "no"}};
+    send_frame(fd, &message);
+    RUN_UNTIL(is_closed(fd));
+    close(fd);
+    assert_int_equal(side[0].messages, 0);
+    assert_int_equal(rz_overlay_refusals(side[0].overlay)->connections, 1);
+}
+
+static void another_key_opens_nothing(void **state)
+{
+    (void)state;
+    start_side(0, key, 0);
+    start_side(1, other_key, 0);
+    say(1, 1);
+    beat(1);
+    RUN_UNTIL(rz_overlay_refusals(side[0].overlay)->connections > 0 &&
+              rz_overlay_refusals(side[0].overlay)->datagrams > 0);
+    assert_int_equal(side[0].messages + side[0].heartbeats, 0);
+}
+
+static void the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing(void **state)
+{
+    uint8_t proof[crypto_auth_BYTES], expected[crypto_auth_BYTES], nonce[NONCE] = "of the test";
+    struct rz_overlay_message message;
+    (void)state;
+    start_side(0, key, 0);
+    int fd = stranger_to(0);
+    answer_challenge(fd, key, nonce, proof);
+    receive_frame(fd, &message);
+    assert_int_equal(message.type, RZ_OVERLAY_WELCOME);
+    make_proof(key, 1, nonce, 1, 0, expected);
+    assert_int_equal(message.welcome.proof_length, sizeof expected);
+    assert_memory_equal(message.welcome.proof, expected, sizeof expected);
+    int again = stranger_to(0);
+    answer_challenge(again, NULL, nonce, proof); /* what was recorded on the first */
+    RUN_UNTIL(is_closed(again));
+    assert_int_equal(rz_overlay_refusals(side[0].overlay)->connections, 1);
+    close(again);
+    close(fd);
+}
+
+/* Whoever has the port of a daemon that is gone learns nothing. */
+static void an_impostor_hears_nothing(void **state)
+{
+    uint8_t zeros[NONCE] = {0};
+    struct rz_overlay_message message;
+    struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK};
+    int listening, fd = -1;
+    (void)state;
+    assert_int_equal(rz_socket_listen(&own, &listening), RZ_OK);
+    peers[1].tcp_port = own.port;
+    start_side(0, key, 0);
+    say(0, 1);
+    RUN_UNTIL(fd >= 0 || rz_socket_accept(listening, &fd, NULL) == RZ_OK);
+    message = (struct rz_overlay_message){
+        .type = RZ_OVERLAY_CHALLENGE,
+        .challenge = {.version = RZ_OVERLAY_VERSION, .nonce = zeros, .nonce_length = NONCE}};
+    send_frame(fd, &message);
+    receive_frame(fd, &message);
+    assert_int_equal(message.type, RZ_OVERLAY_HELLO);
+    message = (struct rz_overlay_message){.type = RZ_OVERLAY_WELCOME,
+                                          .welcome = {.proof = zeros, .proof_length = NONCE}};
+    send_frame(fd, &message);
+    RUN_UNTIL(rz_overlay_refusals(side[0].overlay)->strangers == 1);
+    run_for(20 * RZ_MILLISECOND);
+    char byte;
+    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1); /* GET_CARD stays where it is */
+    assert_int_equal(side[0].broken, 0);                    /* and no death was proved */
+    close(fd);
+    close(listening);
+}
+
+static void who_says_nothing_or_too_slowly_is_closed(void **state)
+{
+    (void)state;
+    start_side(0, key, 50 * RZ_MILLISECOND);
+    int silent = stranger_to(0), slow = stranger_to(0);
+    RUN_UNTIL(is_closed(silent) && (send(slow, "\x10", 1, MSG_NOSIGNAL) < 0 || is_closed(slow)));
+    assert_int_equal(rz_overlay_refusals(side[0].overlay)->connections, 2);
+    close(silent);
+    close(slow);
+}
+
+static void a_crowd_of_strangers_keeps_no_friend_out(void **state)
+{
+    enum { CROWD = 300 };
+    int fd[CROWD];
+    (void)state;
+    start_side(0, key, 60 * RZ_SECOND);
+    for (unsigned i = 0; i < CROWD; i++) {
+        fd[i] = stranger_to(0);
+        run_for(0);
+    }
+    RUN_UNTIL(is_closed(fd[0])); /* the oldest make room */
+    start_side(1, key, 0);
+    say(1, 1);
+    RUN_UNTIL(side[0].messages == 1);
+    assert_true(rz_overlay_refusals(side[0].overlay)->connections >= CROWD - 256);
+    for (unsigned i = 0; i < CROWD; i++)
+        close(fd[i]);
+}
+
+static void datagrams_count_once(void **state)
+{
+    struct rz_datagrams *friend;
+    struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK}, to = own;
+    struct rz_message message = {.room = RZ_ROOM_RING, .from = 1, .seq = 1};
+    uint8_t bytes[RZ_PROTOCOL_HEADER_BYTES], packet[RZ_DATAGRAM_MAX];
+    int fd;
+    (void)state;
+    start_side(0, key, 0);
+    const struct rz_overlay_refusals *refused = rz_overlay_refusals(side[0].overlay);
+    to.port = peers[0].udp_port;
+    assert_int_equal(rz_socket_datagram(&own, &fd), RZ_OK);
+    assert_int_equal(rz_datagrams_open(&friend, NODES, 1, key), RZ_OK);
+    assert_int_equal(rz_protocol_message_encode(&message, NULL, bytes, sizeof bytes), sizeof bytes);
+    size_t n = rz_datagram_seal(friend, 0, bytes, sizeof bytes, packet);
+    assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
+    RUN_UNTIL(side[0].heartbeats == 1);
+    assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
+    RUN_UNTIL(refused->repeated == 1);
+    assert_int_equal(rz_socket_send_to(fd, "garbage", 7, &to), RZ_OK);
+    packet[20] ^= 1;
+    assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
+    RUN_UNTIL(refused->datagrams == 2);
+    message.from = 0; /* says who it is not */
+    assert_int_equal(rz_protocol_message_encode(&message, NULL, bytes, sizeof bytes), sizeof bytes);
+    n = rz_datagram_seal(friend, 0, bytes, sizeof bytes, packet);
+    assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
+    run_for(20 * RZ_MILLISECOND);
+    assert_int_equal(side[0].heartbeats, 1);
+    rz_datagrams_close(friend);
+    close(fd);
+}
+
+/* ---- faults on purpose */
+
+static void inject(enum rz_inject what, uint64_t amount)
+{
+    const uint32_t nodes[] = {1};
+    for (unsigned i = 0; i < NODES; i++)
+        if (side[i].overlay)
+            assert_int_equal(rz_overlay_inject(side[i].overlay, what, nodes, 1, amount), RZ_OK);
+}
+
+static void behind_a_cut_everything_waits_and_nothing_breaks(void **state)
+{
+    (void)state;
+    start_side(0, key, 0);
+    start_side(1, key, 0);
+    say(0, 1);
+    RUN_UNTIL(side[1].messages == 1);
+    inject(RZ_INJECT_CUT, 1);
+    for (uint32_t rank = 2; rank <= 100; rank++)
+        say(0, rank);
+    beat(0);
+    assert_true(rz_overlay_queued(side[0].overlay, 1) > 0);
+    run_for(20 * RZ_MILLISECOND);
+    assert_int_equal(side[1].messages, 1);
+    assert_int_equal(side[1].heartbeats, 0);
+    inject(RZ_INJECT_HEAL, 1);
+    say(0, 101);
+    RUN_UNTIL(side[1].messages == 101);
+    assert_true(side[1].in_order);
+    assert_int_equal(side[1].heartbeats, 0); /* it was lost */
+    assert_int_equal(side[0].broken + side[1].broken, 0);
+}
+
+static void a_death_behind_a_cut_shows_when_it_is_healed(void **state)
+{
+    (void)state;
+    start_side(0, key, 0);
+    start_side(1, key, 0);
+    say(1, 1);
+    RUN_UNTIL(side[0].messages == 1);
+    inject(RZ_INJECT_CUT, 1);
+    rz_overlay_close(side[1].overlay);
+    side[1].overlay = NULL;
+    run_for(20 * RZ_MILLISECOND);
+    assert_int_equal(side[0].broken, 0);
+    inject(RZ_INJECT_HEAL, 1);
+    RUN_UNTIL(side[0].broken == 1);
+}
+
+static void a_delay_is_kept_and_the_order_too(void **state)
+{
+    (void)state;
+    start_side(0, key, 0);
+    start_side(1, key, 0);
+    inject(RZ_INJECT_DELAY, 50 * RZ_MILLISECOND);
+    rz_time begin = rz_clock_now();
+    for (uint32_t rank = 1; rank <= 50; rank++)
+        say(0, rank);
+    inject(RZ_INJECT_DELAY, 0);
+    say(0, 51);
+    RUN_UNTIL(side[1].messages == 51);
+    assert_true(rz_clock_now() - begin >= 50 * RZ_MILLISECOND);
+    assert_true(side[1].in_order);
+}
+
+/* Who is fenced while it is cut off hears of it afterwards. */
+static void a_fenced_peer_is_told_after_the_cut(void **state)
+{
+    (void)state;
+    start_side(0, key, 0);
+    start_side(1, key, 0);
+    inject(RZ_INJECT_CUT, 1);
+    rz_overlay_fence(side[0].overlay, 1);
+    run_for(20 * RZ_MILLISECOND);
+    assert_int_equal(side[1].messages, 0);
+    inject(RZ_INJECT_HEAL, 1);
+    RUN_UNTIL(side[1].messages == 1); /* FENCED */
+    say(1, 1);
+    beat(1);
+    run_for(20 * RZ_MILLISECOND);
+    assert_int_equal(side[0].messages + side[0].heartbeats, 0); /* it is not listened to */
+}
+
+int main(void)
+{
+    if (sodium_init() < 0)
+        return 1;
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(friends_meet),
+        TEST(noise_is_refused),
+        TEST(nothing_is_parsed_before_the_proof),
+        TEST(another_key_opens_nothing),
+        TEST(the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing),
+        TEST(an_impostor_hears_nothing),
+        TEST(who_says_nothing_or_too_slowly_is_closed),
+        TEST(a_crowd_of_strangers_keeps_no_friend_out),
+        TEST(datagrams_count_once),
+        TEST(behind_a_cut_everything_waits_and_nothing_breaks),
+        TEST(a_death_behind_a_cut_shows_when_it_is_healed),
+        TEST(a_delay_is_kept_and_the_order_too),
+        TEST(a_fenced_peer_is_told_after_the_cut)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* How patiently a process opens the network: a transport that refuses, in a time that passes only
+ * where somebody sleeps. */
+#include "fake_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "mpi/engine.h"
+#include "mpi/paths.h"
+#include "port/clock.h"
+#include "proto/recover/recover.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the time: these come before the library's */
+
+static rz_time slept;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (clock != CLOCK_MONOTONIC) {
+        return (int)syscall(SYS_clock_gettime, clock, now);
+    }
+    *now = (struct timespec){.tv_sec = (time_t)(1000 + slept / RZ_SECOND),
+                             .tv_nsec = (long)(slept % RZ_SECOND)};
+    return 0;
+}
+
+int usleep(useconds_t us)
+{
+    slept += us * RZ_MICROSECOND;
+    return 0;
+}
+
+/* ---- each try in a process of its own: what was refused once is not tried again there */
+
+struct trial {
+    uint32_t epoch;
+    unsigned refusals;
+    rz_status_t refusal;
+    rz_status_t expected;
+    unsigned tries;      /* at least */
+    rz_time least, most; /* that it takes */
+};
+
+static void try_it(const struct trial *trial)
+{
+    fake_world_begin(2);
+    fake_epoch(trial->epoch, RZ_PHASE_RUN);
+    rz_engine.epoch = trial->epoch;
+    fake.net_refusal = trial->refusal;
+    fake.net_refusals = trial->refusals;
+    rz_time begin = slept;
+    assert_int_equal(rz_paths_open_ucx(), trial->expected);
+    assert_true(fake.net_tries >= trial->tries);
+    assert_in_range(slept - begin, trial->least, trial->most);
+    bool open = trial->expected == RZ_OK;
+    assert_int_equal(rz_engine.paths[RZ_PATH_UCX].net != NULL, open);
+    if (open) { /* others can find us there */
+        assert_int_equal(fake.last_link.type, RZ_LINK_PUT_CARD);
+        assert_int_equal(fake.last_link.put_card.epoch, trial->epoch);
+    }
+    unsigned tries = fake.net_tries;
+    assert_int_equal(rz_paths_open_ucx(), trial->expected); /* it is settled */
+    assert_int_equal(fake.net_tries, tries);
+    fake_world_end();
+}
+
+static void run(struct trial trial)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        close(STDERR_FILENO); /* the refusal is told there */
+        try_it(&trial);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void a_network_that_is_there_is_opened_at_once(void **state)
+{
+    (void)state;
+    for (uint32_t epoch = 1; epoch <= 2; epoch++) {
+        run((struct trial){.epoch = epoch, .refusal = RZ_ERR_SYSTEM, .tries = 1});
+    }
+}
+
+/* A node that had a network is cut off for a while: that is no error of its processes. */
+static void one_that_comes_back_is_awaited(void **state)
+{
+    (void)state;
+    static const unsigned refusals[] = {1, 2, 50, 1000};
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+        run((struct trial){.epoch = 2,
+                           .refusal = RZ_ERR_SYSTEM,
+                           .refusals = refusals[i],
+                           .tries = refusals[i] + 1,
+                           .least = RZ_MILLISECOND,
+                           .most = 30 * RZ_SECOND});
+    }
+}
+
+static void the_wait_has_an_end(void **state)
+{
+    (void)state;
+    run((struct trial){.epoch = 3,
+                       .refusal = RZ_ERR_SYSTEM,
+                       .refusals = UINT32_MAX,
+                       .expected = RZ_ERR_SYSTEM,
+                       .tries = 100,
+                       .least = 30 * RZ_SECOND,
+                       .most = 31 * RZ_SECOND});
+}
+
+/* The node never had one, or this build has none: waiting changes nothing. */
+static void what_will_not_change_is_told_at_once(void **state)
+{
+    (void)state;
+    run((struct trial){.epoch = 1,
+                       .refusal = RZ_ERR_SYSTEM,
+                       .refusals = 1,
+                       .expected = RZ_ERR_SYSTEM,
+                       .tries = 1});
+    run((struct trial){.epoch = 2,
+                       .refusal = RZ_ERR_INVALID,
+                       .refusals = 1,
+                       .expected = RZ_ERR_INVALID,
+                       .tries = 1});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_network_that_is_there_is_opened_at_once),
+        cmocka_unit_test(one_that_comes_back_is_awaited),
+        cmocka_unit_test(the_wait_has_an_end),
+        cmocka_unit_test(what_will_not_change_is_told_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* When a job shall end, from what its daemons tell. */
+#include "outcome/exit_codes.h"
+#include "outcome/referee.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define LATER 77u /* a grace that nobody gives */
+
+/* Two ranks on two nodes, both started. */
+static void open_two(struct rz_referee *referee, bool no_ft)
+{
+    static const uint32_t placement[2] = {0, 1};
+    uint32_t grace;
+    rz_referee_open(referee, 2, placement, 2, no_ft);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        const struct rz_launch_message started = {.type = RZ_LAUNCH_STARTED,
+                                                  .started = {.rank = rank, .incarnation = 1}};
+        assert_false(rz_referee_take(referee, rank, &started, &grace));
+    }
+}
+
+/* The grace with which the job shall end, or LATER. */
+static uint32_t take(struct rz_referee *referee, uint32_t node,
+                     const struct rz_launch_message *message)
+{
+    uint32_t grace = LATER;
+    assert_true(rz_referee_take(referee, node, message, &grace) == (grace != LATER));
+    return grace;
+}
+
+static uint32_t exits(struct rz_referee *referee, uint32_t rank, int status, bool clean, bool hello)
+{
+    const struct rz_launch_message message = {.type = RZ_LAUNCH_EXITED,
+                                              .exited = {.rank = rank,
+                                                         .incarnation = 1,
+                                                         .status = (uint32_t)status,
+                                                         .clean = clean,
+                                                         .hello = hello}};
+    return take(referee, rank, &message);
+}
+
+static uint32_t event(struct rz_referee *referee, enum rz_event_record kind, uint32_t rank,
+                      uint32_t node)
+{
+    const struct rz_launch_message message = {
+        .type = RZ_LAUNCH_EVENT,
+        .event = {.kind = kind, .rank = rank, .node = node, .incarnation = 1, .note = ""}};
+    return take(referee, 0, &message);
+}
+
+static void ends_with(struct rz_referee *referee, int expected, const char *words)
+{
+    const char *cause;
+    assert_int_equal(rz_outcome_status(&referee->outcome, &cause), expected);
+    if (words && (!cause || !strstr(cause, words)))
+        fail_msg("'%s' does not say '%s'", cause ? cause : "", words);
+    rz_referee_clear(referee);
+}
+
+static void test_all_end(void **state)
+{
+    struct rz_referee referee;
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 0, 0, true, true), LATER);
+    assert_int_equal(exits(&referee, 1, 3 << 8, true, true), 0);
+    ends_with(&referee, 3, "rank 1 exited with status 3");
+}
+
+static void test_a_death_stays_open_until_it_is_noted(void **state)
+{
+    struct rz_referee referee;
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 1, SIGKILL, false, true), LATER);
+    assert_int_equal(exits(&referee, 0, 0, true, true), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 1, 1), 0);
+    ends_with(&referee, 137, "rank 1 was killed by signal 9");
+}
+
+static void test_a_node_is_lost(void **state)
+{
+    struct rz_referee referee;
+    uint32_t grace = LATER;
+    (void)state;
+    open_two(&referee, false);
+    assert_false(rz_referee_node_lost(&referee, 1, &grace));
+    assert_int_equal(exits(&referee, 0, 0, true, true), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, RZ_ID_NONE, 1), 0);
+    ends_with(&referee, 137, "rank 1 was lost with node 1");
+    open_two(&referee, true);
+    assert_true(rz_referee_node_lost(&referee, 1, &grace));
+    assert_int_equal(grace, RZ_END_GRACE_MS);
+    ends_with(&referee, 137, "without fault tolerance");
+}
+
+static void test_without_fault_tolerance_the_first_death_ends_it(void **state)
+{
+    struct rz_referee referee;
+    (void)state;
+    open_two(&referee, true);
+    assert_int_equal(exits(&referee, 1, SIGSEGV, false, true), RZ_END_GRACE_MS);
+    ends_with(&referee, 139, "rank 1 was killed by signal 11");
+}
+
+static void test_one_that_never_joins(void **state)
+{
+    struct rz_referee referee;
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 0, 5 << 8, true, false), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_JOINED, 1, 1), 0);
+    ends_with(&referee, 5, "without MPI_Init");
+    open_two(&referee, false);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_JOINED, 1, 1), LATER);
+    assert_int_equal(exits(&referee, 0, 5 << 8, true, false), 0);
+    ends_with(&referee, 5, "without MPI_Init");
+}
+
+static void test_what_ends_it_at_once(void **state)
+{
+    struct rz_referee referee;
+    const struct rz_launch_message
+        aborted = {.type = RZ_LAUNCH_ABORTED,
+                   .aborted = {.rank = 1, .code = 9, .reason = "MPI_Abort"}},
+        stopping = {.type = RZ_LAUNCH_STOPPING,
+                    .stopping = {.status = RZ_ERR_JOB_ENDED, .reason = "too many restarts"}},
+        cut_off = {.type = RZ_LAUNCH_STOPPING,
+                   .stopping = {.status = RZ_ERR_NO_QUORUM, .reason = "no quorum"}},
+        finish = {.type = RZ_LAUNCH_FINISH, .finish = {.code = 143, .reason = "by rzrun --end"}};
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(take(&referee, 0, &finish), RZ_END_GRACE_MS);
+    assert_int_equal(take(&referee, 1, &aborted), 0); /* later, and shorter */
+    ends_with(&referee, 143, "by rzrun --end");
+    open_two(&referee, false);
+    assert_int_equal(take(&referee, 1, &aborted), 0);
+    ends_with(&referee, 9, "rank 1 ended the job");
+    open_two(&referee, false);
+    assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
+    ends_with(&referee, RZ_EXIT_RESTARTS, "too many restarts");
+    open_two(&referee, false);
+    assert_int_equal(take(&referee, 1, &cut_off), LATER);
+    rz_referee_all_lost(&referee, 1);
+    ends_with(&referee, RZ_EXIT_LOST, "node 1, was cut off: no quorum");
+    open_two(&referee, false);
+    rz_referee_timed_out(&referee, 2 * RZ_SECOND);
+    ends_with(&referee, RZ_EXIT_TIMEOUT, "--timeout (2 s)");
+}
+
+/* Once the host has begun the end, what follows from it is no new reason. */
+static void test_the_end_is_no_loss(void **state)
+{
+    struct rz_referee referee;
+    uint32_t grace = LATER;
+    (void)state;
+    open_two(&referee, true);
+    assert_int_equal(exits(&referee, 0, 0, true, true), LATER);
+    assert_int_equal(exits(&referee, 1, 0, true, true), 0);
+    referee.over = true;
+    assert_false(rz_referee_node_lost(&referee, 1, &grace));
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, RZ_ID_NONE, 1), LATER);
+    ends_with(&referee, 0, NULL);
+}
+
+/* Both sides of a partition accuse each other: only what was agreed puts a node out. */
+static void test_who_is_out_is_refused(void **state)
+{
+    static const enum rz_launch_type of_processes[] = {RZ_LAUNCH_OUTPUT,  RZ_LAUNCH_MARK,
+                                                       RZ_LAUNCH_EXITED,  RZ_LAUNCH_STARTED,
+                                                       RZ_LAUNCH_ABORTED, RZ_LAUNCH_STDIN_WANTED};
+    const struct rz_launch_message stopping = {.type = RZ_LAUNCH_STOPPING};
+    const size_t n = sizeof of_processes / sizeof *of_processes;
+    struct rz_referee referee;
+    (void)state;
+    open_two(&referee, false);
+    event(&referee, RZ_EVENT_RECORD_DEATH_NEWS, RZ_ID_NONE, 1);
+    event(&referee, RZ_EVENT_RECORD_DEATH_NEWS, RZ_ID_NONE, 0);
+    for (int out = 0; out < 2; out++) {
+        for (size_t i = 0; i < n; i++) {
+            const struct rz_launch_message told = {.type = of_processes[i]};
+            assert_int_equal(rz_referee_refuses(&referee, 1, &told), out);
+            assert_false(rz_referee_refuses(&referee, 0, &told));
+            assert_false(rz_referee_refuses(&referee, 2, &told));
+        }
+        assert_false(rz_referee_refuses(&referee, 1, &stopping));
+        assert_int_equal(event(&referee, RZ_EVENT_RECORD_OUT, RZ_ID_NONE, 1), LATER);
+    }
+    assert_int_equal(referee.outcome.refused[1], n);
+    assert_int_equal(referee.outcome.refused[0], 0);
+    rz_referee_clear(&referee);
+}
+
+/* Numbers that no daemon of this job would send. */
+static void test_nonsense(void **state)
+{
+    struct rz_referee referee;
+    const struct rz_launch_message cut_off = {
+        .type = RZ_LAUNCH_STOPPING,
+        .stopping = {.status = RZ_ERR_NO_QUORUM, .reason = "no quorum"}};
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 2, 1 << 8, true, true), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 2, 2), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_DEATH_SEEN, 2, 2), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_OUT, RZ_ID_NONE, 2), LATER);
+    assert_int_equal(take(&referee, 2, &cut_off), LATER);
+    ends_with(&referee, 0, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_end),
+        cmocka_unit_test(test_a_death_stays_open_until_it_is_noted),
+        cmocka_unit_test(test_a_node_is_lost),
+        cmocka_unit_test(test_without_fault_tolerance_the_first_death_ends_it),
+        cmocka_unit_test(test_one_that_never_joins),
+        cmocka_unit_test(test_what_ends_it_at_once),
+        cmocka_unit_test(test_the_end_is_no_loss),
+        cmocka_unit_test(test_who_is_out_is_refused),
+        cmocka_unit_test(test_nonsense)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
