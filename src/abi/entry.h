@@ -208,7 +208,7 @@ RZ_ARG_FIND(request, MPI_Request, rz_request, RZ_OBJECT_REQUEST)
 RZ_ARG_LOOK_UP(group, MPI_Group, rz_group, RZ_OBJECT_GROUP)
 RZ_ARG_LOOK_UP(datatype, MPI_Datatype, rz_datatype, RZ_OBJECT_DATATYPE)
 RZ_ARG_LOOK_UP(op, MPI_Op, rz_op, RZ_OBJECT_OP)
-RZ_ARG_LOOK_UP(matched, MPI_Message, rz_matched, RZ_OBJECT_MATCHED)
+RZ_ARG_FIND(matched, MPI_Message, rz_matched, RZ_OBJECT_MATCHED)
 RZ_ARG_LOOK_UP(info, MPI_Info, rz_info, RZ_OBJECT_INFO)
 RZ_ARG_LOOK_UP(errhandler, MPI_Errhandler, rz_errhandler, RZ_OBJECT_ERRHANDLER)
 
@@ -253,13 +253,30 @@ static inline bool rz_arg_info_or_null(struct rz_call *call, const char *name, M
     return handle == MPI_INFO_NULL || rz_arg_info(call, name, handle, info);
 }
 
-/* Errors of a request belong to its communicator, which must outlive the request for that. */
-static inline void rz_call_blame(struct rz_call *call, const struct rz_request *request)
+/* Errors of a request, or of a matched message, belong to its communicator (NULL: none), which must
+ * outlive it for that. */
+static inline void rz_call_blame_comm(struct rz_call *call, struct rz_comm *comm)
 {
-    if (call->comm == NULL && (call->comm = rz_request_comm(request)) != NULL) {
-        rz_object_retain((struct rz_object *)call->comm);
+    if (call->comm == NULL && (call->comm = comm) != NULL) {
+        rz_object_retain((struct rz_object *)comm);
         call->held = true;
     }
+}
+
+static inline void rz_call_blame(struct rz_call *call, const struct rz_request *request)
+{
+    rz_call_blame_comm(call, rz_request_comm(request));
+}
+
+static inline bool rz_arg_matched(struct rz_call *call, const char *name, MPI_Message handle,
+                                  struct rz_matched **matched)
+{
+    *matched = rz_arg_find_matched(handle);
+    if (RZ_LIKELY(*matched != NULL)) {
+        rz_call_blame_comm(call, rz_matched_comm(*matched));
+        return true;
+    }
+    return rz_arg_bad_handle(call, RZ_OBJECT_MATCHED, name, (uintptr_t)handle);
 }
 
 static inline bool rz_arg_request_or_null(struct rz_call *call, const char *name,

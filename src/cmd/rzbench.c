@@ -89,7 +89,7 @@ OPTION(report)
 static const struct rz_cli_option options[] = {
     {NULL, NULL, NULL, "How much", NULL},
     {"--repetitions", "-r", "N",
-     "Repeat each measurement N times (5 to 7; with --quick 1 or 2); systems take turns in each.",
+     "Repeat each measurement N times (3 to 25; with --quick 1 or 2); systems take turns in each.",
      take_repetitions},
     {"--quick", NULL, NULL, "Fewer repetitions and fewer cases.", take_quick},
     {"--budget", NULL, "T", "Start nothing after this time; end what still runs. Default: none.",

@@ -174,6 +174,9 @@ void rz_comm_release(struct rz_comm *comm);
 /* The communicator a request belongs to, not retained; NULL when it belongs to none. */
 struct rz_comm *rz_request_comm(const struct rz_request *request);
 
+/* The same of a matched message (NULL: MPI_MESSAGE_NO_PROC). */
+struct rz_comm *rz_matched_comm(const struct rz_matched *matched);
+
 /* ---- Handles inside arrays (MPI_Waitall, MPI_Type_create_struct): NULL for the null handle; else
  * valid, for the entry looked ---- */
 

@@ -10,7 +10,7 @@
 #define RZ_MPI_COUNCIL_H
 
 #include "mpi/comm.h"
-#include "mpi/letter.h"
+#include "mpi/council_letter.h"
 
 #include <rhizome/types.h>
 

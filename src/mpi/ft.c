@@ -10,7 +10,7 @@
 #include "mpi/comm.h"
 #include "mpi/council.h"
 #include "mpi/engine.h"
-#include "mpi/letter.h"
+#include "mpi/council_letter.h"
 #include "mpi/message.h"
 #include "mpi/p2p.h"
 #include "mpi/paths.h"

@@ -14,7 +14,7 @@
 #include "mpi/engine.h"
 #include "mpi/flat.h"
 #include "mpi/ft.h"
-#include "mpi/letter.h"
+#include "mpi/council_letter.h"
 #include "mpi/message.h"
 #include "mpi/p2p.h"
 #include "mpi/paths.h"

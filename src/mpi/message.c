@@ -1,7 +1,7 @@
 #include "mpi/message.h"
 
 #include "mpi/chapter.h"
-#include "mpi/letter.h"
+#include "mpi/council_letter.h"
 #include "mpi/p2p.h"
 #include "mpi/peer.h"
 #include "mpi/sync.h"

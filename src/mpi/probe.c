@@ -23,6 +23,11 @@ struct rz_matched *rz_matched_predefined(unsigned handle)
     return handle == 0x129 ? &no_proc : NULL;
 }
 
+struct rz_comm *rz_matched_comm(const struct rz_matched *matched)
+{
+    return matched->comm;
+}
+
 static void fill_status(const struct rz_early *message, MPI_Status *status)
 {
     if (status != NULL) {

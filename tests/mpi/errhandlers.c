@@ -120,6 +120,22 @@ static void requests_keep_their_communicator(MPI_Errhandler handler)
     CHECK(receive == MPI_REQUEST_NULL);
 }
 
+/* A message that a probe has taken is its communicator's, also once that was freed. */
+static void matched_messages_too(MPI_Errhandler handler)
+{
+    MPI_Comm comm, freed;
+    MPI_Message message;
+    int rank, words[4] = {0}, word;
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
+    MPI_Comm_rank(comm, &rank);
+    CHECK(MPI_Comm_set_errhandler(comm, handler) == MPI_SUCCESS);
+    CHECK(MPI_Send(words, 4, MPI_INT, rank, 1, comm) == MPI_SUCCESS);
+    CHECK(MPI_Mprobe(rank, 1, comm, &message, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    freed = comm;
+    CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    expect(MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, freed);
+}
+
 static void errors_of_no_object(MPI_Errhandler handler)
 {
     CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL) == MPI_SUCCESS);
@@ -227,6 +243,7 @@ int main(void)
     CHECK(MPI_Comm_create_errhandler(on_comm, &handler) == MPI_SUCCESS);
     derived_ones_inherit(handler);
     requests_keep_their_communicator(handler);
+    matched_messages_too(handler);
     errors_of_no_object(handler);
     calls_by_hand(handler);
     CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);

@@ -159,6 +159,12 @@ struct rz_comm *rz_request_comm(const struct rz_request *request)
     return request->comm;
 }
 
+struct rz_comm *rz_matched_comm(const struct rz_matched *matched)
+{
+    (void)matched;
+    return NULL;
+}
+
 /* ---- Chapters ---- */
 
 static int communicate(MPI_Count count, struct rz_datatype *datatype)

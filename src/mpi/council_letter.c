@@ -1,4 +1,4 @@
-#include "mpi/letter.h"
+#include "mpi/council_letter.h"
 
 #include "mpi/council.h"
 #include "mpi/p2p.h"

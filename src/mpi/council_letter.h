@@ -6,8 +6,8 @@
  * Letters are read outside transports' callbacks, one after the other, so that what they lead to
  * may send, end requests and learn of deaths.
  */
-#ifndef RZ_MPI_LETTER_H
-#define RZ_MPI_LETTER_H
+#ifndef RZ_MPI_COUNCIL_LETTER_H
+#define RZ_MPI_COUNCIL_LETTER_H
 
 #include "mpi/engine.h"
 #include "wire/envelope.h"
