@@ -3,7 +3,7 @@
 #include <rhizome/checkpoint.h>
 
 #include "abi/entry.h"
-#include "mpi/checkpoint.h"
+#include "mpi/ft/checkpoint.h"
 
 RZ_PUBLIC int RZ_Checkpoint_protect(int id, void *memory, size_t bytes)
 {

@@ -1,7 +1,7 @@
 /*
  * MPIX_Reinit: the program's loop is entered again after each death. The frame that roll-backs jump
  * to lives here, because it must stay on the stack while the loop runs; all else is the chapter's
- * (mpi/ft.h). Global restart: Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the shape of the
+ * (mpi/ft/ft.h). Global restart: Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the shape of the
  * call is that of its implementation.
  */
 #include "abi/reinit.h"
@@ -9,7 +9,7 @@
 #include <setjmp.h>
 
 #include "abi/entry.h"
-#include "mpi/ft.h"
+#include "mpi/ft/ft.h"
 
 /* One per process: the restart point is the job's. */
 static jmp_buf reinit_round;

@@ -1,7 +1,7 @@
 /*
  * The daemon's part in `--detector flat`, where the processes of the job watch one another
- * (mpi/flat.h): it gives each process that joins a socket, tells all nodes the socket's port, and
- * is the judge of what the processes find.
+ * (mpi/core/flat.h): it gives each process that joins a socket, tells all nodes the socket's port,
+ * and is the judge of what the processes find.
  *
  * A process that others find silent is reported to its own daemon, which alone knows whether it has
  * left in order; else it ends it, and its death is one like any other. A daemon that is asked so

@@ -43,7 +43,7 @@
 #include <mpi.h>
 
 #include "base/status.h"
-#include "mpi/object.h"
+#include "mpi/core/object.h"
 
 struct rz_comm;
 struct rz_group;

@@ -16,7 +16,7 @@ enum rz_envelope_kind {
     RZ_ENVELOPE_MESSAGE, /* done for its sender when the payload was taken over or fetched */
     RZ_ENVELOPE_SYNC,    /* the sender waits for an acknowledgement that names its serial */
     RZ_ENVELOPE_ACK,     /* the message `serial` has met its receive */
-    RZ_ENVELOPE_LETTER,  /* of a protocol core: passes no matcher (mpi/council_letter.h) */
+    RZ_ENVELOPE_LETTER,  /* of a protocol core: passes no matcher (mpi/ft/council_letter.h) */
     RZ_ENVELOPE_COUNT
 };
 

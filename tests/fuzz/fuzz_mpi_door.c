@@ -5,7 +5,7 @@
  */
 #include "fake_world.h"
 #include "fuzz.h"
-#include "mpi/p2p.h"
+#include "mpi/p2p/p2p.h"
 #include "net/shm/shm.h"
 
 #include <stdlib.h>

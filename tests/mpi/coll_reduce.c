@@ -1,7 +1,7 @@
 /*
  * Reductions with random operations, types, lengths, roots and communicators, blocking or not, in
- * place or not, against the bracketing that src/mpi/coll.h promises: results are the same to the
- * last bit, whatever the call and the root, and an operation that does not commute sees its
+ * place or not, against the bracketing that src/mpi/coll/coll.h promises: results are the same to
+ * the last bit, whatever the call and the root, and an operation that does not commute sees its
  * operands in the order of ranks.
  *
  * Arguments: [SEED [ROUNDS]]; replay a failure with the seed it was run with.

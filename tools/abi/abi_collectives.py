@@ -30,7 +30,7 @@ def plan(tables, operation):
 
 def plans(tables):
     out = [HEAD.format("What each collective operation does with its arguments: adds its steps to the schedule.")]
-    out.append('#ifndef RZ_MPI_COLL_PLANS_H\n#define RZ_MPI_COLL_PLANS_H\n\n#include "mpi/schedule.h"\n\n')
+    out.append('#ifndef RZ_MPI_COLL_PLANS_H\n#define RZ_MPI_COLL_PLANS_H\n\n#include "mpi/coll/schedule.h"\n\n')
     out += [wrap(plan(tables, operation)[0] + ";", 100) + "\n" for operation in OPERATIONS]
     return "".join([*out, "\n#endif\n"])
 

@@ -2,7 +2,7 @@
 #ifndef RZ_MPI_FLAT_FLAT_STATE_H
 #define RZ_MPI_FLAT_FLAT_STATE_H
 
-#include "mpi/flat.h"
+#include "mpi/core/flat.h"
 #include "net/datagram/datagram.h"
 
 #include <rhizome/protocol.h>

@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "fake_world.h"
-#include "mpi/ft.h"
-#include "mpi/p2p.h"
+#include "mpi/ft/ft.h"
+#include "mpi/p2p/p2p.h"
 #include "proto/recover/recover.h"
 
 #include <mpi-ext.h>

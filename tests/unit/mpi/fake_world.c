@@ -9,7 +9,7 @@
 
 #include "mpi/chapter.h"
 #include "link/waits.h"
-#include "mpi/engine.h"
+#include "mpi/core/engine.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
 #include "proto/recover/recover.h"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "mpi/match.h"
+#include "mpi/p2p/match.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "mpi/engine.h"
-#include "mpi/paths.h"
+#include "mpi/core/engine.h"
+#include "mpi/p2p/paths.h"
 #include "port/clock.h"
 #include "proto/recover/recover.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "mpi/chapter.h"
-#include "mpi/error.h"
+#include "mpi/core/error.h"
 
 #include <stdio.h>
 

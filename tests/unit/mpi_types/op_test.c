@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "mpi/op.h"
+#include "mpi/coll/op.h"
 #include "base/random.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/random.h"
-#include "mpi/datatype.h"
+#include "mpi/type/datatype.h"
 
 struct model_entry {
     MPI_Count at;

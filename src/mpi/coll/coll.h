@@ -1,0 +1,170 @@
+/*
+ * Collective operations. Each algorithm is a plan: it adds the steps of this process to a schedule
+ * (schedule.h) and returns it.
+ *
+ * The tree. Most plans follow one tree over the ranks 0..n-1 of the communicator: the range [lo,
+ * hi) of more than one rank splits at lo + the largest power of two below hi - lo, and so on down
+ * to single ranks. Of each range one rank is the host: the root of the operation if it lies in the
+ * range, else the first rank. Up the tree the host of the half without the host of the whole sends
+ * to it; down the tree it is the other way round. 2 (n - 1) messages and so many wake-ups take a
+ * value up and down, in 2 log2(n) steps.
+ *
+ * The bracketing of reductions. The value of a range is value(left half) op value(right half),
+ * computed wherever it suits; so a reduction over 6 ranks is (((0 1) (2 3)) (4 5)), whatever the
+ * root, the length of the vector, the placement and the order of arrival, in MPI_Reduce,
+ * MPI_Allreduce and the two MPI_Reduce_scatter alike: their results are the same to the last bit.
+ * In MPI_Scan and MPI_Exscan the value before rank r is the product, from the left, of the values
+ * of the ranges that the way to r in the tree leaves to its left; MPI_Scan appends the value of r.
+ * Operands keep the order of ranks always, so operations need not commute.
+ */
+#ifndef RZ_MPI_COLL_H
+#define RZ_MPI_COLL_H
+
+#include "mpi/coll/schedule.h"
+
+/* One split of the tree that this process lies in. */
+struct rz_split {
+    int lo, mid, hi;
+    int host;  /* of the whole */
+    int guest; /* the host of the other half */
+};
+
+/* An int has so many bits, and each split takes one at least. */
+#define RZ_SPLITS_MAX 31
+
+/* The splits from the whole of 0..size-1 down to rank, which lies in all of them; how many. */
+int rz_splits(int size, int rank, int root, struct rz_split splits[RZ_SPLITS_MAX]);
+
+/* Where the largest power of two below hi - lo (> 1) cuts the range. */
+int rz_split_at(int lo, int hi);
+
+/* Vectors whose part for each rank is this long at least are reduced in parts, one by each rank. */
+#define RZ_PART_BYTES_MIN 8192
+
+/* No more messages to (and as many from) others at once. */
+#define RZ_EXCHANGE_WINDOW 32
+
+/* What one rank gives to a data movement or gets from it. */
+struct rz_part {
+    char *buffer;
+    MPI_Count count;
+    struct rz_datatype *datatype;
+};
+
+/* The parts of all ranks in one buffer, as the arguments of the call describe them: count alike for
+ * all, or counts and displacements, these in units of the extent, or with types in bytes. */
+struct rz_parts {
+    char *buffer;
+    struct rz_datatype *datatype;
+    const MPI_Datatype *datatypes; /* NULL: datatype */
+    MPI_Count count;               /* of each, when counts is empty */
+    struct rz_counts counts, displacements;
+    bool same; /* the parts of all ranks are one: to send it to everyone */
+};
+
+struct rz_part rz_parts_at(const struct rz_parts *parts, int rank);
+
+static inline MPI_Count rz_part_bytes(const struct rz_part *part)
+{
+    return rz_datatype_bytes(part->datatype, part->count);
+}
+
+void rz_schedule_send_part(struct rz_schedule *schedule, const struct rz_part *part, int dest);
+void rz_schedule_recv_part(struct rz_schedule *schedule, const struct rz_part *part, int source);
+void rz_schedule_copy_part(struct rz_schedule *schedule, const struct rz_part *from,
+                           const struct rz_part *to);
+
+/* The same, where there are bytes at all: both sides know when there are none. */
+void rz_schedule_send_some(struct rz_schedule *schedule, const struct rz_part *part, int dest);
+void rz_schedule_recv_some(struct rz_schedule *schedule, const struct rz_part *part, int source);
+
+/* To each other rank its part of `out`, and from each its part of `in`; nothing to itself. Ends
+ * with a fence. */
+void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
+                          const struct rz_parts *in);
+
+/* buffer goes from root to all, down the tree. */
+struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_part *part,
+                                  int root);
+
+/* Nobody's ends before everybody's has begun. */
+struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule);
+
+/*
+ * `mine`, NULL for MPI_IN_PLACE, is the part of this process; `all` is used at root only in gather
+ * and scatter. The buffers of a process do not overlap.
+ */
+struct rz_schedule *rz_plan_gather(struct rz_schedule *schedule, const struct rz_part *mine,
+                                   const struct rz_parts *all, int root);
+struct rz_schedule *rz_plan_scatter(struct rz_schedule *schedule, const struct rz_parts *all,
+                                    const struct rz_part *mine, int root);
+struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct rz_part *mine,
+                                      const struct rz_parts *all);
+
+/* out NULL: MPI_IN_PLACE. */
+struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,
+                                     const struct rz_parts *in);
+
+/* A reduction: count elements at from (what the user gave, or `to` for MPI_IN_PLACE) to `to`. */
+struct rz_reduction {
+    const void *from;
+    void *to;
+    MPI_Count count;
+    struct rz_datatype *datatype;
+    struct rz_op *op;
+};
+
+/* reduction->to is used at root only; with from == to there MPI_IN_PLACE is meant. */
+struct rz_schedule *rz_plan_reduce(struct rz_schedule *schedule,
+                                   const struct rz_reduction *reduction, int root);
+struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
+                                      const struct rz_reduction *reduction);
+
+/* reduction->count is ignored; rank i gets counts[i] elements at `to`; from NULL: they come from
+ * `to`, in place. */
+struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
+                                           const struct rz_reduction *reduction,
+                                           const struct rz_parts *blocks);
+
+/* The blocks of all ranks of the (local) group in one row of `count` elements: counts and
+ * displacements. False: no memory. */
+bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
+                       struct rz_parts *row, MPI_Count *count);
+
+/* exclusive: MPI_Exscan, which leaves `to` of rank 0 alone. */
+struct rz_schedule *rz_plan_scan(struct rz_schedule *schedule, const struct rz_reduction *reduction,
+                                 bool exclusive);
+
+/* ---- Inter-communicators (coll_inter.c): the plans above choose these ---- */
+
+static inline bool rz_plan_is_inter(const struct rz_schedule *schedule)
+{
+    return rz_schedule_comm(schedule)->object.flags & RZ_COMM_INTER;
+}
+
+/* The other group's data come here. root: as in MPI, MPI_ROOT and MPI_PROC_NULL, too. */
+struct rz_schedule *rz_inter_barrier(struct rz_schedule *schedule);
+struct rz_schedule *rz_inter_bcast(struct rz_schedule *schedule, const struct rz_part *part,
+                                   int root);
+struct rz_schedule *rz_inter_gather(struct rz_schedule *schedule, const struct rz_part *mine,
+                                    const struct rz_parts *all, int root);
+struct rz_schedule *rz_inter_scatter(struct rz_schedule *schedule, const struct rz_parts *all,
+                                     const struct rz_part *mine, int root);
+struct rz_schedule *rz_inter_allgather(struct rz_schedule *schedule, const struct rz_part *mine,
+                                       const struct rz_parts *all);
+struct rz_schedule *rz_inter_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,
+                                      const struct rz_parts *in);
+
+/* Each group's value, with the brackets of that group, goes to the other. */
+struct rz_schedule *rz_inter_reduce(struct rz_schedule *schedule,
+                                    const struct rz_reduction *reduction, int root);
+struct rz_schedule *rz_inter_allreduce(struct rz_schedule *schedule,
+                                       const struct rz_reduction *reduction);
+struct rz_schedule *rz_inter_reduce_scatter(struct rz_schedule *schedule,
+                                            const struct rz_reduction *reduction,
+                                            const struct rz_parts *blocks);
+
+/* MPI_Scan and MPI_Exscan have no such form: MPI_ERR_COMM. */
+struct rz_schedule *rz_inter_refuse(struct rz_schedule *schedule);
+
+#endif

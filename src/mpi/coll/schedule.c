@@ -1,0 +1,493 @@
+#include "mpi/coll/schedule.h"
+
+#include "mpi/p2p/p2p.h"
+
+#include <stdlib.h>
+
+enum step_kind { STEP_SEND, STEP_RECV, STEP_FENCE, STEP_COPY, STEP_COMBINE };
+
+struct step {
+    enum step_kind kind;
+    int peer;
+    struct rz_comm *comm; /* send, recv */
+    const void *from;     /* send, copy, combine (left) */
+    void *to;             /* recv, copy, combine (right) */
+    MPI_Count from_count, to_count;
+    struct rz_datatype *from_type, *to_type; /* retained, or NULL */
+    struct rz_op *op;                        /* retained, or NULL */
+};
+
+/* Memory for the user of the schedule, in blocks. */
+struct block {
+    struct block *next;
+    size_t used, size;
+    _Alignas(16) char bytes[];
+};
+
+/* What one schedule keeps for the next. */
+#define BLOCK_SIZE 4096
+#define KEPT_MAX 16
+
+struct rz_schedule {
+    struct rz_schedule *next; /* while it is kept */
+    struct rz_comm *comm;
+    int tag;
+    int error; /* the first */
+    bool over; /* no further step begins */
+    struct step *steps;
+    size_t n, max, at; /* at: the next to begin */
+    struct rz_request **pending;
+    size_t n_pending, pending_max;
+    struct block *blocks;
+};
+
+static struct rz_schedule *kept;
+static unsigned n_kept;
+
+/* ---- Memory ---- */
+
+static struct block *block_new(size_t size)
+{
+    struct block *block = malloc(sizeof(*block) + size);
+    if (block != NULL) {
+        *block = (struct block){.size = size};
+    }
+    return block;
+}
+
+static void blocks_free(struct block *block)
+{
+    while (block != NULL) {
+        struct block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
+static void schedule_free(struct rz_schedule *schedule)
+{
+    blocks_free(schedule->blocks);
+    free(schedule->steps);
+    free(schedule->pending);
+    free(schedule);
+}
+
+static void schedule_release(struct rz_schedule *schedule)
+{
+    rz_assert(schedule->n_pending == 0);
+    for (size_t i = 0; i < schedule->n; i++) {
+        struct step *step = &schedule->steps[i];
+        if (step->from_type != NULL) {
+            rz_datatype_release(step->from_type);
+        }
+        if (step->to_type != NULL) {
+            rz_datatype_release(step->to_type);
+        }
+        if (step->op != NULL) {
+            rz_op_release(step->op);
+        }
+    }
+    if (n_kept >= KEPT_MAX) {
+        schedule_free(schedule);
+        return;
+    }
+    /* The oldest block has the usual size; larger ones go. */
+    struct block *newer = NULL;
+    while (schedule->blocks != NULL && schedule->blocks->next != NULL) {
+        newer = schedule->blocks;
+        schedule->blocks = newer->next;
+        free(newer);
+    }
+    schedule->next = kept;
+    kept = schedule;
+    n_kept++;
+}
+
+static struct rz_schedule *schedule_alloc(void)
+{
+    struct rz_schedule *schedule = kept;
+    if (schedule != NULL) {
+        kept = schedule->next;
+        n_kept--;
+        schedule->blocks->used = 0;
+        return schedule;
+    }
+    schedule = calloc(1, sizeof(*schedule));
+    if (schedule != NULL && (schedule->blocks = block_new(BLOCK_SIZE)) == NULL) {
+        free(schedule);
+        return NULL;
+    }
+    return schedule;
+}
+
+void *rz_schedule_bytes(struct rz_schedule *schedule, MPI_Count bytes)
+{
+    size_t need = ((size_t)bytes + 15) & ~(size_t)15;
+    struct block *block = schedule->blocks;
+    if (need > block->size - block->used) {
+        block = block_new(need > BLOCK_SIZE ? need : BLOCK_SIZE);
+        if (block == NULL) {
+            rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
+            return NULL;
+        }
+        block->next = schedule->blocks;
+        schedule->blocks = block;
+    }
+    void *memory = block->bytes + block->used;
+    block->used += need;
+    return memory;
+}
+
+void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
+                       const struct rz_datatype *datatype)
+{
+    /* From the first byte of data to the last one; a negative extent goes down from the first
+     * element. */
+    MPI_Count step = datatype->extent < 0 ? -datatype->extent : datatype->extent;
+    MPI_Count span = count > 0 ? (count - 1) * step + datatype->true_extent : 0;
+    MPI_Count below = datatype->extent < 0 && count > 0 ? (count - 1) * step : 0;
+    char *memory = rz_schedule_bytes(schedule, span);
+    memory = memory != NULL ? memory : schedule->blocks->bytes;
+    return memory + below - datatype->true_lb;
+}
+
+/* ---- Writing it ---- */
+
+int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
+{
+    int error = rz_engine_begin();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    /* Counted even if it comes to nothing here, since the other members count it. */
+    int tag = rz_comm_operation_tag(rz_comm_begin(comm, call));
+    if (comm->revoked) {
+        return MPI_ERR_REVOKED;
+    }
+    if (comm->collectives_dead) {
+        return MPI_ERR_PROC_FAILED;
+    }
+    struct rz_schedule *made = schedule_alloc();
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    made->comm = comm;
+    made->tag = tag;
+    made->error = MPI_SUCCESS;
+    made->over = false;
+    made->n = 0;
+    made->at = 0;
+    *schedule = made;
+    return MPI_SUCCESS;
+}
+
+struct rz_comm *rz_schedule_comm(const struct rz_schedule *schedule)
+{
+    return schedule->comm;
+}
+
+void rz_schedule_turn(struct rz_schedule *schedule, struct rz_comm *comm)
+{
+    schedule->comm = comm;
+}
+
+void rz_schedule_refuse(struct rz_schedule *schedule, int error)
+{
+    schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
+    schedule->over = true;
+}
+
+/* NULL: no memory. */
+static struct step *step_add(struct rz_schedule *schedule, enum step_kind kind)
+{
+    if (schedule->n == schedule->max) {
+        size_t more = schedule->max == 0 ? 32 : 2 * schedule->max;
+        struct step *larger = realloc(schedule->steps, more * sizeof(*larger));
+        if (larger == NULL) {
+            rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
+            return NULL;
+        }
+        schedule->steps = larger;
+        schedule->max = more;
+    }
+    struct step *step = &schedule->steps[schedule->n++];
+    *step = (struct step){.kind = kind, .comm = schedule->comm};
+    return step;
+}
+
+void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Count count,
+                      struct rz_datatype *datatype, int dest)
+{
+    struct step *step = step_add(schedule, STEP_SEND);
+    if (step == NULL) {
+        return;
+    }
+    step->peer = dest;
+    step->from = buffer;
+    step->from_count = count;
+    step->from_type = datatype;
+    rz_datatype_retain(datatype);
+}
+
+void rz_schedule_recv(struct rz_schedule *schedule, void *buffer, MPI_Count count,
+                      struct rz_datatype *datatype, int source)
+{
+    struct step *step = step_add(schedule, STEP_RECV);
+    if (step == NULL) {
+        return;
+    }
+    step->peer = source;
+    step->to = buffer;
+    step->to_count = count;
+    step->to_type = datatype;
+    rz_datatype_retain(datatype);
+}
+
+void rz_schedule_fence(struct rz_schedule *schedule)
+{
+    step_add(schedule, STEP_FENCE);
+}
+
+void rz_schedule_copy(struct rz_schedule *schedule, const void *from, MPI_Count from_count,
+                      struct rz_datatype *from_type, void *to, MPI_Count to_count,
+                      struct rz_datatype *to_type)
+{
+    struct step *step = step_add(schedule, STEP_COPY);
+    if (step == NULL) {
+        return;
+    }
+    step->from = from;
+    step->from_count = from_count;
+    step->from_type = from_type;
+    step->to = to;
+    step->to_count = to_count;
+    step->to_type = to_type;
+    rz_datatype_retain(from_type);
+    rz_datatype_retain(to_type);
+}
+
+void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const void *left,
+                         void *right, MPI_Count count, struct rz_datatype *datatype)
+{
+    struct step *step = step_add(schedule, STEP_COMBINE);
+    if (step == NULL) {
+        return;
+    }
+    step->from = left;
+    step->to = right;
+    step->to_count = count;
+    step->to_type = datatype;
+    step->op = op;
+    rz_datatype_retain(datatype);
+    rz_op_retain(op);
+}
+
+/* ---- Running it ---- */
+
+static void note(struct rz_schedule *schedule, int error)
+{
+    schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
+    schedule->over |= error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE;
+}
+
+/* One more place for a request, at the end of `pending`; false: no memory. */
+static bool pending_reserve(struct rz_schedule *schedule)
+{
+    if (schedule->n_pending < schedule->pending_max) {
+        return true;
+    }
+    size_t more = schedule->pending_max == 0 ? 16 : 2 * schedule->pending_max;
+    struct rz_request **larger = realloc(schedule->pending, more * sizeof(struct rz_request *));
+    if (larger == NULL) {
+        return false;
+    }
+    schedule->pending = larger;
+    schedule->pending_max = more;
+    return true;
+}
+
+/* A message could not begin here: those who wait for it will not hear from this process, so neither
+ * does it wait. */
+static void give_up(struct rz_schedule *schedule, int error)
+{
+    note(schedule, error);
+    for (size_t i = 0; i < schedule->n_pending; i++) {
+        struct rz_request *request = schedule->pending[i];
+        if (!request->complete) {
+            request->class->cancel(request);
+        }
+    }
+}
+
+static void begin_message(struct rz_schedule *schedule, const struct step *step)
+{
+    if (!pending_reserve(schedule)) {
+        give_up(schedule, MPI_ERR_NO_MEM);
+        return;
+    }
+    struct rz_request *request = NULL;
+    int error = step->kind == STEP_SEND
+                    ? rz_p2p_isend(step->from, step->from_count, step->from_type, step->peer,
+                                   schedule->tag, step->comm, &request)
+                    : rz_p2p_irecv(step->to, step->to_count, step->to_type, step->peer,
+                                   schedule->tag, step->comm, &request);
+    if (error != MPI_SUCCESS) {
+        give_up(schedule, error);
+        return;
+    }
+    schedule->pending[schedule->n_pending++] = request;
+}
+
+static void begin_step(struct rz_schedule *schedule, const struct step *step)
+{
+    switch (step->kind) {
+    case STEP_SEND:
+    case STEP_RECV:
+        begin_message(schedule, step);
+        break;
+    case STEP_COPY:
+        note(schedule, rz_datatype_copy(step->from_type, step->from_count, step->from,
+                                        step->to_type, step->to_count, step->to));
+        break;
+    case STEP_COMBINE:
+        rz_op_apply(step->op, step->from, step->to, step->to_count, step->to_type);
+        break;
+    case STEP_FENCE:
+        break;
+    }
+}
+
+/* Begins steps up to the next fence that something is pending at; false: the end was reached. */
+static bool advance(struct rz_schedule *schedule)
+{
+    while (!schedule->over && schedule->at < schedule->n) {
+        const struct step *step = &schedule->steps[schedule->at];
+        if (step->kind == STEP_FENCE && schedule->n_pending > 0) {
+            return true;
+        }
+        schedule->at++;
+        begin_step(schedule, step);
+    }
+    return schedule->n_pending > 0;
+}
+
+int rz_schedule_run(struct rz_schedule *schedule)
+{
+    while (advance(schedule)) {
+        note(schedule, rz_p2p_wait(schedule->pending, schedule->n_pending));
+        schedule->n_pending = 0;
+    }
+    int error = schedule->error;
+    schedule_release(schedule);
+    return error;
+}
+
+/* ---- The request of a non-blocking operation ---- */
+
+/* As far as it goes without waiting; true: to its end. */
+static bool run_on(struct rz_schedule *schedule)
+{
+    while (advance(schedule)) {
+        if (!rz_p2p_done(schedule->pending, schedule->n_pending)) {
+            return false;
+        }
+        note(schedule, rz_p2p_end(schedule->pending, schedule->n_pending));
+        schedule->n_pending = 0;
+    }
+    return true;
+}
+
+static void schedule_poll(struct rz_request *request)
+{
+    struct rz_schedule *schedule = request->state;
+    if (run_on(schedule)) {
+        rz_request_complete(request, schedule->error);
+    }
+}
+
+static void schedule_abandon(struct rz_request *request)
+{
+    struct rz_schedule *schedule = request->state;
+    rz_p2p_abandon(schedule->pending, schedule->n_pending);
+    schedule->n_pending = 0;
+}
+
+static void schedule_destroy(struct rz_request *request)
+{
+    schedule_release(request->state);
+}
+
+/* Runs a schedule that stands at its beginning. */
+static void begin_request(struct rz_request *request)
+{
+    struct rz_schedule *schedule = request->state;
+    if (run_on(schedule)) {
+        rz_request_complete(request, schedule->error);
+    } else {
+        rz_request_activate(request);
+    }
+}
+
+static int schedule_restart(struct rz_request *request)
+{
+    struct rz_schedule *schedule = request->state;
+    if (schedule->comm->revoked) {
+        return MPI_ERR_REVOKED;
+    }
+    if (schedule->comm->collectives_dead) {
+        return MPI_ERR_PROC_FAILED;
+    }
+    schedule->error = MPI_SUCCESS;
+    schedule->over = false;
+    schedule->at = 0;
+    begin_request(request);
+    return MPI_SUCCESS;
+}
+
+static const struct rz_request_class schedule_class = {
+    .name = "collective operation",
+    .waited_for = true,
+    .start = schedule_restart,
+    .poll = schedule_poll,
+    .abandon = schedule_abandon,
+    .destroy = schedule_destroy,
+};
+
+/* A request for it that has not begun; what kept the schedule from beginning ends it here. */
+static int request_for(struct rz_schedule *schedule, struct rz_request **request)
+{
+    struct rz_request *made = NULL;
+    if (!schedule->over && (made = rz_request_new(&schedule_class, schedule->comm)) == NULL) {
+        rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
+    }
+    if (schedule->over) {
+        int error = schedule->error;
+        schedule_release(schedule);
+        return error;
+    }
+    made->state = schedule;
+    *request = made;
+    return MPI_SUCCESS;
+}
+
+int rz_schedule_start(struct rz_schedule *schedule, struct rz_request **request)
+{
+    int error = request_for(schedule, request);
+    if (error == MPI_SUCCESS) {
+        begin_request(*request);
+    }
+    return error;
+}
+
+/* The tags of persistent operations: above those of all others. */
+#define TAG_PERSISTENT (RZ_TAG_UB + 1)
+
+int rz_schedule_keep(struct rz_schedule *schedule, struct rz_request **request)
+{
+    schedule->tag |= TAG_PERSISTENT;
+    int error = request_for(schedule, request);
+    if (error == MPI_SUCCESS) {
+        (*request)->flags |= RZ_REQUEST_PERSISTENT;
+    }
+    return error;
+}

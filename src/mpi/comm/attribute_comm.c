@@ -1,0 +1,71 @@
+/* Attributes of communicators: the user's, and what the library says of the job. */
+#include "mpi/core/attribute.h"
+#include "mpi/comm/comm.h"
+#include "mpi/core/engine.h"
+#include "mpi/core/error.h"
+
+#include <mpi-ext.h>
+
+int rzm_comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,
+                           int *comm_keyval, void *extra_state)
+{
+    struct rz_keyval keyval = {
+        .of = RZ_OBJECT_COMM, .copy.comm = copy, .delete.comm = delete, .extra = extra_state};
+    return rz_keyval_make(&keyval, comm_keyval);
+}
+
+int rzm_comm_free_keyval(int *comm_keyval)
+{
+    return rz_keyval_free(RZ_OBJECT_COMM, comm_keyval);
+}
+
+int rzm_comm_set_attr(struct rz_comm *comm, int keyval, void *value)
+{
+    return rz_attribute_set(&comm->object, &comm->attributes, keyval, value);
+}
+
+int rzm_comm_delete_attr(struct rz_comm *comm, int keyval)
+{
+    return rz_attribute_delete(&comm->object, &comm->attributes, keyval);
+}
+
+/* What the library itself says about the job; NULL: not one of these keys. */
+static const void *predefined_value(int keyval)
+{
+    static int tag_ub = RZ_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0;
+    static int fault_tolerant;
+    static int universe_size, appnum = 0;
+    universe_size = (int)rz_engine.info->n_ranks;
+    switch (keyval) {
+    case MPI_TAG_UB:
+        return &tag_ub;
+    case MPI_IO:
+        return &io;
+    case MPI_HOST:
+        return &host;
+    case MPI_WTIME_IS_GLOBAL:
+        return &wtime_is_global;
+    case MPI_UNIVERSE_SIZE:
+        return &universe_size;
+    case MPI_APPNUM:
+        return &appnum;
+    case MPIX_FT:
+        fault_tolerant = !(rz_engine.board->flags & RZ_BOARD_NO_FT);
+        return &fault_tolerant;
+    case MPI_LASTUSEDCODE:
+        return &rz_error_last_used;
+    default:
+        return NULL;
+    }
+}
+
+int rzm_comm_get_attr(struct rz_comm *comm, int keyval, void *attribute_val, int *flag)
+{
+    const void *value = predefined_value(keyval);
+    if (value == NULL) {
+        return rz_attribute_get(&comm->object, &comm->attributes, keyval, attribute_val, flag);
+    }
+    *flag = 1;
+    *(const void **)attribute_val = value;
+    return MPI_SUCCESS;
+}

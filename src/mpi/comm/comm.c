@@ -1,0 +1,407 @@
+#include "mpi/comm/comm.h"
+
+#include "base/random.h"
+#include "mpi/core/attribute.h"
+#include "mpi/ft/comm_revoke.h"
+#include "mpi/ft/council.h"
+#include "mpi/core/errhandler.h"
+#include "mpi/core/engine.h"
+#include "mpi/p2p/message.h"
+#include "port/kill_point.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The predefined ones stand here for ever, so that asking for their rank is safe even between two
+ * epochs. */
+static struct rz_comm world, self;
+
+static struct rz_comm *living; /* all communicators, by next and prev */
+static struct rz_comm
+    *free_first; /* memory of ended ones, by next: a stale handle reads a dead object */
+
+/* ---- Context ids ---- */
+
+/* Never the id of another communicator, now or later: see the head of comm.h. The planes have the
+ * low bits. */
+static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_PLANE_COUNT - 1);
+}
+
+static bool context_is_free(uint64_t context)
+{
+    for (struct rz_comm *comm = living; comm != NULL; comm = comm->next) {
+        if (comm->context == context) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Those that have ended ---- */
+
+/* By id, which is well mixed: one that comes to the same place displaces the one before. */
+enum { ENDED = 1 << 13 };
+static uint64_t ended[ENDED];
+
+static uint64_t *ended_place(uint64_t context)
+{
+    return &ended[context / RZ_PLANE_COUNT % ENDED];
+}
+
+bool rz_comm_has_ended(uint64_t context)
+{
+    return *ended_place(context) == context;
+}
+
+/* ---- Beginning and ending ---- */
+
+static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_group *remote,
+                       uint64_t context, uint16_t predefined, struct rz_errhandler *errhandler)
+{
+    memset(comm, 0, sizeof(*comm));
+    rz_object_init(&comm->object, RZ_OBJECT_COMM, predefined);
+    comm->object.flags = remote != group ? RZ_COMM_INTER : 0;
+    comm->context = context;
+    if (rz_comm_has_ended(context)) { /* a process that joins a second time */
+        *ended_place(context) = 0;
+    }
+    comm->group = group;
+    comm->remote = remote;
+    comm->call = "";
+    comm->errhandler = errhandler;
+    rz_errhandler_retain(errhandler);
+    comm->next = living;
+    if (living != NULL) {
+        living->prev = comm;
+    }
+    living = comm;
+}
+
+/* Everything of it but its memory. */
+static void comm_end(struct rz_comm *comm)
+{
+    if (comm->coll_free != NULL) {
+        comm->coll_free(comm->coll);
+    }
+    if (comm->topology_free != NULL) {
+        comm->topology_free(comm->topology);
+    }
+    *ended_place(comm->context) = comm->context;
+    for (int plane = 0; plane < RZ_PLANE_COUNT; plane++) {
+        rz_message_forget_context(rz_comm_context(comm, (enum rz_plane)plane));
+    }
+    rz_council_comm_ends(comm);
+    *(comm->prev != NULL ? &comm->prev->next : &living) = comm->next;
+    if (comm->next != NULL) {
+        comm->next->prev = comm->prev;
+    }
+    rz_attributes_forget(&comm->attributes);
+    rz_errhandler_release(comm->errhandler);
+    if (comm->remote != comm->group) {
+        rz_group_release(comm->remote);
+    }
+    rz_group_release(comm->group);
+    if (comm->local != NULL) {
+        comm->local->inter = NULL;
+        rz_comm_release(comm->local);
+    }
+}
+
+void rz_comm_retain(struct rz_comm *comm)
+{
+    rz_object_retain(&comm->object);
+}
+
+void rz_comm_release(struct rz_comm *comm)
+{
+    if (rz_object_release(&comm->object)) {
+        comm_end(comm);
+        comm->next = free_first;
+        free_first = comm;
+    }
+}
+
+/* Retains the groups, which are the same one for an intra-communicator. */
+static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
+                    struct rz_group *remote, uint64_t context, struct rz_comm **newcomm)
+{
+    struct rz_comm *comm = free_first;
+    if (!context_is_free(context)) {
+        return rzm_error(MPI_ERR_INTERN, "two communicators came to the same context id");
+    }
+    if (comm != NULL) {
+        free_first = comm->next;
+    } else if ((comm = malloc(sizeof(*comm))) == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    rz_group_retain(group);
+    if (remote != group) {
+        rz_group_retain(remote);
+    }
+    comm_begin(comm, group, remote, context, 0, errhandler);
+    *newcomm = comm;
+    return MPI_SUCCESS;
+}
+
+/* What happened before the communicator was there. */
+static void look_back(void)
+{
+    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
+        rz_comms_death(rz_engine.dead[i]);
+    }
+    rz_councils_comm_begun();
+}
+
+/* Collective operations of an inter-communicator are done partly within the local group. */
+static int hidden_new(struct rz_comm *inter)
+{
+    struct rz_comm *local;
+    uint64_t context = context_of(inter->context, inter->group->world[0], 0x10ca1);
+    int error = comm_new(inter->errhandler, inter->group, inter->group, context, &local);
+    if (error == MPI_SUCCESS) {
+        local->inter = inter;
+        inter->local = local;
+    }
+    return error;
+}
+
+int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_group *remote,
+                 struct rz_errhandler *errhandler, struct rz_comm **newcomm)
+{
+    struct rz_comm *made;
+    rz_kill_here(RZ_KILL_COMM);
+    uint64_t context = context_of(words[0], words[1], words[2]);
+    int error = comm_new(errhandler, group, remote != NULL ? remote : group, context, &made);
+    if (error == MPI_SUCCESS && remote != NULL) {
+        error = hidden_new(made);
+        if (error != MPI_SUCCESS) {
+            rz_comm_release(made);
+        }
+    }
+    if (error == MPI_SUCCESS) {
+        look_back();
+        *newcomm = made;
+    }
+    return error;
+}
+
+int rz_comm_derive(struct rz_comm *parent, struct rz_group *group, uint64_t operation,
+                   uint64_t colour, struct rz_comm **newcomm)
+{
+    uint64_t words[3] = {parent->context, operation, colour};
+    group->session = parent->group->session;
+    return rz_comm_make(words, group, NULL, parent->errhandler, newcomm);
+}
+
+int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_t *context,
+                         struct rz_comm **newcomm)
+{
+    static uint64_t made;
+    if (*context == 0) {
+        const struct rz_identity *me = &rz_engine.info->self;
+        *context = context_of((uint64_t)me->rank << 32 | me->incarnation, ++made,
+                              (uint64_t)rz_engine.epoch << 32 | 0xc0de);
+    }
+    int error = comm_new(parent->errhandler, group, group, *context, newcomm);
+    if (error == MPI_SUCCESS) {
+        look_back();
+    }
+    return error;
+}
+
+/* ---- The predefined ones ---- */
+
+int rz_comms_open(void)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    uint32_t *all = malloc(info->n_ranks * sizeof(*all));
+    for (uint32_t i = 0; all != NULL && i < info->n_ranks; i++) {
+        all[i] = i;
+    }
+    struct rz_group *everybody = all != NULL ? rz_group_new((int)info->n_ranks, all) : NULL;
+    free(all);
+    struct rz_group *me = rz_group_new(1, &info->self.rank);
+    if (everybody == NULL || me == NULL) {
+        free(everybody);
+        free(me);
+        return MPI_ERR_NO_MEM;
+    }
+    struct rz_errhandler *first = rz_errhandler_initial();
+    uint64_t epoch = (uint64_t)rz_engine.epoch << 32;
+    comm_begin(&world, everybody, everybody, context_of(info->self.job, epoch, 1), 0x101, first);
+    comm_begin(&self, me, me, context_of(info->self.job, epoch | info->self.rank, 2), 0x102, first);
+    strcpy(world.name, "MPI_COMM_WORLD");
+    strcpy(self.name, "MPI_COMM_SELF");
+    rz_councils_comm_begun();
+    return MPI_SUCCESS;
+}
+
+void rz_comms_close(void)
+{
+    rz_comm_from_group_close();
+    rz_councils_close();
+    while (living != NULL) {
+        struct rz_comm *comm = living;
+        comm->object.references = 1;
+        comm->local = NULL; /* its turn comes in this loop */
+        if (comm->object.predefined != 0) {
+            rz_object_release(&comm->object);
+            comm_end(comm);
+        } else {
+            rz_comm_release(comm);
+        }
+    }
+}
+
+struct rz_comm *rz_comm_predefined(unsigned handle)
+{
+    return handle == 0x101 ? &world : handle == 0x102 ? &self : NULL;
+}
+
+/* ---- Asking ---- */
+
+struct rz_comm *rz_comms_first(void)
+{
+    return living;
+}
+
+uint32_t rz_comm_node_of(const struct rz_comm *comm, int rank)
+{
+    return rz_board_node(rz_engine.members[rz_comm_world_rank(comm, rank)].word);
+}
+
+int rz_comm_rank(const struct rz_comm *comm)
+{
+    return comm->group->rank;
+}
+
+int rz_comm_size(const struct rz_comm *comm)
+{
+    return comm->group->size;
+}
+
+int rz_comm_peers(const struct rz_comm *comm)
+{
+    return comm->remote->size;
+}
+
+int rzm_comm_rank(struct rz_comm *comm, int *rank)
+{
+    *rank = comm->group->rank;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_size(struct rz_comm *comm, int *size)
+{
+    *size = comm->group->size;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_remote_size(struct rz_comm *comm, int *size)
+{
+    if (!(comm->object.flags & RZ_COMM_INTER)) {
+        return rzm_error(MPI_ERR_COMM, "comm is no inter-communicator");
+    }
+    *size = comm->remote->size;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_test_inter(struct rz_comm *comm, int *flag)
+{
+    *flag = (comm->object.flags & RZ_COMM_INTER) != 0;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_group(struct rz_comm *comm, struct rz_group **group)
+{
+    rz_group_retain(comm->group);
+    *group = comm->group;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_remote_group(struct rz_comm *comm, struct rz_group **group)
+{
+    if (!(comm->object.flags & RZ_COMM_INTER)) {
+        return rzm_error(MPI_ERR_COMM, "comm is no inter-communicator");
+    }
+    rz_group_retain(comm->remote);
+    *group = comm->remote;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_get_parent(struct rz_comm **parent)
+{
+    *parent = NULL;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_compare(struct rz_comm *comm1, struct rz_comm *comm2, int *result)
+{
+    if (comm1 == comm2) {
+        *result = MPI_IDENT;
+        return MPI_SUCCESS;
+    }
+    if ((comm1->object.flags & RZ_COMM_INTER) != (comm2->object.flags & RZ_COMM_INTER)) {
+        *result = MPI_UNEQUAL;
+        return MPI_SUCCESS;
+    }
+    int local, remote;
+    int error = rzm_group_compare(comm1->group, comm2->group, &local);
+    error = error != MPI_SUCCESS ? error : rzm_group_compare(comm1->remote, comm2->remote, &remote);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (local == MPI_IDENT && remote == MPI_IDENT) {
+        *result = MPI_CONGRUENT;
+    } else {
+        *result = local == MPI_UNEQUAL || remote == MPI_UNEQUAL ? MPI_UNEQUAL : MPI_SIMILAR;
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_set_name(struct rz_comm *comm, const char *comm_name)
+{
+    size_t length = strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1);
+    memcpy(comm->name, comm_name, length);
+    comm->name[length] = '\0';
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
+{
+    *resultlen = (int)strlen(comm->name);
+    memcpy(comm_name, comm->name, (size_t)*resultlen + 1);
+    return MPI_SUCCESS;
+}
+
+/* ---- Deaths ---- */
+
+void rz_comm_look_at_range(struct rz_comm *comm)
+{
+    enum rz_error_range range = rz_comm_error_range(comm);
+    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_engine.n_dead > 0) ||
+                     (range == RZ_RANGE_GROUP && rz_comm_failed(comm) > 0);
+    if (concerned && comm->inter == NULL) {
+        rz_comm_revoke(comm);
+    }
+}
+
+void rz_comms_death(uint32_t dead)
+{
+    struct rz_comm *next;
+    for (struct rz_comm *comm = living; comm != NULL; comm = next) {
+        const struct rz_comm *all = comm->inter != NULL ? comm->inter : comm;
+        bool member = rz_group_find(all->group, dead) != MPI_UNDEFINED ||
+                      rz_group_find(all->remote, dead) != MPI_UNDEFINED;
+        if (member && !comm->collectives_dead) {
+            comm->collectives_dead = true;
+            rz_message_close_context(rz_comm_context(comm, RZ_PLANE_COLLECTIVE));
+        }
+        rz_comm_retain(comm); /* revoking ends requests, the last of which may hold it */
+        rz_comm_look_at_range(comm);
+        next = comm->next;
+        rz_comm_release(comm);
+    }
+}

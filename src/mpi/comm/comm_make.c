@@ -1,0 +1,303 @@
+/* Making and freeing communicators. Of an intra-communicator only MPI_Comm_create_group sends
+ * messages here. */
+#include "mpi/core/attribute.h"
+#include "mpi/comm/intercomm.h"
+#include "mpi/p2p/p2p.h"
+#include "mpi/request/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct rz_datatype *bytes_type(void)
+{
+    return rz_datatype_of(MPI_BYTE);
+}
+
+/* ---- Small collectives of their own ---- */
+
+/* Everything to rank 0: each collects its subtree of a binomial tree, which is a row of ranks that
+ * begins at itself. */
+static int gather_to_0(struct rz_comm *comm, int tag, size_t bytes, char *all)
+{
+    int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
+    for (int span = 1; span < size; span *= 2) {
+        int from = rank + span;
+        if (rank & span) {
+            int n = span < size - rank ? span : size - rank;
+            return rz_p2p_send(all + (size_t)rank * bytes, (MPI_Count)((size_t)n * bytes),
+                               bytes_type(), rank - span, tag, comm);
+        }
+        if (from < size) {
+            int n = span < size - from ? span : size - from;
+            int error = rz_p2p_recv(all + (size_t)from * bytes, (MPI_Count)((size_t)n * bytes),
+                                    bytes_type(), from, tag, comm);
+            if (error != MPI_SUCCESS) {
+                return error;
+            }
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* Down a binomial tree; places in it are counted from root. */
+int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes)
+{
+    int64_t size = rz_comm_size(comm), place = (rz_comm_rank(comm) - root + size) % size, span = 1;
+    int tag = rz_comm_operation_tag(operation);
+    while (span < size && !(place & span)) {
+        span *= 2;
+    }
+    int error = MPI_SUCCESS;
+    if (place != 0) {
+        int from = (int)((place - span + root) % size);
+        error = rz_p2p_recv(data, (MPI_Count)bytes, bytes_type(), from, tag, comm);
+    }
+    for (span /= 2; span > 0 && error == MPI_SUCCESS; span /= 2) {
+        if (place + span < size) {
+            int to = (int)((place + span + root) % size);
+            error = rz_p2p_send(data, (MPI_Count)bytes, bytes_type(), to, tag, comm);
+        }
+    }
+    return error;
+}
+
+int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine, size_t bytes,
+                     void *all)
+{
+    int tag = rz_comm_operation_tag(operation);
+    memcpy((char *)all + (size_t)rz_comm_rank(comm) * bytes, mine, bytes);
+    int error = gather_to_0(comm, tag, bytes, all);
+    return error != MPI_SUCCESS
+               ? error
+               : rz_comm_spread(comm, operation, 0, all, (size_t)rz_comm_size(comm) * bytes);
+}
+
+/* Dissemination: in round k each tells the one 2^k further on. */
+int rz_comm_synchronize(struct rz_comm *comm, uint64_t operation)
+{
+    int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
+    int tag = rz_comm_operation_tag(operation);
+    for (int64_t step = 1; step < size; step *= 2) {
+        int to = (int)((rank + step) % size), from = (int)((rank - step + size) % size);
+        int error =
+            rz_p2p_sendrecv(NULL, 0, bytes_type(), to, NULL, 0, bytes_type(), from, tag, comm);
+        if (error != MPI_SUCCESS) {
+            return error;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- Beginning ---- */
+
+int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && comm->revoked) {
+        error = MPI_ERR_REVOKED;
+    }
+    if (error == MPI_SUCCESS) {
+        *operation = rz_comm_begin(comm, call);
+    }
+    return error;
+}
+
+/* ---- MPI_Comm_dup ---- */
+
+int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
+{
+    uint64_t operation;
+    struct rz_comm *made = NULL;
+    int error = rz_comm_create_begin(comm, "MPI_Comm_dup", &operation);
+    if (error == MPI_SUCCESS) {
+        bool inter = comm->object.flags & RZ_COMM_INTER;
+        uint64_t words[3] = {comm->context, operation, 0};
+        error =
+            rz_comm_make(words, comm->group, inter ? comm->remote : NULL, comm->errhandler, &made);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (comm->topology != NULL && comm->topology_copy != NULL) {
+        made->topology = comm->topology_copy(comm->topology);
+        made->topology_copy = comm->topology_copy;
+        made->topology_free = comm->topology_free;
+        error = made->topology != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    }
+    if (error == MPI_SUCCESS) {
+        error = rz_attributes_copy(&comm->object, &comm->attributes, &made->attributes);
+    }
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+        return error;
+    }
+    *newcomm = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_dup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm)
+{
+    int error = rzm_comm_dup(comm, newcomm);
+    if (error == MPI_SUCCESS) {
+        rz_comm_take_hints(*newcomm, info);
+    }
+    return error;
+}
+
+/* Nothing is agreed, so the duplicate is there at once, and the request is complete. */
+int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm,
+                            struct rz_request **request)
+{
+    struct rz_comm *made;
+    int error = rzm_comm_dup_with_info(comm, info, &made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rz_request_new_complete(comm, request);
+    if (error != MPI_SUCCESS) {
+        rzm_comm_free(made);
+        return error;
+    }
+    *newcomm = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_idup(struct rz_comm *comm, struct rz_comm **newcomm, struct rz_request **request)
+{
+    return rzm_comm_idup_with_info(comm, NULL, newcomm, request);
+}
+
+/* ---- MPI_Comm_create ---- */
+
+static int check_subset(const struct rz_comm *comm, const struct rz_group *group)
+{
+    for (int i = 0; i < group->size; i++) {
+        if (rz_group_find(comm->group, group->world[i]) == MPI_UNDEFINED) {
+            return rzm_error(MPI_ERR_GROUP, "rank %d of group is not in comm", i);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm **newcomm)
+{
+    uint64_t operation;
+    int error = check_subset(comm, group);
+    if (comm->object.flags & RZ_COMM_INTER) {
+        return rz_intercomm_create(comm, group, error, newcomm);
+    }
+    if (error == MPI_SUCCESS) {
+        error = rz_comm_create_begin(comm, "MPI_Comm_create", &operation);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (group->rank == MPI_UNDEFINED) {
+        *newcomm = NULL;
+        return MPI_SUCCESS;
+    }
+    /* Groups of one call are the same or have no member in common: the first member tells them
+     * apart. */
+    return rz_comm_derive(comm, group, operation, group->world[0], newcomm);
+}
+
+/* ---- MPI_Comm_create_group ---- */
+
+/*
+ * Those outside the group do not call, so operations are not numbered alike in it: the first
+ * member, who needs nothing from anybody, invents the id and tells it to each of the others.
+ */
+static int tell_group(struct rz_comm *comm, const struct rz_group *group, int tag,
+                      uint64_t *context)
+{
+    int result = MPI_SUCCESS;
+    for (int i = 1; i < group->size && result != RZM_ROLLBACK; i++) {
+        struct rz_request *request;
+        int rank = rz_group_find(comm->group, group->world[i]);
+        int error = rz_p2p_start_send(context, sizeof(*context), bytes_type(), rank, tag, comm,
+                                      RZ_PLANE_CREATE, 0, &request);
+        error = error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+        result = result != MPI_SUCCESS ? result : error;
+    }
+    return result;
+}
+
+static int hear_from_leader(struct rz_comm *comm, const struct rz_group *group, int tag,
+                            uint64_t *context)
+{
+    struct rz_request *request;
+    int leader = rz_group_find(comm->group, group->world[0]);
+    int error = rz_p2p_start_recv(context, sizeof(*context), bytes_type(), leader, tag, comm,
+                                  RZ_PLANE_CREATE, 0, &request);
+    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+}
+
+int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
+                          struct rz_comm **newcomm)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
+        error = rzm_error(MPI_ERR_COMM, "comm is an inter-communicator");
+    }
+    if (error == MPI_SUCCESS) {
+        error = check_subset(comm, group);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (group->rank == MPI_UNDEFINED) {
+        *newcomm = NULL;
+        return MPI_SUCCESS;
+    }
+    uint64_t context = 0;
+    comm->call = "MPI_Comm_create_group";
+    if (group->rank != 0) {
+        error = hear_from_leader(comm, group, tag, &context);
+        return error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, newcomm);
+    }
+    struct rz_comm *made;
+    error = rz_comm_derive_alone(comm, group, &context, &made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = tell_group(comm, group, tag, &context);
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+        return error;
+    }
+    *newcomm = made;
+    return MPI_SUCCESS;
+}
+
+/* ---- The end ---- */
+
+int rzm_comm_free(struct rz_comm *comm)
+{
+    int error = rz_attributes_delete(&comm->object, &comm->attributes);
+    if (error == MPI_SUCCESS) {
+        rz_comm_release(comm);
+    }
+    return error;
+}
+
+/* Whether no message of comm is on its way. */
+static bool comm_is_quiet(void *arg)
+{
+    const struct rz_comm *comm = arg;
+    for (const struct rz_request *request = rz_engine.active; request != NULL;
+         request = request->next) {
+        if (request->comm != NULL && (request->comm == comm || request->comm == comm->local)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int rzm_comm_disconnect(struct rz_comm *comm)
+{
+    struct rz_blocked blocked = {
+        .call = "MPI_Comm_disconnect", .comm = comm, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    int error = rz_engine_begin();
+    error = error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, comm_is_quiet, comm);
+    return error != MPI_SUCCESS ? error : rzm_comm_free(comm);
+}

@@ -1,0 +1,263 @@
+#include "mpi/comm/sessions.h"
+
+#include "mpi/p2p/buffered.h"
+#include "mpi/comm/comm.h"
+#include "mpi/core/engine.h"
+#include "mpi/core/errhandler.h"
+#include "mpi/core/life.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct rz_session *open_first, *free_first;
+static unsigned n_open;
+static uint64_t last_id;
+
+unsigned rz_sessions_open(void)
+{
+    return n_open;
+}
+
+/* ---- Life ---- */
+
+static const char *const levels[] = {
+    [MPI_THREAD_SINGLE] = "MPI_THREAD_SINGLE",
+    [MPI_THREAD_FUNNELED] = "MPI_THREAD_FUNNELED",
+    [MPI_THREAD_SERIALIZED] = "MPI_THREAD_SERIALIZED",
+    [MPI_THREAD_MULTIPLE] = "MPI_THREAD_MULTIPLE",
+};
+#define N_LEVELS ((int)(sizeof(levels) / sizeof(levels[0])))
+
+/* What the user asks for; all levels are there, so that is what he gets. */
+static int thread_level(struct rz_info *info, int *level)
+{
+    char value[32];
+    int there = 0;
+    *level = MPI_THREAD_MULTIPLE;
+    int error = info == NULL
+                    ? MPI_SUCCESS
+                    : rzm_info_get(info, "thread_level", (int)sizeof(value) - 1, value, &there);
+    if (error != MPI_SUCCESS || !there) {
+        return error;
+    }
+    for (int i = 0; i < N_LEVELS; i++) {
+        if (levels[i] != NULL && strcmp(value, levels[i]) == 0) {
+            *level = i;
+            return MPI_SUCCESS;
+        }
+    }
+    return rzm_error(MPI_ERR_INFO_VALUE, "thread_level is \"%s\", not one of MPI_THREAD_*", value);
+}
+
+/* Memory of sessions stays: a stale handle reads a dead object. */
+static struct rz_session *session_new(void)
+{
+    struct rz_session *session = free_first;
+    if (session != NULL) {
+        free_first = session->next;
+    } else if ((session = malloc(sizeof(*session))) == NULL) {
+        return NULL;
+    }
+    rz_object_init(&session->object, RZ_OBJECT_SESSION, 0);
+    session->id = ++last_id;
+    session->prev = NULL;
+    session->next = open_first;
+    if (open_first != NULL) {
+        open_first->prev = session;
+    }
+    open_first = session;
+    n_open++;
+    return session;
+}
+
+static void session_end(struct rz_session *session)
+{
+    bool last = rz_object_release(&session->object);
+    rz_assert(last);
+    rz_errhandler_release(session->errhandler);
+    *(session->prev != NULL ? &session->prev->next : &open_first) = session->next;
+    if (session->next != NULL) {
+        session->next->prev = session->prev;
+    }
+    session->next = free_first;
+    free_first = session;
+    n_open--;
+    rz_life_session_ended();
+}
+
+int rzm_session_init(struct rz_info *info, struct rz_errhandler *errhandler,
+                     struct rz_session **session)
+{
+    int level;
+    int error = thread_level(info, &level);
+    error = error != MPI_SUCCESS ? error : rz_life_session_begins();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    struct rz_session *made = session_new();
+    if (made == NULL) {
+        rz_life_session_ended();
+        return MPI_ERR_NO_MEM;
+    }
+    rz_errhandler_retain(errhandler);
+    made->errhandler = errhandler;
+    made->thread_level = level;
+    made->inside = rz_engine.reinit_open;
+    *session = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_session_finalize(struct rz_session *session)
+{
+    int error = rz_engine_begin();
+    error = error != MPI_SUCCESS ? error : rz_life_all_sent("MPI_Session_finalize");
+    if (error == MPI_SUCCESS) {
+        rz_buffered_session_ends(session->id);
+        session_end(session);
+    }
+    return error;
+}
+
+void rz_sessions_rollback(void)
+{
+    struct rz_session *next;
+    for (struct rz_session *session = open_first; session != NULL; session = next) {
+        next = session->next;
+        if (session->inside) {
+            session_end(session);
+        }
+    }
+}
+
+/* ---- Process sets ---- */
+
+static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
+#define N_PSETS ((int)(sizeof(psets) / sizeof(psets[0])))
+
+/* The predefined communicator that has the group of a process set; NULL: there is no such set. */
+static struct rz_comm *pset_comm(const char *name)
+{
+    for (int i = 0; i < N_PSETS; i++) {
+        if (strcmp(name, psets[i]) == 0) {
+            return rz_comm_predefined(0x101 + (unsigned)i);
+        }
+    }
+    return NULL;
+}
+
+int rzm_session_get_num_psets(struct rz_session *session, struct rz_info *info, int *npset_names)
+{
+    (void)session;
+    (void)info;
+    *npset_names = N_PSETS;
+    return MPI_SUCCESS;
+}
+
+int rzm_session_get_nth_pset(struct rz_session *session, struct rz_info *info, int n, int *pset_len,
+                             char *pset_name)
+{
+    (void)session;
+    (void)info;
+    if (n < 0 || n >= N_PSETS) {
+        return rzm_error(MPI_ERR_ARG, "n is %d, not in 0..%d", n, N_PSETS - 1);
+    }
+    if (*pset_len < 0 || (*pset_len > 0 && pset_name == NULL)) {
+        return rzm_error(MPI_ERR_ARG, "pset_len is %d and pset_name %s", *pset_len,
+                         pset_name != NULL ? "is there" : "a null pointer");
+    }
+    if (*pset_len > 0) {
+        snprintf(pset_name, (size_t)*pset_len, "%s", psets[n]);
+    }
+    *pset_len = (int)strlen(psets[n]) + 1;
+    return MPI_SUCCESS;
+}
+
+/* A new info object of these pairs of key and value. */
+static int info_of(const char *pairs[][2], int n, struct rz_info **info)
+{
+    struct rz_info *made;
+    int error = rzm_info_create(&made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    for (int i = 0; i < n && error == MPI_SUCCESS; i++) {
+        error = rzm_info_set(made, pairs[i][0], pairs[i][1]);
+    }
+    if (error != MPI_SUCCESS) {
+        rzm_info_free(made);
+        return error;
+    }
+    *info = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_session_get_pset_info(struct rz_session *session, const char *pset_name,
+                              struct rz_info **info)
+{
+    (void)session;
+    const struct rz_comm *comm = pset_comm(pset_name);
+    if (comm == NULL) {
+        return rzm_error(MPI_ERR_ARG, "pset_name is \"%s\", no process set", pset_name);
+    }
+    char size[16];
+    snprintf(size, sizeof(size), "%d", rz_comm_size(comm));
+    const char *pairs[][2] = {{"mpi_size", size}};
+    return info_of(pairs, 1, info);
+}
+
+int rzm_session_get_info(struct rz_session *session, struct rz_info **info_used)
+{
+    const char *pairs[][2] = {{"thread_level", levels[session->thread_level]},
+                              {"mpi_memory_alloc_kinds", "mpi,system"}};
+    return info_of(pairs, 2, info_used);
+}
+
+int rzm_group_from_session_pset(struct rz_session *session, const char *pset_name,
+                                struct rz_group **newgroup)
+{
+    int error = rz_engine_begin();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    const struct rz_comm *comm = pset_comm(pset_name);
+    if (comm == NULL) {
+        *newgroup = NULL; /* as the standard has it: no error */
+        return MPI_SUCCESS;
+    }
+    struct rz_group *made = rz_group_new(comm->group->size, comm->group->world);
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    made->session = session->id;
+    *newgroup = made;
+    return MPI_SUCCESS;
+}
+
+/* ---- Error handlers ---- */
+
+struct rz_errhandler *rz_session_errhandler(struct rz_session *session)
+{
+    return session->errhandler;
+}
+
+int rzm_session_create_errhandler(MPI_Session_errhandler_function *session_errhandler_fn,
+                                  struct rz_errhandler **errhandler)
+{
+    int error = rz_errhandler_new(RZ_OBJECT_SESSION, errhandler);
+    if (error == MPI_SUCCESS) {
+        (*errhandler)->function.session = session_errhandler_fn;
+    }
+    return error;
+}
+
+int rzm_session_set_errhandler(struct rz_session *session, struct rz_errhandler *errhandler)
+{
+    return rz_errhandler_set(&session->errhandler, RZ_OBJECT_SESSION, errhandler);
+}
+
+int rzm_session_get_errhandler(struct rz_session *session, struct rz_errhandler **errhandler)
+{
+    rz_errhandler_retain(session->errhandler);
+    *errhandler = session->errhandler;
+    return MPI_SUCCESS;
+}

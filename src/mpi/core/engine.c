@@ -1,0 +1,399 @@
+#include "mpi/core/engine.h"
+
+#include "mpi/chapter.h"
+#include "mpi/comm/comm.h"
+#include "mpi/ft/council.h"
+#include "mpi/ft/ft.h"
+#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/paths.h"
+#include "mpi/p2p/peer.h"
+#include "mpi/request/request.h"
+#include "port/clock.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Rounds of looking before a waiting call first gives the processor away: a few microseconds. */
+#define SPIN_MAX 1000
+
+/* Whoever is awaited may want this very processor: even while spinning it is offered once in so
+ * many rounds. */
+#define ROUNDS_PER_YIELD 32
+
+/* After spinning in vain: give the processor away so many times before sleeping. */
+#define YIELDS_MAX 16
+
+/* Lease and broken connections are looked at once in so many rounds of progress, and before each
+ * sleep. */
+#define ROUNDS_PER_CHECK 1024
+
+/* No sleep is longer: a lost wake-up costs this much and no more. */
+#define SLEEP_MAX (100 * RZ_MILLISECOND)
+
+struct rz_engine rz_engine;
+bool rz_engine_shared;
+
+/* Recursive: a reduction function of the user, called with the lock held, may ask for the size of a
+ * type. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_cond_t woken =
+    PTHREAD_COND_INITIALIZER; /* the thread that slept on the doorbell is awake */
+static bool sleeping;         /* some thread sleeps on the doorbell */
+static uint64_t completions_at_sleep;
+static uint32_t rounds;
+
+/* ---- The lock ---- */
+
+void rz_engine_enter(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void rz_engine_leave(void)
+{
+    /* What this thread completed may be what the sleeper waits for. */
+    if (sleeping && rz_engine.completions != completions_at_sleep) {
+        rz_doorbell_ring(rz_engine.info->doorbell, rz_engine.info->doorbell_fd);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void rz_engine_unlock_for_user(void)
+{
+    if (rz_engine_shared) {
+        rz_engine_leave();
+    }
+}
+
+void rz_engine_lock_after_user(void)
+{
+    if (rz_engine_shared) {
+        rz_engine_enter();
+    }
+}
+
+/* ---- What the daemon says ---- */
+
+_Noreturn void rz_engine_exit(rz_status_t why)
+{
+    if (why != RZ_ERR_JOB_ENDED) {
+        fprintf(stderr, "rhizome: rank %u ends: %s\n", rz_engine.info->self.rank,
+                why == RZ_ERR_CLOSED ? "the daemon of its node is gone" : rz_status_text(why));
+    }
+    _exit(EXIT_FAILURE);
+}
+
+static void member_gone(uint32_t world, bool death)
+{
+    struct rz_member *member = &rz_engine.members[world];
+    if (member->dead) {
+        return;
+    }
+    /* A message that was received wins over the news, so take what lies here while the door is
+     * still open to it. */
+    for (int i = 0; i < 64 && rz_paths_progress() > 0; i++) {
+    }
+    rz_peer_close(world, true, RZ_ERR_PROC_FAILED);
+    member->dead = true;
+    if (death) {
+        rz_engine.dead[rz_engine.n_dead++] = world;
+        rz_comms_death(world);
+    }
+    rz_councils_death(world);
+    rz_p2p_gone(world, death);
+}
+
+void rz_engine_learn_death(uint32_t world)
+{
+    if (!rz_engine.reinit_open) {
+        member_gone(world, true);
+    }
+}
+
+/* A word of the board that changed. While the job repairs itself deaths are no errors: the
+ * roll-back will come. */
+static void member_news(uint32_t world, uint64_t word)
+{
+    struct rz_member *member = &rz_engine.members[world];
+    enum rz_verdict verdict = rz_board_verdict(word);
+    bool other = rz_board_incarnation(word) != rz_board_incarnation(member->word);
+    bool gone = other || verdict != RZ_VERDICT_ALIVE;
+    if (gone && world == rz_engine.info->self.rank && verdict != RZ_VERDICT_ENDED) {
+        rz_engine_exit(RZ_ERR_FENCED);
+    }
+    if (!gone || rz_engine.reinit_open) {
+        return;
+    }
+    member_gone(world, other || verdict != RZ_VERDICT_ENDED);
+    member->word = other ? member->word : word;
+}
+
+/* The board has changed. */
+static void look_at_board(uint64_t news)
+{
+    const struct rz_board *board = rz_engine.board;
+    rz_engine.news_seen = news;
+    uint64_t stop = atomic_load_explicit(&board->stop, memory_order_acquire);
+    if (stop != 0) {
+        rz_engine_exit((rz_status_t)stop);
+    }
+    uint64_t epoch = atomic_load_explicit(&board->epoch_phase, memory_order_acquire) >> 8;
+    if (rz_engine.reinit_open && epoch > rz_engine.epoch) {
+        rz_ft_give_up();
+        return;
+    }
+    for (uint32_t world = 0; world < rz_engine.info->n_ranks; world++) {
+        uint64_t word = atomic_load_explicit(&board->rank[world], memory_order_acquire);
+        if (word != rz_engine.members[world].word) {
+            member_news(world, word);
+        }
+    }
+}
+
+static inline void look_at_news(void)
+{
+    uint64_t news = atomic_load_explicit(&rz_engine.board->news, memory_order_acquire);
+    if (__builtin_expect(news != rz_engine.news_seen, 0) && !rz_engine.rollback) {
+        look_at_board(news);
+    }
+}
+
+void rz_engine_look_again(void)
+{
+    rz_engine.news_seen = atomic_load_explicit(&rz_engine.board->news, memory_order_acquire);
+    look_at_board(rz_engine.news_seen);
+}
+
+static void read_link(void)
+{
+    rz_status_t status = rz_link_progress(rz_engine.link);
+    if (status != RZ_OK) {
+        /* The stop word, if the daemon set it before it went, knows better. */
+        uint64_t stop = atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire);
+        rz_engine_exit(stop != 0 ? (rz_status_t)stop : status);
+    }
+}
+
+/* What need not be looked at in each round. */
+static void check_slowly(void)
+{
+    rounds = 0;
+    if (rz_engine.info->alone) {
+        return;
+    }
+    rz_waits_alive(rz_engine.info->waits);
+    uint64_t stop = atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire);
+    rz_status_t status = stop != 0 ? (rz_status_t)stop : rz_link_check(rz_engine.link);
+    if (status != RZ_OK) {
+        rz_engine_exit(status);
+    }
+    read_link();
+    rz_time now = rz_clock_now();
+    rz_peers_overdue(now);
+    rz_p2p_overdue(now);
+}
+
+/* ---- Progress ---- */
+
+int rz_engine_begin(void)
+{
+    if (rz_engine.board != NULL) {
+        look_at_news();
+        if (rz_engine.info->waits != NULL) {
+            rz_waits_alive(rz_engine.info->waits);
+        }
+    }
+    return __builtin_expect(rz_engine.rollback, 0) ? RZM_ROLLBACK : MPI_SUCCESS;
+}
+
+static unsigned poll_requests(void)
+{
+    uint64_t before = rz_engine.completions;
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.polled; request != NULL; request = next) {
+        next = request->poll_next;
+        request->class->poll(request);
+    }
+    return (unsigned)(rz_engine.completions - before);
+}
+
+unsigned rz_engine_progress(void)
+{
+    unsigned events = rz_paths_progress();
+    if (rz_engine.polled != NULL) {
+        events += poll_requests();
+    }
+    if (__builtin_expect(rz_letters_unread != NULL, 0)) {
+        events += rz_letters_read();
+    }
+    if (rz_engine.info->alone) {
+        return events;
+    }
+    struct rz_doorbell *bell = rz_engine.info->doorbell;
+    if (atomic_load_explicit(&bell->reasons, memory_order_relaxed) != 0) {
+        atomic_exchange_explicit(&bell->reasons, 0, memory_order_acquire);
+        read_link();
+        events++;
+    }
+    look_at_news();
+    if (++rounds >= ROUNDS_PER_CHECK) {
+        check_slowly();
+    }
+    return events;
+}
+
+/* ---- Waiting ---- */
+
+void rz_engine_look_at_crowd(void)
+{
+    cpu_set_t cpus;
+    int processors = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+    bool one_host = rz_engine.board->flags & RZ_BOARD_ONE_HOST;
+    if (rz_engine.board->flags & RZ_BOARD_BOUND) { /* nodes share no processors */
+        processors = (int)rz_engine.board->processors;
+        one_host = false;
+    }
+    int here = 0;
+    for (uint32_t rank = 0; rank < rz_engine.info->n_ranks; rank++) {
+        here += one_host || rz_board_node(rz_engine.members[rank].word) == rz_engine.info->node;
+    }
+    rz_engine.crowded = here > processors;
+    rz_engine.spin_max = rz_engine.crowded ? 0 : SPIN_MAX;
+}
+
+/* Says in the daemon's memory what this call waits for; NULL: there is no room to say it. */
+static struct rz_wait *tell_wait(const struct rz_blocked *blocked)
+{
+    struct rz_waits *waits = rz_engine.info->waits;
+    for (int i = 0; waits != NULL && i < RZ_WAITS_MAX; i++) {
+        struct rz_wait *wait = &waits->wait[i];
+        if (atomic_load_explicit(&wait->in_use, memory_order_relaxed)) {
+            continue;
+        }
+        const struct rz_comm *comm = blocked->comm;
+        comm = comm != NULL && comm->inter != NULL ? comm->inter : comm; /* whom the user knows */
+        struct rz_wait_text text = {.context = comm != NULL ? comm->context : 0,
+                                    .operation = blocked->operation,
+                                    .peer =
+                                        blocked->peer >= 0 ? (uint32_t)blocked->peer : RZ_WAIT_ANY,
+                                    .tag = blocked->tag >= 0 ? (uint32_t)blocked->tag : RZ_WAIT_ANY,
+                                    .since_ns = rz_clock_now()};
+        strncpy(text.call, blocked->call, sizeof(text.call) - 1);
+        rz_wait_write(wait, &text);
+        return wait;
+    }
+    return NULL;
+}
+
+/* Whether all that could ring the doorbell is quiet, after it was prepared. */
+static bool nothing_new(void)
+{
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        const struct rz_path *path = &rz_engine.paths[i];
+        if (path->net != NULL && !path->ops->arm(path->net)) {
+            return false;
+        }
+    }
+    return atomic_load_explicit(&rz_engine.info->doorbell->reasons, memory_order_acquire) == 0 &&
+           atomic_load_explicit(&rz_engine.board->news, memory_order_acquire) ==
+               rz_engine.news_seen;
+}
+
+/* With several threads one sleeps on the doorbell; the others wait for it to come back. */
+static void sleep_beside(rz_time timeout_ns)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)timeout_ns;
+    until.tv_sec += until.tv_nsec / (long)RZ_SECOND;
+    until.tv_nsec %= (long)RZ_SECOND;
+    pthread_cond_timedwait(&woken, &lock, &until);
+}
+
+static void sleep_on_doorbell(rz_time timeout_ns)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    struct rz_path *ucx = &rz_engine.paths[RZ_PATH_UCX];
+    int fds[2] = {info->fd, -1};
+    unsigned n_fds = 1;
+    if (ucx->net != NULL) {
+        fds[n_fds++] = ucx->ops->fd(ucx->net);
+    }
+    uint32_t value = rz_doorbell_prepare(info->doorbell,
+                                         ucx->net != NULL ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
+    if (!nothing_new()) {
+        rz_doorbell_awake(info->doorbell);
+        return;
+    }
+    sleeping = true;
+    completions_at_sleep = rz_engine.completions;
+    if (rz_engine_shared) {
+        pthread_mutex_unlock(&lock);
+    }
+    rz_doorbell_sleep(info->doorbell, value, info->doorbell_fd, fds, n_fds, timeout_ns);
+    if (rz_engine_shared) {
+        pthread_mutex_lock(&lock);
+        pthread_cond_broadcast(&woken);
+    }
+    sleeping = false;
+}
+
+static void engine_sleep(void)
+{
+    if (rz_engine.info->alone) {
+        /* Only another thread of this process can end this wait. */
+        rz_engine_unlock_for_user();
+        nanosleep(&(struct timespec){.tv_nsec = (long)RZ_MILLISECOND}, NULL);
+        rz_engine_lock_after_user();
+        return;
+    }
+    check_slowly();
+    rz_time timeout_ns = rz_engine.board->lease_ns / 4;
+    timeout_ns = timeout_ns > SLEEP_MAX || timeout_ns == 0 ? SLEEP_MAX : timeout_ns;
+    if (sleeping) {
+        sleep_beside(timeout_ns);
+    } else {
+        sleep_on_doorbell(timeout_ns);
+    }
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+void rz_engine_yield(void)
+{
+    rz_engine_unlock_for_user();
+    sched_yield();
+    rz_engine_lock_after_user();
+}
+
+int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg)
+{
+    uint32_t idle = 0;
+    struct rz_wait *told = NULL;
+    while (!done(arg) && !rz_engine.rollback) {
+        if (rz_engine_progress() > 0) {
+            idle = 0;
+        } else if (++idle <= rz_engine.spin_max && idle % ROUNDS_PER_YIELD != 0) {
+            relax();
+        } else if (idle <= rz_engine.spin_max + YIELDS_MAX) {
+            rz_engine_yield();
+        } else {
+            told = told != NULL ? told : tell_wait(blocked);
+            engine_sleep();
+        }
+    }
+    if (told != NULL) {
+        rz_wait_write(told, NULL);
+    }
+    return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
+}

@@ -1,0 +1,314 @@
+/*
+ * From MPI_Init to MPI_Finalize, or MPI_Abort; and the same for sessions.
+ *
+ * The engine is opened once in a process, by whoever comes first, and closed once. MPI_Finalize
+ * closes it in a process that never had a session. Nobody can tell which session is the last, so
+ * a process that had one leaves its job when it exits, with no session open.
+ */
+#include "mpi/core/life.h"
+
+#include "mpi/core/attribute.h"
+#include "mpi/p2p/buffered.h"
+#include "mpi/comm/comm.h"
+#include "mpi/ft/council.h"
+#include "mpi/core/engine.h"
+#include "mpi/core/flat.h"
+#include "mpi/ft/ft.h"
+#include "mpi/ft/council_letter.h"
+#include "mpi/p2p/message.h"
+#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/paths.h"
+#include "mpi/p2p/peer.h"
+#include "mpi/request/request.h"
+#include "mpi/comm/service.h"
+#include "mpi/comm/sessions.h"
+#include "mpi/p2p/sync.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+#include "proto/recover/recover.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* After MPI_Abort the daemon ends all processes; one that it does not reach in time ends by itself.
+ */
+#define ABORT_MAX (2 * RZ_SECOND)
+
+static pthread_t main_thread;
+static int thread_level;
+
+static struct {
+    bool opened; /* the engine runs */
+    bool left;   /* it ran, or could not, and will not run again */
+    bool had_session;
+    pid_t process; /* that opened it, not one that it forked */
+} life;
+
+/* ---- MPI_Init ---- */
+
+/* Who was started again for one that died so does not die so again. */
+static int take_kill_plan(void)
+{
+    const char *text = getenv(RZ_KILL_AT);
+    const struct rz_identity *me = &rz_engine.info->self;
+    if (text == NULL || me->incarnation > 1 || rz_kill_arm(text, me->rank)) {
+        return MPI_SUCCESS;
+    }
+    return rzm_error(MPI_ERR_OTHER, RZ_KILL_AT " is '%s', not POINT[:NTH][@RANK]", text);
+}
+
+static int engine_open(void)
+{
+    rz_status_t status = rz_link_open(&rz_engine.link);
+    if (status != RZ_OK) {
+        return rzm_error(MPI_ERR_OTHER, "the runtime cannot be joined: %s", rz_status_text(status));
+    }
+    rz_engine.info = rz_link_info(rz_engine.link);
+    rz_engine.board = rz_engine.info->board;
+    int error = take_kill_plan();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    uint32_t n = rz_engine.info->n_ranks;
+    rz_engine.members = calloc(n, sizeof(*rz_engine.members));
+    rz_engine.dead = calloc(n, sizeof(*rz_engine.dead));
+    if (rz_engine.members == NULL || rz_engine.dead == NULL ||
+        !rz_matcher_init(&rz_engine.matcher)) {
+        return MPI_ERR_NO_MEM;
+    }
+    rz_ft_open();
+    status = rz_flat_open(rz_engine.info);
+    if (status != RZ_OK) {
+        return rzm_error(MPI_ERR_OTHER, "the ring of processes cannot be joined: %s",
+                         rz_status_text(status));
+    }
+    status = rz_paths_open();
+    return status == RZ_OK ? MPI_SUCCESS
+                           : rzm_error(MPI_ERR_OTHER, "shared memory cannot be opened: %s",
+                                       rz_status_text(status));
+}
+
+/* The engine runs, whoever asks first. */
+static int life_begin(void)
+{
+    if (!life.opened) {
+        life.process = getpid();
+        int error = engine_open();
+        error = error != MPI_SUCCESS ? error : rz_ft_reach_epoch();
+        error = error != MPI_SUCCESS ? error : rz_comms_open();
+        if (error != MPI_SUCCESS) {
+            life.left = true;
+            return error;
+        }
+        life.opened = true;
+        rz_engine_look_again();
+    }
+    if (rz_phase != RZ_PHASE_RUNNING) { /* threads with sessions read it without a lock */
+        rz_phase = RZ_PHASE_RUNNING;
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc;
+    (void)argv;
+    int error = life_begin();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    main_thread = pthread_self();
+    thread_level = required < MPI_THREAD_MULTIPLE ? required : MPI_THREAD_MULTIPLE;
+    rz_engine_shared = rz_engine_shared || thread_level == MPI_THREAD_MULTIPLE;
+    rz_world = RZ_PHASE_RUNNING;
+    *provided = thread_level;
+    return MPI_SUCCESS;
+}
+
+int rzm_query_thread(int *provided)
+{
+    *provided = thread_level;
+    return MPI_SUCCESS;
+}
+
+int rzm_is_thread_main(int *flag)
+{
+    *flag = pthread_equal(main_thread, pthread_self()) != 0;
+    return MPI_SUCCESS;
+}
+
+int rzm_get_processor_name(char *name, int *resultlen)
+{
+    char host[MPI_MAX_PROCESSOR_NAME / 2] = "localhost";
+    gethostname(host, sizeof(host) - 1);
+    /* Several nodes may be one machine; the number tells them apart. */
+    uint32_t flags = rz_engine.board->flags & (RZ_BOARD_ONE_HOST | RZ_BOARD_OWN_NAMES);
+    bool emulated = rz_engine.info->n_nodes > 1 && flags == RZ_BOARD_ONE_HOST;
+    int length =
+        emulated ? snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s-node%u", host, rz_engine.info->node)
+                 : snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", host);
+    *resultlen = length;
+    return MPI_SUCCESS;
+}
+
+/* ---- MPI_Finalize ---- */
+
+/* Whether everything this process has sent is on its way without it. A receive nobody answers does
+ * not hold it up. */
+static bool all_sent(void *arg)
+{
+    (void)arg;
+    for (const struct rz_request *request = rz_engine.active; request != NULL;
+         request = request->next) {
+        if (request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_NETWORK)) {
+            return false;
+        }
+    }
+    return rz_sync_quiet() && rz_letters_quiet();
+}
+
+/*
+ * Nobody leaves while others may still need its help to send or to receive; the dead are not waited
+ * for. MPIX_Reinit has used the daemons' barrier up: what was sent after it is on its way already,
+ * and a barrier of messages could wait for one who was killed on its way out.
+ */
+static int finalize_barrier(void)
+{
+    uint64_t phase =
+        atomic_load_explicit(&rz_engine.board->epoch_phase, memory_order_acquire) & 0xFF;
+    return phase < RZ_PHASE_LEFT ? rz_ft_reach_end() : MPI_SUCCESS;
+}
+
+static void engine_close(void)
+{
+    rz_councils_close();
+    rz_p2p_forget();
+    rz_letters_close();
+    rz_matched_close();
+    rz_paths_close();
+    rz_peers_forget();
+    rz_requests_abandon();
+    rz_requests_close();
+    rz_comms_close();
+    rz_groups_close();
+    rz_buffered_close();
+    rz_ports_close();
+    rz_sync_close();
+    rz_matcher_clear(&rz_engine.matcher);
+    rz_flat_close();
+    rz_link_close(rz_engine.link, true);
+    free(rz_engine.members);
+    free(rz_engine.dead);
+    rz_engine.info = NULL;
+    rz_engine.board = NULL;
+    rz_engine.members = NULL;
+    rz_engine.dead = NULL;
+    life.opened = false;
+    life.left = true;
+}
+
+int rz_life_all_sent(const char *call)
+{
+    struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    return rz_engine.info->alone ? MPI_SUCCESS : rz_engine_wait(&blocked, all_sent, NULL);
+}
+
+int rzm_finalize(void)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS) {
+        /* The standard's place for what programs want done at the end. */
+        struct rz_comm *self = rz_comm_predefined(0x102);
+        error = rz_attributes_delete(&self->object, &self->attributes);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (!life.had_session) {
+        rz_message_last_call();
+    }
+    error = rz_life_all_sent("MPI_Finalize");
+    if (error == MPI_SUCCESS && !life.had_session && !rz_engine.info->alone) {
+        error = finalize_barrier();
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    rz_world = RZ_PHASE_AFTER;
+    if (!life.had_session) {
+        rz_phase = RZ_PHASE_AFTER;
+        engine_close();
+    } else if (rz_sessions_open() == 0) {
+        rz_phase = RZ_PHASE_AFTER;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- Sessions ---- */
+
+/* At exit: who ends in good order says so. Else the daemon sees a process that ended too early. */
+static void leave_at_exit(void)
+{
+    if (getpid() != life.process || !life.opened || rz_phase == RZ_PHASE_RUNNING) {
+        return;
+    }
+    rz_engine_enter();
+    int error = rz_life_all_sent("the end of the process");
+    if (error == MPI_SUCCESS && !rz_engine.info->alone) {
+        error = finalize_barrier();
+    }
+    if (error == MPI_SUCCESS) {
+        engine_close();
+    }
+    rz_engine_leave();
+}
+
+int rz_life_session_begins(void)
+{
+    if (life.left) {
+        return rzm_error(MPI_ERR_OTHER, "this process has left its job already");
+    }
+    int error = life_begin();
+    if (error == MPI_SUCCESS && !life.had_session) {
+        if (atexit(leave_at_exit) != 0) {
+            return MPI_ERR_NO_MEM;
+        }
+        life.had_session = true;
+        rz_engine_shared = true; /* each session may be used by a thread of its own */
+    }
+    return error;
+}
+
+void rz_life_session_ended(void)
+{
+    if (rz_sessions_open() == 0 && rz_world != RZ_PHASE_RUNNING) {
+        rz_phase = RZ_PHASE_AFTER;
+    }
+}
+
+/* ---- MPI_Abort ---- */
+
+int rzm_abort(struct rz_comm *comm, int errorcode)
+{
+    (void)comm; /* the whole job ends, as the standard allows */
+    int code = errorcode & 0xFF;
+    code = code != 0 ? code : EXIT_FAILURE;
+    if (ftrylockfile(stdout) == 0) {
+        fflush_unlocked(stdout);
+        funlockfile(stdout);
+    }
+    if (!rz_engine.info->alone) {
+        struct rz_link_message message = {.type = RZ_LINK_ABORT,
+                                          .abort = {.code = (uint32_t)code, .reason = "MPI_Abort"}};
+        rz_link_send(rz_engine.link, &message, -1);
+        rz_time deadline = rz_clock_now() + ABORT_MAX;
+        while (atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire) == 0 &&
+               rz_clock_now() < deadline) {
+            usleep(1000);
+        }
+    }
+    _exit(code);
+}

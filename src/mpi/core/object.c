@@ -1,0 +1,91 @@
+/* Numbers of users' objects, for MPI_X_toint and MPI_X_fromint; the last of the dead. */
+#include "mpi/core/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Slot i belongs to number RZ_HANDLE_PREDEFINED_END + i; a free slot is NULL. */
+static struct rz_object **numbered;
+static int32_t numbered_max;
+static int32_t numbered_free; /* no slot below this is free */
+
+static bool numbered_grow(void)
+{
+    int32_t more = numbered_max == 0 ? 64 : numbered_max * 2;
+    struct rz_object **bigger = realloc(numbered, (size_t)more * sizeof(*numbered));
+    if (bigger == NULL) {
+        return false;
+    }
+    memset(bigger + numbered_max, 0, (size_t)(more - numbered_max) * sizeof(*bigger));
+    numbered = bigger;
+    numbered_max = more;
+    return true;
+}
+
+int32_t rz_object_number(struct rz_object *object)
+{
+    if (object->number != 0) {
+        return object->number;
+    }
+    while (numbered_free < numbered_max && numbered[numbered_free] != NULL) {
+        numbered_free++;
+    }
+    if (numbered_free == numbered_max && !numbered_grow()) {
+        return 0;
+    }
+    numbered[numbered_free] = object;
+    object->number = (int32_t)RZ_HANDLE_PREDEFINED_END + numbered_free;
+    return object->number;
+}
+
+void rz_object_number_drop(struct rz_object *object)
+{
+    int32_t slot = object->number - (int32_t)RZ_HANDLE_PREDEFINED_END;
+    rz_assert(slot >= 0 && slot < numbered_max && numbered[slot] == object);
+    numbered[slot] = NULL;
+    object->number = 0;
+    if (slot < numbered_free) {
+        numbered_free = slot;
+    }
+}
+
+struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind)
+{
+    int64_t slot = (int64_t)number - (int64_t)RZ_HANDLE_PREDEFINED_END;
+    if (slot < 0 || slot >= numbered_max || numbered[slot] == NULL) {
+        return NULL;
+    }
+    return rz_object_is(numbered[slot], kind) ? numbered[slot] : NULL;
+}
+
+/* ---- The dead ---- */
+
+/* A ring: the oldest goes when there are too many, or when they are too large together. */
+#define BURIED_MAX 256
+#define BURIED_BYTES_MAX ((size_t)1 << 20)
+
+static struct {
+    struct rz_object *object;
+    size_t bytes;
+} buried[BURIED_MAX];
+static unsigned buried_first, n_buried;
+static size_t buried_bytes;
+
+void rz_object_bury(struct rz_object *object, size_t bytes)
+{
+    rz_assert(object->magic == 0);
+    if (bytes > BURIED_BYTES_MAX) {
+        free(object);
+        return;
+    }
+    while (n_buried == BURIED_MAX || buried_bytes + bytes > BURIED_BYTES_MAX) {
+        free(buried[buried_first].object);
+        buried_bytes -= buried[buried_first].bytes;
+        buried_first = (buried_first + 1) % BURIED_MAX;
+        n_buried--;
+    }
+    unsigned last = (buried_first + n_buried++) % BURIED_MAX;
+    buried[last].object = object;
+    buried[last].bytes = bytes;
+    buried_bytes += bytes;
+}

@@ -1,0 +1,32 @@
+/* Agreement of the members of a communicator, as requests of the user see it. */
+#ifndef RZ_MPI_COMM_AGREE_H
+#define RZ_MPI_COMM_AGREE_H
+
+#include "mpi/ft/council.h"
+#include "mpi/request/request.h"
+
+/*
+ * What a call makes of a decision. All members of the communicator come to the same; motion->dead
+ * is valid during the call. The result is the error of the request.
+ */
+typedef int (*rz_ballot_outcome_t)(struct rz_comm *comm, const struct rz_motion *motion,
+                                   void *result);
+
+/*
+ * Proposes the bits `and`; *request, set on success, ends with what outcome(comm, motion, result)
+ * says. acknowledge: the members' acknowledged deaths are compared on the way, and
+ * MPI_ERR_PROC_FAILED is the error, everywhere, unless all members had acknowledged all that are
+ * agreed dead; else acknowledging makes no difference.
+ */
+int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
+                    rz_ballot_outcome_t outcome, void *result, struct rz_request **request);
+
+/*
+ * Waits for it and gives it back: its error, or RZM_ROLLBACK. Bounded by the members that live:
+ * each must have called, and where a member dies after a decision was made and before it told its
+ * part of the tree, that part waits until the member above it is in an MPI call again, for only
+ * there it answers: as long as that one computes.
+ */
+int rz_ballot_end(struct rz_request *request, const char *call);
+
+#endif

@@ -1,0 +1,49 @@
+/* MPIX_Comm_revoke: marked first, told to the others then (ULFM; ALGORITHMS 2.1). */
+#include "mpi/ft/comm_revoke.h"
+
+#include "mpi/ft/council.h"
+#include "mpi/p2p/message.h"
+#include "mpi/p2p/p2p.h"
+#include "port/kill_point.h"
+
+static void end_everything(struct rz_comm *comm)
+{
+    static const enum rz_plane planes[] = {RZ_PLANE_POINT, RZ_PLANE_COLLECTIVE, RZ_PLANE_CREATE};
+    comm->revoked = true;
+    /* Messages for it are dropped from now on, so that their senders end, too. */
+    for (size_t i = 0; i < sizeof(planes) / sizeof(planes[0]); i++) {
+        rz_message_close_context(rz_comm_context(comm, planes[i]));
+    }
+    rz_matched_revoked(comm);
+    rz_p2p_revoked(comm);
+}
+
+void rz_comm_revoked(struct rz_comm *comm)
+{
+    if (comm->revoked) {
+        return;
+    }
+    rz_comm_retain(comm); /* the last request that ends may hold the last reference */
+    end_everything(comm);
+    if (comm->local != NULL) {
+        end_everything(comm->local);
+    }
+    rz_engine.completions++; /* news to whoever waits */
+    rz_comm_release(comm);
+}
+
+int rz_comm_revoke(struct rz_comm *comm)
+{
+    if (comm->revoked) {
+        return MPI_SUCCESS;
+    }
+    rz_comm_revoked(comm);
+    rz_kill_here(RZ_KILL_REVOKED);
+    return rz_council_revoke(comm);
+}
+
+int rzm_comm_revoke(struct rz_comm *comm)
+{
+    int error = rz_engine_begin();
+    return error != MPI_SUCCESS ? error : rz_comm_revoke(comm);
+}

@@ -1,0 +1,88 @@
+/*
+ * MPIX_Comm_shrink (ULFM; ALGORITHMS 2.7): one agreement on who is dead. The rest is a function of
+ * what was agreed: the group is who is left, the context id comes from the old one, the number of
+ * the agreement and the dead, so that nothing needs to be agreed for it.
+ */
+#include "mpi/ft/comm_agree.h"
+
+#include "base/random.h"
+
+#include <stdlib.h>
+
+/* Tells ids made here from those of other operations on the communicator. */
+#define SHRINK UINT64_C(0x5347)
+
+/* The members of `group` that are not agreed dead, retained; NULL: no memory, or *empty. */
+static struct rz_group *group_without(const struct rz_comm *comm, const struct rz_group *group,
+                                      const struct rz_motion *motion, bool *empty)
+{
+    uint32_t *world = malloc((size_t)group->size * sizeof(*world)), n = 0;
+    if (world == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < group->size; i++) {
+        rz_id member = rz_council_member(comm, group->world[i]);
+        uint32_t at = 0;
+        while (at < motion->n_dead && motion->dead[at] != member) {
+            at++;
+        }
+        if (at == motion->n_dead) {
+            world[n++] = group->world[i];
+        }
+    }
+    *empty = n == 0;
+    struct rz_group *left = n > 0 ? rz_group_new((int)n, world) : NULL;
+    if (left != NULL) {
+        left->session = group->session;
+    }
+    free(world);
+    return left;
+}
+
+static int make_shrunk(struct rz_comm *comm, const struct rz_motion *motion, struct rz_group *group,
+                       struct rz_group *remote, struct rz_comm **newcomm)
+{
+    uint64_t dead = motion->n_dead;
+    for (uint32_t i = 0; i < motion->n_dead; i++) {
+        dead = rz_mix(dead, motion->dead[i]);
+    }
+    uint64_t words[3] = {comm->context, motion->number, rz_mix(SHRINK, dead)};
+    return rz_comm_make(words, group, remote, comm->errhandler, newcomm);
+}
+
+static int shrink_outcome(struct rz_comm *comm, const struct rz_motion *motion, void *result)
+{
+    bool inter = comm->remote != comm->group, empty = false;
+    struct rz_group *group = group_without(comm, comm->group, motion, &empty);
+    struct rz_group *remote =
+        inter && group != NULL ? group_without(comm, comm->remote, motion, &empty) : NULL;
+    struct rz_comm *made = NULL;
+    int error = MPI_SUCCESS;
+    if (group == NULL || (inter && remote == NULL && !empty)) {
+        error = MPI_ERR_NO_MEM;
+    } else if (!empty) { /* else nobody is left on the other side: there is nothing to make */
+        error = make_shrunk(comm, motion, group, remote, &made);
+    }
+    if (remote != NULL) {
+        rz_group_release(remote);
+    }
+    if (group != NULL) {
+        rz_group_release(group);
+    }
+    if (error == MPI_SUCCESS) {
+        *(MPI_Comm *)result = made != NULL ? rz_comm_handle(made) : MPI_COMM_NULL;
+    }
+    return error;
+}
+
+int rzm_comm_ishrink(struct rz_comm *comm, MPI_Comm *newcomm, struct rz_request **request)
+{
+    return rz_ballot_begin(comm, 0, false, shrink_outcome, newcomm, request);
+}
+
+int rzm_comm_shrink(struct rz_comm *comm, MPI_Comm *newcomm)
+{
+    struct rz_request *request;
+    int error = rzm_comm_ishrink(comm, newcomm, &request);
+    return error != MPI_SUCCESS ? error : rz_ballot_end(request, "MPIX_Comm_shrink");
+}

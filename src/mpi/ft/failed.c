@@ -1,0 +1,82 @@
+/* Which processes of a communicator are known to be dead, and which of them the user has
+ * acknowledged. All local. */
+#include "mpi/comm/comm.h"
+#include "mpi/core/engine.h"
+
+#include <stdlib.h>
+
+static bool is_peer(const struct rz_comm *comm, uint32_t world)
+{
+    return rz_group_find(comm->group, world) != MPI_UNDEFINED ||
+           (comm->remote != comm->group && rz_group_find(comm->remote, world) != MPI_UNDEFINED);
+}
+
+int rz_comm_failed(const struct rz_comm *comm)
+{
+    int failed = 0;
+    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
+        failed += is_peer(comm, rz_engine.dead[i]);
+    }
+    return failed;
+}
+
+/* The first n dead of comm in the order in which their deaths were learnt: so that earlier answers
+ * are a part of later ones. */
+static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **group)
+{
+    uint32_t *ranks = malloc((rz_engine.n_dead + 1) * sizeof(*ranks));
+    if (ranks == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < rz_engine.n_dead && found < n; i++) {
+        if (is_peer(comm, rz_engine.dead[i])) {
+            ranks[found++] = rz_engine.dead[i];
+        }
+    }
+    struct rz_group *made = rz_group_predefined(0x109);
+    if (found > 0) {
+        made = rz_group_new((int)found, ranks);
+    } else if (made != NULL) {
+        rz_group_retain(made);
+    }
+    free(ranks);
+    *group = made;
+    return made != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)
+{
+    rz_engine_progress();
+    return failed_group(comm, UINT32_MAX, group);
+}
+
+int rzm_comm_ack_failed(struct rz_comm *comm, int num_to_ack, int *num_acked)
+{
+    rz_engine_progress();
+    int failed = rz_comm_failed(comm);
+    int wanted = num_to_ack < failed ? num_to_ack : failed;
+    if (wanted > (int)comm->acknowledged) {
+        comm->acknowledged = (uint32_t)wanted;
+    }
+    *num_acked = (int)comm->acknowledged;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_failure_ack(struct rz_comm *comm)
+{
+    int acked;
+    return rzm_comm_ack_failed(comm, INT_MAX, &acked);
+}
+
+int rzm_comm_failure_get_acked(struct rz_comm *comm, struct rz_group **group)
+{
+    return failed_group(comm, comm->acknowledged, group);
+}
+
+int rzm_comm_is_revoked(struct rz_comm *comm, int *flag)
+{
+    rz_engine_progress(); /* who asks again and again is to learn it */
+    *flag = comm->revoked;
+    return MPI_SUCCESS;
+}

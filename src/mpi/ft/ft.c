@@ -1,0 +1,226 @@
+/*
+ * Global restart, seen from a process (section 7 of the specification). The daemons decide; here
+ * the old epoch is given up, the door raised, the barrier of the new epoch awaited, and
+ * MPI_COMM_WORLD made whole.
+ */
+#include "mpi/ft/ft.h"
+
+#include "mpi/p2p/buffered.h"
+#include "mpi/chapter.h"
+#include "mpi/comm/comm.h"
+#include "mpi/ft/council.h"
+#include "mpi/core/engine.h"
+#include "mpi/ft/council_letter.h"
+#include "mpi/p2p/message.h"
+#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/paths.h"
+#include "mpi/p2p/peer.h"
+#include "mpi/request/request.h"
+#include "mpi/comm/sessions.h"
+#include "proto/recover/recover.h"
+
+#include <mpi-ext.h>
+
+static struct {
+    bool entered;    /* MPIX_Reinit was called once */
+    bool point_runs; /* the restart point was entered once */
+    int state;       /* MPIX_REINIT_*, of the present round */
+} reinit;
+
+void rz_ft_open(void)
+{
+    reinit.entered = false;
+    reinit.point_runs = false;
+    reinit.state = rz_engine.info->restarted ? MPIX_REINIT_RESTARTED : MPIX_REINIT_NEW;
+}
+
+/* ---- What the board says of epoch and phase ---- */
+
+static uint64_t board_epoch_phase(void)
+{
+    return atomic_load_explicit(&rz_engine.board->epoch_phase, memory_order_acquire);
+}
+
+static uint32_t board_epoch(void)
+{
+    return (uint32_t)(board_epoch_phase() >> 8);
+}
+
+/* Whether our epoch has come to that phase, or is over. */
+static bool phase_has_come(void *arg)
+{
+    uint64_t phase = *(const enum rz_recover_phase *)arg;
+    uint64_t now = board_epoch_phase();
+    return now >> 8 > rz_engine.epoch || (now >> 8 == rz_engine.epoch && (now & 0xFF) >= phase);
+}
+
+/* This process has come to the end of `phase`; waits for the next one. MPI_SUCCESS, or
+ * RZM_ROLLBACK. */
+static int phase_end(enum rz_recover_phase phase, const char *call)
+{
+    struct rz_link_message message = {.type = RZ_LINK_REACHED,
+                                      .reached = {.epoch = rz_engine.epoch, .phase = phase}};
+    rz_status_t status = rz_link_send(rz_engine.link, &message, -1);
+    if (status != RZ_OK) {
+        rz_engine_exit(status);
+    }
+    enum rz_recover_phase next = phase + 1;
+    struct rz_blocked blocked = {
+        .call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    return rz_engine_wait(&blocked, phase_has_come, &next);
+}
+
+/* ---- Giving up an epoch ---- */
+
+void rz_ft_give_up(void)
+{
+    rz_engine.rollback = true;
+    rz_councils_close(); /* they name agreements of requests that end now */
+    rz_peers_close(RZ_ERR_ROLLBACK);
+    rz_p2p_forget();
+    rz_letters_close();
+    rz_matched_close();
+    rz_status_t status = rz_paths_quiet();
+    if (status != RZ_OK) {
+        rz_engine_exit(status);
+    }
+    rz_requests_abandon();
+}
+
+/* No call of the old epoch is on a stack any more: its objects go. */
+static int discard(void)
+{
+    rz_requests_close();
+    rz_comms_close();
+    rz_buffered_close();
+    rz_sessions_rollback();
+    rz_matcher_clear(&rz_engine.matcher);
+    return rz_matcher_init(&rz_engine.matcher) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+/* ---- Standing at the start of an epoch ---- */
+
+static void refresh_members(void)
+{
+    for (uint32_t rank = 0; rank < rz_engine.info->n_ranks; rank++) {
+        uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rank], memory_order_acquire);
+        /* A verdict is dealt with as news, once the communicators stand. */
+        rz_engine.members[rank].word =
+            rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), RZ_VERDICT_ALIVE);
+        rz_engine.members[rank].dead = false;
+        rz_engine.members[rank].home = rz_board_node(word);
+    }
+    rz_engine.n_dead = 0;
+    rz_engine_look_at_crowd();
+}
+
+int rz_ft_reach_epoch(void)
+{
+    if (rz_engine.info->alone) {
+        rz_engine.epoch = board_epoch();
+        refresh_members();
+        return MPI_SUCCESS;
+    }
+    for (;;) {
+        rz_engine.rollback = false;
+        rz_engine.epoch = board_epoch();
+        refresh_members();
+        rz_paths_open_wanted();
+        phase_end(RZ_PHASE_ENTER, reinit.entered ? "MPIX_Reinit" : "MPI_Init");
+        if (board_epoch() == rz_engine.epoch && !rz_engine.rollback) {
+            return MPI_SUCCESS;
+        }
+        /* Yet another death on the way. Peers may have been met while waiting: nothing of this
+         * epoch must stay. */
+        rz_ft_give_up();
+    }
+}
+
+int rz_ft_reach_end(void)
+{
+    return rz_engine.info->alone ? MPI_SUCCESS : phase_end(RZ_PHASE_RUN, "MPI_Finalize");
+}
+
+/* ---- MPIX_Reinit ---- */
+
+int rz_ft_reinit_enter(void)
+{
+    if (reinit.entered) {
+        return rzm_error(MPI_ERR_OTHER, "MPIX_Reinit can be called once");
+    }
+    if (!rz_engine.info->alone) {
+        struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
+        rz_status_t status = rz_link_send(rz_engine.link, &message, -1);
+        if (status != RZ_OK) {
+            rz_engine_exit(status);
+        }
+    }
+    reinit.entered = true;
+    rz_engine.reinit_open = !(rz_engine.board->flags & RZ_BOARD_NO_REPAIR);
+    return MPI_SUCCESS;
+}
+
+static bool never(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+/* Somebody died before this process entered, when that was still an error: the repair is under way.
+ */
+static void hold_for_repair(void)
+{
+    struct rz_blocked blocked = {.call = "MPIX_Reinit",
+                                 .operation = rz_engine.epoch,
+                                 .peer = MPI_PROC_NULL,
+                                 .tag = MPI_ANY_TAG};
+    rz_engine_wait(&blocked, never, NULL);
+}
+
+int rz_ft_reinit_wait(int *state)
+{
+    if (rz_engine.n_dead > 0 && board_epoch() == rz_engine.epoch) {
+        hold_for_repair();
+    }
+    if (!rz_engine.rollback && board_epoch() > rz_engine.epoch) {
+        /* Somebody died before this process entered: it is held here until the new epoch begins. */
+        rz_ft_give_up();
+    }
+    if (rz_engine.rollback) {
+        int error = discard();
+        error = error != MPI_SUCCESS ? error : rz_ft_reach_epoch();
+        error = error != MPI_SUCCESS ? error : rz_comms_open();
+        if (error != MPI_SUCCESS) {
+            return error;
+        }
+    }
+    if (reinit.point_runs) {
+        reinit.state = MPIX_REINIT_REINITED;
+    }
+    reinit.point_runs = true;
+    *state = reinit.state;
+    return MPI_SUCCESS;
+}
+
+int rz_ft_reinit_leave(void)
+{
+    int error = rz_engine_begin();
+    error = error != MPI_SUCCESS ? error : rz_ft_reach_end();
+    if (error == MPI_SUCCESS) {
+        rz_engine.reinit_open = false;
+        rz_engine_look_again();
+    }
+    return error;
+}
+
+int rzm_reinit_state(int *state)
+{
+    *state = reinit.state;
+    return MPI_SUCCESS;
+}
+
+int rzm_incarnation(int *incarnation)
+{
+    *incarnation = (int)rz_engine.info->self.incarnation;
+    return MPI_SUCCESS;
+}

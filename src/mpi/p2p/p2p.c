@@ -1,0 +1,543 @@
+/* Messages: sending, receiving, meeting. The calls of the user are in point.c, those for
+ * collectives in p2p_inside.c. */
+#include "mpi/p2p/p2p.h"
+
+#include "base/assert.h"
+#include "mpi/ft/ft.h"
+#include "mpi/p2p/message.h"
+#include "mpi/p2p/peer.h"
+#include "mpi/p2p/sync.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+#include "wire/envelope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REQUEST_OF_PARCEL(op_)                                                                     \
+    ((struct rz_request *)(void *)((char *)(op_)-offsetof(struct rz_request, parcel.op)))
+
+/* A verdict that has not come after so long will not come: the network is at fault. */
+#define VERDICT_MAX (30 * RZ_SECOND)
+
+static rz_time lost_last; /* when a request was last left without its connection; 0: none is */
+
+/* ---- Ends ---- */
+
+/*
+ * The transport says that the peer is gone, but only the daemons' verdict accuses: until it comes,
+ * or a roll-back, the request waits as it would have for its message.
+ */
+static void end_without_verdict(struct rz_request *request)
+{
+    request->flags |= RZ_REQUEST_LOST;
+    lost_last = rz_clock_now();
+    if (!request->active) {
+        rz_request_activate(request);
+    }
+}
+
+static uint32_t request_world(const struct rz_request *request)
+{
+    int peer = request->flags & RZ_REQUEST_SEND ? request->peer : request->status.MPI_SOURCE;
+    return rz_comm_world_rank(request->comm, peer);
+}
+
+/* Rule 2: what had not ended when its communicator was revoked ends with that. */
+static void p2p_complete(struct rz_request *request, int error)
+{
+    bool revoked = request->comm->revoked && request->plane != RZ_PLANE_REPAIR;
+    rz_request_complete(request, revoked ? MPI_ERR_REVOKED : error);
+}
+
+static void end_with(struct rz_request *request, rz_status_t status)
+{
+    bool gone =
+        status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED || status == RZ_ERR_CANCELLED;
+    bool revoked = request->comm->revoked && !rz_engine.rollback;
+    if (gone && !revoked &&
+        (rz_engine.reinit_open || !rz_engine.members[request_world(request)].dead)) {
+        /* A verdict that is being dealt with just now ends it in rz_p2p_gone. */
+        end_without_verdict(request);
+        return;
+    }
+    p2p_complete(request, gone ? MPI_ERR_PROC_FAILED : rzm_status_class(status));
+}
+
+/* ---- Sending ---- */
+
+/* A synchronous send ends when both its payload was taken over and the acknowledgement has come, in
+ * any order. */
+static void send_settle(struct rz_request *request, enum rz_request_flags what)
+{
+    request->flags &= ~(uint32_t)what;
+    if (!(request->flags & (RZ_REQUEST_PAYLOAD_DUE | RZ_REQUEST_ACK_DUE)) ||
+        (request->comm->revoked && !(request->flags & RZ_REQUEST_NETWORK))) {
+        p2p_complete(request, MPI_SUCCESS);
+    }
+}
+
+void rz_p2p_acknowledged(struct rz_request *request)
+{
+    if (request->flags & RZ_REQUEST_ACK_DUE) {
+        send_settle(request, RZ_REQUEST_ACK_DUE);
+    }
+}
+
+static void send_ended(struct rz_request *request, rz_status_t status)
+{
+    if (status == RZ_OK) {
+        send_settle(request, RZ_REQUEST_PAYLOAD_DUE);
+    } else {
+        end_with(request, status);
+    }
+}
+
+static void send_done(struct rz_net_op *op, rz_status_t status)
+{
+    struct rz_request *request = REQUEST_OF_PARCEL(op);
+    request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
+    send_ended(request, status);
+}
+
+/* A payload in one row: the user's own where the type has no gaps, else a packed copy. */
+static bool send_pack(struct rz_request *request, const void *buffer, bool copy)
+{
+    struct rz_datatype *datatype = request->datatype;
+    request->parcel.data = rz_datatype_row(datatype, buffer);
+    if ((datatype->contiguous && !copy) || request->bytes == 0) {
+        return true;
+    }
+    request->packed = malloc(request->bytes);
+    if (request->packed == NULL) {
+        return false;
+    }
+    if (datatype->contiguous) {
+        memcpy(request->packed, request->parcel.data, request->bytes);
+    } else {
+        rz_datatype_pack(datatype, request->count, buffer, request->packed);
+    }
+    request->parcel.data = request->packed;
+    return true;
+}
+
+static void envelope_init(struct rz_envelope *envelope, const struct rz_comm *comm,
+                          enum rz_plane plane, int tag)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    *envelope = (struct rz_envelope){
+        .job_token = info->job_token,
+        .epoch = rz_engine.epoch,
+        .incarnation = info->self.incarnation,
+        .world = info->self.rank,
+        .context = rz_comm_context(comm, plane),
+        .source = comm->group->rank,
+        .tag = tag,
+        .kind = RZ_ENVELOPE_MESSAGE,
+    };
+}
+
+static void send_go(struct rz_request *request)
+{
+    struct rz_parcel *parcel = &request->parcel;
+    struct rz_envelope envelope;
+    envelope_init(&envelope, request->comm, request->plane, request->tag);
+    request->flags |= RZ_REQUEST_PAYLOAD_DUE;
+    if (request->flags & RZ_REQUEST_SYNC) {
+        envelope.kind = RZ_ENVELOPE_SYNC;
+        envelope.serial = request->serial;
+        request->flags |= RZ_REQUEST_ACK_DUE;
+    }
+    rz_engine.counters.sends++;
+    rz_engine.counters.bytes_sent += request->bytes;
+    uint32_t world = rz_comm_world_rank(request->comm, request->peer);
+    if (world == rz_engine.info->self.rank) {
+        rz_request_activate(request);
+        rz_message_take(NULL, &envelope, parcel->data, request->bytes, NULL);
+        send_ended(request, RZ_OK);
+        return;
+    }
+    rz_parcel_init(parcel, send_done);
+    rz_envelope_encode(&envelope, parcel->op.header);
+    parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
+    parcel->bytes = request->bytes;
+    rz_kill_here(RZ_KILL_SEND);
+    rz_status_t status = rz_peer_send(world, parcel);
+    rz_kill_here(RZ_KILL_SENT);
+    if (status == RZ_IN_PROGRESS) {
+        request->flags |= RZ_REQUEST_NETWORK;
+        rz_request_activate(request);
+    } else {
+        if (status == RZ_OK && request->flags & RZ_REQUEST_ACK_DUE) {
+            rz_request_activate(request);
+        }
+        send_ended(request, status);
+    }
+}
+
+/* MPI_SUCCESS, or why no message of comm may be begun on that plane. */
+static int comm_refuses(const struct rz_comm *comm, enum rz_plane plane)
+{
+    if (comm->revoked && plane != RZ_PLANE_REPAIR) {
+        return MPI_ERR_REVOKED;
+    }
+    if (comm->collectives_dead && plane == RZ_PLANE_COLLECTIVE) {
+        return MPI_ERR_PROC_FAILED;
+    }
+    return MPI_SUCCESS;
+}
+
+static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype,
+                                  int peer, int tag, struct rz_comm *comm, enum rz_plane plane,
+                                  uint32_t flags)
+{
+    struct rz_request *request = rz_request_new(&rz_p2p_class, comm);
+    if (request != NULL) {
+        request->buffer = buffer;
+        request->count = count;
+        request->datatype = datatype;
+        request->bytes = (size_t)rz_datatype_bytes(datatype, count);
+        request->peer = peer;
+        request->tag = tag;
+        request->plane = plane;
+        request->flags = flags;
+        rz_datatype_retain(datatype);
+    }
+    return request;
+}
+
+/* Begins (for a persistent request: again) what p2p_new described. */
+static int send_start(struct rz_request *request)
+{
+    int refused = comm_refuses(request->comm, request->plane);
+    if (request->peer == MPI_PROC_NULL || refused != MPI_SUCCESS) {
+        rz_request_complete(request, refused);
+        return MPI_SUCCESS;
+    }
+    if (!send_pack(request, request->buffer, request->flags & RZ_REQUEST_COPY)) {
+        return MPI_ERR_NO_MEM;
+    }
+    if (request->flags & RZ_REQUEST_SYNC && !rz_sync_await(request)) {
+        return MPI_ERR_NO_MEM;
+    }
+    send_go(request);
+    return MPI_SUCCESS;
+}
+
+int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
+                      int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
+                      struct rz_request **request)
+{
+    if (rz_engine.rollback) {
+        return RZM_ROLLBACK;
+    }
+    struct rz_request *made = p2p_new((void *)(uintptr_t)buffer, count, datatype, dest, tag, comm,
+                                      plane, flags | RZ_REQUEST_SEND);
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    int error = send_start(made);
+    if (error != MPI_SUCCESS) {
+        rz_request_destroy(made);
+        return error;
+    }
+    *request = made;
+    return MPI_SUCCESS;
+}
+
+/* ---- Receiving ---- */
+
+/* Whether somebody who might have sent to an open receive died without the user having acknowledged
+ * it. */
+static bool comm_has_news_of_death(const struct rz_comm *comm)
+{
+    return rz_engine.n_dead > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
+}
+
+/* Rules 5 and 6 for a receive that met no message. */
+static void receive_look_at_deaths(struct rz_request *request)
+{
+    int source = request->match.source;
+    rz_engine.completions++; /* also a pending error is news to who waits */
+    if (source == MPI_ANY_SOURCE) {
+        if (!comm_has_news_of_death(request->comm)) {
+            request->pending_error = MPI_SUCCESS;
+        } else if (request->flags & RZ_REQUEST_BLOCKING) {
+            rz_p2p_withdraw(request);
+            rz_request_complete(request, MPI_ERR_PROC_FAILED);
+        } else {
+            request->pending_error = MPI_ERR_PROC_FAILED_PENDING;
+        }
+    } else if (rz_engine.members[rz_comm_world_rank(request->comm, source)].dead) {
+        rz_p2p_withdraw(request);
+        request->status.MPI_SOURCE = source;
+        request->status.MPI_TAG = request->match.tag;
+        rz_request_complete(request, MPI_ERR_PROC_FAILED);
+    }
+}
+
+static int receive_start(struct rz_request *request)
+{
+    struct rz_comm *comm = request->comm;
+    rz_status_set_empty(&request->status);
+    request->pending_error = MPI_SUCCESS;
+    int refused = comm_refuses(comm, request->plane);
+    if (request->peer == MPI_PROC_NULL || refused != MPI_SUCCESS) {
+        request->status.MPI_SOURCE = MPI_PROC_NULL;
+        rz_request_complete(request, refused);
+        return MPI_SUCCESS;
+    }
+    struct rz_match_entry *key = &request->match;
+    key->context = rz_comm_context(comm, request->plane);
+    key->source = request->peer;
+    key->tag = request->tag;
+    struct rz_early *found = rz_message_find(comm, request->plane, key->source, key->tag, true);
+    if (found != NULL) {
+        rz_message_meet(request, found);
+        return MPI_SUCCESS;
+    }
+    if (!rz_match_post(&rz_engine.matcher, key)) {
+        return MPI_ERR_NO_MEM;
+    }
+    request->flags |= RZ_REQUEST_POSTED;
+    rz_request_activate(request);
+    if (__builtin_expect(rz_engine.n_dead > 0, 0)) {
+        receive_look_at_deaths(request);
+    }
+    return MPI_SUCCESS;
+}
+
+int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
+                      int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
+                      struct rz_request **request)
+{
+    if (rz_engine.rollback) {
+        return RZM_ROLLBACK;
+    }
+    struct rz_request *made = p2p_new(buffer, count, datatype, source, tag, comm, plane, flags);
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    int error = receive_start(made);
+    if (error != MPI_SUCCESS) {
+        rz_request_destroy(made);
+        return error;
+    }
+    *request = made;
+    return MPI_SUCCESS;
+}
+
+void rz_p2p_withdraw(struct rz_request *request)
+{
+    rz_assert(request->flags & RZ_REQUEST_POSTED);
+    rz_match_unpost(&rz_engine.matcher, &request->match);
+    request->flags &= ~(uint32_t)RZ_REQUEST_POSTED;
+}
+
+/* The payload has come, whole or as far as there was room: in the user's buffer, or packed. */
+static void receive_ended(struct rz_request *request, rz_status_t status)
+{
+    if (status != RZ_OK) {
+        end_with(request, status);
+        return;
+    }
+    MPI_Count bytes = rz_status_bytes(&request->status);
+    if (request->packed != NULL) {
+        rz_datatype_unpack(request->datatype, request->count, request->packed, bytes,
+                           request->buffer);
+    }
+    bool whole = !(request->flags & RZ_REQUEST_TRUNCATED);
+    p2p_complete(request, whole ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+}
+
+static void receive_done(struct rz_net_op *op, rz_status_t status)
+{
+    struct rz_request *request = REQUEST_OF_PARCEL(op);
+    request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
+    receive_ended(request, status);
+}
+
+/* The payload is still with its sender: have it brought. */
+static void receive_fetch(struct rz_request *request, uint32_t world, struct rz_path *path,
+                          rz_net_token_t token, size_t bytes)
+{
+    struct rz_parcel *parcel = &request->parcel;
+    parcel->data = rz_datatype_row(request->datatype, request->buffer);
+    if (bytes > 0 && !request->datatype->contiguous) {
+        request->packed = malloc(bytes);
+        parcel->data = request->packed;
+    }
+    if (bytes == 0 || parcel->data == NULL) {
+        rz_peer_drop(world, path, token);
+        receive_ended(request, bytes == 0 ? RZ_OK : RZ_ERR_NO_MEMORY);
+        return;
+    }
+    rz_parcel_init(parcel, receive_done);
+    parcel->token = token;
+    parcel->bytes = bytes;
+    rz_status_t status = rz_peer_fetch(world, path, parcel);
+    if (status == RZ_IN_PROGRESS) {
+        request->flags |= RZ_REQUEST_NETWORK;
+        if (!request->active) {
+            rz_request_activate(request);
+        }
+    } else {
+        receive_ended(request, status);
+    }
+}
+
+void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
+                    const struct rz_envelope *envelope, const void *data, size_t bytes,
+                    rz_net_token_t token)
+{
+    size_t room = request->bytes;
+    size_t taken = bytes <= room ? bytes : room;
+    request->flags &= ~(uint32_t)RZ_REQUEST_POSTED;
+    request->flags |= bytes > room ? RZ_REQUEST_TRUNCATED : 0;
+    request->pending_error = MPI_SUCCESS;
+    request->status.MPI_SOURCE = envelope->source;
+    request->status.MPI_TAG = envelope->tag;
+    rz_status_set_bytes(&request->status, (int64_t)taken);
+    rz_engine.counters.receives++;
+    rz_engine.counters.bytes_received += taken;
+    if (envelope->kind == RZ_ENVELOPE_SYNC) {
+        rz_sync_acknowledge(envelope);
+    }
+    if (token != NULL) {
+        receive_fetch(request, envelope->world, path, token, taken);
+        return;
+    }
+    if (taken > 0 && request->datatype->contiguous) {
+        memcpy(rz_datatype_row(request->datatype, request->buffer), data, taken);
+    } else if (taken > 0) {
+        rz_datatype_unpack(request->datatype, request->count, data, (MPI_Count)taken,
+                           request->buffer);
+    }
+    receive_ended(request, RZ_OK);
+}
+
+/* ---- Deaths, cancelling, roll-back ---- */
+
+static bool concerns(const struct rz_request *request, uint32_t world)
+{
+    bool open = request->flags & RZ_REQUEST_POSTED && request->match.source == MPI_ANY_SOURCE;
+    int peer = request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_POSTED) ? request->peer
+                                                                      : request->status.MPI_SOURCE;
+    return !open && rz_comm_world_rank(request->comm, peer) == world;
+}
+
+/* Rules 2 to 6 for one active request after a death; what the transport still holds ends by itself,
+ * and then comes here. */
+static void request_look_at_death(struct rz_request *request, uint32_t world, bool death)
+{
+    if (request->flags & RZ_REQUEST_NETWORK) {
+        return;
+    }
+    if (concerns(request, world)) {
+        if (request->flags & RZ_REQUEST_POSTED) {
+            rz_p2p_withdraw(request);
+            request->status.MPI_SOURCE = request->match.source;
+            request->status.MPI_TAG = request->match.tag;
+        }
+        rz_request_complete(request, MPI_ERR_PROC_FAILED);
+    } else if (death && request->flags & RZ_REQUEST_POSTED) {
+        if (request->plane == RZ_PLANE_COLLECTIVE && request->comm->collectives_dead) {
+            rz_p2p_withdraw(request);
+            rz_request_complete(request, MPI_ERR_PROC_FAILED);
+        } else if (request->match.source == MPI_ANY_SOURCE) {
+            receive_look_at_deaths(request);
+        }
+    }
+}
+
+void rz_p2p_gone(uint32_t world, bool death)
+{
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+        next = request->next;
+        if (request->class == &rz_p2p_class) {
+            request_look_at_death(request, world, death);
+        }
+    }
+}
+
+void rz_p2p_revoked(const struct rz_comm *comm)
+{
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+        next = request->next;
+        bool concerned = request->class == &rz_p2p_class && request->comm == comm &&
+                         request->plane != RZ_PLANE_REPAIR;
+        if (!concerned || request->flags & RZ_REQUEST_NETWORK) {
+            continue;
+        }
+        if (request->flags & RZ_REQUEST_POSTED) {
+            rz_p2p_withdraw(request);
+        }
+        rz_request_complete(request, MPI_ERR_REVOKED);
+    }
+}
+
+void rz_p2p_overdue(rz_time now)
+{
+    if (lost_last == 0 || now - lost_last < VERDICT_MAX || rz_engine.reinit_open) {
+        return;
+    }
+    lost_last = 0;
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+        next = request->next;
+        if (request->class == &rz_p2p_class && request->flags & RZ_REQUEST_LOST) {
+            rz_request_complete(request, rzm_status_class(RZ_ERR_TIMEOUT));
+        }
+    }
+}
+
+void rz_p2p_look_again(struct rz_request *request)
+{
+    if (request->pending_error != MPI_SUCCESS && !request->complete) {
+        receive_look_at_deaths(request);
+    }
+}
+
+static int p2p_restart(struct rz_request *request)
+{
+    request->flags &= RZ_REQUEST_OF_CALL;
+    return request->flags & RZ_REQUEST_SEND ? send_start(request) : receive_start(request);
+}
+
+/* Only a receive that has met nothing can be cancelled; a send has gone, or is about to. */
+static void p2p_cancel(struct rz_request *request)
+{
+    if (request->flags & RZ_REQUEST_POSTED) {
+        rz_p2p_withdraw(request);
+        rz_status_set_cancelled(&request->status, true);
+        rz_request_complete(request, MPI_SUCCESS);
+    }
+}
+
+static void p2p_abandon(struct rz_request *request)
+{
+    if (request->flags & RZ_REQUEST_POSTED) {
+        rz_p2p_withdraw(request);
+    }
+}
+
+static void p2p_destroy(struct rz_request *request)
+{
+    rz_datatype_release(request->datatype);
+}
+
+const struct rz_request_class rz_p2p_class = {
+    .name = "message",
+    .start = p2p_restart,
+    .cancel = p2p_cancel,
+    .abandon = p2p_abandon,
+    .destroy = p2p_destroy,
+};
+
+struct rz_request *rz_p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype, int peer,
+                              int tag, struct rz_comm *comm, uint32_t flags)
+{
+    return p2p_new(buffer, count, datatype, peer, tag, comm, RZ_PLANE_POINT, flags);
+}

@@ -1,0 +1,114 @@
+/* Messages for the inside of the library, on the collective plane. */
+#include "mpi/p2p/p2p.h"
+#include "mpi/request/wait.h"
+
+int rz_p2p_isend(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
+                 int tag, struct rz_comm *comm, struct rz_request **request)
+{
+    return rz_p2p_start_send(buffer, count, datatype, dest, tag, comm, RZ_PLANE_COLLECTIVE, 0,
+                             request);
+}
+
+int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+                 struct rz_comm *comm, struct rz_request **request)
+{
+    return rz_p2p_start_recv(buffer, count, datatype, source, tag, comm, RZ_PLANE_COLLECTIVE, 0,
+                             request);
+}
+
+bool rz_p2p_done(struct rz_request **requests, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (requests[i] != NULL && !requests[i]->complete) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int rz_p2p_end(struct rz_request **requests, size_t n)
+{
+    int error = MPI_SUCCESS;
+    for (size_t i = 0; i < n; i++) {
+        if (requests[i] == NULL) {
+            continue;
+        }
+        error = error != MPI_SUCCESS ? error : requests[i]->error;
+        rz_request_destroy(requests[i]);
+        requests[i] = NULL;
+    }
+    return error;
+}
+
+struct set {
+    struct rz_request **requests;
+    size_t n, first; /* all before `first` are complete */
+};
+
+static bool set_done(void *arg)
+{
+    struct set *set = arg;
+    while (set->first < set->n && rz_p2p_done(&set->requests[set->first], 1)) {
+        set->first++;
+    }
+    return set->first == set->n;
+}
+
+int rz_p2p_wait(struct rz_request **requests, size_t n)
+{
+    struct set set = {.requests = requests, .n = n};
+    if (!set_done(&set)) {
+        const struct rz_request *request = requests[set.first];
+        struct rz_blocked blocked = {.call = request->comm->call,
+                                     .comm = request->comm,
+                                     .operation = request->comm->operations,
+                                     .peer = rz_wait_whom(request),
+                                     .tag = request->tag};
+        /* At a roll-back all of them have ended with it, so that they can be given back here, too.
+         */
+        rz_engine_wait(&blocked, set_done, &set);
+    }
+    return rz_p2p_end(requests, n);
+}
+
+void rz_p2p_abandon(struct rz_request **requests, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (requests[i] != NULL) {
+            rz_request_detach(requests[i]);
+            requests[i] = NULL;
+        }
+    }
+}
+
+int rz_p2p_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
+                int tag, struct rz_comm *comm)
+{
+    struct rz_request *request;
+    int error = rz_p2p_isend(buffer, count, datatype, dest, tag, comm, &request);
+    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+}
+
+int rz_p2p_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+                struct rz_comm *comm)
+{
+    struct rz_request *request;
+    int error = rz_p2p_irecv(buffer, count, datatype, source, tag, comm, &request);
+    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+}
+
+int rz_p2p_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                    int dest, void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                    int source, int tag, struct rz_comm *comm)
+{
+    struct rz_request *requests[2] = {NULL, NULL};
+    int error = rz_p2p_irecv(recvbuf, recvcount, recvtype, source, tag, comm, &requests[0]);
+    if (error == MPI_SUCCESS) {
+        error = rz_p2p_isend(sendbuf, sendcount, sendtype, dest, tag, comm, &requests[1]);
+    }
+    if (error == MPI_SUCCESS) {
+        return rz_p2p_wait(requests, 2);
+    }
+    rz_p2p_abandon(requests, 2);
+    return error;
+}

@@ -1,0 +1,266 @@
+#include "mpi/p2p/paths.h"
+
+#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/peer.h"
+#include "net/shm/shm.h"
+#include "net/ucx/ucx.h"
+#include "port/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* How long transports may take to let go of memory before they are destroyed. */
+#define QUIET_MAX (2 * RZ_SECOND)
+
+/* How long a process waits for a network that its node had before, and between two tries. */
+#define CUT_OFF_MAX (30 * RZ_SECOND)
+enum { AGAIN_US = 20000 };
+
+static uint32_t net_wanted; /* the newest epoch in which somebody off this node wants our card */
+
+/* ---- What comes out of a transport ---- */
+
+static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data,
+                    size_t bytes, rz_net_token_t token)
+{
+    rz_p2p_arrived(arg, header, header_bytes, data, bytes, token);
+}
+
+static void broken(void *arg, rz_peer_t number)
+{
+    rz_peer_broken(arg, number);
+}
+
+static struct rz_net_host host_of(struct rz_path *path)
+{
+    return (struct rz_net_host){.arg = path, .arrived = arrived, .broken = broken};
+}
+
+/* ---- Introductions by the daemon ---- */
+
+static void link_send(const struct rz_link_message *message)
+{
+    rz_status_t status = rz_link_send(rz_engine.link, message, -1);
+    if (status != RZ_OK) {
+        rz_engine_exit(status);
+    }
+}
+
+void rz_paths_ask(uint32_t world, enum rz_path_kind kind)
+{
+    struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = world}};
+    if (kind == RZ_PATH_UCX) {
+        message = (struct rz_link_message){.type = RZ_LINK_GET_CARD,
+                                           .get_card = {.rank = world, .epoch = rz_engine.epoch}};
+    }
+    link_send(&message);
+}
+
+static void close_all(const int *fds, unsigned n_fds)
+{
+    for (unsigned i = 0; i < n_fds; i++) {
+        close(fds[i]);
+    }
+}
+
+static void on_opened(void *arg, const struct rz_link_message *message, const int *fds,
+                      unsigned n_fds)
+{
+    (void)arg;
+    const struct rz_link_opened *opened = &message->opened;
+    struct rz_peer *peer = rz_peer_asked(opened->rank, opened->incarnation, RZ_PATH_SHM);
+    if (peer != NULL && n_fds == 2) {
+        struct rz_shm_card card = {
+            .peer = {.job = rz_engine.info->self.job,
+                     .rank = opened->rank,
+                     .incarnation = opened->incarnation},
+            .pid = opened->pid,
+            .lane = opened->lane,
+            .inbox_fd = fds[0],
+            .event_fd = fds[1],
+        };
+        rz_peer_introduce(peer, &card, sizeof(card));
+    }
+    close_all(fds, n_fds);
+}
+
+static void on_card(void *arg, const struct rz_link_message *message, const int *fds,
+                    unsigned n_fds)
+{
+    (void)arg;
+    const struct rz_link_card *card = &message->card;
+    struct rz_peer *peer = rz_peer_asked(card->rank, card->incarnation, RZ_PATH_UCX);
+    if (peer != NULL && card->epoch == rz_engine.epoch) {
+        rz_peer_introduce(peer, card->card, card->card_length);
+    }
+    close_all(fds, n_fds);
+}
+
+static void on_open_net(void *arg, const struct rz_link_message *message, const int *fds,
+                        unsigned n_fds)
+{
+    (void)arg;
+    close_all(fds, n_fds);
+    net_wanted = message->open_net.epoch > net_wanted ? message->open_net.epoch : net_wanted;
+    rz_paths_open_wanted();
+}
+
+void rz_paths_open_wanted(void)
+{
+    /* Without a network nobody off this node reaches us; those who try hear it from their own. */
+    if (net_wanted == rz_engine.epoch && !rz_engine.rollback) {
+        rz_paths_open_ucx();
+    }
+}
+
+/* ---- Shared memory ---- */
+
+/* Somebody sends to us whom we never sent to: fetching from it, and its flow control, need the way
+ * back. */
+static void stranger(void *arg, struct rz_identity who)
+{
+    (void)arg;
+    rz_peer_meet(who.rank, who.incarnation);
+}
+
+static rz_status_t open_shm(void)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
+    struct rz_shm_config config = {
+        .self = info->self,
+        .job_token = info->job_token,
+        .lane = info->lane,
+        .lanes_max = info->lanes_max,
+        .inbox_fd = info->inbox_fd,
+        .event_fd = info->doorbell_fd,
+        .host = host_of(path),
+        .stranger = stranger,
+    };
+    path->ops = &rz_shm_ops;
+    return rz_shm_open(&path->net, &config);
+}
+
+/* ---- The network ---- */
+
+static char refusal[256]; /* why the last try to open the network failed */
+
+static void note_reason(void *arg, const char *text)
+{
+    (void)arg;
+    snprintf(refusal, sizeof(refusal), "%s", text);
+}
+
+/*
+ * A node that had a network and has none now is cut off. That is no error of its processes, which
+ * would end the whole job by it: the others hear nothing of them meanwhile, and either the network
+ * comes back or the node is declared dead.
+ */
+static rz_status_t open_patiently(const struct rz_ucx_config *config, struct rz_net **net,
+                                  struct rz_path *path)
+{
+    rz_time deadline = rz_clock_now() + (rz_engine.epoch > 1 ? CUT_OFF_MAX : 0);
+    rz_status_t status = rz_ucx_open(config, net, &path->ops);
+    while (status == RZ_ERR_SYSTEM && rz_clock_now() < deadline) {
+        usleep(AGAIN_US);
+        status = rz_ucx_open(config, net, &path->ops);
+    }
+    if (status != RZ_OK) {
+        fprintf(stderr, "rhizome: rank %u: no network between nodes: %s\n",
+                rz_engine.info->self.rank, refusal);
+    }
+    return status;
+}
+
+static rz_status_t put_card(const struct rz_path *path)
+{
+    unsigned char card[4096];
+    size_t bytes = sizeof(card);
+    rz_status_t status = path->ops->card(path->net, card, &bytes);
+    if (status == RZ_OK) {
+        struct rz_link_message message = {
+            .type = RZ_LINK_PUT_CARD,
+            .put_card = {.epoch = rz_engine.epoch, .card = card, .card_length = (uint32_t)bytes}};
+        link_send(&message);
+    }
+    return status;
+}
+
+rz_status_t rz_paths_open_ucx(void)
+{
+    static rz_status_t refused = RZ_OK;
+    struct rz_path *path = &rz_engine.paths[RZ_PATH_UCX];
+    if (path->net != NULL || refused != RZ_OK) {
+        return refused;
+    }
+    struct rz_ucx_config config = {.job = rz_engine.info->self.job,
+                                   .host = host_of(path),
+                                   .peers_estimated = rz_engine.info->n_ranks - 1,
+                                   .complain = note_reason};
+    struct rz_net *net = NULL;
+    refused = open_patiently(&config, &net, path);
+    if (refused == RZ_OK) {
+        path->net = net;
+        refused = put_card(path);
+    }
+    return refused;
+}
+
+/* ---- Both ---- */
+
+rz_status_t rz_paths_open(void)
+{
+    if (rz_engine.info->alone) {
+        return RZ_OK;
+    }
+    rz_link_handle(rz_engine.link, RZ_LINK_OPENED, on_opened, NULL);
+    rz_link_handle(rz_engine.link, RZ_LINK_CARD, on_card, NULL);
+    rz_link_handle(rz_engine.link, RZ_LINK_OPEN_NET, on_open_net, NULL);
+    return open_shm();
+}
+
+void rz_paths_forget(uint32_t world, uint32_t incarnation)
+{
+    struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
+    if (path->net != NULL && path->ops == &rz_shm_ops) {
+        struct rz_identity who = {
+            .job = rz_engine.info->self.job, .rank = world, .incarnation = incarnation};
+        rz_shm_forget(path->net, who, RZ_ERR_PROC_FAILED);
+    }
+}
+
+static void path_close(struct rz_path *path)
+{
+    if (path->net != NULL) {
+        struct rz_net *net = path->net;
+        path->net = NULL;
+        path->ops->close(net);
+    }
+}
+
+rz_status_t rz_paths_quiet(void)
+{
+    rz_time deadline = rz_clock_now() + QUIET_MAX;
+    rz_status_t status = RZ_OK;
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        struct rz_path *path = &rz_engine.paths[i];
+        while (path->net != NULL && !path->ops->quiet(path->net) && rz_clock_now() < deadline) {
+            path->ops->progress(path->net);
+        }
+        if (path->net != NULL && !path->ops->quiet(path->net)) {
+            path_close(path);
+            status = i == RZ_PATH_SHM ? open_shm() : status;
+        }
+    }
+    /* UCX connects a pair of workers once: each epoch has a new one, with a new card. */
+    path_close(&rz_engine.paths[RZ_PATH_UCX]);
+    return status;
+}
+
+void rz_paths_close(void)
+{
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        path_close(&rz_engine.paths[i]);
+    }
+}

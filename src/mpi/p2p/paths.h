@@ -1,0 +1,49 @@
+/*
+ * The transports of the engine: opening and closing them, and the conversation with the daemon
+ * about how a process is reached. What comes out of a transport goes from here to the door (p2p) or
+ * to the peers.
+ */
+#ifndef RZ_MPI_PATHS_H
+#define RZ_MPI_PATHS_H
+
+#include "mpi/core/engine.h"
+
+/* Registers for the daemon's answers and opens shared memory (nothing to open when alone). */
+rz_status_t rz_paths_open(void);
+
+/* Opens the transport between nodes, if it is not open, and tells the daemon how it is reached. */
+rz_status_t rz_paths_open_ucx(void);
+
+/* The same, if somebody off this node wants our card of this epoch: when an epoch begins. */
+void rz_paths_open_wanted(void);
+
+/* Asks the daemon how that rank is reached; the answer ends in rz_peer_introduce. */
+void rz_paths_ask(uint32_t world, enum rz_path_kind kind);
+
+/* A process of this node to which we were never connected is dead: what it left in shared memory is
+ * void. */
+void rz_paths_forget(uint32_t world, uint32_t incarnation);
+
+/*
+ * After the peers were closed: progresses until the transports have let go of everything. The
+ * network is closed, and opened anew at its next use; so is shared memory where it has not let go
+ * after two seconds.
+ */
+rz_status_t rz_paths_quiet(void);
+
+/* One round of progress; the number of events. */
+static inline unsigned rz_paths_progress(void)
+{
+    unsigned events = 0;
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        const struct rz_path *path = &rz_engine.paths[i];
+        if (path->net != NULL) {
+            events += path->ops->progress(path->net);
+        }
+    }
+    return events;
+}
+
+void rz_paths_close(void);
+
+#endif

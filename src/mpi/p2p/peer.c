@@ -1,0 +1,282 @@
+#include "mpi/p2p/peer.h"
+
+#include "base/assert.h"
+#include "mpi/p2p/paths.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+
+#include <stdlib.h>
+
+/* A connection that broke while its peer is said to live for so long is an error of the network. */
+#define BROKEN_MAX (30 * RZ_SECOND)
+
+static struct rz_peer **by_number; /* [n_numbers]; NULL: closed */
+static rz_peer_t n_numbers, numbers_max;
+static uint32_t n_broken;
+
+static bool number_take(struct rz_peer *peer)
+{
+    if (n_numbers == numbers_max) {
+        rz_peer_t more = numbers_max == 0 ? 64 : numbers_max * 2;
+        struct rz_peer **bigger = realloc(by_number, more * sizeof(*by_number));
+        if (bigger == NULL) {
+            return false;
+        }
+        by_number = bigger;
+        numbers_max = more;
+    }
+    peer->number = n_numbers;
+    by_number[n_numbers++] = peer;
+    return true;
+}
+
+/* ---- The queue ahead of the connection ---- */
+
+static void queue_append(struct rz_peer *peer, struct rz_parcel *parcel)
+{
+    parcel->next = NULL;
+    *(peer->queue != NULL ? &peer->queue_last->next : &peer->queue) = parcel;
+    peer->queue_last = parcel;
+}
+
+static void mark_broken(struct rz_peer *peer)
+{
+    if (peer->state != RZ_PEER_BROKEN) {
+        peer->state = RZ_PEER_BROKEN;
+        peer->broken_since = rz_clock_now();
+        n_broken++;
+    }
+}
+
+static rz_status_t hand_over(struct rz_peer *peer, struct rz_parcel *parcel)
+{
+    const struct rz_net_ops *ops = peer->path->ops;
+    struct rz_net *net = peer->path->net;
+    if (parcel->token != NULL) {
+        rz_kill_here(RZ_KILL_FETCH);
+        return ops->fetch(net, parcel->token, parcel->data, parcel->bytes, &parcel->op);
+    }
+    return ops->send(net, peer->number, parcel->data, parcel->bytes, &parcel->op);
+}
+
+/* A send on a broken connection waits for the verdict: the peer died, or the network is at fault.
+ */
+static rz_status_t hand_over_or_hold(struct rz_peer *peer, struct rz_parcel *parcel)
+{
+    rz_status_t status = hand_over(peer, parcel);
+    if (status == RZ_ERR_CLOSED && parcel->token == NULL) {
+        mark_broken(peer);
+        queue_append(peer, parcel);
+        return RZ_IN_PROGRESS;
+    }
+    return status;
+}
+
+static void queue_flush(struct rz_peer *peer)
+{
+    struct rz_parcel *next = peer->queue;
+    peer->queue = peer->queue_last = NULL;
+    while (next != NULL) {
+        struct rz_parcel *parcel = next;
+        next = parcel->next;
+        if (peer->state != RZ_PEER_OPEN) {
+            queue_append(peer, parcel);
+            continue;
+        }
+        rz_status_t status = hand_over_or_hold(peer, parcel);
+        if (status != RZ_IN_PROGRESS) {
+            parcel->op.done(&parcel->op, status);
+        }
+    }
+}
+
+static void queue_end(struct rz_peer *peer, rz_status_t status)
+{
+    struct rz_parcel *next = peer->queue;
+    peer->queue = peer->queue_last = NULL;
+    while (next != NULL) {
+        struct rz_parcel *parcel = next;
+        next = parcel->next;
+        if (parcel->token != NULL && peer->path->net != NULL) {
+            peer->path->ops->drop(peer->path->net, parcel->token);
+        }
+        parcel->op.done(&parcel->op, status);
+    }
+}
+
+/* ---- Introductions ---- */
+
+static rz_status_t peer_new(uint32_t world, struct rz_peer **new_peer)
+{
+    uint64_t word = rz_engine.members[world].word;
+    bool here = rz_board_node(word) == rz_engine.info->node;
+    rz_status_t status = here ? RZ_OK : rz_paths_open_ucx();
+    if (status != RZ_OK) {
+        return status;
+    }
+    struct rz_peer *peer = calloc(1, sizeof(*peer));
+    if (peer == NULL || !number_take(peer)) {
+        free(peer);
+        return RZ_ERR_NO_MEMORY;
+    }
+    peer->rank = world;
+    peer->incarnation = rz_board_incarnation(word);
+    peer->path = &rz_engine.paths[here ? RZ_PATH_SHM : RZ_PATH_UCX];
+    rz_engine.members[world].peer = peer;
+    rz_paths_ask(world, here ? RZ_PATH_SHM : RZ_PATH_UCX);
+    *new_peer = peer;
+    return RZ_OK;
+}
+
+struct rz_peer *rz_peer_asked(uint32_t world, uint32_t incarnation, enum rz_path_kind kind)
+{
+    if (world >= rz_engine.info->n_ranks) {
+        return NULL;
+    }
+    struct rz_peer *peer = rz_engine.members[world].peer;
+    bool fits = peer != NULL && peer->state == RZ_PEER_ASKED && peer->incarnation == incarnation &&
+                peer->path == &rz_engine.paths[kind];
+    return fits ? peer : NULL;
+}
+
+void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes)
+{
+    rz_status_t status = peer->path->ops->connect(peer->path->net, peer->number, card, bytes);
+    if (status == RZ_OK) {
+        peer->state = RZ_PEER_OPEN;
+        queue_flush(peer);
+    } else {
+        mark_broken(peer);
+    }
+}
+
+void rz_peer_meet(uint32_t world, uint32_t incarnation)
+{
+    if (world >= rz_engine.info->n_ranks || rz_engine.rollback) {
+        return;
+    }
+    struct rz_member *member = &rz_engine.members[world];
+    if (!member->dead && member->peer == NULL &&
+        rz_board_incarnation(member->word) == incarnation) {
+        struct rz_peer *peer;
+        peer_new(world, &peer);
+    }
+}
+
+/* ---- Sending and fetching ---- */
+
+static rz_status_t peer_submit(uint32_t world, struct rz_parcel *parcel)
+{
+    struct rz_peer *peer = rz_engine.members[world].peer;
+    if (peer == NULL) {
+        rz_status_t status = peer_new(world, &peer);
+        if (status != RZ_OK) {
+            return status;
+        }
+    }
+    if (peer->state == RZ_PEER_OPEN) {
+        return hand_over_or_hold(peer, parcel);
+    }
+    queue_append(peer, parcel);
+    return RZ_IN_PROGRESS;
+}
+
+rz_status_t rz_peer_send(uint32_t world, struct rz_parcel *parcel)
+{
+    if (rz_engine.members[world].dead) {
+        return RZ_ERR_PROC_FAILED;
+    }
+    return peer_submit(world, parcel);
+}
+
+rz_status_t rz_peer_fetch(uint32_t world, struct rz_path *path, struct rz_parcel *parcel)
+{
+    rz_assert(parcel->token != NULL);
+    struct rz_member *member = &rz_engine.members[world];
+    rz_status_t status = RZ_OK;
+    if (!member->dead && member->peer == NULL) {
+        status = peer_new(world, &member->peer);
+    }
+    if (status != RZ_OK) {
+        path->ops->drop(path->net, parcel->token);
+        return status;
+    }
+    if (!member->dead && member->peer->state == RZ_PEER_ASKED) {
+        queue_append(member->peer, parcel);
+        return RZ_IN_PROGRESS;
+    }
+    /* Of a dead sender, the transport knows whether the payload outlived it. */
+    rz_kill_here(RZ_KILL_FETCH);
+    return path->ops->fetch(path->net, parcel->token, parcel->data, parcel->bytes, &parcel->op);
+}
+
+void rz_peer_drop(uint32_t world, struct rz_path *path, rz_net_token_t token)
+{
+    rz_peer_meet(world, rz_board_incarnation(rz_engine.members[world].word));
+    path->ops->drop(path->net, token);
+}
+
+/* ---- Ends ---- */
+
+void rz_peer_broken(struct rz_path *path, rz_peer_t number)
+{
+    struct rz_peer *peer = number < n_numbers ? by_number[number] : NULL;
+    if (peer != NULL && peer->path == path) {
+        mark_broken(peer);
+    }
+}
+
+void rz_peer_close(uint32_t world, bool drain, rz_status_t status)
+{
+    struct rz_member *member = &rz_engine.members[world];
+    struct rz_peer *peer = member->peer;
+    if (status == RZ_ERR_PROC_FAILED && (peer == NULL || peer->state == RZ_PEER_ASKED)) {
+        rz_paths_forget(world, rz_board_incarnation(member->word));
+    }
+    if (peer == NULL) {
+        return;
+    }
+    if (peer->state != RZ_PEER_ASKED && peer->path->net != NULL) {
+        peer->path->ops->disconnect(peer->path->net, peer->number, drain, status);
+    }
+    if (peer->state == RZ_PEER_BROKEN) {
+        n_broken--;
+    }
+    queue_end(peer, status);
+    by_number[peer->number] = NULL;
+    member->peer = NULL;
+    free(peer);
+}
+
+void rz_peers_close(rz_status_t status)
+{
+    for (uint32_t world = 0; world < rz_engine.info->n_ranks; world++) {
+        rz_peer_close(world, false, status);
+    }
+}
+
+void rz_peers_forget(void)
+{
+    for (rz_peer_t i = 0; i < n_numbers; i++) {
+        if (by_number[i] != NULL) {
+            queue_end(by_number[i], RZ_ERR_CANCELLED);
+            rz_engine.members[by_number[i]->rank].peer = NULL;
+        }
+        free(by_number[i]);
+    }
+    free(by_number);
+    by_number = NULL;
+    n_numbers = numbers_max = n_broken = 0;
+}
+
+void rz_peers_overdue(rz_time now)
+{
+    for (uint32_t world = 0;
+         n_broken > 0 && !rz_engine.reinit_open && world < rz_engine.info->n_ranks; world++) {
+        struct rz_peer *peer = rz_engine.members[world].peer;
+        if (peer != NULL && peer->state == RZ_PEER_BROKEN &&
+            now - peer->broken_since > BROKEN_MAX) {
+            rz_peer_close(world, true, RZ_ERR_TIMEOUT);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/*
+ * Peers: whom this process sends to. Made at the first message: the node stands in the board's
+ * word, the daemon helps with the introduction (the inbox of a process of the same node, or the
+ * network card of another). Until then parcels queue; nobody waits in here. A peer is one
+ * incarnation in one epoch.
+ */
+#ifndef RZ_MPI_PEER_H
+#define RZ_MPI_PEER_H
+
+#include "mpi/core/engine.h"
+#include "mpi/p2p/parcel.h"
+
+enum rz_peer_state {
+    RZ_PEER_ASKED, /* the daemon was asked how to reach it */
+    RZ_PEER_OPEN,
+    RZ_PEER_BROKEN /* the connection broke; the daemons will say whether it is dead */
+};
+
+struct rz_peer {
+    uint32_t rank, incarnation;
+    enum rz_peer_state state;
+    rz_peer_t number; /* at the transport */
+    struct rz_path *path;
+    struct rz_parcel *queue, *queue_last;
+    rz_time broken_since;
+};
+
+/*
+ * Sends parcel (op.header, data, bytes are set) to a rank of the job other than the own. RZ_OK:
+ * done. RZ_IN_PROGRESS: parcel->op.done will be called. RZ_ERR_PROC_FAILED: known to be dead; or
+ * another error: nothing was sent.
+ */
+rz_status_t rz_peer_send(uint32_t world, struct rz_parcel *parcel);
+
+/*
+ * Fetches parcel->bytes of the payload that parcel->token names, whose message came over path from
+ * that rank, into parcel->data. As rz_peer_send; on an error the token is gone. Connects first:
+ * only then does a death end a fetch.
+ */
+rz_status_t rz_peer_fetch(uint32_t world, struct rz_path *path, struct rz_parcel *parcel);
+
+/*
+ * Nobody here wants the payload that token names, whose message came over path from that rank.
+ * Connects first, too: else the sender would never hear of it, and wait.
+ */
+void rz_peer_drop(uint32_t world, struct rz_path *path, rz_net_token_t token);
+
+/* That process sends to us: connect to it, too, if it is what the board says. */
+void rz_peer_meet(uint32_t world, uint32_t incarnation);
+
+/* The peer that was asked for by this identity on this path and still waits, or NULL. */
+struct rz_peer *rz_peer_asked(uint32_t world, uint32_t incarnation, enum rz_path_kind kind);
+
+/* Its card has come: connects and sends what has queued. */
+void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes);
+
+/* The connection broke (rz_net_host.broken). */
+void rz_peer_broken(struct rz_path *path, rz_peer_t number);
+
+/* The current incarnation of that rank is gone: take what it still sent, then end everything with
+ * it with status. */
+void rz_peer_close(uint32_t world, bool drain, rz_status_t status);
+
+/* As rz_peer_close for all of them, without taking anything. */
+void rz_peers_close(rz_status_t status);
+
+/* The transports are closed: frees what is known of all peers. */
+void rz_peers_forget(void);
+
+/* Connections that broke long ago although the peer is said to live: an error of the network, told
+ * as RZ_ERR_TIMEOUT. */
+void rz_peers_overdue(rz_time now);
+
+#endif

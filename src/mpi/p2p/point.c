@@ -1,0 +1,301 @@
+/* The user's point-to-point calls: MPI_Send, MPI_Recv and their kin. */
+#include "mpi/p2p/p2p.h"
+#include "mpi/request/wait.h"
+
+#include <stdlib.h>
+
+/* ---- Sends ---- */
+
+static int send_begin(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
+                      int tag, struct rz_comm *comm, uint32_t flags, struct rz_request **request)
+{
+    int error = rz_engine_begin();
+    return error != MPI_SUCCESS ? error
+                                : rz_p2p_start_send(buf, count, datatype, dest, tag, comm,
+                                                    RZ_PLANE_POINT, flags, request);
+}
+
+/* Waits and gives the request back. */
+static int finish(struct rz_request *request, const char *call, MPI_Status *status)
+{
+    int error = rz_wait_for(request, call);
+    if (error == RZM_ROLLBACK) {
+        return error;
+    }
+    error = request->error;
+    if (status != NULL) {
+        rz_wait_copy_status(request, status);
+    }
+    rz_request_destroy(request);
+    return error;
+}
+
+int rzm_send(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+             struct rz_comm *comm)
+{
+    struct rz_request *request;
+    int error = send_begin(buf, count, datatype, dest, tag, comm, RZ_REQUEST_BLOCKING, &request);
+    return error != MPI_SUCCESS ? error : finish(request, "MPI_Send", NULL);
+}
+
+int rzm_rsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+              struct rz_comm *comm)
+{
+    return rzm_send(buf, count, datatype, dest, tag, comm);
+}
+
+int rzm_ssend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+              struct rz_comm *comm)
+{
+    struct rz_request *request;
+    int error = send_begin(buf, count, datatype, dest, tag, comm,
+                           RZ_REQUEST_BLOCKING | RZ_REQUEST_SYNC, &request);
+    return error != MPI_SUCCESS ? error : finish(request, "MPI_Ssend", NULL);
+}
+
+int rzm_isend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+              struct rz_comm *comm, struct rz_request **request)
+{
+    return send_begin(buf, count, datatype, dest, tag, comm, 0, request);
+}
+
+int rzm_irsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+               struct rz_comm *comm, struct rz_request **request)
+{
+    return send_begin(buf, count, datatype, dest, tag, comm, 0, request);
+}
+
+int rzm_issend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+               struct rz_comm *comm, struct rz_request **request)
+{
+    return send_begin(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SYNC, request);
+}
+
+/* ---- Receives ---- */
+
+static int recv_begin(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+                      struct rz_comm *comm, uint32_t flags, struct rz_request **request)
+{
+    int error = rz_engine_begin();
+    return error != MPI_SUCCESS ? error
+                                : rz_p2p_start_recv(buf, count, datatype, source, tag, comm,
+                                                    RZ_PLANE_POINT, flags, request);
+}
+
+int rzm_recv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+             struct rz_comm *comm, MPI_Status *status)
+{
+    struct rz_request *request;
+    int error = recv_begin(buf, count, datatype, source, tag, comm, RZ_REQUEST_BLOCKING, &request);
+    return error != MPI_SUCCESS ? error : finish(request, "MPI_Recv", status);
+}
+
+int rzm_irecv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+              struct rz_comm *comm, struct rz_request **request)
+{
+    return recv_begin(buf, count, datatype, source, tag, comm, 0, request);
+}
+
+/* ---- Both ---- */
+
+int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype, int dest,
+                 int sendtag, void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                 int source, int recvtag, struct rz_comm *comm, MPI_Status *status)
+{
+    struct rz_request *receive, *send;
+    int error = recv_begin(recvbuf, recvcount, recvtype, source, recvtag, comm, RZ_REQUEST_BLOCKING,
+                           &receive);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rz_p2p_start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm, RZ_PLANE_POINT,
+                              RZ_REQUEST_BLOCKING, &send);
+    if (error != MPI_SUCCESS) {
+        rzm_cancel(receive);
+        rz_request_detach(receive);
+        return error;
+    }
+    int send_error = finish(send, "MPI_Sendrecv", NULL);
+    if (send_error == RZM_ROLLBACK) {
+        return send_error;
+    }
+    if (send_error != MPI_SUCCESS) {
+        /* Who was to hear from us may be what the other half waits for, by however many corners. */
+        rzm_cancel(receive);
+    }
+    /* The status tells of the receive, whatever became of the send. */
+    error = finish(receive, "MPI_Sendrecv", status);
+    return error != MPI_SUCCESS ? error : send_error;
+}
+
+/* ---- MPI_Isendrecv: one request over two ---- */
+
+struct pair {
+    struct rz_request *send, *receive;
+};
+
+static void pair_poll(struct rz_request *request)
+{
+    struct pair *pair = request->state;
+    /* Its death is told by the request that the user holds. */
+    bool receive_ends = pair->receive->complete || pair->receive->pending_error != MPI_SUCCESS;
+    if (!pair->send->complete || !receive_ends) {
+        return;
+    }
+    if (!pair->receive->complete) {
+        rz_p2p_look_again(pair->receive);
+        if (pair->receive->pending_error != MPI_SUCCESS) {
+            request->pending_error = pair->receive->pending_error;
+            return;
+        }
+    }
+    if (pair->receive->complete) {
+        request->status = pair->receive->status;
+        int error = pair->receive->error != MPI_SUCCESS ? pair->receive->error : pair->send->error;
+        rz_request_complete(request, error);
+    }
+}
+
+static void pair_abandon(struct rz_request *request)
+{
+    struct pair *pair = request->state;
+    rz_p2p_abandon(&pair->send, 1);
+    rz_p2p_abandon(&pair->receive, 1);
+}
+
+static void pair_destroy(struct rz_request *request)
+{
+    pair_abandon(request);
+    free(request->state);
+}
+
+static void pair_cancel(struct rz_request *request)
+{
+    struct pair *pair = request->state;
+    rzm_cancel(pair->receive);
+}
+
+static const struct rz_request_class pair_class = {.name = "send and receive",
+                                                   .poll = pair_poll,
+                                                   .cancel = pair_cancel,
+                                                   .abandon = pair_abandon,
+                                                   .destroy = pair_destroy};
+
+static int pair_new(struct rz_request *send, struct rz_request *receive, struct rz_comm *comm,
+                    struct rz_request **request)
+{
+    struct pair *pair = malloc(sizeof(*pair));
+    struct rz_request *made = rz_request_new(&pair_class, comm);
+    if (pair == NULL || made == NULL) {
+        /* Both messages are on their way; they end by themselves. */
+        rz_request_detach(send);
+        rz_request_detach(receive);
+        free(pair);
+        return MPI_ERR_NO_MEM;
+    }
+    *pair = (struct pair){.send = send, .receive = receive};
+    made->state = pair;
+    rz_request_activate(made);
+    pair_poll(made);
+    *request = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_isendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype, int dest,
+                  int sendtag, void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                  int source, int recvtag, struct rz_comm *comm, struct rz_request **request)
+{
+    struct rz_request *receive, *send;
+    int error = recv_begin(recvbuf, recvcount, recvtype, source, recvtag, comm, 0, &receive);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rz_p2p_start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm, RZ_PLANE_POINT, 0,
+                              &send);
+    if (error != MPI_SUCCESS) {
+        rzm_cancel(receive);
+        rz_request_detach(receive);
+        return error;
+    }
+    return pair_new(send, receive, comm, request);
+}
+
+static int replace_begin(void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
+                         int sendtag, int source, int recvtag, struct rz_comm *comm, uint32_t flags,
+                         struct rz_request **request)
+{
+    struct rz_request *receive, *send;
+    int error = rz_engine_begin();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    /* What goes out is copied before anything can come in. */
+    error = rz_p2p_start_send(buf, count, datatype, dest, sendtag, comm, RZ_PLANE_POINT,
+                              RZ_REQUEST_COPY, &send);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rz_p2p_start_recv(buf, count, datatype, source, recvtag, comm, RZ_PLANE_POINT, flags,
+                              &receive);
+    if (error != MPI_SUCCESS) {
+        rz_request_detach(send);
+        return error;
+    }
+    return pair_new(send, receive, comm, request);
+}
+
+int rzm_isendrecv_replace(void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
+                          int sendtag, int source, int recvtag, struct rz_comm *comm,
+                          struct rz_request **request)
+{
+    return replace_begin(buf, count, datatype, dest, sendtag, source, recvtag, comm, 0, request);
+}
+
+int rzm_sendrecv_replace(void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
+                         int sendtag, int source, int recvtag, struct rz_comm *comm,
+                         MPI_Status *status)
+{
+    struct rz_request *request;
+    int error = replace_begin(buf, count, datatype, dest, sendtag, source, recvtag, comm,
+                              RZ_REQUEST_BLOCKING, &request);
+    return error != MPI_SUCCESS ? error : finish(request, "MPI_Sendrecv_replace", status);
+}
+
+/* ---- Persistent requests ---- */
+
+static int persistent(const void *buf, MPI_Count count, struct rz_datatype *datatype, int peer,
+                      int tag, struct rz_comm *comm, uint32_t flags, struct rz_request **request)
+{
+    struct rz_request *made = rz_p2p_new((void *)(uintptr_t)buf, count, datatype, peer, tag, comm,
+                                         flags | RZ_REQUEST_PERSISTENT);
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    *request = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_send_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+                  struct rz_comm *comm, struct rz_request **request)
+{
+    return persistent(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SEND, request);
+}
+
+int rzm_rsend_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
+                   int tag, struct rz_comm *comm, struct rz_request **request)
+{
+    return persistent(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SEND, request);
+}
+
+int rzm_ssend_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
+                   int tag, struct rz_comm *comm, struct rz_request **request)
+{
+    return persistent(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SEND | RZ_REQUEST_SYNC,
+                      request);
+}
+
+int rzm_recv_init(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+                  struct rz_comm *comm, struct rz_request **request)
+{
+    return persistent(buf, count, datatype, source, tag, comm, 0, request);
+}

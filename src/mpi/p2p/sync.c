@@ -1,0 +1,108 @@
+#include "mpi/p2p/sync.h"
+
+#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/peer.h"
+
+#include <stdlib.h>
+
+static struct slot {
+    struct rz_request *request; /* NULL: free */
+    uint32_t uses;
+    uint32_t next_free;
+} * slots;
+static uint32_t n_slots, first_free;
+static uint32_t acks_on_their_way;
+
+#define SLOT_NONE UINT32_MAX
+
+static bool slots_grow(void)
+{
+    uint32_t more = n_slots == 0 ? 32 : n_slots * 2;
+    struct slot *bigger = realloc(slots, more * sizeof(*slots));
+    if (bigger == NULL) {
+        return false;
+    }
+    slots = bigger;
+    for (uint32_t i = n_slots; i < more; i++) {
+        slots[i] = (struct slot){.next_free = i + 1 < more ? i + 1 : SLOT_NONE};
+    }
+    first_free = n_slots;
+    n_slots = more;
+    return true;
+}
+
+bool rz_sync_await(struct rz_request *request)
+{
+    if ((n_slots == 0 || first_free == SLOT_NONE) && !slots_grow()) {
+        return false;
+    }
+    struct slot *slot = &slots[first_free];
+    request->serial = (uint64_t)++slot->uses << 32 | first_free;
+    first_free = slot->next_free;
+    slot->request = request;
+    return true;
+}
+
+void rz_sync_release(struct rz_request *request)
+{
+    uint32_t index = (uint32_t)request->serial;
+    slots[index].request = NULL;
+    slots[index].next_free = first_free;
+    first_free = index;
+    request->serial = 0;
+}
+
+void rz_sync_acknowledged(uint64_t serial, uint32_t world)
+{
+    uint32_t index = (uint32_t)serial;
+    struct rz_request *request = index < n_slots ? slots[index].request : NULL;
+    if (request != NULL && request->serial == serial &&
+        rz_comm_world_rank(request->comm, request->peer) == world) {
+        rz_p2p_acknowledged(request);
+    }
+}
+
+/* An acknowledgement on its way lives by itself. */
+static void ack_done(struct rz_net_op *op, rz_status_t status)
+{
+    (void)status; /* a sender that is gone will not miss it */
+    acks_on_their_way--;
+    free((char *)op - offsetof(struct rz_parcel, op));
+}
+
+void rz_sync_acknowledge(const struct rz_envelope *envelope)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    if (envelope->world == info->self.rank) {
+        rz_sync_acknowledged(envelope->serial, envelope->world);
+        return;
+    }
+    struct rz_parcel *parcel = calloc(1, sizeof(*parcel));
+    if (parcel == NULL) {
+        abort(); /* the sender would wait for ever */
+    }
+    struct rz_envelope answer = *envelope;
+    answer.kind = RZ_ENVELOPE_ACK;
+    answer.world = info->self.rank;
+    answer.incarnation = info->self.incarnation;
+    rz_parcel_init(parcel, ack_done);
+    rz_envelope_encode(&answer, parcel->op.header);
+    parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
+    if (rz_peer_send(envelope->world, parcel) == RZ_IN_PROGRESS) {
+        acks_on_their_way++;
+    } else {
+        free(parcel);
+    }
+}
+
+bool rz_sync_quiet(void)
+{
+    return acks_on_their_way == 0;
+}
+
+void rz_sync_close(void)
+{
+    free(slots);
+    slots = NULL;
+    n_slots = 0;
+}

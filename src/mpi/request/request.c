@@ -1,0 +1,183 @@
+#include "mpi/request/request.h"
+
+#include "mpi/p2p/buffered.h"
+#include "mpi/p2p/sync.h"
+
+#include <stdlib.h>
+
+#define CHUNK 64
+
+/* Memory comes in chunks that stay until the process ends; free requests are linked by `next`. */
+static struct chunk {
+    struct chunk *next;
+    struct rz_request requests[CHUNK];
+} * chunks;
+static struct rz_request *free_first;
+
+static bool pool_grow(void)
+{
+    struct chunk *chunk = calloc(1, sizeof(*chunk));
+    if (chunk == NULL) {
+        return false;
+    }
+    chunk->next = chunks;
+    chunks = chunk;
+    for (int i = CHUNK - 1; i >= 0; i--) {
+        chunk->requests[i].next = free_first;
+        free_first = &chunk->requests[i];
+    }
+    return true;
+}
+
+struct rz_request *rz_request_new(const struct rz_request_class *class, struct rz_comm *comm)
+{
+    if (free_first == NULL && !pool_grow()) {
+        return NULL;
+    }
+    struct rz_request *request = free_first;
+    free_first = request->next;
+    rz_object_init(&request->object, RZ_OBJECT_REQUEST, 0);
+    request->class = class;
+    request->flags = 0;
+    request->active = false;
+    request->complete = false;
+    request->error = MPI_SUCCESS;
+    request->pending_error = MPI_SUCCESS;
+    request->comm = comm;
+    request->state = NULL;
+    request->packed = NULL;
+    request->serial = 0;
+    rz_status_set_empty(&request->status);
+    if (comm != NULL) {
+        rz_comm_retain(comm);
+    }
+    return request;
+}
+
+void rz_request_activate(struct rz_request *request)
+{
+    rz_assert(!request->active && !request->complete);
+    request->active = true;
+    request->prev = NULL;
+    request->next = rz_engine.active;
+    if (request->next != NULL) {
+        request->next->prev = request;
+    }
+    rz_engine.active = request;
+    if (request->class->poll != NULL) {
+        request->poll_prev = NULL;
+        request->poll_next = rz_engine.polled;
+        if (request->poll_next != NULL) {
+            request->poll_next->poll_prev = request;
+        }
+        rz_engine.polled = request;
+    }
+}
+
+static void deactivate(struct rz_request *request)
+{
+    request->active = false;
+    *(request->prev != NULL ? &request->prev->next : &rz_engine.active) = request->next;
+    if (request->next != NULL) {
+        request->next->prev = request->prev;
+    }
+    if (request->class->poll != NULL) {
+        *(request->poll_prev != NULL ? &request->poll_prev->poll_next : &rz_engine.polled) =
+            request->poll_next;
+        if (request->poll_next != NULL) {
+            request->poll_next->poll_prev = request->poll_prev;
+        }
+    }
+}
+
+void rz_request_complete(struct rz_request *request, int error)
+{
+    rz_assert(!request->complete && !(request->flags & (RZ_REQUEST_NETWORK | RZ_REQUEST_POSTED)));
+    if (request->active) {
+        deactivate(request);
+    }
+    request->complete = true;
+    request->error = error;
+    request->pending_error = MPI_SUCCESS;
+    rz_engine.completions++;
+    if (request->serial != 0) {
+        rz_sync_release(request);
+    }
+    if (request->flags & RZ_REQUEST_BSEND) {
+        rz_buffered_ended(request);
+    }
+    free(request->packed);
+    request->packed = NULL;
+    if (request->flags & RZ_REQUEST_DETACHED) {
+        rz_request_destroy(request);
+    }
+}
+
+void rz_request_destroy(struct rz_request *request)
+{
+    rz_assert(!request->active);
+    if (request->class->destroy != NULL) {
+        request->class->destroy(request);
+    }
+    if (request->comm != NULL) {
+        rz_comm_release(request->comm);
+    }
+    free(request->packed);
+    request->packed = NULL;
+    bool last = rz_object_release(&request->object);
+    rz_assert(last);
+    request->next = free_first;
+    free_first = request;
+}
+
+void rz_request_detach(struct rz_request *request)
+{
+    if (request->active) {
+        request->flags |= RZ_REQUEST_DETACHED;
+    } else {
+        rz_request_destroy(request);
+    }
+}
+
+static const struct rz_request_class complete_class = {.name = "nothing"};
+
+int rz_request_new_complete(struct rz_comm *comm, struct rz_request **request)
+{
+    struct rz_request *made = rz_request_new(&complete_class, comm);
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    rz_request_complete(made, MPI_SUCCESS);
+    *request = made;
+    return MPI_SUCCESS;
+}
+
+struct rz_comm *rz_request_comm(const struct rz_request *request)
+{
+    return request->comm;
+}
+
+void rz_requests_abandon(void)
+{
+    struct rz_request *request;
+    while ((request = rz_engine.active) != NULL) {
+        /* What a destroyed transport held it does not hold any more. */
+        request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
+        if (request->class->abandon != NULL) {
+            request->class->abandon(request);
+        }
+        rz_request_complete(request, RZM_ROLLBACK);
+    }
+}
+
+void rz_requests_close(void)
+{
+    for (struct chunk *chunk = chunks; chunk != NULL; chunk = chunk->next) {
+        for (int i = 0; i < CHUNK; i++) {
+            struct rz_request *request = &chunk->requests[i];
+            if (rz_object_is(request, RZ_OBJECT_REQUEST) && !request->active) {
+                rz_request_destroy(request);
+            }
+        }
+    }
+}

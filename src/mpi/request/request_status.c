@@ -1,0 +1,122 @@
+/* MPI_Request_get_status and its kin: looking at requests without ending their use. An operation's
+ * own error is told in the status, not by the call. */
+#include "mpi/request/wait.h"
+
+static bool is_done(const struct rz_request *request)
+{
+    return request == NULL || !request->active;
+}
+
+/* One that has ended or is not active. */
+static int look_into(struct rz_request *request, MPI_Status *status)
+{
+    bool ended = request != NULL && request->complete;
+    int error = MPI_SUCCESS;
+    if (ended && request->class->query != NULL) {
+        error = request->class->query(request, false);
+    }
+    if (status != NULL && ended) {
+        rz_wait_copy_status(request, status);
+    } else if (status != NULL) {
+        rz_status_set_empty(status);
+    }
+    return error;
+}
+
+/* In an array of statuses each tells its error. */
+static int look_into_one_of(struct rz_request *request, MPI_Status *status)
+{
+    int error = look_into(request, status);
+    if (status != NULL) {
+        status->MPI_ERROR = request != NULL && request->complete ? request->error : MPI_SUCCESS;
+        status->MPI_ERROR = error != MPI_SUCCESS ? error : status->MPI_ERROR;
+    }
+    return error != MPI_SUCCESS ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+
+/* Some progress, unless there is nothing to wait for. */
+static int progress(void)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && rz_engine_progress() == 0 && rz_engine.crowded) {
+        rz_engine_yield();
+    }
+    return rz_engine.rollback ? RZM_ROLLBACK : error;
+}
+
+int rzm_request_get_status(struct rz_request *request, int *flag, MPI_Status *status)
+{
+    int error = is_done(request) ? rz_engine_begin() : progress();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    *flag = is_done(request);
+    return *flag ? look_into(request, status) : MPI_SUCCESS;
+}
+
+int rzm_request_get_status_all(int count, const MPI_Request array_of_requests[], int *flag,
+                               MPI_Status *array_of_statuses)
+{
+    int error = progress();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    *flag = 1;
+    for (int i = 0; i < count && *flag; i++) {
+        *flag = is_done(rz_request_of(array_of_requests[i]));
+    }
+    for (int i = 0; i < count && *flag; i++) {
+        int one = look_into_one_of(rz_request_of(array_of_requests[i]),
+                                   array_of_statuses != NULL ? &array_of_statuses[i] : NULL);
+        error = one != MPI_SUCCESS ? one : error;
+    }
+    return error;
+}
+
+int rzm_request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx,
+                               int *flag, MPI_Status *status)
+{
+    int error = progress();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    bool some_active = false;
+    for (int i = 0; i < count; i++) {
+        struct rz_request *request = rz_request_of(array_of_requests[i]);
+        some_active = some_active || !is_done(request);
+        if (request != NULL && request->complete) {
+            *indx = i;
+            *flag = 1;
+            return look_into(request, status);
+        }
+    }
+    *indx = MPI_UNDEFINED;
+    *flag = !some_active;
+    return *flag ? look_into(NULL, status) : MPI_SUCCESS;
+}
+
+int rzm_request_get_status_some(int incount, const MPI_Request array_of_requests[], int *outcount,
+                                int array_of_indices[], MPI_Status *array_of_statuses)
+{
+    int error = progress();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    bool some_active = false;
+    *outcount = 0;
+    for (int i = 0; i < incount; i++) {
+        struct rz_request *request = rz_request_of(array_of_requests[i]);
+        some_active = some_active || !is_done(request);
+        if (request == NULL || !request->complete) {
+            continue;
+        }
+        int one = look_into_one_of(
+            request, array_of_statuses != NULL ? &array_of_statuses[*outcount] : NULL);
+        error = one != MPI_SUCCESS ? one : error;
+        array_of_indices[(*outcount)++] = i;
+    }
+    if (*outcount == 0 && !some_active) {
+        *outcount = MPI_UNDEFINED;
+    }
+    return error;
+}

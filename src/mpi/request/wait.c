@@ -1,0 +1,417 @@
+/* MPI_Wait, MPI_Test and their kin; freeing and cancelling. */
+#include "mpi/request/wait.h"
+
+#include "mpi/request/grequest.h"
+#include "mpi/p2p/p2p.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- One request ---- */
+
+static bool is_inactive(const struct rz_request *request)
+{
+    return !request->active && !request->complete;
+}
+
+/* Complete, or in trouble that a call must tell. */
+static bool has_news(struct rz_request *request)
+{
+    if (request->complete) {
+        return true;
+    }
+    if (__builtin_expect(request->pending_error != MPI_SUCCESS, 0)) {
+        rz_p2p_look_again(request);
+    }
+    return request->complete || request->pending_error != MPI_SUCCESS;
+}
+
+static bool one_has_news(void *arg)
+{
+    return has_news(arg);
+}
+
+int rz_wait_whom(const struct rz_request *request)
+{
+    bool point = request->class == &rz_p2p_class && request->peer >= 0;
+    return point ? (int)rz_comm_world_rank(request->comm, request->peer) : MPI_ANY_SOURCE;
+}
+
+int rz_wait_for(struct rz_request *request, const char *call)
+{
+    if (has_news(request)) {
+        return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
+    }
+    struct rz_blocked blocked = {
+        .call = call, .comm = request->comm, .peer = rz_wait_whom(request), .tag = request->tag};
+    return rz_engine_wait(&blocked, one_has_news, request);
+}
+
+void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status)
+{
+    int error = status->MPI_ERROR;
+    *status = request->status;
+    status->MPI_ERROR = error;
+}
+
+/* A request that has news ends its use here: its error; the user's handle becomes null or the
+ * request inactive. */
+static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *status)
+{
+    if (!request->complete) {
+        return request->pending_error; /* stays active and may still match */
+    }
+    int error = request->error;
+    if (error == MPI_SUCCESS && request->class->query != NULL) {
+        error = request->class->query(request, true);
+    }
+    if (status != NULL) {
+        rz_wait_copy_status(request, status);
+    }
+    if (request->flags & RZ_REQUEST_PERSISTENT) {
+        request->complete = false;
+    } else {
+        rz_request_destroy(request);
+        *handle = MPI_REQUEST_NULL;
+    }
+    return error;
+}
+
+static void status_of_nothing(MPI_Status *status)
+{
+    if (status != NULL) {
+        rz_status_set_empty(status);
+    }
+}
+
+int rzm_wait(MPI_Request *handle, MPI_Status *status)
+{
+    int error = rz_engine_begin();
+    struct rz_request *request = rz_request_of(*handle);
+    if (error != MPI_SUCCESS || request == NULL || is_inactive(request)) {
+        status_of_nothing(status);
+        return error;
+    }
+    error = rz_wait_for(request, "MPI_Wait");
+    return error != MPI_SUCCESS ? error : harvest(handle, request, status);
+}
+
+/* Makes progress unless has(arg) already; whether it has then. */
+static bool look(bool (*has)(void *arg), void *arg)
+{
+    if (has(arg)) {
+        return true;
+    }
+    if (rz_engine_progress() == 0 && rz_engine.crowded) {
+        rz_engine_yield();
+    }
+    return has(arg);
+}
+
+int rzm_test(MPI_Request *handle, int *flag, MPI_Status *status)
+{
+    int error = rz_engine_begin();
+    struct rz_request *request = rz_request_of(*handle);
+    if (error != MPI_SUCCESS || request == NULL || is_inactive(request)) {
+        status_of_nothing(status);
+        *flag = 1;
+        return error;
+    }
+    *flag = look(one_has_news, request);
+    if (rz_engine.rollback) {
+        return RZM_ROLLBACK;
+    }
+    return *flag ? harvest(handle, request, status) : MPI_SUCCESS;
+}
+
+/* ---- Many ---- */
+
+struct many {
+    MPI_Request *handles;
+    int n;
+    uint64_t looked_at; /* completions at the last look, plus one */
+    bool all;           /* every one is wanted; an error of one is news, too */
+    int found;          /* any: the first with news, MPI_UNDEFINED: none */
+    bool verdict;
+};
+
+/* Looked at anew only when something has completed since. */
+static bool many_have_news(void *arg)
+{
+    struct many *many = arg;
+    if (many->looked_at == rz_engine.completions + 1) {
+        return many->verdict;
+    }
+    many->looked_at = rz_engine.completions + 1;
+    bool complete = true;
+    many->found = MPI_UNDEFINED;
+    many->verdict = false;
+    for (int i = 0; i < many->n && !many->verdict; i++) {
+        struct rz_request *request = rz_request_of(many->handles[i]);
+        if (request == NULL || is_inactive(request)) {
+            continue;
+        }
+        bool news = has_news(request);
+        complete = complete && news;
+        if (news && (!many->all || !request->complete || request->error != MPI_SUCCESS)) {
+            many->found = i;
+            many->verdict = true;
+        }
+    }
+    many->verdict = many->verdict || (many->all && complete);
+    return many->verdict;
+}
+
+/* Whether there is anything to wait for. */
+static bool any_active(const MPI_Request *handles, int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct rz_request *request = rz_request_of(handles[i]);
+        if (request != NULL && !is_inactive(request)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int wait_many(struct many *many, const char *call)
+{
+    struct rz_blocked blocked = {.call = call, .peer = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG};
+    return many_have_news(many) && !rz_engine.rollback
+               ? MPI_SUCCESS
+               : rz_engine_wait(&blocked, many_have_news, many);
+}
+
+/* The result of one of several: its error also goes into the status. */
+static int harvest_into(MPI_Request *handle, MPI_Status *status)
+{
+    struct rz_request *request = rz_request_of(*handle);
+    int error = MPI_SUCCESS;
+    if (request == NULL || is_inactive(request)) {
+        status_of_nothing(status);
+    } else if (has_news(request)) {
+        error = harvest(handle, request, status);
+    } else {
+        error = MPI_ERR_PENDING;
+    }
+    if (status != NULL) {
+        status->MPI_ERROR = error;
+    }
+    return error;
+}
+
+static int harvest_all(int count, MPI_Request *handles, MPI_Status *statuses)
+{
+    int result = MPI_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        int error = harvest_into(&handles[i], statuses != NULL ? &statuses[i] : NULL);
+        result = error != MPI_SUCCESS ? MPI_ERR_IN_STATUS : result;
+    }
+    return result;
+}
+
+int rzm_waitall(int count, MPI_Request *handles, MPI_Status *statuses)
+{
+    int error = rz_engine_begin();
+    struct many many = {.handles = handles, .n = count, .all = true};
+    if (error == MPI_SUCCESS) {
+        error = wait_many(&many, "MPI_Waitall");
+    }
+    return error != MPI_SUCCESS ? error : harvest_all(count, handles, statuses);
+}
+
+int rzm_testall(int count, MPI_Request *handles, int *flag, MPI_Status *statuses)
+{
+    int error = rz_engine_begin();
+    struct many many = {.handles = handles, .n = count, .all = true};
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    *flag = look(many_have_news, &many);
+    if (rz_engine.rollback) {
+        return RZM_ROLLBACK;
+    }
+    return *flag ? harvest_all(count, handles, statuses) : MPI_SUCCESS;
+}
+
+int rzm_waitany(int count, MPI_Request *handles, int *indx, MPI_Status *status)
+{
+    int error = rz_engine_begin();
+    struct many many = {.handles = handles, .n = count};
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    *indx = MPI_UNDEFINED;
+    if (!any_active(handles, count)) {
+        status_of_nothing(status);
+        return MPI_SUCCESS;
+    }
+    error = wait_many(&many, "MPI_Waitany");
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    *indx = many.found;
+    return harvest(&handles[many.found], rz_request_of(handles[many.found]), status);
+}
+
+int rzm_testany(int count, MPI_Request *handles, int *indx, int *flag, MPI_Status *status)
+{
+    int error = rz_engine_begin();
+    struct many many = {.handles = handles, .n = count};
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    *indx = MPI_UNDEFINED;
+    if (!any_active(handles, count)) {
+        status_of_nothing(status);
+        *flag = 1;
+        return MPI_SUCCESS;
+    }
+    *flag = look(many_have_news, &many);
+    if (rz_engine.rollback) {
+        return RZM_ROLLBACK;
+    }
+    if (!*flag) {
+        return MPI_SUCCESS;
+    }
+    *indx = many.found;
+    return harvest(&handles[many.found], rz_request_of(handles[many.found]), status);
+}
+
+static int harvest_some(int count, MPI_Request *handles, int *outcount, int *indices,
+                        MPI_Status *statuses)
+{
+    int result = MPI_SUCCESS;
+    *outcount = 0;
+    for (int i = 0; i < count; i++) {
+        struct rz_request *request = rz_request_of(handles[i]);
+        if (request == NULL || is_inactive(request) || !has_news(request)) {
+            continue;
+        }
+        MPI_Status *status = statuses != NULL ? &statuses[*outcount] : NULL;
+        int error = harvest_into(&handles[i], status);
+        result = error != MPI_SUCCESS ? MPI_ERR_IN_STATUS : result;
+        indices[(*outcount)++] = i;
+    }
+    return result;
+}
+
+int rzm_waitsome(int incount, MPI_Request *handles, int *outcount, int indices[],
+                 MPI_Status *statuses)
+{
+    int error = rz_engine_begin();
+    struct many many = {.handles = handles, .n = incount};
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    *outcount = MPI_UNDEFINED;
+    if (!any_active(handles, incount)) {
+        return MPI_SUCCESS;
+    }
+    error = wait_many(&many, "MPI_Waitsome");
+    return error != MPI_SUCCESS ? error
+                                : harvest_some(incount, handles, outcount, indices, statuses);
+}
+
+int rzm_testsome(int incount, MPI_Request *handles, int *outcount, int indices[],
+                 MPI_Status *statuses)
+{
+    int error = rz_engine_begin();
+    struct many many = {.handles = handles, .n = incount};
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    *outcount = MPI_UNDEFINED;
+    if (!any_active(handles, incount)) {
+        return MPI_SUCCESS;
+    }
+    look(many_have_news, &many);
+    return rz_engine.rollback ? RZM_ROLLBACK
+                              : harvest_some(incount, handles, outcount, indices, statuses);
+}
+
+/* ---- Starting, freeing, cancelling ---- */
+
+static bool is_startable(const struct rz_request *request)
+{
+    return request != NULL && (request->flags & RZ_REQUEST_PERSISTENT) && is_inactive(request);
+}
+
+/* Why it is not startable. name: of the argument. */
+static int refuse_start(const struct rz_request *request, const char *name)
+{
+    return rzm_error(MPI_ERR_REQUEST, "%s %s", name,
+                     request == NULL                             ? "is the null handle"
+                     : !(request->flags & RZ_REQUEST_PERSISTENT) ? "is not persistent"
+                                                                 : "is active, it was started "
+                                                                   "already");
+}
+
+int rzm_start(struct rz_request *request)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && !is_startable(request)) {
+        error = refuse_start(request, "request");
+    }
+    return error != MPI_SUCCESS ? error : request->class->start(request);
+}
+
+/* One wrong request, and none is started; but of one that stands there twice the first is. */
+int rzm_startall(int count, MPI_Request *handles)
+{
+    int error = rz_engine_begin();
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
+            struct rz_request *request = rz_request_of(handles[i]);
+            if (!is_startable(request)) {
+                char name[48];
+                snprintf(name, sizeof(name), "array_of_requests[%d]", i);
+                error = refuse_start(request, name);
+            } else if (pass == 1) {
+                error = request->class->start(request);
+            }
+        }
+    }
+    return error;
+}
+
+int rzm_request_free(struct rz_request *request)
+{
+    bool persistent = request->flags & RZ_REQUEST_PERSISTENT;
+    if (request->class->waited_for && request->active && !persistent) {
+        return rzm_error(MPI_ERR_REQUEST,
+                         "request is a collective operation that is going on: it is to be waited "
+                         "for, not freed");
+    }
+    rz_request_detach(request);
+    return MPI_SUCCESS;
+}
+
+int rzm_cancel(struct rz_request *request)
+{
+    int error;
+    if (request->class->waited_for) {
+        return rzm_error(MPI_ERR_REQUEST,
+                         "request is a collective operation, which cannot be cancelled");
+    }
+    if (rz_grequest_cancel(request, &error)) {
+        return error;
+    }
+    if (request->active && request->class->cancel != NULL) {
+        request->class->cancel(request);
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- Counting what a status says ---- */
+
+int rzm_get_count(const MPI_Status *status, struct rz_datatype *datatype, MPI_Count *count)
+{
+    MPI_Count bytes = rz_status_bytes(status), size = datatype->size;
+    if (size == 0) {
+        *count = 0;
+    } else {
+        *count = bytes % size == 0 ? bytes / size : MPI_UNDEFINED;
+    }
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,20 @@
+/* Waiting for requests: the ways shared by MPI_Wait, MPI_Test and their kin, and by the blocking
+ * calls. */
+#ifndef RZ_MPI_WAIT_H
+#define RZ_MPI_WAIT_H
+
+#include "mpi/request/request.h"
+
+/*
+ * Waits until request is complete or has a pending_error (ANY_SOURCE and a death): MPI_SUCCESS,
+ * whatever its error, or RZM_ROLLBACK. call: for the hang report. The request stays.
+ */
+int rz_wait_for(struct rz_request *request, const char *call);
+
+/* The rank in the job that request waits for, or MPI_ANY_SOURCE: for the hang report. */
+int rz_wait_whom(const struct rz_request *request);
+
+/* Source, tag, bytes and whether cancelled; MPI_ERROR is left as it is. */
+void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status);
+
+#endif

@@ -1,0 +1,274 @@
+/*
+ * MPI_T control variables: what this library was told, by the environment and by the launcher. All
+ * of them are read when the process joins its job; only where it is to die can be written later.
+ * The key of the job (RZ_JOB_KEY) is a secret and not among them.
+ */
+#include "mpi/tool/tool.h"
+
+#include "mpi/core/engine.h"
+#include "net/shm/shm.h"
+#include "net/ucx/ucx.h"
+#include "port/kill_point.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TEXT_MAX = 256 };
+
+enum cvar_type { CVAR_TEXT, CVAR_SWITCH, CVAR_NUMBER };
+
+static const char *const copy_items[] = {
+    [RZ_SHM_COPY_AUTO] = "auto", [RZ_SHM_COPY_RING] = "ring", [RZ_SHM_COPY_DIRECT] = "direct"};
+static struct MPI_ABI_T_enum copy_ways = {"way of copying", copy_items, 3};
+
+static uint64_t lease(void)
+{
+    return rz_engine.board != NULL ? rz_engine.board->lease_ns : 0;
+}
+
+static uint64_t heartbeat(void)
+{
+    return rz_engine.board != NULL ? rz_engine.board->hb_period_ns : 0;
+}
+
+static uint64_t fault_tolerance(void)
+{
+    return rz_engine_fault_tolerant();
+}
+
+static uint64_t spin(void)
+{
+    return rz_engine.spin_max;
+}
+
+struct cvar {
+    const char *name;
+    enum cvar_type type;
+    enum rz_tool_category category;
+    int verbosity;
+    uint64_t (*number)(void); /* of a number */
+    const char *text;
+};
+
+static const struct cvar table[] = {
+    {"RZ_SHM_CMA", CVAR_SWITCH, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
+     "Environment: how long messages between processes of a node are copied: 0 through the ring, "
+     "1 directly from the sender's memory, otherwise whichever works"},
+    {"RZ_UCX_MODULE", CVAR_TEXT, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_USER_DETAIL, NULL,
+     "Environment: the file of the transport between nodes, if not the one beside the library"},
+    {"RZ_INITIAL_ERRHANDLER", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_USER_DETAIL, NULL,
+     "Environment, set by rzrun --initial-errhandler: mpi_errors_are_fatal, mpi_errors_abort or "
+     "mpi_errors_return"},
+    {"RZ_JOB_ID", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
+     "Environment, set by the launcher: the number of the job"},
+    {"RZ_RANK", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
+     "Environment, set by the launcher: the rank of this process in the job"},
+    {"RZ_INCARNATION", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
+     "Environment, set by the launcher: how many processes have had this rank, this one included"},
+    {"RZ_LINK_FD", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
+     "Environment, set by the launcher: the descriptor of the link to the daemon"},
+    {"rz_lease_ns", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_DETAIL, lease,
+     "Launcher: how long this process may run after its daemon's last sign of life, in ns"},
+    {"rz_heartbeat_ns", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_DETAIL, heartbeat,
+     "Launcher: the period of the daemons' heartbeats, in ns"},
+    {"rz_fault_tolerance", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_BASIC,
+     fault_tolerance, "Launcher: 1; 0 with --no-ft, where the first death ends the job"},
+    {"rz_spin_rounds", CVAR_NUMBER, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_DETAIL, spin,
+     "Rounds of looking for messages before a waiting call first gives its processor away; 0 where "
+     "processes outnumber processors"},
+    {RZ_KILL_AT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_MPIDEV_DETAIL, NULL,
+     "Environment: POINT[:NTH][@RANK] of the library where this process, or that rank, is killed, "
+     "for tests; may be written, empty: nowhere"},
+};
+#define N_OWN ((int)(sizeof(table) / sizeof(table[0])))
+
+static bool may_be_written(int index)
+{
+    return index < N_OWN && strcmp(table[index].name, RZ_KILL_AT) == 0;
+}
+
+/* Behind our own come the variables of UCX that must or should be set. */
+static struct cvar cvar_at(int index)
+{
+    if (index < N_OWN) {
+        return table[index];
+    }
+    return (struct cvar){
+        rz_ucx_environment[index - N_OWN].name,
+        CVAR_TEXT,
+        RZ_TOOL_TRANSPORT,
+        MPI_T_VERBOSITY_MPIDEV_DETAIL,
+        NULL,
+        "Environment of UCX, which carries messages between nodes; set by the launcher"};
+}
+
+int rz_tool_cvars(void)
+{
+    int n = N_OWN;
+    while (rz_ucx_environment[n - N_OWN].name != NULL) {
+        n++;
+    }
+    return n;
+}
+
+enum rz_tool_category rz_tool_cvar_category(int index)
+{
+    return cvar_at(index).category;
+}
+
+/* ---- Asking ---- */
+
+int rzm_t_cvar_get_num(int *num_cvar)
+{
+    RZ_TOOL_BEGIN();
+    if (num_cvar == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    *num_cvar = rz_tool_cvars();
+    return MPI_SUCCESS;
+}
+
+int rzm_t_cvar_get_index(const char *name, int *cvar_index)
+{
+    RZ_TOOL_BEGIN();
+    if (name == NULL || cvar_index == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    for (int i = 0; i < rz_tool_cvars(); i++) {
+        if (strcmp(cvar_at(i).name, name) == 0) {
+            *cvar_index = i;
+            return MPI_SUCCESS;
+        }
+    }
+    return MPI_T_ERR_INVALID_NAME;
+}
+
+int rzm_t_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity,
+                        MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len,
+                        int *bind, int *scope)
+{
+    RZ_TOOL_BEGIN();
+    if (cvar_index < 0 || cvar_index >= rz_tool_cvars()) {
+        return MPI_T_ERR_INVALID_INDEX;
+    }
+    static const MPI_Datatype types[] = {
+        [CVAR_TEXT] = MPI_CHAR, [CVAR_SWITCH] = MPI_INT, [CVAR_NUMBER] = MPI_UNSIGNED_LONG_LONG};
+    struct cvar cvar = cvar_at(cvar_index);
+    rz_tool_give_text(cvar.name, name, name_len);
+    rz_tool_give_text(cvar.text, desc, desc_len);
+    rz_tool_give_int(cvar.verbosity, verbosity);
+    rz_tool_give_int(MPI_T_BIND_NO_OBJECT, bind);
+    rz_tool_give_int(may_be_written(cvar_index) ? MPI_T_SCOPE_LOCAL : MPI_T_SCOPE_READONLY, scope);
+    if (datatype != NULL) {
+        *datatype = types[cvar.type];
+    }
+    if (enumtype != NULL) {
+        *enumtype = cvar.type == CVAR_SWITCH ? &copy_ways : MPI_T_ENUM_NULL;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- Handles: no variable is bound to an object, so a handle is a number in memory ---- */
+
+struct MPI_ABI_T_cvar_handle {
+    int index;
+    struct MPI_ABI_T_cvar_handle *next;
+};
+
+static struct MPI_ABI_T_cvar_handle *handles; /* all that were not freed */
+
+/* Where the list has it; what is not in the list is not looked at. */
+static struct MPI_ABI_T_cvar_handle **find(MPI_T_cvar_handle handle)
+{
+    struct MPI_ABI_T_cvar_handle **at = &handles;
+    while (*at != NULL && *at != handle) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+int rzm_t_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle *handle, int *count)
+{
+    RZ_TOOL_BEGIN();
+    (void)obj_handle;
+    if (cvar_index < 0 || cvar_index >= rz_tool_cvars()) {
+        return MPI_T_ERR_INVALID_INDEX;
+    }
+    if (handle == NULL || count == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    struct MPI_ABI_T_cvar_handle *made = malloc(sizeof(*made));
+    if (made == NULL) {
+        return MPI_T_ERR_OUT_OF_HANDLES;
+    }
+    *made = (struct MPI_ABI_T_cvar_handle){.index = cvar_index, .next = handles};
+    handles = made;
+    *handle = made;
+    *count = cvar_at(cvar_index).type == CVAR_TEXT ? TEXT_MAX : 1;
+    return MPI_SUCCESS;
+}
+
+int rzm_t_cvar_handle_free(MPI_T_cvar_handle *handle)
+{
+    RZ_TOOL_BEGIN();
+    struct MPI_ABI_T_cvar_handle **at = handle != NULL ? find(*handle) : NULL;
+    if (at == NULL || *at == NULL) {
+        return MPI_T_ERR_INVALID_HANDLE;
+    }
+    *at = (*at)->next;
+    free(*handle);
+    *handle = MPI_T_CVAR_HANDLE_NULL;
+    return MPI_SUCCESS;
+}
+
+static int copy_way(const char *text)
+{
+    if (strcmp(text, "0") == 0) {
+        return RZ_SHM_COPY_RING;
+    }
+    return strcmp(text, "1") == 0 ? RZ_SHM_COPY_DIRECT : RZ_SHM_COPY_AUTO;
+}
+
+int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
+{
+    RZ_TOOL_BEGIN();
+    if (*find(handle) == NULL) {
+        return MPI_T_ERR_INVALID_HANDLE;
+    }
+    if (buf == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    struct cvar cvar = cvar_at(handle->index);
+    if (cvar.type == CVAR_NUMBER) {
+        *(unsigned long long *)buf = cvar.number();
+        return MPI_SUCCESS;
+    }
+    const char *text = getenv(cvar.name);
+    text = text != NULL ? text : "";
+    if (cvar.type == CVAR_SWITCH) {
+        *(int *)buf = copy_way(text);
+    } else {
+        snprintf(buf, TEXT_MAX, "%s", text);
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
+{
+    RZ_TOOL_BEGIN();
+    if (*find(handle) == NULL) {
+        return MPI_T_ERR_INVALID_HANDLE;
+    }
+    if (buf == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    if (!may_be_written(handle->index)) {
+        return MPI_T_ERR_CVAR_SET_NEVER;
+    }
+    char text[TEXT_MAX];
+    snprintf(text, sizeof(text), "%s", (const char *)buf);
+    if (rz_engine.info == NULL || !rz_kill_arm(text, rz_engine.info->self.rank)) {
+        return MPI_T_ERR_CVAR_SET_NOT_NOW;
+    }
+    return setenv(RZ_KILL_AT, text, 1) == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
+}

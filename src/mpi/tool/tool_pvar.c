@@ -1,0 +1,386 @@
+/*
+ * MPI_T performance variables: what the engine counts anyway. A counter of a handle runs between
+ * start and stop and holds the sum of these times; the other variables always show the present.
+ */
+#include "mpi/tool/tool.h"
+
+#include "mpi/core/engine.h"
+#include "mpi/comm/sessions.h"
+
+#include <stdlib.h>
+
+struct pvar {
+    const char *name;
+    enum rz_tool_category category;
+    int class;
+    uint64_t (*value)(void);
+    const char *text;
+};
+
+static const char *const phase_items[] = {"not begun", "running", "ended"};
+static struct MPI_ABI_T_enum phases = {"phase of the library", phase_items, 3};
+
+#define VALUE(name, expression)                                                                    \
+    static uint64_t name(void)                                                                     \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+VALUE(messages_sent, rz_engine.counters.sends)
+VALUE(messages_received, rz_engine.counters.receives)
+VALUE(bytes_sent, rz_engine.counters.bytes_sent)
+VALUE(bytes_received, rz_engine.counters.bytes_received)
+VALUE(unexpected, rz_engine.counters.unexpected)
+VALUE(unexpected_length, rz_engine.matcher.early.entries)
+VALUE(posted_length, rz_engine.matcher.posted.entries)
+VALUE(completions, rz_engine.completions)
+VALUE(dropped_foreign, rz_engine.counters.foreign)
+VALUE(dropped_old_epoch, rz_engine.counters.old_epoch)
+VALUE(dropped_future_epoch, rz_engine.counters.future_epoch)
+VALUE(dropped_old_incarnation, rz_engine.counters.old_incarnation)
+VALUE(epoch, rz_engine.epoch)
+VALUE(incarnation, rz_engine.info != NULL ? rz_engine.info->self.incarnation : 0)
+VALUE(dead, rz_engine.n_dead)
+VALUE(sessions, rz_sessions_open())
+VALUE(phase, rz_phase)
+
+static const struct pvar table[] = {
+    {"rz_messages_sent", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, messages_sent,
+     "Messages sent, those inside collective operations included"},
+    {"rz_messages_received", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, messages_received,
+     "Messages received, those inside collective operations included"},
+    {"rz_bytes_sent", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, bytes_sent,
+     "Bytes of payload in the messages sent"},
+    {"rz_bytes_received", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, bytes_received,
+     "Bytes of payload in the messages received"},
+    {"rz_unexpected", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, unexpected,
+     "Messages that came before their receive was posted"},
+    {"rz_unexpected_length", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_LEVEL, unexpected_length,
+     "Messages that wait for their receive now"},
+    {"rz_posted_length", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_LEVEL, posted_length,
+     "Receives without wildcards that wait for their message now"},
+    {"rz_completions", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, completions,
+     "Requests completed, those of the library itself included"},
+    {"rz_dropped_foreign", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, dropped_foreign,
+     "Messages dropped because they were of another job or not to be understood"},
+    {"rz_dropped_old_epoch", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, dropped_old_epoch,
+     "Messages dropped because a roll-back came after them"},
+    {"rz_dropped_future_epoch", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, dropped_future_epoch,
+     "Messages dropped because they came before a roll-back was known here"},
+    {"rz_dropped_old_incarnation", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER,
+     dropped_old_incarnation, "Messages dropped because their sender has been replaced"},
+    {"rz_epoch", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_GENERIC, epoch,
+     "The epoch of the job: it grows with each recovery"},
+    {"rz_incarnation", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_GENERIC, incarnation,
+     "How many processes have had this rank, this one included"},
+    {"rz_dead", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_LEVEL, dead,
+     "Processes of the job known to have died in this epoch"},
+    {"rz_sessions", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_LEVEL, sessions, "Sessions that are open"},
+    {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "Where the library is in its life"},
+};
+#define N_PVARS ((int)(sizeof(table) / sizeof(table[0])))
+
+struct MPI_ABI_T_pvar_handle {
+    const struct pvar *pvar;
+    bool runs;
+    uint64_t sum;  /* of a counter: until it was last started or stopped */
+    uint64_t from; /* of one that runs: the variable then */
+    struct MPI_ABI_T_pvar_handle *next;
+};
+
+struct MPI_ABI_T_pvar_session {
+    struct MPI_ABI_T_pvar_handle *handles;
+    struct MPI_ABI_T_pvar_session *next;
+};
+
+static struct MPI_ABI_T_pvar_session *sessions_first;
+
+int rz_tool_pvars(void)
+{
+    return N_PVARS;
+}
+
+enum rz_tool_category rz_tool_pvar_category(int index)
+{
+    return table[index].category;
+}
+
+static bool is_counter(const struct pvar *pvar)
+{
+    return pvar->class == MPI_T_PVAR_CLASS_COUNTER;
+}
+
+/* ---- Asking ---- */
+
+int rzm_t_pvar_get_num(int *num_pvar)
+{
+    RZ_TOOL_BEGIN();
+    if (num_pvar == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    *num_pvar = N_PVARS;
+    return MPI_SUCCESS;
+}
+
+int rzm_t_pvar_get_index(const char *name, int var_class, int *pvar_index)
+{
+    RZ_TOOL_BEGIN();
+    if (name == NULL || pvar_index == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    for (int i = 0; i < N_PVARS; i++) {
+        if (strcmp(table[i].name, name) == 0 && table[i].class == var_class) {
+            *pvar_index = i;
+            return MPI_SUCCESS;
+        }
+    }
+    return MPI_T_ERR_INVALID_NAME;
+}
+
+int rzm_t_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class,
+                        MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len,
+                        int *bind, int *readonly, int *continuous, int *atomic)
+{
+    RZ_TOOL_BEGIN();
+    if (pvar_index < 0 || pvar_index >= N_PVARS) {
+        return MPI_T_ERR_INVALID_INDEX;
+    }
+    const struct pvar *pvar = &table[pvar_index];
+    bool state = pvar->class == MPI_T_PVAR_CLASS_STATE, counter = is_counter(pvar);
+    rz_tool_give_text(pvar->name, name, name_len);
+    rz_tool_give_text(pvar->text, desc, desc_len);
+    rz_tool_give_int(MPI_T_VERBOSITY_USER_BASIC, verbosity);
+    rz_tool_give_int(pvar->class, var_class);
+    rz_tool_give_int(MPI_T_BIND_NO_OBJECT, bind);
+    rz_tool_give_int(!counter, readonly);
+    rz_tool_give_int(!counter, continuous);
+    rz_tool_give_int(counter, atomic);
+    if (datatype != NULL) {
+        *datatype = state ? MPI_INT : MPI_UNSIGNED_LONG_LONG;
+    }
+    if (enumtype != NULL) {
+        *enumtype = state ? &phases : MPI_T_ENUM_NULL;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- Sessions and handles ---- */
+
+static bool is_session(MPI_T_pvar_session session)
+{
+    const struct MPI_ABI_T_pvar_session *at = sessions_first;
+    while (at != NULL && at != session) {
+        at = at->next;
+    }
+    return at != NULL;
+}
+
+int rzm_t_pvar_session_create(MPI_T_pvar_session *session)
+{
+    RZ_TOOL_BEGIN();
+    if (session == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    struct MPI_ABI_T_pvar_session *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return MPI_T_ERR_OUT_OF_SESSIONS;
+    }
+    made->next = sessions_first;
+    sessions_first = made;
+    *session = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_t_pvar_session_free(MPI_T_pvar_session *session)
+{
+    RZ_TOOL_BEGIN();
+    if (session == NULL || !is_session(*session)) {
+        return MPI_T_ERR_INVALID_SESSION;
+    }
+    struct MPI_ABI_T_pvar_session **at = &sessions_first, *gone = *session;
+    while (*at != gone) {
+        at = &(*at)->next;
+    }
+    *at = gone->next;
+    struct MPI_ABI_T_pvar_handle *handle;
+    while ((handle = gone->handles) != NULL) {
+        gone->handles = handle->next;
+        free(handle);
+    }
+    free(gone);
+    *session = MPI_T_PVAR_SESSION_NULL;
+    return MPI_SUCCESS;
+}
+
+int rzm_t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle,
+                            MPI_T_pvar_handle *handle, int *count)
+{
+    RZ_TOOL_BEGIN();
+    (void)obj_handle;
+    if (!is_session(session)) {
+        return MPI_T_ERR_INVALID_SESSION;
+    }
+    if (pvar_index < 0 || pvar_index >= N_PVARS) {
+        return MPI_T_ERR_INVALID_INDEX;
+    }
+    if (handle == NULL || count == NULL) {
+        return MPI_T_ERR_INVALID;
+    }
+    struct MPI_ABI_T_pvar_handle *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return MPI_T_ERR_OUT_OF_HANDLES;
+    }
+    made->pvar = &table[pvar_index];
+    made->next = session->handles;
+    session->handles = made;
+    *handle = made;
+    *count = 1;
+    return MPI_SUCCESS;
+}
+
+/* Where the session names handle: MPI_T_ERR_INVALID_SESSION, _HANDLE. */
+static int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+                struct MPI_ABI_T_pvar_handle ***found)
+{
+    if (!is_session(session)) {
+        return MPI_T_ERR_INVALID_SESSION;
+    }
+    struct MPI_ABI_T_pvar_handle **at = &session->handles;
+    while (*at != NULL && *at != handle) {
+        at = &(*at)->next;
+    }
+    *found = at;
+    return *at != NULL ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+}
+
+int rzm_t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
+{
+    RZ_TOOL_BEGIN();
+    struct MPI_ABI_T_pvar_handle **at;
+    if (handle == NULL) {
+        return MPI_T_ERR_INVALID_HANDLE;
+    }
+    int error = find(session, *handle, &at);
+    if (error == MPI_SUCCESS) {
+        *at = (*handle)->next;
+        free(*handle);
+        *handle = MPI_T_PVAR_HANDLE_NULL;
+    }
+    return error;
+}
+
+/* ---- What is done with a handle, or with all of a session ---- */
+
+static uint64_t value_of(const struct MPI_ABI_T_pvar_handle *handle)
+{
+    uint64_t now = handle->pvar->value();
+    if (!is_counter(handle->pvar)) {
+        return now;
+    }
+    return handle->sum + (handle->runs ? now - handle->from : 0);
+}
+
+static void set(struct MPI_ABI_T_pvar_handle *handle, uint64_t value)
+{
+    handle->sum = value;
+    handle->from = handle->pvar->value();
+}
+
+static void start(struct MPI_ABI_T_pvar_handle *handle)
+{
+    set(handle, value_of(handle));
+    handle->runs = true;
+}
+
+static void stop(struct MPI_ABI_T_pvar_handle *handle)
+{
+    set(handle, value_of(handle));
+    handle->runs = false;
+}
+
+static void reset(struct MPI_ABI_T_pvar_handle *handle)
+{
+    set(handle, 0);
+}
+
+/* Of all handles of the session only counters can be meant. */
+static int apply(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+                 void (*action)(struct MPI_ABI_T_pvar_handle *handle), int refusal)
+{
+    RZ_TOOL_BEGIN();
+    struct MPI_ABI_T_pvar_handle **at;
+    if (handle == MPI_T_PVAR_ALL_HANDLES && is_session(session)) {
+        for (struct MPI_ABI_T_pvar_handle *each = session->handles; each != NULL;
+             each = each->next) {
+            if (is_counter(each->pvar)) {
+                action(each);
+            }
+        }
+        return MPI_SUCCESS;
+    }
+    int error = find(session, handle, &at);
+    if (error == MPI_SUCCESS && !is_counter(handle->pvar)) {
+        error = refusal;
+    }
+    if (error == MPI_SUCCESS) {
+        action(handle);
+    }
+    return error;
+}
+
+int rzm_t_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    return apply(session, handle, start, MPI_T_ERR_PVAR_NO_STARTSTOP);
+}
+
+int rzm_t_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    return apply(session, handle, stop, MPI_T_ERR_PVAR_NO_STARTSTOP);
+}
+
+int rzm_t_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    return apply(session, handle, reset, MPI_T_ERR_PVAR_NO_WRITE);
+}
+
+int rzm_t_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
+{
+    RZ_TOOL_BEGIN();
+    struct MPI_ABI_T_pvar_handle **at;
+    int error = find(session, handle, &at);
+    if (error != MPI_SUCCESS || buf == NULL) {
+        return error != MPI_SUCCESS ? error : MPI_T_ERR_INVALID;
+    }
+    if (handle->pvar->class == MPI_T_PVAR_CLASS_STATE) {
+        *(int *)buf = (int)value_of(handle);
+    } else {
+        *(unsigned long long *)buf = value_of(handle);
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_t_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
+{
+    RZ_TOOL_BEGIN();
+    struct MPI_ABI_T_pvar_handle **at;
+    int error = find(session, handle, &at);
+    if (error == MPI_SUCCESS && !is_counter(handle->pvar)) {
+        error = MPI_T_ERR_PVAR_NO_ATOMIC;
+    }
+    error = error != MPI_SUCCESS ? error : rzm_t_pvar_read(session, handle, buf);
+    return error != MPI_SUCCESS ? error : rzm_t_pvar_reset(session, handle);
+}
+
+int rzm_t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf)
+{
+    RZ_TOOL_BEGIN();
+    struct MPI_ABI_T_pvar_handle **at;
+    int error = find(session, handle, &at);
+    if (error != MPI_SUCCESS || buf == NULL) {
+        return error != MPI_SUCCESS ? error : MPI_T_ERR_INVALID;
+    }
+    if (!is_counter(handle->pvar)) {
+        return MPI_T_ERR_PVAR_NO_WRITE;
+    }
+    set(handle, *(const unsigned long long *)buf);
+    return MPI_SUCCESS;
+}

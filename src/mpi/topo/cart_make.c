@@ -1,0 +1,257 @@
+/* Communicators with Cartesian topologies. Everyone computes who is in; no message is sent. */
+#include "mpi/topo/cart.h"
+#include "mpi/core/engine.h"
+
+#include <stdlib.h>
+
+/* ---- MPI_Cart_create, MPI_Cart_map ---- */
+
+/* How many processes the grid has, which size must be enough for. */
+static int grid_size(int ndims, const int dims[], int size, int *n)
+{
+    int64_t cells = 1;
+    for (int i = 0; i < ndims; i++) {
+        if (dims[i] <= 0) {
+            return rzm_error(MPI_ERR_DIMS, "dims[%d] is %d", i, dims[i]);
+        }
+        cells *= dims[i];
+        if (cells > size) {
+            return rzm_error(MPI_ERR_TOPOLOGY, "dims give more cells than the %d processes of comm",
+                             size);
+        }
+    }
+    *n = (int)cells;
+    return MPI_SUCCESS;
+}
+
+static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS) {
+        *operation = rz_comm_begin(comm, call);
+        error = comm->revoked ? MPI_ERR_REVOKED : MPI_SUCCESS;
+    }
+    if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
+        error = rzm_error(MPI_ERR_COMM,
+                          "comm is an inter-communicator, which has no Cartesian topology");
+    }
+    return error;
+}
+
+/* A communicator of these ranks of comm (all members know them) with a topology. Consumes ranks. */
+static int derive(struct rz_comm *comm, uint64_t operation, uint64_t colour, uint32_t *ranks, int n,
+                  const struct rz_cart *cart, struct rz_comm **newcomm)
+{
+    struct rz_group *group = ranks != NULL ? rz_group_new(n, ranks) : NULL;
+    free(ranks);
+    if (group == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    struct rz_comm *made;
+    int error = rz_comm_derive(comm, group, operation, colour, &made);
+    rz_group_release(group);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rz_cart_attach(made, cart->ndims, cart->dims, cart->periodic);
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+        return error;
+    }
+    *newcomm = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_cart_create(struct rz_comm *comm_old, int ndims, const int dims[], const int periods[],
+                    int reorder, struct rz_comm **comm_cart)
+{
+    (void)reorder; /* ranks stay where they are: reductions and checkpoints depend on it */
+    uint64_t operation;
+    int n = 0;
+    int error = begin(comm_old, "MPI_Cart_create", &operation);
+    if (error == MPI_SUCCESS) {
+        error = grid_size(ndims, dims, rz_comm_size(comm_old), &n);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (rz_comm_rank(comm_old) >= n) {
+        *comm_cart = NULL;
+        return MPI_SUCCESS;
+    }
+    uint32_t *ranks = malloc((size_t)n * sizeof(*ranks));
+    if (ranks != NULL) {
+        memcpy(ranks, comm_old->group->world, (size_t)n * sizeof(*ranks));
+    }
+    struct rz_cart cart = {
+        .ndims = ndims, .dims = (int *)(uintptr_t)dims, .periodic = (int *)(uintptr_t)periods};
+    return derive(comm_old, operation, 0, ranks, n, &cart, comm_cart);
+}
+
+int rzm_cart_map(struct rz_comm *comm, int ndims, const int dims[], const int periods[],
+                 int *newrank)
+{
+    (void)periods;
+    int n = 0;
+    int error = grid_size(ndims, dims, rz_comm_size(comm), &n);
+    if (error == MPI_SUCCESS) {
+        *newrank = rz_comm_rank(comm) < n ? rz_comm_rank(comm) : MPI_UNDEFINED;
+    }
+    return error;
+}
+
+/* ---- MPI_Cart_sub ---- */
+
+/*
+ * Splits a grid: `kept` has the dimensions that remain, in order, and moves[i] tells how far apart
+ * in the old ranks neighbours in kept dimension i are. Returns the rank of the slice's corner,
+ * which names the slice.
+ */
+static int slice(const struct rz_cart *cart, int rank, const int remain_dims[],
+                 struct rz_cart *kept, int *moves)
+{
+    int corner = rank, stride = 1;
+    for (int i = cart->ndims - 1; i >= 0; i--) {
+        corner -= remain_dims[i] ? rank / stride % cart->dims[i] * stride : 0;
+        stride *= cart->dims[i];
+    }
+    kept->ndims = 0;
+    for (int i = 0; i < cart->ndims; i++) {
+        stride /= cart->dims[i];
+        if (remain_dims[i]) {
+            kept->dims[kept->ndims] = cart->dims[i];
+            kept->periodic[kept->ndims] = cart->periodic[i];
+            moves[kept->ndims++] = stride;
+        }
+    }
+    return corner;
+}
+
+static uint32_t *slice_ranks(const struct rz_comm *comm, const struct rz_cart *kept,
+                             const int *moves, int corner, int *n)
+{
+    *n = 1;
+    for (int i = 0; i < kept->ndims; i++) {
+        *n *= kept->dims[i];
+    }
+    uint32_t *ranks = malloc((size_t)*n * sizeof(*ranks));
+    for (int k = 0; k < *n && ranks != NULL; k++) {
+        int rank = corner, rest = k;
+        for (int i = kept->ndims - 1; i >= 0; i--) {
+            rank += rest % kept->dims[i] * moves[i];
+            rest /= kept->dims[i];
+        }
+        ranks[k] = comm->group->world[rank];
+    }
+    return ranks;
+}
+
+int rzm_cart_sub(struct rz_comm *comm, const int remain_dims[], struct rz_comm **newcomm)
+{
+    uint64_t operation;
+    int error = begin(comm, "MPI_Cart_sub", &operation);
+    const struct rz_cart *cart = error == MPI_SUCCESS ? rz_cart_of(comm, &error) : NULL;
+    if (cart == NULL) {
+        return error;
+    }
+    if (remain_dims == NULL && cart->ndims > 0) {
+        return rzm_error(MPI_ERR_ARG, "remain_dims is a null pointer");
+    }
+    int *numbers = malloc(((size_t)cart->ndims + 1) * 3 * sizeof(int));
+    if (numbers == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    struct rz_cart kept = {.dims = numbers, .periodic = numbers + cart->ndims};
+    int *moves = numbers + 2 * cart->ndims, n;
+    int corner = slice(cart, rz_comm_rank(comm), remain_dims, &kept, moves);
+    uint32_t *ranks = slice_ranks(comm, &kept, moves, corner, &n);
+    error = derive(comm, operation, (uint64_t)corner, ranks, n, &kept, newcomm);
+    free(numbers);
+    return error;
+}
+
+/* ---- MPI_Dims_create ---- */
+
+/* An int has no more divisors than this (1396755360 and its like). */
+#define DIVISORS_MAX 1536
+
+struct divisors {
+    int n, values[DIVISORS_MAX]; /* ascending */
+};
+
+static void find_divisors(int number, struct divisors *divisors)
+{
+    int n = 0, large = 0;
+    for (int d = 1; d <= number / d; d++) {
+        if (number % d == 0) {
+            divisors->values[n++] = d;
+        }
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        int other = number / divisors->values[i];
+        if (other != divisors->values[i]) {
+            divisors->values[n + large++] = other;
+        }
+    }
+    divisors->n = n + large;
+}
+
+/* Whether d to the power of k reaches number. */
+static bool reaches(int d, int k, int number)
+{
+    int64_t power = 1;
+    for (int i = 0; i < k && power < number; i++) {
+        power *= d;
+    }
+    return power >= number;
+}
+
+/* Cuts number into k factors, none above `most`, in falling order, the first as small as possible,
+ * then the second. */
+static bool cut_evenly(const struct divisors *divisors, int number, int k, int most, int *factors)
+{
+    if (k == 0) {
+        return number == 1;
+    }
+    for (int i = 0; i < divisors->n && divisors->values[i] <= most; i++) {
+        int d = divisors->values[i];
+        if (number % d == 0 && reaches(d, k, number) &&
+            cut_evenly(divisors, number / d, k - 1, d, factors + 1)) {
+            factors[0] = d;
+            return true;
+        }
+    }
+    return false;
+}
+
+int rzm_dims_create(int nnodes, int ndims, int dims[])
+{
+    int rest = nnodes, n_free = 0;
+    for (int i = 0; i < ndims; i++) {
+        if (dims[i] < 0 || (dims[i] > 0 && (rest == 0 || rest % dims[i] != 0))) {
+            return rzm_error(MPI_ERR_DIMS, "dims[%d] is %d, which does not divide %d processes", i,
+                             dims[i], rest);
+        }
+        n_free += dims[i] == 0;
+        rest /= dims[i] > 0 ? dims[i] : 1;
+    }
+    if (nnodes <= 0 || (n_free == 0 && rest != 1 && ndims > 0)) {
+        return rzm_error(MPI_ERR_DIMS, "nnodes is %d: no grid of these dims has so many", nnodes);
+    }
+    if (n_free == 0) {
+        return MPI_SUCCESS;
+    }
+    struct divisors divisors;
+    int *factors = malloc(((size_t)n_free + 1) * sizeof(int));
+    if (factors == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    find_divisors(rest, &divisors);
+    bool found = cut_evenly(&divisors, rest, n_free, rest, factors);
+    rz_assert(found);
+    for (int i = 0, k = 0; i < ndims; i++) {
+        dims[i] = dims[i] == 0 ? factors[k++] : dims[i];
+    }
+    free(factors);
+    return MPI_SUCCESS;
+}

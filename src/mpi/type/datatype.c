@@ -1,0 +1,425 @@
+/* Datatypes: making one from blocks, its life, its facts, packing. */
+#include "mpi/type/datatype.h"
+
+#include "mpi/core/attribute.h"
+#include "mpi/core/number.h"
+#include "mpi/type/type_recipe.h"
+
+#include <stdlib.h>
+
+/* ---- Making ---- */
+
+/* Wide enough for every sum below, so that one check at the end finds what does not fit MPI_Count.
+ */
+typedef __int128 wide;
+
+struct bounds {
+    wide low, high;
+    bool any;
+};
+
+static void bounds_add(struct bounds *bounds, wide low, wide high)
+{
+    bounds->low = !bounds->any || low < bounds->low ? low : bounds->low;
+    bounds->high = !bounds->any || high > bounds->high ? high : bounds->high;
+    bounds->any = true;
+}
+
+struct facts {
+    wide size, elements;
+    struct bounds data, marks; /* of the data; between the marks of resized types */
+    uint8_t alignment;
+    bool too_large;
+};
+
+static bool fits(wide value)
+{
+    return value <= INT64_MAX && value >= INT64_MIN;
+}
+
+/* The farthest that n copies, step apart, reach to either side. */
+static void reach(MPI_Count n, MPI_Count step, wide *low, wide *high)
+{
+    wide last = (wide)(n - 1) * step;
+    *low += last < 0 ? last : 0;
+    *high += last > 0 ? last : 0;
+}
+
+static void facts_add(struct facts *facts, const struct rz_block *block)
+{
+    const struct rz_datatype *type = block->type;
+    if (block->length == 0 || block->repeat == 0) {
+        return;
+    }
+    wide copies = (wide)block->length * block->repeat;
+    wide low = block->displacement, high = block->displacement;
+    reach(block->length, type->extent, &low, &high);
+    reach(block->repeat, block->stride, &low, &high);
+    facts->too_large |= !fits(copies) || !fits(low) || !fits(high);
+    if (facts->too_large) {
+        return;
+    }
+    facts->size += copies * type->size;
+    facts->elements += copies * type->elements;
+    facts->too_large |= !fits(facts->size);
+    if (type->size > 0) {
+        bounds_add(&facts->data, low + type->true_lb, high + type->true_lb + type->true_extent);
+    }
+    if (type->marked) {
+        bounds_add(&facts->marks, low + type->lb, high + type->lb + type->extent);
+    }
+    if (type->alignment > facts->alignment) {
+        facts->alignment = type->alignment;
+    }
+}
+
+/* Everything of the type but its layout. */
+static bool facts_give(const struct facts *facts, struct rz_datatype *type)
+{
+    const struct bounds *data = &facts->data, *marks = &facts->marks;
+    wide true_extent = data->high - data->low;
+    wide padding = (facts->alignment - true_extent % facts->alignment) % facts->alignment;
+    wide lb = marks->any ? marks->low : data->low;
+    wide extent = marks->any ? marks->high - marks->low : true_extent + padding;
+    if (facts->too_large || !fits(data->low) || !fits(true_extent) || !fits(lb) || !fits(extent)) {
+        return false;
+    }
+    type->size = (MPI_Count)facts->size;
+    type->elements = (MPI_Count)facts->elements;
+    type->true_lb = (MPI_Count)data->low;
+    type->true_extent = (MPI_Count)true_extent;
+    type->lb = (MPI_Count)lb;
+    type->extent = (MPI_Count)extent;
+    type->marked = marks->any;
+    type->alignment = facts->alignment;
+    return true;
+}
+
+/* Memory of ended types, by `layout`: a stale handle reads a dead object. */
+static struct rz_datatype *free_first;
+
+static struct rz_datatype *type_alloc(void)
+{
+    struct rz_datatype *type = free_first;
+    if (type != NULL) {
+        free_first = (struct rz_datatype *)(void *)type->layout;
+        *type = (struct rz_datatype){0};
+    } else {
+        type = calloc(1, sizeof(*type));
+    }
+    return type;
+}
+
+static void type_free(struct rz_datatype *type)
+{
+    type->layout = (struct rz_layout *)(void *)free_first;
+    free_first = type;
+}
+
+/* Also after its extent was changed. */
+static void type_find_row(struct rz_datatype *type)
+{
+    type->contiguous = type->size == 0 || (type->layout->is_row && type->extent == type->size);
+}
+
+int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatype **newtype)
+{
+    struct facts facts = {.alignment = 1};
+    for (size_t i = 0; i < n; i++) {
+        facts_add(&facts, &blocks[i]);
+    }
+    struct rz_datatype *type = type_alloc();
+    if (type == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    if (!facts_give(&facts, type)) {
+        type_free(type);
+        return rzm_error(MPI_ERR_COUNT, "the datatype would be larger than 2^63 bytes");
+    }
+    type->layout = rz_layout_new(blocks, n);
+    if (type->layout == NULL) {
+        type_free(type);
+        return MPI_ERR_NO_MEM;
+    }
+    type_find_row(type);
+    rz_object_init(&type->object, RZ_OBJECT_DATATYPE, 0);
+    *newtype = type;
+    return MPI_SUCCESS;
+}
+
+int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newtype)
+{
+    struct rz_datatype *made = type_alloc();
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    *made = *type;
+    rz_object_init(&made->object, RZ_OBJECT_DATATYPE, 0);
+    made->object.flags = type->object.flags & (RZ_DATATYPE_COMMITTED | RZ_DATATYPE_HUGE);
+    made->number = 0;
+    made->name = NULL;
+    made->attributes = NULL;
+    rz_layout_retain(made->layout);
+    if (made->recipe != NULL) {
+        rz_recipe_retain(made->recipe);
+    }
+    *newtype = made;
+    return MPI_SUCCESS;
+}
+
+void rz_datatype_resize(struct rz_datatype *type, MPI_Count lb, MPI_Count extent)
+{
+    type->lb = lb;
+    type->extent = extent;
+    type->marked = true;
+    type_find_row(type);
+}
+
+int rzm_type_dup(struct rz_datatype *oldtype, struct rz_datatype **newtype)
+{
+    struct rz_recipe_shape shape = {.combiner = MPI_COMBINER_DUP, .types = 1};
+    struct rz_recipe *recipe = rz_recipe_new(&shape);
+    struct rz_datatype *made = NULL;
+    rz_recipe_type(recipe, oldtype);
+    int error = rz_datatype_done(rz_datatype_clone(oldtype, &made), recipe, &made, &made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rz_attributes_copy(&oldtype->object, &oldtype->attributes, &made->attributes);
+    if (error != MPI_SUCCESS) {
+        rz_datatype_release(made);
+        return error;
+    }
+    *newtype = made;
+    return MPI_SUCCESS;
+}
+
+/* ---- Life ---- */
+
+bool rz_datatype_fits(const struct rz_datatype *datatype, MPI_Count count)
+{
+    MPI_Count bytes;
+    return !__builtin_mul_overflow(datatype->size, count, &bytes) &&
+           !__builtin_mul_overflow(datatype->extent, count, &bytes);
+}
+
+int rzm_type_commit(struct rz_datatype *datatype)
+{
+    bool huge = datatype->size > INT32_MAX || llabs(datatype->extent) > INT32_MAX;
+    datatype->object.flags |= RZ_DATATYPE_COMMITTED | (huge ? RZ_DATATYPE_HUGE : 0);
+    return MPI_SUCCESS;
+}
+
+void rz_datatype_release(struct rz_datatype *datatype)
+{
+    if (rz_object_release(&datatype->object)) {
+        rz_layout_release(datatype->layout);
+        if (datatype->recipe != NULL) {
+            rz_recipe_release(datatype->recipe);
+        }
+        rz_attributes_forget(&datatype->attributes);
+        free(datatype->name);
+        type_free(datatype);
+    }
+}
+
+int rzm_type_free(struct rz_datatype *datatype)
+{
+    if (rz_datatype_is_permanent(datatype)) {
+        return rzm_error(MPI_ERR_TYPE, "datatype is predefined and cannot be freed");
+    }
+    int error = rz_attributes_delete(&datatype->object, &datatype->attributes);
+    if (error == MPI_SUCCESS) {
+        rz_datatype_release(datatype);
+    }
+    return error;
+}
+
+/* ---- Facts ---- */
+
+int rzm_type_size(struct rz_datatype *datatype, MPI_Count *size)
+{
+    *size = datatype->size;
+    return MPI_SUCCESS;
+}
+
+int rzm_type_get_extent(struct rz_datatype *datatype, MPI_Count *lb, MPI_Count *extent)
+{
+    *lb = datatype->lb;
+    *extent = datatype->extent;
+    return MPI_SUCCESS;
+}
+
+int rzm_type_get_true_extent(struct rz_datatype *datatype, MPI_Count *true_lb,
+                             MPI_Count *true_extent)
+{
+    *true_lb = datatype->true_lb;
+    *true_extent = datatype->true_extent;
+    return MPI_SUCCESS;
+}
+
+int rzm_type_get_name(struct rz_datatype *datatype, char *type_name, int *resultlen)
+{
+    const char *name = rz_datatype_name(datatype);
+    size_t length = strlen(name);
+    memcpy(type_name, name, length + 1);
+    *resultlen = (int)length;
+    return MPI_SUCCESS;
+}
+
+int rzm_type_set_name(struct rz_datatype *datatype, const char *type_name)
+{
+    size_t length = strnlen(type_name, MPI_MAX_OBJECT_NAME - 1);
+    char *name = malloc(length + 1);
+    if (name == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    memcpy(name, type_name, length);
+    name[length] = '\0';
+    free(datatype->name);
+    datatype->name = name;
+    return MPI_SUCCESS;
+}
+
+int rzm_get_elements(const MPI_Status *status, struct rz_datatype *datatype, MPI_Count *count)
+{
+    MPI_Count bytes = rz_status_bytes(status);
+    if (datatype->size == 0) {
+        *count = 0;
+        return MPI_SUCCESS;
+    }
+    MPI_Count left = bytes % datatype->size;
+    MPI_Count elements = bytes / datatype->size * datatype->elements;
+    *count = rz_layout_elements(datatype->layout, &left, &elements) ? elements : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+int rzm_status_set_elements(MPI_Status *status, struct rz_datatype *datatype, MPI_Count count)
+{
+    MPI_Count bytes = 0;
+    if (datatype->size > 0) {
+        MPI_Count whole = count / datatype->elements;
+        if (__builtin_mul_overflow(whole, datatype->size, &bytes) ||
+            __builtin_add_overflow(
+                bytes, rz_layout_bytes(datatype->layout, count % datatype->elements), &bytes)) {
+            return rzm_error(MPI_ERR_COUNT, "that many elements do not fit 63 bits of bytes");
+        }
+    } else if (count > 0) {
+        return rzm_error(MPI_ERR_ARG, "count is %lld, but datatype has no elements",
+                         (long long)count);
+    }
+    rz_status_set_bytes(status, bytes);
+    return MPI_SUCCESS;
+}
+
+/* ---- Packing ---- */
+
+static void copy(const struct rz_datatype *datatype, MPI_Count count, char *user, char *packed,
+                 MPI_Count bytes, bool packing)
+{
+    const struct rz_layout *layout = datatype->layout;
+    if (bytes == 0) {
+        return;
+    }
+    if (datatype->contiguous || (count == 1 && layout->is_row)) {
+        char *row = user + datatype->true_lb;
+        memcpy(packing ? packed : row, packing ? row : packed, (size_t)bytes);
+        return;
+    }
+    /* Elements of one row each, the usual column of a matrix, are a piece of their own. */
+    if (layout->is_row) {
+        struct rz_piece piece = {.offset = layout->row_offset,
+                                 .repeat = count,
+                                 .stride = datatype->extent,
+                                 .bytes = datatype->size};
+        struct rz_layout column = {.n = 1, .pieces = &piece};
+        rz_layout_copy(&column, user, &packed, &bytes, packing);
+        return;
+    }
+    for (MPI_Count i = 0; i < count && bytes > 0; i++) {
+        rz_layout_copy(layout, user + i * datatype->extent, &packed, &bytes, packing);
+    }
+}
+
+void rz_datatype_pack(const struct rz_datatype *datatype, MPI_Count count, const void *user,
+                      void *packed)
+{
+    copy(datatype, count, (char *)(uintptr_t)user, packed, rz_datatype_bytes(datatype, count),
+         true);
+}
+
+void rz_datatype_unpack(const struct rz_datatype *datatype, MPI_Count count, const void *packed,
+                        MPI_Count bytes, void *user)
+{
+    rz_assert(bytes <= rz_datatype_bytes(datatype, count));
+    copy(datatype, count, user, (char *)(uintptr_t)packed, bytes, false);
+}
+
+int rz_datatype_copy(const struct rz_datatype *from_type, MPI_Count from_count, const void *from,
+                     const struct rz_datatype *to_type, MPI_Count to_count, void *to)
+{
+    MPI_Count bytes = rz_datatype_bytes(from_type, from_count);
+    MPI_Count room = rz_datatype_bytes(to_type, to_count);
+    int error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    bytes = bytes > room ? room : bytes;
+    if (bytes == 0) {
+        return error;
+    }
+    if (from_type->contiguous) {
+        rz_datatype_unpack(to_type, to_count, rz_datatype_row(from_type, from), bytes, to);
+    } else if (to_type->contiguous) {
+        copy(from_type, from_count, (char *)(uintptr_t)from, rz_datatype_row(to_type, to), bytes,
+             true);
+    } else {
+        char *packed = malloc((size_t)bytes);
+        if (packed == NULL) {
+            return MPI_ERR_NO_MEM;
+        }
+        copy(from_type, from_count, (char *)(uintptr_t)from, packed, bytes, true);
+        rz_datatype_unpack(to_type, to_count, packed, bytes, to);
+        free(packed);
+    }
+    return error;
+}
+
+int rzm_pack(const void *inbuf, MPI_Count incount, struct rz_datatype *datatype, void *outbuf,
+             MPI_Count outsize, MPI_Count *position, struct rz_comm *comm)
+{
+    (void)comm;
+    MPI_Count bytes = rz_datatype_bytes(datatype, incount);
+    if (*position < 0 || *position > outsize || bytes > outsize - *position) {
+        return rzm_error(MPI_ERR_TRUNCATE, "%lld bytes do not fit behind position %lld of %lld",
+                         (long long)bytes, (long long)*position, (long long)outsize);
+    }
+    if (bytes > 0) {
+        rz_datatype_pack(datatype, incount, inbuf, (char *)outbuf + *position);
+    }
+    *position += bytes;
+    return MPI_SUCCESS;
+}
+
+int rzm_unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
+               MPI_Count outcount, struct rz_datatype *datatype, struct rz_comm *comm)
+{
+    (void)comm;
+    MPI_Count bytes = rz_datatype_bytes(datatype, outcount);
+    if (*position < 0 || *position > insize || bytes > insize - *position) {
+        return rzm_error(MPI_ERR_TRUNCATE, "no %lld bytes lie behind position %lld of %lld",
+                         (long long)bytes, (long long)*position, (long long)insize);
+    }
+    if (bytes > 0) {
+        rz_datatype_unpack(datatype, outcount, (const char *)inbuf + *position, bytes, outbuf);
+    }
+    *position += bytes;
+    return MPI_SUCCESS;
+}
+
+int rzm_pack_size(MPI_Count incount, struct rz_datatype *datatype, struct rz_comm *comm,
+                  MPI_Count *size)
+{
+    (void)comm;
+    if (__builtin_mul_overflow(datatype->size, incount, size)) {
+        return rzm_error(MPI_ERR_COUNT, "that much data does not fit 63 bits");
+    }
+    return MPI_SUCCESS;
+}

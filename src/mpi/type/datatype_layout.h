@@ -1,0 +1,90 @@
+/*
+ * Where the data of one element of a datatype lies: a list of pieces, in the order of the type map.
+ * A piece is a row of bytes, or another layout, repeated at a stride. A layout never changes once
+ * it is made and is shared by all types that contain it, so that a type may be freed while others
+ * use it.
+ */
+#ifndef RZ_MPI_DATATYPE_LAYOUT_H
+#define RZ_MPI_DATATYPE_LAYOUT_H
+
+#include "mpi/type/datatype.h"
+
+/* How a predefined type is converted for external32. */
+enum rz_external {
+    RZ_EXTERNAL_SAME,       /* same size: the other order of bytes */
+    RZ_EXTERNAL_SIGNED,     /* fewer bytes there */
+    RZ_EXTERNAL_UNSIGNED,   /* fewer bytes there */
+    RZ_EXTERNAL_LONG_DOUBLE /* 16 bytes: IEEE binary128 */
+};
+
+/* A predefined type, or one half of a pair, as rows hold it. */
+struct rz_basic {
+    uint8_t bytes;    /* of one */
+    uint8_t external; /* of one in external32 */
+    uint8_t parts;    /* how many numbers it is: 2 if complex */
+    uint8_t way;      /* enum rz_external */
+};
+
+struct rz_piece {
+    MPI_Count offset;             /* of the first repetition, from the origin of the element */
+    MPI_Count repeat;             /* >= 1 */
+    MPI_Count stride;             /* in bytes, between repetitions */
+    MPI_Count bytes;              /* of data in one repetition; > 0 */
+    const struct rz_basic *basic; /* a row: what it is a row of; else NULL */
+    struct rz_layout *child;      /* what is repeated; NULL: a row */
+};
+
+struct rz_layout {
+    uint32_t references;  /* 0: static, for ever */
+    bool is_row;          /* all data is one row of bytes in the order of the type map */
+    MPI_Count row_offset; /* where that row begins */
+    MPI_Count elements;   /* basic elements */
+    MPI_Count external;   /* bytes in external32 */
+    size_t n;
+    struct rz_piece *pieces; /* [n]; none for a type without data */
+};
+
+/* repeat copies, stride bytes apart, of `length` consecutive elements of type; the first begins at
+ * displacement. */
+struct rz_block {
+    MPI_Count displacement, length, repeat, stride;
+    struct rz_datatype *type;
+};
+
+/*
+ * The layout of n blocks, one after the other; its first reference is the caller's. NULL: no
+ * memory. Offsets do not overflow: rz_datatype_build has looked.
+ */
+struct rz_layout *rz_layout_new(const struct rz_block *blocks, size_t n);
+
+void rz_layout_retain(struct rz_layout *layout);
+void rz_layout_release(struct rz_layout *layout);
+
+/* Copies the first *left bytes of one element between user (its origin) and packed; *packed and
+ * *left move on. */
+void rz_layout_copy(const struct rz_layout *layout, char *user, char **packed, MPI_Count *left,
+                    bool packing);
+
+/*
+ * How many basic elements the first *left bytes of one element hold, added to *elements; false: the
+ * bytes end inside a basic element. *left moves on.
+ */
+bool rz_layout_elements(const struct rz_layout *layout, MPI_Count *left, MPI_Count *elements);
+
+/* The bytes of the first `elements` basic elements of one element of a type. */
+MPI_Count rz_layout_bytes(const struct rz_layout *layout, MPI_Count elements);
+
+/*
+ * A new datatype of n blocks, not committed, with lb, extent and the rest after section 5.1 of the
+ * standard: without marks, lb is that of the data and the extent is rounded up to the alignment;
+ * marks win. MPI_ERR_NO_MEM; MPI_ERR_COUNT when a size or displacement does not fit 63 bits.
+ */
+int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatype **newtype);
+
+/* Another object with the same layout and recipe, without name and attributes. MPI_ERR_NO_MEM. */
+int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newtype);
+
+/* Sets lb and extent for good. */
+void rz_datatype_resize(struct rz_datatype *type, MPI_Count lb, MPI_Count extent);
+
+#endif

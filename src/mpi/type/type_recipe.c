@@ -1,0 +1,142 @@
+#include "mpi/type/type_recipe.h"
+
+#include <stdlib.h>
+
+struct rz_recipe *rz_recipe_new(const struct rz_recipe_shape *shape)
+{
+    MPI_Count integers = shape->integers + (shape->large ? 0 : shape->counts);
+    MPI_Count wide = shape->addresses + (shape->large ? shape->counts : 0);
+    size_t bytes = sizeof(struct rz_recipe) + (size_t)wide * sizeof(int64_t) +
+                   (size_t)shape->types * sizeof(struct rz_datatype *) +
+                   (size_t)integers * sizeof(int);
+    struct rz_recipe *recipe = malloc(bytes);
+    if (recipe == NULL) {
+        return NULL;
+    }
+    *recipe = (struct rz_recipe){
+        .references = 1, .combiner = shape->combiner, .large = shape->large, .complete = true};
+    recipe->wide = (int64_t *)(recipe + 1);
+    recipe->types = (struct rz_datatype **)(recipe->wide + wide);
+    recipe->integers = (int *)(recipe->types + shape->types);
+    return recipe;
+}
+
+void rz_recipe_integer(struct rz_recipe *recipe, int value)
+{
+    if (recipe != NULL) {
+        recipe->integers[recipe->n_integers++] = value;
+    }
+}
+
+void rz_recipe_integers(struct rz_recipe *recipe, const int *values, MPI_Count n)
+{
+    for (MPI_Count i = 0; i < n; i++) {
+        rz_recipe_integer(recipe, values[i]);
+    }
+}
+
+void rz_recipe_count(struct rz_recipe *recipe, MPI_Count value)
+{
+    if (recipe != NULL && recipe->large) {
+        recipe->wide[recipe->n_counts++] = value;
+    } else {
+        rz_recipe_integer(recipe, (int)value);
+    }
+}
+
+void rz_recipe_counts(struct rz_recipe *recipe, struct rz_counts values, MPI_Count n)
+{
+    for (MPI_Count i = 0; i < n; i++) {
+        rz_recipe_count(recipe, rz_counts_at(values, i));
+    }
+}
+
+void rz_recipe_address(struct rz_recipe *recipe, MPI_Count value)
+{
+    if (recipe != NULL && recipe->large) {
+        recipe->wide[recipe->n_counts++] = value;
+    } else if (recipe != NULL) {
+        recipe->wide[recipe->n_addresses++] = value;
+    }
+}
+
+void rz_recipe_addresses(struct rz_recipe *recipe, struct rz_counts values, MPI_Count n)
+{
+    for (MPI_Count i = 0; i < n; i++) {
+        rz_recipe_address(recipe, rz_counts_at(values, i));
+    }
+}
+
+void rz_recipe_type(struct rz_recipe *recipe, const struct rz_datatype *type)
+{
+    struct rz_datatype *own = (struct rz_datatype *)(uintptr_t)type;
+    if (recipe == NULL) {
+        return;
+    }
+    if (!rz_datatype_is_permanent(type)) {
+        if (recipe->last == type) { /* as often in a struct */
+            own = recipe->types[recipe->n_types - 1];
+            rz_datatype_retain(own);
+        } else if (rz_datatype_clone(type, &own) != MPI_SUCCESS) {
+            recipe->complete = false;
+            return;
+        }
+    }
+    recipe->last = type;
+    recipe->types[recipe->n_types++] = own;
+}
+
+void rz_recipe_retain(struct rz_recipe *recipe)
+{
+    recipe->references++;
+}
+
+/* Ends the recipe; what is left to release is that of its last part, for types may be nested
+ * deeper than the stack is. */
+static struct rz_recipe *recipe_end(struct rz_recipe *recipe)
+{
+    struct rz_recipe *inner = NULL;
+    for (MPI_Count i = 0; i < recipe->n_types; i++) {
+        struct rz_datatype *type = recipe->types[i];
+        if (rz_datatype_is_permanent(type)) {
+            continue;
+        }
+        if (i == recipe->n_types - 1 && type->object.references == 1) {
+            inner = type->recipe;
+            type->recipe = NULL;
+        }
+        rz_datatype_release(type);
+    }
+    free(recipe);
+    return inner;
+}
+
+void rz_recipe_release(struct rz_recipe *recipe)
+{
+    while (recipe != NULL && --recipe->references == 0) {
+        recipe = recipe_end(recipe);
+    }
+}
+
+int rz_datatype_done(int error, struct rz_recipe *recipe, struct rz_datatype *const *built,
+                     struct rz_datatype **newtype)
+{
+    bool complete = recipe != NULL && recipe->complete;
+    if (error == MPI_SUCCESS && complete) {
+        struct rz_datatype *type = *built;
+        if (type->recipe != NULL) { /* of the type that this one is a clone of */
+            rz_recipe_release(type->recipe);
+        }
+        type->recipe = recipe;
+        *newtype = type;
+        return MPI_SUCCESS;
+    }
+    if (error == MPI_SUCCESS) {
+        rz_datatype_release(*built);
+        error = MPI_ERR_NO_MEM;
+    }
+    if (recipe != NULL) {
+        rz_recipe_release(recipe);
+    }
+    return error;
+}

@@ -1,0 +1,58 @@
+/*
+ * How a datatype was made: what MPI_Type_get_envelope and MPI_Type_get_contents tell of it. Values
+ * are kept in the order in which the tables of section 5.1.13 of the standard list them.
+ *
+ * A constructor makes a recipe, adds its arguments in that order, and hands it to rz_datatype_done.
+ * Wherever memory ran out on the way, that last step says so.
+ */
+#ifndef RZ_MPI_TYPE_RECIPE_H
+#define RZ_MPI_TYPE_RECIPE_H
+
+#include "mpi/type/datatype_layout.h"
+
+struct rz_recipe {
+    uint32_t references;
+    int combiner;
+    bool large;    /* made by a large-count constructor: counts and addresses are both counts */
+    bool complete; /* no memory was missing */
+    MPI_Count n_integers, n_addresses, n_counts, n_types;
+    int *integers;
+    int64_t *wide; /* addresses or counts: no recipe has both */
+    /* Types of the library's own, so that freeing a part ends the user's handle; or permanent. */
+    struct rz_datatype **types;
+    const struct rz_datatype *last; /* the user's type behind the last one, while it is made */
+};
+
+/* How many of each kind of argument a constructor has. */
+struct rz_recipe_shape {
+    int combiner;
+    bool large;
+    MPI_Count integers;  /* int in every variant: ndims, order */
+    MPI_Count counts;    /* int, or MPI_Count in the large variant */
+    MPI_Count addresses; /* MPI_Aint, or MPI_Count in the large variant */
+    MPI_Count types;
+};
+
+/* NULL: no memory; the functions below take that. */
+struct rz_recipe *rz_recipe_new(const struct rz_recipe_shape *shape);
+
+void rz_recipe_integer(struct rz_recipe *recipe, int value);
+void rz_recipe_integers(struct rz_recipe *recipe, const int *values, MPI_Count n);
+void rz_recipe_count(struct rz_recipe *recipe, MPI_Count value);
+void rz_recipe_counts(struct rz_recipe *recipe, struct rz_counts values, MPI_Count n);
+void rz_recipe_address(struct rz_recipe *recipe, MPI_Count value);
+void rz_recipe_addresses(struct rz_recipe *recipe, struct rz_counts values, MPI_Count n);
+void rz_recipe_type(struct rz_recipe *recipe, const struct rz_datatype *type);
+
+void rz_recipe_retain(struct rz_recipe *recipe);
+void rz_recipe_release(struct rz_recipe *recipe);
+
+/*
+ * The end of a constructor that built *built with this result: takes the recipe, gives the type to
+ * *newtype, or undoes both. (By address: the call that builds may stand among the arguments.)
+ * MPI_ERR_NO_MEM when the recipe is not complete; else error.
+ */
+int rz_datatype_done(int error, struct rz_recipe *recipe, struct rz_datatype *const *built,
+                     struct rz_datatype **newtype);
+
+#endif
