@@ -128,9 +128,10 @@ static void show(struct rz_bench *bench, const struct rz_bench_table *table, boo
                  "member is silence to it, a failed connection is no evidence there. Ours: a "
                  "daemon per node with one process, cut off (silent) or killed. First and last: "
                  "when the first and the last of the living are told.%s\n\n",
-                 peer              ? ""
-                 : bench->no_peers ? " memberlist was left out."
-                                   : " memberlist or Go is not installed.");
+                 peer ? ""
+                 : bench->no_peers
+                     ? " memberlist was left out."
+                     : " memberlist or Go is not installed (tools/setup --peers does it).");
     if (peer) {
         peer_command(bench, 16, 0, &command);
         rz_bench_command_show(bench, &command, text, sizeof text);
