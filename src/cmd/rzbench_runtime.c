@@ -8,12 +8,13 @@
 static const struct {
     bool (*make)(struct rz_bench *);
     double share_of_rest; /* of the budget */
-} parts[] = {{rz_bench_runtime_noise, 0.15},    {rz_bench_runtime_detect, 0.4},
-             {rz_bench_runtime_many, 0.25},     {rz_bench_runtime_spread, 0.4},
-             {rz_bench_runtime_footprint, 0.5}, {rz_bench_runtime_members, 1.0}};
+} parts[] = {{rz_bench_runtime_noise, 0.15}, {rz_bench_runtime_accuracy, 0.15},
+             {rz_bench_runtime_detect, 0.4}, {rz_bench_runtime_many, 0.25},
+             {rz_bench_runtime_spread, 0.4}, {rz_bench_runtime_footprint, 0.5},
+             {rz_bench_runtime_members, 1.0}};
 
-const char *const rz_bench_runtime_parts[] = {"noise",     "detect",  "many", "spread",
-                                              "footprint", "members", "all",  NULL};
+const char *const rz_bench_runtime_parts[] = {"noise",     "accuracy", "detect", "many", "spread",
+                                              "footprint", "members",  "all",    NULL};
 
 bool rz_bench_runtime(struct rz_bench *bench)
 {

@@ -65,6 +65,7 @@ struct rz_bench_job rz_bench_silent_job(const struct rz_bench *bench, unsigned n
 /* --- the parts; false: a program of theirs does not compile --- */
 
 bool rz_bench_runtime_noise(struct rz_bench *bench);
+bool rz_bench_runtime_accuracy(struct rz_bench *bench);
 bool rz_bench_runtime_detect(struct rz_bench *bench);
 bool rz_bench_runtime_many(struct rz_bench *bench);
 bool rz_bench_runtime_spread(struct rz_bench *bench);

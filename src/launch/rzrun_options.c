@@ -348,7 +348,9 @@ static const struct rz_cli_option table[] = {
      take_max_restarts},
     {"--no-ft", NULL, NULL,
      "No fault tolerance: the first death of a rank or a node ends the job, as with a plain MPI. "
-     "Nodes send no heartbeats, MPIX_Reinit runs its function once, checkpoints are not kept.",
+     "Nodes send no heartbeats, MPIX_Reinit runs its function once, checkpoints are not kept, "
+     "MPIX_Comm_agree is a plain "
+     "MPI_Allreduce.",
      take_no_ft},
     {NULL, NULL, NULL, "Faults to inject", NULL},
     {"--inject", NULL, "FAULT",

@@ -1,10 +1,12 @@
 /*
- * Rules of ULFM, a scene per run; the last rank is killed in all of them (--on-failure continue).
+ * Rules of ULFM, a scene per run; the last rank is killed in all but one (--on-failure continue).
+ *
  *   range        mpi_error_range: whom a death concerns
- *   agree        what agreement says of deaths acknowledged by all, by some, by nobody
- *   insulation   what does not involve the dead goes on; one communicator's revocation is not
- * another's derive       communicators made around a death are made whole by agreement, or not at
- * all early        a revocation that arrives before the communicator does
+ *   agree        what it says of deaths acknowledged by all, by some, by nobody
+ *   insulation   what does not involve the dead goes on; a revocation is of one communicator
+ *   derive       communicators made around a death are made whole by agreement, or not at all
+ *   early        a revocation that arrives before the communicator does
+ *   plain        with --no-ft, and nobody is killed: agreement is an allreduce
  */
 #include "check.h"
 
@@ -216,16 +218,26 @@ static void early(void)
     }
 }
 
+static void plain(void)
+{
+    int flag = ~(1 << rank), *fault_tolerant, there;
+    MPI_Comm copy;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, &fault_tolerant, &there);
+    CHECK(there && *fault_tolerant == 0);
+    CHECK(MPIX_Comm_agree(MPI_COMM_WORLD, &flag) == MPI_SUCCESS);
+    CHECK(flag == ~((1 << size) - 1));
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPIX_Comm_revoke(copy);
+    CHECK(class_of(MPIX_Comm_agree(copy, &flag)) == MPI_ERR_REVOKED);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"range", range},
-                  {"agree", agree},
-                  {"insulation", insulation},
-                  {"derive", derive},
-                  {"early", early}};
+    } scenes[] = {{"range", range},   {"agree", agree}, {"insulation", insulation},
+                  {"derive", derive}, {"plain", plain}, {"early", early}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -166,8 +166,19 @@ int rzm_comm_iagree(struct rz_comm *comm, int *flag, struct rz_request **request
     return rz_ballot_begin(comm, flag_as_bits(comm, *flag), true, agree_outcome, flag, request);
 }
 
+/* With --no-ft: no communicator outlives a death, so that there is none to agree on. */
+static int agree_by_allreduce(struct rz_comm *comm, int *flag)
+{
+    int mine = *flag;
+    struct rz_op *band = rz_op_predefined((unsigned)(uintptr_t)MPI_BAND);
+    return rzm_allreduce(&mine, flag, 1, rz_datatype_of(MPI_INT), band, comm);
+}
+
 int rzm_comm_agree(struct rz_comm *comm, int *flag)
 {
+    if (!rz_engine_fault_tolerant()) {
+        return agree_by_allreduce(comm, flag);
+    }
     struct rz_request *request;
     int error = rzm_comm_iagree(comm, flag, &request);
     return error != MPI_SUCCESS ? error : rz_ballot_end(request, "MPIX_Comm_agree");
