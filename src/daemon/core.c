@@ -100,8 +100,13 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_core *core = arg;
     (void)fd, (void)what;
-    core_now(core); /* while it is known how late this is */
+    rz_time now = core_now(core); /* while it is known how late this is */
+    bool early = now < core->armed;
     core->armed = RZ_TIME_NEVER;
+    if (early) { /* the loop may have a coarser clock than we */
+        set_timer(core);
+        return;
+    }
     core->host->before_tick(core->host->arg, core->room->room);
     rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_TICK});
 }
