@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTIONS_MAX 32
-
 void rz_core_notices_init(struct rz_core_notices *notices, struct event *ready)
 {
     *notices = (struct rz_core_notices){.last = &notices->first, .ready = ready};
@@ -36,7 +34,7 @@ static void queue_notice(struct rz_core *core, const struct rz_action *action)
     struct rz_core_notice *notice = malloc(sizeof *notice + action->n_items * sizeof(uint64_t));
     rz_assert(notice != NULL);
     notice->next = NULL;
-    notice->room = core->room->room;
+    notice->room = core->hosted.room->number;
     notice->what = action->what;
     memcpy(notice->arg, action->arg, sizeof notice->arg);
     notice->n_items = action->n_items;
@@ -47,24 +45,16 @@ static void queue_notice(struct rz_core *core, const struct rz_action *action)
     event_active(core->notices->ready, EV_TIMEOUT, 0);
 }
 
-static void carry_out(struct rz_core *core, const struct rz_action *action)
+static void carry_out(void *arg, const struct rz_actions *actions)
 {
-    if (action->kind == RZ_ACTION_NOTIFY) {
-        queue_notice(core, action);
-        return;
+    struct rz_core *core = arg;
+    for (uint32_t i = 0; i < actions->count; i++) {
+        const struct rz_action *action = &actions->v[i];
+        if (action->kind == RZ_ACTION_NOTIFY)
+            queue_notice(core, action);
+        for (uint32_t k = 0; action->kind == RZ_ACTION_SEND && k < action->n_to; k++)
+            core->host->send(core->host->arg, action->to[k], &action->message, action->items);
     }
-    for (uint32_t i = 0; i < action->n_to; i++)
-        core->host->send(core->host->arg, action->to[i], &action->message, action->items);
-}
-
-static void enlarge(struct rz_core *core, size_t bytes)
-{
-    rz_assert(bytes > core->bytes);
-    core->state = realloc(core->state, bytes);
-    rz_assert(core->state != NULL);
-    memset((char *)core->state + core->bytes, 0, bytes - core->bytes);
-    core->bytes = bytes;
-    core->room->grow(core->state, bytes);
 }
 
 static rz_time core_now(struct rz_core *core)
@@ -82,7 +72,7 @@ static rz_time core_now(struct rz_core *core)
 
 static void set_timer(struct rz_core *core)
 {
-    rz_time deadline = core->room->deadline(core->state);
+    rz_time deadline = core->hosted.room->deadline(core->hosted.state);
     if (deadline == core->armed)
         return;
     core->armed = deadline;
@@ -107,42 +97,28 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
         set_timer(core);
         return;
     }
-    core->host->before_tick(core->host->arg, core->room->room);
+    core->host->before_tick(core->host->arg, core->hosted.room->number);
     rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_TICK});
 }
 
 void rz_core_step(struct rz_core *core, const struct rz_event *event)
 {
-    struct rz_action actions[ACTIONS_MAX];
-    struct rz_actions out = {.v = actions, .max = ACTIONS_MAX};
     struct rz_event now = *event;
     now.now = core_now(core);
-    for (;;) {
-        out.count = 0;
-        enum rz_more more = core->room->step(core->state, &now, &out);
-        for (uint32_t i = 0; i < out.count; i++)
-            carry_out(core, &actions[i]);
-        if (more == RZ_DONE)
-            break;
-        if (more == RZ_NEED)
-            enlarge(core, out.need);
-        else
-            now = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = now.now};
-    }
+    bool done = rz_hosted_step(&core->hosted, &now, carry_out, core);
+    rz_assert(done);
     set_timer(core);
 }
 
-void *rz_core_open(struct rz_core *core, const struct rz_core_room *room, size_t bytes,
-                   const struct rz_core_host *host, struct rz_core_notices *notices,
-                   struct event_base *base)
+void rz_core_open(struct rz_core *core, const struct rz_proto_room *room, const void *config,
+                  rz_id self, rz_time now, uint64_t seed, const struct rz_core_host *host,
+                  struct rz_core_notices *notices, struct event_base *base)
 {
-    *core = (struct rz_core){
-        .room = room, .host = host, .notices = notices, .armed = RZ_TIME_NEVER, .bytes = bytes};
-    core->state = calloc(1, bytes);
+    *core = (struct rz_core){.host = host, .notices = notices, .armed = RZ_TIME_NEVER};
+    bool opened = rz_hosted_open(&core->hosted, room, config, self, now, seed);
     core->timer = event_new(base, -1, 0, timer_fired, core);
-    rz_assert(core->state != NULL && core->timer != NULL);
+    rz_assert(opened && core->timer != NULL);
     event_priority_set(core->timer, 0);
-    return core->state;
 }
 
 void rz_core_started(struct rz_core *core)
@@ -154,7 +130,7 @@ void rz_core_close(struct rz_core *core)
 {
     if (core->timer)
         event_free(core->timer);
-    free(core->state);
+    rz_hosted_close(&core->hosted);
     *core = (struct rz_core){0};
 }
 

@@ -1,40 +1,14 @@
 /*
- * Drives one protocol core for a host: steps it, enlarges its memory when it asks, carries out its
- * actions, keeps its timer. Notices are not carried out at once but queued for the host, in order,
+ * A hosted protocol core (host/hosted.h) in the daemon's loop: carries out its actions, keeps its
+ * timer. Notices are not carried out at once but queued for the host, in order,
  * so that no core is stepped from inside another's step.
  */
 #ifndef RZ_DAEMON_CORE_H
 #define RZ_DAEMON_CORE_H
 
-#include <rhizome/protocol.h>
+#include "host/hosted.h"
 
 #include <event2/event.h>
-
-/* The functions of a protocol room, as rhizome/protocol.h lists them. */
-struct rz_core_room {
-    enum rz_room room;
-    enum rz_more (*step)(void *state, const struct rz_event *event, struct rz_actions *out);
-    rz_time (*deadline)(const void *state);
-    void (*grow)(void *state, size_t bytes);
-};
-
-/* Defines name_room for the room src/proto/name: its functions, as they take any state. */
-#define RZ_CORE_ROOM(name, NAME)                                                                   \
-    static enum rz_more name##_step(void *state, const struct rz_event *event,                     \
-                                    struct rz_actions *out)                                        \
-    {                                                                                              \
-        return rz_##name##_step(state, event, out);                                                \
-    }                                                                                              \
-    static rz_time name##_deadline(const void *state)                                              \
-    {                                                                                              \
-        return rz_##name##_deadline(state);                                                        \
-    }                                                                                              \
-    static void name##_grow(void *state, size_t bytes)                                             \
-    {                                                                                              \
-        rz_##name##_grow(state, bytes);                                                            \
-    }                                                                                              \
-    static const struct rz_core_room name##_room = {RZ_ROOM_##NAME, name##_step, name##_deadline,  \
-                                                    name##_grow};
 
 struct rz_core_host {
     void *arg;
@@ -60,7 +34,7 @@ struct rz_core_notices {
 };
 
 struct rz_core {
-    const struct rz_core_room *room;
+    struct rz_hosted hosted;
     const struct rz_core_host *host;
     struct rz_core_notices *notices;
     struct event *timer;
@@ -72,8 +46,6 @@ struct rz_core {
     rz_time oversleeps;
     rz_time slept;    /* so far; this core's clock is so much behind */
     rz_time told_now; /* its clock never goes back */
-    void *state;
-    size_t bytes;
 };
 
 void rz_core_notices_init(struct rz_core_notices *notices, struct event *ready);
@@ -81,11 +53,11 @@ struct rz_core_notice *
 rz_core_notices_take(struct rz_core_notices *notices); /* freed by the caller; NULL: none */
 void rz_core_notices_clear(struct rz_core_notices *notices);
 
-/* Zeroed memory of the size the room asks for; the caller then calls the room's init, then
- * rz_core_started. */
-void *rz_core_open(struct rz_core *core, const struct rz_core_room *room, size_t bytes,
-                   const struct rz_core_host *host, struct rz_core_notices *notices,
-                   struct event_base *base);
+/* Makes and begins the core; nothing is told to it before rz_core_started but by rz_core_step.
+ * Asserts that there is memory. */
+void rz_core_open(struct rz_core *core, const struct rz_proto_room *room, const void *config,
+                  rz_id self, rz_time now, uint64_t seed, const struct rz_core_host *host,
+                  struct rz_core_notices *notices, struct event_base *base);
 void rz_core_started(struct rz_core *core);
 void rz_core_close(struct rz_core *core);
 

@@ -14,8 +14,8 @@
  * processes that could be found silent. */
 #define FLAT_SLOWER 10
 
-RZ_CORE_ROOM(ring, RING)
-RZ_CORE_ROOM(swim, SWIM)
+RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
+RZ_PROTO_ROOM(swim, RZ_ROOM_SWIM);
 
 static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
                       const struct rz_core_host *host, struct rz_core_notices *notices,
@@ -27,9 +27,9 @@ static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uin
                                           .hb_period = slower * job->hb_period_ns,
                                           .hb_timeout = slower * job->hb_timeout_ns,
                                           .start_slack = START_SLACK};
-    void *ring = rz_core_open(core, &ring_room, rz_ring_size(&config), host, notices, base);
+    rz_core_open(core, &rz_proto_room_ring, &config, job->node, rz_clock_now(), job->id, host,
+                 notices, base);
     core->oversleeps = config.hb_period;
-    rz_ring_init(ring, &config, job->node, rz_clock_now(), job->id);
 }
 
 static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
@@ -42,10 +42,9 @@ static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uin
     config.view = view;
     config.final = true;
     config.suspicion_mult = SWIM_SUSPICION_MULT;
-    void *swim = rz_core_open(core, &swim_room, rz_swim_size(&config), host, notices, base);
+    rz_core_open(core, &rz_proto_room_swim, &config, job->node, rz_clock_now() + START_SLACK,
+                 job->id + job->node /* each in an order of its own */, host, notices, base);
     core->oversleeps = interval;
-    rz_swim_init(swim, &config, job->node, rz_clock_now() + START_SLACK,
-                 job->id + job->node); /* each in an order of its own */
 }
 
 void rz_detector_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
@@ -109,6 +108,6 @@ enum rz_detector_news rz_detector_read(const struct rz_core_notice *notice, rz_i
 
 void rz_detector_leave(struct rz_core *core)
 {
-    bool ring = core->room->room == RZ_ROOM_RING;
+    bool ring = core->hosted.room->number == RZ_ROOM_RING;
     rz_core_call(core, ring ? (uint32_t)RZ_RING_LEAVE : (uint32_t)RZ_SWIM_LEAVE, 0, 0, 0, NULL, 0);
 }

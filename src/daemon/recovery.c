@@ -20,9 +20,9 @@
 /* So many are asked at most whether they hear us. */
 #define ASKED_MAX 64
 
-RZ_CORE_ROOM(spread, SPREAD)
-RZ_CORE_ROOM(recover, RECOVER)
-RZ_CORE_ROOM(commit, COMMIT)
+RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
+RZ_PROTO_ROOM(recover, RZ_ROOM_RECOVER);
+RZ_PROTO_ROOM(commit, RZ_ROOM_COMMIT);
 
 /* In news of the death of a process: its daemon found that it hung. In no other item: agreement and
  * recovery treat all deaths alike. */
@@ -265,9 +265,9 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
     rz_assert(items != NULL);
     uint32_t n = 0;
     for (uint32_t rank = 0; rank < job->n_ranks; rank++)
-        items[n++] = rz_recover_daemon_of(recovery->recover.state, rank);
+        items[n++] = rz_recover_daemon_of(recovery->recover.hosted.state, rank);
     for (rz_id node = 0; node < job->n_nodes; node++)
-        if (rz_recover_daemon_agreed_dead(recovery->recover.state, node))
+        if (rz_recover_daemon_agreed_dead(recovery->recover.hosted.state, node))
             items[n++] = node;
     rz_core_call(&recovery->commit, RZ_COMMIT_EPOCH, epoch, generation, 0, items, n);
     free(items);
@@ -277,7 +277,7 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
  * a quorum, on both sides of a partition. */
 static void tell_who_is_out(struct rz_recovery *recovery)
 {
-    const struct rz_recover *state = recovery->recover.state;
+    const struct rz_recover *state = recovery->recover.hosted.state;
     for (rz_id node = 0; node < recovery->daemon->job.n_nodes; node++)
         if (rz_recover_phase(state) != RZ_PHASE_LEFT && rz_recover_daemon_agreed_dead(state, node))
             record(recovery, RZ_EVENT_RECORD_OUT, rz_recover_epoch(state), RZ_ID_NONE, node, 0, 0,
@@ -286,7 +286,7 @@ static void tell_who_is_out(struct rz_recovery *recovery)
 
 static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
-    if (epoch != rz_recover_epoch(recovery->recover.state))
+    if (epoch != rz_recover_epoch(recovery->recover.hosted.state))
         return; /* overtaken by a newer one, whose notice is on its way */
     tell_who_is_out(recovery);
     record(recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0,
@@ -350,8 +350,8 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
  */
 static void post_committed(struct rz_recovery *recovery)
 {
-    uint64_t committed = rz_commit_generation(recovery->commit.state);
-    uint64_t floor = rz_recover_generation_floor(recovery->recover.state);
+    uint64_t committed = rz_commit_generation(recovery->commit.hosted.state);
+    uint64_t floor = rz_recover_generation_floor(recovery->recover.hosted.state);
     uint64_t base = rz_store_base(recovery->store), upto = floor < committed ? floor : committed;
     if (recovery->epoch == 0 || recovery->restored_epoch != recovery->epoch ||
         upto <= base + recovery->posted_committed)
@@ -410,7 +410,7 @@ static struct rz_core *core_of(struct rz_recovery *recovery, uint8_t room)
     struct rz_core *const cores[] = {&recovery->detector, &recovery->spread, &recovery->recover,
                                      &recovery->commit};
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
-        if (cores[i]->room->room == room)
+        if (cores[i]->hosted.room->number == room)
             return cores[i];
     return NULL;
 }
@@ -492,7 +492,7 @@ static void heartbeat_arrived(void *arg, const struct rz_message *message, const
 {
     struct rz_recovery *recovery = arg;
     rz_judge_node_lives(recovery->daemon, message->from);
-    if (message->room == recovery->detector.room->room)
+    if (message->room == recovery->detector.hosted.room->number)
         rz_core_step(
             &recovery->detector,
             &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
@@ -508,7 +508,7 @@ void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t 
                           uint32_t epoch)
 {
     struct rz_daemon *daemon = recovery->daemon;
-    rz_id node = rz_recover_daemon_of(recovery->recover.state, rank);
+    rz_id node = rz_recover_daemon_of(recovery->recover.hosted.state, rank);
     struct rz_overlay_message message = {
         .type = RZ_OVERLAY_GET_CARD, .get_card = {.rank = rank, .asker = asker, .epoch = epoch}};
     if (node != daemon->job.node)
@@ -519,7 +519,7 @@ void rz_recovery_give_card(struct rz_recovery *recovery, uint32_t rank, uint32_t
                            uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes)
 {
     struct rz_daemon *daemon = recovery->daemon;
-    rz_id node = rz_recover_daemon_of(recovery->recover.state, asker);
+    rz_id node = rz_recover_daemon_of(recovery->recover.hosted.state, asker);
     struct rz_overlay_message message = {.type = RZ_OVERLAY_CARD,
                                          .card = {.rank = rank,
                                                   .incarnation = incarnation,
@@ -547,16 +547,16 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
                                               .restarts_max = job->restarts_max};
     const struct rz_commit_config commit = {
         .n_daemons = job->n_nodes, .n_ranks = job->n_ranks, .view = VIEW};
-    uint64_t seed = job->id;
-    rz_spread_init(rz_core_open(&recovery->spread, &spread_room, rz_spread_size(&spread),
-                                &recovery->core_host, &recovery->notices, base),
-                   &spread, job->node, now, seed);
-    rz_recover_init(rz_core_open(&recovery->recover, &recover_room, rz_recover_size(&recover),
-                                 &recovery->core_host, &recovery->notices, base),
-                    &recover, job->node, now, seed);
-    rz_commit_init(rz_core_open(&recovery->commit, &commit_room, rz_commit_size(&commit),
-                                &recovery->core_host, &recovery->notices, base),
-                   &commit, job->node, now, seed);
+    const struct {
+        struct rz_core *core;
+        const struct rz_proto_room *room;
+        const void *config;
+    } cores[] = {{&recovery->spread, &rz_proto_room_spread, &spread},
+                 {&recovery->recover, &rz_proto_room_recover, &recover},
+                 {&recovery->commit, &rz_proto_room_commit, &commit}};
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        rz_core_open(cores[i].core, cores[i].room, cores[i].config, job->node, now, job->id,
+                     &recovery->core_host, &recovery->notices, base);
     rz_detector_open(&recovery->detector, job, VIEW, &recovery->core_host, &recovery->notices,
                      base);
 }
@@ -565,7 +565,7 @@ static void begin_first_epoch(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_recovery *recovery = arg;
     (void)fd, (void)what;
-    on_epoch(recovery, rz_recover_epoch(recovery->recover.state), 0);
+    on_epoch(recovery, rz_recover_epoch(recovery->recover.hosted.state), 0);
 }
 
 rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daemon,
@@ -647,20 +647,20 @@ void rz_recovery_ending(struct rz_recovery *recovery, bool job_over)
 
 uint32_t rz_recovery_epoch(const struct rz_recovery *recovery)
 {
-    return rz_recover_epoch(recovery->recover.state);
+    return rz_recover_epoch(recovery->recover.hosted.state);
 }
 
 rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank)
 {
-    return rz_recover_daemon_of(recovery->recover.state, rank);
+    return rz_recover_daemon_of(recovery->recover.hosted.state, rank);
 }
 
 uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank)
 {
-    return rz_recover_incarnation_of(recovery->recover.state, rank);
+    return rz_recover_incarnation_of(recovery->recover.hosted.state, rank);
 }
 
 bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node)
 {
-    return rz_recover_daemon_dead(recovery->recover.state, node);
+    return rz_recover_daemon_dead(recovery->recover.hosted.state, node);
 }

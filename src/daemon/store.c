@@ -107,7 +107,7 @@ static void drop(struct rz_store *store, struct unwanted unwanted)
 static struct piece *add(struct rz_store *store, uint32_t rank, uint64_t generation, uint64_t bytes,
                          uint64_t hash, int fd)
 {
-    uint64_t floor = rz_recover_generation_floor(store->recovery->recover.state);
+    uint64_t floor = rz_recover_generation_floor(store->recovery->recover.hosted.state);
     drop(store, (struct unwanted){.rank = rank,
                                   .below = floor < generation - 1 ? floor : generation - 1,
                                   .same = generation});
@@ -228,7 +228,7 @@ static void tell_commit(struct rz_store *store, enum rz_commit_call call, uint64
 /* An own rank's piece lies here, whole: make sure that its buddy has it, too. */
 static void protect(struct rz_store *store, struct piece *piece)
 {
-    rz_id buddy = rz_commit_buddy_of(store->recovery->commit.state, piece->rank);
+    rz_id buddy = rz_commit_buddy_of(store->recovery->commit.hosted.state, piece->rank);
     tell_commit(store, RZ_COMMIT_STORED, piece->generation, piece->rank);
     if (buddy == RZ_ID_NONE)
         return;
@@ -258,7 +258,7 @@ static void answer_want(struct rz_store *store, uint32_t rank)
 /* A process stores a generation once, and the next one only when all have committed it. */
 static bool may_store(struct rz_store *store, uint32_t rank, uint64_t number)
 {
-    uint64_t next = rz_commit_next(store->recovery->commit.state);
+    uint64_t next = rz_commit_next(store->recovery->commit.hosted.state);
     return next - store->base == number && !find(store, rank, next);
 }
 
@@ -376,7 +376,7 @@ static void on_kept(struct rz_store *store, rz_id from, const struct rz_overlay_
     if (!piece || !whole(piece))
         return;
     piece->kept_by = from;
-    if (rz_commit_buddy_of(store->recovery->commit.state, told->rank) == from)
+    if (rz_commit_buddy_of(store->recovery->commit.hosted.state, told->rank) == from)
         tell_commit(store, RZ_COMMIT_COPIED, told->generation, told->rank);
 }
 
@@ -469,15 +469,15 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
     struct rz_daemon *daemon = recovery->daemon;
     store->epoch = epoch;
     store->restoring = generation;
-    store->base = rz_commit_next(recovery->commit.state) - 1;
+    store->base = rz_commit_next(recovery->commit.hosted.state) - 1;
     drop_transfers(store);
     drop(store, generation ? (struct unwanted){.rank = RZ_ID_NONE, .other_than = generation}
                            : (struct unwanted){.everything = true});
     for (uint32_t rank = 0; rank < daemon->job.n_ranks && generation > 0; rank++) {
-        if (rz_recover_daemon_of(recovery->recover.state, rank) != daemon->job.node)
+        if (rz_recover_daemon_of(recovery->recover.hosted.state, rank) != daemon->job.node)
             continue;
         struct piece *piece = find(store, rank, generation);
-        rz_id holder = rz_commit_holder_of(recovery->commit.state, rank);
+        rz_id holder = rz_commit_holder_of(recovery->commit.hosted.state, rank);
         if (piece)
             protect(store, piece);
         else if (holder != RZ_ID_NONE && holder != daemon->job.node)

@@ -1,7 +1,7 @@
 /*
- * A protocol room as a table of its functions, for engines that run any room: sim (proof) and
- * timing (measurement). RZ_PROTO_ROOM(ring, RZ_ROOM_RING) defines rz_proto_room_ring in the file
- * where it stands. Not part of librzproto.a.
+ * A protocol room as a table of its functions, for whoever runs any room: host (production), sim
+ * (proof) and timing (measurement). RZ_PROTO_ROOM(ring, RZ_ROOM_RING) defines rz_proto_room_ring in
+ * the file where it stands. Not part of librzproto.a.
  */
 #ifndef RZ_PROTO_ROOM_H
 #define RZ_PROTO_ROOM_H

@@ -19,7 +19,8 @@
  */
 #define START_SLACK (2 * RZ_SECOND)
 
-#define ACTIONS_MAX 8
+RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
+RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
 
 /* So many messages are read before the clock is looked at again. */
 #define TURN_MESSAGES 256
@@ -50,51 +51,43 @@ static uint64_t item_of(const struct rz_flat *flat, uint32_t rank)
     return (uint64_t)rz_board_incarnation(board_rank(flat, rank)) << 32 | rank;
 }
 
-static void notice(struct rz_flat *flat, enum rz_room room, const struct rz_action *action)
+struct flat_step {
+    struct rz_flat *flat;
+    const struct rz_hosted *core;
+};
+
+static void notice(const struct flat_step *step, const struct rz_action *action)
 {
-    if (room == RZ_ROOM_RING && action->what != RZ_RING_FENCED) {
+    struct rz_flat *flat = step->flat;
+    bool ring = step->core == &flat->ring;
+    if (ring && action->what != RZ_RING_FENCED) {
         find(flat, action->what == RZ_RING_SUSPECT ? RZ_FLAT_SUSPECT : RZ_FLAT_LEFT,
              item_of(flat, (uint32_t)action->arg[0]));
     }
-    for (uint32_t i = 0; room == RZ_ROOM_SPREAD && i < action->n_items; i++) {
+    for (uint32_t i = 0; !ring && i < action->n_items; i++) {
         find(flat, RZ_FLAT_HEARD, action->items[i]);
     }
 }
 
-static void enlarge(struct rz_flat_core *core, size_t bytes)
+static void carry_out(void *arg, const struct rz_actions *actions)
 {
-    core->state = realloc(core->state, bytes);
-    rz_assert(core->state != NULL);
-    memset((char *)core->state + core->bytes, 0, bytes - core->bytes);
-    core->bytes = bytes;
-    if (core->room == RZ_ROOM_RING) {
-        rz_ring_grow(core->state, bytes);
-    } else {
-        rz_spread_grow(core->state, bytes);
+    const struct flat_step *step = arg;
+    for (uint32_t i = 0; i < actions->count; i++) {
+        const struct rz_action *action = &actions->v[i];
+        if (action->kind == RZ_ACTION_NOTIFY) {
+            notice(step, action);
+        }
+        for (uint32_t k = 0; action->kind == RZ_ACTION_SEND && k < action->n_to; k++) {
+            rz_flat_send(step->flat, action->to[k], &action->message, action->items);
+        }
     }
 }
 
-static void step(struct rz_flat *flat, struct rz_flat_core *core, const struct rz_event *event)
+static void step(struct rz_flat *flat, struct rz_hosted *core, const struct rz_event *event)
 {
-    struct rz_action actions[ACTIONS_MAX];
-    struct rz_actions out = {.v = actions, .max = ACTIONS_MAX};
-    enum rz_more more;
-    do { /* neither core ever returns RZ_MORE */
-        out.count = 0;
-        more = core->room == RZ_ROOM_RING ? rz_ring_step(core->state, event, &out)
-                                          : rz_spread_step(core->state, event, &out);
-        for (uint32_t i = 0; i < out.count; i++) {
-            if (actions[i].kind == RZ_ACTION_NOTIFY) {
-                notice(flat, core->room, &actions[i]);
-            }
-            for (uint32_t k = 0; actions[i].kind == RZ_ACTION_SEND && k < actions[i].n_to; k++) {
-                rz_flat_send(flat, actions[i].to[k], &actions[i].message, actions[i].items);
-            }
-        }
-        if (more == RZ_NEED) {
-            enlarge(core, out.need);
-        }
-    } while (more == RZ_NEED);
+    struct flat_step one = {flat, core};
+    bool done = rz_hosted_step(core, event, carry_out, &one);
+    rz_assert(done);
 }
 
 /* A member is out of the ring: dead as the board says, or silent as others say. */
@@ -149,18 +142,10 @@ static void ring_end(struct rz_flat *flat)
 {
     rz_datagrams_close(flat->datagrams);
     flat->datagrams = NULL;
-    free(flat->ring.state);
-    free(flat->spread.state);
-    flat->ring.state = flat->spread.state = NULL;
+    rz_hosted_close(&flat->ring);
+    rz_hosted_close(&flat->spread);
     flat->n_finds = 0;
     flat->epoch = 0;
-}
-
-static void *core_open(struct rz_flat_core *core, enum rz_room room, size_t bytes)
-{
-    *core = (struct rz_flat_core){.room = room, .bytes = bytes, .state = calloc(1, bytes)};
-    rz_assert(core->state != NULL);
-    return core->state;
 }
 
 static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
@@ -177,10 +162,11 @@ static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
     rz_status_t status = rz_datagrams_open(&flat->datagrams, info->n_ranks, info->self.rank, key);
     rz_assert(status == RZ_OK);
     explicit_bzero(key, sizeof(key));
-    rz_ring_init(core_open(&flat->ring, RZ_ROOM_RING, rz_ring_size(&ring)), &ring, info->self.rank,
-                 now, info->self.job);
-    rz_spread_init(core_open(&flat->spread, RZ_ROOM_SPREAD, rz_spread_size(&spread)), &spread,
-                   info->self.rank, now, info->self.job);
+    bool opened = rz_hosted_open(&flat->ring, &rz_proto_room_ring, &ring, info->self.rank, now,
+                                 info->self.job) &&
+                  rz_hosted_open(&flat->spread, &rz_proto_room_spread, &spread, info->self.rank,
+                                 now, info->self.job);
+    rz_assert(opened);
     memset(flat->out, 0, info->n_ranks * sizeof(*flat->out));
     flat->epoch = epoch;
     flat->news = 0;

@@ -2,19 +2,11 @@
 #ifndef RZ_MPI_FLAT_FLAT_STATE_H
 #define RZ_MPI_FLAT_FLAT_STATE_H
 
+#include "host/hosted.h"
 #include "mpi/core/flat.h"
 #include "net/datagram/datagram.h"
 
-#include <rhizome/protocol.h>
-
 #include <pthread.h>
-
-/* One core and its memory. */
-struct rz_flat_core {
-    enum rz_room room;
-    void *state;
-    size_t bytes;
-};
 
 /* Something the cores found, kept until they may be stepped again. */
 enum rz_flat_what {
@@ -40,7 +32,7 @@ struct rz_flat {
     int end_fd; /* an eventfd: readable when the thread shall end */
 
     uint32_t epoch; /* of the ring; 0: there is none */
-    struct rz_flat_core ring, spread;
+    struct rz_hosted ring, spread;
     struct rz_datagrams *datagrams;
     bool *out;     /* [n_ranks]: told to the cores */
     uint64_t news; /* of the board, as of the last look */

@@ -1,5 +1,6 @@
 #include "mpi/ft/council.h"
 
+#include "host/hosted.h"
 #include "mpi/ft/comm_revoke.h"
 #include "port/kill_point.h"
 #include "proto/agree/agree.h"
@@ -12,19 +13,13 @@
 /* What a revocation spreads: all there is to know of it. */
 #define ITEM_REVOKED UINT64_C(1)
 
-#define ACTIONS_MAX 16
-
 /* A message that is of no core: the communicator was here and has ended. In the room of agreement:
  * everybody has decided all that was agreed. In that of revocation: who says so will tell nobody.
  */
 #define TYPE_OVER 255
 
-struct core {
-    void *state; /* NULL: not needed yet */
-    size_t bytes;
-    enum rz_more (*step)(void *state, const struct rz_event *event, struct rz_actions *out);
-    void (*grow)(void *state, size_t bytes);
-};
+RZ_PROTO_ROOM(agree, RZ_ROOM_AGREE);
+RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
 
 struct rz_council {
     uint64_t context;
@@ -32,7 +27,7 @@ struct rz_council {
     struct rz_group *first, *second; /* retained; second: NULL or of an inter-communicator */
     rz_id self;
     uint32_t per_node; /* this many members in a row are on one node; 0: no such row */
-    struct core agree, spread;
+    struct rz_hosted agree, spread;
     struct rz_motion *motions, **motions_last; /* the first is being voted on */
     bool voting, decided;
     struct rz_motion farewell; /* once the communicator has ended */
@@ -170,71 +165,64 @@ static void council_free(struct rz_council *council)
     if (council->second != NULL) {
         rz_group_release(council->second);
     }
-    free(council->agree.state);
-    free(council->spread.state);
+    rz_hosted_close(&council->agree);
+    rz_hosted_close(&council->spread);
     free(council);
 }
 
 /* ---- Stepping the cores ---- */
 
-static void carry_out(struct rz_council *council, const struct core *core,
-                      const struct rz_action *action)
+static void decided(struct rz_council *council, const struct rz_action *action)
 {
+    struct rz_motion *motion = council->motions;
+    rz_assert(council->voting && motion != NULL);
+    motion->number = action->arg[0];
+    motion->and = action->arg[1];
+    motion->min = action->arg[2];
+    motion->max = action->arg[3];
+    council->decided = true;
+}
+
+struct step {
+    struct rz_council *council;
+    const struct rz_hosted *core;
+};
+
+static void carry_out(const struct step *step, const struct rz_action *action)
+{
+    struct rz_council *council = step->council;
     if (action->kind == RZ_ACTION_SEND) {
         for (uint32_t i = 0; i < action->n_to; i++) {
             rz_letter_send(rz_council_world(council, action->to[i]), council->context,
                            &action->message, action->items);
         }
-    } else if (core == &council->spread) {
+    } else if (step->core == &council->spread) {
         if (council->comm != NULL) {
             rz_comm_revoked(council->comm);
         }
     } else if (action->what == RZ_AGREE_DECIDED) {
-        struct rz_motion *motion = council->motions;
-        rz_assert(council->voting && motion != NULL);
-        motion->number = action->arg[0];
-        motion->and = action->arg[1];
-        motion->min = action->arg[2];
-        motion->max = action->arg[3];
-        council->decided = true;
+        decided(council, action);
     }
 }
 
-static void core_enlarge(struct core *core, size_t bytes)
+static void stepped(void *arg, const struct rz_actions *actions)
 {
-    core->state = realloc(core->state, bytes);
-    if (core->state == NULL) {
+    rz_kill_here(RZ_KILL_STEP);
+    for (uint32_t i = 0; i < actions->count; i++) {
+        carry_out(arg, &actions->v[i]);
+    }
+}
+
+static void core_step(struct rz_council *council, struct rz_hosted *core,
+                      const struct rz_event *event)
+{
+    struct step step = {council, core};
+    if (!rz_hosted_step(core, event, stepped, &step)) {
         out_of_memory();
     }
-    memset((char *)core->state + core->bytes, 0, bytes - core->bytes);
-    core->bytes = bytes;
-    core->grow(core->state, bytes);
 }
 
-static void core_step(struct rz_council *council, struct core *core, const struct rz_event *event)
-{
-    struct rz_action actions[ACTIONS_MAX];
-    struct rz_actions out = {.v = actions, .max = ACTIONS_MAX};
-    struct rz_event now = *event;
-    for (;;) {
-        out.count = 0;
-        enum rz_more more = core->step(core->state, &now, &out);
-        rz_kill_here(RZ_KILL_STEP);
-        for (uint32_t i = 0; i < out.count; i++) {
-            carry_out(council, core, &actions[i]);
-        }
-        if (more == RZ_DONE) {
-            return;
-        }
-        if (more == RZ_NEED) {
-            core_enlarge(core, out.need);
-        } else {
-            now = (struct rz_event){.kind = RZ_EVENT_CONTINUE};
-        }
-    }
-}
-
-static void core_death(struct rz_council *council, struct core *core, rz_id member)
+static void core_death(struct rz_council *council, struct rz_hosted *core, rz_id member)
 {
     if (core->state != NULL) {
         core_step(
@@ -244,7 +232,7 @@ static void core_death(struct rz_council *council, struct core *core, rz_id memb
 }
 
 /* What was learnt before this core was there. */
-static void core_catch_up(struct rz_council *council, struct core *core)
+static void core_catch_up(struct rz_council *council, struct rz_hosted *core)
 {
     for (rz_id member = 0; member < rz_council_size(council); member++) {
         if (rz_engine.members[rz_council_world(council, member)].dead) {
@@ -253,69 +241,39 @@ static void core_catch_up(struct rz_council *council, struct core *core)
     }
 }
 
-static enum rz_more step_agree(void *state, const struct rz_event *event, struct rz_actions *out)
+/* Makes a core where there is none yet. */
+static bool core_open(struct rz_council *council, struct rz_hosted *core,
+                      const struct rz_proto_room *room, const void *config)
 {
-    return rz_agree_step(state, event, out);
-}
-
-static void grow_agree(void *state, size_t bytes)
-{
-    rz_agree_grow(state, bytes);
-}
-
-static enum rz_more step_spread(void *state, const struct rz_event *event, struct rz_actions *out)
-{
-    return rz_spread_step(state, event, out);
-}
-
-static void grow_spread(void *state, size_t bytes)
-{
-    rz_spread_grow(state, bytes);
+    if (core->state != NULL) {
+        return true;
+    }
+    if (!rz_hosted_open(core, room, config, council->self, 0, 0)) {
+        return false;
+    }
+    core_catch_up(council, core);
+    return true;
 }
 
 /* One motion is voted on at a time, so that what is agreed dead is that of the decision told. */
 static bool agree_open(struct rz_council *council)
 {
-    struct core *core = &council->agree;
-    if (core->state != NULL) {
-        return true;
-    }
-    struct rz_agree_config config = {
+    const struct rz_agree_config config = {
         .n_members = rz_council_size(council),
         .view = (uint32_t)council->context,
         .in_flight_max = 1,
         .tree = council->per_node > 1 ? RZ_AGREE_BIN_BIN : RZ_AGREE_BINARY,
         .per_node = council->per_node,
     };
-    size_t bytes = rz_agree_size(&config);
-    void *state = calloc(1, bytes);
-    if (state == NULL) {
-        return false;
-    }
-    *core = (struct core){.state = state, .bytes = bytes, .step = step_agree, .grow = grow_agree};
-    rz_agree_init(state, &config, council->self, 0, 0);
-    core_catch_up(council, core);
-    return true;
+    return core_open(council, &council->agree, &rz_proto_room_agree, &config);
 }
 
 static bool spread_open(struct rz_council *council)
 {
-    struct core *core = &council->spread;
-    if (core->state != NULL) {
-        return true;
-    }
-    struct rz_spread_config config = {.n_members = rz_council_size(council),
-                                      .view = (uint32_t)council->context,
-                                      .order = RZ_SPREAD_TREE_FIRST};
-    size_t bytes = rz_spread_size(&config);
-    void *state = calloc(1, bytes);
-    if (state == NULL) {
-        return false;
-    }
-    *core = (struct core){.state = state, .bytes = bytes, .step = step_spread, .grow = grow_spread};
-    rz_spread_init(state, &config, council->self, 0, 0);
-    core_catch_up(council, core);
-    return true;
+    const struct rz_spread_config config = {.n_members = rz_council_size(council),
+                                            .view = (uint32_t)council->context,
+                                            .order = RZ_SPREAD_TREE_FIRST};
+    return core_open(council, &council->spread, &rz_proto_room_spread, &config);
 }
 
 /* ---- Motions ---- */

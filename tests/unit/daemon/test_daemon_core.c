@@ -42,8 +42,24 @@ static rz_time clock_deadline(const void *state)
     return ((const struct clock_room *)state)->deadline;
 }
 
-static const struct rz_core_room clock_room = {
-    .room = RZ_ROOM_RING, .step = clock_step, .deadline = clock_deadline};
+static size_t clock_size(const void *config)
+{
+    (void)config;
+    return sizeof(struct clock_room);
+}
+
+static void clock_init(void *state, const void *config, rz_id self, rz_time now, uint64_t seed)
+{
+    (void)config, (void)self, (void)seed;
+    ((struct clock_room *)state)->deadline = now + PERIOD;
+}
+
+static const struct rz_proto_room clock_room = {.name = "clock",
+                                                .number = RZ_ROOM_RING,
+                                                .size = clock_size,
+                                                .init = clock_init,
+                                                .step = clock_step,
+                                                .deadline = clock_deadline};
 
 static void before_tick(void *arg, enum rz_room room)
 {
@@ -65,9 +81,9 @@ static void begin(struct fixture *f, rz_time oversleeps)
     assert_non_null(f->base);
     event_base_priority_init(f->base, 2);
     rz_core_notices_init(&f->notices, NULL);
-    f->room = rz_core_open(&f->core, &clock_room, sizeof *f->room, &host, &f->notices, f->base);
+    rz_core_open(&f->core, &clock_room, NULL, 0, rz_clock_now(), 0, &host, &f->notices, f->base);
+    f->room = f->core.hosted.state;
     f->core.oversleeps = oversleeps;
-    f->room->deadline = rz_clock_now() + PERIOD;
     rz_core_started(&f->core);
 }
 
