@@ -53,10 +53,28 @@ static void question_end(struct question *question)
     *at = question->next;
 }
 
-/* MPI_SUCCESS (then *status says what the daemon answered), or RZM_ROLLBACK. */
+static int check_texts(const char *service, const char *port)
+{
+    if (service[0] == '\0' || strlen(service) >= MPI_MAX_PORT_NAME) {
+        return rzm_error(MPI_ERR_ARG, "service_name has %zu characters, not 1 to %d",
+                         strlen(service), MPI_MAX_PORT_NAME - 1);
+    }
+    if (strlen(port) >= MPI_MAX_PORT_NAME) {
+        return rzm_error(MPI_ERR_PORT, "port_name is longer than MPI_MAX_PORT_NAME - 1");
+    }
+    return MPI_SUCCESS;
+}
+
+/* MPI_SUCCESS (then question->status says what the daemon answered), why it cannot be asked, or
+ * RZM_ROLLBACK. */
 static int ask(enum rz_name_question what, const char *call, const char *service, const char *port,
                struct question *question)
 {
+    int error = rz_engine_begin();
+    error = error != MPI_SUCCESS ? error : check_texts(service, port);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
     if (rz_engine.info->alone) {
         return rzm_error(MPI_ERR_UNSUPPORTED_OPERATION,
                          "a program that was not started by rzrun has no name service");
@@ -72,32 +90,16 @@ static int ask(enum rz_name_question what, const char *call, const char *service
         rz_engine_exit(status);
     }
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    int error = rz_engine_wait(&blocked, is_answered, question);
+    error = rz_engine_wait(&blocked, is_answered, question);
     question_end(question);
     return error;
-}
-
-static int check_texts(const char *service, const char *port)
-{
-    if (service != NULL && (service[0] == '\0' || strlen(service) >= MPI_MAX_PORT_NAME)) {
-        return rzm_error(MPI_ERR_ARG, "service_name has %zu characters, not 1 to %d",
-                         strlen(service), MPI_MAX_PORT_NAME - 1);
-    }
-    if (port != NULL && strlen(port) >= MPI_MAX_PORT_NAME) {
-        return rzm_error(MPI_ERR_PORT, "port_name is longer than MPI_MAX_PORT_NAME - 1");
-    }
-    return MPI_SUCCESS;
 }
 
 int rzm_publish_name(const char *service_name, struct rz_info *info, const char *port_name)
 {
     (void)info;
     struct question question;
-    int error = rz_engine_begin();
-    error = error != MPI_SUCCESS ? error : check_texts(service_name, port_name);
-    error = error != MPI_SUCCESS
-                ? error
-                : ask(RZ_NAME_PUBLISH, "MPI_Publish_name", service_name, port_name, &question);
+    int error = ask(RZ_NAME_PUBLISH, "MPI_Publish_name", service_name, port_name, &question);
     if (error == MPI_SUCCESS && question.status == RZ_ERR_EXISTS) {
         return rzm_error(MPI_ERR_SERVICE, "service_name \"%s\" is published by another process",
                          service_name);
@@ -109,11 +111,7 @@ int rzm_unpublish_name(const char *service_name, struct rz_info *info, const cha
 {
     (void)info;
     struct question question;
-    int error = rz_engine_begin();
-    error = error != MPI_SUCCESS ? error : check_texts(service_name, port_name);
-    error = error != MPI_SUCCESS
-                ? error
-                : ask(RZ_NAME_UNPUBLISH, "MPI_Unpublish_name", service_name, port_name, &question);
+    int error = ask(RZ_NAME_UNPUBLISH, "MPI_Unpublish_name", service_name, port_name, &question);
     if (error == MPI_SUCCESS && question.status == RZ_ERR_NOT_FOUND) {
         return rzm_error(MPI_ERR_SERVICE, "service_name \"%s\" is not published with this port",
                          service_name);
@@ -125,11 +123,7 @@ int rzm_lookup_name(const char *service_name, struct rz_info *info, char *port_n
 {
     (void)info;
     struct question question;
-    int error = rz_engine_begin();
-    error = error != MPI_SUCCESS ? error : check_texts(service_name, NULL);
-    error = error != MPI_SUCCESS
-                ? error
-                : ask(RZ_NAME_LOOK_UP, "MPI_Lookup_name", service_name, "", &question);
+    int error = ask(RZ_NAME_LOOK_UP, "MPI_Lookup_name", service_name, "", &question);
     if (error == MPI_SUCCESS && question.status == RZ_ERR_NOT_FOUND) {
         return rzm_error(MPI_ERR_NAME, "service_name \"%s\" is not published", service_name);
     }

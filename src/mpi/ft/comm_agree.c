@@ -124,38 +124,22 @@ int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
     return MPI_SUCCESS;
 }
 
-int rz_ballot_end(struct rz_request *request, const char *call)
-{
-    int error = rz_wait_for(request, call);
-    if (error != MPI_SUCCESS) {
-        return error; /* the roll-back has ended the request, and will give it back */
-    }
-    error = request->error;
-    rz_request_destroy(request);
-    return error;
-}
-
 /* ---- MPIX_Comm_agree ---- */
 
 #define HALF 32
 #define LOW_HALF UINT64_C(0xffffffff)
 
 /* Of an inter-communicator each group proposes in its own half, and is told the other's. */
-static bool in_second_group(const struct rz_comm *comm)
-{
-    return comm->remote != comm->group && comm->remote->world[0] < comm->group->world[0];
-}
-
 static uint64_t flag_as_bits(const struct rz_comm *comm, int flag)
 {
     uint64_t bits = (uint32_t)flag;
-    return in_second_group(comm) ? bits << HALF | LOW_HALF : bits | LOW_HALF << HALF;
+    return rz_council_second(comm) ? bits << HALF | LOW_HALF : bits | LOW_HALF << HALF;
 }
 
 static int agree_outcome(struct rz_comm *comm, const struct rz_motion *motion, void *result)
 {
     bool inter = comm->remote != comm->group;
-    bool high = inter && !in_second_group(comm);
+    bool high = inter && !rz_council_second(comm);
     uint64_t bits = high ? motion->and >> HALF : motion->and;
     *(int *)result = (int)(uint32_t)(bits & LOW_HALF);
     return MPI_SUCCESS;
@@ -181,7 +165,7 @@ int rzm_comm_agree(struct rz_comm *comm, int *flag)
     }
     struct rz_request *request;
     int error = rzm_comm_iagree(comm, flag, &request);
-    return error != MPI_SUCCESS ? error : rz_ballot_end(request, "MPIX_Comm_agree");
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPIX_Comm_agree", NULL);
 }
 
 /* ---- MPIX_Comm_agree_failed ---- */
@@ -219,5 +203,5 @@ int rzm_comm_agree_failed(struct rz_comm *comm, MPI_Group *group)
 {
     struct rz_request *request;
     int error = rzm_comm_iagree_failed(comm, group, &request);
-    return error != MPI_SUCCESS ? error : rz_ballot_end(request, "MPIX_Comm_agree_failed");
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPIX_Comm_agree_failed", NULL);
 }

@@ -17,16 +17,13 @@ typedef int (*rz_ballot_outcome_t)(struct rz_comm *comm, const struct rz_motion 
  * says. acknowledge: the members' acknowledged deaths are compared on the way, and
  * MPI_ERR_PROC_FAILED is the error, everywhere, unless all members had acknowledged all that are
  * agreed dead; else acknowledging makes no difference.
+ *
+ * How long it can take is bounded by the members that live: each must have called, and where a
+ * member dies after a decision was made and before it told its part of the tree, that part waits
+ * until the member above it is in an MPI call again, for only there it answers: as long as that one
+ * computes.
  */
 int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
                     rz_ballot_outcome_t outcome, void *result, struct rz_request **request);
-
-/*
- * Waits for it and gives it back: its error, or RZM_ROLLBACK. Bounded by the members that live:
- * each must have called, and where a member dies after a decision was made and before it told its
- * part of the tree, that part waits until the member above it is in an MPI call again, for only
- * there it answers: as long as that one computes.
- */
-int rz_ballot_end(struct rz_request *request, const char *call);
 
 #endif

@@ -6,6 +6,7 @@
 #include "mpi/ft/comm_agree.h"
 
 #include "base/random.h"
+#include "mpi/request/wait.h"
 
 #include <stdlib.h>
 
@@ -84,5 +85,5 @@ int rzm_comm_shrink(struct rz_comm *comm, MPI_Comm *newcomm)
 {
     struct rz_request *request;
     int error = rzm_comm_ishrink(comm, newcomm, &request);
-    return error != MPI_SUCCESS ? error : rz_ballot_end(request, "MPIX_Comm_shrink");
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPIX_Comm_shrink", NULL);
 }

@@ -60,11 +60,15 @@ uint32_t rz_council_world(const struct rz_council *council, rz_id member)
                             : council->second->world[member - n_first];
 }
 
+bool rz_council_second(const struct rz_comm *comm)
+{
+    return comm->remote != comm->group && comm->remote->world[0] < comm->group->world[0];
+}
+
 /* The groups of comm in the order in which its members are numbered; the second may be NULL. */
 static void order_groups(const struct rz_comm *comm, struct rz_group *groups[2])
 {
-    bool inter = comm->remote != comm->group;
-    bool swap = inter && comm->remote->world[0] < comm->group->world[0];
+    bool inter = comm->remote != comm->group, swap = rz_council_second(comm);
     groups[0] = swap ? comm->remote : comm->group;
     groups[1] = !inter ? NULL : swap ? comm->group : comm->remote;
 }

@@ -38,6 +38,9 @@ int rz_council_propose(struct rz_comm *comm, struct rz_motion *motion);
 /* Tells all members that comm is revoked, once; MPI_ERR_NO_MEM. */
 int rz_council_revoke(struct rz_comm *comm);
 
+/* Whether the group of this process comes second in that order. */
+bool rz_council_second(const struct rz_comm *comm);
+
 uint32_t rz_council_size(const struct rz_council *council);
 
 /* The rank in the job of a member, and back (RZ_ID_NONE: no member). */

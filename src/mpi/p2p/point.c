@@ -15,27 +15,12 @@ static int send_begin(const void *buf, MPI_Count count, struct rz_datatype *data
                                                     RZ_PLANE_POINT, flags, request);
 }
 
-/* Waits and gives the request back. */
-static int finish(struct rz_request *request, const char *call, MPI_Status *status)
-{
-    int error = rz_wait_for(request, call);
-    if (error == RZM_ROLLBACK) {
-        return error;
-    }
-    error = request->error;
-    if (status != NULL) {
-        rz_wait_copy_status(request, status);
-    }
-    rz_request_destroy(request);
-    return error;
-}
-
 int rzm_send(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
              struct rz_comm *comm)
 {
     struct rz_request *request;
     int error = send_begin(buf, count, datatype, dest, tag, comm, RZ_REQUEST_BLOCKING, &request);
-    return error != MPI_SUCCESS ? error : finish(request, "MPI_Send", NULL);
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Send", NULL);
 }
 
 int rzm_rsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
@@ -50,7 +35,7 @@ int rzm_ssend(const void *buf, MPI_Count count, struct rz_datatype *datatype, in
     struct rz_request *request;
     int error = send_begin(buf, count, datatype, dest, tag, comm,
                            RZ_REQUEST_BLOCKING | RZ_REQUEST_SYNC, &request);
-    return error != MPI_SUCCESS ? error : finish(request, "MPI_Ssend", NULL);
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Ssend", NULL);
 }
 
 int rzm_isend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
@@ -87,7 +72,7 @@ int rzm_recv(void *buf, MPI_Count count, struct rz_datatype *datatype, int sourc
 {
     struct rz_request *request;
     int error = recv_begin(buf, count, datatype, source, tag, comm, RZ_REQUEST_BLOCKING, &request);
-    return error != MPI_SUCCESS ? error : finish(request, "MPI_Recv", status);
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Recv", status);
 }
 
 int rzm_irecv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
@@ -115,7 +100,7 @@ int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
         rz_request_detach(receive);
         return error;
     }
-    int send_error = finish(send, "MPI_Sendrecv", NULL);
+    int send_error = rz_wait_end(send, "MPI_Sendrecv", NULL);
     if (send_error == RZM_ROLLBACK) {
         return send_error;
     }
@@ -124,7 +109,7 @@ int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
         rzm_cancel(receive);
     }
     /* The status tells of the receive, whatever became of the send. */
-    error = finish(receive, "MPI_Sendrecv", status);
+    error = rz_wait_end(receive, "MPI_Sendrecv", status);
     return error != MPI_SUCCESS ? error : send_error;
 }
 
@@ -258,7 +243,7 @@ int rzm_sendrecv_replace(void *buf, MPI_Count count, struct rz_datatype *datatyp
     struct rz_request *request;
     int error = replace_begin(buf, count, datatype, dest, sendtag, source, recvtag, comm,
                               RZ_REQUEST_BLOCKING, &request);
-    return error != MPI_SUCCESS ? error : finish(request, "MPI_Sendrecv_replace", status);
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Sendrecv_replace", status);
 }
 
 /* ---- Persistent requests ---- */

@@ -259,17 +259,5 @@ int rzm_mrecv(void *buf, MPI_Count count, struct rz_datatype *datatype, struct r
 {
     struct rz_request *request;
     int error = rzm_imrecv(buf, count, datatype, matched, &request);
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    error = rz_wait_for(request, "MPI_Mrecv");
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    error = request->error;
-    if (status != NULL) {
-        rz_wait_copy_status(request, status);
-    }
-    rz_request_destroy(request);
-    return error;
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Mrecv", status);
 }

@@ -54,6 +54,20 @@ void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status)
     status->MPI_ERROR = error;
 }
 
+int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status)
+{
+    int error = rz_wait_for(request, call);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = request->error;
+    if (status != NULL) {
+        rz_wait_copy_status(request, status);
+    }
+    rz_request_destroy(request);
+    return error;
+}
+
 /* A request that has news ends its use here: its error; the user's handle becomes null or the
  * request inactive. */
 static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *status)
@@ -296,8 +310,9 @@ static int harvest_some(int count, MPI_Request *handles, int *outcount, int *ind
     return result;
 }
 
-int rzm_waitsome(int incount, MPI_Request *handles, int *outcount, int indices[],
-                 MPI_Status *statuses)
+/* MPI_Waitsome, or (waits: false) MPI_Testsome. */
+static int some(bool waits, int incount, MPI_Request *handles, int *outcount, int indices[],
+                MPI_Status *statuses)
 {
     int error = rz_engine_begin();
     struct many many = {.handles = handles, .n = incount};
@@ -308,26 +323,26 @@ int rzm_waitsome(int incount, MPI_Request *handles, int *outcount, int indices[]
     if (!any_active(handles, incount)) {
         return MPI_SUCCESS;
     }
-    error = wait_many(&many, "MPI_Waitsome");
+    if (waits) {
+        error = wait_many(&many, "MPI_Waitsome");
+    } else {
+        look(many_have_news, &many);
+        error = rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
+    }
     return error != MPI_SUCCESS ? error
                                 : harvest_some(incount, handles, outcount, indices, statuses);
+}
+
+int rzm_waitsome(int incount, MPI_Request *handles, int *outcount, int indices[],
+                 MPI_Status *statuses)
+{
+    return some(true, incount, handles, outcount, indices, statuses);
 }
 
 int rzm_testsome(int incount, MPI_Request *handles, int *outcount, int indices[],
                  MPI_Status *statuses)
 {
-    int error = rz_engine_begin();
-    struct many many = {.handles = handles, .n = incount};
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    *outcount = MPI_UNDEFINED;
-    if (!any_active(handles, incount)) {
-        return MPI_SUCCESS;
-    }
-    look(many_have_news, &many);
-    return rz_engine.rollback ? RZM_ROLLBACK
-                              : harvest_some(incount, handles, outcount, indices, statuses);
+    return some(false, incount, handles, outcount, indices, statuses);
 }
 
 /* ---- Starting, freeing, cancelling ---- */

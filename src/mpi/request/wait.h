@@ -11,6 +11,10 @@
  */
 int rz_wait_for(struct rz_request *request, const char *call);
 
+/* The end of a blocking call: waits, tells *status (unless NULL), gives request back; its error. At
+ * RZM_ROLLBACK the roll-back gives it back. */
+int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status);
+
 /* The rank in the job that request waits for, or MPI_ANY_SOURCE: for the hang report. */
 int rz_wait_whom(const struct rz_request *request);
 
