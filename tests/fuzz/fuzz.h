@@ -65,6 +65,9 @@ static inline const uint8_t *rz_fuzz_bytes(struct rz_fuzz_input *input, size_t *
     return at;
 }
 
+/* For seeds without a form: n bytes, or max, the same for the same number; n. */
+size_t rz_fuzz_seed_noise(uint32_t number, size_t n, uint8_t *bytes, size_t max);
+
 /* For seeds that are a text of a list (up to NULL). */
 size_t rz_fuzz_seed_text(const char *const *texts, uint32_t number, uint8_t *bytes, size_t max);
 

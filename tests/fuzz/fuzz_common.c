@@ -21,6 +21,16 @@ void *rz_fuzz_copy(const void *bytes, size_t n)
     return copy;
 }
 
+size_t rz_fuzz_seed_noise(uint32_t number, size_t n, uint8_t *bytes, size_t max)
+{
+    uint64_t word = number + 1;
+    for (size_t i = 0; i < n && i < max; i++) {
+        word = word * UINT64_C(6364136223846793005) + 1442695040888963407;
+        bytes[i] = (uint8_t)(word >> 40);
+    }
+    return n;
+}
+
 size_t rz_fuzz_seed_text(const char *const *texts, uint32_t number, uint8_t *bytes, size_t max)
 {
     for (uint32_t i = 0; i <= number; i++)

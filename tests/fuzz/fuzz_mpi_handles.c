@@ -217,13 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
 {
-    uint64_t word = number + 1;
-    size_t n = number < 12 ? 32u << number % 4 : 0;
-    for (size_t i = 0; i < n && i < max; i++) {
-        word = word * UINT64_C(6364136223846793005) + 1442695040888963407;
-        bytes[i] = (uint8_t)(word >> 40);
-    }
-    return n;
+    return number < 12 ? rz_fuzz_seed_noise(number, 32u << number % 4, bytes, max) : 0;
 }
 
 /* The first input starts MPI. */

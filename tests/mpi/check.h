@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -15,5 +16,21 @@
             MPI_Abort(MPI_COMM_WORLD, 3);                                                          \
         }                                                                                          \
     } while (0)
+
+/* The same outside MPI_Init and MPI_Finalize. */
+#define SO(condition)                                                                              \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static inline int class_of(int error)
+{
+    int class;
+    MPI_Error_class(error, &class);
+    return class;
+}
 
 #endif

@@ -8,13 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static int class_of(int error)
-{
-    int class;
-    MPI_Error_class(error, &class);
-    return class;
-}
-
 /* A message round the living: the victim's neighbours talk across it. */
 static void around_the_living(int rank, int size, int victim)
 {

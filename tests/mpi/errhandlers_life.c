@@ -4,18 +4,11 @@
  * same without MPI_Init; "before", "after", "twice", "fatal", "abort": the program ends with a
  * sentence.
  */
-#include <mpi.h>
+#include "check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SO(condition)                                                                              \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void expect(int result, int error, const char *words)
 {

@@ -14,13 +14,6 @@ static int rank, size;
 static int *volatile unweighted;
 static int *volatile weights_empty;
 
-static int class_of(int error)
-{
-    int class;
-    MPI_Error_class(error, &class);
-    return class;
-}
-
 static void expect_refusal(int error, int class, const char *text)
 {
     char string[MPI_MAX_ERROR_STRING];

@@ -56,13 +56,6 @@ static int operation(int kind, MPI_Request *request)
     }
 }
 
-static int class_of(int error)
-{
-    int class;
-    MPI_Error_class(error, &class);
-    return class;
-}
-
 /* The class of the error of one whole operation. */
 static int one(int kind)
 {

@@ -331,13 +331,6 @@ static void from_groups(void)
     MPI_Group_free(&all);
 }
 
-static int class_of(int error)
-{
-    int class;
-    MPI_Error_class(error, &class);
-    return class;
-}
-
 static void is_hint(MPI_Comm comm, const char *key, const char *expected)
 {
     MPI_Info info;

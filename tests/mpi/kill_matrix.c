@@ -12,6 +12,7 @@
  *     kill_matrix rows              how many there are
  */
 #include "kill_matrix.h"
+#include "ulfm.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -44,13 +45,6 @@ static unsigned draw(unsigned bound)
 }
 
 /* ---- For rows ---- */
-
-int class_of(int error)
-{
-    int class;
-    MPI_Error_class(error, &class);
-    return class;
-}
 
 int peer(void)
 {
@@ -183,15 +177,6 @@ static int run_row(const struct kill_row *row, const struct death *death)
         raise(SIGKILL);
     }
     return class_of(error);
-}
-
-static void works(MPI_Comm comm)
-{
-    int rank, size, sum = -1;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
-    CHECK(sum == size * (size - 1) / 2);
 }
 
 /* Those who are left, in their order, without the victim. */

@@ -47,8 +47,6 @@ extern const struct kill_row kill_point_rows[], kill_coll_rows[],
 /* The other of a pair; MPI_PROC_NULL: there is none. */
 int peer(void);
 
-int class_of(int error);
-
 /* Ends a request by MPI_Wait or by testing, whichever chance has chosen. */
 int ended(MPI_Request *request, MPI_Status *status);
 

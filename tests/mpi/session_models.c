@@ -3,19 +3,12 @@
  * beside MPI_Init, and after MPI_Finalize; "threads": one in each thread; "outside": MPI_COMM_WORLD
  * without MPI_Init, which ends the program with a sentence.
  */
-#include <mpi.h>
+#include "check.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SO(condition)                                                                              \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static int errors_seen, last_error;
 static MPI_Session session_of_error;

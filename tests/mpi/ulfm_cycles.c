@@ -2,20 +2,11 @@
  * Making, agreeing on, revoking, shrinking and freeing communicators again and again takes no more
  * memory the thousandth time than the first. The argument: how many cycles.
  */
-#include "check.h"
+#include "ulfm.h"
 
 #include <mpi-ext.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static long resident_bytes(void)
-{
-    long total, resident;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2);
-    fclose(file);
-    return resident * sysconf(_SC_PAGESIZE);
-}
 
 static void cycle(int i)
 {

@@ -8,7 +8,7 @@
  * nobody receives and an agreement that nobody joins rollback   agreements on freed communicators
  * go with the epoch (MPIX_Reinit; rank 1 is killed)
  */
-#include "check.h"
+#include "ulfm.h"
 
 #include <mpi-ext.h>
 #include <signal.h>
@@ -18,13 +18,6 @@
 
 enum { LARGE = 300000 };
 static int large[LARGE], rank, size;
-
-static int class_of(int error)
-{
-    int class;
-    MPI_Error_class(error, &class);
-    return class;
-}
 
 static void tell(int whom)
 {
@@ -115,15 +108,6 @@ static void around(void)
         CHECK(MPIX_Comm_revoke(copy) == MPI_SUCCESS);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-}
-
-static long resident_bytes(void)
-{
-    long total, resident;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2);
-    fclose(file);
-    return resident * sysconf(_SC_PAGESIZE);
 }
 
 static void memory(void)

@@ -3,34 +3,17 @@
  * a collective, the others are told, revoke, agree, shrink and go on with the same sum. Run with
  * --on-failure continue. The argument is the seed of who dies and how.
  */
-#include "check.h"
+#include "ulfm.h"
 
 #include <mpi-ext.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-static int class_of(int error)
-{
-    int class;
-    MPI_Error_class(error, &class);
-    return class;
-}
-
 static bool is_failure(int error)
 {
     int class = class_of(error);
     return class == MPI_ERR_PROC_FAILED || class == MPI_ERR_REVOKED;
-}
-
-/* All of comm come to the same sum. */
-static void works(MPI_Comm comm)
-{
-    int rank, size, sum = -1;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
-    CHECK(sum == size * (size - 1) / 2);
 }
 
 /* The living of world are the members of comm, in their order. */

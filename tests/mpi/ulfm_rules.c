@@ -17,13 +17,6 @@
 
 static int rank, size, victim;
 
-static int class_of(int error)
-{
-    int class;
-    MPI_Error_class(error, &class);
-    return class;
-}
-
 static MPI_Comm copy_of(MPI_Comm comm, const char *range)
 {
     MPI_Comm copy;
