@@ -3,33 +3,13 @@
  * gone, `lost` is silence, and where nothing was sent yet there is only another try. The errors of
  * connections over which no way leads any more are played: this read comes before the library's.
  */
-#include "daemon/overlay.h"
-#include "port/clock.h"
+#include "overlay_sides.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-enum { NODES = 2 };
-static const uint8_t key[RZ_JOB_KEY_BYTES] = "the key of a job under test ...";
-
-struct side {
-    struct rz_overlay *overlay;
-    unsigned messages, broken, lost;
-};
-
-static struct event_base *base;
-static struct side side[NODES];
-static struct rz_overlay_peer peers[NODES];
 
 /* ---- errors */
 
@@ -67,96 +47,21 @@ static void fail_next(unsigned which, int with)
 
 /* ---- two overlays */
 
-static void on_message(void *arg, rz_id from, const struct rz_overlay_message *message)
-{
-    struct side *s = arg;
-    (void)from, (void)message;
-    s->messages++;
-}
-
-static void on_heartbeat(void *arg, const struct rz_message *message, const uint64_t *items)
-{
-    (void)arg, (void)message, (void)items;
-}
-
-static void on_broken(void *arg, rz_id peer)
-{
-    struct side *s = arg;
-    (void)peer;
-    s->broken++;
-}
-
-static void on_lost(void *arg, rz_id peer)
-{
-    struct side *s = arg;
-    (void)peer;
-    s->lost++;
-}
-
-static void on_writable(void *arg, rz_id peer)
-{
-    (void)arg, (void)peer;
-}
-
 static void start_side(unsigned i)
 {
-    const struct rz_overlay_config config = {.job = 4711,
-                                             .key = key,
-                                             .n_nodes = NODES,
-                                             .self = i,
-                                             .peers = peers,
-                                             .arg = &side[i],
-                                             .message = on_message,
-                                             .heartbeat = on_heartbeat,
-                                             .broken = on_broken,
-                                             .lost = on_lost,
-                                             .writable = on_writable};
+    const struct rz_overlay_config config = side_config(i);
     assert_int_equal(rz_overlay_start(side[i].overlay, &config), RZ_OK);
 }
 
 static int setup(void **state)
 {
     (void)state;
-    memset(side, 0, sizeof side);
     fail_next(0, 0);
-    base = event_base_new();
-    assert_non_null(base);
-    assert_int_equal(event_base_priority_init(base, 2), 0);
-    for (unsigned i = 0; i < NODES; i++) {
-        assert_int_equal(rz_overlay_open(&side[i].overlay, base, "127.0.0.1"), RZ_OK);
-        peers[i].address = "127.0.0.1";
-        rz_overlay_ports(side[i].overlay, &peers[i].tcp_port, &peers[i].udp_port);
-    }
+    open_sides();
     start_side(0);
     start_side(1);
     return 0;
 }
-
-static void close_side(unsigned i)
-{
-    if (side[i].overlay)
-        rz_overlay_close(side[i].overlay);
-    side[i].overlay = NULL;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    for (unsigned i = 0; i < NODES; i++)
-        close_side(i);
-    event_base_free(base);
-    return 0;
-}
-
-#define RUN_UNTIL(condition)                                                                       \
-    do {                                                                                           \
-        rz_time bound_ = rz_clock_now() + 20 * RZ_SECOND;                                          \
-        while (!(condition) && rz_clock_now() < bound_) {                                          \
-            event_base_loop(base, EVLOOP_NONBLOCK);                                                \
-            poll(NULL, 0, 1);                                                                      \
-        }                                                                                          \
-        assert_true(condition);                                                                    \
-    } while (0)
 
 static void say(unsigned from)
 {

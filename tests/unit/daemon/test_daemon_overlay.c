@@ -2,130 +2,39 @@
  * The overlay among friends and strangers: overlays in one loop, and raw sockets that know the
  * protocol, the key, or neither.
  */
-#include "daemon/overlay.h"
+#include "overlay_sides.h"
+
 #include "net/datagram/datagram.h"
-#include "port/clock.h"
 #include "port/socket.h"
 #include "wire/cursor.h"
 #include "wire/protocol_message.h"
 
 #include <errno.h>
-#include <event2/event.h>
-#include <poll.h>
-#include <setjmp.h>
 #include <sodium.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-enum { NODES = 2, NONCE = 32 };
-static const uint64_t JOB = 4711;
-static const uint8_t key[RZ_JOB_KEY_BYTES] = "the key of a job under test ...";
+enum { NONCE = 32 };
 static const uint8_t other_key[RZ_JOB_KEY_BYTES] = "the key of another job entirely";
 
-struct side {
-    struct rz_overlay *overlay;
-    unsigned messages, heartbeats, broken;
-    uint32_t last_rank; /* of GET_CARD */
-    bool in_order;
-};
-
-static struct event_base *base;
-static struct side side[NODES];
-static struct rz_overlay_peer peers[NODES];
-
-static void on_message(void *arg, rz_id from, const struct rz_overlay_message *message)
-{
-    struct side *s = arg;
-    (void)from;
-    s->messages++;
-    if (message->type == RZ_OVERLAY_GET_CARD) {
-        s->in_order = s->in_order && message->get_card.rank == s->last_rank + 1;
-        s->last_rank = message->get_card.rank;
-    }
-}
-
-static void on_heartbeat(void *arg, const struct rz_message *message, const uint64_t *items)
-{
-    struct side *s = arg;
-    (void)message, (void)items;
-    s->heartbeats++;
-}
-
-static void on_broken(void *arg, rz_id peer)
-{
-    struct side *s = arg;
-    (void)peer;
-    s->broken++;
-}
-
-static void on_writable(void *arg, rz_id peer)
-{
-    (void)arg, (void)peer;
-}
-
-static void open_side(unsigned i)
-{
-    assert_int_equal(rz_overlay_open(&side[i].overlay, base, "127.0.0.1"), RZ_OK);
-    peers[i].address = "127.0.0.1";
-    rz_overlay_ports(side[i].overlay, &peers[i].tcp_port, &peers[i].udp_port);
-    side[i].in_order = true;
-}
-
+/* prove_ns: the patience with those who do not prove themselves; 0: the usual one. */
 static void start_side(unsigned i, const uint8_t *with, rz_time prove_ns)
 {
-    const struct rz_overlay_config config = {.job = JOB,
-                                             .key = with,
-                                             .n_nodes = NODES,
-                                             .self = i,
-                                             .peers = peers,
-                                             .prove_ns = prove_ns,
-                                             .arg = &side[i],
-                                             .message = on_message,
-                                             .heartbeat = on_heartbeat,
-                                             .broken = on_broken,
-                                             .lost = on_broken,
-                                             .writable = on_writable};
+    struct rz_overlay_config config = side_config(i);
+    config.key = with;
+    config.prove_ns = prove_ns;
+    config.lost = on_broken;
     assert_int_equal(rz_overlay_start(side[i].overlay, &config), RZ_OK);
 }
 
 static int setup(void **state)
 {
     (void)state;
-    memset(side, 0, sizeof side);
-    base = event_base_new();
-    assert_non_null(base);
-    assert_int_equal(event_base_priority_init(base, 2), 0);
-    for (unsigned i = 0; i < NODES; i++)
-        open_side(i);
+    open_sides();
     return 0;
 }
-
-static int teardown(void **state)
-{
-    (void)state;
-    for (unsigned i = 0; i < NODES; i++)
-        if (side[i].overlay)
-            rz_overlay_close(side[i].overlay);
-    event_base_free(base);
-    return 0;
-}
-
-/* Runs the loop until condition holds; a generous bound against hangs. */
-#define RUN_UNTIL(condition)                                                                       \
-    do {                                                                                           \
-        rz_time bound_ = rz_clock_now() + 20 * RZ_SECOND;                                          \
-        while (!(condition) && rz_clock_now() < bound_) {                                          \
-            event_base_loop(base, EVLOOP_NONBLOCK);                                                \
-            poll(NULL, 0, 1);                                                                      \
-        }                                                                                          \
-        assert_true(condition);                                                                    \
-    } while (0)
 
 static void run_for(rz_time ns)
 {
