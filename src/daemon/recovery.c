@@ -645,11 +645,6 @@ void rz_recovery_ending(struct rz_recovery *recovery, bool job_over)
         rz_detector_leave(&recovery->detector);
 }
 
-uint32_t rz_recovery_epoch(const struct rz_recovery *recovery)
-{
-    return rz_recover_epoch(recovery->recover.hosted.state);
-}
-
 rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank)
 {
     return rz_recover_daemon_of(recovery->recover.hosted.state, rank);

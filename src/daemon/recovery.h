@@ -64,7 +64,6 @@ void rz_recovery_ending(struct rz_recovery *recovery, bool job_over);
 void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how);
 
 /* Of the newest agreed epoch (also before hooks->epoch was called for it). */
-uint32_t rz_recovery_epoch(const struct rz_recovery *recovery);
 rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank);
 uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank);
 bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node);

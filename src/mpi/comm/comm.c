@@ -267,11 +267,6 @@ struct rz_comm *rz_comms_first(void)
     return living;
 }
 
-uint32_t rz_comm_node_of(const struct rz_comm *comm, int rank)
-{
-    return rz_board_node(rz_engine.members[rz_comm_world_rank(comm, rank)].word);
-}
-
 int rz_comm_rank(const struct rz_comm *comm)
 {
     return comm->group->rank;

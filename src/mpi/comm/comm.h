@@ -59,9 +59,6 @@ static inline uint64_t rz_comm_context(const struct rz_comm *comm, enum rz_plane
     return comm->context | (uint64_t)plane;
 }
 
-/* The node where a rank of comm runs now (emulated nodes differ, too). */
-uint32_t rz_comm_node_of(const struct rz_comm *comm, int rank);
-
 /*
  * Begins a collective operation: its number on this communicator, from 1, the same at all members.
  * call: for the hang report, e.g. "MPI_Allreduce" (a literal).
@@ -138,9 +135,6 @@ void rz_comm_look_at_range(struct rz_comm *comm);
 
 /* MPI_Comm_create_from_group numbers creations that look alike: forget them (comm_from_group.c). */
 void rz_comm_from_group_close(void);
-
-/* No return before all living members have come; deaths end it with MPI_ERR_PROC_FAILED. */
-int rz_comm_synchronize(struct rz_comm *comm, uint64_t operation);
 
 void rz_comm_retain(struct rz_comm *comm);
 

@@ -72,22 +72,6 @@ int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine,
                : rz_comm_spread(comm, operation, 0, all, (size_t)rz_comm_size(comm) * bytes);
 }
 
-/* Dissemination: in round k each tells the one 2^k further on. */
-int rz_comm_synchronize(struct rz_comm *comm, uint64_t operation)
-{
-    int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    int tag = rz_comm_operation_tag(operation);
-    for (int64_t step = 1; step < size; step *= 2) {
-        int to = (int)((rank + step) % size), from = (int)((rank - step + size) % size);
-        int error =
-            rz_p2p_sendrecv(NULL, 0, bytes_type(), to, NULL, 0, bytes_type(), from, tag, comm);
-        if (error != MPI_SUCCESS) {
-            return error;
-        }
-    }
-    return MPI_SUCCESS;
-}
-
 /* ---- Beginning ---- */
 
 int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation)

@@ -48,7 +48,7 @@ static _Noreturn void out_of_memory(void)
 
 /* ---- Members ---- */
 
-uint32_t rz_council_size(const struct rz_council *council)
+static uint32_t council_size(const struct rz_council *council)
 {
     return (uint32_t)(council->first->size + (council->second ? council->second->size : 0));
 }
@@ -102,7 +102,7 @@ static rz_id council_member(const struct rz_council *council, uint32_t world)
  */
 static uint32_t rows_of_nodes(const struct rz_council *council)
 {
-    uint32_t n = rz_council_size(council), length = 0;
+    uint32_t n = council_size(council), length = 0;
     for (rz_id i = 0, begin = 0; i < n; i++) {
         uint32_t node = rz_engine.members[rz_council_world(council, i)].home;
         bool row_ends =
@@ -238,7 +238,7 @@ static void core_death(struct rz_council *council, struct rz_hosted *core, rz_id
 /* What was learnt before this core was there. */
 static void core_catch_up(struct rz_council *council, struct rz_hosted *core)
 {
-    for (rz_id member = 0; member < rz_council_size(council); member++) {
+    for (rz_id member = 0; member < council_size(council); member++) {
         if (rz_engine.members[rz_council_world(council, member)].dead) {
             core_death(council, core, member);
         }
@@ -263,7 +263,7 @@ static bool core_open(struct rz_council *council, struct rz_hosted *core,
 static bool agree_open(struct rz_council *council)
 {
     const struct rz_agree_config config = {
-        .n_members = rz_council_size(council),
+        .n_members = council_size(council),
         .view = (uint32_t)council->context,
         .in_flight_max = 1,
         .tree = council->per_node > 1 ? RZ_AGREE_BIN_BIN : RZ_AGREE_BINARY,
@@ -274,7 +274,7 @@ static bool agree_open(struct rz_council *council)
 
 static bool spread_open(struct rz_council *council)
 {
-    const struct rz_spread_config config = {.n_members = rz_council_size(council),
+    const struct rz_spread_config config = {.n_members = council_size(council),
                                             .view = (uint32_t)council->context,
                                             .order = RZ_SPREAD_TREE_FIRST};
     return core_open(council, &council->spread, &rz_proto_room_spread, &config);
@@ -398,7 +398,7 @@ static void read_letter(struct rz_council *council, const struct rz_letter *lett
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = message, .items = letter->items};
     if (message->type == TYPE_OVER) {
         is_over(council, message->room, council_member(council, letter->world));
-    } else if (message->from >= rz_council_size(council) ||
+    } else if (message->from >= council_size(council) ||
                rz_council_world(council, message->from) != letter->world) {
         rz_engine.counters.foreign++;
     } else if (message->room == RZ_ROOM_AGREE && agree_open(council)) {

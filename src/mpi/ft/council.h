@@ -41,8 +41,6 @@ int rz_council_revoke(struct rz_comm *comm);
 /* Whether the group of this process comes second in that order. */
 bool rz_council_second(const struct rz_comm *comm);
 
-uint32_t rz_council_size(const struct rz_council *council);
-
 /* The rank in the job of a member, and back (RZ_ID_NONE: no member). */
 uint32_t rz_council_world(const struct rz_council *council, rz_id member);
 rz_id rz_council_member(const struct rz_comm *comm, uint32_t world);

@@ -37,7 +37,11 @@ int rz_wait_whom(const struct rz_request *request)
     return point ? (int)rz_comm_world_rank(request->comm, request->peer) : MPI_ANY_SOURCE;
 }
 
-int rz_wait_for(struct rz_request *request, const char *call)
+/*
+ * Waits until request is complete or has a pending_error (ANY_SOURCE and a death): MPI_SUCCESS,
+ * whatever its error, or RZM_ROLLBACK. call: for the hang report. The request stays.
+ */
+static int wait_for(struct rz_request *request, const char *call)
 {
     if (has_news(request)) {
         return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
@@ -56,7 +60,7 @@ void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status)
 
 int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status)
 {
-    int error = rz_wait_for(request, call);
+    int error = wait_for(request, call);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -106,7 +110,7 @@ int rzm_wait(MPI_Request *handle, MPI_Status *status)
         status_of_nothing(status);
         return error;
     }
-    error = rz_wait_for(request, "MPI_Wait");
+    error = wait_for(request, "MPI_Wait");
     return error != MPI_SUCCESS ? error : harvest(handle, request, status);
 }
 

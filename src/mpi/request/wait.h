@@ -5,12 +5,6 @@
 
 #include "mpi/request/request.h"
 
-/*
- * Waits until request is complete or has a pending_error (ANY_SOURCE and a death): MPI_SUCCESS,
- * whatever its error, or RZM_ROLLBACK. call: for the hang report. The request stays.
- */
-int rz_wait_for(struct rz_request *request, const char *call);
-
 /* The end of a blocking call: waits, tells *status (unless NULL), gives request back; its error. At
  * RZM_ROLLBACK the roll-back gives it back. */
 int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status);

@@ -48,21 +48,13 @@ const struct rz_cart *rz_cart_of(const struct rz_comm *comm, int *error)
     return found ? comm->topology : NULL;
 }
 
-void rz_cart_coords(const struct rz_cart *cart, int rank, int coords[])
+/* coords[ndims] of a rank. */
+static void cart_coords(const struct rz_cart *cart, int rank, int coords[])
 {
     for (int i = cart->ndims - 1; i >= 0; i--) {
         coords[i] = rank % cart->dims[i];
         rank /= cart->dims[i];
     }
-}
-
-int rz_cart_rank(const struct rz_cart *cart, const int coords[])
-{
-    int rank = 0;
-    for (int i = 0; i < cart->ndims; i++) {
-        rank = rank * cart->dims[i] + coords[i];
-    }
-    return rank;
 }
 
 /* ---- Questions ---- */
@@ -94,7 +86,7 @@ int rzm_cart_get(struct rz_comm *comm, int maxdims, int dims[], int periods[], i
     }
     memcpy(dims, cart->dims, (size_t)cart->ndims * sizeof(int));
     memcpy(periods, cart->periodic, (size_t)cart->ndims * sizeof(int));
-    rz_cart_coords(cart, rz_comm_rank(comm), coords);
+    cart_coords(cart, rz_comm_rank(comm), coords);
     return MPI_SUCCESS;
 }
 
@@ -108,7 +100,7 @@ int rzm_cart_coords(struct rz_comm *comm, int rank, int maxdims, int coords[])
     if (rank < 0 || rank >= rz_comm_size(comm)) {
         return rzm_error(MPI_ERR_RANK, "rank is %d, not in 0..%d", rank, rz_comm_size(comm) - 1);
     }
-    rz_cart_coords(cart, rank, coords);
+    cart_coords(cart, rank, coords);
     return MPI_SUCCESS;
 }
 

@@ -19,10 +19,6 @@ const struct rz_cart *rz_cart_of(const struct rz_comm *comm, int *error);
 /* Gives comm this topology, copied. MPI_ERR_NO_MEM. */
 int rz_cart_attach(struct rz_comm *comm, int ndims, const int dims[], const int periods[]);
 
-/* coords[ndims] of a rank, and back. */
-void rz_cart_coords(const struct rz_cart *cart, int rank, int coords[]);
-int rz_cart_rank(const struct rz_cart *cart, const int coords[]);
-
 /* The rank `distance` further along one dimension, or MPI_PROC_NULL behind its end. */
 int rz_cart_neighbour(const struct rz_cart *cart, int rank, int direction, int64_t distance);
 
