@@ -24,7 +24,7 @@ struct rz_envelope {
     uint32_t job_token;
     uint32_t epoch;
     uint32_t incarnation; /* of the sender */
-    uint32_t world;       /* the sender's rank in the job */
+    uint32_t slot;        /* the sender in the table of processes */
     uint64_t context;     /* communicator and plane */
     int32_t source;       /* the sender's rank in the communicator */
     int32_t tag;
@@ -42,7 +42,7 @@ static inline void rz_envelope_swap(struct rz_envelope *envelope)
     envelope->job_token = htole32(envelope->job_token);
     envelope->epoch = htole32(envelope->epoch);
     envelope->incarnation = htole32(envelope->incarnation);
-    envelope->world = htole32(envelope->world);
+    envelope->slot = htole32(envelope->slot);
     envelope->context = htole64(envelope->context);
     envelope->source = (int32_t)htole32((uint32_t)envelope->source);
     envelope->tag = (int32_t)htole32((uint32_t)envelope->tag);

@@ -40,7 +40,7 @@ static struct rz_comm *comm(void)
 /* The door, written anew. */
 static bool may_pass(const struct rz_envelope *envelope)
 {
-    return envelope->job_token == 99 && envelope->world < RANKS && envelope->epoch == 1 &&
+    return envelope->job_token == 99 && envelope->slot < RANKS && envelope->epoch == 1 &&
            envelope->incarnation == 1 && envelope->kind < RZ_ENVELOPE_COUNT &&
            envelope->zero == 0 &&
            (envelope->kind > RZ_ENVELOPE_SYNC || (uint32_t)envelope->source < RANKS);
@@ -69,7 +69,7 @@ static struct rz_envelope any_envelope(void)
     if (odd == 3)
         envelope.incarnation = (uint32_t)below(4);
     if (odd == 4)
-        envelope.world = (uint32_t)rz_fuzz_take(world.input, 4);
+        envelope.slot = (uint32_t)rz_fuzz_take(world.input, 4);
     if (odd == 5)
         envelope.context = rz_fuzz_take(world.input, 8);
     if (odd == 6)
@@ -107,7 +107,7 @@ static void message(void)
         free(exact);
         return;
     }
-    memset(payload, (int)(0x40 + envelope.world % 64), sizeof payload);
+    memset(payload, (int)(0x40 + envelope.slot % 64), sizeof payload);
     if (envelope.kind == RZ_ENVELOPE_LETTER)
         for (size_t i = 0; i < n; i++)
             payload[i] = (uint8_t)rz_fuzz_take(world.input, 1);

@@ -132,7 +132,7 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     static const uint8_t reads[][6] = {{5, 0, 1, 2, 3, 0}, {5, 2, 2, 3, 3, 0}, {5, 3, 2, 1, 0, 1}};
     struct rz_wire_writer writer;
     if (number == 3) {
-        struct rz_envelope envelope = {.job_token = 99, .epoch = 1, .world = 3, .serial = 7};
+        struct rz_envelope envelope = {.job_token = 99, .epoch = 1, .slot = 3, .serial = 7};
         rz_envelope_encode(&envelope, bytes);
         return RZ_ENVELOPE_BYTES;
     }

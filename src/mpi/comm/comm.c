@@ -158,7 +158,7 @@ static void look_back(void)
 static int hidden_new(struct rz_comm *inter)
 {
     struct rz_comm *local;
-    uint64_t context = context_of(inter->context, inter->group->world[0], 0x10ca1);
+    uint64_t context = context_of(inter->context, inter->group->process[0], 0x10ca1);
     int error = comm_new(inter->errhandler, inter->group, inter->group, context, &local);
     if (error == MPI_SUCCESS) {
         local->inter = inter;

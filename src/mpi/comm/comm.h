@@ -48,9 +48,9 @@ struct rz_comm {
 };
 
 /* The rank in the job of a rank of comm (of the remote group if inter). */
-static inline uint32_t rz_comm_world_rank(const struct rz_comm *comm, int rank)
+static inline uint32_t rz_comm_process(const struct rz_comm *comm, int rank)
 {
-    return comm->remote->world[rank];
+    return comm->remote->process[rank];
 }
 
 /* The id on the wire of one plane. */
@@ -159,6 +159,6 @@ bool rz_comm_has_ended(uint64_t context);
 int rz_comm_failed(const struct rz_comm *comm);
 
 /* A member died: note where collectives cannot go on any more. From the engine. */
-void rz_comms_death(uint32_t world);
+void rz_comms_death(uint32_t process);
 
 #endif

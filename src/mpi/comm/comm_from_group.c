@@ -90,7 +90,7 @@ static uint64_t key_of_group(uint64_t key, const struct rz_group *group)
 {
     key = rz_mix(key, (uint64_t)rz_engine.epoch << 32 | (uint32_t)group->size);
     for (int i = 0; i < group->size; i++) {
-        key = rz_mix(key, group->world[i]);
+        key = rz_mix(key, group->process[i]);
     }
     return key;
 }
@@ -151,7 +151,7 @@ static int leader_word(const struct rz_group *local, int local_leader,
     if (error != MPI_SUCCESS) {
         return error;
     }
-    uint64_t mine = local->world[local_leader], other = remote->world[remote_leader];
+    uint64_t mine = local->process[local_leader], other = remote->process[remote_leader];
     bool first = mine < other;
     uint64_t key = rz_mix(rz_engine.info->self.job, KIND_INTER);
     key = rz_mix(key, first ? mine << 32 | other : other << 32 | mine);

@@ -156,7 +156,7 @@ int rzm_comm_idup(struct rz_comm *comm, struct rz_comm **newcomm, struct rz_requ
 static int check_subset(const struct rz_comm *comm, const struct rz_group *group)
 {
     for (int i = 0; i < group->size; i++) {
-        if (rz_group_find(comm->group, group->world[i]) == MPI_UNDEFINED) {
+        if (rz_group_find(comm->group, group->process[i]) == MPI_UNDEFINED) {
             return rzm_error(MPI_ERR_GROUP, "rank %d of group is not in comm", i);
         }
     }
@@ -182,7 +182,7 @@ int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm
     }
     /* Groups of one call are the same or have no member in common: the first member tells them
      * apart. */
-    return rz_comm_derive(comm, group, operation, group->world[0], newcomm);
+    return rz_comm_derive(comm, group, operation, group->process[0], newcomm);
 }
 
 /* ---- MPI_Comm_create_group ---- */
@@ -197,7 +197,7 @@ static int tell_group(struct rz_comm *comm, const struct rz_group *group, int ta
     int result = MPI_SUCCESS;
     for (int i = 1; i < group->size && result != RZM_ROLLBACK; i++) {
         struct rz_request *request;
-        int rank = rz_group_find(comm->group, group->world[i]);
+        int rank = rz_group_find(comm->group, group->process[i]);
         int error = rz_p2p_start_send(context, sizeof(*context), bytes_type(), rank, tag, comm,
                                       RZ_PLANE_CREATE, 0, &request);
         error = error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
@@ -210,7 +210,7 @@ static int hear_from_leader(struct rz_comm *comm, const struct rz_group *group, 
                             uint64_t *context)
 {
     struct rz_request *request;
-    int leader = rz_group_find(comm->group, group->world[0]);
+    int leader = rz_group_find(comm->group, group->process[0]);
     int error = rz_p2p_start_recv(context, sizeof(*context), bytes_type(), leader, tag, comm,
                                   RZ_PLANE_CREATE, 0, &request);
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);

@@ -44,7 +44,7 @@ static int split_group(const struct rz_group *from, struct split *all, int size,
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < n; i++) {
-        ranks[i] = from->world[all[i].rank];
+        ranks[i] = from->process[all[i].rank];
     }
     *group = rz_group_new(n, ranks);
     free(ranks);
@@ -120,14 +120,14 @@ int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **ne
 /* ---- MPI_Comm_split_type: the colour is the number of a thing that processes have in common ----
  */
 
-static int node_of_world(uint32_t rank)
+static int node_of_process(uint32_t rank)
 {
     return (int)rz_board_node(rz_engine.members[rank].word);
 }
 
 static int colour_node(void)
 {
-    return node_of_world(rz_engine.info->self.rank);
+    return node_of_process(rz_engine.info->self.rank);
 }
 
 /* MPI_UNDEFINED where this process is not bound to one. */
@@ -177,7 +177,7 @@ static int colour_guided(int split_type, struct rz_info *info)
 static bool on_one_node(const struct rz_comm *comm)
 {
     for (int i = 1; i < comm->group->size; i++) {
-        if (node_of_world(comm->group->world[i]) != node_of_world(comm->group->world[0])) {
+        if (node_of_process(comm->group->process[i]) != node_of_process(comm->group->process[0])) {
             return false;
         }
     }

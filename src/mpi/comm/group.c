@@ -9,7 +9,7 @@ static struct rz_group *empty;
 
 static struct rz_group *group_alloc(int n)
 {
-    struct rz_group *group = malloc(sizeof(*group) + (size_t)n * sizeof(group->world[0]));
+    struct rz_group *group = malloc(sizeof(*group) + (size_t)n * sizeof(group->process[0]));
     if (group != NULL) {
         rz_object_init(&group->object, RZ_OBJECT_GROUP, 0);
         group->size = n;
@@ -18,27 +18,27 @@ static struct rz_group *group_alloc(int n)
     return group;
 }
 
-/* After world[] was filled. */
+/* After process[] was filled. */
 static struct rz_group *group_seal(struct rz_group *group)
 {
     group->rank = rz_group_find(group, rz_engine.info->self.rank);
     return group;
 }
 
-struct rz_group *rz_group_new(int n, const uint32_t *world)
+struct rz_group *rz_group_new(int n, const uint32_t *process)
 {
     struct rz_group *group = group_alloc(n);
     if (group == NULL) {
         return NULL;
     }
-    memcpy(group->world, world, (size_t)n * sizeof(*world));
+    memcpy(group->process, process, (size_t)n * sizeof(*process));
     return group_seal(group);
 }
 
-int rz_group_find(const struct rz_group *group, uint32_t world)
+int rz_group_find(const struct rz_group *group, uint32_t process)
 {
     for (int i = 0; i < group->size; i++) {
-        if (group->world[i] == world) {
+        if (group->process[i] == process) {
             return i;
         }
     }
@@ -54,7 +54,7 @@ void rz_group_release(struct rz_group *group)
 {
     if (rz_object_release(&group->object)) {
         rz_object_bury(&group->object,
-                       sizeof(*group) + (size_t)group->size * sizeof(group->world[0]));
+                       sizeof(*group) + (size_t)group->size * sizeof(group->process[0]));
     }
 }
 
@@ -127,7 +127,7 @@ static int *group_positions(const struct rz_group *group)
         positions[i] = MPI_UNDEFINED;
     }
     for (int i = 0; i < group->size; i++) {
-        positions[group->world[i]] = i;
+        positions[group->process[i]] = i;
     }
     return positions;
 }
@@ -138,8 +138,8 @@ int rzm_group_compare(struct rz_group *group1, struct rz_group *group2, int *res
     if (group1->size != group2->size) {
         return MPI_SUCCESS;
     }
-    size_t bytes = (size_t)group1->size * sizeof(group1->world[0]);
-    if (memcmp(group1->world, group2->world, bytes) == 0) {
+    size_t bytes = (size_t)group1->size * sizeof(group1->process[0]);
+    if (memcmp(group1->process, group2->process, bytes) == 0) {
         *result = MPI_IDENT;
         return MPI_SUCCESS;
     }
@@ -149,7 +149,7 @@ int rzm_group_compare(struct rz_group *group1, struct rz_group *group2, int *res
     }
     *result = MPI_SIMILAR;
     for (int i = 0; i < group1->size; i++) {
-        if (positions[group1->world[i]] == MPI_UNDEFINED) {
+        if (positions[group1->process[i]] == MPI_UNDEFINED) {
             *result = MPI_UNEQUAL;
         }
     }
@@ -172,7 +172,7 @@ int rzm_group_translate_ranks(struct rz_group *group1, int n, const int ranks1[]
     }
     for (int i = 0; i < n; i++) {
         ranks2[i] =
-            ranks1[i] == MPI_PROC_NULL ? MPI_PROC_NULL : positions[group1->world[ranks1[i]]];
+            ranks1[i] == MPI_PROC_NULL ? MPI_PROC_NULL : positions[group1->process[ranks1[i]]];
     }
     free(positions);
     return MPI_SUCCESS;
@@ -195,14 +195,14 @@ static int combine(struct rz_group *group1, struct rz_group *group2, bool all, b
     }
     made->size = 0;
     for (int i = 0; i < group1->size; i++) {
-        bool common = in2[group1->world[i]] != MPI_UNDEFINED;
+        bool common = in2[group1->process[i]] != MPI_UNDEFINED;
         if (all || common == wanted) {
-            made->world[made->size++] = group1->world[i];
+            made->process[made->size++] = group1->process[i];
         }
     }
     for (int i = 0; more && i < group2->size; i++) {
-        if (in1[group2->world[i]] == MPI_UNDEFINED) {
-            made->world[made->size++] = group2->world[i];
+        if (in1[group2->process[i]] == MPI_UNDEFINED) {
+            made->process[made->size++] = group2->process[i];
         }
     }
     free(in1);
@@ -262,7 +262,7 @@ static int include(struct rz_group *group, const char *name, int n, const int ra
     free(marks);
     struct rz_group *made = group_alloc(n);
     for (int i = 0; made != NULL && i < n; i++) {
-        made->world[i] = group->world[ranks[i]];
+        made->process[i] = group->process[ranks[i]];
     }
     return group_result(group, made, newgroup);
 }
@@ -283,7 +283,7 @@ static int exclude(struct rz_group *group, const char *name, int n, const int ra
     struct rz_group *made = group_alloc(group->size - n);
     for (int i = 0, at = 0; made != NULL && i < group->size; i++) {
         if (!marks[i]) {
-            made->world[at++] = group->world[i];
+            made->process[at++] = group->process[i];
         }
     }
     free(marks);

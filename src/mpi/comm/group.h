@@ -7,16 +7,16 @@
 struct rz_group {
     struct rz_object object;
     int size;
-    int rank;         /* of this process, or MPI_UNDEFINED */
-    uint64_t session; /* the id of the one it comes from, 0: of none; sessions.h */
-    uint32_t world[]; /* [size]: the rank in the job */
+    int rank;           /* of this process, or MPI_UNDEFINED */
+    uint64_t session;   /* the id of the one it comes from, 0: of none; sessions.h */
+    uint32_t process[]; /* [size]: its members' numbers (core/process_number.h) */
 };
 
 /* A group of n ranks of the job, copied; NULL: no memory. */
-struct rz_group *rz_group_new(int n, const uint32_t *world);
+struct rz_group *rz_group_new(int n, const uint32_t *process);
 
 /* The rank of a job's rank in group, or MPI_UNDEFINED. */
-int rz_group_find(const struct rz_group *group, uint32_t world);
+int rz_group_find(const struct rz_group *group, uint32_t process);
 
 void rz_group_retain(struct rz_group *group);
 void rz_group_release(struct rz_group *group);

@@ -106,13 +106,13 @@ int rz_intercomm_swap(struct rz_comm *inter, uint64_t operation, int error,
 
 int rz_news_of_group(uint64_t word, const struct rz_group *group, struct rz_news *news)
 {
-    size_t ranks = (size_t)group->size * sizeof(group->world[0]);
+    size_t ranks = (size_t)group->size * sizeof(group->process[0]);
     *news = (struct rz_news){malloc(sizeof(word) + ranks), sizeof(word) + ranks};
     if (news->data == NULL) {
         return MPI_ERR_NO_MEM;
     }
     memcpy(news->data, &word, sizeof(word));
-    memcpy((char *)news->data + sizeof(word), group->world, ranks);
+    memcpy((char *)news->data + sizeof(word), group->process, ranks);
     return MPI_SUCCESS;
 }
 
@@ -127,7 +127,7 @@ int rz_news_read_group(const struct rz_news *news, uint64_t *word, struct rz_gro
 int rz_intercomm_check_disjoint(const struct rz_group *local, const struct rz_group *remote)
 {
     for (int i = 0; i < local->size; i++) {
-        int there = rz_group_find(remote, local->world[i]);
+        int there = rz_group_find(remote, local->process[i]);
         if (there != MPI_UNDEFINED) {
             return rzm_error(MPI_ERR_GROUP,
                              "rank %d of the local group is rank %d of the remote one", i, there);
@@ -199,7 +199,7 @@ int rzm_intercomm_merge(struct rz_comm *intercomm, int high, struct rz_comm **ne
     free(theirs.data);
     struct rz_group *first = intercomm->group, *second = intercomm->remote;
     /* When both say the same, the group with the lower first rank in the job comes first. */
-    if (mine != other ? mine : second->world[0] < first->world[0]) {
+    if (mine != other ? mine : second->process[0] < first->process[0]) {
         first = intercomm->remote;
         second = intercomm->group;
     }

@@ -224,7 +224,7 @@ int rzm_group_from_session_pset(struct rz_session *session, const char *pset_nam
         *newgroup = NULL; /* as the standard has it: no error */
         return MPI_SUCCESS;
     }
-    struct rz_group *made = rz_group_new(comm->group->size, comm->group->world);
+    struct rz_group *made = rz_group_new(comm->group->size, comm->group->process);
     if (made == NULL) {
         return MPI_ERR_NO_MEM;
     }

@@ -88,9 +88,9 @@ _Noreturn void rz_engine_exit(rz_status_t why)
     _exit(EXIT_FAILURE);
 }
 
-static void member_gone(uint32_t world, bool death)
+static void member_gone(uint32_t process, bool death)
 {
-    struct rz_member *member = &rz_engine.members[world];
+    struct rz_member *member = &rz_engine.members[process];
     if (member->dead) {
         return;
     }
@@ -98,38 +98,38 @@ static void member_gone(uint32_t world, bool death)
      * still open to it. */
     for (int i = 0; i < 64 && rz_paths_progress() > 0; i++) {
     }
-    rz_peer_close(world, true, RZ_ERR_PROC_FAILED);
+    rz_peer_close(process, true, RZ_ERR_PROC_FAILED);
     member->dead = true;
     if (death) {
-        rz_engine.dead[rz_engine.n_dead++] = world;
-        rz_comms_death(world);
+        rz_engine.dead[rz_engine.n_dead++] = process;
+        rz_comms_death(process);
     }
-    rz_councils_death(world);
-    rz_p2p_gone(world, death);
+    rz_councils_death(process);
+    rz_p2p_gone(process, death);
 }
 
-void rz_engine_learn_death(uint32_t world)
+void rz_engine_learn_death(uint32_t process)
 {
     if (!rz_engine.reinit_open) {
-        member_gone(world, true);
+        member_gone(process, true);
     }
 }
 
 /* A word of the board that changed. While the job repairs itself deaths are no errors: the
  * roll-back will come. */
-static void member_news(uint32_t world, uint64_t word)
+static void member_news(uint32_t process, uint64_t word)
 {
-    struct rz_member *member = &rz_engine.members[world];
+    struct rz_member *member = &rz_engine.members[process];
     enum rz_verdict verdict = rz_board_verdict(word);
     bool other = rz_board_incarnation(word) != rz_board_incarnation(member->word);
     bool gone = other || verdict != RZ_VERDICT_ALIVE;
-    if (gone && world == rz_engine.info->self.rank && verdict != RZ_VERDICT_ENDED) {
+    if (gone && process == rz_engine.info->self.rank && verdict != RZ_VERDICT_ENDED) {
         rz_engine_exit(RZ_ERR_FENCED);
     }
     if (!gone || rz_engine.reinit_open) {
         return;
     }
-    member_gone(world, other || verdict != RZ_VERDICT_ENDED);
+    member_gone(process, other || verdict != RZ_VERDICT_ENDED);
     member->word = other ? member->word : word;
 }
 
@@ -147,10 +147,10 @@ static void look_at_board(uint64_t news)
         rz_ft_give_up();
         return;
     }
-    for (uint32_t world = 0; world < rz_engine.info->n_ranks; world++) {
-        uint64_t word = atomic_load_explicit(&board->rank[world], memory_order_acquire);
-        if (word != rz_engine.members[world].word) {
-            member_news(world, word);
+    for (uint32_t process = 0; process < rz_engine.info->n_ranks; process++) {
+        uint64_t word = atomic_load_explicit(&board->rank[process], memory_order_acquire);
+        if (word != rz_engine.members[process].word) {
+            member_news(process, word);
         }
     }
 }

@@ -125,7 +125,7 @@ void rz_engine_yield(void);
 
 /* Others agreed that this process of the job is dead, which our daemon has not told us yet. Not
  * from inside a callback of a transport. */
-void rz_engine_learn_death(uint32_t world);
+void rz_engine_learn_death(uint32_t process);
 
 /* Deaths that were nobody's error are errors from now on: look at all of the board again. */
 void rz_engine_look_again(void);

@@ -173,20 +173,20 @@ int rzm_comm_agree(struct rz_comm *comm, int *flag)
 /* A group of the members in dead: what all members then know of the failed. */
 static int failed_outcome(struct rz_comm *comm, const struct rz_motion *motion, void *result)
 {
-    uint32_t *world = malloc((motion->n_dead + 1) * sizeof(*world));
-    if (world == NULL) {
+    uint32_t *process = malloc((motion->n_dead + 1) * sizeof(*process));
+    if (process == NULL) {
         return MPI_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < motion->n_dead; i++) {
-        world[i] = rz_council_world(comm->council, motion->dead[i]);
+        process[i] = rz_council_process(comm->council, motion->dead[i]);
     }
     struct rz_group *group = rz_group_predefined(0x109);
     if (motion->n_dead > 0) {
-        group = rz_group_new((int)motion->n_dead, world);
+        group = rz_group_new((int)motion->n_dead, process);
     } else if (group != NULL) {
         rz_group_retain(group);
     }
-    free(world);
+    free(process);
     if (group == NULL) {
         return MPI_ERR_NO_MEM;
     }

@@ -17,26 +17,26 @@
 static struct rz_group *group_without(const struct rz_comm *comm, const struct rz_group *group,
                                       const struct rz_motion *motion, bool *empty)
 {
-    uint32_t *world = malloc((size_t)group->size * sizeof(*world)), n = 0;
-    if (world == NULL) {
+    uint32_t *process = malloc((size_t)group->size * sizeof(*process)), n = 0;
+    if (process == NULL) {
         return NULL;
     }
     for (int i = 0; i < group->size; i++) {
-        rz_id member = rz_council_member(comm, group->world[i]);
+        rz_id member = rz_council_member(comm, group->process[i]);
         uint32_t at = 0;
         while (at < motion->n_dead && motion->dead[at] != member) {
             at++;
         }
         if (at == motion->n_dead) {
-            world[n++] = group->world[i];
+            process[n++] = group->process[i];
         }
     }
     *empty = n == 0;
-    struct rz_group *left = n > 0 ? rz_group_new((int)n, world) : NULL;
+    struct rz_group *left = n > 0 ? rz_group_new((int)n, process) : NULL;
     if (left != NULL) {
         left->session = group->session;
     }
-    free(world);
+    free(process);
     return left;
 }
 

@@ -53,16 +53,16 @@ static uint32_t council_size(const struct rz_council *council)
     return (uint32_t)(council->first->size + (council->second ? council->second->size : 0));
 }
 
-uint32_t rz_council_world(const struct rz_council *council, rz_id member)
+uint32_t rz_council_process(const struct rz_council *council, rz_id member)
 {
     uint32_t n_first = (uint32_t)council->first->size;
-    return member < n_first ? council->first->world[member]
-                            : council->second->world[member - n_first];
+    return member < n_first ? council->first->process[member]
+                            : council->second->process[member - n_first];
 }
 
 bool rz_council_second(const struct rz_comm *comm)
 {
-    return comm->remote != comm->group && comm->remote->world[0] < comm->group->world[0];
+    return comm->remote != comm->group && comm->remote->process[0] < comm->group->process[0];
 }
 
 /* The groups of comm in the order in which its members are numbered; the second may be NULL. */
@@ -73,27 +73,27 @@ static void order_groups(const struct rz_comm *comm, struct rz_group *groups[2])
     groups[1] = !inter ? NULL : swap ? comm->group : comm->remote;
 }
 
-static rz_id member_of(struct rz_group *const groups[2], uint32_t world)
+static rz_id member_of(struct rz_group *const groups[2], uint32_t process)
 {
-    int rank = rz_group_find(groups[0], world);
+    int rank = rz_group_find(groups[0], process);
     if (rank != MPI_UNDEFINED) {
         return (rz_id)rank;
     }
-    rank = groups[1] != NULL ? rz_group_find(groups[1], world) : MPI_UNDEFINED;
+    rank = groups[1] != NULL ? rz_group_find(groups[1], process) : MPI_UNDEFINED;
     return rank != MPI_UNDEFINED ? (rz_id)(groups[0]->size + rank) : RZ_ID_NONE;
 }
 
-rz_id rz_council_member(const struct rz_comm *comm, uint32_t world)
+rz_id rz_council_member(const struct rz_comm *comm, uint32_t process)
 {
     struct rz_group *groups[2];
     order_groups(comm, groups);
-    return member_of(groups, world);
+    return member_of(groups, process);
 }
 
-static rz_id council_member(const struct rz_council *council, uint32_t world)
+static rz_id council_member(const struct rz_council *council, uint32_t process)
 {
     struct rz_group *groups[2] = {council->first, council->second};
-    return member_of(groups, world);
+    return member_of(groups, process);
 }
 
 /*
@@ -104,9 +104,9 @@ static uint32_t rows_of_nodes(const struct rz_council *council)
 {
     uint32_t n = council_size(council), length = 0;
     for (rz_id i = 0, begin = 0; i < n; i++) {
-        uint32_t node = rz_engine.members[rz_council_world(council, i)].home;
+        uint32_t node = rz_engine.members[rz_council_process(council, i)].home;
         bool row_ends =
-            i + 1 == n || rz_engine.members[rz_council_world(council, i + 1)].home != node;
+            i + 1 == n || rz_engine.members[rz_council_process(council, i + 1)].home != node;
         if (!row_ends) {
             continue;
         }
@@ -197,7 +197,7 @@ static void carry_out(const struct step *step, const struct rz_action *action)
     struct rz_council *council = step->council;
     if (action->kind == RZ_ACTION_SEND) {
         for (uint32_t i = 0; i < action->n_to; i++) {
-            rz_letter_send(rz_council_world(council, action->to[i]), council->context,
+            rz_letter_send(rz_council_process(council, action->to[i]), council->context,
                            &action->message, action->items);
         }
     } else if (step->core == &council->spread) {
@@ -239,7 +239,7 @@ static void core_death(struct rz_council *council, struct rz_hosted *core, rz_id
 static void core_catch_up(struct rz_council *council, struct rz_hosted *core)
 {
     for (rz_id member = 0; member < council_size(council); member++) {
-        if (rz_engine.members[rz_council_world(council, member)].dead) {
+        if (rz_engine.members[rz_council_process(council, member)].dead) {
             core_death(council, core, member);
         }
     }
@@ -321,7 +321,7 @@ static void announce(struct rz_council *council)
     struct rz_motion *motion = motion_take(council);
     rz_id *dead = copy_dead(council, &motion->n_dead);
     for (uint32_t i = 0; i < motion->n_dead; i++) {
-        rz_engine_learn_death(rz_council_world(council, dead[i]));
+        rz_engine_learn_death(rz_council_process(council, dead[i]));
     }
     motion->dead = dead;
     motion->decided(motion, council);
@@ -397,9 +397,9 @@ static void read_letter(struct rz_council *council, const struct rz_letter *lett
     const struct rz_message *message = &letter->message;
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = message, .items = letter->items};
     if (message->type == TYPE_OVER) {
-        is_over(council, message->room, council_member(council, letter->world));
+        is_over(council, message->room, council_member(council, letter->process));
     } else if (message->from >= council_size(council) ||
-               rz_council_world(council, message->from) != letter->world) {
+               rz_council_process(council, message->from) != letter->process) {
         rz_engine.counters.foreign++;
     } else if (message->room == RZ_ROOM_AGREE && agree_open(council)) {
         core_step(council, &council->agree, &event);
@@ -433,7 +433,7 @@ static void letter_without_council(struct rz_letter *letter)
     if (was_here && message->type != TYPE_OVER) {
         struct rz_message over = {
             .room = message->room, .type = TYPE_OVER, .view = message->view, .seq = message->seq};
-        rz_letter_send(letter->world, letter->context, &over, NULL);
+        rz_letter_send(letter->process, letter->context, &over, NULL);
     }
     if (was_here) {
         free(letter);
@@ -476,11 +476,11 @@ void rz_councils_comm_begun(void)
 
 /* ---- What befalls councils ---- */
 
-void rz_councils_death(uint32_t world)
+void rz_councils_death(uint32_t process)
 {
     busy++;
     for (struct rz_council *council = councils; council != NULL; council = council->next) {
-        rz_id member = council_member(council, world);
+        rz_id member = council_member(council, process);
         if (member != RZ_ID_NONE) {
             core_death(council, &council->agree, member);
             core_death(council, &council->spread, member);

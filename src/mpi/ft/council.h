@@ -42,8 +42,8 @@ int rz_council_revoke(struct rz_comm *comm);
 bool rz_council_second(const struct rz_comm *comm);
 
 /* The rank in the job of a member, and back (RZ_ID_NONE: no member). */
-uint32_t rz_council_world(const struct rz_council *council, rz_id member);
-rz_id rz_council_member(const struct rz_comm *comm, uint32_t world);
+uint32_t rz_council_process(const struct rz_council *council, rz_id member);
+rz_id rz_council_member(const struct rz_comm *comm, uint32_t process);
 
 /* ---- From the engine ---- */
 
@@ -53,7 +53,7 @@ void rz_council_letter(struct rz_letter *letter);
 
 /* A process of the job has died, or has left it (it will say nothing any more): before any later
  * letter is read. */
-void rz_councils_death(uint32_t world);
+void rz_councils_death(uint32_t process);
 
 /* A communicator is whole: letters for it may have come already. One ends: its council stays. */
 void rz_councils_comm_begun(void);

@@ -21,7 +21,7 @@ static uint32_t on_their_way;
 struct transit {
     struct rz_parcel parcel;
     uint64_t context;
-    uint32_t world; /* to whom it goes, or who wrote it */
+    uint32_t process; /* to whom it goes, or who wrote it */
     unsigned char bytes[];
 };
 
@@ -55,11 +55,11 @@ static struct transit *transit_new(size_t bytes, void (*done)(struct rz_net_op *
  * is well; but one that lives would wait for it for ever, and so would others. Who cannot speak to
  * the living (rz_peers_overdue) is as good as dead: it ends, and they go on without it.
  */
-static void look_at_loss(uint32_t world, rz_status_t status)
+static void look_at_loss(uint32_t process, rz_status_t status)
 {
     bool of_no_use = status == RZ_OK || status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED ||
                      status == RZ_ERR_CANCELLED || status == RZ_ERR_ROLLBACK;
-    if (!of_no_use && !rz_engine.rollback && !rz_engine.members[world].dead) {
+    if (!of_no_use && !rz_engine.rollback && !rz_engine.members[process].dead) {
         rz_engine_exit(status);
     }
 }
@@ -70,13 +70,13 @@ static void sent(struct rz_net_op *op, rz_status_t status);
  * what else goes there. That it may arrive twice is no harm to any core. */
 static bool waits_for_verdict(struct transit *transit, rz_status_t status)
 {
-    const struct rz_member *member = &rz_engine.members[transit->world];
+    const struct rz_member *member = &rz_engine.members[transit->process];
     if (status != RZ_ERR_CLOSED || rz_engine.rollback || member->dead || member->peer == NULL ||
         member->peer->path->net == NULL) {
         return false;
     }
     rz_parcel_init(&transit->parcel, sent);
-    return rz_peer_send(transit->world, &transit->parcel) == RZ_IN_PROGRESS;
+    return rz_peer_send(transit->process, &transit->parcel) == RZ_IN_PROGRESS;
 }
 
 static void sent(struct rz_net_op *op, rz_status_t status)
@@ -86,29 +86,29 @@ static void sent(struct rz_net_op *op, rz_status_t status)
         return;
     }
     on_their_way--;
-    look_at_loss(transit->world, status);
+    look_at_loss(transit->process, status);
     free(transit);
 }
 
-void rz_letter_send(uint32_t world, uint64_t context, const struct rz_message *message,
+void rz_letter_send(uint32_t process, uint64_t context, const struct rz_message *message,
                     const uint64_t *items)
 {
     const struct rz_link_info *info = rz_engine.info;
     size_t bytes = rz_protocol_message_bytes(message->n_items);
     struct transit *transit = transit_new(bytes, sent);
-    transit->world = world;
+    transit->process = process;
     rz_protocol_message_encode(message, items, transit->bytes, bytes);
     struct rz_envelope envelope = {.job_token = info->job_token,
                                    .epoch = rz_engine.epoch,
                                    .incarnation = info->self.incarnation,
-                                   .world = info->self.rank,
+                                   .slot = info->self.rank,
                                    .context = context,
                                    .kind = RZ_ENVELOPE_LETTER};
     rz_envelope_encode(&envelope, transit->parcel.op.header);
     transit->parcel.op.header_bytes = RZ_ENVELOPE_BYTES;
     on_their_way++;
     rz_kill_here(RZ_KILL_LETTER);
-    rz_status_t status = rz_peer_send(world, &transit->parcel);
+    rz_status_t status = rz_peer_send(process, &transit->parcel);
     if (status != RZ_IN_PROGRESS) {
         sent(&transit->parcel.op, status);
     }
@@ -121,7 +121,7 @@ bool rz_letters_quiet(void)
 
 /* ---- Arriving ---- */
 
-static void put_down(uint64_t context, uint32_t world, const void *data, size_t bytes)
+static void put_down(uint64_t context, uint32_t process, const void *data, size_t bytes)
 {
     if (bytes < RZ_PROTOCOL_HEADER_BYTES || bytes > LETTER_BYTES_MAX) {
         rz_engine.counters.foreign++;
@@ -133,7 +133,7 @@ static void put_down(uint64_t context, uint32_t world, const void *data, size_t 
         out_of_memory();
     }
     letter->context = context;
-    letter->world = world;
+    letter->process = process;
     letter->next = NULL;
     if (rz_protocol_message_decode(&letter->message, letter->items, room, data, bytes) != RZ_OK) {
         rz_engine.counters.foreign++;
@@ -148,9 +148,9 @@ static void fetched(struct rz_net_op *op, rz_status_t status)
 {
     struct transit *transit = TRANSIT_OF(op);
     on_their_way--;
-    look_at_loss(transit->world, status);
+    look_at_loss(transit->process, status);
     if (status == RZ_OK && !rz_engine.rollback) {
-        put_down(transit->context, transit->world, transit->bytes, transit->parcel.bytes);
+        put_down(transit->context, transit->process, transit->bytes, transit->parcel.bytes);
     }
     free(transit);
 }
@@ -159,20 +159,20 @@ void rz_letter_arrived(struct rz_path *path, const struct rz_envelope *envelope,
                        size_t bytes, rz_net_token_t token)
 {
     if (token == NULL) {
-        put_down(envelope->context, envelope->world, data, bytes);
+        put_down(envelope->context, envelope->slot, data, bytes);
         return;
     }
     if (bytes > LETTER_BYTES_MAX) {
         rz_engine.counters.foreign++;
-        rz_peer_drop(envelope->world, path, token);
+        rz_peer_drop(envelope->slot, path, token);
         return;
     }
     struct transit *transit = transit_new(bytes, fetched);
     transit->context = envelope->context;
-    transit->world = envelope->world;
+    transit->process = envelope->slot;
     transit->parcel.token = token;
     on_their_way++;
-    rz_status_t status = rz_peer_fetch(envelope->world, path, &transit->parcel);
+    rz_status_t status = rz_peer_fetch(envelope->slot, path, &transit->parcel);
     if (status != RZ_IN_PROGRESS) {
         fetched(&transit->parcel.op, status);
     }

@@ -17,13 +17,13 @@
 struct rz_letter {
     struct rz_letter *next;
     uint64_t context; /* of the communicator it is for, without a plane */
-    uint32_t world;   /* the sender's rank in the job */
+    uint32_t process; /* the sender's rank in the job */
     struct rz_message message;
     uint64_t items[];
 };
 
 /* Sends a core's message to a rank of the job; one that is dead gets nothing. */
-void rz_letter_send(uint32_t world, uint64_t context, const struct rz_message *message,
+void rz_letter_send(uint32_t process, uint64_t context, const struct rz_message *message,
                     const uint64_t *items);
 
 /* An envelope of kind RZ_ENVELOPE_LETTER has passed the door. path and token as in

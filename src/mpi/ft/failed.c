@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-static bool is_peer(const struct rz_comm *comm, uint32_t world)
+static bool is_peer(const struct rz_comm *comm, uint32_t process)
 {
-    return rz_group_find(comm->group, world) != MPI_UNDEFINED ||
-           (comm->remote != comm->group && rz_group_find(comm->remote, world) != MPI_UNDEFINED);
+    return rz_group_find(comm->group, process) != MPI_UNDEFINED ||
+           (comm->remote != comm->group && rz_group_find(comm->remote, process) != MPI_UNDEFINED);
 }
 
 int rz_comm_failed(const struct rz_comm *comm)

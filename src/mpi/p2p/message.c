@@ -23,7 +23,7 @@ static void drop_payload(struct rz_path *path, const struct rz_envelope *envelop
                          rz_net_token_t token)
 {
     if (token != NULL) {
-        rz_peer_drop(envelope->world, path, token);
+        rz_peer_drop(envelope->slot, path, token);
     }
 }
 
@@ -66,7 +66,7 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
 static bool fits(const struct rz_comm *comm, const struct rz_envelope *envelope)
 {
     return envelope->source >= 0 && envelope->source < comm->remote->size &&
-           comm->remote->world[envelope->source] == envelope->world;
+           comm->remote->process[envelope->source] == envelope->slot;
 }
 
 struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_plane plane, int source,
@@ -176,7 +176,7 @@ static bool door_passes(const struct rz_envelope *envelope)
 {
     struct rz_engine_counters *counters = &rz_engine.counters;
     const struct rz_link_info *info = rz_engine.info;
-    if (envelope->job_token != info->job_token || envelope->world >= info->n_ranks) {
+    if (envelope->job_token != info->job_token || envelope->slot >= info->n_ranks) {
         counters->foreign++;
         return false;
     }
@@ -186,7 +186,7 @@ static bool door_passes(const struct rz_envelope *envelope)
         *(envelope->epoch > rz_engine.epoch ? &counters->future_epoch : &counters->old_epoch) += 1;
         return false;
     }
-    const struct rz_member *member = &rz_engine.members[envelope->world];
+    const struct rz_member *member = &rz_engine.members[envelope->slot];
     if (member->dead || envelope->incarnation != rz_board_incarnation(member->word)) {
         counters->old_incarnation++;
         return false;
@@ -208,13 +208,13 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
         return;
     }
     rz_kill_here(RZ_KILL_ARRIVED);
-    if (path == &rz_engine.paths[RZ_PATH_SHM] && rz_engine.members[envelope.world].peer == NULL) {
+    if (path == &rz_engine.paths[RZ_PATH_SHM] && rz_engine.members[envelope.slot].peer == NULL) {
         /* Its flow control needs the way back; the transport's own call (stranger) may have come in
          * an earlier epoch. */
-        rz_peer_meet(envelope.world, envelope.incarnation);
+        rz_peer_meet(envelope.slot, envelope.incarnation);
     }
     if (envelope.kind == RZ_ENVELOPE_ACK) {
-        rz_sync_acknowledged(envelope.serial, envelope.world);
+        rz_sync_acknowledged(envelope.serial, envelope.slot);
         drop_token(path, token);
     } else if (envelope.kind == RZ_ENVELOPE_LETTER) {
         rz_letter_arrived(path, &envelope, data, bytes, token);

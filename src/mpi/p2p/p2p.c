@@ -37,10 +37,10 @@ static void end_without_verdict(struct rz_request *request)
     }
 }
 
-static uint32_t request_world(const struct rz_request *request)
+static uint32_t request_process(const struct rz_request *request)
 {
     int peer = request->flags & RZ_REQUEST_SEND ? request->peer : request->status.MPI_SOURCE;
-    return rz_comm_world_rank(request->comm, peer);
+    return rz_comm_process(request->comm, peer);
 }
 
 /* Rule 2: what had not ended when its communicator was revoked ends with that. */
@@ -56,7 +56,7 @@ static void end_with(struct rz_request *request, rz_status_t status)
         status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED || status == RZ_ERR_CANCELLED;
     bool revoked = request->comm->revoked && !rz_engine.rollback;
     if (gone && !revoked &&
-        (rz_engine.reinit_open || !rz_engine.members[request_world(request)].dead)) {
+        (rz_engine.reinit_open || !rz_engine.members[request_process(request)].dead)) {
         /* A verdict that is being dealt with just now ends it in rz_p2p_gone. */
         end_without_verdict(request);
         return;
@@ -129,7 +129,7 @@ static void envelope_init(struct rz_envelope *envelope, const struct rz_comm *co
         .job_token = info->job_token,
         .epoch = rz_engine.epoch,
         .incarnation = info->self.incarnation,
-        .world = info->self.rank,
+        .slot = info->self.rank,
         .context = rz_comm_context(comm, plane),
         .source = comm->group->rank,
         .tag = tag,
@@ -150,8 +150,8 @@ static void send_go(struct rz_request *request)
     }
     rz_engine.counters.sends++;
     rz_engine.counters.bytes_sent += request->bytes;
-    uint32_t world = rz_comm_world_rank(request->comm, request->peer);
-    if (world == rz_engine.info->self.rank) {
+    uint32_t process = rz_comm_process(request->comm, request->peer);
+    if (process == rz_engine.info->self.rank) {
         rz_request_activate(request);
         rz_message_take(NULL, &envelope, parcel->data, request->bytes, NULL);
         send_ended(request, RZ_OK);
@@ -162,7 +162,7 @@ static void send_go(struct rz_request *request)
     parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
     parcel->bytes = request->bytes;
     rz_kill_here(RZ_KILL_SEND);
-    rz_status_t status = rz_peer_send(world, parcel);
+    rz_status_t status = rz_peer_send(process, parcel);
     rz_kill_here(RZ_KILL_SENT);
     if (status == RZ_IN_PROGRESS) {
         request->flags |= RZ_REQUEST_NETWORK;
@@ -268,7 +268,7 @@ static void receive_look_at_deaths(struct rz_request *request)
         } else {
             request->pending_error = MPI_ERR_PROC_FAILED_PENDING;
         }
-    } else if (rz_engine.members[rz_comm_world_rank(request->comm, source)].dead) {
+    } else if (rz_engine.members[rz_comm_process(request->comm, source)].dead) {
         rz_p2p_withdraw(request);
         request->status.MPI_SOURCE = source;
         request->status.MPI_TAG = request->match.tag;
@@ -358,7 +358,7 @@ static void receive_done(struct rz_net_op *op, rz_status_t status)
 }
 
 /* The payload is still with its sender: have it brought. */
-static void receive_fetch(struct rz_request *request, uint32_t world, struct rz_path *path,
+static void receive_fetch(struct rz_request *request, uint32_t process, struct rz_path *path,
                           rz_net_token_t token, size_t bytes)
 {
     struct rz_parcel *parcel = &request->parcel;
@@ -368,14 +368,14 @@ static void receive_fetch(struct rz_request *request, uint32_t world, struct rz_
         parcel->data = request->packed;
     }
     if (bytes == 0 || parcel->data == NULL) {
-        rz_peer_drop(world, path, token);
+        rz_peer_drop(process, path, token);
         receive_ended(request, bytes == 0 ? RZ_OK : RZ_ERR_NO_MEMORY);
         return;
     }
     rz_parcel_init(parcel, receive_done);
     parcel->token = token;
     parcel->bytes = bytes;
-    rz_status_t status = rz_peer_fetch(world, path, parcel);
+    rz_status_t status = rz_peer_fetch(process, path, parcel);
     if (status == RZ_IN_PROGRESS) {
         request->flags |= RZ_REQUEST_NETWORK;
         if (!request->active) {
@@ -404,7 +404,7 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
         rz_sync_acknowledge(envelope);
     }
     if (token != NULL) {
-        receive_fetch(request, envelope->world, path, token, taken);
+        receive_fetch(request, envelope->slot, path, token, taken);
         return;
     }
     if (taken > 0 && request->datatype->contiguous) {
@@ -418,22 +418,22 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
 
 /* ---- Deaths, cancelling, roll-back ---- */
 
-static bool concerns(const struct rz_request *request, uint32_t world)
+static bool concerns(const struct rz_request *request, uint32_t process)
 {
     bool open = request->flags & RZ_REQUEST_POSTED && request->match.source == MPI_ANY_SOURCE;
     int peer = request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_POSTED) ? request->peer
                                                                       : request->status.MPI_SOURCE;
-    return !open && rz_comm_world_rank(request->comm, peer) == world;
+    return !open && rz_comm_process(request->comm, peer) == process;
 }
 
 /* Rules 2 to 6 for one active request after a death; what the transport still holds ends by itself,
  * and then comes here. */
-static void request_look_at_death(struct rz_request *request, uint32_t world, bool death)
+static void request_look_at_death(struct rz_request *request, uint32_t process, bool death)
 {
     if (request->flags & RZ_REQUEST_NETWORK) {
         return;
     }
-    if (concerns(request, world)) {
+    if (concerns(request, process)) {
         if (request->flags & RZ_REQUEST_POSTED) {
             rz_p2p_withdraw(request);
             request->status.MPI_SOURCE = request->match.source;
@@ -450,13 +450,13 @@ static void request_look_at_death(struct rz_request *request, uint32_t world, bo
     }
 }
 
-void rz_p2p_gone(uint32_t world, bool death)
+void rz_p2p_gone(uint32_t process, bool death)
 {
     struct rz_request *next;
     for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
         next = request->next;
         if (request->class == &rz_p2p_class) {
-            request_look_at_death(request, world, death);
+            request_look_at_death(request, process, death);
         }
     }
 }

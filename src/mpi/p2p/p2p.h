@@ -91,7 +91,7 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
  * waits for it, in the order of decisions of section 2.4 of the specification. `death`: those who
  * wait for anybody, and collectives, are concerned, too.
  */
-void rz_p2p_gone(uint32_t world, bool death);
+void rz_p2p_gone(uint32_t process, bool death);
 
 /* comm was revoked: what waits for messages of it ends; what a transport still holds ends when the
  * transport lets go of it. */

@@ -47,12 +47,12 @@ static void link_send(const struct rz_link_message *message)
     }
 }
 
-void rz_paths_ask(uint32_t world, enum rz_path_kind kind)
+void rz_paths_ask(uint32_t process, enum rz_path_kind kind)
 {
-    struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = world}};
+    struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = process}};
     if (kind == RZ_PATH_UCX) {
         message = (struct rz_link_message){.type = RZ_LINK_GET_CARD,
-                                           .get_card = {.rank = world, .epoch = rz_engine.epoch}};
+                                           .get_card = {.rank = process, .epoch = rz_engine.epoch}};
     }
     link_send(&message);
 }
@@ -220,12 +220,12 @@ rz_status_t rz_paths_open(void)
     return open_shm();
 }
 
-void rz_paths_forget(uint32_t world, uint32_t incarnation)
+void rz_paths_forget(uint32_t process, uint32_t incarnation)
 {
     struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
     if (path->net != NULL && path->ops == &rz_shm_ops) {
         struct rz_identity who = {
-            .job = rz_engine.info->self.job, .rank = world, .incarnation = incarnation};
+            .job = rz_engine.info->self.job, .rank = process, .incarnation = incarnation};
         rz_shm_forget(path->net, who, RZ_ERR_PROC_FAILED);
     }
 }

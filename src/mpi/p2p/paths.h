@@ -18,11 +18,11 @@ rz_status_t rz_paths_open_ucx(void);
 void rz_paths_open_wanted(void);
 
 /* Asks the daemon how that rank is reached; the answer ends in rz_peer_introduce. */
-void rz_paths_ask(uint32_t world, enum rz_path_kind kind);
+void rz_paths_ask(uint32_t process, enum rz_path_kind kind);
 
 /* A process of this node to which we were never connected is dead: what it left in shared memory is
  * void. */
-void rz_paths_forget(uint32_t world, uint32_t incarnation);
+void rz_paths_forget(uint32_t process, uint32_t incarnation);
 
 /*
  * After the peers were closed: progresses until the transports have let go of everything. The

@@ -106,9 +106,9 @@ static void queue_end(struct rz_peer *peer, rz_status_t status)
 
 /* ---- Introductions ---- */
 
-static rz_status_t peer_new(uint32_t world, struct rz_peer **new_peer)
+static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
 {
-    uint64_t word = rz_engine.members[world].word;
+    uint64_t word = rz_engine.members[process].word;
     bool here = rz_board_node(word) == rz_engine.info->node;
     rz_status_t status = here ? RZ_OK : rz_paths_open_ucx();
     if (status != RZ_OK) {
@@ -119,21 +119,21 @@ static rz_status_t peer_new(uint32_t world, struct rz_peer **new_peer)
         free(peer);
         return RZ_ERR_NO_MEMORY;
     }
-    peer->rank = world;
+    peer->rank = process;
     peer->incarnation = rz_board_incarnation(word);
     peer->path = &rz_engine.paths[here ? RZ_PATH_SHM : RZ_PATH_UCX];
-    rz_engine.members[world].peer = peer;
-    rz_paths_ask(world, here ? RZ_PATH_SHM : RZ_PATH_UCX);
+    rz_engine.members[process].peer = peer;
+    rz_paths_ask(process, here ? RZ_PATH_SHM : RZ_PATH_UCX);
     *new_peer = peer;
     return RZ_OK;
 }
 
-struct rz_peer *rz_peer_asked(uint32_t world, uint32_t incarnation, enum rz_path_kind kind)
+struct rz_peer *rz_peer_asked(uint32_t process, uint32_t incarnation, enum rz_path_kind kind)
 {
-    if (world >= rz_engine.info->n_ranks) {
+    if (process >= rz_engine.info->n_ranks) {
         return NULL;
     }
-    struct rz_peer *peer = rz_engine.members[world].peer;
+    struct rz_peer *peer = rz_engine.members[process].peer;
     bool fits = peer != NULL && peer->state == RZ_PEER_ASKED && peer->incarnation == incarnation &&
                 peer->path == &rz_engine.paths[kind];
     return fits ? peer : NULL;
@@ -150,26 +150,26 @@ void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes)
     }
 }
 
-void rz_peer_meet(uint32_t world, uint32_t incarnation)
+void rz_peer_meet(uint32_t process, uint32_t incarnation)
 {
-    if (world >= rz_engine.info->n_ranks || rz_engine.rollback) {
+    if (process >= rz_engine.info->n_ranks || rz_engine.rollback) {
         return;
     }
-    struct rz_member *member = &rz_engine.members[world];
+    struct rz_member *member = &rz_engine.members[process];
     if (!member->dead && member->peer == NULL &&
         rz_board_incarnation(member->word) == incarnation) {
         struct rz_peer *peer;
-        peer_new(world, &peer);
+        peer_new(process, &peer);
     }
 }
 
 /* ---- Sending and fetching ---- */
 
-static rz_status_t peer_submit(uint32_t world, struct rz_parcel *parcel)
+static rz_status_t peer_submit(uint32_t process, struct rz_parcel *parcel)
 {
-    struct rz_peer *peer = rz_engine.members[world].peer;
+    struct rz_peer *peer = rz_engine.members[process].peer;
     if (peer == NULL) {
-        rz_status_t status = peer_new(world, &peer);
+        rz_status_t status = peer_new(process, &peer);
         if (status != RZ_OK) {
             return status;
         }
@@ -181,21 +181,21 @@ static rz_status_t peer_submit(uint32_t world, struct rz_parcel *parcel)
     return RZ_IN_PROGRESS;
 }
 
-rz_status_t rz_peer_send(uint32_t world, struct rz_parcel *parcel)
+rz_status_t rz_peer_send(uint32_t process, struct rz_parcel *parcel)
 {
-    if (rz_engine.members[world].dead) {
+    if (rz_engine.members[process].dead) {
         return RZ_ERR_PROC_FAILED;
     }
-    return peer_submit(world, parcel);
+    return peer_submit(process, parcel);
 }
 
-rz_status_t rz_peer_fetch(uint32_t world, struct rz_path *path, struct rz_parcel *parcel)
+rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parcel *parcel)
 {
     rz_assert(parcel->token != NULL);
-    struct rz_member *member = &rz_engine.members[world];
+    struct rz_member *member = &rz_engine.members[process];
     rz_status_t status = RZ_OK;
     if (!member->dead && member->peer == NULL) {
-        status = peer_new(world, &member->peer);
+        status = peer_new(process, &member->peer);
     }
     if (status != RZ_OK) {
         path->ops->drop(path->net, parcel->token);
@@ -210,9 +210,9 @@ rz_status_t rz_peer_fetch(uint32_t world, struct rz_path *path, struct rz_parcel
     return path->ops->fetch(path->net, parcel->token, parcel->data, parcel->bytes, &parcel->op);
 }
 
-void rz_peer_drop(uint32_t world, struct rz_path *path, rz_net_token_t token)
+void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token)
 {
-    rz_peer_meet(world, rz_board_incarnation(rz_engine.members[world].word));
+    rz_peer_meet(process, rz_board_incarnation(rz_engine.members[process].word));
     path->ops->drop(path->net, token);
 }
 
@@ -226,12 +226,12 @@ void rz_peer_broken(struct rz_path *path, rz_peer_t number)
     }
 }
 
-void rz_peer_close(uint32_t world, bool drain, rz_status_t status)
+void rz_peer_close(uint32_t process, bool drain, rz_status_t status)
 {
-    struct rz_member *member = &rz_engine.members[world];
+    struct rz_member *member = &rz_engine.members[process];
     struct rz_peer *peer = member->peer;
     if (status == RZ_ERR_PROC_FAILED && (peer == NULL || peer->state == RZ_PEER_ASKED)) {
-        rz_paths_forget(world, rz_board_incarnation(member->word));
+        rz_paths_forget(process, rz_board_incarnation(member->word));
     }
     if (peer == NULL) {
         return;
@@ -250,8 +250,8 @@ void rz_peer_close(uint32_t world, bool drain, rz_status_t status)
 
 void rz_peers_close(rz_status_t status)
 {
-    for (uint32_t world = 0; world < rz_engine.info->n_ranks; world++) {
-        rz_peer_close(world, false, status);
+    for (uint32_t process = 0; process < rz_engine.info->n_ranks; process++) {
+        rz_peer_close(process, false, status);
     }
 }
 
@@ -271,12 +271,12 @@ void rz_peers_forget(void)
 
 void rz_peers_overdue(rz_time now)
 {
-    for (uint32_t world = 0;
-         n_broken > 0 && !rz_engine.reinit_open && world < rz_engine.info->n_ranks; world++) {
-        struct rz_peer *peer = rz_engine.members[world].peer;
+    for (uint32_t process = 0;
+         n_broken > 0 && !rz_engine.reinit_open && process < rz_engine.info->n_ranks; process++) {
+        struct rz_peer *peer = rz_engine.members[process].peer;
         if (peer != NULL && peer->state == RZ_PEER_BROKEN &&
             now - peer->broken_since > BROKEN_MAX) {
-            rz_peer_close(world, true, RZ_ERR_TIMEOUT);
+            rz_peer_close(process, true, RZ_ERR_TIMEOUT);
         }
     }
 }

@@ -52,12 +52,12 @@ void rz_sync_release(struct rz_request *request)
     request->serial = 0;
 }
 
-void rz_sync_acknowledged(uint64_t serial, uint32_t world)
+void rz_sync_acknowledged(uint64_t serial, uint32_t process)
 {
     uint32_t index = (uint32_t)serial;
     struct rz_request *request = index < n_slots ? slots[index].request : NULL;
     if (request != NULL && request->serial == serial &&
-        rz_comm_world_rank(request->comm, request->peer) == world) {
+        rz_comm_process(request->comm, request->peer) == process) {
         rz_p2p_acknowledged(request);
     }
 }
@@ -73,8 +73,8 @@ static void ack_done(struct rz_net_op *op, rz_status_t status)
 void rz_sync_acknowledge(const struct rz_envelope *envelope)
 {
     const struct rz_link_info *info = rz_engine.info;
-    if (envelope->world == info->self.rank) {
-        rz_sync_acknowledged(envelope->serial, envelope->world);
+    if (envelope->slot == info->self.rank) {
+        rz_sync_acknowledged(envelope->serial, envelope->slot);
         return;
     }
     struct rz_parcel *parcel = calloc(1, sizeof(*parcel));
@@ -83,12 +83,12 @@ void rz_sync_acknowledge(const struct rz_envelope *envelope)
     }
     struct rz_envelope answer = *envelope;
     answer.kind = RZ_ENVELOPE_ACK;
-    answer.world = info->self.rank;
+    answer.slot = info->self.rank;
     answer.incarnation = info->self.incarnation;
     rz_parcel_init(parcel, ack_done);
     rz_envelope_encode(&answer, parcel->op.header);
     parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
-    if (rz_peer_send(envelope->world, parcel) == RZ_IN_PROGRESS) {
+    if (rz_peer_send(envelope->slot, parcel) == RZ_IN_PROGRESS) {
         acks_on_their_way++;
     } else {
         free(parcel);

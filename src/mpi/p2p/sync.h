@@ -18,7 +18,7 @@ void rz_sync_release(struct rz_request *request);
 void rz_sync_acknowledge(const struct rz_envelope *envelope);
 
 /* An acknowledgement has come from that rank of the job. */
-void rz_sync_acknowledged(uint64_t serial, uint32_t world);
+void rz_sync_acknowledged(uint64_t serial, uint32_t process);
 
 /* Whether all acknowledgements have gone. */
 bool rz_sync_quiet(void);

@@ -34,7 +34,7 @@ static bool one_has_news(void *arg)
 int rz_wait_whom(const struct rz_request *request)
 {
     bool point = request->class == &rz_p2p_class && request->peer >= 0;
-    return point ? (int)rz_comm_world_rank(request->comm, request->peer) : MPI_ANY_SOURCE;
+    return point ? (int)rz_comm_process(request->comm, request->peer) : MPI_ANY_SOURCE;
 }
 
 /*

@@ -81,7 +81,7 @@ int rzm_cart_create(struct rz_comm *comm_old, int ndims, const int dims[], const
     }
     uint32_t *ranks = malloc((size_t)n * sizeof(*ranks));
     if (ranks != NULL) {
-        memcpy(ranks, comm_old->group->world, (size_t)n * sizeof(*ranks));
+        memcpy(ranks, comm_old->group->process, (size_t)n * sizeof(*ranks));
     }
     struct rz_cart cart = {
         .ndims = ndims, .dims = (int *)(uintptr_t)dims, .periodic = (int *)(uintptr_t)periods};
@@ -141,7 +141,7 @@ static uint32_t *slice_ranks(const struct rz_comm *comm, const struct rz_cart *k
             rank += rest % kept->dims[i] * moves[i];
             rest /= kept->dims[i];
         }
-        ranks[k] = comm->group->world[rank];
+        ranks[k] = comm->group->process[rank];
     }
     return ranks;
 }

@@ -52,7 +52,7 @@ static int check_graph(int nnodes, const int indx[], const int edges[], int size
 /* A communicator of the first n of comm. */
 static int derive_first(struct rz_comm *comm, uint64_t operation, int n, struct rz_comm **made)
 {
-    struct rz_group *group = rz_group_new(n, comm->group->world);
+    struct rz_group *group = rz_group_new(n, comm->group->process);
     if (group == NULL) {
         return MPI_ERR_NO_MEM;
     }

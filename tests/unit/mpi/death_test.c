@@ -177,8 +177,8 @@ static void any_source_is_told_until_the_death_is_acknowledged(void **state)
     assert_int_equal(rzm_comm_get_failed(world(), &failed), MPI_SUCCESS);
     assert_int_equal(rzm_comm_failure_get_acked(world(), &known), MPI_SUCCESS);
     assert_int_equal(failed->size, 2);
-    assert_int_equal(failed->world[0], 3);
-    assert_int_equal(failed->world[1], 6);
+    assert_int_equal(failed->process[0], 3);
+    assert_int_equal(failed->process[1], 6);
     assert_int_equal(known->size, 1);
     rz_group_release(failed);
     rz_group_release(known);

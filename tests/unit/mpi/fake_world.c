@@ -423,7 +423,7 @@ struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag)
     return (struct rz_envelope){.job_token = 99,
                                 .epoch = rz_engine.epoch,
                                 .incarnation = rz_board_incarnation(fake.board->rank[from]),
-                                .world = from,
+                                .slot = from,
                                 .context = context,
                                 .source = (int32_t)from,
                                 .tag = tag,
@@ -438,7 +438,7 @@ void fake_inject(const struct rz_envelope *envelope, const void *data, size_t by
     a->token->data = malloc(bytes + 1);
     memcpy(a->token->data, data, bytes);
     a->token->bytes = bytes;
-    a->token->from = envelope->world;
+    a->token->from = envelope->slot;
     a->by_token = by_token;
     *net.last = a;
     net.last = &a->next;

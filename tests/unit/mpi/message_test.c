@@ -139,7 +139,7 @@ static void the_door_drops_what_is_not_of_this_epoch_and_incarnation(void **stat
         bad[i] = good;
     }
     bad[0].job_token++;
-    bad[1].world = 1000;
+    bad[1].slot = 1000;
     bad[2].epoch--;
     bad[3].epoch++;
     bad[4].incarnation++;

@@ -1,0 +1,30 @@
+/*
+ * The number of a process in the universe: the slot of the job's table it lives in, and which
+ * incarnation. The ranks that rzrun starts have slots 0, 1, ..., so rank r of the job lives
+ * in slot r; the slots behind are for processes that the program spawns. A slot has one living
+ * process at most; its older incarnations are dead for ever, so that nothing need be kept of them:
+ * a number that is not the current one of its slot is a dead process.
+ *
+ * Groups hold these numbers, and all processes write the same one for the same process. Of the
+ * incarnation only the low bits stand in it; headers of messages carry all of them.
+ */
+#ifndef RZ_MPI_PROCESS_NUMBER_H
+#define RZ_MPI_PROCESS_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RZ_SLOT_BITS 20
+#define RZ_SLOT_MASK ((UINT32_C(1) << RZ_SLOT_BITS) - 1)
+
+static inline uint32_t rz_process(uint32_t slot, uint32_t incarnation)
+{
+    return incarnation << RZ_SLOT_BITS | slot;
+}
+
+static inline uint32_t rz_process_slot(uint32_t process)
+{
+    return process & RZ_SLOT_MASK;
+}
+
+#endif
