@@ -265,6 +265,22 @@ bool rz_arg_requests(struct rz_call *call, const char *name, const MPI_Request *
     return true;
 }
 
+bool rz_arg_comms(struct rz_call *call, const char *name, const MPI_Comm *comms, int64_t n)
+{
+    if (!rz_arg_array(call, name, comms, n)) {
+        return false;
+    }
+    struct rz_comm *comm;
+    for (int64_t i = 0; i < n; i++) {
+        char item[ITEM_NAME_SIZE];
+        if (comms[i] != MPI_COMM_NULL &&
+            !rz_arg_comm(call, item_name(item, name, i), comms[i], &comm)) {
+            return false;
+        }
+    }
+    return rz_arg_comm_or_null(call, name, MPI_COMM_NULL, &comm);
+}
+
 bool rz_arg_datatypes(struct rz_call *call, const char *name, const MPI_Datatype *datatypes,
                       int64_t count)
 {
@@ -276,6 +292,36 @@ bool rz_arg_datatypes(struct rz_call *call, const char *name, const MPI_Datatype
             char item[ITEM_NAME_SIZE];
             return rz_arg_bad_handle(call, RZ_OBJECT_DATATYPE, item_name(item, name, i),
                                      (uintptr_t)datatypes[i]);
+        }
+    }
+    return true;
+}
+
+static bool command_is_good(struct rz_call *call, int i, const char *command, int maxprocs,
+                            MPI_Info info)
+{
+    char item[ITEM_NAME_SIZE];
+    struct rz_info *found;
+    return rz_arg_pointer(call, item_name(item, "array_of_commands", i), command) &&
+           rz_arg_not_negative(call, item_name(item, "array_of_maxprocs", i), maxprocs,
+                               MPI_ERR_ARG) &&
+           rz_arg_info_or_null(call, item_name(item, "array_of_info", i), info, &found);
+}
+
+bool rz_arg_commands(struct rz_call *call, int count, char *const *commands, const int *maxprocs,
+                     const MPI_Info *infos)
+{
+    if (count <= 0) {
+        return rz_arg_refuse(call, MPI_ERR_COUNT, "count is %d, less than 1", count);
+    }
+    if (!rz_arg_pointer(call, "array_of_commands", commands) ||
+        !rz_arg_pointer(call, "array_of_maxprocs", maxprocs) ||
+        !rz_arg_pointer(call, "array_of_info", infos)) {
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!command_is_good(call, i, commands[i], maxprocs[i], infos[i])) {
+            return false;
         }
     }
     return true;

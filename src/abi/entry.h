@@ -225,6 +225,20 @@ static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm 
     return rz_arg_bad_handle(call, RZ_OBJECT_COMM, name, (uintptr_t)handle);
 }
 
+/* Of a newcomer (MPIX_Comm_replace), which has no communicator yet but its own MPI_COMM_WORLD. */
+static inline bool rz_arg_comm_or_null(struct rz_call *call, const char *name, MPI_Comm handle,
+                                       struct rz_comm **comm)
+{
+    *comm = NULL;
+    if (handle != MPI_COMM_NULL) {
+        return rz_arg_comm(call, name, handle, comm);
+    }
+    if (call->comm == NULL && rz_world == RZ_PHASE_RUNNING) {
+        call->comm = rz_comm_predefined(0x101);
+    }
+    return true;
+}
+
 static inline bool rz_arg_session(struct rz_call *call, const char *name, MPI_Session handle,
                                   struct rz_session **session)
 {
@@ -446,6 +460,14 @@ static inline bool rz_arg_displs(struct rz_call *call, const char *name, struct 
  */
 bool rz_arg_requests(struct rz_call *call, const char *name, const MPI_Request *requests,
                      int64_t count);
+
+/* What MPI_Comm_spawn_multiple starts: at least one command, each there, with an info object or
+ * none, and processes not less than 0. */
+bool rz_arg_commands(struct rz_call *call, int count, char *const *commands, const int *maxprocs,
+                     const MPI_Info *infos);
+
+/* Each a communicator or MPI_COMM_NULL. */
+bool rz_arg_comms(struct rz_call *call, const char *name, const MPI_Comm *comms, int64_t n);
 
 /* Every handle a datatype. */
 bool rz_arg_datatypes(struct rz_call *call, const char *name, const MPI_Datatype *datatypes,

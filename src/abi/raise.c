@@ -68,7 +68,7 @@ static void print_fatal(const char *where, int error, const char *name, const ch
     }
 }
 
-/* By the chapter's abort, which ends every process of comm, where there is one. */
+/* By the chapter's abort, where there is one: every process of comm ends, of NULL of the job. */
 _Noreturn static void end_program(struct rz_comm *comm, int error)
 {
     if (rz_phase == RZ_PHASE_RUNNING && rzm_abort != NULL) {
@@ -123,7 +123,7 @@ static int raise_by(const struct rz_errhandler *handler, struct rz_object *objec
         end_program(comm, error);
     }
     print_fatal(where, error, name, "MPI_ERRORS_ARE_FATAL");
-    end_program(rz_world == RZ_PHASE_RUNNING ? rz_comm_predefined(0x101) : NULL, error);
+    end_program(NULL, error);
 }
 
 int rz_error_raise(struct rz_comm *comm, int error, const char *name)

@@ -54,6 +54,27 @@ OPTION(limit)
     return rz_quantity_duration(value, &BENCH->limit) && BENCH->limit > 0;
 }
 
+OPTION(ranks)
+{
+    *why = "it wants numbers like 2,4,8 (16 at most, up to 1024)";
+    BENCH->ranks = value;
+    return rz_bench_ulfm_is_list(value, RZ_BENCH_ULFM_RANKS_MAX);
+}
+
+OPTION(nodes)
+{
+    *why = "it wants numbers like 1,8 (16 at most, up to 1024)";
+    BENCH->nodes = value;
+    return rz_bench_ulfm_is_list(value, RZ_BENCH_ULFM_RANKS_MAX);
+}
+
+OPTION(peer_root)
+{
+    *why = "it wants the path of a folder";
+    BENCH->peer_root = value;
+    return value[0] == '/';
+}
+
 OPTION(pin)
 {
     *why = "it wants two processors like 0,1, or none";
@@ -95,9 +116,17 @@ static const struct rz_cli_option options[] = {
     {"--budget", NULL, "T", "Start nothing after this time; end what still runs. Default: none.",
      take_budget},
     {"--limit", NULL, "T", "End a single run after this time (30s).", take_limit},
+    {"--ranks", NULL, "N,...",
+     "For `ulfm`: numbers of ranks (2 to 256 by powers of two; with --quick 4 and 8).", take_ranks},
+    {"--nodes", NULL, "N,...",
+     "For `ulfm`: numbers of emulated nodes (1 and 8; with --quick 1 and 2).", take_nodes},
     {NULL, NULL, NULL, "Beside whom", NULL},
     {"--no-peers", NULL, NULL,
      "Leave Open MPI, MPICH and memberlist out even where they are installed.", take_no_peers},
+    {"--peer-root", NULL, "DIR",
+     "For `ulfm`: the root folder of a system that has Open MPI with ULFM, as tools/setup --peers "
+     "makes it (/var/lib/rhizome/peer-root). Entering it needs root.",
+     take_peer_root},
     {"--pin", NULL, "CPU,CPU|none",
      "Processors of the two ranks of `latency` (0,1 where there are two).", take_pin},
     {NULL, NULL, NULL, "What is written", NULL},
@@ -112,7 +141,7 @@ static const struct rz_cli_option options[] = {
 static const struct rz_cli cli = {
     .name = "rzbench",
     .summary = "measure Rhizome, beside Open MPI and MPICH where they are installed",
-    .synopsis = "death|latency|crowd|all|runtime [PART] [OPTION]...",
+    .synopsis = "death|latency|crowd|all|runtime [PART]|ulfm [PART] [OPTION]...",
     .description =
         "death: from SIGKILL to the last survivor's error, and to its roll-back. latency: "
         "ping-pong "
@@ -121,14 +150,21 @@ static const struct rz_cli cli = {
         "(what heartbeats cost messages), accuracy (how short they may be), detect (a silent or "
         "killed node: first seen, known to "
         "all), many (several at once), spread (news of a dead process), members (beside "
-        "memberlist), footprint (an idle daemon); without PART all of them. Programs are compiled "
+        "memberlist), footprint (an idle daemon); without PART all of them. ulfm: the calls of "
+        "user-level failure mitigation over the number of ranks, beside Open MPI 5 where it is, by "
+        "parts: agree (beside allreduce), trees, engines, shrink, deaths (shrink over their "
+        "number), "
+        "revoke, perturb (collectives after a revoke), detect (SIGKILL to the last error), "
+        "replace, "
+        "program (one in the manner of MiniFE). Programs are compiled "
         "at the start with each system's own wrapper. Figures are medians [smallest..largest] of n "
         "repetitions.",
     .options = options,
-    .epilogue = "Exit status: 0; 1 when a run of death was not complete or nothing could be "
-                "measured; 2 when the command line is wrong.\n\n"
-                "Example: everything within ten minutes\n"
-                "  rzbench all --budget 10m --report benchmarks.md --csv benchmarks.csv"};
+    .epilogue =
+        "Exit status: 0; 1 when a run of death or ulfm was not complete or nothing could be "
+        "measured; 2 when the command line is wrong.\n\n"
+        "Example: everything within ten minutes\n"
+        "  rzbench all --budget 10m --report benchmarks.md --csv benchmarks.csv"};
 
 unsigned rz_bench_repetitions(const struct rz_bench *bench, unsigned usual, unsigned quick)
 {
@@ -209,11 +245,22 @@ static void show_head(struct rz_bench *bench)
                  "* Machine: %ld processors (%s), %s of memory, %s %s; load at the start %.2f\n",
                  sysconf(_SC_NPROCESSORS_ONLN), model, memory + strspn(memory, " "), system.sysname,
                  system.release, load[0]);
+    rz_bench_say(bench, "* Rhizome was built as %s\n", RZ_BUILD_TYPE);
     for (int s = 0; s < RZ_BENCH_SYSTEM_COUNT; s++)
         rz_bench_say(bench, "* %s: %s\n", rz_bench_system_names[s],
                      bench->present[s] ? bench->version[s]
                      : bench->no_peers ? "left out"
                                        : "not installed, left out");
+}
+
+/* Others may have come in the meantime: a reader must see it. */
+static void show_end(struct rz_bench *bench)
+{
+    double load[3] = {0};
+    getloadavg(load, 3);
+    rz_bench_say(bench,
+                 "\nLoad at the end, this run's own included: %.2f (1 min), %.2f (15 min).\n",
+                 load[0], load[2]);
 }
 
 /* A study of `all` gets its share of what is left, so that the last one is not starved. */
@@ -239,12 +286,13 @@ static bool run_studies(struct rz_bench *bench)
     } studies[] = {{"death", rz_bench_death, 0.4},
                    {"latency", rz_bench_latency, 0.4},
                    {"crowd", rz_bench_crowd, 1.0},
-                   {"runtime", rz_bench_runtime, 1.0}};
+                   {"runtime", rz_bench_runtime, 1.0},
+                   {"ulfm", rz_bench_ulfm, 1.0}};
     bool all = strcmp(bench->study, "all") == 0, good = true;
     rz_time end = bench->budget ? rz_clock_now() + bench->budget : 0;
     for (size_t i = 0; i < sizeof studies / sizeof *studies; i++)
         if (strcmp(bench->study, studies[i].name) == 0 ||
-            (all && studies[i].make != rz_bench_runtime))
+            (all && studies[i].make != rz_bench_runtime && studies[i].make != rz_bench_ulfm))
             good = study(bench, studies[i].make, end, all ? studies[i].share_of_rest : 1.0) && good;
     return good && bench->tables > 0;
 }
@@ -280,16 +328,18 @@ static void parse(struct rz_bench *bench, int argc, char **argv)
     bench->command_line = line;
     int at = rz_cli_parse(&cli, argc, argv, bench);
     if (at >= argc)
-        rz_cli_refuse(&cli, "say what to measure: death, latency, crowd, all or runtime");
+        rz_cli_refuse(&cli, "say what to measure: death, latency, crowd, all, runtime or ulfm");
     bench->study = argv[at];
-    static const char *const known[] = {"death", "latency", "crowd", "all", "runtime", NULL};
+    static const char *const known[] = {"death",   "latency", "crowd", "all",
+                                        "runtime", "ulfm",    NULL};
     if (!is_one_of(known, bench->study))
         rz_cli_refuse(&cli, "'%s' cannot be measured", bench->study);
     at += rz_cli_parse(&cli, argc - at, argv + at, bench);
-    if (at < argc && strcmp(bench->study, "runtime") == 0) {
+    bool ulfm = strcmp(bench->study, "ulfm") == 0;
+    if (at < argc && (ulfm || strcmp(bench->study, "runtime") == 0)) {
         bench->part = argv[at];
-        if (!is_one_of(rz_bench_runtime_parts, bench->part))
-            rz_cli_refuse(&cli, "'%s' is no part of runtime", bench->part);
+        if (!is_one_of(ulfm ? rz_bench_ulfm_parts : rz_bench_runtime_parts, bench->part))
+            rz_cli_refuse(&cli, "'%s' is no part of %s", bench->part, bench->study);
         at += rz_cli_parse(&cli, argc - at, argv + at, bench);
     }
     if (at < argc)
@@ -317,6 +367,7 @@ int main(int argc, char **argv)
     if (good) {
         show_head(&bench);
         good = run_studies(&bench);
+        show_end(&bench);
     }
     nftw(bench.folder, forget, 8, FTW_DEPTH | FTW_PHYS);
     if (bench.report_file)

@@ -31,7 +31,9 @@ struct rz_bench {
     const char *csv, *plot, *report;  /* files to write; NULL: none */
     const char *cpus;                 /* "0,1": where the two ranks of the latency study run */
     const char *study, *command_line; /* what was asked for */
-    const char *part;                 /* of the study runtime: "detect", ..., "all" */
+    const char *part;                 /* of the studies runtime and ulfm: "detect", ..., "all" */
+    const char *ranks, *nodes;        /* of the study ulfm: "2,4,8"; NULL: its own choice */
+    const char *peer_root;            /* of the study ulfm; NULL: where tools/setup puts it */
 
     /* Found out at the start. */
     char bin[PATH_MAX];     /* rzrun, mpicc */
@@ -39,6 +41,7 @@ struct rz_bench {
     char folder[PATH_MAX];  /* temporary */
     bool present[RZ_BENCH_SYSTEM_COUNT];
     char version[RZ_BENCH_SYSTEM_COUNT][256];
+    char peer_version[256]; /* of the peer in a root folder of its own */
 
     FILE *report_file, *csv_file;
     rz_time deadline;    /* 0: none */
@@ -149,6 +152,15 @@ bool rz_bench_has(const struct rz_bench *bench, enum rz_bench_system system, con
 void rz_bench_command_start(const struct rz_bench *bench, const struct rz_bench_start *start,
                             struct rz_bench_command *command);
 
+/* --- rzbench_peer.c: Open MPI with ULFM, in a root folder of its own --- */
+
+/* Whether it is here and runs (said why, if only the latter does not hold). */
+bool rz_bench_peer_open(struct rz_bench *bench);
+bool rz_bench_peer_compile(struct rz_bench *bench, const char *program);
+/* The words up to and with the program, as rz_bench_command_start. */
+void rz_bench_peer_start(const struct rz_bench *bench, enum rz_bench_path path, unsigned ranks,
+                         const char *program, struct rz_bench_command *command);
+
 /* --- rzbench_table.c: samples and how they are shown --- */
 
 struct rz_bench_samples {
@@ -189,6 +201,11 @@ void rz_bench_put(struct rz_bench_samples *samples, unsigned repetition, double 
 void rz_bench_put_over(struct rz_bench_samples *samples, unsigned repetition, double limit_s);
 bool rz_bench_is_over(const struct rz_bench_samples *samples);
 struct rz_bench_summary rz_bench_summarise(const struct rz_bench_samples *samples);
+/* Of a / b, of each repetition, in which both ran one after the other. */
+struct rz_bench_summary rz_bench_ratio(const struct rz_bench_samples *a,
+                                       const struct rz_bench_samples *b);
+/* "median [smallest..largest]"; "-" where there is nothing. */
+void rz_bench_summary_text(const struct rz_bench_summary *summary, char *out, size_t bytes);
 
 /* a * log2(x) + b, or a * x + b, by least squares over the medians of one column, x being the
  * number that a row's name begins with; r2: the share of the variance that it explains. n: the
@@ -210,6 +227,12 @@ bool rz_bench_death(struct rz_bench *bench);
 bool rz_bench_latency(struct rz_bench *bench);
 bool rz_bench_crowd(struct rz_bench *bench);
 bool rz_bench_runtime(struct rz_bench *bench);
+bool rz_bench_ulfm(struct rz_bench *bench);
 extern const char *const rz_bench_runtime_parts[]; /* ended by NULL */
+extern const char *const rz_bench_ulfm_parts[];    /* ended by NULL */
+
+/* Numbers from 1 to most, with commas between: what --ranks and --nodes take. */
+enum { RZ_BENCH_ULFM_RANKS_MAX = 1024 };
+bool rz_bench_ulfm_is_list(const char *text, unsigned most);
 
 #endif

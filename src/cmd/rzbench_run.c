@@ -43,9 +43,11 @@ void rz_bench_command_add(struct rz_bench_command *command, const char *format, 
 /* What a reader can type: without the folders that this run happens to use. */
 static const char *shortened(const struct rz_bench *bench, const char *word)
 {
-    const char *const folders[] = {bench->bin, bench->folder};
+    const char *const folders[] = {bench->bin, bench->folder, bench->sources};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         size_t length = strlen(folders[i]);
+        if (length > 0 && strcmp(word, folders[i]) == 0)
+            return ".";
         if (length > 0 && strncmp(word, folders[i], length) == 0 && word[length] == '/')
             return word + length + 1;
     }

@@ -92,7 +92,7 @@ static void number_text(double value, char *out, size_t bytes)
     snprintf(out, bytes, "%.*f", decimals, value);
 }
 
-static void summary_text(const struct rz_bench_summary *s, char *out, size_t bytes)
+void rz_bench_summary_text(const struct rz_bench_summary *s, char *out, size_t bytes)
 {
     char median[32], min[32], max[32];
     number_text(s->median, median, sizeof median);
@@ -114,22 +114,27 @@ static void cell_text(const struct rz_bench_samples *samples, unsigned n_usual, 
         snprintf(out, bytes, "run > %.0f s", samples->limit_s);
         return;
     }
-    summary_text(&summary, out, bytes);
+    rz_bench_summary_text(&summary, out, bytes);
     size_t used = strlen(out);
     if (summary.n > 0 && summary.n != n_usual)
         snprintf(out + used, bytes - used, " (n=%u)", summary.n);
 }
 
-/* Of each repetition, in which both ran one after the other. */
-static void ratio_text(const struct rz_bench_samples *a, const struct rz_bench_samples *b,
-                       char *out, size_t bytes)
+struct rz_bench_summary rz_bench_ratio(const struct rz_bench_samples *a,
+                                       const struct rz_bench_samples *b)
 {
     struct rz_bench_samples ratios = {0};
     for (unsigned i = 0; i < a->n && i < b->n; i++)
         if (isfinite(a->value[i]) && isfinite(b->value[i]) && b->value[i] > 0)
             rz_bench_put(&ratios, i, a->value[i] / b->value[i]);
-    struct rz_bench_summary summary = rz_bench_summarise(&ratios);
-    summary_text(&summary, out, bytes);
+    return rz_bench_summarise(&ratios);
+}
+
+static void ratio_text(const struct rz_bench_samples *a, const struct rz_bench_samples *b,
+                       char *out, size_t bytes)
+{
+    struct rz_bench_summary summary = rz_bench_ratio(a, b);
+    rz_bench_summary_text(&summary, out, bytes);
 }
 
 static void show_head(struct rz_bench *bench, const struct rz_bench_table *table)

@@ -45,13 +45,22 @@ static rz_status_t board_open_read_only(int fd, int *read_only)
     return *read_only >= 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
+/* RZ_REVOCATION_LOG: for tests of what happens when it overflows. */
+static uint32_t log_words(void)
+{
+    const char *text = getenv("RZ_REVOCATION_LOG");
+    unsigned long words = text ? strtoul(text, NULL, 10) : 0;
+    return words >= 2 && words < RZ_BOARD_REVOCATIONS_MAX ? (uint32_t)words
+                                                          : RZ_BOARD_REVOCATIONS_MAX;
+}
+
 static rz_status_t board_create(struct rz_board_writer *writer)
 {
     const struct rz_daemon_job *job = &writer->daemon->job;
     int fd;
     void *at;
     bool ring = job->detector == RZ_DETECTOR_FLAT && !(job->flags & RZ_JOB_NO_FT);
-    writer->bytes = ring ? rz_board_bytes_ring(job->n_ranks) : rz_board_bytes(job->n_ranks);
+    writer->bytes = ring ? rz_board_bytes_ring(job->n_slots) : rz_board_bytes(job->n_slots);
     rz_status_t status = rz_memory_create("rhizome-board", writer->bytes, &fd);
     if (status != RZ_OK)
         return status;
@@ -69,8 +78,10 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     board->magic = RZ_BOARD_MAGIC;
     board->layout = RZ_BOARD_LAYOUT;
     board->n_ranks = job->n_ranks;
+    board->n_slots = job->n_slots;
     board->n_nodes = job->n_nodes;
     board->node = job->node;
+    board->revocations_max = log_words();
     board->job = job->id;
     board->hb_period_ns = job->hb_period_ns;
     bool one_machine = job->flags & RZ_JOB_ONE_MACHINE;
@@ -130,13 +141,18 @@ int rz_board_writer_fd(const struct rz_board_writer *writer)
 void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
                           uint32_t node, enum rz_verdict verdict)
 {
-    rz_assert(rank < writer->board->n_ranks);
+    rz_assert(rank < writer->board->n_slots);
     uint64_t before = atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed);
     rz_assert(rz_board_incarnation(before) <= incarnation);
     if (rz_board_incarnation(before) == incarnation && rz_board_verdict(before) != RZ_VERDICT_ALIVE)
         return;
     atomic_store_explicit(&writer->board->rank[rank],
                           rz_board_rank_word(incarnation, node, verdict), memory_order_release);
+}
+
+enum rz_verdict rz_board_writer_verdict(const struct rz_board_writer *writer, uint32_t rank)
+{
+    return rz_board_verdict(atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed));
 }
 
 void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
@@ -155,10 +171,20 @@ void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_
 {
     struct rz_board *board = writer->board;
     rz_assert(board->flags & RZ_BOARD_RING && rank < board->n_ranks);
-    _Atomic uint64_t *at = &board->rank[board->n_ranks + rank];
+    _Atomic uint64_t *at = &board->rank[board->n_slots + rank];
     uint64_t before = atomic_load_explicit(at, memory_order_relaxed);
     if (rz_board_ring_incarnation(before) <= rz_board_ring_incarnation(word))
         atomic_store_explicit(at, word, memory_order_release);
+}
+
+void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation)
+{
+    struct rz_board *board = writer->board;
+    uint64_t count = atomic_load_explicit(&board->revocations, memory_order_relaxed);
+    /* Release: who reads this word in place of an older one sees that the count has moved on. */
+    atomic_store_explicit(&board->revocation[count % board->revocations_max], revocation,
+                          memory_order_release);
+    atomic_store_explicit(&board->revocations, count + 1, memory_order_release);
 }
 
 void rz_board_writer_node_died(struct rz_board_writer *writer)

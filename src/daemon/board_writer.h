@@ -22,6 +22,7 @@ int rz_board_writer_fd(const struct rz_board_writer *writer);
 /* The place and verdict of a rank; the verdict of an incarnation never goes back to ALIVE. */
 void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
                           uint32_t node, enum rz_verdict verdict);
+enum rz_verdict rz_board_writer_verdict(const struct rz_board_writer *writer, uint32_t rank);
 void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
                            enum rz_recover_phase phase);
 void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation);
@@ -29,6 +30,9 @@ void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generati
 /* Where the process of rank is reached (rz_board_ring_word), unless a newer one is known; only with
  * --detector flat. */
 void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_t word);
+
+/* One more revocation, for the log. */
+void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation);
 
 /* One more daemon is known dead. */
 void rz_board_writer_node_died(struct rz_board_writer *writer);

@@ -2,10 +2,12 @@
 
 #include "base/assert.h"
 #include "daemon/binding.h"
+#include "daemon/births.h"
 #include "daemon/board_writer.h"
 #include "daemon/detached.h"
 #include "daemon/ending.h"
 #include "daemon/input.h"
+#include "daemon/lanes.h"
 #include "daemon/link_service.h"
 #include "daemon/loop.h"
 #include "daemon/output.h"
@@ -30,10 +32,10 @@
 struct rz_child_table {
     struct rz_daemon *daemon;
     struct rz_child *first;
-    uint32_t *spawned; /* [n_ranks]: newest incarnation forked here, 0: none */
+    uint32_t *spawned; /* [n_slots]: newest incarnation forked here, 0: none */
     struct rz_watch *watch;
     struct event *verdicts, *exits, *recount;
-    uint32_t next_lane;
+    struct rz_lanes *lanes; /* NULL: all is being freed */
 };
 
 struct rz_child *rz_children(const struct rz_daemon *daemon)
@@ -113,6 +115,7 @@ void rz_child_died(struct rz_child *p, const char *how, rz_time at)
     p->state = RZ_CHILD_DEAD;
     rz_child_signal(p, SIGKILL); /* dead is final, also for what it started */
     rz_link_service_forget(p);
+    rz_births_forget(daemon, p->rank, p->incarnation);
     if (p->ordered || daemon->ending || !current(p))
         return;
     record_death(p, how, at);
@@ -121,8 +124,37 @@ void rz_child_died(struct rz_child *p, const char *how, rz_time at)
     rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node,
                          p->hung ? RZ_VERDICT_HUNG : RZ_VERDICT_DEAD);
     rz_board_writer_publish(daemon->board);
-    rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation, p->hung);
+    if (p->not_executed)
+        rz_births_never(daemon, p->rank, p->incarnation);
+    rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation,
+                             p->hung           ? RZ_END_HUNG
+                             : p->not_executed ? RZ_END_NEVER
+                                               : RZ_END_DEATH);
     rz_children_recount(daemon);
+}
+
+static void tell_exited(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, int status,
+                        bool clean, bool hello)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_EXITED,
+                                        .exited = {.rank = rank,
+                                                   .incarnation = incarnation,
+                                                   .status = (uint32_t)status,
+                                                   .clean = clean,
+                                                   .hello = hello}};
+    rz_daemon_tell_launcher(daemon, &message);
+}
+
+void rz_child_stillborn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                        const char *how)
+{
+    struct rz_child never = {.daemon = daemon, .rank = rank, .incarnation = incarnation};
+    record_death(&never, how, rz_clock_now());
+    rz_births_never(daemon, rank, incarnation);
+    rz_board_writer_rank(daemon->board, rank, incarnation, daemon->job.node, RZ_VERDICT_DEAD);
+    rz_board_writer_publish(daemon->board);
+    rz_recovery_process_died(daemon->recovery, rank, incarnation, RZ_END_NEVER);
+    tell_exited(daemon, rank, incarnation, W_EXITCODE(RZ_SPAWN_NOT_STARTED, 0), false, false);
 }
 
 void rz_child_kill(struct rz_child *p, const char *why)
@@ -143,6 +175,42 @@ void rz_child_order_end(struct rz_child *p)
         p->state = RZ_CHILD_DEAD;
     rz_child_signal(p, SIGKILL);
     rz_link_service_forget(p);
+    rz_births_forget(p->daemon, p->rank, p->incarnation);
+}
+
+/* Who may still write to the lane of a child that was reaped: rz_lanes_ended. */
+static pid_t writer_of(const struct rz_child *p)
+{
+    return p->share.pid == p->pid ? 0 : p->share.seen ? p->share.pid : -1;
+}
+
+/* Lanes to which nobody writes any more: all that live close what they have of them. */
+static void look_at_lanes(struct rz_daemon *daemon)
+{
+    struct rz_lanes *lanes = daemon->children->lanes;
+    struct rz_link_message message = {.type = RZ_LINK_LANE_OVER};
+    struct rz_link_lane_over *over = &message.lane_over;
+    for (; rz_lanes_next_over(lanes, &over->lane, &over->rank, &over->incarnation); over->lane++) {
+        for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+            if (p->state == RZ_CHILD_JOINED) {
+                /* One that is about to die counts until then, whether it hears this or not. */
+                rz_lanes_ask(lanes, over->lane, p->share.lane);
+                rz_link_service_send(p, &message);
+            }
+        rz_lanes_asked(lanes, over->lane);
+    }
+}
+
+bool rz_child_closed_lane(struct rz_child *p, uint32_t lane, uint32_t rank, uint32_t incarnation)
+{
+    return rz_lanes_closed(p->daemon->children->lanes, lane, rank, incarnation, p->share.lane);
+}
+
+void rz_child_leave(struct rz_child *p)
+{
+    p->state = RZ_CHILD_LEFT;
+    rz_lanes_left(p->daemon->children->lanes, p->share.lane);
+    rz_children_recount(p->daemon);
 }
 
 static void process_free(struct rz_child *p)
@@ -153,6 +221,10 @@ static void process_free(struct rz_child *p)
         link = &(*link)->next;
     *link = p->next;
     rz_link_service_forget(p);
+    if (p->joined && table->lanes) {
+        rz_lanes_left(table->lanes, p->share.lane);
+        rz_lanes_ended(table->lanes, p->share.lane, writer_of(p));
+    }
     rz_share_give_back(&p->share, table->watch);
     rz_loop_free(p->report);
     rz_loop_free(p->resume);
@@ -164,6 +236,19 @@ static void process_free(struct rz_child *p)
             rz_output_leave(p->output[i]);
     free(p->card);
     free(p);
+}
+
+/* It is told as a death when its exit is seen; the reason once for all that run the same. */
+static void say_not_executed(struct rz_child *p, const struct rz_spawn_report *report)
+{
+    char reason[512];
+    struct rz_program program;
+    p->not_executed = true;
+    if (!rz_births_program(p->daemon, p->rank, &program))
+        program = rz_program_of_job(&p->daemon->job);
+    rz_spawn_report_tell(report, &program, reason, sizeof reason);
+    if (rz_births_speaks(p->daemon, p->rank, p->incarnation))
+        rz_daemon_log(p->daemon, 0, "a process that the program wants: %s", reason);
 }
 
 /* Reads the outcome of exec; true when the program could not be run. */
@@ -183,8 +268,13 @@ static bool look_at_report(struct rz_child *p)
         rz_detached_executed(p->daemon->detached);
     if (got != sizeof report)
         return false;
+    if (rz_births_is_newcomer(p->daemon, p->rank, p->incarnation)) {
+        say_not_executed(p, &report);
+        return true;
+    }
     char reason[512];
-    int code = rz_spawn_report_tell(&report, &p->daemon->job, reason, sizeof reason);
+    const struct rz_program program = rz_program_of_job(&p->daemon->job);
+    int code = rz_spawn_report_tell(&report, &program, reason, sizeof reason);
     rz_daemon_tell_aborted(p->daemon, p->rank, (uint32_t)code, reason);
     p->state = p->state == RZ_CHILD_DEAD ? RZ_CHILD_DEAD : RZ_CHILD_LEFT;
     return true;
@@ -200,7 +290,9 @@ static void process_exited(struct rz_child *p, int status)
             rz_output_drain(p->output[i]);
     rz_link_service_drain(p);
     bool plain = !p->joined && WIFEXITED(status);
-    if (p->state != RZ_CHILD_DEAD && !plain)
+    if (p->state != RZ_CHILD_DEAD && p->not_executed)
+        rz_child_died(p, "it could not be executed", rz_clock_now());
+    else if (p->state != RZ_CHILD_DEAD && !plain)
         rz_child_died(p, "exit", rz_clock_now());
     bool clean = p->state != RZ_CHILD_DEAD;
     rz_child_signal(p, SIGKILL); /* before waitpid: until then the group's number is its own */
@@ -209,14 +301,10 @@ static void process_exited(struct rz_child *p, int status)
                              RZ_VERDICT_ENDED);
         rz_board_writer_publish(daemon->board);
         rz_link_service_ended(p);
+        if (p->rank >= daemon->job.n_ranks)
+            rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation, RZ_END_ORDER);
     }
-    struct rz_launch_message message = {.type = RZ_LAUNCH_EXITED,
-                                        .exited = {.rank = p->rank,
-                                                   .incarnation = p->incarnation,
-                                                   .status = (uint32_t)status,
-                                                   .clean = clean,
-                                                   .hello = p->joined}};
-    rz_daemon_tell_launcher(daemon, &message);
+    tell_exited(daemon, p->rank, p->incarnation, status, clean, p->joined);
 }
 
 static struct rz_child *process_of_pid(const struct rz_daemon *daemon, pid_t pid)
@@ -245,6 +333,8 @@ static void reap(evutil_socket_t fd, short what, void *arg)
         if (p)
             process_free(p);
     }
+    if (!daemon->ending)
+        look_at_lanes(daemon);
     rz_children_recount(daemon);
     rz_ending_look(daemon);
 }
@@ -306,17 +396,26 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
     if (daemon->ending || table->spawned[rank] >= incarnation)
         return;
     table->spawned[rank] = incarnation;
+    struct rz_program program;
+    if (!rz_births_program(daemon, rank, &program))
+        program = rz_program_of_job(&daemon->job);
     struct rz_child *p = calloc(1, sizeof *p);
     rz_status_t status = p ? RZ_OK : RZ_ERR_NO_MEMORY;
     uint32_t core = rz_binding_choose(daemon);
     if (status == RZ_OK)
-        status = rz_spawn(daemon, rank, incarnation, rz_input_fd(daemon->input, rank), &spawned);
+        status = rz_spawn(daemon, rank, incarnation, &program, rz_input_fd(daemon->input, rank),
+                          &spawned);
     if (status != RZ_OK) {
         char reason[256];
         snprintf(reason, sizeof reason, "cannot start a process: %s: %s", rz_status_text(status),
                  strerror(errno));
-        rz_daemon_tell_aborted(daemon, rank, RZ_SPAWN_NOT_STARTED, reason);
         free(p);
+        if (rz_births_is_newcomer(daemon, rank, incarnation)) {
+            rz_daemon_log(daemon, 0, "%s", reason);
+            rz_child_stillborn(daemon, rank, incarnation, reason);
+        } else {
+            rz_daemon_tell_aborted(daemon, rank, RZ_SPAWN_NOT_STARTED, reason);
+        }
         return;
     }
     *p = (struct rz_child){.next = table->first,
@@ -334,11 +433,11 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
 rz_status_t rz_child_join(struct rz_child *p, pid_t pid, const char **why)
 {
     struct rz_child_table *table = p->daemon->children;
-    p->share.pid = pid;
-    rz_status_t status =
-        rz_share_make(&p->share, table->watch, &table->next_lane, p->daemon->job.n_ranks, why);
+    rz_status_t status = rz_share_make(p, table->watch, table->lanes, why);
     if (status != RZ_OK)
         return status;
+    p->share.pid = pid;
+    p->share.seen = getpgid(pid) == p->pid;
     p->joined = true;
     p->state = RZ_CHILD_JOINED;
     return RZ_OK;
@@ -401,7 +500,7 @@ static void recount(evutil_socket_t fd, short what, void *arg)
     if (daemon->epoch == 0 || daemon->ending || daemon->phase == RZ_PHASE_LEFT)
         return;
     for (struct rz_child *p = rz_children(daemon); p; p = p->next)
-        if (p->state != RZ_CHILD_DEAD && current(p) &&
+        if (p->rank < daemon->job.n_ranks && p->state != RZ_CHILD_DEAD && current(p) &&
             !has_reached(p, daemon->epoch, daemon->phase))
             return;
     rz_recovery_reached(daemon->recovery, daemon->epoch, daemon->phase);
@@ -419,11 +518,15 @@ rz_status_t rz_child_table_open(struct rz_child_table **result, struct rz_daemon
     struct rz_child_table *table = calloc(1, sizeof *table);
     if (!table)
         return RZ_ERR_NO_MEMORY;
-    /* All ranks may come to live here, while as many that died here before wait to be reaped. */
-    uint32_t n = 2 * daemon->job.n_ranks;
+    /* All processes may come to live here, while as many as ranks that died here before wait to be
+     * reaped.
+     */
+    uint32_t n = daemon->job.n_slots + daemon->job.n_ranks;
     table->daemon = daemon;
-    table->spawned = calloc(daemon->job.n_ranks, sizeof *table->spawned);
+    table->spawned = calloc(daemon->job.n_slots, sizeof *table->spawned);
     rz_status_t status = table->spawned ? RZ_OK : RZ_ERR_NO_MEMORY;
+    if (status == RZ_OK)
+        status = rz_lanes_open(&table->lanes, rz_share_lanes_max(daemon->job.n_slots));
     if (status == RZ_OK)
         status = rz_watch_open(&table->watch, n < WATCH_SLOTS_MAX ? n : WATCH_SLOTS_MAX);
     if (status == RZ_OK)
@@ -447,6 +550,8 @@ void rz_child_table_close(struct rz_child_table *table)
 {
     if (!table)
         return;
+    rz_lanes_close(table->lanes);
+    table->lanes = NULL;
     while (table->first)
         process_free(table->first);
     rz_loop_free(table->verdicts);

@@ -7,9 +7,10 @@
  * A death is noticed first by the watch (the robust mutex that a joined process holds), else by its
  * exit. An exit without HELLO is plain: a program that does not use MPI ended; but to be killed by
  * a signal is a death at any time before LEFT. Whatever the end, the process group is killed, and
- * only waitpid lets go of what the process used: record, watch slot, inbox. A lane is never used
- * again. Exits are reaped at once: a reader that copies from a process by pid compares the identity
- * token it reads beside the data, so that a pid which came to another process cannot deceive it.
+ * only waitpid lets go of what the process used: record, watch slot, inbox. Its lane serves another
+ * once all have closed what it had of it (lanes.h). Exits are reaped at once: a reader that copies
+ * from a process by pid compares the identity token it reads beside the data, so that a pid which
+ * came to another process cannot deceive it.
  */
 #ifndef RZ_DAEMON_CHILD_H
 #define RZ_DAEMON_CHILD_H
@@ -29,6 +30,8 @@ enum rz_child_state { RZ_CHILD_SPAWNED, RZ_CHILD_JOINED, RZ_CHILD_LEFT, RZ_CHILD
 /* What a process was given when it joined. */
 struct rz_child_share {
     pid_t pid; /* of who said HELLO: the child, or a descendant of it */
+    bool
+        seen; /* that pid is a process of the child's group, and not one of another pid namespace */
     uint32_t lane, slot;
     int inbox_fd, bell_fd, waits_fd;
     struct rz_doorbell *bell; /* mapped */
@@ -47,6 +50,8 @@ struct rz_child {
     bool ordered; /* its end was ordered by us (superseded, end of the job): nobody is to be told of
                      a death */
     bool hung;    /* the watchdog's verdict */
+    bool not_executed;   /* exec refused its program, which a process of the job wanted to have */
+    bool store_refused;  /* it was told that its checkpoint pieces are not kept */
     uint64_t progress;   /* its counter, as the watchdog saw it change */
     rz_time progress_at; /* and when */
     uint32_t reached_epoch;
@@ -70,7 +75,7 @@ rz_status_t rz_child_table_open(struct rz_child_table **table, struct rz_daemon 
 void rz_child_table_close(struct rz_child_table *table);
 
 /* Forks (rank, incarnation), unless it was already. An error is told to rzrun in words and ends the
- * job. */
+ * job; of a newcomer (births.h) it is a death. */
 void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation);
 
 /* The process of rank here that is alive as far as we know (SPAWNED, JOINED or LEFT), or NULL. */
@@ -87,8 +92,19 @@ struct rz_child *rz_children(const struct rz_daemon *daemon);
 rz_status_t rz_child_join(struct rz_child *process, pid_t pid, const char **why);
 int rz_child_watch_fd(const struct rz_daemon *daemon);
 
+/* The process has closed what it had of a lane (LANE_CLOSED); false: nobody has asked it. */
+bool rz_child_closed_lane(struct rz_child *process, uint32_t lane, uint32_t rank,
+                          uint32_t incarnation);
+
+/* It has said BYE or ABORT: from here on its exit is no death. */
+void rz_child_leave(struct rz_child *process);
+
 /* The verdict. how and at for the record. Messages that came before it count. */
 void rz_child_died(struct rz_child *process, const char *how, rz_time at);
+
+/* A process that was born by decision cannot even be forked: a death like any other. */
+void rz_child_stillborn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                        const char *how);
 
 /* Kills a process that misbehaves (text for the user); its death is then noticed as any other. */
 void rz_child_kill(struct rz_child *process, const char *why);

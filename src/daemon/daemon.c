@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 
 #include "daemon/binding.h"
+#include "daemon/births.h"
 #include "daemon/board_writer.h"
 #include "daemon/control.h"
 #include "daemon/detached.h"
@@ -15,6 +16,8 @@
 #include "daemon/news.h"
 #include "daemon/output.h"
 #include "daemon/child.h"
+#include "daemon/revocations.h"
+#include "daemon/stall.h"
 #include "daemon/watchdog.h"
 #include "port/clock.h"
 #include "port/process.h"
@@ -52,12 +55,40 @@ void rz_daemon_log(const struct rz_daemon *daemon, uint32_t level, const char *f
         fprintf(stderr, "rzd[%u]: %s\n", daemon->job.node, line);
 }
 
+static void send_revocations(void *arg, rz_id to, const struct rz_message *message,
+                             const uint64_t *items)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_overlay_send_protocol(daemon->overlay, to, message, items, false);
+}
+
+static void write_revocations(void *arg, const uint64_t *revocations, uint32_t n)
+{
+    const struct rz_daemon *daemon = arg;
+    for (uint32_t i = 0; i < n; i++)
+        rz_board_writer_revoked(daemon->board, revocations[i]);
+    rz_board_writer_publish(daemon->board);
+}
+
+static rz_status_t open_revocations(struct rz_daemon *daemon)
+{
+    const struct rz_revocations_config config = {.n_nodes = daemon->job.n_nodes,
+                                                 .self = daemon->job.node,
+                                                 .base = daemon->base,
+                                                 .arg = daemon,
+                                                 .send = send_revocations,
+                                                 .learnt = write_revocations};
+    return rz_revocations_open(&daemon->revocations, &config);
+}
+
 static rz_status_t open_modules(struct rz_daemon *daemon)
 {
-    daemon->places = calloc(daemon->job.n_ranks, sizeof *daemon->places);
-    daemon->dead = calloc(daemon->job.n_ranks, sizeof *daemon->dead);
+    daemon->places = calloc(daemon->job.n_slots, sizeof *daemon->places);
+    daemon->dead = calloc(daemon->job.n_slots, sizeof *daemon->dead);
     if (!daemon->places || !daemon->dead)
         return RZ_ERR_NO_MEMORY;
+    for (uint32_t slot = 0; slot < daemon->job.n_slots; slot++)
+        daemon->places[slot].node = RZ_ID_NONE;
     rz_status_t status = RZ_OK;
     if (daemon->job.flags & RZ_JOB_DETACHED)
         status = rz_detached_open(&daemon->detached, daemon);
@@ -72,11 +103,17 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
     if (status == RZ_OK)
         status = rz_board_writer_open(&daemon->board, daemon);
     if (status == RZ_OK)
+        status = rz_births_open(&daemon->births, daemon);
+    if (status == RZ_OK)
         status = rz_names_open(&daemon->names, daemon);
     if (status == RZ_OK)
         status = rz_watchdog_open(&daemon->watchdog, daemon);
     if (status == RZ_OK)
+        status = rz_stall_open(&daemon->stall, daemon);
+    if (status == RZ_OK)
         status = rz_judge_open(&daemon->judge, daemon);
+    if (status == RZ_OK)
+        status = open_revocations(daemon);
     if (status == RZ_OK)
         status = rz_recovery_open(&daemon->recovery, daemon, &rz_news_hooks);
     return status;
@@ -102,10 +139,13 @@ static void close_modules(struct rz_daemon *daemon)
     if (daemon->recovery)
         rz_recovery_close(daemon->recovery);
     daemon->recovery = NULL;
+    rz_revocations_close(daemon->revocations);
     rz_control_close(daemon->control);
     rz_watchdog_close(daemon->watchdog);
+    rz_stall_close(daemon->stall);
     rz_judge_close(daemon->judge);
     rz_names_close(daemon->names);
+    rz_births_close(daemon->births);
     rz_child_table_close(daemon->children);
     daemon->children = NULL;
     rz_binding_close(daemon->binding);

@@ -30,9 +30,11 @@ struct rz_daemon_job {
     uint8_t key[RZ_JOB_KEY_BYTES]; /* never leaves the control plane */
     uint32_t token; /* derived from the key; stands in each header of the data plane */
     uint32_t n_nodes, n_ranks, node;
+    uint32_t n_slots; /* rz_slots_of(n_ranks) */
     rz_time hb_period_ns, hb_timeout_ns;
     uint32_t detector;       /* enum rz_detector */
     rz_time hang_timeout_ns; /* 0: no process is ever held for hung */
+    rz_time hang_report_ns;  /* 0: nobody is told of processes that wait for long */
     uint32_t restarts_max;
     uint32_t flags;         /* RZ_JOB_* */
     uint32_t share, shares; /* of the machine's cores: the share-th of so many parts is ours */
@@ -64,8 +66,8 @@ struct rz_daemon {
 
     uint32_t epoch;                 /* whose processes run here; 0 before the first */
     enum rz_recover_phase phase;    /* of epoch */
-    struct rz_daemon_place *places; /* [n_ranks], of epoch */
-    uint32_t *dead;                 /* [n_ranks]: newest incarnation known dead, 0: none */
+    struct rz_daemon_place *places; /* [n_slots], of epoch; empty: node RZ_ID_NONE, incarnation 0 */
+    uint32_t *dead;                 /* [n_slots]: newest incarnation known dead, 0: none */
     rlim_t files_max; /* descriptors a process may have: the daemon raised its own bound */
     bool ending;      /* the end has begun: no spawning, no recovery, no news */
 
@@ -79,13 +81,16 @@ struct rz_daemon {
     struct rz_output *outputs;            /* output.h */
     struct rz_ending *end;                /* ending.h */
     struct rz_control *control;           /* control.h; from JOB on; NULL: nobody can ask */
+    struct rz_births *births;             /* births.h; from JOB on */
     struct rz_names *names;               /* names.h; from JOB on */
     struct rz_watchdog *watchdog;         /* watchdog.h; from JOB on */
+    struct rz_stall *stall;               /* stall.h; from JOB on */
     struct rz_judge *judge;               /* judge.h; from JOB on; NULL: another detector */
     struct rz_detached *detached;         /* detached.h; from JOB on; NULL: rzrun stays */
 
-    struct rz_overlay *overlay;   /* open before JOB; started by recovery */
-    struct rz_recovery *recovery; /* from JOB on */
+    struct rz_overlay *overlay;         /* open before JOB; started by recovery */
+    struct rz_revocations *revocations; /* revocations.h; from JOB on */
+    struct rz_recovery *recovery;       /* from JOB on */
 };
 
 /* ---- for every module */
@@ -136,12 +141,12 @@ int rz_daemon_run(const struct rz_daemon_options *options);
 
 /* ---- called by recovery, from an event of its own; the hooks are in news.h */
 
-/* Another node's process asker wants the card of rank; answered by rz_recovery_give_card, now or
+/* A process of node `from` wants the card of one of ours; answered by rz_recovery_give_card, now or
  * when there is one. */
-void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker, uint32_t epoch);
+void rz_daemon_card_wanted(struct rz_daemon *daemon, rz_id from,
+                           const struct rz_overlay_get_card *wanted);
 
-/* The answer to rz_recovery_get_card for our process asker; bytes 0: that process is gone. */
-void rz_daemon_card_arrived(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
-                            uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes);
+/* The answer to rz_recovery_get_card; no card: that process is gone. */
+void rz_daemon_card_arrived(struct rz_daemon *daemon, const struct rz_overlay_card *card);
 
 #endif

@@ -50,6 +50,12 @@ static bool is_fact(struct rz_detached *d, const struct rz_launch_message *messa
     case RZ_LAUNCH_EVENT:
         if (message->event.kind == RZ_EVENT_RECORD_JOINED && !d->joined_told)
             return d->joined_told = true;
+        /* A birth also, that each daemon decides: the end of its parents may be heard before that
+         * decision is. */
+        if (message->event.kind == RZ_EVENT_RECORD_ACKNOWLEDGED ||
+            message->event.kind == RZ_EVENT_RECORD_ENDED_BY ||
+            message->event.kind == RZ_EVENT_RECORD_BORN)
+            return true;
         return message->event.kind == RZ_EVENT_RECORD_DEATH_SEEN &&
                message->event.rank != RZ_ID_NONE;
     default:
@@ -137,6 +143,7 @@ bool rz_detached_told(struct rz_detached *d, const struct rz_launch_message *mes
         keep(d, message, 0);
         return false;
     case RZ_LAUNCH_MARK:
+    case RZ_LAUNCH_STALLED:
     case RZ_LAUNCH_WAITING_END:
         return false;
     default:
@@ -354,8 +361,7 @@ rz_status_t rz_detached_open(struct rz_detached **detached, struct rz_daemon *da
     if (!d)
         return RZ_ERR_NO_MEMORY;
     d->daemon = daemon;
-    rz_referee_open(&d->referee, job->n_ranks, job->placement, job->n_nodes,
-                    job->flags & RZ_JOB_NO_FT);
+    rz_referee_open(&d->referee, job->n_ranks, job->placement, job->n_nodes, job->flags);
     rz_status_t status = open_parts(d);
     if (status != RZ_OK) {
         rz_detached_close(d);

@@ -5,10 +5,10 @@
 
 #include "daemon/daemon.h"
 
-/* A NULL-terminated array of "NAME=value" that the caller frees with rz_environment_free; NULL: no
- * memory. */
-char **rz_environment_make(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,
-                           int link_fd);
+/* more: NULL-terminated, on top of the job's, or NULL. A NULL-terminated array of "NAME=value" that
+ * the caller frees with rz_environment_free; NULL: no memory. */
+char **rz_environment_make(const struct rz_daemon_job *job, char *const *more, uint32_t rank,
+                           uint32_t incarnation, int link_fd);
 void rz_environment_free(char **environment);
 
 #endif

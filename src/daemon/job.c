@@ -1,6 +1,7 @@
 #include "daemon/job.h"
 
 #include "wire/cursor.h"
+#include "wire/slots.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -124,11 +125,13 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
     *job = (struct rz_daemon_job){.id = m->job,
                                   .n_nodes = m->n_nodes,
                                   .n_ranks = m->n_ranks,
+                                  .n_slots = rz_slots_of(m->n_ranks),
                                   .node = m->node,
                                   .hb_period_ns = m->hb_period_ns,
                                   .hb_timeout_ns = m->hb_timeout_ns,
                                   .detector = m->detector,
                                   .hang_timeout_ns = m->hang_timeout_ns,
+                                  .hang_report_ns = m->hang_report_ns,
                                   .restarts_max = m->restarts_max,
                                   .flags = m->flags,
                                   .share = m->share,

@@ -1,12 +1,15 @@
 #include "daemon/link_service.h"
 
 #include "base/assert.h"
+#include "daemon/births.h"
 #include "daemon/board_writer.h"
+#include "daemon/deposits.h"
 #include "daemon/job.h"
 #include "daemon/judge.h"
 #include "daemon/launcher.h"
 #include "daemon/names.h"
 #include "daemon/questions.h"
+#include "daemon/revocations.h"
 #include "daemon/share.h"
 #include "daemon/store.h"
 #include "port/channel.h"
@@ -46,6 +49,11 @@ static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *mes
     return status;
 }
 
+void rz_link_service_send(struct rz_child *p, const struct rz_link_message *message)
+{
+    send_to(p, message, NULL, 0);
+}
+
 rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank,
                                 const struct rz_link_message *message, int fd)
 {
@@ -70,9 +78,14 @@ static void send_opened(struct rz_child *asker, struct rz_child *target)
     send_to(asker, &message, fds, 2);
 }
 
-static void send_card(struct rz_daemon *daemon, uint32_t asker, uint32_t rank, uint32_t incarnation,
-                      uint32_t epoch, const uint8_t *card, uint32_t bytes)
+/* Not to another incarnation than the one that asked. */
+static void send_card(struct rz_daemon *daemon, uint32_t asker, uint32_t asker_incarnation,
+                      uint32_t rank, uint32_t incarnation, uint32_t epoch, const uint8_t *card,
+                      uint32_t bytes)
 {
+    const struct rz_child *p = rz_child_of(daemon, asker);
+    if (!p || p->incarnation != asker_incarnation)
+        return;
     struct rz_link_message message = {.type = RZ_LINK_CARD,
                                       .card = {.rank = rank,
                                                .incarnation = incarnation,
@@ -89,13 +102,17 @@ static void ask_for_card(struct rz_child *target, uint32_t epoch)
     send_to(target, &message, NULL, 0);
 }
 
+static bool on_get_card(struct rz_child *p, uint32_t rank, uint32_t epoch);
+
 static void answer_opens(struct rz_child *target)
 {
     struct rz_link_service *service = target->daemon->link_service;
     struct rz_question question;
-    while (rz_questions_take(&service->questions, target->rank, KIND(OPEN), 0, &question)) {
+    while (rz_questions_take(&service->questions, target->rank, target->incarnation, KIND(OPEN), 0,
+                             &question)) {
         struct rz_child *asker = rz_child_of(target->daemon, question.asker);
-        if (asker && asker->state == RZ_CHILD_JOINED)
+        if (asker && asker->state == RZ_CHILD_JOINED &&
+            asker->incarnation == question.asker_incarnation)
             send_opened(asker, target);
     }
 }
@@ -105,13 +122,14 @@ static void answer_cards(struct rz_daemon *daemon, uint32_t rank, uint32_t incar
                          uint32_t epoch, const uint8_t *card, uint32_t bytes)
 {
     struct rz_question question;
-    while (
-        rz_questions_take(&daemon->link_service->questions, rank, CARD_KINDS, epoch, &question)) {
+    while (rz_questions_take(&daemon->link_service->questions, rank, incarnation, CARD_KINDS, epoch,
+                             &question)) {
         if (question.kind == RZ_QUESTION_CARD)
-            send_card(daemon, question.asker, rank, incarnation, epoch, card, bytes);
+            send_card(daemon, question.asker, question.asker_incarnation, rank, incarnation, epoch,
+                      card, bytes);
         else
-            rz_recovery_give_card(daemon->recovery, rank, incarnation, question.asker, epoch, card,
-                                  bytes);
+            rz_recovery_give_card(daemon->recovery, question.asker_node, rank, incarnation,
+                                  question.asker, question.asker_incarnation, epoch, card, bytes);
     }
 }
 
@@ -127,32 +145,52 @@ static void card_wanted(struct rz_daemon *daemon, struct rz_question question)
     uint32_t asked =
         rz_questions_epoch(&daemon->link_service->questions, question.target, CARD_KINDS);
     rz_questions_add(&daemon->link_service->questions, question);
-    bool joined = target && target->state == RZ_CHILD_JOINED;
+    bool joined = target && target->state == RZ_CHILD_JOINED &&
+                  target->incarnation >= question.target_incarnation;
     if (joined && target->card && target->card_epoch >= question.epoch)
         answer_cards(daemon, target->rank, target->incarnation, target->card_epoch, target->card,
                      target->card_bytes);
     else if (joined && asked < question.epoch)
         ask_for_card(target, question.epoch);
-    else if (rz_child_has_ended(daemon, question.target))
+    else if (daemon->places[question.target].incarnation >= question.target_incarnation &&
+             rz_child_has_ended(daemon, question.target))
         answer_cards(daemon, question.target, daemon->places[question.target].incarnation,
                      daemon->epoch, (const uint8_t *)"", 0);
     /* else: answered when it joins */
 }
 
-void rz_daemon_card_wanted(struct rz_daemon *daemon, uint32_t rank, uint32_t asker, uint32_t epoch)
+void rz_daemon_card_wanted(struct rz_daemon *daemon, rz_id from,
+                           const struct rz_overlay_get_card *wanted)
 {
-    if (rank < daemon->job.n_ranks && asker < daemon->job.n_ranks)
+    if (wanted->rank < daemon->job.n_slots && wanted->asker < daemon->job.n_slots)
         card_wanted(daemon, (struct rz_question){.kind = RZ_QUESTION_CARD_REMOTE,
-                                                 .target = rank,
-                                                 .asker = asker,
-                                                 .epoch = epoch});
+                                                 .target = wanted->rank,
+                                                 .target_incarnation = wanted->incarnation,
+                                                 .asker = wanted->asker,
+                                                 .asker_incarnation = wanted->asker_incarnation,
+                                                 .asker_node = from,
+                                                 .epoch = wanted->epoch});
 }
 
-void rz_daemon_card_arrived(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
-                            uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes)
+void rz_daemon_card_arrived(struct rz_daemon *daemon, const struct rz_overlay_card *card)
 {
-    if (bytes <= CARD_BYTES_MAX)
-        send_card(daemon, asker, rank, incarnation, epoch, card, bytes);
+    if (card->rank < daemon->job.n_slots && card->asker < daemon->job.n_slots &&
+        card->card_length <= CARD_BYTES_MAX)
+        send_card(daemon, card->asker, card->asker_incarnation, card->rank, card->incarnation,
+                  card->epoch, card->card, card->card_length);
+}
+
+/* Processes of this node asked for a card before their daemon had heard of the birth. */
+void rz_link_service_born(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation)
+{
+    struct rz_question question;
+    while (rz_questions_take(&daemon->link_service->questions, rank, incarnation, KIND(EARLY),
+                             UINT32_MAX, &question)) {
+        struct rz_child *asker = rz_child_of(daemon, question.asker);
+        if (asker && asker->state == RZ_CHILD_JOINED &&
+            asker->incarnation == question.asker_incarnation)
+            on_get_card(asker, rank, question.epoch);
+    }
 }
 
 /* ---- joining */
@@ -202,19 +240,23 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
         .type = RZ_LINK_WELCOME,
         .welcome = {.version = RZ_LINK_VERSION,
                     .n_ranks = daemon->job.n_ranks,
+                    .n_slots = daemon->job.n_slots,
                     .n_nodes = daemon->job.n_nodes,
                     .node = daemon->job.node,
                     .epoch = daemon->epoch,
                     .lane = p->share.lane,
-                    .lanes_max = rz_share_lanes_max(daemon->job.n_ranks),
+                    .lanes_max = rz_share_lanes_max(daemon->job.n_slots),
                     .watch_slot = p->share.slot,
                     .job = daemon->job.id,
                     .job_token = daemon->job.token,
-                    .restarted = p->incarnation > 1,
+                    .restarted = rz_births_replaces(daemon, p->rank, p->incarnation),
                     .hb_timeout_ns = daemon->job.hb_timeout_ns,
                     .ring_key = ring_key,
                     .ring_key_length = ring_fd >= 0 ? sizeof ring_key : 0}};
     send_to(p, &message, fds, ring_fd >= 0 ? n_fds : n_fds - 1);
+    if (p->rank >= daemon->job.n_ranks &&
+        rz_births_cohort(daemon, p->rank, p->incarnation, &message))
+        send_to(p, &message, NULL, 0);
     if (ring_fd >= 0)
         close(ring_fd);
     sodium_memzero(ring_key, sizeof ring_key);
@@ -250,22 +292,32 @@ static bool on_put_card(struct rz_child *p, const struct rz_link_put_card *put)
 static bool on_get_card(struct rz_child *p, uint32_t rank, uint32_t epoch)
 {
     struct rz_daemon *daemon = p->daemon;
-    if (rank >= daemon->job.n_ranks)
+    if (rank >= daemon->job.n_slots)
         return false;
-    if (rz_recovery_daemon_of(daemon->recovery, rank) == daemon->job.node)
-        card_wanted(daemon, (struct rz_question){.kind = RZ_QUESTION_CARD,
-                                                 .target = rank,
-                                                 .asker = p->rank,
-                                                 .epoch = epoch});
-    else
-        rz_recovery_get_card(daemon->recovery, rank, p->rank, epoch);
+    const struct rz_daemon_place *place = &daemon->places[rank];
+    struct rz_question question = {.kind = RZ_QUESTION_CARD,
+                                   .target = rank,
+                                   .target_incarnation = place->incarnation,
+                                   .asker = p->rank,
+                                   .asker_incarnation = p->incarnation,
+                                   .epoch = epoch};
+    rz_id node = rz_recovery_daemon_of(daemon->recovery, rank);
+    if (place->incarnation == 0 || node == RZ_ID_NONE) {
+        question.kind = RZ_QUESTION_EARLY;
+        rz_questions_add(&daemon->link_service->questions, question);
+    } else if (node == daemon->job.node) {
+        card_wanted(daemon, question);
+    } else {
+        rz_recovery_get_card(daemon->recovery, rank, place->incarnation, p->rank, p->incarnation,
+                             epoch);
+    }
     return true;
 }
 
 static bool on_open(struct rz_child *p, uint32_t rank)
 {
     struct rz_daemon *daemon = p->daemon;
-    if (rank >= daemon->job.n_ranks)
+    if (rank >= daemon->job.n_slots)
         return false;
     struct rz_child *target = rz_child_of(daemon, rank);
     if (target && target->state == RZ_CHILD_JOINED)
@@ -273,7 +325,11 @@ static bool on_open(struct rz_child *p, uint32_t rank)
     else if (!target || target->state == RZ_CHILD_SPAWNED)
         rz_questions_add(
             &daemon->link_service->questions,
-            (struct rz_question){.kind = RZ_QUESTION_OPEN, .target = rank, .asker = p->rank});
+            (struct rz_question){.kind = RZ_QUESTION_OPEN,
+                                 .target = rank,
+                                 .target_incarnation = daemon->places[rank].incarnation,
+                                 .asker = p->rank,
+                                 .asker_incarnation = p->incarnation});
     return true;
 }
 
@@ -287,6 +343,14 @@ static bool on_reached(struct rz_child *p, const struct rz_link_reached *reached
     return true;
 }
 
+static void on_revoked_ask(struct rz_child *p, uint64_t revocation)
+{
+    struct rz_link_message message = {.type = RZ_LINK_REVOKED,
+                                      .revoked = {.revocation = revocation}};
+    if (rz_revocations_known(p->daemon->revocations, revocation))
+        send_to(p, &message, NULL, 0);
+}
+
 static void on_mark(struct rz_child *p, uint64_t iteration)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_MARK,
@@ -297,8 +361,37 @@ static void on_mark(struct rz_child *p, uint64_t iteration)
     rz_daemon_tell_launcher(p->daemon, &message);
 }
 
+/* Checkpoints that the daemons keep belong to MPIX_Reinit: all processes of an epoch store, and all
+ * find their pieces again. Who was born in the midst of one has none, and gives none. */
+static bool refuses_store(struct rz_child *p)
+{
+    struct rz_link_message message = {
+        .type = RZ_LINK_REFUSED,
+        .refused = {.reason = "a process that was replaced or spawned has no part in the "
+                              "checkpoints of MPIX_Reinit"}};
+    if (!rz_births_is_newcomer(p->daemon, p->rank, p->incarnation))
+        return false;
+    if (!p->store_refused)
+        rz_daemon_log(p->daemon, 0, "process %u, incarnation %u: %s", p->rank, p->incarnation,
+                      message.refused.reason);
+    p->store_refused = true;
+    send_to(p, &message, NULL, 0);
+    return true;
+}
+
+static void on_want_piece(struct rz_child *p, uint32_t epoch)
+{
+    const struct rz_link_message none = {.type = RZ_LINK_PIECE, .piece = {.epoch = epoch}};
+    if (refuses_store(p))
+        send_to(p, &none, NULL, 0);
+    else
+        rz_store_want(p->daemon->recovery, p->rank, epoch);
+}
+
 static bool on_store(struct rz_child *p, const struct rz_link_store *store, int *fd)
 {
+    if (refuses_store(p))
+        return true;
     int piece = *fd;
     *fd = -1;
     return piece >= 0 && rz_store_piece(p->daemon->recovery, p->rank, store, piece);
@@ -326,11 +419,56 @@ static bool on_silent(struct rz_child *p, const struct rz_link_silent *silent)
     return true;
 }
 
-/* From here on its exit is no death. */
-static void leave(struct rz_child *p)
+/* Pairs of a message, in memory of its own; NULL: they are none, or name no slots of the job. */
+static struct rz_link_process *pairs_of(const struct rz_child *p, const uint8_t *bytes,
+                                        uint32_t length, uint32_t *n)
 {
-    p->state = RZ_CHILD_LEFT;
-    rz_children_recount(p->daemon);
+    *n = length / RZ_LINK_PAIR_BYTES;
+    struct rz_link_process *pairs = calloc(*n + 1, sizeof *pairs);
+    rz_assert(pairs != NULL);
+    rz_link_get_pairs(bytes, length, pairs, *n);
+    bool good = length % RZ_LINK_PAIR_BYTES == 0;
+    for (uint32_t i = 0; good && i < *n; i++)
+        good = pairs[i].slot < p->daemon->job.n_slots && pairs[i].incarnation > 0;
+    if (good)
+        return pairs;
+    free(pairs);
+    return NULL;
+}
+
+static bool on_acknowledged(struct rz_child *p, const struct rz_link_acknowledged *told)
+{
+    uint32_t n;
+    struct rz_link_process *pairs = pairs_of(p, told->processes, told->processes_length, &n);
+    for (uint32_t i = 0; pairs && i < n; i++)
+        rz_daemon_record(p->daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_ACKNOWLEDGED,
+                                                              .epoch = p->daemon->epoch,
+                                                              .rank = pairs[i].slot,
+                                                              .node = p->daemon->job.node,
+                                                              .incarnation = pairs[i].incarnation,
+                                                              .value = p->rank,
+                                                              .note = ""});
+    free(pairs);
+    return pairs != NULL;
+}
+
+static bool on_abort(struct rz_child *p, const struct rz_link_abort *told)
+{
+    struct rz_daemon *daemon = p->daemon;
+    if (told->processes_length == 0) {
+        rz_child_leave(p);
+        rz_daemon_tell_aborted(daemon, p->rank, told->code, told->reason);
+        return true;
+    }
+    char by[256];
+    uint32_t n, code = told->code; /* copies: the message's memory serves the next one below */
+    struct rz_link_process *pairs = pairs_of(p, told->processes, told->processes_length, &n);
+    snprintf(by, sizeof by, "%s %u: %s", p->rank < daemon->job.n_ranks ? "rank" : "process",
+             p->rank, told->reason);
+    for (uint32_t i = 0; pairs && i < n; i++)
+        rz_births_end(daemon, pairs[i].slot, pairs[i].incarnation, code, by);
+    free(pairs);
+    return pairs != NULL;
 }
 
 /* fd: the one that came with the message, or -1; taken over. */
@@ -356,8 +494,14 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
     case RZ_LINK_STORE:
         return on_store(p, &message->store, fd);
     case RZ_LINK_WANT_PIECE:
-        rz_store_want(daemon->recovery, p->rank, message->want_piece.epoch);
+        on_want_piece(p, message->want_piece.epoch);
         return true;
+    case RZ_LINK_REPLACE:
+        return rz_births_replace(p, &message->replace);
+    case RZ_LINK_SPAWN:
+        return rz_births_spawn(p, &message->spawn);
+    case RZ_LINK_ACKNOWLEDGED:
+        return on_acknowledged(p, &message->acknowledged);
     case RZ_LINK_RESTORED:
         on_restored(p, &message->restored);
         return true;
@@ -370,11 +514,20 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
         rz_judge_heard(daemon, p->rank, &message->heard);
         return message->heard.rank < daemon->job.n_ranks;
     case RZ_LINK_ABORT:
-        leave(p);
-        rz_daemon_tell_aborted(daemon, p->rank, message->abort.code, message->abort.reason);
+        return on_abort(p, &message->abort);
+    case RZ_LINK_REVOKE:
+        rz_revocations_add(daemon->revocations, message->revoke.revocation);
         return true;
+    case RZ_LINK_REVOKED_ASK:
+        on_revoked_ask(p, message->revoked_ask.revocation);
+        return true;
+    case RZ_LINK_DECISION_ASK:
+        return rz_deposits_ask(p, &message->decision_ask);
+    case RZ_LINK_LANE_CLOSED:
+        return rz_child_closed_lane(p, message->lane_closed.lane, message->lane_closed.rank,
+                                    message->lane_closed.incarnation);
     case RZ_LINK_BYE:
-        leave(p);
+        rz_child_leave(p);
         return true;
     default:
         return false;
@@ -454,7 +607,7 @@ void rz_link_service_drain(struct rz_child *p)
 void rz_link_service_forget(struct rz_child *p)
 {
     rz_link_peer_close(&p->link);
-    rz_questions_drop_asker(&p->daemon->link_service->questions, p->rank);
+    rz_questions_drop_asker(&p->daemon->link_service->questions, p->rank, p->incarnation);
 }
 
 rz_status_t rz_link_service_open(struct rz_link_service **result, struct rz_daemon *daemon)

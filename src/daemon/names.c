@@ -78,11 +78,11 @@ static void entry_remove(struct rz_names *names, struct entry **at)
 static bool owner_is_dead(const struct rz_names *names, const struct owner *owner)
 {
     const struct rz_daemon *daemon = names->daemon;
-    if (owner->rank >= daemon->job.n_ranks || daemon->dead[owner->rank] >= owner->incarnation)
+    if (owner->rank >= daemon->job.n_slots || daemon->dead[owner->rank] >= owner->incarnation)
         return true;
     const struct rz_daemon_place *place = &daemon->places[owner->rank];
     return place->incarnation > owner->incarnation ||
-           (place->incarnation == owner->incarnation &&
+           (place->incarnation == owner->incarnation && place->incarnation > 0 &&
             rz_recovery_node_dead(daemon->recovery, place->node));
 }
 
@@ -366,6 +366,16 @@ static void drop_names_of_dead(struct rz_names *names)
 {
     for (struct entry **at = &names->entries; *at;)
         if (owner_is_dead(names, &(*at)->owner))
+            entry_remove(names, at);
+        else
+            at = &(*at)->next;
+}
+
+void rz_names_process_ended(struct rz_names *names, uint32_t rank, uint32_t incarnation)
+{
+    struct owner owner = {.rank = rank, .incarnation = incarnation};
+    for (struct entry **at = &names->entries; *at;)
+        if (same_process(&(*at)->owner, &owner))
             entry_remove(names, at);
         else
             at = &(*at)->next;

@@ -1,8 +1,8 @@
 /*
  * The name service of a job (MPI_Publish_name): what its processes publish is kept by every daemon,
  * so that it outlives any of them, and asking needs no message. A name is published when all living
- * daemons have it; it goes when it is unpublished, or with the death of the process that published
- * it (not when that ends in order).
+ * daemons have it; it goes when it is unpublished, or with the process that published it. (A rank
+ * of the job that ends in order goes with the job.)
  *
  * Who publishes a name that another one has is refused. When two do so at once the lower rank wins,
  * everywhere.
@@ -26,6 +26,9 @@ void rz_names_ask(struct rz_names *names, uint32_t rank, uint32_t incarnation,
 
 /* NAME_PUT, NAME_DROP or NAME_KEPT of another daemon. */
 void rz_names_message(struct rz_names *names, rz_id from, const struct rz_overlay_message *message);
+
+/* A spawned process has ended in order: its names go, too. */
+void rz_names_process_ended(struct rz_names *names, uint32_t rank, uint32_t incarnation);
 
 /* Somebody died: the names of dead processes go, and no dead daemon is waited for. */
 void rz_names_look_at_deaths(struct rz_names *names);

@@ -1,5 +1,6 @@
 #include "daemon/news.h"
 
+#include "daemon/births.h"
 #include "daemon/board_writer.h"
 #include "daemon/daemon.h"
 #include "daemon/detached.h"
@@ -24,8 +25,7 @@ static void record_news(struct rz_daemon *daemon, uint32_t rank, rz_id node, uin
     rz_daemon_record(daemon, &event);
 }
 
-/* The board's word for rank as of the current epoch. */
-static void write_rank(struct rz_daemon *daemon, uint32_t rank)
+void rz_news_write_rank(struct rz_daemon *daemon, uint32_t rank)
 {
     const struct rz_daemon_place *place = &daemon->places[rank];
     bool dead = daemon->dead[rank] >= place->incarnation ||
@@ -34,22 +34,41 @@ static void write_rank(struct rz_daemon *daemon, uint32_t rank)
                          dead ? RZ_VERDICT_DEAD : RZ_VERDICT_ALIVE);
 }
 
-static void on_died(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, bool hung)
+/* A spawned process has ended in order. Of its own daemon's board the word is there already. */
+static void on_ended(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation)
+{
+    if (daemon->places[slot].incarnation == incarnation) {
+        rz_board_writer_rank(daemon->board, slot, incarnation, daemon->places[slot].node,
+                             RZ_VERDICT_ENDED);
+        rz_board_writer_publish(daemon->board);
+    }
+    rz_births_ended(daemon, slot, incarnation);
+    rz_names_process_ended(daemon->names, slot, incarnation);
+}
+
+static void on_died(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, enum rz_end end)
 {
     struct rz_child *p = rz_child_of(daemon, rank);
+    bool hung = end == RZ_END_HUNG;
     if (daemon->ending || daemon->dead[rank] >= incarnation)
         return;
+    if (end == RZ_END_ORDER) {
+        on_ended(daemon, rank, incarnation);
+        return;
+    }
+    if (end == RZ_END_NEVER)
+        rz_births_never(daemon, rank, incarnation);
     daemon->dead[rank] = incarnation;
-    record_news(daemon, rank, daemon->places[rank].node, incarnation, hung ? "hung" : "");
-    if (p && p->incarnation <= incarnation)
-        rz_child_order_end(p); /* it lives, but all others were told that it does not */
     if (daemon->epoch > 0 && daemon->places[rank].incarnation == incarnation) {
         if (hung) /* the first verdict stays */
             rz_board_writer_rank(daemon->board, rank, incarnation, daemon->places[rank].node,
                                  RZ_VERDICT_HUNG);
-        write_rank(daemon, rank);
+        rz_news_write_rank(daemon, rank);
         rz_board_writer_publish(daemon->board);
     }
+    record_news(daemon, rank, daemon->places[rank].node, incarnation, hung ? "hung" : "");
+    if (p && p->incarnation <= incarnation)
+        rz_child_order_end(p); /* it lives, but all others were told that it does not */
     rz_names_look_at_deaths(daemon->names);
     rz_children_recount(daemon);
 }
@@ -62,16 +81,16 @@ static void on_node_died(struct rz_daemon *daemon, rz_id node, bool proof)
     if (daemon->detached)
         rz_detached_node_died(daemon->detached, node);
     rz_board_writer_node_died(daemon->board);
-    for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_ranks; rank++)
+    for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_slots; rank++)
         if (daemon->places[rank].node == node)
             rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation, node,
                                  RZ_VERDICT_DEAD);
     rz_board_writer_publish(daemon->board);
     rz_names_look_at_deaths(daemon->names);
+    rz_births_node_died(daemon, node);
 }
 
-/* Processes whose place is taken by a newer incarnation, here or elsewhere. */
-static void end_stale(struct rz_daemon *daemon)
+void rz_news_end_stale(struct rz_daemon *daemon)
 {
     for (struct rz_child *p = rz_children(daemon); p; p = p->next) {
         const struct rz_daemon_place *place = &daemon->places[p->rank];
@@ -87,12 +106,13 @@ static void on_epoch(struct rz_daemon *daemon, uint32_t epoch, uint64_t generati
         return;
     daemon->epoch = epoch;
     daemon->phase = RZ_PHASE_ENTER;
-    for (uint32_t rank = 0; rank < daemon->job.n_ranks; rank++) {
+    for (uint32_t rank = 0; rank < daemon->job.n_slots; rank++) {
         daemon->places[rank].node = rz_recovery_daemon_of(daemon->recovery, rank);
         daemon->places[rank].incarnation = rz_recovery_incarnation_of(daemon->recovery, rank);
-        write_rank(daemon, rank);
+        if (daemon->places[rank].incarnation > 0)
+            rz_news_write_rank(daemon, rank);
     }
-    end_stale(daemon);
+    rz_news_end_stale(daemon);
     for (uint32_t rank = 0; rank < daemon->job.n_ranks && !daemon->ending; rank++)
         if (daemon->places[rank].node == daemon->job.node)
             rz_child_spawn(daemon, rank, daemon->places[rank].incarnation);
@@ -134,7 +154,7 @@ static void on_stop(struct rz_daemon *daemon, rz_status_t why, const char *words
         return;
     rz_daemon_tell_launcher(daemon, &message);
     /* What is cut off says so to its own processes, too: they are not dead of themselves. */
-    for (uint32_t rank = 0; why != RZ_ERR_JOB_ENDED && rank < daemon->job.n_ranks; rank++)
+    for (uint32_t rank = 0; why != RZ_ERR_JOB_ENDED && rank < daemon->job.n_slots; rank++)
         if (daemon->places[rank].node == daemon->job.node && daemon->places[rank].incarnation > 0)
             rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation,
                                  daemon->job.node, RZ_VERDICT_CUT_OFF);
@@ -146,5 +166,7 @@ const struct rz_recovery_hooks rz_news_hooks = {.died = on_died,
                                                 .epoch = on_epoch,
                                                 .phase = on_phase,
                                                 .deaths_noted = on_deaths_noted,
+                                                .births = rz_births_decided,
+                                                .settled = rz_births_look,
                                                 .committed = on_committed,
                                                 .stop = on_stop};

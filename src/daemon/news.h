@@ -5,6 +5,12 @@
 
 #include "daemon/recovery.h"
 
+/* The board's word for the process of a slot, as it is known now. */
+void rz_news_write_rank(struct rz_daemon *daemon, uint32_t rank);
+
+/* Ends processes whose place is taken by a newer incarnation, here or elsewhere. */
+void rz_news_end_stale(struct rz_daemon *daemon);
+
 extern const struct rz_recovery_hooks rz_news_hooks;
 
 #endif

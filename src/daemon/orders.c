@@ -107,47 +107,44 @@ void rz_orders_signal(struct rz_daemon *daemon, uint32_t number)
 
 /* ---- who waits for whom */
 
-static void tell_line(struct rz_daemon *daemon, const char *line)
-{
-    struct rz_launch_message message = {.type = RZ_LAUNCH_WAITING, .waiting = {.line = line}};
-    rz_daemon_tell_launcher(daemon, &message);
-}
+static const enum rz_waiting_state idle_state[] = {[RZ_CHILD_SPAWNED] = RZ_WAITING_NOT_JOINED,
+                                                   [RZ_CHILD_JOINED] = RZ_WAITING_COMPUTES,
+                                                   [RZ_CHILD_LEFT] = RZ_WAITING_LEFT,
+                                                   [RZ_CHILD_DEAD] = RZ_WAITING_DEAD};
 
-/* "peer" as a number, or "any" (also where it does not apply). */
-static const char *number_or_any(uint32_t number, char text[16])
+static void tell_waiting(struct rz_daemon *daemon, const struct rz_child *p,
+                         enum rz_waiting_state state, const struct rz_wait_text *w)
 {
-    if (number == RZ_WAIT_ANY)
-        return "any";
-    snprintf(text, 16, "%u", number);
-    return text;
+    rz_time now = rz_clock_now();
+    struct rz_launch_message message = {
+        .type = RZ_LAUNCH_WAITING,
+        .waiting = {.rank = p->rank,
+                    .pid = (uint32_t)p->pid,
+                    .state = state,
+                    .call = w->call,
+                    .communicator = w->name,
+                    .context = w->context,
+                    .members = w->members,
+                    .operation = w->operation,
+                    .peer = w->peer,
+                    .tag = w->tag,
+                    .for_ns = now > w->since_ns && w->since_ns > 0 ? now - w->since_ns : 0}};
+    rz_daemon_tell_launcher(daemon, &message);
 }
 
 static void dump_process(struct rz_daemon *daemon, const struct rz_child *p)
 {
-    static const char *const state[] = {"has not called MPI_Init", "computes", "has left MPI",
-                                        "is dead"};
-    char line[256], peer[16], tag[16];
-    unsigned waits = 0;
-    rz_time now = rz_clock_now();
-    for (uint32_t i = 0; p->share.waits && i < RZ_WAITS_MAX; i++) {
-        struct rz_wait_text w;
-        if (!rz_wait_read(&p->share.waits->wait[i], &w))
-            continue;
-        waits++;
-        snprintf(line, sizeof line,
-                 "rank %u (node %u, pid %d) waits %.3f s in %s on communicator %llx, operation "
-                 "%llu, for rank %s, tag %s",
-                 p->rank, daemon->job.node, (int)p->pid,
-                 now > w.since_ns ? (double)(now - w.since_ns) / 1e9 : 0.0, w.call,
-                 (unsigned long long)w.context, (unsigned long long)w.operation,
-                 number_or_any(w.peer, peer), number_or_any(w.tag, tag));
-        tell_line(daemon, line);
+    struct rz_wait_text text;
+    bool waits = false;
+    for (uint32_t i = 0; p->share.waits && i < RZ_WAITS_MAX; i++)
+        if (p->state == RZ_CHILD_JOINED && rz_wait_read(&p->share.waits->wait[i], &text)) {
+            waits = true;
+            tell_waiting(daemon, p, RZ_WAITING_IN_CALL, &text);
+        }
+    if (!waits) {
+        const struct rz_wait_text none = {.peer = RZ_WAIT_ANY, .tag = RZ_WAIT_ANY};
+        tell_waiting(daemon, p, idle_state[p->state], &none);
     }
-    if (waits > 0)
-        return;
-    snprintf(line, sizeof line, "rank %u (node %u, pid %d) %s", p->rank, daemon->job.node,
-             (int)p->pid, state[p->state]);
-    tell_line(daemon, line);
 }
 
 void rz_orders_dump_waiting(struct rz_daemon *daemon)

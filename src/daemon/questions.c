@@ -9,13 +9,14 @@ static void remove_at(struct rz_questions *questions, uint32_t i)
     questions->list[i] = questions->list[--questions->n];
 }
 
-static uint32_t find(const struct rz_questions *questions, uint32_t target, unsigned kinds,
-                     uint32_t epoch)
+static uint32_t find(const struct rz_questions *questions, uint32_t target, uint32_t incarnation,
+                     unsigned kinds, uint32_t epoch)
 {
     uint32_t i = 0;
     while (i < questions->n &&
-           (questions->list[i].target != target || !(kinds & 1u << questions->list[i].kind) ||
-            questions->list[i].epoch > epoch))
+           (questions->list[i].target != target ||
+            questions->list[i].target_incarnation > incarnation ||
+            !(kinds & 1u << questions->list[i].kind) || questions->list[i].epoch > epoch))
         i++;
     return i;
 }
@@ -25,7 +26,8 @@ void rz_questions_add(struct rz_questions *questions, struct rz_question questio
     for (uint32_t i = 0; i < questions->n; i++) {
         struct rz_question *q = &questions->list[i];
         if (q->kind == question.kind && q->target == question.target &&
-            q->asker == question.asker) {
+            q->asker == question.asker && q->asker_incarnation == question.asker_incarnation &&
+            q->target_incarnation == question.target_incarnation) {
             q->epoch = question.epoch > q->epoch ? question.epoch : q->epoch;
             return;
         }
@@ -38,10 +40,10 @@ void rz_questions_add(struct rz_questions *questions, struct rz_question questio
     questions->list[questions->n++] = question;
 }
 
-bool rz_questions_take(struct rz_questions *questions, uint32_t target, unsigned kinds,
-                       uint32_t epoch, struct rz_question *question)
+bool rz_questions_take(struct rz_questions *questions, uint32_t target, uint32_t incarnation,
+                       unsigned kinds, uint32_t epoch, struct rz_question *question)
 {
-    uint32_t i = find(questions, target, kinds, epoch);
+    uint32_t i = find(questions, target, incarnation, kinds, epoch);
     if (i == questions->n)
         return false;
     *question = questions->list[i];
@@ -60,13 +62,16 @@ uint32_t rz_questions_epoch(const struct rz_questions *questions, uint32_t targe
     return newest;
 }
 
-void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker)
+void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker, uint32_t incarnation)
 {
-    for (uint32_t i = 0; i < questions->n;)
-        if (questions->list[i].asker == asker && questions->list[i].kind != RZ_QUESTION_CARD_REMOTE)
+    for (uint32_t i = 0; i < questions->n;) {
+        const struct rz_question *q = &questions->list[i];
+        if (q->asker == asker && q->asker_incarnation == incarnation &&
+            q->kind != RZ_QUESTION_CARD_REMOTE)
             remove_at(questions, i);
         else
             i++;
+    }
 }
 
 void rz_questions_clear(struct rz_questions *questions)

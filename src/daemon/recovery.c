@@ -2,10 +2,13 @@
 
 #include "base/assert.h"
 #include "base/idset.h"
+#include "daemon/births.h"
+#include "daemon/deposits.h"
 #include "daemon/detached.h"
 #include "daemon/detector.h"
 #include "daemon/judge.h"
 #include "daemon/names.h"
+#include "daemon/revocations.h"
 #include "daemon/store_private.h"
 #include "port/clock.h"
 #include "proto/spread/spread.h"
@@ -24,9 +27,17 @@ RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
 RZ_PROTO_ROOM(recover, RZ_ROOM_RECOVER);
 RZ_PROTO_ROOM(commit, RZ_ROOM_COMMIT);
 
-/* In news of the death of a process: its daemon found that it hung. In no other item: agreement and
- * recovery treat all deaths alike. */
+/* In news of the death of a process: its daemon found that it hung; or it is no death, a spawned
+ * process has ended in order; both: it was never begun. In no other item: agreement and recovery
+ * treat all ends alike. */
 #define NEWS_HUNG (UINT64_C(1) << 62)
+#define NEWS_ENDED (UINT64_C(1) << 61)
+_Static_assert((NEWS_HUNG | NEWS_ENDED) == RZ_RECOVER_HOST_FLAGS,
+               "the bits that are left to hosts");
+static const uint64_t end_flags[] = {[RZ_END_DEATH] = 0,
+                                     [RZ_END_HUNG] = NEWS_HUNG,
+                                     [RZ_END_ORDER] = NEWS_ENDED,
+                                     [RZ_END_NEVER] = NEWS_HUNG | NEWS_ENDED};
 
 static void core_send(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
 {
@@ -95,32 +106,43 @@ static void learn_of_node(struct rz_recovery *recovery, rz_id node, bool proof)
     rz_store_peer_died(recovery->store, node);
     rz_core_death(&recovery->detector, node, proof);
     rz_core_death(&recovery->spread, node, proof);
+    rz_revocations_node_died(daemon->revocations, node, proof);
     rz_core_death(&recovery->commit, node, proof);
     rz_core_death(&recovery->recover, node, proof);
     if (!again)
         recovery->hooks->node_died(daemon, node, proof);
 }
 
-/* News of a death, own or from elsewhere; each counts once. */
+static void learn_of_process(struct rz_recovery *recovery, uint32_t slot, uint32_t incarnation,
+                             uint64_t flags)
+{
+    if (slot >= recovery->daemon->job.n_slots)
+        return;
+    enum rz_end end = RZ_END_DEATH;
+    while (end_flags[end] != flags)
+        end++;
+    /* Those who wait for the dead first: what is agreed on takes messages. */
+    recovery->hooks->died(recovery->daemon, slot, incarnation, end);
+    rz_core_call(&recovery->recover, RZ_RECOVER_DIED, slot, incarnation, 0, NULL, 0);
+}
+
+/* News of a death, or of a birth that is wanted, own or from elsewhere; each counts once. */
 static void learn(struct rz_recovery *recovery, uint64_t item)
 {
-    uint32_t rank, incarnation;
+    uint32_t slot, incarnation;
     rz_id node;
-    bool proof, process = rz_recover_unpack_process(item & ~NEWS_HUNG, &rank, &incarnation);
-    bool hung = process && (item & NEWS_HUNG);
+    uint64_t flags = item & RZ_RECOVER_HOST_FLAGS;
+    bool proof, process = rz_recover_unpack_process(item & ~flags, &slot, &incarnation);
     if (process)
-        item &= ~NEWS_HUNG;
+        item &= ~flags;
     if (!remember(recovery, item))
         return;
-    if (process) {
-        if (rank >= recovery->daemon->job.n_ranks)
-            return;
-        rz_core_call(&recovery->recover, RZ_RECOVER_DIED, rank, incarnation, 0, NULL, 0);
-        recovery->hooks->died(recovery->daemon, rank, incarnation, hung);
-    } else if (rz_recover_unpack_daemon(item, &node, &proof) &&
-               node < recovery->daemon->job.n_nodes) {
+    if (process)
+        learn_of_process(recovery, slot, incarnation, flags);
+    else if (!rz_recover_unpack_daemon(item, &node, &proof))
+        rz_core_call(&recovery->recover, RZ_RECOVER_WANT, 0, 0, 0, &item, 1);
+    else if (node < recovery->daemon->job.n_nodes)
         learn_of_node(recovery, node, proof);
-    }
 }
 
 /* An own observation: everybody must hear of it. */
@@ -131,9 +153,15 @@ static void observe(struct rz_recovery *recovery, uint64_t item)
 }
 
 void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                              bool hung)
+                              enum rz_end end)
 {
-    observe(recovery, rz_recover_pack_process(rank, incarnation) | (hung ? NEWS_HUNG : 0));
+    observe(recovery, rz_recover_pack_process(rank, incarnation) | end_flags[end]);
+}
+
+void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items)
+{
+    if (!recovery->ending)
+        rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, items, n_items);
 }
 
 static void connection_broken(void *arg, rz_id peer)
@@ -234,7 +262,8 @@ static void say_entered(struct rz_recovery *recovery)
 {
     uint32_t epoch = recovery->epoch;
     if (recovery->entered_epoch == epoch && recovery->restored_epoch == epoch)
-        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, RZ_PHASE_ENTER, 0, NULL, 0);
+        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, RZ_PHASE_ENTER, recovery->round,
+                     NULL, 0);
 }
 
 void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_recover_phase phase)
@@ -242,7 +271,8 @@ void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_r
     if (epoch != recovery->epoch || recovery->ending)
         return;
     if (phase != RZ_PHASE_ENTER) {
-        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, phase, 0, NULL, 0);
+        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, phase, recovery->round, NULL,
+                     0);
         return;
     }
     if (recovery->entered_epoch != epoch)
@@ -337,6 +367,11 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         recovery->hooks->stop(recovery->daemon, (rz_status_t)notice->arg[0],
                               stop_words((rz_status_t)notice->arg[0]));
         break;
+    case RZ_RECOVER_BIRTHS:
+        recovery->round = (uint32_t)notice->arg[0];
+        recovery->hooks->births(recovery->daemon, (rz_status_t)notice->arg[1], notice->items,
+                                notice->n_items);
+        break;
     case RZ_RECOVER_WANTED:
         break;
     }
@@ -399,8 +434,10 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
             on_commit(recovery, notice);
         free(notice);
     }
-    if (!recovery->ending)
+    if (!recovery->ending) {
         post_committed(recovery);
+        recovery->hooks->settled(recovery->daemon);
+    }
 }
 
 /* ---- what comes from other daemons */
@@ -428,7 +465,9 @@ static void protocol_arrived(struct rz_recovery *recovery, rz_id from, const voi
         message.from != from)
         return;
     struct rz_core *core = core_of(recovery, message.room);
-    if (core)
+    if (message.room == RZ_ROOM_SPREAD && message.view == RZ_REVOCATIONS_VIEW)
+        rz_revocations_message(recovery->daemon->revocations, &message, recovery->scratch);
+    else if (core)
         rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE,
                                               .message = &message,
                                               .items = recovery->scratch});
@@ -445,16 +484,10 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
                          message->protocol.message_length);
         break;
     case RZ_OVERLAY_GET_CARD:
-        if (message->get_card.rank < daemon->job.n_ranks &&
-            message->get_card.asker < daemon->job.n_ranks)
-            rz_daemon_card_wanted(daemon, message->get_card.rank, message->get_card.asker,
-                                  message->get_card.epoch);
+        rz_daemon_card_wanted(daemon, from, &message->get_card);
         break;
     case RZ_OVERLAY_CARD:
-        if (message->card.rank < daemon->job.n_ranks && message->card.asker < daemon->job.n_ranks)
-            rz_daemon_card_arrived(daemon, message->card.rank, message->card.incarnation,
-                                   message->card.asker, message->card.epoch, message->card.card,
-                                   message->card.card_length);
+        rz_daemon_card_arrived(daemon, &message->card);
         break;
     case RZ_OVERLAY_PIECE:
     case RZ_OVERLAY_PIECE_KEPT:
@@ -467,6 +500,13 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
     case RZ_OVERLAY_NAME_KEPT:
         rz_names_message(daemon->names, from, message);
         break;
+    case RZ_OVERLAY_SPAWN_ORDER:
+        rz_births_message(daemon, from, &message->spawn_order);
+        break;
+    case RZ_OVERLAY_END_PROCESS:
+        rz_births_end(daemon, message->end_process.rank, message->end_process.incarnation,
+                      message->end_process.code, message->end_process.by);
+        break;
     case RZ_OVERLAY_FACT:
         if (daemon->detached)
             rz_detached_fact(daemon->detached, from, message->fact.message,
@@ -475,6 +515,10 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
     case RZ_OVERLAY_RING_PORT:
     case RZ_OVERLAY_SILENT:
         rz_judge_message(daemon, from, message);
+        break;
+    case RZ_OVERLAY_DECISION_ASK:
+    case RZ_OVERLAY_DECISION:
+        rz_deposits_message(daemon, from, message);
         break;
     case RZ_OVERLAY_PING:
         rz_overlay_send(daemon->overlay, from,
@@ -504,30 +548,35 @@ static void queue_has_room(void *arg, rz_id peer)
     rz_store_writable(recovery->store, peer);
 }
 
-void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t asker,
-                          uint32_t epoch)
+void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                          uint32_t asker, uint32_t asker_incarnation, uint32_t epoch)
 {
     struct rz_daemon *daemon = recovery->daemon;
     rz_id node = rz_recover_daemon_of(recovery->recover.hosted.state, rank);
-    struct rz_overlay_message message = {
-        .type = RZ_OVERLAY_GET_CARD, .get_card = {.rank = rank, .asker = asker, .epoch = epoch}};
-    if (node != daemon->job.node)
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_CARD,
+                                         .get_card = {.rank = rank,
+                                                      .incarnation = incarnation,
+                                                      .asker = asker,
+                                                      .asker_incarnation = asker_incarnation,
+                                                      .epoch = epoch}};
+    if (node != daemon->job.node && node < daemon->job.n_nodes)
         rz_overlay_send(daemon->overlay, node, &message);
 }
 
-void rz_recovery_give_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                           uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes)
+void rz_recovery_give_card(struct rz_recovery *recovery, rz_id node, uint32_t rank,
+                           uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
+                           uint32_t epoch, const void *card, uint32_t bytes)
 {
     struct rz_daemon *daemon = recovery->daemon;
-    rz_id node = rz_recover_daemon_of(recovery->recover.hosted.state, asker);
     struct rz_overlay_message message = {.type = RZ_OVERLAY_CARD,
                                          .card = {.rank = rank,
                                                   .incarnation = incarnation,
                                                   .asker = asker,
+                                                  .asker_incarnation = asker_incarnation,
                                                   .epoch = epoch,
                                                   .card = card,
                                                   .card_length = bytes}};
-    if (node != daemon->job.node)
+    if (node != daemon->job.node && node < daemon->job.n_nodes)
         rz_overlay_send(daemon->overlay, node, &message);
 }
 
@@ -540,6 +589,7 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
     const struct rz_spread_config spread = {.n_members = job->n_nodes, .view = VIEW};
     const struct rz_recover_config recover = {.n_daemons = job->n_nodes,
                                               .n_ranks = job->n_ranks,
+                                              .n_slots = job->n_slots,
                                               .view = VIEW,
                                               .tie_breaker = RZ_ID_NONE,
                                               .placement = job->placement,
@@ -655,7 +705,19 @@ uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t
     return rz_recover_incarnation_of(recovery->recover.hosted.state, rank);
 }
 
+enum rz_recover_birth rz_recovery_birth(const struct rz_recovery *recovery, uint32_t slot,
+                                        uint32_t incarnation)
+{
+    return rz_recover_birth(recovery->recover.hosted.state, slot, incarnation);
+}
+
+bool rz_recovery_is_repairing(const struct rz_recovery *recovery)
+{
+    return rz_recover_repairing(recovery->recover.hosted.state);
+}
+
 bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node)
 {
-    return rz_recover_daemon_dead(recovery->recover.hosted.state, node);
+    return node >= recovery->daemon->job.n_nodes ||
+           rz_recover_daemon_dead(recovery->recover.hosted.state, node);
 }

@@ -13,15 +13,22 @@
 struct rz_daemon;
 struct rz_recovery;
 
+/* How a process came to its end, as news tell it. */
+enum rz_end {
+    RZ_END_DEATH,
+    RZ_END_HUNG,  /* a death: its daemon ended it because it made no progress */
+    RZ_END_ORDER, /* none: a spawned process has ended, and its slot is free */
+    RZ_END_NEVER  /* a death: it could not even be begun, nor could another one in its place */
+};
+
 /*
  * What the rest of the daemon implements (link service, spawn, board). Called from the event loop,
  * never re-entrantly: recovery calls nothing of the daemon from inside a call of the daemon into
  * recovery, but from an event of its own.
  */
 struct rz_recovery_hooks {
-    /* News of a death, not yet agreed: post the verdict on the board, ring. Once per incarnation.
-     * hung: its daemon ended it because it made no progress. */
-    void (*died)(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, bool hung);
+    /* News of an end, not yet agreed: post the verdict on the board, ring. Once per incarnation. */
+    void (*died)(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, enum rz_end end);
     void (*node_died)(struct rz_daemon *daemon, rz_id node, bool proof);
     /* A new epoch: placement and incarnations by rz_recovery_daemon_of / _incarnation_of. Write the
      * rank words, end local processes of stale incarnations, spawn what is placed here and does not
@@ -32,6 +39,11 @@ struct rz_recovery_hooks {
     /* Deaths were agreed that nobody repairs: survivors that wait in REACHED must be counted anew.
      */
     void (*deaths_noted)(struct rz_daemon *daemon);
+    /* Births were decided: items as RZ_RECOVER_BIRTHS; refused: RZ_OK, or why all of them are. */
+    void (*births)(struct rz_daemon *daemon, rz_status_t refused, const uint64_t *items,
+                   uint32_t n_items);
+    /* All notices so far have been told. */
+    void (*settled)(struct rz_daemon *daemon);
     /* The first `number` checkpoints of epoch are committed: write it on the board, ring. */
     void (*committed)(struct rz_daemon *daemon, uint32_t epoch, uint64_t number);
     /* This daemon must end its processes and itself. */
@@ -44,9 +56,20 @@ rz_status_t rz_recovery_open(struct rz_recovery **recovery, struct rz_daemon *da
                              const struct rz_recovery_hooks *hooks);
 void rz_recovery_close(struct rz_recovery *recovery);
 
-/* A process of this node died (own observation); hung: it was ended for that. */
+/* A process of this node came to its end (own observation). */
 void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                              bool hung);
+                              enum rz_end end);
+
+/* A process of this node wants births: items as RZ_RECOVER_WANT. The decision comes by
+ * hooks->births. */
+void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items);
+
+/* What has become of a wanted birth, by the newest decision. */
+enum rz_recover_birth rz_recovery_birth(const struct rz_recovery *recovery, uint32_t slot,
+                                        uint32_t incarnation);
+
+/* Whether the job repairs itself, as agreed. */
+bool rz_recovery_is_repairing(const struct rz_recovery *recovery);
 
 /* All live processes of this node in this epoch have reached the end of phase. Repeated calls are
  * harmless. */
@@ -66,14 +89,16 @@ void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const cha
 /* Of the newest agreed epoch (also before hooks->epoch was called for it). */
 rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank);
 uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank);
+/* True of RZ_ID_NONE: nobody is there. */
 bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node);
 
 /* Cards of processes on other nodes (link service), as of epoch or newer: the answer comes by
  * rz_daemon_card_arrived (daemon.h). */
-void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t asker,
-                          uint32_t epoch);
-/* Our process `rank` has a card (or is gone: bytes 0), which `asker`, a rank elsewhere, wants. */
-void rz_recovery_give_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                           uint32_t asker, uint32_t epoch, const void *card, uint32_t bytes);
+void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                          uint32_t asker, uint32_t asker_incarnation, uint32_t epoch);
+/* Our process `rank` has a card (or is gone: bytes 0), which `asker` on node wants. */
+void rz_recovery_give_card(struct rz_recovery *recovery, rz_id node, uint32_t rank,
+                           uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
+                           uint32_t epoch, const void *card, uint32_t bytes);
 
 #endif

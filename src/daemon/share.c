@@ -19,9 +19,9 @@ void rz_share_init(struct rz_child_share *share)
         .slot = RZ_CHILD_NO_SLOT, .inbox_fd = -1, .bell_fd = -1, .waits_fd = -1};
 }
 
-uint32_t rz_share_lanes_max(uint32_t n_ranks)
+uint32_t rz_share_lanes_max(uint32_t n_slots)
 {
-    uint64_t lanes = (uint64_t)n_ranks * 4; /* as many deaths as will ever be repaired here */
+    uint64_t lanes = (uint64_t)n_slots * 4; /* so many dead may wait for who computes for long */
     return lanes < LANES_MIN ? LANES_MIN : lanes > LANES_MAX ? LANES_MAX : (uint32_t)lanes;
 }
 
@@ -36,13 +36,14 @@ static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, in
     return status;
 }
 
-rz_status_t rz_share_make(struct rz_child_share *share, struct rz_watch *watch, uint32_t *next_lane,
-                          uint32_t n_ranks, const char **why)
+rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, struct rz_lanes *lanes,
+                          const char **why)
 {
-    uint32_t lanes_max = rz_share_lanes_max(n_ranks);
+    struct rz_child_share *share = &process->share;
+    uint32_t lanes_max = rz_share_lanes_max(process->daemon->job.n_slots);
     void *bell = NULL, *waits = NULL;
-    *why = "this node has started as many processes in this job as it can";
-    if (*next_lane >= lanes_max || rz_watch_slot_open(watch, &share->slot) != RZ_OK)
+    *why = "as many processes of this node as it can serve have not ended yet";
+    if (rz_watch_slot_open(watch, &share->slot) != RZ_OK)
         return RZ_ERR_NO_MEMORY;
     *why = "no memory for its inbox";
     rz_status_t status = make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max), PAGE_BYTES,
@@ -56,11 +57,16 @@ rz_status_t rz_share_make(struct rz_child_share *share, struct rz_watch *watch, 
         share->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         status = share->bell_fd >= 0 ? RZ_OK : RZ_ERR_SYSTEM;
     }
+    if (status == RZ_OK &&
+        !rz_lanes_take(lanes, process->rank, process->incarnation, &share->lane)) {
+        *why = "processes of this node have not closed yet what dead ones left them: they have "
+               "computed for too long without a call of MPI";
+        status = RZ_ERR_NO_MEMORY;
+    }
     if (status != RZ_OK) {
         rz_share_give_back(share, watch);
         return status;
     }
-    share->lane = (*next_lane)++;
     return RZ_OK;
 }
 

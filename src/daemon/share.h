@@ -7,19 +7,21 @@
 #define RZ_DAEMON_SHARE_H
 
 #include "daemon/child.h"
+#include "daemon/lanes.h"
 
 /* Nothing given yet. */
 void rz_share_init(struct rz_child_share *share);
 
-/* Lanes of a node with n_ranks in the job: each incarnation that joins uses up one, for ever. */
-uint32_t rz_share_lanes_max(uint32_t n_ranks);
+/* Lanes of a node of a job with so many slots: more than processes, for a lane is free again only
+ * when all have closed what its owner had (lanes.h). */
+uint32_t rz_share_lanes_max(uint32_t n_slots);
 
-/* Makes everything; *next_lane is used up. After an error nothing is held, and *why (static text)
- * says what was missing. */
-rz_status_t rz_share_make(struct rz_child_share *share, struct rz_watch *watch, uint32_t *next_lane,
-                          uint32_t n_ranks, const char **why);
+/* Makes everything for a process. After an error nothing is held, and *why (static text) says what
+ * was missing. */
+rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, struct rz_lanes *lanes,
+                          const char **why);
 
-/* The process was reaped. */
+/* The process was reaped. Its lane is not given back here. */
 void rz_share_give_back(struct rz_child_share *share, struct rz_watch *watch);
 
 #endif

@@ -23,13 +23,18 @@ struct spawn_ends {
     int link[2], output[2], error[2], report[2];
 };
 
-int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_daemon_job *job,
+struct rz_program rz_program_of_job(const struct rz_daemon_job *job)
+{
+    return (struct rz_program){.arguments = job->arguments, .directory = job->directory};
+}
+
+int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_program *run,
                          char *text, size_t bytes)
 {
-    const char *error = strerror(report->error), *program = job->arguments[0];
+    const char *error = strerror(report->error), *program = run->arguments[0];
     switch (report->step) {
     case STEP_DIRECTORY:
-        snprintf(text, bytes, "cannot enter the working directory \"%s\": %s", job->directory,
+        snprintf(text, bytes, "cannot enter the working directory \"%s\": %s", run->directory,
                  error);
         return RZ_SPAWN_NOT_STARTED;
     case STEP_EXEC: {
@@ -95,9 +100,9 @@ static void child_limits(const struct rz_daemon *daemon)
 }
 
 _Noreturn static void child_run(const struct rz_daemon *daemon, const struct spawn_ends *ends,
-                                int stdin_fd, char **environment, pid_t parent)
+                                int stdin_fd, const struct rz_program *program, char **environment,
+                                pid_t parent)
 {
-    const struct rz_daemon_job *job = &daemon->job;
     int report = ends->report[1];
     setpgid(0, 0);
     if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK)
@@ -107,9 +112,9 @@ _Noreturn static void child_run(const struct rz_daemon *daemon, const struct spa
     rz_binding_apply(daemon->binding);
     if (!child_descriptors(ends, stdin_fd))
         child_report(report, STEP_DESCRIPTORS);
-    if (*job->directory && chdir(job->directory) != 0)
+    if (*program->directory && chdir(program->directory) != 0)
         child_report(REPORT_FD, STEP_DIRECTORY);
-    execvpe(job->arguments[0], job->arguments, environment);
+    execvpe(program->arguments[0], program->arguments, environment);
     child_report(REPORT_FD, STEP_EXEC);
 }
 
@@ -148,12 +153,13 @@ static void ends_close(struct spawn_ends *ends)
 }
 
 rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
-                     int stdin_fd, struct rz_spawned *spawned)
+                     const struct rz_program *program, int stdin_fd, struct rz_spawned *spawned)
 {
     struct spawn_ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     sigset_t all, before;
     pid_t parent = getpid();
-    char **environment = rz_environment_make(&daemon->job, rank, incarnation, RZ_SPAWN_LINK_FD);
+    char **environment = rz_environment_make(&daemon->job, program->environment, rank, incarnation,
+                                             RZ_SPAWN_LINK_FD);
     if (!environment)
         return RZ_ERR_NO_MEMORY;
     rz_status_t status = ends_open(&ends);
@@ -164,7 +170,7 @@ rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t inc
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
     if (pid == 0)
-        child_run(daemon, &ends, stdin_fd, environment, parent);
+        child_run(daemon, &ends, stdin_fd, program, environment, parent);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (pid < 0) {
         status = RZ_ERR_SYSTEM;

@@ -8,6 +8,16 @@
 
 #include <sys/types.h>
 
+/* What a process runs. */
+struct rz_program {
+    char **arguments;      /* NULL-terminated; the program first */
+    char **environment;    /* NULL-terminated; on top of the job's; NULL: nothing */
+    const char *directory; /* "": the daemon's own */
+};
+
+/* The job's. */
+struct rz_program rz_program_of_job(const struct rz_daemon_job *job);
+
 /* The descriptor that a process finds its link at; also in its environment as RZ_LINK_FD. */
 #define RZ_SPAWN_LINK_FD 3
 
@@ -30,15 +40,15 @@ struct rz_spawn_report {
 enum { RZ_SPAWN_NOT_STARTED = 4, RZ_SPAWN_NOT_EXECUTABLE = 126, RZ_SPAWN_NOT_FOUND = 127 };
 
 /* Puts the reason in words into text; the exit status it stands for. */
-int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_daemon_job *job,
+int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_program *program,
                          char *text, size_t bytes);
 
 /*
- * Forks a process for (rank, incarnation) and lets it run the job's program; stdin_fd becomes its
+ * Forks a process for (rank, incarnation) and lets it run program; stdin_fd becomes its
  * standard input. It is killed by the kernel when the thread that called dies: call from the main
  * thread only. RZ_ERR_SYSTEM (no more processes or descriptors), RZ_ERR_NO_MEMORY.
  */
 rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
-                     int stdin_fd, struct rz_spawned *spawned);
+                     const struct rz_program *program, int stdin_fd, struct rz_spawned *spawned);
 
 #endif

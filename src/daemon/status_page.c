@@ -1,4 +1,5 @@
 /* What a daemon says of its job when it is asked: docs/status.md. */
+#include "daemon/board_writer.h"
 #include "daemon/child.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
@@ -61,15 +62,19 @@ static const char *verdict(const struct rz_daemon *daemon, uint32_t rank)
     if (daemon->dead[rank] >= place->incarnation ||
         rz_recovery_node_dead(daemon->recovery, place->node))
         return "dead";
-    return p && p->state == RZ_CHILD_LEFT ? "ended" : "alive";
+    bool ended = rz_board_writer_verdict(daemon->board, rank) == RZ_VERDICT_ENDED;
+    return ended || (p && p->state == RZ_CHILD_LEFT) ? "ended" : "alive";
 }
 
 static json_t *ranks(const struct rz_daemon *daemon)
 {
     json_t *list = json_array();
-    for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_ranks; rank++) {
+    for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_slots; rank++) {
+        if (daemon->places[rank].incarnation == 0)
+            continue;
         json_t *one = json_object();
         set(one, "rank", json_integer(rank));
+        set(one, "spawned", json_boolean(rank >= daemon->job.n_ranks));
         set(one, "node", json_integer(daemon->places[rank].node));
         set(one, "incarnation", json_integer(daemon->places[rank].incarnation));
         set(one, "verdict", json_string(verdict(daemon, rank)));
@@ -95,6 +100,7 @@ static json_t *waits_of(const struct rz_child *p, rz_time now)
         json_t *one = json_object();
         set(one, "call", json_string(w.call));
         set(one, "communicator", hexadecimal(w.context));
+        set(one, "name", json_string(w.name));
         set(one, "operation", json_integer((json_int_t)w.operation));
         set(one, "peer", number_or_any(w.peer));
         set(one, "tag", number_or_any(w.tag));

@@ -22,6 +22,7 @@ struct rz_recovery {
     uint32_t n_known, known_max;
     uint32_t epoch;            /* for which hooks->epoch was called */
     uint32_t restored_epoch;   /* whose PROTECTED has come */
+    uint32_t round;            /* of births, the newest that was told to hooks->births */
     uint32_t entered_epoch;    /* whose ENTER our processes have reached */
     uint64_t posted_committed; /* generation last given to hooks->committed in this epoch */
     uint64_t *scratch;         /* items of a message being decoded */

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "launch/show_output.h"
+#include "launch/waits_page.h"
 #include "outcome/exit_codes.h"
 #include "port/channel.h"
 #include "port/clock.h"
@@ -40,9 +41,9 @@ struct attach {
     char number[17];
     struct part *parts;
     size_t n_parts;
-    bool waiting_shown;
-    int refused;   /* exit status, once we gave up */
-    rz_time heard; /* when anything came last */
+    struct rz_waits_page waits; /* when --timeout ran out */
+    int refused;                /* exit status, once we gave up */
+    rz_time heard;              /* when anything came last */
 };
 
 /* What we say when a signal ends us. */
@@ -206,10 +207,7 @@ static void show(struct attach *attach, struct part *part, const struct rz_launc
                 "(--spool)\n",
                 part->node, message->missed.bytes);
     } else if (message->type == RZ_LAUNCH_WAITING) {
-        if (!attach->waiting_shown)
-            fprintf(stderr, "rzrun: who waited for whom:\n");
-        attach->waiting_shown = true;
-        fprintf(stderr, "  %s\n", message->waiting.line);
+        rz_waits_page_add(&attach->waits, part->node, &message->waiting);
     }
 }
 
@@ -285,6 +283,10 @@ static void collect(struct attach *attach)
 
 static int conclude(struct attach *attach)
 {
+    if (attach->waits.n > 0) {
+        fprintf(stderr, "rzrun: who waited for whom:\n");
+        rz_waits_page_print(&attach->waits, stderr);
+    }
     const struct part *best = best_result(attach);
     if (attach->refused)
         return attach->refused;
@@ -365,6 +367,7 @@ int rz_attach_run(const struct rz_rzrun_options *options)
     for (size_t i = 0; i < attach.n_parts; i++)
         if (attach.parts[i].frames)
             let_go(&attach.parts[i]);
+    rz_waits_page_clear(&attach.waits);
     free(attach.parts);
     return status;
 }

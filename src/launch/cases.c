@@ -195,6 +195,33 @@ static void on_noted(struct rz_cases *cases, const struct rz_launch_event *event
     write_case(cases, death);
 }
 
+/* Its successor begins. Of a node that died each process has a successor of its own. */
+static void on_born(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+{
+    struct death *death = death_find(cases, event->rank, event->node, event->incarnation - 1);
+    if (event->value != RZ_BORN_REPLACES || !death)
+        return;
+    death->done = true;
+    set(death->document, "done", json_string("replaced"));
+    append(death->agreed, moment(death, by, event->at_ns));
+    write_case(cases, death);
+}
+
+static void on_acknowledged(struct rz_cases *cases, const struct rz_launch_event *event)
+{
+    struct death *death = death_find(cases, event->rank, event->node, event->incarnation);
+    if (!death || json_object_get(death->document, "acknowledged"))
+        return;
+    set(death->document, "acknowledged", json_true());
+    write_case(cases, death);
+}
+
+static void on_ended_by(struct rz_cases *cases, const struct rz_launch_event *event)
+{
+    struct death *death = death_of(cases, event);
+    set(death->document, "ended_by", json_string(event->note));
+}
+
 void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     switch (event->kind) {
@@ -215,6 +242,15 @@ void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_
         break;
     case RZ_EVENT_RECORD_NOTED:
         on_noted(cases, event);
+        break;
+    case RZ_EVENT_RECORD_BORN:
+        on_born(cases, by, event);
+        break;
+    case RZ_EVENT_RECORD_ACKNOWLEDGED:
+        on_acknowledged(cases, event);
+        break;
+    case RZ_EVENT_RECORD_ENDED_BY:
+        on_ended_by(cases, event);
         break;
     default:
         break;
@@ -245,7 +281,12 @@ void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason
 
 /* ---- Life ---- */
 
-struct rz_cases *rz_cases_open(const char *folder, uint64_t job, const char **why)
+uint32_t rz_cases_count(const struct rz_cases *cases)
+{
+    return cases->n;
+}
+
+struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before, const char **why)
 {
     struct stat there;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
@@ -260,6 +301,7 @@ struct rz_cases *rz_cases_open(const char *folder, uint64_t job, const char **wh
     rz_assert(cases != NULL);
     cases->folder = strdup(folder);
     cases->job = job;
+    cases->n = before;
     rz_assert(cases->folder != NULL);
     return cases;
 }

@@ -15,8 +15,12 @@
 
 struct rz_cases;
 
-/* Makes the folder where it does not exist. NULL: *why (static text). */
-struct rz_cases *rz_cases_open(const char *folder, uint64_t job, const char **why);
+/* Makes the folder where it does not exist. before: cases there of earlier attempts of the job.
+ * NULL: *why (static text). */
+struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before, const char **why);
+
+/* The number of the last case. */
+uint32_t rz_cases_count(const struct rz_cases *cases);
 
 /* by: the node that tells. */
 void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event);

@@ -1,9 +1,9 @@
 /* rzrun: see `rzrun --help`. */
 #include "outcome/exit_codes.h"
 #include "launch/attach.h"
+#include "launch/attempts.h"
 #include "launch/program.h"
 #include "launch/rzrun_options.h"
-#include "launch/session.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     }
     find_daemon(daemon, sizeof daemon);
     options.program[0] = program;
-    int status = rz_session_run(&options, program, daemon);
+    int status = rz_attempts_run(&options, program, daemon);
     rz_rzrun_options_clear(&options);
     return status;
 }

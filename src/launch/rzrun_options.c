@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define OPTIONS ((struct rz_rzrun_options *)target)
@@ -141,6 +142,20 @@ OPTION(initial_errhandler)
     return false;
 }
 
+OPTION(agree)
+{
+    static const char *const names[] = {"era", "twophase", "gossip1", "gossip2", "gossip3"};
+    char text[32];
+    *why = "it is `era`, `twophase`, `gossip1`, `gossip2` or `gossip3`";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            snprintf(text, sizeof text, "RZ_AGREE=%s", value);
+            return take_export(target, text, why);
+        }
+    }
+    return false;
+}
+
 OPTION(label)
 {
     (void)value, (void)why;
@@ -214,6 +229,11 @@ OPTION(hang_timeout)
     return duration(value, &OPTIONS->hang_timeout, why);
 }
 
+OPTION(hang_report)
+{
+    return duration(value, &OPTIONS->hang_report, why);
+}
+
 OPTION(timeout)
 {
     return duration(value, &OPTIONS->timeout, why);
@@ -263,10 +283,20 @@ OPTION(max_restarts)
 
 OPTION(on_failure)
 {
-    *why = "it is `repair` or `continue`";
+    static const struct {
+        const char *word;
+        enum rz_on_failure what;
+    } words[] = {{"auto", RZ_ON_FAILURE_AUTO},         {"repair", RZ_ON_FAILURE_AUTO},
+                 {"continue", RZ_ON_FAILURE_CONTINUE}, {"replace", RZ_ON_FAILURE_REPLACE},
+                 {"restart", RZ_ON_FAILURE_RESTART},   {"abort", RZ_ON_FAILURE_ABORT}};
+    *why = "it is `auto`, `continue`, `replace`, `restart` or `abort`";
     OPTIONS->on_failure_given = true;
-    OPTIONS->no_repair = strcmp(value, "continue") == 0;
-    return OPTIONS->no_repair || strcmp(value, "repair") == 0;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(value, words[i].word) == 0) {
+            OPTIONS->on_failure = words[i].what;
+            return true;
+        }
+    return false;
 }
 
 OPTION(verbose)
@@ -337,14 +367,31 @@ static const struct rz_cli_option table[] = {
      "Kill a rank that has made no progress for T, as dead: neither an MPI call, in which it may "
      "wait as long as it likes, nor RZ_Alive. Default: never.",
      take_hang_timeout},
+    {"--hang-report", NULL, "T",
+     "Say on one page who waits for whom when a rank has waited in one call for longer than T; "
+     "nobody is ended for it. Default: never.",
+     take_hang_report},
     {NULL, NULL, NULL, "What a death does", NULL},
-    {"--on-failure", NULL, "repair|continue",
-     "repair (default): once the program has entered MPIX_Reinit, dead processes are replaced and "
-     "the job goes back to its "
-     "last checkpoint. continue: deaths are only told to the survivors, as errors.",
+    {"--on-failure", NULL, "auto|continue|replace|restart|abort",
+     "auto (default): survivors hear of a death by their error handlers, whose default ends the "
+     "job; once the program has entered MPIX_Reinit, dead processes are replaced and the job goes "
+     "back to its last checkpoint; where the program asks for it, MPIX_Comm_replace replaces them. "
+     "continue: deaths are errors, and nobody is replaced. replace: deaths are errors, also inside "
+     "MPIX_Reinit, and MPIX_Comm_replace replaces the dead. restart: when a process or a node "
+     "dies, the job ends and begins anew, at most --max-restarts times; the program finds its "
+     "checkpoint files by itself. abort: the first death ends the job. `repair` is an older word "
+     "for auto.",
      take_on_failure},
+    {"--agree", NULL, "ENGINE",
+     "What MPIX_Comm_agree, MPIX_Comm_shrink and their kin agree by, where the communicator's info "
+     "key rz_agree does not say otherwise (docs/agreement-engines.md). era (default): early "
+     "returning agreement. twophase: two-phase commit. gossip1, gossip2, gossip3: random pings "
+     "with a matrix, a list, push-sum; that all then know the same dead is probable, an agreement "
+     "by era checks it and decides where it is not so.",
+     take_agree},
     {"--max-restarts", NULL, "N",
-     "End the job after N restarts without a newly committed checkpoint (10; 0: no bound).",
+     "End the job after N restarts without a newly committed checkpoint (10; 0: no bound). With "
+     "--on-failure restart: after N restarts.",
      take_max_restarts},
     {"--no-ft", NULL, NULL,
      "No fault tolerance: the first death of a rank or a node ends the job, as with a plain MPI. "
@@ -412,10 +459,13 @@ const struct rz_cli rz_rzrun_cli = {
                    "exit status of the job. Prints nothing of its own on success unless asked.",
     .options = table,
     .epilogue =
-        "Exit status: 0 if the last incarnation of every rank returned 0 and every death was "
-        "repaired; else\n"
-        "what ended the job first: the program's exit or abort code, or 128 + the signal that "
-        "killed a rank.\n"
+        "Exit status: 0 if the last incarnation of every process returned 0 and every death was "
+        "repaired\n"
+        "or acknowledged by the program (MPIX_Comm_agree, _shrink, _replace, _ack_failed); else "
+        "what ended\n"
+        "the job first: the program's exit or abort code, or 128 + the signal that killed a "
+        "process\n"
+        "(docs/exit-status.md). "
         "rzrun's own:\n" RZ_EXIT_TABLE(
             LINE) "\n"
                   "Example: eight ranks on four emulated nodes, of which one dies in the middle\n"
@@ -436,6 +486,29 @@ static void settle_ranks(struct rz_rzrun_options *options)
                 options->n_spares ? " (those of --spares not counted)" : "");
         exit(RZ_EXIT_SLOTS);
     }
+}
+
+/*
+ * Which tree agreements take (RZ_AGREE_TREE of the library), told to all processes alike: where
+ * ranks take turns on fewer processors, a star within the nodes is faster than a tree. The user's
+ * own choice stands.
+ */
+static void settle_tree(struct rz_rzrun_options *options)
+{
+    uint64_t places = rz_layout_slots(&options->layout);
+    const char *chosen = getenv("RZ_AGREE_TREE"), *why;
+    char text[64];
+    if (!options->named)
+        places = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    if (!chosen && places && options->n_ranks > places)
+        chosen = "star";
+    for (uint32_t i = 0; chosen && i < options->n_environment; i++)
+        if (strncmp(options->environment[i], "RZ_AGREE_TREE=", strlen("RZ_AGREE_TREE=")) == 0)
+            return;
+    if (!chosen)
+        return;
+    snprintf(text, sizeof text, "RZ_AGREE_TREE=%s", chosen);
+    take_export(options, text, &why);
 }
 
 /* 0: nobody wants to know. */
@@ -494,6 +567,7 @@ static void settle_layout(struct rz_rzrun_options *options)
                       options->n_spares, options->layout.n_nodes);
     rz_layout_spare(&options->layout, options->n_spares);
     settle_ranks(options);
+    settle_tree(options);
     rz_layout_divide_cores(&options->layout, cores_of_machine(options));
     rz_layout_place(&options->layout, options->n_ranks, options->map_by);
     check_binding(options);
@@ -538,6 +612,9 @@ static void check_detach(const struct rz_rzrun_options *options)
     if (what)
         rz_cli_refuse(&rz_rzrun_cli, "%s needs an rzrun that stays, --detach is to go: leave one",
                       what);
+    if (options->on_failure == RZ_ON_FAILURE_RESTART)
+        rz_cli_refuse(&rz_rzrun_cli, "--on-failure restart needs an rzrun that stays, to begin the "
+                                     "job anew; --detach is to go: leave one");
     if (options->adapter == RZ_ADAPTER_NETNS)
         rz_cli_refuse(
             &rz_rzrun_cli,

@@ -15,6 +15,15 @@ enum rz_adapter {
     RZ_ADAPTER_NETNS  /* each has a network of its own, joined by a switch: port/netns.h */
 };
 
+/* What the death of a process or node does to the job. */
+enum rz_on_failure {
+    RZ_ON_FAILURE_AUTO,     /* what the program's error handlers and MPIX_Reinit make of it */
+    RZ_ON_FAILURE_CONTINUE, /* an error, and nothing is repaired */
+    RZ_ON_FAILURE_REPLACE,  /* an error; the program may have its dead replaced */
+    RZ_ON_FAILURE_RESTART,  /* the job begins anew */
+    RZ_ON_FAILURE_ABORT     /* the job ends */
+};
+
 struct rz_rzrun_options {
     uint32_t n_ranks; /* 0: not given */
     struct rz_layout layout;
@@ -24,7 +33,8 @@ struct rz_rzrun_options {
     uint32_t n_spares;
     bool named; /* the nodes, by --host or --hostfile */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
-    bool oversubscribe, label, progress, story, no_repair;
+    bool oversubscribe, label, progress, story;
+    enum rz_on_failure on_failure;
     char **environment; /* NAME=value, NULL-terminated */
     uint32_t n_environment;
     const char *directory; /* "": where rzrun is */
@@ -33,7 +43,7 @@ struct rz_rzrun_options {
     struct rz_fault faults[RZ_FAULTS_MAX];
     uint32_t n_faults;
     uint64_t seed;
-    rz_time hb_period, hb_timeout, timeout, hang_timeout;
+    rz_time hb_period, hb_timeout, timeout, hang_timeout, hang_report;
     bool detach;
     uint64_t spool_bytes; /* per node */
     rz_time linger;

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "outcome/exit_codes.h"
 #include "launch/program.h"
+#include "port/clock.h"
 #include "port/netns.h"
 #include "wire/cursor.h"
 
@@ -22,7 +23,7 @@
 
 /* ---- the end */
 
-static void send_all(struct rz_session *session, const struct rz_launch_message *message)
+void rz_session_send_all(struct rz_session *session, const struct rz_launch_message *message)
 {
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
         rz_node_send(&session->nodes[i], message);
@@ -59,11 +60,11 @@ static void release_lost(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Tells all nodes to end; when the last one has, the loop is left. */
-static void end(struct rz_session *session, uint32_t grace_ms)
+void rz_session_end(struct rz_session *session, uint32_t grace_ms)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_SHUTDOWN,
                                         .shutdown = {.grace_ms = grace_ms}};
-    send_all(session, &message);
+    rz_session_send_all(session, &message);
     if (session->ending)
         return;
     session->ending = session->referee.over = true;
@@ -104,8 +105,14 @@ static void put_numbers(struct rz_wire_writer *w, const uint32_t *numbers, uint3
 static uint32_t job_flags(const struct rz_session *session)
 {
     const struct rz_rzrun_options *options = session->options;
-    return (options->no_repair || options->no_ft ? RZ_JOB_REPAIR_NEVER : 0) |
-           (options->no_ft ? RZ_JOB_NO_FT : 0) | (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
+    bool at_death_over =
+        options->on_failure == RZ_ON_FAILURE_RESTART || options->on_failure == RZ_ON_FAILURE_ABORT;
+    bool never_replace =
+        options->no_ft || at_death_over || options->on_failure == RZ_ON_FAILURE_CONTINUE;
+    bool never_repair = never_replace || options->on_failure == RZ_ON_FAILURE_REPLACE;
+    return (never_repair ? RZ_JOB_REPAIR_NEVER : 0) | (never_replace ? RZ_JOB_REPLACE_NEVER : 0) |
+           (at_death_over ? RZ_JOB_ABORT : 0) | (options->no_ft ? RZ_JOB_NO_FT : 0) |
+           (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |
            (options->detach ? RZ_JOB_DETACHED : 0);
@@ -144,6 +151,7 @@ static void send_job(struct rz_session *session)
                 .hb_timeout_ns = options->hb_timeout,
                 .detector = options->detector,
                 .hang_timeout_ns = options->hang_timeout,
+                .hang_report_ns = options->hang_report,
                 .restarts_max = options->restarts_max,
                 .shares = layout->n_nodes,
                 .flags = job_flags(session),
@@ -169,7 +177,7 @@ static void send_job(struct rz_session *session)
     if (overflow) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the program's arguments or environment are too long");
-        end(session, 0);
+        rz_session_end(session, 0);
     }
     for (uint32_t i = 0; i < layout->n_nodes && !overflow; i++) {
         message.job.node = i;
@@ -189,7 +197,7 @@ static void on_listening(struct rz_session *session, struct rz_node *node,
                           "node %u runs rzd of protocol version %u, this rzrun speaks %d; install "
                           "one version everywhere",
                           node->index, told->version, RZ_LAUNCH_VERSION);
-        end(session, 0);
+        rz_session_end(session, 0);
         return;
     }
     node->listening = true;
@@ -274,7 +282,7 @@ static void on_event(struct rz_session *session, struct rz_node *node,
         rz_session_arm_faults(session);
     if (event->kind == RZ_EVENT_RECORD_OUT && event->node < session->options->layout.n_nodes)
         session->nodes[event->node].input_credit = 0; /* rank 0 reads elsewhere, sooner or later */
-    if (event->kind == RZ_EVENT_RECORD_NOTED && event->rank >= session->referee.outcome.n_ranks &&
+    if (event->kind == RZ_EVENT_RECORD_NOTED && event->rank == RZ_ID_NONE &&
         event->node < session->options->layout.n_nodes)
         session->nodes[event->node].lost = true;
 }
@@ -290,19 +298,13 @@ static void on_stopping(struct rz_session *session, struct rz_node *node,
         rz_cases_stopping(session->cases, node->index, told->reason);
 }
 
-static void on_waiting_end(struct rz_session *session)
-{
-    if (session->dumping && session->dumps_awaited > 0 && --session->dumps_awaited == 0)
-        end(session, RZ_END_GRACE_MS);
-}
-
 static void detach(struct rz_session *session)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_DETACH};
     if (session->detaching || session->ending)
         return;
     session->detaching = true;
-    send_all(session, &message);
+    rz_session_send_all(session, &message);
 }
 
 /* All processes are there: the job needs us no more. */
@@ -353,7 +355,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     case RZ_LAUNCH_REFUSED:
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u refuses: %s",
                           node->index, message->refused.reason);
-        end(session, 0);
+        rz_session_end(session, 0);
         break;
     case RZ_LAUNCH_STARTED:
         if (session->options->report_bindings)
@@ -383,10 +385,13 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         on_stopping(session, node, &message->stopping);
         break;
     case RZ_LAUNCH_WAITING:
-        fprintf(stderr, "  %s\n", message->waiting.line);
+        rz_session_waits_told(session, node->index, &message->waiting);
         break;
     case RZ_LAUNCH_WAITING_END:
-        on_waiting_end(session);
+        rz_session_waits_end(session);
+        break;
+    case RZ_LAUNCH_STALLED:
+        rz_session_waits_stalled(session, message->stalled.for_ns);
         break;
     default:
         break; /* of concern to the referee alone, or a message of ours to them */
@@ -397,7 +402,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     if (over && session->options->detach && started)
         detach(session);
     else if (over)
-        end(session, grace_ms);
+        rz_session_end(session, grace_ms);
 }
 
 static void on_ended(void *arg, struct rz_node *node)
@@ -407,11 +412,11 @@ static void on_ended(void *arg, struct rz_node *node)
     if (!session->started && !session->ending) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the daemon of node %u ended before it was ready", node->index);
-        end(session, 0);
+        rz_session_end(session, 0);
     }
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
         !session->options->detach)
-        end(session, grace_ms);
+        rz_session_end(session, grace_ms);
     if (!all_gone(session))
         return;
     if (!session->ending)
@@ -428,13 +433,13 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     if (number == SIGUSR1 || number == SIGUSR2) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_SIGNAL,
                                             .signal = {.number = (uint32_t)number}};
-        send_all(session, &message);
+        rz_session_send_all(session, &message);
         return;
     }
     rz_outcome_decide(&session->referee.outcome, 128 + (int)number, "%s", "");
     if (session->ending)
         event_base_loopbreak(session->base); /* a second Ctrl-C does not wait */
-    end(session, RZ_END_GRACE_MS);
+    rz_session_end(session, RZ_END_GRACE_MS);
 }
 
 static void out_of_time(evutil_socket_t fd, short what, void *arg)
@@ -443,19 +448,8 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     if (session->ending)
         return;
-    if (session->dumping) {
-        end(session, RZ_END_GRACE_MS);
-        return;
-    }
     rz_referee_timed_out(&session->referee, session->options->timeout);
-    fprintf(stderr, "rzrun: %.3g s are over; who waits for whom:\n",
-            (double)session->options->timeout / 1e9);
-    session->dumping = true;
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
-        session->dumps_awaited += !session->nodes[i].gone;
-    struct rz_launch_message message = {.type = RZ_LAUNCH_DUMP_WAITING};
-    send_all(session, &message);
-    event_add(session->bound, &(struct timeval){.tv_sec = 2});
+    rz_session_waits_at_timeout(session);
 }
 
 /* ---- life */
@@ -476,6 +470,9 @@ static void open_events(struct rz_session *session)
     session->last_word = evtimer_new(session->base, last_word, session);
     session->bound = evtimer_new(session->base, out_of_time, session);
     rz_time timeout = session->options->detach ? 0 : session->options->timeout;
+    rz_time used = rz_clock_now() - session->attempts->begun; /* by earlier attempts */
+    if (timeout && session->attempts->n > 0)
+        timeout = timeout > used + RZ_MILLISECOND ? timeout - used : RZ_MILLISECOND;
     if (timeout)
         event_add(session->bound, &(struct timeval){.tv_sec = (time_t)(timeout / RZ_SECOND),
                                                     .tv_usec = (suseconds_t)(timeout % RZ_SECOND /
@@ -511,7 +508,7 @@ static void start_nodes(struct rz_session *session, const char *daemon)
         node->gone = true;
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u cannot be started: %s",
                           i, why);
-        end(session, 0);
+        rz_session_end(session, 0);
     }
 }
 
@@ -547,6 +544,7 @@ static void close_events(struct rz_session *session)
     event_free(session->stdin_readable);
     event_free(session->last_word);
     event_free(session->bound);
+    rz_session_waits_close(session);
 }
 
 static void close_report(struct rz_session *session)
@@ -561,6 +559,22 @@ static void close_report(struct rz_session *session)
                 session->options->report, strerror(errno));
 }
 
+/* Whether a death ended this attempt and there is another one; else the exit status. */
+static int look_for_restart(struct rz_session *session, int status)
+{
+    const struct rz_rzrun_options *options = session->options;
+    if (options->on_failure != RZ_ON_FAILURE_RESTART ||
+        !rz_outcome_by_death(&session->referee.outcome))
+        return status;
+    if (options->restarts_max == 0 || session->attempts->n < options->restarts_max) {
+        session->attempts->again = true;
+        return status;
+    }
+    fprintf(stderr, "rzrun: the job was begun anew %u times (--max-restarts)\n",
+            session->attempts->n);
+    return RZ_EXIT_RESTARTS;
+}
+
 /* Says what went wrong, once, where the program has not said it itself. */
 static int conclude(struct rz_session *session, const char *program)
 {
@@ -571,12 +585,18 @@ static int conclude(struct rz_session *session, const char *program)
         return fflush(stdout) == 0 ? 0 : RZ_EXIT_START;
     }
     int status = rz_outcome_status(&session->referee.outcome, &cause);
+    status = look_for_restart(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,
                      session->options->layout.n_nodes);
-    rz_story_end(&session->story, status);
+    rz_story_end(&session->story, status, session->attempts->again);
+    if (session->cases)
+        session->attempts->n_cases = rz_cases_count(session->cases);
     if (session->cases && !rz_cases_close(session->cases, status, &why))
         fprintf(stderr, "rzrun: --cases %s: %s\n", session->options->cases, why);
-    if (cause && *cause)
+    if (session->attempts->again)
+        fprintf(stderr, "rzrun: %s; the job begins anew (%u)\n", cause ? cause : "a death",
+                session->attempts->n + 1);
+    else if (cause && *cause)
         fprintf(stderr, "rzrun: %s\n", cause);
     if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1 &&
         rz_program_of_another_mpi(program, library, sizeof library))
@@ -588,12 +608,14 @@ static int conclude(struct rz_session *session, const char *program)
     return status;
 }
 
-int rz_session_run(const struct rz_rzrun_options *options, const char *program, const char *daemon)
+int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *attempts,
+                   const char *program, const char *daemon)
 {
     struct rz_session *session = calloc(1, sizeof *session);
     const char *why;
     rz_assert(session && sodium_init() >= 0);
     session->options = options;
+    session->attempts = attempts;
     session->random.state = options->seed;
     session->show.label = options->label;
     session->base = event_base_new();
@@ -602,13 +624,17 @@ int rz_session_run(const struct rz_rzrun_options *options, const char *program, 
     randombytes_buf(session->key, sizeof session->key);
     randombytes_buf(&session->job, sizeof session->job);
     rz_referee_open(&session->referee, options->n_ranks, options->layout.placement,
-                    options->layout.n_nodes, options->no_ft);
-    session->story = (struct rz_story){
-        .terminal = options->story ? stderr : NULL, .progress = options->progress, .told_epoch = 1};
-    if (options->report && !(session->story.report = fopen(options->report, "w")))
+                    options->layout.n_nodes, job_flags(session));
+    session->story = (struct rz_story){.terminal = options->story ? stderr : NULL,
+                                       .progress = options->progress,
+                                       .n_ranks = options->n_ranks,
+                                       .told_epoch = 1};
+    if (options->report &&
+        !(session->story.report = fopen(options->report, attempts->n > 0 ? "a" : "w")))
         rz_cli_refuse(&rz_rzrun_cli, "--report: %s cannot be written: %s", options->report,
                       strerror(errno));
-    if (options->cases && !(session->cases = rz_cases_open(options->cases, session->job, &why)))
+    if (options->cases &&
+        !(session->cases = rz_cases_open(options->cases, session->job, attempts->n_cases, &why)))
         rz_cli_refuse(&rz_rzrun_cli, "--cases: %s cannot be used: %s", options->cases, why);
     open_events(session);
     if (make_switch(session)) {

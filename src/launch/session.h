@@ -3,12 +3,14 @@
 #define RZ_LAUNCH_SESSION_H
 
 #include "base/random.h"
+#include "launch/attempts.h"
 #include "launch/cases.h"
 #include "launch/node.h"
 #include "outcome/referee.h"
 #include "launch/rzrun_options.h"
 #include "launch/show_output.h"
 #include "launch/story.h"
+#include "launch/waits_page.h"
 
 /* A fault in this run. */
 struct rz_session_fault {
@@ -19,9 +21,19 @@ struct rz_session_fault {
     bool fired;
 };
 
+/* A page of who waits for whom, in the making (session_waits.c). */
+struct rz_session_waits {
+    struct rz_waits_page page;
+    bool asked, ends; /* the nodes were asked; the job ends once they have answered */
+    uint32_t awaited; /* nodes */
+    struct event *bound;
+    char why[96];
+};
+
 /* RUNNING -> ENDING (SHUTDOWN was sent) -> over. */
 struct rz_session {
     const struct rz_rzrun_options *options;
+    struct rz_attempts *attempts;
     struct event_base *base;
     uint64_t job;
     uint8_t key[32];
@@ -36,16 +48,31 @@ struct rz_session {
     uint32_t epoch; /* the newest that any node told of */
     bool faults_armed;
     struct rz_session_fault faults[RZ_FAULTS_MAX];
-    bool ending, dumping;
+    bool ending;
     bool detaching, detached; /* the nodes were told that we go; all have agreed */
-    uint32_t dumps_awaited;
+    struct rz_session_waits waits;
     bool stdin_ended, stdin_always_ready;
     struct rz_random random;
     struct rz_show_output show;
 };
 
-/* Runs the job to its end; the exit status. Leaves nothing running. */
-int rz_session_run(const struct rz_rzrun_options *options, const char *program, const char *daemon);
+/* Runs the job to its end, or to that of this attempt (attempts->again); the exit status. Leaves
+ * nothing running. */
+int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *attempts,
+                   const char *program, const char *daemon);
+
+/* Tells all nodes to end, their processes having so long to do it by themselves. */
+void rz_session_end(struct rz_session *session, uint32_t grace_ms);
+void rz_session_send_all(struct rz_session *session, const struct rz_launch_message *message);
+
+/* session_waits.c: --timeout has run out, the page is shown before the end; a node found a process
+ * that has waited for long; its answers. */
+void rz_session_waits_at_timeout(struct rz_session *session);
+void rz_session_waits_stalled(struct rz_session *session, rz_time for_ns);
+void rz_session_waits_told(struct rz_session *session, uint32_t node,
+                           const struct rz_launch_waiting *told);
+void rz_session_waits_end(struct rz_session *session);
+void rz_session_waits_close(struct rz_session *session);
 
 /* session_faults.c: faults that come with time, once all ranks are initialised; and those that come
  * with iterations. */

@@ -91,6 +91,7 @@ static void carry_out(struct rz_session *session, struct rz_session_fault *timed
 {
     const struct rz_fault *fault = timed->fault;
     uint32_t victim = fault->target;
+    session->attempts->faults_done[timed - session->faults] = fault->when != RZ_FAULT_EVERY;
     if (fault->deed >= RZ_FAULT_CUT) {
         if (!session->ending)
             begin_network_fault(session, timed);
@@ -124,7 +125,7 @@ void rz_session_arm_faults(struct rz_session *session)
     session->faults_armed = true;
     for (uint32_t i = 0; i < session->options->n_faults; i++) {
         const struct rz_fault *fault = &session->options->faults[i];
-        if (fault->when == RZ_FAULT_AT_ITERATION)
+        if (fault->when == RZ_FAULT_AT_ITERATION || session->attempts->faults_done[i])
             continue;
         short persist = fault->when == RZ_FAULT_EVERY ? EV_PERSIST : 0;
         struct timeval after = {.tv_sec = (time_t)(fault->at / RZ_SECOND),
@@ -142,7 +143,7 @@ void rz_session_faults_at_iteration(struct rz_session *session, uint64_t iterati
     for (uint32_t i = 0; i < session->options->n_faults; i++) {
         const struct rz_fault *fault = &session->options->faults[i];
         if (fault->when != RZ_FAULT_AT_ITERATION || fault->iteration > iteration ||
-            session->faults[i].fired)
+            session->faults[i].fired || session->attempts->faults_done[i])
             continue;
         session->faults[i].fired = true;
         session->faults[i].session = session;

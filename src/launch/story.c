@@ -18,7 +18,10 @@ static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
     [RZ_EVENT_RECORD_NOTED] = "noted",
     [RZ_EVENT_RECORD_INJECTED] = "injected",
     [RZ_EVENT_RECORD_FLAT_NEWS] = "flat_news",
-    [RZ_EVENT_RECORD_OUT] = "out"};
+    [RZ_EVENT_RECORD_OUT] = "out",
+    [RZ_EVENT_RECORD_BORN] = "born",
+    [RZ_EVENT_RECORD_ACKNOWLEDGED] = "acknowledged",
+    [RZ_EVENT_RECORD_ENDED_BY] = "ended_by"};
 
 static void record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
@@ -64,23 +67,35 @@ static double ms(rz_time from, rz_time to)
     return to > from ? (double)(to - from) / 1e6 : 0.0;
 }
 
-static struct rz_story_death *death(struct rz_story *story, uint32_t rank, uint32_t node)
+static struct rz_story_death *find(struct rz_story *story, uint32_t rank, uint32_t node)
 {
     for (uint32_t i = 0; i < story->n_deaths; i++) {
         struct rz_story_death *d = &story->deaths[i];
         if (d->rank == rank && (rank != RZ_ID_NONE || d->node == node))
             return d;
     }
-    if (story->n_deaths == RZ_STORY_DEATHS_MAX)
-        return NULL;
-    struct rz_story_death *d = &story->deaths[story->n_deaths++];
-    *d = (struct rz_story_death){.rank = rank, .node = node};
-    return d;
+    return NULL;
 }
 
 static void forget(struct rz_story *story, struct rz_story_death *d)
 {
     *d = story->deaths[--story->n_deaths];
+}
+
+/* NULL: there are too many. Those that were told make room. */
+static struct rz_story_death *death(struct rz_story *story, uint32_t rank, uint32_t node)
+{
+    struct rz_story_death *d = find(story, rank, node);
+    if (d)
+        return d;
+    for (uint32_t i = story->n_deaths; story->n_deaths == RZ_STORY_DEATHS_MAX && i-- > 0;)
+        if (story->deaths[i].told)
+            forget(story, &story->deaths[i]);
+    if (story->n_deaths == RZ_STORY_DEATHS_MAX)
+        return NULL;
+    d = &story->deaths[story->n_deaths++];
+    *d = (struct rz_story_death){.rank = rank, .node = node};
+    return d;
 }
 
 /* A node that goes on with the others was accused in error, by one that is cut off from it. */
@@ -106,7 +121,8 @@ void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason
 static void tell_death(const struct rz_story *story, const struct rz_story_death *d)
 {
     if (d->rank != RZ_ID_NONE)
-        fprintf(story->terminal, "rank %u on node %u %s", d->rank, d->node,
+        fprintf(story->terminal, "%s %u on node %u %s",
+                d->rank < story->n_ranks ? "rank" : "spawned process", d->rank, d->node,
                 d->hung ? "hung and was killed" : "died");
     else
         fprintf(story->terminal, "node %u died", d->node);
@@ -147,6 +163,38 @@ static void tell(struct rz_story *story)
     story->n_deaths = 0;
 }
 
+/* A death without a recovery. */
+static void tell_alone(struct rz_story *story, struct rz_story_death *d)
+{
+    if (story->terminal && d->seen && !d->told) {
+        clear_progress(story);
+        fprintf(story->terminal, "%8.3f s  ", ms(story->start, d->seen) / 1e3);
+        tell_death(story, d);
+    }
+    d->told = d->seen != 0;
+}
+
+/* By decision a process begins, as each daemon tells; its own one says it all. A dead one that it
+ * replaces is no part of a later recovery; without one, it was lost with its node. */
+static void on_born(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
+{
+    struct rz_story_death *d = find(story, event->rank, event->node);
+    char after[32] = "";
+    if (event->value != RZ_BORN_REPLACES || by != event->node)
+        return;
+    if (d) {
+        tell_alone(story, d);
+        snprintf(after, sizeof after, " after %.2f ms", ms(d->seen, event->at_ns));
+        forget(story, d);
+    }
+    if (story->terminal) {
+        clear_progress(story);
+        fprintf(story->terminal, "            %s %u replaced%s on node %u (incarnation %u)\n",
+                event->rank < story->n_ranks ? "rank" : "spawned process", event->rank, after,
+                event->node, event->incarnation);
+    }
+}
+
 static void later(rz_time *time, rz_time at)
 {
     if (at > *time)
@@ -181,6 +229,14 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
             d->hung = event->value == RZ_DEATH_HUNG;
             snprintf(d->how, sizeof d->how, "%s", event->note);
         }
+        break;
+    case RZ_EVENT_RECORD_BORN:
+        on_born(story, by, event);
+        break;
+    case RZ_EVENT_RECORD_NOTED:
+        d = find(story, event->rank, event->node);
+        if (d)
+            tell_alone(story, d);
         break;
     case RZ_EVENT_RECORD_EPOCH:
         on_epoch(story, event);
@@ -236,10 +292,13 @@ void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t
                     (unsigned long long)messages[node]);
 }
 
-void rz_story_end(struct rz_story *story, int status)
+void rz_story_end(struct rz_story *story, int status, bool again)
 {
     tell(story);
     clear_progress(story);
     if (story->report)
-        fprintf(story->report, "event=exit status=%d recoveries=%u\n", status, story->recoveries);
+        fprintf(story->report,
+                again ? "event=again status=%d recoveries=%u\n"
+                      : "event=exit status=%d recoveries=%u\n",
+                status, story->recoveries);
 }

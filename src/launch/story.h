@@ -21,14 +21,17 @@ struct rz_story_death {
     rz_time injected, seen; /* 0: unknown */
     uint32_t by;            /* the node that saw it first */
     bool hung;
+    bool told; /* without a recovery: it was noted, and the program goes on */
     char how[64];
 };
 
-/* The recovery being told: from the first death to the first iteration after it. */
+/* The recovery being told: from the first death to the first iteration after it. In a job that does
+ * not go back, each death when it is agreed, and who takes its place. */
 struct rz_story {
     FILE *terminal; /* NULL: nothing is told */
     FILE *report;   /* NULL: nothing is recorded */
     bool progress;
+    uint32_t n_ranks;
     rz_time start; /* all ranks initialised for the first time */
     struct rz_story_death deaths[RZ_STORY_DEATHS_MAX];
     uint32_t n_deaths;
@@ -58,7 +61,8 @@ void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
 /* Records how many messages of each node were refused because the others went on without it. */
 void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t n_nodes);
 
-/* Tells what is left to tell, ends a progress line, records the exit status. */
-void rz_story_end(struct rz_story *story, int status);
+/* Tells what is left to tell, ends a progress line, records the exit status; again: the job begins
+ * anew. */
+void rz_story_end(struct rz_story *story, int status, bool again);
 
 #endif

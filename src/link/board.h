@@ -9,12 +9,14 @@
 #ifndef RZ_LINK_BOARD_H
 #define RZ_LINK_BOARD_H
 
+#include "wire/slots.h"
+
 #include <rhizome/types.h>
 
 #include <stdatomic.h>
 
 #define RZ_BOARD_MAGIC UINT32_C(0x52485a42) /* "BZHR" */
-#define RZ_BOARD_LAYOUT 2
+#define RZ_BOARD_LAYOUT 3
 
 enum rz_verdict {
     RZ_VERDICT_ALIVE,
@@ -24,7 +26,8 @@ enum rz_verdict {
     RZ_VERDICT_ENDED
 };
 
-/* One word per rank: incarnation (32 bits), node (24), verdict (8). */
+/* One word per slot: incarnation (32 bits), node (24), verdict (8). Slots 0..n_ranks-1 are the
+ * ranks; a slot behind them that never had a process has the word 0. */
 static inline uint64_t rz_board_rank_word(uint32_t incarnation, uint32_t node,
                                           enum rz_verdict verdict)
 {
@@ -55,7 +58,7 @@ static inline enum rz_verdict rz_board_verdict(uint64_t word)
 
 /* Where the datagrams of a rank's process go, with --detector flat: the end of its incarnation's
  * number (16 bits), port (16), IPv4 address (32); 0: not known yet. */
-#define RZ_BOARD_RING 64u /* behind the ranks' words stand as many of these */
+#define RZ_BOARD_RING 64u /* behind the words of the slots stand as many of these */
 
 static inline uint64_t rz_board_ring_word(uint32_t incarnation, uint32_t ip, uint16_t port)
 {
@@ -73,11 +76,16 @@ static inline uint16_t rz_board_ring_port(uint64_t word)
 /* lease_ns of a daemon whose silence harms nobody. */
 #define RZ_BOARD_LEASE_FOREVER (UINT64_MAX / 4)
 
+/* Words of the log of revocations; tests make do with less. */
+#define RZ_BOARD_REVOCATIONS_MAX 4096u
+
 struct rz_board {
     uint32_t magic, layout;
     uint32_t n_ranks, n_nodes, node, flags;
     uint32_t processors; /* that the processes of this node share, when RZ_BOARD_BOUND; else 0 */
+    uint32_t n_slots;    /* n_ranks or more */
     uint64_t job;
+    uint32_t revocations_max;           /* words of the log below that are used */
     uint64_t hb_period_ns, lease_ns;    /* the lease is valid lease_ns after its last renewal */
     _Alignas(64) _Atomic uint64_t news; /* grows with each change below */
     _Atomic uint64_t epoch_phase;       /* epoch << 8 | enum rz_recover_phase */
@@ -86,7 +94,11 @@ struct rz_board {
     _Atomic uint64_t committed;  /* how many checkpoints of the current epoch are committed */
     _Atomic uint64_t nodes_dead; /* how many daemons are known dead */
     _Atomic uint64_t stop;       /* not 0: the processes of this node must end (rz_status_t) */
-    _Alignas(64) _Atomic uint64_t rank[]; /* [n_ranks] rz_board_rank_word */
+    /* The log of revocations: how many there ever were, and the last ones: the i-th (from 0) stands
+     * in word i % revocations_max. A word is written before it counts. */
+    _Atomic uint64_t revocations;
+    _Alignas(64) _Atomic uint64_t revocation[RZ_BOARD_REVOCATIONS_MAX];
+    _Alignas(64) _Atomic uint64_t rank[]; /* [n_slots] rz_board_rank_word */
 };
 
 /* Whether anything is done about deaths but to end the job. */
@@ -95,15 +107,15 @@ static inline bool rz_board_fault_tolerant(const struct rz_board *board)
     return !(board->flags & RZ_BOARD_NO_FT);
 }
 
-static inline size_t rz_board_bytes(uint32_t n_ranks)
+static inline size_t rz_board_bytes(uint32_t n_slots)
 {
-    return sizeof(struct rz_board) + (size_t)n_ranks * sizeof(uint64_t);
+    return sizeof(struct rz_board) + (size_t)n_slots * sizeof(uint64_t);
 }
 
 /* The same with the words of RZ_BOARD_RING behind. */
-static inline size_t rz_board_bytes_ring(uint32_t n_ranks)
+static inline size_t rz_board_bytes_ring(uint32_t n_slots)
 {
-    return rz_board_bytes(n_ranks) + (size_t)n_ranks * sizeof(uint64_t);
+    return rz_board_bytes(n_slots) + (size_t)n_slots * sizeof(uint64_t);
 }
 
 #endif

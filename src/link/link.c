@@ -49,6 +49,8 @@ void rz_link_close(struct rz_link *link, bool bye)
     if (link->info.fd >= 0)
         close(link->info.fd);
     explicit_bzero(link->info.ring_key, sizeof link->info.ring_key);
+    free(link->info.cohort.processes);
+    free(link->info.cohort.parent);
     free(link);
 }
 

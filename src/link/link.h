@@ -17,10 +17,21 @@
 
 #define RZ_LINK_RING_KEY_BYTES 32
 
+/* What COHORT told a spawned process; memory belongs to the link. */
+struct rz_link_cohort_info {
+    struct rz_link_process *processes; /* [n], its world in order of rank; NULL: not spawned */
+    uint32_t n;
+    uint32_t index;   /* its rank there */
+    uint32_t command; /* the number of its command */
+    uint8_t *parent;  /* what the parents gave along */
+    uint32_t parent_bytes;
+};
+
 /* What the daemon's WELCOME told; fds belong to the link. */
 struct rz_link_info {
     struct rz_identity self;
     uint32_t n_ranks, n_nodes, node, lane, lanes_max;
+    uint32_t n_slots;   /* of processes, on the board and in messages; the ranks come first */
     uint32_t job_token; /* in each header of the data plane */
     bool restarted;     /* this incarnation replaces a dead one */
     bool alone;         /* no daemon */
@@ -29,8 +40,9 @@ struct rz_link_info {
     rz_time hb_timeout;
     int ring_fd; /* the socket for heartbeats */
     uint8_t ring_key[RZ_LINK_RING_KEY_BYTES];
-    struct rz_doorbell *doorbell; /* own; inside the inbox */
-    struct rz_waits *waits;       /* own: what this process waits for, for reports; NULL alone */
+    struct rz_link_cohort_info cohort; /* of a process in a slot behind the ranks */
+    struct rz_doorbell *doorbell;      /* own; inside the inbox */
+    struct rz_waits *waits; /* own: what this process waits for, for reports; NULL alone */
     const struct rz_board *board;
     int fd; /* the link itself, for poll; -1 alone */
 };

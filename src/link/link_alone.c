@@ -25,7 +25,9 @@ static rz_status_t alone_board(struct rz_link *link)
     board->magic = RZ_BOARD_MAGIC;
     board->layout = RZ_BOARD_LAYOUT;
     board->n_ranks = 1;
+    board->n_slots = 1;
     board->n_nodes = 1;
+    board->revocations_max = RZ_BOARD_REVOCATIONS_MAX;
     board->job = link->info.self.job;
     board->epoch_phase = UINT64_C(1) << 8 | RZ_PHASE_RUN;
     board->lease_renewed_ns = rz_clock_now();
@@ -40,6 +42,7 @@ rz_status_t rz_link_join_alone(struct rz_link *link)
     struct rz_link_info *info = &link->info;
     info->self = (struct rz_identity){.job = (uint64_t)getpid(), .rank = 0, .incarnation = 1};
     info->n_ranks = 1;
+    info->n_slots = 1;
     info->n_nodes = 1;
     info->lanes_max = 1;
     info->job_token = (uint32_t)getpid();

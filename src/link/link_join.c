@@ -119,7 +119,8 @@ static rz_status_t join_map_board(struct rz_link *link, int fd)
     link->info.board = at;
     if (link->board_bytes < sizeof *link->board || link->board->magic != RZ_BOARD_MAGIC ||
         link->board->layout != RZ_BOARD_LAYOUT || link->board->n_ranks != link->info.n_ranks ||
-        link->board_bytes < rz_board_bytes(link->info.n_ranks))
+        link->board->n_slots != link->info.n_slots || link->info.n_slots < link->info.n_ranks ||
+        link->board_bytes < rz_board_bytes(link->info.n_slots))
         return RZ_ERR_VERSION;
     return RZ_OK;
 }
@@ -131,7 +132,7 @@ static rz_status_t join_ring(struct rz_link *link, const struct rz_link_welcome 
     if (welcome->ring_key_length == 0)
         return RZ_OK;
     if (!(link->board->flags & RZ_BOARD_RING) ||
-        link->board_bytes < rz_board_bytes_ring(info->n_ranks) ||
+        link->board_bytes < rz_board_bytes_ring(info->n_slots) ||
         welcome->ring_key_length != sizeof info->ring_key ||
         welcome->hb_timeout_ns <= link->board->hb_period_ns)
         return RZ_ERR_MALFORMED;
@@ -152,6 +153,7 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
     info->doorbell_fd = fds[FD_DOORBELL];
     fds[FD_INBOX] = fds[FD_DOORBELL] = -1;
     info->n_ranks = welcome->n_ranks;
+    info->n_slots = welcome->n_slots;
     info->n_nodes = welcome->n_nodes;
     info->node = welcome->node;
     info->lane = welcome->lane;
@@ -160,7 +162,7 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
     info->restarted = welcome->restarted != 0;
     if (welcome->version != RZ_LINK_VERSION || welcome->job != info->self.job)
         return RZ_ERR_VERSION;
-    if (info->self.rank >= info->n_ranks || info->lane >= info->lanes_max)
+    if (info->self.rank >= info->n_slots || info->lane >= info->lanes_max)
         return RZ_ERR_MALFORMED;
     rz_status_t status = join_map_board(link, fds[FD_BOARD]);
     if (status == RZ_OK)
@@ -203,6 +205,46 @@ static rz_status_t join_answer(struct rz_link *link)
     return status;
 }
 
+/* What a spawned process is told behind WELCOME. */
+static rz_status_t join_cohort(struct rz_link *link, const struct rz_link_cohort *told)
+{
+    struct rz_link_cohort_info *cohort = &link->info.cohort;
+    uint32_t n = told->processes_length / RZ_LINK_PAIR_BYTES;
+    if (told->processes_length % RZ_LINK_PAIR_BYTES != 0 || told->index >= n)
+        return RZ_ERR_MALFORMED;
+    cohort->processes = calloc(n, sizeof *cohort->processes);
+    cohort->parent = malloc(told->parent_length + 1);
+    if (!cohort->processes || !cohort->parent)
+        return RZ_ERR_NO_MEMORY;
+    cohort->n = n;
+    cohort->index = told->index;
+    cohort->command = told->command;
+    cohort->parent_bytes = told->parent_length;
+    memcpy(cohort->parent, told->parent, told->parent_length);
+    rz_link_get_pairs(told->processes, told->processes_length, cohort->processes, n);
+    const struct rz_identity *self = &link->info.self;
+    const struct rz_link_process *own = &cohort->processes[cohort->index];
+    return own->slot == self->rank && own->incarnation == self->incarnation ? RZ_OK
+                                                                            : RZ_ERR_MALFORMED;
+}
+
+/* COHORT comes right behind WELCOME. */
+static rz_status_t join_receive_cohort(struct rz_link *link)
+{
+    size_t n;
+    int fds[RZ_CHANNEL_FDS_MAX];
+    unsigned n_fds = 0;
+    struct rz_link_message message;
+    rz_status_t status = join_receive(link, rz_clock_now() + RZ_LINK_ANSWER_NS, &n, fds, &n_fds);
+    while (n_fds > 0)
+        close(fds[--n_fds]);
+    if (status == RZ_OK)
+        status = rz_link_decode(&message, link->buffer, n);
+    if (status == RZ_OK && message.type != RZ_LINK_COHORT)
+        status = RZ_ERR_MALFORMED;
+    return status == RZ_OK ? join_cohort(link, &message.cohort) : status;
+}
+
 static void join_hide(void)
 {
     unsetenv("RZ_LINK_FD");
@@ -237,6 +279,8 @@ rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
     explicit_bzero(&environment, sizeof environment);
     if (status == RZ_OK)
         status = join_answer(link);
+    if (status == RZ_OK && link->info.self.rank >= link->info.n_ranks)
+        status = join_receive_cohort(link);
     if (status == RZ_OK)
         join_hide();
     else

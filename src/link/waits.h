@@ -6,28 +6,19 @@
  * Each object is guarded by its own sequence number (odd while it is being written), so that a
  * report shows whole objects, and a process killed while writing spoils that one line only.
  *
- * Beside them a counter of progress, which the daemon's watchdog reads.
+ * Beside them a counter of progress, which the daemon's watchdog reads, and the decisions that this
+ * process has taken part in.
  */
 #ifndef RZ_LINK_WAITS_H
 #define RZ_LINK_WAITS_H
 
-#include <rhizome/types.h>
+#include "link/decisions.h"
+#include "wire/wait_text.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #define RZ_WAITS_MAX 32 /* waits of one process at a time; further ones are not shown */
-#define RZ_WAIT_CALL_BYTES 32
-#define RZ_WAIT_ANY UINT32_MAX /* peer or tag: any, or not of this call */
-
-/* One wait, as it is told. */
-struct rz_wait_text {
-    char call[RZ_WAIT_CALL_BYTES]; /* "MPI_Recv" */
-    uint64_t context;              /* of the communicator */
-    uint64_t operation;            /* number of the collective or agreement on it, 0: none */
-    uint32_t peer, tag;            /* whom; RZ_WAIT_ANY */
-    rz_time since_ns;              /* CLOCK_MONOTONIC */
-};
 
 struct rz_wait {
     _Alignas(64) _Atomic uint32_t sequence;
@@ -38,6 +29,7 @@ struct rz_wait {
 struct rz_waits {
     struct rz_wait wait[RZ_WAITS_MAX];
     _Alignas(64) _Atomic uint64_t progress; /* grows while the process does anything for MPI */
+    struct rz_decisions decisions;          /* decisions.h */
 };
 
 /* Process: it lives, in whatever it does; for the watchdog of the daemon. Of several threads that
@@ -85,6 +77,7 @@ static inline bool rz_wait_read(struct rz_wait *wait, struct rz_wait_text *text)
         return false;
     memcpy(text, words, sizeof *text);
     text->call[RZ_WAIT_CALL_BYTES - 1] = '\0'; /* whatever the process wrote */
+    text->name[RZ_WAIT_NAME_BYTES - 1] = '\0';
     return true;
 }
 

@@ -185,6 +185,20 @@ static inline struct rz_request *rz_request_of(MPI_Request handle)
     return (uintptr_t)handle < RZ_HANDLE_PREDEFINED_END ? NULL : (struct rz_request *)handle;
 }
 
+static inline struct rz_comm *rz_comm_of(MPI_Comm handle)
+{
+    return (uintptr_t)handle < RZ_HANDLE_PREDEFINED_END
+               ? rz_comm_predefined((unsigned)(uintptr_t)handle)
+               : (struct rz_comm *)handle;
+}
+
+static inline struct rz_info *rz_info_of(MPI_Info handle)
+{
+    return (uintptr_t)handle < RZ_HANDLE_PREDEFINED_END
+               ? rz_info_predefined((unsigned)(uintptr_t)handle)
+               : (struct rz_info *)handle;
+}
+
 static inline struct rz_datatype *rz_datatype_of(MPI_Datatype handle)
 {
     return (uintptr_t)handle < RZ_HANDLE_PREDEFINED_END
@@ -247,6 +261,12 @@ static inline void rz_status_set_empty(MPI_Status *status)
     rz_status_set_cancelled(status, false);
     rz_status_set_bytes(status, 0);
 }
+
+/*
+ * After a call that made *made (NULL: nothing) out of comm and returned `error`: what it returns.
+ * Entry points ask it, so that no chapter function needs to (ft/comm_uniform.h).
+ */
+int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made);
 
 #include "mpi/chapter_calls.h"
 

@@ -415,8 +415,12 @@ int rzm_unpack_external(const char datarep[], const void *inbuf, MPI_Count insiz
 
 /* ---- Communicators, their attributes and error handlers ---- */
 
+int rzm_comm_accept(const char *port_name, struct rz_info *info, int root, struct rz_comm *comm,
+                    struct rz_comm **newcomm);
 int rzm_comm_attach_buffer(struct rz_comm *comm, void *buffer, MPI_Count size);
 int rzm_comm_compare(struct rz_comm *comm1, struct rz_comm *comm2, int *result);
+int rzm_comm_connect(const char *port_name, struct rz_info *info, int root, struct rz_comm *comm,
+                     struct rz_comm **newcomm);
 int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm **newcomm);
 int rzm_comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn,
                                struct rz_errhandler **errhandler);
@@ -441,10 +445,11 @@ int rzm_comm_get_info(struct rz_comm *comm, struct rz_info **info_used);
 int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen);
 int rzm_comm_get_parent(struct rz_comm **parent);
 int rzm_comm_group(struct rz_comm *comm, struct rz_group **group);
-int rzm_comm_idup(struct rz_comm *comm, struct rz_comm **newcomm, struct rz_request **request);
-int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm,
+int rzm_comm_idup(struct rz_comm *comm, MPI_Comm *newcomm, struct rz_request **request);
+int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm *newcomm,
                             struct rz_request **request);
 int rzm_comm_iflush_buffer(struct rz_comm *comm, struct rz_request **request);
+int rzm_comm_join(int fd, struct rz_comm **intercomm);
 int rzm_comm_rank(struct rz_comm *comm, int *rank);
 int rzm_comm_remote_group(struct rz_comm *comm, struct rz_group **group);
 int rzm_comm_remote_size(struct rz_comm *comm, int *size);
@@ -453,6 +458,12 @@ int rzm_comm_set_errhandler(struct rz_comm *comm, struct rz_errhandler *errhandl
 int rzm_comm_set_info(struct rz_comm *comm, struct rz_info *info);
 int rzm_comm_set_name(struct rz_comm *comm, const char *comm_name);
 int rzm_comm_size(struct rz_comm *comm, int *size);
+int rzm_comm_spawn(const char *command, char *argv[], int maxprocs, struct rz_info *info, int root,
+                   struct rz_comm *comm, struct rz_comm **intercomm, int array_of_errcodes[]);
+int rzm_comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[],
+                            const int array_of_maxprocs[], const MPI_Info array_of_info[], int root,
+                            struct rz_comm *comm, struct rz_comm **intercomm,
+                            int array_of_errcodes[]);
 int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **newcomm);
 int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz_info *info,
                         struct rz_comm **newcomm);
@@ -643,6 +654,8 @@ int rzm_comm_iagree(struct rz_comm *comm, int *flag, struct rz_request **request
 int rzm_comm_iagree_failed(struct rz_comm *comm, MPI_Group *group, struct rz_request **request);
 int rzm_comm_is_revoked(struct rz_comm *comm, int *flag);
 int rzm_comm_ishrink(struct rz_comm *comm, MPI_Comm *newcomm, struct rz_request **request);
+int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[]);
+int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm);
 int rzm_comm_revoke(struct rz_comm *comm);
 int rzm_comm_shrink(struct rz_comm *comm, MPI_Comm *newcomm);
 int rzm_incarnation(int *incarnation);

@@ -1,6 +1,7 @@
 #include "outcome/outcome.h"
 
 #include "base/assert.h"
+#include "wire/slots.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -9,11 +10,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define NAME_BYTES 40
+
 void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement,
                      uint32_t n_nodes)
 {
-    *outcome = (struct rz_outcome){.n_ranks = n_ranks};
-    outcome->ranks = calloc(n_ranks, sizeof *outcome->ranks);
+    *outcome = (struct rz_outcome){.n_ranks = n_ranks, .n_slots = rz_slots_of(n_ranks)};
+    outcome->ranks = calloc(outcome->n_slots, sizeof *outcome->ranks);
     outcome->nodes_noted = calloc(n_nodes, sizeof *outcome->nodes_noted);
     outcome->cut_off = calloc(n_nodes, sizeof *outcome->cut_off);
     outcome->out = calloc(n_nodes, sizeof *outcome->out);
@@ -23,49 +26,120 @@ void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_
     outcome->n_nodes = n_nodes;
     for (uint32_t i = 0; i < n_ranks; i++)
         outcome->ranks[i].node = placement[i];
+    for (uint32_t i = n_ranks; i < outcome->n_slots; i++)
+        outcome->ranks[i].state = RZ_RANK_EMPTY;
 }
 
 void rz_outcome_clear(struct rz_outcome *outcome)
 {
     free(outcome->ranks);
+    free(outcome->past);
     free(outcome->nodes_noted);
     for (uint32_t i = 0; i < outcome->n_nodes; i++)
         free(outcome->cut_off[i]);
     free(outcome->cut_off);
     free(outcome->out);
     free(outcome->refused);
-    outcome->ranks = NULL;
+    outcome->ranks = outcome->past = NULL;
     outcome->nodes_noted = NULL;
+}
+
+const char *rz_outcome_name(const struct rz_outcome *outcome, uint32_t slot, char *name,
+                            size_t bytes)
+{
+    snprintf(name, bytes, slot < outcome->n_ranks ? "rank %u" : "process %u (spawned)", slot);
+    return name;
+}
+
+static bool spoils(const struct rz_rank *r)
+{
+    bool known = r->state == RZ_RANK_DIED && r->acknowledged >= r->incarnation && !r->abort_code;
+    return r->code != 0 && !known;
+}
+
+/* What the slot's process of before did must not be forgotten. */
+static void keep_past(struct rz_outcome *outcome, const struct rz_rank *r)
+{
+    outcome->past = realloc(outcome->past, (outcome->n_past + 1) * sizeof *outcome->past);
+    rz_assert(outcome->past != NULL);
+    outcome->past[outcome->n_past++] = *r;
+}
+
+static void begin(struct rz_rank *r, enum rz_rank_state state, uint32_t incarnation, uint32_t node)
+{
+    *r = (struct rz_rank){.state = state,
+                          .incarnation = incarnation,
+                          .node = node,
+                          .noted = r->noted,
+                          .acknowledged = r->acknowledged};
 }
 
 void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                         uint32_t node)
 {
     struct rz_rank *r = &outcome->ranks[rank];
+    bool awaited = incarnation == r->incarnation && r->state == RZ_RANK_WAITED_FOR;
+    if (incarnation > r->incarnation && r->state == RZ_RANK_ENDED && spoils(r))
+        keep_past(outcome, r);
+    if (incarnation > r->incarnation || awaited)
+        begin(r, RZ_RANK_RUNNING, incarnation, node);
+}
+
+void rz_outcome_born(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation, uint32_t node,
+                     bool spawned)
+{
+    struct rz_rank *r = &outcome->ranks[slot];
     if (incarnation <= r->incarnation)
         return;
-    *r = (struct rz_rank){
-        .state = RZ_RANK_RUNNING, .incarnation = incarnation, .node = node, .noted = r->noted};
+    if (spawned && spoils(r))
+        keep_past(outcome, r);
+    begin(r, RZ_RANK_WAITED_FOR, incarnation, node);
+}
+
+void rz_outcome_acknowledged(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation)
+{
+    struct rz_rank *r = &outcome->ranks[slot];
+    if (incarnation > r->acknowledged)
+        r->acknowledged = incarnation;
+}
+
+void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
+                         uint32_t code, const char *by)
+{
+    char name[NAME_BYTES];
+    struct rz_rank *r = &outcome->ranks[slot];
+    bool lives = r->state == RZ_RANK_RUNNING || r->state == RZ_RANK_WAITED_FOR;
+    if (incarnation != r->incarnation || !lives || r->abort_code || code == 0)
+        return;
+    r->abort_code = code & 0xFF ? (int)(code & 0xFF) : 1;
+    snprintf(r->cause, sizeof r->cause, "%s was ended by MPI_Abort: %s",
+             rz_outcome_name(outcome, slot, name, sizeof name), by);
 }
 
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                        int wait_status, bool clean)
 {
     struct rz_rank *r = &outcome->ranks[rank];
-    if (incarnation != r->incarnation || r->state != RZ_RANK_RUNNING)
+    bool awaited = r->state == RZ_RANK_WAITED_FOR && r->incarnation > 0; /* it never ran */
+    char name[NAME_BYTES];
+    if (incarnation != r->incarnation || (r->state != RZ_RANK_RUNNING && !awaited))
         return;
-    r->order = ++outcome->ends;
-    if (r->hung) {
+    if (!r->seen)
+        r->order = ++outcome->ends;
+    rz_outcome_name(outcome, rank, name, sizeof name);
+    if (r->abort_code) {
+        r->code = r->abort_code;
+    } else if (r->hung) {
         r->code = 128 + SIGKILL;
         snprintf(r->cause, sizeof r->cause,
-                 "rank %u made no progress for longer than --hang-timeout, and was killed", rank);
+                 "%s made no progress for longer than --hang-timeout, and was killed", name);
     } else if (WIFSIGNALED(wait_status)) {
         r->code = 128 + WTERMSIG(wait_status);
-        snprintf(r->cause, sizeof r->cause, "rank %u was killed by signal %d (%s)", rank,
+        snprintf(r->cause, sizeof r->cause, "%s was killed by signal %d (%s)", name,
                  WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
     } else {
         r->code = WEXITSTATUS(wait_status);
-        snprintf(r->cause, sizeof r->cause, "rank %u exited with status %d%s", rank, r->code,
+        snprintf(r->cause, sizeof r->cause, "%s exited with status %d%s", name, r->code,
                  clean ? "" : " before MPI_Finalize");
         if (!clean && r->code == 0)
             r->code = 1; /* an end before MPI_Finalize is a death whatever its status says */
@@ -77,7 +151,11 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
 void rz_outcome_dying(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
 {
     struct rz_rank *r = &outcome->ranks[rank];
-    r->dying |= incarnation == r->incarnation && !outcome->decided;
+    if (incarnation != r->incarnation || r->seen)
+        return;
+    r->dying |= !outcome->decided;
+    r->seen = true;
+    r->order = ++outcome->ends; /* exits are told later, in any order */
 }
 
 void rz_outcome_hung(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
@@ -95,17 +173,20 @@ void rz_outcome_cut_off(struct rz_outcome *outcome, uint32_t node, const char *w
 
 void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
 {
-    for (uint32_t i = 0; i < outcome->n_ranks; i++) {
+    for (uint32_t i = 0; i < outcome->n_slots; i++) {
         struct rz_rank *r = &outcome->ranks[i];
-        if (r->node != node || r->state == RZ_RANK_ENDED || r->state == RZ_RANK_DIED)
+        char name[NAME_BYTES];
+        if (r->node != node || (r->state != RZ_RANK_WAITED_FOR && r->state != RZ_RANK_RUNNING))
             continue;
         r->state = RZ_RANK_DIED;
         r->dying |= !outcome->decided;
         r->order = ++outcome->ends;
-        r->code = 128 + 9;
+        r->code = r->abort_code ? r->abort_code : 128 + 9;
         const char *why = outcome->cut_off[node];
-        snprintf(r->cause, sizeof r->cause, "rank %u was lost with node %u%s%s", i, node,
-                 why ? ", which was cut off: " : "", why ? why : "");
+        if (!r->abort_code)
+            snprintf(r->cause, sizeof r->cause, "%s was lost with node %u%s%s",
+                     rz_outcome_name(outcome, i, name, sizeof name), node,
+                     why ? ", which was cut off: " : "", why ? why : "");
     }
 }
 
@@ -136,18 +217,19 @@ void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format,
 void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,
                         const char *reason)
 {
+    char name[NAME_BYTES];
     outcome->aborted |= !outcome->decided;
-    rz_outcome_decide(outcome, (int)(code & 0xFF ? code & 0xFF : 1), "rank %u ended the job: %s",
-                      rank, reason);
+    rz_outcome_decide(outcome, (int)(code & 0xFF ? code & 0xFF : 1), "%s ended the job: %s",
+                      rz_outcome_name(outcome, rank, name, sizeof name), reason);
 }
 
 bool rz_outcome_complete(const struct rz_outcome *outcome)
 {
-    for (uint32_t i = 0; i < outcome->n_ranks; i++) {
+    for (uint32_t i = 0; i < outcome->n_slots; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
         bool stays_dead = r->state == RZ_RANK_DIED &&
                           (r->noted >= r->incarnation || outcome->nodes_noted[r->node]);
-        if (r->state != RZ_RANK_ENDED && !stays_dead)
+        if (r->state != RZ_RANK_ENDED && r->state != RZ_RANK_EMPTY && !stays_dead)
             return false;
     }
     return true;
@@ -157,12 +239,24 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
 static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool dying)
 {
     const struct rz_rank *first = NULL;
-    for (uint32_t i = 0; i < outcome->n_ranks; i++) {
-        const struct rz_rank *r = &outcome->ranks[i];
-        if (r->code != 0 && (r->dying || !dying) && (!first || r->order < first->order))
+    for (uint32_t i = 0; i < outcome->n_slots + outcome->n_past; i++) {
+        const struct rz_rank *r =
+            i < outcome->n_slots ? &outcome->ranks[i] : &outcome->past[i - outcome->n_slots];
+        if (spoils(r) && (r->dying || !dying) && (!first || r->order < first->order))
             first = r;
     }
     return first;
+}
+
+bool rz_outcome_by_death(const struct rz_outcome *outcome)
+{
+    if (outcome->decided && !outcome->aborted)
+        return outcome->by_death;
+    for (uint32_t i = 0; outcome->aborted && i < outcome->n_slots; i++)
+        if (outcome->ranks[i].seen && !outcome->ranks[i].abort_code)
+            return true; /* why the survivor gave up */
+    const struct rz_rank *first = outcome->aborted ? NULL : first_end(outcome, false);
+    return first && first->state == RZ_RANK_DIED && !first->abort_code;
 }
 
 int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)

@@ -9,30 +9,37 @@ enum rz_rank_state {
     RZ_RANK_WAITED_FOR, /* not started yet, or its replacement */
     RZ_RANK_RUNNING,
     RZ_RANK_ENDED, /* by itself, after MPI_Finalize or without MPI */
-    RZ_RANK_DIED   /* nobody knows yet whether it will be replaced */
+    RZ_RANK_DIED,  /* nobody knows yet whether it will be replaced */
+    RZ_RANK_EMPTY  /* a slot behind the ranks, for processes that the program spawns */
 };
 
 struct rz_rank {
     enum rz_rank_state state;
     bool dying; /* its death was seen while nothing had ended the job yet */
+    bool seen;  /* its death was seen, be it after that: it was none by order */
     uint32_t incarnation, node;
-    uint32_t noted;  /* the newest incarnation whose death was agreed and that nobody repairs */
-    int code;        /* of its end, as an exit status */
-    bool hung;       /* it was killed for that */
-    uint64_t order;  /* the ends are counted: which was first */
-    char cause[160]; /* in words */
+    uint32_t noted; /* the newest incarnation whose death was agreed and that nobody repairs */
+    uint32_t acknowledged; /* the newest incarnation whose death the program knows of */
+    int abort_code;        /* MPI_Abort ended it, of others or itself; 0: not */
+    int code;              /* of its end, as an exit status */
+    bool hung;             /* it was killed for that */
+    uint64_t order;        /* the ends are counted: which was first */
+    char cause[160];       /* in words */
 };
 
 struct rz_outcome {
-    uint32_t n_ranks, n_nodes;
-    struct rz_rank *ranks;
+    uint32_t n_ranks, n_slots, n_nodes;
+    struct rz_rank *ranks; /* [n_slots] */
+    struct rz_rank *past;  /* [n_past]: ends that were not good in slots that others have now */
+    uint32_t n_past;
     char **cut_off;    /* [n_nodes]: why, in words; NULL: it is not */
     bool *nodes_noted; /* [n_nodes]: its death was agreed, and nobody repairs it */
     bool *out;         /* [n_nodes]: the others go on without it */
     uint64_t *refused; /* [n_nodes]: messages of one that is out */
     uint64_t ends;
-    bool decided; /* something ended the job as a whole */
-    bool aborted; /* it was MPI_Abort: a death before it is the first cause */
+    bool decided;  /* something ended the job as a whole */
+    bool by_death; /* it was a death, by --on-failure or because nothing is left */
+    bool aborted;  /* it was MPI_Abort: a death before it is the first cause */
     int code;
     char cause[256];
 };
@@ -41,8 +48,27 @@ void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_
                      uint32_t n_nodes);
 void rz_outcome_clear(struct rz_outcome *outcome);
 
+/* What the process of slot is called: "rank 3" or "process 66 (spawned)". Returns name. */
+const char *rz_outcome_name(const struct rz_outcome *outcome, uint32_t slot, char *name,
+                            size_t bytes);
+
 void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                         uint32_t node);
+
+/* By decision of the daemons the process begins. It replaces the dead one, whose death is repaired
+ * thereby; or, spawned, it only got the slot of one that has ended. */
+void rz_outcome_born(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation, uint32_t node,
+                     bool spawned);
+
+/* The program knows of this death and goes on: it does not spoil the exit status. */
+void rz_outcome_acknowledged(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation);
+
+/* MPI_Abort of some processes only: this one is ended, and code is how. by: who wanted it, and why.
+ * Whether others know of this death does not matter: the code is what the program wanted to be
+ * told. Code 0, which no MPI_Abort has, is a spawn that came to nothing: then it is a death like
+ * others, which may be known. */
+void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
+                         uint32_t code, const char *by);
 
 /* wait_status as waitpid gives it; clean: it had finalised MPI or never initialised it, so that its
  * end is final, even by a signal; of any other end it will be told whether it is repaired. Old
@@ -73,6 +99,9 @@ void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format,
 /* rank called MPI_Abort, or an error ended it: the job ends as a whole. */
 void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,
                         const char *reason);
+
+/* Whether it is a death that ended the job, or made a survivor end it. */
+bool rz_outcome_by_death(const struct rz_outcome *outcome);
 
 /* Whether no rank runs or will be started again. */
 bool rz_outcome_complete(const struct rz_outcome *outcome);

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#define FIRST_DEATH "; --on-failure lets the first death end the job"
+
 void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_t *placement,
-                     uint32_t n_nodes, bool no_ft)
+                     uint32_t n_nodes, uint32_t flags)
 {
-    *referee = (struct rz_referee){.no_ft = no_ft, .stranger = RZ_ID_NONE};
+    *referee = (struct rz_referee){
+        .no_ft = flags & RZ_JOB_NO_FT, .abort = flags & RZ_JOB_ABORT, .stranger = RZ_ID_NONE};
     rz_outcome_open(&referee->outcome, n_ranks, placement, n_nodes);
 }
 
@@ -38,31 +41,46 @@ static bool half_joined(struct rz_referee *referee, uint32_t *grace_ms)
     return true;
 }
 
+/* The standard's default, chosen for the whole job. */
+static bool end_at_death(struct rz_referee *referee, const struct rz_rank *r, uint32_t *grace_ms)
+{
+    if (!referee->abort || referee->over || r->state != RZ_RANK_DIED)
+        return false;
+    referee->outcome.by_death |= !referee->outcome.decided && !r->abort_code;
+    rz_outcome_decide(&referee->outcome, r->code, "%s%s", r->cause, FIRST_DEATH);
+    *grace_ms = RZ_END_GRACE_MS;
+    return true;
+}
+
 static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited *told,
                       uint32_t *grace_ms)
 {
     int status = (int)told->status;
     bool end = false;
-    if (told->rank >= referee->outcome.n_ranks)
+    if (told->rank >= referee->outcome.n_slots)
         return false;
-    if (!told->hello && (told->clean || told->incarnation == 1)) { /* a later one is repaired */
+    bool spawned = told->rank >= referee->outcome.n_ranks;
+    if (!spawned && !told->hello &&
+        (told->clean || told->incarnation == 1)) { /* a later one is repaired */
         referee->stranger = told->rank;
         referee->stranger_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         end = half_joined(referee, grace_ms);
     }
     rz_outcome_exited(&referee->outcome, told->rank, told->incarnation, status,
-                      told->clean || (!told->hello && told->incarnation == 1));
+                      told->clean || (!spawned && !told->hello && told->incarnation == 1));
     if (referee->no_ft && !told->clean && told->hello) {
         *grace_ms = RZ_END_GRACE_MS;
         end = true;
     }
+    if (end_at_death(referee, &referee->outcome.ranks[told->rank], grace_ms))
+        end = true;
     return end || is_complete(referee, grace_ms);
 }
 
 static bool on_noted(struct rz_referee *referee, const struct rz_launch_event *event,
                      uint32_t *grace_ms)
 {
-    if (event->rank < referee->outcome.n_ranks) {
+    if (event->rank < referee->outcome.n_slots) {
         rz_outcome_noted(&referee->outcome, event->rank, event->incarnation);
     } else if (event->node < referee->outcome.n_nodes) {
         rz_outcome_node_noted(&referee->outcome, event->node);
@@ -75,7 +93,16 @@ static bool on_noted(struct rz_referee *referee, const struct rz_launch_event *e
 static bool on_event(struct rz_referee *referee, const struct rz_launch_event *event,
                      uint32_t *grace_ms)
 {
-    if (event->kind == RZ_EVENT_RECORD_DEATH_SEEN && event->rank < referee->outcome.n_ranks) {
+    bool process = event->rank < referee->outcome.n_slots;
+    if (event->kind == RZ_EVENT_RECORD_BORN && process && event->node < referee->outcome.n_nodes)
+        rz_outcome_born(&referee->outcome, event->rank, event->incarnation, event->node,
+                        event->value == RZ_BORN_SPAWNED);
+    if (event->kind == RZ_EVENT_RECORD_ACKNOWLEDGED && process)
+        rz_outcome_acknowledged(&referee->outcome, event->rank, event->incarnation);
+    if (event->kind == RZ_EVENT_RECORD_ENDED_BY && process)
+        rz_outcome_ended_by(&referee->outcome, event->rank, event->incarnation,
+                            (uint32_t)event->value, event->note);
+    if (event->kind == RZ_EVENT_RECORD_DEATH_SEEN && process) {
         if (event->value == RZ_DEATH_HUNG)
             rz_outcome_hung(&referee->outcome, event->rank, event->incarnation);
         else
@@ -85,7 +112,7 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
         referee->outcome.out[event->node] = true;
     if (event->kind == RZ_EVENT_RECORD_NOTED)
         return on_noted(referee, event, grace_ms);
-    if (event->kind != RZ_EVENT_RECORD_JOINED)
+    if (event->kind != RZ_EVENT_RECORD_JOINED || event->rank >= referee->outcome.n_ranks)
         return false;
     referee->joined = true;
     return half_joined(referee, grace_ms);
@@ -128,7 +155,7 @@ bool rz_referee_take(struct rz_referee *referee, uint32_t node,
 {
     switch (message->type) {
     case RZ_LAUNCH_STARTED:
-        if (message->started.rank < referee->outcome.n_ranks)
+        if (message->started.rank < referee->outcome.n_slots)
             rz_outcome_started(&referee->outcome, message->started.rank,
                                message->started.incarnation, node);
         return false;
@@ -158,10 +185,11 @@ bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *g
     if (referee->over)
         return false;
     rz_outcome_node_lost(&referee->outcome, node);
-    if (!referee->no_ft)
+    if (!referee->no_ft && !referee->abort)
         return is_complete(referee, grace_ms);
-    rz_outcome_decide(&referee->outcome, 128 + SIGKILL,
-                      "node %u was lost, which ends a job without fault tolerance", node);
+    referee->outcome.by_death |= !referee->outcome.decided;
+    rz_outcome_decide(&referee->outcome, 128 + SIGKILL, "node %u was lost%s", node,
+                      referee->no_ft ? ", which ends a job without fault tolerance" : FIRST_DEATH);
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }
@@ -169,6 +197,7 @@ bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *g
 void rz_referee_all_lost(struct rz_referee *referee, uint32_t node)
 {
     const char *why = referee->outcome.cut_off[node];
+    referee->outcome.by_death |= !referee->outcome.decided;
     if (why)
         rz_outcome_decide(&referee->outcome, RZ_EXIT_LOST,
                           "all nodes of the job are lost; the last one, node %u, was cut off: %s",

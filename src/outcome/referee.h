@@ -13,15 +13,17 @@
 
 struct rz_referee {
     struct rz_outcome outcome;
-    bool no_ft;        /* the first death ends the job */
+    bool no_ft;        /* nobody looks for deaths: the first that shows ends the job */
+    bool abort;        /* --on-failure abort: so does the first of a job with fault tolerance */
     bool over;         /* set by the host once it has begun the end: later losses mean nothing */
     bool joined;       /* some rank has initialised our MPI */
     uint32_t stranger; /* a rank that ended without ever doing so, or RZ_ID_NONE */
     int stranger_code;
 };
 
+/* flags: RZ_JOB_*. */
 void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_t *placement,
-                     uint32_t n_nodes, bool no_ft);
+                     uint32_t n_nodes, uint32_t flags);
 void rz_referee_clear(struct rz_referee *referee);
 
 /* Whether this message of node counts no more: the others go on without it, and what its processes

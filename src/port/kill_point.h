@@ -13,19 +13,34 @@
 #define RZ_KILL_AT "RZ_KILL_AT"
 
 enum rz_kill_point {
-    RZ_KILL_SEND,       /* a message of the user or of a collective is about to leave */
-    RZ_KILL_SENT,       /* it was given to the transport */
-    RZ_KILL_ARRIVED,    /* a message has passed the door, nothing was made of it yet */
-    RZ_KILL_LETTER,     /* a letter of a protocol is about to leave, to one of several */
-    RZ_KILL_READ,       /* a letter is about to be read */
-    RZ_KILL_STEP,       /* a protocol has made a step, nothing of it was done */
-    RZ_KILL_DECIDED,    /* something was agreed, the caller does not know yet */
-    RZ_KILL_REVOKED,    /* a communicator is marked, nobody else was told */
-    RZ_KILL_COMM,       /* a communicator is about to be made */
-    RZ_KILL_RING_WRITE, /* a record stands in shared memory, unpublished */
-    RZ_KILL_RING_TOLD,  /* it is published, the reader was not woken */
-    RZ_KILL_FETCH,      /* a payload is about to be fetched */
-    RZ_KILL_FETCHED,    /* it was copied, its sender was not told */
+    RZ_KILL_SEND,            /* a message of the user or of a collective is about to leave */
+    RZ_KILL_SENT,            /* it was given to the transport */
+    RZ_KILL_ARRIVED,         /* a message has passed the door, nothing was made of it yet */
+    RZ_KILL_LETTER,          /* a letter of a protocol is about to leave, to one of several */
+    RZ_KILL_READ,            /* a letter is about to be read */
+    RZ_KILL_STEP,            /* a protocol has made a step, nothing of it was done */
+    RZ_KILL_DECIDED,         /* something was agreed, the caller does not know yet */
+    RZ_KILL_REVOKED,         /* a communicator is marked, nobody else was told */
+    RZ_KILL_REVOKE_TOLD,     /* the daemon was told of it */
+    RZ_KILL_COMM,            /* a communicator is about to be made */
+    RZ_KILL_RING_WRITE,      /* a record stands in shared memory, unpublished */
+    RZ_KILL_RING_TOLD,       /* it is published, the reader was not woken */
+    RZ_KILL_FETCH,           /* a payload is about to be fetched */
+    RZ_KILL_FETCHED,         /* it was copied, its sender was not told */
+    RZ_KILL_GOSSIP,          /* gossip has found out who is dead, nothing was checked yet */
+    RZ_KILL_SPAWN,           /* processes are about to be ordered */
+    RZ_KILL_SPAWNED,         /* the daemon has said who they are, nobody else knows */
+    RZ_KILL_READY,           /* a spawned process has said so, and was not told to go on */
+    RZ_KILL_GO,              /* one of the spawned is about to be told to go on */
+    RZ_KILL_CONNECT,         /* a port is about to be asked */
+    RZ_KILL_ACCEPT,          /* who asked is about to be answered */
+    RZ_KILL_LAST_WORD,       /* the accepting root is about to be told that all is well */
+    RZ_KILL_JOIN,            /* a process is about to say over a socket who it is */
+    RZ_KILL_REPLACE_AGREED,  /* the members have agreed who is to be replaced */
+    RZ_KILL_REPLACE_ASKED,   /* the daemon was asked for processes in place of the dead */
+    RZ_KILL_REPLACE_INVITED, /* one of the newcomers was told where it belongs */
+    RZ_KILL_REPLACE_LAST,    /* the agreement that newcomers take part in is about to begin */
+    RZ_KILL_REPLACE_JOINED,  /* a newcomer knows where it belongs */
     RZ_KILL_POINTS
 };
 

@@ -35,6 +35,15 @@ rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes)
     return RZ_OK;
 }
 
+rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes)
+{
+    while (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) !=
+           0)
+        if (errno != EINTR)
+            return RZ_ERR_SYSTEM;
+    return RZ_OK;
+}
+
 /* Beyond the end of the file a touch is a SIGBUS; sizes come from elsewhere, so that is an
  * operating error. */
 static rz_status_t memory_size(int fd, size_t *bytes)

@@ -13,6 +13,10 @@ rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
 /* Backs [offset, offset + bytes) with pages now: RZ_ERR_NO_MEMORY here rather than SIGBUS later. */
 rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes);
 
+/* Gives the pages of [offset, offset + bytes) back to the system, in whole pages: what is read
+ * there afterwards is zero. RZ_ERR_SYSTEM: it could not. */
+rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes);
+
 /* Maps the whole or its first bytes; bytes 0: the size of the file, told back in *mapped when not
  * NULL. */
 rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t *mapped);

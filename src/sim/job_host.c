@@ -3,6 +3,7 @@
 #include "sim/job_node.h"
 
 #include "base/assert.h"
+#include "base/status.h"
 
 #include <string.h>
 
@@ -10,10 +11,10 @@
     for (uint32_t rank = 0; rank < node->n_ranks; rank++)                                          \
         if (rz_recover_daemon_of(rz_job_recover(node), rank) == node->self)
 
-static void want_step(struct rz_job_node *node, uint32_t rank)
+static void want_step(struct rz_job_node *node, uint32_t slot)
 {
-    const struct rz_job_process *process = &node->process[rank];
-    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_STEP, rank, process->incarnation,
+    const struct rz_job_process *process = &node->process[slot];
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_STEP, slot, process->incarnation,
                  process->epoch);
 }
 
@@ -209,33 +210,49 @@ static void reach(struct rz_job_process *process, enum rz_recover_phase phase)
     process->reached = 2 * process->epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
 }
 
-static void step_process(struct rz_job_node *node, uint32_t rank)
+/* ended: in order, a spawned process that has done its work; nobody asks for it again. */
+static void kill_process(struct rz_job_node *node, uint32_t slot, bool ended)
 {
-    struct rz_job_process *process = &node->process[rank];
-    if (process->state == RZ_JOB_STARTING) {
+    struct rz_job_process *process = &node->process[slot];
+    if (rz_recover_daemon_of(rz_job_recover(node), slot) != node->self ||
+        process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT)
+        return;
+    process->state = RZ_JOB_KILLED;
+    if (ended)
+        node->ended[slot] = process->incarnation;
+    rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, slot, process->incarnation, 0);
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_NEWS, slot, process->incarnation, ended);
+}
+
+/* Some spawned processes stay until they are killed. */
+static bool stays(uint32_t slot, uint32_t incarnation)
+{
+    return (slot + incarnation) % 3 == 0;
+}
+
+static void step_process(struct rz_job_node *node, uint32_t slot)
+{
+    struct rz_job_process *process = &node->process[slot];
+    bool newcomer = rz_recover_phase(rz_job_recover(node)) != RZ_PHASE_ENTER;
+    if (process->state == RZ_JOB_STARTING && (slot >= node->n_ranks || newcomer)) {
+        process->state = RZ_JOB_RUNNING;
+        want_step(node, slot);
+    } else if (process->state == RZ_JOB_STARTING) {
         reach(process, RZ_PHASE_ENTER);
+    } else if (process->state == RZ_JOB_RUNNING && slot >= node->n_ranks) {
+        if (!stays(slot, process->incarnation))
+            kill_process(node, slot, true);
     } else if (process->state == RZ_JOB_RUNNING) {
         if (node->repairing && !process->reinit) {
             process->reinit = true;
             rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REPAIRING, 0, 0, 0);
-            want_step(node, rank);
+            want_step(node, slot);
         } else if (process->position < node->positions) {
             process->state = RZ_JOB_STORING; /* rz_job_review stores as soon as there is a place */
         } else {
             reach(process, RZ_PHASE_RUN);
         }
     }
-}
-
-static void kill_process(struct rz_job_node *node, uint32_t rank)
-{
-    struct rz_job_process *process = &node->process[rank];
-    if (rz_recover_daemon_of(rz_job_recover(node), rank) != node->self ||
-        process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT)
-        return;
-    process->state = RZ_JOB_KILLED;
-    rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, rank, process->incarnation, 0);
-    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_NEWS, rank, process->incarnation, 0);
 }
 
 static void open_run(struct rz_job_node *node)
@@ -264,6 +281,106 @@ static void leave(struct rz_job_node *node)
         node->process[rank].state = RZ_JOB_HAS_LEFT;
 }
 
+/* ---- births */
+
+/* A birth or a cohort is wanted here: everybody must hear of it. */
+static void want(struct rz_job_node *node, uint64_t item)
+{
+    rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_WANT, item, 0, 0);
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_BIRTH_NEWS, item, 0, 0);
+}
+
+static void ask(struct rz_job_node *node, uint32_t slot, uint32_t incarnation)
+{
+    const struct rz_recover *recover = rz_job_recover(node);
+    if (rz_recover_incarnation_of(recover, slot) + 1 != incarnation)
+        return; /* born meanwhile */
+    node->asked[slot] = incarnation;
+    want(node, rz_recover_pack_birth(slot, incarnation));
+}
+
+/* arg = count, fuse, eager, as RZ_JOB_SPAWN. */
+static void spawn(struct rz_job_node *node, const uint64_t *arg)
+{
+    if (arg[1] > 0) {
+        rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_SPAWN, arg[0], arg[1] - 1, arg[2]);
+    } else if (rz_recover_phase(rz_job_recover(node)) == RZ_PHASE_ENTER && !arg[2]) {
+        rz_assert(node->n_held < RZ_JOB_HELD_MAX);
+        node->held[node->n_held++] = (uint32_t)arg[0];
+    } else {
+        want(node, rz_recover_pack_cohort(node->self, ++node->serial, (uint32_t)arg[0]));
+    }
+}
+
+/* What was held in phase ENTER goes on. */
+static void review_held(struct rz_job_node *node)
+{
+    if (rz_recover_phase(rz_job_recover(node)) == RZ_PHASE_ENTER)
+        return;
+    for (uint32_t i = 0; i < node->n_held; i++)
+        rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_SPAWN, node->held[i], 0, 1);
+    node->n_held = 0;
+}
+
+static void start_newborn(struct rz_job_node *node, uint64_t item)
+{
+    uint32_t slot, incarnation;
+    if (!rz_recover_unpack_birth(item, &slot, &incarnation) ||
+        rz_recover_daemon_of(rz_job_recover(node), slot) != node->self)
+        return;
+    struct rz_job_process *process = &node->process[slot];
+    /* Who lives is not replaced. */
+    rz_assert(process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
+    rz_assert(process->incarnation < incarnation);
+    *process = (struct rz_job_process){.state = RZ_JOB_STARTING,
+                                       .incarnation = incarnation,
+                                       .epoch = rz_recover_epoch(rz_job_recover(node))};
+    want_step(node, slot);
+}
+
+/* All of a cohort are born, or none. */
+static void look_at_cohort(const uint64_t *items, uint32_t n_items, uint32_t count)
+{
+    uint32_t n = 0, slot, incarnation;
+    while (n < n_items && rz_recover_unpack_birth(items[n], &slot, &incarnation))
+        n++;
+    rz_assert(n == 0 || n == count);
+}
+
+static void take_births(struct rz_job_node *node, const struct rz_action *notice)
+{
+    rz_id asker;
+    uint32_t serial, count;
+    node->round = (uint32_t)notice->arg[0];
+    for (uint32_t i = 0; i < notice->n_items; i++) {
+        if (!rz_recover_unpack_cohort(notice->items[i], &asker, &serial, &count))
+            continue;
+        look_at_cohort(notice->items + i + 1, notice->n_items - i - 1, count);
+        if (asker == node->self) {
+            rz_assert(serial == node->answered + 1); /* one after the other, each once */
+            node->answered = serial;
+        }
+    }
+    for (uint32_t i = 0; i < notice->n_items && notice->arg[1] == RZ_OK; i++)
+        start_newborn(node, notice->items[i]);
+}
+
+/* Somebody here will ask for the dead, once for each. */
+static void review_asks(struct rz_job_node *node)
+{
+    const struct rz_recover *recover = rz_job_recover(node);
+    if (node->self >= node->askers || rz_recover_phase(recover) == RZ_PHASE_ENTER)
+        return;
+    for (uint32_t slot = 0; slot < node->n_slots; slot++) {
+        uint32_t incarnation = rz_recover_incarnation_of(recover, slot);
+        if (incarnation == 0 || node->asking[slot] > incarnation ||
+            node->ended[slot] == incarnation || !rz_recover_process_dead(recover, slot))
+            continue;
+        node->asking[slot] = incarnation + 1;
+        rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_ASK, slot, incarnation + 1, 0);
+    }
+}
+
 /* ---- events and notices */
 
 void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
@@ -284,14 +401,25 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
         if (event->arg[1] > 0)
             rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_KILL, rank, event->arg[1] - 1, 0);
         else
-            kill_process(node, rank);
+            kill_process(node, rank, false);
         break;
     case RZ_JOB_HEARD:
+        if (event->arg[2] && node->ended[rank] < event->arg[1])
+            node->ended[rank] = (uint32_t)event->arg[1];
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, rank, event->arg[1], 0);
         break;
     case RZ_JOB_REACHED:
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REACHED, event->arg[0], event->arg[1],
-                     0);
+                     event->arg[2]);
+        break;
+    case RZ_JOB_ASK:
+        ask(node, rank, (uint32_t)event->arg[1]);
+        break;
+    case RZ_JOB_SPAWN:
+        spawn(node, event->arg);
+        break;
+    case RZ_JOB_WANTED:
+        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_WANT, event->arg[0], 0, 0);
         break;
     case RZ_JOB_DEATH:
         rz_assert(!"internal");
@@ -320,6 +448,9 @@ void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice)
         break;
     case RZ_RECOVER_DEATHS:
     case RZ_RECOVER_WANTED:
+        break;
+    case RZ_RECOVER_BIRTHS:
+        take_births(node, notice);
         break;
     }
 }
@@ -363,11 +494,12 @@ static void review_barrier(struct rz_job_node *node)
     enum rz_recover_phase phase = rz_recover_phase(recover);
     uint32_t saying = 2 * epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
     bool safe = node->protected_epoch == epoch || (node->mutations & RZ_JOB_NO_PROTECT);
-    if (phase == RZ_PHASE_LEFT || !safe || node->said_reached == saying ||
-        !all_reached(node, phase))
+    bool said = node->said_reached == saying && node->said_round == node->round;
+    if (phase == RZ_PHASE_LEFT || !safe || said || !all_reached(node, phase))
         return;
     node->said_reached = saying;
-    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_REACHED, epoch, phase, 0);
+    node->said_round = node->round;
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_REACHED, epoch, phase, node->round);
 }
 
 void rz_job_review(struct rz_job_node *node)
@@ -381,4 +513,6 @@ void rz_job_review(struct rz_job_node *node)
             try_parked(node, rank);
     }
     review_barrier(node);
+    review_asks(node);
+    review_held(node);
 }

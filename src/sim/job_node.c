@@ -45,7 +45,10 @@ void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, r
     node->n_daemons = config->recover.n_daemons;
     node->n_ranks = config->recover.n_ranks;
     rz_assert(node->n_daemons <= RZ_JOB_DAEMONS_MAX && node->n_ranks <= RZ_JOB_RANKS_MAX);
+    node->n_slots = config->recover.n_slots ? config->recover.n_slots : node->n_ranks;
+    rz_assert(node->n_slots <= RZ_JOB_SLOTS_MAX);
     node->positions = config->positions;
+    node->askers = config->askers;
     node->repairing = config->repairing;
     node->mutations = config->mutations;
     node->view = config->recover.view;
@@ -172,6 +175,8 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
     rz_id dead = (rz_id)next.arg[0];
     switch ((enum rz_job_work_kind)next.kind) {
     case RZ_JOB_CALL_RECOVER:
+        event.items = next.arg; /* of RZ_RECOVER_WANT */
+        event.n_items = next.what == RZ_RECOVER_WANT;
         more = step_object(node, RZ_JOB_RECOVER, &event, out);
         break;
     case RZ_JOB_CALL_COMMIT:
@@ -275,12 +280,20 @@ uint64_t rz_job_hash(const struct rz_job_node *node)
 {
     uint64_t h = rz_mix((uint64_t)node->stopped << 32 | node->self,
                         (uint64_t)node->protected_epoch << 32 | node->said_reached);
-    for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
-        const struct rz_job_process *p = &node->process[rank];
+    h = rz_mix(rz_mix(h, (uint64_t)node->round << 32 | node->said_round),
+               (uint64_t)node->answered << 32 | node->serial);
+    for (uint32_t i = 0; i < node->n_held; i++)
+        h = rz_mix(h, node->held[i]);
+    for (uint32_t slot = 0; slot < node->n_slots; slot++) {
+        const struct rz_job_process *p = &node->process[slot];
         h = rz_mix(h, (uint64_t)p->state << 48 | (uint64_t)p->reinit << 32 | p->incarnation);
         h = rz_mix(h, (uint64_t)p->epoch << 32 | p->reached);
         h = rz_mix(h, (uint64_t)p->position << 32 | p->restored);
         h = rz_mix(h, p->generation);
+        h = rz_mix(h, (uint64_t)node->asking[slot] << 32 | node->asked[slot]);
+        h = rz_mix(h, node->ended[slot]);
+    }
+    for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
         for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
             const struct rz_job_piece *piece = &node->place[rank][i];
             h = rz_mix(h, (uint64_t)piece->written << 32 | piece->position);

@@ -15,7 +15,9 @@
 
 #define RZ_JOB_DAEMONS_MAX 16
 #define RZ_JOB_RANKS_MAX 16
+#define RZ_JOB_SLOTS_MAX 24
 #define RZ_JOB_PLACES 2
+#define RZ_JOB_HELD_MAX 16
 #define RZ_JOB_QUEUE_MAX 128
 
 /* Faults of a host, put in on purpose. */
@@ -31,6 +33,7 @@ struct rz_job_config {
     struct rz_commit_config commit;
     uint32_t positions; /* checkpoints of the program; 0: none */
     bool repairing;     /* the program calls MPIX_Reinit */
+    uint32_t askers;    /* the first so many daemons ask for the births of the dead they know of */
     uint32_t mutations; /* enum rz_job_mutation */
 };
 
@@ -38,9 +41,14 @@ enum rz_job_call {
     RZ_JOB_BEGIN,   /* first of all */
     RZ_JOB_STEP,    /* arg = rank, incarnation, epoch: a process goes on */
     RZ_JOB_KILL,    /* arg = rank, fuse: after so many rounds the process dies, if it lives here */
-    RZ_JOB_HEARD,   /* arg = rank, incarnation: news of a death from another daemon */
-    RZ_JOB_REACHED, /* arg = epoch, phase: what the processes said arrives at last */
-    RZ_JOB_DEATH    /* internal: a death is told to commit */
+    RZ_JOB_HEARD,   /* arg = slot, incarnation, ended: news of a death from another daemon */
+    RZ_JOB_REACHED, /* arg = epoch, phase, round: what the processes said arrives at last */
+    RZ_JOB_ASK,     /* arg = slot, incarnation: a process asks for this birth */
+    /* arg = count, fuse, eager: after so many rounds, and not in phase ENTER unless eager, a
+     * process asks for a cohort */
+    RZ_JOB_SPAWN,
+    RZ_JOB_WANTED, /* arg = item: news of a wanted birth from another daemon */
+    RZ_JOB_DEATH   /* internal: a death is told to commit */
 };
 
 /* Notices; those of the objects have RZ_JOB_RECOVER or RZ_JOB_COMMIT added. */
@@ -49,6 +57,9 @@ enum rz_job_notice {
     RZ_JOB_WANTS_REACHED, /* likewise RZ_JOB_REACHED */
     RZ_JOB_WANTS_KILL,    /* likewise RZ_JOB_KILL */
     RZ_JOB_NEWS,          /* make RZ_JOB_HEARD at all others */
+    RZ_JOB_WANTS_ASK,     /* make the call RZ_JOB_ASK with these arguments some time */
+    RZ_JOB_WANTS_SPAWN,   /* likewise RZ_JOB_SPAWN */
+    RZ_JOB_BIRTH_NEWS,    /* make RZ_JOB_WANTED at all others */
     RZ_JOB_RECOVER = 0x100,
     RZ_JOB_COMMIT = 0x200,
     RZ_JOB_HOST = 0x300
@@ -94,12 +105,21 @@ struct rz_job_work {
 };
 
 struct rz_job_node {
-    uint32_t n_daemons, n_ranks, positions, mutations, view;
+    uint32_t n_daemons, n_ranks, n_slots, positions, askers, mutations, view;
     rz_id self;
     bool repairing, stopped;
     uint32_t protected_epoch; /* the newest epoch whose pieces are all protected */
     uint32_t said_reached;    /* as rz_job_process.reached */
-    struct rz_job_process process[RZ_JOB_RANKS_MAX];
+    uint32_t said_round;      /* and the round of births counted */
+    uint32_t round;           /* the newest one worked in */
+    uint32_t serial;          /* cohorts asked for here */
+    uint32_t answered;        /* the last of them that a notice told of */
+    uint32_t n_held;
+    uint32_t held[RZ_JOB_HELD_MAX];    /* counts of the cohorts that wait for phase RUN */
+    uint32_t asking[RZ_JOB_SLOTS_MAX]; /* the newest birth somebody here is about to ask for */
+    uint32_t asked[RZ_JOB_SLOTS_MAX];  /* the newest one asked for */
+    uint32_t ended[RZ_JOB_SLOTS_MAX];  /* the newest incarnation that ended in order */
+    struct rz_job_process process[RZ_JOB_SLOTS_MAX];
     struct rz_job_piece place[RZ_JOB_RANKS_MAX][RZ_JOB_PLACES];
     struct rz_job_parked parked[RZ_JOB_RANKS_MAX];
 

@@ -1,5 +1,6 @@
 #include "sim/job_scenario.h"
 
+#include "base/random.h"
 #include "base/status.h"
 #include "proto/commit/commit_check.h"
 #include "proto/commit/commit_state.h"
@@ -58,6 +59,11 @@ static uint32_t ranks_of(const struct rz_sim *sim)
     return field(sim, 0, 8);
 }
 
+static uint32_t slots_of(const struct rz_sim *sim)
+{
+    return ranks_of(sim) + field(sim, 60, 4);
+}
+
 static bool unrepaired(const struct rz_sim *sim)
 {
     return rz_sim_scenario(sim)->parameter & RZ_JOB_UNREPAIRED;
@@ -81,20 +87,54 @@ const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member)
         slots[d] = 2 + n_ranks / (n - field(sim, 8, 4));
     config = (struct rz_job_config){.recover = {.n_daemons = n,
                                                 .n_ranks = n_ranks,
+                                                .n_slots = slots_of(sim),
                                                 .view = VIEW,
                                                 .tie_breaker = RZ_ID_NONE,
                                                 .placement = placement,
                                                 .slots = slots,
                                                 .restarts_max = field(sim, 24, 4),
-                                                .mutations = field(sim, 32, 8)},
+                                                .mutations = field(sim, 32, 12)},
                                     .commit = {.n_daemons = n,
                                                .n_ranks = n_ranks,
                                                .view = VIEW,
-                                               .mutations = field(sim, 40, 8)},
+                                               .mutations = field(sim, 44, 8)},
                                     .positions = field(sim, 12, 4),
                                     .repairing = !unrepaired(sim),
-                                    .mutations = field(sim, 48, 8)};
+                                    .askers = !field(sim, 28, 1)  ? 0
+                                              : field(sim, 29, 1) ? 1
+                                                                  : n,
+                                    .mutations = field(sim, 52, 4)};
     return &config;
+}
+
+static uint64_t draw_fuse(struct rz_sim *sim)
+{
+    return rz_sim_random(sim, UINT64_C(1) << rz_sim_random(sim, 7));
+}
+
+/* Half of them by one daemon, so that it has several on the way. */
+static void start_cohorts(struct rz_sim *sim)
+{
+    uint32_t cohorts = field(sim, 56, 4);
+    bool at_once = rz_sim_scenario(sim)->parameter & RZ_JOB_AT_ONCE;
+    rz_id asker = 0;
+    for (uint32_t i = 0; i < cohorts; i++) {
+        if (!at_once && (i == 0 || rz_sim_random(sim, 2) == 0))
+            asker = (rz_id)rz_sim_random(sim, rz_sim_members(sim));
+        uint64_t count = at_once ? 1 : 1 + rz_sim_random(sim, 1 + field(sim, 60, 4));
+        uint64_t fuse = at_once ? 0 : draw_fuse(sim);
+        bool eager = at_once || rz_sim_random(sim, 8) == 0;
+        rz_sim_call(sim, asker,
+                    &(struct rz_sim_call){
+                        .call = RZ_JOB_SPAWN, .arg = {count, fuse, eager}, .unordered = true});
+    }
+}
+
+/* Where the process is likely to live that is to be killed. */
+static rz_id likely_daemon(struct rz_sim *sim, uint32_t slot)
+{
+    return slot < ranks_of(sim) ? first_daemon(sim, slot)
+                                : (rz_id)rz_sim_random(sim, rz_sim_members(sim));
 }
 
 void rz_job_scenario_start(struct rz_sim *sim)
@@ -108,12 +148,13 @@ void rz_job_scenario_start(struct rz_sim *sim)
     for (uint32_t i = 0; i < kills; i++) {
         /* The same rank again, half of the time: its next incarnation is to die early, too. */
         if (i == 0 || rz_sim_random(sim, 2) == 0)
-            rank = (uint32_t)rz_sim_random(sim, ranks_of(sim));
-        uint64_t fuse = at_once ? 0 : rz_sim_random(sim, UINT64_C(1) << rz_sim_random(sim, 7));
+            rank = (uint32_t)rz_sim_random(sim, slots_of(sim));
+        uint64_t fuse = at_once ? 0 : draw_fuse(sim);
         rz_sim_call(
-            sim, first_daemon(sim, rank),
+            sim, likely_daemon(sim, rank),
             &(struct rz_sim_call){.call = RZ_JOB_KILL, .arg = {rank, fuse}, .unordered = true});
     }
+    start_cohorts(sim);
 }
 
 static void make_call(struct rz_sim *sim, rz_id member, enum rz_job_call call,
@@ -123,6 +164,65 @@ static void make_call(struct rz_sim *sim, rz_id member, enum rz_job_call call,
                 &(struct rz_sim_call){.call = call,
                                       .arg = {notice->arg[0], notice->arg[1], notice->arg[2]},
                                       .unordered = true});
+}
+
+static void at_all_others(struct rz_sim *sim, rz_id member, enum rz_job_call call,
+                          const struct rz_action *notice)
+{
+    for (rz_id other = 0; other < rz_sim_members(sim); other++)
+        if (other != member)
+            make_call(sim, other, call, notice);
+}
+
+static void mix_births(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    struct rz_job_record *record = rz_sim_record(sim);
+    uint64_t mixed = rz_mix(rz_mix(record->births[member], notice->arg[0]), notice->arg[1]);
+    for (uint32_t i = 0; i < notice->n_items; i++)
+        mixed = rz_mix(mixed, notice->items[i]);
+    record->births[member] = mixed;
+    record->told[member]++;
+}
+
+static const struct rz_job_node *node_of(const struct rz_sim *sim, rz_id member)
+{
+    return rz_sim_state(sim, member);
+}
+
+static void note_reached(struct rz_sim *sim)
+{
+    struct rz_job_record *record = rz_sim_record(sim);
+    for (rz_id member = 0; member < rz_sim_members(sim); member++) {
+        const struct rz_job_node *node = node_of(sim, member);
+        for (uint32_t rank = 0; node && rank < node->n_ranks; rank++) {
+            const struct rz_job_process *process = &node->process[rank];
+            if (process->incarnation > record->incarnation[rank]) {
+                record->incarnation[rank] = process->incarnation;
+                record->reached[rank] = 0;
+            }
+            if (process->incarnation == record->incarnation[rank] &&
+                process->reached > record->reached[rank])
+                record->reached[rank] = process->reached;
+        }
+    }
+}
+
+/* A barrier opens only when each rank's process has reached it, the newcomers' too; where the job
+ * is not repaired the dead do not count. Asked when the member tells of it: later decisions of the
+ * same event have not been made yet. */
+static void look_at_barrier(struct rz_sim *sim, rz_id member)
+{
+    struct rz_job_record *record = rz_sim_record(sim);
+    const struct rz_recover *recover = rz_job_recover(node_of(sim, member));
+    uint32_t now = 2 * rz_recover_epoch(recover) + (uint32_t)rz_recover_phase(recover);
+    note_reached(sim);
+    for (uint32_t rank = 0; rank < ranks_of(sim); rank++)
+        if ((record->incarnation[rank] < rz_recover_incarnation_of(recover, rank) ||
+             record->reached[rank] < now) &&
+            (rz_recover_repairing(recover) || !rz_recover_process_dead(recover, rank))) {
+            record->early = (uint8_t)(member + 1);
+            record->early_rank = (uint8_t)rank;
+        }
 }
 
 void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
@@ -140,9 +240,22 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
         break;
     case RZ_JOB_NEWS:
         record->killed = 1;
-        for (rz_id other = 0; other < rz_sim_members(sim); other++)
-            if (other != member)
-                make_call(sim, other, RZ_JOB_HEARD, notice);
+        at_all_others(sim, member, RZ_JOB_HEARD, notice);
+        break;
+    case RZ_JOB_WANTS_ASK:
+        make_call(sim, member, RZ_JOB_ASK, notice);
+        break;
+    case RZ_JOB_WANTS_SPAWN:
+        make_call(sim, member, RZ_JOB_SPAWN, notice);
+        break;
+    case RZ_JOB_BIRTH_NEWS:
+        at_all_others(sim, member, RZ_JOB_WANTED, notice);
+        break;
+    case RZ_JOB_RECOVER + RZ_RECOVER_BIRTHS:
+        mix_births(sim, member, notice);
+        break;
+    case RZ_JOB_RECOVER + RZ_RECOVER_PHASE:
+        look_at_barrier(sim, member);
         break;
     case RZ_JOB_RECOVER + RZ_RECOVER_STOP:
         record->stopped[member] = (uint8_t)(notice->arg[0] + 1); /* it serves the others still */
@@ -167,39 +280,33 @@ uint64_t rz_job_scenario_death_arg(struct rz_sim *sim, rz_id observer, rz_id dea
 
 /* ---- safety */
 
-static const struct rz_job_node *node_of(const struct rz_sim *sim, rz_id member)
+static bool lives(const struct rz_job_process *process)
 {
-    return rz_sim_state(sim, member);
+    return process->state != RZ_JOB_ABSENT && process->state != RZ_JOB_KILLED;
 }
 
-static void note_reached(struct rz_sim *sim)
+/* All are told of the same births in the same order; no process is begun at two daemons, and no
+ * slot has two living ones. */
+static bool births_single(struct rz_sim *sim)
 {
-    struct rz_job_record *record = rz_sim_record(sim);
-    for (rz_id member = 0; member < rz_sim_members(sim); member++) {
-        const struct rz_job_node *node = node_of(sim, member);
-        for (uint32_t rank = 0; node && rank < node->n_ranks; rank++)
-            if (node->process[rank].reached > record->reached[rank])
-                record->reached[rank] = node->process[rank].reached;
-    }
-}
-
-/* A barrier opens only when each rank's process has reached it; where the job is not repaired the
- * dead do not count. */
-static bool barriers_hold(struct rz_sim *sim, rz_id member)
-{
-    struct rz_job_record *record = rz_sim_record(sim);
-    const struct rz_recover *recover = rz_job_recover(node_of(sim, member));
-    uint32_t epoch = rz_recover_epoch(recover);
-    uint32_t now = 2 * epoch + (uint32_t)rz_recover_phase(recover);
-    if (now == record->phase[member])
-        return true;
-    record->phase[member] = now;
-    for (uint32_t rank = 0; rank < ranks_of(sim) && rz_recover_phase(recover) != RZ_PHASE_ENTER;
-         rank++)
-        if (record->reached[rank] < now &&
-            (rz_recover_repairing(recover) || !rz_recover_process_dead(recover, rank)))
-            return rz_sim_say(sim, "at %u a barrier of epoch %u has opened without rank %u", member,
-                              epoch, rank);
+    const struct rz_job_record *record = rz_sim_record(sim);
+    for (rz_id a = 0; a < rz_sim_members(sim); a++)
+        for (rz_id b = 0; b < a; b++) {
+            const struct rz_job_node *x = node_of(sim, a), *y = node_of(sim, b);
+            if (!x || !y || x->stopped || y->stopped)
+                continue;
+            if (record->told[a] == record->told[b] && record->births[a] != record->births[b])
+                return rz_sim_say(sim, "%u and %u were told of different births", b, a);
+            for (uint32_t slot = 0; slot < slots_of(sim); slot++) {
+                const struct rz_job_process *p = &x->process[slot], *q = &y->process[slot];
+                if (p->incarnation == q->incarnation && p->incarnation > 0)
+                    return rz_sim_say(sim, "process %u.%u was born at %u and at %u", slot,
+                                      p->incarnation, b, a);
+                if (lives(p) && lives(q))
+                    return rz_sim_say(sim, "slot %u has two processes, at %u and at %u", slot, b,
+                                      a);
+            }
+        }
     return true;
 }
 
@@ -288,11 +395,13 @@ static bool check_objects(struct rz_sim *sim, checker_t check, bool recover)
 
 bool rz_job_scenario_safety(struct rz_sim *sim)
 {
+    const struct rz_job_record *record = rz_sim_record(sim);
     note_reached(sim);
-    for (rz_id member = 0; member < rz_sim_members(sim); member++)
-        if (node_of(sim, member) && !barriers_hold(sim, member))
-            return false;
-    return check_objects(sim, rz_recover_check_uniform, true) &&
+    if (record->early)
+        return rz_sim_say(sim, "at %u a barrier has opened without rank %u", record->early - 1,
+                          record->early_rank);
+    return births_single(sim) && check_objects(sim, rz_recover_check_uniform, true) &&
+           check_objects(sim, rz_recover_check_births, true) &&
            check_objects(sim, rz_recover_check_world, true) &&
            check_objects(sim, rz_commit_check_uniform, false) &&
            check_objects(sim, rz_commit_check_holders, false) && same_restored(sim) &&
@@ -300,6 +409,23 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
 }
 
 /* ---- liveness */
+
+/* Whatever was asked for here is settled. */
+static bool answered(struct rz_sim *sim, rz_id member)
+{
+    const struct rz_job_node *node = node_of(sim, member);
+    const struct rz_recover *recover = rz_job_recover(node);
+    for (uint32_t slot = 0; slot < node->n_slots; slot++)
+        if (node->asked[slot] > 0 &&
+            rz_recover_birth(recover, slot, node->asked[slot]) == RZ_BIRTH_OPEN)
+            return rz_sim_say(sim, "liveness: %u asked for process %u.%u, and nothing is decided",
+                              member, slot, node->asked[slot]);
+    if (rz_recover_cohorts_decided(recover, member) != node->serial ||
+        node->answered != node->serial)
+        return rz_sim_say(sim, "liveness: of %u's %u cohorts %u are decided", member, node->serial,
+                          rz_recover_cohorts_decided(recover, member));
+    return true;
+}
 
 static bool has_left(struct rz_sim *sim, rz_id member)
 {
@@ -341,7 +467,7 @@ bool rz_job_scenario_liveness(struct rz_sim *sim)
         if (stopped != RZ_ID_NONE)
             return rz_sim_say(sim, "liveness: %u was told to stop (%s), %u goes on", stopped,
                               rz_status_text((rz_status_t)(record->stopped[stopped] - 1)), member);
-        if (!has_left(sim, member))
+        if (!has_left(sim, member) || !answered(sim, member))
             return false;
     }
     if (stopped != RZ_ID_NONE && field(sim, 20, 2) == RZ_JOB_PROOF && field(sim, 24, 4) == 0)
@@ -361,15 +487,17 @@ const char *rz_job_scenario_message_name(uint8_t type)
 
 const char *rz_job_scenario_call_name(uint32_t call)
 {
-    static const char *const names[] = {"BEGIN", "STEP", "KILL", "HEARD", "REACHED"};
+    static const char *const names[] = {"BEGIN",   "STEP", "KILL",  "HEARD",
+                                        "REACHED", "ASK",  "SPAWN", "WANTED"};
     return call < sizeof names / sizeof *names ? names[call] : "?";
 }
 
 const char *rz_job_scenario_notice_name(uint32_t what)
 {
-    static const char *const recover[] = {"EPOCH", "PHASE", "DEATHS", "STOP", "WANTED"};
+    static const char *const recover[] = {"EPOCH", "PHASE", "DEATHS", "STOP", "WANTED", "BIRTHS"};
     static const char *const commit[] = {"COMMITTED", "RESTORE", "PROTECTED"};
-    static const char *const host[] = {"WANTS_STEP", "WANTS_REACHED", "WANTS_KILL", "NEWS"};
+    static const char *const host[] = {"WANTS_STEP", "WANTS_REACHED", "WANTS_KILL", "NEWS",
+                                       "WANTS_ASK",  "WANTS_SPAWN",   "BIRTH_NEWS"};
     if (what >= RZ_JOB_COMMIT)
         return commit[what - RZ_JOB_COMMIT];
     return what >= RZ_JOB_RECOVER ? recover[what - RZ_JOB_RECOVER] : host[what];

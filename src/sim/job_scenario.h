@@ -18,9 +18,13 @@ enum rz_job_evidence { RZ_JOB_PROOF, RZ_JOB_SILENT, RZ_JOB_MIXED };
 #define RZ_JOB_UNREPAIRED (UINT64_C(1) << 22)     /* the program never calls MPIX_Reinit */
 #define RZ_JOB_AT_ONCE (UINT64_C(1) << 23)       /* kills come without delay: for exhaustive mode */
 #define RZ_JOB_RESTARTS(n) ((uint64_t)(n) << 24) /* 4: restarts_max */
-#define RZ_JOB_RECOVER_MUTANT(m) ((uint64_t)(m) << 32)
-#define RZ_JOB_COMMIT_MUTANT(m) ((uint64_t)(m) << 40)
-#define RZ_JOB_HOST_MUTANT(m) ((uint64_t)(m) << 48)
+#define RZ_JOB_REPLACE (UINT64_C(1) << 28)       /* the dead are asked for, by every daemon */
+#define RZ_JOB_ONE_ASKER (UINT64_C(1) << 29)     /* by the first one only */
+#define RZ_JOB_RECOVER_MUTANT(m) ((uint64_t)(m) << 32) /* 12 */
+#define RZ_JOB_COMMIT_MUTANT(m) ((uint64_t)(m) << 44)  /* 8 */
+#define RZ_JOB_HOST_MUTANT(m) ((uint64_t)(m) << 52)    /* 4 */
+#define RZ_JOB_COHORTS(n) ((uint64_t)(n) << 56)        /* 4: cohorts asked for at most */
+#define RZ_JOB_FREE_SLOTS(n) ((uint64_t)(n) << 60)     /* 4: slots behind the ranks */
 
 extern const struct rz_proto_room rz_job_room_of_recover, rz_job_room_of_commit;
 
@@ -36,9 +40,13 @@ const char *rz_job_scenario_notice_name(uint32_t what);
 
 /* record_bytes must be a constant: the size of struct rz_job_record. */
 struct rz_job_record {
-    uint32_t reached[RZ_JOB_RANKS_MAX];  /* newest barrier that an incarnation of the rank has
-                                            reached, see rz_job_process */
-    uint32_t phase[RZ_JOB_DAEMONS_MAX];  /* 2 * epoch + phase of each member, as it was last seen */
+    uint32_t reached[RZ_JOB_RANKS_MAX]; /* newest barrier that the newest incarnation of the rank
+                                           has reached, see rz_job_process */
+    uint32_t incarnation[RZ_JOB_RANKS_MAX]; /* that incarnation */
+    uint64_t births[RZ_JOB_DAEMONS_MAX];    /* the notices of births each member was given, mixed */
+    uint32_t told[RZ_JOB_DAEMONS_MAX];      /* how many they are */
+    uint8_t early;                          /* a member + 1 that opened a barrier too early */
+    uint8_t early_rank;                     /* and who was missing */
     uint8_t stopped[RZ_JOB_DAEMONS_MAX]; /* rz_status_t + 1 of the members that were told to stop */
     uint8_t killed;                      /* processes killed, at most 1 */
 };

@@ -79,6 +79,27 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
         propose_next(sim, member);
 }
 
+/* Whatever a member decides lies where the hosts of all others find it, each at any time from then
+ * on, also when some know that it has died: which a host must not do. */
+static void notified_and_deposits(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    struct rz_message message;
+    if (notice->what == RZ_AGREE_DECIDED) {
+        const uint64_t *items =
+            rz_agree_deposit(rz_sim_state(sim, member), notice->arg[0], &message);
+        for (rz_id other = 0; items && other < rz_sim_members(sim); other++) {
+            struct rz_sim_call call = {.call = RZ_AGREE_TAKE,
+                                       .arg = {member, notice->arg[0], message.word[0]},
+                                       .items = items,
+                                       .n_items = message.n_items,
+                                       .unordered = true};
+            if (other != member)
+                rz_sim_call(sim, other, &call);
+        }
+    }
+    notified(sim, member, notice);
+}
+
 /* Hosts that propose only when they hear of a death, or that somebody else has begun: the way of a
  * recovery. */
 static void notified_of_news(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
@@ -133,7 +154,7 @@ static const char *message_name(uint8_t type)
 
 static const char *call_name(uint32_t call)
 {
-    return call == RZ_AGREE_PROPOSE ? "PROPOSE" : "?";
+    return call == RZ_AGREE_PROPOSE ? "PROPOSE" : call == RZ_AGREE_TAKE ? "TAKE" : "?";
 }
 
 static const char *notice_name(uint32_t what)
@@ -229,5 +250,16 @@ const struct rz_sim_scenario rz_agree_scenarios[] = {
     MUTANT(RZ_AGREE_NO_RESEND_UP, "resending-up", 4, 1, 1),
     MUTANT(RZ_AGREE_NO_LAG, "lag", 4, 2, 2),
     MUTANT(RZ_AGREE_COLLECT_EARLY, "late-collection", 3, 2, 2),
+    {.name = "mutant-dead-deposits",
+     .summary = "deposits of members known dead are found, too: must be caught",
+     .members = 4,
+     .crashes = 2,
+     COMMON(8, 1),
+     .fenced = true,
+     .parameter = PARAMETER(0, 1, 1),
+     .start = start,
+     .notified = notified_and_deposits,
+     .liveness = all_done,
+     .violation_expected = true},
 };
 const size_t rz_agree_scenarios_count = sizeof rz_agree_scenarios / sizeof *rz_agree_scenarios;

@@ -10,6 +10,10 @@
                                   .parameter = RZ_JOB_RECOVER_MUTANT(mutation) | (parameters)      \
     }
 
+#define BIRTHS                                                                                     \
+    (RZ_JOB_RANKS(4) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(4) | RZ_JOB_UNREPAIRED | RZ_JOB_REPLACE |   \
+     RZ_JOB_COHORTS(6) | RZ_JOB_FREE_SLOTS(3))
+
 const struct rz_sim_scenario rz_recover_scenarios[] = {
     {.name = "job",
      .summary = "a job that repairs itself; daemons and processes die, with proof",
@@ -54,6 +58,61 @@ const struct rz_sim_scenario rz_recover_scenarios[] = {
      .crashes = 2,
      .parameter = RZ_JOB_RANKS(1) | RZ_JOB_AT_ONCE | RZ_JOB_EVIDENCE(RZ_JOB_SILENT),
      RZ_JOB_SCENARIO(recover)},
+    {.name = "replace",
+     .summary = "every daemon asks for births of the dead; daemons and processes die",
+     .members = 5,
+     .crashes = 3,
+     .parameter =
+         RZ_JOB_RANKS(8) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(6) | RZ_JOB_UNREPAIRED | RZ_JOB_REPLACE,
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "spawn",
+     .summary = "cohorts are spawned, end in order or are replaced; daemons and processes die",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(8) | RZ_JOB_UNREPAIRED |
+                  RZ_JOB_REPLACE | RZ_JOB_COHORTS(10) | RZ_JOB_FREE_SLOTS(4),
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "spawn-silent",
+     .summary = "the same with silent deaths: the job goes on, or stops at all daemons",
+     .members = 6,
+     .crashes = 4,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_KILLS(6) | RZ_JOB_UNREPAIRED | RZ_JOB_REPLACE |
+                  RZ_JOB_COHORTS(8) | RZ_JOB_FREE_SLOTS(4) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "spawn-reinit",
+     .summary = "births are wanted while processes enter MPIX_Reinit: born before, refused from "
+                "then on",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(6) | RZ_JOB_REPLACE |
+                  RZ_JOB_COHORTS(8) | RZ_JOB_FREE_SLOTS(4),
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "tiny-replace",
+     .summary = "two daemons, two ranks, one process killed and replaced, one daemon dies, to be "
+                "explored whole",
+     .members = 2,
+     .crashes = 1,
+     .parameter =
+         RZ_JOB_RANKS(2) | RZ_JOB_KILLS(1) | RZ_JOB_UNREPAIRED | RZ_JOB_REPLACE | RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "tiny-asker",
+     .summary =
+         "three daemons, two ranks, one process killed, the first daemon asks for its birth, "
+         "one other dies, to be explored whole",
+     .members = 3,
+     .crashes = 1,
+     .crashable = 2,
+     .parameter = RZ_JOB_RANKS(2) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(1) | RZ_JOB_UNREPAIRED |
+                  RZ_JOB_REPLACE | RZ_JOB_ONE_ASKER | RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "tiny-spawn",
+     .summary = "two daemons, one rank, two cohorts, one free slot, one daemon dies, to be "
+                "explored whole",
+     .members = 2,
+     .crashes = 1,
+     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_UNREPAIRED | RZ_JOB_AT_ONCE | RZ_JOB_COHORTS(2) |
+                  RZ_JOB_FREE_SLOTS(1),
+     RZ_JOB_SCENARIO(recover)},
     MUTANT(RZ_RECOVER_LATE_REACHED, "late-reached", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
     MUTANT(RZ_RECOVER_DEATHLESS_BARRIER, "deathless-barrier", 4, 1,
            RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
@@ -61,6 +120,12 @@ const struct rz_sim_scenario rz_recover_scenarios[] = {
     MUTANT(RZ_RECOVER_ANY_INCARNATION, "any-incarnation", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
     MUTANT(RZ_RECOVER_OWN_GENERATION, "own-generation", 4, 1,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_RECOVER_OWN_BIRTHPLACE, "own-birthplace", 5, 3, BIRTHS),
+    MUTANT(RZ_RECOVER_ANY_COHORT, "any-cohort", 4, 0, BIRTHS),
+    MUTANT(RZ_RECOVER_KEEP_REACHED, "keep-reached", 4, 0, BIRTHS),
+    MUTANT(RZ_RECOVER_ANY_BIRTH, "any-birth", 4, 0, BIRTHS),
+    MUTANT(RZ_RECOVER_KNOWN_FREE, "known-free", 4, 0, BIRTHS),
+    MUTANT(RZ_RECOVER_OWN_REFUSAL, "own-refusal", 4, 0, BIRTHS & ~RZ_JOB_UNREPAIRED),
 };
 const size_t rz_recover_scenarios_count =
     sizeof rz_recover_scenarios / sizeof *rz_recover_scenarios;

@@ -9,6 +9,7 @@ RZ_PROTO_ROOM(twophase, RZ_ROOM_TWOPHASE);
 
 /* Packed into struct rz_sim_scenario.parameter. */
 #define PARAMETER(mutations, operations) ((mutations) | (operations) << 8)
+#define EXTREMES (1 << 16)
 
 struct record {
     uint8_t queued[MEMBERS_MAX]; /* votes handed to each member so far */
@@ -16,17 +17,18 @@ struct record {
 
 static uint64_t operations_of(struct rz_sim *sim)
 {
-    return rz_sim_scenario(sim)->parameter >> 8;
+    return rz_sim_scenario(sim)->parameter >> 8 & 0xFF;
 }
 
 static const void *config_of(struct rz_sim *sim, rz_id member)
 {
     static struct rz_twophase_config config;
     (void)member;
-    config = (struct rz_twophase_config){.n_members = rz_sim_members(sim),
-                                         .view = VIEW,
-                                         .mutations =
-                                             (uint32_t)(rz_sim_scenario(sim)->parameter & 0xFF)};
+    config = (struct rz_twophase_config){
+        .n_members = rz_sim_members(sim),
+        .view = VIEW,
+        .extremes = (rz_sim_scenario(sim)->parameter & EXTREMES) != 0,
+        .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter & 0xFF)};
     return &config;
 }
 
@@ -40,8 +42,8 @@ static void propose_next(struct rz_sim *sim, rz_id member)
     struct record *record = rz_sim_record(sim);
     if (record->queued[member] == operations_of(sim))
         return;
-    struct rz_sim_call call = {.call = RZ_TWOPHASE_PROPOSE,
-                               .arg = {proposal_of(member, ++record->queued[member])}};
+    uint64_t vote = proposal_of(member, ++record->queued[member]);
+    struct rz_sim_call call = {.call = RZ_TWOPHASE_PROPOSE, .arg = {vote, vote, vote}};
     rz_sim_call(sim, member, &call);
 }
 
@@ -112,6 +114,11 @@ const struct rz_sim_scenario rz_twophase_scenarios[] = {
      .members = 6,
      .crashes = 3,
      COMMON(0, 4)},
+    {.name = "extremes",
+     .summary = "several operations with minimum and maximum",
+     .members = 6,
+     .crashes = 3,
+     COMMON(EXTREMES, 3)},
     {.name = "tiny",
      .summary = "one operation in a world to be explored whole",
      .members = 4,

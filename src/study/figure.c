@@ -160,6 +160,7 @@ static void overview(const struct rz_figure_report *report, struct rz_table *tab
     rz_table_column(table, "source", "source", NULL);
     rz_table_column(table, "title", "what it shows", NULL);
     rz_table_column(table, "stated", "what the source states", NULL);
+    rz_table_column(table, "command", "made by", NULL);
     rz_table_column(table, "took", "took", "s");
     for (uint32_t i = 0; i < report->n_entries; i++) {
         const struct entry *entry = &report->entries[i];
@@ -175,6 +176,7 @@ static void overview(const struct rz_figure_report *report, struct rz_table *tab
         rz_table_text(table, "%s", figure->source);
         rz_table_text(table, "%s", figure->title);
         rz_table_text(table, "%s", figure->stated);
+        rz_table_text(table, "`rzsim figure %s`", figure->name);
         rz_table_text(table, "%.1f", entry->seconds);
     }
 }

@@ -253,5 +253,11 @@ const struct rz_figure rz_ulfm_figures[] = {
      .stated = "ERA is lower than Log2phases throughout, for 16 to 1024 failed cores",
      .seconds = 8,
      .draw = draw_shrink},
+    {.name = "ulfm-recovery",
+     .title = "Recovery of the communicator of a program like MiniFE",
+     .source = SOURCE "MiniFE with LFLR",
+     .stated = "the communicator's recovery scales with ERA",
+     .seconds = 9,
+     .draw = rz_ulfm_draw_recovery},
 };
 const size_t rz_ulfm_figures_count = sizeof rz_ulfm_figures / sizeof *rz_ulfm_figures;

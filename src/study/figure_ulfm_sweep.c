@@ -53,28 +53,50 @@ void rz_ulfm_add(struct rz_ulfm *figure, double x, double y, struct rz_ulfm_curv
     add(figure, curve, x, y, y, y);
 }
 
-bool rz_ulfm_point(struct rz_ulfm *figure, const char *name, const struct rz_study_options *options,
-                   const char *column, double scale, double x, struct rz_ulfm_curve *curve)
+/* Everybody decided, and the same; notes whether there were as many messages as the formula says.
+ */
+static bool all_agree(struct rz_ulfm *figure, const struct rz_table *table)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < rz_table_rows(table); i++) {
+        double formula = rz_table_at(table, i, "formula");
+        double undecided = rz_table_at(table, i, "undecided");
+        double disagreeing = rz_table_at(table, i, "disagreeing");
+        if (!isnan(formula) && formula != rz_table_at(table, i, "messages"))
+            figure->messages_exact = false;
+        good = good && !(undecided > 0) && !(disagreeing > 0);
+    }
+    return good;
+}
+
+bool rz_ulfm_measure(struct rz_ulfm *figure, const char *name,
+                     const struct rz_study_options *options, const char *column,
+                     struct rz_table_spread *spread)
 {
     const struct rz_study *study = rz_study_find(name);
     struct rz_table *table = rz_table_create(name);
+    struct rz_chart *unseen = rz_chart_create(name, "", ""); /* some studies always draw */
     rz_assert(study);
-    bool done = study->run(options, table, NULL, figure->why);
+    bool done = study->run(options, table, unseen, figure->why);
     if (done) {
-        struct rz_table_spread spread = rz_table_spread(table, column);
-        add(figure, curve, x, spread.median * scale, spread.least * scale, spread.most * scale);
-        for (uint32_t i = 0; i < rz_table_rows(table); i++) {
-            double formula = rz_table_at(table, i, "formula");
-            if (!isnan(formula) && formula != rz_table_at(table, i, "messages"))
-                figure->messages_exact = false;
-            done = done && rz_table_at(table, i, "undecided") == 0 &&
-                   rz_table_at(table, i, "disagreeing") == 0;
-        }
+        *spread = rz_table_spread(table, column);
+        done = all_agree(figure, table);
         if (!done)
             *figure->why = "a run did not end in agreement";
     }
+    rz_chart_destroy(unseen);
     rz_table_destroy(table);
     return done;
+}
+
+bool rz_ulfm_point(struct rz_ulfm *figure, const char *name, const struct rz_study_options *options,
+                   const char *column, double scale, double x, struct rz_ulfm_curve *curve)
+{
+    struct rz_table_spread spread;
+    if (!rz_ulfm_measure(figure, name, options, column, &spread))
+        return false;
+    add(figure, curve, x, spread.median * scale, spread.least * scale, spread.most * scale);
+    return true;
 }
 
 struct rz_ulfm_fit rz_ulfm_fit(const struct rz_ulfm_curve *curve, bool logarithmic)

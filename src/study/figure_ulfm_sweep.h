@@ -35,6 +35,10 @@ struct rz_study_options rz_ulfm_options(const struct rz_ulfm *figure);
 bool rz_ulfm_point(struct rz_ulfm *figure, const char *study,
                    const struct rz_study_options *options, const char *column, double scale,
                    double x, struct rz_ulfm_curve *curve);
+/* The spread of a column over the trials of a study. False: *why. */
+bool rz_ulfm_measure(struct rz_ulfm *figure, const char *study,
+                     const struct rz_study_options *options, const char *column,
+                     struct rz_table_spread *spread);
 /* A point that was measured otherwise. */
 void rz_ulfm_add(struct rz_ulfm *figure, double x, double y, struct rz_ulfm_curve *curve);
 /* Begins the curve in the chart. */
@@ -54,5 +58,10 @@ enum rz_figure_verdict rz_ulfm_verdict(bool agrees);
 /* figure_ulfm_revoke.c */
 bool rz_ulfm_draw_revoke(const struct rz_figure_options *options, struct rz_table *table,
                          struct rz_chart *chart, struct rz_figure_report *report, const char **why);
+
+/* figure_ulfm_recovery.c */
+bool rz_ulfm_draw_recovery(const struct rz_figure_options *options, struct rz_table *table,
+                           struct rz_chart *chart, struct rz_figure_report *report,
+                           const char **why);
 
 #endif

@@ -17,6 +17,7 @@ enum rz_envelope_kind {
     RZ_ENVELOPE_SYNC,    /* the sender waits for an acknowledgement that names its serial */
     RZ_ENVELOPE_ACK,     /* the message `serial` has met its receive */
     RZ_ENVELOPE_LETTER,  /* of a protocol core: passes no matcher (mpi/ft/council_letter.h) */
+    RZ_ENVELOPE_WORD,    /* outside of any communicator: no matcher either (mpi/comm/word.h) */
     RZ_ENVELOPE_COUNT
 };
 

@@ -6,7 +6,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 3
+#define RZ_LAUNCH_VERSION 4
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
@@ -24,10 +24,18 @@ enum rz_event_record {
     RZ_EVENT_RECORD_INJECTED,  /* a fault was injected: note says which */
     RZ_EVENT_RECORD_FLAT_NEWS, /* with --detector flat: rank `value` heard from the other processes,
                                   at_ns, that rank is silent */
-    RZ_EVENT_RECORD_OUT, /* the others go on without node, by agreement: from now on it is no part
-                            of the job, whatever it still does */
+    RZ_EVENT_RECORD_OUT,  /* the others go on without node, by agreement: from now on it is no part
+                             of the job, whatever it still does */
+    RZ_EVENT_RECORD_BORN, /* by decision: the process (rank, incarnation) begins on node; value:
+                             enum rz_born */
+    RZ_EVENT_RECORD_ACKNOWLEDGED, /* the program knows of the death of (rank, incarnation), and goes
+                                     on */
+    RZ_EVENT_RECORD_ENDED_BY,     /* MPI_Abort of some processes only: (rank, incarnation) is ended,
+                                     value: the code; note: who wanted it, and why */
     RZ_EVENT_RECORD_COUNT
 };
+
+enum rz_born { RZ_BORN_REPLACES, RZ_BORN_SPAWNED };
 
 enum rz_death { RZ_DEATH_PLAIN, RZ_DEATH_HUNG };
 
@@ -47,6 +55,16 @@ enum rz_inject {
 /* Who finds out that a node is silent (docs/protocols). */
 enum rz_detector { RZ_DETECTOR_RING, RZ_DETECTOR_SWIM, RZ_DETECTOR_FLAT, RZ_DETECTOR_COUNT };
 
+/* What a process does, in a WAITING message; one that waits in several calls has several. */
+enum rz_waiting_state {
+    RZ_WAITING_NOT_JOINED, /* has not called MPI_Init */
+    RZ_WAITING_COMPUTES,
+    RZ_WAITING_LEFT, /* MPI */
+    RZ_WAITING_DEAD,
+    RZ_WAITING_IN_CALL,
+    RZ_WAITING_STATE_COUNT
+};
+
 /* JOB.flags */
 #define RZ_JOB_REPAIR_NEVER 1u /* deaths are noted, never repaired, even after MPIX_Reinit */
 #define RZ_JOB_ONE_MACHINE                                                                         \
@@ -54,7 +72,9 @@ enum rz_detector { RZ_DETECTOR_RING, RZ_DETECTOR_SWIM, RZ_DETECTOR_FLAT, RZ_DETE
 #define RZ_JOB_BIND_CORE 2u    /* each process gets a free core of its node's, where there is one */
 #define RZ_JOB_TELL_BINDING 4u /* STARTED says where a process may run */
 #define RZ_JOB_NO_FT 8u        /* nobody looks for deaths; rzrun ends the job at the first */
-#define RZ_JOB_DETACHED 32u    /* rzrun will go; the daemons keep output and outcome */
+#define RZ_JOB_REPLACE_NEVER 64u /* nor by MPIX_Comm_replace */
+#define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first death */
+#define RZ_JOB_DETACHED 32u      /* rzrun will go; the daemons keep output and outcome */
 
 /* No message is longer than this many bytes. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)
@@ -74,15 +94,17 @@ enum rz_detector { RZ_DETECTOR_RING, RZ_DETECTOR_SWIM, RZ_DETECTOR_FLAT, RZ_DETE
     MESSAGE(EVENT, event) U32(kind) U32(epoch) U32(rank) U32(node) U32(incarnation) U64(value) U64(at_ns) TEXT(note) \
         END(EVENT, event)                           /* enum rz_event_record, for the record and the terminal */ \
     MESSAGE(STOPPING, stopping) U32(status) TEXT(reason) END(STOPPING, stopping)        /* rz_status_t: we give up */ \
-    MESSAGE(WAITING, waiting) TEXT(line) END(WAITING, waiting)                          /* who waits for whom */ \
+    MESSAGE(WAITING, waiting) U32(rank) U32(pid) U32(state) TEXT(call) TEXT(communicator) U64(context) U32(members) \
+        U64(operation) U32(peer) U32(tag) U64(for_ns) END(WAITING, waiting) /* enum rz_waiting_state; the rest as in wait_text.h */ \
     MESSAGE(WAITING_END, waiting_end) END(WAITING_END, waiting_end) \
+    MESSAGE(STALLED, stalled) U64(for_ns) END(STALLED, stalled)           /* a process here has waited for hang_report_ns */ \
     MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* all run here, and you may go */ \
     MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
     MESSAGE(RESULT, result) U32(code) U32(cut_off) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
     MESSAGE(DONE, done) END(DONE, done)                                   /* among daemons: no process is left here */ \
     /* rzrun -> daemon */ \
     MESSAGE(JOB, job) U64(job) BYTES(key) U32(n_nodes) U32(n_ranks) U32(node) U64(hb_period_ns) U64(hb_timeout_ns) \
-        U32(detector) U64(hang_timeout_ns) /* enum rz_detector; 0: never hung */ \
+        U32(detector) U64(hang_timeout_ns) U64(hang_report_ns) /* enum rz_detector; 0: never hung; 0: no report */ \
         U32(share) U32(shares) /* of its machine's cores the node has the share-th of so many shares */ \
         U32(restarts_max) U32(flags) U32(verbosity) U64(spool_bytes) U64(linger_ns) U64(timeout_ns) \
         BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \

@@ -8,13 +8,21 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused in words. */
-#define RZ_LINK_VERSION 2
+#define RZ_LINK_VERSION 3
 
 /* No message is longer than this many bytes. */
 #define RZ_LINK_MESSAGE_MAX 65536
 
 /* What a process asks of the name service. */
 enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
+
+/*
+ * A process is a pair of slot and incarnation. Slots 0..n_ranks-1 are the ranks of the job; those
+ * behind serve processes that the program spawns. Fields named `rank` mean the slot. Fields named
+ * `processes` or `births` are pairs: slot (u32), incarnation (u32), little-endian, one after
+ * another.
+ */
+#define RZ_LINK_PAIR_BYTES 8u
 
 /* clang-format off */
 #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
@@ -32,10 +40,24 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
     MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* with --detector flat: found so by this process */ \
     MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* the same, heard from others; for the record */ \
-    MESSAGE(ABORT, abort) U32(code) TEXT(reason) END(ABORT, abort) \
+    MESSAGE(REPLACE, replace) U64(question) BYTES(births) END(REPLACE, replace) \
+        /* the incarnation wanted: the dead one + 1; is answered by BORN */ \
+    MESSAGE(SPAWN, spawn) U64(question) U32(count) BYTES(commands) BYTES(parent) END(SPAWN, spawn) \
+        /* commands: wire/spawn_order.h; parent: for COHORT; is answered by SPAWNED */ \
+    MESSAGE(ACKNOWLEDGED, acknowledged) BYTES(processes) END(ACKNOWLEDGED, acknowledged) \
+        /* the program knows of these deaths and goes on: they do not spoil the exit status */ \
+    MESSAGE(LANE_CLOSED, lane_closed) U32(lane) U32(rank) U32(incarnation) END(LANE_CLOSED, lane_closed) \
+        /* the same as in LANE_OVER: nothing of it is left here */ \
+    MESSAGE(REVOKE, revoke) U64(revocation) END(REVOKE, revoke)      /* all processes of the job shall find it on their boards */ \
+    MESSAGE(REVOKED_ASK, revoked_ask) U64(revocation) END(REVOKED_ASK, revoked_ask) \
+        /* is answered by REVOKED if it was; for who came too late for the board's log */ \
+    MESSAGE(DECISION_ASK, decision_ask) U64(communicator) U64(number) U32(rank) U32(incarnation) END(DECISION_ASK, decision_ask) \
+        /* what that process, which may be computing, has decided (link/decisions.h); is answered by DECISION once it has */ \
+    MESSAGE(ABORT, abort) U32(code) BYTES(processes) TEXT(reason) END(ABORT, abort) \
+        /* processes: only those are ended; none: the whole job */ \
     MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is done: exit is no death */ \
     /* daemon -> process */ \
-    MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
+    MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_slots) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
         U32(watch_slot) U64(job) U32(job_token) U32(restarted) U64(hb_timeout_ns) BYTES(ring_key) \
         END(WELCOME, welcome)                  /* fds: board, own inbox, own doorbell's eventfd, watch page, wait objects; \
                                                   with a ring_key (--detector flat) the socket for heartbeats */ \
@@ -44,6 +66,15 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(epoch) BYTES(card) END(CARD, card) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
+    MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \
+        /* right behind WELCOME, to a process in a slot behind the ranks: who is in its world, its rank there, the number of its \
+           command, what SPAWN carried */ \
+    MESSAGE(BORN, born) U64(question) U32(status) END(BORN, born) /* rz_status_t; what was born shows on the board before */ \
+    MESSAGE(SPAWNED, spawned) U64(question) U32(status) BYTES(processes) END(SPAWNED, spawned) /* in order of rank in the new world; the board as above */ \
+    MESSAGE(LANE_OVER, lane_over) U32(lane) U32(rank) U32(incarnation) END(LANE_OVER, lane_over) /* its process was reaped: is answered by LANE_CLOSED */ \
+    MESSAGE(REVOKED, revoked) U64(revocation) END(REVOKED, revoked) \
+    MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) BYTES(value) END(DECISION, decision) \
+        /* value: u64 each, as in link/decisions.h */ \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(base) U64(bytes) U64(hash) U32(source_node) \
         END(PIECE, piece)                                            /* generation 0: none; else fd: the piece. base: before the first of this epoch */
 /* clang-format on */
@@ -79,6 +110,17 @@ size_t rz_link_encode(const struct rz_link_message *message, void *buffer, size_
 /* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it
  * may be used. */
 rz_status_t rz_link_decode(struct rz_link_message *message, const void *buffer, size_t bytes);
+
+/* One process of a job. */
+struct rz_link_process {
+    uint32_t slot, incarnation;
+};
+
+/* Pairs of processes as messages carry them: out has RZ_LINK_PAIR_BYTES for
+ * each. Reading gives how many there are; at most max are written to processes. */
+void rz_link_put_pairs(uint8_t *out, const struct rz_link_process *processes, uint32_t n);
+uint32_t rz_link_get_pairs(const uint8_t *bytes, uint32_t length, struct rz_link_process *processes,
+                           uint32_t max);
 
 /* The name of a type, for logs; never NULL. */
 const char *rz_link_type_name(enum rz_link_type type);

@@ -9,7 +9,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 4
+#define RZ_OVERLAY_VERSION 5
 
 /* No message is longer than this many bytes. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
@@ -22,8 +22,9 @@
         /* keyed hash of the challenge's nonce, job, from, to; a nonce of its own */ \
     MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* keyed hash of HELLO's nonce, job, from, to */ \
     MESSAGE(PROTOCOL, protocol) BYTES(message) END(PROTOCOL, protocol)                  /* as protocol_message.h */ \
-    MESSAGE(GET_CARD, get_card) U32(rank) U32(asker) U32(epoch) END(GET_CARD, get_card) \
-    MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(asker) U32(epoch) BYTES(card) END(CARD, card) \
+    MESSAGE(GET_CARD, get_card) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) \
+        END(GET_CARD, get_card)                     /* of this incarnation or a newer one */ \
+    MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) BYTES(card) END(CARD, card) \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U32(rank) U64(total) U64(offset) U64(hash) U32(answer) BYTES(data) \
         END(PIECE, piece)                           /* a chunk; answer: 1 as asked by GET_PIECE, 0 a copy to keep */ \
     MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \
@@ -34,9 +35,17 @@
     MESSAGE(NAME_DROP, name_drop) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) \
         END(NAME_DROP, name_drop)                   /* serial 0: wants no answer */ \
     MESSAGE(NAME_KEPT, name_kept) U64(serial) U32(status) END(NAME_KEPT, name_kept)     /* rz_status_t */ \
+    MESSAGE(SPAWN_ORDER, spawn_order) U32(serial) U32(count) BYTES(commands) BYTES(parent) \
+        END(SPAWN_ORDER, spawn_order)               /* what the cohort (sender, serial) shall run: wire/spawn_order.h */ \
+    MESSAGE(END_PROCESS, end_process) U32(rank) U32(incarnation) U32(code) TEXT(by) \
+        END(END_PROCESS, end_process)               /* MPI_Abort of some processes, this one of yours among them */ \
     MESSAGE(FACT, fact) BYTES(message) END(FACT, fact)        /* of a detached job: as wire/launch_messages.h */ \
     MESSAGE(RING_PORT, ring_port) U32(rank) U32(incarnation) U32(port) END(RING_PORT, ring_port) /* with --detector flat, of the sender's node */ \
     MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* a process of yours; is answered by PONG */ \
+    MESSAGE(DECISION_ASK, decision_ask) U64(communicator) U64(number) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) \
+        END(DECISION_ASK, decision_ask)             /* as on the link; is answered by DECISION if that process of yours has decided */ \
+    MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) BYTES(value) \
+        END(DECISION, decision) \
     MESSAGE(PING, ping) END(PING, ping)                       /* who hears me? is answered by PONG */ \
     MESSAGE(PONG, pong) END(PONG, pong) \
     MESSAGE(LEAVING, leaving) END(LEAVING, leaving)           /* the end of this connection is no death */ \

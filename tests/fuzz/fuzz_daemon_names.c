@@ -336,7 +336,7 @@ static void begin(struct rz_fuzz_input *input)
     for (rz_id id = 0; id < NODES; id++) {
         struct node *node = &cluster.nodes[id];
         node->daemon.job.n_nodes = NODES;
-        node->daemon.job.n_ranks = RANKS;
+        node->daemon.job.n_ranks = node->daemon.job.n_slots = RANKS;
         node->daemon.job.node = id;
         node->daemon.places = node->places;
         node->daemon.dead = node->dead;

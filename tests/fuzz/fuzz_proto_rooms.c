@@ -124,6 +124,9 @@ const struct patient_room fuzz_room_agree = PATIENT_ROOM(agree);
 
 /* --- recover ---------------------------------------------------------------------------------- */
 
+/* Behind the ranks, for births. */
+#define FREE_SLOTS 3
+
 static void begin_recover(struct patient *patient)
 {
     static struct rz_recover_config config;
@@ -135,6 +138,7 @@ static void begin_recover(struct patient *patient)
         slots[i] = RANKS_PER_DAEMON;
     config = (struct rz_recover_config){.n_daemons = n,
                                         .n_ranks = RANKS_PER_DAEMON * n,
+                                        .n_slots = RANKS_PER_DAEMON * n + FREE_SLOTS,
                                         .view = PATIENT_VIEW,
                                         .tie_breaker = patient_below(patient, 2) ? 0 : RZ_ID_NONE,
                                         .placement = placement,
@@ -145,17 +149,36 @@ static void begin_recover(struct patient *patient)
     patient->types = 6;
 }
 
+/* A birth of the next incarnation of a slot, or a cohort; now and then one that cannot be. */
+static uint64_t birth_item(struct patient *patient)
+{
+    uint32_t slot = (uint32_t)patient_below(patient, RANKS_PER_DAEMON * patient->n + FREE_SLOTS);
+    if (patient_below(patient, 2))
+        return rz_recover_pack_birth(slot, rz_recover_incarnation_of(patient->state, slot) +
+                                               (uint32_t)patient_below(patient, 3));
+    rz_id node = (rz_id)patient_below(patient, patient->n + 1);
+    uint32_t last = node < patient->n ? rz_recover_cohorts_decided(patient->state, node) : 0;
+    return rz_recover_pack_cohort(node, last + 1 + (uint32_t)patient_below(patient, 3),
+                                  1 + (uint32_t)patient_below(patient, FREE_SLOTS + 1));
+}
+
 static bool call_recover(struct patient *patient, struct rz_event *event, uint64_t *items)
 {
-    uint32_t ranks = RANKS_PER_DAEMON * patient->n;
-    (void)items;
-    event->call = (uint32_t)patient_below(patient, 4);
+    uint32_t slots = RANKS_PER_DAEMON * patient->n + FREE_SLOTS;
+    event->call = (uint32_t)patient_below(patient, 5);
     event->arg[0] = rz_recover_epoch(patient->state) - patient_below(patient, 2);
     event->arg[1] = patient_below(patient, 4);
     if (event->call == RZ_RECOVER_DIED)
-        event->arg[0] = patient_below(patient, ranks);
-    if (event->call == RZ_RECOVER_REACHED)
+        event->arg[0] = patient_below(patient, slots);
+    if (event->call == RZ_RECOVER_REACHED) {
         event->arg[1] %= 2;
+        event->arg[2] = rz_recover_round(patient->state) - patient_below(patient, 2);
+    }
+    if (event->call == RZ_RECOVER_WANT) {
+        event->n_items = (uint32_t)patient_below(patient, 3);
+        for (uint32_t i = 0; i < event->n_items; i++)
+            items[i] = birth_item(patient);
+    }
     if (event->call == RZ_RECOVER_COMMITTED) {
         event->arg[1] = event->arg[0];
         event->arg[0] = patient->memory[2] += patient_below(patient, 2);
@@ -174,6 +197,12 @@ static void holds_recover(struct patient *patient)
     for (uint32_t rank = 0; rank < RANKS_PER_DAEMON * patient->n; rank++) {
         rz_fuzz_holds(rz_recover_daemon_of(patient->state, rank) < patient->n);
         rz_fuzz_holds(rz_recover_incarnation_of(patient->state, rank) > 0);
+    }
+    for (uint32_t slot = RANKS_PER_DAEMON * patient->n;
+         slot < RANKS_PER_DAEMON * patient->n + FREE_SLOTS; slot++) {
+        bool empty = rz_recover_incarnation_of(patient->state, slot) == 0;
+        rz_fuzz_holds((rz_recover_daemon_of(patient->state, slot) == RZ_ID_NONE) == empty);
+        rz_fuzz_holds(!empty || rz_recover_cohort_of(patient->state, slot) == 0);
     }
 }
 

@@ -42,7 +42,7 @@ CASES = [
     (["--spares", "1", "--nodes", "2", "--no-ft", TRUE], BAD_LINE, "--spares has no meaning"),
     (["--on-failure", "repair", "--no-ft", TRUE], BAD_LINE, "--on-failure has no meaning"),
     (["-n", "3", "--host", "localhost:2,localhost:2", "--spares", "1", TRUE], NO_SLOTS, "--spares not counted"),
-    (["--on-failure", "retry", TRUE], BAD_LINE, "`repair` or `continue`"),
+    (["--on-failure", "retry", TRUE], BAD_LINE, "`restart` or `abort`"),
     (["-x", "RZ_NO_SUCH_VARIABLE", TRUE], BAD_LINE, "NAME=VALUE"),
     (["-x", "=3", TRUE], BAD_LINE, "NAME=VALUE"),
     (["--report", "/nonexistent/report", TRUE], BAD_LINE, "cannot be written"),

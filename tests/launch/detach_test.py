@@ -154,7 +154,7 @@ class Detach(rig.LaunchTest):
         job = self.detach("--timeout", "1s", "-n", "2", "--nodes", "2", WAITS, "receive")
         result = self.attached(job, rig.TIMED_OUT)
         self.assertIn("the job was ended after --timeout (1 s)", result.err)
-        self.assertEqual(len(re.findall(r"rank [01] .* waits .* in MPI_Recv", result.err)), 2)
+        self.assertEqual(len(re.findall(r"rank [01] waits .* in MPI_Recv", result.err)), 2)
 
     def test_one_that_never_joins(self):
         job = self.detach("-n", "2", "--nodes", "2", SH, "-c", f"[ $RZ_RANK = 0 ] && exit 5; exec {WAITS} receive")

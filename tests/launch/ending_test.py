@@ -7,6 +7,7 @@ import subprocess
 import launch_rig as rig
 
 WAITS = rig.program("launch_waits")
+OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
 
 
@@ -29,6 +30,46 @@ class Ending(rig.LaunchTest):
         result = self.runs("-n", "2", "--timeout", "2s", WAITS, "compute", status=rig.TIMED_OUT)
         self.assertRegex(result.err, r"rank 1 .*MPI_Recv")
         self.assertRegex(result.err, r"rank 0 ")
+
+    def test_hang_report_ends_nobody(self):
+        for nodes in ("1", "2"):
+            process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "300ms", WAITS, "receive")
+            lines = [process.stderr.readline().decode() for _ in range(5)]
+            self.assertRegex(lines[0], r"rzrun: nothing has come for .* who waits for whom:")
+            for rank, line in enumerate(sorted(lines[1:4])):
+                self.assertRegex(line, rf"rank {rank} waits .* MPI_Recv on MPI_COMM_WORLD, for rank {(rank + 1) % 3}, tag 77")
+            self.assertIn("a circle, which nobody will leave: rank 0 waits for 1 waits for 2 waits for 0", lines[4])
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            result = self.finish(process)
+            self.assertLess(result.err.count("who waits"), 3)  # once for each wait, and they begin one after the other
+
+    def test_hang_report_of_agreements_in_a_circle(self):
+        """Two communicators, shrunk in different orders: each waits for who waits in the other one."""
+        for nodes in ("1", "2"):
+            process = self.start("-n", "8", "--nodes", nodes, "--hang-report", "1s", OVERLAP, "circle", "shrink")
+            page = ""
+            while "a circle" not in page:
+                line = process.stderr.readline().decode()
+                self.assertTrue(line, page)
+                page += line
+            self.assertRegex(page, r"ranks 0,3-4 wait .* in MPIX_Comm_shrink on green \(3 of 5 are there\), operation 1, for rank 1\n")
+            self.assertRegex(page, r"ranks 1-2,5 wait .* in MPIX_Comm_shrink on orange \(3 of 5 are there\), operation 1, for rank 3\n")
+            circle = re.search(r"a circle, which nobody will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)
+            self.assertTrue(circle and {"1", "3"} <= set(re.findall(r"\d", circle[0])), page)
+            process.send_signal(signal.SIGINT)
+            self.finish(process)
+
+    def test_hang_report_tells_who_computes(self):
+        process = self.start("-n", "3", "--hang-report", "300ms", WAITS, "compute")
+        lines = "".join(process.stderr.readline().decode() for _ in range(3))
+        self.assertRegex(lines, r"rank 0 \(node 0, pid \d+\) computes")
+        self.assertRegex(lines, r"ranks 1-2 wait .* for rank 0, tag 77")
+        process.send_signal(signal.SIGINT)
+        self.finish(process)
+
+    def test_hang_report_of_who_does_not_hang(self):
+        self.assertEqual(self.runs("--hang-report", "100ms", "/bin/sleep", "0.5").err, "")
 
     def test_timeout_that_is_not_needed(self):
         self.assertEqual(self.runs("--timeout", "30s", "/bin/true").err, "")

@@ -35,6 +35,35 @@ class ExitStatus(rig.LaunchTest):
         self.assertIn("rank 1", result.err)
         self.runs("-n", "2", ENDS, "abort", "0", status=1)
 
+    # ---- of some processes: the others go on
+
+    def of_some(self, *words, ranks=4, others=2, status):
+        result = self.runs("-n", str(ranks), "--nodes", "2", "--timeout", "60s", ENDS, *words, status=status)
+        self.assertEqual(result.out.count("goes on"), others, result.out)
+        return result
+
+    def test_abort_of_some(self):
+        self.assertRegex(self.of_some("half", "42", status=42).err, "rank [23] was ended by MPI_Abort: rank 2")
+        self.of_some("half", "0", status=1)
+        self.assertIn("rank 1 was ended by MPI_Abort", self.of_some("self", "9", ranks=3, status=9).err)
+
+    def test_abort_of_some_without_fault_tolerance_is_of_all(self):
+        self.assertNotIn("goes on", self.runs("-n", "4", "--no-ft", ENDS, "half", "42", status=42).out)
+
+    def test_errors_abort_on_some(self):
+        self.assertIn("MPI_ERRORS_ABORT", self.of_some("half-error", status=6).err)
+
+    def test_who_gives_up_because_of_a_death_is_not_the_cause(self):
+        self.assertIn("rank 2 was killed by signal 9", self.of_some("half-death", status=137).err)
+
+    def test_a_spawned_process_aborts_its_own_world(self):
+        result = self.of_some("spawn", "abort", "8", ranks=2, status=8)
+        self.assertIn("process 2 (spawned) was ended by MPI_Abort", result.err)
+
+    def test_a_fatal_error_of_a_spawned_process_is_of_all(self):
+        result = self.of_some("spawn", "fatal", ranks=2, others=0, status=6)
+        self.assertIn("process 2 (spawned) ended the job", result.err)
+
     def test_exit_before_finalize_is_a_death(self):
         result = self.runs("-n", "2", ENDS, "early", "0", status=1)
         self.assertIn("before MPI_Finalize", result.err)

@@ -204,5 +204,15 @@ class Placement(rig.LaunchTest):
         result = self.finish(process)
         self.assertEqual((result.status, result.err), (128 + signal.SIGTERM, ""))
 
+    def tree_of_agreements(self, *arguments):
+        return self.runs(*arguments, "/bin/sh", "-c", 'echo "tree ${RZ_AGREE_TREE-unsaid}"').out.split("\n")[0]
+
+    def test_more_ranks_than_processors_agree_by_a_star(self):
+        few, many = len(ALL), os.cpu_count() + 1
+        if "RZ_AGREE_TREE" not in os.environ and few == os.cpu_count():
+            self.assertEqual(self.tree_of_agreements("-n", str(min(few, 4))), "tree unsaid")
+            self.assertEqual(self.tree_of_agreements("-n", str(many), "--oversubscribe"), "tree star")
+        self.assertEqual(self.tree_of_agreements("-n", str(many), "--oversubscribe", "-x", "RZ_AGREE_TREE=bin"), "tree bin")
+
 
 rig.main()

@@ -212,6 +212,8 @@ static void make_numbers(void)
         good.wide_ones[i] = 1;
         good.negative[i] = i == 1 ? -3 : 1;
         good.wide_negative[i] = good.negative[i];
+        good.comms[i] = good.comm;
+        good.bad_comms[i] = gone.comm;
         good.types[i] = MPI_INT;
         good.bad_types[i] = i == 1 ? gone.datatype : MPI_INT;
     }

@@ -29,6 +29,7 @@ struct good {
     MPI_Count wide_ones[ARGUMENTS_N], wide_negative[ARGUMENTS_N];
     MPI_Aint wide_zeros[ARGUMENTS_N];
     MPI_Datatype types[ARGUMENTS_N], bad_types[ARGUMENTS_N];
+    MPI_Comm comms[ARGUMENTS_N], bad_comms[ARGUMENTS_N];
     MPI_Request requests[2], null_requests[2], bad_requests[2];
     int ranges[1][3];
     MPI_Status status, statuses[ARGUMENTS_N];
@@ -66,6 +67,7 @@ struct results {
     MPI_Count count, count2, count3, count4;
     MPI_Aint aints[ARGUMENTS_N], aint, aint2;
     MPI_Datatype types[ARGUMENTS_N];
+    MPI_Comm comms[ARGUMENTS_N];
     double buffer[64];
     char text[MPI_MAX_ERROR_STRING];
     void *pointer;

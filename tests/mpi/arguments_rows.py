@@ -38,7 +38,19 @@ NULL_IS_FINE = {"argc", "argv", "status", "array_of_statuses", "extra_state", "b
                 "delete_fn", "comm_copy_attr_fn", "comm_delete_attr_fn", "type_copy_attr_fn",
                 "type_delete_attr_fn", "sourceweights", "destweights", "weights", "pset_name",
                 # MPI_BOTTOM; arrays of which nothing is needed.
-                "location", "array_of_addresses", "array_of_large_counts"}
+                "location", "array_of_addresses", "array_of_large_counts",
+                # What stands there instead: MPI_ARGV_NULL, MPI_ARGVS_NULL, MPI_ERRCODES_IGNORE.
+                "argv", "array_of_argv", "array_of_errcodes"}
+
+# Of MPI_Comm_spawn_multiple: a good value, and bad ones.
+COMMANDS = {
+    "array_of_commands": ('(char *[]){"key"}', [("NULL", "MPI_ERR_ARG"), ("(char *[]){NULL}", "MPI_ERR_ARG")]),
+    "array_of_argv": ("NULL", []),
+    "array_of_maxprocs": ("good.ones", [("NULL", "MPI_ERR_ARG"), ("good.negative", "MPI_ERR_ARG")]),
+    "array_of_info": ("(MPI_Info[]){MPI_INFO_NULL}",
+                      [("NULL", "MPI_ERR_ARG"), ("&gone.info", "MPI_ERR_INFO"),
+                       ("(MPI_Info[]){(MPI_Info)MPI_INT}", "MPI_ERR_INFO")]),
+}
 
 FUNCTIONS = {
     "user_fn": "reduce_nothing", "query_fn": "query_nothing", "free_fn": "free_nothing",
@@ -63,8 +75,10 @@ NEGATIVE = {
     "maxneighbors": "ARG", "maxindegree": "ARG", "maxoutdegree": "ARG", "max_integers": "ARG",
     "max_addresses": "ARG", "max_datatypes": "ARG", "max_large_counts": "ARG", "indegree": "ARG",
     "outdegree": "ARG", "valuelen": "ARG", "color": "ARG", "direction": "DIMS", "ndims": "ARG",
-    "num_to_ack": "ARG",
+    "num_to_ack": "ARG", "maxprocs": "ARG",
 }
+# Arrays of handles.
+ARRAYS = {"MPI_Datatype": "types", "MPI_Comm": "comms"}
 RANKS = {"dest", "source", "rank", "local_leader", "remote_leader"}
 TAGS = {"tag", "sendtag", "recvtag"}
 KEYVALS = {"comm_keyval", "keyval", "type_keyval"}
@@ -106,6 +120,8 @@ class Rows:
     # ---- good arguments ----
 
     def good(self, p):
+        if p.name in COMMANDS:
+            return COMMANDS[p.name][0]
         if p.base in HANDLES and "function" not in p.type:
             return self.good_handle(p)
         if p.base == "MPI_File":
@@ -122,7 +138,8 @@ class Rows:
         if p.base == "MPI_Request" and p.array:
             return "good.requests"
         if p.array:
-            return "good.types" if p.is_const else "out.types"
+            items = ARRAYS[p.base]
+            return f"good.{items}" if p.is_const else f"out.{items}"
         if p.is_pointer and not self.is_input(p):
             return f"&out.{member}"
         value = f"good.{member}"
@@ -191,6 +208,8 @@ class Rows:
     # ---- bad ones: (argument, error class, name it goes by) ----
 
     def bad(self, p):
+        if p.name in COMMANDS:
+            return COMMANDS[p.name][1]
         if p.base in HANDLES and "function" not in p.type:
             return self.bad_handle(p)
         if p.base == "MPI_File":
@@ -204,8 +223,8 @@ class Rows:
         if p.array and not self.is_input(p):
             return [("NULL", "MPI_ERR_ARG")]
         if p.array:
-            items = "bad_requests" if p.base == "MPI_Request" else "bad_types"
-            return [("NULL", "MPI_ERR_ARG"), (f"good.{items}", error)]
+            items = ARRAYS.get(p.base, "requests")
+            return [("NULL", "MPI_ERR_ARG"), (f"good.bad_{items}", error)]
         if p.is_pointer and not self.is_input(p):
             return [("NULL", "MPI_ERR_ARG")]
         values = [f"({p.base}){foreign}", f"gone.{member}", f"({p.base})(uintptr_t)0xfff"]

@@ -76,6 +76,9 @@ int main(int argc, char **argv)
     MPI_Comm part;
     error = MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &part);
     CHECK(class_of(error) == MPI_ERR_PROC_FAILED);
+    if (rank == 0) {
+        printf("deaths: as it should be\n");
+    }
     MPI_Finalize();
     return 0;
 }

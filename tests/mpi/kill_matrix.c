@@ -2,14 +2,16 @@
  * In each row of a table somebody dies: before a call, at a random instant, at a named place inside
  * the library, or after the call. The others must come back from the call in time, with an error
  * that the rules allow, and make a working communicator of those who are left by revoking and
- * shrinking; there the next row runs, until two are left. Run with --on-failure continue.
+ * shrinking; there the next row runs, until two are left. Run with --on-failure replace.
  *
  * In some runs a second thread sleeps in MPI_Recv all the time, in some one dies in MPI_Init, in
- * all one of the last two in MPI_Finalize.
+ * all one of the last two in MPI_Finalize. With KILL_MATRIX_UNIFORM=construct or coll in the
+ * environment the communicators have that value of mpi_error_uniform.
  *
  *     kill_matrix SEED [FIRST]      rows from number FIRST on; kill_matrix.py makes many of these
  *     kill_matrix SEED NAME         this row only
  *     kill_matrix rows              how many there are
+ *     kill_matrix child WHAT        what rows spawn (kill_matrix_dyn.c)
  */
 #include "kill_matrix.h"
 #include "ulfm.h"
@@ -35,7 +37,7 @@ enum moment { BEFORE, INSTANT, POINT, AFTER, MOMENTS };
 static const char *const moments[MOMENTS] = {"before", "instant", "point", "after"};
 static const char *const points[] = {"send",      "sent",    "arrived", "letter", "read",
                                      "step",      "decided", "revoked", "comm",   "ring-write",
-                                     "ring-told", "fetch",   "fetched"};
+                                     "ring-told", "fetch",   "fetched", "gossip"};
 enum { N_POINTS = sizeof(points) / sizeof(points[0]) };
 
 static unsigned draw(unsigned bound)
@@ -115,8 +117,27 @@ struct death {
     unsigned long instant_ns;
 };
 
+/* One of the row's own, if it has any, in half of the cases. */
+static void choose_point(unsigned flags, struct death *death)
+{
+    static const struct {
+        unsigned flag, n;
+        const char *point[5];
+    } own[] = {
+        {ROW_SPAWNS, 5, {"spawn", "spawned", "go", "comm", "decided"}},
+        {ROW_MEETS, 4, {"connect", "accept", "last-word", "comm"}},
+        {ROW_JOINS, 2, {"join", "comm"}},
+        {ROW_REPLACES, 4, {"replace-agreed", "replace-asked", "replace-invited", "replace-last"}}};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (flags & own[i].flag && scene.how >> 24 & 1) {
+            death->point = own[i].point[(scene.how >> 25) % own[i].n];
+            death->nth = 1 + (death->nth == 4);
+        }
+    }
+}
+
 /* Drawn alike by all members. */
-static struct death draw_death(void)
+static struct death draw_death(unsigned flags)
 {
     static const int counts[] = {0, 1, 16, 1500, 20000, 60000};
     struct death death = {
@@ -127,6 +148,7 @@ static struct death draw_death(void)
     scene.root = (int)draw((unsigned)scene.size);
     scene.count = counts[draw(sizeof(counts) / sizeof(counts[0]))];
     scene.how = draw(1u << 30);
+    choose_point(flags, &death);
     return death;
 }
 
@@ -200,6 +222,27 @@ static MPI_Comm repair(bool revoke)
     return left;
 }
 
+/* With KILL_MATRIX_UNIFORM=construct or coll: the value of mpi_error_uniform. */
+static const char *uniform;
+
+void make_uniform(MPI_Comm comm)
+{
+    MPI_Info info;
+    if (uniform != NULL && comm != MPI_COMM_NULL) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "mpi_error_uniform", uniform);
+        CHECK(MPI_Comm_set_info(comm, info) == MPI_SUCCESS);
+        MPI_Info_free(&info);
+    }
+}
+
+static bool is_alike(const struct kill_row *row)
+{
+    unsigned flags = ROW_UNIFORM | (uniform != NULL ? ROW_CREATES : 0) |
+                     (uniform != NULL && strcmp(uniform, "coll") == 0 ? ROW_COLL : 0);
+    return row->flags & flags;
+}
+
 /* What the survivors were told, counted; whether they were all told the same. */
 static void compare(const struct kill_row *row, int class, MPI_Comm left, int told[3])
 {
@@ -208,7 +251,7 @@ static void compare(const struct kill_row *row, int class, MPI_Comm left, int to
     CHECK(MPI_Allreduce(mine, told, 3, MPI_INT, MPI_SUM, left) == MPI_SUCCESS);
     CHECK(MPI_Allreduce(low, least, 2, MPI_INT, MPI_MIN, left) == MPI_SUCCESS);
     CHECK(MPI_Allreduce(low, most, 2, MPI_INT, MPI_MAX, left) == MPI_SUCCESS);
-    if (row->flags & ROW_UNIFORM) {
+    if (is_alike(row)) {
         CHECK(least[0] == most[0] && least[1] == most[1]);
     }
 }
@@ -232,15 +275,17 @@ static void stand_on(MPI_Comm comm)
 
 static void one_kill(const struct kill_row *row)
 {
-    struct death death = draw_death();
+    struct death death = draw_death(row->flags);
     int told[3], flag = 1;
     scene.other = MPI_COMM_NULL;
     scene.answer = 0;
     place = row->name;
     alarm(BOUND_S);
+    make_uniform(scene.comm);
     if (row->setup != NULL) {
         row->setup();
     }
+    make_uniform(scene.other);
     /* Nobody dies before all have come here. */
     int class = class_of(MPIX_Comm_agree(scene.comm, &flag));
     CHECK((class == MPI_SUCCESS || class == MPI_ERR_PROC_FAILED) && flag == 1);
@@ -306,7 +351,7 @@ static void begin(int *argc, char ***argv)
 
 static void end(void)
 {
-    struct death death = draw_death();
+    struct death death = draw_death(0);
     static const int told[3] = {1, 0, 0};
     place = "MPI_Finalize";
     alarm(BOUND_S);
@@ -350,16 +395,32 @@ int main(int argc, char **argv)
     collect(kill_point_rows);
     collect(kill_coll_rows);
     collect(kill_comm_rows);
+    collect(kill_dyn_rows);
     if (argc > 1 && strcmp(argv[1], "rows") == 0) {
         printf("%d\n", n_rows);
         return 0;
     }
     const char *from = argc > 2 ? argv[2] : "0";
+    uniform = getenv("KILL_MATRIX_UNIFORM");
+    signal(SIGALRM, waited_too_long);
+    if (argc > 1 && strcmp(argv[1], "child") == 0) {
+        place = from;
+        alarm(BOUND_S);
+        return kill_matrix_child(from);
+    }
+    const char *incarnation = getenv("RZ_INCARNATION");
+    if (incarnation != NULL && atoi(incarnation) > 1) {
+        place = "MPIX_Comm_replace of a newcomer";
+        alarm(BOUND_S);
+        kill_matrix_newcomer();
+        alarm(0); /* the others have more to do */
+        MPI_Finalize();
+        return 0;
+    }
     bool only = *from < '0' || *from > '9';
     int first = only ? row_named(from) : atoi(from);
     random_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     random_state = random_state * 2654435761u + (unsigned)first;
-    signal(SIGALRM, waited_too_long);
     begin(&argc, &argv);
     for (int i = first; scene.size > 2; i += !only) {
         one_kill(rows[i % n_rows]);

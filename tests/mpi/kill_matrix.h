@@ -31,7 +31,14 @@ enum kill_flags {
     ROW_TO_0 = 8,     /* ... rank 0, or at rank 0 */
     ROW_UNIFORM = 16, /* all have the same error and answer */
     ROW_REPAIR = 32,  /* never MPI_ERR_REVOKED */
-    ROW_CREATES = 64  /* a communicator, which works when all were told MPI_SUCCESS */
+    /* All have the same error where mpi_error_uniform is */
+    ROW_CREATES = 64, /* construct or coll */
+    ROW_COLL = 128,   /* coll */
+    /* Has places of its own to die at. */
+    ROW_SPAWNS = 256,
+    ROW_MEETS = 512,
+    ROW_JOINS = 1024,
+    ROW_REPLACES = 2048
 };
 
 struct kill_row {
@@ -41,8 +48,18 @@ struct kill_row {
     unsigned flags;
 };
 
-extern const struct kill_row kill_point_rows[], kill_coll_rows[],
-    kill_comm_rows[]; /* ending with name NULL */
+extern const struct kill_row kill_point_rows[], kill_coll_rows[], kill_comm_rows[],
+    kill_dyn_rows[]; /* ending with name NULL */
+
+/* What a process does that a row has spawned; its exit status. */
+int kill_matrix_child(const char *what);
+
+/* What a process does that came in place of a dead one, in a row with ROW_REPLACES, until that row
+ * is over. */
+void kill_matrix_newcomer(void);
+
+/* Gives comm the mpi_error_uniform that this run is about. */
+void make_uniform(MPI_Comm comm);
 
 /* The other of a pair; MPI_PROC_NULL: there is none. */
 int peer(void);

@@ -2,7 +2,7 @@
 """Runs kill_matrix again and again, until every row had its deaths or the time is over; counts what the living were told.
 A job that does not end well is shown, with the command that runs it again.
 
-    kill_matrix.py RZRUN PROGRAM [--kills 300 | --seconds 60] [--seed 1] [--row NAME] [--table]
+    kill_matrix.py RZRUN PROGRAM [--kills 300 | --seconds 60] [--seed 1] [--row NAME] [--table] [--agree ENGINE] [--uniform HOW]
 """
 import argparse
 import os
@@ -19,6 +19,7 @@ PLACES = {
     "copies through the ring": ["-n", "7", "-x", "RZ_SHM_CMA=0"],
     "a node for each": ["-n", "6", "--nodes", "6"],
 }
+ENGINES = ["twophase", "gossip1", "gossip2", "gossip3", "era"]
 JOB_MAX_S = 150
 # A sanitizer that is killed while it looks for leaks at the end complains of that.
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
@@ -67,6 +68,16 @@ class Counts:
             print(f"{title}: " + ", ".join(f"{name} {n}" for name, n in sorted(counts.items())))
 
 
+def chosen(options, job):
+    """What rzrun is told besides the place."""
+    words = []
+    if options.agree:
+        words += ["--agree", ENGINES[job // len(PLACES) % len(ENGINES)] if options.agree == "each" else options.agree]
+    if options.uniform:
+        words += ["-x", f"KILL_MATRIX_UNIFORM={options.uniform}"]
+    return words
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("rzrun")
@@ -76,12 +87,15 @@ def main():
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--row")
     options.add_argument("--table", action="store_true")
+    options.add_argument("--agree", help="the engine of agreement: rzrun --agree; `each`: another one in each job")
+    options.add_argument("--uniform", help="the communicators' mpi_error_uniform: construct or coll")
     options = options.parse_args()
     n_rows = int(subprocess.run([options.program, "rows"], stdout=subprocess.PIPE, text=True, check=True).stdout)
     counts, failures, jobs, first, began = Counts(), 0, 0, options.seed * 31 % n_rows, time.monotonic()
     while (counts.total() < options.kills if options.kills else time.monotonic() - began < options.seconds):
         place, words = list(PLACES.items())[jobs % len(PLACES)]
-        command = [options.rzrun, "--oversubscribe", "--on-failure", "continue", *words, options.program,
+        words = words + chosen(options, jobs)
+        command = [options.rzrun, "--oversubscribe", "--on-failure", "replace", *words, options.program,
                    str(options.seed + jobs), options.row or str(first)]
         why, output = run(command)
         before = counts.total()

@@ -236,9 +236,9 @@ static int x_merge(void)
 }
 
 #define ROWS(text, name, setup)                                                                    \
-    {text, name, setup, ROW_FAILS}, {"i" text, name##_i, setup, ROW_FAILS},                        \
+    {text, name, setup, ROW_FAILS | ROW_COLL}, {"i" text, name##_i, setup, ROW_FAILS | ROW_COLL},  \
     {                                                                                              \
-        text "_init", name##_p, setup, ROW_FAILS                                                   \
+        text "_init", name##_p, setup, ROW_FAILS | ROW_COLL                                        \
     }
 
 const struct kill_row kill_coll_rows[] = {
@@ -258,11 +258,11 @@ const struct kill_row kill_coll_rows[] = {
     ROWS("reduce_scatter_block", reduce_scatter_block, NULL),
     ROWS("scan", scan, NULL),
     ROWS("exscan", exscan, NULL),
-    {"alltoallw", alltoallw, NULL, ROW_FAILS},
-    {"ialltoallw", alltoallw_i, NULL, ROW_FAILS},
-    {"bcast_value", bcast_value, NULL, ROW_FAILS},
-    {"allreduce_value", allreduce_value, NULL, ROW_FAILS},
-    {"icollectives", many_at_a_time, NULL, ROW_FAILS},
+    {"alltoallw", alltoallw, NULL, ROW_FAILS | ROW_COLL},
+    {"ialltoallw", alltoallw_i, NULL, ROW_FAILS | ROW_COLL},
+    {"bcast_value", bcast_value, NULL, ROW_FAILS | ROW_COLL},
+    {"allreduce_value", allreduce_value, NULL, ROW_FAILS | ROW_COLL},
+    {"icollectives", many_at_a_time, NULL, ROW_FAILS | ROW_COLL},
     ROWS("neighbor_allgather", n_allgather, make_ring),
     ROWS("neighbor_allgatherv", n_allgatherv, make_ring),
     ROWS("neighbor_alltoall", n_alltoall, make_ring),
@@ -274,6 +274,6 @@ const struct kill_row kill_coll_rows[] = {
     ROWS("inter_alltoall", x_alltoall, make_inter),
     {"inter_agree", x_agree, make_inter, ROW_FAILS | ROW_REPAIR},
     {"inter_shrink", x_shrink, make_inter, ROW_REPAIR},
-    {"inter_merge", x_merge, make_inter, ROW_FAILS},
+    {"inter_merge", x_merge, make_inter, ROW_FAILS | ROW_CREATES},
     {NULL, NULL, NULL, 0},
 };

@@ -291,17 +291,103 @@ static int is_revoked(void)
     return MPI_SUCCESS;
 }
 
+/* ---- Replacing: all ranks are there again ---- */
+
+static int replace(int k, const MPI_Comm comms[], MPI_Comm made[])
+{
+    return k == 1 ? MPIX_Comm_replace(comms[0], &made[0]) : MPIX_Comm_repair(k, comms, made);
+}
+
+/* Whether all members of the first communicator, of all ranks, find theirs well. */
+static bool is_well(int k, const MPI_Comm comms[])
+{
+    int ok = 1;
+    for (int i = 0; i < k; i++) {
+        ok &= comms[i] != MPI_COMM_NULL && MPI_Barrier(comms[i]) == MPI_SUCCESS;
+    }
+    return MPIX_Comm_agree(comms[0], &ok) == MPI_SUCCESS && ok;
+}
+
+/* From the first repair until all are well; whoever dies meanwhile is replaced, too. */
+static int replace_until_well(int k, const MPI_Comm comms[], MPI_Comm made[])
+{
+    int error = replace(k, comms, made);
+    while (error == MPI_SUCCESS && !is_well(k, made)) {
+        MPI_Comm before[2];
+        for (int i = 0; i < k; i++) {
+            before[i] = made[i];
+        }
+        error = replace(k, before, made);
+        for (int i = 0; i < k; i++) {
+            if (before[i] != MPI_COMM_NULL) {
+                MPI_Comm_free(&before[i]);
+            }
+        }
+    }
+    return error;
+}
+
+static int replaced(int k)
+{
+    MPI_Comm comms[2] = {scene.comm, scene.other}, made[2];
+    int error = replace_until_well(k, comms, made);
+    if (error == MPI_SUCCESS) {
+        int rank;
+        MPI_Comm_size(made[0], &scene.answer);
+        MPI_Comm_rank(made[0], &rank);
+        CHECK(scene.answer == scene.size && rank == scene.rank);
+        for (int i = 0; i < k; i++) {
+            MPI_Comm_free(&made[i]);
+        }
+    }
+    return error;
+}
+
+/* Somebody of each is left. */
+static void make_half_of_two(void)
+{
+    int colour = scene.size >= 4 && scene.rank >= scene.size / 2;
+    CHECK(MPI_Comm_split(scene.comm, colour, scene.rank, &scene.other) == MPI_SUCCESS);
+}
+
+static int comm_replace(void)
+{
+    return replaced(1);
+}
+
+static int comm_repair(void)
+{
+    return replaced(2);
+}
+
+void kill_matrix_newcomer(void)
+{
+    const MPI_Comm none[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
+    MPI_Comm made[2];
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int k = 1, error = replace_until_well(k, none, made);
+    if (class_of(error) == MPI_ERR_ARG) { /* it was the other row */
+        error = replace_until_well(k = 2, none, made);
+    }
+    CHECK(error == MPI_SUCCESS);
+    for (int i = 0; i < k; i++) {
+        MPI_Comm_free(&made[i]);
+    }
+}
+
 const struct kill_row kill_comm_rows[] = {
-    {"comm_dup", dup, NULL, ROW_FAILS},
-    {"comm_dup_with_info", dup_with_info, NULL, ROW_FAILS},
-    {"comm_idup", idup, NULL, ROW_FAILS},
-    {"comm_split", split, NULL, ROW_FAILS},
-    {"comm_split_type", split_type, NULL, ROW_FAILS},
-    {"comm_create", create, NULL, ROW_FAILS},
+    {"comm_dup", dup, NULL, ROW_FAILS | ROW_CREATES},
+    {"comm_dup_with_info", dup_with_info, NULL, ROW_FAILS | ROW_CREATES},
+    {"comm_idup", idup, NULL, ROW_FAILS | ROW_CREATES},
+    {"comm_split", split, NULL, ROW_FAILS | ROW_CREATES},
+    {"comm_split_type", split_type, NULL, ROW_FAILS | ROW_CREATES},
+    {"comm_create", create, NULL, ROW_FAILS | ROW_CREATES},
     {"comm_create_group", create_group, NULL, ROW_FAILS},
     {"comm_create_from_group", create_from_group, NULL, ROW_FAILS},
-    {"cart_create", cart_create, NULL, ROW_FAILS},
-    {"dist_graph_create", dist_graph_create, NULL, ROW_FAILS},
+    {"cart_create", cart_create, NULL, ROW_FAILS | ROW_CREATES},
+    {"dist_graph_create", dist_graph_create, NULL, ROW_FAILS | ROW_CREATES},
     {"intercomm_create", intercomm_create, make_half, ROW_FAILS},
     {"comm_disconnect", disconnect, make_copy, ROW_FAILS},
     {"comm_agree", agree, NULL, ROW_FAILS | ROW_REPAIR | ROW_UNIFORM},
@@ -312,6 +398,8 @@ const struct kill_row kill_comm_rows[] = {
     {"comm_iagree_failed", iagree_failed, NULL, ROW_REPAIR | ROW_UNIFORM},
     {"comm_shrink", shrink, NULL, ROW_REPAIR | ROW_UNIFORM},
     {"comm_ishrink", ishrink, NULL, ROW_REPAIR | ROW_UNIFORM},
+    {"comm_replace", comm_replace, NULL, ROW_REPAIR | ROW_UNIFORM | ROW_REPLACES},
+    {"comm_repair", comm_repair, make_half_of_two, ROW_REPAIR | ROW_UNIFORM | ROW_REPLACES},
     {"comm_revoke", revoke, NULL, ROW_FAILS},
     {"comm_is_revoked", is_revoked, NULL, ROW_FAILS},
     {NULL, NULL, NULL, 0},

@@ -48,7 +48,10 @@ static void cvars_can_be_read(void)
         CHECK(name_len == (int)strlen(name) + 1 && desc_len == (int)strlen(desc) + 1);
         int written = strcmp(name, "RZ_KILL_AT") == 0;
         CHECK(bind == MPI_T_BIND_NO_OBJECT);
-        CHECK(scope == (written ? MPI_T_SCOPE_LOCAL : MPI_T_SCOPE_READONLY));
+        int alike = strcmp(name, "RZ_AGREE") == 0;
+        CHECK(scope == (written ? MPI_T_SCOPE_LOCAL
+                        : alike ? MPI_T_SCOPE_ALL_EQ
+                                : MPI_T_SCOPE_READONLY));
         CHECK(verbosity >= MPI_T_VERBOSITY_USER_BASIC && verbosity <= MPI_T_VERBOSITY_MPIDEV_ALL);
         IS(MPI_T_cvar_get_index(name, &again));
         CHECK(again == i);
@@ -72,8 +75,10 @@ static void cvars_can_be_read(void)
             CHECK(type == MPI_UNSIGNED_LONG_LONG && count == 1);
             IS(MPI_T_cvar_read(handle, &number));
         }
-        CHECK(MPI_T_cvar_write(handle, written ? "nowhere" : text) ==
-              (written ? MPI_T_ERR_CVAR_SET_NOT_NOW : MPI_T_ERR_CVAR_SET_NEVER));
+        CHECK(MPI_T_cvar_write(handle, written || alike ? "nowhere" : text) ==
+              (written ? MPI_T_ERR_CVAR_SET_NOT_NOW
+               : alike ? MPI_T_ERR_INVALID
+                       : MPI_T_ERR_CVAR_SET_NEVER));
         IS(MPI_T_cvar_handle_free(&handle));
         CHECK(handle == MPI_T_CVAR_HANDLE_NULL);
     }

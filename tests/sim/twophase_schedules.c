@@ -40,6 +40,7 @@ static void all_holds_at_random(void **state)
     for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
         run("one", worlds[i].members, worlds[i].crashes, 1000);
         run("row", worlds[i].members, worlds[i].crashes, 500);
+        run("extremes", worlds[i].members, worlds[i].crashes, 500);
     }
     run("row", 40, 20, 100);
 }

@@ -26,7 +26,7 @@ SIGNED_COUNTS = {"stride", "lb", "extent"}
 COUNT_ERRORS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = ("n", "ndims", "maxdims", "incount")
 DEGREES = ("indegree", "outdegree", "maxindegree", "maxoutdegree", "maxindex", "maxedges",
-           "maxneighbors", "num_to_ack")
+           "maxneighbors", "num_to_ack", "maxprocs")
 GRIDS = {"Dims_create", "Cart_create", "Cart_map"}
 # Arrays of graphs: what may say how long they are. Of the rest, the chapter knows.
 GRAPH_ARRAYS = {
@@ -35,7 +35,8 @@ GRAPH_ARRAYS = {
     "destinations": ("outdegree", "maxoutdegree"), "destweights": ("outdegree", "maxoutdegree"),
     "degrees": ("n",), "weights": (),
 }
-NULLABLE = {"argc", "argv", "status", "array_of_statuses", "extra_state", "base"}
+NULLABLE = {"argc", "argv", "status", "array_of_statuses", "extra_state", "base", "array_of_argv",
+            "array_of_errcodes"}
 BEGIN = {
     "running": "rz_call_begin", "before": "rz_call_begin_init", "any": "rz_call_begin_anytime",
     "world": "rz_call_begin_world", "life": "rz_call_begin_life",
@@ -48,6 +49,13 @@ BLAME_GIVEN = {
     "Session_init": "RZ_OBJECT_SESSION", "Comm_create_from_group": "RZ_OBJECT_COMM",
     "Intercomm_create_from_groups": "RZ_OBJECT_COMM",
 }
+
+# Makes a communicator out of a part of another: its chapter function knows which.
+NOT_OF_ALL = {"Comm_create_group"}
+
+# What only the root looks at, besides buffers.
+OF_ROOT = {"command", "maxprocs", "info", "port_name"}
+ROOTED = {"Comm_spawn", "Comm_spawn_multiple", "Comm_connect", "Comm_accept"}
 
 # What only the local leader looks at, and the rank of this process among those it leads.
 OTHER_LEADERS = {
@@ -114,6 +122,8 @@ class Entry:
             finder = "info_or_null"
         elif kind == "request" and not role:
             finder = "request_or_null"
+        elif self.stem == "Comm_replace":
+            finder = "comm_or_null"
         self.check(f"rz_arg_{finder}", self.quoted(p.name), value, "&" + local(p.name))
         if self.stem in BLAME_GIVEN and kind == "errhandler":
             self.check("rz_call_blame_handler", local(p.name), BLAME_GIVEN[self.stem])
@@ -173,6 +183,8 @@ class Entry:
                 self.check("rz_arg_not_negative", self.quoted(p.name), p.name, error)
         elif p.array and p.base == "MPI_Datatype" and p.is_const:
             self.check("rz_arg_datatypes", self.quoted(p.name), p.name, "count")
+        elif self.stem == "Comm_repair" and p.name == "comms":
+            self.check("rz_arg_comms", self.quoted(p.name), p.name, "n")
         elif p.array:
             length = self.length_of(p)
             if length and p.name not in NULLABLE:
@@ -195,7 +207,21 @@ class Entry:
             return True
         return p.name in NULLABLE or p.name in BUFFERS
 
+    def commands(self):
+        """MPI_Comm_spawn_multiple: what is started, as the root sees it."""
+        names = ("count", "array_of_commands", "array_of_maxprocs", "array_of_info")
+        text = code_call("rz_arg_commands", "&call", *names)
+        self.checks.append(f"(role != RZ_ROLE_ROOT || {text})")
+        self.done.update(names)
+
     def argument(self, kind, p):
+        before = len(self.checks)
+        self.look_at(kind, p)
+        if self.stem in ROOTED and p.name in OF_ROOT:
+            self.checks[before:] = [f"(role != RZ_ROLE_ROOT || {text})"
+                                    for text in self.checks[before:]]
+
+    def look_at(self, kind, p):
         if kind in abi_chapter.STRUCTS:
             self.handle_in(kind, p)
         elif kind.startswith("out:") and kind != "out:count":
@@ -346,6 +372,8 @@ class Entry:
             self.check("rz_arg_root", "root", "comm_", "&role")
             self.done.add("root")
         self.buffers()
+        if "array_of_commands" in self.by_name:
+            self.commands()
         for kind, p in self.kinds:
             if p.name in self.done:
                 continue
@@ -370,6 +398,14 @@ class Entry:
             return self.view(p)
         return p.name
 
+    def made_alike(self, call):
+        """A call that makes a communicator out of another may have to return the same at all members."""
+        if self.stem == "Comm_replace":
+            return call  # does by itself
+        old = next((p.name for kind, p in self.kinds if kind == "comm"), None)
+        new = next((p.name for kind, p in self.kinds if kind == "out:comm"), None)
+        return call if not old or not new else f"rz_uniform_made({local(old)}, {call}, &{local(new)})"
+
     def text(self):
         self.collect()
         f = self.function
@@ -377,6 +413,8 @@ class Entry:
                                               *[self.pass_on(k, p) for k, p in self.kinds],
                                               *self.binding.told(f))
         chapter = call.split("(")[0]
+        if self.stem not in NOT_OF_ALL and "later" not in self.binding.handles.values():
+            call = self.made_alike(call)
         if chapter == "rzm_error_string":
             call = "rz_error_string(errorcode, string, resultlen)"
         lines = [f"RZ_PUBLIC {f.prototype(f.twin)}", "{"]
@@ -416,7 +454,7 @@ def tool_text(tables, f):
 
 def comm_of(function):
     """The communicator to blame, as an expression."""
-    comms = [p.name for p in function.parameters if p.type == "MPI_Comm"]
+    comms = [p.name for p in function.parameters if p.type == "MPI_Comm" and not p.array]
     return comms[0] if comms else "MPI_COMM_NULL"
 
 

@@ -52,6 +52,10 @@ extern "C" {
 
 #define RHIZOME 1
 
+/* What programs for ULFM in Open MPI ask before they use it. */
+#define OMPI_HAVE_MPI_EXT 1
+#define OMPI_HAVE_MPI_EXT_FTMPI 1
+
 #define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_FAILED
 #define MPIX_ERR_PROC_FAILED_PENDING MPI_ERR_PROC_FAILED_PENDING
 #define MPIX_ERR_REVOKED MPI_ERR_REVOKED

@@ -1,6 +1,8 @@
 #include "mpi/coll/schedule.h"
 
+#include "mpi/ft/comm_uniform.h"
 #include "mpi/p2p/p2p.h"
+#include "mpi/request/wait.h"
 
 #include <stdlib.h>
 
@@ -39,6 +41,12 @@ struct rz_schedule {
     struct rz_request **pending;
     size_t n_pending, pending_max;
     struct block *blocks;
+    bool uniform;           /* its end is that of all members (ft/comm_uniform.h) */
+    struct rz_rulings *row; /* of a persistent one, its own */
+    struct rz_ruling verdict;
+    struct rz_request *request; /* of a uniform one that is not blocking */
+    bool told;                  /* how it ended here; the verdict ends it */
+    uint64_t operation;
 };
 
 static struct rz_schedule *kept;
@@ -75,6 +83,7 @@ static void schedule_free(struct rz_schedule *schedule)
 static void schedule_release(struct rz_schedule *schedule)
 {
     rz_assert(schedule->n_pending == 0);
+    rz_rulings_end(schedule->row);
     for (size_t i = 0; i < schedule->n; i++) {
         struct step *step = &schedule->steps[i];
         if (step->from_type != NULL) {
@@ -153,6 +162,19 @@ void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
 
 /* ---- Writing it ---- */
 
+static int error_of_comm(const struct rz_comm *comm)
+{
+    return comm->revoked            ? MPI_ERR_REVOKED
+           : comm->collectives_dead ? MPI_ERR_PROC_FAILED
+                                    : MPI_SUCCESS;
+}
+
+static void note(struct rz_schedule *schedule, int error)
+{
+    schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
+    schedule->over |= error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE;
+}
+
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
 {
     int error = rz_engine_begin();
@@ -160,23 +182,26 @@ int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule
         return error;
     }
     /* Counted even if it comes to nothing here, since the other members count it. */
-    int tag = rz_comm_operation_tag(rz_comm_begin(comm, call));
-    if (comm->revoked) {
-        return MPI_ERR_REVOKED;
-    }
-    if (comm->collectives_dead) {
-        return MPI_ERR_PROC_FAILED;
+    uint64_t operation = rz_comm_begin(comm, call);
+    bool uniform = rz_comm_is_uniform(comm, RZ_UNIFORM_COLL);
+    error = error_of_comm(comm);
+    if (error != MPI_SUCCESS && !uniform) {
+        return error;
     }
     struct rz_schedule *made = schedule_alloc();
     if (made == NULL) {
         return MPI_ERR_NO_MEM;
     }
     made->comm = comm;
-    made->tag = tag;
+    made->operation = operation;
+    made->tag = rz_comm_operation_tag(operation);
     made->error = MPI_SUCCESS;
     made->over = false;
     made->n = 0;
     made->at = 0;
+    made->uniform = uniform;
+    made->row = NULL;
+    note(made, error); /* the others may be told it, too */
     *schedule = made;
     return MPI_SUCCESS;
 }
@@ -284,10 +309,19 @@ void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const v
 
 /* ---- Running it ---- */
 
-static void note(struct rz_schedule *schedule, int error)
+/* Its place among those whose ends are agreed on. */
+static void begin_verdict(struct rz_schedule *schedule)
 {
-    schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
-    schedule->over |= error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE;
+    if (!schedule->uniform) {
+        return;
+    }
+    struct rz_rulings *row = schedule->row != NULL ? schedule->row : rz_rulings_of(schedule->comm);
+    if (row == NULL) { /* the others will not be told anything by this process either */
+        schedule->uniform = false;
+        rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
+        return;
+    }
+    rz_ruling_begin(row, &schedule->verdict);
 }
 
 /* One more place for a request, at the end of `pending`; false: no memory. */
@@ -373,11 +407,16 @@ static bool advance(struct rz_schedule *schedule)
 
 int rz_schedule_run(struct rz_schedule *schedule)
 {
+    schedule->verdict = (struct rz_ruling){0};
+    begin_verdict(schedule);
     while (advance(schedule)) {
         note(schedule, rz_p2p_wait(schedule->pending, schedule->n_pending));
         schedule->n_pending = 0;
     }
     int error = schedule->error;
+    if (schedule->uniform && error != RZM_ROLLBACK) {
+        error = rz_ruling_wait(&schedule->verdict, error, schedule->comm->call);
+    }
     schedule_release(schedule);
     return error;
 }
@@ -397,11 +436,37 @@ static bool run_on(struct rz_schedule *schedule)
     return true;
 }
 
+static void verdict_ended(struct rz_ruling *verdict)
+{
+    struct rz_schedule *schedule =
+        (struct rz_schedule *)(void *)((char *)verdict - offsetof(struct rz_schedule, verdict));
+    rz_request_complete(schedule->request, verdict->error);
+}
+
+/* The request is active. */
 static void schedule_poll(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
-    if (run_on(schedule)) {
+    if (schedule->told || !run_on(schedule)) {
+        return;
+    }
+    if (schedule->uniform && schedule->error != RZM_ROLLBACK) {
+        schedule->told = true;
+        rz_ruling_tell(&schedule->verdict, schedule->error);
+    } else {
         rz_request_complete(request, schedule->error);
+    }
+}
+
+static void schedule_waits_for(const struct rz_request *request, struct rz_blocked *blocked)
+{
+    const struct rz_schedule *schedule = request->state;
+    blocked->operation = schedule->operation;
+    for (size_t i = 0; i < schedule->n_pending; i++) {
+        if (!schedule->pending[i]->complete) {
+            blocked->peer = rz_wait_whom(schedule->pending[i]);
+            return;
+        }
     }
 }
 
@@ -421,7 +486,14 @@ static void schedule_destroy(struct rz_request *request)
 static void begin_request(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
-    if (run_on(schedule)) {
+    schedule->told = false;
+    schedule->request = request;
+    if (schedule->uniform) {
+        schedule->verdict = (struct rz_ruling){.ended = verdict_ended};
+        begin_verdict(schedule);
+        rz_request_activate(request);
+        schedule_poll(request);
+    } else if (run_on(schedule)) {
         rz_request_complete(request, schedule->error);
     } else {
         rz_request_activate(request);
@@ -431,15 +503,14 @@ static void begin_request(struct rz_request *request)
 static int schedule_restart(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
-    if (schedule->comm->revoked) {
-        return MPI_ERR_REVOKED;
-    }
-    if (schedule->comm->collectives_dead) {
-        return MPI_ERR_PROC_FAILED;
+    int error = error_of_comm(schedule->comm);
+    if (error != MPI_SUCCESS && !schedule->uniform) {
+        return error;
     }
     schedule->error = MPI_SUCCESS;
     schedule->over = false;
     schedule->at = 0;
+    note(schedule, error);
     begin_request(request);
     return MPI_SUCCESS;
 }
@@ -450,6 +521,7 @@ static const struct rz_request_class schedule_class = {
     .start = schedule_restart,
     .poll = schedule_poll,
     .abandon = schedule_abandon,
+    .waits_for = schedule_waits_for,
     .destroy = schedule_destroy,
 };
 
@@ -457,10 +529,11 @@ static const struct rz_request_class schedule_class = {
 static int request_for(struct rz_schedule *schedule, struct rz_request **request)
 {
     struct rz_request *made = NULL;
-    if (!schedule->over && (made = rz_request_new(&schedule_class, schedule->comm)) == NULL) {
+    bool begins = !schedule->over || schedule->uniform;
+    if (begins && (made = rz_request_new(&schedule_class, schedule->comm)) == NULL) {
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
     }
-    if (schedule->over) {
+    if (made == NULL) {
         int error = schedule->error;
         schedule_release(schedule);
         return error;
@@ -485,6 +558,11 @@ int rz_schedule_start(struct rz_schedule *schedule, struct rz_request **request)
 int rz_schedule_keep(struct rz_schedule *schedule, struct rz_request **request)
 {
     schedule->tag |= TAG_PERSISTENT;
+    if (schedule->uniform &&
+        (schedule->row = rz_rulings_new(schedule->comm, schedule->operation)) == NULL) {
+        rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
+        schedule->uniform = false;
+    }
     int error = request_for(schedule, request);
     if (error == MPI_SUCCESS) {
         (*request)->flags |= RZ_REQUEST_PERSISTENT;

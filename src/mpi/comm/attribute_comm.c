@@ -34,8 +34,10 @@ static const void *predefined_value(int keyval)
 {
     static int tag_ub = RZ_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0;
     static int fault_tolerant;
-    static int universe_size, appnum = 0;
-    universe_size = (int)rz_engine.info->n_ranks;
+    static int universe_size, appnum;
+    const struct rz_link_info *info = rz_engine.info;
+    universe_size = (int)(info->alone ? info->n_ranks : info->n_slots);
+    appnum = info->cohort.processes != NULL ? (int)info->cohort.command : 0;
     switch (keyval) {
     case MPI_TAG_UB:
         return &tag_ub;

@@ -1,9 +1,10 @@
-#include "mpi/comm/comm.h"
+#include "mpi/comm/dynamic.h"
 
 #include "base/random.h"
 #include "mpi/core/attribute.h"
 #include "mpi/ft/comm_revoke.h"
 #include "mpi/ft/council.h"
+#include "mpi/ft/revoke_nodes.h"
 #include "mpi/core/errhandler.h"
 #include "mpi/core/engine.h"
 #include "mpi/p2p/message.h"
@@ -16,6 +17,7 @@
  * epochs. */
 static struct rz_comm world, self;
 
+static bool closing;           /* all of them end */
 static struct rz_comm *living; /* all communicators, by next and prev */
 static struct rz_comm
     *free_first; /* memory of ended ones, by next: a stale handle reads a dead object */
@@ -50,9 +52,65 @@ static uint64_t *ended_place(uint64_t context)
     return &ended[context / RZ_PLANE_COUNT % ENDED];
 }
 
+void rz_comm_note_end(uint64_t context)
+{
+    *ended_place(context) = context;
+}
+
 bool rz_comm_has_ended(uint64_t context)
 {
     return *ended_place(context) == context;
+}
+
+/* ---- Deaths ---- */
+
+/* A member died. */
+static void stop_collectives(struct rz_comm *comm)
+{
+    if (!comm->collectives_dead) {
+        comm->collectives_dead = true;
+        rz_message_close_context(rz_comm_context(comm, RZ_PLANE_COLLECTIVE));
+    }
+}
+
+bool rz_comm_holds(const struct rz_comm *comm, uint32_t process)
+{
+    return rz_group_find(comm->group, process) != MPI_UNDEFINED ||
+           (comm->remote != comm->group && rz_group_find(comm->remote, process) != MPI_UNDEFINED);
+}
+
+bool rz_comms_hold(uint32_t process)
+{
+    for (const struct rz_comm *comm = living; comm != NULL; comm = comm->next) {
+        if (rz_comm_holds(comm, process)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void rz_comm_look_at_range(struct rz_comm *comm)
+{
+    enum rz_error_range range = rz_comm_error_range(comm);
+    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_engine.n_dead > 0) ||
+                     (range == RZ_RANGE_GROUP && rz_comm_failed(comm) > 0);
+    if (concerned && comm->inter == NULL) {
+        rz_comm_revoke(comm);
+    }
+}
+
+void rz_comms_death(uint32_t dead)
+{
+    struct rz_comm *next;
+    for (struct rz_comm *comm = living; comm != NULL; comm = next) {
+        if (rz_comm_holds(comm->inter != NULL ? comm->inter : comm, dead)) {
+            stop_collectives(comm);
+        }
+        rz_comm_retain(comm); /* revoking ends requests, the last of which may hold it */
+        rz_comm_look_at_range(comm);
+        next = comm->next;
+        rz_comm_release(comm);
+    }
 }
 
 /* ---- Beginning and ending ---- */
@@ -88,9 +146,13 @@ static void comm_end(struct rz_comm *comm)
     if (comm->topology_free != NULL) {
         comm->topology_free(comm->topology);
     }
-    *ended_place(comm->context) = comm->context;
+    rz_comm_note_end(comm->context);
     for (int plane = 0; plane < RZ_PLANE_COUNT; plane++) {
         rz_message_forget_context(rz_comm_context(comm, (enum rz_plane)plane));
+    }
+    rz_parent_ends(comm);
+    if (!closing && rz_dynamic_says_farewell(comm)) {
+        rz_council_open(comm); /* others may wait for our farewell */
     }
     rz_council_comm_ends(comm);
     *(comm->prev != NULL ? &comm->prev->next : &living) = comm->next;
@@ -145,13 +207,39 @@ static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
     return MPI_SUCCESS;
 }
 
-/* What happened before the communicator was there. */
-static void look_back(void)
+/* Of a process that is gone: whether it ended in order. Of those before the present one of its slot
+ * that is forgotten, and makes no difference. */
+static bool ended_well(uint32_t process)
 {
-    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
-        rz_comms_death(rz_engine.dead[i]);
+    const struct rz_member *member = rz_member_of(process);
+    return member->process == process && rz_board_verdict(member->word) == RZ_VERDICT_ENDED;
+}
+
+static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
+{
+    for (int i = 0; i < group->size; i++) {
+        uint32_t process = group->process[i];
+        if (rz_process_dead(process) && !ended_well(process)) {
+            rz_engine_list_dead(process);
+            stop_collectives(comm);
+            if (comm->local != NULL) {
+                stop_collectives(comm->local);
+            }
+        }
+    }
+}
+
+/* What happened before the communicator was there. */
+static void look_back(struct rz_comm *comm)
+{
+    if (rz_engine.deaths) {
+        look_back_at(comm, comm->group);
+        if (comm->remote != comm->group) {
+            look_back_at(comm, comm->remote);
+        }
     }
     rz_councils_comm_begun();
+    rz_revoke_comm_begun(comm);
 }
 
 /* Collective operations of an inter-communicator are done partly within the local group. */
@@ -181,7 +269,7 @@ int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_grou
         }
     }
     if (error == MPI_SUCCESS) {
-        look_back();
+        look_back(made);
         *newcomm = made;
     }
     return error;
@@ -206,35 +294,55 @@ int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_
     }
     int error = comm_new(parent->errhandler, group, group, *context, newcomm);
     if (error == MPI_SUCCESS) {
-        look_back();
+        look_back(*newcomm);
     }
     return error;
 }
 
 /* ---- The predefined ones ---- */
 
+/* Who is in MPI_COMM_WORLD: the ranks of the job as they are, or those who were spawned together.
+ * what: tells this world from others of the epoch. */
+static struct rz_group *world_group(uint64_t *what)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    const struct rz_link_cohort_info *cohort = &info->cohort;
+    uint32_t n = cohort->processes != NULL ? cohort->n : info->n_ranks;
+    uint32_t *all = malloc(n * sizeof(*all));
+    *what = 1;
+    for (uint32_t i = 0; all != NULL && i < n; i++) {
+        all[i] = rz_engine.members[i].process;
+        if (cohort->processes != NULL) {
+            const struct rz_link_process *process = &cohort->processes[i];
+            all[i] = rz_process(process->slot, process->incarnation);
+            *what = rz_mix(*what, (uint64_t)process->slot << 32 | process->incarnation);
+        }
+    }
+    struct rz_group *group = all != NULL ? rz_group_new((int)n, all) : NULL;
+    free(all);
+    return group;
+}
+
 int rz_comms_open(void)
 {
     const struct rz_link_info *info = rz_engine.info;
-    uint32_t *all = malloc(info->n_ranks * sizeof(*all));
-    for (uint32_t i = 0; all != NULL && i < info->n_ranks; i++) {
-        all[i] = i;
-    }
-    struct rz_group *everybody = all != NULL ? rz_group_new((int)info->n_ranks, all) : NULL;
-    free(all);
-    struct rz_group *me = rz_group_new(1, &info->self.rank);
+    uint64_t what, epoch = (uint64_t)rz_engine.epoch << 32;
+    struct rz_group *everybody = world_group(&what);
+    struct rz_group *me = rz_group_new(1, &rz_engine.self);
     if (everybody == NULL || me == NULL) {
         free(everybody);
         free(me);
         return MPI_ERR_NO_MEM;
     }
     struct rz_errhandler *first = rz_errhandler_initial();
-    uint64_t epoch = (uint64_t)rz_engine.epoch << 32;
-    comm_begin(&world, everybody, everybody, context_of(info->self.job, epoch, 1), 0x101, first);
-    comm_begin(&self, me, me, context_of(info->self.job, epoch | info->self.rank, 2), 0x102, first);
+    bool replaces = rz_engine.late && info->restarted;
+    what = replaces ? rz_mix(what, (uint64_t)info->self.rank << 32 | info->self.incarnation) : what;
+    comm_begin(&world, everybody, everybody, context_of(info->self.job, epoch, what), 0x101, first);
+    comm_begin(&self, me, me, context_of(info->self.job, epoch | rz_engine.self, 2), 0x102, first);
+    world.revoked = world.unshared = replaces;
     strcpy(world.name, "MPI_COMM_WORLD");
     strcpy(self.name, "MPI_COMM_SELF");
-    rz_councils_comm_begun();
+    look_back(&world);
     return MPI_SUCCESS;
 }
 
@@ -242,6 +350,7 @@ void rz_comms_close(void)
 {
     rz_comm_from_group_close();
     rz_councils_close();
+    closing = true;
     while (living != NULL) {
         struct rz_comm *comm = living;
         comm->object.references = 1;
@@ -253,6 +362,7 @@ void rz_comms_close(void)
             rz_comm_release(comm);
         }
     }
+    closing = false;
 }
 
 struct rz_comm *rz_comm_predefined(unsigned handle)
@@ -326,12 +436,6 @@ int rzm_comm_remote_group(struct rz_comm *comm, struct rz_group **group)
     return MPI_SUCCESS;
 }
 
-int rzm_comm_get_parent(struct rz_comm **parent)
-{
-    *parent = NULL;
-    return MPI_SUCCESS;
-}
-
 int rzm_comm_compare(struct rz_comm *comm1, struct rz_comm *comm2, int *result)
 {
     if (comm1 == comm2) {
@@ -369,34 +473,4 @@ int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
     *resultlen = (int)strlen(comm->name);
     memcpy(comm_name, comm->name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;
-}
-
-/* ---- Deaths ---- */
-
-void rz_comm_look_at_range(struct rz_comm *comm)
-{
-    enum rz_error_range range = rz_comm_error_range(comm);
-    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_engine.n_dead > 0) ||
-                     (range == RZ_RANGE_GROUP && rz_comm_failed(comm) > 0);
-    if (concerned && comm->inter == NULL) {
-        rz_comm_revoke(comm);
-    }
-}
-
-void rz_comms_death(uint32_t dead)
-{
-    struct rz_comm *next;
-    for (struct rz_comm *comm = living; comm != NULL; comm = next) {
-        const struct rz_comm *all = comm->inter != NULL ? comm->inter : comm;
-        bool member = rz_group_find(all->group, dead) != MPI_UNDEFINED ||
-                      rz_group_find(all->remote, dead) != MPI_UNDEFINED;
-        if (member && !comm->collectives_dead) {
-            comm->collectives_dead = true;
-            rz_message_close_context(rz_comm_context(comm, RZ_PLANE_COLLECTIVE));
-        }
-        rz_comm_retain(comm); /* revoking ends requests, the last of which may hold it */
-        rz_comm_look_at_range(comm);
-        next = comm->next;
-        rz_comm_release(comm);
-    }
 }

@@ -7,6 +7,8 @@
 #define RZ_MPI_COMM_H
 
 #include "mpi/comm/group.h"
+#include "mpi/ft/agreement.h"
+#include "mpi/ft/revoke_nodes.h"
 
 /* One context id carries separate planes that never match each other: the low bits of the id on the
  * wire. */
@@ -33,6 +35,10 @@ struct rz_comm {
     struct rz_errhandler *errhandler;
     struct rz_attribute *attributes;
     bool revoked;
+    bool unshared; /* nobody else has it: the MPI_COMM_WORLD of a process that replaces a dead one,
+                      revoked from birth */
+    bool met; /* made by processes that had no communicator in common: spawn, connect, accept, join
+               */
     bool collectives_dead; /* a member died: collectives of this communicator end with
                               MPI_ERR_PROC_FAILED */
     uint32_t acknowledged; /* how many of the failed (as found by get_failed, in order) the user has
@@ -47,7 +53,7 @@ struct rz_comm {
     void *(*topology_copy)(const void *topology); /* for MPI_Comm_dup; NULL result: no memory */
 };
 
-/* The rank in the job of a rank of comm (of the remote group if inter). */
+/* The process of a rank of comm (of the remote group if inter). */
 static inline uint32_t rz_comm_process(const struct rz_comm *comm, int rank)
 {
     return comm->remote->process[rank];
@@ -129,6 +135,16 @@ void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info);
 enum rz_error_range { RZ_RANGE_LOCAL, RZ_RANGE_GROUP, RZ_RANGE_UNIVERSE };
 enum rz_error_range rz_comm_error_range(const struct rz_comm *comm);
 
+/* Which calls return the same verdict at all members (comm_info.c; ft/comm_uniform.h). */
+enum rz_error_uniform { RZ_UNIFORM_LOCAL, RZ_UNIFORM_CONSTRUCT, RZ_UNIFORM_COLL };
+enum rz_error_uniform rz_comm_error_uniform(const struct rz_comm *comm);
+
+/* What comm's members agree by, before the first time and ever after (comm_info.c). */
+enum rz_agreement_engine rz_comm_agreement(const struct rz_comm *comm);
+
+/* How a process that revokes comm tells the others. */
+enum rz_revoke_way rz_comm_revoke_way(const struct rz_comm *comm);
+
 /* Revokes comm if somebody within its error range is known to be dead; not from inside a callback
  * of a transport. */
 void rz_comm_look_at_range(struct rz_comm *comm);
@@ -155,10 +171,17 @@ struct rz_comm *rz_comms_first(void);
  */
 bool rz_comm_has_ended(uint64_t context);
 
+/* The council with this id has; that of a communicator has the same one. */
+void rz_comm_note_end(uint64_t context);
+
 /* How many processes of comm (of both groups if inter) are known to be dead. */
 int rz_comm_failed(const struct rz_comm *comm);
 
-/* A member died: note where collectives cannot go on any more. From the engine. */
+/* A process died: note where collectives cannot go on any more. From the engine. */
 void rz_comms_death(uint32_t process);
+
+/* Whether comm, or some living communicator, holds that process. */
+bool rz_comm_holds(const struct rz_comm *comm, uint32_t process);
+bool rz_comms_hold(uint32_t process);
 
 #endif

@@ -1,7 +1,8 @@
 /* Making and freeing communicators. Of an intra-communicator only MPI_Comm_create_group sends
  * messages here. */
 #include "mpi/core/attribute.h"
-#include "mpi/comm/intercomm.h"
+#include "mpi/comm/dynamic.h"
+#include "mpi/ft/comm_uniform.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/request/wait.h"
 
@@ -128,25 +129,84 @@ int rzm_comm_dup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz
     return error;
 }
 
-/* Nothing is agreed, so the duplicate is there at once, and the request is complete. */
-int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm,
-                            struct rz_request **request)
-{
+/* A duplicate that is there, and whose verdict is not. */
+struct duplicate {
+    struct rz_ruling verdict;
+    struct rz_request *request;
     struct rz_comm *made;
-    int error = rzm_comm_dup_with_info(comm, info, &made);
-    if (error != MPI_SUCCESS) {
-        return error;
+    MPI_Comm *newcomm;
+};
+
+static void duplicate_destroy(struct rz_request *request)
+{
+    free(request->state);
+}
+
+static const struct rz_request_class duplicate_class = {
+    .name = "duplicate", .waited_for = true, .destroy = duplicate_destroy};
+
+static void duplicate_ended(struct rz_ruling *verdict)
+{
+    struct duplicate *duplicate = (struct duplicate *)(void *)verdict;
+    if (verdict->error != MPI_SUCCESS && duplicate->made != NULL) {
+        rz_comm_release(duplicate->made);
+        *duplicate->newcomm = MPI_COMM_NULL;
     }
-    error = rz_request_new_complete(comm, request);
-    if (error != MPI_SUCCESS) {
-        rzm_comm_free(made);
-        return error;
+    rz_request_complete(duplicate->request, verdict->error);
+}
+
+/* error: of the making. The request ends with what all were told. */
+static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made, MPI_Comm *newcomm,
+                           struct rz_request **request)
+{
+    struct rz_rulings *row = rz_rulings_of(comm);
+    struct rz_request *asked = rz_request_new(&duplicate_class, comm);
+    struct duplicate *duplicate = malloc(sizeof(*duplicate));
+    if (row == NULL || asked == NULL || duplicate == NULL) {
+        free(duplicate);
+        if (asked != NULL) {
+            rz_request_destroy(asked);
+        }
+        return MPI_ERR_NO_MEM;
     }
-    *newcomm = made;
+    *duplicate = (struct duplicate){.verdict = {.all = true, .ended = duplicate_ended},
+                                    .request = asked,
+                                    .made = made,
+                                    .newcomm = newcomm};
+    asked->state = duplicate;
+    rz_request_activate(asked);
+    *newcomm = made != NULL ? rz_comm_handle(made) : MPI_COMM_NULL;
+    *request = asked;
+    rz_ruling_begin(row, &duplicate->verdict);
+    rz_ruling_tell(&duplicate->verdict, error);
     return MPI_SUCCESS;
 }
 
-int rzm_comm_idup(struct rz_comm *comm, struct rz_comm **newcomm, struct rz_request **request)
+/* The duplicate is there at once; where nothing is agreed the request is complete. */
+int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm *newcomm,
+                            struct rz_request **request)
+{
+    struct rz_comm *made = NULL;
+    int error = rzm_comm_dup_with_info(comm, info, &made);
+    bool uniform = error != RZM_ROLLBACK && rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT);
+    if (error != MPI_SUCCESS && !uniform) {
+        return error;
+    }
+    error = uniform ? duplicate_agree(comm, error, made, newcomm, request)
+                    : rz_request_new_complete(comm, request);
+    if (error != MPI_SUCCESS) {
+        if (made != NULL) {
+            rzm_comm_free(made);
+        }
+        return error;
+    }
+    if (!uniform) {
+        *newcomm = rz_comm_handle(made);
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_idup(struct rz_comm *comm, MPI_Comm *newcomm, struct rz_request **request)
 {
     return rzm_comm_idup_with_info(comm, NULL, newcomm, request);
 }
@@ -216,24 +276,11 @@ static int hear_from_leader(struct rz_comm *comm, const struct rz_group *group, 
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
 
-int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
-                          struct rz_comm **newcomm)
+static int make_of_group(struct rz_comm *comm, struct rz_group *group, int tag,
+                         struct rz_comm **newcomm)
 {
-    int error = rz_engine_begin();
-    if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
-        error = rzm_error(MPI_ERR_COMM, "comm is an inter-communicator");
-    }
-    if (error == MPI_SUCCESS) {
-        error = check_subset(comm, group);
-    }
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    if (group->rank == MPI_UNDEFINED) {
-        *newcomm = NULL;
-        return MPI_SUCCESS;
-    }
     uint64_t context = 0;
+    int error;
     comm->call = "MPI_Comm_create_group";
     if (group->rank != 0) {
         error = hear_from_leader(comm, group, tag, &context);
@@ -251,6 +298,26 @@ int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
     }
     *newcomm = made;
     return MPI_SUCCESS;
+}
+
+int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
+                          struct rz_comm **newcomm)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
+        error = rzm_error(MPI_ERR_COMM, "comm is an inter-communicator");
+    }
+    if (error == MPI_SUCCESS) {
+        error = check_subset(comm, group);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (group->rank == MPI_UNDEFINED) {
+        *newcomm = NULL;
+        return MPI_SUCCESS;
+    }
+    return rz_uniform_made_by(comm, group, tag, make_of_group(comm, group, tag, newcomm), newcomm);
 }
 
 /* ---- The end ---- */
@@ -283,5 +350,6 @@ int rzm_comm_disconnect(struct rz_comm *comm)
         .call = "MPI_Comm_disconnect", .comm = comm, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     int error = rz_engine_begin();
     error = error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, comm_is_quiet, comm);
+    error = error != MPI_SUCCESS ? error : rz_dynamic_part(comm, "MPI_Comm_disconnect");
     return error != MPI_SUCCESS ? error : rzm_comm_free(comm);
 }

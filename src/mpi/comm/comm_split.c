@@ -120,14 +120,14 @@ int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **ne
 /* ---- MPI_Comm_split_type: the colour is the number of a thing that processes have in common ----
  */
 
-static int node_of_process(uint32_t rank)
+static int node_of_process(uint32_t process)
 {
-    return (int)rz_board_node(rz_engine.members[rank].word);
+    return (int)rz_board_node(rz_member_of(process)->word);
 }
 
 static int colour_node(void)
 {
-    return node_of_process(rz_engine.info->self.rank);
+    return node_of_process(rz_engine.self);
 }
 
 /* MPI_UNDEFINED where this process is not bound to one. */

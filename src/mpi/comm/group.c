@@ -14,6 +14,7 @@ static struct rz_group *group_alloc(int n)
         rz_object_init(&group->object, RZ_OBJECT_GROUP, 0);
         group->size = n;
         group->session = 0;
+        group->rows = 0;
     }
     return group;
 }
@@ -21,7 +22,7 @@ static struct rz_group *group_alloc(int n)
 /* After process[] was filled. */
 static struct rz_group *group_seal(struct rz_group *group)
 {
-    group->rank = rz_group_find(group, rz_engine.info->self.rank);
+    group->rank = rz_group_find(group, rz_engine.self);
     return group;
 }
 
@@ -114,22 +115,50 @@ int rzm_group_rank(struct rz_group *group, int *rank)
     return MPI_SUCCESS;
 }
 
-/* Where each rank of the job stands in group, MPI_UNDEFINED where it does not; of the caller,
- * n_ranks long. NULL: no memory. */
-static int *group_positions(const struct rz_group *group)
+/* Where each process stands in a group: a table by its number, at most half full. */
+struct positions {
+    uint32_t mask;
+    struct place {
+        uint32_t process;
+        int rank; /* MPI_UNDEFINED: nobody is here */
+    } place[];
+};
+
+static struct place *place_of(struct positions *positions, uint32_t process)
 {
-    uint32_t n = rz_engine.info->n_ranks;
-    int *positions = malloc(n * sizeof(*positions));
+    /* Neighbours in a group are neighbours in the table; two incarnations of a slot are not. */
+    uint32_t at = (process ^ (process >> RZ_SLOT_BITS) * UINT32_C(0x9e3779b1)) & positions->mask;
+    while (positions->place[at].rank != MPI_UNDEFINED && positions->place[at].process != process) {
+        at = (at + 1) & positions->mask;
+    }
+    return &positions->place[at];
+}
+
+/* NULL: no memory; else of the caller. */
+static struct positions *positions_new(const struct rz_group *group)
+{
+    uint32_t n = 2;
+    while (n < 2 * (uint32_t)group->size) {
+        n *= 2;
+    }
+    struct positions *positions = malloc(sizeof(*positions) + n * sizeof(positions->place[0]));
     if (positions == NULL) {
         return NULL;
     }
+    positions->mask = n - 1;
     for (uint32_t i = 0; i < n; i++) {
-        positions[i] = MPI_UNDEFINED;
+        positions->place[i].rank = MPI_UNDEFINED;
     }
     for (int i = 0; i < group->size; i++) {
-        positions[group->process[i]] = i;
+        *place_of(positions, group->process[i]) = (struct place){group->process[i], i};
     }
     return positions;
+}
+
+/* MPI_UNDEFINED: not in that group. */
+static int position(struct positions *positions, uint32_t process)
+{
+    return place_of(positions, process)->rank;
 }
 
 int rzm_group_compare(struct rz_group *group1, struct rz_group *group2, int *result)
@@ -143,13 +172,13 @@ int rzm_group_compare(struct rz_group *group1, struct rz_group *group2, int *res
         *result = MPI_IDENT;
         return MPI_SUCCESS;
     }
-    int *positions = group_positions(group2);
+    struct positions *positions = positions_new(group2);
     if (positions == NULL) {
         return MPI_ERR_NO_MEM;
     }
     *result = MPI_SIMILAR;
     for (int i = 0; i < group1->size; i++) {
-        if (positions[group1->process[i]] == MPI_UNDEFINED) {
+        if (position(positions, group1->process[i]) == MPI_UNDEFINED) {
             *result = MPI_UNEQUAL;
         }
     }
@@ -166,13 +195,13 @@ int rzm_group_translate_ranks(struct rz_group *group1, int n, const int ranks1[]
                              group1->size - 1);
         }
     }
-    int *positions = group_positions(group2);
+    struct positions *positions = positions_new(group2);
     if (positions == NULL) {
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < n; i++) {
-        ranks2[i] =
-            ranks1[i] == MPI_PROC_NULL ? MPI_PROC_NULL : positions[group1->process[ranks1[i]]];
+        ranks2[i] = ranks1[i] == MPI_PROC_NULL ? MPI_PROC_NULL
+                                               : position(positions, group1->process[ranks1[i]]);
     }
     free(positions);
     return MPI_SUCCESS;
@@ -185,7 +214,7 @@ int rzm_group_translate_ranks(struct rz_group *group1, int n, const int ranks1[]
 static int combine(struct rz_group *group1, struct rz_group *group2, bool all, bool wanted,
                    bool more, struct rz_group **newgroup)
 {
-    int *in1 = group_positions(group1), *in2 = group_positions(group2);
+    struct positions *in1 = positions_new(group1), *in2 = positions_new(group2);
     struct rz_group *made = group_alloc(group1->size + group2->size);
     if (in1 == NULL || in2 == NULL || made == NULL) {
         free(in1);
@@ -195,13 +224,13 @@ static int combine(struct rz_group *group1, struct rz_group *group2, bool all, b
     }
     made->size = 0;
     for (int i = 0; i < group1->size; i++) {
-        bool common = in2[group1->process[i]] != MPI_UNDEFINED;
+        bool common = position(in2, group1->process[i]) != MPI_UNDEFINED;
         if (all || common == wanted) {
             made->process[made->size++] = group1->process[i];
         }
     }
     for (int i = 0; more && i < group2->size; i++) {
-        if (in1[group2->process[i]] == MPI_UNDEFINED) {
+        if (position(in1, group2->process[i]) == MPI_UNDEFINED) {
             made->process[made->size++] = group2->process[i];
         }
     }

@@ -2,8 +2,10 @@
  */
 #include "mpi/chapter.h"
 #include "mpi/core/engine.h"
+#include "mpi/comm/dynamic.h"
 #include "mpi/comm/service.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,10 +87,7 @@ static int ask(enum rz_name_question what, const char *call, const char *service
     struct rz_link_message message = {
         .type = RZ_LINK_NAME,
         .name = {.question = question->number, .what = what, .service = service, .port = port}};
-    rz_status_t status = rz_link_send(rz_engine.link, &message, -1);
-    if (status != RZ_OK) {
-        rz_engine_exit(status);
-    }
+    rz_engine_tell_daemon(&message);
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     error = rz_engine_wait(&blocked, is_answered, question);
     question_end(question);
@@ -163,27 +162,62 @@ int rzm_open_port(struct rz_info *info, char *port_name)
     return MPI_SUCCESS;
 }
 
-int rzm_close_port(const char *port_name)
+bool rz_port_read(const char *name, uint64_t *job, uint32_t *slot, uint32_t *incarnation,
+                  uint64_t *number)
+{
+    int end = 0;
+    int n = sscanf(name, "rhizome:%16" SCNx64 ":%" SCNu32 ".%" SCNu32 ":%" SCNu64 "%n", job, slot,
+                   incarnation, number, &end);
+    return n == 4 && name[end] == '\0';
+}
+
+uint64_t rz_port_number(const char *name)
 {
     char text[MPI_MAX_PORT_NAME];
-    for (struct port **at = &ports; *at != NULL; at = &(*at)->next) {
-        port_text((*at)->number, text);
-        if (strcmp(text, port_name) == 0) {
-            struct port *port = *at;
-            *at = port->next;
-            free(port);
-            return MPI_SUCCESS;
+    for (struct port *port = ports; port != NULL; port = port->next) {
+        port_text(port->number, text);
+        if (strcmp(text, name) == 0) {
+            return port->number;
         }
     }
-    return rzm_error(MPI_ERR_PORT, "port_name \"%s\" is not an open port of this process",
-                     port_name);
+    return 0;
+}
+
+bool rz_port_is_open(uint64_t number)
+{
+    struct port *port = ports;
+    while (port != NULL && port->number != number) {
+        port = port->next;
+    }
+    return port != NULL;
+}
+
+static void port_close(uint64_t number)
+{
+    struct port **at = &ports;
+    while ((*at)->number != number) {
+        at = &(*at)->next;
+    }
+    struct port *port = *at;
+    *at = port->next;
+    free(port);
+    rz_connect_port_closed(number);
+}
+
+int rzm_close_port(const char *port_name)
+{
+    uint64_t number = rz_port_number(port_name);
+    if (number == 0) {
+        return rzm_error(MPI_ERR_PORT, "port_name \"%s\" is not an open port of this process",
+                         port_name);
+    }
+    port_close(number);
+    return MPI_SUCCESS;
 }
 
 void rz_ports_close(void)
 {
     while (ports != NULL) {
-        struct port *port = ports;
-        ports = port->next;
-        free(port);
+        port_close(ports->number);
     }
 }

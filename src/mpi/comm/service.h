@@ -2,7 +2,18 @@
 #ifndef RZ_MPI_SERVICE_H
 #define RZ_MPI_SERVICE_H
 
-/* All ports end: in finalize. */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the name of a port says; false: it is none. */
+bool rz_port_read(const char *name, uint64_t *job, uint32_t *slot, uint32_t *incarnation,
+                  uint64_t *number);
+
+/* The number of an open port of this process, by its name; 0: there is none. */
+uint64_t rz_port_number(const char *name);
+bool rz_port_is_open(uint64_t number);
+
+/* All ports end, before the words do: at the beginning of finalize. */
 void rz_ports_close(void);
 
 #endif

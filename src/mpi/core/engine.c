@@ -1,14 +1,20 @@
 #include "mpi/core/engine.h"
 
+#include "base/assert.h"
 #include "mpi/chapter.h"
 #include "mpi/comm/comm.h"
+#include "mpi/comm/word.h"
 #include "mpi/ft/council.h"
 #include "mpi/ft/ft.h"
+#include "mpi/ft/revoke_nodes.h"
+#include "mpi/p2p/lane_ends.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/paths.h"
 #include "mpi/p2p/peer.h"
+#include "mpi/p2p/unborn.h"
 #include "mpi/request/request.h"
 #include "port/clock.h"
+#include "proto/recover/recover.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -34,6 +40,9 @@
 
 /* No sleep is longer: a lost wake-up costs this much and no more. */
 #define SLEEP_MAX (100 * RZ_MILLISECOND)
+
+/* Room in the first list of the dead. */
+enum { DEAD_MIN = 16 };
 
 struct rz_engine rz_engine;
 bool rz_engine_shared;
@@ -88,9 +97,61 @@ _Noreturn void rz_engine_exit(rz_status_t why)
     _exit(EXIT_FAILURE);
 }
 
-static void member_gone(uint32_t process, bool death)
+void rz_engine_tell_daemon(const struct rz_link_message *message)
 {
-    struct rz_member *member = &rz_engine.members[process];
+    rz_status_t status = rz_link_send(rz_engine.link, message, -1);
+    if (status != RZ_OK) {
+        rz_engine_exit(status);
+    }
+}
+
+/* A list that no communicator needs any more is short: the dead of communicators that ended go. */
+static void dead_compact(void)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
+        if (rz_comms_hold(rz_engine.dead[i])) {
+            rz_engine.dead[kept++] = rz_engine.dead[i];
+        }
+    }
+    rz_engine.n_dead = kept;
+}
+
+/* Half of the list is free after it was compacted, so that this is rare. */
+static void dead_make_room(void)
+{
+    dead_compact();
+    if (rz_engine.n_dead < rz_engine.dead_max / 2) {
+        return;
+    }
+    uint32_t more = rz_engine.dead_max == 0 ? DEAD_MIN : rz_engine.dead_max * 2;
+    uint32_t *bigger = realloc(rz_engine.dead, more * sizeof(*bigger));
+    if (bigger == NULL) {
+        fprintf(stderr, "rhizome: rank %u: no memory for the list of the dead\n",
+                rz_engine.info->self.rank);
+        abort();
+    }
+    rz_engine.dead = bigger;
+    rz_engine.dead_max = more;
+}
+
+void rz_engine_list_dead(uint32_t process)
+{
+    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
+        if (rz_engine.dead[i] == process) {
+            return;
+        }
+    }
+    if (rz_engine.n_dead == rz_engine.dead_max) {
+        dead_make_room();
+    }
+    rz_engine.dead[rz_engine.n_dead++] = process;
+}
+
+/* The present process of that slot. */
+static void member_gone(struct rz_member *member, bool death)
+{
+    uint32_t process = member->process;
     if (member->dead) {
         return;
     }
@@ -98,10 +159,11 @@ static void member_gone(uint32_t process, bool death)
      * still open to it. */
     for (int i = 0; i < 64 && rz_paths_progress() > 0; i++) {
     }
-    rz_peer_close(process, true, RZ_ERR_PROC_FAILED);
+    rz_peer_close(rz_process_slot(process), true, RZ_ERR_PROC_FAILED);
     member->dead = true;
+    rz_engine.deaths = true;
     if (death) {
-        rz_engine.dead[rz_engine.n_dead++] = process;
+        rz_engine_list_dead(process);
         rz_comms_death(process);
     }
     rz_councils_death(process);
@@ -110,27 +172,68 @@ static void member_gone(uint32_t process, bool death)
 
 void rz_engine_learn_death(uint32_t process)
 {
-    if (!rz_engine.reinit_open) {
-        member_gone(process, true);
+    if (!rz_engine.reinit_open && rz_member_of(process)->process == process) {
+        member_gone(rz_member_of(process), true);
     }
 }
 
-/* A word of the board that changed. While the job repairs itself deaths are no errors: the
- * roll-back will come. */
-static void member_news(uint32_t process, uint64_t word)
+/* A process has been born into a slot that is empty or whose last one is gone, as far as we knew:
+ * it may have spoken to us already. */
+static void adopt(uint32_t slot, uint64_t word)
 {
-    struct rz_member *member = &rz_engine.members[process];
+    uint32_t incarnation = rz_board_incarnation(word);
+    struct rz_member *member = &rz_engine.members[slot];
+    rz_assert(member->dead && member->peer == NULL);
+    member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_VERDICT_ALIVE);
+    member->process = rz_process(slot, incarnation);
+    member->dead = false;
+    rz_engine.completions++; /* news to whoever waits */
+    rz_unborn_adopted(slot);
+}
+
+/*
+ * A word of the board that changed. While the job repairs itself deaths are no errors: the
+ * roll-back will come. So it will where the board is of a later epoch than ours: its new processes
+ * belong to that.
+ */
+static void member_news(uint32_t slot, uint64_t word, bool ours)
+{
+    struct rz_member *member = &rz_engine.members[slot];
     enum rz_verdict verdict = rz_board_verdict(word);
     bool other = rz_board_incarnation(word) != rz_board_incarnation(member->word);
     bool gone = other || verdict != RZ_VERDICT_ALIVE;
-    if (gone && process == rz_engine.info->self.rank && verdict != RZ_VERDICT_ENDED) {
+    bool ended = !other && verdict == RZ_VERDICT_ENDED;
+    if (gone && !ended && slot == rz_engine.info->self.rank) {
         rz_engine_exit(RZ_ERR_FENCED);
     }
     if (!gone || rz_engine.reinit_open) {
         return;
     }
-    member_gone(process, other || verdict != RZ_VERDICT_ENDED);
-    member->word = other ? member->word : word;
+    member_gone(member, other || verdict != RZ_VERDICT_ENDED);
+    if (other && !ours) {
+        return;
+    }
+    if (other) {
+        adopt(slot, word);
+    }
+    if (verdict != RZ_VERDICT_ALIVE) {
+        member_gone(member, verdict != RZ_VERDICT_ENDED);
+        member->word = word;
+    }
+}
+
+/* All ranks of the job are in MPI_Finalize and need nobody any more. How each of them ends is told
+ * to nobody, and spawned processes may outlive them. */
+static void ranks_left(void)
+{
+    for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
+        struct rz_member *member = &rz_engine.members[slot];
+        if (!member->dead) {
+            member_gone(member, false);
+            member->word = rz_board_rank_word(rz_board_incarnation(member->word),
+                                              rz_board_node(member->word), RZ_VERDICT_ENDED);
+        }
+    }
 }
 
 /* The board has changed. */
@@ -142,16 +245,28 @@ static void look_at_board(uint64_t news)
     if (stop != 0) {
         rz_engine_exit((rz_status_t)stop);
     }
-    uint64_t epoch = atomic_load_explicit(&board->epoch_phase, memory_order_acquire) >> 8;
+    uint64_t epoch = atomic_load_explicit(&board->epoch_phase, memory_order_acquire);
+    uint64_t phase = epoch & 0xFF;
+    epoch >>= 8;
     if (rz_engine.reinit_open && epoch > rz_engine.epoch) {
         rz_ft_give_up();
         return;
     }
-    for (uint32_t process = 0; process < rz_engine.info->n_ranks; process++) {
-        uint64_t word = atomic_load_explicit(&board->rank[process], memory_order_acquire);
-        if (word != rz_engine.members[process].word) {
-            member_news(process, word);
+    rz_revoke_look();
+    bool ours = epoch == rz_engine.epoch, born = false;
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        uint64_t word = atomic_load_explicit(&board->rank[slot], memory_order_acquire);
+        if (word != rz_engine.members[slot].word) {
+            uint32_t before = rz_engine.members[slot].process;
+            member_news(slot, word, ours);
+            born = born || rz_engine.members[slot].process != before;
         }
+    }
+    if (born) {
+        rz_engine_look_at_crowd();
+    }
+    if (ours && phase >= RZ_PHASE_LEFT && rz_engine.info->self.rank >= rz_engine.info->n_ranks) {
+        ranks_left();
     }
 }
 
@@ -196,6 +311,7 @@ static void check_slowly(void)
     rz_time now = rz_clock_now();
     rz_peers_overdue(now);
     rz_p2p_overdue(now);
+    rz_councils_ask_slowly(now);
 }
 
 /* ---- Progress ---- */
@@ -231,6 +347,12 @@ unsigned rz_engine_progress(void)
     if (__builtin_expect(rz_letters_unread != NULL, 0)) {
         events += rz_letters_read();
     }
+    if (__builtin_expect(rz_words_new, 0)) {
+        events += rz_words_look();
+    }
+    if (__builtin_expect(rz_councils_deadline != RZ_TIME_NEVER, 0)) {
+        events += rz_councils_tick();
+    }
     if (rz_engine.info->alone) {
         return events;
     }
@@ -241,10 +363,45 @@ unsigned rz_engine_progress(void)
         events++;
     }
     look_at_news();
+    if (__builtin_expect(rz_lane_ends_wait, 0)) {
+        rz_lane_ends_look();
+    }
     if (++rounds >= ROUNDS_PER_CHECK) {
         check_slowly();
     }
     return events;
+}
+
+/* ---- Processes that others told us of ---- */
+
+struct awaited {
+    const uint32_t *process;
+    int n, first; /* all before `first` are known */
+};
+
+static bool all_known(void *arg)
+{
+    struct awaited *awaited = arg;
+    while (awaited->first < awaited->n && rz_process_known(awaited->process[awaited->first])) {
+        awaited->first++;
+    }
+    return awaited->first == awaited->n;
+}
+
+int rz_engine_await(const uint32_t *process, int n, const char *call)
+{
+    for (int i = 0; i < n; i++) {
+        if (rz_process_slot(process[i]) >= rz_engine.info->n_slots) {
+            return rzm_error(MPI_ERR_OTHER, "another process tells of slot %u; this job has %u",
+                             rz_process_slot(process[i]), rz_engine.info->n_slots);
+        }
+    }
+    struct awaited awaited = {process, n, 0};
+    if (all_known(&awaited)) {
+        return MPI_SUCCESS;
+    }
+    struct rz_blocked blocked = {.call = call, .peer = process[awaited.first], .tag = MPI_ANY_TAG};
+    return rz_engine_wait(&blocked, all_known, &awaited);
 }
 
 /* ---- Waiting ---- */
@@ -259,35 +416,13 @@ void rz_engine_look_at_crowd(void)
         one_host = false;
     }
     int here = 0;
-    for (uint32_t rank = 0; rank < rz_engine.info->n_ranks; rank++) {
-        here += one_host || rz_board_node(rz_engine.members[rank].word) == rz_engine.info->node;
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        uint64_t word = rz_engine.members[slot].word;
+        bool runs = rz_board_incarnation(word) > 0 && rz_board_verdict(word) != RZ_VERDICT_ENDED;
+        here += runs && (one_host || rz_board_node(word) == rz_engine.info->node);
     }
     rz_engine.crowded = here > processors;
     rz_engine.spin_max = rz_engine.crowded ? 0 : SPIN_MAX;
-}
-
-/* Says in the daemon's memory what this call waits for; NULL: there is no room to say it. */
-static struct rz_wait *tell_wait(const struct rz_blocked *blocked)
-{
-    struct rz_waits *waits = rz_engine.info->waits;
-    for (int i = 0; waits != NULL && i < RZ_WAITS_MAX; i++) {
-        struct rz_wait *wait = &waits->wait[i];
-        if (atomic_load_explicit(&wait->in_use, memory_order_relaxed)) {
-            continue;
-        }
-        const struct rz_comm *comm = blocked->comm;
-        comm = comm != NULL && comm->inter != NULL ? comm->inter : comm; /* whom the user knows */
-        struct rz_wait_text text = {.context = comm != NULL ? comm->context : 0,
-                                    .operation = blocked->operation,
-                                    .peer =
-                                        blocked->peer >= 0 ? (uint32_t)blocked->peer : RZ_WAIT_ANY,
-                                    .tag = blocked->tag >= 0 ? (uint32_t)blocked->tag : RZ_WAIT_ANY,
-                                    .since_ns = rz_clock_now()};
-        strncpy(text.call, blocked->call, sizeof(text.call) - 1);
-        rz_wait_write(wait, &text);
-        return wait;
-    }
-    return NULL;
 }
 
 /* Whether all that could ring the doorbell is quiet, after it was prepared. */
@@ -355,6 +490,11 @@ static void engine_sleep(void)
     check_slowly();
     rz_time timeout_ns = rz_engine.board->lease_ns / 4;
     timeout_ns = timeout_ns > SLEEP_MAX || timeout_ns == 0 ? SLEEP_MAX : timeout_ns;
+    if (rz_councils_deadline != RZ_TIME_NEVER) {
+        rz_time now = rz_clock_now();
+        rz_time left = rz_councils_deadline > now ? rz_councils_deadline - now : 0;
+        timeout_ns = left < timeout_ns ? left : timeout_ns;
+    }
     if (sleeping) {
         sleep_beside(timeout_ns);
     } else {
@@ -379,7 +519,7 @@ void rz_engine_yield(void)
 int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg)
 {
     uint32_t idle = 0;
-    struct rz_wait *told = NULL;
+    struct rz_blocked_told told = {.wait = NULL};
     while (!done(arg) && !rz_engine.rollback) {
         if (rz_engine_progress() > 0) {
             idle = 0;
@@ -388,12 +528,10 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
         } else if (idle <= rz_engine.spin_max + YIELDS_MAX) {
             rz_engine_yield();
         } else {
-            told = told != NULL ? told : tell_wait(blocked);
+            rz_blocked_tell(&told, blocked, arg);
             engine_sleep();
         }
     }
-    if (told != NULL) {
-        rz_wait_write(told, NULL);
-    }
+    rz_blocked_over(&told);
     return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
 }

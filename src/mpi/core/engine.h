@@ -12,6 +12,8 @@
 #include <stdbool.h>
 
 #include "link/link.h"
+#include "mpi/core/blocked.h"
+#include "mpi/core/process_number.h"
 #include "mpi/p2p/match.h"
 #include "net/net.h"
 
@@ -40,30 +42,40 @@ struct rz_path {
 
 enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_UCX, RZ_PATH_COUNT };
 
-/* What this process knows of a rank of the job: the board's word as last dealt with, and the peer
- * if it ever sent there. */
+/* What this process knows of a slot: the board's word as last dealt with, and the peer if it ever
+ * sent to the process that lives there. */
 struct rz_member {
-    uint64_t word;        /* rz_board_rank_word */
-    bool dead;            /* this incarnation is dead, and what was pending with it has ended */
-    uint32_t home;        /* the node where it was when the epoch began */
-    struct rz_peer *peer; /* of this incarnation; NULL: nothing was sent yet */
+    uint64_t word;    /* rz_board_rank_word */
+    uint32_t process; /* the number of the present process; of incarnation 0: nobody yet */
+    bool dead;        /* it is dead or was never there, and what was pending with it has ended */
+    struct rz_peer *peer;  /* of this process; NULL: nothing was sent yet */
+    uint32_t acknowledged; /* the latest process of this slot whose death the daemon was told to be
+                              known (ft/birth_wish.h) */
+    uint32_t awaits_invitation, invites_nobody; /* processes that said so (ft/inviters.h) */
+    /* Who was there when the epoch began, and on which node: all who were there see it alike. Of
+     * incarnation 0: nobody, or this process was not there itself. */
+    uint32_t first, home;
 };
 
 struct rz_engine {
     struct rz_link *link;
     const struct rz_link_info *info;
     const struct rz_board *board;
+    uint32_t self;      /* the number of this process */
     uint32_t epoch;     /* the door: messages of other epochs are dropped */
     uint64_t news_seen; /* of the board */
     bool rollback; /* the job has moved on; every call returns RZM_ROLLBACK until rz_ft_reinit_wait
                     */
     bool reinit_open; /* inside MPIX_Reinit: deaths are nobody's error */
-    uint32_t *dead;   /* [n_dead]: who died in this epoch, in the order in which it was learnt */
-    uint32_t n_dead;
+    bool late;        /* this process was born into an epoch that ran already */
+    /* Who died, in the order in which it was learnt, as far as a living communicator holds it. */
+    uint32_t *dead; /* [n_dead] */
+    uint32_t n_dead, dead_max;
+    bool deaths;       /* some process that a group may hold is gone */
     uint32_t spin_max; /* rounds of looking before the first sched_yield */
     bool crowded;      /* this node carries more processes than processors */
     struct rz_path paths[RZ_PATH_COUNT];
-    struct rz_member *members; /* [info->n_ranks] */
+    struct rz_member *members; /* [info->n_slots] */
     struct rz_matcher matcher;
     struct rz_request *active; /* all requests that are not complete, newest first */
     struct rz_request *polled; /* those whose class has a poll function */
@@ -73,22 +85,31 @@ struct rz_engine {
         uint64_t foreign, old_epoch, future_epoch,
             old_incarnation; /* messages dropped at the door, by reason */
         uint64_t sends, receives, unexpected, bytes_sent, bytes_received;
+        uint64_t letters; /* sent: messages of the protocol cores inside the library */
     } counters;
 };
 
 extern struct rz_engine rz_engine;
 
-/*
- * What a blocked call waits for, for the hang report: told to the daemon (link/waits.h) when the
- * call first sleeps. `comm` may be NULL; `peer` is a world rank, MPI_ANY_SOURCE, or MPI_PROC_NULL
- * for "all of comm".
- */
-struct rz_blocked {
-    const char *call;
-    const struct rz_comm *comm;
-    uint64_t operation; /* the number of the collective operation in comm, 0: point-to-point */
-    int peer, tag;      /* MPI_ANY_TAG where no single tag is meant */
-};
+/* The entry of that process's slot; it may be of another one by now. */
+static inline struct rz_member *rz_member_of(uint32_t process)
+{
+    return &rz_engine.members[rz_process_slot(process)];
+}
+
+/* Whether it is gone: its slot has another process now, or it died there, or it ended in order. */
+static inline bool rz_process_dead(uint32_t process)
+{
+    const struct rz_member *member = rz_member_of(process);
+    return member->process != process || member->dead;
+}
+
+/* Whether it stands on our board already, or was there; else it is yet to come (a number that comes
+ * from another process may be ahead of our board). */
+static inline bool rz_process_known(uint32_t process)
+{
+    return !rz_process_newer(process, rz_member_of(process)->process);
+}
 
 /*
  * At the start of every chapter function that communicates, one load in the common case:
@@ -123,9 +144,20 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
  */
 void rz_engine_yield(void);
 
-/* Others agreed that this process of the job is dead, which our daemon has not told us yet. Not
- * from inside a callback of a transport. */
+/* Others agreed that this process is dead, which our daemon has not told us yet. Not from inside a
+ * callback of a transport. */
 void rz_engine_learn_death(uint32_t process);
+
+/* Puts a process on the list of the dead, if it is not there: a communicator holds it that came
+ * after its death. */
+void rz_engine_list_dead(uint32_t process);
+
+/*
+ * Waits until our board knows all of these: before communicators of processes are made that others
+ * told us of. Ends at the latest with the daemons' verdict on them. MPI_SUCCESS, MPI_ERR_OTHER:
+ * such slots are not in this job; RZM_ROLLBACK.
+ */
+int rz_engine_await(const uint32_t *process, int n, const char *call);
 
 /* Deaths that were nobody's error are errors from now on: look at all of the board again. */
 void rz_engine_look_again(void);
@@ -133,5 +165,9 @@ void rz_engine_look_again(void);
 /* Ends the process at once: the daemon gone, the lease expired, the stop word set. Prints why, if
  * the user can act. */
 _Noreturn void rz_engine_exit(rz_status_t why);
+
+/* Sends it to the daemon of this node. It does not return when that is gone: then so is this
+ * process. */
+void rz_engine_tell_daemon(const struct rz_link_message *message);
 
 #endif

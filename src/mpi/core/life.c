@@ -1,5 +1,5 @@
 /*
- * From MPI_Init to MPI_Finalize, or MPI_Abort; and the same for sessions.
+ * From MPI_Init to MPI_Finalize, and the same for sessions; MPI_Abort: abort.c.
  *
  * The engine is opened once in a process, by whoever comes first, and closed once. MPI_Finalize
  * closes it in a process that never had a session. Nobody can tell which session is the last, so
@@ -9,20 +9,26 @@
 
 #include "mpi/core/attribute.h"
 #include "mpi/p2p/buffered.h"
-#include "mpi/comm/comm.h"
+#include "mpi/comm/dynamic.h"
+#include "mpi/ft/agreement.h"
 #include "mpi/ft/council.h"
 #include "mpi/core/engine.h"
 #include "mpi/core/flat.h"
 #include "mpi/ft/ft.h"
+#include "mpi/ft/revoke_nodes.h"
 #include "mpi/ft/council_letter.h"
+#include "mpi/ft/inviters.h"
 #include "mpi/p2p/message.h"
+#include "mpi/p2p/note.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/paths.h"
 #include "mpi/p2p/peer.h"
 #include "mpi/request/request.h"
 #include "mpi/comm/service.h"
 #include "mpi/comm/sessions.h"
+#include "mpi/comm/word.h"
 #include "mpi/p2p/sync.h"
+#include "mpi/p2p/unborn.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
@@ -32,10 +38,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* After MPI_Abort the daemon ends all processes; one that it does not reach in time ends by itself.
- */
-#define ABORT_MAX (2 * RZ_SECOND)
 
 static pthread_t main_thread;
 static int thread_level;
@@ -60,6 +62,15 @@ static int take_kill_plan(void)
     return rzm_error(MPI_ERR_OTHER, RZ_KILL_AT " is '%s', not POINT[:NTH][@RANK]", text);
 }
 
+/* Another engine or tree than at other ranks would keep all of them waiting. */
+static int look_at_agreement(void)
+{
+    const char *name, *words;
+    return rz_agreement_environment_is_known(&name, &words)
+               ? MPI_SUCCESS
+               : rzm_error(MPI_ERR_OTHER, "%s is '%s', not %s", name, getenv(name), words);
+}
+
 static int engine_open(void)
 {
     rz_status_t status = rz_link_open(&rz_engine.link);
@@ -69,17 +80,18 @@ static int engine_open(void)
     rz_engine.info = rz_link_info(rz_engine.link);
     rz_engine.board = rz_engine.info->board;
     int error = take_kill_plan();
+    error = error != MPI_SUCCESS ? error : look_at_agreement();
     if (error != MPI_SUCCESS) {
         return error;
     }
-    uint32_t n = rz_engine.info->n_ranks;
-    rz_engine.members = calloc(n, sizeof(*rz_engine.members));
-    rz_engine.dead = calloc(n, sizeof(*rz_engine.dead));
-    if (rz_engine.members == NULL || rz_engine.dead == NULL ||
-        !rz_matcher_init(&rz_engine.matcher)) {
+    rz_engine.self = rz_process(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
+    rz_engine.members = calloc(rz_engine.info->n_slots, sizeof(*rz_engine.members));
+    if (rz_engine.members == NULL || !rz_matcher_init(&rz_engine.matcher)) {
         return MPI_ERR_NO_MEM;
     }
     rz_ft_open();
+    rz_revoke_open();
+    rz_council_deposits_open();
     status = rz_flat_open(rz_engine.info);
     if (status != RZ_OK) {
         return rzm_error(MPI_ERR_OTHER, "the ring of processes cannot be joined: %s",
@@ -105,6 +117,10 @@ static int life_begin(void)
         }
         life.opened = true;
         rz_engine_look_again();
+        error = rz_parent_meet();
+        if (error != MPI_SUCCESS) {
+            return error;
+        }
     }
     if (rz_phase != RZ_PHASE_RUNNING) { /* threads with sessions read it without a lock */
         rz_phase = RZ_PHASE_RUNNING;
@@ -167,7 +183,7 @@ static bool all_sent(void *arg)
             return false;
         }
     }
-    return rz_sync_quiet() && rz_letters_quiet();
+    return rz_sync_quiet() && rz_notes_quiet();
 }
 
 /*
@@ -179,14 +195,20 @@ static int finalize_barrier(void)
 {
     uint64_t phase =
         atomic_load_explicit(&rz_engine.board->epoch_phase, memory_order_acquire) & 0xFF;
-    return phase < RZ_PHASE_LEFT ? rz_ft_reach_end() : MPI_SUCCESS;
+    rz_ports_close();
+    rz_inviters_leave();
+    int error = rz_dynamic_finish();
+    bool counted = rz_engine.info->cohort.processes == NULL; /* the daemons count the ranks */
+    return error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT ? rz_ft_reach_end() : error;
 }
 
 static void engine_close(void)
 {
     rz_councils_close();
     rz_p2p_forget();
+    rz_unborn_close();
     rz_letters_close();
+    rz_words_close();
     rz_matched_close();
     rz_paths_close();
     rz_peers_forget();
@@ -195,7 +217,6 @@ static void engine_close(void)
     rz_comms_close();
     rz_groups_close();
     rz_buffered_close();
-    rz_ports_close();
     rz_sync_close();
     rz_matcher_clear(&rz_engine.matcher);
     rz_flat_close();
@@ -206,6 +227,7 @@ static void engine_close(void)
     rz_engine.board = NULL;
     rz_engine.members = NULL;
     rz_engine.dead = NULL;
+    rz_engine.n_dead = rz_engine.dead_max = 0;
     life.opened = false;
     life.left = true;
 }
@@ -287,28 +309,4 @@ void rz_life_session_ended(void)
     if (rz_sessions_open() == 0 && rz_world != RZ_PHASE_RUNNING) {
         rz_phase = RZ_PHASE_AFTER;
     }
-}
-
-/* ---- MPI_Abort ---- */
-
-int rzm_abort(struct rz_comm *comm, int errorcode)
-{
-    (void)comm; /* the whole job ends, as the standard allows */
-    int code = errorcode & 0xFF;
-    code = code != 0 ? code : EXIT_FAILURE;
-    if (ftrylockfile(stdout) == 0) {
-        fflush_unlocked(stdout);
-        funlockfile(stdout);
-    }
-    if (!rz_engine.info->alone) {
-        struct rz_link_message message = {.type = RZ_LINK_ABORT,
-                                          .abort = {.code = (uint32_t)code, .reason = "MPI_Abort"}};
-        rz_link_send(rz_engine.link, &message, -1);
-        rz_time deadline = rz_clock_now() + ABORT_MAX;
-        while (atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire) == 0 &&
-               rz_clock_now() < deadline) {
-            usleep(1000);
-        }
-    }
-    _exit(code);
 }

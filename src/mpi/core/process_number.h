@@ -27,4 +27,14 @@ static inline uint32_t rz_process_slot(uint32_t process)
     return process & RZ_SLOT_MASK;
 }
 
+#define RZ_INCARNATION_BITS (32 - RZ_SLOT_BITS)
+
+/* Whether a is a later process of its slot than b of the same. Right as long as fewer than 2^11
+ * lived there in between. */
+static inline bool rz_process_newer(uint32_t a, uint32_t b)
+{
+    uint32_t ahead = (a - b) >> RZ_SLOT_BITS;
+    return ahead != 0 && ahead < UINT32_C(1) << (RZ_INCARNATION_BITS - 1);
+}
+
 #endif

@@ -20,7 +20,7 @@ _Static_assert(RZ_FLAT_ITEMS_MAX * sizeof(uint64_t) + RZ_PROTOCOL_HEADER_BYTES <
 static bool address_of(const struct rz_flat *flat, rz_id rank, struct rz_address *address)
 {
     const struct rz_board *board = flat->info->board;
-    uint64_t word = atomic_load_explicit(&board->rank[board->n_ranks + rank], memory_order_acquire);
+    uint64_t word = atomic_load_explicit(&board->rank[board->n_slots + rank], memory_order_acquire);
     *address = (struct rz_address){.ip = (uint32_t)word, .port = rz_board_ring_port(word)};
     return word != 0;
 }

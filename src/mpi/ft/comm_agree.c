@@ -2,6 +2,7 @@
 #include "mpi/ft/comm_agree.h"
 
 #include "base/random.h"
+#include "mpi/ft/birth_wish.h"
 #include "mpi/request/wait.h"
 
 #include <stdlib.h>
@@ -65,6 +66,14 @@ static bool all_acknowledged(const struct ballot *ballot)
     return true;
 }
 
+void rz_ballot_acknowledge(const struct rz_comm *comm, const struct rz_motion *motion)
+{
+    for (uint32_t i = 0; i < motion->n_dead; i++) {
+        uint32_t process = rz_council_process(comm->council, motion->dead[i]);
+        rz_deaths_acknowledge(&process, 1);
+    }
+}
+
 /* ---- Ballots ---- */
 
 static void ballot_decided(struct rz_motion *motion, struct rz_council *council)
@@ -84,13 +93,24 @@ static void ballot_destroy(struct rz_request *request)
     free(request->state);
 }
 
-static const struct rz_request_class ballot_class = {
-    .name = "agreement", .waited_for = true, .destroy = ballot_destroy};
+static void ballot_waits_for(const struct rz_request *request, struct rz_blocked *blocked)
+{
+    rz_council_waits_for(request->comm->council, blocked);
+}
+
+static const struct rz_request_class ballot_class = {.name = "agreement",
+                                                     .waited_for = true,
+                                                     .waits_for = ballot_waits_for,
+                                                     .destroy = ballot_destroy};
 
 int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
                     rz_ballot_outcome_t outcome, void *result, struct rz_request **request)
 {
     int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && comm->unshared) {
+        error = rzm_error(MPI_ERR_COMM, "this MPI_COMM_WORLD is of a process that replaces a dead "
+                                        "one: nobody else has it (see MPIX_Comm_replace)");
+    }
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -142,6 +162,7 @@ static int agree_outcome(struct rz_comm *comm, const struct rz_motion *motion, v
     bool high = inter && !rz_council_second(comm);
     uint64_t bits = high ? motion->and >> HALF : motion->and;
     *(int *)result = (int)(uint32_t)(bits & LOW_HALF);
+    rz_ballot_acknowledge(comm, motion);
     return MPI_SUCCESS;
 }
 
@@ -180,6 +201,7 @@ static int failed_outcome(struct rz_comm *comm, const struct rz_motion *motion, 
     for (uint32_t i = 0; i < motion->n_dead; i++) {
         process[i] = rz_council_process(comm->council, motion->dead[i]);
     }
+    rz_deaths_acknowledge(process, motion->n_dead);
     struct rz_group *group = rz_group_predefined(0x109);
     if (motion->n_dead > 0) {
         group = rz_group_new((int)motion->n_dead, process);

@@ -18,12 +18,15 @@ typedef int (*rz_ballot_outcome_t)(struct rz_comm *comm, const struct rz_motion 
  * MPI_ERR_PROC_FAILED is the error, everywhere, unless all members had acknowledged all that are
  * agreed dead; else acknowledging makes no difference.
  *
- * How long it can take is bounded by the members that live: each must have called, and where a
- * member dies after a decision was made and before it told its part of the tree, that part waits
- * until the member above it is in an MPI call again, for only there it answers: as long as that one
- * computes.
+ * How long it can take is bounded by the members that live: each must have called. Where a member
+ * dies after a decision was made and before it told its part of the tree, that part asks those
+ * above it, or their daemons where they compute (council_deposits.c); by two-phase commit it waits
+ * until they are in an MPI call again.
  */
 int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
                     rz_ballot_outcome_t outcome, void *result, struct rz_request **request);
+
+/* For outcomes: the user learns of these deaths and goes on (birth_wish.h). */
+void rz_ballot_acknowledge(const struct rz_comm *comm, const struct rz_motion *motion);
 
 #endif

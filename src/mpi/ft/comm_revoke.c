@@ -1,7 +1,10 @@
 /* MPIX_Comm_revoke: marked first, told to the others then (ULFM; ALGORITHMS 2.1). */
 #include "mpi/ft/comm_revoke.h"
 
+#include "mpi/comm/comm.h"
+#include "mpi/ft/comm_uniform.h"
 #include "mpi/ft/council.h"
+#include "mpi/ft/revoke_nodes.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
 #include "port/kill_point.h"
@@ -28,6 +31,7 @@ void rz_comm_revoked(struct rz_comm *comm)
     if (comm->local != NULL) {
         end_everything(comm->local);
     }
+    rz_rulings_look(comm);
     rz_engine.completions++; /* news to whoever waits */
     rz_comm_release(comm);
 }
@@ -39,7 +43,15 @@ int rz_comm_revoke(struct rz_comm *comm)
     }
     rz_comm_revoked(comm);
     rz_kill_here(RZ_KILL_REVOKED);
-    return rz_council_revoke(comm);
+    bool single = comm->remote == comm->group && comm->group->size == 1;
+    if (single || rz_engine.info->alone) {
+        return MPI_SUCCESS; /* nobody else has it */
+    }
+    if (rz_comm_revoke_way(comm) == RZ_REVOKE_FLAT || !rz_engine_fault_tolerant()) {
+        return rz_council_revoke(comm);
+    }
+    rz_revoke_tell(comm);
+    return MPI_SUCCESS;
 }
 
 int rzm_comm_revoke(struct rz_comm *comm)

@@ -59,6 +59,7 @@ static int shrink_outcome(struct rz_comm *comm, const struct rz_motion *motion, 
         inter && group != NULL ? group_without(comm, comm->remote, motion, &empty) : NULL;
     struct rz_comm *made = NULL;
     int error = MPI_SUCCESS;
+    rz_ballot_acknowledge(comm, motion);
     if (group == NULL || (inter && remote == NULL && !empty)) {
         error = MPI_ERR_NO_MEM;
     } else if (!empty) { /* else nobody is left on the other side: there is nothing to make */

@@ -1,9 +1,9 @@
-#include "mpi/ft/council.h"
+#include "mpi/ft/council_state.h"
 
-#include "host/hosted.h"
 #include "mpi/ft/comm_revoke.h"
+#include "mpi/ft/comm_uniform.h"
+#include "port/clock.h"
 #include "port/kill_point.h"
-#include "proto/agree/agree.h"
 #include "proto/spread/spread.h"
 
 #include <stdio.h>
@@ -13,116 +13,31 @@
 /* What a revocation spreads: all there is to know of it. */
 #define ITEM_REVOKED UINT64_C(1)
 
-/* A message that is of no core: the communicator was here and has ended. In the room of agreement:
- * everybody has decided all that was agreed. In that of revocation: who says so will tell nobody.
- */
-#define TYPE_OVER 255
-
-RZ_PROTO_ROOM(agree, RZ_ROOM_AGREE);
 RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
-
-struct rz_council {
-    uint64_t context;
-    struct rz_comm *comm;            /* NULL: it has ended */
-    struct rz_group *first, *second; /* retained; second: NULL or of an inter-communicator */
-    rz_id self;
-    uint32_t per_node; /* this many members in a row are on one node; 0: no such row */
-    struct rz_hosted agree, spread;
-    struct rz_motion *motions, **motions_last; /* the first is being voted on */
-    bool voting, decided;
-    struct rz_motion farewell; /* once the communicator has ended */
-    bool over;                 /* nobody asks any more: it goes when none of its code runs */
-    struct rz_council *next;
-};
 
 static struct rz_council *councils;
 static struct rz_letter *strays; /* letters for communicators that do not exist here yet */
-static unsigned busy; /* frames that may hold a council: while there are any, none is freed */
+static unsigned busy;    /* frames that may hold a council: while there are any, none is freed */
+static unsigned n_timed; /* councils whose engine may have a deadline */
+static bool to_speak;    /* rz_councils_wake */
 
-static _Noreturn void out_of_memory(void)
+rz_time rz_councils_deadline = RZ_TIME_NEVER;
+
+_Noreturn void rz_council_no_memory(void)
 {
     fprintf(stderr, "rhizome: rank %u: no memory for what communicators agree on\n",
             rz_engine.info->self.rank);
     abort();
 }
 
-/* ---- Members ---- */
-
-static uint32_t council_size(const struct rz_council *council)
-{
-    return (uint32_t)(council->first->size + (council->second ? council->second->size : 0));
-}
-
-uint32_t rz_council_process(const struct rz_council *council, rz_id member)
-{
-    uint32_t n_first = (uint32_t)council->first->size;
-    return member < n_first ? council->first->process[member]
-                            : council->second->process[member - n_first];
-}
-
-bool rz_council_second(const struct rz_comm *comm)
-{
-    return comm->remote != comm->group && comm->remote->process[0] < comm->group->process[0];
-}
-
-/* The groups of comm in the order in which its members are numbered; the second may be NULL. */
-static void order_groups(const struct rz_comm *comm, struct rz_group *groups[2])
-{
-    bool inter = comm->remote != comm->group, swap = rz_council_second(comm);
-    groups[0] = swap ? comm->remote : comm->group;
-    groups[1] = !inter ? NULL : swap ? comm->group : comm->remote;
-}
-
-static rz_id member_of(struct rz_group *const groups[2], uint32_t process)
-{
-    int rank = rz_group_find(groups[0], process);
-    if (rank != MPI_UNDEFINED) {
-        return (rz_id)rank;
-    }
-    rank = groups[1] != NULL ? rz_group_find(groups[1], process) : MPI_UNDEFINED;
-    return rank != MPI_UNDEFINED ? (rz_id)(groups[0]->size + rank) : RZ_ID_NONE;
-}
-
-rz_id rz_council_member(const struct rz_comm *comm, uint32_t process)
-{
-    struct rz_group *groups[2];
-    order_groups(comm, groups);
-    return member_of(groups, process);
-}
-
-static rz_id council_member(const struct rz_council *council, uint32_t process)
-{
-    struct rz_group *groups[2] = {council->first, council->second};
-    return member_of(groups, process);
-}
-
-/*
- * How many members in a row share a node, if they stand in rows of one length. By the nodes where
- * the epoch began, which all processes see alike.
- */
-static uint32_t rows_of_nodes(const struct rz_council *council)
-{
-    uint32_t n = council_size(council), length = 0;
-    for (rz_id i = 0, begin = 0; i < n; i++) {
-        uint32_t node = rz_engine.members[rz_council_process(council, i)].home;
-        bool row_ends =
-            i + 1 == n || rz_engine.members[rz_council_process(council, i + 1)].home != node;
-        if (!row_ends) {
-            continue;
-        }
-        uint32_t row = i + 1 - begin;
-        if ((length != 0 && row > length) || (length != 0 && row < length && i + 1 < n)) {
-            return 0;
-        }
-        length = length != 0 ? length : row;
-        begin = i + 1;
-    }
-    return length;
-}
-
 /* ---- Councils ---- */
 
-static struct rz_council *council_find(uint64_t context)
+struct rz_council *rz_councils_first(void)
+{
+    return councils;
+}
+
+struct rz_council *rz_council_at(uint64_t context)
 {
     struct rz_council *council = councils;
     while (council != NULL && council->context != context) {
@@ -131,153 +46,198 @@ static struct rz_council *council_find(uint64_t context)
     return council;
 }
 
-/* The council of comm, made at the first use; NULL: no memory. */
-static struct rz_council *council_of(struct rz_comm *comm)
+/* NULL: no memory. */
+struct rz_council *rz_council_new(struct rz_comm *comm, struct rz_group *const groups[2],
+                                  uint64_t context, struct rz_council **owner)
 {
-    if (comm->council != NULL) {
-        return comm->council;
-    }
     struct rz_council *council = calloc(1, sizeof(*council));
     if (council == NULL) {
         return NULL;
     }
-    struct rz_group *groups[2];
-    order_groups(comm, groups);
-    council->context = comm->context;
+    council->context = context;
     council->comm = comm;
+    council->owner = owner;
     council->first = groups[0];
     council->second = groups[1];
     rz_group_retain(council->first);
     if (council->second != NULL) {
         rz_group_retain(council->second);
     }
-    council->self = council_member(council, rz_engine.info->self.rank);
-    council->per_node = rows_of_nodes(council);
+    council->self = rz_council_find_member(council, rz_engine.self);
+    council->per_node = rz_council_rows_of_nodes(council);
     council->motions_last = &council->motions;
     council->next = councils;
     councils = council;
-    comm->council = council;
+    *owner = council;
     return council;
+}
+
+/* The council of comm, made at the first use; NULL: no memory. */
+static struct rz_council *council_of(struct rz_comm *comm)
+{
+    struct rz_group *groups[2];
+    rz_council_order_groups(comm, groups);
+    return comm->council != NULL ? comm->council
+                                 : rz_council_new(comm, groups, comm->context, &comm->council);
+}
+
+static void letters_free(struct rz_letter *letter)
+{
+    while (letter != NULL) {
+        struct rz_letter *next = letter->next;
+        free(letter);
+        letter = next;
+    }
 }
 
 static void council_free(struct rz_council *council)
 {
-    if (council->comm != NULL) {
-        council->comm->council = NULL;
+    if (council->owner != NULL) {
+        *council->owner = NULL;
     }
     rz_group_release(council->first);
     if (council->second != NULL) {
         rz_group_release(council->second);
     }
-    rz_hosted_close(&council->agree);
+    n_timed -= council->timed;
+    rz_council_ask_no_more(council);
+    rz_agreement_close(council->agreement);
+    letters_free(council->early);
     rz_hosted_close(&council->spread);
     free(council);
 }
 
-/* ---- Stepping the cores ---- */
+/* ---- Revocation ---- */
 
-static void decided(struct rz_council *council, const struct rz_action *action)
+static void send_action(void *arg, const struct rz_action *action)
 {
-    struct rz_motion *motion = council->motions;
-    rz_assert(council->voting && motion != NULL);
-    motion->number = action->arg[0];
-    motion->and = action->arg[1];
-    motion->min = action->arg[2];
-    motion->max = action->arg[3];
-    council->decided = true;
-}
-
-struct step {
-    struct rz_council *council;
-    const struct rz_hosted *core;
-};
-
-static void carry_out(const struct step *step, const struct rz_action *action)
-{
-    struct rz_council *council = step->council;
-    if (action->kind == RZ_ACTION_SEND) {
-        for (uint32_t i = 0; i < action->n_to; i++) {
-            rz_letter_send(rz_council_process(council, action->to[i]), council->context,
-                           &action->message, action->items);
-        }
-    } else if (step->core == &council->spread) {
-        if (council->comm != NULL) {
-            rz_comm_revoked(council->comm);
-        }
-    } else if (action->what == RZ_AGREE_DECIDED) {
-        decided(council, action);
+    const struct rz_council *council = arg;
+    for (uint32_t i = 0; i < action->n_to; i++) {
+        rz_letter_send(rz_council_process(council, action->to[i]), council->context,
+                       &action->message, action->items);
     }
 }
 
-static void stepped(void *arg, const struct rz_actions *actions)
+static void spread_stepped(void *arg, const struct rz_actions *actions)
 {
+    const struct rz_council *council = arg;
     rz_kill_here(RZ_KILL_STEP);
     for (uint32_t i = 0; i < actions->count; i++) {
-        carry_out(arg, &actions->v[i]);
+        if (actions->v[i].kind == RZ_ACTION_SEND) {
+            send_action(arg, &actions->v[i]);
+        } else if (council->comm != NULL) {
+            rz_comm_revoked(council->comm);
+        }
     }
 }
 
-static void core_step(struct rz_council *council, struct rz_hosted *core,
-                      const struct rz_event *event)
+static void step_spread(struct rz_council *council, const struct rz_event *event)
 {
-    struct step step = {council, core};
-    if (!rz_hosted_step(core, event, stepped, &step)) {
-        out_of_memory();
+    if (!rz_hosted_step(&council->spread, event, spread_stepped, council)) {
+        rz_council_no_memory();
     }
 }
 
-static void core_death(struct rz_council *council, struct rz_hosted *core, rz_id member)
+static void spread_death(struct rz_council *council, rz_id member)
 {
-    if (core->state != NULL) {
-        core_step(
-            council, core,
+    if (council->spread.state != NULL) {
+        step_spread(
+            council,
             &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = &member, .n_ids = 1, .arg = {true}});
     }
 }
 
-/* What was learnt before this core was there. */
-static void core_catch_up(struct rz_council *council, struct rz_hosted *core)
+/* What was learnt before a core was there. */
+static void catch_up(struct rz_council *council,
+                     void (*death)(struct rz_council *council, rz_id member))
 {
-    for (rz_id member = 0; member < council_size(council); member++) {
-        if (rz_engine.members[rz_council_process(council, member)].dead) {
-            core_death(council, core, member);
+    for (rz_id member = 0; member < rz_council_size(council); member++) {
+        if (rz_process_dead(rz_council_process(council, member))) {
+            death(council, member);
         }
     }
 }
 
-/* Makes a core where there is none yet. */
-static bool core_open(struct rz_council *council, struct rz_hosted *core,
-                      const struct rz_proto_room *room, const void *config)
+static bool spread_open(struct rz_council *council)
 {
-    if (core->state != NULL) {
+    const struct rz_spread_config config = {.n_members = rz_council_size(council),
+                                            .view = (uint32_t)council->context,
+                                            .order = RZ_SPREAD_TREE_FIRST};
+    if (council->spread.state != NULL) {
         return true;
     }
-    if (!rz_hosted_open(core, room, config, council->self, 0, 0)) {
+    if (!rz_hosted_open(&council->spread, &rz_proto_room_spread, &config, council->self, 0, 0)) {
         return false;
     }
-    core_catch_up(council, core);
+    catch_up(council, spread_death);
     return true;
 }
 
-/* One motion is voted on at a time, so that what is agreed dead is that of the decision told. */
-static bool agree_open(struct rz_council *council)
+/* ---- The engine of agreement ---- */
+
+static void agreement_death(struct rz_council *council, rz_id member)
 {
-    const struct rz_agree_config config = {
-        .n_members = council_size(council),
-        .view = (uint32_t)council->context,
-        .in_flight_max = 1,
-        .tree = council->per_node > 1 ? RZ_AGREE_BIN_BIN : RZ_AGREE_BINARY,
-        .per_node = council->per_node,
-    };
-    return core_open(council, &council->agree, &rz_proto_room_agree, &config);
+    if (council->agreement != NULL) {
+        rz_agreement_death(council->agreement, rz_clock_now(), member);
+    }
 }
 
-static bool spread_open(struct rz_council *council)
+static void agreement_letter(struct rz_council *council, const struct rz_letter *letter)
 {
-    const struct rz_spread_config config = {.n_members = council_size(council),
-                                            .view = (uint32_t)council->context,
-                                            .order = RZ_SPREAD_TREE_FIRST};
-    return core_open(council, &council->spread, &rz_proto_room_spread, &config);
+    rz_agreement_message(council->agreement, rz_clock_now(), &letter->message, letter->items);
+}
+
+/*
+ * With the first motion of this process, for then the communicator's hints say which engine it is,
+ * at all members alike. What others said before waits until then.
+ */
+bool rz_council_open_engine(struct rz_council *council, enum rz_agreement_engine wanted)
+{
+    uint32_t n = rz_council_size(council);
+    const struct rz_agreement_config config = {.engine = rz_agreement_for(wanted, n),
+                                               .n_members = n,
+                                               .per_node = council->per_node,
+                                               .self = council->self,
+                                               .context = council->context};
+    const struct rz_agreement_host host = {
+        .send = send_action, .no_memory = rz_council_no_memory, .arg = council};
+    if (council->agreement != NULL) {
+        return true;
+    }
+    council->agreement = rz_agreement_open(&config, &host);
+    if (council->agreement == NULL) {
+        return false;
+    }
+    council->timed = config.engine >= RZ_AGREEMENT_GOSSIP1;
+    n_timed += council->timed;
+    catch_up(council, agreement_death);
+    for (struct rz_letter *letter; (letter = council->early) != NULL; free(letter)) {
+        council->early = letter->next;
+        agreement_letter(council, letter);
+    }
+    return true;
+}
+
+static void keep_early(struct rz_council *council, struct rz_letter *letter)
+{
+    struct rz_letter **last = &council->early;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    letter->next = NULL;
+    *last = letter;
+}
+
+static void set_deadline(void)
+{
+    rz_councils_deadline = to_speak ? 0 : RZ_TIME_NEVER;
+    bool any = n_timed > 0 || rz_councils_hurrying > 0;
+    for (const struct rz_council *council = any ? councils : NULL; council != NULL;
+         council = council->next) {
+        rz_time at = council->timed ? rz_agreement_deadline(council->agreement) : RZ_TIME_NEVER;
+        at = council->asking.hurry && council->asking.at < at ? council->asking.at : at;
+        rz_councils_deadline = at < rz_councils_deadline ? at : rz_councils_deadline;
+    }
 }
 
 /* ---- Motions ---- */
@@ -286,61 +246,89 @@ static void vote(struct rz_council *council)
 {
     struct rz_motion *motion = council->motions;
     council->voting = true;
-    core_step(council, &council->agree,
-              &(struct rz_event){.kind = RZ_EVENT_CALL,
-                                 .call = RZ_AGREE_PROPOSE,
-                                 .arg = {motion->and, motion->min, motion->max}});
+    rz_time now = rz_clock_now();
+    rz_agreement_propose(council->agreement, now, motion->and, motion->min, motion->max);
+    rz_council_ask_later(council, now);
 }
 
-static struct rz_motion *motion_take(struct rz_council *council)
+struct rz_motion *rz_council_take_first(struct rz_council *council)
 {
     struct rz_motion *motion = council->motions;
     council->motions = motion->next;
     if (council->motions == NULL) {
         council->motions_last = &council->motions;
     }
-    council->voting = council->decided = false;
     return motion;
 }
 
-static rz_id *copy_dead(const struct rz_council *council, uint32_t *n)
+static rz_id *copy_dead(const struct rz_decision *decision)
 {
-    const rz_id *dead = rz_agree_dead(council->agree.state, n);
-    rz_id *copy = malloc((*n + 1) * sizeof(*copy));
+    rz_id *copy = malloc((decision->n_dead + 1) * sizeof(*copy));
     if (copy == NULL) {
-        out_of_memory();
+        rz_council_no_memory();
     }
-    memcpy(copy, dead, *n * sizeof(*copy));
+    memcpy(copy, decision->dead, decision->n_dead * sizeof(*copy));
     return copy;
 }
 
-/* The first motion was decided. No core is on the stack: what is told may come back here. */
-static void announce(struct rz_council *council)
+/* What the decision says of who did not take part; one that had left in order before is among the
+ * failed from now on, too: the user is told that somebody is missing, and must find out who. */
+static void learn_dead(const struct rz_council *council, const rz_id *dead, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t process = rz_council_process(council, dead[i]);
+        rz_engine_learn_death(process);
+        if (rz_process_dead(process)) {
+            rz_engine_list_dead(process);
+        }
+    }
+}
+
+/*
+ * The first motion was decided. No core is on the stack: what is told may come back here. While the
+ * dead are learnt this council does not go on to the next motion: who is told of this one may
+ * withdraw that.
+ */
+static void announce(struct rz_council *council, const struct rz_decision *decision)
 {
     rz_kill_here(RZ_KILL_DECIDED);
-    struct rz_motion *motion = motion_take(council);
-    rz_id *dead = copy_dead(council, &motion->n_dead);
-    for (uint32_t i = 0; i < motion->n_dead; i++) {
-        rz_engine_learn_death(rz_council_process(council, dead[i]));
-    }
+    rz_assert(council->voting && council->motions != NULL);
+    struct rz_motion *motion = rz_council_take_first(council);
+    rz_id *dead = copy_dead(decision);
+    motion->number = decision->number;
+    motion->and = decision->and;
+    motion->min = decision->min;
+    motion->max = decision->max;
+    motion->n_dead = decision->n_dead;
+    learn_dead(council, dead, motion->n_dead);
+    council->voting = false;
     motion->dead = dead;
     motion->decided(motion, council);
     free(dead);
 }
 
-/* After each step: tells what was decided, and goes on to the next motion. */
+/* After each event: tells what was decided, and goes on to the next motion. */
 static void council_go_on(struct rz_council *council)
 {
-    if (council->agree.state != NULL && rz_agree_knows_dead(council->agree.state, council->self)) {
+    struct rz_decision decision;
+    if (council->agreement == NULL || council->over) {
+        return;
+    }
+    if (rz_agreement_knows_dead(council->agreement, council->self)) {
         rz_engine_exit(RZ_ERR_FENCED); /* the others hold us for dead */
     }
-    while (council->decided || (!council->voting && council->motions != NULL)) {
-        if (council->decided) {
-            announce(council);
-        } else {
+    for (;;) {
+        if (rz_agreement_take(council->agreement, &decision)) {
+            rz_council_ask_no_more(council);
+            rz_council_deposit(council, decision.number);
+            announce(council, &decision);
+        } else if (!council->voting && council->motions != NULL && !council->motions->reserved) {
             vote(council);
+        } else {
+            break;
         }
     }
+    set_deadline();
 }
 
 static void motion_append(struct rz_council *council, struct rz_motion *motion)
@@ -360,6 +348,7 @@ static void sweep(void)
         if (council->over) {
             *at = council->next;
             council_free(council);
+            set_deadline();
         } else {
             at = &council->next;
         }
@@ -369,14 +358,49 @@ static void sweep(void)
 int rz_council_propose(struct rz_comm *comm, struct rz_motion *motion)
 {
     struct rz_council *council = council_of(comm);
-    if (council == NULL || !agree_open(council)) {
+    if (council == NULL || !rz_council_open_engine(council, rz_comm_agreement(comm))) {
         return MPI_ERR_NO_MEM;
     }
+    rz_council_append(council, motion);
+    return MPI_SUCCESS;
+}
+
+void rz_council_append(struct rz_council *council, struct rz_motion *motion)
+{
     busy++;
     motion_append(council, motion);
     busy--;
     sweep();
-    return MPI_SUCCESS;
+}
+
+void rz_council_continue(struct rz_council *council)
+{
+    busy++;
+    council_go_on(council);
+    busy--;
+    sweep();
+}
+
+void rz_council_waits_for(const struct rz_council *council, struct rz_blocked *blocked)
+{
+    if (council == NULL || !council->voting) {
+        return;
+    }
+    rz_id member = rz_agreement_awaited(council->agreement);
+    blocked->operation = rz_agreement_proposed(council->agreement);
+    if (member != RZ_ID_NONE) {
+        blocked->peer = rz_council_process(council, member);
+    }
+}
+
+bool rz_council_has_proposed(const struct rz_comm *comm)
+{
+    return comm->council != NULL && comm->council->agreement != NULL;
+}
+
+unsigned rz_council_engine(const struct rz_comm *comm)
+{
+    return rz_agreement_engine_of(comm->council->agreement);
 }
 
 /* ---- Letters ---- */
@@ -385,29 +409,40 @@ int rz_council_propose(struct rz_comm *comm, struct rz_motion *motion)
  * revocation to all of them, it is as if it had died. */
 static void is_over(struct rz_council *council, enum rz_room room, rz_id member)
 {
-    if (member != RZ_ID_NONE && room == RZ_ROOM_AGREE) {
-        council->over = council->comm == NULL;
+    if (member != RZ_ID_NONE && rz_agreement_speaks(room)) {
+        council->over |= council->owner == NULL;
+        if (council->owner != NULL && council->of != 0) {
+            rz_rulings_given_up(council->owner);
+        }
     } else if (member != RZ_ID_NONE && room == RZ_ROOM_SPREAD) {
-        core_death(council, &council->spread, member);
+        spread_death(council, member);
     }
 }
 
-static void read_letter(struct rz_council *council, const struct rz_letter *letter)
+/* Frees the letter, or keeps it. */
+static void read_letter(struct rz_council *council, struct rz_letter *letter)
 {
     const struct rz_message *message = &letter->message;
-    struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = message, .items = letter->items};
-    if (message->type == TYPE_OVER) {
-        is_over(council, message->room, council_member(council, letter->process));
-    } else if (message->from >= council_size(council) ||
+    if (message->type == RZ_COUNCIL_OVER) {
+        is_over(council, message->room, rz_council_find_member(council, letter->process));
+    } else if (message->room == RZ_ROOM_SPREAD && message->type == RZ_COUNCIL_ANNOUNCED) {
+        rz_council_announced(council, letter);
+    } else if (message->from >= rz_council_size(council) ||
                rz_council_process(council, message->from) != letter->process) {
         rz_engine.counters.foreign++;
-    } else if (message->room == RZ_ROOM_AGREE && agree_open(council)) {
-        core_step(council, &council->agree, &event);
+    } else if (rz_agreement_speaks(message->room) && council->agreement == NULL) {
+        keep_early(council, letter);
+        return;
+    } else if (rz_agreement_speaks(message->room)) {
+        agreement_letter(council, letter);
     } else if (message->room == RZ_ROOM_SPREAD && spread_open(council)) {
-        core_step(council, &council->spread, &event);
+        step_spread(council, &(struct rz_event){.kind = RZ_EVENT_RECEIVE,
+                                                .message = message,
+                                                .items = letter->items});
     } else {
         rz_engine.counters.foreign++;
     }
+    free(letter);
     council_go_on(council);
 }
 
@@ -428,11 +463,17 @@ static struct rz_comm *comm_find(uint64_t context)
 static void letter_without_council(struct rz_letter *letter)
 {
     const struct rz_message *message = &letter->message;
-    bool was_here = message->type == TYPE_OVER || rz_comm_has_ended(letter->context) ||
-                    (message->room == RZ_ROOM_AGREE && message->seq > 1);
-    if (was_here && message->type != TYPE_OVER) {
-        struct rz_message over = {
-            .room = message->room, .type = TYPE_OVER, .view = message->view, .seq = message->seq};
+    bool announces = message->room == RZ_ROOM_SPREAD && message->type == RZ_COUNCIL_ANNOUNCED;
+    bool was_here = message->type == RZ_COUNCIL_OVER || rz_comm_has_ended(letter->context) ||
+                    (rz_agreement_speaks(message->room) &&
+                     rz_agreement_motion_of(letter->context, message) > 1);
+    if (was_here && announces) {
+        rz_council_announced_too_late(letter);
+    } else if (was_here && message->type != RZ_COUNCIL_OVER) {
+        struct rz_message over = {.room = message->room,
+                                  .type = RZ_COUNCIL_OVER,
+                                  .view = message->view,
+                                  .seq = message->seq};
         rz_letter_send(letter->process, letter->context, &over, NULL);
     }
     if (was_here) {
@@ -449,7 +490,7 @@ static void letter_without_council(struct rz_letter *letter)
 
 void rz_council_letter(struct rz_letter *letter)
 {
-    struct rz_council *council = council_find(letter->context);
+    struct rz_council *council = rz_council_at(letter->context);
     struct rz_comm *comm = council == NULL ? comm_find(letter->context) : NULL;
     council = comm != NULL ? council_of(comm) : council;
     if (council == NULL) {
@@ -459,7 +500,6 @@ void rz_council_letter(struct rz_letter *letter)
     busy++;
     read_letter(council, letter);
     busy--;
-    free(letter);
     sweep();
 }
 
@@ -480,15 +520,47 @@ void rz_councils_death(uint32_t process)
 {
     busy++;
     for (struct rz_council *council = councils; council != NULL; council = council->next) {
-        rz_id member = council_member(council, process);
+        rz_id member = rz_council_find_member(council, process);
         if (member != RZ_ID_NONE) {
-            core_death(council, &council->agree, member);
-            core_death(council, &council->spread, member);
+            agreement_death(council, member);
+            spread_death(council, member);
+            council_go_on(council);
+            rz_council_ask_soon(council, rz_clock_now());
+        }
+    }
+    set_deadline();
+    busy--;
+    sweep();
+}
+
+void rz_councils_wake(void)
+{
+    to_speak = true;
+    set_deadline();
+}
+
+unsigned rz_councils_tick(void)
+{
+    rz_time now = rz_clock_now();
+    if (now < rz_councils_deadline) {
+        return 0;
+    }
+    busy++;
+    if (to_speak) {
+        to_speak = false;
+        rz_rulings_speak();
+    }
+    for (struct rz_council *council = councils; council != NULL; council = council->next) {
+        if (council->timed && rz_agreement_deadline(council->agreement) <= now) {
+            rz_agreement_tick(council->agreement, now);
             council_go_on(council);
         }
+        rz_council_ask(council, now);
     }
     busy--;
     sweep();
+    set_deadline();
+    return 1;
 }
 
 int rz_council_revoke(struct rz_comm *comm)
@@ -499,43 +571,74 @@ int rz_council_revoke(struct rz_comm *comm)
     }
     uint64_t item = ITEM_REVOKED;
     busy++;
-    core_step(
-        council, &council->spread,
-        &(struct rz_event){
-            .kind = RZ_EVENT_CALL, .call = RZ_SPREAD_BROADCAST, .items = &item, .n_items = 1});
+    step_spread(council, &(struct rz_event){.kind = RZ_EVENT_CALL,
+                                            .call = RZ_SPREAD_BROADCAST,
+                                            .items = &item,
+                                            .n_items = 1});
     busy--;
     sweep();
     return MPI_SUCCESS;
 }
 
+void rz_council_open(struct rz_comm *comm)
+{
+    struct rz_council *council = council_of(comm);
+    if (council != NULL) {
+        rz_council_open_engine(council, rz_comm_agreement(comm));
+    }
+}
+
+static void farewell(struct rz_council *council);
+
+/* Not all members have ended the communicator: who still has it may agree on more than one thing,
+ * and each of them waits for all members. A motion of theirs has a minimum not above the maximum.
+ */
 static void farewell_decided(struct rz_motion *motion, struct rz_council *council)
 {
-    (void)motion;
-    council->over = true;
+    if (council->of == 0 && motion->min <= motion->max) {
+        farewell(council);
+    } else {
+        council->over = true;
+    }
+}
+
+/* What others agree on meanwhile has the flag 0. */
+static void farewell(struct rz_council *council)
+{
+    council->farewell = (struct rz_motion){.and = UINT64_MAX, .decided = farewell_decided};
+    if (council->of == 0) {
+        council->farewell.and = 0;
+        council->farewell.min = UINT64_MAX;
+    }
+    rz_council_append(council, &council->farewell);
 }
 
 /*
- * What was agreed is kept for those who may still ask. One more agreement, for which nobody waits,
- * tells that all have decided everything before it.
+ * What was agreed is kept for those who may still ask. Further agreements, for which nobody waits,
+ * take part in what others agree on; the first one with nothing else in it tells that all have
+ * decided everything before it.
  */
-void rz_council_comm_ends(struct rz_comm *comm)
+void rz_council_dismiss(struct rz_council **owner)
 {
-    struct rz_council *council = comm->council;
-    if (council == NULL) {
-        return;
-    }
+    struct rz_council *council = *owner;
+    *owner = NULL;
+    council->owner = NULL;
     council->comm = NULL;
-    comm->council = NULL;
-    if (council->agree.state == NULL || rz_agree_proposed(council->agree.state) == 0) {
+    rz_comm_note_end(council->context);
+    if (council->agreement == NULL) {
         council->over = true; /* a revocation asks nothing of who has ended it */
         sweep();
         return;
     }
-    council->farewell = (struct rz_motion){.decided = farewell_decided};
-    busy++;
-    motion_append(council, &council->farewell);
-    busy--;
-    sweep();
+    farewell(council);
+}
+
+void rz_council_comm_ends(struct rz_comm *comm)
+{
+    if (comm->council != NULL) {
+        rz_council_dismiss(&comm->council);
+    }
+    rz_rulings_comm_ends(comm);
 }
 
 void rz_councils_close(void)
@@ -545,9 +648,8 @@ void rz_councils_close(void)
         councils = council->next;
         council_free(council);
     }
-    while (strays != NULL) {
-        struct rz_letter *letter = strays;
-        strays = letter->next;
-        free(letter);
-    }
+    rz_rulings_close();
+    letters_free(strays);
+    strays = NULL;
+    set_deadline();
 }

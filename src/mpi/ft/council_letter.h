@@ -17,12 +17,12 @@
 struct rz_letter {
     struct rz_letter *next;
     uint64_t context; /* of the communicator it is for, without a plane */
-    uint32_t process; /* the sender's rank in the job */
+    uint32_t process; /* the sender */
     struct rz_message message;
     uint64_t items[];
 };
 
-/* Sends a core's message to a rank of the job; one that is dead gets nothing. */
+/* Sends a core's message to a process; one that is dead gets nothing. */
 void rz_letter_send(uint32_t process, uint64_t context, const struct rz_message *message,
                     const uint64_t *items);
 
@@ -31,14 +31,15 @@ void rz_letter_send(uint32_t process, uint64_t context, const struct rz_message 
 void rz_letter_arrived(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                        size_t bytes, rz_net_token_t token);
 
+/* A letter that came another way, from a process of which this one knows no death; it belongs to
+ * the callee. */
+void rz_letter_put(struct rz_letter *letter);
+
 /* Whether letters lie unread; read by rz_letters_read. */
 extern struct rz_letter *rz_letters_unread;
 
 /* Hands each unread letter, oldest first, to rz_council_letter; how many. */
 unsigned rz_letters_read(void);
-
-/* Whether all that were sent are on their way. */
-bool rz_letters_quiet(void);
 
 /* Throws the unread ones away: at a roll-back and in finalize. */
 void rz_letters_close(void);

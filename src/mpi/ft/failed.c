@@ -2,6 +2,7 @@
  * acknowledged. All local. */
 #include "mpi/comm/comm.h"
 #include "mpi/core/engine.h"
+#include "mpi/ft/birth_wish.h"
 
 #include <stdlib.h>
 
@@ -51,6 +52,18 @@ int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)
     return failed_group(comm, UINT32_MAX, group);
 }
 
+/* Of the deaths that were acknowledged on comm. */
+static void tell_daemon(const struct rz_comm *comm)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < rz_engine.n_dead && found < comm->acknowledged; i++) {
+        if (is_peer(comm, rz_engine.dead[i])) {
+            found++;
+            rz_deaths_acknowledge(&rz_engine.dead[i], 1);
+        }
+    }
+}
+
 int rzm_comm_ack_failed(struct rz_comm *comm, int num_to_ack, int *num_acked)
 {
     rz_engine_progress();
@@ -58,6 +71,7 @@ int rzm_comm_ack_failed(struct rz_comm *comm, int num_to_ack, int *num_acked)
     int wanted = num_to_ack < failed ? num_to_ack : failed;
     if (wanted > (int)comm->acknowledged) {
         comm->acknowledged = (uint32_t)wanted;
+        tell_daemon(comm);
     }
     *num_acked = (int)comm->acknowledged;
     return MPI_SUCCESS;

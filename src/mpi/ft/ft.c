@@ -16,7 +16,9 @@
 #include "mpi/p2p/paths.h"
 #include "mpi/p2p/peer.h"
 #include "mpi/request/request.h"
+#include "mpi/p2p/unborn.h"
 #include "mpi/comm/sessions.h"
+#include "mpi/comm/word.h"
 #include "proto/recover/recover.h"
 
 #include <mpi-ext.h>
@@ -60,10 +62,7 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
 {
     struct rz_link_message message = {.type = RZ_LINK_REACHED,
                                       .reached = {.epoch = rz_engine.epoch, .phase = phase}};
-    rz_status_t status = rz_link_send(rz_engine.link, &message, -1);
-    if (status != RZ_OK) {
-        rz_engine_exit(status);
-    }
+    rz_engine_tell_daemon(&message);
     enum rz_recover_phase next = phase + 1;
     struct rz_blocked blocked = {
         .call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
@@ -78,7 +77,9 @@ void rz_ft_give_up(void)
     rz_councils_close(); /* they name agreements of requests that end now */
     rz_peers_close(RZ_ERR_ROLLBACK);
     rz_p2p_forget();
+    rz_unborn_close();
     rz_letters_close();
+    rz_words_close();
     rz_matched_close();
     rz_status_t status = rz_paths_quiet();
     if (status != RZ_OK) {
@@ -100,31 +101,44 @@ static int discard(void)
 
 /* ---- Standing at the start of an epoch ---- */
 
-static void refresh_members(void)
+static void refresh_member(uint32_t slot)
 {
-    for (uint32_t rank = 0; rank < rz_engine.info->n_ranks; rank++) {
-        uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rank], memory_order_acquire);
-        /* A verdict is dealt with as news, once the communicators stand. */
-        rz_engine.members[rank].word =
-            rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), RZ_VERDICT_ALIVE);
-        rz_engine.members[rank].dead = false;
-        rz_engine.members[rank].home = rz_board_node(word);
-    }
+    uint64_t word = atomic_load_explicit(&rz_engine.board->rank[slot], memory_order_acquire);
+    uint32_t incarnation = rz_board_incarnation(word), node = rz_board_node(word);
+    struct rz_member *member = &rz_engine.members[slot];
+    /* A verdict is dealt with as news, once the communicators stand. */
+    member->word = rz_board_rank_word(incarnation, node, RZ_VERDICT_ALIVE);
+    member->process = rz_process(slot, incarnation);
+    member->dead = incarnation == 0;
+    member->first = rz_engine.late ? rz_process(slot, 0) : member->process;
+    member->home = node;
+    rz_engine.deaths = rz_engine.deaths || incarnation > 1;
+}
+
+/* An epoch that runs already has not waited for this process: it was born into it. */
+static void look_at_epoch(void)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    rz_engine.rollback = false;
+    rz_engine.epoch = board_epoch();
+    rz_engine.late = (info->restarted || info->self.rank >= info->n_ranks) &&
+                     (board_epoch_phase() & 0xFF) >= RZ_PHASE_RUN;
     rz_engine.n_dead = 0;
+    rz_engine.deaths = false;
+    for (uint32_t slot = 0; slot < info->n_slots; slot++) {
+        refresh_member(slot);
+    }
     rz_engine_look_at_crowd();
 }
 
 int rz_ft_reach_epoch(void)
 {
     if (rz_engine.info->alone) {
-        rz_engine.epoch = board_epoch();
-        refresh_members();
+        look_at_epoch();
         return MPI_SUCCESS;
     }
     for (;;) {
-        rz_engine.rollback = false;
-        rz_engine.epoch = board_epoch();
-        refresh_members();
+        look_at_epoch();
         rz_paths_open_wanted();
         phase_end(RZ_PHASE_ENTER, reinit.entered ? "MPIX_Reinit" : "MPI_Init");
         if (board_epoch() == rz_engine.epoch && !rz_engine.rollback) {
@@ -150,10 +164,7 @@ int rz_ft_reinit_enter(void)
     }
     if (!rz_engine.info->alone) {
         struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
-        rz_status_t status = rz_link_send(rz_engine.link, &message, -1);
-        if (status != RZ_OK) {
-            rz_engine_exit(status);
-        }
+        rz_engine_tell_daemon(&message);
     }
     reinit.entered = true;
     rz_engine.reinit_open = !(rz_engine.board->flags & RZ_BOARD_NO_REPAIR);
@@ -163,6 +174,18 @@ int rz_ft_reinit_enter(void)
 static bool never(void *arg)
 {
     (void)arg;
+    return false;
+}
+
+/* And nobody has come in its place. */
+static bool somebody_is_dead(void)
+{
+    for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
+        const struct rz_member *member = &rz_engine.members[slot];
+        if (member->dead && rz_board_verdict(member->word) != RZ_VERDICT_ENDED) {
+            return true;
+        }
+    }
     return false;
 }
 
@@ -179,7 +202,7 @@ static void hold_for_repair(void)
 
 int rz_ft_reinit_wait(int *state)
 {
-    if (rz_engine.n_dead > 0 && board_epoch() == rz_engine.epoch) {
+    if (somebody_is_dead() && board_epoch() == rz_engine.epoch) {
         hold_for_repair();
     }
     if (!rz_engine.rollback && board_epoch() > rz_engine.epoch) {

@@ -1,10 +1,12 @@
 #include "mpi/p2p/message.h"
 
 #include "mpi/chapter.h"
+#include "mpi/comm/word.h"
 #include "mpi/ft/council_letter.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/peer.h"
 #include "mpi/p2p/sync.h"
+#include "mpi/p2p/unborn.h"
 #include "port/kill_point.h"
 
 #include <stdio.h>
@@ -23,7 +25,7 @@ static void drop_payload(struct rz_path *path, const struct rz_envelope *envelop
                          rz_net_token_t token)
 {
     if (token != NULL) {
-        rz_peer_drop(envelope->slot, path, token);
+        rz_peer_drop(rz_message_from(envelope), path, token);
     }
 }
 
@@ -66,7 +68,7 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
 static bool fits(const struct rz_comm *comm, const struct rz_envelope *envelope)
 {
     return envelope->source >= 0 && envelope->source < comm->remote->size &&
-           comm->remote->process[envelope->source] == envelope->slot;
+           comm->remote->process[envelope->source] == rz_message_from(envelope);
 }
 
 struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_plane plane, int source,
@@ -168,30 +170,62 @@ void rz_p2p_forget(void)
 
 /* ---- The door ---- */
 
+enum door { DOOR_SHUT, DOOR_OPEN, DOOR_WAIT };
+
 /*
  * Law 4: what is not of this job, this epoch and a living incarnation is dropped before anything of
- * it is looked at. Forced closing of connections does not fence; this does.
+ * it is looked at. Forced closing of connections does not fence; this does. Who was born without
+ * our knowing of it yet waits outside.
  */
-static bool door_passes(const struct rz_envelope *envelope)
+static enum door door_for(const struct rz_envelope *envelope)
 {
     struct rz_engine_counters *counters = &rz_engine.counters;
     const struct rz_link_info *info = rz_engine.info;
-    if (envelope->job_token != info->job_token || envelope->slot >= info->n_ranks) {
+    if (envelope->job_token != info->job_token || envelope->slot >= info->n_slots) {
         counters->foreign++;
-        return false;
+        return DOOR_SHUT;
     }
     if (envelope->epoch != rz_engine.epoch || rz_engine.rollback) {
         /* Nobody is in a later epoch before we said that we stand at its start: such a message is
          * somebody's bug. */
         *(envelope->epoch > rz_engine.epoch ? &counters->future_epoch : &counters->old_epoch) += 1;
-        return false;
+        return DOOR_SHUT;
     }
     const struct rz_member *member = &rz_engine.members[envelope->slot];
-    if (member->dead || envelope->incarnation != rz_board_incarnation(member->word)) {
-        counters->old_incarnation++;
-        return false;
+    uint32_t present = rz_board_incarnation(member->word);
+    if (envelope->incarnation > present) {
+        return DOOR_WAIT;
     }
-    return true;
+    if (member->dead || envelope->incarnation < present) {
+        counters->old_incarnation++;
+        return DOOR_SHUT;
+    }
+    return DOOR_OPEN;
+}
+
+void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
+                      size_t bytes, rz_net_token_t token)
+{
+    rz_kill_here(RZ_KILL_ARRIVED);
+    uint32_t from = rz_message_from(envelope);
+    if (path == &rz_engine.paths[RZ_PATH_SHM] && rz_member_of(from)->peer == NULL) {
+        /* Its flow control needs the way back; the transport's own call (stranger) may have come in
+         * an earlier epoch. */
+        rz_peer_meet(from);
+    }
+    if (envelope->kind == RZ_ENVELOPE_ACK) {
+        rz_sync_acknowledged(envelope->serial, from);
+        drop_token(path, token);
+    } else if (envelope->kind == RZ_ENVELOPE_LETTER) {
+        rz_letter_arrived(path, envelope, data, bytes, token);
+    } else if (envelope->kind == RZ_ENVELOPE_WORD) {
+        rz_word_arrived(path, envelope, data, bytes, token);
+    } else if ((uint32_t)envelope->source > RZ_SLOT_MASK) {
+        rz_engine.counters.foreign++; /* no communicator has such a rank: nobody may look it up */
+        drop_token(path, token);
+    } else {
+        rz_message_take(path, envelope, data, bytes, token);
+    }
 }
 
 void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_bytes,
@@ -203,25 +237,12 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
         drop_token(path, token);
         return;
     }
-    if (!door_passes(&envelope)) {
-        drop_token(path, token);
-        return;
-    }
-    rz_kill_here(RZ_KILL_ARRIVED);
-    if (path == &rz_engine.paths[RZ_PATH_SHM] && rz_engine.members[envelope.slot].peer == NULL) {
-        /* Its flow control needs the way back; the transport's own call (stranger) may have come in
-         * an earlier epoch. */
-        rz_peer_meet(envelope.slot, envelope.incarnation);
-    }
-    if (envelope.kind == RZ_ENVELOPE_ACK) {
-        rz_sync_acknowledged(envelope.serial, envelope.slot);
-        drop_token(path, token);
-    } else if (envelope.kind == RZ_ENVELOPE_LETTER) {
-        rz_letter_arrived(path, &envelope, data, bytes, token);
-    } else if ((uint32_t)envelope.source >= rz_engine.info->n_ranks) {
-        rz_engine.counters.foreign++; /* no communicator has such a rank: nobody may look it up */
-        drop_token(path, token);
+    enum door door = door_for(&envelope);
+    if (door == DOOR_OPEN) {
+        rz_message_enter(path, &envelope, data, bytes, token);
+    } else if (door == DOOR_WAIT) {
+        rz_unborn_keep(path, &envelope, data, bytes, token);
     } else {
-        rz_message_take(path, &envelope, data, bytes, token);
+        drop_token(path, token);
     }
 }

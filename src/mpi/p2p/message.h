@@ -9,6 +9,12 @@
 #include "mpi/core/engine.h"
 #include "wire/envelope.h"
 
+/* The number of the process that has sent it. */
+static inline uint32_t rz_message_from(const struct rz_envelope *envelope)
+{
+    return rz_process(envelope->slot, envelope->incarnation);
+}
+
 /* A message without a receive. */
 struct rz_early {
     struct rz_match_entry match;
@@ -33,6 +39,10 @@ struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_plane plane
  * NULL for own ones. */
 void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                      size_t bytes, rz_net_token_t token);
+
+/* A message has passed the door: to where its kind belongs. As rz_net_host.arrived. */
+void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
+                      size_t bytes, rz_net_token_t token);
 
 /* The kept message, already out of the matcher, meets request; it is freed. */
 void rz_message_meet(struct rz_request *request, struct rz_early *message);

@@ -55,8 +55,7 @@ static void end_with(struct rz_request *request, rz_status_t status)
     bool gone =
         status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED || status == RZ_ERR_CANCELLED;
     bool revoked = request->comm->revoked && !rz_engine.rollback;
-    if (gone && !revoked &&
-        (rz_engine.reinit_open || !rz_engine.members[request_process(request)].dead)) {
+    if (gone && !revoked && (rz_engine.reinit_open || !rz_process_dead(request_process(request)))) {
         /* A verdict that is being dealt with just now ends it in rz_p2p_gone. */
         end_without_verdict(request);
         return;
@@ -151,7 +150,7 @@ static void send_go(struct rz_request *request)
     rz_engine.counters.sends++;
     rz_engine.counters.bytes_sent += request->bytes;
     uint32_t process = rz_comm_process(request->comm, request->peer);
-    if (process == rz_engine.info->self.rank) {
+    if (process == rz_engine.self) {
         rz_request_activate(request);
         rz_message_take(NULL, &envelope, parcel->data, request->bytes, NULL);
         send_ended(request, RZ_OK);
@@ -258,7 +257,6 @@ static bool comm_has_news_of_death(const struct rz_comm *comm)
 static void receive_look_at_deaths(struct rz_request *request)
 {
     int source = request->match.source;
-    rz_engine.completions++; /* also a pending error is news to who waits */
     if (source == MPI_ANY_SOURCE) {
         if (!comm_has_news_of_death(request->comm)) {
             request->pending_error = MPI_SUCCESS;
@@ -267,8 +265,9 @@ static void receive_look_at_deaths(struct rz_request *request)
             rz_request_complete(request, MPI_ERR_PROC_FAILED);
         } else {
             request->pending_error = MPI_ERR_PROC_FAILED_PENDING;
+            rz_engine.completions++; /* that, too, is news to who waits */
         }
-    } else if (rz_engine.members[rz_comm_process(request->comm, source)].dead) {
+    } else if (rz_process_dead(rz_comm_process(request->comm, source))) {
         rz_p2p_withdraw(request);
         request->status.MPI_SOURCE = source;
         request->status.MPI_TAG = request->match.tag;
@@ -301,7 +300,7 @@ static int receive_start(struct rz_request *request)
     }
     request->flags |= RZ_REQUEST_POSTED;
     rz_request_activate(request);
-    if (__builtin_expect(rz_engine.n_dead > 0, 0)) {
+    if (__builtin_expect(rz_engine.deaths, 0)) {
         receive_look_at_deaths(request);
     }
     return MPI_SUCCESS;
@@ -404,7 +403,7 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
         rz_sync_acknowledge(envelope);
     }
     if (token != NULL) {
-        receive_fetch(request, envelope->slot, path, token, taken);
+        receive_fetch(request, rz_message_from(envelope), path, token, taken);
         return;
     }
     if (taken > 0 && request->datatype->contiguous) {

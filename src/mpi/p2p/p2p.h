@@ -87,7 +87,7 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
                     const void *data, size_t bytes, rz_net_token_t token);
 
 /*
- * That rank's incarnation is gone (dead or ended) and its transport was drained: end what else
+ * That process is gone (dead or ended) and its transport was drained: end what else
  * waits for it, in the order of decisions of section 2.4 of the specification. `death`: those who
  * wait for anybody, and collectives, are concerned, too.
  */

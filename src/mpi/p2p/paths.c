@@ -1,7 +1,9 @@
 #include "mpi/p2p/paths.h"
 
+#include "mpi/p2p/lane_ends.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/peer.h"
+#include "mpi/p2p/unborn.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
 #include "port/clock.h"
@@ -39,22 +41,14 @@ static struct rz_net_host host_of(struct rz_path *path)
 
 /* ---- Introductions by the daemon ---- */
 
-static void link_send(const struct rz_link_message *message)
+void rz_paths_ask(uint32_t slot, enum rz_path_kind kind)
 {
-    rz_status_t status = rz_link_send(rz_engine.link, message, -1);
-    if (status != RZ_OK) {
-        rz_engine_exit(status);
-    }
-}
-
-void rz_paths_ask(uint32_t process, enum rz_path_kind kind)
-{
-    struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = process}};
+    struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = slot}};
     if (kind == RZ_PATH_UCX) {
         message = (struct rz_link_message){.type = RZ_LINK_GET_CARD,
-                                           .get_card = {.rank = process, .epoch = rz_engine.epoch}};
+                                           .get_card = {.rank = slot, .epoch = rz_engine.epoch}};
     }
-    link_send(&message);
+    rz_engine_tell_daemon(&message);
 }
 
 static void close_all(const int *fds, unsigned n_fds)
@@ -121,7 +115,15 @@ void rz_paths_open_wanted(void)
 static void stranger(void *arg, struct rz_identity who)
 {
     (void)arg;
-    rz_peer_meet(who.rank, who.incarnation);
+    if (who.rank >= rz_engine.info->n_slots || rz_engine.rollback) {
+        return;
+    }
+    uint32_t present = rz_board_incarnation(rz_engine.members[who.rank].word);
+    if (who.incarnation == present) {
+        rz_peer_meet(rz_process(who.rank, who.incarnation));
+    } else if (who.incarnation > present) {
+        rz_unborn_met(who);
+    }
 }
 
 static rz_status_t open_shm(void)
@@ -182,7 +184,7 @@ static rz_status_t put_card(const struct rz_path *path)
         struct rz_link_message message = {
             .type = RZ_LINK_PUT_CARD,
             .put_card = {.epoch = rz_engine.epoch, .card = card, .card_length = (uint32_t)bytes}};
-        link_send(&message);
+        rz_engine_tell_daemon(&message);
     }
     return status;
 }
@@ -217,15 +219,16 @@ rz_status_t rz_paths_open(void)
     rz_link_handle(rz_engine.link, RZ_LINK_OPENED, on_opened, NULL);
     rz_link_handle(rz_engine.link, RZ_LINK_CARD, on_card, NULL);
     rz_link_handle(rz_engine.link, RZ_LINK_OPEN_NET, on_open_net, NULL);
+    rz_lane_ends_open();
     return open_shm();
 }
 
-void rz_paths_forget(uint32_t process, uint32_t incarnation)
+void rz_paths_forget(uint32_t slot, uint32_t incarnation)
 {
     struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
     if (path->net != NULL && path->ops == &rz_shm_ops) {
         struct rz_identity who = {
-            .job = rz_engine.info->self.job, .rank = process, .incarnation = incarnation};
+            .job = rz_engine.info->self.job, .rank = slot, .incarnation = incarnation};
         rz_shm_forget(path->net, who, RZ_ERR_PROC_FAILED);
     }
 }
@@ -260,6 +263,7 @@ rz_status_t rz_paths_quiet(void)
 
 void rz_paths_close(void)
 {
+    rz_lane_ends_close();
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
         path_close(&rz_engine.paths[i]);
     }

@@ -17,12 +17,12 @@ rz_status_t rz_paths_open_ucx(void);
 /* The same, if somebody off this node wants our card of this epoch: when an epoch begins. */
 void rz_paths_open_wanted(void);
 
-/* Asks the daemon how that rank is reached; the answer ends in rz_peer_introduce. */
-void rz_paths_ask(uint32_t process, enum rz_path_kind kind);
+/* Asks the daemon how the process in that slot is reached; the answer ends in rz_peer_introduce. */
+void rz_paths_ask(uint32_t slot, enum rz_path_kind kind);
 
 /* A process of this node to which we were never connected is dead: what it left in shared memory is
  * void. */
-void rz_paths_forget(uint32_t process, uint32_t incarnation);
+void rz_paths_forget(uint32_t slot, uint32_t incarnation);
 
 /*
  * After the peers were closed: progresses until the transports have let go of everything. The

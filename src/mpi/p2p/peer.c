@@ -108,7 +108,8 @@ static void queue_end(struct rz_peer *peer, rz_status_t status)
 
 static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
 {
-    uint64_t word = rz_engine.members[process].word;
+    struct rz_member *member = rz_member_of(process);
+    uint64_t word = member->word;
     bool here = rz_board_node(word) == rz_engine.info->node;
     rz_status_t status = here ? RZ_OK : rz_paths_open_ucx();
     if (status != RZ_OK) {
@@ -119,21 +120,21 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
         free(peer);
         return RZ_ERR_NO_MEMORY;
     }
-    peer->rank = process;
+    peer->process = process;
     peer->incarnation = rz_board_incarnation(word);
     peer->path = &rz_engine.paths[here ? RZ_PATH_SHM : RZ_PATH_UCX];
-    rz_engine.members[process].peer = peer;
-    rz_paths_ask(process, here ? RZ_PATH_SHM : RZ_PATH_UCX);
+    member->peer = peer;
+    rz_paths_ask(rz_process_slot(process), here ? RZ_PATH_SHM : RZ_PATH_UCX);
     *new_peer = peer;
     return RZ_OK;
 }
 
-struct rz_peer *rz_peer_asked(uint32_t process, uint32_t incarnation, enum rz_path_kind kind)
+struct rz_peer *rz_peer_asked(uint32_t slot, uint32_t incarnation, enum rz_path_kind kind)
 {
-    if (process >= rz_engine.info->n_ranks) {
+    if (slot >= rz_engine.info->n_slots) {
         return NULL;
     }
-    struct rz_peer *peer = rz_engine.members[process].peer;
+    struct rz_peer *peer = rz_engine.members[slot].peer;
     bool fits = peer != NULL && peer->state == RZ_PEER_ASKED && peer->incarnation == incarnation &&
                 peer->path == &rz_engine.paths[kind];
     return fits ? peer : NULL;
@@ -150,14 +151,9 @@ void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes)
     }
 }
 
-void rz_peer_meet(uint32_t process, uint32_t incarnation)
+void rz_peer_meet(uint32_t process)
 {
-    if (process >= rz_engine.info->n_ranks || rz_engine.rollback) {
-        return;
-    }
-    struct rz_member *member = &rz_engine.members[process];
-    if (!member->dead && member->peer == NULL &&
-        rz_board_incarnation(member->word) == incarnation) {
+    if (!rz_engine.rollback && !rz_process_dead(process) && rz_member_of(process)->peer == NULL) {
         struct rz_peer *peer;
         peer_new(process, &peer);
     }
@@ -167,7 +163,7 @@ void rz_peer_meet(uint32_t process, uint32_t incarnation)
 
 static rz_status_t peer_submit(uint32_t process, struct rz_parcel *parcel)
 {
-    struct rz_peer *peer = rz_engine.members[process].peer;
+    struct rz_peer *peer = rz_member_of(process)->peer;
     if (peer == NULL) {
         rz_status_t status = peer_new(process, &peer);
         if (status != RZ_OK) {
@@ -183,7 +179,7 @@ static rz_status_t peer_submit(uint32_t process, struct rz_parcel *parcel)
 
 rz_status_t rz_peer_send(uint32_t process, struct rz_parcel *parcel)
 {
-    if (rz_engine.members[process].dead) {
+    if (rz_process_dead(process)) {
         return RZ_ERR_PROC_FAILED;
     }
     return peer_submit(process, parcel);
@@ -192,16 +188,17 @@ rz_status_t rz_peer_send(uint32_t process, struct rz_parcel *parcel)
 rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parcel *parcel)
 {
     rz_assert(parcel->token != NULL);
-    struct rz_member *member = &rz_engine.members[process];
+    struct rz_member *member = rz_member_of(process);
+    bool dead = rz_process_dead(process);
     rz_status_t status = RZ_OK;
-    if (!member->dead && member->peer == NULL) {
+    if (!dead && member->peer == NULL) {
         status = peer_new(process, &member->peer);
     }
     if (status != RZ_OK) {
         path->ops->drop(path->net, parcel->token);
         return status;
     }
-    if (!member->dead && member->peer->state == RZ_PEER_ASKED) {
+    if (!dead && member->peer->state == RZ_PEER_ASKED) {
         queue_append(member->peer, parcel);
         return RZ_IN_PROGRESS;
     }
@@ -212,7 +209,7 @@ rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parc
 
 void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token)
 {
-    rz_peer_meet(process, rz_board_incarnation(rz_engine.members[process].word));
+    rz_peer_meet(process);
     path->ops->drop(path->net, token);
 }
 
@@ -226,12 +223,12 @@ void rz_peer_broken(struct rz_path *path, rz_peer_t number)
     }
 }
 
-void rz_peer_close(uint32_t process, bool drain, rz_status_t status)
+void rz_peer_close(uint32_t slot, bool drain, rz_status_t status)
 {
-    struct rz_member *member = &rz_engine.members[process];
+    struct rz_member *member = &rz_engine.members[slot];
     struct rz_peer *peer = member->peer;
     if (status == RZ_ERR_PROC_FAILED && (peer == NULL || peer->state == RZ_PEER_ASKED)) {
-        rz_paths_forget(process, rz_board_incarnation(member->word));
+        rz_paths_forget(slot, rz_board_incarnation(member->word));
     }
     if (peer == NULL) {
         return;
@@ -250,8 +247,8 @@ void rz_peer_close(uint32_t process, bool drain, rz_status_t status)
 
 void rz_peers_close(rz_status_t status)
 {
-    for (uint32_t process = 0; process < rz_engine.info->n_ranks; process++) {
-        rz_peer_close(process, false, status);
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        rz_peer_close(slot, false, status);
     }
 }
 
@@ -260,7 +257,7 @@ void rz_peers_forget(void)
     for (rz_peer_t i = 0; i < n_numbers; i++) {
         if (by_number[i] != NULL) {
             queue_end(by_number[i], RZ_ERR_CANCELLED);
-            rz_engine.members[by_number[i]->rank].peer = NULL;
+            rz_member_of(by_number[i]->process)->peer = NULL;
         }
         free(by_number[i]);
     }
@@ -271,12 +268,12 @@ void rz_peers_forget(void)
 
 void rz_peers_overdue(rz_time now)
 {
-    for (uint32_t process = 0;
-         n_broken > 0 && !rz_engine.reinit_open && process < rz_engine.info->n_ranks; process++) {
-        struct rz_peer *peer = rz_engine.members[process].peer;
+    for (uint32_t slot = 0;
+         n_broken > 0 && !rz_engine.reinit_open && slot < rz_engine.info->n_slots; slot++) {
+        struct rz_peer *peer = rz_engine.members[slot].peer;
         if (peer != NULL && peer->state == RZ_PEER_BROKEN &&
             now - peer->broken_since > BROKEN_MAX) {
-            rz_peer_close(process, true, RZ_ERR_TIMEOUT);
+            rz_peer_close(slot, true, RZ_ERR_TIMEOUT);
         }
     }
 }

@@ -17,7 +17,7 @@ enum rz_peer_state {
 };
 
 struct rz_peer {
-    uint32_t rank, incarnation;
+    uint32_t process, incarnation;
     enum rz_peer_state state;
     rz_peer_t number; /* at the transport */
     struct rz_path *path;
@@ -26,7 +26,7 @@ struct rz_peer {
 };
 
 /*
- * Sends parcel (op.header, data, bytes are set) to a rank of the job other than the own. RZ_OK:
+ * Sends parcel (op.header, data, bytes are set) to a process other than the own. RZ_OK:
  * done. RZ_IN_PROGRESS: parcel->op.done will be called. RZ_ERR_PROC_FAILED: known to be dead; or
  * another error: nothing was sent.
  */
@@ -34,22 +34,23 @@ rz_status_t rz_peer_send(uint32_t process, struct rz_parcel *parcel);
 
 /*
  * Fetches parcel->bytes of the payload that parcel->token names, whose message came over path from
- * that rank, into parcel->data. As rz_peer_send; on an error the token is gone. Connects first:
+ * that process, into parcel->data. As rz_peer_send; on an error the token is gone. Connects first:
  * only then does a death end a fetch.
  */
 rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parcel *parcel);
 
 /*
- * Nobody here wants the payload that token names, whose message came over path from that rank.
+ * Nobody here wants the payload that token names, whose message came over path from that
+ * process.
  * Connects first, too: else the sender would never hear of it, and wait.
  */
 void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token);
 
-/* That process sends to us: connect to it, too, if it is what the board says. */
-void rz_peer_meet(uint32_t process, uint32_t incarnation);
+/* That process sends to us: connect to it, too, if it lives. */
+void rz_peer_meet(uint32_t process);
 
 /* The peer that was asked for by this identity on this path and still waits, or NULL. */
-struct rz_peer *rz_peer_asked(uint32_t process, uint32_t incarnation, enum rz_path_kind kind);
+struct rz_peer *rz_peer_asked(uint32_t slot, uint32_t incarnation, enum rz_path_kind kind);
 
 /* Its card has come: connects and sends what has queued. */
 void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes);
@@ -57,9 +58,9 @@ void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes);
 /* The connection broke (rz_net_host.broken). */
 void rz_peer_broken(struct rz_path *path, rz_peer_t number);
 
-/* The current incarnation of that rank is gone: take what it still sent, then end everything with
- * it with status. */
-void rz_peer_close(uint32_t process, bool drain, rz_status_t status);
+/* The present process of that slot is gone: take what it still sent, then end everything with it
+ * with status. */
+void rz_peer_close(uint32_t slot, bool drain, rz_status_t status);
 
 /* As rz_peer_close for all of them, without taking anything. */
 void rz_peers_close(rz_status_t status);

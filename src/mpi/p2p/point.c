@@ -122,6 +122,9 @@ struct pair {
 static void pair_poll(struct rz_request *request)
 {
     struct pair *pair = request->state;
+    if (pair->send->complete && pair->send->error != MPI_SUCCESS) {
+        rzm_cancel(pair->receive); /* as in rzm_sendrecv */
+    }
     /* Its death is told by the request that the user holds. */
     bool receive_ends = pair->receive->complete || pair->receive->pending_error != MPI_SUCCESS;
     if (!pair->send->complete || !receive_ends) {

@@ -74,7 +74,7 @@ static bool found_or_refused(void *arg)
         bool news = rz_comm_failed(look->comm) > (int)look->comm->acknowledged;
         look->error = news ? MPI_ERR_PROC_FAILED : MPI_SUCCESS;
     } else if (look->source != MPI_ANY_SOURCE) {
-        bool dead = rz_engine.members[rz_comm_process(look->comm, look->source)].dead;
+        bool dead = rz_process_dead(rz_comm_process(look->comm, look->source));
         look->error = dead ? MPI_ERR_PROC_FAILED : MPI_SUCCESS;
     }
     return look->error != MPI_SUCCESS;
@@ -87,8 +87,8 @@ static int look_wait(struct look *look, const char *call)
         return error;
     }
     if (!found_or_refused(look)) {
-        int peer = look->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
-                                                  : (int)rz_comm_process(look->comm, look->source);
+        bool any = look->source == MPI_ANY_SOURCE;
+        int64_t peer = any ? -1 : (int64_t)rz_comm_process(look->comm, look->source);
         struct rz_blocked blocked = {
             .call = call, .comm = look->comm, .peer = peer, .tag = look->tag};
         error = rz_engine_wait(&blocked, found_or_refused, look);
@@ -187,7 +187,7 @@ void rz_matched_revoked(const struct rz_comm *comm)
     for (struct rz_matched *matched = matched_first; matched != NULL; matched = matched->next) {
         struct rz_early *message = matched->message;
         if (matched->comm == comm && message->token != NULL) {
-            rz_peer_drop(message->envelope.slot, message->path, message->token);
+            rz_peer_drop(rz_message_from(&message->envelope), message->path, message->token);
             message->token = NULL;
             message->bytes = 0;
         }

@@ -1,5 +1,6 @@
 #include "mpi/p2p/sync.h"
 
+#include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/peer.h"
 
@@ -73,8 +74,9 @@ static void ack_done(struct rz_net_op *op, rz_status_t status)
 void rz_sync_acknowledge(const struct rz_envelope *envelope)
 {
     const struct rz_link_info *info = rz_engine.info;
-    if (envelope->slot == info->self.rank) {
-        rz_sync_acknowledged(envelope->serial, envelope->slot);
+    uint32_t from = rz_message_from(envelope);
+    if (from == rz_engine.self) {
+        rz_sync_acknowledged(envelope->serial, from);
         return;
     }
     struct rz_parcel *parcel = calloc(1, sizeof(*parcel));
@@ -88,7 +90,7 @@ void rz_sync_acknowledge(const struct rz_envelope *envelope)
     rz_parcel_init(parcel, ack_done);
     rz_envelope_encode(&answer, parcel->op.header);
     parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
-    if (rz_peer_send(envelope->slot, parcel) == RZ_IN_PROGRESS) {
+    if (rz_peer_send(from, parcel) == RZ_IN_PROGRESS) {
         acks_on_their_way++;
     } else {
         free(parcel);

@@ -17,7 +17,7 @@ void rz_sync_release(struct rz_request *request);
 /* The message of this envelope has met its receive: tell its sender. */
 void rz_sync_acknowledge(const struct rz_envelope *envelope);
 
-/* An acknowledgement has come from that rank of the job. */
+/* An acknowledgement has come from that process. */
 void rz_sync_acknowledged(uint64_t serial, uint32_t process);
 
 /* Whether all acknowledgements have gone. */

@@ -42,6 +42,9 @@ struct rz_request_class {
     /* The job rolls back: let go of own messages (rz_p2p_abandon); then the engine completes it. */
     void (*abandon)(struct rz_request *request);
 
+    /* For reports: sets what differs from a wait for anybody of comm (core/blocked.h). */
+    void (*waits_for)(const struct rz_request *request, struct rz_blocked *blocked);
+
     /* Free what `state` holds; the request goes. */
     void (*destroy)(struct rz_request *request);
 };

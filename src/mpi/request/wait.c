@@ -31,10 +31,27 @@ static bool one_has_news(void *arg)
     return has_news(arg);
 }
 
-int rz_wait_whom(const struct rz_request *request)
+int64_t rz_wait_whom(const struct rz_request *request)
 {
     bool point = request->class == &rz_p2p_class && request->peer >= 0;
-    return point ? (int)rz_comm_process(request->comm, request->peer) : MPI_ANY_SOURCE;
+    return point ? (int64_t)rz_comm_process(request->comm, request->peer) : MPI_ANY_SOURCE;
+}
+
+/* What a wait for it is a wait for. */
+static void tell_of(struct rz_blocked *blocked, const struct rz_request *request)
+{
+    blocked->comm = request->comm;
+    blocked->operation = 0;
+    blocked->peer = rz_wait_whom(request);
+    blocked->tag = request->class == &rz_p2p_class ? request->tag : MPI_ANY_TAG;
+    if (request->class->waits_for != NULL) {
+        request->class->waits_for(request, blocked);
+    }
+}
+
+static void tell_of_one(struct rz_blocked *blocked, const void *arg)
+{
+    tell_of(blocked, arg);
 }
 
 /*
@@ -46,9 +63,8 @@ static int wait_for(struct rz_request *request, const char *call)
     if (has_news(request)) {
         return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
     }
-    struct rz_blocked blocked = {
-        .call = call, .comm = request->comm, .peer = rz_wait_whom(request), .tag = request->tag};
-    return rz_engine_wait(&blocked, one_has_news, request);
+    return rz_engine_wait(&(struct rz_blocked){.call = call, .look = tell_of_one}, one_has_news,
+                          request);
 }
 
 void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status)
@@ -192,9 +208,23 @@ static bool any_active(const MPI_Request *handles, int n)
     return false;
 }
 
+/* Of the first that has no news. */
+static void tell_of_many(struct rz_blocked *blocked, const void *arg)
+{
+    const struct many *many = arg;
+    for (int i = 0; i < many->n; i++) {
+        const struct rz_request *request = rz_request_of(many->handles[i]);
+        if (request != NULL && request->active && !request->complete) {
+            tell_of(blocked, request);
+            return;
+        }
+    }
+}
+
 static int wait_many(struct many *many, const char *call)
 {
-    struct rz_blocked blocked = {.call = call, .peer = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG};
+    struct rz_blocked blocked = {
+        .call = call, .peer = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG, .look = tell_of_many};
     return many_have_news(many) && !rz_engine.rollback
                ? MPI_SUCCESS
                : rz_engine_wait(&blocked, many_have_news, many);

@@ -10,7 +10,7 @@
 int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status);
 
 /* The rank in the job that request waits for, or MPI_ANY_SOURCE: for the hang report. */
-int rz_wait_whom(const struct rz_request *request);
+int64_t rz_wait_whom(const struct rz_request *request);
 
 /* Source, tag, bytes and whether cancelled; MPI_ERROR is left as it is. */
 void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status);

@@ -1,11 +1,14 @@
 /*
  * MPI_T control variables: what this library was told, by the environment and by the launcher. All
- * of them are read when the process joins its job; only where it is to die can be written later.
+ * of them are read when the process joins its job; only what communicators agree by and where the
+ * process is to die can be written later.
  * The key of the job (RZ_JOB_KEY) is a secret and not among them.
  */
 #include "mpi/tool/tool.h"
 
 #include "mpi/core/engine.h"
+#include "mpi/ft/agreement.h"
+#include "mpi/ft/revoke_nodes.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
 #include "port/kill_point.h"
@@ -59,6 +62,19 @@ static const struct cvar table[] = {
     {"RZ_INITIAL_ERRHANDLER", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_USER_DETAIL, NULL,
      "Environment, set by rzrun --initial-errhandler: mpi_errors_are_fatal, mpi_errors_abort or "
      "mpi_errors_return"},
+    {RZ_AGREEMENT_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
+     "Environment, set by rzrun --agree, at all processes alike: what communicators agree by: era, "
+     "twophase, gossip1, gossip2 or gossip3; of one communicator the info key rz_agree says it. "
+     "May "
+     "be written, alike, for communicators that have not agreed on anything yet"},
+    {RZ_AGREEMENT_TREE_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
+     "Environment, at all processes alike: the tree of agreement by era: binary, star or bin "
+     "(within "
+     "nodes); rzrun says star where ranks outnumber processors, else it is bin"},
+    {RZ_REVOKE_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
+     "Environment: how a revocation gets to the others: nodes (through the daemons of the nodes; "
+     "the default) or flat (among the members); of one communicator the info key rz_revoke says "
+     "it"},
     {"RZ_JOB_ID", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
      "Environment, set by the launcher: the number of the job"},
     {"RZ_RANK", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
@@ -82,9 +98,17 @@ static const struct cvar table[] = {
 };
 #define N_OWN ((int)(sizeof(table) / sizeof(table[0])))
 
-static bool may_be_written(int index)
+static bool is_named(int index, const char *name)
 {
-    return index < N_OWN && strcmp(table[index].name, RZ_KILL_AT) == 0;
+    return index < N_OWN && strcmp(table[index].name, name) == 0;
+}
+
+/* MPI_T_SCOPE_READONLY: it cannot be written. */
+static int scope_of(int index)
+{
+    return is_named(index, RZ_KILL_AT)                 ? MPI_T_SCOPE_LOCAL
+           : is_named(index, RZ_AGREEMENT_ENVIRONMENT) ? MPI_T_SCOPE_ALL_EQ
+                                                       : MPI_T_SCOPE_READONLY;
 }
 
 /* Behind our own come the variables of UCX that must or should be set. */
@@ -158,7 +182,7 @@ int rzm_t_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosit
     rz_tool_give_text(cvar.text, desc, desc_len);
     rz_tool_give_int(cvar.verbosity, verbosity);
     rz_tool_give_int(MPI_T_BIND_NO_OBJECT, bind);
-    rz_tool_give_int(may_be_written(cvar_index) ? MPI_T_SCOPE_LOCAL : MPI_T_SCOPE_READONLY, scope);
+    rz_tool_give_int(scope_of(cvar_index), scope);
     if (datatype != NULL) {
         *datatype = types[cvar.type];
     }
@@ -253,6 +277,23 @@ int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
     return MPI_SUCCESS;
 }
 
+static int write_kill(const char *text)
+{
+    if (rz_engine.info == NULL || !rz_kill_arm(text, rz_engine.info->self.rank)) {
+        return MPI_T_ERR_CVAR_SET_NOT_NOW;
+    }
+    return setenv(RZ_KILL_AT, text, 1) == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
+}
+
+static int write_agreement(const char *text)
+{
+    if (rz_agreement_find(text) == RZ_AGREEMENT_ENGINES) {
+        return MPI_T_ERR_INVALID;
+    }
+    return setenv(RZ_AGREEMENT_ENVIRONMENT, text, 1) == 0 ? MPI_SUCCESS
+                                                          : MPI_T_ERR_CVAR_SET_NOT_NOW;
+}
+
 int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
     RZ_TOOL_BEGIN();
@@ -262,13 +303,10 @@ int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
     if (buf == NULL) {
         return MPI_T_ERR_INVALID;
     }
-    if (!may_be_written(handle->index)) {
+    if (scope_of(handle->index) == MPI_T_SCOPE_READONLY) {
         return MPI_T_ERR_CVAR_SET_NEVER;
     }
     char text[TEXT_MAX];
     snprintf(text, sizeof(text), "%s", (const char *)buf);
-    if (rz_engine.info == NULL || !rz_kill_arm(text, rz_engine.info->self.rank)) {
-        return MPI_T_ERR_CVAR_SET_NOT_NOW;
-    }
-    return setenv(RZ_KILL_AT, text, 1) == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
+    return is_named(handle->index, RZ_KILL_AT) ? write_kill(text) : write_agreement(text);
 }

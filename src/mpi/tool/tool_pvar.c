@@ -6,6 +6,7 @@
 
 #include "mpi/core/engine.h"
 #include "mpi/comm/sessions.h"
+#include "mpi/ft/agreement.h"
 
 #include <stdlib.h>
 
@@ -29,6 +30,7 @@ VALUE(messages_sent, rz_engine.counters.sends)
 VALUE(messages_received, rz_engine.counters.receives)
 VALUE(bytes_sent, rz_engine.counters.bytes_sent)
 VALUE(bytes_received, rz_engine.counters.bytes_received)
+VALUE(letters_sent, rz_engine.counters.letters)
 VALUE(unexpected, rz_engine.counters.unexpected)
 VALUE(unexpected_length, rz_engine.matcher.early.entries)
 VALUE(posted_length, rz_engine.matcher.posted.entries)
@@ -42,6 +44,12 @@ VALUE(incarnation, rz_engine.info != NULL ? rz_engine.info->self.incarnation : 0
 VALUE(dead, rz_engine.n_dead)
 VALUE(sessions, rz_sessions_open())
 VALUE(phase, rz_phase)
+VALUE(agreed_era, rz_agreement_counters.decided[RZ_AGREEMENT_ERA])
+VALUE(agreed_twophase, rz_agreement_counters.decided[RZ_AGREEMENT_TWOPHASE])
+VALUE(agreed_gossip1, rz_agreement_counters.decided[RZ_AGREEMENT_GOSSIP1])
+VALUE(agreed_gossip2, rz_agreement_counters.decided[RZ_AGREEMENT_GOSSIP2])
+VALUE(agreed_gossip3, rz_agreement_counters.decided[RZ_AGREEMENT_GOSSIP3])
+VALUE(agreement_fallbacks, rz_agreement_counters.fallbacks)
 
 static const struct pvar table[] = {
     {"rz_messages_sent", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, messages_sent,
@@ -74,6 +82,20 @@ static const struct pvar table[] = {
      "How many processes have had this rank, this one included"},
     {"rz_dead", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_LEVEL, dead,
      "Processes of the job known to have died in this epoch"},
+    {"rz_letters_sent", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, letters_sent,
+     "Messages sent for agreement and revocation"},
+    {"rz_agreed_era", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_era,
+     "Agreements that ended here, those of the library itself included, by the engine era"},
+    {"rz_agreed_twophase", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_twophase,
+     "The same by twophase"},
+    {"rz_agreed_gossip1", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_gossip1,
+     "The same by gossip1"},
+    {"rz_agreed_gossip2", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_gossip2,
+     "The same by gossip2"},
+    {"rz_agreed_gossip3", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_gossip3,
+     "The same by gossip3"},
+    {"rz_agreement_fallbacks", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreement_fallbacks,
+     "Agreements by gossip whose check ended in other dead than gossip had found"},
     {"rz_sessions", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_LEVEL, sessions, "Sessions that are open"},
     {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "Where the library is in its life"},
 };

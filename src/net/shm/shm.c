@@ -184,7 +184,7 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
     struct shm_pair *pair = shm_pair(shm, card.lane);
     if (!pair)
         return RZ_ERR_NO_MEMORY;
-    /* A lane belongs to one process for ever. */
+    /* A lane belongs to one process until rz_shm_lane_over. */
     if (pair->connected || pair->closed || shm->peers[peer].pair ||
         (pair->in.page && memcmp(&pair->identity, &card.peer, sizeof card.peer) != 0))
         return RZ_ERR_INVALID;
@@ -251,6 +251,58 @@ void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t statu
     }
 }
 
+void shm_pair_let_go(struct shm *shm, struct shm_pair *pair)
+{
+    struct shm_pair **link = &shm->over;
+    while (*link != pair)
+        link = &(*link)->next_over;
+    *link = pair->next_over;
+    free(pair);
+}
+
+/* Tokens may still name the pair: then the next owner of the lane gets a new one beside it. */
+static void shm_pair_retire(struct shm *shm, struct shm_pair *pair)
+{
+    shm_pair_end(shm, pair, RZ_ERR_PROC_FAILED);
+    shm_in_close(pair);
+    shm->pairs[pair->lane] = NULL;
+    if (shm->hot == pair)
+        shm->hot = NULL;
+    if (pair->n_tokens == 0) {
+        free(pair);
+        return;
+    }
+    pair->in.page = NULL;
+    pair->over = true;
+    pair->next_over = shm->over;
+    shm->over = pair;
+}
+
+rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identity who)
+{
+    struct shm *shm = (struct shm *)net;
+    rz_assert(!shm->in_progress);
+    if (lane >= shm->config.lanes_max || lane == shm->config.lane)
+        return RZ_ERR_MALFORMED;
+    struct shm_pair *pair = shm->pairs[lane];
+    if (pair && (pair->connected || (pair->in.page && !pair->torn)) &&
+        memcmp(&pair->identity, &who, sizeof who) != 0)
+        return RZ_ERR_MALFORMED;
+    if (pair && pair->connected)
+        shm_disconnect(net, pair->peer, true, RZ_ERR_PROC_FAILED);
+    if (pair)
+        shm_pair_retire(shm, pair);
+    shm_bit_clear(shm->again, lane);
+    atomic_fetch_and(&shm->doorbell->lanes[lane / 64 % RZ_DOORBELL_WORDS],
+                     ~(UINT64_C(1) << lane % 64));
+    rz_status_t status = rz_memory_punch(shm->config.inbox_fd,
+                                         shm_lane_offset(lane, shm->config.lanes_max), SHM_LANE);
+    if (status != RZ_OK)
+        return status;
+    atomic_store(&shm->heads[lane].read, 0);
+    return RZ_OK;
+}
+
 static bool shm_arm(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
@@ -289,6 +341,8 @@ static void shm_close(struct rz_net *net)
         shm_in_close(pair);
         free(pair);
     }
+    while (shm->over)
+        shm_pair_let_go(shm, shm->over);
     shm_free(shm);
 }
 

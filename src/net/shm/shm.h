@@ -1,8 +1,9 @@
 /*
  * The transport between processes of one node. Each process has an inbox: a memfd that its daemon
  * made, with one ring for each process that may send to it. A process sends through its lane, a
- * number that the daemon gave to it alone and never gives again: so a ring has one writer for ever,
- * and what a process leaves behind when it dies lies in pages that nobody else writes or waits for.
+ * number that the daemon gave to it alone and gives to no other before everybody has closed what
+ * the former owner had (rz_shm_lane_over): so a ring has one writer, and what a process leaves
+ * behind when it dies lies in pages that nobody else writes or waits for.
  *
  * Payloads up to eager_max travel through the ring. A longer one stays with its sender; the
  * receiver copies it straight from the sender's memory (process_vm_readv) or, where the system
@@ -71,5 +72,15 @@ extern const struct rz_net_ops rz_shm_ops;
  * arrive: the user's door is for that.
  */
 void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status);
+
+/*
+ * The process who, whose lane it was, is gone, and so is every process that could write there: the
+ * ring it had in our inbox is given back to the system, and the next owner of the lane, whoever it
+ * is, finds an empty one. Fetches from the former owner end with RZ_ERR_PROC_FAILED, now or when
+ * they are asked for; its tokens stay valid to fetch or drop. Not from inside a callback.
+ * RZ_ERR_MALFORMED: the lane is our own, or another's; nothing was done. RZ_ERR_SYSTEM: the ring
+ * could not be given back; the lane must not be used again.
+ */
+rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identity who);
 
 #endif

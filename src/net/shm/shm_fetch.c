@@ -36,9 +36,11 @@ rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const stru
 
 static void token_free(struct shm *shm, struct rz_net_token *token)
 {
-    token->pair->n_tokens--;
+    struct shm_pair *pair = token->pair;
     token->next = shm->free_tokens;
     shm->free_tokens = token;
+    if (--pair->n_tokens == 0 && pair->over)
+        shm_pair_let_go(shm, pair);
 }
 
 /* Ends the fetch of a token that is in no list any more. */
@@ -129,8 +131,9 @@ rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size
     rz_assert(bytes <= token->offer.bytes);
     rz_assert(!token->op);
     if (token->connection != pair->connection) {
+        rz_status_t status = pair->status;
         token_free(shm, token);
-        return pair->status;
+        return status;
     }
     token->op = op;
     token->data = data;

@@ -50,9 +50,11 @@ struct shm_tokens {
     struct rz_net_token *first, *last;
 };
 
-/* All between us and the one process that owns `lane`. */
+/* All between us and one owner of `lane`. */
 struct shm_pair {
     uint32_t lane;
+    bool over; /* of a former owner of the lane: lives as long as tokens name it */
+    struct shm_pair *next_over;
     bool connected;
     bool closed;         /* for ever: the process is dead */
     bool torn;           /* its ring holds what no record can be; it is read no more */
@@ -105,7 +107,9 @@ struct shm {
     unsigned n_words;        /* of the bit sets below: one bit per lane */
     uint64_t *again;         /* lanes to look at at the next progress */
     uint64_t *blocked;       /* lanes with something to write */
-    struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until close */
+    struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until the owner of the
+                                lane is over, or close */
+    struct shm_pair *over;   /* those whose owner is over, but not the tokens of its payloads */
     struct shm_pair *hot; /* the last one that sent something: looked at first, without its bit */
     struct shm_peer *peers;
     uint32_t n_peers;
@@ -125,7 +129,8 @@ static inline void shm_bit_clear(uint64_t *words, uint32_t lane)
 }
 
 /* shm.c */
-struct shm_pair *shm_pair(struct shm *shm, uint32_t lane); /* NULL: no memory */
+struct shm_pair *shm_pair(struct shm *shm, uint32_t lane);    /* NULL: no memory */
+void shm_pair_let_go(struct shm *shm, struct shm_pair *pair); /* over, and its last token gone */
 void shm_ops_push(struct shm_ops *ops, struct rz_net_op *op);
 struct rz_net_op *shm_ops_pop(struct shm_ops *ops);
 void shm_tokens_push(struct shm_tokens *tokens, struct rz_net_token *token);

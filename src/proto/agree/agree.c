@@ -75,9 +75,17 @@ static enum rz_more carry_on(struct rz_agree *agree, struct rz_actions *out)
 enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event,
                            struct rz_actions *out)
 {
+    struct rz_message found;
+    struct rz_event taken = {.kind = RZ_EVENT_RECEIVE, .message = &found, .items = event->items};
     rz_assert(out->count == 0 && out->max >= RZ_ACTIONS_MIN);
     if (event->kind == RZ_EVENT_CONTINUE)
         return carry_on(agree, out);
+    if (event->kind == RZ_EVENT_CALL && event->call == RZ_AGREE_TAKE) {
+        if (!rz_agree_deposited(agree, (rz_id)event->arg[0], event->arg[1], event->arg[2],
+                                event->n_items, &found))
+            return RZ_DONE;
+        event = &taken;
+    }
     if (agree->stopped || event->kind == RZ_EVENT_TICK)
         return RZ_DONE;
     if (event->kind == RZ_EVENT_RECEIVE && !audible(agree, event))

@@ -49,8 +49,12 @@ struct rz_agree_config {
 /*
  * RZ_EVENT_CALL, call = RZ_AGREE_PROPOSE: contribute to the next operation of this member.
  * arg[0] = and, arg[1] = min, arg[2] = max; items[0..n_items) sorted, without duplicates.
+ *
+ * call = RZ_AGREE_TAKE: a deposit (below) of member arg[0] on operation arg[1], with arg[2] dead,
+ * was found: items[0..n_items). As the message that rz_agree_deposited makes of it, if it makes
+ * one.
  */
-enum rz_agree_call { RZ_AGREE_PROPOSE };
+enum rz_agree_call { RZ_AGREE_PROPOSE, RZ_AGREE_TAKE };
 
 /*
  * RZ_ACTION_NOTIFY, what =
@@ -78,6 +82,33 @@ uint64_t rz_agree_decided(const struct rz_agree *agree);
 
 /* Members agreed dead by all decisions so far, sorted; *n of them; valid until the next step. */
 const rz_id *rz_agree_dead(const struct rz_agree *agree, uint32_t *n);
+
+/* Whom this member waits for in the oldest operation that it proposed and that is not decided, a
+ * child's contribution or the parent's word: one of them, for reports; RZ_ID_NONE: nobody. */
+rz_id rz_agree_awaited(const struct rz_agree *agree);
+
+/*
+ * Deposits: a member that has decided may have left and answer late. Its host may keep what it
+ * would answer where others find it, and theirs take it for the answer.
+ *
+ * rz_agree_asked: whom this member has told something to which a decision is the answer, in the
+ * oldest operation that it proposed and that is not decided: the parent of its UP, or, of the
+ * children that a new root has asked, the one of number `turn`, modulo how many there are;
+ * RZ_ID_NONE: nobody. Only of these a deposit may be taken: a decision that somebody else told it
+ * could be unknown to all others that live. And only if it was found, after that member was asked,
+ * while nobody had learnt of its death: then it could have answered itself. Else two decisions are
+ * possible (scenario mutant-dead-deposits).
+ *
+ * rz_agree_deposit: the answer of this member on a decided operation that it still keeps, as a
+ * message and its items; NULL: it keeps none. rz_agree_deposited: the message that brings a deposit
+ * of `from` (n_dead: its word[0]), to be received as any other; false: it was not asked, or the
+ * operation is not the one in question.
+ */
+rz_id rz_agree_asked(const struct rz_agree *agree, uint32_t turn);
+const uint64_t *rz_agree_deposit(const struct rz_agree *agree, uint64_t number,
+                                 struct rz_message *message);
+bool rz_agree_deposited(const struct rz_agree *agree, rz_id from, uint64_t number, uint64_t n_dead,
+                        uint32_t n_items, struct rz_message *message);
 
 /* Whether this member knows that id is dead (agreed or not). */
 bool rz_agree_knows_dead(const struct rz_agree *agree, rz_id id);

@@ -31,10 +31,15 @@ struct rz_agree_op *rz_agree_op_open(struct rz_agree *agree, uint64_t seq)
 
 static uint32_t peer_lower_bound(const struct rz_agree_peer *peers, uint32_t n, rz_id id)
 {
-    uint32_t at = 0;
-    while (at < n && peers[at].id < id)
-        at++;
-    return at;
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (peers[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void rz_agree_op_mark(struct rz_agree *agree, struct rz_agree_op *op, rz_id id, uint32_t role)

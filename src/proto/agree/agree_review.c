@@ -2,6 +2,17 @@
  * reaction to deaths). */
 #include "proto/agree/agree_private.h"
 
+/*
+ * Where nobody died since, a tree is unbroken: who has heard of fewer peers than it has children
+ * misses one. So whoever has many, in a star, does not walk along them at each that comes.
+ */
+static bool surely_missing(const struct rz_agree_tree_view *tree, const struct rz_agree *agree,
+                           const struct rz_agree_op *op)
+{
+    return !op->asking && tree->n_dead == tree->n_base &&
+           op->n_peers < rz_agree_shape_degree(tree, agree->self);
+}
+
 /* The children whose contribution is missing; to[0..*n_ask) gets those that have not been asked. */
 static bool children_missing(struct rz_agree *agree, struct rz_agree_op *op, uint32_t *n_ask)
 {
@@ -10,6 +21,8 @@ static bool children_missing(struct rz_agree *agree, struct rz_agree_op *op, uin
     rz_id *to = rz_agree_op_to(agree, op);
     bool missing = false;
     *n_ask = 0;
+    if (surely_missing(&tree, agree, op))
+        return true;
     for (rz_id child; (child = rz_agree_tree_next_child(&tree, &walk)) != RZ_ID_NONE;) {
         uint32_t roles = rz_agree_op_roles(agree, op, child);
         if (roles & RZ_AGREE_GATHERED)
@@ -19,6 +32,23 @@ static bool children_missing(struct rz_agree *agree, struct rz_agree_op *op, uin
             to[(*n_ask)++] = child;
     }
     return missing;
+}
+
+rz_id rz_agree_awaited(const struct rz_agree *agree)
+{
+    const struct rz_agree_op *op =
+        agree->proposed > agree->decided ? rz_agree_op_find(agree, agree->decided + 1) : NULL;
+    if (op == NULL)
+        return RZ_ID_NONE;
+    if (op->status != RZ_AGREE_GATHERING)
+        return op->parent;
+    struct rz_agree_tree_view tree = rz_agree_op_tree(agree, op);
+    struct rz_agree_walk walk = {.member = agree->self};
+    rz_id child;
+    while ((child = rz_agree_tree_next_child(&tree, &walk)) != RZ_ID_NONE &&
+           (rz_agree_op_roles(agree, op, child) & RZ_AGREE_GATHERED))
+        ;
+    return child;
 }
 
 static void send_up(struct rz_agree *agree, struct rz_agree_op *op, rz_id parent,

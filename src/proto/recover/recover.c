@@ -15,6 +15,9 @@
 /* Items of one value to begin with; most decisions name one or two deaths. */
 #define AGREE_ITEMS 8
 
+/* Cohorts wanted at once to begin with; most jobs spawn none. */
+#define COHORTS_WANTED 4
+
 static struct rz_agree_config agree_config(const struct rz_recover_config *config)
 {
     return (struct rz_agree_config){.n_members = config->n_daemons,
@@ -32,20 +35,39 @@ static size_t place_array(size_t *end, size_t count, size_t element)
     return at;
 }
 
+static uint32_t slots_of(const struct rz_recover_config *config)
+{
+    return config->n_slots > 0 ? config->n_slots : config->n_ranks;
+}
+
+/* Deaths in slots and of daemons, births, cohorts: all in one contribution or decision. */
+static size_t items_max(size_t n_slots, size_t n_daemons)
+{
+    return 2 * n_slots + n_daemons + COHORTS_SETTLED_MAX;
+}
+
 /* Fills in the offsets; returns where the agree object begins. */
 static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *config)
 {
-    size_t n_ranks = config->n_ranks, n_daemons = config->n_daemons, end = 0;
+    size_t n_slots = slots_of(config), n_daemons = config->n_daemons, end = 0;
     place_array(&end, 1, sizeof *r);
-    r->items_at = place_array(&end, n_ranks + n_daemons, sizeof(uint64_t));
-    r->placement_at = place_array(&end, n_ranks, sizeof(uint32_t));
-    r->incarnation_at = place_array(&end, n_ranks, sizeof(uint32_t));
-    r->known_at = place_array(&end, n_ranks, sizeof(uint32_t));
-    r->noted_at = place_array(&end, n_ranks, sizeof(uint32_t));
+    r->items_at = place_array(&end, items_max(n_slots, n_daemons), sizeof(uint64_t));
+    r->placement_at = place_array(&end, n_slots, sizeof(uint32_t));
+    r->incarnation_at = place_array(&end, n_slots, sizeof(uint32_t));
+    r->known_at = place_array(&end, n_slots, sizeof(uint32_t));
+    r->noted_at = place_array(&end, n_slots, sizeof(uint32_t));
+    r->freed_at = place_array(&end, n_slots, sizeof(uint64_t));
+    r->asked_at = place_array(&end, n_slots, sizeof(uint32_t));
+    r->refused_at = place_array(&end, n_slots, sizeof(uint32_t));
+    r->cohort_at = place_array(&end, n_slots, sizeof(uint64_t));
+    r->cohort_from_at = place_array(&end, n_slots, sizeof(uint32_t));
+    r->serial_at = place_array(&end, n_daemons, sizeof(uint32_t));
     r->slots_at = place_array(&end, n_daemons, sizeof(uint32_t));
     r->load_at = place_array(&end, n_daemons, sizeof(uint32_t));
     r->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
     r->scratch_at = place_array(&end, n_daemons, sizeof(uint8_t));
+    r->cohorts_max = COHORTS_WANTED;
+    r->cohorts_at = place_array(&end, r->cohorts_max, sizeof(uint64_t));
     r->agree_at = end;
     return end;
 }
@@ -61,12 +83,13 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
                      rz_time now, uint64_t seed)
 {
     rz_assert(self < config->n_daemons);
-    rz_assert(config->n_ranks < UINT32_C(1) << 31);
+    rz_assert(slots_of(config) >= config->n_ranks && slots_of(config) <= RZ_RECOVER_SLOTS_MAX);
     memset(r, 0, sizeof *r);
     size_t end = lay_out(r, config);
     memset(r + 1, 0, end - sizeof *r);
     r->n_daemons = config->n_daemons;
     r->n_ranks = config->n_ranks;
+    r->n_slots = slots_of(config);
     r->self = self;
     r->tie_breaker = config->tie_breaker;
     r->restarts_max = config->restarts_max;
@@ -79,8 +102,11 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
         rz_recover_placement(r)[rank] = config->placement[rank];
         rz_recover_incarnation(r)[rank] = 1;
     }
+    for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++)
+        rz_recover_placement(r)[slot] = RZ_ID_NONE;
     memcpy(rz_recover_at(r, r->slots_at), config->slots, r->n_daemons * sizeof(uint32_t));
     struct rz_agree_config agree = agree_config(config);
+    r->agree_bytes = rz_agree_size(&agree);
     rz_agree_init(rz_recover_agree(r), &agree, self, now, seed);
 }
 
@@ -95,22 +121,23 @@ static void know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
     *known |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
 }
 
-static void know_process_dead(struct rz_recover *r, uint32_t rank, uint32_t incarnation)
+static void know_process_dead(struct rz_recover *r, uint32_t slot, uint32_t incarnation)
 {
-    rz_assert(rank < r->n_ranks);
+    rz_assert(slot < r->n_slots);
     if ((r->mutations & RZ_RECOVER_ANY_INCARNATION) &&
-        incarnation < rz_recover_incarnation(r)[rank])
-        incarnation = rz_recover_incarnation(r)[rank];
-    bool was_fresh = rz_recover_rank_fresh(r, rank);
-    if (rz_recover_known(r)[rank] < incarnation)
-        rz_recover_known(r)[rank] = incarnation;
-    if (!was_fresh && rz_recover_rank_fresh(r, rank))
+        incarnation < rz_recover_incarnation(r)[slot])
+        incarnation = rz_recover_incarnation(r)[slot];
+    bool was_fresh = rz_recover_slot_fresh(r, slot);
+    if (rz_recover_known(r)[slot] < incarnation)
+        rz_recover_known(r)[slot] = incarnation;
+    if (!was_fresh && rz_recover_slot_fresh(r, slot))
         r->fresh++;
 }
 
-static void reach(struct rz_recover *r, uint64_t epoch, uint64_t phase)
+static void reach(struct rz_recover *r, uint64_t epoch, uint64_t phase, uint64_t round)
 {
-    bool current = epoch == r->epoch && phase == r->phase;
+    bool current = epoch == r->epoch && phase == r->phase &&
+                   (round == r->round || (r->mutations & RZ_RECOVER_KEEP_REACHED));
     if ((current || (r->mutations & RZ_RECOVER_LATE_REACHED)) && r->phase != RZ_PHASE_LEFT)
         r->reached = true;
 }
@@ -122,7 +149,7 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
         know_process_dead(r, (uint32_t)event->arg[0], (uint32_t)event->arg[1]);
         break;
     case RZ_RECOVER_REACHED:
-        reach(r, event->arg[0], event->arg[1]);
+        reach(r, event->arg[0], event->arg[1], event->arg[2]);
         break;
     case RZ_RECOVER_REPAIRING:
         r->repairing_here = true;
@@ -130,6 +157,9 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
     case RZ_RECOVER_COMMITTED:
         if (event->arg[1] == r->epoch && r->generation_known < event->arg[0])
             r->generation_known = event->arg[0];
+        break;
+    case RZ_RECOVER_WANT:
+        rz_recover_want(r, event->items, event->n_items);
         break;
     default:
         rz_assert(!"a call of this room");
@@ -149,34 +179,37 @@ static bool wants_repair(const struct rz_recover *r)
     return (r->repairing_here || r->repairing) && r->lost > 0 && r->phase != RZ_PHASE_LEFT;
 }
 
+/* Something is known here that a decision must settle before a barrier may open. */
+static bool aware(const struct rz_recover *r)
+{
+    return r->fresh > 0 || r->wanted > 0 || r->births_named || wants_repair(r);
+}
+
 static bool wants_to_contribute(const struct rz_recover *r)
 {
-    return !r->stopped && !undecided(r) && (r->fresh > 0 || r->reached || wants_repair(r)) &&
-           !rz_recover_awaits_news(r);
+    return !r->stopped && !undecided(r) && (aware(r) || r->reached) && !rz_recover_awaits_news(r);
 }
 
 static uint32_t collect_fresh(const struct rz_recover *r)
 {
     uint64_t *items = rz_recover_items(r);
     uint32_t n = 0;
-    if (r->fresh == 0)
-        return 0;
-    for (uint32_t rank = 0; rank < r->n_ranks; rank++)
-        if (rz_recover_rank_fresh(r, rank))
-            items[n++] = rz_recover_pack_process(rank, rz_recover_incarnation(r)[rank]);
+    for (uint32_t slot = 0; r->fresh > 0 && slot < r->n_slots; slot++)
+        if (rz_recover_slot_fresh(r, slot))
+            items[n++] = rz_recover_pack_process(slot, rz_recover_known(r)[slot]);
     const uint8_t *daemons = rz_recover_daemons(r);
     for (rz_id d = 0; d < r->n_daemons; d++)
         if ((daemons[d] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN)
             items[n++] = rz_recover_pack_daemon(d, daemons[d] & DAEMON_PROOF);
     rz_assert(n == r->fresh);
-    return n;
+    return n + rz_recover_collect_births(r, items + n);
 }
 
 /* ---- steps */
 
 static bool work_left(const struct rz_recover *r)
 {
-    return r->agree_more || r->notice != NOTICE_NONE || wants_to_contribute(r);
+    return r->agree_more || r->notice != NOTICE_NONE || r->births_notice || wants_to_contribute(r);
 }
 
 /* Makes agree's actions ours: its messages travel under our room, its decisions stay here. */
@@ -223,14 +256,26 @@ static enum rz_more give_notice(struct rz_recover *r, struct rz_actions *out)
     return work_left(r) ? RZ_MORE : RZ_DONE;
 }
 
+static enum rz_more give_births(struct rz_recover *r, struct rz_actions *out)
+{
+    out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_NOTIFY,
+                                              .what = RZ_RECOVER_BIRTHS,
+                                              .arg = {r->round, r->births_status},
+                                              .items = rz_recover_items(r) + r->births_at,
+                                              .n_items = r->n_birth_items};
+    r->births_notice = false;
+    return work_left(r) ? RZ_MORE : RZ_DONE;
+}
+
 static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_actions *out)
 {
-    bool aware = r->fresh > 0 || wants_repair(r);
-    bool reached = r->reached && (!aware || (r->mutations & RZ_RECOVER_DEATHLESS_BARRIER));
+    rz_recover_bound_lost(r);
+    bool is_aware = aware(r);
+    bool reached = r->reached && (!is_aware || (r->mutations & RZ_RECOVER_DEATHLESS_BARRIER));
     struct rz_event propose = {.kind = RZ_EVENT_CALL,
                                .now = now,
                                .call = RZ_AGREE_PROPOSE,
-                               .arg = {(reached ? ALL_REACHED : 0) | (aware ? ALL_AWARE : 0),
+                               .arg = {(reached ? ALL_REACHED : 0) | (is_aware ? ALL_AWARE : 0),
                                        r->repairing_here || r->repairing ? 0 : 1,
                                        r->generation_known},
                                .items = rz_recover_items(r),
@@ -238,7 +283,7 @@ static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_acti
     enum rz_more more = step_agree(r, &propose, out);
     if (more != RZ_NEED && undecided(r)) {
         r->generation_proposed = propose.arg[2];
-        r->proposed_aware = aware;
+        r->proposed_aware = is_aware;
     }
     return more;
 }
@@ -252,6 +297,8 @@ static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
     }
     if (r->notice != NOTICE_NONE)
         return give_notice(r, out);
+    if (r->births_notice)
+        return give_births(r, out);
     if (wants_to_contribute(r))
         return contribute(r, event->now, out);
     return RZ_DONE;
@@ -274,6 +321,12 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
             know_daemon_dead(r, event->ids[i], event->arg[0]);
         return step_agree(r, event, out);
     case RZ_EVENT_CALL:
+        if (event->call == RZ_RECOVER_WANT &&
+            !rz_recover_want_fits(r, event->items, event->n_items)) {
+            out->need = r->agree_at + r->agree_bytes +
+                        (r->cohorts_needed - r->cohorts_max) * sizeof(uint64_t);
+            return RZ_NEED;
+        }
         if (!r->stopped)
             take_call(r, event);
         return go_on(r, event, out);
@@ -293,7 +346,29 @@ rz_time rz_recover_deadline(const struct rz_recover *r)
 
 void rz_recover_grow(struct rz_recover *r, size_t bytes)
 {
-    rz_agree_grow(rz_recover_agree(r), bytes - r->agree_at);
+    if (r->cohorts_needed <= r->cohorts_max) {
+        r->agree_bytes = bytes - r->agree_at;
+        rz_agree_grow(rz_recover_agree(r), r->agree_bytes);
+        return;
+    }
+    size_t more = (r->cohorts_needed - r->cohorts_max) * sizeof(uint64_t);
+    rz_assert(bytes >= r->agree_at + r->agree_bytes + more);
+    struct rz_agree *agree = rz_recover_agree(r);
+    r->agree_at += more;
+    r->cohorts_max = r->cohorts_needed;
+    memmove(rz_recover_agree(r), agree, r->agree_bytes);
+}
+
+static uint64_t hash_slot(const struct rz_recover *r, uint32_t slot, uint64_t h)
+{
+    h = rz_mix(h, (uint64_t)rz_recover_placement(r)[slot] << 32 | rz_recover_incarnation(r)[slot]);
+    h = rz_mix(h, (uint64_t)rz_recover_known(r)[slot] << 32 | rz_recover_noted(r)[slot]);
+    h = rz_mix(h, (uint64_t)rz_recover_asked(r)[slot] << 32 | rz_recover_refused(r)[slot]);
+    if (slot < r->n_ranks)
+        return h;
+    h = rz_mix(h, rz_recover_freed(r)[slot]);
+    h = rz_mix(h, rz_recover_cohort(r)[slot]);
+    return rz_mix(h, rz_recover_cohort_from(r)[slot]);
 }
 
 uint64_t rz_recover_hash(const struct rz_recover *r)
@@ -312,13 +387,17 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
         for (uint32_t i = 0; i < r->n_notice_items; i++)
             h = rz_mix(h, rz_recover_items(r)[i]);
     }
-    for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
-        h = rz_mix(h,
-                   (uint64_t)rz_recover_placement(r)[rank] << 32 | rz_recover_incarnation(r)[rank]);
-        h = rz_mix(h, (uint64_t)rz_recover_known(r)[rank] << 32 | rz_recover_noted(r)[rank]);
-    }
+    if (r->births_notice)
+        for (uint32_t i = 0; i < r->n_birth_items; i++)
+            h = rz_mix(h, rz_recover_items(r)[r->births_at + i]);
+    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+        h = hash_slot(r, slot, h);
     for (rz_id d = 0; d < r->n_daemons; d++)
-        h = rz_mix(h, rz_recover_daemons(r)[d]);
+        h = rz_mix(h, (uint64_t)rz_recover_serial(r)[d] << 8 | rz_recover_daemons(r)[d]);
+    for (uint32_t i = 0; i < r->n_cohorts; i++)
+        h = rz_mix(h, rz_recover_cohorts(r)[i]);
+    h = rz_mix(h, (uint64_t)r->births_notice << 32 | r->births_status);
+    h = rz_mix(h, (uint64_t)r->births_named << 32 | r->round);
     return rz_mix(h, rz_agree_hash(rz_recover_agree(r)));
 }
 
@@ -334,16 +413,16 @@ enum rz_recover_phase rz_recover_phase(const struct rz_recover *r)
     return (enum rz_recover_phase)r->phase;
 }
 
-rz_id rz_recover_daemon_of(const struct rz_recover *r, uint32_t rank)
+rz_id rz_recover_daemon_of(const struct rz_recover *r, uint32_t slot)
 {
-    rz_assert(rank < r->n_ranks);
-    return rz_recover_placement(r)[rank];
+    rz_assert(slot < r->n_slots);
+    return rz_recover_placement(r)[slot];
 }
 
-uint32_t rz_recover_incarnation_of(const struct rz_recover *r, uint32_t rank)
+uint32_t rz_recover_incarnation_of(const struct rz_recover *r, uint32_t slot)
 {
-    rz_assert(rank < r->n_ranks);
-    return rz_recover_incarnation(r)[rank];
+    rz_assert(slot < r->n_slots);
+    return rz_recover_incarnation(r)[slot];
 }
 
 bool rz_recover_daemon_dead(const struct rz_recover *r, rz_id daemon)
@@ -359,12 +438,12 @@ bool rz_recover_daemon_agreed_dead(const struct rz_recover *r, rz_id daemon)
     return rz_recover_daemons(r)[daemon] & DAEMON_AGREED;
 }
 
-bool rz_recover_process_dead(const struct rz_recover *r, uint32_t rank)
+bool rz_recover_process_dead(const struct rz_recover *r, uint32_t slot)
 {
-    rz_assert(rank < r->n_ranks);
-    uint32_t incarnation = rz_recover_incarnation(r)[rank];
-    return rz_recover_known(r)[rank] >= incarnation || rz_recover_noted(r)[rank] >= incarnation ||
-           rz_recover_daemon_dead(r, rz_recover_placement(r)[rank]);
+    rz_assert(slot < r->n_slots);
+    uint32_t incarnation = rz_recover_incarnation(r)[slot];
+    return rz_recover_known(r)[slot] >= incarnation || rz_recover_noted(r)[slot] >= incarnation ||
+           rz_recover_daemon_dead(r, rz_recover_placement(r)[slot]);
 }
 
 bool rz_recover_repairing(const struct rz_recover *r)

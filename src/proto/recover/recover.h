@@ -1,9 +1,11 @@
 /*
- * What the daemons of a job do about deaths: epochs, placement, barriers, quorum. Nobody decides a
- * recovery: all daemons agree (room agree, inside this object) and then compute the same things.
+ * What the daemons of a job do about deaths and births: epochs, placement, barriers, quorum. Nobody
+ * decides a recovery: all daemons agree (room agree, inside this object) and then compute the same
+ * things.
  *
  * One endless sequence of agreements carries everything. A daemon contributes to the next one when
  *   - it knows of a death that is not agreed yet (its own observation, or news), or
+ *   - it knows of a birth that somebody wants and that is not decided yet (likewise), or
  *   - all its processes have reached the barrier of the current phase, or
  *   - somebody has entered MPIX_Reinit and a death was only noted before.
  * It never joins merely because another has begun: the news of deaths reach all daemons by
@@ -14,6 +16,12 @@
  * noted. A decision without deaths that all daemons contributed to with "reached" opens the
  * barrier: ENTER -> RUN (processes are released), RUN -> LEFT (all have left). Starting the job is
  * the same: epoch 1, phase ENTER, the placement of the launcher.
+ *
+ * Processes live in slots: slots 0 to n_ranks - 1 are the ranks of the launcher, those behind are
+ * empty at the start. A process is (slot, incarnation). Births are decided in phase RUN of a job
+ * that does not repair itself; otherwise they are refused. A birth replaces the dead process of a
+ * slot by its next incarnation; a cohort is a number of new processes in free slots behind n_ranks,
+ * all or none. Epoch and phase stay; what was reached is counted anew, for the newcomers count.
  *
  * Everything after a decision is a pure function of (decision, state before), so all daemons go the
  * same way.
@@ -37,16 +45,23 @@ enum rz_recover_mutation {
     RZ_RECOVER_OWN_GENERATION = 4,    /* restore the own newest generation, not the agreed one */
     RZ_RECOVER_OWN_PLACEMENT = 8,     /* place by the deaths known here, not by the agreed ones */
     RZ_RECOVER_ANY_INCARNATION = 16,  /* old news of a death counts for the new incarnation */
-    RZ_RECOVER_UNAWARE = 32           /* settle deaths though a contributor knew of none */
+    RZ_RECOVER_UNAWARE = 32,          /* settle deaths though a contributor knew of none */
+    RZ_RECOVER_OWN_BIRTHPLACE = 64,   /* place births by the deaths known here */
+    RZ_RECOVER_ANY_COHORT = 128,      /* old news of a cohort count */
+    RZ_RECOVER_KEEP_REACHED = 256,    /* what was reached before a birth still counts */
+    RZ_RECOVER_ANY_BIRTH = 512,       /* old news of a birth count for the next incarnation */
+    RZ_RECOVER_KNOWN_FREE = 1024,     /* a slot is free when its process is known dead here */
+    RZ_RECOVER_OWN_REFUSAL = 2048     /* refuse by what is known here of MPIX_Reinit */
 };
 
 /*
  * How lost ranks are placed: a rank whose daemon lives stays there; each other one, in order of
  * rank, goes to the least loaded daemon with a free slot, else to the least loaded (ties: lowest
- * id).
+ * id). Births likewise, where the load of a daemon is its living processes.
  */
 struct rz_recover_config {
     uint32_t n_daemons, n_ranks;
+    uint32_t n_slots; /* >= n_ranks; 0: n_ranks, nothing can be spawned */
     uint32_t view;
     rz_id tie_breaker;         /* a daemon, or RZ_ID_NONE: the lowest of the electorate */
     const uint32_t *placement; /* [n_ranks]: the daemon of each rank in epoch 1; copied */
@@ -62,14 +77,16 @@ struct rz_recover_config {
  * RZ_EVENT_CALL:
  */
 enum rz_recover_call {
-    /* A process died, own observation or news. arg[0] = rank, arg[1] = incarnation. Old news is
+    /* A process died, own observation or news. arg[0] = slot, arg[1] = incarnation. Old news is
      * ignored; news of an incarnation that this daemon has not begun yet is kept. */
     RZ_RECOVER_DIED,
 
     /* All own processes of this epoch have reached the end of the phase (ENTER: they stand at the
-     * start of the epoch; RUN: they want to leave). arg[0] = epoch, arg[1] = phase. Ignored when
-     * not current. A daemon without processes says so at once; as long as rz_recover_repairing is
-     * false only live processes count. */
+     * start of the epoch; RUN: they want to leave). arg[0] = epoch, arg[1] = phase, arg[2] = the
+     * round of births that was counted: arg[0] of the newest RZ_RECOVER_BIRTHS that the host has
+     * worked in, 0 before the first. Ignored when not current, so after births it has to be said
+     * again. A daemon without processes says so at once; as long as rz_recover_repairing is false
+     * only live processes count. */
     RZ_RECOVER_REACHED,
 
     /* Somebody here has entered MPIX_Reinit; stays set. */
@@ -78,12 +95,20 @@ enum rz_recover_call {
     /* The newest checkpoint generation known committed in this epoch. arg[0] = generation,
      * arg[1] = epoch. Ignored when the epoch is not current: what commits unseen by a recovery is
      * gone. */
-    RZ_RECOVER_COMMITTED
+    RZ_RECOVER_COMMITTED,
+
+    /* Births are wanted, by somebody here or as news: items[0..n_items), births and cohorts in any
+     * order. Known ones are ignored. Each must be told to each daemon that lives, sometime, as
+     * deaths are; also when its asker is dead, as soon as one daemon that lives has heard of it.
+     * Whoever wants a birth has seen the incarnation before it (rz_recover_incarnation_of), and its
+     * death: the birth implies it. A daemon numbers its cohorts 1, 2, 3, ... */
+    RZ_RECOVER_WANT
 };
 
 /*
- * RZ_ACTION_NOTIFY: one for each decision at most. One event can bring several decisions, so that
- * the accessors tell of the newest; a host that puts notices off must look at their epoch.
+ * RZ_ACTION_NOTIFY: for each decision one of EPOCH, PHASE, DEATHS and STOP at most, then BIRTHS at
+ * most. One event can bring several decisions, so that the accessors tell of the newest; a host
+ * that puts notices off must look at their epoch.
  */
 enum rz_recover_notice {
     /* arg[0] = new epoch, arg[1] = generation to restore (0: none was committed). Placement and
@@ -103,15 +128,51 @@ enum rz_recover_notice {
     RZ_RECOVER_STOP,
 
     /* Somebody has begun an agreement to which we have not contributed: a display hint only. */
-    RZ_RECOVER_WANTED
+    RZ_RECOVER_WANTED,
+
+    /*
+     * Births are decided. arg[0] = round: how many decisions have borne processes; arg[1] =
+     * RZ_OK, or rz_status_t why all these items are refused. Items: births (replacements), then
+     * each cohort, followed by the births of its processes in their order; a cohort without any is
+     * refused, for there are not enough free slots. The slots' daemons and incarnations are new. A
+     * wanted birth that was settled in another way (rz_recover_birth) has no item.
+     */
+    RZ_RECOVER_BIRTHS
 };
 
-/* Deaths as items, for news and decisions: a process or a daemon. In order, processes come first.
- * Unpacking returns false where the item is of the other kind. */
-uint64_t rz_recover_pack_process(uint32_t rank, uint32_t incarnation);
+/*
+ * Deaths and births as items, for news and decisions. The bits:
+ *
+ *   63..60     59..0
+ *   0 h e 0    slot (28), incarnation (32)            a process is dead
+ *   1 0 0 0    zero (27), daemon (32), proof (1)      a daemon is dead
+ *   1 0 1 0    slot (28), incarnation (32)            this process is born, or to be born
+ *   1 1        node (16), serial (26), count (20)     a cohort, from bit 61 on
+ *
+ * h and e are for the hosts, in news (hung; ended in order); an item with one of them is no process
+ * to this room. In order of items: processes, daemons, births, cohorts by node and serial.
+ * Unpacking returns false, and sets nothing, where the item is of another kind.
+ */
+#define RZ_RECOVER_HOST_FLAGS (UINT64_C(3) << 61)
+#define RZ_RECOVER_SLOTS_MAX (UINT32_C(1) << 28)
+#define RZ_RECOVER_COHORT_NODES_MAX (UINT32_C(1) << 16)
+#define RZ_RECOVER_COHORT_SERIALS_MAX (UINT32_C(1) << 26)
+#define RZ_RECOVER_COHORT_COUNT_MAX (UINT32_C(1) << 20)
+
+uint64_t rz_recover_pack_process(uint32_t slot, uint32_t incarnation);
 uint64_t rz_recover_pack_daemon(rz_id daemon, bool proof);
-bool rz_recover_unpack_process(uint64_t item, uint32_t *rank, uint32_t *incarnation);
+bool rz_recover_unpack_process(uint64_t item, uint32_t *slot, uint32_t *incarnation);
 bool rz_recover_unpack_daemon(uint64_t item, rz_id *daemon, bool *proof);
+
+/* The process (slot, incarnation), in place of the dead (slot, incarnation - 1); incarnation > 1.
+ * As part of a cohort, in the notice only: a process in a free slot. */
+uint64_t rz_recover_pack_birth(uint32_t slot, uint32_t incarnation);
+bool rz_recover_unpack_birth(uint64_t item, uint32_t *slot, uint32_t *incarnation);
+
+/* count new processes, wanted by a process of daemon node; serial: 1, 2, ... of that daemon. All
+ * are smaller than the bounds above, serial and count > 0. */
+uint64_t rz_recover_pack_cohort(rz_id node, uint32_t serial, uint32_t count);
+bool rz_recover_unpack_cohort(uint64_t item, rz_id *node, uint32_t *serial, uint32_t *count);
 
 struct rz_recover;
 
@@ -126,12 +187,39 @@ void rz_recover_grow(struct rz_recover *recover, size_t bytes);
 
 uint32_t rz_recover_epoch(const struct rz_recover *recover);
 enum rz_recover_phase rz_recover_phase(const struct rz_recover *recover);
-rz_id rz_recover_daemon_of(const struct rz_recover *recover, uint32_t rank);
-uint32_t rz_recover_incarnation_of(const struct rz_recover *recover, uint32_t rank);
+
+/* Of a slot; RZ_ID_NONE and 0 where nobody has ever lived. */
+rz_id rz_recover_daemon_of(const struct rz_recover *recover, uint32_t slot);
+uint32_t rz_recover_incarnation_of(const struct rz_recover *recover, uint32_t slot);
 bool rz_recover_daemon_dead(const struct rz_recover *recover, rz_id daemon); /* agreed or known */
 
-/* Whether rank's current incarnation is dead, agreed or known. */
-bool rz_recover_process_dead(const struct rz_recover *recover, uint32_t rank);
+/* Whether the slot's current incarnation is dead, agreed or known; true of an empty slot. */
+bool rz_recover_process_dead(const struct rz_recover *recover, uint32_t slot);
+
+/* Whether a cohort may get the slot: behind n_ranks, and empty or its process dead by decision. */
+bool rz_recover_slot_free(const struct rz_recover *recover, uint32_t slot);
+
+/* What has become of a wanted birth. */
+enum rz_recover_birth {
+    RZ_BIRTH_OPEN,   /* not decided yet, or never wanted */
+    RZ_BIRTH_BORN,   /* this process lives or has lived */
+    RZ_BIRTH_TAKEN,  /* this process is of a cohort that was given the slot in the meantime */
+    RZ_BIRTH_REFUSED /* not in this phase, or the job repairs itself */
+};
+enum rz_recover_birth rz_recover_birth(const struct rz_recover *recover, uint32_t slot,
+                                       uint32_t incarnation);
+
+/* The cohort that bore the slot's current incarnation, or 0: a birth did, or the launcher. */
+uint64_t rz_recover_born_of(const struct rz_recover *recover, uint32_t slot);
+
+/* The cohort whose process lives in the slot, itself or in a later incarnation; 0: none. */
+uint64_t rz_recover_cohort_of(const struct rz_recover *recover, uint32_t slot);
+
+/* Serial of the last cohort of this daemon that was decided or dropped; 0: none. */
+uint32_t rz_recover_cohorts_decided(const struct rz_recover *recover, rz_id node);
+
+/* How many decisions have borne processes. */
+uint32_t rz_recover_round(const struct rz_recover *recover);
 
 /* Whether this daemon is dead by decision, the same at all members: the dead that RZ_COMMIT_EPOCH
  * must be given. */
@@ -168,5 +256,10 @@ bool rz_recover_has_quorum(const uint8_t *votes, uint32_t n_daemons, rz_id tie_b
  * load[n_daemons]: scratch. */
 void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
                       const bool *dead, uint32_t n_daemons, uint32_t *load);
+
+/* The daemon for one more process: the least loaded with a free slot, else the least loaded (ties:
+ * lowest id). At least one lives. */
+rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bool *dead,
+                           uint32_t n_daemons);
 
 #endif

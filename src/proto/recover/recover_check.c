@@ -21,26 +21,46 @@ static uint64_t decisions(const struct rz_recover *r)
     return rz_agree_decided(rz_recover_agree(r));
 }
 
+/* Of what births leave behind; not what is known to be wanted. */
+static const char *difference_in_births(const struct rz_recover *a, const struct rz_recover *b)
+{
+    size_t slots = a->n_slots * sizeof(uint32_t);
+    if (a->round != b->round)
+        return "rounds of births";
+    if (a->births_named != b->births_named)
+        return "whether births are named";
+    if (memcmp(rz_recover_refused(a), rz_recover_refused(b), slots) != 0)
+        return "births refused";
+    if (memcmp(rz_recover_freed(a), rz_recover_freed(b), 2 * slots) != 0)
+        return "order of the free slots";
+    if (memcmp(rz_recover_cohort(a), rz_recover_cohort(b), 2 * slots) != 0 ||
+        memcmp(rz_recover_cohort_from(a), rz_recover_cohort_from(b), slots) != 0)
+        return "cohorts of the slots";
+    if (memcmp(rz_recover_serial(a), rz_recover_serial(b), a->n_daemons * sizeof(uint32_t)) != 0)
+        return "cohorts decided";
+    return NULL;
+}
+
 /* The name of what differs, or NULL. */
 static const char *difference(const struct rz_recover *a, const struct rz_recover *b)
 {
-    size_t ranks = a->n_ranks * sizeof(uint32_t);
+    size_t slots = a->n_slots * sizeof(uint32_t);
     if (a->epoch != b->epoch || a->phase != b->phase)
         return "epoch or phase";
     if (a->generation != b->generation)
         return "generation";
     if (a->repairing != b->repairing || a->restarts != b->restarts)
         return "repairing or restarts";
-    if (memcmp(rz_recover_placement(a), rz_recover_placement(b), ranks) != 0)
+    if (memcmp(rz_recover_placement(a), rz_recover_placement(b), slots) != 0)
         return "placement";
-    if (memcmp(rz_recover_incarnation(a), rz_recover_incarnation(b), ranks) != 0)
+    if (memcmp(rz_recover_incarnation(a), rz_recover_incarnation(b), slots) != 0)
         return "incarnations";
-    if (memcmp(rz_recover_noted(a), rz_recover_noted(b), ranks) != 0)
+    if (memcmp(rz_recover_noted(a), rz_recover_noted(b), slots) != 0)
         return "dead processes";
     for (rz_id d = 0; d < a->n_daemons; d++)
         if ((rz_recover_daemons(a)[d] ^ rz_recover_daemons(b)[d]) & (DAEMON_AGREED | DAEMON_GONE))
             return "dead daemons";
-    return NULL;
+    return difference_in_births(a, b);
 }
 
 bool rz_recover_check_uniform(const struct rz_check_group *group)
@@ -89,8 +109,34 @@ bool rz_recover_check_world(const struct rz_check_group *group)
             if (rz_recover_daemons(r)[d] & DAEMON_AGREED)
                 return say(group, "S7-1: at %u rank %u lies on dead daemon %u", i, rank, d);
         }
-        if (!check_slots(group, i, r))
+        if (r->round == 0 && !check_slots(group, i, r))
             return false;
+    }
+    return true;
+}
+
+static bool check_slot(const struct rz_check_group *group, rz_id member, const struct rz_recover *r,
+                       uint32_t slot)
+{
+    uint32_t incarnation = rz_recover_incarnation(r)[slot];
+    if ((rz_recover_placement(r)[slot] == RZ_ID_NONE) != (incarnation == 0))
+        return say(group, "births: at %u slot %u, incarnation %u, lies on daemon %u", member, slot,
+                   incarnation, rz_recover_placement(r)[slot]);
+    if (slot < r->n_ranks && (incarnation == 0 || rz_recover_cohort(r)[slot] != 0))
+        return say(group, "births: at %u rank %u is empty or was spawned", member, slot);
+    if (rz_recover_noted(r)[slot] > incarnation || rz_recover_noted(r)[slot] + 1 < incarnation)
+        return say(group, "births: at %u process %u.%u is alive, noted dead is %u", member, slot,
+                   incarnation, rz_recover_noted(r)[slot]);
+    return true;
+}
+
+bool rz_recover_check_births(const struct rz_check_group *group)
+{
+    for (rz_id i = 0; i < group->n_members; i++) {
+        const struct rz_recover *r = group->state[i];
+        for (uint32_t slot = 0; r && !r->stopped && slot < r->n_slots; slot++)
+            if (!check_slot(group, i, r, slot))
+                return false;
     }
     return true;
 }
@@ -109,6 +155,8 @@ bool rz_recover_check_settled(const struct rz_check_group *group)
                        r->epoch, r->phase, first->epoch, first->phase);
         if (r->fresh > 0)
             return say(group, "liveness: %u rests with %u unsettled deaths", i, r->fresh);
+        if (r->wanted > 0 || r->births_named)
+            return say(group, "liveness: %u rests with %u wanted births undecided", i, r->wanted);
         if (rz_agree_proposed(rz_recover_agree(r)) > decisions(r))
             return say(group, "liveness: %u rests with an undecided contribution", i);
     }

@@ -18,6 +18,7 @@ static void notify(struct rz_recover *r, enum rz_recover_notice what, uint64_t a
 static void stop(struct rz_recover *r, rz_status_t why)
 {
     r->stopped = true;
+    r->births_notice = false;
     notify(r, RZ_RECOVER_STOP, why, 0);
 }
 
@@ -32,15 +33,18 @@ void rz_recover_look_at_self(struct rz_recover *r)
 void rz_recover_recount(struct rz_recover *r)
 {
     r->fresh = r->lost = 0;
-    for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
-        r->fresh += rz_recover_rank_fresh(r, rank);
-        r->lost += rz_recover_noted(r)[rank] >= rz_recover_incarnation(r)[rank];
+    for (uint32_t slot = 0; slot < r->n_slots; slot++) {
+        r->fresh += rz_recover_slot_fresh(r, slot);
+        /* Nobody brings spawned processes back. */
+        r->lost +=
+            slot < r->n_ranks && rz_recover_noted(r)[slot] >= rz_recover_incarnation(r)[slot];
     }
     for (rz_id d = 0; d < r->n_daemons; d++) {
         uint8_t daemon = rz_recover_daemons(r)[d];
         r->fresh += (daemon & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN;
         r->lost += (daemon & (DAEMON_AGREED | DAEMON_REPAIRED)) == DAEMON_AGREED;
     }
+    rz_recover_recount_births(r);
 }
 
 /* Everybody knows from now on what the decision's items say. */
@@ -48,18 +52,19 @@ static void learn(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
 {
     uint8_t *daemons = rz_recover_daemons(r);
     for (uint32_t i = 0; i < n_items; i++) {
-        uint32_t rank, incarnation;
+        uint32_t slot, incarnation;
         rz_id d;
         bool proof;
-        if (rz_recover_unpack_process(items[i], &rank, &incarnation)) {
-            if (rank < r->n_ranks && rz_recover_known(r)[rank] < incarnation)
-                rz_recover_known(r)[rank] = incarnation;
+        if (rz_recover_unpack_process(items[i], &slot, &incarnation)) {
+            if (slot < r->n_slots && rz_recover_known(r)[slot] < incarnation)
+                rz_recover_known(r)[slot] = incarnation;
         } else if (rz_recover_unpack_daemon(items[i], &d, &proof) && d < r->n_daemons) {
             daemons[d] |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
             if (!(daemons[d] & DAEMON_AGREED))
                 daemons[d] |= DAEMON_NAMED | (proof ? DAEMON_NAMED_PROOF : 0);
         }
     }
+    rz_recover_learn_births(r, items, n_items);
 }
 
 /* Whether agree has found a member dead that is marked with none of these bits. */
@@ -107,27 +112,46 @@ static bool quorum(const struct rz_recover *r)
     return rz_recover_has_quorum(votes, r->n_daemons, r->tie_breaker);
 }
 
+static void note_process(struct rz_recover *r, uint32_t slot, uint64_t decision)
+{
+    rz_recover_noted(r)[slot] = rz_recover_incarnation(r)[slot];
+    rz_recover_freed(r)[slot] = decision;
+}
+
+/* A decision that died with all who made it bore this process, and it is dead, too: its number must
+ * not be given again, for news of its death are abroad. */
+static void note_lost(struct rz_recover *r, uint32_t slot)
+{
+    const uint8_t *daemons = rz_recover_daemons(r);
+    rz_id *place = &rz_recover_placement(r)[slot];
+    rz_recover_incarnation(r)[slot]++;
+    for (rz_id d = 0; d < r->n_daemons && *place == RZ_ID_NONE; d++)
+        if (!(daemons[d] & (DAEMON_AGREED | DAEMON_NAMED)))
+            *place = d;
+}
+
 /*
  * Notes the decision's deaths; the fresh ones become the items of a possible notice. Returns how
  * many there are. Silent daemons stay voters until a later decision without new ones: by
  * contributing to it all survivors have confirmed that they took this way. Else a member whose
  * contribution reached both sides of a partition would count for both.
  */
-static uint32_t note(struct rz_recover *r, const uint64_t *items, uint32_t n_items,
-                     bool daemons_named)
+static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool daemons_named)
 {
     uint8_t *daemons = rz_recover_daemons(r);
     const uint32_t *incarnation = rz_recover_incarnation(r);
     uint32_t *noted = rz_recover_noted(r);
     uint64_t *fresh = rz_recover_items(r);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < n_items; i++) {
-        uint32_t rank, dead_incarnation;
-        if (!rz_recover_unpack_process(items[i], &rank, &dead_incarnation) || rank >= r->n_ranks)
+    for (uint32_t i = 0; i < decided->n_items; i++) {
+        uint32_t slot, dead;
+        if (!rz_recover_unpack_process(decided->items[i], &slot, &dead) || slot >= r->n_slots)
             continue;
-        if (dead_incarnation == incarnation[rank] && noted[rank] < dead_incarnation) {
-            noted[rank] = dead_incarnation;
-            fresh[n++] = items[i];
+        if (dead == incarnation[slot] + 1)
+            note_lost(r, slot);
+        if (dead == incarnation[slot] && noted[slot] < dead) {
+            note_process(r, slot, decided->arg[0]);
+            fresh[n++] = decided->items[i];
         }
     }
     for (rz_id d = 0; d < r->n_daemons; d++) {
@@ -140,9 +164,10 @@ static uint32_t note(struct rz_recover *r, const uint64_t *items, uint32_t n_ite
             daemons[d] |= DAEMON_GONE;
         }
     }
-    for (uint32_t rank = 0; rank < r->n_ranks; rank++)
-        if (daemons[rz_recover_placement(r)[rank]] & DAEMON_AGREED)
-            noted[rank] = incarnation[rank];
+    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+        if (noted[slot] < incarnation[slot] &&
+            (daemons[rz_recover_placement(r)[slot]] & DAEMON_AGREED))
+            note_process(r, slot, decided->arg[0]);
     return n;
 }
 
@@ -184,7 +209,7 @@ static void open_barrier(struct rz_recover *r)
     notify(r, RZ_RECOVER_PHASE, r->epoch, r->phase);
 }
 
-/* Acts on a decision: one notice at most. */
+/* Acts on a decision: one notice at most, and one of births behind it. */
 static void settle(struct rz_recover *r, const struct rz_action *decided, bool daemons_named)
 {
     /* After LEFT nothing is left to be split or repaired: deaths are only noted. */
@@ -192,7 +217,8 @@ static void settle(struct rz_recover *r, const struct rz_action *decided, bool d
         stop(r, RZ_ERR_NO_QUORUM);
         return;
     }
-    uint32_t n_fresh = note(r, decided->items, decided->n_items, daemons_named);
+    uint32_t n_fresh = note(r, decided, daemons_named);
+    rz_recover_settle_births(r, decided, n_fresh);
     rz_recover_recount(r);
     if (r->repairing && r->phase != RZ_PHASE_LEFT && (n_fresh > 0 || r->lost > 0)) {
         begin_epoch(r, decided->arg[3]);

@@ -1,37 +1,80 @@
-/* The pure functions behind a decision: deaths as items, quorum, placement. */
+/* The pure functions behind a decision: deaths and births as items, quorum, placement. */
 #include "base/assert.h"
 #include "proto/recover/recover.h"
 
 #include <string.h>
 
-#define DAEMON_BIT (UINT64_C(1) << 63)
+/* The four bits on top: recover.h. */
+enum { ITEM_PROCESS = 0, ITEM_DAEMON = 8, ITEM_BIRTH = 10, ITEM_COHORT = 12 };
+#define ITEM_KIND_AT 60
+#define COHORT_NODE_AT 46
+#define COHORT_SERIAL_AT 20
 
-uint64_t rz_recover_pack_process(uint32_t rank, uint32_t incarnation)
+static uint64_t pack(uint64_t kind, uint32_t slot, uint32_t incarnation)
 {
-    rz_assert(rank < UINT32_C(1) << 31);
-    return (uint64_t)rank << 32 | incarnation;
+    rz_assert(slot < RZ_RECOVER_SLOTS_MAX);
+    return kind << ITEM_KIND_AT | (uint64_t)slot << 32 | incarnation;
 }
 
-uint64_t rz_recover_pack_daemon(rz_id daemon, bool proof)
+static bool unpack(uint64_t kind, uint64_t item, uint32_t *slot, uint32_t *incarnation)
 {
-    return DAEMON_BIT | (uint64_t)daemon << 1 | (proof ? 1 : 0);
-}
-
-bool rz_recover_unpack_process(uint64_t item, uint32_t *rank, uint32_t *incarnation)
-{
-    if (item & DAEMON_BIT)
+    if (item >> ITEM_KIND_AT != kind)
         return false;
-    *rank = (uint32_t)(item >> 32);
+    *slot = (uint32_t)(item >> 32) & (RZ_RECOVER_SLOTS_MAX - 1);
     *incarnation = (uint32_t)item;
     return true;
 }
 
+uint64_t rz_recover_pack_process(uint32_t slot, uint32_t incarnation)
+{
+    return pack(ITEM_PROCESS, slot, incarnation);
+}
+
+bool rz_recover_unpack_process(uint64_t item, uint32_t *slot, uint32_t *incarnation)
+{
+    return unpack(ITEM_PROCESS, item, slot, incarnation);
+}
+
+uint64_t rz_recover_pack_daemon(rz_id daemon, bool proof)
+{
+    return (uint64_t)ITEM_DAEMON << ITEM_KIND_AT | (uint64_t)daemon << 1 | (proof ? 1 : 0);
+}
+
 bool rz_recover_unpack_daemon(uint64_t item, rz_id *daemon, bool *proof)
 {
-    if (!(item & DAEMON_BIT))
+    if (item >> ITEM_KIND_AT != ITEM_DAEMON)
         return false;
     *daemon = (rz_id)(item >> 1);
     *proof = item & 1;
+    return true;
+}
+
+uint64_t rz_recover_pack_birth(uint32_t slot, uint32_t incarnation)
+{
+    return pack(ITEM_BIRTH, slot, incarnation);
+}
+
+bool rz_recover_unpack_birth(uint64_t item, uint32_t *slot, uint32_t *incarnation)
+{
+    return unpack(ITEM_BIRTH, item, slot, incarnation);
+}
+
+uint64_t rz_recover_pack_cohort(rz_id node, uint32_t serial, uint32_t count)
+{
+    rz_assert(node < RZ_RECOVER_COHORT_NODES_MAX);
+    rz_assert(serial > 0 && serial < RZ_RECOVER_COHORT_SERIALS_MAX);
+    rz_assert(count > 0 && count < RZ_RECOVER_COHORT_COUNT_MAX);
+    return (uint64_t)ITEM_COHORT << ITEM_KIND_AT | (uint64_t)node << COHORT_NODE_AT |
+           (uint64_t)serial << COHORT_SERIAL_AT | count;
+}
+
+bool rz_recover_unpack_cohort(uint64_t item, rz_id *node, uint32_t *serial, uint32_t *count)
+{
+    if ((item >> ITEM_KIND_AT & ITEM_COHORT) != ITEM_COHORT)
+        return false;
+    *node = (rz_id)(item >> COHORT_NODE_AT) & (RZ_RECOVER_COHORT_NODES_MAX - 1);
+    *serial = (uint32_t)(item >> COHORT_SERIAL_AT) & (RZ_RECOVER_COHORT_SERIALS_MAX - 1);
+    *count = (uint32_t)item & (RZ_RECOVER_COHORT_COUNT_MAX - 1);
     return true;
 }
 
@@ -63,6 +106,17 @@ static bool better_place(const uint32_t *slots, const uint32_t *load, rz_id a, r
     return free_a != free_b ? free_a : load[a] < load[b];
 }
 
+rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bool *dead,
+                           uint32_t n_daemons)
+{
+    rz_id best = RZ_ID_NONE;
+    for (rz_id d = 0; d < n_daemons; d++)
+        if (!dead[d] && (best == RZ_ID_NONE || better_place(slots, load, d, best)))
+            best = d;
+    rz_assert(best != RZ_ID_NONE);
+    return best;
+}
+
 void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
                       const bool *dead, uint32_t n_daemons, uint32_t *load)
 {
@@ -73,12 +127,7 @@ void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slo
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
         if (!dead[placement[rank]])
             continue;
-        rz_id best = RZ_ID_NONE;
-        for (rz_id d = 0; d < n_daemons; d++)
-            if (!dead[d] && (best == RZ_ID_NONE || better_place(slots, load, d, best)))
-                best = d;
-        rz_assert(best != RZ_ID_NONE);
-        placement[rank] = best;
-        load[best]++;
+        placement[rank] = rz_recover_place_one(slots, load, dead, n_daemons);
+        load[placement[rank]]++;
     }
 }

@@ -20,22 +20,29 @@ enum {
 /* The bits of a contribution's `and`. */
 enum {
     ALL_REACHED = 1, /* the end of the phase, and no death is known */
-    ALL_AWARE = 2    /* a death or an unrepaired rank is known */
+    ALL_AWARE = 2    /* a death, an unrepaired rank or a wanted birth is known */
 };
 
 enum { NOTICE_NONE = UINT32_MAX };
 
-/* One flat block: this, the arrays at the offsets, the agree object last, so that it may grow. */
+/* Cohorts that one decision settles at most; the others wait for the next one. Bounds the notice.
+ */
+enum { COHORTS_SETTLED_MAX = 64 };
+
+/* One flat block: this, the arrays at the offsets, last the two parts that may grow: the cohorts
+ * wanted, and the agree object. */
 struct rz_recover {
-    uint32_t n_daemons, n_ranks;
+    uint32_t n_daemons, n_ranks, n_slots;
     rz_id self, tie_breaker;
     uint32_t restarts_max, mutations;
 
     /* The same at all members that saw the same decisions. */
     uint32_t epoch, phase, restarts;
+    uint32_t round;      /* decisions that have borne processes */
     uint64_t generation; /* the newest one agreed */
     bool repairing;      /* somebody has entered MPIX_Reinit */
     bool stopped;
+    bool births_named; /* by a decision that settled nothing: all know of some, if not which */
 
     /* This member's own. */
     bool repairing_here;
@@ -43,7 +50,10 @@ struct rz_recover {
     uint64_t generation_known;    /* >= generation */
     uint64_t generation_proposed; /* by the contribution in flight */
     bool proposed_aware;          /* and that contribution knew of a death */
-    uint32_t fresh, lost;         /* ranks and daemons known dead, not noted; noted, not repaired */
+    uint32_t fresh, lost;         /* slots and daemons known dead, not noted; noted, not repaired */
+    uint32_t wanted;              /* births and cohorts to contribute */
+    uint32_t n_cohorts, cohorts_max; /* wanted and not decided */
+    uint32_t cohorts_needed;         /* > cohorts_max: grow is to make room for so many */
 
     /* Work for CONTINUE: first what agree still has to do, then the notice, then the next
      * contribution. */
@@ -51,18 +61,28 @@ struct rz_recover {
     uint32_t notice; /* enum rz_recover_notice or NOTICE_NONE */
     uint32_t n_notice_items;
     uint64_t notice_arg[2];
+    bool births_notice;                /* RZ_RECOVER_BIRTHS comes behind it */
+    uint32_t births_at, n_birth_items; /* its items stand behind those of the other */
+    uint32_t births_status;            /* rz_status_t */
 
     /* Offsets from the start of the block. */
-    size_t items_at;       /* uint64_t [n_ranks + n_daemons]: of a contribution or a notice */
-    size_t placement_at;   /* uint32_t [n_ranks] */
-    size_t incarnation_at; /* uint32_t [n_ranks]: the current one */
-    size_t known_at;       /* uint32_t [n_ranks]: newest incarnation known dead */
-    size_t noted_at;       /* uint32_t [n_ranks]: newest incarnation dead by decision */
+    size_t items_at;       /* uint64_t [items_max]: of a contribution, or of both notices */
+    size_t placement_at;   /* uint32_t [n_slots] */
+    size_t incarnation_at; /* uint32_t [n_slots]: the current one; 0: none yet */
+    size_t known_at;       /* uint32_t [n_slots]: newest incarnation known dead */
+    size_t noted_at;       /* uint32_t [n_slots]: newest incarnation dead by decision */
+    size_t freed_at;       /* uint64_t [n_slots]: the decision that noted it */
+    size_t asked_at;       /* uint32_t [n_slots]: newest incarnation known to be wanted */
+    size_t refused_at;     /* uint32_t [n_slots]: newest incarnation refused */
+    size_t cohort_at;      /* uint64_t [n_slots]: the last cohort that got the slot, or 0 */
+    size_t cohort_from_at; /* uint32_t [n_slots]: and the incarnation that it bore */
+    size_t serial_at;      /* uint32_t [n_daemons]: its newest cohort decided */
     size_t slots_at;       /* uint32_t [n_daemons] */
     size_t load_at;        /* uint32_t [n_daemons]: scratch */
     size_t daemon_at;      /* uint8_t [n_daemons]: DAEMON_* */
     size_t scratch_at;     /* uint8_t or bool [n_daemons] */
-    size_t agree_at;
+    size_t cohorts_at;     /* uint64_t [cohorts_max], sorted */
+    size_t agree_at, agree_bytes;
 };
 
 static inline void *rz_recover_at(const struct rz_recover *r, size_t offset)
@@ -93,20 +113,95 @@ static inline uint32_t *rz_recover_noted(const struct rz_recover *r)
 {
     return rz_recover_at(r, r->noted_at);
 }
+static inline uint64_t *rz_recover_freed(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->freed_at);
+}
+static inline uint32_t *rz_recover_asked(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->asked_at);
+}
+static inline uint32_t *rz_recover_refused(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->refused_at);
+}
+static inline uint64_t *rz_recover_cohort(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->cohort_at);
+}
+static inline uint32_t *rz_recover_cohort_from(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->cohort_from_at);
+}
+static inline uint32_t *rz_recover_serial(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->serial_at);
+}
+static inline uint64_t *rz_recover_cohorts(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->cohorts_at);
+}
 static inline uint8_t *rz_recover_daemons(const struct rz_recover *r)
 {
     return rz_recover_at(r, r->daemon_at);
 }
 
-/* A death of this rank is known here and not noted by a decision yet. */
-static inline bool rz_recover_rank_fresh(const struct rz_recover *r, uint32_t rank)
+/* A death in this slot is known here and not noted by a decision yet: of the current incarnation or
+ * of one that is not begun here. */
+static inline bool rz_recover_slot_fresh(const struct rz_recover *r, uint32_t slot)
 {
-    uint32_t incarnation = rz_recover_incarnation(r)[rank];
-    return rz_recover_known(r)[rank] >= incarnation && rz_recover_noted(r)[rank] < incarnation;
+    return rz_recover_known(r)[slot] > rz_recover_noted(r)[slot];
 }
 
-/* Counts r->fresh and r->lost anew. */
+/* Whether somebody lives or has lived in the slot for whom there can be a successor. */
+static inline bool rz_recover_slot_used(const struct rz_recover *r, uint32_t slot)
+{
+    return slot < r->n_ranks || rz_recover_cohort(r)[slot] != 0;
+}
+
+/* The successor of the dead of this slot is wanted, and that is not decided yet. */
+static inline bool rz_recover_slot_wanted(const struct rz_recover *r, uint32_t slot)
+{
+    uint32_t asked = rz_recover_asked(r)[slot];
+    return asked > rz_recover_incarnation(r)[slot] && asked != rz_recover_refused(r)[slot] &&
+           rz_recover_slot_used(r, slot);
+}
+
+/* Counts r->fresh, r->lost and r->wanted anew. */
 void rz_recover_recount(struct rz_recover *r);
+
+/* ---- births, recover_birth.c */
+
+/* What is known to be wanted: RZ_RECOVER_WANT. Whether there is room for its cohorts; else
+ * r->cohorts_needed says for how many. */
+bool rz_recover_want_fits(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
+void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
+
+/*
+ * From now on everybody knows that some births are wanted, if a decision names any. Not which, for
+ * there may be no room for its cohorts: who contributed them does so again, and the others are
+ * aware.
+ */
+void rz_recover_learn_births(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
+
+/* Counts r->wanted anew; forgets cohorts that are decided or dropped. */
+void rz_recover_recount_births(struct rz_recover *r);
+
+/*
+ * Before a contribution: bounds what is known of incarnations that are not begun here. All
+ * decisions that we contributed to are made here, and nobody begins an incarnation without our
+ * contribution. Who has seen the next one begin has thus decided the last of them in another way,
+ * and is dead: such a decision dies with all who made it. It bore one incarnation of a slot at
+ * most.
+ */
+void rz_recover_bound_lost(struct rz_recover *r);
+
+/* What this member contributes: writes births, then cohorts; returns how many. */
+uint32_t rz_recover_collect_births(const struct rz_recover *r, uint64_t *items);
+
+/* Carries out the births of a decision that settles; deaths are noted. Writes the items of the
+ * notice to r's items from `at` on and arms the notice when there are any. */
+void rz_recover_settle_births(struct rz_recover *r, const struct rz_action *decided, uint32_t at);
 
 /*
  * Whether agree found a member dead of whose death no news has come: it died during an agreement.

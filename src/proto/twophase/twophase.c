@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-static size_t set_bytes(uint32_t n_members)
+static uint32_t value_words(const struct rz_twophase_config *config)
 {
-    return ((size_t)n_members + 63) / 64 * sizeof(uint64_t);
+    return (config->n_members + 63) / 64 + (config->extremes ? 2 : 0);
 }
 
 size_t rz_twophase_size(const struct rz_twophase_config *config)
 {
-    return sizeof(struct rz_twophase) +
-           (RZ_TWOPHASE_SETS + 2 * (size_t)RZ_TWOPHASE_OP_SETS) * set_bytes(config->n_members);
+    return sizeof(struct rz_twophase) + (RZ_TWOPHASE_SETS + 2 * (size_t)RZ_TWOPHASE_OP_SETS) *
+                                            value_words(config) * sizeof(uint64_t);
 }
 
 void rz_twophase_init(struct rz_twophase *tp, const struct rz_twophase_config *config, rz_id self,
@@ -27,12 +27,13 @@ void rz_twophase_init(struct rz_twophase *tp, const struct rz_twophase_config *c
     tp->config = *config;
     tp->self = self;
     tp->n_words = (config->n_members + 63) / 64;
+    tp->n_value = value_words(config);
     tp->op[1].slot = 1;
 }
 
 uint64_t *rz_twophase_set(const struct rz_twophase *tp, enum rz_twophase_set set)
 {
-    return (uint64_t *)((uintptr_t)(tp + 1) + set * set_bytes(tp->config.n_members));
+    return (uint64_t *)((uintptr_t)(tp + 1)) + (size_t)set * tp->n_value;
 }
 
 uint64_t *rz_twophase_op_set(const struct rz_twophase *tp, const struct rz_twophase_op *op,
@@ -64,7 +65,7 @@ void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
                     .origin = tp->self,
                     .seq = op->seq,
                     .word = {attempt, has_value ? op->flag : 0},
-                    .n_items = has_value ? tp->n_words : 0},
+                    .n_items = has_value ? tp->n_value : 0},
         .items = has_value ? rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED) : NULL,
     };
 }
@@ -85,16 +86,28 @@ static struct rz_twophase_op *op_open(struct rz_twophase *tp, uint64_t seq)
         return NULL;
     if (op->seq < seq) {
         *op = (struct rz_twophase_op){.seq = seq, .slot = (uint32_t)(seq % 2)};
-        op->own_flag = UINT64_MAX;
+        op->own_flag = op->own_min = UINT64_MAX;
         rz_twophase_give_up(tp, op, 1);
     }
     return op;
 }
 
+/* From the own words and those given, behind the bitmap. `begun`: it has some already. */
+static void merge_extremes(const struct rz_twophase *tp, const struct rz_twophase_op *op,
+                           bool begun, const uint64_t given[2])
+{
+    if (!tp->config.extremes)
+        return;
+    uint64_t *value = rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED) + tp->n_words;
+    value[0] = begun && value[0] < given[0] ? value[0] : given[0];
+    value[1] = begun && value[1] > given[1] ? value[1] : given[1];
+}
+
 void rz_twophase_give_up(struct rz_twophase *tp, struct rz_twophase_op *op, uint32_t attempt)
 {
     memset(rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED), 0,
-           RZ_TWOPHASE_OP_SETS * set_bytes(tp->config.n_members));
+           RZ_TWOPHASE_OP_SETS * (size_t)tp->n_value * sizeof(uint64_t));
+    merge_extremes(tp, op, false, (const uint64_t[2]){op->own_min, op->own_max});
     op->attempt = attempt;
     op->flag = op->own_flag;
     op->parent = RZ_ID_NONE;
@@ -147,7 +160,7 @@ static bool audible(const struct rz_twophase *tp, const struct rz_event *event)
     if (message->type != RZ_TWOPHASE_VOTE && message->type != RZ_TWOPHASE_DECISION)
         return message->n_items == 0;
     uint32_t rest = tp->config.n_members % 64;
-    return message->n_items == tp->n_words &&
+    return message->n_items == tp->n_value &&
            (rest == 0 || event->items[tp->n_words - 1] >> rest == 0);
 }
 
@@ -164,6 +177,7 @@ static void receive_vote(struct rz_twophase *tp, struct rz_twophase_op *op,
     uint64_t *failed = rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED);
     for (uint32_t word = 0; word < tp->n_words; word++)
         failed[word] |= event->items[word];
+    merge_extremes(tp, op, true, event->items + tp->n_words);
     op->flag &= event->message->word[1];
     rz_twophase_bit_set(rz_twophase_op_set(tp, op, RZ_TWOPHASE_GATHERED), from);
 }
@@ -184,12 +198,16 @@ static void receive_decision(struct rz_twophase *tp, struct rz_twophase_op *op,
 {
     bool holds_us_dead = rz_twophase_bit(event->items, tp->self);
     if (op->status == RZ_TWOPHASE_NOT_CONTRIBUTED) {
-        /* Nobody decides without a living member: whoever did holds us for dead. */
-        tp->stopped |= holds_us_dead;
+        /* Nobody decides without a living member: whoever did holds us for dead. The host learns of
+         * it by rz_twophase_knows_dead. */
+        if (holds_us_dead) {
+            rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_DEAD), tp->self);
+            tp->stopped = 1;
+        }
         return;
     }
     memcpy(rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED), event->items,
-           tp->n_words * sizeof(uint64_t));
+           tp->n_value * sizeof(uint64_t));
     op->flag = event->message->word[1];
     rz_twophase_commit(tp, op, event->message->from);
 }
@@ -236,6 +254,9 @@ static void propose(struct rz_twophase *tp, const struct rz_event *event)
     rz_assert(op && op->status == RZ_TWOPHASE_NOT_CONTRIBUTED);
     op->own_flag = event->arg[0];
     op->flag &= op->own_flag;
+    op->own_min = event->arg[1];
+    op->own_max = event->arg[2];
+    merge_extremes(tp, op, true, &event->arg[1]);
     op->status = RZ_TWOPHASE_GATHERING;
 }
 
@@ -273,7 +294,7 @@ static void tell(struct rz_twophase *tp, struct rz_actions *out)
                                               .what = RZ_TWOPHASE_DECIDED,
                                               .arg = {op->seq, op->flag, op->attempt},
                                               .items = failed,
-                                              .n_items = tp->n_words};
+                                              .n_items = tp->n_value};
 }
 
 static enum rz_more carry_on(struct rz_twophase *tp, struct rz_actions *out)
@@ -336,14 +357,15 @@ uint64_t rz_twophase_hash(const struct rz_twophase *tp)
 {
     uint64_t hash = rz_mix(rz_mix(tp->self, tp->stopped), tp->proposed);
     hash = hash_words(rz_mix(hash, tp->decided), rz_twophase_set(tp, RZ_TWOPHASE_DEAD),
-                      2 * tp->n_words);
+                      2 * tp->n_value);
     for (uint32_t slot = 0; slot < 2; slot++) {
         const struct rz_twophase_op *op = &tp->op[slot];
         hash = rz_mix(rz_mix(hash, op->seq), op->flag);
+        hash = rz_mix(rz_mix(hash, op->own_min), op->own_max);
         hash = rz_mix(rz_mix(hash, op->own_flag), op->status | (uint64_t)op->attempt << 32);
         hash = rz_mix(hash, op->parent);
         hash = hash_words(hash, rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED),
-                          RZ_TWOPHASE_OP_SETS * tp->n_words);
+                          RZ_TWOPHASE_OP_SETS * tp->n_value);
     }
     return hash;
 }

@@ -1,15 +1,15 @@
 /*
  * Log2phases: agreement by a two-phase commit on a binomial tree, the baseline that ERA was
- * measured against (Hursey, Naughton, Vallee, Graham, EuroMPI 2011). A study's object, not a
- * service: every message carries, and every member holds, a bit per member.
+ * measured against (Hursey, Naughton, Vallee, Graham, EuroMPI 2011). Not for large groups: every
+ * message carries, and every member holds, a bit per member.
  *
  * The members of an immutable view agree on operations 1, 2, 3, ..., one after the other: the
- * bit-wise AND of their flags, and the set of failed members as a bitmap. A root gathers the votes
- * (phase 1) and sends its decision down (phase 2). When it dies, the attempt is given up and the
- * next one has the next member for its root; a termination protocol finds what a living member may
- * have got of the old decision. Uniform among members that stay alive. The detector must be
- * accurate and complete; it may lag. docs/protocols/twophase.md says what of this is
- * reconstruction.
+ * bit-wise AND of their flags, if wanted the minimum and the maximum of two words, and the set of
+ * failed members as a bitmap. A root gathers the votes (phase 1) and sends its decision down (phase
+ * 2). When it dies, the attempt is given up and the next one has the next member for its root; a
+ * termination protocol finds what a living member may have got of the old decision. Uniform among
+ * members that stay alive. The detector must be accurate and complete; it may lag.
+ * docs/protocols/twophase.md says what of this is reconstruction.
  */
 #ifndef RZ_PROTO_TWOPHASE_H
 #define RZ_PROTO_TWOPHASE_H
@@ -32,15 +32,18 @@ enum rz_twophase_mutation {
 struct rz_twophase_config {
     uint32_t n_members; /* 1..RZ_TWOPHASE_MEMBERS_MAX */
     uint32_t view;      /* written into every message; others are dropped */
+    bool extremes;      /* minimum and maximum are agreed on, too: two words more per message */
     uint32_t mutations; /* enum rz_twophase_mutation, or 0 */
 };
 
-/* RZ_EVENT_CALL, call = RZ_TWOPHASE_PROPOSE: vote in the next operation; arg[0] = flag. Only when
- * the one before is decided here. */
+/* RZ_EVENT_CALL, call = RZ_TWOPHASE_PROPOSE: vote in the next operation; arg[0] = flag, and with
+ * `extremes` arg[1] for the minimum, arg[2] for the maximum. Only when the one before is decided
+ * here. */
 enum rz_twophase_call { RZ_TWOPHASE_PROPOSE };
 
 /* RZ_ACTION_NOTIFY, what = RZ_TWOPHASE_DECIDED: operation arg[0], flag arg[1], in attempt arg[2];
- * items: bitmap of the members that this decision found failed. */
+ * items: bitmap of the members that this decision found failed; with `extremes`, behind it minimum
+ * and maximum. */
 enum rz_twophase_notice { RZ_TWOPHASE_DECIDED };
 
 struct rz_twophase;
@@ -58,7 +61,8 @@ void rz_twophase_grow(struct rz_twophase *twophase, size_t bytes); /* never aske
 uint64_t rz_twophase_proposed(const struct rz_twophase *twophase);
 uint64_t rz_twophase_decided(const struct rz_twophase *twophase);
 
-/* Whether this member knows that id is dead; whether a decision said so. */
+/* Whether this member knows that id is dead (of itself: the others hold it for dead, and it hears
+ * and says nothing any more); whether a decision said so. */
 bool rz_twophase_knows_dead(const struct rz_twophase *twophase, rz_id id);
 bool rz_twophase_agreed_dead(const struct rz_twophase *twophase, rz_id id);
 

@@ -27,7 +27,7 @@ static const struct rz_twophase_op *decision_of(member_t member, uint64_t seq)
 static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
 {
     member_t a = group->state[i], b = group->state[j];
-    size_t bytes = a->n_words * sizeof(uint64_t);
+    size_t bytes = a->n_value * sizeof(uint64_t);
     for (uint64_t seq = a->decided; seq <= a->decided + 1; seq++) {
         const struct rz_twophase_op *in_a = seq ? decision_of(a, seq) : NULL;
         const struct rz_twophase_op *in_b = seq ? decision_of(b, seq) : NULL;
@@ -51,10 +51,17 @@ static bool check_votes(const struct rz_check_group *group, rz_id i,
     member_t member = group->state[i];
     const struct rz_twophase_op *op =
         member->decided > 0 ? decision_of(member, member->decided) : NULL;
-    for (rz_id j = 0; op && j < group->n_members; j++)
-        if ((op->flag & ~proposal_of(j, op->seq)) != 0 && !rz_twophase_agreed_dead(member, j))
+    const uint64_t *extreme =
+        op ? rz_twophase_op_set(member, op, RZ_TWOPHASE_FAILED) + member->n_words : NULL;
+    for (rz_id j = 0; op && j < group->n_members; j++) {
+        uint64_t vote = proposal_of(j, op->seq);
+        bool left_out = (op->flag & ~vote) != 0;
+        if (member->config.extremes)
+            left_out |= extreme[0] > vote || extreme[1] < vote;
+        if (left_out && !rz_twophase_agreed_dead(member, j))
             return say(group, "T-2: %u decided operation %llu without %u", i,
                        (unsigned long long)op->seq, j);
+    }
     return true;
 }
 

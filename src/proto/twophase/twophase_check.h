@@ -10,7 +10,8 @@
 #include "proto/check.h"
 #include "proto/twophase/twophase.h"
 
-/* The flag that a member votes with: it must have a bit cleared that nobody else clears. */
+/* The flag that a member votes with: it must have a bit cleared that nobody else clears. With
+ * `extremes` it votes the same word for the minimum and for the maximum. */
 typedef uint64_t (*rz_twophase_proposal_of)(rz_id member, uint64_t seq);
 
 /* T-1 one decision, T-2 with the vote of everybody who is not among its failed or those before, T-3

@@ -2,11 +2,13 @@
  * The state of the two-phase commit and what its files share; nobody outside this room includes it,
  * but its checkers and tests.
  *
- * One flat block: struct rz_twophase, then bitmaps of n_words words each. Two operations are held:
+ * One flat block: struct rz_twophase, then bitmaps of n_words words, in n_value words each: with
+ * `extremes` the value of an operation is its bitmap, minimum and maximum. Two operations are held:
  * the one under way and its neighbour, the last decided one or an early vote of the next. That is
  * enough: who votes in k + 1 has decided k, and then all who live have decided k - 1.
  *
- * Messages: seq = operation, word[0] = attempt. VOTE and DECISION: word[1] = flag, items = bitmap.
+ * Messages: seq = operation, word[0] = attempt. VOTE and DECISION: word[1] = flag, items = the
+ * other n_value words of the value.
  */
 #ifndef RZ_PROTO_TWOPHASE_PRIVATE_H
 #define RZ_PROTO_TWOPHASE_PRIVATE_H
@@ -48,6 +50,7 @@ enum rz_twophase_set {
 struct rz_twophase_op {
     uint64_t seq; /* 0: none */
     uint64_t flag, own_flag;
+    uint64_t own_min, own_max; /* with extremes */
     uint32_t status;
     uint32_t attempt; /* from 1; its root is the member at position attempt - 1 of those left */
     rz_id parent;     /* VOTED: where the vote or the query went */
@@ -59,7 +62,7 @@ struct rz_twophase_op {
 struct rz_twophase {
     struct rz_twophase_config config;
     rz_id self;
-    uint32_t n_words, n_agreed, stopped;
+    uint32_t n_words, n_value, n_agreed, stopped;
     uint64_t proposed, decided;
     uint32_t pending;      /* a multicast is not sent to all yet */
     uint32_t pending_type; /* of the operation `proposed` */

@@ -67,6 +67,37 @@ static void others_wish_is_told_once(void **state)
     rig_destroy(rig);
 }
 
+static void whom_a_member_waits_for(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create(7, 1); /* 0 above 1 (3 4) and 2 (5 6) */
+    assert_int_equal(rz_agree_awaited(rig->member[1]), RZ_ID_NONE);
+    rig_propose(rig, 1);
+    rig_propose(rig, 0);
+    rig_propose(rig, 3);
+    assert_int_equal(rz_agree_awaited(rig->member[0]), 1);
+    assert_int_equal(rz_agree_awaited(rig->member[1]), 3);
+    assert_int_equal(rz_agree_awaited(rig->member[3]), 1);
+    rig_deliver_all(rig);
+    assert_int_equal(rz_agree_awaited(rig->member[1]), 4);
+    rig_propose(rig, 4);
+    rig_deliver_all(rig);
+    assert_int_equal(rz_agree_awaited(rig->member[1]), 0);
+    assert_int_equal(rz_agree_awaited(rig->member[0]), 2);
+    const rz_id dead = 2;
+    rig_tell(rig, 0, &dead, 1); /* its children are awaited in its place */
+    assert_int_equal(rz_agree_awaited(rig->member[0]), 5);
+    rig_propose(rig, 5);
+    rig_propose(rig, 6);
+    for (rz_id id = 1; id < 7; id++)
+        rig_tell(rig, id, &dead, 1);
+    rig_deliver_all(rig);
+    for (rz_id id = 0; id < 7; id++)
+        if (id != dead)
+            assert_int_equal(rz_agree_awaited(rig->member[id]), RZ_ID_NONE);
+    rig_destroy(rig);
+}
+
 static void late_asker_is_answered_from_the_store(void **state)
 {
     (void)state;
@@ -347,12 +378,76 @@ static void a_copy_is_a_snapshot(void **state)
     rig_destroy(rig);
 }
 
+/* What `from` would answer is received by member; false: it may not be. */
+static bool take_deposit(struct rig *rig, rz_id member, rz_id from)
+{
+    struct rz_message own, message;
+    const uint64_t *items = rz_agree_deposit(rig->member[from], 1, &own);
+    assert_non_null(items);
+    if (!rz_agree_deposited(rig->member[member], from, 1, own.word[0], own.n_items, &message))
+        return false;
+    assert_memory_equal(&message, &own, sizeof message);
+    rig_step(rig, member,
+             &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = &message, .items = items});
+    return true;
+}
+
+static void all_but_decisions(struct rig *rig)
+{
+    for (rz_id id = 0; id < rig->n; id++)
+        rig_propose(rig, id);
+    for (rz_id to = 0; to < rig->n; to++)
+        while (rig_find(rig, RZ_AGREE_UP, (rz_id)(rig->n - 1 - to)) < RIG_QUEUE_MAX)
+            rig_deliver(rig, rig_find(rig, RZ_AGREE_UP, (rz_id)(rig->n - 1 - to)));
+}
+
+static void a_deposit_of_the_new_parent_is_its_answer(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create(5, 1);
+    const rz_id dead = 1;
+    struct rz_message none;
+    all_but_decisions(rig);
+    assert_null(rz_agree_deposit(rig->member[1], 1, &none));
+    rig_deliver(rig, rig_find(rig, RZ_AGREE_DOWN, 1));
+    assert_int_equal(rz_agree_asked(rig->member[3], 0), 1);
+    assert_false(take_deposit(rig, 3, 0)); /* not asked: it knows of no death */
+    rig_tell(rig, 3, &dead, 1);
+    assert_int_equal(rz_agree_asked(rig->member[3], 7), 0);
+    assert_false(take_deposit(rig, 3, 1));
+    assert_true(take_deposit(rig, 3, 0));
+    assert_int_equal(rig_told(rig, 3, RZ_AGREE_DECIDED, 1, NULL), 1);
+    assert_int_equal(rz_agree_asked(rig->member[3], 0), RZ_ID_NONE);
+    assert_false(take_deposit(rig, 3, 0)); /* decided already */
+    assert_int_equal(rz_agree_asked(rig->member[0], 0), RZ_ID_NONE);
+    rig_destroy(rig);
+}
+
+static void a_deposit_of_a_child_that_the_new_root_asked_is_its_answer(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create(4, 1);
+    const rz_id dead = 0;
+    all_but_decisions(rig);
+    rig_deliver(rig, rig_find(rig, RZ_AGREE_DOWN, 2));
+    rig_tell(rig, 1, &dead, 1);
+    assert_int_equal(rz_agree_asked(rig->member[1], 0), 2); /* 3 is gathered */
+    assert_int_equal(rz_agree_asked(rig->member[1], 1), 2);
+    assert_false(take_deposit(rig, 1, 0));
+    assert_true(take_deposit(rig, 1, 2));
+    assert_int_equal(rig_told(rig, 1, RZ_AGREE_DECIDED, 1, NULL), 1);
+    rig_deliver(rig, rig_find(rig, RZ_AGREE_DOWN, 3));
+    assert_int_equal(rig_told(rig, 3, RZ_AGREE_DECIDED, 1, NULL), 1);
+    rig_destroy(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_deaths_an_operation_costs_two_messages_per_edge),
         cmocka_unit_test(state_grows_with_deaths_not_with_members),
         cmocka_unit_test(others_wish_is_told_once),
+        cmocka_unit_test(whom_a_member_waits_for),
         cmocka_unit_test(late_asker_is_answered_from_the_store),
         cmocka_unit_test(decisions_are_told_in_order),
         cmocka_unit_test(decisions_are_forgotten_when_nobody_can_ask),
@@ -364,6 +459,8 @@ int main(void)
         cmocka_unit_test(little_room_for_actions_loses_nothing),
         cmocka_unit_test(lists_grow_and_nothing_is_cut),
         cmocka_unit_test(a_copy_is_a_snapshot),
+        cmocka_unit_test(a_deposit_of_the_new_parent_is_its_answer),
+        cmocka_unit_test(a_deposit_of_a_child_that_the_new_root_asked_is_its_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,43 @@
  * A process of a job that speaks the link protocol without MPI. Its words (arguments) are done in
  * order:
  *
- *   join          HELLO, WELCOME                       enter        REACHED(epoch, ENTER), waits
- * for RUN leave         REACHED(epoch, RUN), waits for LEFT   bye          BYE, clean end of the
- * watch repairing     REPAIRING                            say:TEXT     writes the line "TEXT rank
- * incarnation epoch" epoch:N       waits for epoch N or later           exit:N       exits hang
- * sleeps for ever                      stdin        copies standard input to standard output
- *   abort:N       ABORT with code N, then hangs        flood:N      writes N bytes to standard
- * output waits         shows a wait object                  open:R card:R  wants to reach rank R,
- * and waits for the answer net           answers OPEN_NET by PUT_CARD         serve        deals
- * with messages for ever if:R          the rest only in rank R              kill         kills
- * itself deaf          asks and asks and never reads        noise        sends what is no message
- *   unlink        closes the link without BYE          grow:N       touches N MiB
- *   store:WHAT    stores a checkpoint piece, `right` or wrong in the way WHAT
+ *   join            HELLO, WELCOME
+ *   enter           REACHED(epoch, ENTER), waits for RUN
+ *   leave           REACHED(epoch, RUN), waits for LEFT
+ *   bye             BYE, clean end of the watch
+ *   repairing       REPAIRING
+ *   say:TEXT        writes the line "TEXT rank incarnation epoch"
+ *   epoch:N         waits for epoch N or later
+ *   exit:N          exits
+ *   hang            sleeps for ever
+ *   stdin           copies standard input to standard output
+ *   abort:N         ABORT with code N, then hangs
+ *   flood:N         writes N bytes to standard output
+ *   waits           shows a wait object
+ *   open:R card:R   wants to reach rank R, and waits for the answer
+ *   net             answers OPEN_NET by PUT_CARD
+ *   serve           deals with messages for ever
+ *   if:R            the rest only in rank R
+ *   kill            kills itself
+ *   deaf            asks and asks and never reads
+ *   noise           sends what is no message
+ *   unlink          closes the link without BYE
+ *   grow:N          touches N MiB
+ *   store:WHAT      stores a checkpoint piece, `right` or wrong in the way WHAT
+ *   want            wants its piece, and waits for it
+ *   refusal         waits for REFUSED
+ *   dead:S          waits until incarnation 1 (dead:S,I: I) of slot S is not alive
+ *   all-dead:A,B    waits for all of them
+ *   grown:S,I       waits for incarnation I of slot S
+ *   replace:S,I     REPLACE: wants incarnation I of slot S, waits for BORN
+ *   spawn:N         SPAWN of N helpers with the words in TEST_SPAWN; spawn:N,M: and M in
+ * TEST_SPAWN2 cohort          writes what COHORT told ack:S           ACKNOWLEDGED, of slot S
+ *   end:S,CODE      ABORT of slot S only
+ *   ask:R           card:R without waiting
+ *   put             PUT_CARD unasked
+ *   verdict:S       writes the board's word for S
+ *   lane            writes the line "lane N": its own
+ *   lanes           answers LANE_OVER from here on
  */
 #include "link/link.h"
 
@@ -21,6 +46,7 @@
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/memory.h"
+#include "wire/spawn_order.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -114,6 +140,29 @@ static void on_open_net(void *arg, const struct rz_link_message *message, const 
     rz_assert(rz_link_send(link_, &put, -1) == RZ_OK);
 }
 
+static void on_lane_over(void *arg, const struct rz_link_message *message, const int *fds,
+                         unsigned n_fds)
+{
+    (void)arg, (void)fds, (void)n_fds;
+    struct rz_link_message closed = {
+        .type = RZ_LINK_LANE_CLOSED,
+        .lane_closed = {.lane = message->lane_over.lane,
+                        .rank = message->lane_over.rank,
+                        .incarnation = message->lane_over.incarnation}};
+    rz_assert(rz_link_send(link_, &closed, -1) == RZ_OK);
+}
+
+static void answer_lanes(void)
+{
+    rz_link_handle(link_, RZ_LINK_LANE_OVER, on_lane_over, NULL);
+}
+
+static void say_lane(void)
+{
+    printf("lane %u\n", rz_link_info(link_)->lane);
+    fflush(stdout);
+}
+
 static void ask(enum rz_link_type type, uint32_t rank)
 {
     struct rz_link_message message = {.type = type};
@@ -127,12 +176,172 @@ static void ask(enum rz_link_type type, uint32_t rank)
         turn();
 }
 
+static void on_births(void *arg, const struct rz_link_message *message, const int *fds,
+                      unsigned n_fds)
+{
+    (void)arg, (void)fds, (void)n_fds;
+    answered = true;
+    if (message->type == RZ_LINK_BORN) {
+        printf("born %llu %u\n", (unsigned long long)message->born.question, message->born.status);
+    } else if (message->type == RZ_LINK_SPAWNED) {
+        struct rz_link_process at[64];
+        uint32_t n = rz_link_get_pairs(message->spawned.processes,
+                                       message->spawned.processes_length, at, 64);
+        printf("spawned %llu %u", (unsigned long long)message->spawned.question,
+               message->spawned.status);
+        for (uint32_t i = 0; i < n; i++)
+            printf(" %u.%u", at[i].slot, at[i].incarnation);
+        printf("\n");
+    } else if (message->type == RZ_LINK_PIECE) {
+        printf("piece %llu\n", (unsigned long long)message->piece.generation);
+    } else {
+        printf("refused %s\n", message->refused.reason);
+    }
+    fflush(stdout);
+}
+
+static uint64_t word_of(uint32_t slot)
+{
+    return atomic_load(&rz_link_info(link_)->board->rank[slot]);
+}
+
+static void send_and_wait(const struct rz_link_message *message)
+{
+    answered = false;
+    rz_assert(rz_link_send(link_, message, -1) == RZ_OK);
+    while (!answered)
+        turn();
+}
+
+static void verdict(uint32_t slot)
+{
+    uint64_t word = word_of(slot);
+    printf("slot %u incarnation %u node %u verdict %u\n", slot, rz_board_incarnation(word),
+           rz_board_node(word), rz_board_verdict(word));
+    fflush(stdout);
+}
+
+static void replace(uint32_t slot, uint32_t incarnation)
+{
+    uint8_t pair[RZ_LINK_PAIR_BYTES];
+    struct rz_link_process wanted = {slot, incarnation};
+    struct rz_link_message message = {
+        .type = RZ_LINK_REPLACE,
+        .replace = {.question = slot, .births = pair, .births_length = sizeof pair}};
+    rz_link_put_pairs(pair, &wanted, 1);
+    send_and_wait(&message);
+    verdict(slot);
+}
+
+/* Argument lists from words in the environment. */
+static struct rz_spawn_command command_of(const char *words, uint32_t n)
+{
+    static char text[2][1024];
+    static const char *arguments[2][32];
+    static int used;
+    int which = used++ % 2;
+    uint32_t count = 0;
+    snprintf(text[which], sizeof text[which], "%s", words ? words : "");
+    for (char *at = strtok(text[which], " "); at; at = strtok(NULL, " "))
+        arguments[which][count++] = at;
+    arguments[which][count] = NULL;
+    static const char *const environment[] = {"TEST_MARK=spawned", NULL};
+    return (struct rz_spawn_command){
+        .maxprocs = n, .directory = "/", .arguments = arguments[which], .environment = environment};
+}
+
+static void spawn(const char *counts)
+{
+    static uint8_t commands[8192];
+    uint32_t n = (uint32_t)atoi(counts), more = 0;
+    if (strchr(counts, ','))
+        more = (uint32_t)atoi(strchr(counts, ',') + 1);
+    struct rz_spawn_command list[2] = {command_of(getenv("TEST_SPAWN"), n),
+                                       command_of(getenv("TEST_SPAWN2"), more)};
+    size_t bytes = rz_spawn_order_write(list, more ? 2 : 1, commands, sizeof commands);
+    rz_assert(bytes > 0);
+    struct rz_link_message message = {.type = RZ_LINK_SPAWN,
+                                      .spawn = {.question = 77,
+                                                .count = n + more,
+                                                .commands = commands,
+                                                .commands_length = (uint32_t)bytes,
+                                                .parent = (const uint8_t *)"parents",
+                                                .parent_length = 7}};
+    send_and_wait(&message);
+}
+
+static void show_cohort(void)
+{
+    const struct rz_link_cohort_info *cohort = &rz_link_info(link_)->cohort;
+    printf("cohort %u of %u command %u restarted %d %.*s %s:", cohort->index, cohort->n,
+           cohort->command, rz_link_info(link_)->restarted, (int)cohort->parent_bytes,
+           (const char *)cohort->parent, getenv("TEST_MARK"));
+    for (uint32_t i = 0; i < cohort->n; i++)
+        printf(" %u.%u", cohort->processes[i].slot, cohort->processes[i].incarnation);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void acknowledge(uint32_t slot)
+{
+    uint8_t pair[RZ_LINK_PAIR_BYTES];
+    struct rz_link_process dead = {slot, rz_board_incarnation(word_of(slot))};
+    rz_link_put_pairs(pair, &dead, 1);
+    struct rz_link_message message = {
+        .type = RZ_LINK_ACKNOWLEDGED,
+        .acknowledged = {.processes = pair, .processes_length = sizeof pair}};
+    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+}
+
+static void end_one(uint32_t slot, uint32_t code)
+{
+    uint8_t pair[RZ_LINK_PAIR_BYTES];
+    struct rz_link_process one = {slot, rz_board_incarnation(word_of(slot))};
+    rz_link_put_pairs(pair, &one, 1);
+    struct rz_link_message message = {.type = RZ_LINK_ABORT,
+                                      .abort = {.code = code,
+                                                .processes = pair,
+                                                .processes_length = sizeof pair,
+                                                .reason = "only this one"}};
+    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+}
+
+static void want_piece(void)
+{
+    const struct rz_link_message message = {.type = RZ_LINK_WANT_PIECE,
+                                            .want_piece = {.epoch = epoch}};
+    send_and_wait(&message);
+}
+
+static void await_refusal(void)
+{
+    for (answered = false; !answered;)
+        turn();
+}
+
+static void ask_only(uint32_t rank)
+{
+    const struct rz_link_message message = {.type = RZ_LINK_GET_CARD,
+                                            .get_card = {.rank = rank, .epoch = epoch}};
+    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+}
+
+static void put_card(void)
+{
+    const struct rz_link_message asked = {.type = RZ_LINK_OPEN_NET, .open_net = {.epoch = epoch}};
+    on_open_net(NULL, &asked, NULL, 0);
+}
+
 static void join(void)
 {
     if (rz_link_open(&link_) != RZ_OK)
         exit(76);
     rz_link_handle(link_, RZ_LINK_OPENED, on_answer, NULL);
     rz_link_handle(link_, RZ_LINK_CARD, on_answer, NULL);
+    rz_link_handle(link_, RZ_LINK_BORN, on_births, NULL);
+    rz_link_handle(link_, RZ_LINK_SPAWNED, on_births, NULL);
+    rz_link_handle(link_, RZ_LINK_PIECE, on_births, NULL);
+    rz_link_handle(link_, RZ_LINK_REFUSED, on_births, NULL);
     await_epoch(1);
 }
 
@@ -266,20 +475,67 @@ static void bye(void)
     link_ = NULL;
 }
 
+/* Or is still to begin. */
+static bool lives(uint32_t slot, uint32_t incarnation)
+{
+    uint64_t word = word_of(slot);
+    return rz_board_incarnation(word) < incarnation || (rz_board_incarnation(word) == incarnation &&
+                                                        rz_board_verdict(word) == RZ_VERDICT_ALIVE);
+}
+
+static bool do_birth_word(const char *word, const char *argument, uint32_t number, uint32_t second)
+{
+    if (strcmp(word, "dead") == 0)
+        while (lives(number, second ? second : 1))
+            turn();
+    else if (strcmp(word, "all-dead") == 0)
+        for (uint32_t slot = number; slot <= second; slot++)
+            while (lives(slot, 1))
+                turn();
+    else if (strcmp(word, "grown") == 0)
+        while (rz_board_incarnation(word_of(number)) < second)
+            turn();
+    else if (strcmp(word, "replace") == 0)
+        replace(number, second);
+    else if (strcmp(word, "spawn") == 0)
+        spawn(argument);
+    else if (strcmp(word, "ack") == 0)
+        acknowledge(number);
+    else if (strcmp(word, "end") == 0)
+        end_one(number, second);
+    else if (strcmp(word, "ask") == 0)
+        ask_only(number);
+    else if (strcmp(word, "verdict") == 0)
+        verdict(number);
+    else
+        return false;
+    return true;
+}
+
 static void do_word(const char *word, const char *argument)
 {
     static const struct {
         const char *word;
         void (*act)(void);
-    } plain[] = {{"join", join}, {"enter", enter}, {"leave", leave},      {"bye", bye},
-                 {"hang", hang}, {"serve", serve}, {"stdin", copy_input}, {"waits", show_wait},
-                 {"deaf", deaf}, {"noise", noise}, {"unlink", unlink_}};
+    } plain[] = {{"join", join},         {"enter", enter},
+                 {"leave", leave},       {"bye", bye},
+                 {"hang", hang},         {"serve", serve},
+                 {"stdin", copy_input},  {"waits", show_wait},
+                 {"deaf", deaf},         {"noise", noise},
+                 {"unlink", unlink_},    {"cohort", show_cohort},
+                 {"want", want_piece},   {"refusal", await_refusal},
+                 {"put", put_card},      {"lane", say_lane},
+                 {"lanes", answer_lanes}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(word, plain[i].word) == 0) {
             plain[i].act();
             return;
         }
     uint32_t number = (uint32_t)atoi(argument);
+    const char *comma = strchr(argument, ',');
+    uint32_t second = comma ? (uint32_t)atoi(comma + 1) : 0;
+    if (do_birth_word(word, argument, number, second))
+        return;
     if (strcmp(word, "repairing") == 0)
         send_simple(RZ_LINK_REPAIRING);
     else if (strcmp(word, "net") == 0)

@@ -122,6 +122,8 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
                 .n_ranks = n_ranks,
                 .hb_period_ns = job->hb_period_ns,
                 .hb_timeout_ns = job->hb_timeout_ns,
+                .detector = job->detector,
+                .flags = job->flags,
                 .placement = placement,
                 .placement_length = (uint32_t)(p.at - p.start),
                 .slots = slots,
@@ -162,7 +164,7 @@ static void print_said(const struct fake_job *job)
                 fprintf(stderr, " rank %u: %.*s", l->output.rank, (int)l->output.data_length,
                         (const char *)l->output.data);
             else if (l->type == RZ_LAUNCH_WAITING)
-                fprintf(stderr, " %s", l->waiting.line);
+                fprintf(stderr, " rank %u in %s", l->waiting.rank, l->waiting.call);
             fprintf(stderr, "\n");
         }
 }

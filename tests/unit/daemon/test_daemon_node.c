@@ -378,6 +378,55 @@ static void a_killed_rank_comes_again_in_a_new_epoch(void **state)
     fake_end(&job, 0);
 }
 
+/* Rank 2 dies again and again; ranks 0 and 1 follow the epochs. The lane of each of its
+ * incarnations, by their order. */
+static void lanes_of_many(const char *program_of_1, unsigned lane[], unsigned n)
+{
+    struct fake_job job;
+    char script[1024], text[FAKE_TEXT_MAX];
+    fake_start(&job, 1);
+    snprintf(script, sizeof script,
+             "if [ $RZ_RANK = 2 ]; then if [ $RZ_INCARNATION -lt %u ]; then "
+             "exec " TEST_HELPER " join repairing lane enter kill; fi; "
+             "exec " TEST_HELPER " join repairing lane lanes enter say:last serve; fi; "
+             "all=\"%s\"; [ $RZ_RANK = 0 ] && all=\"join lanes\"; e=1; "
+             "while [ $e -lt %u ]; do e=$((e+1)); all=\"$all repairing enter epoch:$e\"; done; "
+             "exec " TEST_HELPER " $all enter say:last serve",
+             n, program_of_1, n);
+    fake_run(&job, 3, ARGUMENTS("sh", "-c", script));
+    for (uint32_t rank = 0; rank < 3; rank++)
+        fake_await_line(&job, rank, "last");
+    fake_output(&job, 2, 1, text);
+    const char *at = text;
+    for (unsigned i = 0; i < n; i++) {
+        at = strstr(at, "lane ");
+        assert_non_null(at);
+        lane[i] = (unsigned)atoi(at + strlen("lane "));
+        at++;
+    }
+    fake_end(&job, 0);
+}
+
+static void lanes_of_the_dead_serve_others_once_all_have_closed_them(void **state)
+{
+    enum { N = 10 };
+    unsigned lane[N];
+    (void)state;
+    lanes_of_many("join lanes", lane, N);
+    for (unsigned i = 0; i < N; i++)
+        assert_in_range(lane[i], 0, 4); /* the next one may join before all have answered */
+}
+
+static void a_lane_that_one_has_not_closed_serves_nobody(void **state)
+{
+    enum { N = 6 };
+    unsigned lane[N];
+    (void)state;
+    lanes_of_many("join", lane, N);
+    for (unsigned i = 1; i < N; i++)
+        assert_int_equal(lane[i], 2 + i);
+}
+
 static void the_ranks_of_a_dead_node_come_again_elsewhere(void **state)
 {
     struct fake_job job;
@@ -459,8 +508,11 @@ static void the_hang_report_names_call_and_peer(void **state)
     struct rz_launch_message dump = {.type = RZ_LAUNCH_DUMP_WAITING};
     fake_send(&job, 0, &dump);
     struct fake_message *m = fake_await(&job, RZ_LAUNCH_WAITING);
-    assert_non_null(strstr(m->message.waiting.line, "in MPI_Recv on communicator beef"));
-    assert_non_null(strstr(m->message.waiting.line, "for rank 1, tag 7"));
+    assert_int_equal(m->message.waiting.state, RZ_WAITING_IN_CALL);
+    assert_string_equal(m->message.waiting.call, "MPI_Recv");
+    assert_int_equal(m->message.waiting.context, 0xbeef);
+    assert_int_equal(m->message.waiting.peer, 1);
+    assert_int_equal(m->message.waiting.tag, 7);
     free(m);
     free(fake_await(&job, RZ_LAUNCH_WAITING_END));
     fake_end(&job, 0);
@@ -560,6 +612,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(who_asks_for_an_ended_rank_is_answered, nothing_left),
         cmocka_unit_test_teardown(to_be_killed_before_hello_is_a_death, nothing_left),
         cmocka_unit_test_teardown(a_killed_rank_comes_again_in_a_new_epoch, nothing_left),
+        cmocka_unit_test_teardown(lanes_of_the_dead_serve_others_once_all_have_closed_them,
+                                  nothing_left),
+        cmocka_unit_test_teardown(a_lane_that_one_has_not_closed_serves_nobody, nothing_left),
         cmocka_unit_test_teardown(the_ranks_of_a_dead_node_come_again_elsewhere, nothing_left),
         cmocka_unit_test_teardown(a_process_with_a_wrong_key_is_refused, nothing_left),
         cmocka_unit_test_teardown(local_and_remote_ranks_are_reached, nothing_left),

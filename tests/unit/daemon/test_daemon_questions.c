@@ -13,7 +13,12 @@
 static struct rz_question about(enum rz_question_kind kind, uint32_t target, uint32_t asker,
                                 uint32_t epoch)
 {
-    return (struct rz_question){.kind = kind, .target = target, .asker = asker, .epoch = epoch};
+    return (struct rz_question){.kind = kind,
+                                .target = target,
+                                .target_incarnation = 1,
+                                .asker = asker,
+                                .asker_incarnation = 1,
+                                .epoch = epoch};
 }
 
 static void a_question_stands_once(void **state)
@@ -24,9 +29,9 @@ static void a_question_stands_once(void **state)
     for (int i = 0; i < 3; i++)
         rz_questions_add(&questions, about(RZ_QUESTION_OPEN, 1, 2, 0));
     rz_questions_add(&questions, about(RZ_QUESTION_CARD, 1, 2, 1));
-    assert_true(rz_questions_take(&questions, 1, OPEN, 0, &question));
+    assert_true(rz_questions_take(&questions, 1, 1, OPEN, 0, &question));
     assert_int_equal(question.asker, 2);
-    assert_false(rz_questions_take(&questions, 1, OPEN, 0, &question));
+    assert_false(rz_questions_take(&questions, 1, 1, OPEN, 0, &question));
     assert_int_equal(rz_questions_epoch(&questions, 1, CARDS), 1);
     assert_int_equal(rz_questions_epoch(&questions, 2, CARDS), 0);
     rz_questions_clear(&questions);
@@ -42,10 +47,10 @@ static void an_older_card_answers_no_question_of_a_newer_epoch(void **state)
                      about(RZ_QUESTION_CARD, 1, 2, 4)); /* the same asker, later: one question */
     rz_questions_add(&questions, about(RZ_QUESTION_CARD, 1, 5, 3));
     assert_int_equal(rz_questions_epoch(&questions, 1, CARDS), 4);
-    assert_true(rz_questions_take(&questions, 1, CARDS, 3, &question));
+    assert_true(rz_questions_take(&questions, 1, 1, CARDS, 3, &question));
     assert_int_equal(question.asker, 5);
-    assert_false(rz_questions_take(&questions, 1, CARDS, 3, &question));
-    assert_true(rz_questions_take(&questions, 1, CARDS, 4, &question));
+    assert_false(rz_questions_take(&questions, 1, 1, CARDS, 3, &question));
+    assert_true(rz_questions_take(&questions, 1, 1, CARDS, 4, &question));
     assert_int_equal(question.asker, 2);
     rz_questions_clear(&questions);
 }
@@ -61,12 +66,12 @@ static void the_questions_of_a_dead_asker_are_forgotten(void **state)
                                            1)); /* a rank 7 of another node */
         rz_questions_add(&questions, about(RZ_QUESTION_CARD, target, 8, 1));
     }
-    rz_questions_drop_asker(&questions, 7);
+    rz_questions_drop_asker(&questions, 7, 1);
     for (uint32_t target = 0; target < 100; target++) {
-        assert_false(rz_questions_take(&questions, target, OPEN, 1, &question));
-        assert_true(rz_questions_take(&questions, target, CARDS, 1, &question));
-        assert_true(rz_questions_take(&questions, target, CARDS, 1, &question));
-        assert_false(rz_questions_take(&questions, target, CARDS, 1, &question));
+        assert_false(rz_questions_take(&questions, target, 1, OPEN, 1, &question));
+        assert_true(rz_questions_take(&questions, target, 1, CARDS, 1, &question));
+        assert_true(rz_questions_take(&questions, target, 1, CARDS, 1, &question));
+        assert_false(rz_questions_take(&questions, target, 1, CARDS, 1, &question));
     }
     rz_questions_clear(&questions);
 }

@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 4, LANES_MAX = 8, RANK = 2, INCARNATION = 3, FDS = 5 };
+enum { RANKS = 4, SLOTS = 6, SPAWNED = 5, LANES_MAX = 8, RANK = 2, INCARNATION = 3, FDS = 5 };
 static const uint64_t JOB = 4711, HB_PERIOD_NS = 20 * RZ_MILLISECOND,
                       LEASE_NS = 60 * RZ_MILLISECOND;
 
@@ -39,6 +39,7 @@ static struct daemon {
     uint32_t slot;
     struct rz_link_welcome welcome;
     const char *refusal;
+    struct rz_link_message cohort; /* comes behind WELCOME when it is one */
 } d;
 
 static int memory(const char *name, size_t bytes, void **at)
@@ -56,11 +57,12 @@ static int setup(void **state)
     void *board;
     memset(&d, 0, sizeof d);
     assert_int_equal(rz_channel_pair(d.link), RZ_OK);
-    d.fds[0] = memory("board", rz_board_bytes_ring(RANKS), &board);
+    d.fds[0] = memory("board", rz_board_bytes_ring(SLOTS), &board);
     d.board = board;
     d.board->magic = RZ_BOARD_MAGIC;
     d.board->layout = RZ_BOARD_LAYOUT;
     d.board->n_ranks = RANKS;
+    d.board->n_slots = SLOTS;
     d.board->hb_period_ns = HB_PERIOD_NS;
     d.board->lease_ns = LEASE_NS;
     d.board->lease_renewed_ns = rz_clock_now();
@@ -73,6 +75,7 @@ static int setup(void **state)
     d.fds[FDS] = eventfd(0, EFD_NONBLOCK);
     d.welcome = (struct rz_link_welcome){.version = RZ_LINK_VERSION,
                                          .n_ranks = RANKS,
+                                         .n_slots = SLOTS,
                                          .n_nodes = 2,
                                          .node = 1,
                                          .epoch = 5,
@@ -97,7 +100,7 @@ static int teardown(void **state)
     (void)state;
     if (d.link[0] >= 0)
         close(d.link[0]);
-    rz_memory_unmap(d.board, rz_board_bytes_ring(RANKS));
+    rz_memory_unmap(d.board, rz_board_bytes_ring(SLOTS));
     for (unsigned i = 0; i <= FDS; i++)
         if (i != 3)
             close(d.fds[i]);
@@ -129,7 +132,7 @@ static void *answer(void *arg)
     assert_int_equal(hello.type, RZ_LINK_HELLO);
     assert_int_equal(hello.hello.version, RZ_LINK_VERSION);
     assert_int_equal(hello.hello.job, JOB);
-    assert_int_equal(hello.hello.rank, RANK);
+    assert_int_equal(hello.hello.rank, d.cohort.type == RZ_LINK_COHORT ? SPAWNED : RANK);
     assert_int_equal(hello.hello.incarnation, INCARNATION);
     assert_int_equal(hello.hello.key_length, 3);
     assert_memory_equal(hello.hello.key, "\x00\xff\x7f", 3);
@@ -138,6 +141,8 @@ static void *answer(void *arg)
         message =
             (struct rz_link_message){.type = RZ_LINK_REFUSED, .refused = {.reason = d.refusal}};
     daemon_send(&message, d.fds, d.refusal ? 0 : d.ring ? FDS + 1 : FDS);
+    if (d.cohort.type == RZ_LINK_COHORT)
+        daemon_send(&d.cohort, NULL, 0);
     return NULL;
 }
 
@@ -188,6 +193,8 @@ static void joining_tells_everything(void **state)
     assert_int_equal(info->self.job, JOB);
     assert_int_equal(info->self.rank, RANK);
     assert_int_equal(info->n_ranks, RANKS);
+    assert_int_equal(info->n_slots, SLOTS);
+    assert_null(info->cohort.processes);
     assert_int_equal(info->n_nodes, 2);
     assert_int_equal(info->node, 1);
     assert_int_equal(info->lane, 6);
@@ -235,6 +242,70 @@ static void a_board_of_another_size_is_refused(void **state)
     (void)state;
     struct rz_link *link = NULL;
     d.welcome.n_ranks = RANKS + 1000;
+    assert_int_equal(join(&link), RZ_ERR_VERSION);
+    assert_null(link);
+}
+
+/* Two of one world: slots 4 and 5; we are the second. */
+static rz_status_t join_spawned(struct rz_link **link, uint32_t processes_length, uint32_t index,
+                                uint32_t own_incarnation)
+{
+    static uint8_t pairs[2 * RZ_LINK_PAIR_BYTES];
+    const struct rz_link_process world[2] = {{4, 7}, {SPAWNED, own_incarnation}};
+    rz_link_put_pairs(pairs, world, 2);
+    setenv("RZ_RANK", "5", 1);
+    d.cohort = (struct rz_link_message){.type = RZ_LINK_COHORT,
+                                        .cohort = {.processes = pairs,
+                                                   .processes_length = processes_length,
+                                                   .index = index,
+                                                   .command = 3,
+                                                   .parent = (const uint8_t *)"who wants us",
+                                                   .parent_length = 12}};
+    return join(link);
+}
+
+static void a_spawned_process_learns_of_its_world(void **state)
+{
+    (void)state;
+    struct rz_link *link;
+    assert_int_equal(join_spawned(&link, 16, 1, INCARNATION), RZ_OK);
+    const struct rz_link_cohort_info *cohort = &rz_link_info(link)->cohort;
+    assert_int_equal(cohort->n, 2);
+    assert_int_equal(cohort->index, 1);
+    assert_int_equal(cohort->command, 3);
+    assert_int_equal(cohort->processes[0].slot, 4);
+    assert_int_equal(cohort->processes[0].incarnation, 7);
+    assert_int_equal(cohort->processes[1].slot, SPAWNED);
+    assert_int_equal(cohort->parent_bytes, 12);
+    assert_memory_equal(cohort->parent, "who wants us", 12);
+    rz_link_close(link, true);
+}
+
+static void a_world_without_us_is_refused(void **state)
+{
+    (void)state;
+    struct rz_link *link = NULL;
+    static const uint32_t wrong[][3] = {{16, 0, INCARNATION}, /* another's rank */
+                                        {16, 2, INCARNATION}, /* nobody's */
+                                        {16, 1, INCARNATION + 1},
+                                        {15, 1, INCARNATION},
+                                        {0, 0, INCARNATION}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (i > 0) {
+            teardown(NULL);
+            setup(NULL);
+        }
+        assert_int_equal(join_spawned(&link, wrong[i][0], wrong[i][1], wrong[i][2]),
+                         RZ_ERR_MALFORMED);
+        assert_null(link);
+    }
+}
+
+static void a_board_with_other_slots_is_refused(void **state)
+{
+    (void)state;
+    struct rz_link *link = NULL;
+    d.welcome.n_slots = SLOTS + 1;
     assert_int_equal(join(&link), RZ_ERR_VERSION);
     assert_null(link);
 }
@@ -511,17 +582,78 @@ static void the_link_survives_exec_and_tells_of_death(void **state)
                      RZ_ERR_CLOSED);
 }
 
+static void the_last_decision_on_each_communicator_is_found(void **state)
+{
+    (void)state;
+    static struct rz_decisions decisions;
+    uint64_t words[RZ_DECISION_WORDS_MAX], found[RZ_DECISION_WORDS_MAX];
+    for (uint32_t i = 0; i < RZ_DECISION_WORDS_MAX; i++)
+        words[i] = 1000 + i;
+    assert_int_equal(rz_decision_read(&decisions, 0, 0, found), 0);
+    rz_decision_write(&decisions.deposit[0], 7, 1, words, 5);
+    rz_decision_write(&decisions.deposit[1], 8, 1, words, RZ_DECISION_WORDS_MAX);
+    assert_int_equal(rz_decision_read(&decisions, 7, 1, found), 5);
+    assert_memory_equal(found, words, 5 * sizeof *words);
+    assert_int_equal(rz_decision_read(&decisions, 8, 1, found), RZ_DECISION_WORDS_MAX);
+    assert_memory_equal(found, words, sizeof words);
+    assert_int_equal(rz_decision_read(&decisions, 7, 2, found), 0);
+    assert_int_equal(rz_decision_read(&decisions, 9, 1, found), 0);
+    rz_decision_write(&decisions.deposit[0], 7, 2, words + 1, 3);
+    assert_int_equal(rz_decision_read(&decisions, 7, 1, found), 0);
+    assert_int_equal(rz_decision_read(&decisions, 7, 2, found), 3);
+    assert_memory_equal(found, words + 1, 3 * sizeof *words);
+    rz_decision_write(&decisions.deposit[0], 7, 3, words, RZ_DECISION_WORDS_MAX + 1);
+    assert_int_equal(rz_decision_read(&decisions, 7, 3, found), 0);
+    /* Killed while writing. */
+    atomic_fetch_add(&decisions.deposit[1].sequence, 1);
+    assert_int_equal(rz_decision_read(&decisions, 8, 1, found), 0);
+}
+
+static void *write_decisions(void *arg)
+{
+    struct rz_decisions *decisions = arg;
+    uint64_t words[20];
+    for (uint64_t number = 1; number <= 200000; number++) {
+        for (uint32_t i = 0; i < 20; i++)
+            words[i] = number;
+        rz_decision_write(&decisions->deposit[3], 5, number, words, 20);
+    }
+    return NULL;
+}
+
+static void a_decision_that_is_read_is_whole(void **state)
+{
+    (void)state;
+    static struct rz_decisions decisions;
+    uint64_t found[RZ_DECISION_WORDS_MAX];
+    pthread_t writer;
+    assert_int_equal(pthread_create(&writer, NULL, write_decisions, &decisions), 0);
+    for (uint64_t number = 1; number < 200000;) {
+        uint64_t now = atomic_load(&decisions.deposit[3].number);
+        number = now > number ? now : number;
+        if (rz_decision_read(&decisions, 5, number, found) == 20)
+            for (uint32_t i = 0; i < 20; i++)
+                assert_int_equal(found[i], number);
+    }
+    pthread_join(writer, NULL);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "program") == 0)
         return be_program();
 #define LINK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_decision_on_each_communicator_is_found),
+        cmocka_unit_test(a_decision_that_is_read_is_whole),
         LINK_TEST(a_process_without_a_daemon_is_a_job_of_its_own),
         LINK_TEST(joining_tells_everything),
         LINK_TEST(what_does_not_fit_is_refused),
         LINK_TEST(another_version_is_refused),
         LINK_TEST(a_board_of_another_size_is_refused),
+        LINK_TEST(a_board_with_other_slots_is_refused),
+        LINK_TEST(a_spawned_process_learns_of_its_world),
+        LINK_TEST(a_world_without_us_is_refused),
         LINK_TEST(a_ring_comes_whole),
         LINK_TEST(a_ring_without_socket_is_refused),
         LINK_TEST(a_socket_without_ring_is_refused),

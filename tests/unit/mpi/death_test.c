@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct rz_comm *world(void)
 {
@@ -144,6 +146,38 @@ static void sends_that_the_transport_still_holds_end_with_the_death(void **state
     }
 }
 
+/* Who was to hear from us may be what the other half waits for. */
+static void both_halves_end_where_the_send_finds_its_peer_dead(void **state)
+{
+    (void)state;
+    char in[8];
+    int flag;
+    MPI_Status status;
+    struct rz_request *request;
+    assert_int_equal(
+        rzm_isendrecv("data", 5, bytes(), 3, 0, in, 8, bytes(), 2, 0, world(), &request),
+        MPI_SUCCESS);
+    MPI_Request one = rz_request_handle(request);
+    rz_engine_progress(); /* now they are connected */
+    fake_verdict(3, RZ_VERDICT_DEAD);
+    assert_int_equal(rzm_test(&one, &flag, NULL), MPI_SUCCESS);
+    assert_false(flag); /* it had gone before */
+    inject(2, RZ_PLANE_POINT, 0, false);
+    assert_int_equal(rzm_wait(&one, &status), MPI_SUCCESS);
+    assert_int_equal(rzm_sendrecv("data", 5, bytes(), 3, 0, in, 8, bytes(), 2, 0, world(), &status),
+                     MPI_ERR_PROC_FAILED);
+    assert_int_equal(
+        rzm_isendrecv("data", 5, bytes(), 3, 0, in, 8, bytes(), 2, 0, world(), &request),
+        MPI_SUCCESS);
+    one = rz_request_handle(request);
+    assert_int_equal(rzm_wait(&one, &status), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_sendrecv_replace(in, 5, bytes(), 3, 0, 2, 0, world(), &status),
+                     MPI_ERR_PROC_FAILED);
+    assert_int_equal(
+        rzm_sendrecv_replace(in, 5, bytes(), 3, 0, MPI_ANY_SOURCE, 0, world(), &status),
+        MPI_ERR_PROC_FAILED);
+}
+
 static void any_source_is_told_until_the_death_is_acknowledged(void **state)
 {
     (void)state;
@@ -177,8 +211,8 @@ static void any_source_is_told_until_the_death_is_acknowledged(void **state)
     assert_int_equal(rzm_comm_get_failed(world(), &failed), MPI_SUCCESS);
     assert_int_equal(rzm_comm_failure_get_acked(world(), &known), MPI_SUCCESS);
     assert_int_equal(failed->size, 2);
-    assert_int_equal(failed->process[0], 3);
-    assert_int_equal(failed->process[1], 6);
+    assert_int_equal(failed->process[0], fake_process(3));
+    assert_int_equal(failed->process[1], fake_process(6));
     assert_int_equal(known->size, 1);
     rz_group_release(failed);
     rz_group_release(known);
@@ -228,6 +262,82 @@ static void one_that_ended_well_concerns_only_those_who_name_it(void **state)
     assert_false(world()->collectives_dead);
     inject(1, RZ_PLANE_POINT, 0, false);
     assert_int_equal(rzm_wait(&open, NULL), MPI_SUCCESS);
+    /* Nor does who comes later wait for it. */
+    MPI_Status status;
+    named = start_recv(text[0], 3, 0);
+    assert_int_equal(rzm_wait(&named, &status), MPI_ERR_PROC_FAILED);
+    assert_int_equal(status.MPI_SOURCE, 3);
+    named = start_send(3, true);
+    assert_int_equal(rzm_wait(&named, NULL), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_probe(3, 0, world(), &status), MPI_ERR_PROC_FAILED);
+}
+
+/* Another one has our place, and has even ended before we looked: we are dead to all. */
+static void who_was_replaced_ends_though_its_successor_has_ended_too(void **state)
+{
+    (void)state;
+    int how;
+    pid_t child = fork();
+    if (child == 0) {
+        fclose(stderr);
+        fake_reincarnate(0, 2);
+        fake_verdict(0, RZ_VERDICT_ENDED);
+        rz_engine_progress();
+        _exit(77);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), EXIT_FAILURE);
+}
+
+/* ---- Lanes of the dead ---- */
+
+static size_t n_closed;
+
+static void count_closed(const struct rz_link_message *message)
+{
+    if (message->type == RZ_LINK_LANE_CLOSED) {
+        n_closed++;
+        assert_int_equal(message->lane_closed.rank, 3);
+        assert_int_equal(message->lane_closed.lane, 3 + message->lane_closed.incarnation);
+    }
+}
+
+/* The daemon says that the lane of that process is over. */
+static void lane_of_3_is_over(uint32_t incarnation)
+{
+    fake_say(&(struct rz_link_message){
+        .type = RZ_LINK_LANE_OVER,
+        .lane_over = {.lane = 3 + incarnation, .rank = 3, .incarnation = incarnation}});
+    rz_engine_progress();
+}
+
+static void a_lane_is_given_up_when_the_death_of_its_owner_was_dealt_with(void **state)
+{
+    (void)state;
+    n_closed = 0;
+    fake.heard = count_closed;
+    lane_of_3_is_over(1); /* the board does not say so yet */
+    lane_of_3_is_over(2); /* nor that there was another one */
+    rz_engine_progress();
+    assert_int_equal(fake.lanes_given_back, 0);
+    fake_verdict(3, RZ_VERDICT_DEAD);
+    rz_engine_progress();
+    assert_int_equal(fake.lanes_given_back, 1);
+    assert_int_equal(n_closed, 1);
+    fake_reincarnate(3, 2);
+    rz_engine_progress();
+    assert_int_equal(fake.lanes_given_back, 1);
+    fake_reincarnate(3, 3);
+    rz_engine_progress();
+    assert_int_equal(fake.lanes_given_back, 2);
+    assert_int_equal(n_closed, 2);
+    fake.lane_refusal = RZ_ERR_SYSTEM; /* it must serve nobody again: the daemon is not told */
+    fake_verdict(3, RZ_VERDICT_DEAD);
+    lane_of_3_is_over(3);
+    rz_engine_progress();
+    assert_int_equal(fake.lanes_given_back, 2);
+    assert_int_equal(n_closed, 2);
 }
 
 /* ---- Roll-back ---- */
@@ -291,6 +401,8 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
         assert_false(flag);
     }
     assert_int_equal(fake.tokens_out, 1);
+    lane_of_3_is_over(1); /* it is held with what is pending with its owner */
+    assert_int_equal(fake.lanes_given_back, 0);
     fake.turn = turn_epoch_2;
     assert_int_equal(rz_p2p_recv(text[2], 8, bytes(), 1, 1, dup), RZM_ROLLBACK);
     assert_int_equal(fake.ops_pending, 0);
@@ -307,6 +419,8 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
     assert_int_equal(round, MPIX_REINIT_REINITED);
     assert_int_equal(rz_engine.epoch, 2);
+    rz_engine_progress();
+    assert_int_equal(fake.lanes_given_back, 1);
     assert_true(world()->context != old_context);
     assert_false(rz_object_is(dup, RZ_OBJECT_COMM)); /* stale, and known to be */
     assert_int_equal(rz_comm_size(world()), 8);
@@ -498,9 +612,12 @@ int main(void)
         IN_WORLD(a_received_message_wins_over_the_death_of_its_sender),
         IN_WORLD(waits_for_the_dead_end_and_others_go_on),
         IN_WORLD(sends_that_the_transport_still_holds_end_with_the_death),
+        IN_WORLD(both_halves_end_where_the_send_finds_its_peer_dead),
         IN_WORLD(any_source_is_told_until_the_death_is_acknowledged),
         IN_WORLD(collectives_of_a_broken_communicator_end_whoever_they_wait_for),
         IN_WORLD(one_that_ended_well_concerns_only_those_who_name_it),
+        IN_WORLD(a_lane_is_given_up_when_the_death_of_its_owner_was_dealt_with),
+        IN_WORLD(who_was_replaced_ends_though_its_successor_has_ended_too),
         IN_WORLD(deaths_are_held_and_the_roll_back_ends_everything),
         IN_WORLD(a_death_in_the_barrier_begins_the_next_epoch),
         IN_WORLD(who_comes_late_to_reinit_is_held_at_its_entry),

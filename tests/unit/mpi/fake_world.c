@@ -51,6 +51,7 @@ struct arrival {
 
 static struct {
     struct rz_net_host host;
+    void (*stranger)(void *arg, struct rz_identity who);
     struct pending *pending;
     struct arrival *first, **last;
     uint32_t world_of_peer[4096];
@@ -239,9 +240,18 @@ static bool fake_quiet(struct rz_net *n)
     return net.pending == NULL;
 }
 
+/* What is still under way ends. */
 static void fake_close(struct rz_net *n)
 {
     (void)n;
+    while (net.pending != NULL) {
+        struct pending *p = net.pending;
+        net.pending = p->next;
+        free(p->from);
+        fake.ops_pending--;
+        p->op->done(p->op, RZ_ERR_CLOSED);
+        free(p);
+    }
 }
 
 const struct rz_net_ops rz_shm_ops = {.name = "fake",
@@ -260,6 +270,7 @@ const struct rz_net_ops rz_shm_ops = {.name = "fake",
 rz_status_t rz_shm_open(struct rz_net **out, const struct rz_shm_config *config)
 {
     net.host = config->host;
+    net.stranger = config->stranger;
     net.first = NULL;
     net.last = &net.first;
     *out = &the_net;
@@ -271,6 +282,15 @@ void rz_shm_forget(struct rz_net *n, struct rz_identity who, rz_status_t status)
     (void)n;
     (void)who;
     (void)status;
+}
+
+rz_status_t rz_shm_lane_over(struct rz_net *n, uint32_t lane, struct rz_identity who)
+{
+    (void)n;
+    (void)lane;
+    (void)who;
+    fake.lanes_given_back += fake.lane_refusal == RZ_OK;
+    return fake.lane_refusal;
 }
 
 rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **out,
@@ -296,6 +316,8 @@ struct rz_link {
     rz_link_handler_t handlers[RZ_LINK_TYPE_COUNT];
     uint32_t asked[256];
     size_t n_asked;
+    struct rz_link_message said[16];
+    size_t n_said;
 };
 
 static struct rz_link the_link;
@@ -330,6 +352,9 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
 {
     (void)fd;
     fake.last_link = *message;
+    if (fake.heard != NULL) {
+        fake.heard(message);
+    }
     if (message->type == RZ_LINK_OPEN && !fake.mute_daemon) {
         assert_true(link->n_asked < 256);
         link->asked[link->n_asked++] = message->open.rank;
@@ -355,6 +380,14 @@ rz_status_t rz_link_progress(struct rz_link *link)
         link->handlers[RZ_LINK_OPENED](NULL, &message, fds, 2);
     }
     link->n_asked = 0;
+    if (link->n_said > 0 && fake.before_read != NULL) {
+        fake.before_read();
+    }
+    for (size_t i = 0; i < link->n_said; i++) {
+        assert_non_null(link->handlers[link->said[i].type]);
+        link->handlers[link->said[i].type](NULL, &link->said[i], NULL, 0);
+    }
+    link->n_said = 0;
     return RZ_OK;
 }
 
@@ -371,7 +404,21 @@ static void news(void)
     atomic_fetch_add(&fake.board->news, 1);
 }
 
+void fake_say(const struct rz_link_message *message)
+{
+    assert_true(the_link.n_said < 16);
+    the_link.said[the_link.n_said++] = *message;
+    if (!fake.quiet_daemon) {
+        atomic_fetch_or(&bell.reasons, RZ_DOORBELL_LINK);
+    }
+}
+
 void fake_world_begin(uint32_t n)
+{
+    fake_world_begin_as(n, 1);
+}
+
+void fake_world_begin_as(uint32_t n, uint32_t incarnation)
 {
     static uint64_t jobs; /* no communicator of one job is taken for an ended one of another */
     memset(&fake, 0, sizeof(fake));
@@ -380,16 +427,19 @@ void fake_world_begin(uint32_t n)
     memset(&bell, 0, sizeof(bell));
     memset(&rz_engine, 0, sizeof(rz_engine));
     fake.n = n;
-    fake.board = calloc(1, sizeof(struct rz_board) + FAKE_RANKS_MAX * sizeof(uint64_t));
+    fake.board = calloc(1, rz_board_bytes(FAKE_SLOTS));
     fake.board->n_ranks = n;
+    fake.board->n_slots = FAKE_SLOTS;
     fake.board->lease_ns = RZ_SECOND;
     fake.board->epoch_phase = 1 << 8 | RZ_PHASE_RUN;
     for (uint32_t i = 0; i < n; i++) {
-        fake.board->rank[i] = rz_board_rank_word(1, 0, RZ_VERDICT_ALIVE);
+        fake.board->rank[i] = rz_board_rank_word(i == 0 ? incarnation : 1, 0, RZ_VERDICT_ALIVE);
     }
     the_link.info = (struct rz_link_info){
-        .self = {.job = ++jobs, .rank = 0, .incarnation = 1},
+        .self = {.job = ++jobs, .rank = 0, .incarnation = incarnation},
+        .restarted = incarnation > 1,
         .n_ranks = n,
+        .n_slots = FAKE_SLOTS,
         .n_nodes = 1,
         .job_token = 99,
         .doorbell = &bell,
@@ -436,7 +486,9 @@ void fake_inject(const struct rz_envelope *envelope, const void *data, size_t by
     rz_envelope_encode(envelope, a->header);
     a->token = calloc(1, sizeof(*a->token));
     a->token->data = malloc(bytes + 1);
-    memcpy(a->token->data, data, bytes);
+    if (bytes > 0) {
+        memcpy(a->token->data, data, bytes);
+    }
     a->token->bytes = bytes;
     a->token->from = envelope->slot;
     a->by_token = by_token;
@@ -456,6 +508,18 @@ void fake_epoch(uint32_t epoch, uint32_t phase)
 {
     fake.board->epoch_phase = (uint64_t)epoch << 8 | phase;
     news();
+}
+
+void fake_stranger(uint32_t slot, uint32_t incarnation)
+{
+    struct rz_identity who = {
+        .job = the_link.info.self.job, .rank = slot, .incarnation = incarnation};
+    net.stranger(net.host.arg, who);
+}
+
+uint32_t fake_process(uint32_t slot)
+{
+    return rz_process(slot, rz_board_incarnation(fake.board->rank[slot]));
 }
 
 void fake_reincarnate(uint32_t rank, uint32_t incarnation)

@@ -9,7 +9,7 @@
 #include "net/net.h"
 #include "wire/envelope.h"
 
-#define FAKE_RANKS_MAX 16
+#define FAKE_SLOTS 16 /* the ranks come first */
 #define FAKE_SENT_MAX 4096
 
 /* What the process has sent. */
@@ -27,7 +27,8 @@ struct fake_world {
     /* How the transport behaves. */
     bool slow_sends; /* sends end only in a later round of progress */
     bool slow_fetches;
-    bool mute_daemon; /* introductions are not answered */
+    bool mute_daemon;         /* introductions are not answered */
+    rz_status_t lane_refusal; /* of rz_shm_lane_over */
     /* The network cannot be opened for this reason, so many times; RZ_OK: there is none. */
     rz_status_t net_refusal;
     unsigned net_refusals;
@@ -38,7 +39,14 @@ struct fake_world {
     size_t ops_pending;
     struct rz_link_message last_link; /* the last message to the daemon */
     size_t n_reached;
-    unsigned net_tries; /* to open the network */
+    size_t lanes_given_back; /* by rz_shm_lane_over */
+    unsigned net_tries;      /* to open the network */
+    bool quiet_daemon; /* what it says waits without a ring of the doorbell, until it is looked for
+                        */
+    /* Called before what the daemon has said is read. May be NULL. */
+    void (*before_read)(void);
+    /* Called with each message to the daemon. May be NULL. */
+    void (*heard)(const struct rz_link_message *message);
     /* Called in each round of progress: the test's turn to let something happen. May be NULL. */
     void (*turn)(void *arg);
     void *turn_arg;
@@ -52,6 +60,12 @@ extern struct fake_world fake;
 void fake_world_begin(uint32_t n);
 void fake_world_end(void);
 
+/* The same as that incarnation; a later one than the first has come in place of a dead one. */
+void fake_world_begin_as(uint32_t n, uint32_t incarnation);
+
+/* The daemon says something, with the next round of progress. */
+void fake_say(const struct rz_link_message *message);
+
 /* The envelope of a message from that rank on a context, of the present epoch and incarnation. */
 struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag);
 
@@ -63,5 +77,11 @@ void fake_inject(const struct rz_envelope *envelope, const void *data, size_t by
 void fake_verdict(uint32_t rank, enum rz_verdict verdict);
 void fake_epoch(uint32_t epoch, uint32_t phase);
 void fake_reincarnate(uint32_t rank, uint32_t incarnation);
+
+/* A process of this node that we never sent to writes to us. */
+void fake_stranger(uint32_t slot, uint32_t incarnation);
+
+/* The number of the process that the board shows there. */
+uint32_t fake_process(uint32_t slot);
 
 #endif

@@ -51,6 +51,7 @@ static void member_open(struct member *m, uint32_t rank)
     assert_non_null(m->board);
     memset(m->board, 0, rz_board_bytes_ring(N));
     m->board->n_ranks = N;
+    m->board->n_slots = N;
     m->board->flags = RZ_BOARD_RING;
     m->board->hb_period_ns = PERIOD;
     m->address = (struct rz_address){.ip = RZ_ADDRESS_LOOPBACK};
@@ -58,6 +59,7 @@ static void member_open(struct member *m, uint32_t rank)
     m->daemon_fd = ends[0];
     m->info = (struct rz_link_info){.self = {.job = 1, .rank = rank, .incarnation = 1},
                                     .n_ranks = N,
+                                    .n_slots = N,
                                     .board = m->board,
                                     .fd = ends[1],
                                     .hb_timeout = TIMEOUT,

@@ -1,5 +1,5 @@
 /* The exit status: 0 iff the last incarnation of every rank returned 0 and every death was
- * repaired; else the first cause. */
+ * repaired or acknowledged; else the first cause. */
 #include "outcome/outcome.h"
 
 #include <setjmp.h>
@@ -54,6 +54,143 @@ static void test_a_repaired_death_is_forgotten(void **state)
         rz_outcome_exited(&outcome, rank, rank == 2 ? 2 : 1, EXITED(0), true);
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(status_of(&outcome), 0);
+}
+
+static void end_others(struct rz_outcome *outcome, uint32_t but)
+{
+    for (uint32_t rank = 0; rank < 4; rank++)
+        if (rank != but)
+            rz_outcome_exited(outcome, rank, 1, EXITED(0), true);
+}
+
+static void test_an_acknowledged_death_does_not_spoil_it(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+    rz_outcome_noted(&outcome, 2, 1);
+    rz_outcome_acknowledged(&outcome, 2, 1);
+    end_others(&outcome, 2);
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(status_of(&outcome), 0);
+    open_four(&outcome); /* the next incarnation's is not known by that */
+    rz_outcome_acknowledged(&outcome, 2, 1);
+    rz_outcome_born(&outcome, 2, 2, 0, false);
+    rz_outcome_started(&outcome, 2, 2, 0);
+    rz_outcome_exited(&outcome, 2, 2, SIGNALLED(9), false);
+    rz_outcome_noted(&outcome, 2, 2);
+    end_others(&outcome, 2);
+    assert_int_equal(status_of(&outcome), 137);
+    open_four(&outcome); /* nor does it excuse what a process that ended in order returned */
+    rz_outcome_exited(&outcome, 2, 1, EXITED(3), true);
+    rz_outcome_acknowledged(&outcome, 2, 1);
+    end_others(&outcome, 2);
+    assert_int_equal(status_of(&outcome), 3);
+}
+
+static void test_who_is_born_is_waited_for(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+    rz_outcome_noted(&outcome, 2, 1);
+    rz_outcome_born(&outcome, 2, 2, 0, false);
+    end_others(&outcome, 2);
+    assert_false(rz_outcome_complete(&outcome));
+    rz_outcome_started(&outcome, 2, 2, 0);
+    rz_outcome_exited(&outcome, 2, 2, EXITED(0), true);
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(status_of(&outcome), 0);
+}
+
+static void test_spawned_processes_count(void **state)
+{
+    struct rz_outcome outcome;
+    const char *cause;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_born(&outcome, 5, 1, 1, true);
+    end_others(&outcome, 5);
+    assert_false(rz_outcome_complete(&outcome));
+    rz_outcome_started(&outcome, 5, 1, 1);
+    rz_outcome_exited(&outcome, 5, 1, EXITED(7), true);
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(rz_outcome_status(&outcome, &cause), 7);
+    assert_string_equal(cause, "process 5 (spawned) exited with status 7");
+    rz_outcome_born(&outcome, 5, 2, 0, true); /* another, in its slot: that one is not forgotten */
+    rz_outcome_exited(&outcome, 5, 2, EXITED(4), false); /* it was dead before it ran */
+    assert_false(rz_outcome_complete(&outcome));
+    rz_outcome_noted(&outcome, 5, 2);
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(status_of(&outcome), 7);
+}
+
+static void test_an_abort_of_some_is_the_status(void **state)
+{
+    struct rz_outcome outcome;
+    const char *cause;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_ended_by(&outcome, 2, 1, 42, "rank 0: no more");
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+    rz_outcome_noted(&outcome, 2, 1);
+    rz_outcome_acknowledged(&outcome, 2, 1);
+    end_others(&outcome, 2);
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(rz_outcome_status(&outcome, &cause), 42);
+    assert_string_equal(cause, "rank 2 was ended by MPI_Abort: rank 0: no more");
+    assert_false(rz_outcome_by_death(&outcome));
+    rz_outcome_clear(&outcome);
+    open_four(&outcome); /* with its node, before it could end */
+    rz_outcome_ended_by(&outcome, 2, 1, 0x100, "rank 0: no more");
+    rz_outcome_node_lost(&outcome, 1);
+    rz_outcome_node_noted(&outcome, 1);
+    rz_outcome_acknowledged(&outcome, 3, 1);
+    end_others(&outcome, 2);
+    assert_int_equal(status_of(&outcome), 1);
+}
+
+static void test_the_first_death_seen_is_the_cause(void **state)
+{
+    struct rz_outcome outcome;
+    const char *cause;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_dying(&outcome, 3, 1);
+    rz_outcome_ended_by(&outcome, 2, 1, 7, "rank 2"); /* it gave up because of rank 3 */
+    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_dying(&outcome, 3, 1); /* once more is no other death */
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+    rz_outcome_exited(&outcome, 3, 1, SIGNALLED(11), false);
+    end_others(&outcome, 2);
+    assert_int_equal(rz_outcome_status(&outcome, &cause), 128 + 11);
+    assert_int_equal(status_of(&outcome), 128 + 11);
+}
+
+static void test_whether_a_death_ended_it(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    end_others(&outcome, 2);
+    rz_outcome_exited(&outcome, 2, 1, EXITED(3), true);
+    assert_false(rz_outcome_by_death(&outcome));
+    rz_outcome_clear(&outcome);
+    open_four(&outcome);
+    rz_outcome_aborted(&outcome, 1, 3, "it wants to");
+    assert_false(rz_outcome_by_death(&outcome));
+    rz_outcome_exited(&outcome, 3, 1, SIGNALLED(9), false); /* by the end of the job */
+    assert_false(rz_outcome_by_death(&outcome));
+    rz_outcome_dying(&outcome, 2, 1); /* which is why */
+    assert_true(rz_outcome_by_death(&outcome));
+    rz_outcome_clear(&outcome);
+    open_four(&outcome);
+    rz_outcome_decide(&outcome, 130, "%s", "");
+    rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
+    assert_false(rz_outcome_by_death(&outcome));
+    rz_outcome_clear(&outcome);
 }
 
 static void test_an_unrepaired_death_ends_with_its_signal(void **state)
@@ -193,6 +330,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_return_0),
         cmocka_unit_test(test_a_repaired_death_is_forgotten),
+        cmocka_unit_test(test_an_acknowledged_death_does_not_spoil_it),
+        cmocka_unit_test(test_who_is_born_is_waited_for),
+        cmocka_unit_test(test_spawned_processes_count),
+        cmocka_unit_test(test_an_abort_of_some_is_the_status),
+        cmocka_unit_test(test_the_first_death_seen_is_the_cause),
+        cmocka_unit_test(test_whether_a_death_ended_it),
         cmocka_unit_test(test_an_unrepaired_death_ends_with_its_signal),
         cmocka_unit_test(test_the_agreement_may_overtake_the_exit),
         cmocka_unit_test(test_a_death_after_finalize_is_waited_for_by_nobody),

@@ -16,7 +16,7 @@ static void open_two(struct rz_referee *referee, bool no_ft)
 {
     static const uint32_t placement[2] = {0, 1};
     uint32_t grace;
-    rz_referee_open(referee, 2, placement, 2, no_ft);
+    rz_referee_open(referee, 2, placement, 2, no_ft ? RZ_JOB_NO_FT : 0);
     for (uint32_t rank = 0; rank < 2; rank++) {
         const struct rz_launch_message started = {.type = RZ_LAUNCH_STARTED,
                                                   .started = {.rank = rank, .incarnation = 1}};
@@ -197,6 +197,62 @@ static void test_who_is_out_is_refused(void **state)
 }
 
 /* Numbers that no daemon of this job would send. */
+static uint32_t told(struct rz_referee *referee, enum rz_event_record kind, uint32_t rank,
+                     uint32_t incarnation, uint64_t value)
+{
+    const struct rz_launch_message message = {.type = RZ_LAUNCH_EVENT,
+                                              .event = {.kind = kind,
+                                                        .rank = rank,
+                                                        .node = 0,
+                                                        .incarnation = incarnation,
+                                                        .value = value,
+                                                        .note = "rank 0: enough"}};
+    return take(referee, 0, &message);
+}
+
+static void test_births_and_acknowledgements(void **state)
+{
+    struct rz_referee referee;
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 1, SIGKILL, false, true), LATER);
+    assert_int_equal(told(&referee, RZ_EVENT_RECORD_ACKNOWLEDGED, 1, 1, 0), LATER);
+    assert_int_equal(told(&referee, RZ_EVENT_RECORD_NOTED, 1, 1, 0), LATER);
+    assert_int_equal(told(&referee, RZ_EVENT_RECORD_BORN, 3, 1, RZ_BORN_SPAWNED), LATER);
+    assert_int_equal(exits(&referee, 0, 0, true, true), LATER); /* one was spawned */
+    assert_int_equal(exits(&referee, 3, 0, true, false), 0);    /* and needs no MPI_Init */
+    ends_with(&referee, 0, NULL);
+}
+
+static void test_an_abort_of_some_is_told(void **state)
+{
+    struct rz_referee referee;
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(told(&referee, RZ_EVENT_RECORD_ENDED_BY, 1, 1, 9), LATER);
+    assert_int_equal(exits(&referee, 1, SIGKILL, false, true), LATER);
+    assert_int_equal(told(&referee, RZ_EVENT_RECORD_NOTED, 1, 1, 0), LATER);
+    assert_int_equal(exits(&referee, 0, 0, true, true), 0);
+    ends_with(&referee, 9, "ended by MPI_Abort: rank 0: enough");
+}
+
+static void test_the_first_death_ends_it_on_demand(void **state)
+{
+    static const uint32_t placement[2] = {0, 1};
+    struct rz_referee referee;
+    uint32_t grace = LATER;
+    (void)state;
+    open_two(&referee, false);
+    referee.abort = true;
+    assert_int_equal(exits(&referee, 1, SIGKILL, false, true), RZ_END_GRACE_MS);
+    assert_true(rz_outcome_by_death(&referee.outcome));
+    ends_with(&referee, 128 + SIGKILL, "--on-failure");
+    rz_referee_open(&referee, 2, placement, 2, RZ_JOB_ABORT);
+    assert_true(rz_referee_node_lost(&referee, 1, &grace));
+    assert_true(rz_outcome_by_death(&referee.outcome));
+    ends_with(&referee, 128 + SIGKILL, "node 1 was lost; --on-failure");
+}
+
 static void test_nonsense(void **state)
 {
     struct rz_referee referee;
@@ -224,6 +280,9 @@ int main(void)
         cmocka_unit_test(test_what_ends_it_at_once),
         cmocka_unit_test(test_the_end_is_no_loss),
         cmocka_unit_test(test_who_is_out_is_refused),
+        cmocka_unit_test(test_births_and_acknowledgements),
+        cmocka_unit_test(test_an_abort_of_some_is_told),
+        cmocka_unit_test(test_the_first_death_ends_it_on_demand),
         cmocka_unit_test(test_nonsense)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

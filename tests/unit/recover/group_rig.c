@@ -15,7 +15,7 @@ static void carry_out(struct rig *rig, rz_id member, const struct rz_action *act
 {
     if (action->kind == RZ_ACTION_NOTIFY) {
         rz_assert(rig->n_notices < sizeof rig->notice / sizeof *rig->notice &&
-                  action->n_items <= 16);
+                  action->n_items <= RIG_ITEMS_MAX);
         struct rig_notice *notice = &rig->notice[rig->n_notices++];
         *notice =
             (struct rig_notice){.member = member, .what = action->what, .n_items = action->n_items};
@@ -28,7 +28,7 @@ static void carry_out(struct rig *rig, rz_id member, const struct rz_action *act
         if (rig->cut[member][action->to[i]])
             continue;
         rz_assert(rig->n_mail < sizeof rig->mail / sizeof *rig->mail &&
-                  action->message.n_items <= 64);
+                  action->message.n_items <= RIG_ITEMS_MAX);
         struct rig_mail *mail = &rig->mail[rig->n_mail++];
         *mail = (struct rig_mail){.to = action->to[i], .message = action->message};
         if (action->message.n_items > 0)

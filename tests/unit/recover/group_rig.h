@@ -6,6 +6,7 @@
 #include <rhizome/protocol.h>
 
 #define RIG_MEMBERS_MAX 8
+#define RIG_ITEMS_MAX 96
 
 typedef enum rz_more (*rig_step_t)(void *state, const struct rz_event *event,
                                    struct rz_actions *out);
@@ -15,14 +16,14 @@ struct rig_notice {
     rz_id member;
     uint32_t what;
     uint64_t arg[4];
-    uint64_t items[16];
+    uint64_t items[RIG_ITEMS_MAX];
     uint32_t n_items;
 };
 
 struct rig_mail {
     rz_id to;
     struct rz_message message;
-    uint64_t items[64];
+    uint64_t items[RIG_ITEMS_MAX];
 };
 
 struct rig {

@@ -127,9 +127,9 @@ static void deaths_travel_as_items(void **state)
     rz_id daemon;
     bool proof;
     (void)state;
-    uint64_t process = rz_recover_pack_process(0x7FFFFFFF, 0xFFFFFFFE);
+    uint64_t process = rz_recover_pack_process(0x0FFFFFFF, 0xFFFFFFFE);
     assert_true(rz_recover_unpack_process(process, &rank, &incarnation));
-    assert_int_equal(rank, 0x7FFFFFFF);
+    assert_int_equal(rank, 0x0FFFFFFF);
     assert_int_equal(incarnation, 0xFFFFFFFE);
     assert_false(rz_recover_unpack_daemon(process, &daemon, &proof));
     for (int with = 0; with < 2; with++) {
@@ -142,6 +142,56 @@ static void deaths_travel_as_items(void **state)
     }
 }
 
+static void births_travel_as_items(void **state)
+{
+    uint32_t slot, incarnation, serial, count;
+    rz_id node;
+    bool proof;
+    (void)state;
+    uint64_t birth = rz_recover_pack_birth(RZ_RECOVER_SLOTS_MAX - 1, 0xFFFFFFFE);
+    assert_true(rz_recover_unpack_birth(birth, &slot, &incarnation));
+    assert_int_equal(slot, RZ_RECOVER_SLOTS_MAX - 1);
+    assert_int_equal(incarnation, 0xFFFFFFFE);
+    assert_false(rz_recover_unpack_process(birth, &slot, &incarnation));
+    assert_false(rz_recover_unpack_daemon(birth, &node, &proof));
+    assert_false(rz_recover_unpack_cohort(birth, &node, &serial, &count));
+    assert_true(birth > rz_recover_pack_daemon(0xFFFFFFFE, true));
+
+    uint64_t cohort =
+        rz_recover_pack_cohort(RZ_RECOVER_COHORT_NODES_MAX - 1, RZ_RECOVER_COHORT_SERIALS_MAX - 1,
+                               RZ_RECOVER_COHORT_COUNT_MAX - 1);
+    assert_true(rz_recover_unpack_cohort(cohort, &node, &serial, &count));
+    assert_int_equal(node, RZ_RECOVER_COHORT_NODES_MAX - 1);
+    assert_int_equal(serial, RZ_RECOVER_COHORT_SERIALS_MAX - 1);
+    assert_int_equal(count, RZ_RECOVER_COHORT_COUNT_MAX - 1);
+    cohort = rz_recover_pack_cohort(0, 1, 1);
+    assert_true(cohort > birth);
+    assert_true(rz_recover_pack_cohort(0, 2, 1) > rz_recover_pack_cohort(0, 1, 9));
+    assert_true(rz_recover_pack_cohort(1, 1, 1) > rz_recover_pack_cohort(0, 2, 1));
+    assert_false(rz_recover_unpack_process(cohort, &slot, &incarnation));
+    assert_false(rz_recover_unpack_daemon(cohort, &node, &proof));
+    assert_false(rz_recover_unpack_birth(cohort, &slot, &incarnation));
+}
+
+/* A flag of the hosts makes of the item of a process nothing else. */
+static void flags_of_the_hosts_leave_no_item(void **state)
+{
+    uint32_t slot, incarnation, count;
+    rz_id node;
+    bool proof;
+    (void)state;
+    for (uint64_t flag = UINT64_C(1) << 61; flag <= UINT64_C(1) << 62; flag <<= 1) {
+        uint64_t item = rz_recover_pack_process(5, 7) | flag;
+        assert_true((item & RZ_RECOVER_HOST_FLAGS) == flag);
+        assert_false(rz_recover_unpack_process(item, &slot, &incarnation));
+        assert_false(rz_recover_unpack_daemon(item, &node, &proof));
+        assert_false(rz_recover_unpack_birth(item, &slot, &incarnation));
+        assert_false(rz_recover_unpack_cohort(item, &node, &slot, &count));
+        assert_true(rz_recover_unpack_process(item & ~RZ_RECOVER_HOST_FLAGS, &slot, &incarnation));
+        assert_int_equal(slot, 5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +199,8 @@ int main(void)
         cmocka_unit_test(no_partition_has_two_quorums),
         cmocka_unit_test(lost_ranks_go_where_there_is_room),
         cmocka_unit_test(deaths_travel_as_items),
+        cmocka_unit_test(births_travel_as_items),
+        cmocka_unit_test(flags_of_the_hosts_leave_no_item),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,6 +272,35 @@ static void orphans_vote_again(void **state)
     destroy(group);
 }
 
+/* Its host must be able to ask, whether it had voted before or not: it has to end the process. */
+static void who_is_held_for_dead_knows(void **state)
+{
+    (void)state;
+    for (int votes = 0; votes < 2; votes++) {
+        struct group *group = create(3);
+        tell(group, 0, 2); /* and nobody else knows anything of it */
+        propose(group, 0);
+        propose(group, 1);
+        if (votes)
+            propose(group, 2);
+        deliver_all(group);
+        assert_int_equal(rz_twophase_decided(group->member[0]), 1);
+        const uint64_t items = 1 << 2;
+        const struct rz_message decision = {.type = RZ_TWOPHASE_DECISION,
+                                            .view = VIEW,
+                                            .from = 1,
+                                            .origin = 1,
+                                            .seq = 1,
+                                            .word = {1, 0},
+                                            .n_items = 1};
+        struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &decision, .items = &items};
+        assert_false(rz_twophase_knows_dead(group->member[2], 2));
+        step(group, 2, &event);
+        assert_true(rz_twophase_knows_dead(group->member[2], 2));
+        destroy(group);
+    }
+}
+
 static void strange_messages_are_dropped(void **state)
 {
     (void)state;
@@ -317,6 +346,7 @@ int main(void)
         cmocka_unit_test(without_a_decision_the_attempt_is_given_up),
         cmocka_unit_test(an_old_attempt_is_told_of_the_new_one),
         cmocka_unit_test(orphans_vote_again),
+        cmocka_unit_test(who_is_held_for_dead_knows),
         cmocka_unit_test(strange_messages_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

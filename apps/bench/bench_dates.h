@@ -1,0 +1,135 @@
+/*
+ * Dates of one job on one machine, where all its processes can write them although some die: a
+ * mapped file beside the program. CLOCK_MONOTONIC, in nanoseconds; 0: did not happen.
+ */
+#ifndef BENCH_DATES_H
+#define BENCH_DATES_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <mpi.h>
+#include <mpi-ext.h> /* some need mpi.h first */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BENCH_RANKS_MAX = 4096, BENCH_SETTLE_MS = 100 };
+
+struct bench_dates {
+    volatile long long killed;
+    volatile long long at[BENCH_RANKS_MAX], more[BENCH_RANKS_MAX];
+};
+
+static inline long long bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static inline void bench_sleep_ms(int ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    while (nanosleep(&t, &t) != 0) {
+    }
+}
+
+/* The dates of a program called `argv0`; fresh: a new file, before anybody else opens it. */
+static struct bench_dates *bench_dates_open(const char *argv0, int fresh)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s.dates", argv0);
+    if (fresh)
+        unlink(path);
+    int fd = open(path, fresh ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600);
+    void *at = MAP_FAILED;
+    if (fd >= 0 && (!fresh || ftruncate(fd, (off_t)sizeof(struct bench_dates)) == 0))
+        at = mmap(NULL, sizeof(struct bench_dates), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) {
+        perror(path);
+        exit(1);
+    }
+    close(fd);
+    return at;
+}
+
+/* Of a whole world: all ranks return with the dates open. */
+static inline struct bench_dates *bench_dates_of_world(const char *argv0)
+{
+    struct bench_dates *dates = NULL;
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size > BENCH_RANKS_MAX) {
+        fprintf(stderr, "%s: at most %d ranks\n", argv0, BENCH_RANKS_MAX);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (rank == 0)
+        dates = bench_dates_open(argv0, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return rank == 0 ? dates : bench_dates_open(argv0, 0);
+}
+
+/* When everybody else is asleep in a call: dies, with that many mebibytes resident. */
+static inline _Noreturn void bench_die(struct bench_dates *dates, size_t mebibytes)
+{
+    char *ballast = malloc((mebibytes << 20) + 1);
+    if (!ballast)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    memset(ballast, 1, mebibytes << 20);
+    bench_sleep_ms(BENCH_SETTLE_MS);
+    dates->killed = 0; /* the page is there: no fault between the clock and the kill */
+    dates->killed = bench_now();
+    kill(getpid(), SIGKILL);
+    for (;;)
+        pause();
+}
+
+/* The class of what a call returned. */
+static inline int bench_class(int code)
+{
+    int error_class = MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+        MPI_Error_class(code, &error_class);
+    return error_class;
+}
+
+static inline int bench_by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static inline double bench_median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, bench_by_value);
+    return n > 0 ? (values[(n - 1) / 2] + values[n / 2]) / 2 : 0;
+}
+
+/*
+ * Says goodbye. After a death not every MPI comes through MPI_Finalize (some 20 % of the jobs of
+ * Open MPI 5.0.7 hang there), so the others leave without, when the figures have been written.
+ */
+static inline int bench_finish(int after_death)
+{
+    fflush(stdout);
+#ifndef RHIZOME
+    if (after_death) {
+        bench_sleep_ms(500);
+        _exit(0);
+    }
+#endif
+    (void)after_death;
+    MPI_Finalize();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* Step 3: who has died? */
+#include "tutorial.h"
+
+#include <mpi-ext.h>
+
+/* [who] */
+static void say_who_is_dead(MPI_Comm comm, int rank, int size)
+{
+    int n_acked, n_dead;
+    MPI_Group all, dead;
+    MPIX_Comm_ack_failed(comm, size, &n_acked); /* "I know of these, and go on" */
+    MPIX_Comm_get_failed(comm, &dead);
+    MPI_Comm_group(comm, &all);
+    MPI_Group_size(dead, &n_dead);
+    for (int i = 0; i < n_dead; i++) {
+        int who;
+        MPI_Group_translate_ranks(dead, 1, &i, all, &who);
+        printf("rank %d: rank %d is dead\n", rank, who);
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&dead);
+}
+/* [end] */
+
+int main(int argc, char **argv)
+{
+    int rank, size, error = MPI_SUCCESS;
+    double mine = 0, pi = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int step = 0; step < STEPS && error == MPI_SUCCESS; step++) {
+        mine += share(step, rank, size);
+        if (rank == 2) {
+            burn_out(step);
+        }
+        error = MPI_Allreduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (error != MPI_SUCCESS) {
+        say_who_is_dead(MPI_COMM_WORLD, rank, size);
+    }
+    MPI_Finalize();
+    return 0;
+}

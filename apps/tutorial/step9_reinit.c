@@ -1,0 +1,50 @@
+/* Step 9: the same without a line of repair: all go back to the last checkpoint. */
+#include "tutorial.h"
+
+#include <mpi-ext.h>
+#include <rhizome/checkpoint.h>
+
+/* [point] */
+static int step;
+static double mine, pi;
+
+/* Entered by all at the start, and by all again after a death: by survivors, too. */
+static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
+{
+    int rank, size;
+    uint64_t generation;
+    (void)argc;
+    (void)argv;
+    RZ_Checkpoint_protect(0, &step, sizeof step);
+    RZ_Checkpoint_protect(1, &mine, sizeof mine);
+    RZ_Restore(&generation); /* 0: there is no checkpoint yet */
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size); /* whole, whoever has died */
+    while (step < STEPS) {
+        mine += share(step, rank, size);
+        if (rank == 2 && how == MPIX_REINIT_NEW) {
+            burn_out(step);
+        }
+        MPI_Allreduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        step++;
+        RZ_Checkpoint(NULL);
+    }
+    return 0;
+}
+/* [end] */
+
+int main(int argc, char **argv)
+{
+    int rank, size;
+    MPI_Init(&argc, &argv);
+    /* [main] */
+    MPIX_Reinit(argc, argv, compute);
+    /* [end] */
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank == 0) {
+        printf("%d processes say that pi is %.6f\n", size, pi);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,134 @@
+/* The study ulfm: its parts, one after the other. */
+#include "cmd/rzbench_ulfm.h"
+
+#include "cli/quantity.h"
+#include "port/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+    bool (*make)(struct rz_bench_ulfm *);
+    double share_of_rest; /* of the budget */
+} parts[] = {{rz_bench_ulfm_agree, 0.19},   {rz_bench_ulfm_trees, 0.06},
+             {rz_bench_ulfm_engines, 0.08}, {rz_bench_ulfm_shrink, 0.18},
+             {rz_bench_ulfm_deaths, 0.15},  {rz_bench_ulfm_revoke, 0.26},
+             {rz_bench_ulfm_perturb, 0.2},  {rz_bench_ulfm_detect, 0.43},
+             {rz_bench_ulfm_replace, 0.5},  {rz_bench_ulfm_program, 1.0}};
+
+const char *const rz_bench_ulfm_parts[] = {"agree",   "trees",   "engines", "shrink",
+                                           "deaths",  "revoke",  "perturb", "detect",
+                                           "replace", "program", "all",     NULL};
+
+unsigned rz_bench_ulfm_greatest(const struct rz_bench_list *list, unsigned most)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < list->n; i++)
+        if (list->value[i] <= most && list->value[i] > found)
+            found = list->value[i];
+    return found ? found : list->value[0];
+}
+
+/* "2,4,8"; false: that is no list of numbers up to most. */
+static bool list_of(const char *text, unsigned most, struct rz_bench_list *list)
+{
+    uint64_t n;
+    char word[16];
+    *list = (struct rz_bench_list){0};
+    for (const char *at = text; *at && list->n < RZ_BENCH_LIST_MAX;) {
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : 0), at);
+        if (!rz_quantity_number(word, 1, most, &n))
+            return false;
+        list->value[list->n++] = (unsigned)n;
+        at += length + (at[length] == ',');
+    }
+    return list->n > 0;
+}
+
+bool rz_bench_ulfm_is_list(const char *text, unsigned most)
+{
+    struct rz_bench_list list;
+    return list_of(text, most, &list);
+}
+
+/* Which agreements rzrun lets one choose: those of which its help says so. */
+static void find_engines(struct rz_bench_ulfm *ulfm)
+{
+    static const char *const known[] = {"era", "twophase", "gossip1", "gossip2", "gossip3"};
+    struct rz_bench_command command = {0};
+    struct rz_bench_run run;
+    unsigned n = 0;
+    rz_bench_command_add(&command, "%s/rzrun", ulfm->bench->bin);
+    rz_bench_command_add(&command, "--help");
+    rz_bench_run(ulfm->bench, &command, 0, &run);
+    const char *option = strstr(run.output, "--agree ");
+    for (size_t i = 0; option && i < sizeof known / sizeof *known; i++)
+        if (strstr(option, known[i]))
+            ulfm->engines[n++] = known[i];
+    rz_bench_run_free(&run);
+}
+
+static bool make_parts(struct rz_bench_ulfm *ulfm)
+{
+    struct rz_bench *bench = ulfm->bench;
+    bool all = strcmp(bench->part, "all") == 0, good = true;
+    rz_time end = bench->deadline;
+    for (size_t i = 0; good && i < sizeof parts / sizeof *parts; i++) {
+        if ((!all && strcmp(bench->part, rz_bench_ulfm_parts[i]) != 0) || rz_bench_interrupted)
+            continue;
+        rz_time now = rz_clock_now();
+        if (all && end)
+            bench->deadline =
+                end > now ? now + (rz_time)((double)(end - now) * parts[i].share_of_rest) : now;
+        ulfm->peer_limit = 0;
+        good = parts[i].make(ulfm);
+        if (bench->budget_used_up)
+            rz_bench_say(bench,
+                         "\nThe time for this part was used up; what is missing was not run.\n");
+        bench->budget_used_up = false;
+    }
+    bench->deadline = end;
+    return good;
+}
+
+bool rz_bench_ulfm(struct rz_bench *bench)
+{
+    static const char *const programs[] = {"bench_ulfm", "bench_ulfm_death", "bench_fe"};
+    struct rz_bench_ulfm ulfm = {.bench = bench};
+    list_of(bench->ranks   ? bench->ranks
+            : bench->quick ? "4,8"
+                           : "2,4,8,16,32,64,128,256",
+            RZ_BENCH_ULFM_RANKS_MAX, &ulfm.ranks);
+    list_of(bench->nodes   ? bench->nodes
+            : bench->quick ? "1,2"
+                           : "1,8",
+            RZ_BENCH_ULFM_RANKS_MAX, &ulfm.nodes);
+    ulfm.peer = rz_bench_peer_open(bench);
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        if (!rz_bench_compile(bench, programs[i], false))
+            return false;
+        ulfm.peer = ulfm.peer && rz_bench_peer_compile(bench, programs[i]);
+    }
+    find_engines(&ulfm);
+    rz_bench_say(
+        bench,
+        "\n## ULFM\n\nMore ranks than processors share them. Peer: %s. On one node the peer "
+        "takes shared memory, on several its TCP over loopback. Ours and the peer's are one "
+        "source, "
+        "take turns in each repetition, and are bound to no processor. Tables over ranks have two "
+        "repetitions at most beyond 64 ranks, and of the peer on several nodes.\n",
+        ulfm.peer         ? bench->peer_version
+        : bench->no_peers ? "left out"
+                          : "Open MPI with ULFM is not here (tools/setup --peers makes it "
+                            "available), left out");
+    bool good = make_parts(&ulfm);
+    rz_bench_ulfm_goals_show(&ulfm);
+    rz_bench_say(bench, "\n%u of %u runs complete: the program came to its end and printed all.\n",
+                 ulfm.runs - ulfm.failed, ulfm.runs);
+    if (ulfm.peer)
+        rz_bench_say(bench, "Of the peer %u of %u runs complete.\n",
+                     ulfm.peer_runs - ulfm.peer_failed, ulfm.peer_runs);
+    return good && ulfm.failed == 0;
+}

@@ -1,0 +1,210 @@
+#include "launch/waits_page.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define APART_MAX 8
+
+void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
+                       const struct rz_launch_waiting *told)
+{
+    if (told->state >= RZ_WAITING_STATE_COUNT)
+        return;
+    if (page->n == page->max) {
+        page->max = page->max ? 2 * page->max : 64;
+        page->entries = realloc(page->entries, page->max * sizeof *page->entries);
+        rz_assert(page->entries != NULL);
+    }
+    struct rz_waits_entry *entry = &page->entries[page->n++];
+    *entry = (struct rz_waits_entry){.rank = told->rank,
+                                     .node = node,
+                                     .pid = told->pid,
+                                     .state = (enum rz_waiting_state)told->state,
+                                     .text = {.context = told->context,
+                                              .members = told->members,
+                                              .operation = told->operation,
+                                              .peer = told->peer,
+                                              .tag = told->tag},
+                                     .for_ns = told->for_ns};
+    snprintf(entry->text.call, sizeof entry->text.call, "%s", told->call);
+    snprintf(entry->text.name, sizeof entry->text.name, "%s", told->communicator);
+}
+
+void rz_waits_page_clear(struct rz_waits_page *page)
+{
+    free(page->entries);
+    *page = (struct rz_waits_page){0};
+}
+
+/* ---- order and groups */
+
+static int three_way(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Whether two are in the same operation, so that one line tells of both; 0, or their order. Those
+ * of point-to-point calls stand alone, unless they wait for the same. */
+static int by_operation(const struct rz_waits_entry *a, const struct rz_waits_entry *b)
+{
+    int order = three_way(a->state, b->state);
+    if (order == 0 && a->state == RZ_WAITING_IN_CALL) {
+        order = three_way(a->text.context, b->text.context);
+        order = order ? order : three_way(a->text.operation, b->text.operation);
+        order = order ? order : strcmp(a->text.call, b->text.call);
+        if (order == 0 && a->text.operation == 0) {
+            order = three_way(a->text.peer, b->text.peer);
+            order = order ? order : three_way(a->text.tag, b->text.tag);
+        }
+    }
+    return order;
+}
+
+static int by_operation_and_rank(const void *left, const void *right)
+{
+    const struct rz_waits_entry *a = left, *b = right;
+    int order = by_operation(a, b);
+    return order ? order : three_way(a->rank, b->rank);
+}
+
+/* ---- printing */
+
+/* "rank 3", or "ranks 0-2,5". */
+static void put_ranks(const struct rz_waits_entry *entries, size_t n, FILE *out)
+{
+    fputs(n == 1 ? "rank " : "ranks ", out);
+    for (size_t i = 0, first; i < n; i++) {
+        for (first = i; i + 1 < n && entries[i + 1].rank <= entries[i].rank + 1; i++)
+            ;
+        fprintf(out, "%s%u", first > 0 ? "," : "", entries[first].rank);
+        if (entries[i].rank > entries[first].rank)
+            fprintf(out, "-%u", entries[i].rank);
+    }
+}
+
+static bool has_rank(const struct rz_waits_entry *entries, size_t n, uint32_t rank)
+{
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].rank == rank)
+            return true;
+    return false;
+}
+
+/* Whom they wait for, of those who do not wait with them, each once. */
+static void put_awaited(const struct rz_waits_entry *entries, size_t n, FILE *out)
+{
+    const char *before = ", for rank ";
+    for (size_t i = 0; i < n; i++) {
+        uint32_t peer = entries[i].text.peer;
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again |= entries[k].text.peer == peer;
+        if (peer == RZ_WAIT_ANY || again || (n > 1 && has_rank(entries, n, peer)))
+            continue;
+        fprintf(out, "%s%u", before, peer);
+        before = ",";
+    }
+}
+
+static void put_waiters(const struct rz_waits_entry *entries, size_t n, FILE *out)
+{
+    const struct rz_wait_text *text = &entries[0].text;
+    rz_time longest = 0;
+    for (size_t i = 0; i < n; i++)
+        longest = entries[i].for_ns > longest ? entries[i].for_ns : longest;
+    put_ranks(entries, n, out);
+    fprintf(out, " %s %.3g s in %s", n == 1 ? "waits" : "wait", (double)longest / 1e9, text->call);
+    if (text->name[0])
+        fprintf(out, " on %s", text->name);
+    else if (text->context)
+        fprintf(out, " on communicator %llx", (unsigned long long)text->context);
+    if (text->operation && text->members)
+        fprintf(out, " (%zu of %u are there)", n, text->members);
+    if (text->operation)
+        fprintf(out, ", operation %llu", (unsigned long long)text->operation);
+    put_awaited(entries, n, out);
+    if (text->tag != RZ_WAIT_ANY)
+        fprintf(out, ", tag %u", text->tag);
+}
+
+static void put_idle(const struct rz_waits_entry *entries, size_t n, FILE *out)
+{
+    static const char *const one[] = {[RZ_WAITING_NOT_JOINED] = "has not called MPI_Init",
+                                      [RZ_WAITING_COMPUTES] = "computes",
+                                      [RZ_WAITING_LEFT] = "has left MPI",
+                                      [RZ_WAITING_DEAD] = "is dead"};
+    static const char *const many[] = {[RZ_WAITING_NOT_JOINED] = "have not called MPI_Init",
+                                       [RZ_WAITING_COMPUTES] = "compute",
+                                       [RZ_WAITING_LEFT] = "have left MPI",
+                                       [RZ_WAITING_DEAD] = "are dead"};
+    put_ranks(entries, n, out);
+    if (n == 1)
+        fprintf(out, " (node %u, pid %u)", entries[0].node, entries[0].pid);
+    fprintf(out, " %s", (n == 1 ? one : many)[entries[0].state]);
+}
+
+/* ---- circles */
+
+/* What rank waits in, if it waits in one call only: of two threads one may free the other. */
+static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uint32_t rank)
+{
+    const struct rz_waits_entry *found = NULL;
+    for (size_t i = 0; i < page->n; i++)
+        if (page->entries[i].rank == rank && page->entries[i].state == RZ_WAITING_IN_CALL) {
+            if (found)
+                return NULL;
+            found = &page->entries[i];
+        }
+    return found;
+}
+
+/* From first over those it waits for: whether that leads back to it, over nobody lower. */
+static bool begins_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first)
+{
+    const struct rz_waits_entry *at = waiter(page, first->text.peer);
+    for (size_t steps = 0; at && at->rank != first->rank && steps < page->n; steps++)
+        at = at->rank > first->rank ? waiter(page, at->text.peer) : NULL;
+    return at && at->rank == first->rank;
+}
+
+static void put_circles(const struct rz_waits_page *page, FILE *out)
+{
+    for (size_t i = 0; i < page->n; i++) {
+        const struct rz_waits_entry *first = &page->entries[i], *at = first;
+        if (first->state != RZ_WAITING_IN_CALL || waiter(page, first->rank) != first ||
+            !begins_circle(page, first))
+            continue;
+        fputs("  a circle, which nobody will leave: rank ", out);
+        do {
+            fprintf(out, "%u waits for ", at->rank);
+            at = waiter(page, at->text.peer);
+        } while (at != first);
+        fprintf(out, "%u\n", first->rank);
+    }
+}
+
+/* Few that neither wait nor have ended are what the reader looks for: each with its pid. */
+static bool told_apart(const struct rz_waits_entry *entries, size_t n)
+{
+    enum rz_waiting_state state = entries->state;
+    return n <= APART_MAX && (state == RZ_WAITING_NOT_JOINED || state == RZ_WAITING_COMPUTES);
+}
+
+void rz_waits_page_print(struct rz_waits_page *page, FILE *out)
+{
+    if (page->n > 0)
+        qsort(page->entries, page->n, sizeof *page->entries, by_operation_and_rank);
+    for (size_t i = 0, n; i < page->n; i += n) {
+        const struct rz_waits_entry *entries = &page->entries[i];
+        for (n = 1; i + n < page->n && by_operation(entries, entries + n) == 0; n++)
+            ;
+        n = told_apart(entries, n) ? 1 : n;
+        fputs("  ", out);
+        (entries->state == RZ_WAITING_IN_CALL ? put_waiters : put_idle)(entries, n, out);
+        fputc('\n', out);
+    }
+    put_circles(page, out);
+    rz_waits_page_clear(page);
+}

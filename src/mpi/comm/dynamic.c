@@ -1,0 +1,212 @@
+#include "mpi/comm/dynamic.h"
+
+#include "base/random.h"
+#include "mpi/ft/comm_agree.h"
+#include "mpi/request/wait.h"
+
+#include <stdlib.h>
+
+/* ---- All of a communicator ---- */
+
+int rz_dynamic_confirm(struct rz_comm *comm, uint64_t operation, int root, int error)
+{
+    int64_t size = rz_comm_size(comm), place = (rz_comm_rank(comm) - root + size) % size;
+    int tag = rz_comm_operation_tag(operation);
+    struct rz_datatype *integer = rz_datatype_of(MPI_INT);
+    for (int64_t span = 1; span < size && error != RZM_ROLLBACK; span *= 2) {
+        if (place & span) {
+            int sent =
+                rz_p2p_send(&error, 1, integer, (int)((place - span + root) % size), tag, comm);
+            return error != MPI_SUCCESS ? error : sent;
+        }
+        if (place + span >= size) {
+            continue;
+        }
+        int told = MPI_SUCCESS, from = (int)((place + span + root) % size);
+        int heard = rz_p2p_recv(&told, 1, integer, from, tag, comm);
+        if (error == MPI_SUCCESS && heard == MPI_SUCCESS && told != MPI_SUCCESS) {
+            heard = rzm_error(told, "rank %d, or one it speaks for, could not go on", from);
+        }
+        error = error != MPI_SUCCESS && heard != RZM_ROLLBACK ? error : heard;
+    }
+    return error;
+}
+
+int rz_dynamic_verdict(struct rz_comm *comm, uint64_t operation, int root, int error)
+{
+    int32_t end = error;
+    if (error == RZM_ROLLBACK) {
+        return error;
+    }
+    int told = rz_comm_spread(comm, operation, root, &end, sizeof(end));
+    if (told == RZM_ROLLBACK || error != MPI_SUCCESS || rz_comm_rank(comm) == root) {
+        return told == RZM_ROLLBACK ? told : error;
+    }
+    if (told == MPI_SUCCESS && end != MPI_SUCCESS) {
+        told = rzm_error(end, "others could not go on, as rank %d tells", root);
+    }
+    return told;
+}
+
+bool rz_dynamic_is_broken(const struct rz_comm *comm)
+{
+    return comm->revoked || comm->collectives_dead;
+}
+
+int rz_dynamic_why_broken(const struct rz_comm *comm)
+{
+    return comm->revoked ? MPI_ERR_REVOKED : MPI_ERR_PROC_FAILED;
+}
+
+/* ---- Births and ends ---- */
+
+bool rz_dynamic_is_gone(uint32_t process)
+{
+    return rz_process_known(process) && rz_process_dead(process);
+}
+
+bool rz_dynamic_has_ended(uint32_t process)
+{
+    const struct rz_member *member = rz_member_of(process);
+    bool its_slot = member->process == process;
+    return rz_dynamic_is_gone(process) &&
+           (!its_slot || rz_board_verdict(member->word) == RZ_VERDICT_ENDED);
+}
+
+int rz_dynamic_make(const uint64_t words[3], struct rz_comm *comm, struct rz_group *remote,
+                    const char *call, struct rz_comm **newcomm)
+{
+    int error = rz_intercomm_check_disjoint(comm->group, remote);
+    error = error != MPI_SUCCESS ? error : rz_engine_await(remote->process, remote->size, call);
+    error = error != MPI_SUCCESS
+                ? error
+                : rz_comm_make(words, comm->group, remote, comm->errhandler, newcomm);
+    if (error == MPI_SUCCESS) {
+        (*newcomm)->met = true;
+    }
+    return error;
+}
+
+uint64_t rz_dynamic_word(void)
+{
+    static uint64_t said;
+    const struct rz_identity *self = &rz_engine.info->self;
+    return rz_mix(rz_mix((uint64_t)self->rank << 32 | self->incarnation, ++said), 0xd1a106);
+}
+
+/* ---- The end ---- */
+
+static bool reaches_beyond(const struct rz_comm *comm)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    const struct rz_comm *world = rz_comm_predefined(0x101);
+    const struct rz_group *groups[] = {comm->group, comm->remote};
+    bool spawned = info->self.rank >= info->n_ranks;
+    for (int side = 0; side < (comm->group != comm->remote ? 2 : 1); side++) {
+        for (int i = 0; i < groups[side]->size; i++) {
+            uint32_t process = groups[side]->process[i];
+            bool beyond = spawned ? rz_group_find(world->group, process) == MPI_UNDEFINED
+                                  : rz_process_slot(process) >= info->n_ranks;
+            if (beyond) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool rz_dynamic_says_farewell(const struct rz_comm *comm)
+{
+    return comm->met || reaches_beyond(comm);
+}
+
+static int nothing_of_it(struct rz_comm *comm, const struct rz_motion *motion, void *result)
+{
+    (void)comm, (void)motion, (void)result;
+    return MPI_SUCCESS;
+}
+
+static int part_begin(struct rz_comm *comm, struct rz_request **request)
+{
+    return rz_ballot_begin(comm, 0, false, nothing_of_it, NULL, request);
+}
+
+struct parting {
+    const struct rz_request *request;
+    struct rz_comm *comm;
+};
+
+static bool parted_or_revoked(void *arg)
+{
+    const struct parting *parting = arg;
+    return parting->request->complete || parting->comm->revoked;
+}
+
+static void tell_of_parting(struct rz_blocked *blocked, const void *arg)
+{
+    rz_council_waits_for(((const struct parting *)arg)->comm->council, blocked);
+}
+
+/* Who revokes comm has given it up, and may never have made it. */
+static int part_end(struct rz_request *request, const char *call)
+{
+    struct parting parting = {request, request->comm};
+    struct rz_blocked blocked = {.call = call,
+                                 .comm = request->comm,
+                                 .peer = MPI_PROC_NULL,
+                                 .tag = MPI_ANY_TAG,
+                                 .look = tell_of_parting};
+    int error = rz_engine_wait(&blocked, parted_or_revoked, &parting);
+    if (error == MPI_SUCCESS && !request->complete) {
+        rz_request_detach(request);
+        return MPI_SUCCESS;
+    }
+    return error != MPI_SUCCESS ? error : rz_wait_end(request, call, NULL);
+}
+
+int rz_dynamic_part(struct rz_comm *comm, const char *call)
+{
+    struct rz_request *request;
+    if (rz_engine.info->alone || comm->revoked || !rz_dynamic_says_farewell(comm)) {
+        return MPI_SUCCESS;
+    }
+    int error = part_begin(comm, &request);
+    return error != MPI_SUCCESS ? error : part_end(request, call);
+}
+
+/* Whether this process says good-bye on comm: it is one that the user knows and others share. */
+static bool parts_with(const struct rz_comm *comm)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    if (comm->inter != NULL || comm->revoked) {
+        return false;
+    }
+    bool own_world = comm == rz_comm_predefined(0x101) && info->cohort.processes != NULL;
+    return !comm->unshared && (own_world || rz_dynamic_says_farewell(comm));
+}
+
+/* All at once: whoever waits for one after the other could wait in a ring with others. */
+int rz_dynamic_finish(void)
+{
+    int error = MPI_SUCCESS;
+    size_t n = 0, room = 0;
+    for (struct rz_comm *comm = rz_comms_first(); comm != NULL; comm = comm->next) {
+        room++;
+    }
+    struct rz_request **requests = calloc(room, sizeof(struct rz_request *));
+    if (requests == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    for (struct rz_comm *comm = rz_comms_first(); comm != NULL && error == MPI_SUCCESS;
+         comm = comm->next) {
+        if (parts_with(comm)) {
+            error = part_begin(comm, &requests[n]);
+            n += error == MPI_SUCCESS;
+        }
+    }
+    for (size_t i = 0; i < n && error == MPI_SUCCESS; i++) {
+        error = part_end(requests[i], "MPI_Finalize");
+    }
+    free(requests);
+    return error;
+}

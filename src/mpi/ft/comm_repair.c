@@ -1,0 +1,571 @@
+/*
+ * MPIX_Comm_repair and MPIX_Comm_replace: the dead of communicators are replaced by new processes,
+ * in their ranks. For each communicator, its line:
+ *
+ * 1. the members agree who is dead (one agreement, as in shrink);
+ * 2. each asks its daemon for processes in place of these dead, and waits for the answer, which is
+ *    sure;
+ * 3. the new group is the old one with the dead replaced; its context id comes from the old one,
+ *    the number of the agreement and the dead, so that nothing needs to be agreed for it;
+ * 4. the lowest survivor tells the newcomers; whoever becomes the lowest by a death tells them
+ *    again, and who was told already does not listen. Where no survivor is left, those who were
+ *    told tell the others;
+ * 5. all members of the new communicator, newcomers included, go to 1 with it. When they agree that
+ *    nobody is dead, it is finished, at all of them in the same agreement.
+ *
+ * Agreements are proposed with a flag, whether births were refused to nobody: then all end with the
+ * same error.
+ *
+ * Several lines: their agreements are begun on all before any is waited for, so that lines which
+ * share members cannot wait for one another. A survivor begins the next ones when all of its lines
+ * stand there: its k-th agreement on one is begun together with its k-th on the others, at all
+ * survivors alike, so that whatever is awaited in round k depends on rounds before k only. A
+ * newcomer, whose lines come one after the other, goes on with each by itself: nobody waits for it
+ * through another line.
+ *
+ * What a death found in one line means for the others travels with the minimum that agreements
+ * give: a process proposes its level, 0 when one of its lines had dead the last time, else one more
+ * than the lowest that its lines agreed on. A line without dead is finished at level n - 1: by then
+ * all lines that hang together through living processes have been without dead, for no chain of n
+ * lines is longer; so who was lost in several of them is invited to all before any is finished.
+ */
+#include "mpi/ft/comm_repair.h"
+
+#include "base/random.h"
+#include "mpi/ft/birth_wish.h"
+#include "mpi/ft/council.h"
+#include "mpi/ft/invitation.h"
+#include "mpi/ft/inviters.h"
+#include "port/kill_point.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Tells ids made here from those of other operations on the communicator. */
+#define REPLACE UINT64_C(0x5250)
+
+#define ALL_WELL UINT64_C(1)
+
+/* So often in one call those who come may die in their turn. A program whose new processes do not
+ * get as far as this call would have others started for ever. */
+enum { BIRTHS_MAX = 64 };
+
+enum stage {
+    ABSENT,  /* this process is no member, or not yet */
+    READY,   /* for the next agreement */
+    VOTING,  /* waits for it */
+    DECIDED, /* it is there */
+    BIRTHS,  /* waits for the daemon */
+    FINISHED,
+    REFUSED
+};
+
+struct line {
+    struct rz_motion motion;
+    struct repair *repair;
+    enum stage stage;
+    struct rz_comm *comm; /* the present one, retained */
+    bool made;            /* half made, here or by those who invited us */
+    bool voted;           /* there was a decision; the following are of the last one */
+    uint64_t number, level;
+    bool all_well;
+    uint32_t *dead, n_dead; /* as numbers */
+    uint64_t dead_word;
+    unsigned births; /* rounds of births in this call */
+    struct rz_birth_wish wish;
+    struct rz_invitation invitation; /* of comm, while `made` */
+    bool invited;                    /* all that is to be said about it was said */
+};
+
+struct repair {
+    const char *call;
+    uint32_t n;
+    struct line *lines; /* [n] */
+    bool newcomer;      /* came with nothing, and has taken no invitation yet */
+    bool single;        /* each line goes on by itself: some came by invitation */
+    bool refused;       /* somebody was refused births */
+    rz_status_t why;    /* at this process */
+    struct rz_inviters inviters;
+    int error;
+};
+
+/* The others wait for what this process would have said. */
+static _Noreturn void out_of_memory(void)
+{
+    fprintf(stderr, "rhizome: rank %u: no memory to repair communicators\n",
+            rz_engine.info->self.rank);
+    abort();
+}
+
+/* ---- Agreements ---- */
+
+static void keep_dead(struct line *line, const struct rz_motion *motion,
+                      const struct rz_council *council)
+{
+    free(line->dead);
+    line->dead = malloc((motion->n_dead + 1) * sizeof(*line->dead));
+    if (line->dead == NULL) {
+        out_of_memory();
+    }
+    line->n_dead = motion->n_dead;
+    line->dead_word = motion->n_dead;
+    for (uint32_t i = 0; i < motion->n_dead; i++) {
+        line->dead[i] = rz_council_process(council, motion->dead[i]);
+        line->dead_word = rz_mix(line->dead_word, motion->dead[i]);
+    }
+    rz_deaths_acknowledge(line->dead, line->n_dead);
+}
+
+static void decided(struct rz_motion *motion, struct rz_council *council)
+{
+    struct line *line = (struct line *)(void *)((char *)motion - offsetof(struct line, motion));
+    keep_dead(line, motion, council);
+    line->number = motion->number;
+    line->level = motion->min;
+    line->all_well = motion->and &ALL_WELL;
+    line->voted = true;
+    line->stage = DECIDED;
+    rz_engine.completions++; /* news to the call */
+}
+
+static bool is_open(const struct line *line)
+{
+    return line->stage != ABSENT && line->stage != FINISHED && line->stage != REFUSED;
+}
+
+/* What this process proposes: see the head of the file. */
+static uint64_t level_of(const struct repair *repair)
+{
+    uint64_t level = UINT64_MAX - 1;
+    for (uint32_t i = 0; i < repair->n; i++) {
+        const struct line *line = &repair->lines[i];
+        if (is_open(line) && (!line->voted || line->n_dead > 0)) {
+            return 0;
+        }
+        if (is_open(line) && line->level < level) {
+            level = line->level;
+        }
+    }
+    return level + 1;
+}
+
+static void vote(struct line *line, uint64_t level)
+{
+    if (line->made) {
+        rz_kill_here(RZ_KILL_REPLACE_LAST);
+    }
+    line->stage = VOTING;
+    line->motion = (struct rz_motion){.and = line->repair->refused ? 0 : ALL_WELL,
+                                      .min = level,
+                                      .max = level,
+                                      .decided = decided};
+    if (rz_council_propose(line->comm, &line->motion) != MPI_SUCCESS) {
+        out_of_memory();
+    }
+}
+
+/* Begins the agreements of this round, if all lines stand there. */
+static void begin_votes(struct repair *repair)
+{
+    for (uint32_t i = 0; i < repair->n && !repair->single; i++) {
+        if (is_open(&repair->lines[i]) && repair->lines[i].stage != READY) {
+            return;
+        }
+    }
+    uint64_t level = level_of(repair);
+    for (uint32_t i = 0; i < repair->n; i++) {
+        if (repair->lines[i].stage == READY) {
+            vote(&repair->lines[i], level);
+        }
+    }
+}
+
+/* ---- The next communicator of a line ---- */
+
+static struct rz_group *group_replaced(struct line *line)
+{
+    const struct rz_group *old = line->comm->group;
+    struct rz_invitation *invitation = &line->invitation;
+    rz_invitation_free(invitation);
+    invitation->process = malloc((size_t)old->size * sizeof(*invitation->process));
+    invitation->is_new = malloc((size_t)old->size * sizeof(*invitation->is_new));
+    if (invitation->process == NULL || invitation->is_new == NULL) {
+        out_of_memory();
+    }
+    invitation->size = (uint32_t)old->size;
+    for (int i = 0; i < old->size; i++) {
+        invitation->process[i] = old->process[i];
+        invitation->is_new[i] = false;
+    }
+    for (uint32_t i = 0; i < line->n_dead; i++) {
+        int rank = rz_group_find(old, line->dead[i]);
+        rz_assert(rank != MPI_UNDEFINED);
+        invitation->process[rank] = rz_birth_after(line->dead[i]);
+        invitation->is_new[rank] = true;
+    }
+    struct rz_group *group = rz_group_new(old->size, invitation->process);
+    if (group == NULL) {
+        out_of_memory();
+    }
+    group->session = old->session;
+    group->rows = invitation->rows = rz_council_rows(line->comm);
+    return group;
+}
+
+/* The old one with its dead, if there are any, replaced. */
+static void make_next(struct line *line)
+{
+    struct rz_comm *old = line->comm, *next;
+    struct rz_group *group = group_replaced(line);
+    uint64_t words[3] = {old->context, line->number, rz_mix(REPLACE, line->dead_word)};
+    if (rz_comm_make(words, group, NULL, old->errhandler, &next) != MPI_SUCCESS) {
+        out_of_memory();
+    }
+    rz_group_release(group);
+    line->invitation.context = next->context;
+    line->invitation.n = line->repair->n;
+    line->invitation.index = (uint32_t)(line - line->repair->lines);
+    line->comm = next;
+    line->made = true;
+    line->invited = line->n_dead == 0;
+    rz_comm_release(old);
+}
+
+static void ask_for_births(struct line *line)
+{
+    rz_kill_here(RZ_KILL_REPLACE_AGREED);
+    if (rz_births_ask(&line->wish, line->dead, line->n_dead) != MPI_SUCCESS) {
+        out_of_memory();
+    }
+    line->stage = BIRTHS;
+    rz_kill_here(RZ_KILL_REPLACE_ASKED);
+}
+
+static void births_answered(struct line *line)
+{
+    struct repair *repair = line->repair;
+    rz_births_end(&line->wish);
+    rz_engine_look_again(); /* at the board, which may know of them for as long as of the answer */
+    if (rz_engine.rollback) {
+        return;
+    }
+    if (line->wish.status != RZ_OK) {
+        repair->refused = true;
+        repair->why = line->wish.status;
+    }
+    if (++line->births > BIRTHS_MAX) {
+        repair->refused = true;
+        repair->why = RZ_ERR_PROC_FAILED;
+    }
+    make_next(line);
+    line->stage = READY;
+}
+
+static void look_at_decision(struct line *line)
+{
+    if (!line->all_well) {
+        line->stage = REFUSED;
+        line->repair->refused = true;
+    } else if (line->n_dead > 0) {
+        ask_for_births(line);
+    } else if (line->level + 1 < line->repair->n) {
+        line->invited = true; /* whoever is new has taken part */
+        line->stage = READY;
+    } else {
+        if (!line->made) {
+            make_next(line);
+        }
+        line->stage = FINISHED;
+    }
+}
+
+/* ---- Invitations ---- */
+
+/* Whether it is for this process to tell the newcomers. */
+static bool is_lowest(const struct rz_invitation *invitation)
+{
+    for (uint32_t i = 0; i < invitation->size; i++) {
+        if (!invitation->is_new[i] && !rz_process_dead(invitation->process[i])) {
+            return invitation->process[i] == rz_engine.self;
+        }
+    }
+    return true; /* no survivor is left: those whom they told */
+}
+
+static void invite(struct line *line)
+{
+    if (line->made && !line->invited && is_open(line) && is_lowest(&line->invitation)) {
+        line->invited = true;
+        if (rz_invitation_send(&line->invitation) != MPI_SUCCESS) {
+            out_of_memory();
+        }
+    }
+}
+
+/* Whether all of them stand on our board, or have stood there. */
+static bool all_known(const struct rz_invitation *invitation)
+{
+    for (uint32_t i = 0; i < invitation->size; i++) {
+        if (!rz_process_known(invitation->process[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* This process joins a line; the invitation's arrays become the line's. */
+static void join(struct repair *repair, struct rz_invitation *invitation)
+{
+    struct line *line = &repair->lines[invitation->index];
+    uint64_t context = invitation->context;
+    struct rz_group *group = rz_group_new((int)invitation->size, invitation->process);
+    if (group == NULL) {
+        out_of_memory();
+    }
+    group->rows = invitation->rows;
+    if (rz_comm_derive_alone(rz_comm_predefined(0x101), group, &context, &line->comm) !=
+        MPI_SUCCESS) {
+        out_of_memory();
+    }
+    rz_group_release(group);
+    line->invitation = *invitation;
+    *invitation = (struct rz_invitation){.n = 0};
+    line->made = true;
+    line->stage = READY;
+    repair->single = true;
+    repair->newcomer = false;
+    rz_inviters_joined(&repair->inviters);
+    rz_kill_here(RZ_KILL_REPLACE_JOINED);
+}
+
+/* False: it stays for later. */
+static bool take_invitation(struct repair *repair, struct rz_invitation *invitation)
+{
+    if (rz_invitation_known(invitation->context)) {
+        return true; /* told a second time */
+    }
+    if (invitation->n != repair->n && repair->newcomer) {
+        repair->error = rzm_error(MPI_ERR_ARG,
+                                  "the others repair %u communicators together, not "
+                                  "%u",
+                                  invitation->n, repair->n);
+        return false;
+    }
+    if (invitation->n != repair->n || repair->lines[invitation->index].stage != ABSENT ||
+        !all_known(invitation)) {
+        return false;
+    }
+    join(repair, invitation);
+    return true;
+}
+
+static void look_at_invitations(struct repair *repair)
+{
+    struct rz_word *next;
+    for (struct rz_word *word = rz_word_next(RZ_WORD_INVITE, NULL);
+         word != NULL && repair->error == MPI_SUCCESS; word = next) {
+        struct rz_invitation invitation;
+        next = rz_word_next(RZ_WORD_INVITE, word);
+        bool of_use = rz_invitation_read(&invitation, word);
+        if (!of_use) {
+            rz_engine.counters.foreign++;
+        }
+        if (!of_use || take_invitation(repair, &invitation)) {
+            rz_word_drop(word);
+        }
+        rz_invitation_free(&invitation);
+    }
+}
+
+/* ---- The call ---- */
+
+static bool has_absent(const struct repair *repair)
+{
+    for (uint32_t i = 0; i < repair->n; i++) {
+        if (repair->lines[i].stage == ABSENT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool any_open(const struct repair *repair)
+{
+    for (uint32_t i = 0; i < repair->n; i++) {
+        if (is_open(&repair->lines[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Goes on as far as it goes; whether it has ended. Between rounds of progress, so that what it
+ * leads to may send and settle things. */
+static bool go_on(void *arg)
+{
+    struct repair *repair = arg;
+    if (has_absent(repair)) {
+        look_at_invitations(repair);
+    }
+    if (repair->error == MPI_SUCCESS && repair->newcomer && rz_inviters_gone(&repair->inviters)) {
+        repair->error = rzm_error(MPI_ERR_PROC_FAILED, "nobody lives who could tell this process "
+                                                       "to which communicators it belongs");
+    }
+    for (uint32_t i = 0; i < repair->n; i++) {
+        struct line *line = &repair->lines[i];
+        if (line->stage == DECIDED) {
+            look_at_decision(line);
+        }
+        if (line->stage == BIRTHS && rz_births_answered(&line->wish)) {
+            births_answered(line);
+        }
+        invite(line);
+    }
+    begin_votes(repair);
+    return repair->error != MPI_SUCCESS || (!repair->newcomer && !any_open(repair));
+}
+
+static int refuse(const struct repair *repair)
+{
+    if (repair->why == RZ_ERR_PROC_FAILED) {
+        return rzm_error(MPI_ERR_SPAWN,
+                         "those who came in place of the dead have died in their turn, %d times "
+                         "one after the other",
+                         BIRTHS_MAX);
+    }
+    return rzm_error(MPI_ERR_SPAWN, "no processes are started in place of the dead%s%s",
+                     repair->why != RZ_OK ? ": " : "",
+                     repair->why != RZ_OK ? rz_status_text(repair->why) : "");
+}
+
+/* Of the first line that waits for other members. */
+static void tell_of_lines(struct rz_blocked *blocked, const void *arg)
+{
+    const struct repair *repair = arg;
+    for (uint32_t i = 0; i < repair->n; i++) {
+        if (repair->lines[i].stage == VOTING) {
+            blocked->comm = repair->lines[i].comm;
+            rz_council_waits_for(blocked->comm->council, blocked);
+            return;
+        }
+    }
+}
+
+static int wait_for_all(struct repair *repair)
+{
+    struct rz_blocked blocked = {
+        .call = repair->call, .peer = -1, .tag = MPI_ANY_TAG, .look = tell_of_lines};
+    int error = rz_engine_wait(&blocked, go_on, repair);
+    return error != MPI_SUCCESS ? error : repair->error;
+}
+
+/* Gives what is finished to the caller, everything else back. */
+static int end(struct repair *repair, int error, struct rz_comm *made[])
+{
+    for (uint32_t i = 0; i < repair->n; i++) {
+        struct line *line = &repair->lines[i];
+        bool finished = line->stage == FINISHED && error != RZM_ROLLBACK;
+        made[i] = finished ? line->comm : NULL;
+        if (line->stage == BIRTHS) {
+            rz_births_end(&line->wish);
+        }
+        if (!finished && line->comm != NULL) {
+            rz_comm_release(line->comm);
+        }
+        if (error == MPI_SUCCESS && line->stage == REFUSED) {
+            error = refuse(repair);
+        }
+        free(line->dead);
+        rz_invitation_free(&line->invitation);
+    }
+    free(repair->lines);
+    return error;
+}
+
+static int check(uint32_t n, struct rz_comm *const comms[], bool *none)
+{
+    *none = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (comms[i] == NULL) {
+            continue;
+        }
+        *none = false;
+        if (comms[i]->remote != comms[i]->group) {
+            return rzm_error(MPI_ERR_COMM, "an inter-communicator cannot be repaired: repair the "
+                                           "communicators of both sides, and connect them anew");
+        }
+        if (comms[i]->unshared) {
+            return rzm_error(MPI_ERR_COMM, "this MPI_COMM_WORLD is of a process that came in place "
+                                           "of a dead one, which gives MPI_COMM_NULL here");
+        }
+        for (uint32_t j = 0; j < i; j++) {
+            if (comms[j] == comms[i]) {
+                return rzm_error(MPI_ERR_ARG, "comms[%u] and comms[%u] are the same", j, i);
+            }
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int rz_repair(const char *call, uint32_t n, struct rz_comm *const comms[], struct rz_comm *made[])
+{
+    bool none;
+    int error = rz_engine_begin();
+    error = error != MPI_SUCCESS ? error : check(n, comms, &none);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    struct repair repair = {.call = call, .n = n};
+    repair.lines = calloc(n + 1, sizeof(*repair.lines));
+    if (repair.lines == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    repair.newcomer = none && rz_engine.late && rz_engine.info->restarted;
+    for (uint32_t i = 0; i < n; i++) {
+        struct line *line = &repair.lines[i];
+        line->repair = &repair;
+        if (comms[i] != NULL) {
+            line->comm = comms[i];
+            line->stage = READY;
+            rz_comm_retain(line->comm);
+        }
+    }
+    rz_inviters_begin(&repair.inviters);
+    return end(&repair, wait_for_all(&repair), made);
+}
+
+int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[])
+{
+    if (n < 0) {
+        return rzm_error(MPI_ERR_COUNT, "n is %d, less than 0", n);
+    }
+    struct rz_comm **all = calloc(2 * (size_t)n + 1, sizeof(struct rz_comm *)), **made = all + n;
+    if (all == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    for (int i = 0; i < n; i++) {
+        all[i] = rz_comm_of(comms[i]);
+    }
+    int error = rz_repair("MPIX_Comm_repair", (uint32_t)n, all, made);
+    for (int i = 0; i < n && error != RZM_ROLLBACK; i++) {
+        newcomms[i] = rz_comm_handle(made[i]);
+    }
+    free(all);
+    return error;
+}
+
+int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm)
+{
+    struct rz_comm *made = NULL;
+    bool newcomer = rz_engine.late && rz_engine.info->restarted;
+    if (comm == NULL && !newcomer) {
+        return rzm_error(MPI_ERR_COMM, "comm is MPI_COMM_NULL, but this process has not come in "
+                                       "place of another one (see MPIX_Incarnation)");
+    }
+    int error = rz_repair("MPIX_Comm_replace", 1, &comm, &made);
+    if (error == MPI_SUCCESS) {
+        *newcomm = made;
+    }
+    return error;
+}

@@ -1,0 +1,78 @@
+/*
+ * The same verdict at all members (info key mpi_error_uniform; ULFM; ALGORITHMS 2.9): calls that
+ * make communicators (construct), and collective operations, too (coll), end with an agreement on
+ * how it went. Where a member was told MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED, all are.
+ *
+ * These agreements have councils of their own, beside the one in which the user agrees and shrinks,
+ * because whoever repairs leaves out operations that others have begun. Nobody waits for such a
+ * member for ever: who knows that the communicator is revoked says in every verdict to come that it
+ * went wrong, without having been asked, until all do. Of operations that it may never have heard
+ * of (the runs of a persistent one, those of a part of the members) it is told by who waits.
+ */
+#ifndef RZ_MPI_COMM_UNIFORM_H
+#define RZ_MPI_COMM_UNIFORM_H
+
+#include "mpi/ft/council.h"
+
+/*
+ * The verdicts of one row of operations, that all members begin in one order: of the collective
+ * operations and creations of a communicator, or of the runs of one persistent operation.
+ */
+struct rz_rulings;
+
+/* One operation. It must stay where it is from rz_ruling_begin until `ended` is called. */
+struct rz_ruling {
+    struct rz_motion motion;
+    struct rz_rulings *row;
+    int error; /* first how it went here, then everywhere */
+    bool all;  /* every error counts: no other may have what was made */
+    bool put;  /* it is in the council */
+    bool over;
+    void (*ended)(struct rz_ruling *verdict); /* may be NULL */
+};
+
+/* Whether calls that make communicators, or collective operations, of comm end so. */
+bool rz_comm_is_uniform(const struct rz_comm *comm, enum rz_error_uniform least);
+
+/* The row of comm; or a new one, of the persistent operation with that number. NULL: no memory. */
+struct rz_rulings *rz_rulings_of(struct rz_comm *comm);
+struct rz_rulings *rz_rulings_new(struct rz_comm *comm, uint64_t operation);
+
+/* Nobody here begins anything in it any more. NULL: nothing. */
+void rz_rulings_end(struct rz_rulings *row);
+
+/* All that comm still has. */
+void rz_rulings_comm_ends(struct rz_comm *comm);
+
+/* An operation begins, in the row's order. It has ended here with `error`; `ended` is called,
+ * perhaps at once, unless the job rolls back. */
+void rz_ruling_begin(struct rz_rulings *row, struct rz_ruling *verdict);
+void rz_ruling_tell(struct rz_ruling *verdict, int error);
+
+/* The same, and waits: the verdict, or RZM_ROLLBACK. */
+int rz_ruling_wait(struct rz_ruling *verdict, int error, const char *call);
+
+/*
+ * A call by which `part` of comm's members (NULL: all) made a communicator has ended here with
+ * `error`; *made is given back, and NULL then, where the verdict is an error. tag: of the call.
+ */
+int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int error,
+                       struct rz_comm **made);
+
+/* comm is revoked here, or its members may have begun to end so. Nothing is sent yet. */
+void rz_rulings_look(struct rz_comm *comm);
+
+/* Those that outlived their communicator end: all councils have. */
+void rz_rulings_close(void);
+
+/*
+ * From councils: another member says that there is a row with this word, of `part` (NULL: all), in
+ * comm, which is revoked. And, to whom `owner` is of: a member will never say anything in that row.
+ */
+void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word);
+void rz_rulings_given_up(struct rz_council **owner);
+
+/* Speaks for those who will begin nothing any more: from rz_councils_tick. */
+void rz_rulings_speak(void);
+
+#endif

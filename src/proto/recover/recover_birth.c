@@ -1,0 +1,324 @@
+/*
+ * Births: what is known to be wanted, and what a decision makes of it. Who is born where depends on
+ * the decision and on what all members have alike; what this member knows decides only what it
+ * contributes.
+ */
+#include "base/assert.h"
+#include "base/idset.h"
+#include "base/status.h"
+#include "proto/recover/recover_state.h"
+
+#include <string.h>
+
+/* ---- what is wanted */
+
+/* Whether this is a cohort that may still be decided. */
+static bool cohort_open(const struct rz_recover *r, uint64_t item)
+{
+    rz_id node;
+    uint32_t serial, count;
+    return rz_recover_unpack_cohort(item, &node, &serial, &count) && node < r->n_daemons &&
+           !(rz_recover_daemons(r)[node] & DAEMON_AGREED) && count > 0 &&
+           serial > rz_recover_serial(r)[node];
+}
+
+/* Whether this is the birth of a slot's next process, not decided yet. */
+static bool birth_open(const struct rz_recover *r, uint64_t item)
+{
+    uint32_t slot, incarnation;
+    return rz_recover_unpack_birth(item, &slot, &incarnation) && slot < r->n_slots &&
+           incarnation == rz_recover_incarnation(r)[slot] + 1 && rz_recover_slot_used(r, slot);
+}
+
+bool rz_recover_want_fits(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
+{
+    uint32_t needed = r->n_cohorts;
+    for (uint32_t i = 0; i < n_items; i++)
+        needed += cohort_open(r, items[i]) &&
+                  !rz_items_contain(rz_recover_cohorts(r), r->n_cohorts, items[i]);
+    if (needed <= r->cohorts_max)
+        return true;
+    r->cohorts_needed = 2 * needed;
+    return false;
+}
+
+/* The birth implies a death. */
+static void want_birth(struct rz_recover *r, uint32_t slot, uint32_t incarnation)
+{
+    if (slot >= r->n_slots || incarnation < 2)
+        return;
+    if ((r->mutations & RZ_RECOVER_ANY_BIRTH) && incarnation <= rz_recover_incarnation(r)[slot])
+        incarnation = rz_recover_incarnation(r)[slot] + 1;
+    if (rz_recover_asked(r)[slot] < incarnation)
+        rz_recover_asked(r)[slot] = incarnation;
+    if (rz_recover_known(r)[slot] < incarnation - 1)
+        rz_recover_known(r)[slot] = incarnation - 1;
+}
+
+void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
+{
+    for (uint32_t i = 0; i < n_items; i++) {
+        uint32_t slot, incarnation, serial, count;
+        rz_id node;
+        if ((r->mutations & RZ_RECOVER_ANY_COHORT) &&
+            rz_recover_unpack_cohort(items[i], &node, &serial, &count) && !cohort_open(r, items[i]))
+            rz_recover_serial(r)[node] = serial - 1;
+        if (rz_recover_unpack_birth(items[i], &slot, &incarnation))
+            want_birth(r, slot, incarnation);
+        else if (cohort_open(r, items[i]))
+            rz_items_insert(rz_recover_cohorts(r), &r->n_cohorts, r->cohorts_max, items[i]);
+    }
+    rz_recover_recount(r);
+}
+
+/*
+ * The cohorts that the next decision may settle: of each daemon those that follow the last one
+ * settled without a gap. What is behind a gap waits for the news that close it; if its daemon has
+ * died and taken them along, it is dropped with the daemon. Writes at most COHORTS_SETTLED_MAX.
+ */
+static uint32_t collect_cohorts(const struct rz_recover *r, uint64_t *items)
+{
+    rz_id last = RZ_ID_NONE, node;
+    uint32_t expected = 0, serial, count, n = 0;
+    for (uint32_t i = 0; i < r->n_cohorts && n < COHORTS_SETTLED_MAX; i++) {
+        rz_recover_unpack_cohort(rz_recover_cohorts(r)[i], &node, &serial, &count);
+        if (node != last)
+            expected = rz_recover_serial(r)[node] + 1;
+        last = node;
+        if (serial != expected)
+            continue;
+        expected = serial + 1;
+        if (items)
+            items[n] = rz_recover_cohorts(r)[i];
+        n++;
+    }
+    return n;
+}
+
+void rz_recover_recount_births(struct rz_recover *r)
+{
+    uint64_t *cohorts = rz_recover_cohorts(r);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < r->n_cohorts; i++)
+        if (cohort_open(r, cohorts[i]))
+            cohorts[kept++] = cohorts[i];
+    r->n_cohorts = kept;
+    r->wanted = collect_cohorts(r, NULL);
+    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+        r->wanted += rz_recover_slot_wanted(r, slot);
+}
+
+void rz_recover_bound_lost(struct rz_recover *r)
+{
+    for (uint32_t slot = 0; slot < r->n_slots; slot++) {
+        uint32_t lost = rz_recover_incarnation(r)[slot] + 1;
+        if (rz_recover_known(r)[slot] > lost)
+            rz_recover_known(r)[slot] = lost;
+        if (rz_recover_asked(r)[slot] > lost + 1)
+            rz_recover_asked(r)[slot] = lost + 1;
+    }
+    rz_recover_recount(r);
+}
+
+uint32_t rz_recover_collect_births(const struct rz_recover *r, uint64_t *items)
+{
+    uint32_t n = 0;
+    if (r->wanted == 0)
+        return 0;
+    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+        if (rz_recover_slot_wanted(r, slot))
+            items[n++] = rz_recover_pack_birth(slot, rz_recover_asked(r)[slot]);
+    n += collect_cohorts(r, items + n);
+    rz_assert(n == r->wanted);
+    return n;
+}
+
+/* ---- what a decision makes of it */
+
+static bool slot_free(const struct rz_recover *r, uint32_t slot)
+{
+    uint32_t incarnation = rz_recover_incarnation(r)[slot];
+    return slot >= r->n_ranks &&
+           (rz_recover_noted(r)[slot] >= incarnation ||
+            ((r->mutations & RZ_RECOVER_KNOWN_FREE) && rz_recover_known(r)[slot] >= incarnation));
+}
+
+/* Why no birth is carried out now, or RZ_OK. */
+static rz_status_t refusal(const struct rz_recover *r)
+{
+    if (r->mutations & RZ_RECOVER_OWN_REFUSAL ? r->repairing_here : r->repairing)
+        return RZ_ERR_ROLLBACK;
+    if (r->phase == RZ_PHASE_LEFT)
+        return RZ_ERR_JOB_ENDED;
+    return r->phase == RZ_PHASE_RUN ? RZ_OK : RZ_ERR_INVALID;
+}
+
+/* Fills in the scratch arrays: living processes and death of each daemon. */
+static void survey(struct rz_recover *r)
+{
+    uint8_t dead_bit = r->mutations & RZ_RECOVER_OWN_BIRTHPLACE ? DAEMON_KNOWN : DAEMON_AGREED;
+    bool *dead = rz_recover_at(r, r->scratch_at);
+    uint32_t *load = rz_recover_at(r, r->load_at);
+    for (rz_id d = 0; d < r->n_daemons; d++) {
+        dead[d] = rz_recover_daemons(r)[d] & dead_bit;
+        load[d] = 0;
+    }
+    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+        if (rz_recover_noted(r)[slot] < rz_recover_incarnation(r)[slot])
+            load[rz_recover_placement(r)[slot]]++;
+}
+
+/* The slot's next process, where the one before it was, if that daemon lives. */
+static uint64_t bear(struct rz_recover *r, uint32_t slot)
+{
+    const bool *dead = rz_recover_at(r, r->scratch_at);
+    uint32_t *load = rz_recover_at(r, r->load_at);
+    rz_id *place = &rz_recover_placement(r)[slot];
+    if (*place == RZ_ID_NONE || dead[*place])
+        *place = rz_recover_place_one(rz_recover_at(r, r->slots_at), load, dead, r->n_daemons);
+    load[*place]++;
+    return rz_recover_pack_birth(slot, ++rz_recover_incarnation(r)[slot]);
+}
+
+/* Whether it is still to be born; whoever contributed the birth contributed the death, too. */
+static bool birth_due(const struct rz_recover *r, uint64_t item, uint32_t *slot,
+                      uint32_t *incarnation)
+{
+    return birth_open(r, item) && rz_recover_unpack_birth(item, slot, incarnation) &&
+           rz_recover_noted(r)[*slot] + 1 == *incarnation;
+}
+
+static void settle_birth(struct rz_recover *r, uint32_t slot, uint32_t incarnation,
+                         rz_status_t status)
+{
+    uint64_t *items = rz_recover_items(r) + r->births_at;
+    if (status == RZ_OK)
+        bear(r, slot);
+    else
+        rz_recover_refused(r)[slot] = incarnation;
+    items[r->n_birth_items++] = rz_recover_pack_birth(slot, incarnation);
+}
+
+/* Slots that were never used come first, then the one that has been free for longest. */
+static uint32_t best_free(const struct rz_recover *r)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++) {
+        if (!slot_free(r, slot))
+            continue;
+        if (rz_recover_incarnation(r)[slot] == 0)
+            return slot;
+        if (best == UINT32_MAX || rz_recover_freed(r)[slot] < rz_recover_freed(r)[best])
+            best = slot;
+    }
+    return best;
+}
+
+static void settle_cohort(struct rz_recover *r, uint64_t item, uint32_t count, rz_status_t status)
+{
+    uint64_t *items = rz_recover_items(r) + r->births_at;
+    uint32_t n_free = 0;
+    items[r->n_birth_items++] = item;
+    for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++)
+        n_free += slot_free(r, slot);
+    for (uint32_t i = 0; i < count && status == RZ_OK && count <= n_free; i++) {
+        uint32_t slot = best_free(r);
+        items[r->n_birth_items++] = bear(r, slot);
+        rz_recover_cohort(r)[slot] = item;
+        rz_recover_cohort_from(r)[slot] = rz_recover_incarnation(r)[slot];
+    }
+}
+
+/* Whether it is the next one of a daemon that lives. */
+static bool cohort_due(const struct rz_recover *r, uint64_t item, rz_id node, uint32_t serial)
+{
+    return cohort_open(r, item) && serial == rz_recover_serial(r)[node] + 1;
+}
+
+static uint32_t living(const struct rz_recover *r)
+{
+    uint32_t n = 0;
+    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+        n += rz_recover_noted(r)[slot] < rz_recover_incarnation(r)[slot];
+    return n;
+}
+
+void rz_recover_settle_births(struct rz_recover *r, const struct rz_action *decided, uint32_t at)
+{
+    rz_status_t status = refusal(r);
+    r->births_named = false;
+    uint32_t before = living(r), n_cohorts = 0;
+    r->births_at = at;
+    r->n_birth_items = 0;
+    survey(r);
+    for (uint32_t i = 0; i < decided->n_items; i++) {
+        uint32_t slot, incarnation, serial, count;
+        rz_id node;
+        if (birth_due(r, decided->items[i], &slot, &incarnation)) {
+            settle_birth(r, slot, incarnation, status);
+        } else if (rz_recover_unpack_cohort(decided->items[i], &node, &serial, &count) &&
+                   cohort_due(r, decided->items[i], node, serial) &&
+                   n_cohorts < COHORTS_SETTLED_MAX) {
+            rz_recover_serial(r)[node] = serial;
+            settle_cohort(r, decided->items[i], count, status);
+            n_cohorts++;
+        }
+    }
+    r->births_notice = r->n_birth_items > 0;
+    r->births_status = status;
+    if (living(r) == before)
+        return;
+    r->round++;
+    if (!(r->mutations & RZ_RECOVER_KEEP_REACHED))
+        r->reached = false;
+}
+
+void rz_recover_learn_births(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
+{
+    for (uint32_t i = 0; i < n_items; i++)
+        r->births_named |= birth_open(r, items[i]) || cohort_open(r, items[i]);
+}
+
+/* ---- what the host may read */
+
+bool rz_recover_slot_free(const struct rz_recover *r, uint32_t slot)
+{
+    rz_assert(slot < r->n_slots);
+    return slot_free(r, slot);
+}
+
+enum rz_recover_birth rz_recover_birth(const struct rz_recover *r, uint32_t slot,
+                                       uint32_t incarnation)
+{
+    rz_assert(slot < r->n_slots && incarnation > 0);
+    if (rz_recover_refused(r)[slot] == incarnation)
+        return RZ_BIRTH_REFUSED;
+    if (rz_recover_incarnation(r)[slot] < incarnation)
+        return RZ_BIRTH_OPEN;
+    return rz_recover_cohort_from(r)[slot] == incarnation ? RZ_BIRTH_TAKEN : RZ_BIRTH_BORN;
+}
+
+uint64_t rz_recover_born_of(const struct rz_recover *r, uint32_t slot)
+{
+    rz_assert(slot < r->n_slots);
+    return rz_recover_cohort_from(r)[slot] == rz_recover_incarnation(r)[slot]
+               ? rz_recover_cohort(r)[slot]
+               : 0;
+}
+
+uint64_t rz_recover_cohort_of(const struct rz_recover *r, uint32_t slot)
+{
+    rz_assert(slot < r->n_slots);
+    return rz_recover_cohort(r)[slot];
+}
+
+uint32_t rz_recover_cohorts_decided(const struct rz_recover *r, rz_id node)
+{
+    rz_assert(node < r->n_daemons);
+    return rz_recover_serial(r)[node];
+}
+
+uint32_t rz_recover_round(const struct rz_recover *r)
+{
+    return r->round;
+}

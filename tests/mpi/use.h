@@ -1,0 +1,67 @@
+/* What a process uses, its own or that of its daemon, for tests that look for growth. */
+#ifndef USE_H
+#define USE_H
+
+#include "check.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+struct use {
+    long memory, descriptors, shared;
+};
+
+static inline FILE *of_process(pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    return file;
+}
+
+static inline struct use use_of(pid_t pid)
+{
+    struct use use = {0, 0, 0};
+    char path[64], line[1024];
+    FILE *file = of_process(pid, "statm");
+    CHECK(fscanf(file, "%*d %ld", &use.memory) == 1);
+    use.memory *= sysconf(_SC_PAGESIZE);
+    fclose(file);
+    file = of_process(pid, "maps");
+    while (fgets(line, sizeof(line), file) != NULL) {
+        unsigned long from, to;
+        char mode[8];
+        CHECK(sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3);
+        use.shared += mode[3] == 's' ? (long)(to - from) : 0;
+    }
+    fclose(file);
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *all = opendir(path);
+    CHECK(all != NULL);
+    while (readdir(all) != NULL) {
+        use.descriptors++;
+    }
+    closedir(all);
+    return use;
+}
+
+/* A lane or two in shared memory may still be open to those who have just ended. */
+static inline bool grown(pid_t pid, struct use before)
+{
+    struct use now = use_of(pid);
+    return now.memory - before.memory >= 512 << 10 || now.descriptors - before.descriptors > 4 ||
+           now.shared - before.shared >= 512 << 10;
+}
+
+static inline void has_not_grown(const char *what, pid_t pid, struct use before)
+{
+    struct use now = use_of(pid);
+    fprintf(stderr, "%s: %ld bytes, %ld descriptors, %ld bytes of shared memory more\n", what,
+            now.memory - before.memory, now.descriptors - before.descriptors,
+            now.shared - before.shared);
+    CHECK(!grown(pid, before));
+}
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Ranks work in pairs on MPI_COMM_WORLD. One dies in the middle of its work: its partner is told,
+ * the other pairs hear nothing of it and lose no message.
+ */
+#include "suite.h"
+
+enum { ROUNDS = 2000, DEATH = 300, WORDS = 3000 };
+
+static int sent[WORDS], got[WORDS];
+
+static int exchange(int rank, int partner, int round)
+{
+    int count = 1 + round * 37 % WORDS, error;
+    for (int i = 0; i < count; i++) {
+        sent[i] = rank * 1000003 + round * 101 + i;
+    }
+    error = MPI_Sendrecv(sent, count, MPI_INT, partner, round, got, count, MPI_INT, partner, round,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; error == MPI_SUCCESS && i < count; i++) {
+        CHECK(got[i] == partner * 1000003 + round * 101 + i);
+    }
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int rank = rank_in(MPI_COMM_WORLD), partner = rank ^ 1, victim = size_of(MPI_COMM_WORLD) / 2;
+    int round, error = MPI_SUCCESS;
+    CHECK(size_of(MPI_COMM_WORLD) % 2 == 0);
+    for (round = 0; round < ROUNDS && error == MPI_SUCCESS; round++) {
+        if (rank == victim && round == DEATH) {
+            die();
+        }
+        error = exchange(rank, partner, round);
+    }
+    if (partner == victim) {
+        /* A round that was sent, though not received, may have been the last good one. */
+        CHECK(class_of(error) == ERR_DEAD && round - 1 >= DEATH - 1 && round - 1 <= DEATH);
+        CHECK(class_of(exchange(rank, partner, ROUNDS)) == ERR_DEAD);
+    } else {
+        CHECK(error == MPI_SUCCESS && round == ROUNDS);
+    }
+    return survived("undisturbed_pairs");
+}

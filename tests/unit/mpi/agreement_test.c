@@ -1,0 +1,589 @@
+/*
+ * The engines of agreement, a group of each in one process: letters in any order that keeps that of
+ * each pair, members that propose late and die at any time, what was sent by the dead lost or not.
+ * All who live must come to one decision, whatever the engine.
+ */
+#include "mpi/ft/agreement.h"
+
+#include "base/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MEMBERS_MAX 24
+#define MOTIONS 4
+#define MOTIONS_MAX 64
+#define STEPS_MAX 4000000
+
+struct letter {
+    struct letter *next;
+    rz_id from, to;
+    struct rz_message message;
+    uint64_t items[];
+};
+
+struct decision {
+    uint64_t number, and, min, max;
+    uint32_t n_dead;
+    rz_id dead[MEMBERS_MAX];
+};
+
+struct member {
+    rz_id id;
+    struct rz_agreement *agreement;
+    bool dead;
+    bool told[MEMBERS_MAX]; /* of whose death it knows */
+    uint64_t n_decided;
+    bool waits; /* it has proposed, and was not told the decision yet */
+    struct decision decided[MOTIONS_MAX + 1];
+};
+
+static struct world {
+    uint32_t n, n_motions;
+    rz_time now;
+    struct rz_random random;
+    struct member member[MEMBERS_MAX];
+    struct letter *first[MEMBERS_MAX][MEMBERS_MAX], *last[MEMBERS_MAX][MEMBERS_MAX];
+    uint32_t n_letters;
+    struct rz_agreement_config config;
+    rz_id dies_in_check; /* dies when it first speaks of the check; RZ_ID_NONE: nobody */
+} world;
+
+static uint32_t chance(uint32_t n)
+{
+    return (uint32_t)rz_random_below(&world.random, n);
+}
+
+static void die(rz_id id)
+{
+    world.member[id].dead = true;
+}
+
+static void send(void *arg, const struct rz_action *action)
+{
+    const struct member *member = arg;
+    if (member->id == world.dies_in_check && action->message.room == RZ_ROOM_AGREE) {
+        die(member->id);
+    }
+    for (uint32_t i = 0; i < action->n_to && !member->dead; i++) {
+        size_t bytes = action->message.n_items * sizeof(uint64_t);
+        struct letter *letter = malloc(sizeof(*letter) + bytes);
+        rz_id to = action->to[i];
+        letter->next = NULL;
+        letter->from = member->id;
+        letter->to = to;
+        letter->message = action->message;
+        if (bytes > 0) {
+            memcpy(letter->items, action->items, bytes);
+        }
+        struct letter **at = world.first[member->id][to] != NULL ? &world.last[member->id][to]->next
+                                                                 : &world.first[member->id][to];
+        *at = world.last[member->id][to] = letter;
+        world.n_letters++;
+    }
+}
+
+static __attribute__((noreturn)) void no_memory(void)
+{
+    abort();
+}
+
+static void begin(uint32_t n, enum rz_agreement_engine engine, uint64_t seed)
+{
+    memset(&world, 0, sizeof(world));
+    world.n = n;
+    world.n_motions = MOTIONS;
+    world.random.state = seed;
+    world.dies_in_check = RZ_ID_NONE;
+    world.now = RZ_SECOND;
+    world.config = (struct rz_agreement_config){.engine = engine,
+                                                .n_members = n,
+                                                .per_node = seed % 3 == 0 ? 4 : 0,
+                                                .context = rz_mix(seed, 1)};
+    for (rz_id id = 0; id < n; id++) {
+        world.member[id].id = id;
+    }
+}
+
+static void open_member(struct member *member)
+{
+    struct rz_agreement_host host = {.send = send, .no_memory = no_memory, .arg = member};
+    struct rz_agreement_config config = world.config;
+    config.self = member->id;
+    member->agreement = rz_agreement_open(&config, &host);
+    assert_non_null(member->agreement);
+    for (rz_id id = 0; id < world.n; id++) {
+        if (member->told[id]) {
+            rz_agreement_death(member->agreement, world.now, id);
+        }
+    }
+}
+
+static void end(void)
+{
+    for (rz_id id = 0; id < world.n; id++) {
+        rz_agreement_close(world.member[id].agreement);
+        for (rz_id to = 0; to < world.n; to++) {
+            for (struct letter *letter; (letter = world.first[id][to]) != NULL; free(letter)) {
+                world.first[id][to] = letter->next;
+            }
+        }
+    }
+}
+
+/* What a member proposes: a bit cleared, and a word that nobody else has. */
+static uint64_t bits_of(rz_id id)
+{
+    return ~(UINT64_C(1) << id);
+}
+
+static void propose(struct member *member)
+{
+    if (member->agreement == NULL) {
+        open_member(member);
+    }
+    member->waits = true;
+    rz_agreement_propose(member->agreement, world.now, bits_of(member->id), 100 + member->id,
+                         100 + member->id);
+}
+
+static void look(struct member *member)
+{
+    struct rz_decision decision;
+    if (member->dead || member->agreement == NULL) {
+        return;
+    }
+    assert_false(rz_agreement_knows_dead(member->agreement, member->id));
+    if (!rz_agreement_take(member->agreement, &decision)) {
+        return;
+    }
+    assert_true(member->waits);
+    member->waits = false;
+    struct decision *kept = &member->decided[++member->n_decided];
+    *kept = (struct decision){decision.number, decision.and,    decision.min,
+                              decision.max,    decision.n_dead, {0}};
+    memcpy(kept->dead, decision.dead, decision.n_dead * sizeof(rz_id));
+    assert_int_equal(decision.number, member->n_decided);
+    /* As the library does: who is agreed dead is dead. */
+    for (uint32_t i = 0; i < kept->n_dead; i++) {
+        if (!member->told[kept->dead[i]]) {
+            member->told[kept->dead[i]] = true;
+            rz_agreement_death(member->agreement, world.now, kept->dead[i]);
+        }
+    }
+}
+
+/* ---- What may happen next ---- */
+
+/* Letters wait for who has not opened its engine yet, as its council keeps them. */
+static bool deliver_one(void)
+{
+    uint32_t pairs = world.n * world.n, at = chance(pairs);
+    for (uint32_t i = 0; i < pairs; i++, at = (at + 1) % pairs) {
+        rz_id from = at / world.n, to = at % world.n;
+        struct letter *letter = world.first[from][to];
+        struct member *member = &world.member[to];
+        if (letter == NULL || (member->agreement == NULL && !member->dead)) {
+            continue;
+        }
+        world.first[from][to] = letter->next;
+        world.n_letters--;
+        if (!member->dead && !member->told[from]) {
+            rz_agreement_message(member->agreement, world.now, &letter->message, letter->items);
+            look(member);
+        }
+        free(letter);
+        return true;
+    }
+    return false;
+}
+
+static bool tell_one_death(void)
+{
+    uint32_t pairs = world.n * world.n, at = chance(pairs);
+    for (uint32_t i = 0; i < pairs; i++, at = (at + 1) % pairs) {
+        rz_id dead = at / world.n;
+        struct member *member = &world.member[at % world.n];
+        if (!world.member[dead].dead || member->dead || member->told[dead]) {
+            continue;
+        }
+        member->told[dead] = true;
+        if (member->agreement != NULL) {
+            rz_agreement_death(member->agreement, world.now, dead);
+            look(member);
+        }
+        return true;
+    }
+    return false;
+}
+
+static bool propose_one(void)
+{
+    uint32_t at = chance(world.n);
+    for (uint32_t i = 0; i < world.n; i++, at = (at + 1) % world.n) {
+        struct member *member = &world.member[at];
+        if (!member->dead && !member->waits && member->n_decided < world.n_motions) {
+            propose(member);
+            look(member);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool tick_due(void)
+{
+    bool any = false;
+    for (rz_id id = 0; id < world.n; id++) {
+        struct member *member = &world.member[id];
+        if (!member->dead && member->agreement != NULL &&
+            rz_agreement_deadline(member->agreement) <= world.now) {
+            rz_agreement_tick(member->agreement, world.now);
+            look(member);
+            any = true;
+        }
+    }
+    return any;
+}
+
+static bool pass_time(void)
+{
+    rz_time next = RZ_TIME_NEVER;
+    for (rz_id id = 0; id < world.n; id++) {
+        const struct member *member = &world.member[id];
+        rz_time at = member->dead || member->agreement == NULL
+                         ? RZ_TIME_NEVER
+                         : rz_agreement_deadline(member->agreement);
+        next = at < next ? at : next;
+    }
+    world.now = next != RZ_TIME_NEVER && next > world.now ? next : world.now;
+    return next != RZ_TIME_NEVER;
+}
+
+static bool all_done(void)
+{
+    for (rz_id id = 0; id < world.n; id++) {
+        if (!world.member[id].dead && world.member[id].n_decided < world.n_motions) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One of `deaths` dies about every so many steps. */
+static void run(uint32_t deaths, uint32_t steps_per_death)
+{
+    for (uint64_t step = 0; !all_done(); step++) {
+        assert_true(step < STEPS_MAX);
+        if (deaths > 0 && chance(steps_per_death) == 0) {
+            rz_id victim = chance(world.n);
+            deaths -= !world.member[victim].dead;
+            die(victim);
+        }
+        world.now += chance(3) == 0 ? chance(100) * RZ_MICROSECOND : 0;
+        switch (chance(6)) {
+        case 0:
+            if (propose_one()) {
+                break;
+            } /* fallthrough */
+        case 1:
+            if (tell_one_death()) {
+                break;
+            } /* fallthrough */
+        case 2:
+            if (tick_due()) {
+                break;
+            } /* fallthrough */
+        default:
+            if (!deliver_one() && !tell_one_death() && !propose_one() && !tick_due()) {
+                assert_true(pass_time()); /* else they wait for nothing */
+            }
+        }
+    }
+}
+
+static bool is_in(const struct decision *decision, rz_id id)
+{
+    for (uint32_t i = 0; i < decision->n_dead; i++) {
+        if (decision->dead[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All who live decided the same, with everybody's word who is not among the dead. */
+static void check_alike(void)
+{
+    const struct member *first = NULL;
+    for (rz_id id = 0; id < world.n; id++) {
+        const struct member *member = &world.member[id];
+        if (member->dead) {
+            continue;
+        }
+        first = first != NULL ? first : member;
+        assert_memory_equal(member->decided, first->decided, sizeof(first->decided));
+    }
+    for (uint32_t m = 1; first != NULL && m <= world.n_motions; m++) {
+        const struct decision *decision = &first->decided[m];
+        for (rz_id id = 0; id < world.n; id++) {
+            bool said = (decision->and &~bits_of(id)) == 0;
+            assert_true(said || is_in(decision, id));
+            assert_true(!is_in(decision, id) || world.member[id].dead);
+            assert_true(is_in(decision, id) ||
+                        (decision->min <= 100 + id && decision->max >= 100 + id));
+            assert_true(m == 1 || !is_in(&first->decided[m - 1], id) || is_in(decision, id));
+        }
+        assert_true(decision->min >= 100 && decision->max < 100 + world.n);
+    }
+}
+
+/* ---- Tests ---- */
+
+static void all_who_live_decide_alike(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = 0; engine < RZ_AGREEMENT_ENGINES; engine++) {
+        for (uint64_t seed = 1; seed <= 120; seed++) {
+            uint32_t n = 2 + (uint32_t)(seed * 7 % (MEMBERS_MAX - 1));
+            begin(n, engine, seed);
+            run(seed % 3 == 0 ? 0 : (uint32_t)(seed % n), 20 + (uint32_t)(seed % 7) * 100);
+            check_alike();
+            end();
+        }
+    }
+}
+
+static void many_motions_leave_nothing_behind(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = 0; engine < RZ_AGREEMENT_ENGINES; engine++) {
+        begin(6, engine, 5);
+        world.n_motions = MOTIONS_MAX;
+        run(2, 3000);
+        check_alike();
+        end();
+    }
+}
+
+static void without_deaths_gossip_is_right(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
+         engine++) {
+        uint64_t before = rz_agreement_counters.fallbacks,
+                 decided = rz_agreement_counters.decided[engine];
+        begin(9, engine, 3);
+        run(0, 1);
+        check_alike();
+        assert_int_equal(rz_agreement_counters.fallbacks, before);
+        assert_int_equal(rz_agreement_counters.decided[engine], decided + 9 * MOTIONS);
+        end();
+    }
+}
+
+/* Deaths that everybody was told of in time are what gossip returns. */
+static void known_deaths_are_found_by_gossip(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
+         engine++) {
+        uint64_t before = rz_agreement_counters.fallbacks;
+        begin(9, engine, 3);
+        die(2);
+        die(7);
+        while (tell_one_death()) {
+        }
+        run(0, 1);
+        check_alike();
+        assert_int_equal(world.member[0].decided[1].n_dead, 2);
+        assert_int_equal(rz_agreement_counters.fallbacks, before);
+        end();
+    }
+}
+
+/* Gossip that gives up before it has found anything: the check decides, at all members. */
+static void gossip_that_gives_up_falls_back(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
+         engine++) {
+        for (unsigned deaths = 0; deaths < 2; deaths++) {
+            uint64_t before = rz_agreement_counters.fallbacks;
+            begin(9, engine, 4);
+            world.config.cycles_max = 2;
+            world.member[5].dead = deaths == 1;
+            run(0, 1);
+            check_alike();
+            assert_int_equal(rz_agreement_counters.fallbacks, before + (9 - deaths) * MOTIONS);
+            end();
+        }
+    }
+}
+
+/* One dies between gossip and the check: it is in nobody's set, and in everybody's decision. */
+static void a_death_before_the_check_falls_back(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
+         engine++) {
+        uint64_t before = rz_agreement_counters.fallbacks;
+        begin(9, engine, 4);
+        world.dies_in_check = 8; /* a leaf: its word is missing */
+        world.n_motions = 1;
+        run(0, 1);
+        check_alike();
+        assert_int_equal(world.member[0].decided[1].n_dead, 1);
+        assert_true(rz_agreement_counters.fallbacks > before);
+        end();
+    }
+}
+
+/* Who calls late makes nobody's cycles run out. */
+static void gossip_waits_for_late_callers(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
+         engine++) {
+        uint64_t before = rz_agreement_counters.fallbacks;
+        begin(9, engine, 6);
+        die(4);
+        while (tell_one_death()) {
+        }
+        for (rz_id id = 0; id < 8; id++) {
+            if (id != 4) {
+                propose(&world.member[id]);
+            }
+        }
+        for (int i = 0; i < 2000; i++) {
+            world.now += 10 * RZ_MILLISECOND;
+            tick_due();
+            while (deliver_one()) {
+            }
+        }
+        run(0, 1);
+        check_alike();
+        assert_int_equal(rz_agreement_counters.fallbacks, before);
+        end();
+    }
+}
+
+/* What the host does: asks for what the other has laid down, and takes it for its letter. */
+static bool take_deposit(struct member *member, struct member *of, uint64_t number)
+{
+    struct rz_message laid, letter;
+    const uint64_t *items = rz_agreement_deposit(of->agreement, number, &laid);
+    if (items == NULL || rz_agreement_asked(member->agreement, 0) != of->id ||
+        !rz_agreement_deposited(member->agreement, of->id, number, laid.word[0], laid.n_items,
+                                &letter)) {
+        return false;
+    }
+    rz_agreement_message(member->agreement, world.now, &letter, items);
+    look(member);
+    return true;
+}
+
+/* The root has decided and its word has not come: its deposit is as good. Of gossip that of the
+ * check is; two-phase commit has none. */
+static void a_deposit_is_as_good_as_a_letter(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = 0; engine < RZ_AGREEMENT_ENGINES; engine++) {
+        begin(3, engine, 7);
+        world.n_motions = 2;
+        run(0, 1);
+        world.n_motions = 3;
+        for (rz_id id = 0; id < 3; id++) {
+            propose(&world.member[id]);
+        }
+        while (world.member[0].n_decided < 3) {
+            if (!deliver_one()) {
+                world.now += RZ_MILLISECOND;
+                tick_due();
+            }
+        }
+        struct member *late = &world.member[2];
+        assert_int_equal(world.member[0].n_decided, 3);
+        assert_int_equal(late->n_decided, 2);
+        assert_false(take_deposit(late, &world.member[0], 2)); /* of the one before */
+        assert_int_equal(take_deposit(late, &world.member[0], 3), engine != RZ_AGREEMENT_TWOPHASE);
+        run(0, 1);
+        check_alike();
+        end();
+    }
+}
+
+static void names_lead_back(void **state)
+{
+    (void)state;
+    for (enum rz_agreement_engine engine = 0; engine < RZ_AGREEMENT_ENGINES; engine++) {
+        assert_int_equal(rz_agreement_find(rz_agreement_name(engine)), engine);
+    }
+    assert_null(rz_agreement_name(RZ_AGREEMENT_ENGINES));
+    assert_int_equal(rz_agreement_find("paxos"), RZ_AGREEMENT_ENGINES);
+    setenv(RZ_AGREEMENT_ENVIRONMENT, "gossip2", 1);
+    assert_int_equal(rz_agreement_of_job(), RZ_AGREEMENT_GOSSIP2);
+    setenv(RZ_AGREEMENT_ENVIRONMENT, "paxos", 1);
+    assert_int_equal(rz_agreement_of_job(), RZ_AGREEMENT_ERA);
+    unsetenv(RZ_AGREEMENT_ENVIRONMENT);
+    assert_int_equal(rz_agreement_of_job(), RZ_AGREEMENT_ERA);
+}
+
+static void wrong_words_are_named(void **state)
+{
+    (void)state;
+    static const char *const values[][3] = {{NULL, NULL, NULL},
+                                            {"", "", NULL},
+                                            {"gossip1", "bin", NULL},
+                                            {"paxos", "bin", RZ_AGREEMENT_ENVIRONMENT},
+                                            {"era", "oak", RZ_AGREEMENT_TREE_ENVIRONMENT}};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        const char *name, *words;
+        for (int v = 0; v < 2 && values[i][v] != NULL; v++) {
+            setenv(v == 0 ? RZ_AGREEMENT_ENVIRONMENT : RZ_AGREEMENT_TREE_ENVIRONMENT, values[i][v],
+                   1);
+        }
+        assert_int_equal(rz_agreement_environment_is_known(&name, &words), values[i][2] == NULL);
+        if (values[i][2] != NULL) {
+            assert_string_equal(name, values[i][2]);
+            assert_non_null(strstr(words, values[i][2][8] == '\0' ? "twophase" : "star"));
+        }
+    }
+    unsetenv(RZ_AGREEMENT_ENVIRONMENT);
+    unsetenv(RZ_AGREEMENT_TREE_ENVIRONMENT);
+}
+
+static void who_is_too_many_takes_era(void **state)
+{
+    (void)state;
+    assert_int_equal(rz_agreement_for(RZ_AGREEMENT_GOSSIP1, 2048), RZ_AGREEMENT_GOSSIP1);
+    assert_int_equal(rz_agreement_for(RZ_AGREEMENT_GOSSIP1, 2049), RZ_AGREEMENT_ERA);
+    assert_int_equal(rz_agreement_for(RZ_AGREEMENT_TWOPHASE, 1 << 14), RZ_AGREEMENT_TWOPHASE);
+    assert_int_equal(rz_agreement_for(RZ_AGREEMENT_TWOPHASE, (1 << 14) + 1), RZ_AGREEMENT_ERA);
+    assert_int_equal(rz_agreement_for(RZ_AGREEMENT_GOSSIP3, 1), RZ_AGREEMENT_ERA);
+    assert_int_equal(rz_agreement_for(RZ_AGREEMENT_GOSSIP3, 1 << 20), RZ_AGREEMENT_GOSSIP3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_lead_back),
+        cmocka_unit_test(wrong_words_are_named),
+        cmocka_unit_test(a_deposit_is_as_good_as_a_letter),
+        cmocka_unit_test(who_is_too_many_takes_era),
+        cmocka_unit_test(all_who_live_decide_alike),
+        cmocka_unit_test(many_motions_leave_nothing_behind),
+        cmocka_unit_test(without_deaths_gossip_is_right),
+        cmocka_unit_test(known_deaths_are_found_by_gossip),
+        cmocka_unit_test(gossip_that_gives_up_falls_back),
+        cmocka_unit_test(a_death_before_the_check_falls_back),
+        cmocka_unit_test(gossip_waits_for_late_callers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,246 @@
+/* A lane serves one owner after the other: what a dead one left is gone, and so is its memory. */
+#include "shm_rig.h"
+
+#include "net/shm/shm_layout.h"
+#include "port/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Who stays, in lane STAYS; those who come and go do so in lane GUEST. */
+enum { GUEST, STAYS, LANES, LARGE = 100 * 1000, OWNERS = 1000 };
+
+static struct rig rig;
+
+/* What has come to the one that stays. */
+static struct {
+    struct rig_user user;
+    struct rz_net *net;
+    unsigned n;
+    uint64_t last;
+    unsigned char first_byte;
+    rz_net_token_t token;
+} stays;
+
+static struct rig_user guest;
+static struct rz_net *guest_net;
+static unsigned char large[LARGE];
+
+static void on_stays(struct rig_user *user, const void *header, uint32_t header_bytes,
+                     const void *data, size_t bytes, rz_net_token_t token)
+{
+    (void)user, (void)header_bytes;
+    memcpy(&stays.last, header, sizeof stays.last);
+    stays.first_byte = data && bytes > 0 ? *(const unsigned char *)data : 0;
+    stays.token = token;
+    stays.n++;
+}
+
+static void on_guest(struct rig_user *user, const void *header, uint32_t header_bytes,
+                     const void *data, size_t bytes, rz_net_token_t token)
+{
+    (void)user, (void)header, (void)header_bytes, (void)data, (void)bytes;
+    if (token)
+        rz_shm_ops.drop(guest_net, token);
+}
+
+static struct rz_identity guest_identity(void)
+{
+    return (struct rz_identity){.job = 77, .rank = GUEST, .incarnation = rig.incarnation[GUEST]};
+}
+
+static void make_inbox(unsigned i)
+{
+    rig.bell[i] = NULL;
+    assert_int_equal(
+        rz_memory_create("rhizome-test-inbox", rz_shm_inbox_bytes(LANES), &rig.inbox_fd[i]), RZ_OK);
+    rig.event_fd[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+static void guest_comes(void)
+{
+    make_inbox(GUEST);
+    rig.incarnation[GUEST]++;
+    guest = (struct rig_user){.arrived = on_guest};
+    guest_net = rig_join(&rig, GUEST, &guest);
+    assert_int_equal(rig_connect(&rig, guest_net, STAYS, 0, (uint32_t)getpid()), RZ_OK);
+}
+
+/* It dies: nobody writes any more. */
+static void guest_goes(void)
+{
+    rz_shm_ops.close(guest_net);
+    close(rig.inbox_fd[GUEST]);
+    close(rig.event_fd[GUEST]);
+}
+
+static void setup(void)
+{
+    rig = (struct rig){.n = LANES, .copy = RZ_SHM_COPY_RING};
+    rig.incarnation[STAYS] = 1;
+    make_inbox(STAYS);
+    memset(&stays, 0, sizeof stays);
+    stays.user.arrived = on_stays;
+    stays.net = rig_join(&rig, STAYS, &stays.user);
+}
+
+static void teardown(void)
+{
+    rz_shm_ops.close(stays.net);
+    close(rig.inbox_fd[STAYS]);
+    close(rig.event_fd[STAYS]);
+}
+
+static rz_status_t send_to(struct rz_net *net, rz_peer_t to, uint64_t number, size_t bytes,
+                           struct rig_op *op)
+{
+    rig_op_init(op, &number, sizeof number);
+    return rz_shm_ops.send(net, to, large, bytes, &op->op);
+}
+
+static blkcnt_t inbox_blocks(void)
+{
+    struct stat stat;
+    assert_int_equal(fstat(rig.inbox_fd[STAYS], &stat), 0);
+    return stat.st_blocks;
+}
+
+/* Each owner fills the whole ring, so that all its pages are backed; every other one is met by the
+ * one that stays. */
+static void one_owner(unsigned i)
+{
+    struct rig_op op, offer, back;
+    bool met = i % 2;
+    guest_comes();
+    if (met)
+        assert_int_equal(rig_connect(&rig, stays.net, GUEST, i, (uint32_t)getpid()), RZ_OK);
+    for (unsigned sent = 0; sent < SHM_RING; sent += SHM_EAGER_MAX) {
+        unsigned before = stays.n;
+        large[0] = (unsigned char)i;
+        assert_int_equal(send_to(guest_net, 0, i, SHM_EAGER_MAX, &op), RZ_OK);
+        rz_shm_ops.progress(stays.net);
+        assert_int_equal(stays.n, before + 1);
+        assert_int_equal(stays.last, i);
+        assert_int_equal(stays.first_byte, (unsigned char)i);
+    }
+    if (met)
+        assert_int_equal(send_to(stays.net, i, i, 100, &back), RZ_OK);
+    assert_int_equal(send_to(guest_net, 0, i, LARGE, &offer), RZ_IN_PROGRESS);
+    rz_shm_ops.progress(stays.net);
+    assert_non_null(stays.token);
+    guest_goes();
+}
+
+static void memory_does_not_grow_with_the_owners_of_a_lane(void **state)
+{
+    (void)state;
+    setup();
+    blkcnt_t empty = inbox_blocks(), full = 0;
+    struct rig_op fetched;
+    for (unsigned i = 0; i < OWNERS; i++) {
+        one_owner(i);
+        full = inbox_blocks() > full ? inbox_blocks() : full;
+        assert_int_equal(rz_shm_lane_over(stays.net, GUEST, guest_identity()), RZ_OK);
+        assert_true(inbox_blocks() <= empty);
+        rig_op_init(&fetched, "", 0);
+        assert_int_equal(rz_shm_ops.fetch(stays.net, stays.token, large, LARGE, &fetched.op),
+                         RZ_ERR_PROC_FAILED);
+    }
+    assert_true(full * 512 >= empty * 512 + SHM_RING); /* else the test has measured nothing */
+    assert_true(full * 512 < empty * 512 + 2 * SHM_LANE);
+    teardown();
+}
+
+static void what_lies_unread_is_taken_and_pending_operations_end(void **state)
+{
+    (void)state;
+    setup();
+    guest_comes();
+    assert_int_equal(rig_connect(&rig, stays.net, GUEST, 5, (uint32_t)getpid()), RZ_OK);
+    struct rig_op op, offer, fetched;
+    assert_int_equal(send_to(stays.net, 5, 1, LARGE, &offer), RZ_IN_PROGRESS);
+    assert_int_equal(send_to(guest_net, 0, 2, LARGE, &op), RZ_IN_PROGRESS);
+    rz_shm_ops.progress(stays.net);
+    rig_op_init(&fetched, "", 0);
+    assert_int_equal(rz_shm_ops.fetch(stays.net, stays.token, large, LARGE, &fetched.op),
+                     RZ_IN_PROGRESS);
+    assert_int_equal(send_to(guest_net, 0, 3, 10, &op), RZ_OK);
+    guest_goes();
+    assert_int_equal(rz_shm_lane_over(stays.net, GUEST, guest_identity()), RZ_OK);
+    assert_int_equal(stays.last, 3);
+    assert_int_equal(fetched.ended, 1);
+    assert_int_equal(fetched.status, RZ_ERR_PROC_FAILED);
+    assert_int_equal(offer.ended, 1);
+    assert_int_equal(offer.status, RZ_ERR_PROC_FAILED);
+    assert_int_equal(send_to(stays.net, 5, 4, 8, &op), RZ_ERR_PROC_FAILED);
+    teardown();
+}
+
+/* Tokens of several former owners lie with the user, who gives them up in any order, or never. */
+static void tokens_outlive_the_owners(void **state)
+{
+    (void)state;
+    enum { KEPT = 5 };
+    setup();
+    rz_net_token_t kept[KEPT];
+    struct rig_op op, fetched;
+    for (unsigned i = 0; i < KEPT; i++) {
+        guest_comes();
+        assert_int_equal(send_to(guest_net, 0, i, LARGE, &op), RZ_IN_PROGRESS);
+        rz_shm_ops.progress(stays.net);
+        kept[i] = stays.token;
+        guest_goes();
+        assert_int_equal(rz_shm_lane_over(stays.net, GUEST, guest_identity()), RZ_OK);
+    }
+    guest_comes();
+    assert_int_equal(rig_connect(&rig, stays.net, GUEST, 9, (uint32_t)getpid()), RZ_OK);
+    assert_int_equal(send_to(guest_net, 0, 77, 10, &op), RZ_OK);
+    rz_shm_ops.progress(stays.net);
+    assert_int_equal(stays.last, 77);
+    rz_shm_ops.drop(stays.net, kept[3]);
+    rig_op_init(&fetched, "", 0);
+    assert_int_equal(rz_shm_ops.fetch(stays.net, kept[0], large, LARGE, &fetched.op),
+                     RZ_ERR_PROC_FAILED);
+    rz_shm_ops.drop(stays.net, kept[4]);
+    rz_shm_ops.drop(stays.net, kept[1]);
+    rz_shm_ops.drop(stays.net, kept[2]);
+    guest_goes();
+    teardown();
+}
+
+static void a_lane_of_another_owner_is_left_alone(void **state)
+{
+    (void)state;
+    setup();
+    guest_comes();
+    assert_int_equal(rig_connect(&rig, stays.net, GUEST, 5, (uint32_t)getpid()), RZ_OK);
+    struct rz_identity other = guest_identity();
+    other.incarnation--;
+    assert_int_equal(rz_shm_lane_over(stays.net, GUEST, other), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_shm_lane_over(stays.net, STAYS, guest_identity()), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_shm_lane_over(stays.net, LANES, guest_identity()), RZ_ERR_MALFORMED);
+    struct rig_op op;
+    assert_int_equal(send_to(guest_net, 0, 3, 10, &op), RZ_OK);
+    rz_shm_ops.progress(stays.net);
+    assert_int_equal(stays.last, 3);
+    guest_goes();
+    teardown();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_does_not_grow_with_the_owners_of_a_lane),
+        cmocka_unit_test(what_lies_unread_is_taken_and_pending_operations_end),
+        cmocka_unit_test(tokens_outlive_the_owners),
+        cmocka_unit_test(a_lane_of_another_owner_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
