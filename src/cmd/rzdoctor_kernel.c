@@ -174,6 +174,8 @@ static int try_copy(void *arg)
         return refused("fork");
     pid_t reader = fork();
     if (reader == 0) {
+        if (rz_process_die_with_parent(self, SIGKILL) != RZ_OK)
+            _exit(1);
         struct rz_process_vector part = {theirs, (uint64_t)(uintptr_t)mine, sizeof mine};
         errno = 0;
         if (!rz_process_copy(owner, &part, 1))

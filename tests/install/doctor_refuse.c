@@ -1,7 +1,9 @@
 /* Loaded before a program: the system call named by RZ_TEST_REFUSE is refused, as on a system that
- * lacks or forbids it; with "hang:" before the name, it does not come back. */
+ * lacks or forbids it; with "hang:" before the name, it does not come back, and the file named by
+ * RZ_TEST_REACHED says that it was called. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,8 +18,11 @@
 static bool refused(const char *name)
 {
     const char *wanted = getenv("RZ_TEST_REFUSE");
-    while (wanted && strncmp(wanted, "hang:", 5) == 0 && strcmp(wanted + 5, name) == 0)
-        pause();
+    if (wanted && strncmp(wanted, "hang:", 5) == 0 && strcmp(wanted + 5, name) == 0) {
+        close(open(getenv("RZ_TEST_REACHED"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        for (;;)
+            pause();
+    }
     errno = ENOSYS;
     return wanted && strcmp(wanted, name) == 0;
 }
