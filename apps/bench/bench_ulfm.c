@@ -4,12 +4,17 @@
  *   bench_ulfm agree MS           allreduce of one int and agree, in turns for that long
  *   bench_ulfm shrink DEATHS      shrink after so many deaths at once, all of them known
  *   bench_ulfm revoke ROUNDS      revoke, until the last pending receive is interrupted
+ *   bench_ulfm floor ROUNDS       the same of processes woken by the kernel alone
  *   bench_ulfm perturb ROUNDS     collectives on a duplicate after a revoke
  *
  * prints `WHAT RANKS US`: microseconds of the slowest rank, the median over rounds. Where MPI_T
  * counts the messages of an agreement: `messages RANKS NUMBER`, of all ranks together.
  */
 #include "bench_dates.h"
+
+#include <linux/futex.h>
+#include <stdint.h>
+#include <sys/syscall.h>
 
 enum { BATCHES = 5, CALLS_MAX = 1 << 16, ROUNDS_MAX = 256, OPERATIONS = 8 };
 
@@ -232,6 +237,37 @@ static void measure_revoke(int rounds)
     show("revoke", bench_median(us, rounds));
 }
 
+/* The same without any library: everybody else sleeps on one word of shared memory, and one call of
+ * the kernel wakes them. No revocation that finds its members asleep can be faster. */
+static double one_waking_us(int round)
+{
+    int initiator = initiator_of(round);
+    long long begun = 0, ended = 0;
+    uint32_t *word = (uint32_t *)(uintptr_t)&bench.dates->killed;
+    uint32_t before = *(volatile uint32_t *)word;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (bench.rank == initiator) {
+        settle();
+        begun = bench_now();
+        *(volatile uint32_t *)word = before + 1;
+        syscall(SYS_futex, word, FUTEX_WAKE, BENCH_RANKS_MAX, NULL, NULL, 0);
+    } else {
+        while (*(volatile uint32_t *)word == before)
+            syscall(SYS_futex, word, FUTEX_WAIT, before, NULL, NULL, 0);
+        ended = bench_now();
+        settle();
+    }
+    return (double)(latest(ended) - latest(begun)) / 1e3;
+}
+
+static void measure_floor(int rounds)
+{
+    double us[ROUNDS_MAX];
+    for (int i = 0; i < rounds; i++)
+        us[i] = one_waking_us(i);
+    show("floor", bench_median(us, rounds));
+}
+
 /* ---- What a revoke leaves for others ---- */
 
 /* Collectives on comm, one behind the other: of each, from the last that begins it to the last that
@@ -308,7 +344,7 @@ int main(int argc, char **argv)
 {
     int number = argc == 3 ? atoi(argv[2]) : -1;
     if (number < 0 || number > 100000) {
-        fprintf(stderr, "usage: bench_ulfm agree|shrink|revoke|perturb NUMBER\n");
+        fprintf(stderr, "usage: bench_ulfm agree|shrink|revoke|floor|perturb NUMBER\n");
         return 2;
     }
     MPI_Init(&argc, &argv);
@@ -323,6 +359,8 @@ int main(int argc, char **argv)
         measure_shrink(number);
     else if (strcmp(argv[1], "revoke") == 0)
         measure_revoke(number);
+    else if (strcmp(argv[1], "floor") == 0)
+        measure_floor(number);
     else
         measure_perturbation(number);
     return bench_finish(strcmp(argv[1], "shrink") == 0 && number > 0);

@@ -11,7 +11,7 @@
 
 enum {
     RZ_BENCH_LIST_MAX = 16,
-    RZ_BENCH_GOALS_MAX = 24,
+    RZ_BENCH_GOALS_MAX = 40,
     RZ_BENCH_GOAL_TEXT_MAX = 160,
     RZ_BENCH_ULFM_RANKS_USUAL = 64 /* goals are stated for so many ranks */
 };

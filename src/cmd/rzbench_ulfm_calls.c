@@ -379,12 +379,21 @@ static void measure_one_revoke(struct rz_bench_ulfm *ulfm, struct rz_bench_table
                                const struct rz_bench_ulfm_job *job, const char *column,
                                unsigned repetition)
 {
+    const char *what = job->arguments[0];
     struct rz_bench_run run;
     char row[RZ_BENCH_NAME_MAX];
     if (rz_bench_ulfm_run(ulfm, job, &run))
-        rz_bench_ulfm_take(table, row_of(job->ranks, row), column, repetition, &run, "revoke",
+        rz_bench_ulfm_take(table, row_of(job->ranks, row), column, repetition, &run, what,
                            job->ranks, 1);
     rz_bench_run_free(&run);
+}
+
+/* Whose waiting ranks do not sleep, as the peer's. */
+static struct rz_bench_ulfm_job yielding(struct rz_bench_ulfm_job job)
+{
+    job.option[0] = "--wait";
+    job.option[1] = "yield";
+    return job;
 }
 
 static void measure_revoke(struct rz_bench_ulfm *ulfm, struct rz_bench_table *table, unsigned ranks,
@@ -394,7 +403,11 @@ static void measure_revoke(struct rz_bench_ulfm *ulfm, struct rz_bench_table *ta
     measure_one_revoke(ulfm, table, &job, "revoke", repetition);
     job.environment = "RZ_REVOKE=flat";
     measure_one_revoke(ulfm, table, &job, "flat among the members", repetition);
-    job.peer = true;
+    job = call_job(false, ranks, nodes, "floor", rounds_of(ulfm));
+    measure_one_revoke(ulfm, table, &job, "woken by the kernel alone", repetition);
+    job = yielding(call_job(false, ranks, nodes, "revoke", rounds_of(ulfm)));
+    measure_one_revoke(ulfm, table, &job, "revoke, yielding", repetition);
+    job = call_job(true, ranks, nodes, "revoke", rounds_of(ulfm));
     if (sides(ulfm, nodes, repetition) > 1)
         measure_one_revoke(ulfm, table, &job, "Open MPI revoke", repetition);
 }
@@ -405,6 +418,10 @@ static void show_revoke(struct rz_bench_ulfm *ulfm, unsigned ranks, unsigned nod
     show_call(ulfm, ranks, nodes, "revoke", rounds_of(ulfm));
     job.environment = "RZ_REVOKE=flat";
     rz_bench_ulfm_show(ulfm, &job);
+    job = call_job(false, ranks, nodes, "floor", rounds_of(ulfm));
+    rz_bench_ulfm_show(ulfm, &job);
+    job = yielding(call_job(false, ranks, nodes, "revoke", rounds_of(ulfm)));
+    rz_bench_ulfm_show(ulfm, &job);
 }
 
 static void judge_revoke(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
@@ -414,6 +431,12 @@ static void judge_revoke(struct rz_bench_ulfm *ulfm, const struct rz_bench_table
     row_of(ranks, row);
     rz_bench_ulfm_goal_ratio(ulfm, goal_text("revoke / Open MPI's revoke", ranks, nodes, what),
                              nodes == 1 ? 0.25 : NAN, table, row, "revoke", "Open MPI revoke");
+    rz_bench_ulfm_goal_ratio(
+        ulfm, goal_text("revoke, yielding / Open MPI's revoke", ranks, nodes, what),
+        nodes == 1 ? 0.25 : NAN, table, row, "revoke, yielding", "Open MPI revoke");
+    rz_bench_ulfm_goal_ratio(
+        ulfm, goal_text("revoke / sleepers woken by the kernel alone", ranks, nodes, what), NAN,
+        table, row, "revoke", "woken by the kernel alone");
 }
 
 bool rz_bench_ulfm_revoke(struct rz_bench_ulfm *ulfm)
@@ -421,7 +444,11 @@ bool rz_bench_ulfm_revoke(struct rz_bench_ulfm *ulfm)
     static const struct sweep revoke = {
         .stem = "revoke",
         .title = "Revoke until the last member is interrupted, us",
-        .text = "### Revoke\n\nAll others sleep in MPI_Recv on the communicator that one revokes.",
+        .text = "### Revoke\n\nAll others wait in MPI_Recv on the communicator that one revokes: "
+                "asleep; or "
+                "yielding, as those of the peer (rzrun --wait yield, mpi_yield_when_idle). Beside "
+                "it as many processes that the kernel wakes for nothing: no revocation that finds "
+                "its members asleep can be faster.",
         .unit = "us",
         .ratios = true,
         .log_scale = true,

@@ -43,23 +43,29 @@ static void as_peer(struct rz_bench_ulfm_job *job, bool peer)
     job->nodes = peer ? 1 : job->nodes;
 }
 
+static void measure_side(struct rz_bench_ulfm *ulfm, struct rz_bench_table *table, const char *row,
+                         struct rz_bench_ulfm_job job, bool peer, const struct column *columns,
+                         size_t n, unsigned repetition)
+{
+    struct rz_bench_run run;
+    as_peer(&job, peer);
+    if (!rz_bench_may_go_on(ulfm->bench))
+        return;
+    if (rz_bench_ulfm_run(ulfm, &job, &run))
+        for (size_t c = 0; c < n; c++)
+            if (columns[c].name[peer])
+                rz_bench_ulfm_take(table, row, columns[c].name[peer], repetition, &run,
+                                   columns[c].what, job.ranks, 1);
+    rz_bench_run_free(&run);
+}
+
+/* Ours, then the peer's. */
 static void measure(struct rz_bench_ulfm *ulfm, struct rz_bench_table *table, const char *row,
-                    const struct rz_bench_ulfm_job *ours, const struct column *columns, size_t n,
+                    const struct rz_bench_ulfm_job *job, const struct column *columns, size_t n,
                     unsigned repetition)
 {
-    for (int peer = 0; peer < 1 + ulfm->peer; peer++) {
-        struct rz_bench_run run;
-        struct rz_bench_ulfm_job job = *ours;
-        as_peer(&job, peer);
-        if (!rz_bench_may_go_on(ulfm->bench))
-            return;
-        if (rz_bench_ulfm_run(ulfm, &job, &run))
-            for (size_t c = 0; c < n; c++)
-                if (columns[c].name[peer])
-                    rz_bench_ulfm_take(table, row, columns[c].name[peer], repetition, &run,
-                                       columns[c].what, job.ranks, 1);
-        rz_bench_run_free(&run);
-    }
+    for (int peer = 0; peer < 1 + ulfm->peer; peer++)
+        measure_side(ulfm, table, row, *job, peer, columns, n, repetition);
 }
 
 static void show_commands(struct rz_bench_ulfm *ulfm, struct rz_bench_ulfm_job job)
@@ -124,6 +130,8 @@ static void judge_detect(struct rz_bench_ulfm *ulfm, const struct rz_bench_table
             snprintf(what, sizeof what, "SIGKILL to the last error, %s, %u ranks on %u nodes", row,
                      ranks, nodes);
             rz_bench_ulfm_goal(ulfm, what, " ms", most_ms[size], table, row, "last error");
+            snprintf(what, sizeof what, "the same, yielding (rzrun --wait yield)");
+            rz_bench_ulfm_goal(ulfm, what, " ms", most_ms[size], table, row, "last, yielding");
         }
 }
 
@@ -136,6 +144,8 @@ bool rz_bench_ulfm_detect(struct rz_bench_ulfm *ulfm)
                                           .log_scale = true};
     static const struct column columns[] = {{"first", {"first error", "Open MPI first"}},
                                             {"last", {"last error", "Open MPI last"}}};
+    static const struct column yielding[] = {{"first", {"first, yielding", NULL}},
+                                             {"last", {"last, yielding", NULL}}};
     unsigned ranks = usual_ranks(ulfm), nodes = usual_nodes(ulfm, ranks), n = repetitions(ulfm);
     char title[128], row[RZ_BENCH_NAME_MAX];
     snprintf(title, sizeof title, "From SIGKILL to an error, ms; %u ranks on %u nodes", ranks,
@@ -147,14 +157,19 @@ bool rz_bench_ulfm_detect(struct rz_bench_ulfm *ulfm)
                                     .arguments = {"receive", "32"}};
     rz_bench_say(
         ulfm->bench,
-        "\n### One death\n\nThe victim kills itself when all others sleep in their call. Of "
+        "\n### One death\n\nThe victim kills itself when all others wait in their call: asleep; or "
+        "yielding, as those of the peer. Of "
         "the peer all ranks are on one node, with shared memory.\n\n");
     show_commands(ulfm, job);
     for (unsigned i = 0; i < n; i++)
         for (int k = 0; k < CALLS * SIZES; k++) {
             job.arguments[0] = calls[k % CALLS];
             job.arguments[1] = sizes[k / CALLS];
-            measure(ulfm, &table, detect_row(k % CALLS, k / CALLS, row), &job, columns, 2, i);
+            detect_row(k % CALLS, k / CALLS, row);
+            job.option[0] = NULL;
+            measure(ulfm, &table, row, &job, columns, 2, i);
+            job.option[0] = "--wait", job.option[1] = "yield";
+            measure_side(ulfm, &table, row, job, false, yielding, 2, i);
         }
     rz_bench_table_show(ulfm->bench, &table);
     judge_detect(ulfm, &table, ranks, nodes);

@@ -148,6 +148,7 @@ void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_
         return;
     atomic_store_explicit(&writer->board->rank[rank],
                           rz_board_rank_word(incarnation, node, verdict), memory_order_release);
+    atomic_fetch_add_explicit(&writer->board->rank_news, 1, memory_order_release);
 }
 
 enum rz_verdict rz_board_writer_verdict(const struct rz_board_writer *writer, uint32_t rank)

@@ -38,23 +38,27 @@ static void write_unsent(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_link_peer *peer = arg;
     (void)what;
+    bool some = false;
     while (peer->first) {
         const struct rz_link_unsent *first = peer->first;
         rz_status_t status =
             rz_channel_send(fd, first->data, first->bytes, first->fds, first->n_fds);
         if (status == RZ_IN_PROGRESS) {
             event_add(peer->writable, NULL);
-            return;
+            break;
         }
+        some = true;
         drop_first(
             peer); /* sent, or nobody will ever read it: the end of the link shows to its reader */
     }
+    if (some)
+        peer->sent(peer->arg);
 }
 
 rz_status_t rz_link_peer_open(struct rz_link_peer *peer, struct event_base *base, int fd,
-                              event_callback_fn readable, void *arg)
+                              event_callback_fn readable, void (*sent)(void *arg), void *arg)
 {
-    *peer = (struct rz_link_peer){.fd = fd, .last = &peer->first};
+    *peer = (struct rz_link_peer){.fd = fd, .sent = sent, .arg = arg, .last = &peer->first};
     rz_status_t status = rz_loop_watch(base, &peer->writable, fd, EV_WRITE, write_unsent, peer);
     if (status == RZ_OK)
         status = rz_loop_watch(base, &peer->readable, fd, EV_READ | EV_PERSIST, readable, arg);

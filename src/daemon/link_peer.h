@@ -18,13 +18,16 @@ struct rz_link_unsent;
 struct rz_link_peer {
     int fd; /* -1: closed */
     struct event *readable, *writable;
+    void (*sent)(void *arg);
+    void *arg;
     struct rz_link_unsent *first, **last;
     size_t unsent_bytes;
 };
 
-/* Takes fd (non-blocking) over; readable calls back whenever there is something to receive. */
+/* Takes fd (non-blocking) over; readable calls back whenever there is something to receive, sent
+ * when something that was queued has gone out. */
 rz_status_t rz_link_peer_open(struct rz_link_peer *peer, struct event_base *base, int fd,
-                              event_callback_fn readable, void *arg);
+                              event_callback_fn readable, void (*sent)(void *arg), void *arg);
 void rz_link_peer_close(struct rz_link_peer *peer);
 
 /*

@@ -591,11 +591,16 @@ static void link_readable(evutil_socket_t fd, short what, void *arg)
         ;
 }
 
+static void link_sent(void *arg)
+{
+    rz_child_ring(arg, RZ_DOORBELL_LINK);
+}
+
 /* ---- life */
 
 rz_status_t rz_link_service_attach(struct rz_child *p, int fd)
 {
-    return rz_link_peer_open(&p->link, p->daemon->base, fd, link_readable, p);
+    return rz_link_peer_open(&p->link, p->daemon->base, fd, link_readable, link_sent, p);
 }
 
 void rz_link_service_drain(struct rz_child *p)

@@ -156,6 +156,15 @@ OPTION(agree)
     return false;
 }
 
+OPTION(wait)
+{
+    *why = "it is `auto` or `yield`";
+    if (strcmp(value, "auto") != 0 && strcmp(value, "yield") != 0) {
+        return false;
+    }
+    return take_export(target, strcmp(value, "auto") == 0 ? "RZ_WAIT=auto" : "RZ_WAIT=yield", why);
+}
+
 OPTION(label)
 {
     (void)value, (void)why;
@@ -339,6 +348,12 @@ static const struct rz_cli_option table[] = {
      "itself, also one that is started again if its node has a free one. Nodes of one machine "
      "divide its cores.",
      take_bind_to},
+    {"--wait", NULL, "auto|yield",
+     "How a call that waits does so. auto (default): it looks, gives its processor to others for a "
+     "moment, then sleeps until it is woken. yield: it never sleeps, only gives the processor to "
+     "others: it hears of messages, deaths and revocations sooner where ranks outnumber "
+     "processors, and costs all processors all the time, as with mpi_yield_when_idle elsewhere.",
+     take_wait},
     {"--report-bindings", NULL, NULL,
      "Say on standard error where each process may run, also those started again.",
      take_report_bindings},

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 #define RZ_BOARD_MAGIC UINT32_C(0x52485a42) /* "BZHR" */
-#define RZ_BOARD_LAYOUT 3
+#define RZ_BOARD_LAYOUT 4
 
 enum rz_verdict {
     RZ_VERDICT_ALIVE,
@@ -97,6 +97,7 @@ struct rz_board {
     /* The log of revocations: how many there ever were, and the last ones: the i-th (from 0) stands
      * in word i % revocations_max. A word is written before it counts. */
     _Atomic uint64_t revocations;
+    _Atomic uint64_t rank_news; /* grows after each change of a word of `rank` */
     _Alignas(64) _Atomic uint64_t revocation[RZ_BOARD_REVOCATIONS_MAX];
     _Alignas(64) _Atomic uint64_t rank[]; /* [n_slots] rz_board_rank_word */
 };

@@ -32,8 +32,8 @@ class Ending(rig.LaunchTest):
         self.assertRegex(result.err, r"rank 0 ")
 
     def test_hang_report_ends_nobody(self):
-        for nodes in ("1", "2"):
-            process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "300ms", WAITS, "receive")
+        for nodes, wait in (("1", "auto"), ("2", "auto"), ("1", "yield"), ("2", "yield")):
+            process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "300ms", "--wait", wait, WAITS, "receive")
             lines = [process.stderr.readline().decode() for _ in range(5)]
             self.assertRegex(lines[0], r"rzrun: nothing has come for .* who waits for whom:")
             for rank, line in enumerate(sorted(lines[1:4])):

@@ -2,7 +2,7 @@
 """Runs kill_matrix again and again, until every row had its deaths or the time is over; counts what the living were told.
 A job that does not end well is shown, with the command that runs it again.
 
-    kill_matrix.py RZRUN PROGRAM [--kills 300 | --seconds 60] [--seed 1] [--row NAME] [--table] [--agree ENGINE] [--uniform HOW]
+    kill_matrix.py RZRUN PROGRAM [--kills 300 | --seconds 60] [--seed 1] [--row NAME] [--table] [--agree ENGINE] [--uniform HOW] [--wait HOW]
 """
 import argparse
 import os
@@ -73,6 +73,8 @@ def chosen(options, job):
     words = []
     if options.agree:
         words += ["--agree", ENGINES[job // len(PLACES) % len(ENGINES)] if options.agree == "each" else options.agree]
+    if options.wait:
+        words += ["--wait", options.wait]
     if options.uniform:
         words += ["-x", f"KILL_MATRIX_UNIFORM={options.uniform}"]
     return words
@@ -87,6 +89,7 @@ def main():
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--row")
     options.add_argument("--table", action="store_true")
+    options.add_argument("--wait", help="how calls wait: rzrun --wait")
     options.add_argument("--agree", help="the engine of agreement: rzrun --agree; `each`: another one in each job")
     options.add_argument("--uniform", help="the communicators' mpi_error_uniform: construct or coll")
     options = options.parse_args()

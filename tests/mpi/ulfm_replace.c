@@ -136,15 +136,6 @@ static void die(int argc, char **argv)
     MPI_Comm_free(&comm);
 }
 
-/* What is left of the last who died goes soon. */
-static void settle(pid_t pid, struct use before)
-{
-    for (int i = 0, flag; i < 2000 && grown(pid, before); i++) {
-        MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-}
-
 /* Who dies in a cycle: the same at all ranks; never the last one. */
 static int dies(unsigned seed, int cycle)
 {
@@ -187,8 +178,6 @@ static void cycles(int argc, char **argv)
     }
     is_whole(comm);
     if (grow && me == n - 1) {
-        settle(getpid(), mine);
-        settle(getppid(), daemons);
         has_not_grown("the last rank", getpid(), mine);
         has_not_grown("its daemon", getppid(), daemons);
     }

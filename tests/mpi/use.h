@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
 
 struct use {
@@ -55,8 +56,18 @@ static inline bool grown(pid_t pid, struct use before)
            now.shared - before.shared >= 512 << 10;
 }
 
+/* Who has just ended may still be on its way out: growth is what does not go away. */
+static inline void settle(pid_t pid, struct use before)
+{
+    for (int i = 0, flag; i < 10000 && grown(pid, before); i++) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 static inline void has_not_grown(const char *what, pid_t pid, struct use before)
 {
+    settle(pid, before);
     struct use now = use_of(pid);
     fprintf(stderr, "%s: %ld bytes, %ld descriptors, %ld bytes of shared memory more\n", what,
             now.memory - before.memory, now.descriptors - before.descriptors,

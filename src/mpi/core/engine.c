@@ -4,6 +4,7 @@
 #include "mpi/chapter.h"
 #include "mpi/comm/comm.h"
 #include "mpi/comm/word.h"
+#include "mpi/ft/comm_revoke.h"
 #include "mpi/ft/council.h"
 #include "mpi/ft/ft.h"
 #include "mpi/ft/revoke_nodes.h"
@@ -236,6 +237,32 @@ static void ranks_left(void)
     }
 }
 
+/* The words of the slots, unless all of them are settled since they last changed: many pages of
+ * news are of something else, and whoever is woken for it shall be back soon. */
+static void look_at_members(bool ours)
+{
+    static uint64_t settled; /* rank_news, with all words dealt with */
+    const struct rz_board *board = rz_engine.board;
+    uint64_t news = atomic_load_explicit(&board->rank_news, memory_order_acquire);
+    bool born = false, left = false;
+    if (news == settled) {
+        return;
+    }
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        uint64_t word = atomic_load_explicit(&board->rank[slot], memory_order_acquire);
+        if (word != rz_engine.members[slot].word) {
+            uint32_t before = rz_engine.members[slot].process;
+            member_news(slot, word, ours);
+            born = born || rz_engine.members[slot].process != before;
+            left = left || rz_engine.members[slot].word != word;
+        }
+    }
+    settled = left ? 0 : news;
+    if (born) {
+        rz_engine_look_at_crowd();
+    }
+}
+
 /* The board has changed. */
 static void look_at_board(uint64_t news)
 {
@@ -253,18 +280,8 @@ static void look_at_board(uint64_t news)
         return;
     }
     rz_revoke_look();
-    bool ours = epoch == rz_engine.epoch, born = false;
-    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        uint64_t word = atomic_load_explicit(&board->rank[slot], memory_order_acquire);
-        if (word != rz_engine.members[slot].word) {
-            uint32_t before = rz_engine.members[slot].process;
-            member_news(slot, word, ours);
-            born = born || rz_engine.members[slot].process != before;
-        }
-    }
-    if (born) {
-        rz_engine_look_at_crowd();
-    }
+    bool ours = epoch == rz_engine.epoch;
+    look_at_members(ours);
     if (ours && phase >= RZ_PHASE_LEFT && rz_engine.info->self.rank >= rz_engine.info->n_ranks) {
         ranks_left();
     }
@@ -340,6 +357,9 @@ static unsigned poll_requests(void)
 
 unsigned rz_engine_progress(void)
 {
+    if (__builtin_expect(rz_comms_unshut, 0)) {
+        rz_comms_shut();
+    }
     unsigned events = rz_paths_progress();
     if (rz_engine.polled != NULL) {
         events += poll_requests();
@@ -358,8 +378,10 @@ unsigned rz_engine_progress(void)
     }
     struct rz_doorbell *bell = rz_engine.info->doorbell;
     if (atomic_load_explicit(&bell->reasons, memory_order_relaxed) != 0) {
-        atomic_exchange_explicit(&bell->reasons, 0, memory_order_acquire);
-        read_link();
+        uint32_t reasons = atomic_exchange_explicit(&bell->reasons, 0, memory_order_acquire);
+        if (reasons & RZ_DOORBELL_LINK) {
+            read_link();
+        }
         events++;
     }
     look_at_news();
@@ -516,6 +538,13 @@ void rz_engine_yield(void)
     rz_engine_lock_after_user();
 }
 
+/* Whether so many rounds in vain are answered by giving the processor away, once more. */
+static bool may_yield(uint32_t idle)
+{
+    uint32_t yields = idle - rz_engine.spin_max;
+    return yields <= YIELDS_MAX || (rz_engine.sleepless && yields % ROUNDS_PER_CHECK != 0);
+}
+
 int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg)
 {
     uint32_t idle = 0;
@@ -525,11 +554,13 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
             idle = 0;
         } else if (++idle <= rz_engine.spin_max && idle % ROUNDS_PER_YIELD != 0) {
             relax();
-        } else if (idle <= rz_engine.spin_max + YIELDS_MAX) {
+        } else if (may_yield(idle)) {
             rz_engine_yield();
         } else {
             rz_blocked_tell(&told, blocked, arg);
-            engine_sleep();
+            if (!rz_engine.sleepless) {
+                engine_sleep();
+            }
         }
     }
     rz_blocked_over(&told);

@@ -17,6 +17,9 @@
 #include "mpi/p2p/match.h"
 #include "net/net.h"
 
+/* auto, or yield: never sleep. */
+#define RZ_WAIT_ENVIRONMENT "RZ_WAIT"
+
 struct rz_comm;
 struct rz_peer;
 struct rz_request;
@@ -73,6 +76,7 @@ struct rz_engine {
     uint32_t n_dead, dead_max;
     bool deaths;       /* some process that a group may hold is gone */
     uint32_t spin_max; /* rounds of looking before the first sched_yield */
+    bool sleepless; /* waiting calls give the processor away, but never sleep (RZ_WAIT) */
     bool crowded;      /* this node carries more processes than processors */
     struct rz_path paths[RZ_PATH_COUNT];
     struct rz_member *members; /* [info->n_slots] */

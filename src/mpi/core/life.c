@@ -71,6 +71,16 @@ static int look_at_agreement(void)
                : rzm_error(MPI_ERR_OTHER, "%s is '%s', not %s", name, getenv(name), words);
 }
 
+/* How waiting calls wait (rzrun --wait). */
+static int look_at_wait(void)
+{
+    const char *way = getenv(RZ_WAIT_ENVIRONMENT);
+    rz_engine.sleepless = way != NULL && strcmp(way, "yield") == 0;
+    return rz_engine.sleepless || way == NULL || *way == '\0' || strcmp(way, "auto") == 0
+               ? MPI_SUCCESS
+               : rzm_error(MPI_ERR_OTHER, RZ_WAIT_ENVIRONMENT " is '%s', not auto or yield", way);
+}
+
 static int engine_open(void)
 {
     rz_status_t status = rz_link_open(&rz_engine.link);
@@ -81,6 +91,7 @@ static int engine_open(void)
     rz_engine.board = rz_engine.info->board;
     int error = take_kill_plan();
     error = error != MPI_SUCCESS ? error : look_at_agreement();
+    error = error != MPI_SUCCESS ? error : look_at_wait();
     if (error != MPI_SUCCESS) {
         return error;
     }

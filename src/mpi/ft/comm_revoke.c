@@ -9,14 +9,35 @@
 #include "mpi/p2p/p2p.h"
 #include "port/kill_point.h"
 
-static void end_everything(struct rz_comm *comm)
+bool rz_comms_unshut;
+
+/* Messages for it are dropped from now on, and those that came before, so that their senders end,
+ * too. */
+static void shut(struct rz_comm *comm)
 {
     static const enum rz_plane planes[] = {RZ_PLANE_POINT, RZ_PLANE_COLLECTIVE, RZ_PLANE_CREATE};
-    comm->revoked = true;
-    /* Messages for it are dropped from now on, so that their senders end, too. */
-    for (size_t i = 0; i < sizeof(planes) / sizeof(planes[0]); i++) {
-        rz_message_close_context(rz_comm_context(comm, planes[i]));
+    if (comm->unshut) {
+        comm->unshut = false;
+        for (size_t i = 0; i < sizeof(planes) / sizeof(planes[0]); i++) {
+            rz_message_close_context(rz_comm_context(comm, planes[i]));
+        }
     }
+}
+
+void rz_comms_shut(void)
+{
+    rz_comms_unshut = false;
+    for (struct rz_comm *comm = rz_comms_first(); comm != NULL; comm = comm->next) {
+        shut(comm);
+        if (comm->local != NULL) {
+            shut(comm->local);
+        }
+    }
+}
+
+static void end_everything(struct rz_comm *comm)
+{
+    comm->revoked = comm->unshut = rz_comms_unshut = true;
     rz_matched_revoked(comm);
     rz_p2p_revoked(comm);
 }

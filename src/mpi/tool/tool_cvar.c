@@ -75,6 +75,9 @@ static const struct cvar table[] = {
      "Environment: how a revocation gets to the others: nodes (through the daemons of the nodes; "
      "the default) or flat (among the members); of one communicator the info key rz_revoke says "
      "it"},
+    {RZ_WAIT_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_MESSAGES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
+     "Environment, set by rzrun --wait: how a waiting call waits: auto (looks, gives the processor "
+     "away, then sleeps) or yield (never sleeps)"},
     {"RZ_JOB_ID", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
      "Environment, set by the launcher: the number of the job"},
     {"RZ_RANK", CVAR_TEXT, RZ_TOOL_JOB, MPI_T_VERBOSITY_MPIDEV_BASIC, NULL,
