@@ -77,6 +77,15 @@ struct rz_net_ops {
     /* The payload named by token is not wanted; its sender's op ends with RZ_OK. */
     void (*drop)(struct rz_net *net, rz_net_token_t token);
 
+    /*
+     * A send to peer, or (token != NULL) a fetch of token from it, that has not ended is given up;
+     * the user on the other side knows of that, or will, and gives up its part, too. True: no
+     * memory of the user is touched from now on, and op->done will not be called. False: it cannot
+     * be taken back, and ends as it would have.
+     */
+    bool (*withdraw)(struct rz_net *net, rz_peer_t peer, rz_net_token_t token,
+                     struct rz_net_op *op);
+
     /* Look for news, run callbacks; the number of events dealt with. */
     unsigned (*progress)(struct rz_net *net);
 

@@ -5,6 +5,7 @@
  *   all      by any member, one communicator of many: who waits is interrupted, the others go on
  *   selves   communicators that go by the same context id in different processes
  *   lag      more revocations than the board's log holds while one computes (FILE)
+ *   large    a payload in a transport's hands, whose receiver, or whose sender, computes (FILE)
  *   told     the last rank dies right after it has told its daemon (RZ_KILL_AT=revoke-told)
  *   untold   the last rank dies before it has told anybody (RZ_KILL_AT=revoked)
  *   node     the last rank kills its daemon SEED microseconds after it has revoked: all that live
@@ -12,8 +13,11 @@
  */
 #include "check.h"
 
+#include <limits.h>
 #include <mpi-ext.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -139,6 +143,116 @@ static void lag(void)
     is_interrupted(late);
 }
 
+/* ---- Payloads under way ---- */
+
+enum { LARGE = 16 << 20, ROUNDS = 6 };
+
+static void filled(int *data, int seed)
+{
+    for (int i = 0; i < LARGE / 4; i++) {
+        data[i] = seed + i;
+    }
+}
+
+static bool is_filled(const int *data, int seed)
+{
+    int i = 0;
+    while (i < LARGE / 4 && data[i] == seed + i) {
+        i++;
+    }
+    return i == LARGE / 4;
+}
+
+static void say(int round)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s.%d", argument, round);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    fclose(file);
+}
+
+static void compute_until_said(int round)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s.%d", argument, round);
+    while (access(path, F_OK) != 0) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    unlink(path);
+}
+
+/* Whose call shall end, although the other one computes; even rounds: the sender's. */
+static void waits_for_large(MPI_Comm comm, int *data, int round)
+{
+    int error;
+    if (round == 0) {
+        compute_until_said(ROUNDS); /* the receiver does not even look */
+    }
+    if (round % 2 == 0) {
+        error = MPI_Send(data, LARGE / 4, MPI_INT, victim, 3, comm);
+    } else {
+        error = MPI_Recv(data, LARGE / 4, MPI_INT, victim, 3, comm, MPI_STATUS_IGNORE);
+    }
+    CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_REVOKED);
+    CHECK(is_revoked(comm) || round > 0);
+    memset(data, 0, LARGE); /* nobody reads or writes it any more */
+    say(round);
+}
+
+/* The other one: has begun with it, where so many looks do that, then computes. */
+static void computes_beside_large(MPI_Comm comm, int *data, int round)
+{
+    MPI_Request request;
+    int flag;
+    if (round % 2 == 0) {
+        MPI_Irecv(data, LARGE / 4, MPI_INT, 0, 3, comm, &request);
+    } else {
+        MPI_Isend(data, LARGE / 4, MPI_INT, 0, 3, comm, &request);
+    }
+    for (int i = 0; i < round / 2 * 20; i++) {
+        MPI_Iprobe(0, 4, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    if (round == 0) {
+        say(ROUNDS);
+    }
+    compute_until_said(round);
+    int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_REVOKED);
+}
+
+static void large(void)
+{
+    int *data = malloc(LARGE);
+    MPI_Comm comm;
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        filled(data, rank + round);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) {
+            waits_for_large(comm, data, round);
+        } else if (rank == victim) {
+            computes_beside_large(comm, data, round);
+        } else if (rank == 1) {
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* they are at it by now */
+            MPIX_Comm_revoke(comm);
+        }
+        MPI_Comm_free(&comm);
+        /* What was given up stands in nobody's way. */
+        filled(data, rank);
+        if (rank == 0) {
+            CHECK(MPI_Send(data, LARGE / 4, MPI_INT, victim, 3, MPI_COMM_WORLD) == MPI_SUCCESS);
+        } else if (rank == victim) {
+            CHECK(MPI_Recv(data, LARGE / 4, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE) ==
+                  MPI_SUCCESS);
+            CHECK(is_filled(data, 0));
+        }
+    }
+    free(data);
+}
+
+/* ---- Deaths ---- */
+
 /* The victim dies in MPIX_Comm_revoke, as RZ_KILL_AT says. */
 static MPI_Comm revoked_by_the_dead(void)
 {
@@ -208,7 +322,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"all", all},   {"selves", selves}, {"lag", lag},
+    } scenes[] = {{"all", all},   {"selves", selves}, {"lag", lag},  {"large", large},
                   {"told", told}, {"untold", untold}, {"node", node}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

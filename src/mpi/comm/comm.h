@@ -35,7 +35,7 @@ struct rz_comm {
     struct rz_errhandler *errhandler;
     struct rz_attribute *attributes;
     bool revoked;
-    bool unshut; /* comm_revoke.h */
+    bool unshut;   /* comm_revoke.h */
     bool unshared; /* nobody else has it: the MPI_COMM_WORLD of a process that replaces a dead one,
                       revoked from birth */
     bool met; /* made by processes that had no communicator in common: spawn, connect, accept, join

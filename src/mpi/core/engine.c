@@ -241,11 +241,10 @@ static void ranks_left(void)
  * news are of something else, and whoever is woken for it shall be back soon. */
 static void look_at_members(bool ours)
 {
-    static uint64_t settled; /* rank_news, with all words dealt with */
     const struct rz_board *board = rz_engine.board;
     uint64_t news = atomic_load_explicit(&board->rank_news, memory_order_acquire);
     bool born = false, left = false;
-    if (news == settled) {
+    if (news == rz_engine.rank_news_settled) {
         return;
     }
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
@@ -257,7 +256,7 @@ static void look_at_members(bool ours)
             left = left || rz_engine.members[slot].word != word;
         }
     }
-    settled = left ? 0 : news;
+    rz_engine.rank_news_settled = left ? 0 : news;
     if (born) {
         rz_engine_look_at_crowd();
     }

@@ -64,9 +64,10 @@ struct rz_engine {
     struct rz_link *link;
     const struct rz_link_info *info;
     const struct rz_board *board;
-    uint32_t self;      /* the number of this process */
-    uint32_t epoch;     /* the door: messages of other epochs are dropped */
-    uint64_t news_seen; /* of the board */
+    uint32_t self;              /* the number of this process */
+    uint32_t epoch;             /* the door: messages of other epochs are dropped */
+    uint64_t news_seen;         /* of the board */
+    uint64_t rank_news_settled; /* of the board, when all its words were last dealt with */
     bool rollback; /* the job has moved on; every call returns RZM_ROLLBACK until rz_ft_reinit_wait
                     */
     bool reinit_open; /* inside MPIX_Reinit: deaths are nobody's error */
@@ -76,7 +77,7 @@ struct rz_engine {
     uint32_t n_dead, dead_max;
     bool deaths;       /* some process that a group may hold is gone */
     uint32_t spin_max; /* rounds of looking before the first sched_yield */
-    bool sleepless; /* waiting calls give the processor away, but never sleep (RZ_WAIT) */
+    bool sleepless;    /* waiting calls give the processor away, but never sleep (RZ_WAIT) */
     bool crowded;      /* this node carries more processes than processors */
     struct rz_path paths[RZ_PATH_COUNT];
     struct rz_member *members; /* [info->n_slots] */

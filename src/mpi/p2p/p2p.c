@@ -460,6 +460,17 @@ void rz_p2p_gone(uint32_t process, bool death)
     }
 }
 
+/* What a transport holds and does not give back ends by itself: when the other side hears of the
+ * revocation, too. */
+static bool is_ours_again(struct rz_request *request)
+{
+    if (request->flags & RZ_REQUEST_NETWORK &&
+        rz_peer_withdraw(request_process(request), &request->parcel)) {
+        request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
+    }
+    return !(request->flags & RZ_REQUEST_NETWORK);
+}
+
 void rz_p2p_revoked(const struct rz_comm *comm)
 {
     struct rz_request *next;
@@ -467,7 +478,7 @@ void rz_p2p_revoked(const struct rz_comm *comm)
         next = request->next;
         bool concerned = request->class == &rz_p2p_class && request->comm == comm &&
                          request->plane != RZ_PLANE_REPAIR;
-        if (!concerned || request->flags & RZ_REQUEST_NETWORK) {
+        if (!concerned || !is_ours_again(request)) {
             continue;
         }
         if (request->flags & RZ_REQUEST_POSTED) {

@@ -213,6 +213,39 @@ void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token)
     path->ops->drop(path->net, token);
 }
 
+static bool queue_take(struct rz_peer *peer, struct rz_parcel *parcel)
+{
+    struct rz_parcel *before = NULL, *at = peer->queue;
+    while (at != NULL && at != parcel) {
+        before = at;
+        at = at->next;
+    }
+    if (at == NULL) {
+        return false;
+    }
+    *(before != NULL ? &before->next : &peer->queue) = at->next;
+    if (peer->queue_last == at) {
+        peer->queue_last = before;
+    }
+    return true;
+}
+
+bool rz_peer_withdraw(uint32_t process, struct rz_parcel *parcel)
+{
+    struct rz_peer *peer = rz_member_of(process)->peer;
+    if (peer == NULL || peer->process != process || peer->path->net == NULL) {
+        return false;
+    }
+    if (!queue_take(peer, parcel)) {
+        return peer->state == RZ_PEER_OPEN &&
+               peer->path->ops->withdraw(peer->path->net, peer->number, parcel->token, &parcel->op);
+    }
+    if (parcel->token != NULL) {
+        peer->path->ops->drop(peer->path->net, parcel->token);
+    }
+    return true;
+}
+
 /* ---- Ends ---- */
 
 void rz_peer_broken(struct rz_path *path, rz_peer_t number)

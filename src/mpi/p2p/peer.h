@@ -46,6 +46,10 @@ rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parc
  */
 void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token);
 
+/* Nobody wants what parcel was sent or fetched for any more, and whoever is on the other side knows
+ * or will. True: it is the caller's again, and its done will not be called. */
+bool rz_peer_withdraw(uint32_t process, struct rz_parcel *parcel);
+
 /* That process sends to us: connect to it, too, if it lives. */
 void rz_peer_meet(uint32_t process);
 

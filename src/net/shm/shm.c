@@ -45,6 +45,32 @@ struct rz_net_token *shm_tokens_pop(struct shm_tokens *tokens)
     return token;
 }
 
+bool shm_ops_take(struct shm_ops *ops, const struct rz_net_op *op)
+{
+    struct rz_net_op *before = NULL, *at = ops->first;
+    for (; at && at != op; at = shm_op(at)->next)
+        before = at;
+    if (!at)
+        return false;
+    *(before ? &shm_op(before)->next : &ops->first) = shm_op(at)->next;
+    if (ops->last == at)
+        ops->last = before;
+    return true;
+}
+
+bool shm_tokens_take(struct shm_tokens *tokens, const struct rz_net_token *token)
+{
+    struct rz_net_token *before = NULL, *at = tokens->first;
+    for (; at && at != token; at = at->next)
+        before = at;
+    if (!at)
+        return false;
+    *(before ? &before->next : &tokens->first) = at->next;
+    if (tokens->last == at)
+        tokens->last = before;
+    return true;
+}
+
 struct shm_pair *shm_pair(struct shm *shm, uint32_t lane)
 {
     if (!shm->pairs[lane]) {
@@ -346,6 +372,16 @@ static void shm_close(struct rz_net *net)
     shm_free(shm);
 }
 
+static bool shm_withdraw(struct rz_net *net, rz_peer_t peer, rz_net_token_t token,
+                         struct rz_net_op *op)
+{
+    struct shm *shm = (struct shm *)net;
+    struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
+    if (token)
+        return shm_fetch_withdraw(shm, token);
+    return pair && shm_out_withdraw(pair, op);
+}
+
 const struct rz_net_ops rz_shm_ops = {
     .name = "shm",
     .eager_max = SHM_EAGER_MAX,
@@ -354,6 +390,7 @@ const struct rz_net_ops rz_shm_ops = {
     .send = shm_send,
     .fetch = shm_fetch,
     .drop = shm_drop,
+    .withdraw = shm_withdraw,
     .progress = shm_progress,
     .arm = shm_arm,
     .fd = shm_fd,

@@ -159,6 +159,16 @@ void shm_drop(struct rz_net *net, rz_net_token_t token)
         token_tell(shm, token, SHM_WISH_DONE);
 }
 
+bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token)
+{
+    token->op = NULL;
+    if (shm_tokens_take(&token->pair->fetching, token))
+        token_free(shm, token); /* pieces that still come are nobody's */
+    else
+        token->wish = SHM_WISH_DONE;
+    return true;
+}
+
 /* Fulfils the first wish; runs callbacks only where a fetch had to wait for the connection. */
 static enum shm_written fetch_wish(struct shm *shm, struct shm_pair *pair)
 {
@@ -196,23 +206,18 @@ enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair)
 rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
                             const void *data, size_t bytes)
 {
-    struct rz_net_token *before = NULL, *token = pair->fetching.first;
-    for (; token && token->offer.id != piece->id; token = token->next)
-        before = token;
+    struct rz_net_token *token = pair->fetching.first;
+    while (token && token->offer.id != piece->id)
+        token = token->next;
     if (!token)
-        return RZ_OK; /* of a former connection */
+        return RZ_OK; /* of a former connection, or not wanted any more */
     if (piece->offset != token->got || bytes > token->want - token->got)
         return RZ_ERR_MALFORMED;
     memcpy(token->data + token->got, data, bytes);
     token->got += bytes;
     if (token->got < token->want)
         return RZ_OK;
-    if (before)
-        before->next = token->next;
-    else
-        pair->fetching.first = token->next;
-    if (pair->fetching.last == token)
-        pair->fetching.last = before;
+    shm_tokens_take(&pair->fetching, token);
     token_end(shm, token, RZ_OK);
     return RZ_OK;
 }

@@ -223,13 +223,30 @@ static struct rz_net_op *out_offered(struct shm_pair *pair, const struct shm_rep
     return op && shm_op(op)->id == reply->id ? op : NULL;
 }
 
-static void out_end_offer(struct shm_pair *pair, struct rz_net_op *op)
+/* Before its operation ends: a copy that saw the offer afterwards was whole. */
+static void out_take_back(struct shm_pair *pair, struct rz_net_op *op)
 {
     uint32_t slot = shm_op(op)->slot;
     atomic_store(&pair->out.page->offered[slot], 0);
     pair->out.offered[slot] = NULL;
     pair->out.slots_free |= UINT64_C(1) << slot;
+}
+
+static void out_end_offer(struct shm_pair *pair, struct rz_net_op *op)
+{
+    out_take_back(pair, op);
     op->done(op, RZ_OK);
+}
+
+bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op)
+{
+    if (shm_ops_take(&pair->out.queue, op))
+        return true;
+    if (pair->out.offered[shm_op(op)->slot] != op)
+        return false;
+    shm_ops_take(&pair->out.pieces, op);
+    out_take_back(pair, op);
+    return true;
 }
 
 void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply)

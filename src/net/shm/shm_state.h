@@ -133,8 +133,10 @@ struct shm_pair *shm_pair(struct shm *shm, uint32_t lane);    /* NULL: no memory
 void shm_pair_let_go(struct shm *shm, struct shm_pair *pair); /* over, and its last token gone */
 void shm_ops_push(struct shm_ops *ops, struct rz_net_op *op);
 struct rz_net_op *shm_ops_pop(struct shm_ops *ops);
+bool shm_ops_take(struct shm_ops *ops, const struct rz_net_op *op); /* false: it is not there */
 void shm_tokens_push(struct shm_tokens *tokens, struct rz_net_token *token);
 struct rz_net_token *shm_tokens_pop(struct shm_tokens *tokens);
+bool shm_tokens_take(struct shm_tokens *tokens, const struct rz_net_token *token);
 
 /* shm_out.c */
 enum shm_written {
@@ -144,6 +146,7 @@ enum shm_written {
 };
 rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz_shm_card *card);
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all sends */
+bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
                                const struct shm_offer *offer, size_t bytes);
 void shm_out_ring(struct shm *shm, struct shm_pair *pair); /* tells of all that was written */
@@ -166,6 +169,7 @@ rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const stru
                               struct rz_net_token **token);
 rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
                             const void *data, size_t bytes);
+bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token);
 enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair);
 void shm_fetch_close(struct shm *shm, struct shm_pair *pair,
                      rz_status_t status); /* ends all fetches */

@@ -137,6 +137,8 @@ void rz_ucx_drop(struct rz_net *net, rz_net_token_t token);
 void rz_ucx_token_free(struct rz_net_token *token);
 
 /* ucx_op.c */
+bool rz_ucx_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
+                     struct rz_net_op *op);
 void rz_ucx_queue_put(struct rz_ucx_queue *queue, struct rz_net_op *op);
 struct rz_net_op *rz_ucx_queue_take(struct rz_ucx_queue *queue);
 struct rz_net_op *rz_ucx_queue_find(const struct rz_ucx_queue *queue, uint64_t id);

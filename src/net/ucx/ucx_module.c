@@ -168,6 +168,7 @@ static const struct rz_net_ops operations = {
     .send = rz_ucx_send,
     .fetch = rz_ucx_fetch,
     .drop = rz_ucx_drop,
+    .withdraw = rz_ucx_withdraw,
     .progress = rz_ucx_progress,
     .arm = arm,
     .fd = descriptor,

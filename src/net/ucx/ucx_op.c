@@ -55,6 +55,31 @@ void rz_ucx_queue_remove(struct rz_ucx_queue *queue, struct rz_net_op *op)
         queue->last = before;
 }
 
+static bool queue_holds(const struct rz_ucx_queue *queue, const struct rz_net_op *op)
+{
+    const struct rz_net_op *at = queue->first;
+    while (at != NULL && at != op)
+        at = NEXT(at);
+    return at != NULL;
+}
+
+bool rz_ucx_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
+                     struct rz_net_op *op)
+{
+    struct rz_ucx_peer *peer = rz_ucx_peer_by_number(net, number);
+    (void)token; /* gone since it was fetched */
+    if (peer == NULL)
+        return false;
+    struct rz_ucx_queue *queues[] = {&peer->waiting, &peer->offered, &peer->streaming,
+                                     &peer->taking, &peer->fetching};
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+        if (queue_holds(queues[i], op)) {
+            rz_ucx_queue_remove(queues[i], op);
+            return true;
+        }
+    return false; /* it has ended, and done is about to be called */
+}
+
 void rz_ucx_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status)
 {
     rz_ucx_op_set(op, RZ_UCX_BYTES, status);

@@ -93,7 +93,9 @@ static void offered(struct rz_ucx_peer *peer, const struct frame *frame)
 static void piece(struct rz_ucx_peer *peer, const struct frame *frame)
 {
     struct rz_net_op *op = rz_ucx_queue_find(&peer->fetching, frame->id);
-    if (op == NULL || frame->place != rz_ucx_op_get(op, RZ_UCX_DONE) ||
+    if (op == NULL)
+        return; /* not wanted any more */
+    if (frame->place != rz_ucx_op_get(op, RZ_UCX_DONE) ||
         frame->bytes > rz_ucx_op_get(op, RZ_UCX_BYTES) - frame->place) {
         rz_ucx_peer_break(peer);
         return;

@@ -153,9 +153,17 @@ bool rz_ucx_pump(struct rz_ucx_peer *peer)
 
 /* ---- answers to our offers ---- */
 
+/* And was withdrawn since. */
+static bool was_offered(const struct rz_ucx_peer *peer, uint64_t id)
+{
+    return id > 0 && id <= peer->net->offers;
+}
+
 void rz_ucx_taken(struct rz_ucx_peer *peer, uint64_t id, uint64_t bytes)
 {
     struct rz_net_op *op = rz_ucx_queue_find(&peer->offered, id);
+    if (op == NULL && was_offered(peer, id))
+        return;
     if (op == NULL || bytes == 0 || bytes > rz_ucx_op_get(op, RZ_UCX_BYTES)) {
         rz_ucx_peer_break(peer);
         return;
@@ -170,7 +178,8 @@ void rz_ucx_dropped(struct rz_ucx_peer *peer, uint64_t id)
 {
     struct rz_net_op *op = rz_ucx_queue_find(&peer->offered, id);
     if (op == NULL) {
-        rz_ucx_peer_break(peer);
+        if (!was_offered(peer, id))
+            rz_ucx_peer_break(peer);
         return;
     }
     rz_ucx_queue_remove(&peer->offered, op);

@@ -234,6 +234,13 @@ static void fake_disconnect(struct rz_net *n, rz_peer_t peer, bool drain, rz_sta
     }
 }
 
+static bool fake_withdraw(struct rz_net *n, rz_peer_t peer, rz_net_token_t token,
+                          struct rz_net_op *op)
+{
+    (void)n, (void)peer, (void)token, (void)op;
+    return false;
+}
+
 static bool fake_quiet(struct rz_net *n)
 {
     (void)n;
@@ -261,6 +268,7 @@ const struct rz_net_ops rz_shm_ops = {.name = "fake",
                                       .send = fake_send,
                                       .fetch = fake_fetch,
                                       .drop = fake_drop,
+                                      .withdraw = fake_withdraw,
                                       .progress = fake_progress,
                                       .arm = fake_arm,
                                       .disconnect = fake_disconnect,
@@ -404,6 +412,12 @@ static void news(void)
     atomic_fetch_add(&fake.board->news, 1);
 }
 
+static void rank_news(void)
+{
+    atomic_fetch_add(&fake.board->rank_news, 1);
+    news();
+}
+
 void fake_say(const struct rz_link_message *message)
 {
     assert_true(the_link.n_said < 16);
@@ -501,7 +515,7 @@ void fake_verdict(uint32_t rank, enum rz_verdict verdict)
     uint64_t word = fake.board->rank[rank];
     fake.board->rank[rank] =
         rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), verdict);
-    news();
+    rank_news();
 }
 
 void fake_epoch(uint32_t epoch, uint32_t phase)
@@ -525,5 +539,5 @@ uint32_t fake_process(uint32_t slot)
 void fake_reincarnate(uint32_t rank, uint32_t incarnation)
 {
     fake.board->rank[rank] = rz_board_rank_word(incarnation, 0, RZ_VERDICT_ALIVE);
-    news();
+    rank_news();
 }
