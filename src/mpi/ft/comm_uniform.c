@@ -332,6 +332,17 @@ void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t 
     }
 }
 
+/* Who announced a row to us may have died before it had told everybody. */
+void rz_rulings_death(void)
+{
+    for (struct rz_rulings *row = rows; row != NULL; row = row->next) {
+        if (row->announced && may_refuse(row)) {
+            row->announced = false;
+            rz_councils_wake();
+        }
+    }
+}
+
 void rz_rulings_given_up(struct rz_council **owner)
 {
     struct rz_rulings *row =

@@ -72,6 +72,9 @@ void rz_rulings_close(void);
 void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word);
 void rz_rulings_given_up(struct rz_council **owner);
 
+/* Also from councils: a member of one of them has died. */
+void rz_rulings_death(void);
+
 /* Speaks for those who will begin nothing any more: from rz_councils_tick. */
 void rz_rulings_speak(void);
 

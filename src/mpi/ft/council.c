@@ -529,6 +529,7 @@ void rz_councils_death(uint32_t process)
         }
     }
     set_deadline();
+    rz_rulings_death();
     busy--;
     sweep();
 }
