@@ -24,7 +24,8 @@ struct rz_rulings {
     struct rz_comm *comm;       /* NULL: it was revoked and has ended, others may still wait */
     uint64_t word;              /* tells its council from others of comm */
     bool refuses;               /* this member's refusal is under way */
-    bool announced;             /* all members know that there is this row */
+    bool announced;             /* all members know that there is this row, or will */
+    uint32_t told_by;           /* if this one died before it told them; UINT32_MAX: nobody */
     bool refused;               /* by all: nobody waits for a verdict any more */
     struct rz_rulings *next, *prev;
 };
@@ -47,6 +48,7 @@ static struct rz_rulings *row_new(struct rz_comm *comm, struct rz_group *part, u
     }
     row->comm = comm;
     row->word = word;
+    row->told_by = UINT32_MAX;
     row->next = rows;
     if (rows != NULL) {
         rows->prev = row;
@@ -263,6 +265,10 @@ static void end_the_rest(struct rz_rulings *row)
 {
     struct rz_motion *motion;
     while (row->council != NULL && (motion = rz_council_withdraw(row->council)) != NULL) {
+        if (motion == rz_council_own_motion(row->council)) { /* a refusal, which nobody needs now */
+            row->refuses = false;
+            continue;
+        }
         struct rz_ruling *verdict = RULING_OF(motion);
         verdict->put = false;
         if (!motion->reserved) {
@@ -319,7 +325,7 @@ static void announce(struct rz_rulings *row)
     rz_council_announce(row->council, row->word);
 }
 
-void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word)
+void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word, uint32_t by)
 {
     rz_comm_revoked(comm); /* as the others know */
     if (rz_council_was_beside(comm, word)) {
@@ -328,15 +334,17 @@ void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t 
     struct rz_rulings *row = row_new(comm, part, word);
     if (row != NULL) {
         row->announced = true;
+        row->told_by = by;
         rz_councils_wake();
     }
 }
 
-/* Who announced a row to us may have died before it had told everybody. */
-void rz_rulings_death(void)
+/* Who announced a row to us may have died before it had told everybody: then we do. */
+void rz_rulings_death(uint32_t process)
 {
     for (struct rz_rulings *row = rows; row != NULL; row = row->next) {
-        if (row->announced && may_refuse(row)) {
+        if (row->told_by == process && may_refuse(row)) {
+            row->told_by = UINT32_MAX;
             row->announced = false;
             rz_councils_wake();
         }

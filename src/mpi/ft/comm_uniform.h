@@ -69,11 +69,11 @@ void rz_rulings_close(void);
  * From councils: another member says that there is a row with this word, of `part` (NULL: all), in
  * comm, which is revoked. And, to whom `owner` is of: a member will never say anything in that row.
  */
-void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word);
+void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word, uint32_t by);
 void rz_rulings_given_up(struct rz_council **owner);
 
-/* Also from councils: a member of one of them has died. */
-void rz_rulings_death(void);
+/* Also from councils: that process has died. */
+void rz_rulings_death(uint32_t process);
 
 /* Speaks for those who will begin nothing any more: from rz_councils_tick. */
 void rz_rulings_speak(void);

@@ -529,7 +529,7 @@ void rz_councils_death(uint32_t process)
         }
     }
     set_deadline();
-    rz_rulings_death();
+    rz_rulings_death(process);
     busy--;
     sweep();
 }

@@ -108,9 +108,12 @@ struct rz_council **rz_council_owner(const struct rz_council *council)
 
 void rz_council_announced_too_late(const struct rz_letter *letter)
 {
+    uint64_t context = context_beside(letter->context, letter->message.word[0]);
+    if (rz_council_at(context) != NULL) {
+        return; /* it outlived the communicator, and still answers */
+    }
     struct rz_message over = {.room = RZ_ROOM_AGREE, .type = RZ_COUNCIL_OVER};
-    rz_letter_send(letter->process, context_beside(letter->context, letter->message.word[0]), &over,
-                   NULL);
+    rz_letter_send(letter->process, context, &over, NULL);
 }
 
 void rz_council_announced(struct rz_council *council, const struct rz_letter *letter)
@@ -133,7 +136,7 @@ void rz_council_announced(struct rz_council *council, const struct rz_letter *le
             rz_council_no_memory();
         }
     }
-    rz_rulings_announced(comm, part, letter->message.word[0]);
+    rz_rulings_announced(comm, part, letter->message.word[0], letter->process);
     if (part != NULL) {
         rz_group_release(part);
     }
