@@ -9,7 +9,9 @@
 #define _GNU_SOURCE
 #endif
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
 #include <mpi-ext.h> /* some need mpi.h first */
+#endif
 
 #include <fcntl.h>
 #include <signal.h>
@@ -82,8 +84,10 @@ static inline struct bench_dates *bench_dates_of_world(const char *argv0)
 static inline _Noreturn void bench_die(struct bench_dates *dates, size_t mebibytes)
 {
     char *ballast = malloc((mebibytes << 20) + 1);
-    if (!ballast)
+    if (!ballast) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
+    }
     memset(ballast, 1, mebibytes << 20);
     bench_sleep_ms(BENCH_SETTLE_MS);
     dates->killed = 0; /* the page is there: no fault between the clock and the kill */

@@ -9,20 +9,13 @@
  * prints per line the energy of an atom in eV (17 digits), and at the end a digest of all bits of
  * all positions and momenta. It checks itself: no atom is lost, the total momentum stays 0, the
  * energy stays within the bound DRIFT_MAX; else it says so and ends with 1. Under Rhizome it
- * survives the loss of processes and nodes, with the same bits as if nothing had happened: all sums
- * have an order that depends on the atoms alone. Compiled against another MPI it is the plain
- * program.
+ * survives the loss of processes and nodes, in one of the ways of apps/recovery, with the same bits
+ * as if nothing had happened: all sums have an order that depends on the atoms alone. Compiled
+ * against another MPI it is the plain program.
  */
 #include "comd.h"
 
-#if __has_include(<rhizome/checkpoint.h>)
-#include <mpi-ext.h>
-#include <rhizome/checkpoint.h>
-#define SURVIVES 1
-#endif
-
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,36 +38,22 @@ struct progress {
     double drift; /* the largest seen, as a part of the energy */
 };
 
-static struct comd_options options = {.cells = {20, 20, 20},
-                                      .dt = 1.0,
-                                      .temperature = 600.0,
-                                      .steps = 100,
-                                      .print_every = 10,
-                                      .checkpoint_every = 10};
+static struct comd_options options = {
+    .cells = {20, 20, 20}, .dt = 1.0, .temperature = 600.0, .steps = 100, .print_every = 10};
 
-/* These outlive a return to the restart point. */
+/* These outlive a return to the begin of the loop. */
 static struct comd_system system_;
 static struct progress progress;
+static uint64_t state;          /* digest of the last one */
+static double seconds;          /* since the last return */
 static struct comd_atom *saved; /* own atoms, as a checkpoint holds them */
 static size_t saved_max;
-
-_Noreturn void comd_fail(const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "comd: %s\n", text); /* in one piece: other ranks may say the same */
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    exit(1);
-}
 
 void *comd_memory(void *old, size_t n, size_t size)
 {
     void *memory = n <= SIZE_MAX / size ? realloc(old, n * size) : NULL;
     if (!memory)
-        comd_fail("no memory for %zu times %zu bytes; choose a smaller lattice", n, size);
+        recovery_fail("no memory for %zu times %zu bytes; choose a smaller lattice", n, size);
     return memory;
 }
 
@@ -95,8 +74,8 @@ static void kick_and_drift(struct comd_system *s)
             atom.p[axis] += 0.5 * options.dt * s->force[i][axis];
             double move = atom.p[axis] * units[axis];
             if (!(fabs(move) < cell[axis]))
-                comd_fail("step %llu: atom %u moved further than a cell; take a shorter --dt",
-                          (unsigned long long)progress.step, (unsigned)atom.id);
+                recovery_fail("step %llu: atom %u moved further than a cell; take a shorter --dt",
+                              (unsigned long long)progress.step, (unsigned)atom.id);
             atom.x[axis] += (uint64_t)llrint(move);
         }
         s->atoms[count++] = atom;
@@ -215,7 +194,6 @@ static void begin(struct comd_system *s)
     comd_lattice_fill(s, &options);
 }
 
-#ifdef SURVIVES
 /* A piece has the same size in every generation, so it has room for more atoms than the mean. */
 static void protect(const struct comd_system *s)
 {
@@ -225,18 +203,15 @@ static void protect(const struct comd_system *s)
         saved = comd_memory(NULL, saved_max, sizeof *saved);
         memset(saved, 0, saved_max * sizeof *saved);
     }
-    RZ_Checkpoint_protect(0, &progress, sizeof progress);
-    RZ_Checkpoint_protect(1, saved, saved_max * sizeof *saved);
+    recovery_protect(0, &progress, sizeof progress);
+    recovery_protect(1, saved, saved_max * sizeof *saved);
 }
 
 static void resume_or_begin(struct comd_system *s)
 {
-    uint64_t generation = 0;
-    if (options.checkpoint_every > 0)
+    if (recovery_checkpoints())
         protect(s);
-    if (RZ_Restore(&generation) != MPI_SUCCESS)
-        comd_fail("the checkpoint cannot be restored");
-    if (generation == 0) {
+    if (!recovery_restore()) {
         begin(s);
         return;
     }
@@ -245,41 +220,20 @@ static void resume_or_begin(struct comd_system *s)
     memcpy(s->atoms, saved, s->atoms_count * sizeof *saved);
 }
 
-static void mark(void)
-{
-    RZ_Progress_mark(progress.step);
-}
-
 static void checkpoint(const struct comd_system *s)
 {
-    uint64_t every = options.checkpoint_every;
-    if (every == 0 || progress.step % every != 0 || progress.step >= options.steps)
+    if (!recovery_checkpoint_due(progress.step) || progress.step >= options.steps)
         return;
     progress.atoms = 0;
     COMD_FOR_OWN_CELLS(&s->domain, c)
     for (size_t i = s->start[c]; i < s->start[c + 1]; i++) {
         if (progress.atoms == saved_max)
-            comd_fail("more than %zu atoms came to one rank: no room in the checkpoint", saved_max);
+            recovery_fail("more than %zu atoms came to one rank: no room in the checkpoint",
+                          saved_max);
         saved[progress.atoms++] = s->atoms[i];
     }
-    RZ_Checkpoint(NULL);
+    recovery_checkpoint(progress.step);
 }
-#else
-static void resume_or_begin(struct comd_system *s)
-{
-    (void)saved, (void)saved_max;
-    begin(s);
-}
-
-static void mark(void)
-{
-}
-
-static void checkpoint(const struct comd_system *s)
-{
-    (void)s;
-}
-#endif
 
 static int simulate(void)
 {
@@ -294,37 +248,45 @@ static int simulate(void)
     if (progress.step == 0 && !report(s))
         return 1;
     while (progress.step < options.steps) {
-        mark();
+        recovery_mark(progress.step);
         step(s);
         bool print = progress.step % options.print_every == 0 || progress.step == options.steps;
         if (print && !report(s))
             return 1;
         checkpoint(s);
     }
-    uint64_t state = digest(s);
-    if (s->domain.rank == 0) {
-        printf("atoms %llu\ndrift %.3g\nstate %016llx\n", (unsigned long long)s->atoms_all,
-               progress.drift, (unsigned long long)state);
-        fprintf(stderr, "comd: %d x %d x %d ranks, %.3f s since the last start\n",
-                s->domain.ranks[0], s->domain.ranks[1], s->domain.ranks[2], MPI_Wtime() - start);
-        fflush(stdout);
-    }
+    state = digest(s);
+    seconds = MPI_Wtime() - start;
     return 0;
+}
+
+static void print_result(const struct comd_system *s)
+{
+    if (recovery_rank() != 0)
+        return;
+    printf("atoms %llu\ndrift %.3g\nstate %016llx\n", (unsigned long long)s->atoms_all,
+           progress.drift, (unsigned long long)state);
+    fprintf(stderr, "comd: %d x %d x %d ranks, %.3f s since the last start\n", s->domain.ranks[0],
+            s->domain.ranks[1], s->domain.ranks[2], seconds);
+    fflush(stdout);
 }
 
 static _Noreturn void usage(void)
 {
-    fprintf(stderr, "usage: comd [options]\n"
-                    "  -x X -y Y -z Z        unit cells of the whole lattice (20 each)\n"
-                    "  -i PX -j PY -k PZ     ranks along each axis (chosen by MPI_Dims_create)\n"
-                    "  -N STEPS              time steps (100)\n"
-                    "  --dt FS               length of a step in fs (1)\n"
-                    "  --temperature K       of the start (600)\n"
-                    "  --eam                 embedded atoms instead of Lennard-Jones\n"
-                    "  --lattice A           edge of a unit cell in A (3.615; with --eam 3.61)\n"
-                    "  --cutoff A            range of the forces in A (5.7875; with --eam 7.0395)\n"
-                    "  --print-every K       steps between prints and checks (10)\n"
-                    "  --checkpoint-every K  steps between checkpoints, 0 for none (10)\n");
+    fprintf(stderr,
+            "usage: comd [options]\n"
+            "  -x X -y Y -z Z        unit cells of the whole lattice (20 each)\n"
+            "  -i PX -j PY -k PZ     ranks along each axis (chosen by MPI_Dims_create)\n"
+            "  -N, --iterations STEPS time steps (100)\n"
+            "  --dt FS               length of a step in fs (1)\n"
+            "  --temperature K       of the start (600)\n"
+            "  --eam                 embedded atoms instead of Lennard-Jones\n"
+            "  --lattice A           edge of a unit cell in A (3.615; with --eam 3.61)\n"
+            "  --cutoff A            range of the forces in A (5.7875; with --eam 7.0395)\n"
+            "  --print-every K       steps between prints and checks (10)\n"
+            "%s"
+            "Without --method there is a checkpoint every 10 steps.\n",
+            recovery_usage);
     exit(2);
 }
 
@@ -356,7 +318,7 @@ static bool take(const char *name, const char *value)
 {
     static const char axes[] = "xyz", grid[] = "ijk";
     const char *found = NULL;
-    if (strcmp(name, "-N") == 0)
+    if (strcmp(name, "-N") == 0 || strcmp(name, "--iterations") == 0)
         options.steps = number(value, 0, 1000000000);
     else if (name[0] == '-' && name[1] && !name[2] && (found = strchr(axes, name[1])))
         options.cells[found - axes] = (int)number(value, 1, 100000);
@@ -372,8 +334,6 @@ static bool take(const char *name, const char *value)
         options.cutoff = quantity(value, 0.1, 1000.0);
     else if (strcmp(name, "--print-every") == 0)
         options.print_every = number(value, 1, 1000000000);
-    else if (strcmp(name, "--checkpoint-every") == 0)
-        options.checkpoint_every = number(value, 0, 1000000000);
     else
         return false;
     return true;
@@ -381,37 +341,33 @@ static bool take(const char *name, const char *value)
 
 static void parse(int argc, char **argv)
 {
+    recovery_open(&(struct recovery_defaults){.program = "comd", .checkpoint_every = 10});
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--eam") == 0)
+        enum recovery_taken taken = recovery_option(argv[i], argv[i + 1], true);
+        if (taken == RECOVERY_WRONG)
+            exit(2);
+        if (strcmp(argv[i], "--eam") == 0) {
             options.eam = true;
-        else if (i + 1 == argc || !take(argv[i], argv[i + 1]))
+            continue;
+        }
+        if (taken == RECOVERY_NOT_MINE && (i + 1 == argc || !take(argv[i], argv[i + 1])))
             usage();
-        else
-            i++;
+        i++;
     }
     if (comd_atoms_all(&options) > UINT32_MAX) {
         fprintf(stderr, "comd: more than %u atoms; choose a smaller lattice\n", UINT32_MAX);
         usage();
     }
+    recovery_iterations(options.steps);
 }
-
-#ifdef SURVIVES
-static int restart_point(int argc, char **argv, MPIX_Reinit_state_t state)
-{
-    (void)argc, (void)argv, (void)state;
-    return simulate();
-}
-#endif
 
 int main(int argc, char **argv)
 {
     parse(argc, argv);
     MPI_Init(&argc, &argv);
-#ifdef SURVIVES
-    int result = MPIX_Reinit(argc, argv, restart_point);
-#else
-    int result = simulate();
-#endif
+    int result = recovery_run(argc, argv, simulate);
+    if (result == 0)
+        print_result(&system_);
     MPI_Finalize();
     return result;
 }

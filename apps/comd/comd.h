@@ -13,7 +13,7 @@
 #ifndef COMD_H
 #define COMD_H
 
-#include <mpi.h>
+#include "recovery.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct comd_options {
     bool eam;
     double dt, temperature;
     double lattice, cutoff; /* 0: the potential's own */
-    uint64_t steps, print_every, checkpoint_every;
+    uint64_t steps, print_every;
 };
 
 /* An atom as it travels: 56 bytes. */
@@ -86,9 +86,6 @@ struct comd_system {
 
 /* Memory of n times size bytes for old, as realloc; ends the program when there is none. */
 void *comd_memory(void *old, size_t n, size_t size);
-/* Ends the program: printed as for printf, "comd: " before it. */
-_Noreturn void comd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 /* Spreads the bits of a word: the finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable
  * pseudorandom number generators, OOPSLA 2014). */
 uint64_t comd_mix(uint64_t word);

@@ -30,15 +30,16 @@ static void place_rank(struct comd_domain *domain, const struct comd_options *op
 {
     int periodic[3] = {1, 1, 1};
     memcpy(domain->ranks, options->ranks, sizeof domain->ranks);
-    MPI_Comm_size(MPI_COMM_WORLD, &domain->size);
+    MPI_Comm_size(recovery_world(), &domain->size);
     int64_t product = 1;
     for (int axis = 0; axis < 3; axis++)
         product *= options->ranks[axis] > 0 ? options->ranks[axis] : 1;
     bool all_given = options->ranks[0] && options->ranks[1] && options->ranks[2];
     if (domain->size % product != 0 || (all_given && product != domain->size))
-        comd_fail("-i -j -k: %lld ranks asked for, %d there", (long long)product, domain->size);
+        recovery_fail("-i -j -k: %lld ranks asked for, %d there", (long long)product, domain->size);
     MPI_Dims_create(domain->size, 3, domain->ranks);
-    MPI_Cart_create(MPI_COMM_WORLD, 3, domain->ranks, periodic, 0, &domain->comm);
+    MPI_Cart_create(recovery_world(), 3, domain->ranks, periodic, 0, &domain->comm);
+    recovery_use(domain->comm);
     MPI_Comm_rank(domain->comm, &domain->rank);
     MPI_Cart_coords(domain->comm, domain->rank, 3, domain->at);
     for (int axis = 0; axis < 3; axis++)
@@ -56,10 +57,10 @@ void comd_domain_open(struct comd_system *system, const struct comd_options *opt
         domain->scale[axis] = domain->edge[axis] / 18446744073709551616.0;
         domain->n[axis] = (int)(domain->edge[axis] / (ranks * system->potential.cutoff));
         if (domain->n[axis] < least)
-            comd_fail("axis %c: %d unit cells over %d ranks are too few; a rank's part must be at "
-                      "least %d times the cut-off of %g A",
-                      "xyz"[axis], options -> cells[axis], ranks, least,
-                      system -> potential.cutoff);
+            recovery_fail(
+                "axis %c: %d unit cells over %d ranks are too few; a rank's part must be at "
+                "least %d times the cut-off of %g A",
+                "xyz"[axis], options -> cells[axis], ranks, least, system -> potential.cutoff);
         domain->total[axis] = (uint32_t)(ranks * domain->n[axis]);
         domain->stride[axis] = domain->cells_halo;
         domain->cells_halo *= (uint32_t)domain->n[axis] + 2;
@@ -95,8 +96,8 @@ static uint32_t cell_after_move(const struct comd_domain *domain, const struct c
             (comd_domain_coordinate(domain, axis, atom->x[axis]) + total - first) % total;
         uint32_t coordinate = beyond < n ? beyond + 1 : beyond == n ? n + 1 : 0;
         if (beyond > n && beyond != total - 1)
-            comd_fail("atom %u moved further than a cell in one step; take a shorter --dt",
-                      (unsigned)atom->id);
+            recovery_fail("atom %u moved further than a cell in one step; take a shorter --dt",
+                          (unsigned)atom->id);
         cell += coordinate * domain->stride[axis];
     }
     return cell;

@@ -4,20 +4,14 @@
  * in z, one per rank; per iteration one exchange of boundary planes, one product with the operator,
  * two dot products. No preconditioner.
  *
- *   hpccg NX NY NZ [--iterations N] [--checkpoint-every K]
+ *   hpccg NX NY NZ [--iterations N] [--checkpoint-every K] [--method M] ... (see usage below)
  *
  * prints `iterations N` and `residual X` (17 digits). Under Rhizome it survives the loss of
- * processes and nodes: the solver runs inside MPIX_Reinit and goes on from the last complete
+ * processes and nodes, in one of the ways of apps/recovery: it goes on from the last complete
  * checkpoint, with the same bits as if nothing had happened. Compiled against another MPI it is the
  * plain program.
  */
-#include <mpi.h>
-
-#if __has_include(<rhizome/checkpoint.h>)
-#include <mpi-ext.h>
-#include <rhizome/checkpoint.h>
-#define SURVIVES 1
-#endif
+#include "recovery.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -43,18 +37,17 @@ struct solver {
 
 static struct {
     int nx, ny, nz;
-    uint64_t iterations_max, checkpoint_every;
-} options = {.iterations_max = 150, .checkpoint_every = 10};
+    uint64_t iterations_max;
+} options = {.iterations_max = 150};
 
-static struct solver solver; /* outlives a return to the restart point */
+static struct solver solver; /* outlives a return to the begin of the loop */
+static double seconds;       /* since the last one */
 
 static double *vector(size_t n)
 {
     double *v = calloc(n, sizeof *v);
-    if (!v) {
-        fprintf(stderr, "hpccg: no memory for %zu numbers; choose a smaller block\n", n);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    if (!v)
+        recovery_fail("no memory for %zu numbers; choose a smaller block", n);
     return v;
 }
 
@@ -70,8 +63,8 @@ static int neighbours(const struct solver *s, int i, int j, int64_t k_global)
 
 static void solver_open(struct solver *s)
 {
-    MPI_Comm_rank(MPI_COMM_WORLD, &s->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &s->size);
+    MPI_Comm_rank(recovery_world(), &s->rank);
+    MPI_Comm_size(recovery_world(), &s->size);
     if (!s->x) {
         s->nx = options.nx, s->ny = options.ny, s->nz = options.nz;
         s->plane = (size_t)s->nx * (size_t)s->ny;
@@ -97,11 +90,12 @@ static void exchange_planes(struct solver *s)
     int above = s->rank < s->size - 1 ? s->rank + 1 : MPI_PROC_NULL;
     int n = (int)s->plane;
     double *first = s->p + s->plane, *last = s->p + s->points;
+    MPI_Comm world = recovery_world();
     MPI_Request requests[4];
-    MPI_Irecv(s->p, n, MPI_DOUBLE, below, 1, MPI_COMM_WORLD, &requests[0]);
-    MPI_Irecv(s->p + s->points + s->plane, n, MPI_DOUBLE, above, 2, MPI_COMM_WORLD, &requests[1]);
-    MPI_Isend(last, n, MPI_DOUBLE, above, 1, MPI_COMM_WORLD, &requests[2]);
-    MPI_Isend(first, n, MPI_DOUBLE, below, 2, MPI_COMM_WORLD, &requests[3]);
+    MPI_Irecv(s->p, n, MPI_DOUBLE, below, 1, world, &requests[0]);
+    MPI_Irecv(s->p + s->points + s->plane, n, MPI_DOUBLE, above, 2, world, &requests[1]);
+    MPI_Isend(last, n, MPI_DOUBLE, above, 1, world, &requests[2]);
+    MPI_Isend(first, n, MPI_DOUBLE, below, 2, world, &requests[3]);
     MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
 
@@ -138,7 +132,7 @@ static double dot(const double *a, const double *b, size_t n)
     double mine = 0.0, all;
     for (size_t i = 0; i < n; i++)
         mine += a[i] * b[i];
-    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, recovery_world());
     return all;
 }
 
@@ -169,54 +163,21 @@ static void iterate(struct solver *s)
     s->progress.iteration++;
 }
 
-#ifdef SURVIVES
-static void protect(struct solver *s)
-{
-    RZ_Checkpoint_protect(0, &s->progress, sizeof s->progress);
-    RZ_Checkpoint_protect(1, s->x, s->points * sizeof *s->x);
-    RZ_Checkpoint_protect(2, s->r, s->points * sizeof *s->r);
-    RZ_Checkpoint_protect(3, s->p + s->plane, s->points * sizeof *s->p);
-}
-
 static void resume_or_begin(struct solver *s)
 {
-    uint64_t generation = 0;
-    protect(s);
+    recovery_protect(0, &s->progress, sizeof s->progress);
+    recovery_protect(1, s->x, s->points * sizeof *s->x);
+    recovery_protect(2, s->r, s->points * sizeof *s->r);
+    recovery_protect(3, s->p + s->plane, s->points * sizeof *s->p);
     memset(s->p, 0, (s->points + 2 * s->plane) * sizeof *s->p); /* the halo beyond the ends is 0 */
-    if (RZ_Restore(&generation) != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    if (generation == 0)
+    if (!recovery_restore())
         begin(s);
 }
 
-static void mark(const struct solver *s)
+static bool at_end(const struct solver *s)
 {
-    RZ_Progress_mark(s->progress.iteration);
+    return s->progress.iteration >= options.iterations_max || s->progress.rtrans == 0.0;
 }
-
-static void checkpoint(const struct solver *s)
-{
-    uint64_t every = options.checkpoint_every;
-    if (every > 0 && s->progress.iteration % every == 0 &&
-        s->progress.iteration < options.iterations_max)
-        RZ_Checkpoint(NULL);
-}
-#else
-static void resume_or_begin(struct solver *s)
-{
-    begin(s);
-}
-
-static void mark(const struct solver *s)
-{
-    (void)s;
-}
-
-static void checkpoint(const struct solver *s)
-{
-    (void)s;
-}
-#endif
 
 static int solve(void)
 {
@@ -224,26 +185,35 @@ static int solve(void)
     solver_open(s);
     double start = MPI_Wtime();
     resume_or_begin(s);
-    while (s->progress.iteration < options.iterations_max && s->progress.rtrans > 0.0) {
-        mark(s);
+    while (!at_end(s)) {
+        recovery_mark(s->progress.iteration);
         iterate(s);
-        checkpoint(s);
+        if (!at_end(s))
+            recovery_checkpoint(s->progress.iteration);
     }
-    if (s->rank == 0) {
-        printf("iterations %llu\nresidual %.17g\n", (unsigned long long)s->progress.iteration,
-               sqrt(s->progress.rtrans));
-        fprintf(stderr, "hpccg: %.3f s since the last start\n", MPI_Wtime() - start);
-        fflush(stdout);
-    }
+    seconds = MPI_Wtime() - start;
     return 0;
+}
+
+static void print_result(const struct solver *s)
+{
+    if (recovery_rank() != 0)
+        return;
+    printf("iterations %llu\nresidual %.17g\n", (unsigned long long)s->progress.iteration,
+           sqrt(s->progress.rtrans));
+    fprintf(stderr, "hpccg: %.3f s since the last start\n", seconds);
+    fflush(stdout);
 }
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: hpccg NX NY NZ [--iterations N] [--checkpoint-every K]\n"
-                    "  NX NY NZ              points of each rank's block, 1 to 4096 each\n"
-                    "  --iterations N        iterations of the solver (150)\n"
-                    "  --checkpoint-every K  iterations between checkpoints, 0 for none (10)\n");
+    fprintf(stderr,
+            "usage: hpccg NX NY NZ [options]\n"
+            "  NX NY NZ              points of each rank's block, 1 to 4096 each\n"
+            "  --iterations N        iterations of the solver (150)\n"
+            "%s"
+            "Without --method there is a checkpoint every 10 iterations.\n",
+            recovery_usage);
     exit(2);
 }
 
@@ -262,11 +232,15 @@ static uint64_t number(const char *text, uint64_t low, uint64_t high)
 static void parse(int argc, char **argv)
 {
     int *dimensions[3] = {&options.nx, &options.ny, &options.nz}, given = 0;
+    recovery_open(&(struct recovery_defaults){.program = "hpccg", .checkpoint_every = 10});
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--iterations") == 0 && i + 1 < argc)
+        enum recovery_taken taken = recovery_option(argv[i], argv[i + 1], true);
+        if (taken == RECOVERY_WRONG)
+            exit(2);
+        if (taken == RECOVERY_TAKEN)
+            i++;
+        else if (strcmp(argv[i], "--iterations") == 0 && i + 1 < argc)
             options.iterations_max = number(argv[++i], 1, 1000000000);
-        else if (strcmp(argv[i], "--checkpoint-every") == 0 && i + 1 < argc)
-            options.checkpoint_every = number(argv[++i], 0, 1000000000);
         else if (argv[i][0] != '-' && given < 3)
             *dimensions[given++] = (int)number(argv[i], 1, 4096);
         else
@@ -274,25 +248,15 @@ static void parse(int argc, char **argv)
     }
     if (given != 3)
         usage();
+    recovery_iterations(options.iterations_max);
 }
-
-#ifdef SURVIVES
-static int restart_point(int argc, char **argv, MPIX_Reinit_state_t state)
-{
-    (void)argc, (void)argv, (void)state;
-    return solve();
-}
-#endif
 
 int main(int argc, char **argv)
 {
     parse(argc, argv);
     MPI_Init(&argc, &argv);
-#ifdef SURVIVES
-    MPIX_Reinit(argc, argv, restart_point);
-#else
-    solve();
-#endif
+    int result = recovery_run(argc, argv, solve);
+    print_result(&solver);
     MPI_Finalize();
-    return 0;
+    return result;
 }

@@ -9,17 +9,11 @@
  * prints the energy of the element at the origin (17 digits), how symmetric the result is, the
  * total energy, and a digest of all bits of the state. It checks itself: x and y must be
  * interchangeable, and the total energy stay within the bound DRIFT_MAX; else it says so and ends
- * with 1. Under Rhizome it survives the loss of processes and nodes, with the same bits as if
- * nothing had happened, and the bits are those of any other number of ranks on the same mesh.
- * Compiled against another MPI it is the plain program.
+ * with 1. Under Rhizome it survives the loss of processes and nodes, in one of the ways of
+ * apps/recovery, with the same bits as if nothing had happened, and the bits are those of any other
+ * number of ranks on the same mesh. Compiled against another MPI it is the plain program.
  */
 #include "lulesh.h"
-
-#if __has_include(<rhizome/checkpoint.h>)
-#include <mpi-ext.h>
-#include <rhizome/checkpoint.h>
-#define SURVIVES 1
-#endif
 
 #include <math.h>
 #include <stdarg.h>
@@ -37,16 +31,25 @@ static const double DRIFT_MAX = 0.08;
 /* How far an element may be from its mirror image, relative to its energy. */
 static const double ASYMMETRY_MAX = 1e-6;
 
-static struct lulesh_options options = {.edge = 10,
-                                        .iterations = 9999999,
-                                        .regions = 11,
-                                        .cost = 1,
-                                        .print_every = 100,
-                                        .checkpoint_every = 50};
+static struct lulesh_options options = {
+    .edge = 10, .iterations = 9999999, .regions = 11, .cost = 1, .print_every = 100};
 
-/* These outlive a return to the restart point. */
+struct asymmetry {
+    double largest, total, largest_relative;
+};
+
+/* What is printed at the end, by rank 0. */
+struct result {
+    struct asymmetry off;
+    uint64_t state;
+    double seconds; /* since the last return to the begin of the loop */
+    uint64_t steps; /* since then */
+};
+
+/* These outlive a return to the begin of the loop. */
 static struct lulesh_mesh mesh_;
 static struct lulesh_progress progress;
+static struct result found;
 
 static int rank_world;
 
@@ -57,10 +60,7 @@ _Noreturn void lulesh_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* In one piece: other ranks may say the same. */
-    fprintf(stderr, "lulesh: iteration %llu: %s\n", (unsigned long long)progress.iteration, text);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    exit(1);
+    recovery_fail("iteration %llu: %s", (unsigned long long)progress.iteration, text);
 }
 
 void *lulesh_memory(size_t n, size_t size)
@@ -178,10 +178,6 @@ static uint64_t digest(const struct lulesh_mesh *mesh)
     return all;
 }
 
-struct asymmetry {
-    double largest, total, largest_relative;
-};
-
 /* Compares this rank's part of the lowest layer of elements with its image under exchange of x and
  * y, mirrored: rows of it are columns here. Each pair counts once. */
 static struct asymmetry compare(const struct lulesh_mesh *mesh, const double *mirrored)
@@ -240,27 +236,31 @@ static void report(const struct lulesh_mesh *mesh)
     fflush(stdout);
 }
 
-/* Prints the result; the program's exit status, the same on all ranks. */
+/* Prints the result; the program's exit status. Rank 0's word is everybody's: what is looked at is
+ * the same on all ranks. */
 static int judge(const struct lulesh_mesh *mesh)
 {
-    struct asymmetry off = asymmetry(mesh);
-    uint64_t state = digest(mesh);
+    const struct asymmetry *off = &found.off;
     bool conserved = progress.drift <= DRIFT_MAX;
-    bool symmetric = off.largest_relative <= ASYMMETRY_MAX;
-    if (mesh->place.rank == 0) {
+    bool symmetric = off->largest_relative <= ASYMMETRY_MAX;
+    if (recovery_rank() == 0) {
         printf("mesh %llu\niterations %llu\norigin energy %.17g\n",
                (unsigned long long)mesh->edge_all, (unsigned long long)progress.iteration,
                mesh->energy[0]);
-        printf("MaxAbsDiff %.6e\nTotalAbsDiff %.6e\nMaxRelDiff %.6e\n", off.largest, off.total,
-               off.largest_relative);
-        printf("drift %.3e\nstate %016llx\n", progress.drift, (unsigned long long)state);
+        printf("MaxAbsDiff %.6e\nTotalAbsDiff %.6e\nMaxRelDiff %.6e\n", off->largest, off->total,
+               off->largest_relative);
+        printf("drift %.3e\nstate %016llx\n", progress.drift, (unsigned long long)found.state);
         fflush(stdout);
         if (!conserved)
             fprintf(stderr, "lulesh: energy is not conserved: off by %g, more than %g\n",
                     progress.drift, DRIFT_MAX);
         if (!symmetric)
-            fprintf(stderr, "lulesh: x and y differ by %g, more than %g\n", off.largest_relative,
+            fprintf(stderr, "lulesh: x and y differ by %g, more than %g\n", off->largest_relative,
                     ASYMMETRY_MAX);
+        fprintf(stderr, "lulesh: %d ranks, %.3f s since the last start, %.4g elements/us\n",
+                mesh->place.size, found.seconds,
+                (double)found.steps * (double)mesh->elements * mesh->place.size /
+                    (found.seconds * 1e6));
     }
     return conserved && symmetric ? 0 : 1;
 }
@@ -272,84 +272,48 @@ static void begin(struct lulesh_mesh *mesh)
     lulesh_mesh_begin(mesh, &options);
 }
 
-#ifdef SURVIVES
 static void protect(struct lulesh_mesh *mesh)
 {
     double *lists[] = {mesh->energy, mesh->pressure, mesh->q, mesh->volume, mesh->sound};
     int id = 0;
-    RZ_Checkpoint_protect(id++, &progress, sizeof progress);
-    RZ_Checkpoint_protect(id++, mesh->position, mesh->nodes * sizeof *mesh->position);
-    RZ_Checkpoint_protect(id++, mesh->velocity, mesh->nodes * sizeof *mesh->velocity);
+    recovery_protect(id++, &progress, sizeof progress);
+    recovery_protect(id++, mesh->position, mesh->nodes * sizeof *mesh->position);
+    recovery_protect(id++, mesh->velocity, mesh->nodes * sizeof *mesh->velocity);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        RZ_Checkpoint_protect(id++, lists[i], mesh->elements * sizeof *lists[i]);
+        recovery_protect(id++, lists[i], mesh->elements * sizeof *lists[i]);
 }
-
-static void resume_or_begin(struct lulesh_mesh *mesh)
-{
-    uint64_t generation;
-    begin(mesh);
-    if (options.checkpoint_every > 0)
-        protect(mesh);
-    if (RZ_Restore(&generation) != MPI_SUCCESS)
-        lulesh_fail("the checkpoint cannot be restored");
-}
-
-static void mark(void)
-{
-    RZ_Progress_mark(progress.iteration);
-}
-
-static void checkpoint(void)
-{
-    uint64_t every = options.checkpoint_every;
-    if (every > 0 && progress.iteration % every == 0)
-        RZ_Checkpoint(NULL);
-}
-#else
-static void resume_or_begin(struct lulesh_mesh *mesh)
-{
-    begin(mesh);
-}
-
-static void mark(void)
-{
-}
-
-static void checkpoint(void)
-{
-}
-#endif
 
 static bool at_end(void)
 {
     return progress.time >= TIME_END || progress.iteration >= options.iterations;
 }
 
+static bool is_cube(void);
+
 static int simulate(void)
 {
     struct lulesh_mesh *mesh = &mesh_;
     double start = MPI_Wtime();
+    if (!is_cube())
+        return 2;
     lulesh_mesh_open(mesh, &options);
-    resume_or_begin(mesh);
+    begin(mesh);
+    protect(mesh);
+    recovery_restore();
     uint64_t first = progress.iteration;
     if (first == 0)
         report(mesh);
     while (!at_end()) {
-        mark();
+        recovery_mark(progress.iteration);
         step(mesh);
         if (progress.iteration % options.print_every == 0 || at_end())
             report(mesh);
         if (!at_end())
-            checkpoint();
+            recovery_checkpoint(progress.iteration);
     }
-    int result = judge(mesh);
-    if (mesh->place.rank == 0) {
-        double seconds = MPI_Wtime() - start, steps = (double)(progress.iteration - first);
-        fprintf(stderr, "lulesh: %d ranks, %.3f s since the last start, %.4g elements/us\n",
-                mesh->place.size, seconds,
-                steps * (double)mesh->elements * mesh->place.size / (seconds * 1e6));
-    }
-    return result;
+    found = (struct result){asymmetry(mesh), digest(mesh), MPI_Wtime() - start,
+                            progress.iteration - first};
+    return 0;
 }
 
 static void usage(FILE *to)
@@ -359,13 +323,15 @@ static void usage(FILE *to)
             to,
             "usage: lulesh [options], on 1, 8, 27, 64 ... ranks\n"
             "  -s SIZE               elements along an edge of each rank's cube, 1 to 1000 (10)\n"
-            "  -i ITERATIONS         steps at most (until time 0.01)\n"
+            "  -i, --iterations N    steps at most (until time 0.01)\n"
             "  --regions N           materials, of unequal size and cost, 1 to 1000 (11)\n"
             "  --cost N              how much dearer some of them are (1)\n"
             "  --dt T                length of every step, 1e-12 to 0.01 (chosen by the elements)\n"
             "  --print-every K       steps between prints (100)\n"
-            "  --checkpoint-every K  steps between checkpoints, 0 for none (50)\n"
-            "  --help                this text\n");
+            "%s"
+            "  --help                this text\n"
+            "Without --method there is a checkpoint every 50 steps.\n",
+            recovery_usage);
 }
 
 /* Says what is wrong with the command line; false. */
@@ -396,11 +362,11 @@ struct setting {
 static const struct setting settings[] = {
     {"-s", 1, 1000, .small = &options.edge},
     {"-i", 0, 1e9, .large = &options.iterations},
+    {"--iterations", 0, 1e9, .large = &options.iterations},
     {"--regions", 1, 1000, .small = &options.regions},
     {"--cost", 0, 1000, .small = &options.cost},
     {"--dt", 1e-12, 1e-2, .quantity = &options.dt},
     {"--print-every", 1, 1e9, .large = &options.print_every},
-    {"--checkpoint-every", 0, 1e9, .large = &options.checkpoint_every},
 };
 
 static const struct setting *find_setting(const char *name)
@@ -431,9 +397,14 @@ static bool set(const struct setting *setting, const char *text)
 
 static bool parse(int argc, char **argv)
 {
-    int ranks;
+    recovery_open(&(struct recovery_defaults){.program = "lulesh", .checkpoint_every = 50});
     for (int i = 1; i < argc; i += 2) {
+        enum recovery_taken taken = recovery_option(argv[i], argv[i + 1], rank_world == 0);
         const struct setting *setting = find_setting(argv[i]);
+        if (taken == RECOVERY_WRONG)
+            return false;
+        if (taken == RECOVERY_TAKEN)
+            continue;
         if (!setting)
             return wrong("unknown option '%s'", argv[i]);
         if (i + 1 == argc)
@@ -441,7 +412,14 @@ static bool parse(int argc, char **argv)
         if (!set(setting, argv[i + 1]))
             return false;
     }
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    recovery_iterations(options.iterations);
+    return true;
+}
+
+static bool is_cube(void)
+{
+    int ranks;
+    MPI_Comm_size(recovery_world(), &ranks);
     return lulesh_cube_root(ranks) > 0 ||
            wrong("%d ranks cannot be a cube; start 1, 8, 27, 64 ...", ranks);
 }
@@ -454,14 +432,6 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-#ifdef SURVIVES
-static int restart_point(int argc, char **argv, MPIX_Reinit_state_t state)
-{
-    (void)argc, (void)argv, (void)state;
-    return simulate();
-}
-#endif
-
 static int run(int argc, char **argv)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_world);
@@ -471,11 +441,8 @@ static int run(int argc, char **argv)
     }
     if (!parse(argc, argv))
         return 2;
-#ifdef SURVIVES
-    return MPIX_Reinit(argc, argv, restart_point);
-#else
-    return simulate();
-#endif
+    int result = recovery_run(argc, argv, simulate);
+    return result == 0 ? judge(&mesh_) : result;
 }
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 #ifndef LULESH_H
 #define LULESH_H
 
-#include <mpi.h>
+#include "recovery.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ struct lulesh_options {
     uint64_t iterations; /* at most */
     int regions, cost;
     double dt; /* of every step; 0: chosen by the time constraints */
-    uint64_t print_every, checkpoint_every;
+    uint64_t print_every;
 };
 
 typedef struct {

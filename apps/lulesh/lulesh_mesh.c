@@ -32,11 +32,12 @@ int lulesh_cube_root(int ranks)
 static void place_rank(struct lulesh_place *place)
 {
     int open[3] = {0}, ranks[3];
-    MPI_Comm_size(MPI_COMM_WORLD, &place->size);
+    MPI_Comm_size(recovery_world(), &place->size);
     place->ranks = lulesh_cube_root(place->size);
     for (int axis = 0; axis < 3; axis++)
         ranks[axis] = place->ranks;
-    MPI_Cart_create(MPI_COMM_WORLD, 3, ranks, open, 0, &place->comm);
+    MPI_Cart_create(recovery_world(), 3, ranks, open, 0, &place->comm);
+    recovery_use(place->comm);
     MPI_Comm_rank(place->comm, &place->rank);
     MPI_Cart_coords(place->comm, place->rank, 3, place->at);
     for (int axis = 0; axis < 3; axis++)

@@ -13,6 +13,23 @@ RZ_PUBLIC int RZ_Checkpoint_protect(int id, void *memory, size_t bytes)
     return rz_call_end(&call);
 }
 
+RZ_PUBLIC int RZ_Checkpoint_region_bytes(int id, size_t *bytes)
+{
+    struct rz_call call = {.name = "RZ_Checkpoint_region_bytes"};
+    if (rz_call_begin(&call) && rz_arg_pointer(&call, "bytes", bytes))
+        call.error = rzm_checkpoint_region_bytes(id, bytes);
+    return rz_call_end(&call);
+}
+
+RZ_PUBLIC int RZ_Checkpoint_stream_open(int id, const char *mode, FILE **stream)
+{
+    struct rz_call call = {.name = "RZ_Checkpoint_stream_open"};
+    if (rz_call_begin(&call) && rz_arg_pointer(&call, "mode", mode) &&
+        rz_arg_pointer(&call, "stream", stream))
+        call.error = rzm_checkpoint_stream_open(id, mode, stream);
+    return rz_call_end(&call);
+}
+
 RZ_PUBLIC int RZ_Checkpoint(uint64_t *generation)
 {
     struct rz_call call = {.name = "RZ_Checkpoint"};

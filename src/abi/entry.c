@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "abi/reinit.h"
+#include "mpi/ft/ft.h"
+
 /* How each kind of handle is called in messages, and the class of errors about it. */
 static const struct {
     const char *name;
@@ -48,6 +51,13 @@ bool rz_call_out_of_phase(struct rz_call *call)
                             rz_phase == RZ_PHASE_BEFORE ? "called before MPI_Init"
                                                         : "called after MPI_Finalize");
     return false;
+}
+
+/* The thread inside MPIX_Reinit goes back itself, where it calls something that communicates. */
+bool rz_call_left_behind(struct rz_call *call)
+{
+    call->error = rz_reinit_is_here() ? MPI_SUCCESS : RZM_ROLLBACK;
+    return call->error == MPI_SUCCESS;
 }
 
 bool rz_call_out_of_world(struct rz_call *call)
@@ -95,9 +105,13 @@ bool rz_arg_bad_handle(struct rz_call *call, enum rz_object_kind kind, const cha
         return rz_arg_refuse(call, kinds[kind].error_class, "%s is of MPI_Init, which %s", name,
                              rz_world == RZ_PHASE_BEFORE ? "was not called" : "has ended");
     }
+    bool lost =
+        (kind == RZ_OBJECT_COMM || kind == RZ_OBJECT_REQUEST || kind == RZ_OBJECT_MATCHED) &&
+        rz_ft_went_back();
     return rz_arg_refuse(call, kinds[kind].error_class,
-                         "%s is not a %s, or one that was freed (handle %#llx)", name,
-                         kinds[kind].name, (unsigned long long)value);
+                         "%s is not a %s, or one that was freed%s (handle %#llx)", name,
+                         kinds[kind].name, lost ? ", or of before the job went back" : "",
+                         (unsigned long long)value);
 }
 
 bool rz_arg_bad_rank(struct rz_call *call, const char *name, int rank, int peers)

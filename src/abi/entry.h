@@ -51,23 +51,30 @@ enum rz_role {
 /* ---- Begin and end ---- */
 
 bool rz_call_out_of_phase(struct rz_call *call);
+bool rz_call_left_behind(struct rz_call *call);
 bool rz_call_out_of_world(struct rz_call *call);
 int rz_call_finish_error(struct rz_call *call);
 
 /* Take the engine lock where threads share the engine. */
-static inline bool rz_call_lock(struct rz_call *call)
+static inline void rz_call_lock(struct rz_call *call)
 {
     if (rz_engine_shared) {
         rz_engine_enter();
         call->locked = true;
     }
-    return true;
+}
+
+/* The same at the beginning of a call: false in a thread that has to be told of a roll-back. */
+static inline bool rz_call_lock_first(struct rz_call *call)
+{
+    rz_call_lock(call);
+    return !call->locked || rz_engine_thread_is_current() || rz_call_left_behind(call);
 }
 
 /* For calls that need a running MPI. */
 static inline bool rz_call_begin(struct rz_call *call)
 {
-    return RZ_LIKELY(rz_phase == RZ_PHASE_RUNNING) ? rz_call_lock(call)
+    return RZ_LIKELY(rz_phase == RZ_PHASE_RUNNING) ? rz_call_lock_first(call)
                                                    : rz_call_out_of_phase(call);
 }
 
@@ -83,7 +90,8 @@ static inline bool rz_call_begin_life(struct rz_call *call)
 {
     rz_life_enter();
     call->lives = true;
-    return rz_call_lock(call);
+    rz_call_lock(call);
+    return true;
 }
 
 /* For MPI_Init and MPI_Init_thread. */

@@ -168,16 +168,34 @@ static void raise_of(const struct rz_call *call, int error)
     }
 }
 
+/*
+ * Who cannot be carried back is told: another thread than the one in MPIX_Reinit, and a function of
+ * the user below a call that has not ended; that call goes back.
+ */
+static int roll_back(struct rz_call *call)
+{
+    bool carried = rz_reinit_is_here() && !rz_engine_runs_user();
+    if (!carried) {
+        rz_engine_thread_was_told();
+    }
+    rz_call_unlock(call);
+    if (carried) {
+        rz_ft_rollback();
+    }
+    rzm_error(MPI_ERR_PROC_FAILED, "the job is going back to its restart point");
+    rzm_error_returned(MPI_ERR_PROC_FAILED, call->name);
+    return MPI_ERR_PROC_FAILED;
+}
+
 int rz_call_finish_error(struct rz_call *call)
 {
     int error = call->error;
+    if (error == RZM_ROLLBACK && !rz_reinit_cleans_up()) {
+        return roll_back(call);
+    }
     if (error == RZM_ROLLBACK) {
-        rz_call_unlock(call);
-        if (rz_reinit_is_here()) {
-            rz_ft_rollback();
-        }
-        /* Another thread than the one in MPIX_Reinit cannot be carried back: it is told. */
-        return rzm_error(MPI_ERR_PROC_FAILED, "the job is going back to its restart point");
+        error = rzm_error(MPI_ERR_OTHER, "this call cannot be made in a clean-up handler of "
+                                         "MPIX_Reinit: the job is going back");
     }
     /* The handler runs unlocked; a communicator held for it is given back afterwards. */
     bool held = call->held;

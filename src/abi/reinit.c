@@ -1,15 +1,18 @@
 /*
  * MPIX_Reinit: the program's loop is entered again after each death. The frame that roll-backs jump
- * to lives here, because it must stay on the stack while the loop runs; all else is the chapter's
- * (mpi/ft/ft.h). Global restart: Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the shape of the
- * call is that of its implementation.
+ * to lives here, because it must stay on the stack while the loop runs, and the clean-up handlers,
+ * which run before the jump; all else is the chapter's (mpi/ft/ft.h). Global restart: Georgakoudis,
+ * Guo, Laguna, "Reinit++", ISC 2020; the shape of the call is that of its implementation, the
+ * clean-up handlers are those of Laguna and others' proposal of 2016.
  */
 #include "abi/reinit.h"
 
 #include <setjmp.h>
+#include <stdlib.h>
 
 #include "abi/entry.h"
 #include "mpi/ft/ft.h"
+#include "mpi/ft/reinit_async.h"
 
 /* One per process: the restart point is the job's. */
 static jmp_buf reinit_round;
@@ -20,11 +23,142 @@ bool rz_reinit_is_here(void)
     return reinit_is_here;
 }
 
+/* ---- Clean-up handlers ---- */
+
+struct cleanup {
+    MPIX_Cleanup_handler handler;
+    void *arg;
+};
+
+static struct {
+    struct cleanup *stack; /* [n], the last one runs first */
+    size_t n, max;
+    bool run;
+} cleanups;
+
+bool rz_reinit_cleans_up(void)
+{
+    return reinit_is_here && cleanups.run;
+}
+
+/* While the frames of the restart point are still on the stack: handlers may use its locals. */
+static void clean_up(void)
+{
+    cleanups.run = true;
+    while (cleanups.n > 0) {
+        struct cleanup last = cleanups.stack[--cleanups.n];
+        last.handler(MPIX_REINIT_REINITED, last.arg);
+    }
+}
+
+static bool cleanups_have_room(void)
+{
+    if (cleanups.n == cleanups.max) {
+        size_t more = cleanups.max == 0 ? 16 : cleanups.max * 2;
+        struct cleanup *bigger = realloc(cleanups.stack, more * sizeof(*bigger));
+        if (bigger == NULL) {
+            return false;
+        }
+        cleanups.stack = bigger;
+        cleanups.max = more;
+    }
+    return true;
+}
+
+/* For calls that make sense below the restart point only. */
+static bool reinit_is_inside(struct rz_call *call)
+{
+    if (rz_phase != RZ_PHASE_RUNNING) {
+        return rz_call_out_of_phase(call);
+    }
+    if (!reinit_is_here) {
+        return rz_arg_refuse(call, MPI_ERR_OTHER,
+                             "called outside of the restart point of MPIX_Reinit, or in another "
+                             "thread than it runs in");
+    }
+    return !cleanups.run ||
+           rz_arg_refuse(call, MPI_ERR_OTHER, "called in a clean-up handler of MPIX_Reinit");
+}
+
+RZ_PUBLIC int PMPIX_Reinit_cleanup_push(MPIX_Cleanup_handler handler, void *arg)
+{
+    struct rz_call call = {.name = "MPIX_Reinit_cleanup_push"};
+    if (reinit_is_inside(&call) &&
+        rz_arg_pointer(&call, "handler", (const void *)(uintptr_t)handler)) {
+        if (cleanups_have_room()) {
+            /* A roll-back may come in the program's code only: nothing can be between. */
+            cleanups.stack[cleanups.n++] = (struct cleanup){handler, arg};
+        } else {
+            call.error = MPI_ERR_NO_MEM;
+        }
+    }
+    return rz_call_end(&call);
+}
+RZ_TWIN(MPIX_Reinit_cleanup_push);
+
+RZ_PUBLIC int PMPIX_Reinit_cleanup_pop(int execute)
+{
+    struct rz_call call = {.name = "MPIX_Reinit_cleanup_pop"};
+    if (reinit_is_inside(&call) &&
+        (cleanups.n > 0 || rz_arg_refuse(&call, MPI_ERR_OTHER, "no clean-up handler is left"))) {
+        struct cleanup last = cleanups.stack[--cleanups.n];
+        if (execute) {
+            int state;
+            rzm_reinit_state(&state);
+            rz_reinit_mask();
+            last.handler((MPIX_Reinit_state_t)state, last.arg);
+            rz_reinit_unmask();
+        }
+    }
+    return rz_call_end(&call);
+}
+RZ_TWIN(MPIX_Reinit_cleanup_pop);
+
+/* ---- Going back ---- */
+
 _Noreturn void rz_ft_rollback(void)
 {
     rz_assert(reinit_is_here);
+    rz_reinit_mask(); /* handlers are the program's code, and we are on our way already */
+    clean_up();
     longjmp(reinit_round, 1);
 }
+
+/* The interruption of a computation: as if the program had called MPIX_Reinit_test there. */
+static void reinit_go_back(void)
+{
+    struct rz_call call = {.name = "MPIX_Reinit_async"};
+    if (reinit_is_here) {
+        rz_call_lock(&call);
+        call.error = rzm_reinit_test();
+        rz_call_end(&call);
+    }
+}
+
+RZ_PUBLIC int PMPIX_Reinit_mask(void)
+{
+    struct rz_call call = {.name = "MPIX_Reinit_mask"};
+    if (reinit_is_inside(&call)) {
+        rz_reinit_mask();
+    }
+    return rz_call_end(&call);
+}
+RZ_TWIN(MPIX_Reinit_mask);
+
+RZ_PUBLIC int PMPIX_Reinit_unmask(void)
+{
+    struct rz_call call = {.name = "MPIX_Reinit_unmask"};
+    if (reinit_is_inside(&call) &&
+        (rz_reinit_unmask() || rz_arg_refuse(&call, MPI_ERR_OTHER, "not masked")) &&
+        !rz_reinit_is_masked()) {
+        rz_call_lock(&call);
+        call.error = rzm_reinit_test();
+    }
+    return rz_call_end(&call);
+}
+RZ_TWIN(MPIX_Reinit_unmask);
+
+/* ---- The rounds ---- */
 
 /* One step of the chapter under the engine lock. */
 static int reinit_step(struct rz_call *call, int (*step)(void))
@@ -35,11 +169,16 @@ static int reinit_step(struct rz_call *call, int (*step)(void))
     return error;
 }
 
+/* What was of the last round ends with it: handlers that ran not, because the restart point has
+ * returned, would find its locals gone. */
 static int reinit_wait(struct rz_call *call, int *state)
 {
+    cleanups.n = 0;
     rz_call_lock(call);
     int error = rz_ft_reinit_wait(state);
     rz_call_unlock(call);
+    cleanups.run = false;
+    rz_reinit_mask_forget();
     return error;
 }
 
@@ -65,24 +204,54 @@ static int reinit_rounds(struct rz_call *call, int argc, char **argv, MPIX_Resta
     }
 }
 
-RZ_PUBLIC int PMPIX_Reinit(int argc, char **argv, MPIX_Restart_point point)
+static int reinit_async_begin(void)
 {
-    struct rz_call call = {.name = "MPIX_Reinit"};
+    return rz_reinit_async_begin(reinit_go_back);
+}
+
+static int reinit_async_end(void)
+{
+    rz_reinit_async_end();
+    return MPI_SUCCESS;
+}
+
+static int reinit(struct rz_call *call, bool async, int argc, char **argv, MPIX_Restart_point point)
+{
     int returned = 0;
     if (rz_phase != RZ_PHASE_RUNNING) {
-        rz_call_out_of_phase(&call);
-    } else if (rz_arg_pointer(&call, "point", (const void *)(uintptr_t)point)) {
-        call.error = reinit_step(&call, rz_ft_reinit_enter);
-        if (call.error == RZM_ROLLBACK) {
-            call.error =
+        rz_call_out_of_phase(call);
+    } else if (rz_arg_pointer(call, "point", (const void *)(uintptr_t)point)) {
+        call->error = async ? reinit_step(call, reinit_async_begin) : MPI_SUCCESS;
+    }
+    bool runs_async = async && call->error == MPI_SUCCESS;
+    if (call->error == MPI_SUCCESS) {
+        call->error = reinit_step(call, rz_ft_reinit_enter);
+        if (call->error == RZM_ROLLBACK) {
+            call->error =
                 MPI_SUCCESS; /* a death on the threshold: the first round waits for its repair */
         }
     }
-    if (call.error == MPI_SUCCESS) {
+    if (call->error == MPI_SUCCESS) {
         reinit_is_here = true;
-        call.error = reinit_rounds(&call, argc, argv, point, &returned);
+        call->error = reinit_rounds(call, argc, argv, point, &returned);
         reinit_is_here = false;
     }
-    return call.error == MPI_SUCCESS ? returned : rz_call_end(&call);
+    if (runs_async) {
+        reinit_step(call, reinit_async_end);
+    }
+    return call->error == MPI_SUCCESS ? returned : rz_call_end(call);
+}
+
+RZ_PUBLIC int PMPIX_Reinit(int argc, char **argv, MPIX_Restart_point point)
+{
+    struct rz_call call = {.name = "MPIX_Reinit"};
+    return reinit(&call, false, argc, argv, point);
 }
 RZ_TWIN(MPIX_Reinit);
+
+RZ_PUBLIC int PMPIX_Reinit_async(int argc, char **argv, MPIX_Restart_point point)
+{
+    struct rz_call call = {.name = "MPIX_Reinit_async"};
+    return reinit(&call, true, argc, argv, point);
+}
+RZ_TWIN(MPIX_Reinit_async);

@@ -29,7 +29,9 @@
     X(RZ_ERR_NO_QUORUM, "this side of a partition has no quorum")                                  \
     X(RZ_ERR_EXISTS, "the name is taken")                                                          \
     X(RZ_ERR_NOT_FOUND, "there is no such name")                                                   \
-    X(RZ_ERR_JOB_ENDED, "the job has ended")
+    X(RZ_ERR_JOB_ENDED, "the job has ended")                                                       \
+    X(RZ_ERR_CHECKPOINT_LOST, "a checkpoint that the job must go back to is lost or damaged")      \
+    X(RZ_ERR_CHECKPOINT_UNKEPT, "checkpoints cannot be kept")
 
 #define RZ_STATUS_ENUM(code, text) code,
 typedef enum rz_status { RZ_STATUS_TABLE(RZ_STATUS_ENUM) RZ_STATUS_COUNT } rz_status_t;

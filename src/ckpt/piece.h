@@ -1,32 +1,86 @@
-/* The layout of a checkpoint piece: number of regions, their ids and sizes, then their bytes, each
- * aligned to 64. */
+/*
+ * The layout of a checkpoint piece, and how one is written and read. A piece is a table (number of
+ * regions, then the kind and the size of each) and behind it the bytes of each region; table and
+ * regions begin at multiples of 64, what lies between them is zero.
+ */
 #ifndef RZ_CKPT_PIECE_H
 #define RZ_CKPT_PIECE_H
 
 #include "base/status.h"
+#include "ckpt/pages.h"
 
 #include <rhizome/types.h>
 
+#define RZ_PIECE_REGIONS_MAX 256
+
+/* Bytes of the table of that many regions. */
+#define RZ_PIECE_TABLE_BYTES(n) ((8 + (size_t)(n)*12 + 63) / 64 * 64)
+
+enum rz_region_kind {
+    RZ_REGION_MEMORY, /* with 0 bytes: there is none of this id */
+    RZ_REGION_STREAM, /* also with 0 bytes */
+    RZ_REGION_KINDS
+};
+
 struct rz_region {
     void *memory;
-    size_t bytes; /* 0: not protected */
+    size_t bytes;
+    enum rz_region_kind kind;
 };
 
 /* Bytes of a piece of these regions (region i has id i). */
 size_t rz_piece_bytes(const struct rz_region *regions, uint32_t n);
 
-/* Writes the regions to `at`, which has room for rz_piece_bytes. */
-void rz_piece_write(void *at, const struct rz_region *regions, uint32_t n);
-
 /*
- * Copies a piece back into the regions. RZ_ERR_MALFORMED: it is no piece, or was cut;
- * RZ_ERR_INVALID: it holds other regions or sizes than these (*id: the first that differs). Nothing
- * is copied then.
+ * Writing a piece to a place that may hold an older one, from the first page to the last: pages
+ * that lie there already are left alone. The caller fills in the upper part; regions and all that
+ * is named here stay as they are until the end.
  */
-rz_status_t rz_piece_read(const void *at, size_t bytes, const struct rz_region *regions, uint32_t n,
-                          uint32_t *id);
+struct rz_piece_copy {
+    void *to;                        /* has room for rz_piece_bytes */
+    const struct rz_region *regions; /* [n] */
+    uint32_t n;
+    struct rz_page_hash *hashes; /* [pages]: of what lies there, then of the piece */
+    size_t known;                /* so many of them are right; 0: whatever lies there */
+    uint8_t *changed;            /* the bitmap of pages that were written */
 
-/* The checksum that travels with a piece (XXH3, 64 bits). */
+    size_t bytes, pages; /* of the piece */
+    size_t page;         /* the next one */
+    size_t n_changed;
+    uint32_t region;  /* the first one that is not all before the next page */
+    size_t region_at; /* where it begins in the piece */
+    uint8_t table[RZ_PIECE_TABLE_BYTES(RZ_PIECE_REGIONS_MAX)];
+};
+
+void rz_piece_copy_begin(struct rz_piece_copy *copy);
+
+/* At most so many pages more, and a few; false: all is written. */
+bool rz_piece_copy_some(struct rz_piece_copy *copy, size_t pages);
+
+/* What lies in a piece. */
+struct rz_piece_entry {
+    enum rz_region_kind kind;
+    size_t at, bytes; /* in the piece */
+};
+
+struct rz_piece_table {
+    uint32_t n;
+    struct rz_piece_entry entry[RZ_PIECE_REGIONS_MAX];
+};
+
+/* RZ_ERR_MALFORMED: it is no piece, or was cut. */
+rz_status_t rz_piece_open(const void *at, size_t bytes, struct rz_piece_table *table);
+
+/* Whether the memory among these regions is just what is in the piece; RZ_ERR_INVALID: not so (*id:
+ * the first that differs). Streams in the piece are the caller's business. */
+rz_status_t rz_piece_fits(const struct rz_piece_table *table, const struct rz_region *regions,
+                          uint32_t n, uint32_t *id);
+
+/* Copies a piece that fits back into the memory among these regions. */
+void rz_piece_take(const void *at, const struct rz_piece_table *table,
+                   const struct rz_region *regions, uint32_t n);
+
+/* The checksum that travels with a piece: rz_pages_look. */
 uint64_t rz_piece_hash(const void *at, size_t bytes);
 
 #endif

@@ -2,6 +2,7 @@
  */
 #include "cmd/rzbench.h"
 
+#include "base/assert.h"
 #include "cli/cli.h"
 #include "cli/quantity.h"
 #include "port/clock.h"
@@ -117,15 +118,20 @@ static const struct rz_cli_option options[] = {
      take_budget},
     {"--limit", NULL, "T", "End a single run after this time (30s).", take_limit},
     {"--ranks", NULL, "N,...",
-     "For `ulfm`: numbers of ranks (2 to 256 by powers of two; with --quick 4 and 8).", take_ranks},
+     "For `ulfm` and `recovery`: numbers of ranks (2 or 4 to 256 by powers of two; with --quick 4 "
+     "and "
+     "8, or 8 and 64).",
+     take_ranks},
     {"--nodes", NULL, "N,...",
-     "For `ulfm`: numbers of emulated nodes (1 and 8; with --quick 1 and 2).", take_nodes},
+     "For `ulfm`: numbers of emulated nodes (1 and 8; with --quick 1 and 2). For `recovery`: the "
+     "number of them (one for each 16 ranks, two at least).",
+     take_nodes},
     {NULL, NULL, NULL, "Beside whom", NULL},
     {"--no-peers", NULL, NULL,
      "Leave Open MPI, MPICH and memberlist out even where they are installed.", take_no_peers},
     {"--peer-root", NULL, "DIR",
-     "For `ulfm`: the root folder of a system that has Open MPI with ULFM, as tools/setup --peers "
-     "makes it (/var/lib/rhizome/peer-root). Entering it needs root.",
+     "For `ulfm` and `recovery`: the root folder of a system that has Open MPI with ULFM, as "
+     "tools/setup --peers makes it (/var/lib/rhizome/peer-root). Entering it needs root.",
      take_peer_root},
     {"--pin", NULL, "CPU,CPU|none",
      "Processors of the two ranks of `latency` (0,1 where there are two).", take_pin},
@@ -141,7 +147,8 @@ static const struct rz_cli_option options[] = {
 static const struct rz_cli cli = {
     .name = "rzbench",
     .summary = "measure Rhizome, beside Open MPI and MPICH where they are installed",
-    .synopsis = "death|latency|crowd|all|runtime [PART]|ulfm [PART] [OPTION]...",
+    .synopsis = "death|latency|crowd|all|runtime [PART]|ulfm [PART]|recovery [PART]|checkpoint "
+                "[PART] [OPTION]...",
     .description =
         "death: from SIGKILL to the last survivor's error, and to its roll-back. latency: "
         "ping-pong "
@@ -156,13 +163,23 @@ static const struct rz_cli cli = {
         "number), "
         "revoke, perturb (collectives after a revoke), detect (SIGKILL to the last error), "
         "replace, "
-        "program (one in the manner of MiniFE). Programs are compiled "
+        "program (one in the manner of MiniFE). recovery: global restart by MPIX_Reinit, the ULFM "
+        "way "
+        "and beginning anew, beside the same of the peers, by parts: process, node (what dies; the "
+        "recovery alone), apps (three applications); its last line is the verdict. checkpoint: "
+        "what checkpoints "
+        "cost, by parts: copy (beside memcpy), pages (of which a share changed), erasure (beside "
+        "ISA-L), files (beside dd), apps (one in each iteration); its last line is the verdict. "
+        "Programs are "
+        "compiled "
         "at the start with each system's own wrapper. Figures are medians [smallest..largest] of n "
         "repetitions.",
     .options = options,
     .epilogue =
-        "Exit status: 0; 1 when a run of death or ulfm was not complete or nothing could be "
-        "measured; 2 when the command line is wrong.\n\n"
+        "Exit status: 0; 1 when a run of death or ulfm was not complete, the verdict of recovery "
+        "is "
+        "that something does not hold, or nothing could be measured; 2 when the command line is "
+        "wrong.\n\n"
         "Example: everything within ten minutes\n"
         "  rzbench all --budget 10m --report benchmarks.md --csv benchmarks.csv"};
 
@@ -191,6 +208,14 @@ bool rz_bench_may_go_on(struct rz_bench *bench)
     if (rz_bench_interrupted || (bench->deadline && rz_clock_now() >= bench->deadline))
         bench->budget_used_up = true;
     return !bench->budget_used_up;
+}
+
+void rz_bench_share_time(struct rz_bench *bench, rz_time end, unsigned left)
+{
+    rz_time now = rz_clock_now();
+    if (end && left > 0)
+        bench->deadline = end > now ? now + (end - now) / left : now;
+    bench->budget_used_up = bench->budget_used_up && (rz_bench_interrupted || end <= now);
 }
 
 /* The value behind the colon of the first line that begins so; empty: there is none. */
@@ -261,6 +286,8 @@ static void show_end(struct rz_bench *bench)
     rz_bench_say(bench,
                  "\nLoad at the end, this run's own included: %.2f (1 min), %.2f (15 min).\n",
                  load[0], load[2]);
+    if (bench->verdict[0])
+        rz_bench_say(bench, "%s\n", bench->verdict);
 }
 
 /* A study of `all` gets its share of what is left, so that the last one is not starved. */
@@ -287,12 +314,15 @@ static bool run_studies(struct rz_bench *bench)
                    {"latency", rz_bench_latency, 0.4},
                    {"crowd", rz_bench_crowd, 1.0},
                    {"runtime", rz_bench_runtime, 1.0},
-                   {"ulfm", rz_bench_ulfm, 1.0}};
+                   {"ulfm", rz_bench_ulfm, 1.0},
+                   {"recovery", rz_bench_recovery, 1.0},
+                   {"checkpoint", rz_bench_checkpoint, 1.0}};
+    const size_t of_all = 3; /* the first ones */
+    rz_assert(bench->study != NULL);
     bool all = strcmp(bench->study, "all") == 0, good = true;
     rz_time end = bench->budget ? rz_clock_now() + bench->budget : 0;
     for (size_t i = 0; i < sizeof studies / sizeof *studies; i++)
-        if (strcmp(bench->study, studies[i].name) == 0 ||
-            (all && studies[i].make != rz_bench_runtime && studies[i].make != rz_bench_ulfm))
+        if (strcmp(bench->study, studies[i].name) == 0 || (all && i < of_all))
             good = study(bench, studies[i].make, end, all ? studies[i].share_of_rest : 1.0) && good;
     return good && bench->tables > 0;
 }
@@ -318,6 +348,16 @@ static bool is_one_of(const char *const *words, const char *word)
     return *words != NULL;
 }
 
+/* The parts of a study; NULL: it has none. */
+static const char *const *parts_of(const char *study)
+{
+    return strcmp(study, "ulfm") == 0         ? rz_bench_ulfm_parts
+           : strcmp(study, "runtime") == 0    ? rz_bench_runtime_parts
+           : strcmp(study, "recovery") == 0   ? rz_bench_recovery_parts
+           : strcmp(study, "checkpoint") == 0 ? rz_bench_checkpoint_parts
+                                              : NULL;
+}
+
 static void parse(struct rz_bench *bench, int argc, char **argv)
 {
     static char line[2048];
@@ -328,18 +368,20 @@ static void parse(struct rz_bench *bench, int argc, char **argv)
     bench->command_line = line;
     int at = rz_cli_parse(&cli, argc, argv, bench);
     if (at >= argc)
-        rz_cli_refuse(&cli, "say what to measure: death, latency, crowd, all, runtime or ulfm");
-    bench->study = argv[at];
-    static const char *const known[] = {"death",   "latency", "crowd", "all",
-                                        "runtime", "ulfm",    NULL};
-    if (!is_one_of(known, bench->study))
-        rz_cli_refuse(&cli, "'%s' cannot be measured", bench->study);
+        rz_cli_refuse(&cli, "say what to measure: death, latency, crowd, all, runtime, ulfm, "
+                            "recovery or checkpoint");
+    const char *study = argv[at];
+    bench->study = study;
+    static const char *const known[] = {"death", "latency",  "crowd",      "all", "runtime",
+                                        "ulfm",  "recovery", "checkpoint", NULL};
+    if (!is_one_of(known, study))
+        rz_cli_refuse(&cli, "'%s' cannot be measured", study);
     at += rz_cli_parse(&cli, argc - at, argv + at, bench);
-    bool ulfm = strcmp(bench->study, "ulfm") == 0;
-    if (at < argc && (ulfm || strcmp(bench->study, "runtime") == 0)) {
+    const char *const *parts = parts_of(study);
+    if (at < argc && parts) {
         bench->part = argv[at];
-        if (!is_one_of(ulfm ? rz_bench_ulfm_parts : rz_bench_runtime_parts, bench->part))
-            rz_cli_refuse(&cli, "'%s' is no part of %s", bench->part, bench->study);
+        if (!is_one_of(parts, bench->part))
+            rz_cli_refuse(&cli, "'%s' is no part of %s", bench->part, study);
         at += rz_cli_parse(&cli, argc - at, argv + at, bench);
     }
     if (at < argc)

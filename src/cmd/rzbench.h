@@ -31,9 +31,9 @@ struct rz_bench {
     const char *csv, *plot, *report;  /* files to write; NULL: none */
     const char *cpus;                 /* "0,1": where the two ranks of the latency study run */
     const char *study, *command_line; /* what was asked for */
-    const char *part;                 /* of the studies runtime and ulfm: "detect", ..., "all" */
-    const char *ranks, *nodes;        /* of the study ulfm: "2,4,8"; NULL: its own choice */
-    const char *peer_root;            /* of the study ulfm; NULL: where tools/setup puts it */
+    const char *part;                 /* of a study that has parts: "detect", ..., "all" */
+    const char *ranks, *nodes;        /* of ulfm and recovery: "2,4,8"; NULL: its own choice */
+    const char *peer_root;            /* of the same; NULL: where tools/setup puts it */
 
     /* Found out at the start. */
     char bin[PATH_MAX];     /* rzrun, mpicc */
@@ -47,6 +47,7 @@ struct rz_bench {
     rz_time deadline;    /* 0: none */
     bool budget_used_up; /* something was left out */
     unsigned tables;     /* shown, with at least one value */
+    char verdict[128];   /* of a study that has one: the last line; empty: it has none */
     unsigned runs;
 };
 
@@ -59,6 +60,10 @@ extern volatile sig_atomic_t rz_bench_interrupted;
 
 /* False once the budget is used up; also notes that. */
 bool rz_bench_may_go_on(struct rz_bench *bench);
+
+/* What is under way gets an even share of the time until end (0: there is none), so many parts
+ * being left, itself included. */
+void rz_bench_share_time(struct rz_bench *bench, rz_time end, unsigned left);
 
 /* The repetitions to make where the study would make `usual`, or `quick` with --quick. */
 unsigned rz_bench_repetitions(const struct rz_bench *bench, unsigned usual, unsigned quick);
@@ -184,6 +189,7 @@ struct rz_bench_table {
     const char *rows_are; /* heading of the first column */
     const char *unit;     /* for the axis of the plot */
     bool ratios;          /* the first column over each other one, repetition by repetition */
+    bool intervals; /* cells are shown with the 95 % interval of the mean (rzbench_interval.h) */
     bool plot, log_scale, below_zero;
     enum rz_bench_axis axis;
     bool trends; /* draws a * log2(x) + b through the medians of each column; needs numbers as x */
@@ -204,6 +210,8 @@ struct rz_bench_summary rz_bench_summarise(const struct rz_bench_samples *sample
 /* Of a / b, of each repetition, in which both ran one after the other. */
 struct rz_bench_summary rz_bench_ratio(const struct rz_bench_samples *a,
                                        const struct rz_bench_samples *b);
+/* Three digits that mean something. */
+void rz_bench_number_text(double value, char *out, size_t bytes);
 /* "median [smallest..largest]"; "-" where there is nothing. */
 void rz_bench_summary_text(const struct rz_bench_summary *summary, char *out, size_t bytes);
 
@@ -228,8 +236,12 @@ bool rz_bench_latency(struct rz_bench *bench);
 bool rz_bench_crowd(struct rz_bench *bench);
 bool rz_bench_runtime(struct rz_bench *bench);
 bool rz_bench_ulfm(struct rz_bench *bench);
-extern const char *const rz_bench_runtime_parts[]; /* ended by NULL */
-extern const char *const rz_bench_ulfm_parts[];    /* ended by NULL */
+bool rz_bench_recovery(struct rz_bench *bench);
+bool rz_bench_checkpoint(struct rz_bench *bench);
+extern const char *const rz_bench_checkpoint_parts[]; /* ended by NULL */
+extern const char *const rz_bench_recovery_parts[];   /* ended by NULL */
+extern const char *const rz_bench_runtime_parts[];    /* ended by NULL */
+extern const char *const rz_bench_ulfm_parts[];       /* ended by NULL */
 
 /* Numbers from 1 to most, with commas between: what --ranks and --nodes take. */
 enum { RZ_BENCH_ULFM_RANKS_MAX = 1024 };

@@ -83,6 +83,15 @@ static void program_path(const struct rz_bench *bench, enum rz_bench_system syst
     rz_assert(length > 0 && (size_t)length < bytes);
 }
 
+/* The proxies survive in ways that they share. */
+static void add_shared_sources(const struct rz_bench *bench, const char *program,
+                               struct rz_bench_command *command)
+{
+    static const char *const shared[] = {"recovery.c", "recovery_buddy.c", "recovery_ulfm.c"};
+    for (size_t i = 0; strcmp(program, "hpccg") == 0 && i < sizeof shared / sizeof *shared; i++)
+        rz_bench_command_add(command, "%s/%s", bench->sources, shared[i]);
+}
+
 static bool compile(struct rz_bench *bench, enum rz_bench_system system, const char *program)
 {
     struct rz_bench_command command = {0};
@@ -97,6 +106,7 @@ static bool compile(struct rz_bench *bench, enum rz_bench_system system, const c
     rz_bench_command_add(&command, "-o");
     rz_bench_command_add(&command, "%s", out);
     rz_bench_command_add(&command, "%s/%s.c", bench->sources, program);
+    add_shared_sources(bench, program, &command);
     rz_bench_command_add(&command, "-lm");
     rz_bench_run(bench, &command, 0, &run);
     if (run.status != 0)

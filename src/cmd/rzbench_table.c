@@ -1,5 +1,5 @@
 /* Samples, and how they are shown: median [smallest..largest], never a mean. */
-#include "cmd/rzbench.h"
+#include "cmd/rzbench_interval.h"
 
 #include "base/assert.h"
 #include "chart/chart.h"
@@ -84,20 +84,24 @@ struct rz_bench_summary rz_bench_summarise(const struct rz_bench_samples *sample
     return summary;
 }
 
-/* Three digits that mean something. */
-static void number_text(double value, char *out, size_t bytes)
+void rz_bench_number_text(double value, char *out, size_t bytes)
 {
     double size = fabs(value);
-    int decimals = size < 0.01 ? 5 : size < 1 ? 3 : size < 10 ? 2 : size < 100 ? 1 : 0;
+    int decimals = size == 0     ? 0
+                   : size < 0.01 ? 5
+                   : size < 1    ? 3
+                   : size < 10   ? 2
+                   : size < 100  ? 1
+                                 : 0;
     snprintf(out, bytes, "%.*f", decimals, value);
 }
 
 void rz_bench_summary_text(const struct rz_bench_summary *s, char *out, size_t bytes)
 {
     char median[32], min[32], max[32];
-    number_text(s->median, median, sizeof median);
-    number_text(s->min, min, sizeof min);
-    number_text(s->max, max, sizeof max);
+    rz_bench_number_text(s->median, median, sizeof median);
+    rz_bench_number_text(s->min, min, sizeof min);
+    rz_bench_number_text(s->max, max, sizeof max);
     if (s->n == 0)
         snprintf(out, bytes, "-");
     else if (s->n == 1)
@@ -106,15 +110,19 @@ void rz_bench_summary_text(const struct rz_bench_summary *s, char *out, size_t b
         snprintf(out, bytes, "%s [%s..%s]", median, min, max);
 }
 
-static void cell_text(const struct rz_bench_samples *samples, unsigned n_usual, char *out,
-                      size_t bytes)
+static void cell_text(const struct rz_bench_samples *samples, bool intervals, unsigned n_usual,
+                      char *out, size_t bytes)
 {
     struct rz_bench_summary summary = rz_bench_summarise(samples);
+    struct rz_bench_interval interval = rz_bench_interval(samples);
     if (rz_bench_is_over(samples)) {
         snprintf(out, bytes, "run > %.0f s", samples->limit_s);
         return;
     }
-    rz_bench_summary_text(&summary, out, bytes);
+    if (intervals)
+        rz_bench_interval_text(&interval, out, bytes);
+    else
+        rz_bench_summary_text(&summary, out, bytes);
     size_t used = strlen(out);
     if (summary.n > 0 && summary.n != n_usual)
         snprintf(out + used, bytes - used, " (n=%u)", summary.n);
@@ -158,7 +166,7 @@ static void show_row(struct rz_bench *bench, const struct rz_bench_table *table,
     char text[CELL_TEXT_MAX];
     rz_bench_say(bench, "| %s |", table->rows[r]);
     for (unsigned c = 0; c < table->n_columns; c++) {
-        cell_text(&cells[c], n, text, sizeof text);
+        cell_text(&cells[c], table->intervals, n, text, sizeof text);
         rz_bench_say(bench, " %s |", text);
     }
     for (unsigned c = 1; table->ratios && c < table->n_columns; c++) {
@@ -237,6 +245,13 @@ static void plot_column(struct rz_chart *chart, const struct rz_bench_table *tab
                    table->trends ? RZ_CHART_POINTS : RZ_CHART_LINES_POINTS);
     for (unsigned r = 0; r < table->n_rows; r++) {
         struct rz_bench_summary s = rz_bench_summarise(&table->cells[r][c]);
+        struct rz_bench_interval i = rz_bench_interval(&table->cells[r][c]);
+        if (table->intervals && i.n > 1) {
+            s.min = i.mean - i.half;
+            s.max = i.mean + i.half;
+            if (table->log_scale && s.min <= 0)
+                s.min = s.median; /* a logarithmic axis has no room for it */
+        }
         if (s.n > 0 && isfinite(s.max))
             rz_chart_point_spread(chart, x_of(table, r), s.median, s.min, s.max);
     }

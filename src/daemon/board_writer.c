@@ -8,6 +8,7 @@
 #include "daemon/child.h"
 #include "port/clock.h"
 #include "port/memory.h"
+#include "port/nudge.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -204,4 +205,5 @@ void rz_board_writer_publish(struct rz_board_writer *writer)
 {
     atomic_fetch_add_explicit(&writer->board->news, 1, memory_order_release);
     rz_children_ring(writer->daemon, RZ_DOORBELL_BOARD);
+    rz_nudge_wake(&writer->board->news); /* processes that compute inside MPIX_Reinit_async */
 }

@@ -373,6 +373,12 @@ static void tell_started(struct rz_child *p)
                                                     .pid = (uint32_t)p->pid,
                                                     .binding = binding}};
     rz_daemon_tell_launcher(p->daemon, &message);
+    rz_daemon_record(p->daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_BEGUN,
+                                                          .epoch = p->daemon->epoch,
+                                                          .rank = p->rank,
+                                                          .node = p->daemon->job.node,
+                                                          .incarnation = p->incarnation,
+                                                          .note = ""});
 }
 
 /* Takes over every descriptor of spawned, also after an error. */
@@ -493,12 +499,29 @@ static bool has_reached(const struct rz_child *p, uint32_t epoch, enum rz_recove
     return p->state == RZ_CHILD_JOINED && p->reached_epoch == epoch && p->reached_phase >= phase;
 }
 
+/* Nobody who is on the way to MPIX_Reinit can be carried into another epoch: the others are held
+ * there until all who live have come, or want to leave without it. */
+static void look_who_entered(struct rz_daemon *daemon)
+{
+    bool entered = false;
+    for (struct rz_child *p = rz_children(daemon); p; p = p->next) {
+        if (p->rank >= daemon->job.n_ranks || p->state == RZ_CHILD_DEAD || !current(p))
+            continue;
+        if (!p->entered && !has_reached(p, daemon->epoch, RZ_PHASE_RUN))
+            return;
+        entered |= p->entered;
+    }
+    if (entered && !rz_recovery_is_repairing(daemon->recovery))
+        rz_recovery_repairing(daemon->recovery);
+}
+
 static void recount(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_daemon *daemon = arg;
     (void)fd, (void)what;
     if (daemon->epoch == 0 || daemon->ending || daemon->phase == RZ_PHASE_LEFT)
         return;
+    look_who_entered(daemon);
     for (struct rz_child *p = rz_children(daemon); p; p = p->next)
         if (p->rank < daemon->job.n_ranks && p->state != RZ_CHILD_DEAD && current(p) &&
             !has_reached(p, daemon->epoch, daemon->phase))

@@ -46,6 +46,7 @@ struct rz_child {
     uint32_t core; /* of this node, that it is bound to, or RZ_ID_NONE (binding.h) */
     enum rz_child_state state;
     bool joined;   /* has said HELLO (and may have left or died since) */
+    bool entered;  /* MPIX_Reinit */
     bool given_up; /* killed for what it did: it is not listened to any more */
     bool ordered; /* its end was ordered by us (superseded, end of the job): nobody is to be told of
                      a death */

@@ -13,6 +13,8 @@
 #define RZ_DAEMON_DAEMON_H
 
 #include "base/status.h"
+#include "ckpt/file_header.h"
+#include "ckpt/scheme.h"
 #include "daemon/overlay.h"
 #include "daemon/recovery.h"
 #include "wire/launch_messages.h"
@@ -36,6 +38,13 @@ struct rz_daemon_job {
     rz_time hang_timeout_ns; /* 0: no process is ever held for hung */
     rz_time hang_report_ns;  /* 0: nobody is told of processes that wait for long */
     uint32_t restarts_max;
+    struct rz_scheme scheme; /* how checkpoints are kept */
+    struct {
+        char *folder; /* of the job, for its files; "": there are none */
+        char name[RZ_CKPT_NAME_MAX];
+        uint32_t run, keep;                 /* this one's number; generations to keep */
+        struct rz_ckpt_generation restored; /* to begin from; number 0: nothing */
+    } checkpoints;
     uint32_t flags;         /* RZ_JOB_* */
     uint32_t share, shares; /* of the machine's cores: the share-th of so many parts is ours */
     uint32_t verbosity;     /* 0: only what the user must know */

@@ -117,7 +117,24 @@ static const char *read_arrays(struct rz_daemon_job *job, const struct rz_launch
     for (char **entry = job->environment; *entry; entry++)
         if (!strchr(*entry, '='))
             return "JOB: an entry of the environment lacks its value";
-    return (job->directory = strdup(m->directory)) ? NULL : "JOB: out of memory";
+    job->directory = strdup(m->directory);
+    job->checkpoints.folder = strdup(m->checkpoint_folder);
+    return job->directory && job->checkpoints.folder ? NULL : "JOB: out of memory";
+}
+
+static bool read_checkpoints(struct rz_daemon_job *job, const struct rz_launch_job *m)
+{
+    job->checkpoints.run = m->checkpoint_run;
+    job->checkpoints.keep = m->checkpoint_keep;
+    job->checkpoints.restored = (struct rz_ckpt_generation){
+        .run = m->restored_run, .epoch = m->restored_epoch, .number = m->restored_number};
+    if (!*m->checkpoint_folder)
+        return m->restored_number == 0 && job->scheme.kind != RZ_SCHEME_FILE;
+    if (!rz_ckpt_name_valid(m->checkpoint_name))
+        return false;
+    memcpy(job->checkpoints.name, m->checkpoint_name, strlen(m->checkpoint_name) + 1);
+    return m->checkpoint_keep >= 2 && m->restored_run < m->checkpoint_run &&
+           (m->restored_number == 0 || (m->restored_run > 0 && m->restored_epoch > 0));
 }
 
 rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m, const char **why)
@@ -133,6 +150,9 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
                                   .hang_timeout_ns = m->hang_timeout_ns,
                                   .hang_report_ns = m->hang_report_ns,
                                   .restarts_max = m->restarts_max,
+                                  .scheme = {.kind = (enum rz_scheme_kind)m->scheme,
+                                             .data = m->scheme_data,
+                                             .parity = m->scheme_parity},
                                   .flags = m->flags,
                                   .share = m->share,
                                   .shares = m->shares,
@@ -156,6 +176,11 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
         *why = "JOB: a detached job must stay for a while after its end";
     else if (m->detector >= RZ_DETECTOR_COUNT)
         *why = "JOB: there is no such detector";
+    else if (!rz_scheme_valid(&job->scheme))
+        *why = "JOB: there is no such checkpoint scheme";
+    else if (!read_checkpoints(job, m))
+        *why = "JOB: the folder for checkpoints, the job's name and what it begins from do not fit "
+               "together";
     else
         *why = read_arrays(job, m);
     if (*why) {
@@ -184,6 +209,7 @@ void rz_job_clear(struct rz_daemon_job *job)
     free_texts(job->arguments);
     free_texts(job->environment);
     free(job->directory);
+    free(job->checkpoints.folder);
     sodium_memzero(job, sizeof *job);
 }
 

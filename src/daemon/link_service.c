@@ -339,6 +339,13 @@ static bool on_reached(struct rz_child *p, const struct rz_link_reached *reached
         return false;
     p->reached_epoch = reached->epoch;
     p->reached_phase = (enum rz_recover_phase)reached->phase;
+    if (p->reached_phase == RZ_PHASE_ENTER)
+        rz_daemon_record(p->daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_AT_START,
+                                                              .epoch = reached->epoch,
+                                                              .rank = p->rank,
+                                                              .node = p->daemon->job.node,
+                                                              .incarnation = p->incarnation,
+                                                              .note = ""});
     rz_children_recount(p->daemon);
     return true;
 }
@@ -400,7 +407,12 @@ static bool on_store(struct rz_child *p, const struct rz_link_store *store, int 
 static void on_restored(struct rz_child *p, const struct rz_link_restored *restored)
 {
     char note[32];
-    snprintf(note, sizeof note, "node %u", p->piece_source);
+    if (p->piece_source == RZ_STORE_FROM_FILE)
+        snprintf(note, sizeof note, "file");
+    else if (p->piece_source == RZ_STORE_FROM_PARITIES)
+        snprintf(note, sizeof note, "parities");
+    else
+        snprintf(note, sizeof note, "node %u", p->piece_source);
     struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_RESTORED,
                                     .epoch = restored->epoch,
                                     .rank = p->rank,
@@ -483,8 +495,8 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
     case RZ_LINK_OPEN:
         return on_open(p, message->open.rank);
     case RZ_LINK_REPAIRING:
-        if (!(daemon->job.flags & RZ_JOB_REPAIR_NEVER))
-            rz_recovery_repairing(daemon->recovery);
+        p->entered = !(daemon->job.flags & RZ_JOB_REPAIR_NEVER);
+        rz_children_recount(daemon);
         return true;
     case RZ_LINK_REACHED:
         return on_reached(p, &message->reached);

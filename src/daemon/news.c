@@ -7,6 +7,7 @@
 #include "daemon/ending.h"
 #include "daemon/names.h"
 #include "daemon/child.h"
+#include "port/kill_point.h"
 
 #include <stdlib.h>
 
@@ -104,6 +105,8 @@ static void on_epoch(struct rz_daemon *daemon, uint32_t epoch, uint64_t generati
     (void)generation; /* the store restores it; processes ask the store */
     if (daemon->ending || epoch <= daemon->epoch)
         return;
+    if (epoch > 1)
+        rz_kill_here(RZ_KILL_EPOCH);
     daemon->epoch = epoch;
     daemon->phase = RZ_PHASE_ENTER;
     for (uint32_t rank = 0; rank < daemon->job.n_slots; rank++) {
@@ -116,6 +119,8 @@ static void on_epoch(struct rz_daemon *daemon, uint32_t epoch, uint64_t generati
     for (uint32_t rank = 0; rank < daemon->job.n_ranks && !daemon->ending; rank++)
         if (daemon->places[rank].node == daemon->job.node)
             rz_child_spawn(daemon, rank, daemon->places[rank].incarnation);
+    if (epoch > 1)
+        rz_kill_here(RZ_KILL_EPOCH_BEGUN);
     rz_board_writer_committed(daemon->board, 0);
     rz_board_writer_phase(daemon->board, epoch, RZ_PHASE_ENTER);
     rz_board_writer_publish(daemon->board);
@@ -126,6 +131,8 @@ static void on_phase(struct rz_daemon *daemon, uint32_t epoch, enum rz_recover_p
 {
     if (daemon->ending || epoch != daemon->epoch)
         return;
+    if (epoch > 1 && phase == RZ_PHASE_RUN)
+        rz_kill_here(RZ_KILL_RUN);
     daemon->phase = phase;
     rz_board_writer_phase(daemon->board, epoch, phase);
     rz_board_writer_publish(daemon->board);
@@ -146,6 +153,13 @@ static void on_committed(struct rz_daemon *daemon, uint32_t epoch, uint64_t gene
     rz_board_writer_publish(daemon->board);
 }
 
+/* Whether it is not this node that is cut off, but the job that cannot go on. */
+static bool ends_the_job(rz_status_t why)
+{
+    return why == RZ_ERR_JOB_ENDED || why == RZ_ERR_CHECKPOINT_LOST ||
+           why == RZ_ERR_CHECKPOINT_UNKEPT;
+}
+
 static void on_stop(struct rz_daemon *daemon, rz_status_t why, const char *words)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_STOPPING,
@@ -154,11 +168,12 @@ static void on_stop(struct rz_daemon *daemon, rz_status_t why, const char *words
         return;
     rz_daemon_tell_launcher(daemon, &message);
     /* What is cut off says so to its own processes, too: they are not dead of themselves. */
-    for (uint32_t rank = 0; why != RZ_ERR_JOB_ENDED && rank < daemon->job.n_slots; rank++)
+    for (uint32_t rank = 0; !ends_the_job(why) && rank < daemon->job.n_slots; rank++)
         if (daemon->places[rank].node == daemon->job.node && daemon->places[rank].incarnation > 0)
             rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation,
                                  daemon->job.node, RZ_VERDICT_CUT_OFF);
-    rz_ending_begin(daemon, EXIT_FAILURE, why, STOP_GRACE_MS);
+    rz_ending_begin(daemon, EXIT_FAILURE, ends_the_job(why) ? RZ_ERR_JOB_ENDED : why,
+                    STOP_GRACE_MS);
 }
 
 const struct rz_recovery_hooks rz_news_hooks = {.died = on_died,

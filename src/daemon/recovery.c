@@ -11,6 +11,7 @@
 #include "daemon/revocations.h"
 #include "daemon/store_private.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 #include "proto/spread/spread.h"
 #include "wire/protocol_message.h"
 
@@ -319,11 +320,14 @@ static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t gene
     if (epoch != rz_recover_epoch(recovery->recover.hosted.state))
         return; /* overtaken by a newer one, whose notice is on its way */
     tell_who_is_out(recovery);
-    record(recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0,
-           generation, "");
     recovery->epoch = epoch;
     recovery->posted_committed = 0;
     tell_commit_epoch(recovery, epoch, generation);
+    /* What is restored: the newest that all agreed on may be lost. */
+    record(
+        recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0,
+        rz_store_files_number(recovery->files, rz_commit_generation(recovery->commit.hosted.state)),
+        "");
     recovery->hooks->epoch(recovery->daemon, epoch, generation);
 }
 
@@ -331,8 +335,10 @@ static void on_phase(struct rz_recovery *recovery, uint32_t epoch, enum rz_recov
 {
     if (epoch != recovery->epoch)
         return;
-    if (phase == RZ_PHASE_RUN)
+    if (phase == RZ_PHASE_RUN) {
         rz_core_call(&recovery->commit, RZ_COMMIT_OPENED, epoch, 0, 0, NULL, 0);
+        rz_store_opened(recovery->store);
+    }
     record(recovery, phase == RZ_PHASE_RUN ? RZ_EVENT_RECORD_RUN : RZ_EVENT_RECORD_LEFT, epoch,
            RZ_ID_NONE, recovery->daemon->job.node, 0, 0, "");
     recovery->hooks->phase(recovery->daemon, epoch, phase);
@@ -388,6 +394,7 @@ static void post_committed(struct rz_recovery *recovery)
     uint64_t committed = rz_commit_generation(recovery->commit.hosted.state);
     uint64_t floor = rz_recover_generation_floor(recovery->recover.hosted.state);
     uint64_t base = rz_store_base(recovery->store), upto = floor < committed ? floor : committed;
+    upto = rz_store_files_bound(recovery->files, upto);
     if (recovery->epoch == 0 || recovery->restored_epoch != recovery->epoch ||
         upto <= base + recovery->posted_committed)
         return;
@@ -403,13 +410,16 @@ static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice 
     switch ((enum rz_commit_notice)notice->what) {
     case RZ_COMMIT_COMMITTED:
         record(recovery, RZ_EVENT_RECORD_COMMITTED, epoch, RZ_ID_NONE, recovery->daemon->job.node,
-               0, notice->arg[1], "");
+               0, rz_store_files_number(recovery->files, notice->arg[1]), "");
+        rz_store_files_committed(recovery->files, notice->arg[1]);
         rz_core_call(&recovery->recover, RZ_RECOVER_COMMITTED, notice->arg[1], epoch, 0, NULL, 0);
         break;
     case RZ_COMMIT_RESTORE:
         rz_store_restore(recovery->store, epoch, notice->arg[1]);
         break;
     case RZ_COMMIT_PROTECTED:
+        record(recovery, RZ_EVENT_RECORD_PROTECTED, epoch, RZ_ID_NONE, recovery->daemon->job.node,
+               0, 0, "");
         recovery->restored_epoch = epoch;
         say_entered(recovery);
         break;
@@ -490,10 +500,18 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
         rz_daemon_card_arrived(daemon, &message->card);
         break;
     case RZ_OVERLAY_PIECE:
+    case RZ_OVERLAY_CHANGES:
     case RZ_OVERLAY_PIECE_KEPT:
     case RZ_OVERLAY_GET_PIECE:
     case RZ_OVERLAY_PIECE_GONE:
+    case RZ_OVERLAY_SHARE:
+    case RZ_OVERLAY_GET_BLOCK:
+    case RZ_OVERLAY_BLOCK:
+    case RZ_OVERLAY_BLOCK_GONE:
         rz_store_message(recovery->store, from, message);
+        break;
+    case RZ_OVERLAY_PIECE_FILED:
+        rz_store_files_message(recovery->files, &message->piece_filed);
         break;
     case RZ_OVERLAY_NAME_PUT:
     case RZ_OVERLAY_NAME_DROP:
@@ -582,6 +600,8 @@ void rz_recovery_give_card(struct rz_recovery *recovery, rz_id node, uint32_t ra
 
 /* ---- life */
 
+_Static_assert(RZ_SCHEME_GROUP_MAX == RZ_COMMIT_GROUP_MAX, "every scheme there is can be kept");
+
 static void open_cores(struct rz_recovery *recovery, rz_time now)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
@@ -594,9 +614,20 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
                                               .tie_breaker = RZ_ID_NONE,
                                               .placement = job->placement,
                                               .slots = job->slots,
+                                              .lost_together = job->flags & RZ_JOB_LOST_TOGETHER,
                                               .restarts_max = job->restarts_max};
-    const struct rz_commit_config commit = {
-        .n_daemons = job->n_nodes, .n_ranks = job->n_ranks, .view = VIEW};
+    static const enum rz_commit_scheme schemes[RZ_SCHEME_COUNT] = {
+        [RZ_SCHEME_MEMORY] = RZ_COMMIT_MEMORY,
+        [RZ_SCHEME_BUDDY] = RZ_COMMIT_BUDDY,
+        [RZ_SCHEME_XOR] = RZ_COMMIT_GROUPS,
+        [RZ_SCHEME_RS] = RZ_COMMIT_GROUPS,
+        [RZ_SCHEME_FILE] = RZ_COMMIT_FILES};
+    const struct rz_commit_config commit = {.n_daemons = job->n_nodes,
+                                            .n_ranks = job->n_ranks,
+                                            .scheme = schemes[job->scheme.kind],
+                                            .data = job->scheme.data,
+                                            .parity = job->scheme.parity,
+                                            .view = VIEW};
     const struct {
         struct rz_core *core;
         const struct rz_proto_room *room;
@@ -626,11 +657,15 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daem
         return RZ_ERR_NO_MEMORY;
     recovery->daemon = daemon;
     recovery->hooks = hooks;
+    if (getenv(RZ_KILL_AT)) /* of this node's number in the place of a rank's */
+        rz_kill_arm(getenv(RZ_KILL_AT), daemon->job.node);
     recovery->core_host =
         (struct rz_core_host){.arg = recovery, .before_tick = core_before_tick, .send = core_send};
     recovery->noticing = event_new(daemon->base, -1, 0, run_notices, recovery);
     rz_core_notices_init(&recovery->notices, recovery->noticing);
     rz_status_t status = rz_store_open(&recovery->store, recovery);
+    if (status == RZ_OK)
+        status = rz_store_files_open(&recovery->files, recovery);
     if (status == RZ_OK) {
         const struct rz_overlay_config config = {.job = daemon->job.id,
                                                  .key = daemon->job.key,
@@ -662,6 +697,7 @@ void rz_recovery_close(struct rz_recovery *recovery)
     rz_core_close(&recovery->spread);
     rz_core_close(&recovery->recover);
     rz_core_close(&recovery->commit);
+    rz_store_files_close(recovery->files);
     if (recovery->store)
         rz_store_close(recovery->store);
     rz_core_notices_clear(&recovery->notices);

@@ -75,7 +75,8 @@ bool rz_recovery_is_repairing(const struct rz_recovery *recovery);
  * harmless. */
 void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_recover_phase phase);
 
-/* A process of this node entered MPIX_Reinit. */
+/* A process of this node entered MPIX_Reinit, and so have all others here that live and do not want
+ * to leave. Repeated calls are harmless. */
 void rz_recovery_repairing(struct rz_recovery *recovery);
 
 /* This daemon ends. job_over: so do all others, and nobody shall take it for a death; else (it was

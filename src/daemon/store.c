@@ -1,63 +1,16 @@
-#include "daemon/store_private.h"
+#include "daemon/store_state.h"
 
 #include "base/assert.h"
 #include "ckpt/piece.h"
+#include "daemon/loop.h"
+#include "port/kill_point.h"
 #include "port/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES (256u << 10)
-
-/* The checkpoint piece of one rank in one generation. */
-struct piece {
-    struct piece *next;
-    uint32_t rank;
-    uint64_t generation, bytes, hash;
-    uint64_t have;     /* bytes that have come so far; == bytes: whole */
-    rz_id kept_by;     /* the buddy that has acknowledged a copy, or RZ_ID_NONE */
-    rz_id source;      /* the node it came from, for the record */
-    bool wanted_by_us; /* it comes as an answer to GET_PIECE */
-    int fd;
-};
-
-/* A piece on its way to another daemon. */
-struct transfer {
-    struct transfer *next;
-    uint32_t rank;
-    uint64_t generation, offset;
-    rz_id to;
-    bool answer;
-};
-
-/* A message about an epoch that we have not entered yet; dealt with when we have. */
-struct held {
-    struct held *next;
-    rz_id from;
-    size_t bytes;
-    uint8_t data[];
-};
-
-struct rz_store {
-    struct rz_recovery *recovery;
-    uint32_t epoch;     /* whose RESTORE has come */
-    uint64_t restoring; /* its generation, 0: none */
-    uint64_t base;      /* the first checkpoint of this epoch is generation base + 1 */
-    struct piece *pieces;
-    struct transfer *transfers, **last_transfer;
-    struct held *held, **last_held;
-    uint32_t *wanting; /* [n_ranks]: epoch in which the process of rank waits for its piece, 0: it
-                          does not */
-    uint8_t chunk[CHUNK_BYTES];
-};
-
-static bool whole(const struct piece *piece)
-{
-    return piece->have == piece->bytes;
-}
-
-static struct piece *find(struct rz_store *store, uint32_t rank, uint64_t generation)
+struct piece *store_find(struct rz_store *store, uint32_t rank, uint64_t generation)
 {
     for (struct piece *piece = store->pieces; piece; piece = piece->next)
         if (piece->rank == rank && piece->generation == generation)
@@ -81,8 +34,16 @@ static bool is_unwanted(const struct piece *piece, const struct unwanted *unwant
     if (unwanted->rank != RZ_ID_NONE && piece->rank != unwanted->rank)
         return false;
     if (unwanted->other_than)
-        return piece->generation != unwanted->other_than || !whole(piece);
+        return piece->generation != unwanted->other_than || !store_whole(piece);
     return piece->generation < unwanted->below || piece->generation == unwanted->same;
+}
+
+static void free_piece(struct piece *piece)
+{
+    close(piece->fd);
+    free(piece->checked);
+    free(piece->changes);
+    free(piece);
 }
 
 static void drop(struct rz_store *store, struct unwanted unwanted)
@@ -94,9 +55,17 @@ static void drop(struct rz_store *store, struct unwanted unwanted)
             continue;
         }
         *link = piece->next;
-        close(piece->fd);
-        free(piece);
+        free_piece(piece);
     }
+}
+
+void store_drop_piece(struct rz_store *store, struct piece *piece)
+{
+    struct piece **link = &store->pieces;
+    while (*link != piece)
+        link = &(*link)->next;
+    *link = piece->next;
+    free_piece(piece);
 }
 
 /*
@@ -104,8 +73,8 @@ static void drop(struct rz_store *store, struct unwanted unwanted)
  * choose: one that is being agreed on may go back to a generation older than the newest committed
  * one.
  */
-static struct piece *add(struct rz_store *store, uint32_t rank, uint64_t generation, uint64_t bytes,
-                         uint64_t hash, int fd)
+struct piece *store_add(struct rz_store *store, uint32_t rank, uint64_t generation, uint64_t bytes,
+                        uint64_t hash, int fd)
 {
     uint64_t floor = rz_recover_generation_floor(store->recovery->recover.hosted.state);
     drop(store, (struct unwanted){.rank = rank,
@@ -125,129 +94,76 @@ static struct piece *add(struct rz_store *store, uint32_t rank, uint64_t generat
     return piece;
 }
 
-/* ---- sending */
-
-/* The next chunk of a transfer; false when it is finished or void. */
-static bool send_chunk(struct rz_store *store, struct transfer *transfer)
-{
-    struct piece *piece = find(store, transfer->rank, transfer->generation);
-    if (!piece || !whole(piece))
-        return false;
-    uint64_t rest = piece->bytes - transfer->offset;
-    size_t n = rest < CHUNK_BYTES ? (size_t)rest : CHUNK_BYTES;
-    if (n > 0 && pread(piece->fd, store->chunk, n, (off_t)transfer->offset) != (ssize_t)n)
-        return false;
-    struct rz_overlay_message message = {.type = RZ_OVERLAY_PIECE,
-                                         .piece = {.epoch = store->epoch,
-                                                   .generation = piece->generation,
-                                                   .rank = piece->rank,
-                                                   .total = piece->bytes,
-                                                   .offset = transfer->offset,
-                                                   .hash = piece->hash,
-                                                   .answer = transfer->answer,
-                                                   .data = store->chunk,
-                                                   .data_length = (uint32_t)n}};
-    rz_overlay_send(store->recovery->daemon->overlay, transfer->to, &message);
-    transfer->offset += n;
-    return transfer->offset < piece->bytes;
-}
-
-static void find_last_transfer(struct rz_store *store)
-{
-    for (store->last_transfer = &store->transfers; *store->last_transfer;)
-        store->last_transfer = &(*store->last_transfer)->next;
-}
-
-void rz_store_writable(struct rz_store *store, rz_id peer)
-{
-    struct transfer **link = &store->transfers;
-    while (*link &&
-           rz_overlay_queued(store->recovery->daemon->overlay, peer) < 2 * RZ_OVERLAY_QUEUE_LOW) {
-        struct transfer *transfer = *link;
-        if (transfer->to != peer || send_chunk(store, transfer)) {
-            if (transfer->to != peer)
-                link = &transfer->next;
-            continue;
-        }
-        *link = transfer->next;
-        free(transfer);
-    }
-    find_last_transfer(store);
-}
-
-static void begin_transfer(struct rz_store *store, const struct piece *piece, rz_id to, bool answer)
-{
-    struct transfer *transfer = calloc(1, sizeof *transfer);
-    rz_assert(transfer != NULL);
-    *transfer = (struct transfer){
-        .rank = piece->rank, .generation = piece->generation, .to = to, .answer = answer};
-    *store->last_transfer = transfer;
-    store->last_transfer = &transfer->next;
-    rz_store_writable(store, to);
-}
-
-static void drop_transfers(struct rz_store *store)
-{
-    while (store->transfers) {
-        struct transfer *transfer = store->transfers;
-        store->transfers = transfer->next;
-        free(transfer);
-    }
-    store->last_transfer = &store->transfers;
-}
-
-static void send_small(struct rz_store *store, rz_id to, enum rz_overlay_type type,
-                       uint64_t generation, uint32_t rank)
-{
-    struct rz_overlay_message message = {.type = type};
-    switch (type) {
-    case RZ_OVERLAY_PIECE_KEPT:
-        message.piece_kept = (struct rz_overlay_piece_kept){
-            .epoch = store->epoch, .generation = generation, .rank = rank};
-        break;
-    case RZ_OVERLAY_GET_PIECE:
-        message.get_piece = (struct rz_overlay_get_piece){
-            .epoch = store->epoch, .generation = generation, .rank = rank};
-        break;
-    default:
-        rz_assert(type == RZ_OVERLAY_PIECE_GONE);
-        message.piece_gone = (struct rz_overlay_piece_gone){
-            .epoch = store->epoch, .generation = generation, .rank = rank};
-    }
-    rz_overlay_send(store->recovery->daemon->overlay, to, &message);
-}
-
 /* ---- pieces of our own ranks */
 
-static void tell_commit(struct rz_store *store, enum rz_commit_call call, uint64_t generation,
-                        uint32_t rank)
+void store_tell_commit(struct rz_store *store, enum rz_commit_call call, uint64_t generation,
+                       uint32_t rank, rz_id keeper)
 {
-    rz_core_call(&store->recovery->commit, call, store->epoch, generation, rank, NULL, 0);
+    rz_core_step(&store->recovery->commit,
+                 &(struct rz_event){.kind = RZ_EVENT_CALL,
+                                    .call = call,
+                                    .arg = {store->epoch, generation, rank, keeper}});
 }
 
-/* An own rank's piece lies here, whole: make sure that its buddy has it, too. */
+bool store_is_own(const struct rz_store *store, uint32_t rank)
+{
+    return rz_recover_daemon_of(store->recovery->recover.hosted.state, rank) ==
+           store->recovery->daemon->job.node;
+}
+
+void store_give_up(struct rz_store *store, const char *words)
+{
+    store->recovery->hooks->stop(store->recovery->daemon, RZ_ERR_NO_MEMORY, words);
+}
+
+void store_lost(struct rz_store *store, uint32_t rank, const char *what)
+{
+    char words[160];
+    snprintf(words, sizeof words, "the checkpoint piece of rank %u (generation %llu) %s", rank,
+             (unsigned long long)store->restoring, what);
+    store->recovery->hooks->stop(store->recovery->daemon, RZ_ERR_CHECKPOINT_LOST, words);
+}
+
+static void copy_to_buddy(struct rz_store *store, struct piece *piece)
+{
+    rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
+    if (rz_commit_keepers(store_commit(store), piece->rank, keepers) == 0)
+        return;
+    if (piece->kept_by == keepers[0])
+        store_tell_commit(store, RZ_COMMIT_COPIED, piece->generation, piece->rank, keepers[0]);
+    else
+        store_send_piece(store, piece, keepers[0],
+                         store_changes_serve(piece, keepers[0]) ? TRANSFER_CHANGES : TRANSFER_COPY);
+}
+
+/* An own rank's piece lies here, whole: make sure that its keepers have it, too. */
 static void protect(struct rz_store *store, struct piece *piece)
 {
-    rz_id buddy = rz_commit_buddy_of(store->recovery->commit.hosted.state, piece->rank);
-    tell_commit(store, RZ_COMMIT_STORED, piece->generation, piece->rank);
-    if (buddy == RZ_ID_NONE)
-        return;
-    if (piece->kept_by == buddy)
-        tell_commit(store, RZ_COMMIT_COPIED, piece->generation, piece->rank);
-    else
-        begin_transfer(store, piece, buddy, false);
+    bool restored = piece->generation == store->restoring;
+    store_tell_commit(store, RZ_COMMIT_STORED, piece->generation, piece->rank, RZ_ID_NONE);
+    rz_store_files_keep(store->recovery->files, piece->rank, piece->generation, piece->fd,
+                        piece->bytes, piece->hash);
+    if (store->recovery->daemon->job.scheme.kind == RZ_SCHEME_BUDDY)
+        copy_to_buddy(store, piece);
+    else if (store_in_groups(store) &&
+             (!restored || rz_commit_needs_copy(store_commit(store), piece->rank)))
+        store_demand(store, &(struct demand){.kind = DEMAND_SHARES,
+                                             .rank = piece->rank,
+                                             .generation = piece->generation});
 }
 
-static void answer_want(struct rz_store *store, uint32_t rank)
+/* The process gets it, once it has asked and the piece was looked at. */
+static void give(struct rz_store *store, uint32_t rank, const struct piece *piece)
 {
-    struct rz_link_message message = {.type = RZ_LINK_PIECE,
-                                      .piece = {.epoch = store->epoch, .base = store->base}};
-    struct piece *piece = store->restoring ? find(store, rank, store->restoring) : NULL;
-    if (store->wanting[rank] != store->epoch || (store->restoring && (!piece || !whole(piece))))
+    const struct rz_store_files *files = store->recovery->files;
+    struct rz_link_message message = {
+        .type = RZ_LINK_PIECE,
+        .piece = {.epoch = store->epoch, .base = rz_store_files_number(files, store->base)}};
+    if (store->wanting[rank] != store->epoch)
         return;
     store->wanting[rank] = 0;
     if (piece) {
-        message.piece.generation = piece->generation;
+        message.piece.generation = rz_store_files_number(files, piece->generation);
         message.piece.bytes = piece->bytes;
         message.piece.hash = piece->hash;
         message.piece.source_node = piece->source;
@@ -255,11 +171,25 @@ static void answer_want(struct rz_store *store, uint32_t rank)
     rz_daemon_link_send(store->recovery->daemon, rank, &message, piece ? piece->fd : -1);
 }
 
+static void answer_want(struct rz_store *store, uint32_t rank)
+{
+    bool restores = store->restoring || rz_store_files_begins(store->recovery->files);
+    struct piece *piece = restores ? store_find(store, rank, store->restoring) : NULL;
+    if (store->wanting[rank] != store->epoch || (restores && (!piece || !store_whole(piece))))
+        return;
+    if (piece)
+        store_demand(
+            store,
+            &(struct demand){.kind = DEMAND_ANSWER, .rank = rank, .generation = piece->generation});
+    else
+        give(store, rank, NULL);
+}
+
 /* A process stores a generation once, and the next one only when all have committed it. */
 static bool may_store(struct rz_store *store, uint32_t rank, uint64_t number)
 {
     uint64_t next = rz_commit_next(store->recovery->commit.hosted.state);
-    return next - store->base == number && !find(store, rank, next);
+    return next - store->base == number && !store_find(store, rank, next);
 }
 
 bool rz_store_piece(struct rz_recovery *recovery, uint32_t rank, const struct rz_link_store *told,
@@ -274,8 +204,12 @@ bool rz_store_piece(struct rz_recovery *recovery, uint32_t rank, const struct rz
         close(fd);
         return false;
     }
-    struct piece *piece = add(store, rank, store->base + told->number, told->bytes, told->hash, fd);
+    rz_kill_here(RZ_KILL_PIECE_CAME);
+    struct store_changes *changes = store_changes_of(store, rank, told, fd);
+    struct piece *piece =
+        store_add(store, rank, store->base + told->number, told->bytes, told->hash, fd);
     piece->have = piece->bytes;
+    piece->changes = changes;
     protect(store, piece);
     return true;
 }
@@ -290,48 +224,25 @@ void rz_store_want(struct rz_recovery *recovery, uint32_t rank, uint32_t epoch)
 
 /* ---- pieces from other daemons */
 
-static bool intact(const struct piece *piece)
-{
-    void *at;
-    if (piece->bytes == 0)
-        return true;
-    if (rz_memory_map(piece->fd, piece->bytes, false, &at, NULL) != RZ_OK)
-        return false;
-    bool same = rz_piece_hash(at, piece->bytes) == piece->hash;
-    rz_memory_unmap(at, piece->bytes);
-    return same;
-}
-
-/* A node that cannot keep what the others rely on is worth less than none: they go on without it.
- */
-static void give_up(struct rz_store *store, const char *words)
-{
-    store->recovery->hooks->stop(store->recovery->daemon, RZ_ERR_NO_MEMORY, words);
-}
-
 static void finished(struct rz_store *store, struct piece *piece, rz_id from)
 {
-    if (!intact(piece)) {
-        give_up(store, "a checkpoint piece arrived damaged");
-        return;
-    }
-    if (piece->wanted_by_us) {
-        protect(store, piece);
-        answer_want(store, piece->rank);
-    } else {
-        send_small(store, from, RZ_OVERLAY_PIECE_KEPT, piece->generation, piece->rank);
-    }
+    store_demand(store, &(struct demand){.kind = piece->wanted_by_us ? DEMAND_USE : DEMAND_KEEP,
+                                         .rank = piece->rank,
+                                         .generation = piece->generation,
+                                         .to = from});
 }
 
 static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
 {
-    struct piece *piece = find(store, told->rank, told->generation);
+    struct piece *piece = store_find(store, told->rank, told->generation);
     if (told->generation > 1)
-        tell_commit(store, RZ_COMMIT_PROOF, told->generation - 1, told->rank);
-    if (piece && whole(piece) && told->offset == 0 && piece->hash == told->hash &&
+        store_tell_commit(store, RZ_COMMIT_PROOF, told->generation - 1, told->rank, RZ_ID_NONE);
+    if (piece && store_whole(piece) && told->offset == 0 && piece->hash == told->hash &&
         piece->bytes == told->total) {
-        send_small(store, from, RZ_OVERLAY_PIECE_KEPT, piece->generation,
-                   piece->rank); /* we have it already */
+        store_demand(store, &(struct demand){.kind = DEMAND_KEEP, /* we have it already */
+                                             .rank = piece->rank,
+                                             .generation = piece->generation,
+                                             .to = from});
         return;
     }
     if (!piece && told->offset != 0)
@@ -343,57 +254,185 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
             rz_memory_reserve(fd, 0, bytes) != RZ_OK) {
             if (fd >= 0)
                 close(fd);
-            give_up(store, "no memory for a copy of a checkpoint piece");
+            store_give_up(store, "no memory for a copy of a checkpoint piece");
             return;
         }
-        piece = add(store, told->rank, told->generation, told->total, told->hash, fd);
+        piece = store_add(store, told->rank, told->generation, told->total, told->hash, fd);
         piece->source = from;
         piece->wanted_by_us = told->answer;
     }
-    if (whole(piece) || told->total != piece->bytes || told->offset != piece->have ||
+    if (store_whole(piece) || told->total != piece->bytes || told->offset != piece->have ||
         told->data_length > piece->bytes - piece->have)
         return;
     if (pwrite(piece->fd, told->data, told->data_length, (off_t)told->offset) !=
         (ssize_t)told->data_length)
         return;
     piece->have += told->data_length;
-    if (whole(piece))
+    if (store_whole(piece))
         finished(store, piece, from);
 }
 
 static void on_get(struct rz_store *store, rz_id from, const struct rz_overlay_get_piece *told)
 {
-    struct piece *piece = find(store, told->rank, told->generation);
-    if (piece && whole(piece))
-        begin_transfer(store, piece, from, true);
+    struct piece *piece = store_find(store, told->rank, told->generation);
+    struct demand demand = {
+        .kind = DEMAND_COPY, .rank = told->rank, .generation = told->generation, .to = from};
+    if (piece && store_whole(piece))
+        store_demand(store, &demand);
     else
-        send_small(store, from, RZ_OVERLAY_PIECE_GONE, told->generation, told->rank);
+        store_fail(store, &demand);
 }
 
 static void on_kept(struct rz_store *store, rz_id from, const struct rz_overlay_piece_kept *told)
 {
-    struct piece *piece = find(store, told->rank, told->generation);
-    if (!piece || !whole(piece))
+    struct piece *piece = store_find(store, told->rank, told->generation);
+    if (!piece || !store_whole(piece) || !store_is_own(store, told->rank))
         return;
+    rz_kill_here(RZ_KILL_PIECE_ACK);
     piece->kept_by = from;
-    if (rz_commit_buddy_of(store->recovery->commit.hosted.state, told->rank) == from)
-        tell_commit(store, RZ_COMMIT_COPIED, told->generation, told->rank);
+    store_tell_commit(store, RZ_COMMIT_COPIED, told->generation, told->rank, from);
 }
 
-/* The rules of commit say that this cannot be; better to end than to wait for ever. */
-static void missing(struct rz_store *store)
+/* From whom we asked it: the next one may have it. From whom should keep a copy: what came there
+ * was damaged, and so ours is likely to be. */
+static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_piece_gone *told)
 {
-    store->recovery->hooks->stop(
-        store->recovery->daemon, RZ_ERR_JOB_ENDED,
-        "a checkpoint piece that should exist is gone; this is a defect of Rhizome");
+    struct piece *piece = store_find(store, told->rank, told->generation);
+    if (rz_recovery_node_dead(store->recovery, from) ||
+        told->rank >= store->recovery->daemon->job.n_ranks || !store_is_own(store, told->rank))
+        return;
+    if (!piece && told->generation == store->restoring)
+        store_get(store, told->rank);
+    else if (piece && store_whole(piece) && !piece->wanted_by_us && piece->sent_again++ < 2) {
+        piece->good = false;
+        store_demand(store, &(struct demand){.kind = DEMAND_USE,
+                                             .rank = told->rank,
+                                             .generation = told->generation});
+    } else {
+        store_lost(store, told->rank, "cannot be copied whole to another node");
+    }
 }
 
-static void on_gone(struct rz_store *store, rz_id from)
+/* A death is known that is not agreed on yet. */
+static bool another_epoch_comes(const struct rz_store *store)
 {
-    if (!rz_recovery_node_dead(store->recovery, from))
-        missing(store);
+    const struct rz_recover *recover = store->recovery->recover.hosted.state;
+    for (rz_id node = 0; node < store->recovery->daemon->job.n_nodes; node++)
+        if (rz_recover_daemon_dead(recover, node) && !rz_recover_daemon_agreed_dead(recover, node))
+            return true;
+    return false;
 }
 
+void store_get(struct rz_store *store, uint32_t rank)
+{
+    rz_id holders[2] = {RZ_ID_NONE}, self = store->recovery->daemon->job.node;
+    store->getting[rank] = 1;
+    uint32_t n = rz_commit_holders(store_commit(store), rank, holders);
+    while (store->tried[rank] < n) {
+        rz_id holder = holders[store->tried[rank]++];
+        if (holder != self) {
+            store_send_small(store, holder, RZ_OVERLAY_GET_PIECE, store->restoring, rank);
+            return;
+        }
+    }
+    if (store_in_groups(store))
+        store_rebuild(store, rank);
+    else if (store->recovery->files)
+        rz_store_files_fetch(store->recovery->files, rank, store->restoring);
+    else if (!another_epoch_comes(store))
+        store_lost(store, rank, "is damaged, and there is no other copy");
+}
+
+/* ---- what pieces were looked at for */
+
+/* It is gone from here. Others who wanted the same piece find that it is being fetched. */
+static void own_damaged(struct rz_store *store, uint32_t rank, uint64_t generation)
+{
+    if (store_find(store, rank, generation) || store->getting[rank])
+        return;
+    rz_daemon_log(store->recovery->daemon, 0,
+                  "the checkpoint piece of rank %u, generation %llu, is damaged here", rank,
+                  (unsigned long long)generation);
+    if (generation != store->restoring || generation == 0)
+        store_lost(store, rank, "has changed since the process gave it");
+    else
+        store_get(store, rank);
+}
+
+void store_meet(struct rz_store *store, struct piece *piece, const struct demand *demand)
+{
+    rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
+    switch (demand->kind) {
+    case DEMAND_USE:
+        rz_kill_here(RZ_KILL_PIECE_BACK);
+        store->getting[demand->rank] = 0;
+        store_rebuilt(store, demand->rank);
+        protect(store, piece);
+        answer_want(store, demand->rank);
+        break;
+    case DEMAND_ANSWER:
+        give(store, demand->rank, piece);
+        break;
+    case DEMAND_KEEP:
+        rz_kill_here(RZ_KILL_PIECE_KEPT);
+        store_send_small(store, demand->to, RZ_OVERLAY_PIECE_KEPT, piece->generation, piece->rank);
+        break;
+    case DEMAND_COPY:
+        store_send_piece(store, piece, demand->to, TRANSFER_ANSWER);
+        break;
+    case DEMAND_SHARES:
+        for (uint32_t n = rz_commit_keepers(store_commit(store), piece->rank, keepers), i = 0;
+             i < n; i++)
+            store_send_piece(store, piece, keepers[i], TRANSFER_SHARES);
+        break;
+    case DEMAND_BLOCK:
+        store_begin_transfer(store, &(struct transfer){.kind = TRANSFER_BLOCK,
+                                                       .rank = demand->block_rank,
+                                                       .generation = demand->generation,
+                                                       .to = demand->to,
+                                                       .chunk = demand->chunk,
+                                                       .attempt = demand->attempt});
+        break;
+    }
+}
+
+void store_fail(struct rz_store *store, const struct demand *demand)
+{
+    struct rz_overlay_block_gone gone = {.epoch = store->epoch,
+                                         .generation = demand->generation,
+                                         .rank = demand->block_rank,
+                                         .chunk = demand->chunk,
+                                         .attempt = demand->attempt};
+    switch (demand->kind) {
+    case DEMAND_USE: /* what came is no better */
+        store->getting[demand->rank] = 0;
+        own_damaged(store, demand->rank, demand->generation);
+        break;
+    case DEMAND_ANSWER:
+    case DEMAND_SHARES:
+        own_damaged(store, demand->rank, demand->generation);
+        break;
+    case DEMAND_KEEP:
+    case DEMAND_COPY:
+        store_send_small(store, demand->to, RZ_OVERLAY_PIECE_GONE, demand->generation,
+                         demand->rank);
+        if (store_is_own(store, demand->rank))
+            own_damaged(store, demand->rank, demand->generation);
+        break;
+    case DEMAND_BLOCK:
+        if (demand->to == store->recovery->daemon->job.node)
+            store_on_block_gone(store, demand->to, &gone);
+        else
+            rz_overlay_send(
+                store->recovery->daemon->overlay, demand->to,
+                &(struct rz_overlay_message){.type = RZ_OVERLAY_BLOCK_GONE, .block_gone = gone});
+        if (demand->rank != RZ_ID_NONE && store_is_own(store, demand->rank))
+            own_damaged(store, demand->rank, demand->generation);
+        break;
+    }
+}
+
+/* The first field of all these messages. */
 static uint32_t epoch_of(const struct rz_overlay_message *message)
 {
     switch (message->type) {
@@ -403,14 +442,33 @@ static uint32_t epoch_of(const struct rz_overlay_message *message)
         return message->piece_kept.epoch;
     case RZ_OVERLAY_GET_PIECE:
         return message->get_piece.epoch;
+    case RZ_OVERLAY_CHANGES:
+        return message->changes.epoch;
+    case RZ_OVERLAY_SHARE:
+        return message->share.epoch;
+    case RZ_OVERLAY_GET_BLOCK:
+        return message->get_block.epoch;
+    case RZ_OVERLAY_BLOCK:
+        return message->block.epoch;
+    case RZ_OVERLAY_BLOCK_GONE:
+        return message->block_gone.epoch;
     default:
         return message->piece_gone.epoch;
     }
 }
 
+static size_t data_of(const struct rz_overlay_message *message)
+{
+    return message->type == RZ_OVERLAY_PIECE     ? message->piece.data_length
+           : message->type == RZ_OVERLAY_CHANGES ? message->changes.data_length
+           : message->type == RZ_OVERLAY_SHARE   ? message->share.data_length
+           : message->type == RZ_OVERLAY_BLOCK   ? message->block.data_length
+                                                 : 0;
+}
+
 static void hold(struct rz_store *store, rz_id from, const struct rz_overlay_message *message)
 {
-    size_t max = 256 + (message->type == RZ_OVERLAY_PIECE ? message->piece.data_length : 0);
+    size_t max = 256 + data_of(message);
     struct held *held = malloc(sizeof *held + max);
     rz_assert(held != NULL);
     *held = (struct held){.from = from};
@@ -441,8 +499,23 @@ void rz_store_message(struct rz_store *store, rz_id from, const struct rz_overla
     case RZ_OVERLAY_GET_PIECE:
         on_get(store, from, &message->get_piece);
         break;
+    case RZ_OVERLAY_CHANGES:
+        store_on_changes(store, from, &message->changes);
+        break;
+    case RZ_OVERLAY_SHARE:
+        store_on_share(store, from, &message->share);
+        break;
+    case RZ_OVERLAY_GET_BLOCK:
+        store_on_get_block(store, from, &message->get_block);
+        break;
+    case RZ_OVERLAY_BLOCK:
+        store_on_block(store, from, &message->block);
+        break;
+    case RZ_OVERLAY_BLOCK_GONE:
+        store_on_block_gone(store, from, &message->block_gone);
+        break;
     default:
-        on_gone(store, from);
+        on_gone(store, from, &message->piece_gone);
     }
 }
 
@@ -463,6 +536,89 @@ static void release_held(struct rz_store *store)
     }
 }
 
+/* Nothing in memory is left to go back to. Files may hold more, but which of them is whole only
+ * rzrun can tell while nobody writes. */
+static void begin_from_files(struct rz_store *store)
+{
+    struct rz_recovery *recovery = store->recovery;
+    if (recovery->files && store->base > 0) {
+        recovery->hooks->stop(recovery->daemon, RZ_ERR_CHECKPOINT_LOST,
+                              "the checkpoints in memory are lost with the nodes that held them");
+        return;
+    }
+    for (uint32_t rank = 0; rank < recovery->daemon->job.n_ranks; rank++)
+        if (rz_store_files_begins(recovery->files) &&
+            rz_recover_daemon_of(recovery->recover.hosted.state, rank) ==
+                recovery->daemon->job.node)
+            rz_store_files_fetch(recovery->files, rank, 0);
+}
+
+void rz_store_file_came(struct rz_store *store, uint32_t rank, uint64_t generation, int fd,
+                        uint64_t bytes, uint64_t hash)
+{
+    struct piece *piece = store_add(store, rank, generation, bytes, hash, fd);
+    piece->have = bytes;
+    piece->source = RZ_ID_NONE;
+    piece->good = true; /* as it was read */
+    store->getting[rank] = 0;
+    if (generation > 0)
+        protect(store, piece);
+    answer_want(store, rank);
+}
+
+/* One daemon says for all what the deaths have cost: the checkpoint, or safety from now on. */
+static void say_what_is_left(const struct rz_store *store)
+{
+    const struct rz_daemon *daemon = store->recovery->daemon;
+    const struct rz_recover *recover = store->recovery->recover.hosted.state;
+    char scheme[RZ_SCHEME_TEXT_MAX];
+    uint32_t n_live = 0, least = rz_scheme_nodes(&daemon->job.scheme);
+    rz_id first = RZ_ID_NONE;
+    for (rz_id node = daemon->job.n_nodes; node-- > 0;)
+        if (!rz_recover_daemon_agreed_dead(recover, node)) {
+            first = node;
+            n_live++;
+        }
+    if (first != daemon->job.node)
+        return;
+    rz_scheme_text(&daemon->job.scheme, scheme);
+    if (store->restoring == 0 && store->base > 0 && !store->recovery->files)
+        rz_daemon_log(daemon, 0,
+                      "checkpoint %llu is lost with the nodes that held it (--checkpoint %s bears "
+                      "no more): the program begins at its start again",
+                      (unsigned long long)store->base, scheme);
+    if (n_live < least)
+        rz_daemon_log(daemon, 0,
+                      "--checkpoint %s wants %u nodes, and %u are left: from now on checkpoints "
+                      "bear the loss of %u of them",
+                      scheme, least, n_live,
+                      daemon->job.scheme.parity < n_live ? daemon->job.scheme.parity : n_live - 1);
+}
+
+/* What was under way in the epoch before. */
+static void forget_epoch(struct rz_store *store)
+{
+    uint32_t n_ranks = store->recovery->daemon->job.n_ranks;
+    store_drop_transfers(store);
+    store_drop_demands(store);
+    store_drop_rebuilds(store);
+    memset(store->tried, 0, n_ranks);
+    memset(store->getting, 0, n_ranks);
+    for (struct piece *piece = store->pieces; piece; piece = piece->next) {
+        free(piece->checked);
+        piece->checked = NULL;
+        piece->good = false;
+        piece->sent_again = 0;
+    }
+}
+
+void rz_store_opened(struct rz_store *store)
+{
+    const struct rz_commit *commit = store_commit(store);
+    memset(store->tried, 0, store->recovery->daemon->job.n_ranks);
+    store_keep_parities(store, rz_commit_layout(commit, RZ_COMMIT_NOW), 0);
+}
+
 void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generation)
 {
     struct rz_recovery *recovery = store->recovery;
@@ -470,21 +626,25 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
     store->epoch = epoch;
     store->restoring = generation;
     store->base = rz_commit_next(recovery->commit.hosted.state) - 1;
-    drop_transfers(store);
+    rz_store_files_epoch(recovery->files, epoch, generation);
+    forget_epoch(store);
     drop(store, generation ? (struct unwanted){.rank = RZ_ID_NONE, .other_than = generation}
                            : (struct unwanted){.everything = true});
+    store_keep_parities(store, rz_commit_layout(store_commit(store), RZ_COMMIT_HOME),
+                        generation ? generation : UINT64_MAX);
     for (uint32_t rank = 0; rank < daemon->job.n_ranks && generation > 0; rank++) {
-        if (rz_recover_daemon_of(recovery->recover.hosted.state, rank) != daemon->job.node)
+        if (!store_is_own(store, rank))
             continue;
-        struct piece *piece = find(store, rank, generation);
-        rz_id holder = rz_commit_holder_of(recovery->commit.hosted.state, rank);
+        struct piece *piece = store_find(store, rank, generation);
         if (piece)
             protect(store, piece);
-        else if (holder != RZ_ID_NONE && holder != daemon->job.node)
-            send_small(store, holder, RZ_OVERLAY_GET_PIECE, generation, rank);
         else
-            missing(store);
+            store_get(store, rank);
     }
+    if (epoch > 1)
+        say_what_is_left(store);
+    if (generation == 0)
+        begin_from_files(store);
     for (uint32_t rank = 0; rank < daemon->job.n_ranks; rank++)
         answer_want(store, rank);
     release_held(store);
@@ -495,20 +655,6 @@ uint64_t rz_store_base(const struct rz_store *store)
     return store->base;
 }
 
-void rz_store_peer_died(struct rz_store *store, rz_id peer)
-{
-    for (struct transfer **link = &store->transfers; *link;) {
-        struct transfer *transfer = *link;
-        if (transfer->to != peer) {
-            link = &transfer->next;
-            continue;
-        }
-        *link = transfer->next;
-        free(transfer);
-    }
-    find_last_transfer(store);
-}
-
 rz_status_t rz_store_open(struct rz_store **result, struct rz_recovery *recovery)
 {
     struct rz_store *store = calloc(1, sizeof *store);
@@ -517,9 +663,13 @@ rz_status_t rz_store_open(struct rz_store **result, struct rz_recovery *recovery
     store->recovery = recovery;
     store->last_transfer = &store->transfers;
     store->last_held = &store->held;
-    store->wanting = calloc(recovery->daemon->job.n_ranks, sizeof *store->wanting);
-    if (!store->wanting) {
-        free(store);
+    uint32_t n_ranks = recovery->daemon->job.n_ranks;
+    store->wanting = calloc(n_ranks, sizeof *store->wanting);
+    store->tried = calloc(n_ranks, sizeof *store->tried);
+    store->getting = calloc(n_ranks, sizeof *store->getting);
+    if (!store->wanting || !store->tried || !store->getting ||
+        rz_loop_timer(recovery->daemon->base, &store->turn, store_turn, store) != RZ_OK) {
+        rz_store_close(store);
         return RZ_ERR_NO_MEMORY;
     }
     *result = store;
@@ -528,7 +678,11 @@ rz_status_t rz_store_open(struct rz_store **result, struct rz_recovery *recovery
 
 void rz_store_close(struct rz_store *store)
 {
-    drop_transfers(store);
+    store_drop_transfers(store);
+    store_drop_demands(store);
+    store_drop_rebuilds(store);
+    store_drop_parities(store);
+    rz_loop_free(store->turn);
     drop(store, (struct unwanted){.everything = true});
     while (store->held) {
         struct held *held = store->held;
@@ -536,5 +690,7 @@ void rz_store_close(struct rz_store *store)
         free(held);
     }
     free(store->wanting);
+    free(store->tried);
+    free(store->getting);
     free(store);
 }

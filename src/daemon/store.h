@@ -14,6 +14,10 @@
 
 struct rz_recovery;
 
+/* In PIECE, where a node stands: it came from none. */
+#define RZ_STORE_FROM_FILE RZ_ID_NONE
+#define RZ_STORE_FROM_PARITIES (RZ_ID_NONE - 1)
+
 /*
  * STORE of a process of this node: its piece of the next generation is whole in fd (taken over).
  * Stale epochs are dropped. False: a process that keeps the rules does not say so: it is not the

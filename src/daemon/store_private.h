@@ -6,6 +6,7 @@
 #include "daemon/daemon.h"
 #include "daemon/recovery.h"
 #include "daemon/store.h"
+#include "daemon/store_files.h"
 #include "proto/commit/commit.h"
 
 struct rz_store;
@@ -18,7 +19,8 @@ struct rz_recovery {
     struct event *noticing;
     struct rz_core detector, spread, recover, commit;
     struct rz_store *store;
-    uint64_t *known; /* sorted items of all deaths known here (rz_recover_pack_*) */
+    struct rz_store_files *files; /* NULL: pieces are in no files */
+    uint64_t *known;              /* sorted items of all deaths known here (rz_recover_pack_*) */
     uint32_t n_known, known_max;
     uint32_t epoch;            /* for which hooks->epoch was called */
     uint32_t restored_epoch;   /* whose PROTECTED has come */
@@ -43,8 +45,16 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
  * epoch. */
 uint64_t rz_store_base(const struct rz_store *store);
 
-/* PIECE, PIECE_KEPT, GET_PIECE, PIECE_GONE. */
+/* The barrier of the epoch has opened, and commit knows it. */
+void rz_store_opened(struct rz_store *store);
+
+/* PIECE, PIECE_KEPT, GET_PIECE, PIECE_GONE, SHARE, GET_BLOCK, BLOCK, BLOCK_GONE. */
 void rz_store_message(struct rz_store *store, rz_id from, const struct rz_overlay_message *message);
+
+/* The piece of an own rank was read from its file; fd is taken over. Generation 0: as
+ * store_files.h. */
+void rz_store_file_came(struct rz_store *store, uint32_t rank, uint64_t generation, int fd,
+                        uint64_t bytes, uint64_t hash);
 
 /* The queue towards a peer has room again; a peer died. */
 void rz_store_writable(struct rz_store *store, rz_id peer);

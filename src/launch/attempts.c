@@ -1,15 +1,33 @@
+/* The runs of a job, one after the other. */
 #include "launch/attempts.h"
 
 #include "launch/session.h"
+#include "outcome/exit_codes.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
+
+#include <stdlib.h>
+
+static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *options,
+                   const char *program, const char *daemon)
+{
+    for (;; attempts->n++) {
+        attempts->again = false;
+        if (!rz_checkpoints_attempt(&attempts->checkpoints, options, attempts->n == 0))
+            return RZ_EXIT_CHECKPOINT;
+        int status = rz_session_run(options, attempts, program, daemon);
+        if (!attempts->again)
+            return status;
+        unsetenv(RZ_KILL_AT); /* a daemon that was to die for a test has */
+    }
+}
 
 int rz_attempts_run(const struct rz_rzrun_options *options, const char *program, const char *daemon)
 {
     struct rz_attempts attempts = {.begun = rz_clock_now()};
-    for (;; attempts.n++) {
-        attempts.again = false;
-        int status = rz_session_run(options, &attempts, program, daemon);
-        if (!attempts.again)
-            return status;
-    }
+    if (!rz_checkpoints_open(&attempts.checkpoints, options))
+        return RZ_EXIT_CHECKPOINT;
+    int status = run_all(&attempts, options, program, daemon);
+    rz_checkpoints_close(&attempts.checkpoints, options, status);
+    return status;
 }

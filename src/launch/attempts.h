@@ -1,20 +1,26 @@
 /*
- * --on-failure restart: the job is run again from its beginning when a process or node has died, as
- * programs that keep their checkpoints in files expect it. Each attempt is a session of its own,
- * with new daemons; what must not be repeated or forgotten is kept here.
+ * The runs of a job, one after the other. With --on-failure restart there is another one when a
+ * process or node has died; with --checkpoint-dir also when the checkpoint that the job must go
+ * back to is lost: its files, or the beginning, take its place. Each attempt is a session of its
+ * own, with new daemons; what must not be repeated or forgotten is kept here.
  */
 #ifndef RZ_LAUNCH_ATTEMPTS_H
 #define RZ_LAUNCH_ATTEMPTS_H
 
+#include "launch/checkpoints.h"
 #include "launch/rzrun_options.h"
+#include "launch/timeline.h"
 
 struct rz_attempts {
     uint32_t n; /* earlier ones */
-    bool again; /* set by the session: a death ended it, and there is another */
+    bool again; /* set by the session: a death, or a loss, ended it, and there is another */
     bool faults_done[RZ_FAULTS_MAX]; /* in an earlier attempt; those that come again and again never
                                         are */
     uint32_t n_cases;                /* case files written so far */
     rz_time begun;                   /* the first one */
+    struct rz_checkpoints checkpoints; /* in files */
+    struct rz_work work;               /* how far the program came in all of them */
+    struct rz_recovery_times died; /* the death that ended the one before; no deaths: none did */
 };
 
 /* Runs the job to its end, in as many attempts as it takes; the exit status. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,6 +267,48 @@ void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *st
         set(again, "incarnation", json_integer(started->incarnation));
         set(again, "node", json_integer(started->node));
         set(death->document, "started_again", again);
+    }
+}
+
+static json_t *timeline_of(const struct rz_recovery_times *times)
+{
+    json_t *timeline = json_object(), *phases = json_object(), *lost = json_object();
+    set(timeline, "way", json_string(rz_recovery_way_names[times->way]));
+    set(timeline, "deaths", json_integer(times->deaths));
+    set(timeline, "rounds", json_integer(times->rounds));
+    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++)
+        if (!isnan(times->phase_ms[i]))
+            set(phases, rz_recovery_phase_names[i], json_real(times->phase_ms[i] / 1e3));
+    set(timeline, "phases_seconds", phases);
+    if (!isnan(times->whole_ms))
+        set(timeline, "whole_seconds", json_real(times->whole_ms / 1e3));
+    if (times->lost.known) {
+        set(lost, "newest_iteration", json_integer((json_int_t)times->lost.to));
+        set(lost, "again_iteration", json_integer((json_int_t)times->lost.from));
+        set(lost, "iterations", json_integer((json_int_t)(times->lost.to - times->lost.from)));
+        if (!isnan(times->lost.seconds))
+            set(lost, "seconds", json_real(times->lost.seconds));
+        set(timeline, "lost", lost);
+    } else {
+        json_decref(lost);
+    }
+    return timeline;
+}
+
+/* Of a global restart: the deaths that this epoch settled; of a replacement those that were
+ * replaced and have no timeline yet. */
+void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *times)
+{
+    for (struct death *death = cases->deaths; death; death = death->next) {
+        const json_t *epoch = json_object_get(death->document, "epoch");
+        const char *done = json_string_value(json_object_get(death->document, "done"));
+        bool replaced = times->way == RZ_RECOVERY_REPLACE && strcmp(done, "replaced") == 0;
+        bool settled = times->way == RZ_RECOVERY_REINIT && death->done && epoch &&
+                       json_integer_value(epoch) <= (json_int_t)times->epoch;
+        if ((!replaced && !settled) || json_object_get(death->document, "timeline"))
+            continue;
+        set(death->document, "timeline", timeline_of(times));
+        write_case(cases, death);
     }
 }
 

@@ -7,6 +7,7 @@
 #ifndef RZ_LAUNCH_CASES_H
 #define RZ_LAUNCH_CASES_H
 
+#include "launch/timeline.h"
 #include "wire/launch_messages.h"
 
 #include <rhizome/types.h>
@@ -27,6 +28,9 @@ void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_
 
 /* A process was started: perhaps in the place of a dead one. */
 void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *started);
+
+/* A recovery is over: its timeline goes into the case of each death that it repaired. */
+void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *times);
 
 /* A node gives up because of that. */
 void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason);

@@ -1,6 +1,7 @@
 #include "launch/rzrun_options.h"
 
 #include "base/assert.h"
+#include "ckpt/file_header.h"
 #include "cli/quantity.h"
 #include "outcome/exit_codes.h"
 #include "place/machine.h"
@@ -308,6 +309,49 @@ OPTION(on_failure)
     return false;
 }
 
+OPTION(place_lost)
+{
+    *why = "it is `spread` or `together`";
+    OPTIONS->lost_together = strcmp(value, "together") == 0;
+    return OPTIONS->lost_together || strcmp(value, "spread") == 0;
+}
+
+OPTION(checkpoint)
+{
+    return rz_scheme_parse(value, &OPTIONS->scheme, why);
+}
+
+OPTION(checkpoint_dir)
+{
+    *why = "it wants a directory that all nodes see";
+    OPTIONS->checkpoint_dir = value;
+    return *value != 0;
+}
+
+OPTION(checkpoint_name)
+{
+    *why = "it wants 1 to 63 letters, digits and . _ - +, the first of them no dot";
+    OPTIONS->checkpoint_name = value;
+    return rz_ckpt_name_valid(value);
+}
+
+OPTION(checkpoint_keep)
+{
+    return whole(value, 2, 1000, &OPTIONS->checkpoint_keep, why);
+}
+
+OPTION(restart)
+{
+    (void)value, (void)why;
+    return OPTIONS->restart = true;
+}
+
+OPTION(keep_checkpoints)
+{
+    (void)value, (void)why;
+    return OPTIONS->keep_checkpoints = true;
+}
+
 OPTION(verbose)
 {
     (void)value, (void)why;
@@ -330,14 +374,14 @@ static const struct rz_cli_option table[] = {
     {"--host", "-H", "HOST[:SLOTS],...",
      "Nodes to run on, with the number of ranks each can take (1).", take_host},
     {"--hostfile", "-hostfile", "FILE",
-     "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are "
-     "numbered so that those who watch each other and keep each other's checkpoints stand in "
-     "different ones.",
+     "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are numbered "
+     "so that those who watch each other and keep each other's checkpoints stand in different "
+     "ones.",
      take_hostfile},
     {"--map-by", NULL, "slot|node|core",
      "slot (default): fill the slots of one node after the other; evenly where slots are not "
-     "bounded. node: one rank for each node in turn. core: one for each core of one node after the "
-     "other.",
+     "bounded. node: one rank for each node in turn. core: one for each core of one node after "
+     "the other.",
      take_map_by},
     {"--oversubscribe", NULL, NULL, "Allow more ranks than slots.", take_oversubscribe},
     {"--spares", NULL, "N",
@@ -349,9 +393,9 @@ static const struct rz_cli_option table[] = {
      "divide its cores.",
      take_bind_to},
     {"--wait", NULL, "auto|yield",
-     "How a call that waits does so. auto (default): it looks, gives its processor to others for a "
-     "moment, then sleeps until it is woken. yield: it never sleeps, only gives the processor to "
-     "others: it hears of messages, deaths and revocations sooner where ranks outnumber "
+     "How a call that waits does so. auto (default): it looks, gives its processor to others for "
+     "a moment, then sleeps until it is woken. yield: it never sleeps, only gives the processor "
+     "to others: it hears of messages, deaths and revocations sooner where ranks outnumber "
      "processors, and costs all processors all the time, as with mpi_yield_when_idle elsewhere.",
      take_wait},
     {"--report-bindings", NULL, NULL,
@@ -368,10 +412,9 @@ static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, "Detection of deaths", NULL},
     {"--detector", NULL, "ring|swim|flat",
      "How silent nodes are found. ring (default): each node watches one other. swim: random "
-     "probes, "
-     "suspicions that can be refuted (SWIM with Lifeguard); slower, and surer where messages are "
-     "lost. flat: for comparison, each process watches another from a thread of its own, and a "
-     "process that is stopped is dead, too.",
+     "probes, suspicions that can be refuted (SWIM with Lifeguard); slower, and surer where "
+     "messages are lost. flat: for comparison, each process watches another from a thread of its "
+     "own, and a process that is stopped is dead, too.",
      take_detector},
     {"--hb-period", NULL, "T", "Time between two heartbeats of a node (100ms).", take_hb_period},
     {"--hb-timeout", NULL, "T",
@@ -390,39 +433,63 @@ static const struct rz_cli_option table[] = {
     {"--on-failure", NULL, "auto|continue|replace|restart|abort",
      "auto (default): survivors hear of a death by their error handlers, whose default ends the "
      "job; once the program has entered MPIX_Reinit, dead processes are replaced and the job goes "
-     "back to its last checkpoint; where the program asks for it, MPIX_Comm_replace replaces them. "
-     "continue: deaths are errors, and nobody is replaced. replace: deaths are errors, also inside "
-     "MPIX_Reinit, and MPIX_Comm_replace replaces the dead. restart: when a process or a node "
-     "dies, the job ends and begins anew, at most --max-restarts times; the program finds its "
-     "checkpoint files by itself. abort: the first death ends the job. `repair` is an older word "
-     "for auto.",
+     "back to its last checkpoint; where the program asks for it, MPIX_Comm_replace replaces "
+     "them. continue: deaths are errors, and nobody is replaced. replace: deaths are errors, also "
+     "inside MPIX_Reinit, and MPIX_Comm_replace replaces the dead. restart: when a process or a "
+     "node dies, the job ends and begins anew, at most --max-restarts times, from the checkpoints "
+     "in --checkpoint-dir or from what the program itself finds. abort: the first death ends the "
+     "job. `repair` is an older word for auto.",
      take_on_failure},
     {"--agree", NULL, "ENGINE",
-     "What MPIX_Comm_agree, MPIX_Comm_shrink and their kin agree by, where the communicator's info "
-     "key rz_agree does not say otherwise (docs/agreement-engines.md). era (default): early "
+     "What MPIX_Comm_agree, MPIX_Comm_shrink and their kin agree by, where the communicator's "
+     "info key rz_agree does not say otherwise (docs/agreement-engines.md). era (default): early "
      "returning agreement. twophase: two-phase commit. gossip1, gossip2, gossip3: random pings "
      "with a matrix, a list, push-sum; that all then know the same dead is probable, an agreement "
      "by era checks it and decides where it is not so.",
      take_agree},
+    {"--place-lost", NULL, "spread|together",
+     "Where the ranks of a lost node are started again: one by one where the fewest run (spread, "
+     "the default), or all of them on the one node with room for all where the fewest run; "
+     "without such a node as with spread. Nodes with free places come first in either case.",
+     take_place_lost},
     {"--max-restarts", NULL, "N",
      "End the job after N restarts without a newly committed checkpoint (10; 0: no bound). With "
      "--on-failure restart: after N restarts.",
      take_max_restarts},
+    {"--checkpoint", NULL, "SCHEME",
+     "How checkpoints (RZ_Checkpoint) are kept (docs/checkpoints.md). memory: with each rank's "
+     "node alone; they survive processes. buddy (default): and with another node. xor:K: in "
+     "groups of K nodes, of which any one may be lost. rs:K+M: in groups of K+M nodes, of which "
+     "any M may be lost. file: in files alone, which survive all nodes.",
+     take_checkpoint},
+    {"--checkpoint-dir", NULL, "DIR",
+     "Keep checkpoints in files, too, in DIR, which all nodes must see: what --on-failure restart "
+     "begins again from, and --restart, and --checkpoint file always. Removed when the job has "
+     "succeeded.",
+     take_checkpoint_dir},
+    {"--checkpoint-name", NULL, "NAME",
+     "The job's name in DIR, which others there must not have. Default: that of the program.",
+     take_checkpoint_name},
+    {"--checkpoint-keep", NULL, "N", "Keep the newest N generations in files (2, the least).",
+     take_checkpoint_keep},
+    {"--restart", NULL, NULL,
+     "Go on from the checkpoints that an earlier job of this name and number of ranks left in "
+     "DIR, on any nodes; where there are none, begin at the beginning.",
+     take_restart},
+    {"--keep-checkpoints", NULL, NULL, "Leave the files in DIR when the job has succeeded, too.",
+     take_keep_checkpoints},
     {"--no-ft", NULL, NULL,
      "No fault tolerance: the first death of a rank or a node ends the job, as with a plain MPI. "
      "Nodes send no heartbeats, MPIX_Reinit runs its function once, checkpoints are not kept, "
-     "MPIX_Comm_agree is a plain "
-     "MPI_Allreduce.",
+     "MPIX_Comm_agree is a plain MPI_Allreduce.",
      take_no_ft},
     {NULL, NULL, NULL, "Faults to inject", NULL},
     {"--inject", NULL, "FAULT",
-     "`kill rank R|node N at T|iteration K`, `stop rank R|node N at T|iteration K for D`, `every T "
-     "kill random rank|node`; of the network between the daemons `cut node N,...`, `delay node "
-     "N,... "
-     "D`, `lose P% node N,...`, each `at T|iteration K [for D]`, and `heal at T|iteration K`. "
-     "Times like 900ms or 2s count from the moment all ranks are initialised; iterations are those "
-     "the program tells by "
-     "RZ_Progress_mark. May be repeated.",
+     "`kill rank R|node N at T|iteration K`, `stop rank R|node N at T|iteration K for D`, `every "
+     "T kill random rank|node`; of the network between the daemons `cut node N,...`, `delay node "
+     "N,... D`, `lose P% node N,...`, each `at T|iteration K [for D]`, and `heal at T|iteration "
+     "K`. Times like 900ms or 2s count from the moment all ranks are initialised; iterations are "
+     "those the program tells by RZ_Progress_mark. May be repeated.",
      take_inject},
     {"--seed", NULL, "N", "Seed of the random faults (1).", take_seed},
     {NULL, NULL, NULL, "Output", NULL},
@@ -436,8 +503,7 @@ static const struct rz_cli_option table[] = {
      "Write everything that happened to FILE, one line `name=value ...` per event.", take_report},
     {"--cases", NULL, "FOLDER",
      "Write a case file (JSON, docs/cases.md) for each death: who accused, on what evidence, when "
-     "each "
-     "daemon learnt of it, what was done.",
+     "each daemon learnt of it, what was done.",
      take_cases},
     {"--verbose", "-v", NULL, "Let the daemons say what they do. Twice: more.", take_verbose},
     {NULL, NULL, NULL, "Life of the job (docs/detached.md)", NULL},
@@ -588,6 +654,58 @@ static void settle_layout(struct rz_rzrun_options *options)
     check_binding(options);
 }
 
+/* Later deaths may leave fewer nodes than a group wants; then it is made of those that are left. */
+static void check_scheme(const struct rz_rzrun_options *options)
+{
+    char text[RZ_SCHEME_TEXT_MAX];
+    uint32_t n = rz_scheme_nodes(&options->scheme);
+    rz_scheme_text(&options->scheme, text);
+    if (options->layout.n_nodes < n)
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "--checkpoint %s wants groups of %u nodes, and there are %u: add nodes "
+                      "(--nodes, --host), or take smaller groups",
+                      text, n, options->layout.n_nodes);
+}
+
+/* The last part of the program's name, with a `-` for what cannot stand in a name. */
+static void settle_checkpoint_name(struct rz_rzrun_options *options)
+{
+    static char name[RZ_CKPT_NAME_MAX];
+    const char *slash = strrchr(options->program[0], '/');
+    snprintf(name, sizeof name, "%.60s", slash ? slash + 1 : options->program[0]);
+    for (char *at = name; *at; at++) {
+        const char one[2] = {*at, 0};
+        if (!rz_ckpt_name_valid(one) && (at == name || *at != '.'))
+            *at = '-';
+    }
+    options->checkpoint_name = *name ? name : "job";
+}
+
+static void settle_checkpoints(struct rz_rzrun_options *options)
+{
+    const char *what = options->scheme.kind == RZ_SCHEME_FILE ? "--checkpoint file"
+                       : options->restart                     ? "--restart"
+                       : options->keep_checkpoints            ? "--keep-checkpoints"
+                       : options->checkpoint_name             ? "--checkpoint-name"
+                       : options->checkpoint_keep             ? "--checkpoint-keep"
+                                                              : NULL;
+    if (!options->checkpoint_dir && what)
+        rz_cli_refuse(&rz_rzrun_cli, "%s needs a directory for the files: --checkpoint-dir DIR",
+                      what);
+    if (!options->checkpoint_dir)
+        return;
+    if (options->no_ft)
+        rz_cli_refuse(&rz_rzrun_cli, "with --no-ft checkpoints are not kept: leave out "
+                                     "--checkpoint-dir");
+    if (options->detach)
+        rz_cli_refuse(&rz_rzrun_cli, "--checkpoint-dir needs an rzrun that stays, to see to the "
+                                     "files; --detach is to go: leave one");
+    if (!options->checkpoint_keep)
+        options->checkpoint_keep = 2;
+    if (!options->checkpoint_name)
+        settle_checkpoint_name(options);
+}
+
 static void check_faults(const struct rz_rzrun_options *options)
 {
     for (uint32_t i = 0; i < options->n_faults; i++) {
@@ -645,6 +763,7 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
                                          /* hb_timeout: once the nodes are known */
                                          .spool_bytes = UINT64_C(4) << 20,
                                          .linger = 600 * RZ_SECOND,
+                                         .scheme = {.kind = RZ_SCHEME_BUDDY},
                                          .restarts_max = 10};
     int first = rz_cli_parse(&rz_rzrun_cli, argc, argv, options);
     if (options->attach || options->finish) {
@@ -664,6 +783,8 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
                       options->on_failure_given ? "--on-failure" : "--spares");
     check_detach(options);
     settle_layout(options);
+    check_scheme(options);
+    settle_checkpoints(options);
     check_faults(options);
 }
 

@@ -2,6 +2,7 @@
 #ifndef RZ_LAUNCH_RZRUN_OPTIONS_H
 #define RZ_LAUNCH_RZRUN_OPTIONS_H
 
+#include "ckpt/scheme.h"
 #include "cli/cli.h"
 #include "launch/inject.h"
 #include "launch/layout.h"
@@ -33,6 +34,7 @@ struct rz_rzrun_options {
     uint32_t n_spares;
     bool named; /* the nodes, by --host or --hostfile */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
+    bool lost_together;
     bool oversubscribe, label, progress, story;
     enum rz_on_failure on_failure;
     char **environment; /* NAME=value, NULL-terminated */
@@ -51,6 +53,11 @@ struct rz_rzrun_options {
     const char *finish; /* the same of a job to end */
     enum rz_detector detector;
     uint32_t restarts_max, verbosity;
+    struct rz_scheme scheme;     /* how checkpoints are kept */
+    const char *checkpoint_dir;  /* for files, or NULL */
+    const char *checkpoint_name; /* of the job, in there */
+    uint32_t checkpoint_keep;    /* generations */
+    bool restart, keep_checkpoints;
     char **program; /* NULL-terminated: program and arguments */
 };
 

@@ -111,11 +111,37 @@ static uint32_t job_flags(const struct rz_session *session)
         options->no_ft || at_death_over || options->on_failure == RZ_ON_FAILURE_CONTINUE;
     bool never_repair = never_replace || options->on_failure == RZ_ON_FAILURE_REPLACE;
     return (never_repair ? RZ_JOB_REPAIR_NEVER : 0) | (never_replace ? RZ_JOB_REPLACE_NEVER : 0) |
+           (options->lost_together ? RZ_JOB_LOST_TOGETHER : 0) |
            (at_death_over ? RZ_JOB_ABORT : 0) | (options->no_ft ? RZ_JOB_NO_FT : 0) |
            (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |
            (options->detach ? RZ_JOB_DETACHED : 0);
+}
+
+/* A program that is run again from its beginning can tell the first run from a later one. */
+static void put_attempt(struct rz_wire_writer *w, const struct rz_session *session)
+{
+    char text[32];
+    snprintf(text, sizeof text, "RZ_ATTEMPT=%u", session->attempts->n + 1);
+    if (session->options->on_failure == RZ_ON_FAILURE_RESTART)
+        rz_wire_put_text(w, text);
+}
+
+static void put_checkpoints(struct rz_launch_job *job, const struct rz_session *session)
+{
+    const struct rz_rzrun_options *options = session->options;
+    const struct rz_checkpoints *checkpoints = &session->attempts->checkpoints;
+    job->scheme = options->scheme.kind;
+    job->scheme_data = options->scheme.data;
+    job->scheme_parity = options->scheme.parity;
+    job->checkpoint_folder = checkpoints->used ? checkpoints->path : "";
+    job->checkpoint_name = checkpoints->used ? checkpoints->folder.name : "";
+    job->checkpoint_run = checkpoints->run;
+    job->checkpoint_keep = options->checkpoint_keep;
+    job->restored_run = checkpoints->restored.run;
+    job->restored_epoch = checkpoints->restored.epoch;
+    job->restored_number = checkpoints->restored.number;
 }
 
 static void send_job(struct rz_session *session)
@@ -137,6 +163,7 @@ static void send_job(struct rz_session *session)
     }
     put_list(&w[3], options->program);
     put_list(&w[4], options->environment);
+    put_attempt(&w[4], session);
     bool overflow = false;
     for (unsigned i = 0; i < 5; i++)
         overflow |= w[i].overflow;
@@ -170,6 +197,7 @@ static void send_job(struct rz_session *session)
                 .environment = w[4].start,
                 .environment_length = (uint32_t)(w[4].at - w[4].start),
                 .directory = options->directory}};
+    put_checkpoints(&message.job, session);
     session->started = true;
     event_del(session->last_word); /* before an end, which sets it anew */
     if (options->detach)
@@ -268,6 +296,13 @@ static void on_stdin_wanted(struct rz_session *session, struct rz_node *node, ui
 
 /* ---- what the nodes tell */
 
+static void on_recovered(void *arg, const struct rz_recovery_times *times)
+{
+    struct rz_session *session = arg;
+    if (session->cases)
+        rz_cases_recovered(session->cases, times);
+}
+
 static void on_event(struct rz_session *session, struct rz_node *node,
                      const struct rz_launch_event *event)
 {
@@ -291,10 +326,14 @@ static void on_stopping(struct rz_session *session, struct rz_node *node,
                         const struct rz_launch_stopping *told)
 {
     rz_story_stopping(&session->story, node->index, told->reason);
+    bool lost = told->status == RZ_ERR_CHECKPOINT_LOST;
+    bool ends =
+        lost || told->status == RZ_ERR_JOB_ENDED || told->status == RZ_ERR_CHECKPOINT_UNKEPT;
+    session->checkpoint_lost |= lost;
     if (session->options->story || session->options->verbosity)
-        fprintf(stderr, "rzrun: node %u %s: %s\n", node->index,
-                told->status == RZ_ERR_JOB_ENDED ? "ends" : "is cut off", told->reason);
-    if (told->status != RZ_ERR_JOB_ENDED && session->cases)
+        fprintf(stderr, "rzrun: node %u %s: %s\n", node->index, ends ? "ends" : "is cut off",
+                told->reason);
+    if (!ends && session->cases)
         rz_cases_stopping(session->cases, node->index, told->reason);
 }
 
@@ -414,6 +453,8 @@ static void on_ended(void *arg, struct rz_node *node)
                           "the daemon of node %u ended before it was ready", node->index);
         rz_session_end(session, 0);
     }
+    if (!session->ending)
+        rz_story_lost(&session->story);
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
         !session->options->detach)
         rz_session_end(session, grace_ms);
@@ -559,12 +600,15 @@ static void close_report(struct rz_session *session)
                 session->options->report, strerror(errno));
 }
 
-/* Whether a death ended this attempt and there is another one; else the exit status. */
+/* Whether a death, or a lost checkpoint, ended this attempt and there is another one; else the exit
+ * status. */
 static int look_for_restart(struct rz_session *session, int status)
 {
     const struct rz_rzrun_options *options = session->options;
-    if (options->on_failure != RZ_ON_FAILURE_RESTART ||
-        !rz_outcome_by_death(&session->referee.outcome))
+    bool death = options->on_failure == RZ_ON_FAILURE_RESTART &&
+                 rz_outcome_by_death(&session->referee.outcome);
+    bool lost = session->checkpoint_lost && session->attempts->checkpoints.used;
+    if (!death && !lost)
         return status;
     if (options->restarts_max == 0 || session->attempts->n < options->restarts_max) {
         session->attempts->again = true;
@@ -588,7 +632,7 @@ static int conclude(struct rz_session *session, const char *program)
     status = look_for_restart(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,
                      session->options->layout.n_nodes);
-    rz_story_end(&session->story, status, session->attempts->again);
+    rz_story_end(&session->story, status, session->attempts->again, &session->attempts->died);
     if (session->cases)
         session->attempts->n_cases = rz_cases_count(session->cases);
     if (session->cases && !rz_cases_close(session->cases, status, &why))
@@ -628,7 +672,11 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     session->story = (struct rz_story){.terminal = options->story ? stderr : NULL,
                                        .progress = options->progress,
                                        .n_ranks = options->n_ranks,
-                                       .told_epoch = 1};
+                                       .told_epoch = 1,
+                                       .recovered = on_recovered,
+                                       .arg = session};
+    rz_timeline_open(&session->story.timeline, options->n_ranks, &attempts->work,
+                     attempts->died.deaths > 0 ? &attempts->died : NULL);
     if (options->report &&
         !(session->story.report = fopen(options->report, attempts->n > 0 ? "a" : "w")))
         rz_cli_refuse(&rz_rzrun_cli, "--report: %s cannot be written: %s", options->report,

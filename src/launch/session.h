@@ -49,6 +49,7 @@ struct rz_session {
     bool faults_armed;
     struct rz_session_fault faults[RZ_FAULTS_MAX];
     bool ending;
+    bool checkpoint_lost;     /* a node cannot go back to where it must */
     bool detaching, detached; /* the nodes were told that we go; all have agreed */
     struct rz_session_waits waits;
     bool stdin_ended, stdin_always_ready;

@@ -21,7 +21,10 @@ static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
     [RZ_EVENT_RECORD_OUT] = "out",
     [RZ_EVENT_RECORD_BORN] = "born",
     [RZ_EVENT_RECORD_ACKNOWLEDGED] = "acknowledged",
-    [RZ_EVENT_RECORD_ENDED_BY] = "ended_by"};
+    [RZ_EVENT_RECORD_ENDED_BY] = "ended_by",
+    [RZ_EVENT_RECORD_BEGUN] = "begun",
+    [RZ_EVENT_RECORD_AT_START] = "at_start",
+    [RZ_EVENT_RECORD_PROTECTED] = "protected"};
 
 static void record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
@@ -47,6 +50,12 @@ void rz_story_node(struct rz_story *story, uint32_t node, const char *address, u
     fflush(story->report);
 }
 
+void rz_story_lost(struct rz_story *story)
+{
+    if (!story->lost)
+        story->lost = rz_clock_now();
+}
+
 void rz_story_switch(struct rz_story *story, int switch_fd)
 {
     if (!story->report)
@@ -67,14 +76,22 @@ static double ms(rz_time from, rz_time to)
     return to > from ? (double)(to - from) / 1e6 : 0.0;
 }
 
-static struct rz_story_death *find(struct rz_story *story, uint32_t rank, uint32_t node)
+static struct rz_story_death *find(struct rz_story *story, uint32_t rank, uint32_t node,
+                                   uint32_t incarnation)
 {
     for (uint32_t i = 0; i < story->n_deaths; i++) {
         struct rz_story_death *d = &story->deaths[i];
-        if (d->rank == rank && (rank != RZ_ID_NONE || d->node == node))
+        if (rank != RZ_ID_NONE ? d->rank == rank && d->incarnation == incarnation
+                               : d->rank == RZ_ID_NONE && d->node == node)
             return d;
     }
     return NULL;
+}
+
+/* The death that an event tells of. */
+static struct rz_story_death *known(struct rz_story *story, const struct rz_launch_event *event)
+{
+    return find(story, event->rank, event->node, event->incarnation);
 }
 
 static void forget(struct rz_story *story, struct rz_story_death *d)
@@ -82,19 +99,25 @@ static void forget(struct rz_story *story, struct rz_story_death *d)
     *d = story->deaths[--story->n_deaths];
 }
 
-/* NULL: there are too many. Those that were told make room. */
-static struct rz_story_death *death(struct rz_story *story, uint32_t rank, uint32_t node)
+static void tell(struct rz_story *story);
+
+/* NULL: there are too many. Those that were told make room. With a new one the recovery before it
+ * is over. */
+static struct rz_story_death *death(struct rz_story *story, const struct rz_launch_event *event)
 {
-    struct rz_story_death *d = find(story, rank, node);
+    struct rz_story_death *d = known(story, event);
     if (d)
         return d;
+    if (event->epoch >= story->timeline.epoch)
+        tell(story);
     for (uint32_t i = story->n_deaths; story->n_deaths == RZ_STORY_DEATHS_MAX && i-- > 0;)
         if (story->deaths[i].told)
             forget(story, &story->deaths[i]);
     if (story->n_deaths == RZ_STORY_DEATHS_MAX)
         return NULL;
     d = &story->deaths[story->n_deaths++];
-    *d = (struct rz_story_death){.rank = rank, .node = node};
+    *d = (struct rz_story_death){
+        .rank = event->rank, .node = event->node, .incarnation = event->incarnation};
     return d;
 }
 
@@ -102,8 +125,11 @@ static struct rz_story_death *death(struct rz_story *story, uint32_t rank, uint3
 static void refute(struct rz_story *story, uint32_t node)
 {
     for (uint32_t i = story->n_deaths; i-- > 0;)
-        if (story->deaths[i].rank == RZ_ID_NONE && story->deaths[i].node == node)
+        if (story->deaths[i].rank == RZ_ID_NONE && story->deaths[i].node == node) {
             forget(story, &story->deaths[i]);
+            if (story->n_deaths == 0)
+                rz_timeline_refuted(&story->timeline);
+        }
 }
 
 void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason)
@@ -133,34 +159,57 @@ static void tell_death(const struct rz_story *story, const struct rz_story_death
     fputc('\n', story->terminal);
 }
 
-/* The recovery is over: what died, how it was noticed, how long each step took. */
-static void tell(struct rz_story *story)
+static void tell_deaths(const struct rz_story *story, rz_time first)
 {
-    rz_time first = 0;
-    if (story->epoch <= story->told_epoch || story->n_deaths == 0 || !story->run)
-        return;
-    story->told_epoch = story->epoch;
-    story->recoveries++;
+    clear_progress(story);
     for (uint32_t i = 0; i < story->n_deaths; i++)
-        if (story->deaths[i].seen && (!first || story->deaths[i].seen < first))
-            first = story->deaths[i].seen;
-    if (story->terminal) {
-        clear_progress(story);
-        for (uint32_t i = 0; i < story->n_deaths; i++) {
+        if (!story->deaths[i].told) {
             fprintf(story->terminal, i == 0 ? "%8.3f s  " : "            ",
                     ms(story->start, first) / 1e3);
             tell_death(story, &story->deaths[i]);
         }
+}
+
+/* After what time, from the first notice, the job was whole again and went on. */
+static void tell_times(const struct rz_story *story, const struct rz_recovery_times *times)
+{
+    const struct rz_timeline *timeline = &story->timeline;
+    if (times->way == RZ_RECOVERY_RESTART)
+        fprintf(story->terminal, "            begun anew after %.1f ms",
+                ms(times->seen, times->run));
+    else
         fprintf(story->terminal, "            agreed after %.2f ms, repaired after %.1f ms",
-                ms(first, story->agreed), ms(first, story->run));
-        if (story->generation && story->restored)
-            fprintf(story->terminal, ", checkpoint %llu restored after %.1f ms",
-                    (unsigned long long)story->generation, ms(first, story->restored));
-        else if (!story->generation)
-            fprintf(story->terminal, "; no checkpoint: begins again at the start");
-        fprintf(story->terminal, "  (epoch %u)\n", story->epoch);
-    }
-    story->n_deaths = 0;
+                ms(times->seen, timeline->agreed), ms(times->seen, times->run));
+    if (times->generation && times->restored)
+        fprintf(story->terminal, ", checkpoint %llu restored after %.1f ms",
+                (unsigned long long)times->generation, ms(times->seen, times->restored));
+    else if (!times->generation && times->way == RZ_RECOVERY_REINIT)
+        fprintf(story->terminal, "; no checkpoint: begins again at the start");
+    fprintf(story->terminal, "  (epoch %u)\n", times->epoch);
+}
+
+/* The recovery is over: what died, how it was noticed, how long each step took. What followed a
+ * replacement is the program's own affair, and was told when it was decided. */
+static void tell(struct rz_story *story)
+{
+    struct rz_recovery_times times;
+    if (!rz_timeline_take(&story->timeline, &times))
+        return;
+    story->recoveries += times.way != RZ_RECOVERY_REPLACE;
+    story->told_epoch = times.epoch;
+    if (story->terminal && times.way == RZ_RECOVERY_REINIT)
+        tell_deaths(story, times.seen);
+    clear_progress(story);
+    if (story->terminal && times.way != RZ_RECOVERY_REPLACE)
+        tell_times(story, &times);
+    if (story->terminal)
+        rz_recovery_tell(&times, story->terminal);
+    if (story->report)
+        rz_recovery_record(&times, story->report);
+    if (story->recovered)
+        story->recovered(story->arg, &times);
+    if (times.way == RZ_RECOVERY_REINIT)
+        story->n_deaths = 0;
 }
 
 /* A death without a recovery. */
@@ -178,7 +227,7 @@ static void tell_alone(struct rz_story *story, struct rz_story_death *d)
  * replaces is no part of a later recovery; without one, it was lost with its node. */
 static void on_born(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
-    struct rz_story_death *d = find(story, event->rank, event->node);
+    struct rz_story_death *d = find(story, event->rank, event->node, event->incarnation - 1);
     char after[32] = "";
     if (event->value != RZ_BORN_REPLACES || by != event->node)
         return;
@@ -195,20 +244,30 @@ static void on_born(struct rz_story *story, uint32_t by, const struct rz_launch_
     }
 }
 
-static void later(rz_time *time, rz_time at)
+static void on_injected(struct rz_story *story, const struct rz_launch_event *event)
 {
-    if (at > *time)
-        *time = at;
+    bool kill = strncmp(event->note, "kill", 4) == 0;
+    bool another = kill && !known(story, event);
+    struct rz_story_death *d = kill ? death(story, event) : NULL;
+    if (!d || d->injected)
+        return;
+    d->injected = event->at_ns;
+    rz_timeline_death(&story->timeline, d->injected, 0, another);
 }
 
-static void on_epoch(struct rz_story *story, const struct rz_launch_event *event)
+static void on_seen(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
-    if (event->epoch > story->epoch) {
-        story->epoch = event->epoch;
-        story->agreed = story->ready = story->run = story->restored = 0;
-        story->generation = event->value;
-    }
-    later(&story->agreed, event->at_ns);
+    bool another = !known(story, event);
+    if (another && event->epoch < story->told_epoch)
+        return; /* one more observer of a death that was repaired since */
+    struct rz_story_death *d = death(story, event);
+    if (!d || (d->seen && event->at_ns >= d->seen))
+        return;
+    d->seen = event->at_ns;
+    d->by = by;
+    d->hung = event->value == RZ_DEATH_HUNG;
+    snprintf(d->how, sizeof d->how, "%s", event->note);
+    rz_timeline_death(&story->timeline, 0, d->seen, another);
 }
 
 void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
@@ -217,49 +276,33 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
     record(story, by, event);
     switch (event->kind) {
     case RZ_EVENT_RECORD_INJECTED:
-        d = strncmp(event->note, "kill", 4) == 0 ? death(story, event->rank, event->node) : NULL;
-        if (d && !d->injected)
-            d->injected = event->at_ns;
+        on_injected(story, event);
         break;
     case RZ_EVENT_RECORD_DEATH_SEEN:
-        d = death(story, event->rank, event->node);
-        if (d && (!d->seen || event->at_ns < d->seen)) {
-            d->seen = event->at_ns;
-            d->by = by;
-            d->hung = event->value == RZ_DEATH_HUNG;
-            snprintf(d->how, sizeof d->how, "%s", event->note);
-        }
+        on_seen(story, by, event);
         break;
     case RZ_EVENT_RECORD_BORN:
         on_born(story, by, event);
         break;
     case RZ_EVENT_RECORD_NOTED:
-        d = find(story, event->rank, event->node);
+        d = known(story, event);
         if (d)
             tell_alone(story, d);
         break;
     case RZ_EVENT_RECORD_EPOCH:
-        on_epoch(story, event);
-        if (event->epoch == story->epoch)
+        if (event->epoch >= story->timeline.epoch)
             refute(story, by);
-        break;
-    case RZ_EVENT_RECORD_READY:
-        if (event->epoch == story->epoch)
-            later(&story->ready, event->at_ns);
         break;
     case RZ_EVENT_RECORD_RUN:
         if (!story->start)
             story->start = event->at_ns;
-        if (event->epoch == story->epoch)
-            later(&story->run, event->at_ns);
-        break;
-    case RZ_EVENT_RECORD_RESTORED:
-        if (event->epoch == story->epoch)
-            later(&story->restored, event->at_ns);
         break;
     default:
         break;
     }
+    rz_timeline_event(&story->timeline, event);
+    if (rz_timeline_settled(&story->timeline))
+        tell(story);
 }
 
 static void show_progress(struct rz_story *story, const struct rz_launch_mark *mark)
@@ -275,12 +318,10 @@ static void show_progress(struct rz_story *story, const struct rz_launch_mark *m
 
 void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark)
 {
-    if (mark->epoch < story->epoch)
-        return;
-    if (mark->epoch > 1 && story->restored)
+    rz_timeline_mark(&story->timeline, mark);
+    if (rz_timeline_settled(&story->timeline))
         tell(story);
-    story->iteration = mark->iteration;
-    if (story->progress)
+    if (story->progress && mark->epoch >= story->timeline.epoch)
         show_progress(story, mark);
 }
 
@@ -292,13 +333,19 @@ void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t
                     (unsigned long long)messages[node]);
 }
 
-void rz_story_end(struct rz_story *story, int status, bool again)
+void rz_story_end(struct rz_story *story, int status, bool again, struct rz_recovery_times *before)
 {
     tell(story);
     clear_progress(story);
+    *before = (struct rz_recovery_times){.deaths = 0};
+    if (again && !story->timeline.open && story->lost) /* it ended the job before others told */
+        rz_timeline_death(&story->timeline, 0, story->lost, true);
+    if (again && rz_timeline_again(&story->timeline, rz_clock_now(), before) && story->terminal)
+        tell_deaths(story, before->seen);
     if (story->report)
         fprintf(story->report,
                 again ? "event=again status=%d recoveries=%u\n"
                       : "event=exit status=%d recoveries=%u\n",
                 status, story->recoveries);
+    rz_timeline_close(&story->timeline);
 }

@@ -6,6 +6,7 @@
 #ifndef RZ_LAUNCH_STORY_H
 #define RZ_LAUNCH_STORY_H
 
+#include "launch/timeline.h"
 #include "wire/launch_messages.h"
 
 #include <rhizome/types.h>
@@ -17,7 +18,7 @@
 /* One death as it was noticed. */
 struct rz_story_death {
     uint32_t rank; /* RZ_ID_NONE: a node */
-    uint32_t node;
+    uint32_t node, incarnation;
     rz_time injected, seen; /* 0: unknown */
     uint32_t by;            /* the node that saw it first */
     bool hung;
@@ -35,13 +36,14 @@ struct rz_story {
     rz_time start; /* all ranks initialised for the first time */
     struct rz_story_death deaths[RZ_STORY_DEATHS_MAX];
     uint32_t n_deaths;
-    uint32_t epoch;                       /* the newest one */
-    rz_time agreed, ready, run, restored; /* the last daemon's or rank's, in this epoch */
-    uint64_t generation;
-    uint64_t iteration; /* the newest mark */
+    struct rz_timeline timeline;
+    rz_time lost; /* rzrun saw the first node go; 0: none */
     rz_time progress_shown;
     uint32_t recoveries;
     uint32_t told_epoch; /* the recovery into this one was told; epoch 1 is the start */
+    /* Each recovery when it is over; NULL: nobody wants to know. */
+    void (*recovered)(void *arg, const struct rz_recovery_times *times);
+    void *arg;
 };
 
 /* Records where a node is found: for those who look into it, or strike it, from outside. */
@@ -50,6 +52,9 @@ void rz_story_node(struct rz_story *story, uint32_t node, const char *address, u
 
 /* A node gives up, and says why. The deaths of others that it alone saw were none. */
 void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason);
+
+/* rzrun itself has seen a node go, which others may tell of better. */
+void rz_story_lost(struct rz_story *story);
 
 /* Records where the network of the nodes' switch (port/netns.h) is found. */
 void rz_story_switch(struct rz_story *story, int switch_fd);
@@ -62,7 +67,8 @@ void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
 void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t n_nodes);
 
 /* Tells what is left to tell, ends a progress line, records the exit status; again: the job begins
- * anew. */
-void rz_story_end(struct rz_story *story, int status, bool again);
+ * anew, and *before is what the next attempt's timeline begins with (its deaths are 0 where there
+ * is nothing). Closes the timeline. */
+void rz_story_end(struct rz_story *story, int status, bool again, struct rz_recovery_times *before);
 
 #endif

@@ -168,6 +168,15 @@ extern bool rz_engine_shared;
 void rz_engine_enter(void);
 void rz_engine_leave(void);
 
+/* Whether the calling thread runs a function of the user that the library called: below it is a
+ * call that has not ended. */
+bool rz_engine_runs_user(void);
+
+/* With threads that share the engine, the lock held: whether the job has not gone back to its
+ * restart point since this thread's last call, and is not about to. Then it must be told. */
+bool rz_engine_thread_is_current(void);
+void rz_engine_thread_was_told(void);
+
 /* Give back a reference taken by rz_object_retain; the engine lock is held. */
 void rz_comm_release(struct rz_comm *comm);
 

@@ -660,5 +660,6 @@ int rzm_comm_revoke(struct rz_comm *comm);
 int rzm_comm_shrink(struct rz_comm *comm, MPI_Comm *newcomm);
 int rzm_incarnation(int *incarnation);
 int rzm_reinit_state(int *state);
+int rzm_reinit_test(void);
 
 #endif

@@ -165,6 +165,11 @@ void rz_outcome_hung(struct rz_outcome *outcome, uint32_t rank, uint32_t incarna
     r->hung |= incarnation == r->incarnation;
 }
 
+void rz_outcome_death_known(struct rz_outcome *outcome)
+{
+    outcome->death_known |= !outcome->decided;
+}
+
 void rz_outcome_cut_off(struct rz_outcome *outcome, uint32_t node, const char *why)
 {
     free(outcome->cut_off[node]);
@@ -252,9 +257,11 @@ bool rz_outcome_by_death(const struct rz_outcome *outcome)
 {
     if (outcome->decided && !outcome->aborted)
         return outcome->by_death;
+    if (outcome->aborted && outcome->death_known)
+        return true; /* why the survivor gave up */
     for (uint32_t i = 0; outcome->aborted && i < outcome->n_slots; i++)
-        if (outcome->ranks[i].seen && !outcome->ranks[i].abort_code)
-            return true; /* why the survivor gave up */
+        if ((outcome->ranks[i].seen || outcome->ranks[i].dying) && !outcome->ranks[i].abort_code)
+            return true; /* the same; nobody sees those who die with their node */
     const struct rz_rank *first = outcome->aborted ? NULL : first_end(outcome, false);
     return first && first->state == RZ_RANK_DIED && !first->abort_code;
 }

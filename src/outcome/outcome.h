@@ -37,9 +37,10 @@ struct rz_outcome {
     bool *out;         /* [n_nodes]: the others go on without it */
     uint64_t *refused; /* [n_nodes]: messages of one that is out */
     uint64_t ends;
-    bool decided;  /* something ended the job as a whole */
-    bool by_death; /* it was a death, by --on-failure or because nothing is left */
-    bool aborted;  /* it was MPI_Abort: a death before it is the first cause */
+    bool decided;     /* something ended the job as a whole */
+    bool by_death;    /* it was a death, by --on-failure or because nothing is left */
+    bool aborted;     /* it was MPI_Abort: a death before it is the first cause */
+    bool death_known; /* before that a daemon had told its processes of a death */
     int code;
     char cause[256];
 };
@@ -81,6 +82,10 @@ void rz_outcome_dying(struct rz_outcome *outcome, uint32_t rank, uint32_t incarn
 
 /* The same, and it was killed because it made no progress. */
 void rz_outcome_hung(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation);
+
+/* A daemon has told its processes that another one, or a node, is dead: what they do from now on
+ * may be because of that, also where nobody else has told of the death yet. */
+void rz_outcome_death_known(struct rz_outcome *outcome);
 
 /* node ends itself: it is cut off from the others, or they hold it for dead. why is copied. */
 void rz_outcome_cut_off(struct rz_outcome *outcome, uint32_t node, const char *why);

@@ -60,14 +60,16 @@ static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited 
     if (told->rank >= referee->outcome.n_slots)
         return false;
     bool spawned = told->rank >= referee->outcome.n_ranks;
-    if (!spawned && !told->hello &&
-        (told->clean || told->incarnation == 1)) { /* a later one is repaired */
+    /* A later one is repaired, and one that was killed is a death like any other. */
+    bool plain = !spawned && !told->hello &&
+                 (told->clean || (told->incarnation == 1 && (referee->no_ft || WIFEXITED(status))));
+    if (plain) {
         referee->stranger = told->rank;
         referee->stranger_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         end = half_joined(referee, grace_ms);
     }
     rz_outcome_exited(&referee->outcome, told->rank, told->incarnation, status,
-                      told->clean || (!spawned && !told->hello && told->incarnation == 1));
+                      told->clean || plain);
     if (referee->no_ft && !told->clean && told->hello) {
         *grace_ms = RZ_END_GRACE_MS;
         end = true;
@@ -108,6 +110,8 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
         else
             rz_outcome_dying(&referee->outcome, event->rank, event->incarnation);
     }
+    if (event->kind == RZ_EVENT_RECORD_DEATH_NEWS)
+        rz_outcome_death_known(&referee->outcome);
     if (event->kind == RZ_EVENT_RECORD_OUT && event->node < referee->outcome.n_nodes)
         referee->outcome.out[event->node] = true;
     if (event->kind == RZ_EVENT_RECORD_NOTED)
@@ -121,12 +125,15 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
 static bool on_stopping(struct rz_referee *referee, uint32_t node,
                         const struct rz_launch_stopping *told, uint32_t *grace_ms)
 {
-    if (told->status != RZ_ERR_JOB_ENDED) {
+    bool checkpoint =
+        told->status == RZ_ERR_CHECKPOINT_LOST || told->status == RZ_ERR_CHECKPOINT_UNKEPT;
+    if (told->status != RZ_ERR_JOB_ENDED && !checkpoint) {
         if (node < referee->outcome.n_nodes)
             rz_outcome_cut_off(&referee->outcome, node, told->reason);
         return false;
     }
-    rz_outcome_decide(&referee->outcome, RZ_EXIT_RESTARTS, "%s", told->reason);
+    rz_outcome_decide(&referee->outcome, checkpoint ? RZ_EXIT_CHECKPOINT : RZ_EXIT_RESTARTS, "%s",
+                      told->reason);
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }

@@ -41,6 +41,53 @@ enum rz_kill_point {
     RZ_KILL_REPLACE_INVITED, /* one of the newcomers was told where it belongs */
     RZ_KILL_REPLACE_LAST,    /* the agreement that newcomers take part in is about to begin */
     RZ_KILL_REPLACE_JOINED,  /* a newcomer knows where it belongs */
+    /* Of a daemon, whose number stands for the rank: checkpoint files. */
+    RZ_KILL_FILE_BEGIN,   /* a piece is about to be written */
+    RZ_KILL_FILE_OPENED,  /* its file is there, empty, under another name */
+    RZ_KILL_FILE_WRITTEN, /* and written, not on the disk */
+    RZ_KILL_FILE_SYNCED,  /* and on the disk */
+    RZ_KILL_FILE_NAMED,   /* it has its name, perhaps not on the disk */
+    RZ_KILL_FILE_DURABLE, /* the piece is durable, nobody was told */
+    RZ_KILL_MARK_BEGIN,   /* the same of the mark of a generation */
+    RZ_KILL_MARK_OPENED,
+    RZ_KILL_MARK_WRITTEN,
+    RZ_KILL_MARK_SYNCED,
+    RZ_KILL_MARK_NAMED,
+    RZ_KILL_MARK_DURABLE,    /* the generation is committed in files, older ones are still there */
+    RZ_KILL_PRUNE,           /* an older generation is about to be removed */
+    RZ_KILL_PRUNE_UNMARKED,  /* its mark is gone, its pieces are not */
+    RZ_KILL_RESTORE_OPEN,    /* a piece is about to be read */
+    RZ_KILL_RESTORE_READ,    /* it was read, not checked */
+    RZ_KILL_RESTORE_CHECKED, /* it is good, and nobody has it yet */
+    /* Of a process: checkpoints. */
+    RZ_KILL_CHECKPOINT,      /* its piece is about to be copied */
+    RZ_KILL_CHECKPOINT_HALF, /* half of it is */
+    RZ_KILL_STORE,           /* all of it is, and the daemon was not told */
+    RZ_KILL_STORED,          /* the daemon was told */
+    RZ_KILL_RESTORE,         /* what is to be restored is known and good, nothing was copied yet */
+    RZ_KILL_RESTORED,        /* it was copied, and the daemon was not told */
+    /* Of a process: global restart. */
+    RZ_KILL_JOINED,     /* its daemon knows it, nobody else */
+    RZ_KILL_AT_START,   /* it stands at the start of an epoch, and its daemon was not told */
+    RZ_KILL_START_TOLD, /* its daemon was told */
+    RZ_KILL_ENTERING,   /* it is about to enter MPIX_Reinit */
+    RZ_KILL_ENTERED,    /* its daemon was told so */
+    RZ_KILL_GAVE_UP,    /* everything of the old epoch has ended, nothing was cleaned up */
+    RZ_KILL_WENT_BACK,  /* it was cleaned up, and the new epoch is about to be awaited */
+    RZ_KILL_POINT_OVER, /* the restart point has returned, nobody was told */
+    /* Of a daemon: the same. */
+    RZ_KILL_EPOCH,       /* an epoch is decided, nothing was done about it */
+    RZ_KILL_EPOCH_BEGUN, /* its processes are started, and those that live were not told */
+    RZ_KILL_RUN,         /* its barrier is open, the processes here were not told */
+    /* Of a daemon: checkpoint pieces in memory. */
+    RZ_KILL_PIECE_CAME, /* a process has given its piece, nobody was told */
+    RZ_KILL_PIECE_PART, /* a part of a piece is about to leave for another daemon */
+    RZ_KILL_SHARE,      /* a part of another's piece is about to be folded into a parity */
+    RZ_KILL_PIECE_KEPT, /* a copy or share is whole here, its owner was not told */
+    RZ_KILL_PIECE_ACK,  /* a keeper has acknowledged, nothing was made of it */
+    RZ_KILL_BLOCK,      /* a part of a block is about to be given */
+    RZ_KILL_REBUILT,    /* a lost piece was made from blocks, it was not looked at */
+    RZ_KILL_PIECE_BACK, /* the piece of a new rank is here and good, nobody was told */
     RZ_KILL_POINTS
 };
 

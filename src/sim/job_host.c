@@ -1,5 +1,5 @@
-/* What the daemon does with the notices: processes are started and rolled back, pieces stored,
- * copied, fetched. */
+/* What the daemon does with the notices: processes are started and rolled back, births, barriers.
+ * Its store: job_pieces.c. */
 #include "sim/job_node.h"
 
 #include "base/assert.h"
@@ -16,162 +16,6 @@ static void want_step(struct rz_job_node *node, uint32_t slot)
     const struct rz_job_process *process = &node->process[slot];
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_STEP, slot, process->incarnation,
                  process->epoch);
-}
-
-/* ---- pieces */
-
-const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank,
-                                             uint32_t written, uint64_t generation)
-{
-    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
-        const struct rz_job_piece *piece = &node->place[rank][i];
-        if (piece->written == written && written != 0 && piece->generation == generation)
-            return piece;
-    }
-    return NULL;
-}
-
-/* Whether nobody can need this piece any more. */
-static bool may_overwrite(const struct rz_job_node *node, const struct rz_job_piece *piece)
-{
-    uint64_t floor = rz_recover_generation_floor(rz_job_recover(node));
-    if (node->mutations & RZ_JOB_NO_FLOOR)
-        floor = rz_commit_generation(rz_job_commit(node));
-    return piece->written == 0 || piece->generation < floor;
-}
-
-/* False: not now. */
-static bool put(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece)
-{
-    if (rz_job_piece_find(node, rank, piece->written, piece->generation))
-        return true;
-    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
-        if (may_overwrite(node, &node->place[rank][i])) {
-            node->place[rank][i] = *piece;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* An own piece lies here: the buddy gets a copy. */
-static void stored(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece,
-                   bool copy)
-{
-    const struct rz_commit *commit = rz_job_commit(node);
-    uint32_t epoch = rz_commit_epoch(commit);
-    rz_id buddy = rz_commit_buddy_of(commit, rank);
-    rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_STORED, epoch, piece->generation, rank);
-    if (copy && buddy != RZ_ID_NONE)
-        rz_job_queue_message(node, RZ_JOB_COPY, buddy, rank, epoch, piece);
-}
-
-static void try_own_store(struct rz_job_node *node, uint32_t rank)
-{
-    struct rz_job_process *process = &node->process[rank];
-    struct rz_job_piece piece = {process->epoch, process->position + 1, process->generation + 1};
-    if (piece.generation != rz_commit_next(rz_job_commit(node)) || !put(node, rank, &piece))
-        return;
-    process->position++;
-    process->generation++;
-    process->state = RZ_JOB_RUNNING;
-    stored(node, rank, &piece, true);
-    want_step(node, rank);
-}
-
-static void try_parked(struct rz_job_node *node, uint32_t rank)
-{
-    struct rz_job_parked *parked = &node->parked[rank];
-    uint32_t epoch = rz_commit_epoch(rz_job_commit(node));
-    if (parked->epoch > epoch)
-        return;
-    if (parked->epoch == epoch) {
-        if (!put(node, rank, &parked->piece))
-            return;
-        rz_job_queue_message(node, RZ_JOB_ACK, parked->from, rank, epoch, &parked->piece);
-    }
-    memset(parked, 0, sizeof *parked);
-}
-
-static void take_copy(struct rz_job_node *node, uint32_t rank, uint32_t epoch, rz_id from,
-                      const struct rz_job_piece *piece)
-{
-    if (epoch < rz_commit_epoch(rz_job_commit(node)) || epoch < node->parked[rank].epoch)
-        return;
-    if (piece->written == epoch && epoch == rz_commit_epoch(rz_job_commit(node)))
-        rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_PROOF, epoch, piece->generation - 1, 0);
-    node->parked[rank] = (struct rz_job_parked){from, epoch, *piece};
-    try_parked(node, rank);
-}
-
-void rz_job_on_message(struct rz_job_node *node, const struct rz_message *message)
-{
-    uint32_t rank = (uint32_t)message->seq, epoch = (uint32_t)(message->seq >> 32);
-    struct rz_job_piece piece = {(uint32_t)(message->word[0] >> 32), (uint32_t)message->word[0],
-                                 message->word[1]};
-    const struct rz_job_piece *here =
-        rz_job_piece_find(node, rank, piece.written, piece.generation);
-    bool current = epoch == rz_commit_epoch(rz_job_commit(node));
-    switch ((enum rz_job_message)message->type) {
-    case RZ_JOB_FETCH:
-        /* By name, whatever epoch we are in: a holder keeps what can be asked for. */
-        if (here)
-            rz_job_queue_message(node, RZ_JOB_PIECE, message->from, rank, epoch, here);
-        break;
-    case RZ_JOB_PIECE:
-        if (current && put(node, rank, &piece))
-            stored(node, rank, &piece, rz_commit_needs_copy(rz_job_commit(node), rank));
-        break;
-    case RZ_JOB_COPY:
-        take_copy(node, rank, epoch, message->from, &piece);
-        break;
-    case RZ_JOB_ACK:
-        if (current)
-            rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_COMMIT_COPIED, epoch, piece.generation, rank);
-        break;
-    }
-}
-
-/* Of the old epochs only the generation to restore is kept. */
-static void drop_stale(struct rz_job_node *node, uint32_t written, uint64_t generation)
-{
-    for (uint32_t rank = 0; rank < node->n_ranks; rank++)
-        for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
-            struct rz_job_piece *piece = &node->place[rank][i];
-            if (generation == 0 || piece->written != written || piece->generation != generation)
-                memset(piece, 0, sizeof *piece);
-        }
-}
-
-/* What lies here for ranks that are neither ours nor our buddies' any more. */
-static void drop_foreign(struct rz_job_node *node)
-{
-    const struct rz_commit *commit = rz_job_commit(node);
-    for (uint32_t rank = 0; rank < node->n_ranks; rank++)
-        if (rz_recover_daemon_of(rz_job_recover(node), rank) != node->self &&
-            rz_commit_buddy_of(commit, rank) != node->self)
-            memset(node->place[rank], 0, sizeof node->place[rank]);
-}
-
-static void restore(struct rz_job_node *node, uint64_t generation)
-{
-    const struct rz_commit *commit = rz_job_commit(node);
-    uint32_t written = rz_commit_written_in(commit);
-    drop_stale(node, written, generation);
-    if (node->mutations & RZ_JOB_DROP_OLD)
-        drop_foreign(node);
-    if (generation == 0)
-        return;
-    FOR_OWN_RANKS(rank)
-    {
-        struct rz_job_piece name = {.written = written, .generation = generation};
-        const struct rz_job_piece *here = rz_job_piece_find(node, rank, written, generation);
-        rz_id holder = rz_commit_holder_of(commit, rank);
-        if (here)
-            stored(node, rank, here, rz_commit_needs_copy(commit, rank));
-        else if (holder != RZ_ID_NONE && holder != node->self)
-            rz_job_queue_message(node, RZ_JOB_FETCH, holder, rank, rz_commit_epoch(commit), &name);
-    }
 }
 
 /* ---- processes */
@@ -245,7 +89,6 @@ static void step_process(struct rz_job_node *node, uint32_t slot)
     } else if (process->state == RZ_JOB_RUNNING) {
         if (node->repairing && !process->reinit) {
             process->reinit = true;
-            rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REPAIRING, 0, 0, 0);
             want_step(node, slot);
         } else if (process->position < node->positions) {
             process->state = RZ_JOB_STORING; /* rz_job_review stores as soon as there is a place */
@@ -271,7 +114,7 @@ static void open_run(struct rz_job_node *node)
         process->position = process->restored = piece ? piece->position : 0;
         want_step(node, rank);
     }
-    drop_foreign(node);
+    rz_job_drop_foreign(node);
 }
 
 static void leave(struct rz_job_node *node)
@@ -421,6 +264,10 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
     case RZ_JOB_WANTED:
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_WANT, event->arg[0], 0, 0);
         break;
+    case RZ_JOB_WRITTEN:
+    case RZ_JOB_READ:
+        rz_job_on_file(node, (enum rz_job_call)event->call, event->arg);
+        break;
     case RZ_JOB_DEATH:
         rz_assert(!"internal");
     }
@@ -459,7 +306,7 @@ void rz_job_on_commit(struct rz_job_node *node, const struct rz_action *notice)
 {
     switch ((enum rz_commit_notice)notice->what) {
     case RZ_COMMIT_RESTORE:
-        restore(node, notice->arg[1]);
+        rz_job_restore(node, notice->arg[1]);
         break;
     case RZ_COMMIT_PROTECTED:
         node->protected_epoch = (uint32_t)notice->arg[0];
@@ -502,16 +349,35 @@ static void review_barrier(struct rz_job_node *node)
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_REACHED, epoch, phase, node->round);
 }
 
+/* Once somebody here has called MPIX_Reinit, and each other one that lives, too, or wants to leave.
+ */
+static void review_entered(struct rz_job_node *node)
+{
+    bool entered = false;
+    FOR_OWN_RANKS(rank)
+    {
+        const struct rz_job_process *process = &node->process[rank];
+        bool waits = process->state < RZ_JOB_LEAVING && !process->reinit;
+        if (waits && process->state != RZ_JOB_ABSENT && !(node->mutations & RZ_JOB_ONE_ENTERED))
+            return;
+        entered |= process->state != RZ_JOB_KILLED && process->reinit;
+    }
+    if (!entered || node->said_repairing)
+        return;
+    node->said_repairing = true;
+    rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REPAIRING, 0, 0, 0);
+}
+
 void rz_job_review(struct rz_job_node *node)
 {
     if (node->stopped || rz_commit_epoch(rz_job_commit(node)) == 0)
         return;
     for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
         if (node->process[rank].state == RZ_JOB_STORING)
-            try_own_store(node, rank);
-        if (node->parked[rank].epoch != 0)
-            try_parked(node, rank);
+            rz_job_try_store(node, rank);
+        rz_job_try_parked(node, rank);
     }
+    review_entered(node);
     review_barrier(node);
     review_asks(node);
     review_held(node);

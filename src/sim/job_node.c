@@ -51,6 +51,7 @@ void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, r
     node->askers = config->askers;
     node->repairing = config->repairing;
     node->mutations = config->mutations;
+    node->scheme = config->commit.scheme;
     node->view = config->recover.view;
     node->self = self;
     node->recover_at = align8(sizeof *node);
@@ -75,6 +76,13 @@ void rz_job_queue(struct rz_job_node *node, enum rz_job_work_kind kind, uint32_t
                   uint64_t arg0, uint64_t arg1, uint64_t arg2)
 {
     *queue_end(node) = (struct rz_job_work){kind, what, {arg0, arg1, arg2}};
+}
+
+void rz_job_queue_copied(struct rz_job_node *node, uint32_t epoch, uint64_t generation,
+                         uint32_t rank, rz_id keeper)
+{
+    *queue_end(node) = (struct rz_job_work){
+        RZ_JOB_CALL_COMMIT, RZ_COMMIT_COPIED, {epoch, generation, rank, keeper}};
 }
 
 void rz_job_queue_message(struct rz_job_node *node, enum rz_job_message type, rz_id to,
@@ -276,10 +284,31 @@ rz_time rz_job_deadline(const struct rz_job_node *node)
     return RZ_TIME_NEVER;
 }
 
+static uint64_t hash_piece(uint64_t h, const struct rz_job_piece *piece)
+{
+    return rz_mix(rz_mix(h, (uint64_t)piece->written << 32 | piece->position), piece->generation);
+}
+
+static uint64_t hash_pieces(uint64_t h, const struct rz_job_node *node, uint32_t rank)
+{
+    const struct rz_job_parked *parked = &node->parked[rank];
+    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++)
+        h = hash_piece(h, &node->place[rank][i]);
+    h = hash_piece(rz_mix(h, (uint64_t)parked->epoch << 32 | parked->from), &parked->piece);
+    if (node->scheme != RZ_COMMIT_GROUPS)
+        return h;
+    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++)
+        h = hash_piece(rz_mix(h, node->share[rank][i].layout), &node->share[rank][i].piece);
+    const struct rz_job_rebuild *rebuild = &node->rebuild[rank];
+    h = rz_mix(rz_mix(h, rebuild->answered), (uint64_t)rebuild->asked_epoch << 32 | rebuild->asker);
+    return hash_piece(h, &rebuild->asked);
+}
+
 uint64_t rz_job_hash(const struct rz_job_node *node)
 {
     uint64_t h = rz_mix((uint64_t)node->stopped << 32 | node->self,
                         (uint64_t)node->protected_epoch << 32 | node->said_reached);
+    h = rz_mix(h, node->said_repairing);
     h = rz_mix(rz_mix(h, (uint64_t)node->round << 32 | node->said_round),
                (uint64_t)node->answered << 32 | node->serial);
     for (uint32_t i = 0; i < node->n_held; i++)
@@ -293,16 +322,7 @@ uint64_t rz_job_hash(const struct rz_job_node *node)
         h = rz_mix(h, (uint64_t)node->asking[slot] << 32 | node->asked[slot]);
         h = rz_mix(h, node->ended[slot]);
     }
-    for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
-        for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
-            const struct rz_job_piece *piece = &node->place[rank][i];
-            h = rz_mix(h, (uint64_t)piece->written << 32 | piece->position);
-            h = rz_mix(h, piece->generation);
-        }
-        const struct rz_job_parked *parked = &node->parked[rank];
-        h = rz_mix(h, (uint64_t)parked->epoch << 32 | parked->from);
-        h = rz_mix(h, (uint64_t)parked->piece.written << 32 | parked->piece.position);
-        h = rz_mix(h, parked->piece.generation);
-    }
+    for (uint32_t rank = 0; rank < node->n_ranks; rank++)
+        h = hash_pieces(h, node, rank);
     return rz_mix(rz_mix(h, rz_recover_hash(recover_of(node))), rz_commit_hash(commit_of(node)));
 }

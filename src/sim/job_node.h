@@ -18,14 +18,15 @@
 #define RZ_JOB_SLOTS_MAX 24
 #define RZ_JOB_PLACES 2
 #define RZ_JOB_HELD_MAX 16
-#define RZ_JOB_QUEUE_MAX 128
+#define RZ_JOB_QUEUE_MAX 256
 
 /* Faults of a host, put in on purpose. */
 enum rz_job_mutation {
     RZ_JOB_NO_FLOOR = 1, /* overwrites whatever is older than the newest generation it knows */
     RZ_JOB_DROP_OLD =
         2, /* drops the pieces of ranks it does not hold any more before the barrier has opened */
-    RZ_JOB_NO_PROTECT = 4 /* says REACHED before the pieces are protected */
+    RZ_JOB_NO_PROTECT = 4, /* says REACHED before the pieces are protected */
+    RZ_JOB_ONE_ENTERED = 8 /* says REPAIRING as soon as one process has called MPIX_Reinit */
 };
 
 struct rz_job_config {
@@ -48,7 +49,11 @@ enum rz_job_call {
      * process asks for a cohort */
     RZ_JOB_SPAWN,
     RZ_JOB_WANTED, /* arg = item: news of a wanted birth from another daemon */
-    RZ_JOB_DEATH   /* internal: a death is told to commit */
+    /* arg = rank, epoch it was written in << 32 | position, generation: a file is durable, was read
+     */
+    RZ_JOB_WRITTEN,
+    RZ_JOB_READ,
+    RZ_JOB_DEATH /* internal: a death is told to commit */
 };
 
 /* Notices; those of the objects have RZ_JOB_RECOVER or RZ_JOB_COMMIT added. */
@@ -60,6 +65,8 @@ enum rz_job_notice {
     RZ_JOB_WANTS_ASK,     /* make the call RZ_JOB_ASK with these arguments some time */
     RZ_JOB_WANTS_SPAWN,   /* likewise RZ_JOB_SPAWN */
     RZ_JOB_BIRTH_NEWS,    /* make RZ_JOB_WANTED at all others */
+    RZ_JOB_WANTS_WRITE,   /* put this piece into a file: then make RZ_JOB_WRITTEN some time */
+    RZ_JOB_WANTS_READ, /* arg = rank, epoch it was written in, generation: RZ_JOB_READ likewise */
     RZ_JOB_RECOVER = 0x100,
     RZ_JOB_COMMIT = 0x200,
     RZ_JOB_HOST = 0x300
@@ -91,6 +98,21 @@ struct rz_job_piece {
     uint64_t generation;
 };
 
+/* The parities that a daemon holds have taken in this rank's piece; layout 0: none. */
+struct rz_job_share {
+    uint32_t layout; /* rz_commit_layout */
+    struct rz_job_piece piece;
+};
+
+/* A piece that its group gives back: which members have answered. The question of another daemon
+ * may come before its epoch has begun here. */
+struct rz_job_rebuild {
+    uint64_t answered;
+    rz_id asker;
+    uint32_t asked_epoch; /* 0: nobody waits */
+    struct rz_job_piece asked;
+};
+
 /* A copy that has come too early: from an epoch that has not begun here, or there is no place to
  * overwrite yet. */
 struct rz_job_parked {
@@ -108,6 +130,7 @@ struct rz_job_node {
     uint32_t n_daemons, n_ranks, n_slots, positions, askers, mutations, view;
     rz_id self;
     bool repairing, stopped;
+    bool said_repairing;      /* RZ_RECOVER_REPAIRING */
     uint32_t protected_epoch; /* the newest epoch whose pieces are all protected */
     uint32_t said_reached;    /* as rz_job_process.reached */
     uint32_t said_round;      /* and the round of births counted */
@@ -122,6 +145,9 @@ struct rz_job_node {
     struct rz_job_process process[RZ_JOB_SLOTS_MAX];
     struct rz_job_piece place[RZ_JOB_RANKS_MAX][RZ_JOB_PLACES];
     struct rz_job_parked parked[RZ_JOB_RANKS_MAX];
+    uint32_t scheme;
+    struct rz_job_share share[RZ_JOB_RANKS_MAX][RZ_JOB_PLACES];
+    struct rz_job_rebuild rebuild[RZ_JOB_RANKS_MAX];
 
     /* Between the steps of one event only. */
     bool recover_more, commit_more; /* the object has more to do */
@@ -149,13 +175,27 @@ const struct rz_commit *rz_job_commit(const struct rz_job_node *node);
 const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uint32_t rank,
                                              uint32_t written, uint64_t generation);
 
+/* Whether the parities here have taken this piece in, under this layout. */
+bool rz_job_has_share(const struct rz_job_node *node, uint32_t rank, uint32_t layout,
+                      uint32_t written, uint64_t generation);
+
 /* ---- between job_node.c (events, objects) and job_host.c (processes, pieces) */
 
-enum rz_job_message { RZ_JOB_FETCH, RZ_JOB_PIECE, RZ_JOB_COPY, RZ_JOB_ACK };
+enum rz_job_message {
+    RZ_JOB_FETCH,
+    RZ_JOB_PIECE,
+    RZ_JOB_COPY,
+    RZ_JOB_ACK,
+    RZ_JOB_ASK_BLOCK,
+    RZ_JOB_BLOCK
+};
 enum rz_job_work_kind { RZ_JOB_CALL_RECOVER, RZ_JOB_CALL_COMMIT, RZ_JOB_NOTIFY, RZ_JOB_SEND };
 
 void rz_job_queue(struct rz_job_node *node, enum rz_job_work_kind kind, uint32_t what,
                   uint64_t arg0, uint64_t arg1, uint64_t arg2);
+/* A keeper has acknowledged. */
+void rz_job_queue_copied(struct rz_job_node *node, uint32_t epoch, uint64_t generation,
+                         uint32_t rank, rz_id keeper);
 /* A message about a piece: to, rank and epoch are packed for the way. */
 void rz_job_queue_message(struct rz_job_node *node, enum rz_job_message type, rz_id to,
                           uint32_t rank, uint32_t epoch, const struct rz_job_piece *piece);
@@ -165,6 +205,19 @@ void rz_job_on_message(struct rz_job_node *node, const struct rz_message *messag
 void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice);
 void rz_job_on_commit(struct rz_job_node *node, const struct rz_action *notice);
 void rz_job_start(struct rz_job_node *node);
+
+/* ---- job_pieces.c: the store */
+
+/* What commit says is to be restored. */
+void rz_job_restore(struct rz_job_node *node, uint64_t generation);
+/* What lies here for nobody, under the layout of this epoch. */
+void rz_job_drop_foreign(struct rz_job_node *node);
+/* A process waits for a place to store its piece. */
+void rz_job_try_store(struct rz_job_node *node, uint32_t rank);
+/* What came too early. */
+void rz_job_try_parked(struct rz_job_node *node, uint32_t rank);
+void rz_job_on_file(struct rz_job_node *node, enum rz_job_call call, const uint64_t *arg);
+
 /* What may have become possible: stores that waited, barriers reached. After each event. */
 void rz_job_review(struct rz_job_node *node);
 

@@ -59,9 +59,19 @@ static uint32_t ranks_of(const struct rz_sim *sim)
     return field(sim, 0, 8);
 }
 
+static bool in_groups(const struct rz_sim *sim)
+{
+    return field(sim, 30, 2) == RZ_COMMIT_GROUPS;
+}
+
+static uint32_t free_slots(const struct rz_sim *sim)
+{
+    return in_groups(sim) ? 0 : field(sim, 60, 4);
+}
+
 static uint32_t slots_of(const struct rz_sim *sim)
 {
-    return ranks_of(sim) + field(sim, 60, 4);
+    return ranks_of(sim) + free_slots(sim);
 }
 
 static bool unrepaired(const struct rz_sim *sim)
@@ -97,6 +107,9 @@ const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member)
                                     .commit = {.n_daemons = n,
                                                .n_ranks = n_ranks,
                                                .view = VIEW,
+                                               .scheme = (enum rz_commit_scheme)field(sim, 30, 2),
+                                               .data = in_groups(sim) ? field(sim, 56, 4) : 0,
+                                               .parity = in_groups(sim) ? field(sim, 60, 4) : 0,
                                                .mutations = field(sim, 44, 8)},
                                     .positions = field(sim, 12, 4),
                                     .repairing = !unrepaired(sim),
@@ -115,13 +128,13 @@ static uint64_t draw_fuse(struct rz_sim *sim)
 /* Half of them by one daemon, so that it has several on the way. */
 static void start_cohorts(struct rz_sim *sim)
 {
-    uint32_t cohorts = field(sim, 56, 4);
+    uint32_t cohorts = in_groups(sim) ? 0 : field(sim, 56, 4);
     bool at_once = rz_sim_scenario(sim)->parameter & RZ_JOB_AT_ONCE;
     rz_id asker = 0;
     for (uint32_t i = 0; i < cohorts; i++) {
         if (!at_once && (i == 0 || rz_sim_random(sim, 2) == 0))
             asker = (rz_id)rz_sim_random(sim, rz_sim_members(sim));
-        uint64_t count = at_once ? 1 : 1 + rz_sim_random(sim, 1 + field(sim, 60, 4));
+        uint64_t count = at_once ? 1 : 1 + rz_sim_random(sim, 1 + free_slots(sim));
         uint64_t fuse = at_once ? 0 : draw_fuse(sim);
         bool eager = at_once || rz_sim_random(sim, 8) == 0;
         rz_sim_call(sim, asker,
@@ -184,6 +197,27 @@ static void mix_births(struct rz_sim *sim, rz_id member, const struct rz_action 
     record->told[member]++;
 }
 
+/* Files outlive all daemons; a write ends some time after it has begun. */
+static void write_file(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    struct rz_job_record *record = rz_sim_record(sim);
+    record->file[notice->arg[0]][notice->arg[2] % RZ_JOB_FILES] = (struct rz_job_piece){
+        (uint32_t)(notice->arg[1] >> 32), (uint32_t)notice->arg[1], notice->arg[2]};
+    make_call(sim, member, RZ_JOB_WRITTEN, notice);
+}
+
+static void read_file(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    struct rz_job_record *record = rz_sim_record(sim);
+    const struct rz_job_piece *file = &record->file[notice->arg[0]][notice->arg[2] % RZ_JOB_FILES];
+    struct rz_action answer = *notice;
+    answer.arg[1] = (uint64_t)file->written << 32 | file->position;
+    if (file->written != notice->arg[1] || file->generation != notice->arg[2])
+        record->no_file = (uint8_t)(notice->arg[0] + 1);
+    else
+        make_call(sim, member, RZ_JOB_READ, &answer);
+}
+
 static const struct rz_job_node *node_of(const struct rz_sim *sim, rz_id member)
 {
     return rz_sim_state(sim, member);
@@ -225,6 +259,22 @@ static void look_at_barrier(struct rz_sim *sim, rz_id member)
         }
 }
 
+/* The first repair waits for all who live: to have called MPIX_Reinit, or to want to leave. */
+static void look_at_entered(struct rz_sim *sim)
+{
+    struct rz_job_record *record = rz_sim_record(sim);
+    for (rz_id member = 0; member < rz_sim_members(sim); member++) {
+        const struct rz_job_node *node = node_of(sim, member);
+        for (uint32_t rank = 0; node && rank < node->n_ranks; rank++) {
+            const struct rz_job_process *process = &node->process[rank];
+            bool on_the_way = process->state != RZ_JOB_ABSENT && process->state < RZ_JOB_LEAVING;
+            bool newcomer = process->incarnation > 1; /* it was not waited for */
+            if (process->epoch == 1 && on_the_way && !newcomer && !process->reinit)
+                record->carried_off = (uint8_t)(rank + 1);
+        }
+    }
+}
+
 void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -251,8 +301,17 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
     case RZ_JOB_BIRTH_NEWS:
         at_all_others(sim, member, RZ_JOB_WANTED, notice);
         break;
+    case RZ_JOB_WANTS_WRITE:
+        write_file(sim, member, notice);
+        break;
+    case RZ_JOB_WANTS_READ:
+        read_file(sim, member, notice);
+        break;
     case RZ_JOB_RECOVER + RZ_RECOVER_BIRTHS:
         mix_births(sim, member, notice);
+        break;
+    case RZ_JOB_RECOVER + RZ_RECOVER_EPOCH:
+        look_at_entered(sim);
         break;
     case RZ_JOB_RECOVER + RZ_RECOVER_PHASE:
         look_at_barrier(sim, member);
@@ -359,6 +418,26 @@ static bool holds(struct rz_sim *sim, rz_id holder, uint32_t rank, uint32_t writ
                       holder, rank, (unsigned long long)generation, written);
 }
 
+/* The parities of who lives of the owner's group have taken its piece in. */
+static bool parities_hold(struct rz_sim *sim, const struct rz_commit *c, uint32_t rank,
+                          uint32_t written)
+{
+    struct rz_commit_group group;
+    rz_id owner = rz_commit_owner(c, &c->home)[rank];
+    if (c->scheme != RZ_COMMIT_GROUPS || !rz_commit_group(c, RZ_COMMIT_HOME, owner, &group))
+        return true;
+    for (uint32_t i = 0; i < group.n; i++) {
+        rz_id member = group.members[i];
+        if (member == owner || !node_of(sim, member) ||
+            rz_job_has_share(node_of(sim, member), rank, c->home.since, written, c->newest))
+            continue;
+        return rz_sim_say(
+            sim, "the parities of %u do not hold rank %u of generation %llu (layout of epoch %u)",
+            member, rank, (unsigned long long)c->newest, c->home.since);
+    }
+    return true;
+}
+
 /* Whoever of the protected placement lives holds the newest committed generation, in every phase of
  * a recovery. */
 static bool copies_exist(struct rz_sim *sim)
@@ -369,10 +448,14 @@ static bool copies_exist(struct rz_sim *sim)
         rz_recover_phase(rz_job_recover(node_of(sim, front))) == RZ_PHASE_LEFT)
         return true;
     uint32_t written = c->newest > c->base ? c->epoch : c->written_in;
-    for (uint32_t rank = 0; rank < c->n_ranks; rank++)
-        if (!holds(sim, rz_commit_home_owner(c)[rank], rank, written, c->newest) ||
-            !holds(sim, rz_commit_home_buddy(c)[rank], rank, written, c->newest))
+    for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
+        rz_id owner = rz_commit_owner(c, &c->home)[rank];
+        rz_id buddy =
+            c->scheme == RZ_COMMIT_BUDDY ? rz_commit_next_live(c, &c->home, owner) : RZ_ID_NONE;
+        if (!holds(sim, owner, rank, written, c->newest) ||
+            !holds(sim, buddy, rank, written, c->newest) || !parities_hold(sim, c, rank, written))
             return false;
+    }
     return true;
 }
 
@@ -400,6 +483,11 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
     if (record->early)
         return rz_sim_say(sim, "at %u a barrier has opened without rank %u", record->early - 1,
                           record->early_rank);
+    if (record->carried_off)
+        return rz_sim_say(sim, "rank %u lives, had not called MPIX_Reinit, and an epoch began",
+                          record->carried_off - 1);
+    if (record->no_file)
+        return rz_sim_say(sim, "the file of rank %u is not there", record->no_file - 1);
     return births_single(sim) && check_objects(sim, rz_recover_check_uniform, true) &&
            check_objects(sim, rz_recover_check_births, true) &&
            check_objects(sim, rz_recover_check_world, true) &&
@@ -480,15 +568,15 @@ bool rz_job_scenario_liveness(struct rz_sim *sim)
 
 const char *rz_job_scenario_message_name(uint8_t type)
 {
-    static const char *const names[] = {"0 (UP or FETCH)", "1 (DOWN or PIECE)",
-                                        "2 (REQUEST or COPY)", "ACK"};
+    static const char *const names[] = {
+        "0 (UP or FETCH)", "1 (DOWN or PIECE)", "2 (REQUEST or COPY)", "ACK", "ASK_BLOCK", "BLOCK"};
     return type < sizeof names / sizeof *names ? names[type] : "?";
 }
 
 const char *rz_job_scenario_call_name(uint32_t call)
 {
-    static const char *const names[] = {"BEGIN",   "STEP", "KILL",  "HEARD",
-                                        "REACHED", "ASK",  "SPAWN", "WANTED"};
+    static const char *const names[] = {"BEGIN", "STEP",  "KILL",   "HEARD",   "REACHED",
+                                        "ASK",   "SPAWN", "WANTED", "WRITTEN", "READ"};
     return call < sizeof names / sizeof *names ? names[call] : "?";
 }
 
@@ -496,8 +584,9 @@ const char *rz_job_scenario_notice_name(uint32_t what)
 {
     static const char *const recover[] = {"EPOCH", "PHASE", "DEATHS", "STOP", "WANTED", "BIRTHS"};
     static const char *const commit[] = {"COMMITTED", "RESTORE", "PROTECTED"};
-    static const char *const host[] = {"WANTS_STEP", "WANTS_REACHED", "WANTS_KILL", "NEWS",
-                                       "WANTS_ASK",  "WANTS_SPAWN",   "BIRTH_NEWS"};
+    static const char *const host[] = {"WANTS_STEP", "WANTS_REACHED", "WANTS_KILL",
+                                       "NEWS",       "WANTS_ASK",     "WANTS_SPAWN",
+                                       "BIRTH_NEWS", "WANTS_WRITE",   "WANTS_READ"};
     if (what >= RZ_JOB_COMMIT)
         return commit[what - RZ_JOB_COMMIT];
     return what >= RZ_JOB_RECOVER ? recover[what - RZ_JOB_RECOVER] : host[what];

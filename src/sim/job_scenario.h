@@ -20,11 +20,15 @@ enum rz_job_evidence { RZ_JOB_PROOF, RZ_JOB_SILENT, RZ_JOB_MIXED };
 #define RZ_JOB_RESTARTS(n) ((uint64_t)(n) << 24) /* 4: restarts_max */
 #define RZ_JOB_REPLACE (UINT64_C(1) << 28)       /* the dead are asked for, by every daemon */
 #define RZ_JOB_ONE_ASKER (UINT64_C(1) << 29)     /* by the first one only */
+#define RZ_JOB_SCHEME(s) ((uint64_t)(s) << 30)   /* 2: enum rz_commit_scheme */
 #define RZ_JOB_RECOVER_MUTANT(m) ((uint64_t)(m) << 32) /* 12 */
 #define RZ_JOB_COMMIT_MUTANT(m) ((uint64_t)(m) << 44)  /* 8 */
 #define RZ_JOB_HOST_MUTANT(m) ((uint64_t)(m) << 52)    /* 4 */
 #define RZ_JOB_COHORTS(n) ((uint64_t)(n) << 56)        /* 4: cohorts asked for at most */
 #define RZ_JOB_FREE_SLOTS(n) ((uint64_t)(n) << 60)     /* 4: slots behind the ranks */
+/* The scheme GROUPS, data + parity; in the place of COHORTS and FREE_SLOTS. */
+#define RZ_JOB_GROUPS(data, parity)                                                                \
+    (RZ_JOB_SCHEME(RZ_COMMIT_GROUPS) | (uint64_t)(data) << 56 | (uint64_t)(parity) << 60)
 
 extern const struct rz_proto_room rz_job_room_of_recover, rz_job_room_of_commit;
 
@@ -38,6 +42,8 @@ const char *rz_job_scenario_message_name(uint8_t type);
 const char *rz_job_scenario_call_name(uint32_t call);
 const char *rz_job_scenario_notice_name(uint32_t what);
 
+#define RZ_JOB_FILES 4
+
 /* record_bytes must be a constant: the size of struct rz_job_record. */
 struct rz_job_record {
     uint32_t reached[RZ_JOB_RANKS_MAX]; /* newest barrier that the newest incarnation of the rank
@@ -47,8 +53,11 @@ struct rz_job_record {
     uint32_t told[RZ_JOB_DAEMONS_MAX];      /* how many they are */
     uint8_t early;                          /* a member + 1 that opened a barrier too early */
     uint8_t early_rank;                     /* and who was missing */
+    uint8_t carried_off; /* a rank + 1 that an epoch was begun for though it had not entered */
     uint8_t stopped[RZ_JOB_DAEMONS_MAX]; /* rz_status_t + 1 of the members that were told to stop */
     uint8_t killed;                      /* processes killed, at most 1 */
+    uint8_t no_file;                     /* a rank + 1 whose file was wanted and is not there */
+    struct rz_job_piece file[RZ_JOB_RANKS_MAX][RZ_JOB_FILES]; /* by generation */
 };
 
 #define RZ_JOB_SCENARIO(which)                                                                     \

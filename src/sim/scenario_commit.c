@@ -1,5 +1,5 @@
-/* Checkpoints through recoveries: the generation restored is whole, however daemons and processes
- * die. */
+/* Checkpoints through recoveries, under each scheme: the generation restored is whole, however
+ * daemons and processes die. */
 #include "sim/job_scenario.h"
 
 #define MUTANT(mutants, what, n, deaths, parameters)                                               \
@@ -43,6 +43,57 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      .parameter = RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(2) | RZ_JOB_KILLS(1) |
                   RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(commit)},
+    {.name = "memory",
+     .summary = "pieces with their owners alone; daemons and processes die",
+     .members = 5,
+     .crashes = 2,
+     .parameter = RZ_JOB_SCHEME(RZ_COMMIT_MEMORY) | RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) |
+                  RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "files",
+     .summary = "pieces in files, which all daemons but one may die without",
+     .members = 5,
+     .crashes = 4,
+     .parameter = RZ_JOB_SCHEME(RZ_COMMIT_FILES) | RZ_JOB_RANKS(6) | RZ_JOB_SPARES(2) |
+                  RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "xor",
+     .summary = "groups of three, of which one may be lost",
+     .members = 6,
+     .crashes = 3,
+     .parameter = RZ_JOB_GROUPS(2, 1) | RZ_JOB_RANKS(7) | RZ_JOB_SPARES(1) | RZ_JOB_POSITIONS(5) |
+                  RZ_JOB_KILLS(3),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "rs",
+     .summary = "groups of five, of which two may be lost",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_GROUPS(3, 2) | RZ_JOB_RANKS(6) | RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "rs-silent",
+     .summary = "the same with spare daemons and silent deaths",
+     .members = 7,
+     .crashes = 4,
+     .parameter = RZ_JOB_GROUPS(2, 2) | RZ_JOB_RANKS(7) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(4) |
+                  RZ_JOB_KILLS(2) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "tiny-xor",
+     .summary = "a group of three daemons, one rank, one checkpoint, its daemon may die, to be "
+                "explored whole",
+     .members = 3,
+     .crashes = 1,
+     .crashable = 1,
+     .parameter = RZ_JOB_GROUPS(2, 1) | RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(1) |
+                  RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "tiny-rs",
+     .summary = "a group of three daemons, of which any two may die, one rank, two checkpoints, to "
+                "be explored whole",
+     .members = 3,
+     .crashes = 2,
+     .parameter = RZ_JOB_GROUPS(1, 2) | RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(2) |
+                  RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(commit)},
     MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_UNCOPIED), "uncopied", 4, 1,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_DESPITE_DEATH), "despite-death", 4, 2,
@@ -57,6 +108,18 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_NO_PROTECT), "no-protect", 4, 2,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_UNCOPIED), "group-uncopied", 5, 2,
+           RZ_JOB_GROUPS(2, 1) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_ONE_SHORT), "group-one-short", 5, 2,
+           RZ_JOB_GROUPS(3, 2) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_GENEROUS), "group-generous", 5, 3,
+           RZ_JOB_GROUPS(2, 1) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_OLD_PARITY), "group-old-parity", 5, 2,
+           RZ_JOB_GROUPS(2, 1) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_EARLY_HOME), "group-early-home", 5, 2,
+           RZ_JOB_GROUPS(2, 1) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_DROP_OLD), "group-drop-old", 5, 2,
+           RZ_JOB_GROUPS(2, 2) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
     /* A rare one: to be explored whole. */
     {.name = "mutant-unaware",
      .summary = "unaware contributions settle deaths: must be caught",

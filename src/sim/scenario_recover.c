@@ -125,6 +125,8 @@ const struct rz_sim_scenario rz_recover_scenarios[] = {
     MUTANT(RZ_RECOVER_KEEP_REACHED, "keep-reached", 4, 0, BIRTHS),
     MUTANT(RZ_RECOVER_ANY_BIRTH, "any-birth", 4, 0, BIRTHS),
     MUTANT(RZ_RECOVER_KNOWN_FREE, "known-free", 4, 0, BIRTHS),
+    MUTANT(0, "one-entered", 4, 0,
+           RZ_JOB_HOST_MUTANT(RZ_JOB_ONE_ENTERED) | RZ_JOB_RANKS(8) | RZ_JOB_KILLS(4)),
     MUTANT(RZ_RECOVER_OWN_REFUSAL, "own-refusal", 4, 0, BIRTHS & ~RZ_JOB_UNREPAIRED),
 };
 const size_t rz_recover_scenarios_count =

@@ -1,4 +1,5 @@
-/* Inside the figures of ULFM: points of a curve from runs of a study, and trends through them. */
+/* Inside the figures of ULFM and of global restart: points of a curve from runs of a study, and
+ * trends through them. */
 #ifndef RZ_STUDY_FIGURE_ULFM_SWEEP_H
 #define RZ_STUDY_FIGURE_ULFM_SWEEP_H
 

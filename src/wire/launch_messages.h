@@ -6,7 +6,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 4
+#define RZ_LAUNCH_VERSION 5
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
@@ -32,6 +32,11 @@ enum rz_event_record {
                                      on */
     RZ_EVENT_RECORD_ENDED_BY,     /* MPI_Abort of some processes only: (rank, incarnation) is ended,
                                      value: the code; note: who wanted it, and why */
+    RZ_EVENT_RECORD_BEGUN,        /* the process (rank, incarnation) was started */
+    RZ_EVENT_RECORD_AT_START,  /* rank stands at the start of epoch: it has let go of all before, or
+                                  come there for the first time */
+    RZ_EVENT_RECORD_PROTECTED, /* all pieces of this node are where their ranks run in epoch, and as
+                                  safe as they shall be */
     RZ_EVENT_RECORD_COUNT
 };
 
@@ -74,7 +79,10 @@ enum rz_waiting_state {
 #define RZ_JOB_NO_FT 8u        /* nobody looks for deaths; rzrun ends the job at the first */
 #define RZ_JOB_REPLACE_NEVER 64u /* nor by MPIX_Comm_replace */
 #define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first death */
-#define RZ_JOB_DETACHED 32u      /* rzrun will go; the daemons keep output and outcome */
+#define RZ_JOB_LOST_TOGETHER                                                                       \
+    256u                    /* the ranks of a lost node go to one node, where there is room        \
+                             */
+#define RZ_JOB_DETACHED 32u /* rzrun will go; the daemons keep output and outcome */
 
 /* No message is longer than this many bytes. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)
@@ -106,7 +114,10 @@ enum rz_waiting_state {
     MESSAGE(JOB, job) U64(job) BYTES(key) U32(n_nodes) U32(n_ranks) U32(node) U64(hb_period_ns) U64(hb_timeout_ns) \
         U32(detector) U64(hang_timeout_ns) U64(hang_report_ns) /* enum rz_detector; 0: never hung; 0: no report */ \
         U32(share) U32(shares) /* of its machine's cores the node has the share-th of so many shares */ \
-        U32(restarts_max) U32(flags) U32(verbosity) U64(spool_bytes) U64(linger_ns) U64(timeout_ns) \
+        U32(restarts_max) U32(scheme) U32(scheme_data) U32(scheme_parity) /* struct rz_scheme: ckpt/scheme.h */ \
+        TEXT(checkpoint_folder) TEXT(checkpoint_name) U32(checkpoint_run) U32(checkpoint_keep) /* folder "": none; ckpt/file.h */ \
+        U32(restored_run) U32(restored_epoch) U64(restored_number) /* the generation to begin from; number 0: none */ \
+        U32(flags) U32(verbosity) U64(spool_bytes) U64(linger_ns) U64(timeout_ns) \
         BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \
         BYTES(environment) TEXT(directory) \
         END(JOB, job) /* placement, slots: u32 each; addresses: per node text, tcp u32, udp u32; the rest: texts; spool, linger, timeout: of a detached job */ \

@@ -8,7 +8,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused in words. */
-#define RZ_LINK_VERSION 3
+#define RZ_LINK_VERSION 4
 
 /* No message is longer than this many bytes. */
 #define RZ_LINK_MESSAGE_MAX 65536
@@ -34,7 +34,9 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(REPAIRING, repairing) END(REPAIRING, repairing)          /* MPIX_Reinit was entered */ \
     MESSAGE(REACHED, reached) U32(epoch) U32(phase) END(REACHED, reached) \
     MESSAGE(MARK, mark) U64(iteration) END(MARK, mark) \
-    MESSAGE(STORE, store) U32(epoch) U64(number) U64(bytes) U64(hash) END(STORE, store) /* number: 1, 2, ... in each epoch; fd: the piece */ \
+    MESSAGE(STORE, store) U32(epoch) U64(number) U64(bytes) U64(hash) U32(back) END(STORE, store) \
+        /* number: 1, 2, ... in each epoch; fd: the piece, and behind it, at the next multiple of 8, a bitmap of its pages (ckpt/pages.h); \
+           those not in it are as they were `back` generations ago, in a piece of as many bytes; back 0: in none */ \
     MESSAGE(WANT_PIECE, want_piece) U32(epoch) END(WANT_PIECE, want_piece) \
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \

@@ -27,9 +27,21 @@
     MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) BYTES(card) END(CARD, card) \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U32(rank) U64(total) U64(offset) U64(hash) U32(answer) BYTES(data) \
         END(PIECE, piece)                           /* a chunk; answer: 1 as asked by GET_PIECE, 0 a copy to keep */ \
+    MESSAGE(CHANGES, changes) U32(epoch) U64(generation) U32(rank) U64(total) U64(hash) U64(base) U64(base_hash) U32(part) U64(offset) BYTES(data) \
+        END(CHANGES, changes)                       /* pages of a copy to keep that are not as in the one of generation base; part: 1 the first one, \
+                                                       2 the last, 3 both. Where there is no such base, PIECE_GONE asks for all of it */ \
     MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \
     MESSAGE(GET_PIECE, get_piece) U32(epoch) U64(generation) U32(rank) END(GET_PIECE, get_piece) \
-    MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) END(PIECE_GONE, piece_gone) \
+    MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) END(PIECE_GONE, piece_gone) /* or it is damaged */ \
+    MESSAGE(SHARE, share) U32(epoch) U64(generation) U32(rank) U64(total) U64(hash) U32(chunk) U64(offset) BYTES(data) \
+        END(SHARE, share)                           /* part of a chunk of a piece, for your parity (proto/commit/stripes.h); KEPT when all are there */ \
+    MESSAGE(GET_BLOCK, get_block) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) \
+        END(GET_BLOCK, get_block)                   /* your column in the stripe of that chunk of rank's lost piece */ \
+    MESSAGE(BLOCK, block) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) U64(total) U64(hash) U64(bytes) U64(offset) BYTES(data) \
+        END(BLOCK, block)                           /* part of it; total, hash: of rank's piece; bytes: of the block */ \
+    MESSAGE(BLOCK_GONE, block_gone) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) END(BLOCK_GONE, block_gone) \
+    MESSAGE(PIECE_FILED, piece_filed) U32(epoch) U64(generation) U32(rank) U32(failed) \
+        END(PIECE_FILED, piece_filed)               /* its file is durable, or could not be written: daemon/store_files.h */ \
     MESSAGE(NAME_PUT, name_put) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) TEXT(port) \
         END(NAME_PUT, name_put)                     /* a name was published (daemon/names.h) */ \
     MESSAGE(NAME_DROP, name_drop) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) \

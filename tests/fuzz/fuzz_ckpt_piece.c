@@ -1,6 +1,6 @@
 /* A checkpoint piece, as a dying process or another version may have left it. */
-#include "ckpt/piece.h"
 #include "fuzz.h"
+#include "piece_made.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,15 +36,15 @@ static void writes_again(const struct rz_region *regions, uint32_t n, size_t byt
     uint32_t id;
     rz_fuzz_holds(rz_piece_bytes(regions, n) == bytes);
     uint8_t *again = calloc(1, bytes), *third = calloc(1, bytes);
-    rz_piece_write(again, regions, n);
+    piece_write(again, regions, n);
     for (uint32_t i = 0; i < n; i++)
         memset(regions[i].memory, UNTOUCHED, regions[i].bytes);
-    rz_fuzz_holds(rz_piece_read(again, bytes, regions, n, &id) == RZ_OK);
-    rz_piece_write(third, regions, n);
+    rz_fuzz_holds(piece_read(again, bytes, regions, n, &id) == RZ_OK);
+    piece_write(third, regions, n);
     rz_fuzz_holds(memcmp(again, third, bytes) == 0);
     rz_fuzz_holds(rz_piece_hash(again, bytes) == rz_piece_hash(third, bytes));
     uint8_t *cut = rz_fuzz_copy(again, bytes - 1);
-    rz_fuzz_holds(rz_piece_read(cut, bytes - 1, regions, n, &id) == RZ_ERR_MALFORMED);
+    rz_fuzz_holds(piece_read(cut, bytes - 1, regions, n, &id) == RZ_ERR_MALFORMED);
     free(cut);
     free(again);
     free(third);
@@ -54,10 +54,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rz_fuzz_input input = {data, data + size};
     struct rz_region regions[REGIONS_MAX] = {{0}};
+    struct rz_piece_table table;
     uint32_t n = make_regions(&input, regions), id = 0;
     size_t bytes = rz_fuzz_left(&input);
     uint8_t *copy = rz_fuzz_copy(input.at, bytes);
-    rz_status_t status = rz_piece_read(copy, bytes, regions, n, &id);
+    if (rz_piece_open(copy, bytes, &table) == RZ_OK)
+        for (uint32_t i = 0; i < table.n; i++)
+            rz_fuzz_holds(table.entry[i].at <= bytes &&
+                          table.entry[i].bytes <= bytes - table.entry[i].at);
+    rz_status_t status = piece_read(copy, bytes, regions, n, &id);
     rz_fuzz_holds(status == RZ_OK || status == RZ_ERR_MALFORMED || status == RZ_ERR_INVALID);
     if (status == RZ_OK)
         writes_again(regions, n, bytes);
@@ -83,7 +88,7 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     size_t at = 0;
     bytes[at++] = counts[number];
     for (uint32_t i = 0; i < counts[number]; i++) {
-        regions[i] = (struct rz_region){memory, sizes[number][i]};
+        regions[i] = (struct rz_region){.memory = memory, .bytes = sizes[number][i]};
         bytes[at++] = (uint8_t)sizes[number][i];
         bytes[at++] = (uint8_t)(sizes[number][i] >> 8);
     }
@@ -91,7 +96,7 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     if (at + n > max)
         return 0;
     memset(bytes + at, 0, n);
-    rz_piece_write(bytes + at, regions, counts[number]);
+    piece_write(bytes + at, regions, counts[number]);
     return at + n;
 }
 

@@ -20,6 +20,8 @@ static void look(const struct rz_daemon_job *job, const struct rz_launch_job *to
     for (uint32_t i = 0; i < job->n_nodes; i++)
         rz_fuzz_holds(job->peers[i].address != NULL && job->slots[i] < UINT32_MAX);
     rz_fuzz_holds(job->arguments[0] != NULL && job->directory != NULL);
+    rz_fuzz_holds(!*job->checkpoints.folder || rz_ckpt_name_valid(job->checkpoints.name));
+    rz_fuzz_holds(job->checkpoints.restored.number == 0 || job->checkpoints.run > 1);
     for (char **entry = job->environment; *entry; entry++)
         rz_fuzz_holds(strchr(*entry, '=') != NULL);
     uint8_t key[RZ_JOB_KEY_BYTES];
@@ -85,6 +87,13 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
                 .arguments_length = put_texts(words[0], arguments),
                 .environment = words[1],
                 .environment_length = put_texts(words[1], environment),
+                .checkpoint_folder = number == 1 ? "/checkpoints/job" : "",
+                .checkpoint_name = "job",
+                .checkpoint_run = 2,
+                .checkpoint_keep = 2,
+                .restored_run = number == 1,
+                .restored_epoch = number == 1,
+                .restored_number = number == 1 ? 12 : 0,
                 .directory = "/"}};
     rz_wire_writer_init(&w, addresses, sizeof addresses);
     for (uint32_t i = 0; i < n_nodes; i++) {

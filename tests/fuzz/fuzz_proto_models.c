@@ -256,6 +256,7 @@ static bool call_commit(struct patient *patient, struct rz_event *event, uint64_
     event->arg[0] = rz_commit_epoch(patient->state) - patient_below(patient, 8) / 7;
     event->arg[1] = rz_commit_next(patient->state) - patient_below(patient, 2);
     event->arg[2] = RANKS_PER_DAEMON * patient->self + patient_below(patient, RANKS_PER_DAEMON);
+    event->arg[3] = patient_below(patient, 8) ? commit.buddy : patient_below(patient, patient->n);
     if (patient_below(patient, 2))
         call_duly(patient, event);
     return true;
@@ -291,6 +292,14 @@ static void lift(uint64_t *most, uint64_t generation)
     *most = *most > generation ? *most : generation;
 }
 
+/* Nobody but the buddy counts. */
+static void acknowledged(const struct patient *patient, const struct rz_event *event)
+{
+    rz_id buddy = buddy_of(patient, commit.owner[event->arg[2]]);
+    if (buddy == RZ_ID_NONE || buddy == event->arg[3])
+        lift(&commit.copied[event->arg[2]], event->arg[1]);
+}
+
 static void comes_to_commit(struct patient *patient, const struct rz_event *event)
 {
     bool call = event->kind == RZ_EVENT_CALL;
@@ -306,7 +315,7 @@ static void comes_to_commit(struct patient *patient, const struct rz_event *even
     else if (event->call == RZ_COMMIT_STORED)
         lift(&commit.stored[event->arg[2]], event->arg[1]);
     else if (event->call == RZ_COMMIT_COPIED)
-        lift(&commit.copied[event->arg[2]], event->arg[1]);
+        acknowledged(patient, event);
     else if (event->call == RZ_COMMIT_PROOF)
         lift(&commit.proof, event->arg[1]);
     else if (event->call == RZ_COMMIT_OPENED)
@@ -381,9 +390,12 @@ static void holds_commit(struct patient *patient)
     for (rz_id id = 0; commit.epoch > 0 && id < patient->n; id++)
         rz_fuzz_holds(!bit(commit.known, id) || rz_agree_knows_dead(rz_commit_agree(state), id));
     for (uint32_t rank = 0; commit.epoch > 0 && rank < RANKS_PER_DAEMON * patient->n; rank++) {
-        rz_id holder = rz_commit_holder_of(state, rank);
-        rz_fuzz_holds(rz_commit_buddy_of(state, rank) == buddy_of(patient, commit.owner[rank]));
-        rz_fuzz_holds(holder == RZ_ID_NONE || (holder < patient->n && !bit(commit.known, holder)));
+        rz_id keepers[RZ_COMMIT_MEMBERS_MAX] = {RZ_ID_NONE}, holders[2];
+        uint32_t n_holders = rz_commit_holders(state, rank, holders);
+        rz_fuzz_holds(rz_commit_keepers(state, rank, keepers) <= 1);
+        rz_fuzz_holds(keepers[0] == buddy_of(patient, commit.owner[rank]));
+        for (uint32_t i = 0; i < n_holders; i++)
+            rz_fuzz_holds(holders[i] < patient->n && !bit(commit.known, holders[i]));
     }
 }
 

@@ -25,6 +25,7 @@ CASES = [
     (["--nodes", "1025", TRUE], BAD_LINE, "whole number"),
     (["--seed", "x", TRUE], BAD_LINE, "whole number"),
     (["--max-restarts", "-1", TRUE], BAD_LINE, "whole number from 0"),
+    (["--place-lost", "there", TRUE], BAD_LINE, "`spread` or `together`"),
     (["--timeout", "5", TRUE], BAD_LINE, "300ms"),
     (["--timeout", "0s", TRUE], BAD_LINE, "300ms"),
     (["--timeout", "-1s", TRUE], BAD_LINE, "300ms"),

@@ -23,7 +23,7 @@ ENGINES = ["twophase", "gossip1", "gossip2", "gossip3", "era"]
 JOB_MAX_S = 150
 # A sanitizer that is killed while it looks for leaks at the end complains of that.
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
-NEVER_BEGAN = "without MPI_Init, while other ranks wait for it"  # who dies before it joins ends the job, by rule
+NEVER_BEGAN = "without MPI_Init, while other ranks wait for it"  # who exits before it joins ends the job, by rule
 LINE = re.compile(r"^killed (\S+) (\S+): (\d+) (\d+) (\d+)$", re.MULTILINE)
 
 

@@ -48,11 +48,40 @@ static void silent_deaths_stop_all_or_none(void **state)
     run_worlds("silent", 800);
 }
 
+static void what_nobody_or_files_keep_is_whole(void **state)
+{
+    (void)state;
+    run_worlds("memory", 100);
+    run_worlds("files", 100);
+}
+
+static void groups_give_back_what_they_promise(void **state)
+{
+    (void)state;
+    run("xor", 4, 2, 300);
+    run("xor", 6, 3, 200);
+    run("xor", 9, 4, 50);
+    run("rs", 5, 3, 300);
+    run("rs", 7, 4, 100);
+    run("rs", 11, 4, 20);
+    run("rs-silent", 5, 3, 100);
+    run("rs-silent", 7, 4, 100);
+}
+
+static void a_group_holds_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("tiny-xor");
+}
+
 static void each_mutant_is_caught(void **state)
 {
     static const char *const mutants[] = {
-        "mutant-uncopied", "mutant-despite-death", "mutant-early-home", "mutant-one-view",
-        "mutant-no-floor", "mutant-drop-old",      "mutant-no-protect"};
+        "mutant-uncopied",       "mutant-despite-death",    "mutant-early-home",
+        "mutant-one-view",       "mutant-no-floor",         "mutant-drop-old",
+        "mutant-no-protect",     "mutant-group-uncopied",   "mutant-group-one-short",
+        "mutant-group-generous", "mutant-group-old-parity", "mutant-group-early-home",
+        "mutant-group-drop-old"};
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
         run(mutants[i], 0, UINT32_MAX, 20000);
@@ -66,6 +95,9 @@ int main(void)
         cmocka_unit_test(generations_are_whole_at_random),
         cmocka_unit_test(generations_are_whole_with_spare_daemons),
         cmocka_unit_test(silent_deaths_stop_all_or_none),
+        cmocka_unit_test(what_nobody_or_files_keep_is_whole),
+        cmocka_unit_test(groups_give_back_what_they_promise),
+        cmocka_unit_test(a_group_holds_in_every_schedule),
         cmocka_unit_test(each_mutant_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

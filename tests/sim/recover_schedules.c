@@ -98,7 +98,7 @@ static void each_mutant_is_caught(void **state)
         "mutant-late-reached",    "mutant-deathless-barrier", "mutant-own-placement",
         "mutant-any-incarnation", "mutant-own-generation",    "mutant-own-birthplace",
         "mutant-any-cohort",      "mutant-keep-reached",      "mutant-any-birth",
-        "mutant-known-free",      "mutant-own-refusal"};
+        "mutant-known-free",      "mutant-own-refusal",       "mutant-one-entered"};
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
         run(mutants[i], 0, UINT32_MAX, 20000);

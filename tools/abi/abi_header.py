@@ -74,6 +74,9 @@ typedef enum MPIX_Reinit_state_t {
 /* The main loop of a program that recovers by global restart; MPIX_Reinit returns its result. */
 typedef int (*MPIX_Restart_point)(int argc, char **argv, MPIX_Reinit_state_t state);
 
+/* What a roll-back runs before it goes to the restart point; must not communicate. */
+typedef void (*MPIX_Cleanup_handler)(MPIX_Reinit_state_t state, void *arg);
+
 /* The spelling of the first implementation. */
 #define OMPI_REINIT_NEW MPIX_REINIT_NEW
 #define OMPI_REINIT_REINITED MPIX_REINIT_REINITED

@@ -1,5 +1,7 @@
 #include "mpi/coll/op.h"
 
+#include "mpi/core/engine.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
@@ -123,7 +125,9 @@ void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,
         return;
     }
     if (!rz_object_is_predefined(op)) {
+        rz_engine_user_begins();
         apply_user(op, in, inout, count, datatype);
+        rz_engine_user_ended();
         return;
     }
     if (op->table == NULL) { /* MPI_REPLACE, MPI_NO_OP; between equal contiguous types copying

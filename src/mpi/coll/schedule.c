@@ -177,7 +177,7 @@ static void note(struct rz_schedule *schedule, int error)
 
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
 {
-    int error = rz_engine_begin();
+    int error = rz_comm_enter(comm);
     if (error != MPI_SUCCESS) {
         return error;
     }

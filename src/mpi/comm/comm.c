@@ -180,6 +180,10 @@ void rz_comm_release(struct rz_comm *comm)
 {
     if (rz_object_release(&comm->object)) {
         comm_end(comm);
+        if (closing) { /* handles of before a roll-back name nobody after it */
+            rz_object_bury(&comm->object, sizeof(*comm));
+            return;
+        }
         comm->next = free_first;
         free_first = comm;
     }
@@ -371,6 +375,22 @@ struct rz_comm *rz_comm_predefined(unsigned handle)
 }
 
 /* ---- Asking ---- */
+
+int rz_comm_admit(const struct rz_comm *comm)
+{
+    bool alone = rz_comm_size(comm) == 1 && rz_comm_peers(comm) == 1;
+    return alone || !rz_engine.comes_again
+               ? MPI_SUCCESS
+               : rzm_error(MPI_ERR_OTHER, "this process was started again in the place of one that "
+                                          "died: before MPIX_Reinit it cannot communicate, for the "
+                                          "others are past this");
+}
+
+int rz_comm_enter(const struct rz_comm *comm)
+{
+    int error = rz_engine_begin();
+    return error != MPI_SUCCESS ? error : rz_comm_admit(comm);
+}
 
 struct rz_comm *rz_comms_first(void)
 {

@@ -67,6 +67,14 @@ static inline uint64_t rz_comm_context(const struct rz_comm *comm, enum rz_plane
 }
 
 /*
+ * rz_engine_begin for an operation of all members, before it is counted. MPI_ERR_OTHER in a process
+ * that was started again, as long as it is on the way from MPI_Init to MPIX_Reinit: what it would
+ * say there the others have long said, and heard. rz_comm_admit: that alone.
+ */
+int rz_comm_enter(const struct rz_comm *comm);
+int rz_comm_admit(const struct rz_comm *comm);
+
+/*
  * Begins a collective operation: its number on this communicator, from 1, the same at all members.
  * call: for the hang report, e.g. "MPI_Allreduce" (a literal).
  */

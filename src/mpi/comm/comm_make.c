@@ -77,7 +77,7 @@ int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine,
 
 int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
-    int error = rz_engine_begin();
+    int error = rz_comm_enter(comm);
     if (error == MPI_SUCCESS && comm->revoked) {
         error = MPI_ERR_REVOKED;
     }

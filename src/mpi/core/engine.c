@@ -57,14 +57,20 @@ static bool sleeping;         /* some thread sleeps on the doorbell */
 static uint64_t completions_at_sleep;
 static uint32_t rounds;
 
+static unsigned callers;   /* calls that are inside, as far as threads share the engine */
+static uint32_t came_back; /* how often this process has come back from a roll-back */
+static _Thread_local uint32_t
+    known_back; /* that and 1, as this thread knows it; 0: it never called */
+static _Thread_local unsigned user_depth; /* functions of the user below calls of this thread */
+
 /* ---- The lock ---- */
 
-void rz_engine_enter(void)
+static void lock_take(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-void rz_engine_leave(void)
+static void lock_give(void)
 {
     /* What this thread completed may be what the sleeper waits for. */
     if (sleeping && rz_engine.completions != completions_at_sleep) {
@@ -73,18 +79,72 @@ void rz_engine_leave(void)
     pthread_mutex_unlock(&lock);
 }
 
+void rz_engine_enter(void)
+{
+    lock_take();
+    callers++;
+}
+
+void rz_engine_leave(void)
+{
+    callers--;
+    if (__builtin_expect(rz_engine.going_back, 0)) {
+        pthread_cond_broadcast(&woken);
+    }
+    lock_give();
+}
+
 void rz_engine_unlock_for_user(void)
 {
+    user_depth++;
     if (rz_engine_shared) {
-        rz_engine_leave();
+        lock_give();
     }
 }
 
 void rz_engine_lock_after_user(void)
 {
     if (rz_engine_shared) {
-        rz_engine_enter();
+        lock_take();
     }
+    user_depth--;
+}
+
+void rz_engine_user_begins(void)
+{
+    user_depth++;
+}
+
+void rz_engine_user_ended(void)
+{
+    user_depth--;
+}
+
+bool rz_engine_runs_user(void)
+{
+    return user_depth > 0;
+}
+
+/* ---- Several threads, and a roll-back ---- */
+
+bool rz_engine_thread_is_current(void)
+{
+    if (known_back == 0) {
+        known_back = came_back + 1; /* its first call: it has seen nothing of what was before */
+    }
+    return known_back == came_back + 1 && !rz_engine.going_back;
+}
+
+void rz_engine_thread_was_told(void)
+{
+    known_back = came_back + 1 + rz_engine.going_back;
+}
+
+void rz_engine_came_back(void)
+{
+    came_back++;
+    known_back = came_back + 1;
+    rz_engine.going_back = false;
 }
 
 /* ---- What the daemon says ---- */
@@ -469,6 +529,17 @@ static void sleep_beside(rz_time timeout_ns)
     until.tv_sec += until.tv_nsec / (long)RZ_SECOND;
     until.tv_nsec %= (long)RZ_SECOND;
     pthread_cond_timedwait(&woken, &lock, &until);
+}
+
+void rz_engine_await_others(void)
+{
+    while (rz_engine_shared && callers > 1) {
+        if (sleeping) {
+            rz_doorbell_ring(rz_engine.info->doorbell, rz_engine.info->doorbell_fd);
+        }
+        pthread_cond_broadcast(&woken);
+        sleep_beside(SLEEP_MAX);
+    }
 }
 
 static void sleep_on_doorbell(rz_time timeout_ns)

@@ -37,6 +37,18 @@ void rz_engine_leave(void);
 void rz_engine_unlock_for_user(void);
 void rz_engine_lock_after_user(void);
 
+/* The same with the lock held throughout: for functions that may only ask (reductions). While a
+ * function of the user runs below the library, its thread is not carried away by a roll-back. */
+void rz_engine_user_begins(void);
+void rz_engine_user_ended(void);
+
+/* A roll-back: waits until no other thread is inside a call. Their waits have ended already. */
+void rz_engine_await_others(void);
+
+/* The roll-back is over. The calling thread took part in it; each other one that has called MPI
+ * before is told at its next call, by an error. */
+void rz_engine_came_back(void);
+
 /* A transport that was opened. */
 struct rz_path {
     const struct rz_net_ops *ops;
@@ -70,8 +82,10 @@ struct rz_engine {
     uint64_t rank_news_settled; /* of the board, when all its words were last dealt with */
     bool rollback; /* the job has moved on; every call returns RZM_ROLLBACK until rz_ft_reinit_wait
                     */
+    bool going_back;  /* a roll-back inside MPIX_Reinit is under way: other threads are refused */
     bool reinit_open; /* inside MPIX_Reinit: deaths are nobody's error */
     bool late;        /* this process was born into an epoch that ran already */
+    bool comes_again; /* it was started by a roll-back, and is on the way to MPIX_Reinit */
     /* Who died, in the order in which it was learnt, as far as a living communicator holds it. */
     uint32_t *dead; /* [n_dead] */
     uint32_t n_dead, dead_max;

@@ -95,6 +95,7 @@ static int engine_open(void)
     if (error != MPI_SUCCESS) {
         return error;
     }
+    rz_kill_here(RZ_KILL_JOINED);
     rz_engine.self = rz_process(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
     rz_engine.members = calloc(rz_engine.info->n_slots, sizeof(*rz_engine.members));
     if (rz_engine.members == NULL || !rz_matcher_init(&rz_engine.matcher)) {

@@ -1,51 +1,81 @@
 /*
- * Checkpoints, the process's side. A piece is written into one of two memfds, which the daemon then
+ * Checkpoints, the process's side. A piece is written into one of two slots, which the daemon then
  * holds, too: they outlive this process. Which of the two may be overwritten follows from the
  * board's count of committed checkpoints.
  */
 #include "mpi/ft/checkpoint.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "ckpt/piece.h"
 #include "mpi/chapter.h"
 #include "mpi/core/engine.h"
+#include "mpi/ft/checkpoint_slot.h"
+#include "mpi/ft/checkpoint_stream.h"
+#include "port/kill_point.h"
 #include "port/memory.h"
 
 #include <rhizome/checkpoint.h>
 
-/* A memfd for pieces, mapped. */
-struct slot {
-    int fd; /* valid when at != NULL */
-    void *at;
-    size_t bytes;
-    uint64_t generation; /* whose piece was written here last, 0: none */
-};
+_Static_assert(RZ_CHECKPOINT_REGIONS_MAX <= RZ_PIECE_REGIONS_MAX, "a piece holds all regions");
 
 static struct {
-    struct rz_region regions[RZ_CHECKPOINT_REGIONS_MAX];
-    uint32_t n_regions; /* up to the last one in use */
-    struct slot slots[2];
+    struct rz_region memory[RZ_CHECKPOINT_REGIONS_MAX]; /* protected */
+    struct rz_slot slots[2];
+    uint32_t round;  /* the epoch of the last call; what streams wrote is of it */
     uint32_t epoch;  /* for which the daemon has told where checkpoints stand */
     uint64_t base;   /* checkpoint k of this epoch is generation base + k */
     uint64_t number; /* checkpoints taken in this epoch */
-    bool answered;   /* its answer for the epoch asked about has come */
+    bool busy;       /* a thread is in RZ_Checkpoint or RZ_Restore, perhaps asleep */
+    bool answered;   /* the daemon's answer for the epoch asked about has come */
     struct rz_link_piece piece;
-    int piece_fd; /* what to restore; -1: none, or restored already */
+    int piece_fd;                /* what to restore; -1: none, or restored already */
+    struct rz_piece_table table; /* of it, n = 0 before it was looked at; outlives it */
+    bool looked_at;
 } state = {.piece_fd = -1};
+
+/* Nothing is kept: the same calls, and no daemon. */
+static bool for_nothing(void)
+{
+    return rz_engine.info->alone || !rz_engine_fault_tolerant();
+}
+
+/* At the begin of each call that has to do with streams. */
+static void notice_epoch(void)
+{
+    if (state.round != 0 && state.round != rz_engine.epoch)
+        rz_streams_forget();
+    state.round = rz_engine.epoch;
+}
+
+static int check_id(int id)
+{
+    if (id >= 0 && id < RZ_CHECKPOINT_REGIONS_MAX)
+        return MPI_SUCCESS;
+    return rzm_error(MPI_ERR_ARG, "id %d is not from 0 to %d", id, RZ_CHECKPOINT_REGIONS_MAX - 1);
+}
+
+/* More than memory can have is a mistake of sign; and sums of sizes shall not overflow. */
+static bool is_possible(const void *memory, size_t bytes)
+{
+    return bytes <= PTRDIFF_MAX / RZ_CHECKPOINT_REGIONS_MAX &&
+           (uintptr_t)memory <= UINTPTR_MAX - bytes;
+}
 
 int rzm_checkpoint_protect(int id, void *memory, size_t bytes)
 {
-    if (id < 0 || id >= RZ_CHECKPOINT_REGIONS_MAX)
-        return rzm_error(MPI_ERR_ARG, "id %d is not from 0 to %d", id,
-                         RZ_CHECKPOINT_REGIONS_MAX - 1);
+    int error = check_id(id);
+    if (error != MPI_SUCCESS)
+        return error;
     if (!memory && bytes > 0)
         return rzm_error(MPI_ERR_ARG, "the memory to protect is NULL");
-    state.regions[id] = (struct rz_region){.memory = memory, .bytes = bytes};
-    for (state.n_regions = RZ_CHECKPOINT_REGIONS_MAX; state.n_regions > 0; state.n_regions--)
-        if (state.regions[state.n_regions - 1].bytes > 0)
-            break;
+    if (!is_possible(memory, bytes))
+        return rzm_error(MPI_ERR_ARG, "%zu bytes are more than memory can have", bytes);
+    notice_epoch();
+    if (!rz_stream_take_out(id))
+        return rzm_error(MPI_ERR_ARG, "region %d is being written: close its stream first", id);
+    state.memory[id] = (struct rz_region){.memory = memory, .bytes = bytes};
     return MPI_SUCCESS;
 }
 
@@ -71,18 +101,24 @@ static bool answer_came(void *arg)
     return state.answered;
 }
 
-/* Once per epoch: ask the daemon what there is to restore and how generations are counted. */
-static int ask_daemon(void)
+static void forget_piece(void)
 {
-    if (state.epoch == rz_engine.epoch)
-        return MPI_SUCCESS;
     if (state.piece_fd >= 0)
         close(state.piece_fd);
     state.piece_fd = -1;
-    state.answered = false;
+}
+
+/* Once per epoch: ask the daemon what there is to restore and how generations are counted. */
+static int ask_daemon(const char *call)
+{
+    if (state.epoch == rz_engine.epoch)
+        return MPI_SUCCESS;
+    forget_piece();
+    state.answered = state.looked_at = false;
+    state.table.n = 0;
     struct rz_link_message want = {.type = RZ_LINK_WANT_PIECE,
                                    .want_piece = {.epoch = rz_engine.epoch}};
-    struct rz_blocked wait = {.call = "RZ_Restore", .peer = MPI_PROC_NULL};
+    struct rz_blocked wait = {.call = call, .peer = MPI_PROC_NULL};
     rz_link_handle(rz_engine.link, RZ_LINK_PIECE, on_piece, NULL);
     rz_status_t status = rz_link_send(rz_engine.link, &want, -1);
     if (status != RZ_OK)
@@ -94,6 +130,37 @@ static int ask_daemon(void)
     state.base = state.piece.base;
     state.number = 0;
     return MPI_SUCCESS;
+}
+
+/* The calls that wait, one at a time. */
+static int begin_alone(const char *call)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && state.busy)
+        return rzm_error(MPI_ERR_OTHER, "another thread is in a call of checkpoints");
+    if (error != MPI_SUCCESS)
+        return error;
+    notice_epoch();
+    state.busy = true;
+    error = ask_daemon(call);
+    state.busy = error == MPI_SUCCESS;
+    return error;
+}
+
+/* ---- streams */
+
+int rzm_checkpoint_stream_open(int id, const char *mode, FILE **stream)
+{
+    int error = check_id(id);
+    if (error == MPI_SUCCESS && state.memory[id].bytes > 0)
+        return rzm_error(MPI_ERR_ARG, "region %d is protected memory: take it out first", id);
+    if (error != MPI_SUCCESS || for_nothing())
+        return error != MPI_SUCCESS ? error : rz_stream_open(id, mode, true, stream);
+    error = rz_engine_begin();
+    if (error != MPI_SUCCESS)
+        return error;
+    notice_epoch();
+    return rz_stream_open(id, mode, false, stream);
 }
 
 /* ---- taking one */
@@ -113,107 +180,176 @@ static bool previous_settled(void *arg)
     return is_committed() || (deaths && !rz_engine.reinit_open);
 }
 
-static void slot_close(struct slot *slot)
+/* The slot that does not hold the generation to which a recovery would go back now. */
+static struct rz_slot *slot_to_overwrite(void)
 {
-    if (!slot->at)
-        return;
-    rz_memory_unmap(slot->at, slot->bytes);
-    close(slot->fd);
-    *slot = (struct slot){0};
+    return &state.slots[state.slots[0].generation == state.base + state.number];
 }
 
-/* The slot that does not hold the generation to which a recovery would go back now, with room for
- * bytes. */
-static int slot_for(size_t bytes, struct slot **result)
+/* How many generations ago the piece was written that lies in the slot, so that the next one of so
+ * many bytes shares pages with it; 0: the daemons know none. */
+static uint32_t back_of(const struct rz_slot *slot, size_t bytes)
 {
-    struct slot *slot = &state.slots[state.slots[0].generation == state.base + state.number];
-    if (slot->bytes != bytes) {
-        slot_close(slot);
-        rz_status_t status = rz_memory_create("rz-checkpoint", bytes, &slot->fd);
-        if (status != RZ_OK)
-            return rzm_status_class(status);
-        status = rz_memory_reserve(slot->fd, 0, bytes);
-        if (status == RZ_OK)
-            status = rz_memory_map(slot->fd, bytes, true, &slot->at, NULL);
-        if (status != RZ_OK) {
-            close(slot->fd);
-            slot->at = NULL;
-            return rzm_status_class(status);
-        }
-        slot->bytes = bytes;
-    }
-    *result = slot;
-    return MPI_SUCCESS;
+    uint64_t next = state.base + state.number + 1;
+    bool known = slot->epoch == state.epoch ||
+                 (slot->generation == state.piece.generation && slot->hash == state.piece.hash);
+    bool near = slot->generation > 0 && slot->generation < next &&
+                next - slot->generation <= UINT32_MAX && slot->bytes == bytes;
+    return known && near ? (uint32_t)(next - slot->generation) : 0;
 }
 
-int rzm_checkpoint(uint64_t *generation)
+/* Writes the next piece; *back: that of STORE. */
+static int write_piece(struct rz_slot **written, uint32_t *back)
+{
+    static struct rz_region regions[RZ_CHECKPOINT_REGIONS_MAX];
+    struct rz_slot *slot = slot_to_overwrite();
+    memcpy(regions, state.memory, sizeof regions);
+    uint32_t n = rz_streams_hold(regions);
+    size_t bytes = rz_piece_bytes(regions, n);
+    rz_status_t status = rz_slot_reserve(slot, bytes);
+    *back = back_of(slot, bytes);
+    if (status == RZ_OK)
+        rz_slot_write(slot, regions, n);
+    rz_streams_release();
+    *written = slot;
+    if (status == RZ_ERR_NO_MEMORY)
+        return rzm_error(MPI_ERR_NO_MEM, "no memory for a checkpoint of %zu bytes", bytes);
+    return rzm_status_class(status);
+}
+
+static int store_piece(struct rz_slot *slot, uint32_t back)
+{
+    state.number++;
+    slot->generation = state.base + state.number;
+    slot->epoch = state.epoch;
+    struct rz_link_message store = {.type = RZ_LINK_STORE,
+                                    .store = {.epoch = state.epoch,
+                                              .number = state.number,
+                                              .bytes = slot->bytes,
+                                              .hash = slot->hash,
+                                              .back = back}};
+    rz_kill_here(RZ_KILL_STORE);
+    rz_status_t status = rz_link_send(rz_engine.link, &store, slot->fd);
+    rz_kill_here(RZ_KILL_STORED);
+    return rzm_status_class(status);
+}
+
+static int take_one(uint64_t *generation)
 {
     struct rz_blocked wait = {.call = "RZ_Checkpoint", .peer = MPI_PROC_NULL};
-    if (generation)
-        *generation = 0;
-    if (rz_engine.info->alone || !rz_engine_fault_tolerant())
-        return MPI_SUCCESS;
-    int error = rz_engine_begin();
-    if (error == MPI_SUCCESS)
-        error = ask_daemon();
+    struct rz_slot *slot;
+    uint32_t back;
+    int error = rz_streams_settled();
     if (error == MPI_SUCCESS)
         error = rz_engine_wait(&wait, previous_settled, NULL);
     if (error == MPI_SUCCESS && !is_committed())
         error =
             rzm_error(MPI_ERR_PROC_FAILED, "a process died, and this job does not repair itself");
-    struct slot *slot = NULL;
-    size_t bytes = rz_piece_bytes(state.regions, state.n_regions);
+    if (error == MPI_SUCCESS) /* another thread may have begun to write */
+        error = rz_streams_settled();
     if (error == MPI_SUCCESS)
-        error = slot_for(bytes, &slot);
+        error = write_piece(&slot, &back);
+    if (error == MPI_SUCCESS)
+        error = store_piece(slot, back);
+    if (error == MPI_SUCCESS && generation)
+        *generation = slot->generation;
+    return error;
+}
+
+int rzm_checkpoint(uint64_t *generation)
+{
+    if (generation)
+        *generation = 0;
+    if (for_nothing())
+        return rz_streams_settled();
+    int error = begin_alone("RZ_Checkpoint");
     if (error != MPI_SUCCESS)
         return error;
-    rz_piece_write(slot->at, state.regions, state.n_regions);
-    state.number++;
-    slot->generation = state.base + state.number;
-    struct rz_link_message store = {.type = RZ_LINK_STORE,
-                                    .store = {.epoch = state.epoch,
-                                              .number = state.number,
-                                              .bytes = bytes,
-                                              .hash = rz_piece_hash(slot->at, bytes)}};
-    rz_status_t status = rz_link_send(rz_engine.link, &store, slot->fd);
-    if (status != RZ_OK)
-        return rzm_status_class(status);
-    if (generation)
-        *generation = slot->generation;
-    return MPI_SUCCESS;
+    error = take_one(generation);
+    state.busy = false;
+    return error;
 }
 
 /* ---- going back to one */
+
+/* Maps the piece to restore; the first time it is checked. */
+static int map_piece(void **at)
+{
+    size_t bytes = (size_t)state.piece.bytes;
+    rz_status_t status = rz_memory_map(state.piece_fd, bytes, false, at, NULL);
+    if (status != RZ_OK)
+        return rzm_status_class(status);
+    if (!state.looked_at && rz_piece_hash(*at, bytes) == state.piece.hash)
+        state.looked_at = rz_piece_open(*at, bytes, &state.table) == RZ_OK &&
+                          state.table.n <= RZ_CHECKPOINT_REGIONS_MAX;
+    if (state.looked_at)
+        return MPI_SUCCESS;
+    rz_memory_unmap(*at, bytes);
+    state.table.n = 0;
+    return rzm_error(MPI_ERR_OTHER, "the piece of generation %llu is damaged",
+                     (unsigned long long)state.piece.generation);
+}
+
+int rzm_checkpoint_region_bytes(int id, size_t *bytes)
+{
+    void *at;
+    int error = check_id(id);
+    if (error == MPI_SUCCESS && for_nothing())
+        *bytes = 0;
+    if (error != MPI_SUCCESS || for_nothing())
+        return error;
+    error = begin_alone("RZ_Checkpoint_region_bytes");
+    if (error != MPI_SUCCESS)
+        return error;
+    state.busy = false;
+    if (state.piece_fd >= 0 && !state.looked_at) {
+        error = map_piece(&at);
+        if (error != MPI_SUCCESS)
+            return error;
+        rz_memory_unmap(at, (size_t)state.piece.bytes);
+    }
+    *bytes = (uint32_t)id < state.table.n ? state.table.entry[id].bytes : 0;
+    return MPI_SUCCESS;
+}
+
+/* What of the regions does not fit the piece. */
+static int misfit(uint32_t id)
+{
+    static const char *const kinds[RZ_REGION_KINDS] = {"memory", "of a stream"};
+    const struct rz_piece_entry none = {0};
+    const struct rz_piece_entry *stored = id < state.table.n ? &state.table.entry[id] : &none;
+    return rzm_error(MPI_ERR_ARG,
+                     "region %u is %zu bytes of protected memory, and in generation %llu it is "
+                     "%zu bytes %s",
+                     id, state.memory[id].bytes, (unsigned long long)state.piece.generation,
+                     stored->bytes, kinds[stored->kind]);
+}
 
 static int copy_back(void)
 {
     void *at;
     uint32_t id;
     size_t bytes = (size_t)state.piece.bytes;
-    rz_status_t status = rz_memory_map(state.piece_fd, bytes, false, &at, NULL);
+    int error = map_piece(&at);
+    if (error != MPI_SUCCESS)
+        return error;
+    rz_kill_here(RZ_KILL_RESTORE);
+    rz_status_t status = rz_piece_fits(&state.table, state.memory, RZ_CHECKPOINT_REGIONS_MAX, &id);
     if (status != RZ_OK)
-        return rzm_status_class(status);
-    bool intact = rz_piece_hash(at, bytes) == state.piece.hash;
-    status =
-        intact ? rz_piece_read(at, bytes, state.regions, state.n_regions, &id) : RZ_ERR_MALFORMED;
+        error = misfit(id);
+    else if (!rz_streams_restore(at, &state.table))
+        error = rzm_error(MPI_ERR_NO_MEM, "no memory for what streams had written");
+    else
+        rz_piece_take(at, &state.table, state.memory, RZ_CHECKPOINT_REGIONS_MAX);
     rz_memory_unmap(at, bytes);
-    if (status == RZ_ERR_INVALID) /* with the right regions it can still be restored */
-        return rzm_error(MPI_ERR_ARG, "region %u had another size when generation %llu was written",
-                         id, (unsigned long long)state.piece.generation);
-    close(state.piece_fd);
-    state.piece_fd = -1;
-    return status == RZ_OK ? MPI_SUCCESS
-                           : rzm_error(MPI_ERR_OTHER, "the checkpoint piece is damaged");
+    if (error == MPI_SUCCESS)
+        forget_piece();
+    return error;
 }
 
-int rzm_restore(uint64_t *generation)
+static int restore_it(uint64_t *generation)
 {
-    *generation = 0;
-    if (rz_engine.info->alone || !rz_engine_fault_tolerant())
-        return MPI_SUCCESS;
-    int error = rz_engine_begin();
-    if (error == MPI_SUCCESS)
-        error = ask_daemon();
+    int error = rz_streams_settled();
     if (error != MPI_SUCCESS || state.piece.generation == 0)
         return error;
     if (state.piece_fd < 0)
@@ -222,12 +358,26 @@ int rzm_restore(uint64_t *generation)
     error = copy_back();
     if (error != MPI_SUCCESS)
         return error;
+    rz_kill_here(RZ_KILL_RESTORED);
     struct rz_link_message restored = {
         .type = RZ_LINK_RESTORED,
         .restored = {.epoch = state.epoch, .generation = state.piece.generation}};
     rz_link_send(rz_engine.link, &restored, -1); /* for the record only */
     *generation = state.piece.generation;
     return MPI_SUCCESS;
+}
+
+int rzm_restore(uint64_t *generation)
+{
+    *generation = 0;
+    if (for_nothing())
+        return rz_streams_settled();
+    int error = begin_alone("RZ_Restore");
+    if (error != MPI_SUCCESS)
+        return error;
+    error = restore_it(generation);
+    state.busy = false;
+    return error;
 }
 
 int rzm_progress_mark(uint64_t iteration)

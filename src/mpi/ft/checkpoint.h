@@ -5,8 +5,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 int rzm_checkpoint_protect(int id, void *memory, size_t bytes);
+int rzm_checkpoint_region_bytes(int id, size_t *bytes);
+int rzm_checkpoint_stream_open(int id, const char *mode, FILE **stream);
 int rzm_checkpoint(uint64_t *generation);
 int rzm_restore(uint64_t *generation);
 int rzm_progress_mark(uint64_t iteration);

@@ -10,6 +10,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/ft/council.h"
 #include "mpi/core/engine.h"
+#include "mpi/ft/reinit_async.h"
 #include "mpi/ft/council_letter.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
@@ -19,6 +20,7 @@
 #include "mpi/p2p/unborn.h"
 #include "mpi/comm/sessions.h"
 #include "mpi/comm/word.h"
+#include "port/kill_point.h"
 #include "proto/recover/recover.h"
 
 #include <mpi-ext.h>
@@ -26,6 +28,7 @@
 static struct {
     bool entered;    /* MPIX_Reinit was called once */
     bool point_runs; /* the restart point was entered once */
+    bool went_back;  /* what was made in an epoch before this one has ended */
     int state;       /* MPIX_REINIT_*, of the present round */
 } reinit;
 
@@ -33,6 +36,7 @@ void rz_ft_open(void)
 {
     reinit.entered = false;
     reinit.point_runs = false;
+    reinit.went_back = false;
     reinit.state = rz_engine.info->restarted ? MPIX_REINIT_RESTARTED : MPIX_REINIT_NEW;
 }
 
@@ -62,11 +66,22 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
 {
     struct rz_link_message message = {.type = RZ_LINK_REACHED,
                                       .reached = {.epoch = rz_engine.epoch, .phase = phase}};
+    rz_kill_here(phase == RZ_PHASE_ENTER ? RZ_KILL_AT_START : RZ_KILL_POINT_OVER);
     rz_engine_tell_daemon(&message);
+    if (phase == RZ_PHASE_ENTER) {
+        rz_kill_here(RZ_KILL_START_TOLD);
+    }
     enum rz_recover_phase next = phase + 1;
     struct rz_blocked blocked = {
         .call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    return rz_engine_wait(&blocked, phase_has_come, &next);
+    int error = rz_engine_wait(&blocked, phase_has_come, &next);
+    /* The epoch is over, and that is not what was waited for: it may stand on the board before the
+     * news of it do. */
+    if (error == MPI_SUCCESS && rz_engine.reinit_open && board_epoch() > rz_engine.epoch) {
+        rz_ft_give_up();
+        error = RZM_ROLLBACK;
+    }
+    return error;
 }
 
 /* ---- Giving up an epoch ---- */
@@ -74,6 +89,7 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
 void rz_ft_give_up(void)
 {
     rz_engine.rollback = true;
+    rz_engine.going_back = reinit.entered;
     rz_councils_close(); /* they name agreements of requests that end now */
     rz_peers_close(RZ_ERR_ROLLBACK);
     rz_p2p_forget();
@@ -86,6 +102,7 @@ void rz_ft_give_up(void)
         rz_engine_exit(status);
     }
     rz_requests_abandon();
+    rz_kill_here(RZ_KILL_GAVE_UP);
 }
 
 /* No call of the old epoch is on a stack any more: its objects go. */
@@ -123,8 +140,11 @@ static void look_at_epoch(void)
     rz_engine.epoch = board_epoch();
     rz_engine.late = (info->restarted || info->self.rank >= info->n_ranks) &&
                      (board_epoch_phase() & 0xFF) >= RZ_PHASE_RUN;
+    rz_engine.comes_again =
+        info->restarted && info->self.rank < info->n_ranks && !rz_engine.late && !reinit.entered;
     rz_engine.n_dead = 0;
     rz_engine.deaths = false;
+    rz_engine.rank_news_settled = 0;
     for (uint32_t slot = 0; slot < info->n_slots; slot++) {
         refresh_member(slot);
     }
@@ -162,11 +182,14 @@ int rz_ft_reinit_enter(void)
     if (reinit.entered) {
         return rzm_error(MPI_ERR_OTHER, "MPIX_Reinit can be called once");
     }
+    rz_kill_here(RZ_KILL_ENTERING);
     if (!rz_engine.info->alone) {
         struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
         rz_engine_tell_daemon(&message);
     }
+    rz_kill_here(RZ_KILL_ENTERED);
     reinit.entered = true;
+    rz_engine.comes_again = false;
     rz_engine.reinit_open = !(rz_engine.board->flags & RZ_BOARD_NO_REPAIR);
     return MPI_SUCCESS;
 }
@@ -202,6 +225,7 @@ static void hold_for_repair(void)
 
 int rz_ft_reinit_wait(int *state)
 {
+    rz_reinit_async_rests();
     if (somebody_is_dead() && board_epoch() == rz_engine.epoch) {
         hold_for_repair();
     }
@@ -210,17 +234,22 @@ int rz_ft_reinit_wait(int *state)
         rz_ft_give_up();
     }
     if (rz_engine.rollback) {
+        rz_kill_here(RZ_KILL_WENT_BACK);
+        rz_engine_await_others();
         int error = discard();
         error = error != MPI_SUCCESS ? error : rz_ft_reach_epoch();
         error = error != MPI_SUCCESS ? error : rz_comms_open();
         if (error != MPI_SUCCESS) {
             return error;
         }
+        reinit.went_back = true;
+        rz_engine_came_back();
     }
     if (reinit.point_runs) {
         reinit.state = MPIX_REINIT_REINITED;
     }
     reinit.point_runs = true;
+    rz_reinit_async_stands();
     *state = reinit.state;
     return MPI_SUCCESS;
 }
@@ -234,6 +263,17 @@ int rz_ft_reinit_leave(void)
         rz_engine_look_again();
     }
     return error;
+}
+
+bool rz_ft_went_back(void)
+{
+    return reinit.went_back;
+}
+
+/* The news of a new epoch come with a word of the board that rz_engine_begin looks at. */
+int rzm_reinit_test(void)
+{
+    return rz_engine_begin();
 }
 
 int rzm_reinit_state(int *state)

@@ -2,6 +2,8 @@
 #ifndef RZ_MPI_FT_H
 #define RZ_MPI_FT_H
 
+#include <stdbool.h>
+
 /*
  * MPIX_Reinit begins: from now on the death of a process of the job means roll-back, not an error.
  * Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (it has begun, and a roll-back with it) or an
@@ -23,6 +25,9 @@ int rz_ft_reinit_wait(int *state);
  * round) or an error class.
  */
 int rz_ft_reinit_leave(void);
+
+/* Whether the process has ever gone back to its restart point. */
+bool rz_ft_went_back(void);
 
 /*
  * A call returned RZM_ROLLBACK and the entry point has unwound and given up the engine lock: jump

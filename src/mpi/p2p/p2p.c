@@ -227,8 +227,11 @@ int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *d
                       int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
                       struct rz_request **request)
 {
-    if (rz_engine.rollback) {
-        return RZM_ROLLBACK;
+    if (__builtin_expect(rz_engine.rollback || rz_engine.comes_again, 0)) {
+        int barred = rz_engine.rollback ? RZM_ROLLBACK : rz_comm_admit(comm);
+        if (barred != MPI_SUCCESS) {
+            return barred;
+        }
     }
     struct rz_request *made = p2p_new((void *)(uintptr_t)buffer, count, datatype, dest, tag, comm,
                                       plane, flags | RZ_REQUEST_SEND);
@@ -310,8 +313,11 @@ int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatyp
                       int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
                       struct rz_request **request)
 {
-    if (rz_engine.rollback) {
-        return RZM_ROLLBACK;
+    if (__builtin_expect(rz_engine.rollback || rz_engine.comes_again, 0)) {
+        int barred = rz_engine.rollback ? RZM_ROLLBACK : rz_comm_admit(comm);
+        if (barred != MPI_SUCCESS) {
+            return barred;
+        }
     }
     struct rz_request *made = p2p_new(buffer, count, datatype, source, tag, comm, plane, flags);
     if (made == NULL) {

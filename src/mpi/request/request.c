@@ -170,8 +170,18 @@ void rz_requests_abandon(void)
     }
 }
 
+/* Handles of before a roll-back name nobody until the next one: what ended in the last one serves
+ * again, what ends now does not yet. */
 void rz_requests_close(void)
 {
+    static struct rz_request *ended_last;
+    struct rz_request *free_now = free_first, **end = &ended_last;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = free_now;
+    free_now = ended_last;
+    free_first = NULL;
     for (struct chunk *chunk = chunks; chunk != NULL; chunk = chunk->next) {
         for (int i = 0; i < CHUNK; i++) {
             struct rz_request *request = &chunk->requests[i];
@@ -180,4 +190,6 @@ void rz_requests_close(void)
             }
         }
     }
+    ended_last = free_first;
+    free_first = free_now;
 }

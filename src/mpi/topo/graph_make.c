@@ -7,7 +7,7 @@
 
 static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
-    int error = rz_engine_begin();
+    int error = rz_comm_enter(comm);
     if (error == MPI_SUCCESS) {
         *operation = rz_comm_begin(comm, call);
         error = comm->revoked ? MPI_ERR_REVOKED : MPI_SUCCESS;

@@ -34,12 +34,17 @@ static size_t lay_out(struct rz_commit *c, const struct rz_commit_config *config
 {
     size_t n_ranks = config->n_ranks, n_daemons = config->n_daemons, end = 0;
     place_array(&end, 1, sizeof *c);
-    c->owner_at = place_array(&end, n_ranks, sizeof(rz_id));
-    c->home_owner_at = place_array(&end, n_ranks, sizeof(rz_id));
-    c->home_buddy_at = place_array(&end, n_ranks, sizeof(rz_id));
-    c->buddy_at = place_array(&end, n_daemons, sizeof(rz_id));
+    struct rz_commit_layout *const layouts[] = {&c->home, &c->now};
+    for (unsigned i = 0; i < 2; i++) {
+        layouts[i]->owner_at = place_array(&end, n_ranks, sizeof(rz_id));
+        layouts[i]->row_at = place_array(&end, n_ranks, sizeof(uint32_t));
+        layouts[i]->live_at = place_array(&end, n_daemons, sizeof(rz_id));
+        layouts[i]->index_at = place_array(&end, n_daemons, sizeof(uint32_t));
+    }
     c->stored_at = place_array(&end, n_ranks, sizeof(uint64_t));
     c->copied_at = place_array(&end, n_ranks, sizeof(uint64_t));
+    c->acking_at = place_array(&end, n_ranks, sizeof(uint64_t));
+    c->acks_at = place_array(&end, n_ranks, sizeof(uint64_t));
     c->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
     c->dead_at = place_array(&end, n_daemons, sizeof(rz_id));
     c->agree_at = end;
@@ -68,6 +73,9 @@ void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, 
                     rz_time now, uint64_t seed)
 {
     rz_assert(self < config->n_daemons);
+    rz_assert(config->scheme != RZ_COMMIT_GROUPS ||
+              (config->data >= 1 && config->parity >= 1 &&
+               config->data + config->parity <= RZ_COMMIT_GROUP_MAX));
     memset(c, 0, sizeof *c);
     size_t end = lay_out(c, config);
     memset(c + 1, 0, end - sizeof *c);
@@ -76,6 +84,9 @@ void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, 
     c->view = config->view;
     c->agree_mutations = config->agree_mutations;
     c->mutations = config->mutations;
+    c->scheme = config->scheme;
+    c->data = config->data;
+    c->parity = config->parity;
     c->self = self;
     c->seed = seed;
     c->lost = true;
@@ -262,7 +273,7 @@ static void take_call(struct rz_commit *c, const struct rz_event *event)
         break;
     case RZ_COMMIT_COPIED:
         rz_assert(rank < c->n_ranks);
-        lift(&rz_commit_copied(c)[rank], generation);
+        rz_commit_acknowledge(c, generation, (uint32_t)rank, (rz_id)event->arg[3]);
         break;
     case RZ_COMMIT_PROOF:
         /* Comes from another daemon: nothing is committed that we have not contributed to. */
@@ -328,12 +339,15 @@ uint64_t rz_commit_hash(const struct rz_commit *c)
     h = rz_mix(rz_mix(h, c->base), c->newest);
     h = rz_mix(h, c->lost | c->opened << 1 | c->closed << 2 | c->protected_told << 3 |
                       c->agree_more << 4 | c->tell_dead << 5 | c->give << 6);
+    h = rz_mix(h, (uint64_t)c->home.since << 32 | c->now.since);
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
-        h = rz_mix(h, rz_commit_owner(c)[rank]);
-        h = rz_mix(h,
-                   (uint64_t)rz_commit_home_owner(c)[rank] << 32 | rz_commit_home_buddy(c)[rank]);
+        h = rz_mix(h, (uint64_t)rz_commit_owner(c, &c->now)[rank] << 32 |
+                          rz_commit_owner(c, &c->home)[rank]);
         h = rz_mix(rz_mix(h, rz_commit_stored(c)[rank]), rz_commit_copied(c)[rank]);
+        h = rz_mix(rz_mix(h, rz_commit_acking(c)[rank]), rz_commit_acks(c)[rank]);
     }
+    for (uint32_t i = 0; i < c->home.n_live; i++)
+        h = rz_mix(h, rz_commit_live(c, &c->home)[i]);
     for (rz_id d = 0; d < c->n_daemons; d++)
         h = rz_mix(h, rz_commit_daemons(c)[d]);
     return rz_mix(h, rz_agree_hash(rz_commit_agree(c)));

@@ -1,20 +1,22 @@
 /*
  * Checkpoint generations: when one exists, who holds what, what may be overwritten.
  *
- * A generation holds one piece per rank. Each piece has two holders: the owner (the daemon of the
- * rank) and its buddy (the next live daemon in the ring of ids; none when the owner is alone). A
- * generation is committed by agreement (room agree, inside this object, one object per epoch) once
- * every daemon has all pieces of its ranks in both places.
+ * A generation holds one piece per rank. The piece lies with its owner, the daemon of the rank, and
+ * is kept by others as the scheme of the job says (enum rz_commit_scheme): whole by the next
+ * daemon, in parts that others can give back by a group, in a file, or not at all. A generation is
+ * committed by agreement (room agree, inside this object, one object per epoch) once every daemon
+ * has all pieces of its ranks, and the acknowledgement of all their keepers.
  *
  * A piece of generation g+1 is written only after g is committed as far as the writer knows
  * (rz_commit_next): so a message about generation g+1 proves that g is committed.
  *
- * It may overwrite that of g-1, with the owner and with the buddy, unless an undecided contribution
- * to a recovery may still choose g-1 (rz_recover_generation_floor): then it waits.
+ * It may overwrite that of g-1, with the owner and with the keepers, unless an undecided
+ * contribution to a recovery may still choose g-1 (rz_recover_generation_floor): then it waits.
  *
- * After deaths, a generation can be restored iff each rank has a live holder: a pure function of
- * the placement it was protected under and the daemons dead since; all daemons compute the same
- * answer. It is protected anew under the new placement before the barrier of the new epoch.
+ * After deaths, a generation can be restored iff each rank's owner lives, or its keepers can give
+ * the piece back: a pure function of the layout it was protected under (the placement, and the
+ * daemons that lived then) and the daemons dead since; all daemons compute the same answer. It is
+ * protected anew under the new layout before the barrier of the new epoch.
  *
  * None restorable: the program begins at iteration 0 and is told so.
  *
@@ -25,9 +27,9 @@
  * no message of a future epoch reaches a live daemon, and those of old ones are dropped by their
  * view.
  *
- * Copies. Pieces of the generation to restore stay with their old holders until RZ_COMMIT_OPENED: a
- * death before it counts against the old placement. Afterwards whoever is no holder under the new
- * one may drop them.
+ * Copies. Pieces and parities of the generation to restore stay with their old holders until
+ * RZ_COMMIT_OPENED: a death before it counts against the old placement. Afterwards whoever is no
+ * holder under the new one may drop them.
  */
 #ifndef RZ_PROTO_COMMIT_H
 #define RZ_PROTO_COMMIT_H
@@ -39,11 +41,31 @@ enum rz_commit_mutation {
     RZ_COMMIT_UNCOPIED = 1,      /* contribute before the buddies have acknowledged */
     RZ_COMMIT_DESPITE_DEATH = 2, /* a decision with fresh deaths commits */
     RZ_COMMIT_EARLY_HOME = 4,    /* take the new placement for protected before its barrier */
-    RZ_COMMIT_ONE_VIEW = 8       /* messages of old epochs are not told from new ones */
+    RZ_COMMIT_ONE_VIEW = 8,      /* messages of old epochs are not told from new ones */
+    RZ_COMMIT_ONE_SHORT = 16,    /* one keeper of several need not acknowledge */
+    RZ_COMMIT_GENEROUS = 32,     /* takes one death more for bearable than a group bears */
+    RZ_COMMIT_OLD_PARITY = 64    /* takes parities of an old layout for those of the new one */
 };
+
+/* Who keeps a piece besides its owner. "Next" and groups: in the ring of ids, of the daemons that
+ * live by decision. */
+enum rz_commit_scheme {
+    RZ_COMMIT_BUDDY,  /* the next daemon, a copy; nobody when the owner is alone */
+    RZ_COMMIT_MEMORY, /* nobody */
+    /* The other daemons of the owner's group, parities: stripes.h. There are as many groups as
+     * there are data + parity daemons for, of equal sizes or one more; with fewer daemons one
+     * group, whose parity is at most all but one of them. */
+    RZ_COMMIT_GROUPS,
+    RZ_COMMIT_FILES /* a file that outlives all daemons; the owner itself acknowledges it */
+};
+
+#define RZ_COMMIT_GROUP_MAX 32u                         /* data + parity */
+#define RZ_COMMIT_MEMBERS_MAX (2 * RZ_COMMIT_GROUP_MAX) /* of a group, more than ever */
 
 struct rz_commit_config {
     uint32_t n_daemons, n_ranks;
+    enum rz_commit_scheme scheme;
+    uint32_t data, parity;    /* of GROUPS, each at least 1 */
     uint32_t view;            /* that of recover; the agreement of epoch e uses view + e */
     uint32_t agree_mutations; /* 0 in production */
     uint32_t mutations;       /* enum rz_commit_mutation, or 0 */
@@ -64,8 +86,8 @@ enum rz_commit_call {
      * of a restored piece. May come twice. */
     RZ_COMMIT_STORED,
 
-    /* The same arguments: its buddy has acknowledged a whole copy. Where there is no buddy, not
-     * needed. */
+    /* The same arguments, arg[3] = a keeper, which has acknowledged all that it keeps of the piece.
+     * Others than keepers are ignored. */
     RZ_COMMIT_COPIED,
 
     /* arg[1] = generation: another daemon speaks of writing generation + 1. */
@@ -84,7 +106,7 @@ enum rz_commit_notice {
     /* arg[1] = generation to restore, or 0: begin at iteration 0. */
     RZ_COMMIT_RESTORE,
 
-    /* Every piece of our own ranks that must be restored is with us and with its buddy again (at
+    /* Every piece of our own ranks that must be restored is with us and with its keepers again (at
      * once after RESTORE where nothing is to be done). The host holds its REACHED until then. */
     RZ_COMMIT_PROTECTED
 };
@@ -112,14 +134,47 @@ uint64_t rz_commit_next(const struct rz_commit *commit);
  * pieces. 0: none. */
 uint32_t rz_commit_written_in(const struct rz_commit *commit);
 
-/* In the current epoch: the buddy of rank's owner, or RZ_ID_NONE. */
-rz_id rz_commit_buddy_of(const struct rz_commit *commit, uint32_t rank);
+/* In the current epoch: who must acknowledge rank's piece; how many they are. FILES: its owner. */
+uint32_t rz_commit_keepers(const struct rz_commit *commit, uint32_t rank,
+                           rz_id keepers[RZ_COMMIT_MEMBERS_MAX]);
 
-/* For the generation being restored: a live daemon that holds rank's piece (the owner of this epoch
- * where it holds it itself, else the old owner, else the old buddy), or RZ_ID_NONE. */
-rz_id rz_commit_holder_of(const struct rz_commit *commit, uint32_t rank);
+/*
+ * For the generation being restored: the live daemons that hold rank's piece whole, best first (the
+ * owner of this epoch where it holds it itself, the old owner, the old buddy). None: its group
+ * gives it back, or its file; or, where a death is known that is not agreed yet, nobody, and
+ * another epoch is to come.
+ */
+uint32_t rz_commit_holders(const struct rz_commit *commit, uint32_t rank, rz_id holders[2]);
 
-/* Whether the piece being restored of this own rank must still be copied to its buddy. */
+/* A layout: a placement of ranks, the daemons that live, and so the groups. */
+enum rz_commit_when {
+    RZ_COMMIT_HOME, /* that of the last epoch whose barrier opened: of the generation to restore */
+    RZ_COMMIT_NOW   /* that of this epoch */
+};
+
+/* The first epoch with this layout (the same under both names while nothing has changed), which
+ * with the generation names parities; 0: no barrier has opened yet. */
+uint32_t rz_commit_layout(const struct rz_commit *commit, enum rz_commit_when when);
+
+/* The group of a daemon, with GROUPS. */
+struct rz_commit_group {
+    const rz_id *members;
+    uint32_t n, parity; /* any `parity` of the n may be lost; 0 when n is 1 */
+    uint32_t place;     /* of the daemon */
+};
+
+/* False: it does not live in this layout. */
+bool rz_commit_group(const struct rz_commit *commit, enum rz_commit_when when, rz_id daemon,
+                     struct rz_commit_group *group);
+
+/* Stripes go along rows: row j holds the j-th rank of each daemon. rank_at: RZ_ID_NONE where the
+ * daemon has fewer ranks. */
+rz_id rz_commit_owner_of(const struct rz_commit *commit, enum rz_commit_when when, uint32_t rank);
+uint32_t rz_commit_row_of(const struct rz_commit *commit, enum rz_commit_when when, uint32_t rank);
+uint32_t rz_commit_rank_at(const struct rz_commit *commit, enum rz_commit_when when, rz_id daemon,
+                           uint32_t row);
+
+/* Whether the piece being restored of this own rank must still go to its keepers. */
 bool rz_commit_needs_copy(const struct rz_commit *commit, uint32_t rank);
 
 #endif

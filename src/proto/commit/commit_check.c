@@ -1,6 +1,7 @@
 #include "proto/commit/commit_check.h"
 
 #include "proto/commit/commit_state.h"
+#include "proto/commit/stripes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,18 +17,23 @@ __attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_grou
     return false;
 }
 
+static bool layouts_differ(const struct rz_commit *a, const struct rz_commit_layout *x,
+                           const struct rz_commit *b, const struct rz_commit_layout *y)
+{
+    return x->since != y->since || x->n_live != y->n_live ||
+           memcmp(rz_commit_owner(a, x), rz_commit_owner(b, y), a->n_ranks * sizeof(rz_id)) != 0 ||
+           memcmp(rz_commit_live(a, x), rz_commit_live(b, y), x->n_live * sizeof(rz_id)) != 0;
+}
+
 static const char *difference(const struct rz_commit *a, const struct rz_commit *b)
 {
-    size_t ranks = a->n_ranks * sizeof(rz_id);
     if (a->base != b->base || a->lost != b->lost)
         return "generation to restore";
     if (!a->lost && a->written_in != b->written_in)
         return "epoch in which it was written";
-    if (memcmp(rz_commit_owner(a), rz_commit_owner(b), ranks) != 0)
+    if (layouts_differ(a, &a->now, b, &b->now))
         return "placement";
-    if (a->opened == b->opened &&
-        (memcmp(rz_commit_home_owner(a), rz_commit_home_owner(b), ranks) != 0 ||
-         memcmp(rz_commit_home_buddy(a), rz_commit_home_buddy(b), ranks) != 0))
+    if (a->opened == b->opened && layouts_differ(a, &a->home, b, &b->home))
         return "holders";
     if (a->newest > b->newest + 1 || b->newest > a->newest + 1)
         return "generations committed, by more than one";
@@ -53,15 +59,59 @@ static bool dead(const struct rz_commit *c, rz_id daemon)
     return daemon == RZ_ID_NONE || (rz_commit_daemons(c)[daemon] & DAEMON_AGREED);
 }
 
+/* Each chunk of the piece is in a stripe of which enough columns live; counted one by one. */
+static bool group_gives_back(const struct rz_commit *c, rz_id owner)
+{
+    struct rz_commit_group group;
+    if (!rz_commit_group(c, RZ_COMMIT_HOME, owner, &group))
+        return false;
+    uint32_t data = group.n - group.parity;
+    for (uint32_t chunk = 0; chunk < data; chunk++) {
+        uint32_t stripe = rz_stripe_of(group.n, group.parity, group.place, chunk), n_live = 0;
+        uint64_t columns = 0;
+        for (uint32_t place = 0; place < group.n; place++) {
+            columns |= UINT64_C(1) << rz_stripe_column(group.n, group.parity, stripe, place);
+            n_live += !dead(c, group.members[place]);
+        }
+        if (rz_stripe_column(group.n, group.parity, stripe, group.place) != chunk ||
+            columns != (UINT64_C(1) << group.n) - 1 || n_live < data)
+            return false;
+    }
+    return true;
+}
+
+static bool somebody_has(const struct rz_commit *c, uint32_t rank)
+{
+    rz_id owner = rz_commit_owner(c, &c->home)[rank];
+    if (!dead(c, owner) || c->scheme == RZ_COMMIT_FILES)
+        return true;
+    if (c->scheme == RZ_COMMIT_BUDDY)
+        return !dead(c, rz_commit_next_live(c, &c->home, owner));
+    return c->scheme == RZ_COMMIT_GROUPS && group_gives_back(c, owner);
+}
+
+static bool keepers_are_others(const struct rz_commit *c, uint32_t rank)
+{
+    rz_id keepers[RZ_COMMIT_MEMBERS_MAX], owner = rz_commit_owner(c, &c->now)[rank];
+    uint32_t n = rz_commit_keepers(c, rank, keepers);
+    for (uint32_t i = 0; i < n; i++) {
+        if ((keepers[i] == owner) != (c->scheme == RZ_COMMIT_FILES) || dead(c, keepers[i]))
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (keepers[j] == keepers[i])
+                return false;
+    }
+    return true;
+}
+
 bool rz_commit_check_holders(const struct rz_check_group *group)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
         const struct rz_commit *c = group->state[i];
         for (uint32_t rank = 0; c && c->epoch > 0 && rank < c->n_ranks; rank++) {
-            if (rz_commit_buddy_of(c, rank) == rz_commit_owner(c)[rank])
-                return say(group, "at %u rank %u is its own buddy", i, rank);
-            if (!c->lost && dead(c, rz_commit_home_owner(c)[rank]) &&
-                dead(c, rz_commit_home_buddy(c)[rank]))
+            if (!dead(c, rz_commit_owner(c, &c->now)[rank]) && !keepers_are_others(c, rank))
+                return say(group, "at %u rank %u has keepers that are none", i, rank);
+            if (!c->lost && !somebody_has(c, rank))
                 return say(group, "at %u nobody alive holds rank %u of generation %llu", i, rank,
                            (unsigned long long)c->base);
         }

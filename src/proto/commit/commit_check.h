@@ -12,8 +12,8 @@
  */
 bool rz_commit_check_uniform(const struct rz_check_group *group);
 
-/* A generation to restore has for each rank a holder that is not dead by decision; a buddy is never
- * the owner. */
+/* A generation to restore has for each rank an owner that is not dead by decision, or what its
+ * scheme gives it back from; keepers live, and but for files are others than the owner. */
 bool rz_commit_check_holders(const struct rz_check_group *group);
 
 #endif

@@ -1,40 +1,53 @@
 /*
- * What a new epoch means for the pieces: buddies, what can be restored and from where. A pure
- * function of the calls EPOCH and OPENED, which are the same at all daemons.
+ * What a new epoch means for the pieces: what can be restored and from where, what must be
+ * protected anew. A pure function of the calls EPOCH and OPENED, which are the same at all daemons.
  */
 #include "base/assert.h"
 #include "proto/commit/commit_state.h"
 
 #include <string.h>
 
-/* The buddy of a daemon is the next live one in the ring of ids. */
-static void choose_buddies(struct rz_commit *c)
-{
-    const uint8_t *daemons = rz_commit_daemons(c);
-    rz_id *buddy = rz_commit_buddy(c);
-    for (rz_id d = 0; d < c->n_daemons; d++) {
-        rz_id next = (d + 1) % c->n_daemons;
-        while (next != d && (daemons[next] & DAEMON_AGREED))
-            next = (next + 1) % c->n_daemons;
-        buddy[d] = next == d ? RZ_ID_NONE : next;
-    }
-}
-
-static bool holds_at_home(const struct rz_commit *c, rz_id daemon, uint32_t rank)
-{
-    return daemon == rz_commit_home_owner(c)[rank] || daemon == rz_commit_home_buddy(c)[rank];
-}
-
 static bool lives(const struct rz_commit *c, rz_id daemon, uint8_t dead_bits)
 {
     return daemon != RZ_ID_NONE && !(rz_commit_daemons(c)[daemon] & dead_bits);
 }
 
-static bool restorable(const struct rz_commit *c)
+/* The group gives a piece back as long as no more of it are dead than it has parities. */
+static bool group_bears(const struct rz_commit *c, rz_id owner)
+{
+    struct rz_commit_group group;
+    uint32_t n_dead = 0;
+    if (!rz_commit_group(c, RZ_COMMIT_HOME, owner, &group))
+        return false;
+    for (uint32_t i = 0; i < group.n; i++)
+        n_dead += !lives(c, group.members[i], DAEMON_AGREED);
+    return n_dead <= group.parity + (c->mutations & RZ_COMMIT_GENEROUS ? 1 : 0);
+}
+
+static bool restorable(const struct rz_commit *c, uint32_t rank)
+{
+    rz_id owner = rz_commit_owner(c, &c->home)[rank];
+    if (c->home.since == 0)
+        return false;
+    if (lives(c, owner, DAEMON_AGREED))
+        return true;
+    switch ((enum rz_commit_scheme)c->scheme) {
+    case RZ_COMMIT_MEMORY:
+        return false;
+    case RZ_COMMIT_BUDDY:
+        return lives(c, rz_commit_next_live(c, &c->home, owner), DAEMON_AGREED);
+    case RZ_COMMIT_GROUPS:
+        return group_bears(c, owner);
+    case RZ_COMMIT_FILES:
+        return true;
+    }
+    return false;
+}
+
+static bool all_restorable(const struct rz_commit *c)
 {
     for (uint32_t rank = 0; rank < c->n_ranks; rank++)
-        if (!lives(c, rz_commit_home_owner(c)[rank], DAEMON_AGREED) &&
-            !lives(c, rz_commit_home_buddy(c)[rank], DAEMON_AGREED))
+        if (!restorable(c, rank))
             return false;
     return true;
 }
@@ -47,15 +60,32 @@ static void take_dead(struct rz_commit *c, const uint64_t *dead, uint32_t n_dead
     }
 }
 
+/* Whether the keepers of this epoch have what they shall have, from the epochs before. */
+static bool kept_already(const struct rz_commit *c, uint32_t rank)
+{
+    rz_id owner = rz_commit_owner(c, &c->now)[rank];
+    rz_id buddy = rz_commit_next_live(c, &c->now, owner);
+    switch ((enum rz_commit_scheme)c->scheme) {
+    case RZ_COMMIT_MEMORY:
+    case RZ_COMMIT_FILES:
+        return true;
+    case RZ_COMMIT_BUDDY:
+        return buddy != RZ_ID_NONE && rz_commit_holds(c, &c->home, buddy, rank);
+    case RZ_COMMIT_GROUPS:
+        return c->now.since == c->home.since || c->mutations & RZ_COMMIT_OLD_PARITY;
+    }
+    return false;
+}
+
 /* What is left of the generation to restore with those who must hold it from now on. */
 static void take_stock(struct rz_commit *c)
 {
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
-        rz_id owner = rz_commit_owner(c)[rank], buddy = rz_commit_buddy(c)[owner];
-        bool stored = !c->lost && holds_at_home(c, owner, rank);
-        bool copied = !c->lost && buddy != RZ_ID_NONE && holds_at_home(c, buddy, rank);
+        bool stored =
+            !c->lost && rz_commit_holds(c, &c->home, rz_commit_owner(c, &c->now)[rank], rank);
         rz_commit_stored(c)[rank] = stored ? c->base : 0;
-        rz_commit_copied(c)[rank] = copied ? c->base : 0;
+        rz_commit_copied(c)[rank] = !c->lost && kept_already(c, rank) ? c->base : 0;
+        rz_commit_acking(c)[rank] = rz_commit_acks(c)[rank] = 0;
     }
 }
 
@@ -73,13 +103,9 @@ void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event)
     c->epoch = (uint32_t)event->arg[0];
     c->opened = c->closed = c->protected_told = false;
     take_dead(c, event->items + c->n_ranks, event->n_items - c->n_ranks);
-    if (!restorable(c))
+    if (!all_restorable(c))
         c->lost = true;
-    for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
-        rz_assert(event->items[rank] < c->n_daemons);
-        rz_commit_owner(c)[rank] = (rz_id)event->items[rank];
-    }
-    choose_buddies(c);
+    rz_commit_lay_out(c, event->items);
     take_stock(c);
     if (c->mutations & RZ_COMMIT_EARLY_HOME)
         rz_commit_settle_home(c);
@@ -87,49 +113,72 @@ void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event)
 
 void rz_commit_settle_home(struct rz_commit *c)
 {
-    for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
-        rz_id owner = rz_commit_owner(c)[rank];
-        rz_commit_home_owner(c)[rank] = owner;
-        rz_commit_home_buddy(c)[rank] = rz_commit_buddy(c)[owner];
+    size_t ranks = c->n_ranks * sizeof(rz_id), daemons = c->n_daemons * sizeof(rz_id);
+    memcpy(rz_commit_owner(c, &c->home), rz_commit_owner(c, &c->now), ranks);
+    memcpy(rz_commit_row(c, &c->home), rz_commit_row(c, &c->now), ranks);
+    memcpy(rz_commit_live(c, &c->home), rz_commit_live(c, &c->now), daemons);
+    memcpy(rz_commit_index(c, &c->home), rz_commit_index(c, &c->now), daemons);
+    c->home.n_live = c->now.n_live;
+    c->home.since = c->now.since;
+}
+
+void rz_commit_acknowledge(struct rz_commit *c, uint64_t generation, uint32_t rank, rz_id keeper)
+{
+    rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
+    uint32_t n = rz_commit_keepers(c, rank, keepers), n_acks = 0;
+    uint64_t *acks = &rz_commit_acks(c)[rank];
+    if (generation < rz_commit_acking(c)[rank])
+        return;
+    if (generation > rz_commit_acking(c)[rank]) {
+        rz_commit_acking(c)[rank] = generation;
+        *acks = 0;
     }
+    for (uint32_t i = 0; i < n; i++) {
+        if (keepers[i] == keeper)
+            *acks |= UINT64_C(1) << i;
+        n_acks += *acks >> i & 1;
+    }
+    uint32_t enough = n > 1 && c->mutations & RZ_COMMIT_ONE_SHORT ? n - 1 : n;
+    if (n_acks >= enough && generation > rz_commit_copied(c)[rank])
+        rz_commit_copied(c)[rank] = generation;
 }
 
 bool rz_commit_own_safe(const struct rz_commit *c, uint64_t generation)
 {
-    bool alone = rz_commit_buddy(c)[c->self] == RZ_ID_NONE;
-    if (c->mutations & RZ_COMMIT_UNCOPIED)
-        alone = true;
-    for (uint32_t rank = 0; rank < c->n_ranks; rank++)
-        if (rz_commit_owner(c)[rank] == c->self &&
-            (rz_commit_stored(c)[rank] < generation ||
-             (!alone && rz_commit_copied(c)[rank] < generation)))
+    rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
+    for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
+        if (rz_commit_owner(c, &c->now)[rank] != c->self)
+            continue;
+        bool kept = rz_commit_copied(c)[rank] >= generation || c->mutations & RZ_COMMIT_UNCOPIED ||
+                    rz_commit_keepers(c, rank, keepers) == 0;
+        if (rz_commit_stored(c)[rank] < generation || !kept)
             return false;
+    }
     return true;
 }
 
-rz_id rz_commit_buddy_of(const struct rz_commit *c, uint32_t rank)
+uint32_t rz_commit_holders(const struct rz_commit *c, uint32_t rank, rz_id holders[2])
 {
     rz_assert(rank < c->n_ranks && c->epoch > 0);
-    return rz_commit_buddy(c)[rz_commit_owner(c)[rank]];
-}
-
-rz_id rz_commit_holder_of(const struct rz_commit *c, uint32_t rank)
-{
-    rz_assert(rank < c->n_ranks && c->epoch > 0);
-    rz_id owner = rz_commit_owner(c)[rank];
-    rz_id home_owner = rz_commit_home_owner(c)[rank], home_buddy = rz_commit_home_buddy(c)[rank];
-    if (c->lost)
-        return RZ_ID_NONE;
-    if (holds_at_home(c, owner, rank) && lives(c, owner, DAEMON_KNOWN))
-        return owner;
-    if (lives(c, home_owner, DAEMON_KNOWN))
-        return home_owner;
-    return lives(c, home_buddy, DAEMON_KNOWN) ? home_buddy : RZ_ID_NONE;
+    uint32_t n = 0;
+    rz_id owner = rz_commit_owner(c, &c->now)[rank], old = rz_commit_owner(c, &c->home)[rank];
+    if (c->lost || c->home.since == 0)
+        return 0;
+    if (rz_commit_holds(c, &c->home, owner, rank) && lives(c, owner, DAEMON_KNOWN))
+        holders[n++] = owner;
+    if (old != owner && lives(c, old, DAEMON_KNOWN))
+        holders[n++] = old;
+    rz_id buddy = c->scheme == RZ_COMMIT_BUDDY ? rz_commit_next_live(c, &c->home, old) : RZ_ID_NONE;
+    if (buddy != owner && lives(c, buddy, DAEMON_KNOWN))
+        holders[n++] = buddy;
+    rz_assert(n <= 2);
+    return n;
 }
 
 bool rz_commit_needs_copy(const struct rz_commit *c, uint32_t rank)
 {
+    rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
     rz_assert(rank < c->n_ranks && c->epoch > 0);
-    return !c->lost && rz_commit_owner(c)[rank] == c->self &&
-           rz_commit_buddy(c)[c->self] != RZ_ID_NONE && rz_commit_copied(c)[rank] < c->base;
+    return !c->lost && rz_commit_owner(c, &c->now)[rank] == c->self &&
+           rz_commit_copied(c)[rank] < c->base && rz_commit_keepers(c, rank, keepers) > 0;
 }

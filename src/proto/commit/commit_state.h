@@ -13,9 +13,20 @@ enum {
 /* Notices to give, in this order. */
 enum { GIVE_RESTORE = 1, GIVE_PROTECTED = 2, GIVE_COMMITTED = 4 };
 
+/* See enum rz_commit_when. */
+struct rz_commit_layout {
+    uint32_t since;  /* 0: none */
+    uint32_t n_live; /* daemons */
+    size_t owner_at; /* rz_id [n_ranks] */
+    size_t row_at;   /* uint32_t [n_ranks] */
+    size_t live_at;  /* rz_id [n_daemons]: the first n_live, in order */
+    size_t index_at; /* uint32_t [n_daemons]: in live, or RZ_ID_NONE */
+};
+
 /* One flat block: this, the arrays at the offsets, the agree object last, so that it may grow. */
 struct rz_commit {
     uint32_t n_daemons, n_ranks, view, agree_mutations, mutations;
+    uint32_t scheme, data, parity;
     rz_id self;
     uint64_t seed;
 
@@ -33,14 +44,13 @@ struct rz_commit {
     bool agree_more, tell_dead;
     uint32_t give;
 
-    size_t owner_at;      /* rz_id [n_ranks]: in this epoch */
-    size_t home_owner_at; /* rz_id [n_ranks]: in the last epoch whose barrier opened */
-    size_t home_buddy_at; /* rz_id [n_ranks] */
-    size_t buddy_at;      /* rz_id [n_daemons]: of the daemons that live by decision */
-    size_t stored_at;     /* uint64_t [n_ranks]: newest generation stored, own ranks only */
-    size_t copied_at;     /* uint64_t [n_ranks]: newest generation acknowledged by the buddy */
-    size_t daemon_at;     /* uint8_t [n_daemons]: DAEMON_* */
-    size_t dead_at;       /* rz_id [n_daemons]: scratch */
+    struct rz_commit_layout home, now;
+    size_t stored_at; /* uint64_t [n_ranks]: newest generation stored, own ranks only */
+    size_t copied_at; /* uint64_t [n_ranks]: newest generation that all keepers acknowledged */
+    size_t acking_at; /* uint64_t [n_ranks]: the generation that acks is about */
+    size_t acks_at;   /* uint64_t [n_ranks]: keepers that have acknowledged it, a bit for each */
+    size_t daemon_at; /* uint8_t [n_daemons]: DAEMON_* */
+    size_t dead_at;   /* rz_id [n_daemons]: scratch */
     size_t agree_at;
     size_t agree_bytes; /* room for the agree object, which outlives each of them */
 };
@@ -53,21 +63,26 @@ static inline struct rz_agree *rz_commit_agree(const struct rz_commit *c)
 {
     return rz_commit_at(c, c->agree_at);
 }
-static inline rz_id *rz_commit_owner(const struct rz_commit *c)
+static inline const struct rz_commit_layout *rz_commit_layout_of(const struct rz_commit *c,
+                                                                 enum rz_commit_when when)
 {
-    return rz_commit_at(c, c->owner_at);
+    return when == RZ_COMMIT_HOME ? &c->home : &c->now;
 }
-static inline rz_id *rz_commit_home_owner(const struct rz_commit *c)
+static inline rz_id *rz_commit_owner(const struct rz_commit *c, const struct rz_commit_layout *l)
 {
-    return rz_commit_at(c, c->home_owner_at);
+    return rz_commit_at(c, l->owner_at);
 }
-static inline rz_id *rz_commit_home_buddy(const struct rz_commit *c)
+static inline uint32_t *rz_commit_row(const struct rz_commit *c, const struct rz_commit_layout *l)
 {
-    return rz_commit_at(c, c->home_buddy_at);
+    return rz_commit_at(c, l->row_at);
 }
-static inline rz_id *rz_commit_buddy(const struct rz_commit *c)
+static inline rz_id *rz_commit_live(const struct rz_commit *c, const struct rz_commit_layout *l)
 {
-    return rz_commit_at(c, c->buddy_at);
+    return rz_commit_at(c, l->live_at);
+}
+static inline uint32_t *rz_commit_index(const struct rz_commit *c, const struct rz_commit_layout *l)
+{
+    return rz_commit_at(c, l->index_at);
 }
 static inline uint64_t *rz_commit_stored(const struct rz_commit *c)
 {
@@ -77,19 +92,46 @@ static inline uint64_t *rz_commit_copied(const struct rz_commit *c)
 {
     return rz_commit_at(c, c->copied_at);
 }
+static inline uint64_t *rz_commit_acking(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->acking_at);
+}
+static inline uint64_t *rz_commit_acks(const struct rz_commit *c)
+{
+    return rz_commit_at(c, c->acks_at);
+}
 static inline uint8_t *rz_commit_daemons(const struct rz_commit *c)
 {
     return rz_commit_at(c, c->daemon_at);
 }
 
+/* ---- commit_layout.c: who holds what */
+
+/* The layout of this placement and of the daemons not dead by decision; since: this epoch, or that
+ * of home where nothing has changed. */
+void rz_commit_lay_out(struct rz_commit *c, const uint64_t *placement);
+
+/* The next live daemon in the ring, or RZ_ID_NONE. */
+rz_id rz_commit_next_live(const struct rz_commit *c, const struct rz_commit_layout *l,
+                          rz_id daemon);
+
+/* Whether it holds the piece of rank whole, by the rules. */
+bool rz_commit_holds(const struct rz_commit *c, const struct rz_commit_layout *l, rz_id daemon,
+                     uint32_t rank);
+
+/* ---- commit_epoch.c */
+
 /* Takes the placement and the dead of a new epoch: what can be restored, what must be protected
  * anew. */
 void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event);
 
-/* The barrier has opened: this epoch's placement is the one that pieces are protected under. */
+/* The barrier has opened: this epoch's layout is the one that pieces are protected under. */
 void rz_commit_settle_home(struct rz_commit *c);
 
-/* Whether each own rank's piece of the generation lies here and with the buddy. */
+/* A keeper of an own rank's piece has acknowledged. */
+void rz_commit_acknowledge(struct rz_commit *c, uint64_t generation, uint32_t rank, rz_id keeper);
+
+/* Whether each own rank's piece of the generation lies here and with its keepers. */
 bool rz_commit_own_safe(const struct rz_commit *c, uint64_t generation);
 
 #endif

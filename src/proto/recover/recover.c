@@ -94,6 +94,7 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
     r->tie_breaker = config->tie_breaker;
     r->restarts_max = config->restarts_max;
     r->mutations = config->mutations;
+    r->lost_together = config->lost_together;
     r->epoch = 1;
     r->phase = RZ_PHASE_ENTER;
     r->notice = NOTICE_NONE;
@@ -190,6 +191,15 @@ static bool wants_to_contribute(const struct rz_recover *r)
     return !r->stopped && !undecided(r) && (aware(r) || r->reached) && !rz_recover_awaits_news(r);
 }
 
+/* What a member says of itself: the bits of `and`. */
+static uint64_t bits_to_contribute(const struct rz_recover *r)
+{
+    bool is_aware = aware(r);
+    bool reached = r->reached && (!is_aware || (r->mutations & RZ_RECOVER_DEATHLESS_BARRIER));
+    bool entered = r->repairing_here || r->repairing || (r->reached && r->phase == RZ_PHASE_RUN);
+    return (reached ? ALL_REACHED : 0) | (is_aware ? ALL_AWARE : 0) | (entered ? ALL_ENTERED : 0);
+}
+
 static uint32_t collect_fresh(const struct rz_recover *r)
 {
     uint64_t *items = rz_recover_items(r);
@@ -270,20 +280,18 @@ static enum rz_more give_births(struct rz_recover *r, struct rz_actions *out)
 static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_actions *out)
 {
     rz_recover_bound_lost(r);
-    bool is_aware = aware(r);
-    bool reached = r->reached && (!is_aware || (r->mutations & RZ_RECOVER_DEATHLESS_BARRIER));
-    struct rz_event propose = {.kind = RZ_EVENT_CALL,
-                               .now = now,
-                               .call = RZ_AGREE_PROPOSE,
-                               .arg = {(reached ? ALL_REACHED : 0) | (is_aware ? ALL_AWARE : 0),
-                                       r->repairing_here || r->repairing ? 0 : 1,
-                                       r->generation_known},
-                               .items = rz_recover_items(r),
-                               .n_items = collect_fresh(r)};
+    uint64_t bits = bits_to_contribute(r);
+    struct rz_event propose = {
+        .kind = RZ_EVENT_CALL,
+        .now = now,
+        .call = RZ_AGREE_PROPOSE,
+        .arg = {bits, r->repairing_here || r->repairing ? 0 : 1, r->generation_known},
+        .items = rz_recover_items(r),
+        .n_items = collect_fresh(r)};
     enum rz_more more = step_agree(r, &propose, out);
     if (more != RZ_NEED && undecided(r)) {
         r->generation_proposed = propose.arg[2];
-        r->proposed_aware = is_aware;
+        r->proposed_aware = bits & ALL_AWARE;
     }
     return more;
 }

@@ -7,15 +7,16 @@
  *   - it knows of a death that is not agreed yet (its own observation, or news), or
  *   - it knows of a birth that somebody wants and that is not decided yet (likewise), or
  *   - all its processes have reached the barrier of the current phase, or
- *   - somebody has entered MPIX_Reinit and a death was only noted before.
+ *   - all that live here have entered MPIX_Reinit and a death was only noted before.
  * It never joins merely because another has begun: the news of deaths reach all daemons by
  * themselves, and a barrier that others joined with "not yet" would spin.
  *
  * A decision with fresh deaths means, in a job that repairs itself (somebody has entered
- * MPIX_Reinit), epoch + 1 with a new placement, phase ENTER; in another job the dead are only
- * noted. A decision without deaths that all daemons contributed to with "reached" opens the
- * barrier: ENTER -> RUN (processes are released), RUN -> LEFT (all have left). Starting the job is
- * the same: epoch 1, phase ENTER, the placement of the launcher.
+ * MPIX_Reinit, and nobody who lives is on the way there), epoch + 1 with a new placement, phase
+ * ENTER; in another job the dead are only noted. A decision without deaths that all daemons
+ * contributed to with "reached" opens the barrier: ENTER -> RUN (processes are released), RUN ->
+ * LEFT (all have left). Starting the job is the same: epoch 1, phase ENTER, the placement of the
+ * launcher.
  *
  * Processes live in slots: slots 0 to n_ranks - 1 are the ranks of the launcher, those behind are
  * empty at the start. A process is (slot, incarnation). Births are decided in phase RUN of a job
@@ -67,6 +68,7 @@ struct rz_recover_config {
     const uint32_t *placement; /* [n_ranks]: the daemon of each rank in epoch 1; copied */
     const uint32_t *slots; /* [n_daemons]: processes a daemon may carry without crowding; copied */
     uint32_t agree_mutations; /* for the tests of the checkers; 0 in production */
+    bool lost_together;       /* the ranks of a lost daemon stay together, where there is room */
     uint32_t restarts_max;    /* epochs without a newly committed generation; 0: no bound */
     uint32_t mutations;       /* enum rz_recover_mutation, or 0 */
 };
@@ -89,7 +91,8 @@ enum rz_recover_call {
      * only live processes count. */
     RZ_RECOVER_REACHED,
 
-    /* Somebody here has entered MPIX_Reinit; stays set. */
+    /* Somebody here has entered MPIX_Reinit, and each other process here that lives has, too, or
+     * wants to leave; stays set. Nobody is carried into another epoch before. */
     RZ_RECOVER_REPAIRING,
 
     /* The newest checkpoint generation known committed in this epoch. arg[0] = generation,
@@ -256,6 +259,11 @@ bool rz_recover_has_quorum(const uint8_t *votes, uint32_t n_daemons, rz_id tie_b
  * load[n_daemons]: scratch. */
 void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
                       const bool *dead, uint32_t n_daemons, uint32_t *load);
+
+/* Moves the ranks of each dead daemon to one daemon that has free slots for all of them, the least
+ * loaded (ties: lowest id). Where there is none they stay, for rz_recover_place. */
+void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
+                               const bool *dead, uint32_t n_daemons, uint32_t *load);
 
 /* The daemon for one more process: the least loaded with a free slot, else the least loaded (ties:
  * lowest id). At least one lives. */

@@ -193,6 +193,10 @@ static void begin_epoch(struct rz_recover *r, uint64_t generation)
     for (rz_id d = 0; d < r->n_daemons; d++)
         if (rz_recover_daemons(r)[d] & DAEMON_AGREED)
             rz_recover_daemons(r)[d] |= DAEMON_REPAIRED;
+    if (r->lost_together)
+        rz_recover_place_together(rz_recover_placement(r), r->n_ranks,
+                                  rz_recover_at(r, r->slots_at), dead, r->n_daemons,
+                                  rz_recover_at(r, r->load_at));
     rz_recover_place(rz_recover_placement(r), r->n_ranks, rz_recover_at(r, r->slots_at), dead,
                      r->n_daemons, rz_recover_at(r, r->load_at));
     for (uint32_t rank = 0; rank < r->n_ranks; rank++)
@@ -240,7 +244,7 @@ void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided)
     for (rz_id d = 0; d < r->n_daemons; d++)
         daemons_named |= (daemons[d] & DAEMON_NAMED) != 0;
 
-    if (decided->arg[2] == 0)
+    if (decided->arg[2] == 0 && (decided->arg[1] & ALL_ENTERED))
         r->repairing = true;
     if (daemons[r->self] & DAEMON_KNOWN)
         stop(r, RZ_ERR_FENCED);

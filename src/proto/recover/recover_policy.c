@@ -117,13 +117,39 @@ rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bo
     return best;
 }
 
-void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
-                      const bool *dead, uint32_t n_daemons, uint32_t *load)
+/* The ranks of each daemon, the dead ones' too. */
+static void count_ranks(const uint32_t *placement, uint32_t n_ranks, uint32_t n_daemons,
+                        uint32_t *load)
 {
     memset(load, 0, n_daemons * sizeof *load);
     for (uint32_t rank = 0; rank < n_ranks; rank++)
-        if (!dead[placement[rank]])
-            load[placement[rank]]++;
+        load[placement[rank]]++;
+}
+
+void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
+                               const bool *dead, uint32_t n_daemons, uint32_t *load)
+{
+    count_ranks(placement, n_ranks, n_daemons, load);
+    for (rz_id lost = 0; lost < n_daemons; lost++) {
+        rz_id best = RZ_ID_NONE;
+        for (rz_id d = 0; dead[lost] && load[lost] > 0 && d < n_daemons; d++)
+            if (!dead[d] && (uint64_t)load[d] + load[lost] <= slots[d] &&
+                (best == RZ_ID_NONE || load[d] < load[best]))
+                best = d;
+        if (best == RZ_ID_NONE)
+            continue;
+        for (uint32_t rank = 0; rank < n_ranks; rank++)
+            if (placement[rank] == lost)
+                placement[rank] = best;
+        load[best] += load[lost];
+        load[lost] = 0;
+    }
+}
+
+void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
+                      const bool *dead, uint32_t n_daemons, uint32_t *load)
+{
+    count_ranks(placement, n_ranks, n_daemons, load);
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
         if (!dead[placement[rank]])
             continue;

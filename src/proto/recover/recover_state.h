@@ -20,7 +20,8 @@ enum {
 /* The bits of a contribution's `and`. */
 enum {
     ALL_REACHED = 1, /* the end of the phase, and no death is known */
-    ALL_AWARE = 2    /* a death, an unrepaired rank or a wanted birth is known */
+    ALL_AWARE = 2,   /* a death, an unrepaired rank or a wanted birth is known */
+    ALL_ENTERED = 4  /* who lives here has entered MPIX_Reinit, or wants to leave */
 };
 
 enum { NOTICE_NONE = UINT32_MAX };
@@ -35,12 +36,13 @@ struct rz_recover {
     uint32_t n_daemons, n_ranks, n_slots;
     rz_id self, tie_breaker;
     uint32_t restarts_max, mutations;
+    bool lost_together;
 
     /* The same at all members that saw the same decisions. */
     uint32_t epoch, phase, restarts;
     uint32_t round;      /* decisions that have borne processes */
     uint64_t generation; /* the newest one agreed */
-    bool repairing;      /* somebody has entered MPIX_Reinit */
+    bool repairing;      /* somebody has entered MPIX_Reinit, and nobody is on the way there */
     bool stopped;
     bool births_named; /* by a decision that settled nothing: all know of some, if not which */
 

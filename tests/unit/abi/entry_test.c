@@ -24,7 +24,7 @@ static int set_up(void **state)
 }
 
 /* The call returned this class, and the reason says these words. */
-static void assert_refused(int result, int error_class, const char *words)
+static void assert_told(int result, int error_class, const char *words)
 {
     char text[MPI_MAX_ERROR_STRING];
     int length;
@@ -34,8 +34,14 @@ static void assert_refused(int result, int error_class, const char *words)
     if (strstr(text, words) == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", text, words);
     }
-    assert_int_equal(fake.calls, 0);
     assert_int_equal(fake.lock_depth, 0);
+}
+
+/* And no chapter was asked. */
+static void assert_refused(int result, int error_class, const char *words)
+{
+    assert_told(result, error_class, words);
+    assert_int_equal(fake.calls, 0);
 }
 
 static void test_wrong_arguments_are_named(void **state)
@@ -380,6 +386,83 @@ static void test_rollbacks_enter_the_restart_point_again(void **state)
                    "point is a null pointer");
 }
 
+static char order[8];
+
+static void handler(MPIX_Reinit_state_t reinit_state, void *arg)
+{
+    assert_int_equal(fake.lock_depth, 0);
+    strncat(order, arg, 1);
+    if (reinit_state == MPIX_REINIT_REINITED && *(char *)arg == '1') {
+        fake.rollbacks++;
+        assert_told(MPI_Barrier(MPI_COMM_WORLD), MPI_ERR_OTHER, "clean-up handler");
+        assert_told(MPIX_Reinit_cleanup_pop(1), MPI_ERR_OTHER, "clean-up handler");
+    }
+}
+
+static int point_with_handlers(int argc, char **argv, MPIX_Reinit_state_t reinit_state)
+{
+    (void)argv;
+    assert_told(MPIX_Reinit_cleanup_pop(0), MPI_ERR_OTHER, "no clean-up handler is left");
+    assert_told(MPIX_Reinit_unmask(), MPI_ERR_OTHER, "not masked");
+    char names[] = "1234567890abcdefghij";
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(MPIX_Reinit_cleanup_push(handler, &names[i]), MPI_SUCCESS);
+    }
+    assert_int_equal(MPIX_Reinit_cleanup_pop(1), MPI_SUCCESS);
+    assert_int_equal(MPIX_Reinit_cleanup_pop(0), MPI_SUCCESS);
+    assert_int_equal(MPIX_Reinit_mask(), MPI_SUCCESS);
+    if (reinit_state == MPIX_REINIT_NEW) {
+        fake.runs_user = true; /* below it is a call that has not ended */
+        fake.rollbacks = 1;
+        assert_int_equal(MPI_Barrier(MPI_COMM_WORLD), MPI_ERR_PROC_FAILED);
+        fake.runs_user = false;
+        fake.rollbacks = 1;
+        assert_int_equal(argc, 1);
+    }
+    assert_string_equal(order, fake.reinit_rounds == 1 ? "4" : "4214");
+    MPIX_Reinit_unmask(); /* is a test */
+    assert_int_equal(fake.reinit_rounds, 2);
+    return 5; /* forgets the others */
+}
+
+static void test_clean_up_handlers_run_before_the_jump(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        fake_reset();
+        order[0] = '\0';
+        rz_engine_shared = i == 1;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        assert_told(MPIX_Reinit_cleanup_push(handler, NULL), MPI_ERR_OTHER, "outside");
+        assert_told(MPIX_Reinit_mask(), MPI_ERR_OTHER, "outside");
+        if (i == 0) {
+            assert_int_equal(MPIX_Reinit(1, NULL, point_with_handlers), 5);
+        } else {
+            assert_int_equal(MPIX_Reinit_async(1, NULL, point_with_handlers), 5);
+        }
+        assert_string_equal(order, "4214");
+        assert_null(fake.go_back);
+        assert_int_equal(fake.lock_depth, 0);
+    }
+}
+
+static int point_that_computes(int argc, char **argv, MPIX_Reinit_state_t reinit_state)
+{
+    (void)argc;
+    (void)argv;
+    fake.rollbacks = reinit_state == MPIX_REINIT_NEW;
+    fake.go_back(); /* as the signal does; nothing is due the second time */
+    assert_int_equal(reinit_state, MPIX_REINIT_REINITED);
+    return 6;
+}
+
+static void test_a_computation_goes_back(void **state)
+{
+    (void)state;
+    assert_int_equal(MPIX_Reinit_async(0, NULL, point_that_computes), 6);
+    assert_int_equal(fake.lock_depth, 0);
+}
+
 static void *call_from_elsewhere(void *result)
 {
     *(int *)result = MPI_Barrier(MPI_COMM_WORLD);
@@ -426,6 +509,8 @@ int main(void)
         cmocka_unit_test_setup(test_fatal_errors_say_all_in_one_line, set_up),
         cmocka_unit_test_setup(test_life, set_up),
         cmocka_unit_test_setup(test_rollbacks_enter_the_restart_point_again, set_up),
+        cmocka_unit_test_setup(test_clean_up_handlers_run_before_the_jump, set_up),
+        cmocka_unit_test_setup(test_a_computation_goes_back, set_up),
         cmocka_unit_test_setup(test_a_rollback_in_another_thread_is_an_error_there, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

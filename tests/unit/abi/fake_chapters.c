@@ -436,3 +436,64 @@ int rz_ft_reinit_leave(void)
 {
     return communicate(0, NULL);
 }
+
+bool rz_ft_went_back(void)
+{
+    return fake.reinit_rounds > 1;
+}
+
+int rz_reinit_async_begin(void (*go_back)(void))
+{
+    fake.go_back = go_back;
+    return MPI_SUCCESS;
+}
+
+void rz_reinit_async_end(void)
+{
+    fake.go_back = NULL;
+}
+
+void rz_reinit_mask(void)
+{
+    fake.masked++;
+}
+
+bool rz_reinit_unmask(void)
+{
+    return fake.masked > 0 && fake.masked-- > 0;
+}
+
+void rz_reinit_mask_forget(void)
+{
+    fake.masked = 0;
+}
+
+bool rz_reinit_is_masked(void)
+{
+    return fake.masked > 0;
+}
+
+int rzm_reinit_state(int *state)
+{
+    *state = fake.reinit_rounds == 1 ? MPIX_REINIT_NEW : MPIX_REINIT_REINITED;
+    return MPI_SUCCESS;
+}
+
+int rzm_reinit_test(void)
+{
+    return communicate(0, NULL);
+}
+
+bool rz_engine_runs_user(void)
+{
+    return fake.runs_user;
+}
+
+bool rz_engine_thread_is_current(void)
+{
+    return true;
+}
+
+void rz_engine_thread_was_told(void)
+{
+}

@@ -35,6 +35,9 @@ struct fake {
     MPI_Count value;   /* what the next count query answers */
     int rollbacks;     /* how many calls are still to return RZM_ROLLBACK */
     int reinit_rounds; /* how often rz_ft_reinit_wait was called */
+    int masked;        /* rz_reinit_mask */
+    bool runs_user;    /* a function of the user that a chapter called */
+    void (*go_back)(void);
 };
 extern struct fake fake;
 

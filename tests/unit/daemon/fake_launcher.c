@@ -134,6 +134,8 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
                 .arguments_length = pack_texts(arguments, texts, sizeof texts),
                 .environment = environment,
                 .environment_length = pack_texts(job->environment, environment, sizeof environment),
+                .checkpoint_folder = "",
+                .checkpoint_name = "",
                 .directory = ""}};
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         message.job.node = i;

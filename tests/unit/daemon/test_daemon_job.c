@@ -28,6 +28,8 @@ static void make(struct example *e)
                                   .shares = 2,
                                   .hb_period_ns = RZ_MILLISECOND,
                                   .hb_timeout_ns = 3 * RZ_MILLISECOND,
+                                  .checkpoint_folder = "",
+                                  .checkpoint_name = "",
                                   .directory = ""}};
     e->job.placement = e->placement;
     e->job.placement_length = sizeof e->placement;
@@ -92,6 +94,8 @@ static void each_bad_value_is_refused_in_words(void **state)
     make(&e), e.job.node = 2, refused(&e);
     make(&e), e.job.key_length = 31, refused(&e);
     make(&e), e.job.hb_period_ns = 0, refused(&e);
+    make(&e), e.job.scheme = 99, refused(&e);
+    make(&e), e.job.scheme_parity = 1, refused(&e);
     make(&e), e.job.hb_timeout_ns = 1, refused(&e);
     make(&e), e.job.placement_length = 8, refused(&e);
     make(&e), e.placement[8] = 2, refused(&e);
@@ -102,6 +106,38 @@ static void each_bad_value_is_refused_in_words(void **state)
     make(&e), e.job.arguments_length = 0, refused(&e);
     make(&e), e.job.arguments_length--, refused(&e);
     make(&e), e.environment[8] = '_', refused(&e); /* the '=' */
+}
+
+/* The second run of a job on its folder, which begins from the first. */
+static void make_with_files(struct example *e)
+{
+    make(e);
+    e->job.checkpoint_folder = "/checkpoints/job";
+    e->job.checkpoint_name = "job";
+    e->job.checkpoint_run = 2;
+    e->job.checkpoint_keep = 2;
+    e->job.restored_run = e->job.restored_epoch = 1;
+    e->job.restored_number = 12;
+}
+
+static void where_checkpoints_are_must_fit_together(void **state)
+{
+    struct example e;
+    struct rz_daemon_job job;
+    const char *why;
+    (void)state;
+    make_with_files(&e), e.job.scheme = RZ_SCHEME_FILE;
+    assert_int_equal(rz_job_read(&job, &e.job, &why), RZ_OK);
+    assert_string_equal(job.checkpoints.folder, "/checkpoints/job");
+    assert_string_equal(job.checkpoints.name, "job");
+    assert_int_equal(job.checkpoints.restored.number, 12);
+    rz_job_clear(&job);
+    make_with_files(&e), e.job.checkpoint_name = "../job", refused(&e);
+    make_with_files(&e), e.job.checkpoint_keep = 1, refused(&e);
+    make_with_files(&e), e.job.restored_run = 2, refused(&e);
+    make_with_files(&e), e.job.restored_epoch = 0, refused(&e);
+    make_with_files(&e), e.job.checkpoint_folder = "", refused(&e);
+    make(&e), e.job.scheme = RZ_SCHEME_FILE, refused(&e);
 }
 
 static void keys_of_processes_differ_and_hide_the_job_key(void **state)
@@ -130,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_job_is_read_whole),
         cmocka_unit_test(each_bad_value_is_refused_in_words),
+        cmocka_unit_test(where_checkpoints_are_must_fit_together),
         cmocka_unit_test(keys_of_processes_differ_and_hide_the_job_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,8 @@ static void a_bad_job_is_refused_in_words(void **state)
                                             .addresses = (const uint8_t *)"",
                                             .arguments = (const uint8_t *)"",
                                             .environment = (const uint8_t *)"",
+                                            .checkpoint_folder = "",
+                                            .checkpoint_name = "",
                                             .directory = ""}};
     fake_send(&job, 0, &bad);
     struct fake_message *m = fake_await(&job, RZ_LAUNCH_REFUSED);

@@ -187,6 +187,26 @@ static void test_whether_a_death_ended_it(void **state)
     assert_true(rz_outcome_by_death(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
+    rz_outcome_node_lost(&outcome, 1); /* nobody sees its processes die */
+    rz_outcome_aborted(&outcome, 0, 3, "it gives up because of them");
+    assert_true(rz_outcome_by_death(&outcome));
+    rz_outcome_clear(&outcome);
+    open_four(&outcome);
+    rz_outcome_aborted(&outcome, 0, 3, "it wants to");
+    rz_outcome_node_lost(&outcome, 1); /* by the end of the job */
+    assert_false(rz_outcome_by_death(&outcome));
+    rz_outcome_clear(&outcome);
+    open_four(&outcome);
+    rz_outcome_death_known(&outcome); /* by the daemon of a survivor, which is the first to tell */
+    rz_outcome_aborted(&outcome, 0, 3, "it gives up because of that");
+    assert_true(rz_outcome_by_death(&outcome));
+    rz_outcome_clear(&outcome);
+    open_four(&outcome);
+    rz_outcome_aborted(&outcome, 0, 3, "it wants to");
+    rz_outcome_death_known(&outcome);
+    assert_false(rz_outcome_by_death(&outcome));
+    rz_outcome_clear(&outcome);
+    open_four(&outcome);
     rz_outcome_decide(&outcome, 130, "%s", "");
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
     assert_false(rz_outcome_by_death(&outcome));

@@ -120,6 +120,17 @@ static void test_one_that_never_joins(void **state)
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_JOINED, 1, 1), LATER);
     assert_int_equal(exits(&referee, 0, 5 << 8, true, false), 0);
     ends_with(&referee, 5, "without MPI_Init");
+    /* One that was killed on the way is a death like any other: the job may repair it. */
+    open_two(&referee, false);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_JOINED, 1, 1), LATER);
+    assert_int_equal(exits(&referee, 0, SIGKILL, false, false), LATER);
+    assert_int_equal(exits(&referee, 1, 0, true, true), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 0, 0), 0);
+    ends_with(&referee, 137, "rank 0 was killed by signal 9");
+    open_two(&referee, true);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_JOINED, 1, 1), LATER);
+    assert_int_equal(exits(&referee, 0, SIGKILL, false, false), 0);
+    ends_with(&referee, 137, "without MPI_Init");
 }
 
 static void test_what_ends_it_at_once(void **state)
@@ -130,6 +141,10 @@ static void test_what_ends_it_at_once(void **state)
                    .aborted = {.rank = 1, .code = 9, .reason = "MPI_Abort"}},
         stopping = {.type = RZ_LAUNCH_STOPPING,
                     .stopping = {.status = RZ_ERR_JOB_ENDED, .reason = "too many restarts"}},
+        lost = {.type = RZ_LAUNCH_STOPPING,
+                .stopping = {.status = RZ_ERR_CHECKPOINT_LOST, .reason = "piece-3 is cut"}},
+        unkept = {.type = RZ_LAUNCH_STOPPING,
+                  .stopping = {.status = RZ_ERR_CHECKPOINT_UNKEPT, .reason = "No space left"}},
         cut_off = {.type = RZ_LAUNCH_STOPPING,
                    .stopping = {.status = RZ_ERR_NO_QUORUM, .reason = "no quorum"}},
         finish = {.type = RZ_LAUNCH_FINISH, .finish = {.code = 143, .reason = "by rzrun --end"}};
@@ -144,6 +159,12 @@ static void test_what_ends_it_at_once(void **state)
     open_two(&referee, false);
     assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
     ends_with(&referee, RZ_EXIT_RESTARTS, "too many restarts");
+    open_two(&referee, false);
+    assert_int_equal(take(&referee, 0, &lost), RZ_END_GRACE_MS);
+    ends_with(&referee, RZ_EXIT_CHECKPOINT, "piece-3 is cut");
+    open_two(&referee, false);
+    assert_int_equal(take(&referee, 0, &unkept), RZ_END_GRACE_MS);
+    ends_with(&referee, RZ_EXIT_CHECKPOINT, "No space left");
     open_two(&referee, false);
     assert_int_equal(take(&referee, 1, &cut_off), LATER);
     rz_referee_all_lost(&referee, 1);

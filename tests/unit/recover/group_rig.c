@@ -69,11 +69,17 @@ void rig_call_items(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0,
                            .n_items = n_items});
 }
 
+void rig_call_4(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0, uint64_t arg1,
+                uint64_t arg2, uint64_t arg3)
+{
+    step(rig, member,
+         (struct rz_event){.kind = RZ_EVENT_CALL, .call = call, .arg = {arg0, arg1, arg2, arg3}});
+}
+
 void rig_call(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0, uint64_t arg1,
               uint64_t arg2)
 {
-    step(rig, member,
-         (struct rz_event){.kind = RZ_EVENT_CALL, .call = call, .arg = {arg0, arg1, arg2}});
+    rig_call_4(rig, member, call, arg0, arg1, arg2, 0);
 }
 
 void rig_tell(struct rig *rig, rz_id member, rz_id dead, bool proof)

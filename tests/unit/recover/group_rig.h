@@ -41,6 +41,8 @@ struct rig {
 void rig_close(struct rig *rig);
 void rig_call(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0, uint64_t arg1,
               uint64_t arg2);
+void rig_call_4(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0, uint64_t arg1,
+                uint64_t arg2, uint64_t arg3);
 void rig_call_items(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0, uint64_t arg1,
                     const uint64_t *items, uint32_t n_items);
 void rig_tell(struct rig *rig, rz_id member, rz_id dead, bool proof);

@@ -75,9 +75,11 @@ static void no_partition_has_two_quorums(void **state)
 }
 
 /* Digits: the daemon of each rank, the slots of each daemon; x: dead. */
-static const struct {
+struct placement_case {
     const char *placement, *slots, *dead, *expected;
-} placement_cases[] = {
+};
+
+static const struct placement_case placement_cases[] = {
     {"0123", "1111", "----", "0123"},
     {"0011", "22", "x-", "1111"}, /* nobody has a free slot: crowded */
     {"0011", "22", "-x", "0000"},
@@ -96,29 +98,48 @@ static const struct {
      "000020222"}, /* rank 3 to 0, rank 4 to 2, rank 5: all full, equal, lowest */
 };
 
+/* The ranks of each lost daemon stay together where one has room for all of them. */
+static const struct placement_case together_cases[] = {
+    {"0011", "44", "x-", "1111"},
+    {"00112233", "2222", "-x--", "00022233"},   /* nobody has: one by one */
+    {"00112233", "4444", "-x--", "00002233"},   /* 0, not half of them 2 */
+    {"00112233", "22222", "x----", "44112233"}, /* the spare */
+    {"000111222", "33333", "x----", "333111222"},
+    {"000111222", "33333", "xx---", "333444222"},
+    {"000111222", "33333", "xxx--", "333444343"}, /* the last three one by one */
+    {"0001222", "3436", "x---", "3331222"},       /* the least loaded of those with room */
+    {"0001222", "3436", "x--x", "1111222"},
+};
+
+static void look_at_case(const struct placement_case *one, bool together)
+{
+    uint32_t n_ranks = (uint32_t)strlen(one->placement), n = (uint32_t)strlen(one->slots);
+    uint32_t placement[16], slots[16], load[16];
+    bool dead[16];
+    char result[17] = "";
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        placement[rank] = (uint32_t)(one->placement[rank] - '0');
+    for (uint32_t d = 0; d < n; d++) {
+        slots[d] = (uint32_t)(one->slots[d] - '0');
+        dead[d] = one->dead[d] == 'x';
+    }
+    if (together)
+        rz_recover_place_together(placement, n_ranks, slots, dead, n, load);
+    rz_recover_place(placement, n_ranks, slots, dead, n, load);
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        result[rank] = (char)('0' + placement[rank]);
+    if (strcmp(result, one->expected) != 0)
+        fail_msg("%s, slots %s, dead %s: %s, should be %s", one->placement, one->slots, one->dead,
+                 result, one->expected);
+}
+
 static void lost_ranks_go_where_there_is_room(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof placement_cases / sizeof *placement_cases; i++) {
-        uint32_t n_ranks = (uint32_t)strlen(placement_cases[i].placement);
-        uint32_t n = (uint32_t)strlen(placement_cases[i].slots);
-        uint32_t placement[16], slots[16], load[16];
-        bool dead[16];
-        char result[17] = "";
-        for (uint32_t rank = 0; rank < n_ranks; rank++)
-            placement[rank] = (uint32_t)(placement_cases[i].placement[rank] - '0');
-        for (uint32_t d = 0; d < n; d++) {
-            slots[d] = (uint32_t)(placement_cases[i].slots[d] - '0');
-            dead[d] = placement_cases[i].dead[d] == 'x';
-        }
-        rz_recover_place(placement, n_ranks, slots, dead, n, load);
-        for (uint32_t rank = 0; rank < n_ranks; rank++)
-            result[rank] = (char)('0' + placement[rank]);
-        if (strcmp(result, placement_cases[i].expected) != 0)
-            fail_msg("case %zu: %s, slots %s, dead %s: %s, should be %s", i,
-                     placement_cases[i].placement, placement_cases[i].slots,
-                     placement_cases[i].dead, result, placement_cases[i].expected);
-    }
+    for (size_t i = 0; i < sizeof placement_cases / sizeof *placement_cases; i++)
+        look_at_case(&placement_cases[i], false);
+    for (size_t i = 0; i < sizeof together_cases / sizeof *together_cases; i++)
+        look_at_case(&together_cases[i], true);
 }
 
 static void deaths_travel_as_items(void **state)

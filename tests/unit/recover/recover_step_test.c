@@ -144,6 +144,34 @@ static void without_reinit_the_dead_are_noted(void **state)
     rig_close(rig);
 }
 
+/* Of three daemons one has processes on the way to MPIX_Reinit: they are not carried off. */
+static void nobody_is_repaired_while_somebody_is_on_the_way(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(3);
+    all_reach(rig, 1, RZ_PHASE_ENTER);
+    rig_call(rig, 0, RZ_RECOVER_REPAIRING, 0, 0, 0);
+    rig_call(rig, 1, RZ_RECOVER_REPAIRING, 0, 0, 0);
+    all_hear_of(rig, 5, 1);
+    all_hear_of(rig, 3, 1);
+    assert_all(rig, 1, RZ_PHASE_RUN);
+    ALL(rig, d)
+    {
+        assert_int_equal(rig_count(rig, d, RZ_RECOVER_DEATHS), 2);
+        assert_false(rz_recover_repairing(rig->state[d]));
+        assert_true(rz_recover_process_dead(rig->state[d], 5));
+    }
+    rig_call(rig, 2, RZ_RECOVER_REPAIRING, 0, 0, 0);
+    rig_run(rig);
+    assert_all(rig, 2, RZ_PHASE_ENTER);
+    ALL(rig, d)
+    {
+        assert_int_equal(rz_recover_incarnation_of(rig->state[d], 3), 2);
+        assert_int_equal(rz_recover_incarnation_of(rig->state[d], 5), 2);
+    }
+    rig_close(rig);
+}
+
 static void after_left_deaths_are_noted(void **state)
 {
     (void)state;
@@ -353,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_death_in_the_barrier_means_another_epoch),
         cmocka_unit_test(news_of_an_incarnation_to_come_is_kept),
         cmocka_unit_test(without_reinit_the_dead_are_noted),
+        cmocka_unit_test(nobody_is_repaired_while_somebody_is_on_the_way),
         cmocka_unit_test(after_left_deaths_are_noted),
         cmocka_unit_test(the_generation_floor_holds_while_deaths_are_undecided),
         cmocka_unit_test(of_two_sides_the_majority_goes_on),

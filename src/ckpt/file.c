@@ -1,0 +1,384 @@
+/* Checkpoint files, one at a time: a piece or a mark is written whole, or read and checked. */
+#include "ckpt/file.h"
+
+#include "ckpt/file_private.h"
+#include "ckpt/piece.h"
+#include "port/kill_point.h"
+#include "port/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Between two looks at whether anybody still wants it. */
+#define CHUNK_BYTES (4u << 20)
+
+/* ---- names and words */
+
+struct rz_ckpt_path rz_ckpt_run_path(const struct rz_ckpt_folder *folder, uint32_t run)
+{
+    struct rz_ckpt_path path;
+    snprintf(path.text, sizeof path.text, "%s/run-%" PRIu32, folder->path, run);
+    return path;
+}
+
+struct rz_ckpt_path rz_ckpt_generation_path(const struct rz_ckpt_folder *folder,
+                                            const struct rz_ckpt_generation *generation)
+{
+    struct rz_ckpt_path path;
+    snprintf(path.text, sizeof path.text, "%s/run-%" PRIu32 "/generation-%" PRIu64 ".%" PRIu32,
+             folder->path, generation->run, generation->number, generation->epoch);
+    return path;
+}
+
+struct rz_ckpt_path rz_ckpt_file_path(const struct rz_ckpt_folder *folder,
+                                      const struct rz_ckpt_generation *generation, const char *file)
+{
+    struct rz_ckpt_path path = rz_ckpt_generation_path(folder, generation);
+    size_t n = strlen(path.text);
+    snprintf(path.text + n, sizeof path.text - n, "/%s", file);
+    return path;
+}
+
+rz_status_t rz_ckpt_say(struct rz_ckpt_words *words, rz_status_t status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words->text, sizeof words->text, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+rz_status_t rz_ckpt_refused(struct rz_ckpt_words *words, const char *what, const char *path)
+{
+    return rz_ckpt_say(words, RZ_ERR_SYSTEM, "cannot %s %.380s: %s", what, path, strerror(errno));
+}
+
+/* ---- directories */
+
+rz_status_t rz_ckpt_sync_directory(const char *path, struct rz_ckpt_words *words)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return rz_ckpt_refused(words, "open", path);
+    rz_status_t status =
+        fsync(fd) == 0 ? RZ_OK : rz_ckpt_refused(words, "write the directory", path);
+    close(fd);
+    return status;
+}
+
+rz_status_t rz_ckpt_make_directory(const char *path, const char *parent,
+                                   struct rz_ckpt_words *words)
+{
+    if (mkdir(path, 0777) == 0)
+        return rz_ckpt_sync_directory(parent, words);
+    return errno == EEXIST ? RZ_OK : rz_ckpt_refused(words, "make the directory", path);
+}
+
+static rz_status_t make_generation(const struct rz_ckpt_folder *folder,
+                                   const struct rz_ckpt_generation *generation,
+                                   struct rz_ckpt_words *words)
+{
+    struct rz_ckpt_path run = rz_ckpt_run_path(folder, generation->run);
+    struct rz_ckpt_path path = rz_ckpt_generation_path(folder, generation);
+    return rz_ckpt_make_directory(path.text, run.text, words);
+}
+
+/* ---- writing */
+
+static struct rz_ckpt_header head_of(const struct rz_ckpt_folder *folder,
+                                     const struct rz_ckpt_generation *generation,
+                                     enum rz_ckpt_kind kind, uint32_t rank)
+{
+    struct rz_ckpt_header header = {
+        .kind = kind, .n_ranks = folder->n_ranks, .rank = rank, .generation = *generation};
+    memcpy(header.name, folder->name, sizeof header.name);
+    return header;
+}
+
+static bool write_all(int fd, const void *at, size_t bytes)
+{
+    for (const char *rest = at; bytes > 0;) {
+        ssize_t n = write(fd, rest, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        rest += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* RZ_ERR_CANCELLED: nobody wants it any more. */
+static rz_status_t write_content(int out, const uint8_t *at, size_t bytes, const char *path,
+                                 const atomic_bool *stop, struct rz_ckpt_words *words)
+{
+    for (size_t done = 0; done < bytes;) {
+        size_t n = bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES;
+        if (atomic_load(stop))
+            return RZ_ERR_CANCELLED;
+        if (!write_all(out, at + done, n))
+            return rz_ckpt_refused(words, "write", path);
+        done += n;
+    }
+    return RZ_OK;
+}
+
+/* Its process may write into the memory again once it need not be kept; then it is too late. */
+static rz_status_t copy_memory(int out, int fd, const struct rz_ckpt_header *header,
+                               const char *path, const atomic_bool *stop,
+                               struct rz_ckpt_words *words)
+{
+    void *at;
+    size_t bytes = (size_t)header->bytes;
+    if (bytes == 0)
+        return RZ_OK;
+    if (rz_memory_map(fd, bytes, false, &at, NULL) != RZ_OK)
+        return rz_ckpt_say(words, RZ_ERR_NO_MEMORY, "cannot map %zu bytes to write them to %.380s",
+                           bytes, path);
+    rz_status_t status = write_content(out, at, bytes, path, stop, words);
+    if (status == RZ_OK && rz_piece_hash(at, bytes) != header->hash)
+        status = RZ_ERR_CANCELLED;
+    rz_memory_unmap(at, bytes);
+    return status;
+}
+
+static rz_status_t fill(int out, const struct rz_ckpt_header *header, int fd, const char *path,
+                        const atomic_bool *stop, struct rz_ckpt_words *words)
+{
+    uint8_t head[RZ_CKPT_HEADER_BYTES];
+    bool mark = header->kind == RZ_CKPT_MARK;
+    rz_ckpt_header_encode(header, head);
+    if (!write_all(out, head, sizeof head))
+        return rz_ckpt_refused(words, "write", path);
+    rz_status_t status = mark ? RZ_OK : copy_memory(out, fd, header, path, stop, words);
+    rz_kill_here(mark ? RZ_KILL_MARK_WRITTEN : RZ_KILL_FILE_WRITTEN);
+    if (status == RZ_OK && fsync(out) != 0)
+        status = rz_ckpt_refused(words, "write", path);
+    return status;
+}
+
+/* Writes header, and fd's content where there is one, to a file `name` of the generation. */
+static rz_status_t write_file(const struct rz_ckpt_folder *folder,
+                              const struct rz_ckpt_header *header, const char *name, uint32_t node,
+                              int fd, const atomic_bool *stop, struct rz_ckpt_words *words)
+{
+    char part[64];
+    bool mark = header->kind == RZ_CKPT_MARK;
+    snprintf(part, sizeof part, "%s.%" PRIu32 RZ_CKPT_PART_SUFFIX, name, node);
+    struct rz_ckpt_path from = rz_ckpt_file_path(folder, &header->generation, part);
+    struct rz_ckpt_path to = rz_ckpt_file_path(folder, &header->generation, name);
+    struct rz_ckpt_path directory = rz_ckpt_generation_path(folder, &header->generation);
+    int out = open(from.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out < 0)
+        return rz_ckpt_refused(words, "create", from.text);
+    rz_kill_here(mark ? RZ_KILL_MARK_OPENED : RZ_KILL_FILE_OPENED);
+    rz_status_t status = fill(out, header, fd, from.text, stop, words);
+    if (close(out) != 0 && status == RZ_OK) /* some file systems say only now that they are full */
+        status = rz_ckpt_refused(words, "write", from.text);
+    rz_kill_here(mark ? RZ_KILL_MARK_SYNCED : RZ_KILL_FILE_SYNCED);
+    if (status == RZ_OK && rename(from.text, to.text) != 0)
+        status = rz_ckpt_refused(words, "name", to.text);
+    if (status != RZ_OK) {
+        unlink(from.text);
+        return status;
+    }
+    rz_kill_here(mark ? RZ_KILL_MARK_NAMED : RZ_KILL_FILE_NAMED);
+    status = rz_ckpt_sync_directory(directory.text, words);
+    rz_kill_here(mark ? RZ_KILL_MARK_DURABLE : RZ_KILL_FILE_DURABLE);
+    return status;
+}
+
+/* Whether a file is there that says to be the one. Its content was on the disk when it got its
+ * name. */
+static bool there_already(const struct rz_ckpt_folder *folder, const struct rz_ckpt_header *header)
+{
+    struct rz_ckpt_header found = {0};
+    struct rz_ckpt_words words;
+    int fd;
+    if (rz_ckpt_open(folder, &header->generation, header->kind, header->rank, &found, &fd,
+                     &words) != RZ_OK)
+        return false;
+    close(fd);
+    return found.bytes == header->bytes && found.hash == header->hash;
+}
+
+rz_status_t rz_ckpt_write(const struct rz_ckpt_folder *folder,
+                          const struct rz_ckpt_generation *generation, uint32_t rank, uint32_t node,
+                          int fd, uint64_t bytes, uint64_t hash, const atomic_bool *stop,
+                          struct rz_ckpt_words *words)
+{
+    char name[32];
+    struct rz_ckpt_header header = head_of(folder, generation, RZ_CKPT_PIECE, rank);
+    header.bytes = bytes;
+    header.hash = hash;
+    snprintf(name, sizeof name, "piece-%" PRIu32, rank);
+    rz_kill_here(RZ_KILL_FILE_BEGIN);
+    rz_status_t status = make_generation(folder, generation, words);
+    if (status != RZ_OK)
+        return status;
+    if (there_already(folder, &header))
+        return rz_ckpt_sync_directory(rz_ckpt_generation_path(folder, generation).text, words);
+    return write_file(folder, &header, name, node, fd, stop, words);
+}
+
+rz_status_t rz_ckpt_commit(const struct rz_ckpt_folder *folder,
+                           const struct rz_ckpt_generation *generation, uint32_t node,
+                           struct rz_ckpt_words *words)
+{
+    static const atomic_bool never_stopped;
+    const struct rz_ckpt_header header = head_of(folder, generation, RZ_CKPT_MARK, 0);
+    rz_kill_here(RZ_KILL_MARK_BEGIN);
+    return write_file(folder, &header, RZ_CKPT_MARK_FILE, node, -1, &never_stopped, words);
+}
+
+/* ---- reading */
+
+static bool read_all(int fd, void *at, size_t bytes)
+{
+    for (char *rest = at; bytes > 0;) {
+        ssize_t n = read(fd, rest, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        rest += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static rz_status_t read_head(int fd, const char *path, struct rz_ckpt_header *header,
+                             struct rz_ckpt_words *words)
+{
+    uint8_t head[RZ_CKPT_HEADER_BYTES];
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return rz_ckpt_refused(words, "look at", path);
+    if (!S_ISREG(info.st_mode))
+        return rz_ckpt_say(words, RZ_ERR_MALFORMED, "%.400s is no file", path);
+    if (info.st_size < (off_t)sizeof head)
+        return rz_ckpt_say(words, RZ_ERR_TRUNCATE, "%.400s is cut: it has %lld bytes", path,
+                           (long long)info.st_size);
+    errno = EIO;
+    if (!read_all(fd, head, sizeof head))
+        return rz_ckpt_refused(words, "read", path);
+    rz_status_t status = rz_ckpt_header_decode(header, head, sizeof head);
+    if (status == RZ_ERR_VERSION)
+        return rz_ckpt_say(words, status, "%.400s was written by another version of Rhizome", path);
+    if (status != RZ_OK)
+        return rz_ckpt_say(words, status, "%.400s is damaged: its head does not hold", path);
+    if ((uint64_t)info.st_size < header->bytes + RZ_CKPT_HEADER_BYTES)
+        return rz_ckpt_say(words, RZ_ERR_TRUNCATE,
+                           "%.380s is cut: of %" PRIu64 " bytes it has %lld", path,
+                           header->bytes + RZ_CKPT_HEADER_BYTES, (long long)info.st_size);
+    if ((uint64_t)info.st_size > header->bytes + RZ_CKPT_HEADER_BYTES)
+        return rz_ckpt_say(words, RZ_ERR_MALFORMED, "%.400s is longer than its head says", path);
+    return RZ_OK;
+}
+
+/* A good file, but of something else: copied there, or left by an older run. */
+static rz_status_t check_whose(const struct rz_ckpt_folder *folder,
+                               const struct rz_ckpt_generation *generation, enum rz_ckpt_kind kind,
+                               uint32_t rank, const struct rz_ckpt_header *header, const char *path,
+                               struct rz_ckpt_words *words)
+{
+    const struct rz_ckpt_generation *of = &header->generation;
+    if (strcmp(header->name, folder->name) != 0)
+        return rz_ckpt_say(words, RZ_ERR_INVALID, "%.320s is of another job, `%s`", path,
+                           header->name);
+    if (header->n_ranks != folder->n_ranks)
+        return rz_ckpt_say(words, RZ_ERR_INVALID,
+                           "%.320s is of a job of %" PRIu32 " ranks, this one has %" PRIu32, path,
+                           header->n_ranks, folder->n_ranks);
+    if (header->kind != kind || header->rank != rank)
+        return rz_ckpt_say(words, RZ_ERR_INVALID,
+                           "%.320s is not what its name says, but a %s, rank %" PRIu32, path,
+                           header->kind == RZ_CKPT_MARK ? "commit mark" : "piece", header->rank);
+    if (rz_ckpt_generation_compare(of, generation) != 0)
+        return rz_ckpt_say(words, RZ_ERR_INVALID,
+                           "%.300s is of generation %" PRIu64 ", run %" PRIu32 ", epoch %" PRIu32
+                           ", and does not belong here",
+                           path, of->number, of->run, of->epoch);
+    return RZ_OK;
+}
+
+rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
+                         const struct rz_ckpt_generation *generation, enum rz_ckpt_kind kind,
+                         uint32_t rank, struct rz_ckpt_header *header, int *fd,
+                         struct rz_ckpt_words *words)
+{
+    char name[32];
+    snprintf(name, sizeof name, "piece-%" PRIu32, rank);
+    struct rz_ckpt_path path =
+        rz_ckpt_file_path(folder, generation, kind == RZ_CKPT_MARK ? RZ_CKPT_MARK_FILE : name);
+    *fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never wait for a pipe's writer */
+    if (*fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return rz_ckpt_say(words, RZ_ERR_NOT_FOUND, "%.400s is missing", path.text);
+    if (*fd < 0)
+        return rz_ckpt_refused(words, "open", path.text);
+    rz_status_t status = read_head(*fd, path.text, header, words);
+    if (status == RZ_OK)
+        status = check_whose(folder, generation, kind, rank, header, path.text, words);
+    if (status != RZ_OK)
+        close(*fd);
+    return status;
+}
+
+static rz_status_t read_content(int fd, struct rz_ckpt_content *content, uint32_t rank,
+                                struct rz_ckpt_words *words)
+{
+    void *at;
+    size_t bytes = (size_t)content->bytes;
+    rz_status_t status = RZ_OK;
+    if (bytes > 0 && rz_memory_map(content->fd, bytes, true, &at, NULL) != RZ_OK)
+        return rz_ckpt_say(words, RZ_ERR_NO_MEMORY, "no memory for the piece of rank %" PRIu32,
+                           rank);
+    errno = EIO;
+    if (bytes > 0 && !read_all(fd, at, bytes))
+        status = rz_ckpt_say(words, RZ_ERR_SYSTEM, "cannot read the piece of rank %" PRIu32 ": %s",
+                             rank, strerror(errno));
+    rz_kill_here(RZ_KILL_RESTORE_READ);
+    if (status == RZ_OK && bytes > 0 && rz_piece_hash(at, bytes) != content->hash)
+        status = rz_ckpt_say(words, RZ_ERR_MALFORMED,
+                             "the piece of rank %" PRIu32
+                             " is damaged: its content does not fit its checksum",
+                             rank);
+    if (bytes > 0)
+        rz_memory_unmap(at, bytes);
+    return status;
+}
+
+rz_status_t rz_ckpt_read(const struct rz_ckpt_folder *folder,
+                         const struct rz_ckpt_generation *generation, uint32_t rank,
+                         struct rz_ckpt_content *content, struct rz_ckpt_words *words)
+{
+    struct rz_ckpt_header header = {0};
+    int fd;
+    rz_kill_here(RZ_KILL_RESTORE_OPEN);
+    rz_status_t status = rz_ckpt_open(folder, generation, RZ_CKPT_PIECE, rank, &header, &fd, words);
+    if (status != RZ_OK)
+        return status;
+    struct rz_ckpt_content read = {.fd = -1, .bytes = header.bytes, .hash = header.hash};
+    size_t room = header.bytes ? (size_t)header.bytes : 1;
+    if (rz_memory_create("rz-piece", room, &read.fd) != RZ_OK ||
+        rz_memory_reserve(read.fd, 0, room) != RZ_OK)
+        status =
+            rz_ckpt_say(words, RZ_ERR_NO_MEMORY,
+                        "no memory for the %zu bytes of the piece of rank %" PRIu32, room, rank);
+    else
+        status = read_content(fd, &read, rank, words);
+    close(fd);
+    if (read.fd >= 0 && (status != RZ_OK || !content))
+        close(read.fd);
+    if (status == RZ_OK && content)
+        *content = read;
+    rz_kill_here(RZ_KILL_RESTORE_CHECKED);
+    return status;
+}

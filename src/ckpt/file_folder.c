@@ -1,0 +1,343 @@
+/* The folder of a job: which generations lie in it, which may go, what an earlier run left. */
+#include "ckpt/file_private.h"
+#include "port/kill_point.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder of a generation, whatever is in it. */
+struct entry {
+    struct rz_ckpt_generation generation;
+    bool marked; /* a mark is there, be it damaged */
+};
+
+struct entries {
+    struct entry *all; /* newest first, once sorted */
+    uint32_t n, room;
+};
+
+/* ---- names */
+
+/* Digits behind *text, as a number without leading zeros; moves *text behind them. */
+static bool take_number(const char **text, uint64_t max, uint64_t *number)
+{
+    uint64_t value = 0;
+    if (**text < '1' || **text > '9')
+        return false;
+    for (; **text >= '0' && **text <= '9'; (*text)++) {
+        uint64_t digit = (uint64_t)(**text - '0');
+        if (value > (max - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *number = value;
+    return true;
+}
+
+static bool take_word(const char **text, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncmp(*text, word, n) != 0)
+        return false;
+    *text += n;
+    return true;
+}
+
+static bool is_run(const char *name, uint32_t *run)
+{
+    uint64_t number;
+    if (!take_word(&name, "run-") || !take_number(&name, UINT32_MAX, &number) || *name)
+        return false;
+    *run = (uint32_t)number;
+    return true;
+}
+
+static bool is_generation(const char *name, struct rz_ckpt_generation *generation)
+{
+    uint64_t number, epoch;
+    if (!take_word(&name, "generation-") || !take_number(&name, UINT64_MAX, &number) ||
+        !take_word(&name, ".") || !take_number(&name, UINT32_MAX, &epoch) || *name)
+        return false;
+    generation->number = number;
+    generation->epoch = (uint32_t)epoch;
+    return true;
+}
+
+/* A file that a run of ours made in a generation's folder, or was making. */
+static bool is_file(const char *name)
+{
+    uint64_t number;
+    bool known = take_word(&name, "piece-")
+                     ? take_word(&name, "0") || take_number(&name, UINT32_MAX, &number)
+                     : take_word(&name, RZ_CKPT_MARK_FILE);
+    if (!known || !*name)
+        return known;
+    return take_word(&name, ".") &&
+           (take_word(&name, "0") || take_number(&name, UINT32_MAX, &number)) &&
+           strcmp(name, RZ_CKPT_PART_SUFFIX) == 0;
+}
+
+/* ---- looking */
+
+/* Calls each(arg, name) for every name in a directory until one fails; a directory that is not
+ * there has none. */
+static rz_status_t for_names(const char *path, struct rz_ckpt_words *words,
+                             rz_status_t (*each)(void *arg, const char *name), void *arg)
+{
+    DIR *directory = opendir(path);
+    if (!directory)
+        return errno == ENOENT ? RZ_OK : rz_ckpt_refused(words, "look into", path);
+    rz_status_t status = RZ_OK;
+    for (const struct dirent *entry;
+         status == RZ_OK && (errno = 0, entry = readdir(directory)) != NULL;)
+        status = each(arg, entry->d_name);
+    if (status == RZ_OK && errno != 0)
+        status = rz_ckpt_refused(words, "look into", path);
+    closedir(directory);
+    return status;
+}
+
+struct look {
+    const struct rz_ckpt_folder *folder;
+    struct rz_ckpt_words *words;
+    struct entries *entries;
+    uint32_t run;
+};
+
+static rz_status_t look_for_mark(const struct look *look, struct entry *entry)
+{
+    struct rz_ckpt_header header;
+    int fd;
+    rz_status_t status =
+        rz_ckpt_open(look->folder, &entry->generation, RZ_CKPT_MARK, 0, &header, &fd, look->words);
+    if (status == RZ_OK)
+        close(fd);
+    entry->marked = status != RZ_ERR_NOT_FOUND;
+    return status == RZ_ERR_INVALID || status == RZ_ERR_SYSTEM ? status : RZ_OK;
+}
+
+static rz_status_t look_at_generation(void *arg, const char *name)
+{
+    struct look *look = arg;
+    struct entries *entries = look->entries;
+    struct entry entry = {.generation = {.run = look->run}};
+    if (!is_generation(name, &entry.generation))
+        return RZ_OK;
+    rz_status_t status = look_for_mark(look, &entry);
+    if (status != RZ_OK)
+        return status;
+    if (entries->n == entries->room) {
+        uint32_t room = entries->room ? 2 * entries->room : 16;
+        struct entry *more = realloc(entries->all, room * sizeof *more);
+        if (!more)
+            return rz_ckpt_say(look->words, RZ_ERR_NO_MEMORY, "out of memory");
+        entries->all = more;
+        entries->room = room;
+    }
+    entries->all[entries->n++] = entry;
+    return RZ_OK;
+}
+
+static rz_status_t look_at_run(void *arg, const char *name)
+{
+    struct look *look = arg;
+    if (!is_run(name, &look->run))
+        return RZ_OK;
+    return for_names(rz_ckpt_run_path(look->folder, look->run).text, look->words,
+                     look_at_generation, look);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct entry *one = a, *other = b;
+    return -rz_ckpt_generation_compare(&one->generation, &other->generation);
+}
+
+/* All generations; entries->all is to be freed, also after an error. */
+static rz_status_t look_at_all(const struct rz_ckpt_folder *folder, struct entries *entries,
+                               struct rz_ckpt_words *words)
+{
+    struct look look = {.folder = folder, .words = words, .entries = entries};
+    *entries = (struct entries){0};
+    rz_status_t status = for_names(folder->path, words, look_at_run, &look);
+    if (entries->n > 0)
+        qsort(entries->all, entries->n, sizeof *entries->all, newest_first);
+    return status;
+}
+
+rz_status_t rz_ckpt_list(const struct rz_ckpt_folder *folder,
+                         struct rz_ckpt_generation **generations, uint32_t *n,
+                         struct rz_ckpt_words *words)
+{
+    struct entries entries;
+    rz_status_t status = look_at_all(folder, &entries, words);
+    struct rz_ckpt_generation *marked = calloc(entries.n + 1, sizeof *marked);
+    uint32_t n_marked = 0;
+    for (uint32_t i = 0; marked && i < entries.n; i++)
+        if (entries.all[i].marked)
+            marked[n_marked++] = entries.all[i].generation;
+    free(entries.all);
+    if (status != RZ_OK || !marked) {
+        free(marked);
+        return status != RZ_OK ? status : rz_ckpt_say(words, RZ_ERR_NO_MEMORY, "out of memory");
+    }
+    *generations = marked;
+    *n = n_marked;
+    return RZ_OK;
+}
+
+rz_status_t rz_ckpt_verify(const struct rz_ckpt_folder *folder,
+                           const struct rz_ckpt_generation *generation, struct rz_ckpt_words *words)
+{
+    struct rz_ckpt_header header;
+    int fd;
+    rz_status_t status = rz_ckpt_open(folder, generation, RZ_CKPT_MARK, 0, &header, &fd, words);
+    if (status == RZ_OK)
+        close(fd);
+    for (uint32_t rank = 0; status == RZ_OK && rank < folder->n_ranks; rank++)
+        status = rz_ckpt_read(folder, generation, rank, NULL, words);
+    return status;
+}
+
+/* ---- removing */
+
+static rz_status_t unlink_file(const char *path, struct rz_ckpt_words *words)
+{
+    return unlink(path) == 0 || errno == ENOENT ? RZ_OK : rz_ckpt_refused(words, "remove", path);
+}
+
+/* Other things that lie in it keep a directory. */
+static rz_status_t remove_directory(const char *path, struct rz_ckpt_words *words)
+{
+    return rmdir(path) == 0 || errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST
+               ? RZ_OK
+               : rz_ckpt_refused(words, "remove", path);
+}
+
+static rz_status_t remove_file(void *arg, const char *name)
+{
+    const struct look *look = arg;
+    if (!is_file(name))
+        return RZ_OK;
+    return unlink_file(
+        rz_ckpt_file_path(look->folder, &look->entries->all[0].generation, name).text, look->words);
+}
+
+rz_status_t rz_ckpt_remove(const struct rz_ckpt_folder *folder,
+                           const struct rz_ckpt_generation *generation, struct rz_ckpt_words *words)
+{
+    struct rz_ckpt_path path = rz_ckpt_generation_path(folder, generation);
+    struct entry entry = {.generation = *generation};
+    struct entries one = {.all = &entry, .n = 1};
+    struct look look = {.folder = folder, .words = words, .entries = &one};
+    rz_kill_here(RZ_KILL_PRUNE);
+    rz_status_t status =
+        unlink_file(rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE).text, words);
+    /* The mark is gone for good before the first piece goes. */
+    if (status == RZ_OK && access(path.text, F_OK) == 0)
+        status = rz_ckpt_sync_directory(path.text, words);
+    rz_kill_here(RZ_KILL_PRUNE_UNMARKED);
+    if (status == RZ_OK)
+        status = for_names(path.text, words, remove_file, &look);
+    if (status == RZ_OK)
+        status = remove_directory(path.text, words);
+    return status;
+}
+
+/* Whether a generation may go when `newest` was committed after `before`; *older counts those on
+ * the way there. */
+static bool may_go(const struct entry *entry, const struct rz_ckpt_generation *newest,
+                   const struct rz_ckpt_generation *before, uint32_t keep, uint32_t *older)
+{
+    if (rz_ckpt_generation_compare(&entry->generation, newest) >= 0)
+        return false;
+    if (!entry->marked)
+        return true;
+    return rz_ckpt_generation_compare(&entry->generation, before) > 0 || ++*older >= keep;
+}
+
+rz_status_t rz_ckpt_prune(const struct rz_ckpt_folder *folder,
+                          const struct rz_ckpt_generation *newest,
+                          const struct rz_ckpt_generation *before, uint32_t keep,
+                          struct rz_ckpt_words *words)
+{
+    struct entries entries;
+    uint32_t older = 0;
+    rz_status_t status = look_at_all(folder, &entries, words);
+    for (uint32_t i = 0; status == RZ_OK && i < entries.n; i++)
+        if (may_go(&entries.all[i], newest, before, keep, &older))
+            status = rz_ckpt_remove(folder, &entries.all[i].generation, words);
+    free(entries.all);
+    return status;
+}
+
+static rz_status_t remove_run(void *arg, const char *name)
+{
+    const struct look *look = arg;
+    uint32_t run;
+    if (!is_run(name, &run))
+        return RZ_OK;
+    return remove_directory(rz_ckpt_run_path(look->folder, run).text, look->words);
+}
+
+/* Removes generations, all or those without a mark, then runs that are empty. */
+static rz_status_t remove_generations(const struct rz_ckpt_folder *folder, bool marked,
+                                      struct rz_ckpt_words *words)
+{
+    struct entries entries;
+    struct look look = {.folder = folder, .words = words};
+    rz_status_t status = look_at_all(folder, &entries, words);
+    for (uint32_t i = 0; status == RZ_OK && i < entries.n; i++)
+        if (marked || !entries.all[i].marked)
+            status = rz_ckpt_remove(folder, &entries.all[i].generation, words);
+    free(entries.all);
+    return status == RZ_OK ? for_names(folder->path, words, remove_run, &look) : status;
+}
+
+rz_status_t rz_ckpt_tidy(const struct rz_ckpt_folder *folder, struct rz_ckpt_words *words)
+{
+    return remove_generations(folder, false, words);
+}
+
+rz_status_t rz_ckpt_remove_all(const struct rz_ckpt_folder *folder, struct rz_ckpt_words *words)
+{
+    struct rz_ckpt_path lock;
+    snprintf(lock.text, sizeof lock.text, "%s/" RZ_CKPT_LOCK_FILE, folder->path);
+    rz_status_t status = remove_generations(folder, true, words);
+    if (status == RZ_OK)
+        status = unlink_file(lock.text, words);
+    return status == RZ_OK ? remove_directory(folder->path, words) : status;
+}
+
+/* ---- a new run */
+
+static rz_status_t lift_run(void *arg, const char *name)
+{
+    struct look *look = arg;
+    uint32_t run;
+    if (is_run(name, &run) && run > look->run)
+        look->run = run;
+    return RZ_OK;
+}
+
+rz_status_t rz_ckpt_begin_run(const struct rz_ckpt_folder *folder, uint32_t *run,
+                              struct rz_ckpt_words *words)
+{
+    struct look look = {.folder = folder, .words = words};
+    rz_status_t status = for_names(folder->path, words, lift_run, &look);
+    if (status != RZ_OK)
+        return status;
+    if (look.run == UINT32_MAX)
+        return rz_ckpt_say(words, RZ_ERR_INVALID, "%.400s has seen too many runs", folder->path);
+    struct rz_ckpt_path path = rz_ckpt_run_path(folder, look.run + 1);
+    if (mkdir(path.text, 0777) != 0)
+        return rz_ckpt_refused(words, "make the directory", path.text);
+    *run = look.run + 1;
+    return rz_ckpt_sync_directory(folder->path, words);
+}

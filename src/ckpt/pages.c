@@ -1,0 +1,104 @@
+/* Checksums of pages, and how pages are copied. */
+#include "ckpt/pages.h"
+
+#define XXH_STATIC_LINKING_ONLY /* a state on the stack */
+#include <string.h>
+#include <xxhash.h>
+
+/* Compiled for the least processor, XXH3 takes twice the time: there is a choice at run time. */
+#ifdef RZ_XXH_DISPATCH
+#include <xxh_x86dispatch.h>
+#endif
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* Checksums that are put together at a time. */
+#define BATCH 64
+
+struct rz_page_hash rz_page_hash(const void *at, size_t bytes)
+{
+    XXH128_hash_t hash = XXH3_128bits(at, bytes);
+    return (struct rz_page_hash){.low = hash.low64, .high = hash.high64};
+}
+
+uint64_t rz_pages_hash(const struct rz_page_hash *hashes, size_t bytes)
+{
+    return XXH3_64bits_withSeed(hashes, rz_pages_of(bytes) * sizeof *hashes, bytes);
+}
+
+uint64_t rz_pages_look(const void *at, size_t bytes, struct rz_page_hash *hashes)
+{
+    struct rz_page_hash batch[BATCH];
+    size_t pages = rz_pages_of(bytes);
+    XXH3_state_t state;
+    XXH3_INITSTATE(&state); /* else what lay on the stack may pass for this seed's secret */
+    XXH3_64bits_reset_withSeed(&state, bytes);
+    for (size_t page = 0; page < pages; page += BATCH) {
+        size_t n = pages - page < BATCH ? pages - page : BATCH;
+        for (size_t i = 0; i < n; i++) {
+            size_t offset = (page + i) * RZ_PAGE_BYTES, rest = bytes - offset;
+            batch[i] = rz_page_hash((const uint8_t *)at + offset,
+                                    rest < RZ_PAGE_BYTES ? rest : RZ_PAGE_BYTES);
+        }
+        XXH3_64bits_update(&state, batch, n * sizeof *batch);
+        if (hashes)
+            memcpy(hashes + page, batch, n * sizeof *batch);
+    }
+    return XXH3_64bits_digest(&state);
+}
+
+static bool in_bitmap(const uint8_t *bitmap, size_t page)
+{
+    return bitmap[page / 8] >> page % 8 & 1;
+}
+
+bool rz_pages_next_run(const uint8_t *bitmap, size_t pages, size_t *page, size_t *n)
+{
+    size_t first = *page;
+    while (first < pages && !in_bitmap(bitmap, first))
+        first += first % 8 == 0 && bitmap[first / 8] == 0 ? 8 : 1;
+    if (first >= pages)
+        return false;
+    size_t end = first + 1;
+    while (end < pages && in_bitmap(bitmap, end))
+        end++;
+    *page = first;
+    *n = end - first;
+    return true;
+}
+
+#ifdef __SSE2__
+void rz_pages_copy_past(void *to, const void *from, size_t bytes)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+    size_t head = -(uintptr_t)out & 63;
+    head = head < bytes ? head : bytes;
+    memcpy(out, in, head);
+    out += head, in += head, bytes -= head;
+    for (; bytes >= 64; out += 64, in += 64, bytes -= 64) {
+        __m128i line[4];
+        for (int i = 0; i < 4; i++)
+            line[i] = _mm_loadu_si128((const __m128i *)(const void *)(in + 16 * i));
+        for (int i = 0; i < 4; i++)
+            _mm_stream_si128((__m128i *)(void *)(out + 16 * i), line[i]);
+    }
+    memcpy(out, in, bytes);
+}
+
+void rz_pages_settle(void)
+{
+    _mm_sfence();
+}
+#else
+void rz_pages_copy_past(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+void rz_pages_settle(void)
+{
+}
+#endif

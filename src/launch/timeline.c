@@ -1,0 +1,370 @@
+#include "launch/timeline.h"
+
+#include "base/assert.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const rz_recovery_way_names[] = {[RZ_RECOVERY_REINIT] = "reinit",
+                                             [RZ_RECOVERY_REPLACE] = "replace",
+                                             [RZ_RECOVERY_RESTART] = "restart"};
+
+const char *const rz_recovery_phase_names[RZ_RECOVERY_PHASE_COUNT] = {
+    [RZ_RECOVERY_DETECT] = "detect",       [RZ_RECOVERY_SPREAD] = "spread",
+    [RZ_RECOVERY_AGREE] = "agree",         [RZ_RECOVERY_STOP] = "stop",
+    [RZ_RECOVERY_PLACE] = "place",         [RZ_RECOVERY_START] = "start",
+    [RZ_RECOVERY_ROLL_BACK] = "roll_back", [RZ_RECOVERY_PROTECT] = "protect",
+    [RZ_RECOVERY_BARRIER] = "barrier",     [RZ_RECOVERY_RESTORE] = "restore"};
+
+/* A program that does not say when it goes on is taken to do so after this time. */
+#define GOES_ON_AFTER (RZ_SECOND / 5)
+
+static void later(rz_time *time, rz_time at)
+{
+    if (at > *time)
+        *time = at;
+}
+
+static void earlier(rz_time *time, rz_time at)
+{
+    if (at && (!*time || at < *time))
+        *time = at;
+}
+
+/* ---- Life ---- */
+
+void rz_timeline_open(struct rz_timeline *timeline, uint32_t n_ranks, struct rz_work *work,
+                      const struct rz_recovery_times *before)
+{
+    *timeline = (struct rz_timeline){
+        .n_ranks = n_ranks, .work = work, .ranks = calloc(n_ranks, sizeof *timeline->ranks)};
+    rz_assert(timeline->ranks != NULL);
+    if (!before)
+        return;
+    timeline->way = RZ_RECOVERY_RESTART;
+    timeline->open = true;
+    timeline->deaths = before->deaths;
+    timeline->rounds = before->rounds;
+    timeline->killed = before->killed;
+    timeline->seen = before->seen;
+    timeline->stopped = before->run;
+}
+
+void rz_timeline_close(struct rz_timeline *timeline)
+{
+    free(timeline->ranks);
+    timeline->ranks = NULL;
+}
+
+/* What belongs to one round. */
+static void begin_round(struct rz_timeline *timeline, uint32_t epoch, uint64_t generation)
+{
+    timeline->epoch = epoch;
+    timeline->generation = generation;
+    timeline->rounds++;
+    timeline->agreed = timeline->begun = timeline->started = timeline->back = 0;
+    timeline->protected = timeline->run = timeline->restored = 0;
+    timeline->n_going_on = 0;
+}
+
+/* ---- What happens ---- */
+
+/* A recovery comes. News of the death may have been heard before the first notice of it. */
+static void begin(struct rz_timeline *timeline)
+{
+    begin_round(timeline, timeline->epoch, timeline->generation);
+    timeline->way = RZ_RECOVERY_REINIT;
+    timeline->killed = timeline->seen = 0;
+    timeline->deaths = timeline->rounds = 0;
+    timeline->open = true;
+}
+
+void rz_timeline_death(struct rz_timeline *timeline, rz_time killed, rz_time seen, bool another)
+{
+    if (!timeline->open)
+        begin(timeline);
+    timeline->deaths += another;
+    earlier(&timeline->killed, killed);
+    earlier(&timeline->seen, seen);
+    rz_work_died(timeline->work, killed ? killed : seen);
+}
+
+void rz_timeline_refuted(struct rz_timeline *timeline)
+{
+    timeline->open = false;
+    rz_work_go_on(timeline->work);
+}
+
+static void on_epoch(struct rz_timeline *timeline, const struct rz_launch_event *event)
+{
+    if (event->epoch < timeline->epoch)
+        return;
+    if (event->epoch > 1 && event->epoch > timeline->epoch && !timeline->open)
+        begin(timeline); /* the notice of the death is on its way, from another node */
+    if (event->epoch > timeline->epoch)
+        begin_round(timeline, event->epoch, event->value);
+    later(&timeline->agreed, event->at_ns);
+}
+
+static struct rz_timeline_rank *rank_of(struct rz_timeline *timeline,
+                                        const struct rz_launch_event *event)
+{
+    return event->rank < timeline->n_ranks ? &timeline->ranks[event->rank] : NULL;
+}
+
+static void on_born(struct rz_timeline *timeline, const struct rz_launch_event *event)
+{
+    struct rz_timeline_rank *rank = rank_of(timeline, event);
+    if (event->value != RZ_BORN_REPLACES || !rank || event->incarnation < rank->incarnation)
+        return;
+    timeline->way = RZ_RECOVERY_REPLACE;
+    timeline->replaced = true;
+    later(&timeline->agreed, event->at_ns);
+    if (event->incarnation == rank->incarnation)
+        return; /* other nodes tell of the same birth */
+    timeline->n_awaited += !rank->awaited;
+    *rank = (struct rz_timeline_rank){.incarnation = event->incarnation, .awaited = true};
+}
+
+static void on_joined(struct rz_timeline *timeline, const struct rz_launch_event *event)
+{
+    struct rz_timeline_rank *rank = rank_of(timeline, event);
+    if (!rank || event->incarnation < rank->incarnation)
+        return;
+    timeline->n_awaited -= rank->awaited;
+    rank->awaited = false;
+    rank->incarnation = event->incarnation;
+    rank->joined = event->epoch;
+    if (timeline->way == RZ_RECOVERY_REPLACE)
+        later(&timeline->started, event->at_ns);
+}
+
+static void on_at_start(struct rz_timeline *timeline, const struct rz_launch_event *event)
+{
+    struct rz_timeline_rank *rank = rank_of(timeline, event);
+    if (!rank || event->epoch != timeline->epoch || event->incarnation < rank->incarnation)
+        return;
+    bool newcomer = rank->joined == event->epoch;
+    rank->at_start = event->epoch;
+    later(newcomer ? &timeline->started : &timeline->back, event->at_ns);
+}
+
+static void goes_on(struct rz_timeline *timeline, struct rz_timeline_rank *rank)
+{
+    timeline->n_going_on += rank->going_on != timeline->epoch;
+    rank->going_on = timeline->epoch;
+}
+
+static void on_restored(struct rz_timeline *timeline, const struct rz_launch_event *event)
+{
+    struct rz_timeline_rank *rank = rank_of(timeline, event);
+    later(&timeline->restored, event->at_ns);
+    if (timeline->way == RZ_RECOVERY_RESTART)
+        timeline->generation = event->value;
+    if (rank)
+        goes_on(timeline, rank);
+}
+
+void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_event *event)
+{
+    bool now = event->epoch == timeline->epoch;
+    switch (event->kind) {
+    case RZ_EVENT_RECORD_DEATH_NEWS:
+        later(&timeline->news, event->at_ns);
+        break;
+    case RZ_EVENT_RECORD_EPOCH:
+        on_epoch(timeline, event);
+        break;
+    case RZ_EVENT_RECORD_BORN:
+        on_born(timeline, event);
+        break;
+    case RZ_EVENT_RECORD_BEGUN:
+        if (now)
+            later(&timeline->begun, event->at_ns);
+        break;
+    case RZ_EVENT_RECORD_JOINED:
+        on_joined(timeline, event);
+        break;
+    case RZ_EVENT_RECORD_AT_START:
+        on_at_start(timeline, event);
+        break;
+    case RZ_EVENT_RECORD_PROTECTED:
+        if (now)
+            later(&timeline->protected, event->at_ns);
+        break;
+    case RZ_EVENT_RECORD_RUN:
+        if (now)
+            later(&timeline->run, event->at_ns);
+        break;
+    case RZ_EVENT_RECORD_RESTORED:
+        if (now)
+            on_restored(timeline, event);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Whether the mark is of the time after the death. A process at whose daemon the new epoch is known
+ * may still be heard with what it said before: until it stands at the start. */
+static bool is_after(const struct rz_timeline *timeline, const struct rz_timeline_rank *rank,
+                     const struct rz_launch_mark *mark)
+{
+    switch (timeline->way) {
+    case RZ_RECOVERY_REINIT:
+        return timeline->rounds > 0 && mark->epoch == timeline->epoch &&
+               rank->at_start == timeline->epoch;
+    case RZ_RECOVERY_REPLACE: /* the newcomer says where it goes on; the others are there, too */
+        return timeline->replaced && timeline->n_awaited == 0 &&
+               (rank->incarnation > 1 || timeline->work->resumed);
+    case RZ_RECOVERY_RESTART:
+        return true;
+    }
+    return false;
+}
+
+void rz_timeline_mark(struct rz_timeline *timeline, const struct rz_launch_mark *mark)
+{
+    if (mark->rank >= timeline->n_ranks)
+        return; /* of a spawned process: it counts its own iterations */
+    struct rz_timeline_rank *rank = &timeline->ranks[mark->rank];
+    if (!timeline->open || !is_after(timeline, rank, mark)) {
+        rz_work_mark(timeline->work, mark->iteration, mark->at_ns);
+        return;
+    }
+    rz_work_resume(timeline->work, mark->iteration, mark->at_ns);
+    goes_on(timeline, rank);
+    if (timeline->run && mark->at_ns > timeline->run + GOES_ON_AFTER)
+        timeline->n_going_on = timeline->n_ranks;
+}
+
+/* ---- What came of it ---- */
+
+bool rz_timeline_runs(const struct rz_timeline *timeline)
+{
+    if (!timeline->open)
+        return false;
+    if (timeline->way == RZ_RECOVERY_REPLACE)
+        return timeline->replaced && timeline->n_awaited == 0 && timeline->started > 0;
+    return timeline->rounds > 0 && timeline->run > 0;
+}
+
+bool rz_timeline_settled(const struct rz_timeline *timeline)
+{
+    if (!rz_timeline_runs(timeline))
+        return false;
+    return timeline->way == RZ_RECOVERY_REPLACE ? timeline->work->resumed
+                                                : timeline->n_going_on >= timeline->n_ranks;
+}
+
+/* From the end of what was before until `to`, which then is the end; NAN: there is no `to`. */
+static double phase(rz_time *end, rz_time to)
+{
+    rz_time from = *end;
+    if (!to)
+        return NAN;
+    later(end, to);
+    return from ? (double)(*end - from) / 1e6 : NAN;
+}
+
+static double since(rz_time from, rz_time to)
+{
+    return !from || !to ? NAN : to > from ? (double)(to - from) / 1e6 : 0;
+}
+
+static void measure(const struct rz_timeline *timeline, struct rz_recovery_times *times)
+{
+    double *ms = times->phase_ms;
+    bool restart = timeline->way == RZ_RECOVERY_RESTART;
+    rz_time end = timeline->killed ? timeline->killed : timeline->seen;
+    rz_time whole = end;
+    ms[RZ_RECOVERY_DETECT] = timeline->killed ? phase(&end, timeline->seen) : NAN;
+    ms[RZ_RECOVERY_SPREAD] = phase(&end, restart ? 0 : timeline->news);
+    ms[RZ_RECOVERY_AGREE] = phase(&end, restart ? 0 : timeline->agreed);
+    ms[RZ_RECOVERY_STOP] = phase(&end, timeline->stopped);
+    ms[RZ_RECOVERY_ROLL_BACK] = since(end, timeline->back);
+    ms[RZ_RECOVERY_PROTECT] = since(end, restart ? 0 : timeline->protected);
+    ms[RZ_RECOVERY_PLACE] = phase(&end, timeline->begun);
+    ms[RZ_RECOVERY_START] = phase(&end, timeline->started);
+    later(&end, timeline->back);
+    later(&end, timeline->protected);
+    ms[RZ_RECOVERY_BARRIER] = phase(&end, timeline->run);
+    times->whole_ms = since(whole, end);
+    ms[RZ_RECOVERY_RESTORE] = phase(&end, timeline->restored);
+}
+
+bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *times)
+{
+    if (!rz_timeline_runs(timeline))
+        return false;
+    *times = (struct rz_recovery_times){.way = timeline->way,
+                                        .epoch = timeline->epoch,
+                                        .deaths = timeline->deaths,
+                                        .rounds = timeline->rounds,
+                                        .killed = timeline->killed,
+                                        .seen = timeline->seen,
+                                        .run = timeline->run,
+                                        .restored = timeline->restored,
+                                        .generation = timeline->generation};
+    measure(timeline, times);
+    times->lost = rz_work_lost(timeline->work);
+    rz_work_go_on(timeline->work);
+    timeline->open = timeline->replaced = false;
+    timeline->stopped = timeline->news = 0;
+    return true;
+}
+
+bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
+                       struct rz_recovery_times *times)
+{
+    if (!timeline->open)
+        return false;
+    *times = (struct rz_recovery_times){.deaths = timeline->deaths,
+                                        .killed = timeline->killed,
+                                        .seen = timeline->seen,
+                                        .run = stopped};
+    return true;
+}
+
+/* ---- In words ---- */
+
+void rz_recovery_record(const struct rz_recovery_times *times, FILE *report)
+{
+    fprintf(report, "event=recovery way=%s epoch=%u deaths=%u rounds=%u generation=%llu",
+            rz_recovery_way_names[times->way], times->epoch, times->deaths, times->rounds,
+            (unsigned long long)times->generation);
+    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++)
+        if (!isnan(times->phase_ms[i]))
+            fprintf(report, " %s_ms=%.3f", rz_recovery_phase_names[i], times->phase_ms[i]);
+    if (!isnan(times->whole_ms))
+        fprintf(report, " whole_ms=%.3f", times->whole_ms);
+    if (times->lost.known)
+        fprintf(report, " newest_iteration=%llu again_iteration=%llu lost_iterations=%llu",
+                (unsigned long long)times->lost.to, (unsigned long long)times->lost.from,
+                (unsigned long long)(times->lost.to - times->lost.from));
+    if (!isnan(times->lost.seconds))
+        fprintf(report, " lost_s=%.6f", times->lost.seconds);
+    fputc('\n', report);
+    fflush(report);
+}
+
+void rz_recovery_tell(const struct rz_recovery_times *times, FILE *terminal)
+{
+    const char *comma = "            ";
+    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++)
+        if (!isnan(times->phase_ms[i])) {
+            const char *name =
+                i == RZ_RECOVERY_ROLL_BACK ? "roll back" : rz_recovery_phase_names[i];
+            fprintf(terminal, "%s%s %.2f", comma, name, times->phase_ms[i]);
+            comma = ", ";
+        }
+    fprintf(terminal, " ms\n");
+    if (!times->lost.known)
+        return;
+    fprintf(terminal, "            goes on with iteration %llu of %llu: %llu lost",
+            (unsigned long long)times->lost.from, (unsigned long long)times->lost.to,
+            (unsigned long long)(times->lost.to - times->lost.from));
+    if (!isnan(times->lost.seconds))
+        fprintf(terminal, ", %.3f s of work", times->lost.seconds);
+    fputc('\n', terminal);
+}

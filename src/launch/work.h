@@ -1,0 +1,48 @@
+/*
+ * The work that a recovery loses: iterations, as the processes mark them (RZ_Progress_mark), and
+ * the time for which they ran. Pure; for the timeline, which says when marks are of the time before
+ * a death and when of the time after it.
+ */
+#ifndef RZ_LAUNCH_WORK_H
+#define RZ_LAUNCH_WORK_H
+
+#include <rhizome/types.h>
+
+/* When iterations were begun: so many dates are kept; of more, every second, every fourth, ... */
+#define RZ_WORK_DATES_MAX 4096
+
+struct rz_work_date {
+    uint64_t iteration;
+    rz_time at; /* the first process began it */
+};
+
+struct rz_work {
+    uint32_t n;
+    struct rz_work_date dates[RZ_WORK_DATES_MAX]; /* iterations grow */
+    bool marked, resumed;
+    uint64_t newest;  /* that any process has begun, before the death */
+    uint64_t again;   /* the least that any process began after it */
+    uint64_t reached; /* the greatest */
+    rz_time again_at, reached_at;
+    rz_time died; /* 0: nobody has */
+};
+
+/* known: iterations were marked before the death and after it. */
+struct rz_work_lost {
+    bool known;
+    uint64_t from, to; /* the program goes on with iteration from, after having begun `to` */
+    double seconds;    /* from the beginning of iteration `from` until the death; NAN: not known */
+};
+
+/* A process began iteration; of the time before the death, if there was one. */
+void rz_work_mark(struct rz_work *work, uint64_t iteration, rz_time at);
+/* The first death; later ones are ignored until rz_work_go_on. */
+void rz_work_died(struct rz_work *work, rz_time at);
+/* A process began iteration, after the recovery. */
+void rz_work_resume(struct rz_work *work, uint64_t iteration, rz_time at);
+
+struct rz_work_lost rz_work_lost(const struct rz_work *work);
+/* The recovery is over; what was lost is forgotten. */
+void rz_work_go_on(struct rz_work *work);
+
+#endif

@@ -1,0 +1,154 @@
+#include "port/nudge.h"
+
+#include "port/text.h"
+
+#include <rhizome/types.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* Between two signals to a thread that is wanted. */
+#define RETRY_NS (long)RZ_MILLISECOND
+
+enum { STACK_BYTES = 64 * 1024 };
+
+static struct {
+    struct rz_nudge_config config;
+    pthread_t helper;
+    pid_t thread; /* the wanted one */
+    sigset_t blocked;
+    struct sigaction before;
+    _Atomic uint32_t ending; /* a futex; 1: the helper shall end */
+    /* Signals of this kind queue up: the next one is sent when the last one was taken. */
+    atomic_bool on_its_way;
+} nudge;
+
+/* ---- the wanted thread */
+
+/* Whether a signal is blocked there that was not at the beginning: then most likely a handler of
+ * the program's was interrupted, below which anything may be. */
+static bool more_is_blocked(const sigset_t *there)
+{
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (sigismember(there, number) == 1 && sigismember(&nudge.blocked, number) != 1)
+            return true;
+    return false;
+}
+
+static void arrived(int number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    const sigset_t *blocked = &((const ucontext_t *)context)->uc_sigmask;
+    (void)number, (void)info;
+    atomic_store(&nudge.on_its_way, false);
+    if ((pid_t)syscall(SYS_gettid) == nudge.thread && nudge.config.due() &&
+        rz_text_holds(rz_text_interrupted(context)) && !more_is_blocked(blocked)) {
+        pthread_sigmask(SIG_SETMASK, blocked, NULL);
+        nudge.config.taken();
+    }
+    errno = saved;
+}
+
+/* ---- the helper */
+
+static const uint32_t *low_half(const _Atomic uint64_t *word)
+{
+    const uint32_t *half = (const uint32_t *)(const void *)word;
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? half : half + 1;
+}
+
+void rz_nudge_wake(const _Atomic uint64_t *word)
+{
+    syscall(SYS_futex, low_half(word), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void sleep_until_news(uint32_t seen)
+{
+    struct futex_waitv words[] = {
+        {.val = seen, .uaddr = (uintptr_t)low_half(nudge.config.word), .flags = FUTEX_32},
+        {.val = 0, .uaddr = (uintptr_t)&nudge.ending, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG}};
+    syscall(SYS_futex_waitv, words, 2, 0, NULL, 0);
+}
+
+static void *help(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&nudge.ending)) {
+        uint32_t seen = (uint32_t)atomic_load_explicit(nudge.config.word, memory_order_acquire);
+        if (!nudge.config.due()) {
+            sleep_until_news(seen);
+            continue;
+        }
+        if (!atomic_exchange(&nudge.on_its_way, true) &&
+            syscall(SYS_tgkill, getpid(), nudge.thread, nudge.config.signal) != 0)
+            atomic_store(&nudge.on_its_way, false); /* too many are queued for this user: later */
+        nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
+    }
+    return NULL;
+}
+
+/* With all signals blocked: the program's handlers never run on its small stack. */
+static rz_status_t start_helper(void)
+{
+    pthread_attr_t attributes;
+    sigset_t all;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    int error = pthread_create(&nudge.helper, &attributes, help, NULL);
+    if (error == EINVAL) /* the program's thread-local data does not fit into a small stack */
+        error = pthread_create(&nudge.helper, NULL, help, NULL);
+    pthread_sigmask(SIG_SETMASK, &nudge.blocked, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error == 0)
+        pthread_setname_np(nudge.helper, "rz-nudge");
+    return error == 0 ? RZ_OK : RZ_ERR_SYSTEM;
+}
+
+/* ---- life */
+
+rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
+{
+    struct sigaction action = {.sa_sigaction = arrived, .sa_flags = SA_SIGINFO | SA_RESTART};
+    rz_status_t status = rz_text_look();
+    if (status == RZ_OK && syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) != 0 && errno == ENOSYS)
+        status = RZ_ERR_UNSUPPORTED;
+    if (status != RZ_OK)
+        return status;
+    if (sigaction(config->signal, NULL, &nudge.before) != 0)
+        return RZ_ERR_INVALID;
+    if ((nudge.before.sa_flags & SA_SIGINFO) ||
+        (nudge.before.sa_handler != SIG_DFL && nudge.before.sa_handler != SIG_IGN))
+        return RZ_ERR_EXISTS;
+    nudge.config = *config;
+    nudge.thread = (pid_t)syscall(SYS_gettid);
+    atomic_store(&nudge.ending, 0);
+    atomic_store(&nudge.on_its_way, false);
+    pthread_sigmask(SIG_SETMASK, NULL, &nudge.blocked);
+    sigemptyset(&action.sa_mask);
+    if (sigaction(config->signal, &action, NULL) != 0)
+        return RZ_ERR_INVALID;
+    status = start_helper();
+    if (status != RZ_OK)
+        sigaction(config->signal, &nudge.before, NULL);
+    return status;
+}
+
+void rz_nudge_close(void)
+{
+    struct sigaction ignored = {.sa_handler = SIG_IGN};
+    atomic_store(&nudge.ending, 1);
+    syscall(SYS_futex, &nudge.ending, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    pthread_join(nudge.helper, NULL);
+    sigaction(nudge.config.signal, &ignored, NULL); /* drops one that the program has blocked */
+    sigaction(nudge.config.signal, &nudge.before, NULL);
+}

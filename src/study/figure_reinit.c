@@ -1,0 +1,180 @@
+/*
+ * Global restart (Georgakoudis, Guo, Laguna: Reinit++, ISC 2020; figures 6 and 7) where this
+ * machine has no room for it: recovery by MPIX_Reinit over the number of ranks, 16 per node. What
+ * daemons say to each other is run here, with the shipped objects: the news on the binomial graph,
+ * the agreement on the dead, and that on the barrier. What one node does by itself does not depend
+ * on the others; it was measured, and is added. The parts are added as they follow each other
+ * (tests/unit/study/test_reinit.c runs them together: within a quarter).
+ */
+#include "study/figure_ulfm_sweep.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define SOURCE "Georgakoudis et al., ISC 2020 (Reinit++), figures 6 and 7"
+
+enum { PER_NODE = 16 };
+
+/* What grows by no more than this is constant. */
+#define CONSTANT 1.25
+
+/* A message between daemons by TCP, as this machine's loopback has it (docs/benchmarks.md). */
+#define TCP_LATENCY (10 * RZ_MICROSECOND)
+#define TCP_OVERHEAD (5 * RZ_MICROSECOND)
+
+/*
+ * What one node does, in microseconds: the phases that rzrun --report tells of jobs on a machine of
+ * two processors, the least of several runs. A new process begins when it has
+ * been forked, and stands at the start after exec, the dynamic linker and MPI_Init; those of a node
+ * begin one after the other, and then have a processor each.
+ */
+static const double detect_process_us = 200, detect_node_us = 600, fork_us = 350, start_us = 4000;
+
+/* What the objects of one node do for each rank of the job, in nanoseconds of processor time: the
+ * decision 17, the barrier 12, the board 3.5, and reading it 1.2 (rz_recover_step with 2^14 to 2^20
+ * ranks, and the loop of daemon/news.c, built for release). */
+static const double per_rank_ns = 34;
+
+struct parts {
+    double network_us; /* news, decision, barrier */
+    double node_us;    /* what does not depend on the number of ranks */
+    double tables_us;  /* what does, without being sent */
+};
+
+static struct rz_study_options daemons_of(const struct rz_ulfm *figure, uint64_t ranks)
+{
+    struct rz_study_options options = rz_ulfm_options(figure);
+    options.members = ranks / PER_NODE;
+    options.per_node = 1;
+    options.tree = RZ_STUDY_TREE_BINARY;
+    options.latency = TCP_LATENCY;
+    options.send_overhead = options.receive_overhead = TCP_OVERHEAD;
+    return options;
+}
+
+/* The news reach all; all decide who is dead; all find that everybody stands at the start. */
+static bool network_us(struct rz_ulfm *figure, uint64_t ranks, bool node, double *us)
+{
+    struct rz_study_options news = daemons_of(figure, ranks), decision = news, barrier = news;
+    struct rz_table_spread known, decided, each;
+    news.payload = decision.payload = 1; /* the death */
+    *us = 0;
+    if (news.members < 2)
+        return true; /* one node is of one mind */
+    if (!rz_ulfm_measure(figure, "spread", &news, "known_ms", &known))
+        return false;
+    barrier.operations = decision.operations = 1;
+    if (node) {
+        decision.kill = 1;
+        decision.kill_at = 0;
+        decision.detector_lag = (rz_time)(known.median * RZ_MILLISECOND);
+    }
+    if (!rz_ulfm_measure(figure, "agree", &decision, node ? "decided_ms" : "each_us", &decided) ||
+        !rz_ulfm_measure(figure, "agree", &barrier, "each_us", &each))
+        return false;
+    /* Of a node's death the decision counts from the death on, and has the news in it. */
+    *us = (node ? decided.median * 1000 : known.median * 1000 + decided.median) + each.median;
+    return true;
+}
+
+static bool recovery(struct rz_ulfm *figure, uint64_t ranks, bool node, struct parts *parts)
+{
+    double forks = node ? PER_NODE : 1;
+    parts->node_us = (node ? detect_node_us : detect_process_us) + forks * fork_us + start_us;
+    parts->tables_us = per_rank_ns * (double)ranks / 1000;
+    return network_us(figure, ranks, node, &parts->network_us);
+}
+
+enum curve { PROCESS, NODE, NETWORK, CURVES };
+
+static bool all_curves(struct rz_ulfm *figure, uint64_t largest, struct rz_ulfm_curve *curves)
+{
+    for (int i = 0; i < CURVES; i++) {
+        rz_ulfm_curve(figure, &curves[i]);
+        /* A node's death leaves another one. */
+        for (uint64_t ranks = i == NODE ? 4 * PER_NODE : PER_NODE; ranks <= largest; ranks *= 2) {
+            struct parts parts;
+            if (!recovery(figure, ranks, i == NODE, &parts))
+                return false;
+            double us = parts.network_us + (i == NETWORK ? 0 : parts.node_us + parts.tables_us);
+            if (us > 0)
+                rz_ulfm_add(figure, (double)ranks, us, &curves[i]);
+        }
+    }
+    return true;
+}
+
+/* The curve at so many ranks; NAN: it was not run. */
+static double at(const struct rz_ulfm_curve *curve, double ranks)
+{
+    for (uint32_t i = 0; i < curve->n; i++)
+        if (curve->x[i] == ranks)
+            return curve->y[i];
+    return NAN;
+}
+
+static void judge_constant(struct rz_ulfm *figure, const struct rz_ulfm_curve *curve, double from,
+                           double to, const char *stated)
+{
+    char what[128];
+    double ratio = at(curve, to) / at(curve, from);
+    bool constant = ratio <= CONSTANT;
+    if (isnan(ratio))
+        return; /* a run of little effort */
+    snprintf(what, sizeof what, "%s, %.0f to %.0f ranks", curve->label, from, to);
+    rz_figure_judge(
+        figure->report, rz_ulfm_verdict(constant), what, stated,
+        constant ? NULL : "each node makes passes over tables of all ranks, 34 ns for each",
+        "%.2f ms and %.2f ms: %.2f times", at(curve, from) / 1000, at(curve, to) / 1000, ratio);
+}
+
+static void judge(struct rz_ulfm *figure, const struct rz_ulfm_curve *curves, double largest)
+{
+    judge_constant(figure, &curves[PROCESS], 16, 1024, "constant");
+    judge_constant(figure, &curves[NODE], 64, 1024, "nearly constant");
+    judge_constant(figure, &curves[PROCESS], 16, 65536, "not stated; asked for: constant");
+    judge_constant(figure, &curves[PROCESS], 16, largest, "not stated; asked for: constant");
+    struct rz_ulfm_fit logarithm = rz_ulfm_fit(&curves[NETWORK], true),
+                       line = rz_ulfm_fit(&curves[NETWORK], false);
+    bool logarithmic = logarithm.r2 > line.r2;
+    rz_figure_judge(figure->report, rz_ulfm_verdict(logarithmic), curves[NETWORK].label,
+                    "not stated; messages along trees: logarithmic",
+                    logarithmic ? NULL : "the curve bends",
+                    "%.0f us per doubling; R2 = %.3f logarithmic, %.3f linear", logarithm.a,
+                    logarithm.r2, line.r2);
+    rz_figure_judge(figure->report, RZ_FIGURE_NOT_COMPARABLE, "heights at 1024 ranks",
+                    "0.5 s for a process, 1.5 s for a node",
+                    "another machine, and what one node does was measured on this one",
+                    "%.1f ms and %.1f ms", at(&curves[PROCESS], 1024) / 1000,
+                    at(&curves[NODE], 1024) / 1000);
+}
+
+static bool draw(const struct rz_figure_options *options, struct rz_table *table,
+                 struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    struct rz_ulfm figure = {options, table, chart, report, why, true};
+    struct rz_ulfm_curve curves[CURVES] = {
+        [PROCESS] = {.label = "death of a process"},
+        [NODE] = {.label = "death of a node of 16"},
+        [NETWORK] = {.label = "news, decision and barrier alone (process)"}};
+    uint64_t largest = rz_ulfm_largest(&figure, 1 << 20);
+    rz_ulfm_begin(&figure, "ranks", "ranks");
+    rz_chart_labels(chart, NULL, "ranks, 16 per node", "recovery by Reinit (us)");
+    rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);
+    if (!all_curves(&figure, largest, curves))
+        return false;
+    judge(&figure, curves, (double)largest);
+    return true;
+}
+
+const struct rz_figure rz_reinit_figures[] = {
+    {.name = "reinit-recovery",
+     .title = "Recovery by global restart over the number of ranks",
+     .source = SOURCE,
+     .stated =
+         "Reinit++ recovers from the death of a process in about 0.5 s and of a node in about "
+         "1.5 s, constant from 16 to 1024 ranks",
+     .seconds = 12,
+     .draw = draw},
+};
+const size_t rz_reinit_figures_count = sizeof rz_reinit_figures / sizeof *rz_reinit_figures;

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The timeline of a recovery, on the terminal, in the report and in case files: they tell the same, and it adds up."""
+import glob
+import json
+import re
+
+import launch_rig as rig
+
+HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "60", "--checkpoint-every", "5"]
+BESIDE = ("roll_back", "protect")  # the phases that others run beside
+CHAIN = ("detect", "spread", "agree", "stop", "place", "start", "barrier")
+
+
+class Timeline(rig.LaunchTest):
+    def run_told(self, *arguments, **options):
+        """The recoveries of the report, as dictionaries, and what was said."""
+        report = f"{self.folder}/report"
+        result = self.runs("--oversubscribe", "--story", "--report", report, "--cases", f"{self.folder}/cases", *arguments, **options)
+        with open(report, encoding="utf-8") as file:
+            lines = [line for line in file if line.startswith("event=recovery ")]
+        return [dict(word.split("=") for word in line.split()[1:]) for line in lines], result.err
+
+    def adds_up(self, told):
+        ms = {name: float(told.get(f"{name}_ms", 0)) for name in CHAIN + BESIDE}
+        for name, value in ms.items():
+            self.assertGreaterEqual(value, 0, name)
+        side_by_side = max(ms["place"] + ms["start"], ms["roll_back"], ms["protect"])
+        whole = sum(ms[name] for name in CHAIN) - ms["place"] - ms["start"] + side_by_side
+        self.assertAlmostEqual(float(told["whole_ms"]), whole, delta=0.02)  # rounded to a microsecond each
+
+    def loses(self, told, at):
+        """Killed in iteration `at`: it goes on where a checkpoint was, and says how much is done again."""
+        newest, again = int(told["newest_iteration"]), int(told["again_iteration"])
+        self.assertGreaterEqual(newest, at)
+        self.assertEqual((again % 5, int(told["lost_iterations"])), (0, newest - again))
+        self.assertLessEqual(again, newest)
+        self.assertGreater(float(told["lost_s"]), 0)
+
+    def test_a_process_and_a_node(self):
+        told, said = self.run_told("-n", "6", "--nodes", "3", "--inject", "kill rank 3 at iteration 17",
+                                   "--inject", "kill node 2 at iteration 33", *HPCCG)
+        self.assertEqual([(t["way"], t["epoch"], t["deaths"]) for t in told], [("reinit", "2", "1"), ("reinit", "3", "1")])
+        for recovery, at in zip(told, (17, 33)):
+            for phase in ("detect", "spread", "agree", "place", "start", "roll_back", "protect", "barrier", "restore"):
+                self.assertIn(f"{phase}_ms", recovery)
+            self.adds_up(recovery)
+            self.loses(recovery, at)
+        self.assertEqual(len(re.findall(r"detect [0-9.]+, spread [0-9.]+, agree .* barrier [0-9.]+, restore [0-9.]+ ms", said)), 2, said)
+        for recovery in told:
+            self.assertIn(f"goes on with iteration {recovery['again_iteration']} of {recovery['newest_iteration']}: ", said)
+        cases = []
+        for path in sorted(glob.glob(f"{self.folder}/cases/*")):
+            with open(path, encoding="utf-8") as file:
+                cases.append(json.load(file)["timeline"])
+        self.assertEqual(len(cases), 2)
+        for case, recovery in zip(cases, told):
+            self.assertEqual((case["way"], case["lost"]["iterations"]), ("reinit", int(recovery["lost_iterations"])))
+            self.assertAlmostEqual(case["whole_seconds"] * 1000, float(recovery["whole_ms"]), delta=0.001)
+
+    def test_the_job_begun_anew(self):
+        told, said = self.run_told("-n", "4", "--nodes", "2", "--on-failure", "restart", "--inject", "kill rank 3 at iteration 17", *HPCCG)
+        self.assertEqual([(t["way"], t["again_iteration"]) for t in told], [("restart", "0")])
+        self.assertNotIn("agree_ms", told[0])
+        self.adds_up(told[0])
+        self.loses(told[0], 17)
+        self.assertRegex(said, r"rank 3 on node 1 died; noticed by .*\n(.*\n)*            begun anew after [0-9.]+ ms")
+
+    def test_a_replacement(self):
+        helper = rig.program("daemon_test_helper")
+        told, _ = self.run_told("-n", "2", "--nodes", "2", "sh", "-c",
+                                f"test $RZ_INCARNATION = 1 || exec {helper} join enter leave bye; test $RZ_RANK = 0 || "
+                                f"exec {helper} join enter kill; exec {helper} join enter dead:1 replace:1,2 leave bye")
+        self.assertEqual([(t["way"], t["deaths"]) for t in told], [("replace", "1")])
+        self.adds_up(told[0])
+        for phase in "agree_ms", "place_ms", "start_ms":
+            self.assertIn(phase, told[0])
+        self.assertNotIn("lost_iterations", told[0])  # this program marks no iterations
+
+
+if __name__ == "__main__":
+    rig.main()
