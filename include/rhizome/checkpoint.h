@@ -3,8 +3,9 @@
  *
  * A checkpoint is a generation: the protected memory of all processes at one point of the program.
  * It is committed by agreement between the daemons, so it exists whole or not at all. Each
- * process's piece is held by the daemon of its node (it outlives the process) and by a second node
- * (it outlives the node). After a global restart (MPIX_Reinit) every process restores the same
+ * process's piece is held by the daemon of its node (it outlives the process) and, as `rzrun
+ * --checkpoint` says, by a second node, by parities on several nodes, or by a file (it outlives the
+ * node). After a global restart (MPIX_Reinit) every process restores the same
  * generation, wherever it runs now.
  *
  *     MPIX_Reinit(argc, argv, point);                  in main

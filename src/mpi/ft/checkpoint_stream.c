@@ -75,7 +75,7 @@ static void set_content(int id, struct content *content)
 static bool content_grow(struct content *content, size_t bytes)
 {
     if (bytes > content->max) {
-        size_t max = content->max < bytes / 2 ? bytes : 2 * content->max;
+        size_t max = bytes > 2 * content->max ? bytes : 2 * content->max;
         uint8_t *at = realloc(content->at, max);
         if (!at)
             return false;
