@@ -218,6 +218,20 @@ void rz_bench_share_time(struct rz_bench *bench, rz_time end, unsigned left)
     bench->budget_used_up = bench->budget_used_up && (rz_bench_interrupted || end <= now);
 }
 
+void rz_bench_part_begins(struct rz_bench *bench, rz_time end, double share)
+{
+    rz_time now = rz_clock_now();
+    if (end)
+        bench->deadline = end > now ? now + (rz_time)((double)(end - now) * share) : now;
+}
+
+void rz_bench_part_over(struct rz_bench *bench)
+{
+    if (bench->budget_used_up)
+        rz_bench_say(bench, "\nThe time for this part was used up; what is missing was not run.\n");
+    bench->budget_used_up = false;
+}
+
 /* The value behind the colon of the first line that begins so; empty: there is none. */
 static void first_value(const char *file, const char *begin, char *out, size_t bytes)
 {
@@ -294,13 +308,9 @@ static void show_end(struct rz_bench *bench)
 static bool study(struct rz_bench *bench, bool (*make)(struct rz_bench *), rz_time end,
                   double share)
 {
-    rz_time now = rz_clock_now();
-    if (end)
-        bench->deadline = end > now ? now + (rz_time)((double)(end - now) * share) : now;
+    rz_bench_part_begins(bench, end, share);
     bool good = make(bench);
-    if (bench->budget_used_up)
-        rz_bench_say(bench, "\nThe time for this part was used up; what is missing was not run.\n");
-    bench->budget_used_up = false;
+    rz_bench_part_over(bench);
     return good;
 }
 

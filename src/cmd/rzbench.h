@@ -65,6 +65,11 @@ bool rz_bench_may_go_on(struct rz_bench *bench);
  * being left, itself included. */
 void rz_bench_share_time(struct rz_bench *bench, rz_time end, unsigned left);
 
+/* A part of a study may take that share of the time until end (0: there is none). Where it used its
+ * time up, the report says so at its end, and the next one goes on. */
+void rz_bench_part_begins(struct rz_bench *bench, rz_time end, double share);
+void rz_bench_part_over(struct rz_bench *bench);
+
 /* The repetitions to make where the study would make `usual`, or `quick` with --quick. */
 unsigned rz_bench_repetitions(const struct rz_bench *bench, unsigned usual, unsigned quick);
 
@@ -156,6 +161,9 @@ bool rz_bench_has(const struct rz_bench *bench, enum rz_bench_system system, con
 /* The words up to and with the program; its arguments follow by rz_bench_command_add. */
 void rz_bench_command_start(const struct rz_bench *bench, const struct rz_bench_start *start,
                             struct rz_bench_command *command);
+
+/* Where the built or installed program of apps/ of that name is; false: nowhere. */
+bool rz_bench_app_path(const struct rz_bench *bench, const char *name, char *out, size_t bytes);
 
 /* --- rzbench_peer.c: Open MPI with ULFM, in a root folder of its own --- */
 

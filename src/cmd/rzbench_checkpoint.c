@@ -43,10 +43,7 @@ static bool make_parts(struct rz_bench_checkpoint *study)
             continue;
         rz_bench_share_time(bench, end, all ? n - i : 1);
         good = parts[i](study);
-        if (bench->budget_used_up)
-            rz_bench_say(bench,
-                         "\nThe time for this part was used up; what is missing was not run.\n");
-        bench->budget_used_up = false;
+        rz_bench_part_over(bench);
     }
     bench->deadline = end;
     return good;

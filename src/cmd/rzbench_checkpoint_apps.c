@@ -18,18 +18,6 @@ static const struct app {
             {"comd", "-i 2 -j 1 -k 1 -x 12 -y 12 -z 12 -N 20", 2},
             {"lulesh", "-s 12 --iterations 20", 8}};
 
-/* As it was built, or installed; false: it is not here. */
-static bool path_of(const struct rz_bench *bench, const struct app *app, char *out, size_t bytes)
-{
-    static const char *const places[] = {"../apps", "../libexec/rhizome"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(out, bytes, "%s/%s/%s", bench->bin, places[i], app->name);
-        if (access(out, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void add_words(struct rz_bench_command *command, const char *words)
 {
     for (size_t length; *words; words += length + (words[length] == ' ')) {
@@ -68,7 +56,7 @@ static void measure(struct rz_bench_checkpoint *study, const struct app *app,
 {
     char path[PATH_MAX + 64];
     unsigned repetitions = rz_bench_repetitions(study->bench, USUAL, QUICK);
-    if (!path_of(study->bench, app, path, sizeof path)) {
+    if (!rz_bench_app_path(study->bench, app->name, path, sizeof path)) {
         rz_bench_say(study->bench, "\n%s is not here, left out.\n", app->name);
         return;
     }

@@ -88,15 +88,11 @@ static bool make_parts(struct rz_bench_recovery *study)
     for (size_t i = 0; good && i < sizeof parts / sizeof *parts; i++) {
         if ((!all && strcmp(bench->part, rz_bench_recovery_parts[i]) != 0) || rz_bench_interrupted)
             continue;
-        rz_time now = rz_clock_now();
-        double share = bench->quick ? parts[i].share_quick : parts[i].share_of_rest;
-        if (all && end)
-            bench->deadline = end > now ? now + (rz_time)((double)(end - now) * share) : now;
+        if (all)
+            rz_bench_part_begins(bench, end,
+                                 bench->quick ? parts[i].share_quick : parts[i].share_of_rest);
         good = parts[i].make(study);
-        if (bench->budget_used_up)
-            rz_bench_say(bench,
-                         "\nThe time for this part was used up; what is missing was not run.\n");
-        bench->budget_used_up = false;
+        rz_bench_part_over(bench);
     }
     bench->deadline = end;
     return good;

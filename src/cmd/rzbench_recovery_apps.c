@@ -81,18 +81,6 @@ static const struct app {
     void (*arguments)(struct rz_bench_command *command, unsigned ranks);
 } apps[] = {{"hpccg", false, add_hpccg}, {"comd", false, add_comd}, {"lulesh", true, add_lulesh}};
 
-/* The proxy as it was built, or installed; false: it is not here. */
-static bool path_of(const struct rz_bench *bench, const struct app *app, char *out, size_t bytes)
-{
-    static const char *const places[] = {"../apps", "../libexec/rhizome"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(out, bytes, "%s/%s/%s", bench->bin, places[i], app->name);
-        if (access(out, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Whether what a command says about itself has these words. */
 static bool says(struct rz_bench *bench, const char *path, const char *words)
 {
@@ -173,7 +161,7 @@ static void command_of(const struct rz_bench_recovery *study, const struct store
     rz_bench_command_add(command, "--oversubscribe");
     for (const char **word = options; *word; word++)
         rz_bench_command_add(command, "%s", *word);
-    path_of(study->bench, app, path, sizeof path);
+    rz_bench_app_path(study->bench, app->name, path, sizeof path);
     rz_bench_command_add(command, "%s", path);
     app->arguments(command, ranks);
     rz_bench_command_add(command, "--iterations");
@@ -367,7 +355,7 @@ bool rz_bench_recovery_apps(struct rz_bench_recovery *study)
     struct stores stores = find_stores(study);
     unsigned n_apps = study->bench->quick ? 1 : sizeof apps / sizeof *apps;
     for (unsigned i = 0, left = 2 * n_apps; i < n_apps; i++) {
-        if (!path_of(study->bench, &apps[i], path, sizeof path) ||
+        if (!rz_bench_app_path(study->bench, apps[i].name, path, sizeof path) ||
             !says(study->bench, path, "--method")) {
             rz_bench_say(study->bench, "%s is not here, or knows no --method: left out.\n",
                          apps[i].name);

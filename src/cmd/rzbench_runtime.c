@@ -23,15 +23,10 @@ bool rz_bench_runtime(struct rz_bench *bench)
     for (size_t i = 0; good && i < sizeof parts / sizeof *parts; i++) {
         if (!all && strcmp(bench->part, rz_bench_runtime_parts[i]) != 0)
             continue;
-        rz_time now = rz_clock_now();
-        if (all && end)
-            bench->deadline =
-                end > now ? now + (rz_time)((double)(end - now) * parts[i].share_of_rest) : now;
+        if (all)
+            rz_bench_part_begins(bench, end, parts[i].share_of_rest);
         good = parts[i].make(bench);
-        if (bench->budget_used_up)
-            rz_bench_say(bench,
-                         "\nThe time for this part was used up; what is missing was not run.\n");
-        bench->budget_used_up = false;
+        rz_bench_part_over(bench);
         rz_bench_may_go_on(bench); /* an interruption ends the other parts, too */
         if (rz_bench_interrupted)
             break;

@@ -198,3 +198,14 @@ void rz_bench_command_start(const struct rz_bench *bench, const struct rz_bench_
     program_path(bench, start->system, start->program, program, sizeof program);
     rz_bench_command_add(command, "%s", program);
 }
+
+bool rz_bench_app_path(const struct rz_bench *bench, const char *name, char *out, size_t bytes)
+{
+    static const char *const places[] = {"../apps", "../libexec/rhizome"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(out, bytes, "%s/%s/%s", bench->bin, places[i], name);
+        if (access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}

@@ -78,16 +78,11 @@ static bool make_parts(struct rz_bench_ulfm *ulfm)
     for (size_t i = 0; good && i < sizeof parts / sizeof *parts; i++) {
         if ((!all && strcmp(bench->part, rz_bench_ulfm_parts[i]) != 0) || rz_bench_interrupted)
             continue;
-        rz_time now = rz_clock_now();
-        if (all && end)
-            bench->deadline =
-                end > now ? now + (rz_time)((double)(end - now) * parts[i].share_of_rest) : now;
+        if (all)
+            rz_bench_part_begins(bench, end, parts[i].share_of_rest);
         ulfm->peer_limit = 0;
         good = parts[i].make(ulfm);
-        if (bench->budget_used_up)
-            rz_bench_say(bench,
-                         "\nThe time for this part was used up; what is missing was not run.\n");
-        bench->budget_used_up = false;
+        rz_bench_part_over(bench);
     }
     bench->deadline = end;
     return good;

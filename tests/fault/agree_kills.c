@@ -488,17 +488,6 @@ static void on_alarm(int signal_number)
     die();
 }
 
-static void die_at(const char *point, unsigned nth)
-{
-    int index, count;
-    char text[512];
-    MPI_T_cvar_handle handle;
-    snprintf(text, sizeof(text), "%s:%u", point, nth);
-    CHECK(MPI_T_cvar_get_index("RZ_KILL_AT", &index) == MPI_SUCCESS);
-    CHECK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS);
-    CHECK(MPI_T_cvar_write(handle, text) == MPI_SUCCESS);
-}
-
 /* Of the ranks that others hang below a fair part. */
 static uint64_t victims(struct dice *dice)
 {
@@ -552,7 +541,7 @@ static void prepare_to_die(void)
     unsigned how = draw(&dice, 10);
     if (how < 6) {
         const char *point = points[draw(&dice, sizeof(points) / sizeof(points[0]))];
-        die_at(point, 1 + draw(&dice, strcmp(point, "decided") == 0 ? 4 : 14));
+        die_at_point(point, 1 + draw(&dice, strcmp(point, "decided") == 0 ? 4 : 14));
     } else if (how < 9) {
         struct itimerval when = {{0, 0}, {0, 1 + (int)draw(&dice, 3000)}};
         CHECK(signal(SIGALRM, on_alarm) != SIG_ERR && setitimer(ITIMER_REAL, &when, NULL) == 0);

@@ -97,17 +97,6 @@ static void die_at_instant(unsigned long ns)
     CHECK(timer_settime(timer, 0, &when, NULL) == 0);
 }
 
-static void die_at_point(const char *point, unsigned nth)
-{
-    int index, count;
-    char text[512];
-    MPI_T_cvar_handle handle;
-    snprintf(text, sizeof(text), "%s:%u", point, nth);
-    CHECK(MPI_T_cvar_get_index("RZ_KILL_AT", &index) == MPI_SUCCESS);
-    CHECK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS);
-    CHECK(MPI_T_cvar_write(handle, text) == MPI_SUCCESS);
-}
-
 /* ---- One row ---- */
 
 struct death {

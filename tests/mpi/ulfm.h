@@ -26,4 +26,16 @@ static inline long resident_bytes(void)
     return resident * sysconf(_SC_PAGESIZE);
 }
 
+/* Dies when it comes to that kill point of the library for the nth time; MPI_T is open. */
+static inline void die_at_point(const char *point, unsigned nth)
+{
+    int index, count;
+    char text[512];
+    MPI_T_cvar_handle handle;
+    snprintf(text, sizeof(text), "%s:%u", point, nth);
+    CHECK(MPI_T_cvar_get_index("RZ_KILL_AT", &index) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_write(handle, text) == MPI_SUCCESS);
+}
+
 #endif
