@@ -34,6 +34,7 @@ enum rz_room {
     RZ_ROOM_PAXOS,
     RZ_ROOM_TWOPHASE, /* baseline of agree */
     RZ_ROOM_ROUNDS,   /* oracle of agree */
+    RZ_ROOM_TURN,
     RZ_ROOM_COUNT
 };
 

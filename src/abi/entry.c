@@ -25,6 +25,7 @@ static const struct {
     [RZ_OBJECT_WIN] = {"window", MPI_ERR_WIN},
     [RZ_OBJECT_FILE] = {"file", MPI_ERR_FILE},
     [RZ_OBJECT_SESSION] = {"session", MPI_ERR_SESSION},
+    [RZ_OBJECT_MONITOR] = {"group monitor", MPI_ERR_ARG},
 };
 
 /* The null handle of each kind, by its number in the ABI. */
@@ -34,7 +35,7 @@ static bool is_null_handle(uintptr_t value)
            value == (uintptr_t)MPI_DATATYPE_NULL || value == (uintptr_t)MPI_OP_NULL ||
            value == (uintptr_t)MPI_REQUEST_NULL || value == (uintptr_t)MPI_MESSAGE_NULL ||
            value == (uintptr_t)MPI_INFO_NULL || value == (uintptr_t)MPI_ERRHANDLER_NULL ||
-           value == (uintptr_t)MPI_SESSION_NULL;
+           value == (uintptr_t)MPI_SESSION_NULL || value == (uintptr_t)MPIX_GROUP_MONITOR_NULL;
 }
 
 /* "array[7]", for messages. */
@@ -105,9 +106,9 @@ bool rz_arg_bad_handle(struct rz_call *call, enum rz_object_kind kind, const cha
         return rz_arg_refuse(call, kinds[kind].error_class, "%s is of MPI_Init, which %s", name,
                              rz_world == RZ_PHASE_BEFORE ? "was not called" : "has ended");
     }
-    bool lost =
-        (kind == RZ_OBJECT_COMM || kind == RZ_OBJECT_REQUEST || kind == RZ_OBJECT_MATCHED) &&
-        rz_ft_went_back();
+    bool lost = (kind == RZ_OBJECT_COMM || kind == RZ_OBJECT_REQUEST || kind == RZ_OBJECT_MATCHED ||
+                 kind == RZ_OBJECT_MONITOR) &&
+                rz_ft_went_back();
     return rz_arg_refuse(call, kinds[kind].error_class,
                          "%s is not a %s, or one that was freed%s (handle %#llx)", name,
                          kinds[kind].name, lost ? ", or of before the job went back" : "",

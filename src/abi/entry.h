@@ -25,6 +25,7 @@
     RZ_PUBLIC extern __typeof__(P##name) name __attribute__((weak, alias("P" #name)))
 
 #define RZ_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define RZ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 struct rz_call {
     const char *name; /* as the program wrote it */
@@ -138,6 +139,9 @@ static inline int rz_call_end(struct rz_call *call)
 {
     if (RZ_LIKELY(call->error == MPI_SUCCESS)) {
         rz_call_unlock(call);
+        if (RZ_UNLIKELY(atomic_load_explicit(&rz_monitors_untold, memory_order_relaxed))) {
+            rz_monitors_tell();
+        }
         return MPI_SUCCESS;
     }
     return rz_call_finish_error(call);
@@ -197,7 +201,7 @@ static inline void *rz_arg_user_object(const void *handle, enum rz_object_kind k
                rz_arg_bad_handle(call, KIND, name, (uintptr_t)handle);                             \
     }
 
-/* Requests and sessions have no predefined object but the null handle. */
+/* Requests, sessions and monitors have no predefined object but the null handle. */
 static inline struct rz_request *rz_request_predefined(unsigned handle)
 {
     (void)handle;
@@ -210,12 +214,19 @@ static inline struct rz_session *rz_session_predefined(unsigned handle)
     return NULL;
 }
 
+static inline struct rz_monitor *rz_monitor_predefined(unsigned handle)
+{
+    (void)handle;
+    return NULL;
+}
+
 RZ_ARG_FIND(comm, MPI_Comm, rz_comm, RZ_OBJECT_COMM)
 RZ_ARG_FIND(session, MPI_Session, rz_session, RZ_OBJECT_SESSION)
 RZ_ARG_FIND(request, MPI_Request, rz_request, RZ_OBJECT_REQUEST)
 RZ_ARG_LOOK_UP(group, MPI_Group, rz_group, RZ_OBJECT_GROUP)
 RZ_ARG_LOOK_UP(datatype, MPI_Datatype, rz_datatype, RZ_OBJECT_DATATYPE)
 RZ_ARG_LOOK_UP(op, MPI_Op, rz_op, RZ_OBJECT_OP)
+RZ_ARG_FIND(monitor, MPIX_Group_monitor, rz_monitor, RZ_OBJECT_MONITOR)
 RZ_ARG_FIND(matched, MPI_Message, rz_matched, RZ_OBJECT_MATCHED)
 RZ_ARG_LOOK_UP(info, MPI_Info, rz_info, RZ_OBJECT_INFO)
 RZ_ARG_LOOK_UP(errhandler, MPI_Errhandler, rz_errhandler, RZ_OBJECT_ERRHANDLER)
@@ -299,6 +310,26 @@ static inline bool rz_arg_matched(struct rz_call *call, const char *name, MPI_Me
         return true;
     }
     return rz_arg_bad_handle(call, RZ_OBJECT_MATCHED, name, (uintptr_t)handle);
+}
+
+/* Errors of a monitor belong to the communicator that it was started on. */
+static inline bool rz_arg_monitor(struct rz_call *call, const char *name, MPIX_Group_monitor handle,
+                                  struct rz_monitor **monitor)
+{
+    *monitor = rz_arg_find_monitor(handle);
+    if (RZ_LIKELY(*monitor != NULL)) {
+        rz_call_blame_comm(call, rz_monitor_comm(*monitor));
+        return true;
+    }
+    return rz_arg_bad_handle(call, RZ_OBJECT_MONITOR, name, (uintptr_t)handle);
+}
+
+/* Of a monitor that is to be started, or moved. */
+static inline bool rz_arg_monitor_or_null(struct rz_call *call, const char *name,
+                                          MPIX_Group_monitor handle, struct rz_monitor **monitor)
+{
+    *monitor = NULL;
+    return handle == MPIX_GROUP_MONITOR_NULL || rz_arg_monitor(call, name, handle, monitor);
 }
 
 static inline bool rz_arg_request_or_null(struct rz_call *call, const char *name,

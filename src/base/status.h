@@ -30,6 +30,7 @@
     X(RZ_ERR_EXISTS, "the name is taken")                                                          \
     X(RZ_ERR_NOT_FOUND, "there is no such name")                                                   \
     X(RZ_ERR_JOB_ENDED, "the job has ended")                                                       \
+    X(RZ_ERR_NO_SLOTS, "no slot is left on the nodes that live")                                   \
     X(RZ_ERR_CHECKPOINT_LOST, "a checkpoint that the job must go back to is lost or damaged")      \
     X(RZ_ERR_CHECKPOINT_UNKEPT, "checkpoints cannot be kept")
 

@@ -148,7 +148,7 @@ static const struct rz_cli cli = {
     .name = "rzbench",
     .summary = "measure Rhizome, beside Open MPI and MPICH where they are installed",
     .synopsis = "death|latency|crowd|all|runtime [PART]|ulfm [PART]|recovery [PART]|checkpoint "
-                "[PART] [OPTION]...",
+                "[PART]|group [PART] [OPTION]...",
     .description =
         "death: from SIGKILL to the last survivor's error, and to its roll-back. latency: "
         "ping-pong "
@@ -170,6 +170,9 @@ static const struct rz_cli cli = {
         "what checkpoints "
         "cost, by parts: copy (beside memcpy), pages (of which a share changed), erasure (beside "
         "ISA-L), files (beside dd), apps (one in each iteration); its last line is the verdict. "
+        "group: the dynamic group of recommended processes, by parts: sort (processes that leave "
+        "it), scale (one process alone), noise (what its tests cost); its last line is the "
+        "verdict. "
         "Programs are "
         "compiled "
         "at the start with each system's own wrapper. Figures are medians [smallest..largest] of n "
@@ -326,7 +329,8 @@ static bool run_studies(struct rz_bench *bench)
                    {"runtime", rz_bench_runtime, 1.0},
                    {"ulfm", rz_bench_ulfm, 1.0},
                    {"recovery", rz_bench_recovery, 1.0},
-                   {"checkpoint", rz_bench_checkpoint, 1.0}};
+                   {"checkpoint", rz_bench_checkpoint, 1.0},
+                   {"group", rz_bench_group, 1.0}};
     const size_t of_all = 3; /* the first ones */
     rz_assert(bench->study != NULL);
     bool all = strcmp(bench->study, "all") == 0, good = true;
@@ -365,6 +369,7 @@ static const char *const *parts_of(const char *study)
            : strcmp(study, "runtime") == 0    ? rz_bench_runtime_parts
            : strcmp(study, "recovery") == 0   ? rz_bench_recovery_parts
            : strcmp(study, "checkpoint") == 0 ? rz_bench_checkpoint_parts
+           : strcmp(study, "group") == 0      ? rz_bench_group_parts
                                               : NULL;
 }
 
@@ -379,11 +384,11 @@ static void parse(struct rz_bench *bench, int argc, char **argv)
     int at = rz_cli_parse(&cli, argc, argv, bench);
     if (at >= argc)
         rz_cli_refuse(&cli, "say what to measure: death, latency, crowd, all, runtime, ulfm, "
-                            "recovery or checkpoint");
+                            "recovery, checkpoint or group");
     const char *study = argv[at];
     bench->study = study;
-    static const char *const known[] = {"death", "latency",  "crowd",      "all", "runtime",
-                                        "ulfm",  "recovery", "checkpoint", NULL};
+    static const char *const known[] = {"death", "latency",  "crowd",      "all",   "runtime",
+                                        "ulfm",  "recovery", "checkpoint", "group", NULL};
     if (!is_one_of(known, study))
         rz_cli_refuse(&cli, "'%s' cannot be measured", study);
     at += rz_cli_parse(&cli, argc - at, argv + at, bench);

@@ -246,7 +246,9 @@ bool rz_bench_runtime(struct rz_bench *bench);
 bool rz_bench_ulfm(struct rz_bench *bench);
 bool rz_bench_recovery(struct rz_bench *bench);
 bool rz_bench_checkpoint(struct rz_bench *bench);
+bool rz_bench_group(struct rz_bench *bench);
 extern const char *const rz_bench_checkpoint_parts[]; /* ended by NULL */
+extern const char *const rz_bench_group_parts[];      /* ended by NULL */
 extern const char *const rz_bench_recovery_parts[];   /* ended by NULL */
 extern const char *const rz_bench_runtime_parts[];    /* ended by NULL */
 extern const char *const rz_bench_ulfm_parts[];       /* ended by NULL */

@@ -5,30 +5,19 @@
 #ifndef RZ_CMD_RZBENCH_CHECKPOINT_H
 #define RZ_CMD_RZBENCH_CHECKPOINT_H
 
-#include "cmd/rzbench_interval.h"
-
-struct rz_bench_checkpoint {
-    struct rz_bench *bench;
-    unsigned runs, failed; /* did not print what it should, or did not end well */
-    struct rz_bench_claims claims;
-};
-
-/* Runs a job, or what else a part needs; false: it was not complete, and that was said. The caller
- * frees the run in any case. */
-bool rz_bench_checkpoint_run(struct rz_bench_checkpoint *study,
-                             const struct rz_bench_command *command, struct rz_bench_run *run);
+#include "cmd/rzbench_study.h"
 
 /* --- the parts; false: they could not be made --- */
 
 /* RZ_Checkpoint beside memcpy, over the size of the piece. */
-bool rz_bench_checkpoint_copy(struct rz_bench_checkpoint *study);
+bool rz_bench_checkpoint_copy(struct rz_bench_study *study);
 /* The same over the share of pages that changed, without and with the copy to another node. */
-bool rz_bench_checkpoint_pages(struct rz_bench_checkpoint *study);
+bool rz_bench_checkpoint_pages(struct rz_bench_study *study);
 /* Parities beside ISA-L's own function on the same memory. */
-bool rz_bench_checkpoint_erasure(struct rz_bench_checkpoint *study);
+bool rz_bench_checkpoint_erasure(struct rz_bench_study *study);
 /* Pieces in files beside dd to the same folder. */
-bool rz_bench_checkpoint_files(struct rz_bench_checkpoint *study);
+bool rz_bench_checkpoint_files(struct rz_bench_study *study);
 /* A checkpoint in each iteration of the proxy applications beside none. */
-bool rz_bench_checkpoint_apps(struct rz_bench_checkpoint *study);
+bool rz_bench_checkpoint_apps(struct rz_bench_study *study);
 
 #endif

@@ -18,31 +18,23 @@ static const struct app {
             {"comd", "-i 2 -j 1 -k 1 -x 12 -y 12 -z 12 -N 20", 2},
             {"lulesh", "-s 12 --iterations 20", 8}};
 
-static void add_words(struct rz_bench_command *command, const char *words)
-{
-    for (size_t length; *words; words += length + (words[length] == ' ')) {
-        length = strcspn(words, " ");
-        rz_bench_command_add(command, "%.*s", (int)length, words);
-    }
-}
-
 /* Seconds that the program says it took, and of these for checkpoints; NAN: it did not say. Method
  * reinit has a checkpoint in each iteration, plain has none. */
-static double run_once(struct rz_bench_checkpoint *study, const struct app *app, const char *path,
+static double run_once(struct rz_bench_study *study, const struct app *app, const char *path,
                        const char *method, double *checkpoint)
 {
     struct rz_bench_command command = {0};
     struct rz_bench_run run;
     rz_bench_command_add(&command, "%s/rzrun", study->bench->bin);
-    add_words(&command, "--oversubscribe -n");
+    rz_bench_study_words(&command, "--oversubscribe -n");
     rz_bench_command_add(&command, "%u", app->ranks);
     rz_bench_command_add(&command, "--nodes");
     rz_bench_command_add(&command, "%d", NODES);
     rz_bench_command_add(&command, "%s", path);
-    add_words(&command, app->arguments);
+    rz_bench_study_words(&command, app->arguments);
     rz_bench_command_add(&command, "--method");
     rz_bench_command_add(&command, "%s", method);
-    bool good = rz_bench_checkpoint_run(study, &command, &run);
+    bool good = rz_bench_study_run(study, &command, &run);
     const char *line = rz_bench_line(&run, "times", NULL);
     study->failed += good && !line;
     double total = good && line ? rz_bench_times_value(line, "total") : (double)NAN;
@@ -51,7 +43,7 @@ static double run_once(struct rz_bench_checkpoint *study, const struct app *app,
     return total;
 }
 
-static void measure(struct rz_bench_checkpoint *study, const struct app *app,
+static void measure(struct rz_bench_study *study, const struct app *app,
                     struct rz_bench_table *table, struct rz_bench_table *inside_table)
 {
     char path[PATH_MAX + 64];
@@ -71,7 +63,7 @@ static void measure(struct rz_bench_checkpoint *study, const struct app *app,
     }
 }
 
-bool rz_bench_checkpoint_apps(struct rz_bench_checkpoint *study)
+bool rz_bench_checkpoint_apps(struct rz_bench_study *study)
 {
     static struct rz_bench_table table, inside;
     inside = (struct rz_bench_table){.name = "checkpoint-apps-inside",

@@ -25,7 +25,7 @@ struct job {
 
 /* Runs it, and puts seconds of memcpy and of checkpoints into the samples (NULL: not wanted),
  * turned into GB/s, or into ms. */
-static void measure(struct rz_bench_checkpoint *study, const struct job *job, bool bandwidth,
+static void measure(struct rz_bench_study *study, const struct job *job, bool bandwidth,
                     struct rz_bench_samples *plain, struct rz_bench_samples *checkpoint)
 {
     unsigned repetitions = rz_bench_repetitions(study->bench, USUAL, QUICK);
@@ -46,7 +46,7 @@ static void measure(struct rz_bench_checkpoint *study, const struct job *job, bo
     rz_bench_command_add(&command, "%u", job->mib);
     rz_bench_command_add(&command, "%u", job->percent);
     rz_bench_command_add(&command, "%u", repetitions);
-    bool good = rz_bench_checkpoint_run(study, &command, &run);
+    bool good = rz_bench_study_run(study, &command, &run);
     const char *line = rz_bench_line(&run, "sample", NULL);
     study->failed += good && !line;
     for (unsigned i = 0; line && i < repetitions; i++, line = rz_bench_line(&run, "sample", line)) {
@@ -59,7 +59,7 @@ static void measure(struct rz_bench_checkpoint *study, const struct job *job, bo
     rz_bench_run_free(&run);
 }
 
-bool rz_bench_checkpoint_copy(struct rz_bench_checkpoint *study)
+bool rz_bench_checkpoint_copy(struct rz_bench_study *study)
 {
     static const unsigned sizes[] = {64, 4, 16, 256};
     static const char *const ours = "RZ_Checkpoint, GB/s", *const plain = "memcpy, GB/s";
@@ -89,7 +89,7 @@ bool rz_bench_checkpoint_copy(struct rz_bench_checkpoint *study)
     return true;
 }
 
-bool rz_bench_checkpoint_pages(struct rz_bench_checkpoint *study)
+bool rz_bench_checkpoint_pages(struct rz_bench_study *study)
 {
     static const unsigned percents[] = {0, 1, 10, 100};
     static struct rz_bench_table table;
@@ -127,7 +127,7 @@ bool rz_bench_checkpoint_pages(struct rz_bench_checkpoint *study)
 
 /* ---- files */
 
-static void dd_once(struct rz_bench_checkpoint *study, unsigned repetition,
+static void dd_once(struct rz_bench_study *study, unsigned repetition,
                     struct rz_bench_samples *samples)
 {
     struct rz_bench_command command = {0};
@@ -139,13 +139,13 @@ static void dd_once(struct rz_bench_checkpoint *study, unsigned repetition,
     rz_bench_command_add(&command, "count=%d", FILE_MIB);
     rz_bench_command_add(&command, "conv=fsync");
     rz_bench_command_add(&command, "status=none");
-    if (rz_bench_checkpoint_run(study, &command, &run))
+    if (rz_bench_study_run(study, &command, &run))
         rz_bench_put(samples, repetition, FILE_MIB * 1.048576 / run.wall_s);
     rz_bench_run_free(&run);
 }
 
 /* One job and one dd in turns, so that both meet the same disk. */
-bool rz_bench_checkpoint_files(struct rz_bench_checkpoint *study)
+bool rz_bench_checkpoint_files(struct rz_bench_study *study)
 {
     static const char *const row = "64";
     static struct rz_bench_table table;

@@ -64,7 +64,7 @@ static double by_isal(struct stripe *stripe, unsigned data, unsigned parity)
     return rate(begin, data);
 }
 
-bool rz_bench_checkpoint_erasure(struct rz_bench_checkpoint *study)
+bool rz_bench_checkpoint_erasure(struct rz_bench_study *study)
 {
     static const char *const ours = "Rhizome, GB/s", *const isal = "ISA-L, GB/s";
     static struct rz_bench_table table;

@@ -138,6 +138,17 @@ static void publish(struct rz_births *births, const uint64_t *items, uint32_t n_
     rz_children_recount(daemon);
 }
 
+static void no_slot(struct rz_births *births, uint32_t slot)
+{
+    char words[160];
+    snprintf(words, sizeof words,
+             "no process is started in place of that of slot %u: %s (see --spares, --host "
+             "HOST:SLOTS and --oversubscribe)",
+             slot, rz_status_text(RZ_ERR_NO_SLOTS));
+    births->refused = RZ_ERR_NO_SLOTS;
+    rz_births_tell_refusal(births, words);
+}
+
 void rz_births_decided(struct rz_daemon *daemon, rz_status_t refused, const uint64_t *items,
                        uint32_t n_items)
 {
@@ -152,7 +163,9 @@ void rz_births_decided(struct rz_daemon *daemon, rz_status_t refused, const uint
                     "or repairs itself by MPIX_Reinit");
     }
     for (uint32_t i = 0; i < n_items; i++)
-        if (!rz_recover_unpack_birth(items[i], &slot, &incarnation))
+        if (rz_recover_unpack_refused(items[i], &slot, &incarnation))
+            no_slot(births, slot);
+        else if (!rz_recover_unpack_birth(items[i], &slot, &incarnation))
             i += cohort_decided(births, items[i], items + i + 1, n_items - i - 1, refused);
         else if (refused == RZ_OK)
             place_birth(births, slot, incarnation, false);

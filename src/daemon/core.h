@@ -10,6 +10,10 @@
 
 #include <event2/event.h>
 
+/* The daemons' broadcasts (proto/spread) take the edges beside the tree so much later: by then the
+ * processes that the news wake have run, also where they are many on few processors. */
+#define RZ_CORE_REDUNDANT_AFTER (10 * RZ_MILLISECOND)
+
 struct rz_core_host {
     void *arg;
     /* Before a tick of this room: deliver what has come but was not read yet. */

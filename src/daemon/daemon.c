@@ -6,9 +6,11 @@
 #include "daemon/control.h"
 #include "daemon/detached.h"
 #include "daemon/ending.h"
+#include "daemon/groups.h"
 #include "daemon/input.h"
 #include "daemon/job.h"
 #include "daemon/judge.h"
+#include "daemon/keeper.h"
 #include "daemon/launcher.h"
 #include "daemon/link_service.h"
 #include "daemon/loop.h"
@@ -17,6 +19,7 @@
 #include "daemon/output.h"
 #include "daemon/child.h"
 #include "daemon/revocations.h"
+#include "daemon/scratch.h"
 #include "daemon/stall.h"
 #include "daemon/watchdog.h"
 #include "port/clock.h"
@@ -115,8 +118,27 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
     if (status == RZ_OK)
         status = open_revocations(daemon);
     if (status == RZ_OK)
+        status = rz_groups_open(&daemon->groups, daemon);
+    if (status == RZ_OK)
         status = rz_recovery_open(&daemon->recovery, daemon, &rz_news_hooks);
     return status;
+}
+
+/* Without a keeper nobody removes it when the daemon is killed. */
+static void name_scratch(const struct rz_daemon *daemon)
+{
+    char path[RZ_SCRATCH_PATH_MAX];
+    rz_scratch_path(path, daemon->job.id, daemon->job.node);
+    if (daemon->lifeline_fd >= 0)
+        rz_keeper_scratch(daemon->lifeline_fd, path);
+}
+
+static void remove_scratch(const struct rz_daemon *daemon)
+{
+    char path[RZ_SCRATCH_PATH_MAX];
+    rz_scratch_path(path, daemon->job.id, daemon->job.node);
+    if (daemon->has_job)
+        rz_scratch_remove(path);
 }
 
 rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message,
@@ -126,6 +148,7 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
     if (status != RZ_OK)
         return status;
     daemon->has_job = true;
+    name_scratch(daemon);
     daemon->begun = rz_clock_now();
     status = open_modules(daemon);
     *why = rz_status_text(status);
@@ -140,6 +163,7 @@ static void close_modules(struct rz_daemon *daemon)
         rz_recovery_close(daemon->recovery);
     daemon->recovery = NULL;
     rz_revocations_close(daemon->revocations);
+    rz_groups_close(daemon->groups);
     rz_control_close(daemon->control);
     rz_watchdog_close(daemon->watchdog);
     rz_stall_close(daemon->stall);
@@ -261,6 +285,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
         event_base_dispatch(daemon.base);
         exit_status = rz_ending_status(daemon.end);
         rz_ending_clear();
+        remove_scratch(&daemon);
         rz_launcher_flush(daemon.launcher, FLUSH_MS);
     } else {
         fprintf(stderr, "rzd[%u]: cannot start: %s\n", options->node, rz_status_text(status));

@@ -99,6 +99,7 @@ struct rz_daemon {
 
     struct rz_overlay *overlay;         /* open before JOB; started by recovery */
     struct rz_revocations *revocations; /* revocations.h; from JOB on */
+    struct rz_groups *groups;           /* groups.h; from JOB on */
     struct rz_recovery *recovery;       /* from JOB on */
 };
 

@@ -1,6 +1,7 @@
 #include "daemon/environment.h"
 
 #include "daemon/job.h"
+#include "daemon/scratch.h"
 #include "net/ucx/ucx.h"
 
 #include <stdarg.h>
@@ -87,7 +88,7 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
                          uint32_t incarnation, int link_fd)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];
-    char hex[2 * RZ_JOB_KEY_BYTES + 1];
+    char hex[2 * RZ_JOB_KEY_BYTES + 1], scratch[RZ_SCRATCH_PATH_MAX];
     rz_job_process_key(job, rank, incarnation, key);
     for (size_t i = 0; i < sizeof key; i++)
         snprintf(hex + 2 * i, 3, "%02x", key[i]);
@@ -96,6 +97,8 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_JOB_ID=%llu", (unsigned long long)job->id);
     set_made(e, "RZ_RANK=%u", rank);
     set_made(e, "RZ_INCARNATION=%u", incarnation);
+    rz_scratch_path(scratch, job->id, job->node);
+    set_made(e, "RZ_SCRATCH=%s", scratch);
 }
 
 char **rz_environment_make(const struct rz_daemon_job *job, char *const *more, uint32_t rank,

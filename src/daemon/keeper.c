@@ -1,5 +1,7 @@
 #include "daemon/keeper.h"
 
+#include "daemon/scratch.h"
+
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/process.h"
@@ -24,8 +26,9 @@ struct keeper {
     int alive_fd;    /* -1: none, or its end was seen */
     int lifeline_fd; /* -1: told the daemon to end */
     int signal_fd;
-    rz_time kill_at;     /* the daemon's grace is over then */
-    rz_time continue_at; /* the frozen node goes on then */
+    rz_time kill_at;                   /* the daemon's grace is over then */
+    rz_time continue_at;               /* the frozen node goes on then */
+    char scratch[RZ_SCRATCH_PATH_MAX]; /* "": the daemon has named none */
 };
 
 static void continue_node(struct keeper *keeper)
@@ -76,6 +79,7 @@ static void look_at_children(const struct keeper *keeper)
         if (pid != keeper->daemon)
             continue;
         clear_node();
+        rz_scratch_remove(keeper->scratch);
         _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     }
 }
@@ -93,10 +97,14 @@ static void let_rzrun_go(struct keeper *keeper)
 static void look_at_lifeline(struct keeper *keeper)
 {
     uint64_t for_ns;
+    char message[RZ_SCRATCH_PATH_MAX] = {0};
     size_t n;
     rz_status_t status =
-        rz_channel_receive(keeper->lifeline_fd, &for_ns, sizeof for_ns, &n, NULL, NULL);
-    if (status == RZ_OK && n == sizeof for_ns && for_ns == RZ_TIME_NEVER)
+        rz_channel_receive(keeper->lifeline_fd, message, sizeof message, &n, NULL, NULL);
+    memcpy(&for_ns, message, sizeof for_ns);
+    if (status == RZ_OK && n == sizeof message)
+        memcpy(keeper->scratch, message, n);
+    else if (status == RZ_OK && n == sizeof for_ns && for_ns == RZ_TIME_NEVER)
         let_rzrun_go(keeper);
     else if (status == RZ_OK && n == sizeof for_ns)
         freeze_node(keeper, for_ns);
@@ -138,9 +146,10 @@ _Noreturn static void keep(struct keeper *keeper)
                 info.ssi_signo != SIGCHLD)
                 tell_end(keeper);
         }
+        /* First all of the lifeline: it may say that the pipe's end means nothing. */
         if (fds[2].revents && keeper->lifeline_fd >= 0)
-            look_at_lifeline(keeper); /* first: it may say that the pipe's end means nothing */
-        if (fds[1].revents && keeper->alive_fd >= 0)
+            look_at_lifeline(keeper);
+        else if (fds[1].revents && keeper->alive_fd >= 0)
             look_at_alive(keeper);
         rz_time now = rz_clock_now();
         if (now >= keeper->continue_at)
@@ -203,6 +212,13 @@ int rz_keeper_start(int alive_fd, int other_fd)
         _exit(EXIT_FAILURE);
     }
     keep(&keeper);
+}
+
+rz_status_t rz_keeper_scratch(int lifeline_fd, const char *path)
+{
+    char message[RZ_SCRATCH_PATH_MAX] = {0};
+    snprintf(message, sizeof message, "%s", path);
+    return rz_channel_send(lifeline_fd, message, sizeof message, NULL, 0);
 }
 
 rz_status_t rz_keeper_detach(int lifeline_fd)

@@ -32,6 +32,9 @@ int rz_keeper_start(int alive_fd, int other_fd);
  * lets go of standard input, output and error. */
 rz_status_t rz_keeper_detach(int lifeline_fd);
 
+/* Daemon: tells the keeper which folder (scratch.h) it shall remove when the node has ended. */
+rz_status_t rz_keeper_scratch(int lifeline_fd, const char *path);
+
 /* Daemon: asks the keeper to stop every process of the node, the daemon included, and to continue
  * them after for_ns. */
 rz_status_t rz_keeper_freeze(int lifeline_fd, rz_time for_ns);

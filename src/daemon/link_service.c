@@ -4,6 +4,7 @@
 #include "daemon/births.h"
 #include "daemon/board_writer.h"
 #include "daemon/deposits.h"
+#include "daemon/groups.h"
 #include "daemon/job.h"
 #include "daemon/judge.h"
 #include "daemon/launcher.h"
@@ -339,6 +340,8 @@ static bool on_reached(struct rz_child *p, const struct rz_link_reached *reached
         return false;
     p->reached_epoch = reached->epoch;
     p->reached_phase = (enum rz_recover_phase)reached->phase;
+    if (p->reached_phase == RZ_PHASE_RUN)
+        rz_groups_process_left(p); /* it is in MPI_Finalize */
     if (p->reached_phase == RZ_PHASE_ENTER)
         rz_daemon_record(p->daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_AT_START,
                                                               .epoch = reached->epoch,
@@ -535,10 +538,18 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
         return true;
     case RZ_LINK_DECISION_ASK:
         return rz_deposits_ask(p, &message->decision_ask);
+    case RZ_LINK_GROUP_JOIN:
+        rz_groups_join(p, message->group_join.question);
+        return true;
+    case RZ_LINK_GROUP_ARRIVE:
+        return rz_groups_arrive(p, &message->group_arrive);
+    case RZ_LINK_GROUP_LEAVE:
+        return rz_groups_leave(p, &message->group_leave);
     case RZ_LINK_LANE_CLOSED:
         return rz_child_closed_lane(p, message->lane_closed.lane, message->lane_closed.rank,
                                     message->lane_closed.incarnation);
     case RZ_LINK_BYE:
+        rz_groups_process_left(p);
         rz_child_leave(p);
         return true;
     default:

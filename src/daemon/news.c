@@ -5,6 +5,7 @@
 #include "daemon/daemon.h"
 #include "daemon/detached.h"
 #include "daemon/ending.h"
+#include "daemon/groups.h"
 #include "daemon/names.h"
 #include "daemon/child.h"
 #include "port/kill_point.h"
@@ -33,6 +34,8 @@ void rz_news_write_rank(struct rz_daemon *daemon, uint32_t rank)
                 rz_recovery_node_dead(daemon->recovery, place->node);
     rz_board_writer_rank(daemon->board, rank, place->incarnation, place->node,
                          dead ? RZ_VERDICT_DEAD : RZ_VERDICT_ALIVE);
+    if (dead) /* with a node that had died before it was known to be there, too */
+        rz_groups_process_died(daemon->groups, rank, place->incarnation);
 }
 
 /* A spawned process has ended in order. Of its own daemon's board the word is there already. */
@@ -45,6 +48,7 @@ static void on_ended(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnati
     }
     rz_births_ended(daemon, slot, incarnation);
     rz_names_process_ended(daemon->names, slot, incarnation);
+    rz_groups_process_died(daemon->groups, slot, incarnation);
 }
 
 static void on_died(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, enum rz_end end)
@@ -71,6 +75,7 @@ static void on_died(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
     if (p && p->incarnation <= incarnation)
         rz_child_order_end(p); /* it lives, but all others were told that it does not */
     rz_names_look_at_deaths(daemon->names);
+    rz_groups_process_died(daemon->groups, rank, incarnation);
     rz_children_recount(daemon);
 }
 
@@ -116,6 +121,7 @@ static void on_epoch(struct rz_daemon *daemon, uint32_t epoch, uint64_t generati
             rz_news_write_rank(daemon, rank);
     }
     rz_news_end_stale(daemon);
+    rz_groups_epoch(daemon->groups);
     for (uint32_t rank = 0; rank < daemon->job.n_ranks && !daemon->ending; rank++)
         if (daemon->places[rank].node == daemon->job.node)
             rz_child_spawn(daemon, rank, daemon->places[rank].incarnation);
@@ -156,7 +162,7 @@ static void on_committed(struct rz_daemon *daemon, uint32_t epoch, uint64_t gene
 /* Whether it is not this node that is cut off, but the job that cannot go on. */
 static bool ends_the_job(rz_status_t why)
 {
-    return why == RZ_ERR_JOB_ENDED || why == RZ_ERR_CHECKPOINT_LOST ||
+    return why == RZ_ERR_JOB_ENDED || why == RZ_ERR_NO_SLOTS || why == RZ_ERR_CHECKPOINT_LOST ||
            why == RZ_ERR_CHECKPOINT_UNKEPT;
 }
 

@@ -6,6 +6,7 @@
 #include "daemon/deposits.h"
 #include "daemon/detached.h"
 #include "daemon/detector.h"
+#include "daemon/groups.h"
 #include "daemon/judge.h"
 #include "daemon/names.h"
 #include "daemon/revocations.h"
@@ -77,6 +78,10 @@ static const char *stop_words(rz_status_t why)
         return "this side of a partition has no quorum";
     case RZ_ERR_FENCED:
         return "the other daemons have declared this node dead";
+    case RZ_ERR_CHECKPOINT_LOST:
+        return "a piece of the checkpoint to go back to is damaged, and the checkpoint before it "
+               "is "
+               "not whole in memory either";
     default:
         return "too many restarts without a newly committed checkpoint, or no node is left to run "
                "on (see --max-restarts)";
@@ -108,6 +113,7 @@ static void learn_of_node(struct rz_recovery *recovery, rz_id node, bool proof)
     rz_core_death(&recovery->detector, node, proof);
     rz_core_death(&recovery->spread, node, proof);
     rz_revocations_node_died(daemon->revocations, node, proof);
+    rz_groups_node_died(daemon->groups, node, proof);
     rz_core_death(&recovery->commit, node, proof);
     rz_core_death(&recovery->recover, node, proof);
     if (!again)
@@ -127,10 +133,12 @@ static void learn_of_process(struct rz_recovery *recovery, uint32_t slot, uint32
     rz_core_call(&recovery->recover, RZ_RECOVER_DIED, slot, incarnation, 0, NULL, 0);
 }
 
-/* News of a death, or of a birth that is wanted, own or from elsewhere; each counts once. */
+/* News of a death, of damage, or of a birth that is wanted, own or from elsewhere; each counts
+ * once.
+ */
 static void learn(struct rz_recovery *recovery, uint64_t item)
 {
-    uint32_t slot, incarnation;
+    uint32_t slot, incarnation, epoch;
     rz_id node;
     uint64_t flags = item & RZ_RECOVER_HOST_FLAGS;
     bool proof, process = rz_recover_unpack_process(item & ~flags, &slot, &incarnation);
@@ -140,6 +148,8 @@ static void learn(struct rz_recovery *recovery, uint64_t item)
         return;
     if (process)
         learn_of_process(recovery, slot, incarnation, flags);
+    else if (rz_recover_unpack_damage(item, &node, &epoch))
+        rz_core_call(&recovery->recover, RZ_RECOVER_DAMAGED, 0, 0, 0, &item, 1);
     else if (!rz_recover_unpack_daemon(item, &node, &proof))
         rz_core_call(&recovery->recover, RZ_RECOVER_WANT, 0, 0, 0, &item, 1);
     else if (node < recovery->daemon->job.n_nodes)
@@ -157,6 +167,15 @@ void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint3
                               enum rz_end end)
 {
     observe(recovery, rz_recover_pack_process(rank, incarnation) | end_flags[end]);
+}
+
+bool rz_recovery_damaged(struct rz_recovery *recovery)
+{
+    /* Before REACHED, which needs all pieces. */
+    if (recovery->restored_epoch == recovery->epoch)
+        return false;
+    observe(recovery, rz_recover_pack_damage(recovery->daemon->job.node, recovery->epoch));
+    return true;
 }
 
 void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items)
@@ -354,6 +373,16 @@ static void record_noted(struct rz_recovery *recovery, uint64_t item)
     record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, rank, node, incarnation, 0, "");
 }
 
+static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slots_left)
+{
+    char words[200];
+    snprintf(words, sizeof words,
+             "%u ranks do not fit into the %llu slots of the nodes that are left; keep nodes free "
+             "(--spares), give more slots (--host HOST:SLOTS), or say --oversubscribe",
+             recovery->daemon->job.n_ranks, (unsigned long long)slots_left);
+    recovery->hooks->stop(recovery->daemon, why, why == RZ_ERR_NO_SLOTS ? words : stop_words(why));
+}
+
 static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice *notice)
 {
     switch ((enum rz_recover_notice)notice->what) {
@@ -370,8 +399,7 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         recovery->hooks->deaths_noted(recovery->daemon);
         break;
     case RZ_RECOVER_STOP:
-        recovery->hooks->stop(recovery->daemon, (rz_status_t)notice->arg[0],
-                              stop_words((rz_status_t)notice->arg[0]));
+        on_stop(recovery, (rz_status_t)notice->arg[0], notice->arg[1]);
         break;
     case RZ_RECOVER_BIRTHS:
         recovery->round = (uint32_t)notice->arg[0];
@@ -477,6 +505,8 @@ static void protocol_arrived(struct rz_recovery *recovery, rz_id from, const voi
     struct rz_core *core = core_of(recovery, message.room);
     if (message.room == RZ_ROOM_SPREAD && message.view == RZ_REVOCATIONS_VIEW)
         rz_revocations_message(recovery->daemon->revocations, &message, recovery->scratch);
+    else if (message.room == RZ_ROOM_TURN)
+        rz_groups_message(recovery->daemon->groups, &message, recovery->scratch);
     else if (core)
         rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE,
                                               .message = &message,
@@ -606,7 +636,8 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
     struct event_base *base = recovery->daemon->base;
-    const struct rz_spread_config spread = {.n_members = job->n_nodes, .view = VIEW};
+    const struct rz_spread_config spread = {
+        .n_members = job->n_nodes, .view = VIEW, .redundant_after = RZ_CORE_REDUNDANT_AFTER};
     const struct rz_recover_config recover = {.n_daemons = job->n_nodes,
                                               .n_ranks = job->n_ranks,
                                               .n_slots = job->n_slots,
@@ -614,6 +645,7 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
                                               .tie_breaker = RZ_ID_NONE,
                                               .placement = job->placement,
                                               .slots = job->slots,
+                                              .slots_limit = job->flags & RZ_JOB_SLOTS_LIMIT,
                                               .lost_together = job->flags & RZ_JOB_LOST_TOGETHER,
                                               .restarts_max = job->restarts_max};
     static const enum rz_commit_scheme schemes[RZ_SCHEME_COUNT] = {

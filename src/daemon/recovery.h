@@ -60,6 +60,10 @@ void rz_recovery_close(struct rz_recovery *recovery);
 void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
                               enum rz_end end);
 
+/* What this epoch goes back to cannot be given back whole: all go back to the generation before, or
+ * the job ends. False: it is too late for that, the barrier may have opened. */
+bool rz_recovery_damaged(struct rz_recovery *recovery);
+
 /* A process of this node wants births: items as RZ_RECOVER_WANT. The decision comes by
  * hooks->births. */
 void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items);

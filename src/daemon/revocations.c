@@ -55,7 +55,8 @@ rz_status_t rz_revocations_open(struct rz_revocations **result,
     if (!revocations)
         return RZ_ERR_NO_MEMORY;
     const struct rz_spread_config spread = {.n_members = config->n_nodes,
-                                            .view = RZ_REVOCATIONS_VIEW};
+                                            .view = RZ_REVOCATIONS_VIEW,
+                                            .redundant_after = RZ_CORE_REDUNDANT_AFTER};
     revocations->config = *config;
     revocations->host = (struct rz_core_host){
         .arg = revocations, .before_tick = core_before_tick, .send = core_send};

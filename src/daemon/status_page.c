@@ -5,6 +5,7 @@
 #include "daemon/daemon.h"
 #include "net/datagram/datagram.h"
 #include "daemon/detached.h"
+#include "daemon/groups.h"
 #include "port/clock.h"
 #include "wire/protocol_message.h"
 
@@ -127,6 +128,38 @@ static json_t *processes(const struct rz_daemon *daemon)
     return list;
 }
 
+/* ---- Dynamic groups ---- */
+
+static json_t *group(const struct rz_groups_look *look)
+{
+    json_t *one = json_object(), *members = json_array(), *out = json_array();
+    json_t *events = json_object();
+    set(one, "name", json_string(look->name));
+    set(one, "round", json_integer(look->turn.counts.round));
+    set(one, "progress", json_integer((json_int_t)look->turn.counts.progress));
+    for (uint32_t i = 0; i < look->turn.n; i++) {
+        char rank[16];
+        uint32_t slot = (uint32_t)look->turn.processes[i];
+        bool in = look->turn.counts.view[i / 64] >> i % 64 & 1;
+        json_array_append_new(in ? members : out, json_integer(slot));
+        snprintf(rank, sizeof rank, "%u", slot);
+        set(events, rank, json_integer(look->events[i]));
+    }
+    set(one, "members", members);
+    set(one, "out", out);
+    set(one, "events", events);
+    return one;
+}
+
+static json_t *groups(const struct rz_daemon *daemon)
+{
+    struct rz_groups_look look;
+    json_t *list = json_array();
+    for (uint32_t i = 0; rz_groups_at(daemon->groups, i, &look); i++)
+        json_array_append_new(list, group(&look));
+    return list;
+}
+
 /* ---- Detection, and what it costs ---- */
 
 static json_t *detection(const struct rz_daemon *daemon)
@@ -164,6 +197,7 @@ char *rz_status_page(struct rz_daemon *daemon)
     set(page, "nodes", nodes(daemon));
     set(page, "ranks", ranks(daemon));
     set(page, "processes", processes(daemon));
+    set(page, "groups", groups(daemon));
     char *text = json_dumps(page, JSON_COMPACT | JSON_REAL_PRECISION(6));
     json_decref(page);
     return text;

@@ -23,7 +23,8 @@ struct unwanted {
     uint32_t rank;       /* of this rank, or of all (RZ_ID_NONE) */
     uint64_t below;      /* generations below this one */
     uint64_t same;       /* and this one */
-    uint64_t other_than; /* not 0: all generations but this one, and all that are incomplete */
+    uint64_t other_than; /* not 0: all generations but this one and the one before it, and all that
+                            are incomplete */
     bool everything;
 };
 
@@ -34,7 +35,8 @@ static bool is_unwanted(const struct piece *piece, const struct unwanted *unwant
     if (unwanted->rank != RZ_ID_NONE && piece->rank != unwanted->rank)
         return false;
     if (unwanted->other_than)
-        return piece->generation != unwanted->other_than || !store_whole(piece);
+        return !store_whole(piece) || (piece->generation != unwanted->other_than &&
+                                       piece->generation + 1 != unwanted->other_than);
     return piece->generation < unwanted->below || piece->generation == unwanted->same;
 }
 
@@ -116,11 +118,16 @@ void store_give_up(struct rz_store *store, const char *words)
     store->recovery->hooks->stop(store->recovery->daemon, RZ_ERR_NO_MEMORY, words);
 }
 
+/* All may go back to the generation before, in memory; in files rzrun looks for one. */
 void store_lost(struct rz_store *store, uint32_t rank, const char *what)
 {
     char words[160];
     snprintf(words, sizeof words, "the checkpoint piece of rank %u (generation %llu) %s", rank,
              (unsigned long long)store->restoring, what);
+    if (!store->recovery->files && rz_recovery_damaged(store->recovery)) {
+        rz_daemon_log(store->recovery->daemon, 0, "%s", words);
+        return;
+    }
     store->recovery->hooks->stop(store->recovery->daemon, RZ_ERR_CHECKPOINT_LOST, words);
 }
 
@@ -370,6 +377,10 @@ void store_meet(struct rz_store *store, struct piece *piece, const struct demand
         protect(store, piece);
         answer_want(store, demand->rank);
         break;
+    case DEMAND_RESTORE:
+        protect(store, piece);
+        answer_want(store, demand->rank);
+        break;
     case DEMAND_ANSWER:
         give(store, demand->rank, piece);
         break;
@@ -408,6 +419,7 @@ void store_fail(struct rz_store *store, const struct demand *demand)
         store->getting[demand->rank] = 0;
         own_damaged(store, demand->rank, demand->generation);
         break;
+    case DEMAND_RESTORE:
     case DEMAND_ANSWER:
     case DEMAND_SHARES:
         own_damaged(store, demand->rank, demand->generation);
@@ -566,8 +578,8 @@ void rz_store_file_came(struct rz_store *store, uint32_t rank, uint64_t generati
     answer_want(store, rank);
 }
 
-/* One daemon says for all what the deaths have cost: the checkpoint, or safety from now on. */
-static void say_what_is_left(const struct rz_store *store)
+/* One daemon says for all what was lost: the checkpoint, or safety from now on. */
+static void say_what_is_left(const struct rz_store *store, bool fell_back)
 {
     const struct rz_daemon *daemon = store->recovery->daemon;
     const struct rz_recover *recover = store->recovery->recover.hosted.state;
@@ -587,6 +599,12 @@ static void say_what_is_left(const struct rz_store *store)
                       "checkpoint %llu is lost with the nodes that held it (--checkpoint %s bears "
                       "no more): the program begins at its start again",
                       (unsigned long long)store->base, scheme);
+    if (fell_back && store->restoring > 0)
+        rz_daemon_log(daemon, 0,
+                      "checkpoint %llu is damaged, and there is no other copy of what is: the job "
+                      "goes back to checkpoint %llu",
+                      (unsigned long long)store->restoring + 1,
+                      (unsigned long long)store->restoring);
     if (n_live < least)
         rz_daemon_log(daemon, 0,
                       "--checkpoint %s wants %u nodes, and %u are left: from now on checkpoints "
@@ -616,6 +634,8 @@ void rz_store_opened(struct rz_store *store)
 {
     const struct rz_commit *commit = store_commit(store);
     memset(store->tried, 0, store->recovery->daemon->job.n_ranks);
+    if (store->restoring > 0) /* else the pieces of the beginning may be from files */
+        drop(store, (struct unwanted){.rank = RZ_ID_NONE, .below = store->restoring});
     store_keep_parities(store, rz_commit_layout(commit, RZ_COMMIT_NOW), 0);
 }
 
@@ -623,6 +643,8 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
 {
     struct rz_recovery *recovery = store->recovery;
     struct rz_daemon *daemon = recovery->daemon;
+    bool fell_back =
+        rz_recover_fell_back(recovery->recover.hosted.state) && store->restoring != generation;
     store->epoch = epoch;
     store->restoring = generation;
     store->base = rz_commit_next(recovery->commit.hosted.state) - 1;
@@ -637,13 +659,19 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
             continue;
         struct piece *piece = store_find(store, rank, generation);
         if (piece)
-            protect(store, piece);
+            store_demand(
+                store,
+                &(struct demand){.kind = DEMAND_RESTORE, .rank = rank, .generation = generation});
         else
             store_get(store, rank);
     }
     if (epoch > 1)
-        say_what_is_left(store);
-    if (generation == 0)
+        say_what_is_left(store, fell_back);
+    if (generation == 0 && fell_back)
+        recovery->hooks->stop(
+            daemon, RZ_ERR_CHECKPOINT_LOST,
+            "a piece of the newest checkpoint is damaged, and the one before it is lost");
+    else if (generation == 0)
         begin_from_files(store);
     for (uint32_t rank = 0; rank < daemon->job.n_ranks; rank++)
         answer_want(store, rank);

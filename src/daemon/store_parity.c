@@ -144,7 +144,8 @@ void store_keep_parities(struct rz_store *store, uint32_t layout, uint64_t gener
 {
     for (struct parity **link = &store->parities; *link;) {
         struct parity *parity = *link;
-        if (parity->layout == layout && (generation == 0 || parity->generation == generation)) {
+        if (parity->layout == layout && (generation == 0 || parity->generation == generation ||
+                                         parity->generation + 1 == generation)) {
             link = &parity->next;
             continue;
         }

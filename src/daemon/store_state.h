@@ -60,12 +60,13 @@ struct transfer {
 
 /* What waits until a piece has been looked at. */
 enum demand_kind {
-    DEMAND_USE,    /* it came for an own rank: protect it, answer the process */
-    DEMAND_ANSWER, /* the process of the rank wants it */
-    DEMAND_KEEP,   /* a copy for `to`: say that it is kept */
-    DEMAND_COPY,   /* send it to `to`, who asked for it */
-    DEMAND_SHARES, /* send it to all its keepers */
-    DEMAND_BLOCK   /* our block, made from it, to `to` */
+    DEMAND_USE,     /* it came for an own rank: protect it, answer the process */
+    DEMAND_RESTORE, /* the same of one that lay here, in the epoch that goes back to it */
+    DEMAND_ANSWER,  /* the process of the rank wants it */
+    DEMAND_KEEP,    /* a copy for `to`: say that it is kept */
+    DEMAND_COPY,    /* send it to `to`, who asked for it */
+    DEMAND_SHARES,  /* send it to all its keepers */
+    DEMAND_BLOCK    /* our block, made from it, to `to` */
 };
 
 struct demand {
@@ -190,7 +191,7 @@ void store_on_share(struct rz_store *store, rz_id from, const struct rz_overlay_
 void store_on_get_block(struct rz_store *store, rz_id from,
                         const struct rz_overlay_get_block *told);
 
-/* Keeps the parities of this layout and generation only; 0: of any generation. */
+/* Keeps the parities of this layout only, of this generation and the one before it; 0: of any. */
 void store_keep_parities(struct rz_store *store, uint32_t layout, uint64_t generation);
 void store_drop_parities(struct rz_store *store);
 

@@ -383,7 +383,8 @@ static const struct rz_cli_option table[] = {
      "bounded. node: one rank for each node in turn. core: one for each core of one node after "
      "the other.",
      take_map_by},
-    {"--oversubscribe", NULL, NULL, "Allow more ranks than slots.", take_oversubscribe},
+    {"--oversubscribe", NULL, NULL, "Allow more ranks than slots, at the start and when nodes die.",
+     take_oversubscribe},
     {"--spares", NULL, "N",
      "Keep the last N nodes free at the start; ranks of a node that dies go there first.",
      take_spares},
@@ -559,7 +560,8 @@ static void settle_ranks(struct rz_rzrun_options *options)
     if (!options->n_ranks)
         options->n_ranks = slots ? (uint32_t)(slots < RZ_RANKS_MAX ? slots : RZ_RANKS_MAX)
                                  : options->layout.n_nodes - options->n_spares;
-    if (slots && options->n_ranks > slots && !options->oversubscribe) {
+    options->slots_limit = slots && !options->oversubscribe;
+    if (options->slots_limit && options->n_ranks > slots) {
         fprintf(stderr,
                 "rzrun: %u ranks do not fit into %llu slots%s; add hosts or slots (--host "
                 "HOST:SLOTS), or say --oversubscribe\n",

@@ -36,6 +36,7 @@ struct rz_rzrun_options {
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
     bool lost_together;
     bool oversubscribe, label, progress, story;
+    bool slots_limit; /* slots hold, at the start and after deaths */
     enum rz_on_failure on_failure;
     char **environment; /* NAME=value, NULL-terminated */
     uint32_t n_environment;

@@ -112,8 +112,8 @@ static uint32_t job_flags(const struct rz_session *session)
     bool never_repair = never_replace || options->on_failure == RZ_ON_FAILURE_REPLACE;
     return (never_repair ? RZ_JOB_REPAIR_NEVER : 0) | (never_replace ? RZ_JOB_REPLACE_NEVER : 0) |
            (options->lost_together ? RZ_JOB_LOST_TOGETHER : 0) |
-           (at_death_over ? RZ_JOB_ABORT : 0) | (options->no_ft ? RZ_JOB_NO_FT : 0) |
-           (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
+           (options->slots_limit ? RZ_JOB_SLOTS_LIMIT : 0) | (at_death_over ? RZ_JOB_ABORT : 0) |
+           (options->no_ft ? RZ_JOB_NO_FT : 0) | (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |
            (options->detach ? RZ_JOB_DETACHED : 0);
@@ -327,8 +327,8 @@ static void on_stopping(struct rz_session *session, struct rz_node *node,
 {
     rz_story_stopping(&session->story, node->index, told->reason);
     bool lost = told->status == RZ_ERR_CHECKPOINT_LOST;
-    bool ends =
-        lost || told->status == RZ_ERR_JOB_ENDED || told->status == RZ_ERR_CHECKPOINT_UNKEPT;
+    bool ends = lost || told->status == RZ_ERR_JOB_ENDED || told->status == RZ_ERR_NO_SLOTS ||
+                told->status == RZ_ERR_CHECKPOINT_UNKEPT;
     session->checkpoint_lost |= lost;
     if (session->options->story || session->options->verbosity)
         fprintf(stderr, "rzrun: node %u %s: %s\n", node->index, ends ? "ends" : "is cut off",

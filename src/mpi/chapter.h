@@ -37,10 +37,11 @@
 #define RZ_MPI_CHAPTER_H
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include <mpi.h>
+#include <mpi-ext.h>
 
 #include "base/status.h"
 #include "mpi/core/object.h"
@@ -54,6 +55,7 @@ struct rz_matched; /* MPI_Message: a message matched by a probe */
 struct rz_info;
 struct rz_errhandler;
 struct rz_session;
+struct rz_monitor; /* MPIX_Group_monitor */
 
 /* Returned by a chapter function when the job goes back to its restart point; never seen by the
  * user. */
@@ -185,6 +187,14 @@ struct rz_comm *rz_request_comm(const struct rz_request *request);
 
 /* The same of a matched message (NULL: MPI_MESSAGE_NO_PROC). */
 struct rz_comm *rz_matched_comm(const struct rz_matched *matched);
+
+/* The communicator that a group monitor was started on last, not retained. */
+struct rz_comm *rz_monitor_comm(const struct rz_monitor *monitor);
+
+/* Whether monitors have changes that their programs were not told: rz_monitors_tell() does, at the
+ * end of a call, the lock not held, by functions of the user, which may call MPI. */
+extern _Atomic bool rz_monitors_untold;
+void rz_monitors_tell(void);
 
 /* ---- Handles inside arrays (MPI_Waitall, MPI_Type_create_struct): NULL for the null handle; else
  * valid, for the entry looked ---- */

@@ -658,6 +658,20 @@ int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[]);
 int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm);
 int rzm_comm_revoke(struct rz_comm *comm);
 int rzm_comm_shrink(struct rz_comm *comm, MPI_Comm *newcomm);
+int rzm_group_monitor_changed(struct rz_monitor *monitor, int *flag);
+int rzm_group_monitor_get_round(struct rz_monitor *monitor, MPI_Count *round, int *size,
+                                int members[]);
+int rzm_group_monitor_get_state(struct rz_monitor *monitor, int rank,
+                                MPIX_Group_monitor_state *state);
+int rzm_group_monitor_on_change(struct rz_monitor *monitor,
+                                MPIX_Group_monitor_change_function function, void *extra_state);
+int rzm_group_monitor_owner(struct rz_monitor *monitor, int v, int *rank);
+int rzm_group_monitor_round(struct rz_monitor *monitor, MPI_Count progress, MPI_Count *agreed,
+                            struct rz_comm **comm);
+int rzm_group_monitor_start(struct rz_comm *comm, struct rz_info *info,
+                            MPIX_Group_monitor_test_function test, void *extra_state,
+                            struct rz_monitor **monitor);
+int rzm_group_monitor_stop(struct rz_monitor *monitor);
 int rzm_incarnation(int *incarnation);
 int rzm_reinit_state(int *state);
 int rzm_reinit_test(void);

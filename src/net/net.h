@@ -103,6 +103,14 @@ struct rz_net_ops {
      */
     void (*disconnect)(struct rz_net *net, rz_peer_t peer, bool drain, rz_status_t status);
 
+    /*
+     * All that is under way with peer is given up, there as here (roll-back), and ends with
+     * `status` before this returns; the connection stays. As disconnect without drain, and connect
+     * under the same number at once, but for what connecting costs. What peer sent before may still
+     * arrive. NULL: this transport cannot.
+     */
+    void (*renew)(struct rz_net *net, rz_peer_t peer, rz_status_t status);
+
     /* Whether operations are still pending after disconnects. */
     bool (*quiet)(struct rz_net *net);
 

@@ -5,7 +5,7 @@
 
 #define RZ_EXIT_TABLE(X)                                                                           \
     X(RZ_EXIT_BAD_LINE, 2, "the command line is wrong")                                            \
-    X(RZ_EXIT_SLOTS, 3, "more ranks than slots, or than cores to bind them to")                    \
+    X(RZ_EXIT_SLOTS, 3, "more ranks than slots (left), or than cores to bind them to")             \
     X(RZ_EXIT_START, 4, "a daemon or a process could not be started")                              \
     X(RZ_EXIT_LOST, 5, "the job lost all its nodes, or its quorum")                                \
     X(RZ_EXIT_RESTARTS, 6, "too many restarts without a newly committed checkpoint")               \

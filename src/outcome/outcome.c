@@ -253,8 +253,24 @@ static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool dy
     return first;
 }
 
+void rz_outcome_left(struct rz_outcome *outcome)
+{
+    for (uint32_t i = 0; i < outcome->n_slots; i++) {
+        const struct rz_rank *r = &outcome->ranks[i];
+        bool dead = i < outcome->n_ranks &&
+                    ((r->noted > 0 && r->noted >= r->incarnation) || outcome->nodes_noted[r->node]);
+        bool spawned = i >= outcome->n_ranks &&
+                       (r->state == RZ_RANK_WAITED_FOR || r->state == RZ_RANK_RUNNING);
+        if (dead || spawned)
+            return;
+    }
+    outcome->all_left = true;
+}
+
 bool rz_outcome_by_death(const struct rz_outcome *outcome)
 {
+    if (outcome->all_left)
+        return false;
     if (outcome->decided && !outcome->aborted)
         return outcome->by_death;
     if (outcome->aborted && outcome->death_known)

@@ -41,6 +41,7 @@ struct rz_outcome {
     bool by_death;    /* it was a death, by --on-failure or because nothing is left */
     bool aborted;     /* it was MPI_Abort: a death before it is the first cause */
     bool death_known; /* before that a daemon had told its processes of a death */
+    bool all_left;    /* all ranks had come to MPI_Finalize, and no death was known */
     int code;
     char cause[256];
 };
@@ -105,7 +106,12 @@ void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format,
 void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,
                         const char *reason);
 
-/* Whether it is a death that ended the job, or made a survivor end it. */
+/* By decision of the daemons all ranks that live are in MPI_Finalize; the deaths decided before
+ * were told before. */
+void rz_outcome_left(struct rz_outcome *outcome);
+
+/* Whether it is a death that ended the job, or made a survivor end it: one before all had come to
+ * MPI_Finalize. */
 bool rz_outcome_by_death(const struct rz_outcome *outcome);
 
 /* Whether no rank runs or will be started again. */

@@ -1,5 +1,6 @@
 #include "outcome/referee.h"
 
+#include "base/status.h"
 #include "outcome/exit_codes.h"
 
 #include <signal.h>
@@ -112,6 +113,8 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
     }
     if (event->kind == RZ_EVENT_RECORD_DEATH_NEWS)
         rz_outcome_death_known(&referee->outcome);
+    if (event->kind == RZ_EVENT_RECORD_LEFT)
+        rz_outcome_left(&referee->outcome);
     if (event->kind == RZ_EVENT_RECORD_OUT && event->node < referee->outcome.n_nodes)
         referee->outcome.out[event->node] = true;
     if (event->kind == RZ_EVENT_RECORD_NOTED)
@@ -122,18 +125,32 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
     return half_joined(referee, grace_ms);
 }
 
+/* The exit status of a job that cannot go on; 0: it is only this node that is cut off. */
+static int code_of_stop(uint32_t status)
+{
+    switch (status) {
+    case RZ_ERR_JOB_ENDED:
+        return RZ_EXIT_RESTARTS;
+    case RZ_ERR_NO_SLOTS:
+        return RZ_EXIT_SLOTS;
+    case RZ_ERR_CHECKPOINT_LOST:
+    case RZ_ERR_CHECKPOINT_UNKEPT:
+        return RZ_EXIT_CHECKPOINT;
+    default:
+        return 0;
+    }
+}
+
 static bool on_stopping(struct rz_referee *referee, uint32_t node,
                         const struct rz_launch_stopping *told, uint32_t *grace_ms)
 {
-    bool checkpoint =
-        told->status == RZ_ERR_CHECKPOINT_LOST || told->status == RZ_ERR_CHECKPOINT_UNKEPT;
-    if (told->status != RZ_ERR_JOB_ENDED && !checkpoint) {
+    int code = code_of_stop(told->status);
+    if (code == 0) {
         if (node < referee->outcome.n_nodes)
             rz_outcome_cut_off(&referee->outcome, node, told->reason);
         return false;
     }
-    rz_outcome_decide(&referee->outcome, checkpoint ? RZ_EXIT_CHECKPOINT : RZ_EXIT_RESTARTS, "%s",
-                      told->reason);
+    rz_outcome_decide(&referee->outcome, code, "%s", told->reason);
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }

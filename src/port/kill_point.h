@@ -41,6 +41,9 @@ enum rz_kill_point {
     RZ_KILL_REPLACE_INVITED, /* one of the newcomers was told where it belongs */
     RZ_KILL_REPLACE_LAST,    /* the agreement that newcomers take part in is about to begin */
     RZ_KILL_REPLACE_JOINED,  /* a newcomer knows where it belongs */
+    RZ_KILL_GROUP_SOCKET,    /* a group monitor has a socket, the others know nothing of it */
+    RZ_KILL_GROUP_ARRIVED,   /* the daemon was told that a process waits for the next round */
+    RZ_KILL_GROUP_ROUND,     /* it was told of that, and is not in it yet */
     /* Of a daemon, whose number stands for the rank: checkpoint files. */
     RZ_KILL_FILE_BEGIN,   /* a piece is about to be written */
     RZ_KILL_FILE_OPENED,  /* its file is there, empty, under another name */
@@ -88,6 +91,11 @@ enum rz_kill_point {
     RZ_KILL_BLOCK,      /* a part of a block is about to be given */
     RZ_KILL_REBUILT,    /* a lost piece was made from blocks, it was not looked at */
     RZ_KILL_PIECE_BACK, /* the piece of a new rank is here and good, nobody was told */
+    /* Of a daemon: computing rounds of dynamic groups. */
+    RZ_KILL_TURN,       /* a message about one is about to leave, to one of several */
+    RZ_KILL_TURN_READ,  /* a message about one is about to be read */
+    RZ_KILL_ROUND,      /* one counts, the processes here were not told */
+    RZ_KILL_ROUND_TOLD, /* one of the processes here was told */
     RZ_KILL_POINTS
 };
 

@@ -268,6 +268,15 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
     case RZ_JOB_READ:
         rz_job_on_file(node, (enum rz_job_call)event->call, event->arg);
         break;
+    case RZ_JOB_SPOIL:
+        if (event->arg[0] > 0)
+            rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_SPOIL, event->arg[0] - 1, 0, 0);
+        else
+            rz_job_spoil(node);
+        break;
+    case RZ_JOB_DAMAGED:
+        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DAMAGED, event->arg[0], 0, 0);
+        break;
     case RZ_JOB_DEATH:
         rz_assert(!"internal");
     }
@@ -342,6 +351,8 @@ static void review_barrier(struct rz_job_node *node)
     uint32_t saying = 2 * epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
     bool safe = node->protected_epoch == epoch || (node->mutations & RZ_JOB_NO_PROTECT);
     bool said = node->said_reached == saying && node->said_round == node->round;
+    if (phase == RZ_PHASE_ENTER && node->damaged_epoch == epoch)
+        return;
     if (phase == RZ_PHASE_LEFT || !safe || said || !all_reached(node, phase))
         return;
     node->said_reached = saying;

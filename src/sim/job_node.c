@@ -183,8 +183,8 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
     rz_id dead = (rz_id)next.arg[0];
     switch ((enum rz_job_work_kind)next.kind) {
     case RZ_JOB_CALL_RECOVER:
-        event.items = next.arg; /* of RZ_RECOVER_WANT */
-        event.n_items = next.what == RZ_RECOVER_WANT;
+        event.items = next.arg; /* of RZ_RECOVER_WANT and _DAMAGED */
+        event.n_items = next.what == RZ_RECOVER_WANT || next.what == RZ_RECOVER_DAMAGED;
         more = step_object(node, RZ_JOB_RECOVER, &event, out);
         break;
     case RZ_JOB_CALL_COMMIT:
@@ -292,6 +292,7 @@ static uint64_t hash_piece(uint64_t h, const struct rz_job_piece *piece)
 static uint64_t hash_pieces(uint64_t h, const struct rz_job_node *node, uint32_t rank)
 {
     const struct rz_job_parked *parked = &node->parked[rank];
+    h = rz_mix(h, node->tried[rank]);
     for (uint32_t i = 0; i < RZ_JOB_PLACES; i++)
         h = hash_piece(h, &node->place[rank][i]);
     h = hash_piece(rz_mix(h, (uint64_t)parked->epoch << 32 | parked->from), &parked->piece);
@@ -308,7 +309,7 @@ uint64_t rz_job_hash(const struct rz_job_node *node)
 {
     uint64_t h = rz_mix((uint64_t)node->stopped << 32 | node->self,
                         (uint64_t)node->protected_epoch << 32 | node->said_reached);
-    h = rz_mix(h, node->said_repairing);
+    h = rz_mix(h, (uint64_t)node->damaged_epoch << 32 | node->spoilt << 1 | node->said_repairing);
     h = rz_mix(rz_mix(h, (uint64_t)node->round << 32 | node->said_round),
                (uint64_t)node->answered << 32 | node->serial);
     for (uint32_t i = 0; i < node->n_held; i++)

@@ -53,7 +53,9 @@ enum rz_job_call {
      */
     RZ_JOB_WRITTEN,
     RZ_JOB_READ,
-    RZ_JOB_DEATH /* internal: a death is told to commit */
+    RZ_JOB_SPOIL,   /* arg = fuse: later than so many rounds a piece to be restored is damaged */
+    RZ_JOB_DAMAGED, /* arg = item: news of damage from another daemon */
+    RZ_JOB_DEATH    /* internal: a death is told to commit */
 };
 
 /* Notices; those of the objects have RZ_JOB_RECOVER or RZ_JOB_COMMIT added. */
@@ -66,7 +68,9 @@ enum rz_job_notice {
     RZ_JOB_WANTS_SPAWN,   /* likewise RZ_JOB_SPAWN */
     RZ_JOB_BIRTH_NEWS,    /* make RZ_JOB_WANTED at all others */
     RZ_JOB_WANTS_WRITE,   /* put this piece into a file: then make RZ_JOB_WRITTEN some time */
-    RZ_JOB_WANTS_READ, /* arg = rank, epoch it was written in, generation: RZ_JOB_READ likewise */
+    RZ_JOB_WANTS_READ,  /* arg = rank, epoch it was written in, generation: RZ_JOB_READ likewise */
+    RZ_JOB_WANTS_SPOIL, /* make the call RZ_JOB_SPOIL with these arguments some time */
+    RZ_JOB_DAMAGE_NEWS, /* make RZ_JOB_DAMAGED at all others */
     RZ_JOB_RECOVER = 0x100,
     RZ_JOB_COMMIT = 0x200,
     RZ_JOB_HOST = 0x300
@@ -146,6 +150,9 @@ struct rz_job_node {
     struct rz_job_piece place[RZ_JOB_RANKS_MAX][RZ_JOB_PLACES];
     struct rz_job_parked parked[RZ_JOB_RANKS_MAX];
     uint32_t scheme;
+    bool spoilt;            /* what is restored next is found to be damaged */
+    uint32_t damaged_epoch; /* the newest in which a piece to be restored was nowhere whole */
+    uint8_t tried[RZ_JOB_RANKS_MAX]; /* holders asked for the piece in this epoch */
     struct rz_job_share share[RZ_JOB_RANKS_MAX][RZ_JOB_PLACES];
     struct rz_job_rebuild rebuild[RZ_JOB_RANKS_MAX];
 
@@ -187,7 +194,8 @@ enum rz_job_message {
     RZ_JOB_COPY,
     RZ_JOB_ACK,
     RZ_JOB_ASK_BLOCK,
-    RZ_JOB_BLOCK
+    RZ_JOB_BLOCK,
+    RZ_JOB_GONE /* what was asked for, a piece or a block, is not here */
 };
 enum rz_job_work_kind { RZ_JOB_CALL_RECOVER, RZ_JOB_CALL_COMMIT, RZ_JOB_NOTIFY, RZ_JOB_SEND };
 
@@ -217,6 +225,8 @@ void rz_job_try_store(struct rz_job_node *node, uint32_t rank);
 /* What came too early. */
 void rz_job_try_parked(struct rz_job_node *node, uint32_t rank);
 void rz_job_on_file(struct rz_job_node *node, enum rz_job_call call, const uint64_t *arg);
+/* A piece to be restored here is damaged: at once, or as soon as there is one. */
+void rz_job_spoil(struct rz_job_node *node);
 
 /* What may have become possible: stores that waited, barriers reached. After each event. */
 void rz_job_review(struct rz_job_node *node);

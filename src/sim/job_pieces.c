@@ -56,13 +56,15 @@ static bool put(struct rz_job_node *node, uint32_t rank, const struct rz_job_pie
 {
     if (rz_job_piece_find(node, rank, piece->written, piece->generation))
         return true;
+    struct rz_job_piece *best = NULL;
     for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
-        if (may_overwrite(node, &node->place[rank][i])) {
-            node->place[rank][i] = *piece;
-            return true;
-        }
+        struct rz_job_piece *place = &node->place[rank][i];
+        if (may_overwrite(node, place) && (!best || place->written == 0))
+            best = place;
     }
-    return false;
+    if (best)
+        *best = *piece;
+    return best != NULL;
 }
 
 static bool put_share(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece)
@@ -71,16 +73,18 @@ static bool put_share(struct rz_job_node *node, uint32_t rank, const struct rz_j
     uint32_t layout = rz_commit_layout(commit, RZ_COMMIT_NOW);
     if (find_share(node, rank, layout, piece->written, piece->generation))
         return true;
+    struct rz_job_share *best = NULL;
     for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
         struct rz_job_share *share = &node->share[rank][i];
-        if (share->layout == 0 || may_overwrite(node, &share->piece) ||
-            (share->layout != layout &&
-             share->layout != rz_commit_layout(commit, RZ_COMMIT_HOME))) {
-            *share = (struct rz_job_share){layout, *piece};
-            return true;
-        }
+        bool stale =
+            share->layout != layout && share->layout != rz_commit_layout(commit, RZ_COMMIT_HOME);
+        if ((share->layout == 0 || stale || may_overwrite(node, &share->piece)) &&
+            (!best || share->layout == 0))
+            best = share;
     }
-    return false;
+    if (best)
+        *best = (struct rz_job_share){layout, *piece};
+    return best != NULL;
 }
 
 /* ---- storing */
@@ -115,6 +119,37 @@ void rz_job_try_store(struct rz_job_node *node, uint32_t rank)
     stored(node, rank, &piece, true);
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_STEP, rank, process->incarnation,
                  process->epoch);
+}
+
+/* ---- damage */
+
+/* What is to be restored here is nowhere whole: all must hear of it. */
+static void found_damage(struct rz_job_node *node)
+{
+    uint32_t epoch = rz_commit_epoch(rz_job_commit(node));
+    uint64_t item = rz_recover_pack_damage(node->self, epoch);
+    uint32_t said = 2 * epoch + 1;
+    if (node->damaged_epoch == epoch || node->said_reached >= said)
+        return;
+    node->damaged_epoch = epoch;
+    rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DAMAGED, item, 0, 0);
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_DAMAGE_NEWS, item, epoch, 0);
+}
+
+static bool restores_here(const struct rz_job_node *node)
+{
+    bool own = false;
+    FOR_OWN_RANKS(rank)
+    own = true;
+    return own && rz_commit_written_in(rz_job_commit(node)) > 0 &&
+           rz_recover_phase(rz_job_recover(node)) == RZ_PHASE_ENTER;
+}
+
+void rz_job_spoil(struct rz_job_node *node)
+{
+    node->spoilt = !restores_here(node);
+    if (!node->spoilt)
+        found_damage(node);
 }
 
 /* ---- what a group gives back */
@@ -155,8 +190,9 @@ static void try_asked(struct rz_job_node *node, uint32_t rank)
         return;
     const struct rz_job_piece *piece =
         rebuild->asked_epoch == epoch ? block(node, rank, &rebuild->asked) : NULL;
-    if (piece)
-        rz_job_queue_message(node, RZ_JOB_BLOCK, rebuild->asker, rank, epoch, piece);
+    if (rebuild->asked_epoch == epoch)
+        rz_job_queue_message(node, piece ? RZ_JOB_BLOCK : RZ_JOB_GONE, rebuild->asker, rank, epoch,
+                             piece ? piece : &rebuild->asked);
     rebuild->asked_epoch = 0;
 }
 
@@ -191,11 +227,47 @@ static void ask_group(struct rz_job_node *node, uint32_t rank, const struct rz_j
             const struct rz_job_piece *piece = block(node, rank, name);
             if (piece)
                 take_block(node, rank, node->self, piece);
+            else
+                found_damage(node); /* others might do; damage is rare enough */
         } else if (!rz_recover_daemon_dead(rz_job_recover(node), group.members[i])) {
             rz_job_queue_message(node, RZ_JOB_ASK_BLOCK, group.members[i], rank,
                                  rz_commit_epoch(commit), name);
         }
     }
+}
+
+/* ---- who has it */
+
+/* Asks the next who may have the piece of an own rank whole, then who can make it. */
+static void get(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *name)
+{
+    const struct rz_commit *commit = rz_job_commit(node);
+    rz_id holders[2] = {RZ_ID_NONE};
+    uint32_t n = rz_commit_holders(commit, rank, holders);
+    while (node->tried[rank] < n) {
+        rz_id holder = holders[node->tried[rank]++];
+        if (holder == node->self)
+            continue;
+        rz_job_queue_message(node, RZ_JOB_FETCH, holder, rank, rz_commit_epoch(commit), name);
+        return;
+    }
+    if (node->scheme == RZ_COMMIT_GROUPS)
+        ask_group(node, rank, name);
+    else if (node->scheme == RZ_COMMIT_FILES)
+        rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_READ, rank, name->written, name->generation);
+    else
+        found_damage(node);
+}
+
+/* Of a group others might do; damage is rare enough. */
+static void take_gone(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *name)
+{
+    if (rz_job_piece_find(node, rank, name->written, name->generation))
+        return;
+    if (node->scheme == RZ_COMMIT_GROUPS)
+        found_damage(node);
+    else
+        get(node, rank, name);
 }
 
 /* ---- messages */
@@ -239,8 +311,12 @@ void rz_job_on_message(struct rz_job_node *node, const struct rz_message *messag
     switch ((enum rz_job_message)message->type) {
     case RZ_JOB_FETCH:
         /* By name, whatever epoch we are in: a holder keeps what can be asked for. */
-        if (here)
-            rz_job_queue_message(node, RZ_JOB_PIECE, message->from, rank, epoch, here);
+        rz_job_queue_message(node, here ? RZ_JOB_PIECE : RZ_JOB_GONE, message->from, rank, epoch,
+                             here ? here : &piece);
+        break;
+    case RZ_JOB_GONE:
+        if (current)
+            take_gone(node, rank, &piece);
         break;
     case RZ_JOB_PIECE:
         if (current && put(node, rank, &piece))
@@ -285,7 +361,16 @@ void rz_job_on_file(struct rz_job_node *node, enum rz_job_call call, const uint6
 
 /* ---- epochs */
 
-/* Of the old epochs only the generation to restore is kept. */
+/* Of the old epochs only the generation to restore is kept, and the one before it. */
+static bool is_stale(const struct rz_job_node *node, const struct rz_job_piece *piece,
+                     uint32_t written, uint64_t generation)
+{
+    uint32_t older = rz_commit_older_written_in(rz_job_commit(node));
+    bool kept = piece->written == written && piece->generation == generation;
+    bool before = older > 0 && piece->written == older && piece->generation + 1 == generation;
+    return generation == 0 || (!kept && !before);
+}
+
 static void drop_stale(struct rz_job_node *node, uint32_t written, uint64_t generation)
 {
     uint32_t home = rz_commit_layout(rz_job_commit(node), RZ_COMMIT_HOME);
@@ -293,10 +378,9 @@ static void drop_stale(struct rz_job_node *node, uint32_t written, uint64_t gene
         for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
             struct rz_job_piece *piece = &node->place[rank][i];
             struct rz_job_share *share = &node->share[rank][i];
-            if (generation == 0 || piece->written != written || piece->generation != generation)
+            if (is_stale(node, piece, written, generation))
                 memset(piece, 0, sizeof *piece);
-            if (generation == 0 || share->layout != home || share->piece.written != written ||
-                share->piece.generation != generation)
+            if (share->layout != home || is_stale(node, &share->piece, written, generation))
                 memset(share, 0, sizeof *share);
         }
 }
@@ -325,6 +409,7 @@ void rz_job_restore(struct rz_job_node *node, uint64_t generation)
 {
     const struct rz_commit *commit = rz_job_commit(node);
     uint32_t written = rz_commit_written_in(commit);
+    memset(node->tried, 0, sizeof node->tried);
     drop_stale(node, written, generation);
     if (node->mutations & RZ_JOB_DROP_OLD)
         rz_job_drop_foreign(node);
@@ -334,16 +419,11 @@ void rz_job_restore(struct rz_job_node *node, uint64_t generation)
     {
         struct rz_job_piece name = {.written = written, .generation = generation};
         const struct rz_job_piece *here = rz_job_piece_find(node, rank, written, generation);
-        rz_id holders[2] = {RZ_ID_NONE};
-        rz_commit_holders(commit, rank, holders);
         if (here)
             stored(node, rank, here, rz_commit_needs_copy(commit, rank));
-        else if (holders[0] != RZ_ID_NONE && holders[0] != node->self)
-            rz_job_queue_message(node, RZ_JOB_FETCH, holders[0], rank, rz_commit_epoch(commit),
-                                 &name);
-        else if (node->scheme == RZ_COMMIT_GROUPS)
-            ask_group(node, rank, &name);
-        else if (node->scheme == RZ_COMMIT_FILES)
-            rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_READ, rank, written, generation);
+        else
+            get(node, rank, &name);
     }
+    if (node->spoilt)
+        rz_job_spoil(node);
 }

@@ -85,6 +85,22 @@ static rz_id first_daemon(const struct rz_sim *sim, uint32_t rank)
     return rank * used / ranks_of(sim);
 }
 
+static bool tight(const struct rz_sim *sim)
+{
+    return rz_sim_scenario(sim)->parameter & RZ_JOB_TIGHT;
+}
+
+static uint32_t slots_of_daemon(const struct rz_sim *sim)
+{
+    uint32_t used = rz_sim_members(sim) - field(sim, 8, 4), n_ranks = ranks_of(sim);
+    return tight(sim) ? (n_ranks + used - 1) / used : 2 + n_ranks / used;
+}
+
+static uint32_t recover_mutation(const struct rz_sim *sim)
+{
+    return field(sim, 32, 5) == 0 ? 0 : 1u << (field(sim, 32, 5) - 1);
+}
+
 const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member)
 {
     static struct rz_job_config config;
@@ -94,7 +110,7 @@ const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member)
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         placement[rank] = first_daemon(sim, rank);
     for (rz_id d = 0; d < n; d++)
-        slots[d] = 2 + n_ranks / (n - field(sim, 8, 4));
+        slots[d] = slots_of_daemon(sim);
     config = (struct rz_job_config){.recover = {.n_daemons = n,
                                                 .n_ranks = n_ranks,
                                                 .n_slots = slots_of(sim),
@@ -102,8 +118,9 @@ const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member)
                                                 .tie_breaker = RZ_ID_NONE,
                                                 .placement = placement,
                                                 .slots = slots,
+                                                .slots_limit = tight(sim),
                                                 .restarts_max = field(sim, 24, 4),
-                                                .mutations = field(sim, 32, 12)},
+                                                .mutations = recover_mutation(sim)},
                                     .commit = {.n_daemons = n,
                                                .n_ranks = n_ranks,
                                                .view = VIEW,
@@ -143,6 +160,17 @@ static void start_cohorts(struct rz_sim *sim)
     }
 }
 
+static void start_damage(struct rz_sim *sim)
+{
+    uint32_t damages = field(sim, 38, 4);
+    bool at_once = rz_sim_scenario(sim)->parameter & RZ_JOB_AT_ONCE;
+    for (uint32_t i = 0; i < damages; i++)
+        rz_sim_call(sim, at_once ? 0 : (rz_id)rz_sim_random(sim, rz_sim_members(sim)),
+                    &(struct rz_sim_call){.call = RZ_JOB_SPOIL,
+                                          .arg = {at_once ? 0 : draw_fuse(sim)},
+                                          .unordered = true});
+}
+
 /* Where the process is likely to live that is to be killed. */
 static rz_id likely_daemon(struct rz_sim *sim, uint32_t slot)
 {
@@ -168,6 +196,7 @@ void rz_job_scenario_start(struct rz_sim *sim)
             &(struct rz_sim_call){.call = RZ_JOB_KILL, .arg = {rank, fuse}, .unordered = true});
     }
     start_cohorts(sim);
+    start_damage(sim);
 }
 
 static void make_call(struct rz_sim *sim, rz_id member, enum rz_job_call call,
@@ -259,6 +288,34 @@ static void look_at_barrier(struct rz_sim *sim, rz_id member)
         }
 }
 
+/* A generation is given up only where somebody has found that it is damaged, in an epoch since one
+ * has run. */
+static void look_at_fall_back(struct rz_sim *sim, rz_id member, uint64_t epoch)
+{
+    struct rz_job_record *record = rz_sim_record(sim);
+    const struct rz_recover *recover = rz_job_recover(node_of(sim, member));
+    bool found = false;
+    for (uint64_t e = record->ran + 1; e < epoch; e++)
+        found |= record->found >> e % 64 & 1;
+    if (rz_recover_fell_back(recover) && rz_recover_epoch(recover) == epoch && !found)
+        record->fell_back = (uint8_t)(member + 1);
+}
+
+/* For want of slots only where they are wanting. */
+static void look_at_stop(struct rz_sim *sim, rz_id member)
+{
+    struct rz_job_record *record = rz_sim_record(sim);
+    uint32_t left = 0;
+    for (rz_id d = 0; d < rz_sim_members(sim); d++)
+        if (!rz_recover_daemon_agreed_dead(rz_job_recover(node_of(sim, member)), d))
+            left += slots_of_daemon(sim);
+    if (record->stopped[member] == RZ_ERR_NO_SLOTS + 1 && left >= ranks_of(sim))
+        record->stopped_early = (uint8_t)(member + 1);
+    uint32_t epoch = rz_recover_epoch(rz_job_recover(node_of(sim, member)));
+    if (record->stopped[member] == RZ_ERR_CHECKPOINT_LOST + 1 && !(record->found >> epoch % 64 & 1))
+        record->fell_back = (uint8_t)(member + 1);
+}
+
 /* The first repair waits for all who live: to have called MPIX_Reinit, or to want to leave. */
 static void look_at_entered(struct rz_sim *sim)
 {
@@ -301,6 +358,13 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
     case RZ_JOB_BIRTH_NEWS:
         at_all_others(sim, member, RZ_JOB_WANTED, notice);
         break;
+    case RZ_JOB_WANTS_SPOIL:
+        make_call(sim, member, RZ_JOB_SPOIL, notice);
+        break;
+    case RZ_JOB_DAMAGE_NEWS:
+        record->found |= UINT64_C(1) << notice->arg[1] % 64;
+        at_all_others(sim, member, RZ_JOB_DAMAGED, notice);
+        break;
     case RZ_JOB_WANTS_WRITE:
         write_file(sim, member, notice);
         break;
@@ -312,12 +376,16 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
         break;
     case RZ_JOB_RECOVER + RZ_RECOVER_EPOCH:
         look_at_entered(sim);
+        look_at_fall_back(sim, member, notice->arg[0]);
         break;
     case RZ_JOB_RECOVER + RZ_RECOVER_PHASE:
         look_at_barrier(sim, member);
+        if (record->ran < notice->arg[0])
+            record->ran = notice->arg[0];
         break;
     case RZ_JOB_RECOVER + RZ_RECOVER_STOP:
         record->stopped[member] = (uint8_t)(notice->arg[0] + 1); /* it serves the others still */
+        look_at_stop(sim, member);
         break;
     default:
         break;
@@ -444,7 +512,7 @@ static bool copies_exist(struct rz_sim *sim)
 {
     rz_id front = foremost(sim);
     const struct rz_commit *c = front == RZ_ID_NONE ? NULL : rz_job_commit(node_of(sim, front));
-    if (!c || rz_commit_generation(c) == 0 ||
+    if (!c || rz_commit_generation(c) == 0 || c->fell_back ||
         rz_recover_phase(rz_job_recover(node_of(sim, front))) == RZ_PHASE_LEFT)
         return true;
     uint32_t written = c->newest > c->base ? c->epoch : c->written_in;
@@ -486,6 +554,12 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
     if (record->carried_off)
         return rz_sim_say(sim, "rank %u lives, had not called MPIX_Reinit, and an epoch began",
                           record->carried_off - 1);
+    if (record->stopped_early)
+        return rz_sim_say(sim, "%u stops for want of slots, and there are enough",
+                          record->stopped_early - 1);
+    if (record->fell_back)
+        return rz_sim_say(sim, "%u gives up a generation that nobody has found damaged",
+                          record->fell_back - 1);
     if (record->no_file)
         return rz_sim_say(sim, "the file of rank %u is not there", record->no_file - 1);
     return births_single(sim) && check_objects(sim, rz_recover_check_uniform, true) &&
@@ -540,12 +614,29 @@ static bool has_left(struct rz_sim *sim, rz_id member)
     return true;
 }
 
+static bool may_stop(const struct rz_sim *sim, rz_status_t why)
+{
+    if (why == RZ_ERR_NO_SLOTS)
+        return tight(sim);
+    if (why == RZ_ERR_CHECKPOINT_LOST)
+        return field(sim, 38, 4) > 0;
+    return field(sim, 20, 2) != RZ_JOB_PROOF || field(sim, 24, 4) > 0;
+}
+
+/* Its decision died with it; the others decide anew, where the damage may matter no more: what was
+ * damaged is lost with it, or lies elsewhere. */
+static bool lost_its_stop(struct rz_sim *sim, rz_id member)
+{
+    const struct rz_job_record *record = rz_sim_record(sim);
+    return record->stopped[member] == RZ_ERR_CHECKPOINT_LOST + 1 && !node_of(sim, member);
+}
+
 bool rz_job_scenario_liveness(struct rz_sim *sim)
 {
     const struct rz_job_record *record = rz_sim_record(sim);
     rz_id stopped = RZ_ID_NONE;
     for (rz_id member = 0; member < rz_sim_members(sim); member++)
-        if (record->stopped[member])
+        if (record->stopped[member] && !lost_its_stop(sim, member))
             stopped = member;
     if (!check_objects(sim, rz_recover_check_settled, true))
         return false;
@@ -558,7 +649,7 @@ bool rz_job_scenario_liveness(struct rz_sim *sim)
         if (!has_left(sim, member) || !answered(sim, member))
             return false;
     }
-    if (stopped != RZ_ID_NONE && field(sim, 20, 2) == RZ_JOB_PROOF && field(sim, 24, 4) == 0)
+    if (stopped != RZ_ID_NONE && !may_stop(sim, (rz_status_t)(record->stopped[stopped] - 1)))
         return rz_sim_say(sim, "liveness: %u was told to stop: %s", stopped,
                           rz_status_text((rz_status_t)(record->stopped[stopped] - 1)));
     return true;
@@ -568,15 +659,21 @@ bool rz_job_scenario_liveness(struct rz_sim *sim)
 
 const char *rz_job_scenario_message_name(uint8_t type)
 {
-    static const char *const names[] = {
-        "0 (UP or FETCH)", "1 (DOWN or PIECE)", "2 (REQUEST or COPY)", "ACK", "ASK_BLOCK", "BLOCK"};
+    static const char *const names[] = {"0 (UP or FETCH)",
+                                        "1 (DOWN or PIECE)",
+                                        "2 (REQUEST or COPY)",
+                                        "ACK",
+                                        "ASK_BLOCK",
+                                        "BLOCK",
+                                        "GONE"};
     return type < sizeof names / sizeof *names ? names[type] : "?";
 }
 
 const char *rz_job_scenario_call_name(uint32_t call)
 {
-    static const char *const names[] = {"BEGIN", "STEP",  "KILL",   "HEARD",   "REACHED",
-                                        "ASK",   "SPAWN", "WANTED", "WRITTEN", "READ"};
+    static const char *const names[] = {"BEGIN",   "STEP", "KILL",  "HEARD",
+                                        "REACHED", "ASK",  "SPAWN", "WANTED",
+                                        "WRITTEN", "READ", "SPOIL", "DAMAGED"};
     return call < sizeof names / sizeof *names ? names[call] : "?";
 }
 
@@ -584,9 +681,9 @@ const char *rz_job_scenario_notice_name(uint32_t what)
 {
     static const char *const recover[] = {"EPOCH", "PHASE", "DEATHS", "STOP", "WANTED", "BIRTHS"};
     static const char *const commit[] = {"COMMITTED", "RESTORE", "PROTECTED"};
-    static const char *const host[] = {"WANTS_STEP", "WANTS_REACHED", "WANTS_KILL",
-                                       "NEWS",       "WANTS_ASK",     "WANTS_SPAWN",
-                                       "BIRTH_NEWS", "WANTS_WRITE",   "WANTS_READ"};
+    static const char *const host[] = {"WANTS_STEP", "WANTS_REACHED", "WANTS_KILL", "NEWS",
+                                       "WANTS_ASK",  "WANTS_SPAWN",   "BIRTH_NEWS", "WANTS_WRITE",
+                                       "WANTS_READ", "WANTS_SPOIL",   "DAMAGE_NEWS"};
     if (what >= RZ_JOB_COMMIT)
         return commit[what - RZ_JOB_COMMIT];
     return what >= RZ_JOB_RECOVER ? recover[what - RZ_JOB_RECOVER] : host[what];

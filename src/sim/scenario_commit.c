@@ -77,6 +77,41 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      .parameter = RZ_JOB_GROUPS(2, 2) | RZ_JOB_RANKS(7) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(4) |
                   RZ_JOB_KILLS(2) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
      RZ_JOB_SCENARIO(commit)},
+    {.name = "damage",
+     .summary = "newest generations are found damaged: all go back to the one before, or stop",
+     .members = 5,
+     .crashes = 2,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(4) |
+                  RZ_JOB_DAMAGES(4),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "damage-memory",
+     .summary = "the same, pieces with their owners alone",
+     .members = 4,
+     .crashes = 1,
+     .parameter = RZ_JOB_SCHEME(RZ_COMMIT_MEMORY) | RZ_JOB_RANKS(5) | RZ_JOB_SPARES(1) |
+                  RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(4) | RZ_JOB_DAMAGES(4),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "damage-rs",
+     .summary = "the same in groups of four, of which two may be lost",
+     .members = 6,
+     .crashes = 2,
+     .parameter = RZ_JOB_GROUPS(2, 2) | RZ_JOB_RANKS(7) | RZ_JOB_SPARES(1) | RZ_JOB_POSITIONS(6) |
+                  RZ_JOB_KILLS(4) | RZ_JOB_DAMAGES(4),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "damage-silent",
+     .summary = "the same with buddies and silent deaths",
+     .members = 6,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(3) |
+                  RZ_JOB_DAMAGES(3) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
+     RZ_JOB_SCENARIO(commit)},
+    {.name = "tiny-damage",
+     .summary = "two daemons, one rank, two checkpoints, its process dies, damage is found, to be "
+                "explored whole",
+     .members = 2,
+     .parameter = RZ_JOB_RANKS(1) | RZ_JOB_POSITIONS(2) | RZ_JOB_KILLS(1) | RZ_JOB_DAMAGES(1) |
+                  RZ_JOB_AT_ONCE,
+     RZ_JOB_SCENARIO(commit)},
     {.name = "tiny-xor",
      .summary = "a group of three daemons, one rank, one checkpoint, its daemon may die, to be "
                 "explored whole",
@@ -120,6 +155,8 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
            RZ_JOB_GROUPS(2, 1) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_DROP_OLD), "group-drop-old", 5, 2,
            RZ_JOB_GROUPS(2, 2) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_ANY_DAMAGE), "any-damage", 5, 1,
+           RZ_JOB_RANKS(6) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(4) | RZ_JOB_DAMAGES(4)),
     /* A rare one: to be explored whole. */
     {.name = "mutant-unaware",
      .summary = "unaware contributions settle deaths: must be caught",

@@ -14,7 +14,17 @@ RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
 #define ZETA_SMALL 1
 
 /* What a scenario asks for (parameter), beside mutations. */
-enum { SMALL = 0x100, BY_HOST = 0x200, MULTIPLY = 0x400 };
+enum {
+    SMALL = 0x100,
+    BY_HOST = 0x200,
+    MULTIPLY = 0x400,
+    HEALTH = 0x800,
+    CUBE = 0x1000,
+    DEAF = 0x2000 /* what is answered to member 0 in HEALTH_MAX of its intervals comes too late */
+};
+
+#define HEALTH_MAX 3
+#define DEAF_FROM 5 /* interval */
 
 struct record {
     struct rz_diagnose_seen seen;
@@ -26,7 +36,8 @@ static uint64_t parameter_of(struct rz_sim *sim)
     return rz_sim_scenario(sim)->parameter;
 }
 
-/* In small worlds time is counted in ticks: a transfer takes none or one, a test is late by one. */
+/* In small worlds time is counted in ticks: a transfer takes none or one, a test is late by one; in
+ * a cube one or two, and a test of more than two is late. */
 static const void *config_of(struct rz_sim *sim, rz_id member)
 {
     static struct rz_diagnose_config config;
@@ -41,6 +52,8 @@ static const void *config_of(struct rz_sim *sim, rz_id member)
         .factor = parameter_of(sim) & MULTIPLY ? 2500 : 200,
         .zeta = ZETA,
         .patience = 4,
+        .health_max = parameter_of(sim) & HEALTH ? HEALTH_MAX : 0,
+        .assignment = parameter_of(sim) & CUBE ? RZ_DIAGNOSE_CUBE : RZ_DIAGNOSE_FULL,
         .by_host = parameter_of(sim) & BY_HOST,
         .report = true,
         .mutations = (uint32_t)(parameter_of(sim) & 0xFF),
@@ -51,35 +64,68 @@ static const void *config_of(struct rz_sim *sim, rz_id member)
         config.zeta = ZETA_SMALL;
         config.factor = 0;
     }
+    if (parameter_of(sim) & SMALL && parameter_of(sim) & CUBE) {
+        config.interval = 4;
+        config.threshold_first = config.threshold_max = 2;
+        config.zeta = ZETA; /* the hosts of two members have nothing to decide together */
+    }
+    if (parameter_of(sim) & DEAF)
+        config.threshold_max = config.interval;
     return &config;
 }
 
-/* The agreed counters: the maximum over the members of the group as `member` knows it. */
+static void start(struct rz_sim *sim)
+{
+    struct record *record = rz_sim_record(sim);
+    record->seen.health_max = parameter_of(sim) & HEALTH ? HEALTH_MAX : 0;
+}
+
+/* What the living members of the group as `member` knows it say, joined. */
+static void join(struct rz_sim *sim, rz_id member, uint32_t *joined)
+{
+    static uint64_t items[MEMBERS_MAX][MEMBERS_MAX];
+    struct rz_diagnose_list lists[MEMBERS_MAX];
+    struct record *record = rz_sim_record(sim);
+    uint32_t n = rz_sim_members(sim), n_lists = 0;
+    for (rz_id id = 0; id < n; id++) {
+        const struct rz_diagnose *state = rz_sim_state(sim, id);
+        if (!state || !rz_diagnose_has(rz_sim_state(sim, member), id))
+            continue;
+        struct rz_diagnose_list *list = &lists[n_lists];
+        *list = (struct rz_diagnose_list){.from = id, .items = items[n_lists]};
+        for (rz_id k = 0; k < n; k++)
+            if (rz_diagnose_counter(state, k) > 0)
+                items[n_lists][list->n_items++] =
+                    RZ_DIAGNOSE_ITEM(k, rz_diagnose_counter(state, k));
+        n_lists++;
+    }
+    rz_diagnose_join(n, n_lists, lists, joined);
+    /* A first one that is in although it holds itself for out is so by this agreement. */
+    rz_id first = lists[0].from;
+    if (joined[first] == rz_diagnose_counter(rz_sim_state(sim, first), first) + 1 &&
+        joined[first] % 2 == 0)
+        record->seen.readmitted[first] |= UINT64_C(1) << joined[first] / 2 % 64;
+}
+
 static void agree_on_view(struct rz_sim *sim, rz_id member)
 {
     struct record *record = rz_sim_record(sim);
-    uint32_t n = rz_sim_members(sim), n_items = 0;
+    uint32_t n = rz_sim_members(sim), n_items = 0, joined[MEMBERS_MAX];
     uint64_t items[MEMBERS_MAX], in = 0;
     if (record->round + 1 >= RZ_DIAGNOSE_CHECK_ROUNDS)
         return;
+    join(sim, member, joined);
     for (rz_id k = 0; k < n; k++) {
-        uint32_t most = 0;
-        for (rz_id id = 0; id < n; id++) {
-            const struct rz_diagnose *state = rz_sim_state(sim, id);
-            bool asked = state && rz_diagnose_has(rz_sim_state(sim, member), id);
-            if (asked && rz_diagnose_counter(state, k) > most)
-                most = rz_diagnose_counter(state, k);
-        }
-        in |= (uint64_t)(most % 2 == 0) << k;
-        if (most > 0)
-            items[n_items++] = RZ_DIAGNOSE_ITEM(k, most);
+        in |= (uint64_t)(joined[k] % 2 == 0) << k;
+        if (joined[k] > 0)
+            items[n_items++] = RZ_DIAGNOSE_ITEM(k, joined[k]);
     }
     struct rz_sim_call call = {.call = RZ_DIAGNOSE_VIEW,
                                .arg = {++record->round},
                                .items = items,
                                .n_items = n_items,
                                .unordered = true};
-    record->seen.view[record->round] = in ? in : 1; /* S6-2: whose counter is even, or the least */
+    record->seen.view[record->round] = in; /* S6-2: whose counter is even */
     for (rz_id id = 0; id < n; id++)
         rz_sim_call(sim, id, &call);
 }
@@ -105,6 +151,21 @@ static void decide_on_rejoin(struct rz_sim *sim, rz_id member, rz_id k, uint32_t
     agree_on_view(sim, member);
 }
 
+/* Too late for any threshold: it never comes. */
+static bool is_too_late(struct rz_sim *sim, rz_id tester, uint64_t test)
+{
+    return parameter_of(sim) & DEAF && tester == 0 && test >= DEAF_FROM &&
+           test < DEAF_FROM + HEALTH_MAX;
+}
+
+static void answer(struct rz_sim *sim, rz_id member, const uint64_t task[4])
+{
+    struct rz_sim_call call = {
+        .call = RZ_DIAGNOSE_ANSWER, .arg = {task[0], task[1], task[2]}, .unordered = true};
+    if (!is_too_late(sim, (rz_id)task[0], task[1]))
+        rz_sim_call(sim, member, &call);
+}
+
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct record *record = rz_sim_record(sim);
@@ -119,22 +180,34 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     } else if (notice->what == RZ_DIAGNOSE_ALONE) {
         record->seen.readmitted[k] |= UINT64_C(1) << notice->arg[1] / 2 % 64;
     } else if (notice->what == RZ_DIAGNOSE_TASK) {
-        struct rz_sim_call call = {.call = RZ_DIAGNOSE_ANSWER,
-                                   .arg = {k, notice->arg[1], notice->arg[2]},
-                                   .unordered = true};
-        rz_sim_call(sim, member, &call);
+        answer(sim, member, notice->arg);
+    } else if (notice->what == RZ_DIAGNOSE_DOUBT) {
+        rz_assert(rz_diagnose_check_doubt(group, &record->seen, member, notice->arg));
     }
+}
+
+/* Where one tester alone is slow, all stay in. */
+static bool nobody_is_out(struct rz_sim *sim)
+{
+    for (rz_id id = 0; id < rz_sim_members(sim); id++)
+        for (rz_id k = 0; k < rz_sim_members(sim) && rz_sim_alive(sim, id); k++)
+            if (rz_diagnose_counter(rz_sim_state(sim, id), k) > 0)
+                return rz_sim_say(sim, "S6-7: by the word of %u, %u is out: 0 alone is slow", id,
+                                  k);
+    return true;
 }
 
 static bool safety(struct rz_sim *sim)
 {
     struct record *record = rz_sim_record(sim);
-    return rz_diagnose_check_safety(rz_sim_group(sim), &record->seen);
+    return rz_diagnose_check_safety(rz_sim_group(sim), &record->seen) &&
+           (!(parameter_of(sim) & DEAF) || nobody_is_out(sim));
 }
 
 static bool liveness(struct rz_sim *sim)
 {
-    return rz_diagnose_check_settled(rz_sim_group(sim));
+    return rz_diagnose_check_settled(rz_sim_group(sim)) &&
+           rz_diagnose_check_tested(rz_sim_group(sim));
 }
 
 static const char *message_name(uint8_t type)
@@ -151,14 +224,15 @@ static const char *call_name(uint32_t call)
 
 static const char *notice_name(uint32_t what)
 {
-    static const char *const names[] = {"WANT_REJOIN", "CHANGED", "ALONE", "TASK", "TESTED"};
+    static const char *const names[] = {"WANT_REJOIN", "CHANGED", "ALONE",
+                                        "TASK",        "TESTED",  "DOUBT"};
     return what < sizeof names / sizeof *names ? names[what] : NULL;
 }
 
 #define COMMON                                                                                     \
     .room = &rz_proto_room_diagnose, .members_max = MEMBERS_MAX,                                   \
-    .record_bytes = sizeof(struct record), .config = config_of, .notified = notified,              \
-    .safety = safety, .message_name = message_name, .call_name = call_name,                        \
+    .record_bytes = sizeof(struct record), .config = config_of, .start = start,                    \
+    .notified = notified, .safety = safety, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
 
 /* A round trip of at most 130 < 200, the factor: on a kind network nobody is late. */
@@ -205,9 +279,71 @@ const struct rz_sim_scenario rz_diagnose_scenarios[] = {
      .latency_max = 1,
      .tick = 1,
      .horizon = 8},
+    {.name = "health",
+     .summary = "as group, with local health",
+     .members = 5,
+     .crashes = 2,
+     .parameter = HEALTH,
+     FAULTS,
+     TIMED},
+    {.name = "slow-tester",
+     .summary = "one tester is slow for as long as local health forgives: nobody is put out",
+     .members = 5,
+     .parameter = HEALTH | BY_HOST | DEAF,
+     TIMED},
+    {.name = "last-one",
+     .summary = "with local health, all others die, and the last one finds it out",
+     .members = 5,
+     .crashes = 4,
+     .parameter = HEALTH,
+     TIMED},
+    {.name = "cube",
+     .summary = "as group; members are tested by the first of their clusters",
+     .members = 6,
+     .crashes = 2,
+     .parameter = CUBE,
+     FAULTS,
+     TIMED},
+    {.name = "cube-health",
+     .summary = "as cube, with local health, and most may die",
+     .members = 8,
+     .crashes = 6,
+     .parameter = CUBE | HEALTH,
+     FAULTS,
+     TIMED},
+    {.name = "tiny-cube",
+     .summary = "as tiny, tested by the first of clusters, two intervals",
+     .members = 3,
+     .parameter = SMALL | CUBE,
+     COMMON,
+     .latency_min = 1,
+     .latency_max = 2,
+     .tick = 1,
+     .horizon = 6,
+     .claims = {.turns = true}},
     MUTANT(RZ_DIAGNOSE_INCREMENT, "maximum", "each message about an event counts as one"),
     MUTANT(RZ_DIAGNOSE_UPDATE_FIRST, "order", "the threshold is adapted before the verdict"),
     MUTANT(RZ_DIAGNOSE_KEEP_OKRUN, "reset", "a rejoin leaves the run of good tests"),
+    {.name = "mutant-overruled",
+     .summary = "no doubt is ever overruled: must be caught",
+     .members = 4,
+     .crashes = 3,
+     .parameter = HEALTH | RZ_DIAGNOSE_DOUBT_ALWAYS,
+     .violation_expected = true,
+     TIMED},
+    {.name = "mutant-health",
+     .summary = "slow-tester without local health: must be caught",
+     .members = 5,
+     .parameter = BY_HOST | DEAF,
+     .violation_expected = true,
+     TIMED},
+    {.name = "mutant-successor",
+     .summary = "nobody stands in for the first of a cluster: must be caught",
+     .members = 4,
+     .crashes = 3,
+     .parameter = CUBE | RZ_DIAGNOSE_FIRST_ONLY,
+     .violation_expected = true,
+     TIMED},
 };
 const size_t rz_diagnose_scenarios_count =
     sizeof rz_diagnose_scenarios / sizeof *rz_diagnose_scenarios;

@@ -7,7 +7,7 @@
     {                                                                                              \
         RZ_JOB_SCENARIO(recover), .name = "mutant-" what, .summary = what ": must be caught",      \
                                   .members = n, .crashes = deaths, .violation_expected = true,     \
-                                  .parameter = RZ_JOB_RECOVER_MUTANT(mutation) | (parameters)      \
+                                  .parameter = (mutation) | (parameters)                           \
     }
 
 #define BIRTHS                                                                                     \
@@ -38,6 +38,26 @@ const struct rz_sim_scenario rz_recover_scenarios[] = {
      .members = 5,
      .crashes = 3,
      .parameter = RZ_JOB_RANKS(8) | RZ_JOB_KILLS(6) | RZ_JOB_RESTARTS(2),
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "tight",
+     .summary = "slots are limits: the job goes on, or stops everywhere when too few are left",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(4) | RZ_JOB_TIGHT,
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "tight-births",
+     .summary = "slots are limits: births of the dead and cohorts are refused where none is free",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(8) | RZ_JOB_UNREPAIRED |
+                  RZ_JOB_REPLACE | RZ_JOB_COHORTS(6) | RZ_JOB_FREE_SLOTS(4) | RZ_JOB_TIGHT,
+     RZ_JOB_SCENARIO(recover)},
+    {.name = "tight-reinit",
+     .summary = "the same while processes enter MPIX_Reinit",
+     .members = 5,
+     .crashes = 3,
+     .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(6) | RZ_JOB_REPLACE |
+                  RZ_JOB_COHORTS(6) | RZ_JOB_FREE_SLOTS(4) | RZ_JOB_TIGHT,
      RZ_JOB_SCENARIO(recover)},
     {.name = "tiny",
      .summary = "three daemons, two ranks, one process killed, to be explored whole with one "
@@ -113,21 +133,28 @@ const struct rz_sim_scenario rz_recover_scenarios[] = {
      .parameter = RZ_JOB_RANKS(1) | RZ_JOB_UNREPAIRED | RZ_JOB_AT_ONCE | RZ_JOB_COHORTS(2) |
                   RZ_JOB_FREE_SLOTS(1),
      RZ_JOB_SCENARIO(recover)},
-    MUTANT(RZ_RECOVER_LATE_REACHED, "late-reached", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
-    MUTANT(RZ_RECOVER_DEATHLESS_BARRIER, "deathless-barrier", 4, 1,
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_LATE_REACHED), "late-reached", 4, 1,
            RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
-    MUTANT(RZ_RECOVER_OWN_PLACEMENT, "own-placement", 4, 2, RZ_JOB_RANKS(4)),
-    MUTANT(RZ_RECOVER_ANY_INCARNATION, "any-incarnation", 4, 1, RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
-    MUTANT(RZ_RECOVER_OWN_GENERATION, "own-generation", 4, 1,
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_DEATHLESS_BARRIER), "deathless-barrier", 4, 1,
+           RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_OWN_PLACEMENT), "own-placement", 4, 2, RZ_JOB_RANKS(4)),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_ANY_INCARNATION), "any-incarnation", 4, 1,
+           RZ_JOB_RANKS(4) | RZ_JOB_KILLS(3)),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_OWN_GENERATION), "own-generation", 4, 1,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
-    MUTANT(RZ_RECOVER_OWN_BIRTHPLACE, "own-birthplace", 5, 3, BIRTHS),
-    MUTANT(RZ_RECOVER_ANY_COHORT, "any-cohort", 4, 0, BIRTHS),
-    MUTANT(RZ_RECOVER_KEEP_REACHED, "keep-reached", 4, 0, BIRTHS),
-    MUTANT(RZ_RECOVER_ANY_BIRTH, "any-birth", 4, 0, BIRTHS),
-    MUTANT(RZ_RECOVER_KNOWN_FREE, "known-free", 4, 0, BIRTHS),
-    MUTANT(0, "one-entered", 4, 0,
-           RZ_JOB_HOST_MUTANT(RZ_JOB_ONE_ENTERED) | RZ_JOB_RANKS(8) | RZ_JOB_KILLS(4)),
-    MUTANT(RZ_RECOVER_OWN_REFUSAL, "own-refusal", 4, 0, BIRTHS & ~RZ_JOB_UNREPAIRED),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_OWN_BIRTHPLACE), "own-birthplace", 5, 3, BIRTHS),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_ANY_COHORT), "any-cohort", 4, 0, BIRTHS),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_KEEP_REACHED), "keep-reached", 4, 0, BIRTHS),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_ANY_BIRTH), "any-birth", 4, 0, BIRTHS),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_KNOWN_FREE), "known-free", 4, 0, BIRTHS),
+    MUTANT(RZ_JOB_HOST_MUTANT(RZ_JOB_ONE_ENTERED), "one-entered", 4, 0,
+           RZ_JOB_RANKS(8) | RZ_JOB_KILLS(4)),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_OWN_REFUSAL), "own-refusal", 4, 0,
+           BIRTHS & ~RZ_JOB_UNREPAIRED),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_OWN_SLOTS), "own-slots", 5, 3,
+           RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_KILLS(2) | RZ_JOB_TIGHT),
+    MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_CROWDED_BIRTH), "crowded-birth", 4, 1,
+           BIRTHS | RZ_JOB_TIGHT),
 };
 const size_t rz_recover_scenarios_count =
     sizeof rz_recover_scenarios / sizeof *rz_recover_scenarios;

@@ -13,9 +13,19 @@ RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
 #define MEMBERS_MAX 256
 #define VIEW 7
 
-/* What a scenario broadcasts, and the mutations of its members (parameter). */
-enum { ONE, MANY };
+/* What a scenario broadcasts, whether members put off what goes beside the tree, and their
+ * mutations (parameter). */
+enum { ONE, MANY, LATE };
 #define PARAMETER(what, mutations) ((what) | (mutations) << 8)
+
+/* So long, where time has no unit: most messages are faster, some are not. In small worlds time is
+ * counted in ticks. */
+enum { LATE_BY = 200, LATE_BY_TICKS = 1 };
+
+static bool wants(const struct rz_sim *sim, uint64_t what)
+{
+    return rz_sim_scenario(sim)->parameter & what;
+}
 
 /* What the hosts remember: how many items each was told. The items themselves are a function of the
  * scenario. */
@@ -26,10 +36,12 @@ struct record {
 static const void *config(struct rz_sim *sim, rz_id member)
 {
     static struct rz_spread_config made;
+    rz_time late_by = rz_sim_scenario(sim)->tick > 0 ? LATE_BY_TICKS : LATE_BY;
     (void)member;
     made = (struct rz_spread_config){.n_members = rz_sim_members(sim),
                                      .view = VIEW,
                                      .items_max = 1,
+                                     .redundant_after = wants(sim, LATE) ? late_by : 0,
                                      .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter >> 8)};
     return &made;
 }
@@ -45,7 +57,7 @@ static void start(struct rz_sim *sim)
 {
     static const uint64_t first[] = {100}, second[] = {102, 101}, again[] = {100, 103};
     broadcast(sim, 0, first, 1);
-    if ((rz_sim_scenario(sim)->parameter & 0xFF) == ONE)
+    if (!wants(sim, MANY))
         return;
     broadcast(sim, 5, second, 2);
     broadcast(sim, 9, again, 2);
@@ -115,8 +127,13 @@ static void simplify(struct rz_message *message)
     .room = &rz_proto_room_spread, .members_max = MEMBERS_MAX,                                     \
     .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified, \
     .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
-    .notice_name = notice_name,                                                                    \
-    .claims = {.message_void = message_void, .copies_void = true, .simplify = simplify}
+    .notice_name = notice_name
+
+#define CLAIMS .claims = {.message_void = message_void, .copies_void = true, .simplify = simplify}
+
+/* Who has put something off learns from a message that it needs not send it: no message is void. */
+#define LATER COMMON, .timer_slack = 100
+#define TICKS COMMON, .latency_max = 1, .tick = 1, .news_max = 2, .crash_until = 4, .horizon = 16
 
 const struct rz_sim_scenario rz_spread_scenarios[] = {
     {.name = "one",
@@ -126,6 +143,7 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .parameter = ONE,
      .detector = RZ_SIM_DETECTOR_PERFECT,
      COMMON,
+     CLAIMS,
      .claims.news_first = true},
     {.name = "many",
      .summary = "four items of three members, one of them twice",
@@ -133,7 +151,8 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .crashes = 11,
      .parameter = MANY,
      .detector = RZ_SIM_DETECTOR_PERFECT,
-     COMMON},
+     COMMON,
+     CLAIMS},
     {.name = "rough",
      .summary = "four items; messages come twice, links are slow, members stop, racks die",
      .members = 12,
@@ -142,47 +161,84 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .faults = {.until = 2000, .duplication = 300, .pauses = 4, .slow = 3000},
      .parameter = MANY,
      .detector = RZ_SIM_DETECTOR_PERFECT,
-     COMMON},
+     COMMON,
+     CLAIMS},
     {.name = "undetected",
      .summary = "nobody learns of deaths: fewer than a member's neighbours do no harm",
      .members = 12,
      .crashes = 5,
      .parameter = MANY,
-     COMMON},
+     COMMON,
+     CLAIMS},
     {.name = "undetected-one",
      .summary = "one item, nobody learns of deaths: fewer than a member's neighbours do no harm",
      .members = 6,
      .crashes = 3,
      .parameter = ONE,
-     COMMON},
+     COMMON,
+     CLAIMS},
+    {.name = "late",
+     .summary = "four items, beside the tree later",
+     .members = 12,
+     .crashes = 11,
+     .parameter = MANY | LATE,
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     LATER},
+    {.name = "late-rough",
+     .summary =
+         "beside the tree later; messages come twice, links are slow, members stop, racks die",
+     .members = 12,
+     .crashes = 11,
+     .rack = 3,
+     .faults = {.until = 2000, .duplication = 300, .pauses = 4, .slow = 3000},
+     .parameter = MANY | LATE,
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     LATER},
+    {.name = "late-undetected",
+     .summary = "beside the tree later, nobody learns of deaths: fewer than neighbours do no harm",
+     .members = 12,
+     .crashes = 5,
+     .parameter = MANY | LATE,
+     LATER},
+    {.name = "late-small",
+     .summary = "one item, beside the tree a tick later",
+     .members = 3,
+     .crashes = 2,
+     .parameter = ONE | LATE,
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     TICKS},
     {.name = "mutant-undetected",
      .summary = "nobody learns of deaths, as many as a member's neighbours",
      .members = 6,
      .crashes = 4,
      .parameter = ONE,
      .violation_expected = true,
-     COMMON},
+     COMMON,
+     CLAIMS},
     {.name = "mutant-offsets",
      .summary = "distances 2^k - 1: fewer undetected deaths than D(n) do harm",
      .members = 6,
      .crashes = 3,
      .parameter = PARAMETER(ONE, RZ_SPREAD_WRONG_OFFSETS),
      .violation_expected = true,
-     COMMON},
+     COMMON,
+     CLAIMS},
     {.name = "mutant-mark-late",
      .summary = "an item is marked known after it was sent on",
      .members = 6,
      .crashes = 2,
      .parameter = PARAMETER(ONE, RZ_SPREAD_MARK_LATE),
      .violation_expected = true,
-     COMMON},
+     COMMON,
+     CLAIMS},
     {.name = "mutant-equal-sets",
      .summary = "a message that is part of what is known is taken for new",
      .members = 6,
      .crashes = 2,
      .parameter = PARAMETER(MANY, RZ_SPREAD_EQUAL_SETS),
      .violation_expected = true,
-     COMMON},
+     COMMON,
+     CLAIMS},
     {.name = "mutant-open-ring",
      .summary = "the ring is not closed over the dead",
      .members = 6,
@@ -190,6 +246,15 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .parameter = PARAMETER(ONE, RZ_SPREAD_OPEN_RING),
      .detector = RZ_SIM_DETECTOR_PERFECT,
      .violation_expected = true,
-     COMMON},
+     COMMON,
+     CLAIMS},
+    {.name = "mutant-tree-only",
+     .summary = "what was put off is never sent",
+     .members = 6,
+     .crashes = 2,
+     .parameter = PARAMETER(ONE | LATE, RZ_SPREAD_TREE_ONLY),
+     .detector = RZ_SIM_DETECTOR_PERFECT,
+     .violation_expected = true,
+     LATER},
 };
 const size_t rz_spread_scenarios_count = sizeof rz_spread_scenarios / sizeof *rz_spread_scenarios;

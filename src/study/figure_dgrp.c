@@ -3,15 +3,13 @@
  * a cluster of 18 hosts shared with other users. Their load is not known: ours is synthetic
  * (study_diagnose_run.h), so that dates and counts compare in kind and not one by one.
  */
-#include "study/figure.h"
-
-#include "study/study_diagnose_run.h"
+#include "study/figure_dgrp.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define HOSTS 18
-#define INTERVALS 30000
+#define HOSTS RZ_DGRP_HOSTS
+#define INTERVALS RZ_DGRP_INTERVALS
 #define INTERVALS_LEAST 1500
 #define BUCKET 20  /* intervals per point of a long curve */
 #define SHORT 150  /* of figure 7 */
@@ -22,8 +20,8 @@
 
 enum { P11_P2, P6_P2, P0_P11 };
 
-static const char *const load_differs = "the load of the source's hosts is not known; ours is "
-                                        "synthetic";
+const char *const rz_dgrp_load_differs = "the load of the source's hosts is not known; ours is "
+                                         "synthetic";
 
 static struct rz_timing_network network(void)
 {
@@ -33,21 +31,20 @@ static struct rz_timing_network network(void)
                                       .receive_overhead = 2 * RZ_MICROSECOND};
 }
 
-static struct rz_dgrp_setup setup_of(uint64_t seed, uint64_t intervals,
-                                     const struct rz_dgrp_host *hosts)
+struct rz_dgrp_setup rz_dgrp_figure_setup(uint64_t seed, uint64_t intervals,
+                                          const struct rz_dgrp_host *hosts)
 {
     return (struct rz_dgrp_setup){
         .members = HOSTS,
         .intervals = intervals,
-        .diagnose = {.interval = RZ_SECOND, .factor = RZ_DGRP_FACTOR_ADDED},
+        .diagnose = {.interval = RZ_SECOND, .factor = RZ_DGRP_FACTOR_ADDED, .zeta = RZ_DGRP_ZETA},
         .network = network(),
         .seed = seed,
         .hosts = hosts,
         .storms = RZ_DGRP_CLUSTER_STORMS};
 }
 
-/* The monitoring run is one for figures 8 to 13: it is kept for the next figure. */
-static const struct rz_dgrp_run *monitoring(const struct rz_figure_options *options)
+const struct rz_dgrp_run *rz_dgrp_monitoring(const struct rz_figure_options *options)
 {
     static struct rz_dgrp_run *kept;
     struct rz_dgrp_host hosts[HOSTS];
@@ -61,7 +58,7 @@ static const struct rz_dgrp_run *monitoring(const struct rz_figure_options *opti
     if (kept)
         rz_dgrp_destroy(kept);
     rz_dgrp_hosts_cluster(hosts, HOSTS);
-    struct rz_dgrp_setup setup = setup_of(options->seed, intervals, hosts);
+    struct rz_dgrp_setup setup = rz_dgrp_figure_setup(options->seed, intervals, hosts);
     kept = rz_dgrp_create(&setup);
     kept->setup.hosts = NULL;
     rz_dgrp_watch(kept, 11, 2);
@@ -197,7 +194,7 @@ static bool draw_7(const struct rz_figure_options *options, struct rz_table *tab
     rz_dgrp_hosts_even(hosts, 2, 0);
     hosts[0].bursts = 1500;
     hosts[0].length = 1;
-    struct rz_dgrp_setup setup = setup_of(options->seed, SETTLE + SHORT, hosts);
+    struct rz_dgrp_setup setup = rz_dgrp_figure_setup(options->seed, SETTLE + SHORT, hosts);
     setup.members = 2;
     setup.diagnose.factor = RZ_MILLISECOND / 2;
     setup.storms = 0;
@@ -218,8 +215,8 @@ static bool draw_7(const struct rz_figure_options *options, struct rz_table *tab
     bool agrees = above > 0 && wrong == 0;
     rz_figure_judge(report, verdict(agrees), "peaks above the threshold",
                     "p0 is non-recommended at those points, and at no others",
-                    reason(agrees, load_differs), "%u of %u tests above it, %u judged otherwise",
-                    above, SHORT, wrong);
+                    reason(agrees, rz_dgrp_load_differs),
+                    "%u of %u tests above it, %u judged otherwise", above, SHORT, wrong);
     rz_dgrp_destroy(run);
     return true;
 }
@@ -246,13 +243,13 @@ static void judge_level(const struct rz_dgrp_run *run, uint32_t watch,
 static bool draw_8(const struct rz_figure_options *options, struct rz_table *table,
                    struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    const struct rz_dgrp_run *run = monitoring(options);
+    const struct rz_dgrp_run *run = rz_dgrp_monitoring(options);
     (void)why;
     draw_long(run, P11_P2, "p11 tests p2", table, chart);
     uint32_t count = failures(&run->watches[P11_P2], run->interval);
     bool agrees = count == 0;
     rz_figure_judge(report, verdict(agrees), "p11 finds p2 non-recommended (load made for it)",
-                    "never", reason(agrees, load_differs),
+                    "never", reason(agrees, rz_dgrp_load_differs),
                     "%u times in %llu intervals: its times vary, so its threshold is "
                     "high",
                     count, (unsigned long long)run->interval);
@@ -262,13 +259,13 @@ static bool draw_8(const struct rz_figure_options *options, struct rz_table *tab
 static bool draw_9(const struct rz_figure_options *options, struct rz_table *table,
                    struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    const struct rz_dgrp_run *run = monitoring(options);
+    const struct rz_dgrp_run *run = rz_dgrp_monitoring(options);
     (void)why;
     draw_long(run, P6_P2, "p6 tests p2", table, chart);
     uint32_t count = failures(&run->watches[P6_P2], run->interval);
     bool agrees = alike(count, 7, run->interval);
     rz_figure_judge(report, verdict(agrees), "p6 finds p2 non-recommended (load made for it)",
-                    "7 times in 30,000 intervals", reason(agrees, load_differs),
+                    "7 times in 30,000 intervals", reason(agrees, rz_dgrp_load_differs),
                     "%u times in %llu intervals", count, (unsigned long long)run->interval);
     judge_level(run, P6_P2, report);
     return true;
@@ -277,7 +274,7 @@ static bool draw_9(const struct rz_figure_options *options, struct rz_table *tab
 static bool draw_10(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    const struct rz_dgrp_run *run = monitoring(options);
+    const struct rz_dgrp_run *run = rz_dgrp_monitoring(options);
     (void)why;
     draw_long(run, P0_P11, "p0 tests p11", table, chart);
     float spread[2];
@@ -287,7 +284,7 @@ static bool draw_10(const struct rz_figure_options *options, struct rz_table *ta
                     quantile(&run->watches[watches[i]], run->interval, 0);
     bool agrees = spread[0] < spread[1] / 2;
     rz_figure_judge(report, verdict(agrees), "test times of p11 at p0", "little variation",
-                    reason(agrees, load_differs),
+                    reason(agrees, rz_dgrp_load_differs),
                     "within %.1f ms (those of p2 at p6: within %.1f ms)", spread[0], spread[1]);
     return true;
 }
@@ -322,14 +319,14 @@ static void judge_detections(const struct rz_dgrp_run *run, const struct rz_dgrp
         bool agrees = watch->time[i] > 55 && watch->time[i] < 80 && watch->threshold[i] > 45 &&
                       watch->threshold[i] < 70;
         rz_figure_judge(report, verdict(agrees), what[found], stated[found],
-                        reason(agrees, load_differs),
+                        reason(agrees, rz_dgrp_load_differs),
                         "%.2f ms against a threshold of %.2f ms, interval %llu", watch->time[i],
                         watch->threshold[i], (unsigned long long)i);
         found++;
     }
     for (; found < 2; found++)
         rz_figure_judge(report, is_short(run) ? RZ_FIGURE_NOT_COMPARABLE : RZ_FIGURE_DIFFERS,
-                        what[found], stated[found], is_short(run) ? fewer : load_differs,
+                        what[found], stated[found], is_short(run) ? fewer : rz_dgrp_load_differs,
                         "none in these intervals");
 }
 
@@ -340,7 +337,7 @@ static void judge_factor(const struct rz_figure_options *options, struct rz_figu
     rz_dgrp_hosts_cluster(hosts, HOSTS);
     for (uint32_t i = 0; i < HOSTS; i++)
         hosts[i].bursts *= 20;
-    struct rz_dgrp_setup setup = setup_of(options->seed, MULTIPLIED, hosts);
+    struct rz_dgrp_setup setup = rz_dgrp_figure_setup(options->seed, MULTIPLIED, hosts);
     setup.diagnose.mode = RZ_DIAGNOSE_MULTIPLY;
     setup.diagnose.factor = 2500;
     struct rz_dgrp_run *run = rz_dgrp_create(&setup);
@@ -365,7 +362,7 @@ static void judge_factor(const struct rz_figure_options *options, struct rz_figu
 static bool draw_11(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    const struct rz_dgrp_run *run = monitoring(options);
+    const struct rz_dgrp_run *run = rz_dgrp_monitoring(options);
     const struct rz_dgrp_watch *watch = &run->watches[P6_P2];
     (void)why;
     uint64_t from = zoom_at(watch, run->interval);
@@ -383,7 +380,7 @@ static bool draw_11(const struct rz_figure_options *options, struct rz_table *ta
 static bool draw_12(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    const struct rz_dgrp_run *run = monitoring(options);
+    const struct rz_dgrp_run *run = rz_dgrp_monitoring(options);
     const struct rz_dgrp_watch *watch = &run->watches[P6_P2];
     (void)why;
     rz_table_column(table, "interval", "interval", NULL);
@@ -413,10 +410,11 @@ static bool draw_12(const struct rz_figure_options *options, struct rz_table *ta
         "%u times, no %u times", run->voted_yes[at], run->voted_no[at]);
     agrees = alike(changes, 11, run->interval);
     rz_figure_judge(report, verdict(agrees), "p2 changes its state (load made for it)", "11 times",
-                    reason(agrees, load_differs), "%u times", changes);
+                    reason(agrees, rz_dgrp_load_differs), "%u times", changes);
     agrees = run->removed[11] == 0;
     rz_figure_judge(report, verdict(agrees), "p11 changes its state (load made for it)", "never",
-                    reason(agrees, load_differs), "%u times", run->removed[11] + run->rejoined[11]);
+                    reason(agrees, rz_dgrp_load_differs), "%u times",
+                    run->removed[11] + run->rejoined[11]);
     return true;
 }
 
@@ -455,7 +453,7 @@ static void judge_costs(const struct rz_figure_options *options, struct rz_figur
 {
     struct rz_dgrp_host hosts[HOSTS];
     rz_dgrp_hosts_even(hosts, HOSTS, 0);
-    struct rz_dgrp_setup setup = setup_of(options->seed, QUIET, hosts);
+    struct rz_dgrp_setup setup = rz_dgrp_figure_setup(options->seed, QUIET, hosts);
     setup.storms = 0;
     struct rz_dgrp_run *run = rz_dgrp_create(&setup);
     rz_dgrp_go(run);
@@ -466,10 +464,25 @@ static void judge_costs(const struct rz_figure_options *options, struct rz_figur
     rz_dgrp_destroy(run);
 }
 
+/* Who answers in time comes back: by the first to count zeta good tests, or, where the others have
+ * seen too few of them, by the next who does, at the latest as many intervals on. */
+static void judge_liveness(const struct rz_dgrp_run *run, struct rz_figure_report *report)
+{
+    uint32_t longest = rz_dgrp_kept_out_longest(run);
+    bool agrees = longest < 2 * RZ_DGRP_ZETA;
+    rz_figure_judge(report, verdict(agrees),
+                    "longest run of answers in time, to more than half of the members, by a "
+                    "process that is out",
+                    "below 2 zeta = 10: at zeta the first asks for the rejoin, at the latest zeta "
+                    "later the next",
+                    reason(agrees, "a rejoin was refused, or asked for late"), "%u intervals",
+                    longest);
+}
+
 static bool draw_13(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    const struct rz_dgrp_run *run = monitoring(options);
+    const struct rz_dgrp_run *run = rz_dgrp_monitoring(options);
     (void)why;
     rz_table_column(table, "interval", "interval", NULL);
     rz_table_column(table, "members", "members", NULL);
@@ -491,39 +504,51 @@ static bool draw_13(const struct rz_figure_options *options, struct rz_table *ta
     struct fall falls[3];
     find_falls(run, falls);
     bool agrees = run->group_size[1] == HOSTS;
-    rz_figure_judge(report, verdict(agrees), "at the start", "18", reason(agrees, load_differs),
-                    "%u", run->group_size[1]);
+    rz_figure_judge(report, verdict(agrees), "at the start", "18",
+                    reason(agrees, rz_dgrp_load_differs), "%u", run->group_size[1]);
     agrees = falls[0].low <= 5;
     bool cut = !agrees && is_short(run);
     rz_figure_judge(report, cut ? RZ_FIGURE_NOT_COMPARABLE : verdict(agrees),
                     "the deepest fall (load made for it)",
                     "to 3 at 13,149; others to 4 at 1271 and 8 at 1298",
-                    reason(agrees, cut ? fewer : load_differs), "to %u; others to %u and %u",
-                    falls[0].low, falls[1].low, falls[2].low);
+                    reason(agrees, cut ? fewer : rz_dgrp_load_differs),
+                    "to %u; others to %u and %u", falls[0].low, falls[1].low, falls[2].low);
     agrees = run->group_size[run->interval] >= HOSTS - 2;
     rz_figure_judge(report, verdict(agrees), "after each fall", "the group recovers",
-                    reason(agrees, load_differs),
+                    reason(agrees, rz_dgrp_load_differs),
                     "within %llu, %llu and %llu intervals; %u at the end",
                     (unsigned long long)falls[0].lasted, (unsigned long long)falls[1].lasted,
                     (unsigned long long)falls[2].lasted, run->group_size[run->interval]);
     judge_costs(options, report);
+    judge_liveness(run, report);
     return true;
 }
 
-#define SOURCE "Camargo, Duarte 2018, figure "
+#define SOURCE "Camargo, Duarte 2018, "
 
 const struct rz_figure rz_dgrp_figures[] = {
-    {"dgrp-7", "p1 tests p0, 150 intervals, tight threshold", SOURCE "7",
+    {"dgrp-7", "p1 tests p0, 150 intervals, tight threshold", SOURCE "figure 7",
      "peaks above the threshold make p0 non-recommended at those points", 1, draw_7},
-    {"dgrp-8", "p11 tests p2, 30,000 intervals", SOURCE "8", "never non-recommended", 6, draw_8},
-    {"dgrp-9", "p6 tests p2, 30,000 intervals", SOURCE "9", "non-recommended 7 times", 6, draw_9},
-    {"dgrp-10", "p0 tests p11, 30,000 intervals", SOURCE "10", "little variation", 6, draw_10},
-    {"dgrp-11", "p6 tests p2, 500 intervals of figure 9", SOURCE "11",
+    {"dgrp-8", "p11 tests p2, 30,000 intervals", SOURCE "figure 8", "never non-recommended", 6,
+     draw_8},
+    {"dgrp-9", "p6 tests p2, 30,000 intervals", SOURCE "figure 9", "non-recommended 7 times", 6,
+     draw_9},
+    {"dgrp-10", "p0 tests p11, 30,000 intervals", SOURCE "figure 10", "little variation", 6,
+     draw_10},
+    {"dgrp-11", "p6 tests p2, 500 intervals of figure 9", SOURCE "figure 11",
      "62.39 ms against 48.42 ms, 68.16 ms against 62.1 ms", 6, draw_11},
-    {"dgrp-12", "consecutive good tests of p2 at p6", SOURCE "12",
+    {"dgrp-replay", "p6 tests p2, intervals 13,200 to 13,700, the published peaks replayed",
+     SOURCE "figure 11", "detections at 13,226 and 13,641, at no other", 1, rz_dgrp_draw_replay},
+    {"dgrp-12", "consecutive good tests of p2 at p6", SOURCE "figure 12",
      "p6 asked for a rejoin nine times and voted yes twice; p2 changed state 11 times, p11 never",
      6, draw_12},
-    {"dgrp-13", "size of the group over 30,000 intervals", SOURCE "13",
+    {"dgrp-13", "size of the group over 30,000 intervals", SOURCE "figure 13",
      "18 at the start; down to 4 at 1271, 8 at 1298, 3 at 13,149; recovers after each", 6, draw_13},
+    {"dgrp-composition", "who is in the group over 30,000 intervals", SOURCE "figure 13",
+     "single removals, and falls of most at once", 6, rz_dgrp_draw_composition},
+    {"dgrp-table3", "load of the hosts and their state", SOURCE "table 3",
+     "those often non-recommended ran on loaded hosts", 6, rz_dgrp_draw_table3},
+    {"dgrp-loss", "the group where messages get lost", SOURCE "the model",
+     "unreliable channels do not break the views", 5, rz_dgrp_draw_loss},
 };
 const size_t rz_dgrp_figures_count = sizeof rz_dgrp_figures / sizeof *rz_dgrp_figures;

@@ -84,6 +84,7 @@ TAKE_SPAN(hb_timeout)
 TAKE_SPAN(cycle)
 TAKE_SHARE(tolerance)
 TAKE_COUNT(window, 1, 1u << 20)
+TAKE_COUNT(health, 0, 100)
 TAKE_COUNT(initial_cycles, 1, 1u << 20)
 TAKE_COUNT(operations, 1, 1u << 20)
 TAKE_COUNT(payload, 0, 1u << 20)
@@ -112,6 +113,13 @@ OPTION(tree)
             return true;
         }
     return false;
+}
+
+OPTION(assignment)
+{
+    *why = "it is full or cube";
+    OPTIONS->cube = strcmp(value, "cube") == 0;
+    return OPTIONS->cube || strcmp(value, "full") == 0;
 }
 
 OPTION(profile)
@@ -223,6 +231,10 @@ const struct rz_study_option rz_study_option_table[] = {
      "SWIM's parameters: lan, wan or local. Default: in proportion to --cycle.", take_profile}},
     {RZ_STUDY_FACTOR, NUMBER, AT(factor), {"--factor", NULL, "X",
      "Factor of the threshold.", take_factor}},
+    {RZ_STUDY_TESTERS, PLAIN, 0, {"--assignment", NULL, "NAME",
+     "Who tests whom: full (all do all) or cube (the first of each cluster). Default: full.", take_assignment}},
+    {RZ_STUDY_TESTERS, COUNT, AT(health), {"--health", NULL, "N",
+     "A tester that finds most slow doubts itself, so many intervals in a row; 0: never.", take_health}},
     {0, PLAIN, 0, {NULL, NULL, NULL, "The network", NULL}},
     {0, TIME, AT(latency), {"--latency", NULL, "T", "From node to node.", take_latency}},
     {0, TIME, AT(latency_local), {"--latency-local", NULL, "T",

@@ -54,8 +54,10 @@ struct rz_study_options {
     bool model;      /* --model: the scale model instead of objects */
     bool lifeguard;  /* --lifeguard: SWIM with its three parts */
     const char
-        *profile;  /* --profile lan|wan|local: SWIM's parameters; NULL: scaled to the period */
-    double factor; /* --factor: of diagnose's threshold */
+        *profile;    /* --profile lan|wan|local: SWIM's parameters; NULL: scaled to the period */
+    double factor;   /* --factor: of diagnose's threshold */
+    bool cube;       /* --assignment full|cube: who tests whom in diagnose */
+    uint32_t health; /* --health: doubts in a row of diagnose's local health; 0: none */
 
     /* network */
     rz_time latency, latency_local, jitter, send_overhead, receive_overhead;
@@ -89,7 +91,8 @@ enum rz_study_takes {
     RZ_STUDY_SLOW = 32768,
     RZ_STUDY_LAG = 65536,
     RZ_STUDY_PER_NODE = 131072,
-    RZ_STUDY_TRACE = 262144
+    RZ_STUDY_TRACE = 262144,
+    RZ_STUDY_TESTERS = 524288 /* cube, health */
 };
 
 struct rz_study {

@@ -12,7 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DIAGNOSE, PAXOS };
+#define DIAGNOSE RZ_DGRP_DIAGNOSE
+#define PAXOS RZ_DGRP_PAXOS
 
 #define INTERVALS_DEFAULT 1000
 #define INTERVALS_MAX 1000000
@@ -61,6 +62,10 @@ static void columns(struct rz_table *table)
     rz_table_column(table, "false_accusations", "of the living", NULL);
     rz_table_column(table, "refusals", "rejoins refused", NULL);
     rz_table_column(table, "takeovers", "takeovers", NULL);
+    rz_table_column(table, "doubts", "doubts", NULL);
+    rz_table_column(table, "apart", "intervals with different groups", NULL);
+    rz_table_column(table, "apart_longest", "in a row", NULL);
+    rz_table_column(table, "kept_out", "in time while out", "intervals");
     rz_table_column(table, "group_least", "least group", NULL);
     rz_table_column(table, "tests", "tests", NULL);
     rz_table_column(table, "replies", "replies", NULL);
@@ -119,6 +124,10 @@ static void row(const struct rz_dgrp_run *run, struct rz_table *table, uint32_t 
     rz_table_number(table, (double)run->false_removals);
     rz_table_number(table, (double)run->decided_no);
     rz_table_number(table, (double)run->takeovers);
+    rz_table_number(table, (double)run->doubts);
+    rz_table_number(table, (double)run->apart_groups.intervals);
+    rz_table_number(table, (double)run->apart_groups.longest);
+    rz_table_number(table, rz_dgrp_kept_out_longest(run));
     rz_table_number(table, least);
     rz_table_number(table, sent(run, DIAGNOSE, RZ_DIAGNOSE_TEST));
     rz_table_number(table, sent(run, DIAGNOSE, RZ_DIAGNOSE_REPLY));
@@ -173,7 +182,9 @@ static bool trial(const struct rz_study_options *options, uint32_t number, struc
         .diagnose = {.interval = options->cycle,
                      .mode = options->factor > 0 ? RZ_DIAGNOSE_MULTIPLY : RZ_DIAGNOSE_ADD,
                      .factor = options->factor > 0 ? (uint64_t)(options->factor * 1000 + 0.5)
-                                                   : RZ_DGRP_FACTOR_ADDED},
+                                                   : RZ_DGRP_FACTOR_ADDED,
+                     .health_max = options->health,
+                     .assignment = options->cube ? RZ_DIAGNOSE_CUBE : RZ_DIAGNOSE_FULL},
         .network = rz_study_network(options),
         .seed = options->seed + number,
         .hosts = hosts,
@@ -212,7 +223,8 @@ const struct rz_study rz_diagnose_studies[] = {
      .members_are = "processes",
      .members_default = 18,
      .members_max = RZ_DGRP_MEMBERS_MAX,
-     .takes = RZ_STUDY_KILL | RZ_STUDY_CYCLE | RZ_STUDY_FACTOR | RZ_STUDY_LOSS | RZ_STUDY_TRACE,
+     .takes = RZ_STUDY_KILL | RZ_STUDY_CYCLE | RZ_STUDY_FACTOR | RZ_STUDY_TESTERS | RZ_STUDY_LOSS |
+              RZ_STUDY_TRACE,
      .defaults = defaults,
      .run = run_all},
 };

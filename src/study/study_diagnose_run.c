@@ -10,7 +10,8 @@
 RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
 RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
 
-enum { DIAGNOSE, PAXOS, PARTS };
+#define DIAGNOSE RZ_DGRP_DIAGNOSE
+#define PAXOS RZ_DGRP_PAXOS
 
 #define RETRY (200 * RZ_MILLISECOND)
 #define VIEW_FIRST 1
@@ -45,6 +46,12 @@ struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup)
     memcpy(run->hosts, setup->hosts, n * sizeof *run->hosts);
     run->load = memory(n * sizeof *run->load);
     run->group_size = memory((setup->intervals + 2) * sizeof *run->group_size);
+    run->words = (run->n + 63) / 64;
+    run->composition = memory((setup->intervals + 2) * run->words * sizeof *run->composition);
+    run->lists = memory(n * n * sizeof *run->lists);
+    run->passed_at = memory(n * n * sizeof *run->passed_at);
+    run->in_time = memory(n * sizeof *run->in_time);
+    run->in_time_longest = memory(n * sizeof *run->in_time_longest);
     run->wanted = memory(n * n * sizeof *run->wanted);
     run->voted_yes = memory(n * n * sizeof *run->voted_yes);
     run->voted_no = memory(n * n * sizeof *run->voted_no);
@@ -64,6 +71,7 @@ struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup)
         run->view[k / 64] |= UINT64_C(1) << (k % 64);
     }
     run->view_number = VIEW_FIRST;
+    run->paused = RZ_ID_NONE;
     rz_dgrp_load_begin(run);
     return run;
 }
@@ -77,10 +85,11 @@ void rz_dgrp_destroy(struct rz_dgrp_run *run)
         free(run->watches[i].failed);
     }
     void *const blocks[] = {
-        run->hosts,    run->load,         run->group_size, run->wanted,          run->voted_yes,
-        run->voted_no, run->failed,       run->attempt,    run->attempt_counter, run->removed,
-        run->rejoined, run->counter_seen, run->granted,    run->killed_at,       run->out_first,
-        run->out_last, run->out_at};
+        run->hosts,    run->load,           run->group_size,  run->wanted,          run->voted_yes,
+        run->voted_no, run->failed,         run->attempt,     run->attempt_counter, run->removed,
+        run->rejoined, run->counter_seen,   run->granted,     run->killed_at,       run->out_first,
+        run->out_last, run->out_at,         run->composition, run->lists,           run->passed_at,
+        run->in_time,  run->in_time_longest};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         free(blocks[i]);
     if (run->timing)
@@ -108,9 +117,24 @@ void rz_dgrp_kill(struct rz_dgrp_run *run, rz_id victim, rz_time at)
     run->killed_at[victim] = at;
 }
 
+/* Tests begin in the first four fifths of an interval. */
+static rz_time start_of(const struct rz_dgrp_run *run, rz_id member)
+{
+    return run->setup.diagnose.interval * 4 / 5 * member / run->n;
+}
+
+void rz_dgrp_pause(struct rz_dgrp_run *run, rz_id member, uint64_t interval, rz_time after,
+                   rz_time lasts)
+{
+    run->paused = member;
+    run->paused_from =
+        (interval - 1) * run->setup.diagnose.interval + start_of(run, member) + after;
+    run->paused_to = run->paused_from + lasts;
+}
+
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static const struct rz_diagnose *state_of(const struct rz_dgrp_run *run, rz_id member)
+const struct rz_diagnose *rz_dgrp_state(const struct rz_dgrp_run *run, rz_id member)
 {
     return rz_timing_state(run->timing, member, DIAGNOSE);
 }
@@ -124,9 +148,11 @@ static void on_tested(struct rz_dgrp_run *run, rz_id member, const uint64_t arg[
 {
     rz_id k = (rz_id)arg[0];
     run->failed[member * run->n + k] += arg[3] == 0;
+    if (arg[3] == 1)
+        run->passed_at[member * run->n + k] = run->interval + 1;
     for (uint32_t i = 0; i < run->n_watches; i++) {
         struct rz_dgrp_watch *watch = &run->watches[i];
-        uint64_t interval = rz_diagnose_interval(state_of(run, member));
+        uint64_t interval = rz_diagnose_interval(rz_dgrp_state(run, member));
         if (watch->tester != member || watch->tested != k || interval > run->setup.intervals)
             continue;
         watch->time[interval] = milliseconds(arg[1]);
@@ -161,7 +187,7 @@ static void on_want(struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t cou
 static void on_asked(struct rz_dgrp_run *run, rz_id member, uint64_t instance)
 {
     rz_id k = INSTANCE_K(instance);
-    bool yes = rz_diagnose_would_readmit(state_of(run, member), k, INSTANCE_COUNTER(instance));
+    bool yes = rz_diagnose_would_readmit(rz_dgrp_state(run, member), k, INSTANCE_COUNTER(instance));
     const uint64_t vote[4] = {instance, yes};
     *(yes ? &run->voted_yes[member * run->n + k] : &run->voted_no[member * run->n + k]) += 1;
     rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_VOTE, vote, NULL, 0);
@@ -190,7 +216,7 @@ static void tell_doubts(struct rz_dgrp_run *run, rz_id member)
     uint64_t doubted[RZ_DGRP_MEMBERS_MAX / 64] = {0};
     const uint64_t none[4] = {0};
     for (rz_id k = 0; k < run->n; k++)
-        if (!rz_diagnose_has(state_of(run, member), k))
+        if (!rz_diagnose_has(rz_dgrp_state(run, member), k))
             doubted[k / 64] |= UINT64_C(1) << (k % 64);
     rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_DOUBT, none, doubted,
                    (run->n + 63) / 64);
@@ -231,58 +257,11 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
         on_want(run, member, (rz_id)arg[0], (uint32_t)arg[1]);
     else if (notice->what == RZ_DIAGNOSE_CHANGED)
         on_changed(run, member, (rz_id)arg[0], (uint32_t)arg[1]);
+    else if (notice->what == RZ_DIAGNOSE_DOUBT)
+        run->doubts++;
     else {
         run->takeovers++;
         run->granted[member] = (uint32_t)arg[1];
-    }
-}
-
-/* --- the agreed view -------------------------------------------------------------------------- */
-
-/* Who is put out by an earlier one has no say: else two that accuse each other both go. */
-static uint32_t join_counters(struct rz_dgrp_run *run, uint64_t *items)
-{
-    uint32_t joined[RZ_DGRP_MEMBERS_MAX] = {0}, n_items = 0;
-    for (rz_id id = 0; id < run->n; id++) {
-        if (!rz_timing_alive(run->timing, id) || joined[id] % 2 == 1 ||
-            !rz_diagnose_has(state_of(run, id), id))
-            continue;
-        for (rz_id k = 0; k < run->n; k++) {
-            uint32_t counter = rz_diagnose_counter(state_of(run, id), k);
-            joined[k] = counter > joined[k] ? counter : joined[k];
-        }
-    }
-    for (rz_id k = 0; k < run->n; k++)
-        if (joined[k] > 0)
-            items[n_items++] = RZ_DIAGNOSE_ITEM(k, joined[k]);
-    return n_items;
-}
-
-static void agree(struct rz_dgrp_run *run)
-{
-    uint64_t items[RZ_DGRP_MEMBERS_MAX], view[RZ_DGRP_MEMBERS_MAX / 64] = {0};
-    uint32_t n_items = join_counters(run, items), words = (run->n + 63) / 64, size = run->n;
-    for (rz_id k = 0; k < run->n; k++)
-        view[k / 64] |= UINT64_C(1) << (k % 64);
-    for (uint32_t i = 0; i < n_items; i++)
-        if ((uint32_t)items[i] % 2 == 1) {
-            view[(items[i] >> 32) / 64] &= ~(UINT64_C(1) << (items[i] >> 32) % 64);
-            size--;
-        }
-    if (size == 0)
-        view[0] |= 1;
-    run->group_size[run->interval] = (uint16_t)(size > 0 ? size : 1);
-    if (memcmp(view, run->view, words * sizeof *view) == 0)
-        return;
-    memcpy(run->view, view, sizeof view);
-    run->view_number++;
-    run->views++;
-    const uint64_t number[4] = {run->view_number};
-    for (rz_id id = 0; id < run->n; id++) {
-        if (!rz_timing_alive(run->timing, id))
-            continue;
-        rz_timing_call(run->timing, id, DIAGNOSE, 0, RZ_DIAGNOSE_VIEW, number, items, n_items);
-        rz_timing_call(run->timing, id, PAXOS, 0, RZ_PAXOS_VIEW, number, view, words);
     }
 }
 
@@ -296,9 +275,9 @@ static void alarm(struct rz_timing *timing, uint64_t what)
         struct rz_dgrp_watch *watch = &run->watches[i];
         if (rz_timing_alive(timing, watch->tester))
             watch->okrun[run->interval] =
-                rz_diagnose_okrun(state_of(run, watch->tester), watch->tested);
+                rz_diagnose_okrun(rz_dgrp_state(run, watch->tester), watch->tested);
     }
-    agree(run);
+    rz_dgrp_end_interval(run);
     if (run->interval < run->setup.intervals)
         rz_timing_alarm(timing, rz_timing_now(timing) + run->setup.diagnose.interval, 0);
 }
@@ -310,8 +289,8 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
     static struct rz_paxos_config paxos;
     struct rz_dgrp_run *run = rz_timing_study(timing);
     struct rz_diagnose_config *diagnose = &run->setup.diagnose;
-    if (part == DIAGNOSE) { /* tests begin in the first four fifths of an interval */
-        diagnose->start = diagnose->interval * 4 / 5 * member / run->n;
+    if (part == DIAGNOSE) {
+        diagnose->start = start_of(run, member);
         return diagnose;
     }
     paxos = (struct rz_paxos_config){
@@ -327,11 +306,20 @@ static const char *message_name(uint32_t part, uint8_t type)
     return part == DIAGNOSE ? tests[type] : ballots[type];
 }
 
+static rz_time lose(struct rz_timing *timing, rz_id from, rz_id to)
+{
+    struct rz_dgrp_run *run = rz_timing_study(timing);
+    (void)from, (void)to;
+    bool lost =
+        run->interval < run->setup.lossy && rz_timing_random(timing, 1000000) < run->setup.lost_ppm;
+    return lost ? RZ_TIME_NEVER : 0;
+}
+
 void rz_dgrp_go(struct rz_dgrp_run *run)
 {
     rz_time interval = run->setup.diagnose.interval;
     struct rz_timing_setup setup = {.members = run->n,
-                                    .n_parts = PARTS,
+                                    .n_parts = RZ_DGRP_PARTS,
                                     .parts = {&rz_proto_room_diagnose, &rz_proto_room_paxos},
                                     .network = run->setup.network,
                                     .seed = run->setup.seed,
@@ -340,6 +328,7 @@ void rz_dgrp_go(struct rz_dgrp_run *run)
                                     .config = config,
                                     .notified = notified,
                                     .alarm = alarm,
+                                    .delay = run->setup.lost_ppm > 0 ? lose : NULL,
                                     .message_name = message_name,
                                     .trace = run->setup.trace};
     run->timing = rz_timing_create(&setup);
@@ -347,5 +336,7 @@ void rz_dgrp_go(struct rz_dgrp_run *run)
     for (rz_id k = 0; k < run->n; k++)
         if (run->killed_at[k] != RZ_TIME_NEVER)
             rz_timing_kill(run->timing, k, run->killed_at[k]);
+    if (run->paused != RZ_ID_NONE)
+        rz_timing_pause(run->timing, run->paused, run->paused_from, run->paused_to);
     rz_timing_run(run->timing);
 }

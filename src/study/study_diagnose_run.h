@@ -9,8 +9,7 @@
  * That an even counter was decided (S6-3) is asserted at every change.
  *
  * The agreement on views is not simulated message by message: at the end of each interval the
- * counters of the members that hold themselves for recommended are joined by maximum, in the order
- * of ranks, without those that an earlier one puts out.
+ * counters of the living members are joined (rz_diagnose_join).
  */
 #ifndef RZ_STUDY_STUDY_DIAGNOSE_RUN_H
 #define RZ_STUDY_STUDY_DIAGNOSE_RUN_H
@@ -21,6 +20,13 @@
 
 #define RZ_DGRP_WATCHES_MAX 4
 #define RZ_DGRP_MEMBERS_MAX 256
+#define RZ_DGRP_ZETA 5 /* good tests in a row, as in the source */
+
+enum {
+    RZ_DGRP_DIAGNOSE,
+    RZ_DGRP_PAXOS,
+    RZ_DGRP_PARTS
+}; /* of a member, for the accessors of timing */
 
 struct rz_dgrp_host {
     rz_time base, noise;  /* of the task */
@@ -37,6 +43,8 @@ struct rz_dgrp_setup {
     uint64_t seed;
     const struct rz_dgrp_host *hosts; /* copied */
     uint32_t storms;                  /* expected in 30,000 intervals */
+    uint32_t lossy;    /* in so many intervals from the first on messages are lost, beside the */
+    uint32_t lost_ppm; /* network's own loss: of a million so many */
     FILE *trace;
 };
 
@@ -64,7 +72,9 @@ struct rz_dgrp_run {
 
     uint32_t n_watches;
     struct rz_dgrp_watch watches[RZ_DGRP_WATCHES_MAX];
-    uint16_t *group_size; /* agreed, by interval */
+    uint16_t *group_size;  /* agreed, by interval */
+    uint64_t *composition; /* agreed: a bit set by interval, see rz_dgrp_is_in */
+    uint32_t words;        /* of one */
 
     /* [member * n + k] */
     uint32_t *wanted, *voted_yes, *voted_no, *failed;
@@ -73,14 +83,29 @@ struct rz_dgrp_run {
     uint32_t *counter_seen;              /* [k]: the largest */
     uint32_t *granted;                   /* [k]: the largest counter that a decision made even */
     uint64_t decided_yes, decided_no;    /* as the leader saw it */
-    uint64_t views, takeovers;
+    uint64_t views, takeovers, doubts;
 
+    /* At the ends of intervals: members that hold themselves for recommended have different groups
+     * in mind, so often, and so often in a row; counters likewise. */
+    struct rz_dgrp_apart {
+        uint64_t intervals, row, longest, last;
+    } apart_groups, apart_counters;
+    uint64_t views_apart; /* two members with different views of one round */
+
+    /* Intervals in a row in which k, while it is out of the agreed view, answers more than half of
+     * the members in time. */
+    uint64_t *passed_at; /* [member * n + k]: the interval of the last test that k passed */
+    uint32_t *in_time, *in_time_longest; /* [k] */
+
+    uint64_t *lists; /* [member * n]: what members say at the end of an interval */
     uint64_t view[RZ_DGRP_MEMBERS_MAX / 64];
     uint32_t view_number;
     uint64_t interval;
 
     rz_time *killed_at, *out_first, *out_last; /* [k] */
     uint32_t *out_at;                          /* [k]: members that hold a killed k for out */
+    rz_id paused;                              /* RZ_ID_NONE: nobody */
+    rz_time paused_from, paused_to;
     uint64_t false_removals;
     struct rz_timing *timing;
 };
@@ -89,8 +114,23 @@ struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup);
 void rz_dgrp_watch(struct rz_dgrp_run *run, rz_id tester, rz_id tested);
 /* Before the run. */
 void rz_dgrp_kill(struct rz_dgrp_run *run, rz_id victim, rz_time at);
+/* Before the run: member does nothing for so long, from the given time after it has begun its tests
+ * of this interval, 1, 2, ... on. At most one. */
+void rz_dgrp_pause(struct rz_dgrp_run *run, rz_id member, uint64_t interval, rz_time after,
+                   rz_time lasts);
 void rz_dgrp_go(struct rz_dgrp_run *run);
 void rz_dgrp_destroy(struct rz_dgrp_run *run);
+
+/* Whether k was in the view agreed at the end of this interval, 1..run->interval. */
+bool rz_dgrp_is_in(const struct rz_dgrp_run *run, uint64_t interval, rz_id k);
+/* The longest of in_time_longest. */
+uint32_t rz_dgrp_kept_out_longest(const struct rz_dgrp_run *run);
+
+/* --- between the files of the study --- */
+
+const struct rz_diagnose *rz_dgrp_state(const struct rz_dgrp_run *run, rz_id member);
+/* The interval run->interval has ended (study_diagnose_round.c). */
+void rz_dgrp_end_interval(struct rz_dgrp_run *run);
 
 /* How long the task of a test takes, in a slot of time: so many of them are an interval
  * (study_diagnose_load.c). */

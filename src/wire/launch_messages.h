@@ -80,9 +80,10 @@ enum rz_waiting_state {
 #define RZ_JOB_REPLACE_NEVER 64u /* nor by MPIX_Comm_replace */
 #define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first death */
 #define RZ_JOB_LOST_TOGETHER                                                                       \
-    256u                    /* the ranks of a lost node go to one node, where there is room        \
-                             */
-#define RZ_JOB_DETACHED 32u /* rzrun will go; the daemons keep output and outcome */
+    256u                        /* the ranks of a lost node go to one node, where there is room    \
+                                 */
+#define RZ_JOB_SLOTS_LIMIT 512u /* no node ever has more processes than slots */
+#define RZ_JOB_DETACHED 32u     /* rzrun will go; the daemons keep output and outcome */
 
 /* No message is longer than this many bytes. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)

@@ -9,7 +9,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 6
+#define RZ_OVERLAY_VERSION 7
 
 /* No message is longer than this many bytes. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)

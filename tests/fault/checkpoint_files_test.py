@@ -69,6 +69,17 @@ class Life(checkpoint_rig.CheckpointTest):
         self.assertEqual(self.restored(), {newest}, "what has no mark is not used")
         self.assertEqual(self.unfinished(), [])
 
+    def test_without_slots_it_ends_and_a_later_job_goes_on(self):
+        """Node 1 dies when it is about to write its sixth piece, and slots are limits."""
+        result = self.run_it("-n", "4", "--host", "localhost:2,localhost:2", *checkpoint_rig.PATIENCE, "--checkpoint", "file",
+                             "--checkpoint-dir", self.directory, *self.program(), environment=dies("file-begin:6@1"))
+        self.assertEqual(result.status, rig.NO_SLOTS, result.err)
+        self.assertIn("4 ranks do not fit into the 2 slots of the nodes that are left", result.err)
+        self.assertIn(f"checkpoints are in {self.job}: --restart goes on from them", result.err)
+        newest = max(self.committed())
+        self.solves("--restart")
+        self.assertEqual(self.restored(), {newest})
+
     def test_nothing_to_go_on_from_is_said(self):
         result = self.solves("--restart")
         self.assertIn("holds no checkpoint to go on from: the job begins at its beginning", result.err)

@@ -12,6 +12,7 @@ import launch_rig as rig  # pylint: disable=wrong-import-position
 MEMBER = rig.program("schemes_member")
 CHECKPOINT_LOST = 8
 RESTORED = 18  # the last checkpoint before the program is held at iteration 20
+OLDER = 15  # the one before
 SMALL, LARGE = 100_001, 3_000_001
 
 
@@ -160,6 +161,18 @@ class Damage(Schemes):
                     found[os.stat(path).st_ino] = path
         return list(found.values())
 
+    def newest(self, name):
+        """Those of the checkpoint at iteration 18; the one at 15 is there, too."""
+        found = {}
+        for path in self.copies(name):
+            with open(path, "rb") as memory:
+                memory.seek(4)
+                n = int.from_bytes(memory.read(4), "little")
+                memory.seek((8 + 12 * n + 63) // 64 * 64)  # region 0, src/ckpt/piece.h
+                found.setdefault(int.from_bytes(memory.read(4), sys.byteorder), []).append(path)
+        self.assertEqual(set(found), {RESTORED, OLDER}, "pieces of other checkpoints")
+        return found[RESTORED]
+
     def spoil(self, paths):
         self.assertTrue(paths, "no daemon holds such a piece")
         for path in paths:
@@ -168,6 +181,27 @@ class Damage(Schemes):
                 byte = memory.read(1)
                 memory.seek(20_000)
                 memory.write(bytes([byte[0] ^ 1]))
+
+    def falls_back(self, scheme, *faults, spoilt="rz-checkpoint", only=None):
+        """The newest checkpoint is damaged; everybody goes back to the one before, and the job ends with the right bits."""
+        result = self.survives(scheme, *faults, restored=OLDER, held=lambda: self.spoil(self.newest(spoilt)[:only]),
+                               options=("--report", f"{self.folder}/report"))
+        self.assertNotIn(f"restored iteration {RESTORED}", result.err)
+        said = "checkpoint 6 is damaged, and there is no other copy of what is: the job goes back to checkpoint 5\n"
+        self.assertEqual(result.err.count(said), 1, result.err)
+        with open(f"{self.folder}/report") as report:
+            restored = re.findall(r"event=restored epoch=\d+ rank=(\d+) .*value=(\d+)", report.read())
+        self.assertEqual(sorted({(int(rank), int(value)) for rank, value in restored}), [(rank, 5) for rank in range(8)])
+
+    def test_all_go_back_further_when_one_piece_is_damaged(self):
+        self.falls_back("memory", "rank 2", only=1)
+
+    def test_all_go_back_further_when_all_pieces_are_damaged(self):
+        self.falls_back("memory", "rank 2")
+        self.falls_back("rs:3+2", "rank 2", "rank 5")
+
+    def test_all_go_back_further_when_copies_of_lost_pieces_are_damaged(self):
+        self.falls_back("buddy", "node 1", spoilt="rz-piece")
 
     def test_damaged_copy_is_not_used(self):
         # What the processes wrote stays whole; every copy is damaged. Node 1 is dead: nobody has the pieces of its ranks.

@@ -31,14 +31,24 @@ static bool foreign(const struct patient *patient, const struct rz_event *event)
 
 /* --- spread ----------------------------------------------------------------------------------- */
 
-static struct {
-    uint64_t known[MODEL_ITEMS_MAX], fresh[MODEL_ITEMS_MAX];
-    uint32_t n_known, n_fresh;
-    bool dead[PATIENT_MEMBERS_MAX];
-    /* Of the step: who is to hear what, from whose broadcast, and whether the host is told. */
-    bool to[PATIENT_MEMBERS_MAX], delivers;
+/* What is to be sent in a step: what, to whom, from whose broadcast. */
+struct model_news {
+    bool to[PATIENT_MEMBERS_MAX];
+    uint32_t n_to;
     const uint64_t *items;
-    uint32_t n_items, n_to;
+    uint32_t n_items;
+    rz_id origin;
+    bool urgent;
+};
+
+static struct {
+    uint64_t known[MODEL_ITEMS_MAX], fresh[MODEL_ITEMS_MAX], late[MODEL_ITEMS_MAX];
+    uint32_t n_known, n_fresh, n_late, n_dead;
+    bool dead[PATIENT_MEMBERS_MAX], late_to[PATIENT_MEMBERS_MAX];
+    rz_time after, due;
+    /* Of the step: what was put off and the rest, in this order, and what the host is told. */
+    struct model_news late_news, news;
+    bool delivers;
     rz_id origin;
 } spread;
 
@@ -49,10 +59,14 @@ static void begin_spread(struct patient *patient)
                                        .view = PATIENT_VIEW,
                                        .items_max = (uint32_t)patient_below(patient, 3),
                                        .order = (enum rz_spread_order)patient_below(patient, 2)};
+    if (config.order == RZ_SPREAD_TREE_FIRST)
+        config.redundant_after = 500 * patient_below(patient, 3);
     patient->config = &config;
     patient->n = config.n_members;
     patient->types = 1;
     memset(&spread, 0, sizeof spread);
+    spread.after = config.redundant_after;
+    spread.due = RZ_TIME_NEVER;
 }
 
 static bool call_spread(struct patient *patient, struct rz_event *event, uint64_t *items)
@@ -73,103 +87,188 @@ static rz_id living(uint32_t n, rz_id self, uint32_t way)
     return id;
 }
 
-static void expect_to(const struct patient *patient, rz_id id)
+static void expect_to(const struct patient *patient, struct model_news *news, rz_id id)
 {
-    if (id == patient->self || spread.to[id])
+    if (id == patient->self || news->to[id])
         return;
-    spread.to[id] = true;
-    spread.n_to++;
+    news->to[id] = true;
+    news->n_to++;
+}
+
+static void expect_not(struct model_news *news, rz_id id)
+{
+    news->n_to -= news->to[id];
+    news->to[id] = false;
+}
+
+/* Whether id is below us in the tree of origin: its place without the highest bit is ours. */
+static bool child(const struct patient *patient, rz_id origin, rz_id id)
+{
+    uint32_t n = patient->n, x = (patient->self + n - origin) % n, y = (id + n - origin) % n;
+    uint32_t highest = 1;
+    while (y >> 1 >= highest)
+        highest *= 2;
+    return y > 0 && y - highest == x;
+}
+
+static void nothing_late(void)
+{
+    memset(spread.late_to, 0, sizeof spread.late_to);
+    spread.n_late = 0;
+    spread.due = RZ_TIME_NEVER;
+}
+
+/* Of those who are to hear it, all but the children do later. */
+static void expect_late(const struct patient *patient, rz_id origin)
+{
+    bool any = spread.n_late > 0;
+    for (rz_id id = 0; id < patient->n; id++)
+        if (spread.news.to[id] && !child(patient, origin, id)) {
+            expect_not(&spread.news, id);
+            any = spread.late_to[id] = true;
+        }
+    if (!any)
+        return;
+    if (spread.n_late == 0)
+        spread.due = patient->now + spread.after;
+    for (uint32_t i = 0; i < spread.n_fresh; i++)
+        spread.late[spread.n_late++] = spread.fresh[i];
 }
 
 /* All neighbours that live, and the nearest living ones beside us, but who has told us. */
-static void expect_news(const struct patient *patient, rz_id origin, rz_id from)
+static void expect_news(const struct patient *patient, rz_id origin, rz_id from, bool urgent)
 {
+    struct model_news *news = &spread.news;
     rz_id near[RZ_SPREAD_NEIGHBOURS_MAX];
     uint32_t n = patient->n, n_near = rz_spread_neighbours_near(n, patient->self, near);
+    *news = (struct model_news){
+        .items = spread.fresh, .n_items = spread.n_fresh, .origin = origin, .urgent = urgent};
     for (uint32_t i = 0; i < n_near; i++)
         if (!spread.dead[near[i]])
-            expect_to(patient, near[i]);
+            expect_to(patient, news, near[i]);
     if (n > 1) {
-        expect_to(patient, living(n, patient->self, 1));
-        expect_to(patient, living(n, patient->self, n - 1));
+        expect_to(patient, news, living(n, patient->self, 1));
+        expect_to(patient, news, living(n, patient->self, n - 1));
     }
-    if (from < n && spread.to[from]) {
-        spread.to[from] = false;
-        spread.n_to--;
-    }
-    spread.items = spread.fresh;
-    spread.n_items = spread.n_fresh;
+    if (from < n)
+        expect_not(news, from);
     spread.origin = origin;
     spread.delivers = true;
+    if (spread.after > 0 && !urgent && spread.n_dead == 0)
+        expect_late(patient, origin);
+    else
+        news->urgent = spread.after > 0;
 }
 
 static void expect_items(const struct patient *patient, const struct rz_event *event, uint32_t n,
-                         rz_id origin, rz_id from)
+                         rz_id origin, rz_id from, bool urgent)
 {
     for (uint32_t i = 0; i < n; i++)
         if (rz_items_insert(spread.known, &spread.n_known, MODEL_ITEMS_MAX, event->items[i]))
             rz_items_insert(spread.fresh, &spread.n_fresh, MODEL_ITEMS_MAX, event->items[i]);
     if (spread.n_fresh > 0)
-        expect_news(patient, origin, from);
+        expect_news(patient, origin, from, urgent);
+}
+
+/* What was put off is sent, to those who live and have not shown that they know. */
+static void expect_rest(const struct patient *patient)
+{
+    struct model_news *news = &spread.late_news;
+    *news = (struct model_news){
+        .items = spread.late, .n_items = spread.n_late, .origin = patient->self, .urgent = true};
+    for (rz_id id = 0; id < patient->n; id++)
+        if (spread.late_to[id] && !spread.dead[id])
+            expect_to(patient, news, id);
+    nothing_late();
+}
+
+static void hear(const struct patient *patient, const struct rz_event *event)
+{
+    bool any = false;
+    if (spread.n_late == 0 || event->message->n_items != spread.n_late ||
+        memcmp(event->items, spread.late, spread.n_late * sizeof *spread.late) != 0)
+        return;
+    spread.late_to[event->message->from] = false;
+    for (rz_id id = 0; id < patient->n; id++)
+        any |= spread.late_to[id];
+    if (!any)
+        nothing_late();
 }
 
 static void expect_exchange(const struct patient *patient, rz_id dead)
 {
+    struct model_news *news = &spread.news;
     uint32_t n = patient->n;
     rz_id next = living(n, patient->self, 1), previous = living(n, patient->self, n - 1);
+    spread.n_dead += !spread.dead[dead];
     spread.dead[dead] = true;
+    if (spread.n_late > 0)
+        expect_rest(patient);
+    *news = (struct model_news){.items = spread.known,
+                                .n_items = spread.n_known,
+                                .origin = patient->self,
+                                .urgent = spread.after > 0};
     if (living(n, patient->self, 1) != next)
-        expect_to(patient, living(n, patient->self, 1));
+        expect_to(patient, news, living(n, patient->self, 1));
     if (living(n, patient->self, n - 1) != previous)
-        expect_to(patient, living(n, patient->self, n - 1));
+        expect_to(patient, news, living(n, patient->self, n - 1));
     if (spread.n_known == 0)
-        memset(spread.to, 0, sizeof spread.to), spread.n_to = 0;
-    spread.items = spread.known;
-    spread.n_items = spread.n_known;
-    spread.origin = patient->self;
+        news->n_to = 0;
 }
 
 static void comes_to_spread(struct patient *patient, const struct rz_event *event)
 {
-    spread.n_fresh = spread.n_to = 0;
+    spread.n_fresh = spread.news.n_to = spread.late_news.n_to = 0;
     spread.delivers = false;
-    memset(spread.to, 0, sizeof spread.to);
-    if (event->kind == RZ_EVENT_CALL)
-        expect_items(patient, event, event->n_items, patient->self, patient->self);
-    else if (event->kind == RZ_EVENT_DEATH)
+    if (event->kind == RZ_EVENT_CALL) {
+        expect_items(patient, event, event->n_items, patient->self, patient->self, false);
+    } else if (event->kind == RZ_EVENT_DEATH) {
         expect_exchange(patient, event->ids[0]);
-    else if (event->kind == RZ_EVENT_RECEIVE && !foreign(patient, event) &&
-             event->message->type == RZ_SPREAD_NEWS && event->message->origin < patient->n)
+    } else if (event->kind == RZ_EVENT_TICK && spread.due <= patient->now) {
+        expect_rest(patient);
+    } else if (event->kind == RZ_EVENT_RECEIVE && !foreign(patient, event) &&
+               event->message->type == RZ_SPREAD_NEWS && event->message->origin < patient->n) {
+        hear(patient, event);
         expect_items(patient, event, event->message->n_items, event->message->origin,
-                     event->message->from);
+                     event->message->from, event->message->flags & RZ_SPREAD_URGENT);
+    }
+}
+
+static void sends_spread(const struct patient *patient, const struct rz_action *action)
+{
+    struct model_news *news = spread.late_news.n_to > 0 ? &spread.late_news : &spread.news;
+    rz_fuzz_holds(action->message.n_items == news->n_items && news->n_items > 0 &&
+                  memcmp(action->items, news->items, news->n_items * sizeof *news->items) == 0);
+    rz_fuzz_holds(action->message.view == patient->view && action->message.origin == news->origin);
+    rz_fuzz_holds(action->message.flags == (news->urgent ? RZ_SPREAD_URGENT : 0));
+    rz_fuzz_holds(action->n_to == news->n_to);
+    for (uint32_t i = 0; i < action->n_to; i++) {
+        rz_fuzz_holds(action->to[i] < patient->n && news->to[action->to[i]]);
+        news->to[action->to[i]] = false; /* once */
+    }
+    news->n_to = 0;
 }
 
 static void acts_spread(struct patient *patient, const struct rz_action *action)
 {
-    bool sends = action->kind == RZ_ACTION_SEND;
-    uint32_t n_items = sends ? action->message.n_items : action->n_items;
-    rz_fuzz_holds(n_items == spread.n_items && n_items > 0 &&
-                  memcmp(action->items, spread.items, n_items * sizeof *action->items) == 0);
-    if (!sends) {
-        rz_fuzz_holds(action->what == RZ_SPREAD_DELIVER && spread.delivers);
-        rz_fuzz_holds(action->arg[0] == spread.origin);
-        spread.delivers = false;
+    if (action->kind == RZ_ACTION_SEND) {
+        sends_spread(patient, action);
         return;
     }
-    rz_fuzz_holds(action->message.view == patient->view && action->message.origin == spread.origin);
-    rz_fuzz_holds(action->n_to == spread.n_to);
-    for (uint32_t i = 0; i < action->n_to; i++) {
-        rz_fuzz_holds(action->to[i] < patient->n && spread.to[action->to[i]]);
-        spread.to[action->to[i]] = false; /* once */
-    }
-    spread.n_to = 0;
+    rz_fuzz_holds(action->n_items == spread.n_fresh && spread.n_fresh > 0 &&
+                  memcmp(action->items, spread.fresh, spread.n_fresh * sizeof *spread.fresh) == 0);
+    rz_fuzz_holds(action->what == RZ_SPREAD_DELIVER && spread.delivers);
+    rz_fuzz_holds(action->arg[0] == spread.origin);
+    spread.delivers = false;
 }
 
 static void holds_spread(struct patient *patient)
 {
     uint32_t n;
     const uint64_t *known = rz_spread_known(patient->state, &n);
-    rz_fuzz_holds(spread.n_to == 0 && !spread.delivers); /* all that was due was done */
+    /* all that was due was done */
+    rz_fuzz_holds(spread.news.n_to == 0 && spread.late_news.n_to == 0 && !spread.delivers);
+    rz_fuzz_holds(rz_spread_deadline(patient->state) == spread.due);
     rz_fuzz_holds(n == spread.n_known && memcmp(known, spread.known, n * sizeof *known) == 0);
     for (rz_id id = 0; id < patient->n; id++)
         rz_fuzz_holds(rz_spread_knows_dead(patient->state, id) == spread.dead[id]);

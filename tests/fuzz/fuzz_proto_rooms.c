@@ -12,6 +12,7 @@
 #include "proto/ring/ring.h"
 #include "proto/rounds/rounds.h"
 #include "proto/swim/swim.h"
+#include "proto/turn/turn.h"
 #include "proto/twophase/twophase.h"
 
 #include <stdlib.h>
@@ -25,8 +26,11 @@ RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
 RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
 RZ_PROTO_ROOM(twophase, RZ_ROOM_TWOPHASE);
 RZ_PROTO_ROOM(rounds, RZ_ROOM_ROUNDS);
+RZ_PROTO_ROOM(turn, RZ_ROOM_TURN);
 
 #define INSTANCES 4 /* of paxos */
+#define GROUPS 4    /* of turn */
+#define SLOTS 8
 
 /* What a call or accessor lists is in order, each once, and of members that exist. */
 static void ascending(const struct patient *patient, const uint64_t *items, uint32_t n)
@@ -373,6 +377,8 @@ static void begin_diagnose(struct patient *patient)
                                          .threshold_first = 200,
                                          .threshold_max = 1000,
                                          .zeta = 2,
+                                         .health_max = (uint32_t)patient_below(patient, 3),
+                                         .assignment = patient_below(patient, 2),
                                          .by_host = patient_below(patient, 2),
                                          .report = true};
     patient->config = &config;
@@ -405,7 +411,9 @@ static void holds_diagnose(struct patient *patient)
         rz_fuzz_holds(out || counter >= patient->memory[k]);
         patient->memory[k] = counter;
         in += counter % 2 == 0;
+        rz_fuzz_holds(k != patient->self || !rz_diagnose_tests(patient->state, k));
     }
+    rz_fuzz_holds(rz_diagnose_health(patient->state) <= 2);
     rz_fuzz_holds(in == rz_diagnose_group_size(patient->state));
 }
 
@@ -447,3 +455,90 @@ static void holds_swim(struct patient *patient)
 }
 
 const struct patient_room fuzz_room_swim = PATIENT_ROOM(swim);
+
+/* --- turn ------------------------------------------------------------------------------------- */
+
+static void begin_turn(struct patient *patient)
+{
+    static struct rz_turn_config config;
+    config = (struct rz_turn_config){.n_members = patient_any_n(patient, PATIENT_MEMBERS_MAX),
+                                     .view = PATIENT_VIEW,
+                                     .n_slots = SLOTS,
+                                     .groups_max = GROUPS - 1};
+    patient->config = &config;
+    patient->n = config.n_members;
+    patient->types = 4;
+    patient->calls = 16;
+}
+
+/* n processes, each in a slot of its own. */
+static void turn_processes(struct patient *patient, uint64_t *items, uint32_t n)
+{
+    uint64_t incarnation = 1 + patient_below(patient, 2);
+    for (uint32_t i = 0; i < n; i++)
+        items[i] = RZ_TURN_PROCESS(i, incarnation);
+}
+
+/* Chance never says which processes a group has: messages that could be true are made here. */
+static void message_of_turn(struct patient *patient, struct rz_event *event, uint64_t *items)
+{
+    static struct rz_message message;
+    uint32_t n = 1 + (uint32_t)patient_below(patient, SLOTS);
+    bool decides = patient_below(patient, 2);
+    message = (struct rz_message){.room = RZ_ROOM_TURN,
+                                  .type = decides ? RZ_TURN_DECIDED : RZ_TURN_ARRIVED,
+                                  .flags = !decides && patient_below(patient, 4) == 0,
+                                  .view = PATIENT_VIEW,
+                                  .from = (rz_id)patient_below(patient, patient->n),
+                                  .seq = patient_below(patient, GROUPS),
+                                  .word = {patient_below(patient, 4), patient_below(patient, 4)},
+                                  .n_items = n + (decides ? 2 : 1)};
+    items[0] = decides ? n : patient_below(patient, n) << 32 | n;
+    turn_processes(patient, items + 1, n);
+    items[n + 1] = 1 + patient_below(patient, (UINT64_C(1) << n) - 1);
+    event->kind = RZ_EVENT_RECEIVE;
+    event->message = &message;
+}
+
+static bool call_turn(struct patient *patient, struct rz_event *event, uint64_t *items)
+{
+    uint32_t n = 1 + (uint32_t)patient_below(patient, SLOTS);
+    event->call = (uint32_t)patient_below(patient, 6);
+    event->arg[0] = patient_below(patient, GROUPS);
+    event->arg[1] = patient_below(patient, 4);
+    if (event->call > RZ_TURN_PROCESS_DEAD) {
+        message_of_turn(patient, event, items);
+        return true;
+    }
+    turn_processes(patient, items, n);
+    event->n_items = event->call == RZ_TURN_LEAVE ? 0 : n;
+    if (event->call == RZ_TURN_ARRIVE) {
+        event->arg[2] = patient_below(patient, n) << 32 | n;
+        event->arg[3] = patient_below(patient, 4);
+        items[event->n_items] = patient_below(patient, SLOTS) << 32 | patient_below(patient, 4);
+        event->n_items += (uint32_t)patient_below(patient, 2);
+    } else if (event->call == RZ_TURN_PROCESS_DEAD) {
+        items[0] = items[n - 1];
+        event->n_items = 1;
+    }
+    return true;
+}
+
+static void holds_turn(struct patient *patient)
+{
+    struct rz_turn_look look;
+    for (uint64_t group = 0; group < GROUPS; group++) {
+        uint64_t *round = &patient->memory[group];
+        if (!rz_turn_look_for(patient->state, group, &look)) {
+            *round = 0;
+            continue;
+        }
+        rz_fuzz_holds(look.n > 0 && look.n <= SLOTS && look.counts.round >= *round);
+        rz_fuzz_holds(look.kept.round >= look.counts.round);
+        rz_fuzz_holds(look.counts.view[0] != 0 && look.counts.view[0] >> look.n == 0);
+        rz_fuzz_holds(look.kept.view[0] != 0 && look.kept.view[0] >> look.n == 0);
+        *round = look.counts.round;
+    }
+}
+
+const struct patient_room fuzz_room_turn = PATIENT_ROOM(turn);

@@ -10,6 +10,6 @@
 
 extern const struct patient_room fuzz_room_ring, fuzz_room_spread, fuzz_room_agree,
     fuzz_room_recover, fuzz_room_commit, fuzz_room_gossip, fuzz_room_swim, fuzz_room_diagnose,
-    fuzz_room_paxos, fuzz_room_twophase, fuzz_room_rounds;
+    fuzz_room_paxos, fuzz_room_twophase, fuzz_room_rounds, fuzz_room_turn;
 
 #endif

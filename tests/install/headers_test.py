@@ -71,7 +71,7 @@ class Headers(rig.InstallTest):
         source = self.file("all.cc", "#include <mpi-ext.h>\n" + "".join(f"#include <{path}>\n" for path in ours)
                            + "typedef void (*function)();\nfunction all[] = {\n" + table + "};\n"
                            "int main() { for (function f : all) if (!f) return 1; return 0; }\n")
-        self.does(f"{self.bin}/mpicxx", *STRICT, "-O0", source, "-o", "all")
+        self.does(f"{self.bin}/mpicxx", *STRICT, "-O0", source, "-o", "all", "-lrhizome_tasks", "-lm")
         self.does("./all")
 
 

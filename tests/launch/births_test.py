@@ -94,6 +94,17 @@ class Births(rig.LaunchTest):
                                f"exec {HELPER} join enter replace:1,2 leave bye")
             self.assertIn(why, result.err)
 
+    def test_births_without_a_slot_are_refused(self):
+        """Node 1 is lost with its rank; nobody waits for an answer for ever, and who lives goes on."""
+        script = (f"test $RZ_RANK = 1 && exec {HELPER} join enter serve; exec {HELPER} join enter dead:1 replace:1,2 ack:1 "
+                  "leave bye")
+        hosts = ("-n", "3", "--inject", "kill node 1 at 100ms", "--host")
+        result = self.runs(*hosts, "localhost:1,localhost:1,localhost:1", "sh", "-c", script)
+        self.assertIn("no slot is left on the nodes that live (see --spares, --host HOST:SLOTS and --oversubscribe)", result.err)
+        again = f"test $RZ_INCARNATION = 1 || exec {HELPER} join enter leave bye; {script}"
+        result = self.runs(*hosts, "localhost:1,localhost:1,localhost:2", "--story", "sh", "-c", again)
+        self.assertIn("rank 1 replaced on node 2 (incarnation 2)", result.err)
+
     # ---- --on-failure
 
     def test_continue_and_replace_do_not_restart(self):
@@ -126,6 +137,15 @@ class Births(rig.LaunchTest):
     def test_restart_is_for_deaths_only(self):
         self.assertNotIn("anew", self.runs(*NODES, "--on-failure", "restart", *words("abort:3", "serve"), status=3).err)
         self.assertNotIn("anew", self.runs(*NODES, "--on-failure", "restart", "sh", "-c", "exit 5", status=5).err)
+
+    def test_restart_leaves_alone_what_is_done(self):
+        """Rank 1 dies behind MPI_Finalize of all, by itself or with its node: the job has said what it had to say."""
+        for end in ("kill", "bye; kill -9 $PPID; sleep 60"):
+            result = self.runs(*NODES, "--on-failure", "restart", "sh", "-c",
+                               f"test $RZ_RANK = 1 || exec {HELPER} join enter leave serve; {HELPER} join enter say:went leave {end}",
+                               status=137)
+            self.assertNotIn("anew", result.err)
+            self.assertEqual(result.out.count("went"), 1, result.out)
 
     def test_a_lost_node_begins_anew_and_its_fault_does_not_come_again(self):
         again = f"{self.folder}/again"

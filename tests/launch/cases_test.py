@@ -6,7 +6,7 @@ import os
 
 import launch_rig as rig
 
-HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "40", "--checkpoint-every", "5"]
+HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "300", "--checkpoint-every", "5"]  # the last kill comes long before the end
 
 
 class Cases(rig.LaunchTest):

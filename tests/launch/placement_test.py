@@ -96,6 +96,30 @@ class Placement(rig.LaunchTest):
     def test_free_slots_come_before_crowding(self):
         self.assertEqual(self.moved("--host", "localhost:2,localhost:2,localhost:4"), [2, 2])
 
+    # ---- slots
+
+    HOSTS = "localhost:2,localhost:2,localhost:2"
+
+    def lost(self, *arguments, status=NO_SLOTS):
+        """Node 1 dies with its two ranks."""
+        return self.runs("-n", "6", *arguments, "--inject", "kill node 1 at iteration 3", PLACED, "death", status=status)
+
+    def test_without_a_slot_the_job_ends(self):
+        said = ("rzrun: 6 ranks do not fit into the 4 slots of the nodes that are left; keep nodes free (--spares), give more "
+                "slots (--host HOST:SLOTS), or say --oversubscribe\n")
+        self.assertEqual(self.lost("--host", self.HOSTS).err, said)
+        hosts = self.file("hosts", "localhost slots=2\n" * 3)
+        self.assertEqual(self.lost("--hostfile", hosts, "--place-lost", "together").err, said)
+
+    def test_free_slots_are_taken_one_death_after_the_other(self):
+        hosts = f"{self.HOSTS},localhost:2,localhost:1"
+        again = ("--inject", "kill node 2 at iteration 3")
+        self.assertEqual(self.moved("--host", hosts, "--spares", "2"), [3, 4])
+        self.assertIn("6 ranks do not fit into the 5 slots", self.lost("--host", hosts, "--spares", "2", *again).err)
+
+    def test_oversubscribed_nodes_are_crowded(self):
+        self.assertEqual(self.moved("--host", self.HOSTS, "--oversubscribe"), [0, 2])
+
     # ---- cores
 
     def test_nobody_is_bound_unasked(self):

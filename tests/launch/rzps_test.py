@@ -63,6 +63,20 @@ class Rzps(rig.LaunchTest):
         self.assertEqual(self.jobs()[0]["ranks"][0]["verdict"], "alive")
         self.end(run)
 
+    def test_dynamic_groups(self):
+        words = ("join enter rounds:1 doubt:1,1 view:d serve", "join enter rounds:1 arrive serve")
+        script = f'if [ $RZ_RANK = 1 ]; then exec {rig.program("daemon_test_helper")} {words[1]}; fi; ' \
+                 f'exec {rig.program("daemon_test_helper")} {words[0]}'
+        run = self.begin("sh", "-c", script, processes=4, nodes=2)
+        out = lambda: (jobs := self.jobs()) and jobs[0]["groups"] and jobs[0]["groups"][0]["out"] == [1]
+        self.assertTrue(rig.await_true(out), "rank 1 is not put out")
+        (group,) = self.jobs()[0]["groups"]
+        self.assertEqual((group["name"], group["members"]), ("test", [0, 2, 3]))
+        self.assertEqual(group["events"], {"0": 0, "1": 1, "2": 0, "3": 0})
+        self.assertGreaterEqual(group["round"], 2)
+        self.assertGreaterEqual(group["progress"], 0)
+        self.end(run)
+
     def test_two_jobs(self):
         runs = [self.start("-n", "1", rig.program("launch_waits"), "compute") for _ in range(2)]
         self.await_members(2, 2)

@@ -6,7 +6,7 @@ import re
 
 import launch_rig as rig
 
-HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "60", "--checkpoint-every", "5"]
+HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "300", "--checkpoint-every", "5"]  # the last kill comes long before the end
 BESIDE = ("roll_back", "protect")  # the phases that others run beside
 CHAIN = ("detect", "spread", "agree", "stop", "place", "start", "barrier")
 

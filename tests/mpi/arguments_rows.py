@@ -27,6 +27,7 @@ HANDLES = {
     "MPI_Info": ("info", "MPI_ERR_INFO", "MPI_INT"),
     "MPI_Session": ("session", "MPI_ERR_SESSION", "good.comm"),
     "MPI_Errhandler": ("errhandler", "MPI_ERR_ERRHANDLER", "good.info"),
+    "MPIX_Group_monitor": ("monitor", "MPI_ERR_ARG", "good.comm"),
 }
 
 # Functions that no row breaks: they cannot be called here, or end the program.
@@ -57,7 +58,7 @@ FUNCTIONS = {
     "user_fn": "reduce_nothing", "query_fn": "query_nothing", "free_fn": "free_nothing",
     "cancel_fn": "cancel_nothing", "comm_errhandler_fn": "note_comm_error",
     "session_errhandler_fn": "note_session_error", "file_errhandler_fn": "note_file_error",
-    "win_errhandler_fn": "note_win_error",
+    "win_errhandler_fn": "note_win_error", "test": "NULL", "function": "NULL",
 }
 
 GOOD_INTS = {
@@ -76,7 +77,7 @@ NEGATIVE = {
     "maxneighbors": "ARG", "maxindegree": "ARG", "maxoutdegree": "ARG", "max_integers": "ARG",
     "max_addresses": "ARG", "max_datatypes": "ARG", "max_large_counts": "ARG", "indegree": "ARG",
     "outdegree": "ARG", "valuelen": "ARG", "color": "ARG", "direction": "DIMS", "ndims": "ARG",
-    "num_to_ack": "ARG", "maxprocs": "ARG",
+    "num_to_ack": "ARG", "maxprocs": "ARG", "progress": "ARG", "v": "ARG",
 }
 # Arrays of handles.
 ARRAYS = {"MPI_Datatype": "types", "MPI_Comm": "comms"}
@@ -116,7 +117,7 @@ class Rows:
 
     def is_input(self, p):
         """Whether a handle by address is read."""
-        return self.roles.get(p.name) in ("in", "free", "one", "list") or p.is_const
+        return self.roles.get(p.name) in ("in", "inout", "free", "one", "list") or p.is_const
 
     # ---- good arguments ----
 
@@ -162,6 +163,8 @@ class Rows:
         if p.base == "MPI_Status":
             place = "good" if p.is_const or self.stem.startswith("Status_set") else "out"
             return f"{place}.statuses" if p.array or "array" in p.name else f"&{place}.status"
+        if p.base == "MPIX_Group_monitor_state":
+            return "&out.state"
         if p.base == "char":
             if p.base == "char" and not p.is_const:
                 return "NULL" if p.name == "argv" else "out.text"
@@ -231,7 +234,7 @@ class Rows:
         values = [f"({p.base}){foreign}", f"gone.{member}", f"({p.base})(uintptr_t)0xfff"]
         info_may_be_null = p.base == "MPI_Info" and not self.stem.startswith("Info_")
         request_may_be_null = p.base == "MPI_Request" and REQUESTS_MAY_BE_NULL.match(self.name)
-        if not info_may_be_null and not request_may_be_null:
+        if not info_may_be_null and not request_may_be_null and self.roles.get(p.name) != "inout":
             values.append(f"null.{member}")
         if p.base == "MPI_Datatype" and p.name in BUFFER_TYPES and self.names & BUFFERS:
             values.append("good.uncommitted")

@@ -18,6 +18,8 @@
  *   twice                 one communicator is repaired twice: those who were new in the first
  *                         result are asked again, and are dead by then or not
  *   refused               nobody is replaced (--on-failure continue): all are told the same
+ *   full                  the last rank kills its node, and there is not a slot for each of its
+ *                         processes: all are told the same; who comes nevertheless is told, too
  *   strangers             who comes finalizes, and knows nothing of MPIX_Comm_replace
  *   arguments             what is refused
  */
@@ -385,6 +387,31 @@ static void twice(void)
     MPI_Comm_free(&second);
 }
 
+static void full(void)
+{
+    MPI_Comm whole, rest;
+    char text[MPI_MAX_ERROR_STRING];
+    int length, error;
+    if (incarnation > 1) {
+        CHECK(class_of(MPIX_Comm_replace(MPI_COMM_NULL, &whole)) == MPI_ERR_SPAWN);
+        return;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == n - 1) {
+        kill(getppid(), SIGKILL);
+        pause();
+    }
+    while (MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS) {
+    }
+    error = MPIX_Comm_replace(MPI_COMM_WORLD, &whole);
+    CHECK(class_of(error) == MPI_ERR_SPAWN);
+    MPI_Error_string(error, text, &length);
+    CHECK(strstr(text, "no slot is left on the nodes that live") != NULL);
+    CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &rest) == MPI_SUCCESS);
+    works(rest);
+    MPI_Comm_free(&rest);
+}
+
 static void refused(void)
 {
     MPI_Comm comms[2], made[2], rest;
@@ -477,6 +504,8 @@ static void play(int argc, char **argv)
         revoked();
     } else if (strcmp(scene, "twice") == 0) {
         twice();
+    } else if (strcmp(scene, "full") == 0) {
+        full();
     } else if (strcmp(scene, "refused") == 0) {
         refused();
     } else if (strcmp(scene, "strangers") == 0) {

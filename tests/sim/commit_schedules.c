@@ -74,6 +74,17 @@ static void a_group_holds_in_every_schedule(void **state)
     explore("tiny-xor");
 }
 
+static void damage_leads_all_back_further_or_stops_all(void **state)
+{
+    (void)state;
+    explore("tiny-damage");
+    run_worlds("damage", 200);
+    run_worlds("damage-memory", 100);
+    run("damage-rs", 6, 2, 300);
+    run("damage-rs", 9, 4, 50);
+    run_worlds("damage-silent", 100);
+}
+
 static void each_mutant_is_caught(void **state)
 {
     static const char *const mutants[] = {
@@ -81,7 +92,7 @@ static void each_mutant_is_caught(void **state)
         "mutant-one-view",       "mutant-no-floor",         "mutant-drop-old",
         "mutant-no-protect",     "mutant-group-uncopied",   "mutant-group-one-short",
         "mutant-group-generous", "mutant-group-old-parity", "mutant-group-early-home",
-        "mutant-group-drop-old"};
+        "mutant-group-drop-old", "mutant-any-damage"};
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
         run(mutants[i], 0, UINT32_MAX, 20000);
@@ -98,6 +109,7 @@ int main(void)
         cmocka_unit_test(what_nobody_or_files_keep_is_whole),
         cmocka_unit_test(groups_give_back_what_they_promise),
         cmocka_unit_test(a_group_holds_in_every_schedule),
+        cmocka_unit_test(damage_leads_all_back_further_or_stops_all),
         cmocka_unit_test(each_mutant_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,13 +92,22 @@ static void a_job_is_given_up_everywhere_or_nowhere(void **state)
     run_worlds("restarts");
 }
 
+static void slots_that_are_limits_hold_at_random(void **state)
+{
+    (void)state;
+    run_worlds("tight");
+    run_worlds("tight-births");
+    run_worlds("tight-reinit");
+}
+
 static void each_mutant_is_caught(void **state)
 {
     static const char *const mutants[] = {
         "mutant-late-reached",    "mutant-deathless-barrier", "mutant-own-placement",
         "mutant-any-incarnation", "mutant-own-generation",    "mutant-own-birthplace",
         "mutant-any-cohort",      "mutant-keep-reached",      "mutant-any-birth",
-        "mutant-known-free",      "mutant-own-refusal",       "mutant-one-entered"};
+        "mutant-known-free",      "mutant-own-refusal",       "mutant-one-entered",
+        "mutant-own-slots",       "mutant-crowded-birth"};
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
         run(mutants[i], 0, UINT32_MAX, 20000);
@@ -117,6 +126,7 @@ int main(void)
         cmocka_unit_test(jobs_that_do_not_hold_at_random),
         cmocka_unit_test(silent_deaths_stop_all_or_none),
         cmocka_unit_test(a_job_is_given_up_everywhere_or_nowhere),
+        cmocka_unit_test(slots_that_are_limits_hold_at_random),
         cmocka_unit_test(each_mutant_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,27 @@ static void items_reach_all_whatever_number_die(void **state)
     run("rough", 12, 11, 1000);
 }
 
+/* Members put off what goes beside the tree, and may die before it is sent. */
+static void what_is_put_off_reaches_all_whatever_number_die(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {2, 3, 5, 6, 8, 9, 12, 13, 16, 24, 64};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        run("late", sizes[i], sizes[i] - 1, sizes[i] < 32 ? 2000 : 300);
+    run("late", 200, 20, 60);
+    run("late-rough", 12, 11, 1000);
+    for (uint32_t members = 6; members <= 24; members++)
+        run("late-undetected", members, rz_spread_degree(members) - 1, 200);
+}
+
+static void what_is_put_off_reaches_all_in_every_schedule(void **state)
+{
+    (void)state;
+    explore("late-small", 2, 1, false);
+    explore("late-small", 3, 2, false);
+    explore("late-small", 4, 1, false);
+}
+
 static void fewer_undetected_deaths_than_neighbours_do_no_harm(void **state)
 {
     (void)state;
@@ -89,6 +110,7 @@ static void known_bugs_are_caught(void **state)
     explore("mutant-open-ring", 6, 4, false);
     run("mutant-mark-late", 6, 2, 100);
     run("mutant-equal-sets", 6, 2, 100);
+    run("mutant-tree-only", 6, 2, 100);
 }
 
 /* Each member sends an item to all its neighbours but the one it has it from. */
@@ -111,6 +133,8 @@ int main(void)
         cmocka_unit_test(one_item_reaches_all_in_every_schedule),
         cmocka_unit_test(several_items_reach_all_in_every_schedule),
         cmocka_unit_test(items_reach_all_whatever_number_die),
+        cmocka_unit_test(what_is_put_off_reaches_all_whatever_number_die),
+        cmocka_unit_test(what_is_put_off_reaches_all_in_every_schedule),
         cmocka_unit_test(fewer_undetected_deaths_than_neighbours_do_no_harm),
         cmocka_unit_test(fewer_undetected_deaths_do_no_harm_in_every_schedule),
         cmocka_unit_test(as_many_undetected_deaths_are_caught),

@@ -58,8 +58,8 @@ def parameter(kind, p):
         return f"struct rz_counts {p.name}"
     if kind in ("out:count", "inout:count"):
         return f"MPI_Count *{p.name}"
-    if kind.startswith("out:"):
-        return f"struct {STRUCTS[kind[4:]]} **{p.name}"
+    if kind.startswith(("out:", "inout:")):
+        return f"struct {STRUCTS[kind.split(':')[1]]} **{p.name}"
     return f"struct {STRUCTS[kind]} *{p.name}"
 
 

@@ -16,6 +16,7 @@ HEAD = """\
 CLASSES = {
     "comm": "MPI_ERR_COMM", "datatype": "MPI_ERR_TYPE", "op": "MPI_ERR_OP",
     "request": "MPI_ERR_REQUEST", "info": "MPI_ERR_INFO", "session": "MPI_ERR_SESSION",
+    "monitor": "MPI_ERR_ARG",
 }
 # Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
 FREE_PREDEFINED = {"group", "errhandler"}
@@ -139,10 +140,21 @@ class Entry:
         if role == "free":
             self.results.append(f"*{p.name} = {HANDLES[p.base][2]};")
 
+    def handle_inout(self, kind, p):
+        struct = abi_chapter.STRUCTS[kind]
+        self.declare(f"struct {struct} *{local(p.name)} = NULL;")
+        self.check("rz_arg_pointer", self.quoted(p.name), p.name)
+        self.check(f"rz_arg_{kind}_or_null", self.quoted(p.name), "*" + p.name,
+                   "&" + local(p.name))
+        self.handle_result(p)
+
     def handle_out(self, kind, p):
         struct = abi_chapter.STRUCTS[kind]
         self.declare(f"struct {struct} *{local(p.name)} = NULL;")
         self.check("rz_arg_pointer", self.quoted(p.name), p.name)
+        self.handle_result(p)
+
+    def handle_result(self, p):
         null = HANDLES[p.base][2]
         self.results.append(f"*{p.name} = ({p.base})rz_object_handle("
                             f"(struct rz_object *){local(p.name)}, (uintptr_t){null});")
@@ -228,6 +240,8 @@ class Entry:
             self.handle_out(kind[4:], p)
         elif kind in ("out:count", "inout:count"):
             self.count_out(kind, p)
+        elif kind.startswith("inout:"):
+            self.handle_inout(kind[6:], p)
         elif kind == "count":
             self.count(p)
         elif kind == "counts":

@@ -17,6 +17,7 @@ HANDLES = {
     "MPI_Info": ("rz_info", "info", "MPI_INFO_NULL"),
     "MPI_Session": ("rz_session", "session", "MPI_SESSION_NULL"),
     "MPI_Errhandler": ("rz_errhandler", "errhandler", "MPI_ERRHANDLER_NULL"),
+    "MPIX_Group_monitor": ("rz_monitor", "monitor", "MPIX_GROUP_MONITOR_NULL"),
 }
 
 INTEGER_VALUES = {"int", "MPI_Count", "MPI_Aint", "MPI_Offset"}
@@ -116,8 +117,8 @@ class Binding:
     when: running, before (MPI_Init), world (between MPI_Init and MPI_Finalize), life (at any time,
     one thread after the other), any, tool (MPI_T: at any time, and errors are results only), or
     direct (src/abi has it whole). handles: what becomes
-    of a handle argument by address: in, free (nulled), one, list (of requests); without a word it
-    is a result; large=told: the chapter's last argument says whether the large-count variant was
+    of a handle argument by address: in, inout (null, or of an object that the result replaces),
+    free (nulled), one, list (of requests); without a word it is a result; large=told: the chapter's last argument says whether the large-count variant was
     called. call: how the chapter is called, where that does not follow from the name.
     """
 
@@ -181,7 +182,7 @@ class Tables:
         """How the chapter sees each parameter: a list of (kind, parameter), one for all variants.
 
         Kinds: comm, group, ... (a handle in), out:comm (a handle out), count, out:count,
-        inout:count, counts, requests, plain.
+        inout:monitor (a handle in and out), inout:count, counts, requests, plain.
         """
         alone = self.stands_alone(function.name)
         narrow = function if alone else self.by_name[self.plain_name(function.name)]
@@ -204,6 +205,8 @@ class Tables:
                 return "requests"
             if role in ("in", "free"):
                 return kind
+            if role == "inout":
+                return "inout:" + kind
             if p.array or role == "later":
                 return "plain"
             return "out:" + kind

@@ -5,6 +5,7 @@
 #include "mpi/core/engine.h"
 #include "mpi/core/errhandler.h"
 #include "mpi/core/life.h"
+#include "mpi/monitor/monitors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,22 +135,27 @@ void rz_sessions_rollback(void)
 static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
 #define N_PSETS ((int)(sizeof(psets) / sizeof(psets[0])))
 
-/* The predefined communicator that has the group of a process set; NULL: there is no such set. */
-static struct rz_comm *pset_comm(const char *name)
+/* A new group of a process set: of a predefined communicator, or of a monitor's latest view. *group
+ * NULL: there is no such set. */
+static int pset_group(const char *name, struct rz_group **group)
 {
     for (int i = 0; i < N_PSETS; i++) {
         if (strcmp(name, psets[i]) == 0) {
-            return rz_comm_predefined(0x101 + (unsigned)i);
+            const struct rz_group *of = rz_comm_predefined(0x101 + (unsigned)i)->group;
+            *group = rz_group_new(of->size, of->process);
+            return *group != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
         }
     }
-    return NULL;
+    bool found;
+    *group = rz_monitors_pset(name, &found);
+    return *group != NULL || !found ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 int rzm_session_get_num_psets(struct rz_session *session, struct rz_info *info, int *npset_names)
 {
     (void)session;
     (void)info;
-    *npset_names = N_PSETS;
+    *npset_names = N_PSETS + rz_monitors_count();
     return MPI_SUCCESS;
 }
 
@@ -158,17 +164,24 @@ int rzm_session_get_nth_pset(struct rz_session *session, struct rz_info *info, i
 {
     (void)session;
     (void)info;
-    if (n < 0 || n >= N_PSETS) {
-        return rzm_error(MPI_ERR_ARG, "n is %d, not in 0..%d", n, N_PSETS - 1);
+    int all = N_PSETS + rz_monitors_count();
+    if (n < 0 || n >= all) {
+        return rzm_error(MPI_ERR_ARG, "n is %d, not in 0..%d", n, all - 1);
     }
     if (*pset_len < 0 || (*pset_len > 0 && pset_name == NULL)) {
         return rzm_error(MPI_ERR_ARG, "pset_len is %d and pset_name %s", *pset_len,
                          pset_name != NULL ? "is there" : "a null pointer");
     }
-    if (*pset_len > 0) {
-        snprintf(pset_name, (size_t)*pset_len, "%s", psets[n]);
+    char name[MPI_MAX_PSET_NAME_LEN];
+    if (n < N_PSETS) {
+        snprintf(name, sizeof(name), "%s", psets[n]);
+    } else {
+        snprintf(name, sizeof(name), RZ_MONITOR_PSET "%s", rz_monitors_name(n - N_PSETS));
     }
-    *pset_len = (int)strlen(psets[n]) + 1;
+    if (*pset_len > 0) {
+        snprintf(pset_name, (size_t)*pset_len, "%s", name);
+    }
+    *pset_len = (int)strlen(name) + 1;
     return MPI_SUCCESS;
 }
 
@@ -195,12 +208,17 @@ int rzm_session_get_pset_info(struct rz_session *session, const char *pset_name,
                               struct rz_info **info)
 {
     (void)session;
-    const struct rz_comm *comm = pset_comm(pset_name);
-    if (comm == NULL) {
+    struct rz_group *group;
+    int error = pset_group(pset_name, &group);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (group == NULL) {
         return rzm_error(MPI_ERR_ARG, "pset_name is \"%s\", no process set", pset_name);
     }
     char size[16];
-    snprintf(size, sizeof(size), "%d", rz_comm_size(comm));
+    snprintf(size, sizeof(size), "%d", group->size);
+    rz_group_release(group);
     const char *pairs[][2] = {{"mpi_size", size}};
     return info_of(pairs, 1, info);
 }
@@ -219,16 +237,14 @@ int rzm_group_from_session_pset(struct rz_session *session, const char *pset_nam
     if (error != MPI_SUCCESS) {
         return error;
     }
-    const struct rz_comm *comm = pset_comm(pset_name);
-    if (comm == NULL) {
-        *newgroup = NULL; /* as the standard has it: no error */
-        return MPI_SUCCESS;
+    struct rz_group *made;
+    error = pset_group(pset_name, &made);
+    if (error != MPI_SUCCESS) {
+        return error;
     }
-    struct rz_group *made = rz_group_new(comm->group->size, comm->group->process);
-    if (made == NULL) {
-        return MPI_ERR_NO_MEM;
+    if (made != NULL) { /* no such set: as the standard has it, no error */
+        made->session = session->id;
     }
-    made->session = session->id;
     *newgroup = made;
     return MPI_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #include "mpi/ft/council.h"
 #include "mpi/ft/ft.h"
 #include "mpi/ft/revoke_nodes.h"
+#include "mpi/monitor/monitors.h"
 #include "mpi/p2p/lane_ends.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/paths.h"
@@ -223,6 +224,7 @@ static void member_gone(struct rz_member *member, bool death)
     rz_peer_close(rz_process_slot(process), true, RZ_ERR_PROC_FAILED);
     member->dead = true;
     rz_engine.deaths = true;
+    rz_monitors_deaths = true;
     if (death) {
         rz_engine_list_dead(process);
         rz_comms_death(process);
@@ -231,10 +233,16 @@ static void member_gone(struct rz_member *member, bool death)
     rz_p2p_gone(process, death);
 }
 
+/* Agreements leave out who has ended in order as they do the dead; it is not to be accused. */
 void rz_engine_learn_death(uint32_t process)
 {
-    if (!rz_engine.reinit_open && rz_member_of(process)->process == process) {
-        member_gone(rz_member_of(process), true);
+    struct rz_member *member = rz_member_of(process);
+    if (!rz_engine.reinit_open && member->process == process) {
+        uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rz_process_slot(process)],
+                                             memory_order_acquire);
+        bool ended = rz_board_incarnation(word) == rz_board_incarnation(member->word) &&
+                     rz_board_verdict(word) == RZ_VERDICT_ENDED;
+        member_gone(member, !ended);
     }
 }
 
@@ -444,6 +452,9 @@ unsigned rz_engine_progress(void)
         events++;
     }
     look_at_news();
+    if (__builtin_expect(rz_monitors != NULL, 0)) {
+        rz_monitors_look();
+    }
     if (__builtin_expect(rz_lane_ends_wait, 0)) {
         rz_lane_ends_look();
     }

@@ -18,6 +18,7 @@
 #include "mpi/ft/revoke_nodes.h"
 #include "mpi/ft/council_letter.h"
 #include "mpi/ft/inviters.h"
+#include "mpi/monitor/monitors.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/note.h"
 #include "mpi/p2p/p2p.h"
@@ -216,6 +217,7 @@ static int finalize_barrier(void)
 
 static void engine_close(void)
 {
+    rz_monitors_close();
     rz_councils_close();
     rz_p2p_forget();
     rz_unborn_close();
@@ -262,6 +264,7 @@ int rzm_finalize(void)
         return error;
     }
     if (!life.had_session) {
+        rz_monitors_stop();
         rz_message_last_call();
     }
     error = rz_life_all_sent("MPI_Finalize");

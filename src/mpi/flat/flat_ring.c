@@ -78,7 +78,7 @@ static void carry_out(void *arg, const struct rz_actions *actions)
             notice(step, action);
         }
         for (uint32_t k = 0; action->kind == RZ_ACTION_SEND && k < action->n_to; k++) {
-            rz_flat_send(step->flat, action->to[k], &action->message, action->items);
+            rz_post_send(&step->flat->post, action->to[k], &action->message, action->items);
         }
     }
 }
@@ -140,8 +140,8 @@ static void follow_up(struct rz_flat *flat, rz_time now)
 
 static void ring_end(struct rz_flat *flat)
 {
-    rz_datagrams_close(flat->datagrams);
-    flat->datagrams = NULL;
+    rz_datagrams_close(flat->post.datagrams);
+    flat->post.datagrams = NULL;
     rz_hosted_close(&flat->ring);
     rz_hosted_close(&flat->spread);
     flat->n_finds = 0;
@@ -159,7 +159,8 @@ static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
     const struct rz_spread_config spread = {.n_members = info->n_ranks, .view = epoch};
     uint8_t key[RZ_DATAGRAM_KEY_BYTES];
     rz_datagram_derive(info->ring_key, epoch, key); /* in each epoch all count anew */
-    rz_status_t status = rz_datagrams_open(&flat->datagrams, info->n_ranks, info->self.rank, key);
+    rz_status_t status =
+        rz_datagrams_open(&flat->post.datagrams, info->n_ranks, info->self.rank, key);
     rz_assert(status == RZ_OK);
     explicit_bzero(key, sizeof(key));
     bool opened = rz_hosted_open(&flat->ring, &rz_proto_room_ring, &ring, info->self.rank, now,
@@ -222,8 +223,8 @@ static rz_time flat_now(struct rz_flat *flat)
 static void read_messages(struct rz_flat *flat, rz_time now)
 {
     struct rz_message message;
-    uint64_t items[RZ_FLAT_ITEMS_MAX];
-    for (int i = 0; i < TURN_MESSAGES && rz_flat_receive(flat, &message, items); i++) {
+    uint64_t items[RZ_POST_ITEMS_MAX];
+    for (int i = 0; i < TURN_MESSAGES && rz_post_receive(&flat->post, &message, items); i++) {
         const struct rz_event event = {
             .kind = RZ_EVENT_RECEIVE, .now = now, .message = &message, .items = items};
         if (message.room == RZ_ROOM_RING) {
@@ -330,6 +331,7 @@ static rz_status_t flat_open(struct rz_flat **result, const struct rz_link_info 
         return RZ_ERR_NO_MEMORY;
     }
     flat->info = info;
+    flat->post = (struct rz_post){.fd = info->ring_fd, .address = rz_flat_address, .arg = flat};
     flat->out = calloc(info->n_ranks, sizeof(*flat->out));
     flat->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rz_status_t status = flat->out == NULL ? RZ_ERR_NO_MEMORY : RZ_OK;

@@ -4,7 +4,7 @@
 
 #include "host/hosted.h"
 #include "mpi/core/flat.h"
-#include "net/datagram/datagram.h"
+#include "net/datagram/datagram_post.h"
 
 #include <pthread.h>
 
@@ -33,9 +33,9 @@ struct rz_flat {
 
     uint32_t epoch; /* of the ring; 0: there is none */
     struct rz_hosted ring, spread;
-    struct rz_datagrams *datagrams;
-    bool *out;     /* [n_ranks]: told to the cores */
-    uint64_t news; /* of the board, as of the last look */
+    struct rz_post post; /* its datagrams: of the epoch */
+    bool *out;           /* [n_ranks]: told to the cores */
+    uint64_t news;       /* of the board, as of the last look */
 
     rz_time meant; /* until when we meant to sleep */
     rz_time slept; /* so much passed while we could not listen: the cores' clock is behind */
@@ -54,15 +54,8 @@ struct rz_flat_entry {
     void (*close)(struct rz_flat *flat);
 };
 
-/* Sends a core's message to process `to`, in as many datagrams as it takes; where nobody is known
- * there, to nobody. */
-void rz_flat_send(struct rz_flat *flat, rz_id to, const struct rz_message *message,
-                  const uint64_t *items);
-
-/* The next message for our ring that has come, with its items in items[RZ_FLAT_ITEMS_MAX]; false:
- * none. */
-#define RZ_FLAT_ITEMS_MAX 160u
-bool rz_flat_receive(struct rz_flat *flat, struct rz_message *message, uint64_t *items);
+/* Where rank's newest process is reached (net/datagram/datagram_post.h); arg: the rz_flat. */
+bool rz_flat_address(const void *arg, rz_id rank, struct rz_address *address);
 
 /* Tells the daemon, soon; and what waits for room in the socket. */
 void rz_flat_report(struct rz_flat *flat, const struct rz_flat_report *report);

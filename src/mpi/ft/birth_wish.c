@@ -4,9 +4,6 @@
 
 #include <stdlib.h>
 
-/* So many fit into one message of the link. */
-enum { PAIRS_MAX = 4096 };
-
 static struct rz_birth_wish *wishes; /* by next */
 static uint64_t last_question;
 
@@ -37,50 +34,42 @@ static void born(void *arg, const struct rz_link_message *message, const int *fd
     for (struct rz_birth_wish *wish = wishes; wish != NULL; wish = wish->next) {
         if (question >= wish->first && question <= wish->last && wish->unanswered > 0) {
             wish->unanswered--;
+            wish->refused[question - wish->first] = message->born.status != RZ_OK;
             wish->status = wish->status != RZ_OK ? wish->status : (rz_status_t)message->born.status;
             rz_engine.completions++;
         }
     }
 }
 
-static void ask(uint64_t question, struct rz_link_process *pairs, const uint32_t *dead, uint32_t n,
-                uint8_t *bytes)
+static void ask(uint64_t question, uint32_t dead)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        pairs[i] = (struct rz_link_process){.slot = rz_process_slot(dead[i]),
-                                            .incarnation = whole_incarnation(dead[i]) + 1};
-    }
-    rz_link_put_pairs(bytes, pairs, n);
-    struct rz_link_message message = {.type = RZ_LINK_REPLACE,
-                                      .replace = {.question = question,
-                                                  .births = bytes,
-                                                  .births_length = n * RZ_LINK_PAIR_BYTES}};
+    uint8_t bytes[RZ_LINK_PAIR_BYTES];
+    struct rz_link_process pair = {.slot = rz_process_slot(dead),
+                                   .incarnation = whole_incarnation(dead) + 1};
+    rz_link_put_pairs(bytes, &pair, 1);
+    struct rz_link_message message = {
+        .type = RZ_LINK_REPLACE,
+        .replace = {.question = question, .births = bytes, .births_length = sizeof(bytes)}};
     rz_engine_tell_daemon(&message);
 }
 
 int rz_births_ask(struct rz_birth_wish *wish, const uint32_t *dead, uint32_t n)
 {
-    uint32_t room = n < PAIRS_MAX ? n : PAIRS_MAX, questions = (n + PAIRS_MAX - 1) / PAIRS_MAX;
-    struct rz_link_process *pairs = malloc(room * sizeof(*pairs) + 1);
-    uint8_t *bytes = malloc((size_t)room * RZ_LINK_PAIR_BYTES + 1);
-    if (pairs == NULL || bytes == NULL) {
-        free(pairs);
-        free(bytes);
+    bool *refused = calloc(n + 1, sizeof(*refused));
+    if (refused == NULL) {
         return MPI_ERR_NO_MEM;
     }
     *wish = (struct rz_birth_wish){.first = last_question + 1,
-                                   .last = last_question + questions,
-                                   .unanswered = questions,
+                                   .last = last_question + n,
+                                   .unanswered = n,
+                                   .refused = refused,
                                    .next = wishes};
     last_question = wish->last;
     wishes = wish;
     rz_link_handle(rz_engine.link, RZ_LINK_BORN, born, NULL);
-    for (uint32_t i = 0; i < questions; i++) {
-        uint32_t begin = i * PAIRS_MAX, left = n - begin;
-        ask(wish->first + i, pairs, dead + begin, left < PAIRS_MAX ? left : PAIRS_MAX, bytes);
+    for (uint32_t i = 0; i < n; i++) { /* each by itself, for some may be refused */
+        ask(wish->first + i, dead[i]);
     }
-    free(pairs);
-    free(bytes);
     return MPI_SUCCESS;
 }
 
@@ -93,6 +82,8 @@ void rz_births_end(struct rz_birth_wish *wish)
     if (*at == wish) {
         *at = wish->next;
     }
+    free(wish->refused);
+    wish->refused = NULL;
 }
 
 /* ---- Acknowledged deaths ---- */

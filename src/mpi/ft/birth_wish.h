@@ -13,6 +13,7 @@ struct rz_birth_wish {
     uint64_t first, last; /* the numbers of its questions */
     uint64_t unanswered;
     rz_status_t status; /* once answered: RZ_OK, or the first refusal */
+    bool *refused;      /* [of each dead] */
     struct rz_birth_wish *next;
 };
 

@@ -108,6 +108,20 @@ static void forget_piece(void)
     state.piece_fd = -1;
 }
 
+/* After a roll-back only that slot is known to hold what was written there whose piece the daemon
+ * has just looked at. In others there may be what was found damaged: they are written anew. */
+static void doubt_slots(void)
+{
+    const struct rz_link_piece *piece = &state.piece;
+    for (int i = 0; i < 2; i++) {
+        struct rz_slot *slot = &state.slots[i];
+        bool looked_at = slot->generation == piece->generation && slot->hash == piece->hash &&
+                         piece->source_node == rz_engine.info->node;
+        if (!looked_at)
+            slot->known = 0;
+    }
+}
+
 /* Once per epoch: ask the daemon what there is to restore and how generations are counted. */
 static int ask_daemon(const char *call)
 {
@@ -128,6 +142,7 @@ static int ask_daemon(const char *call)
         return error;
     state.epoch = rz_engine.epoch;
     state.base = state.piece.base;
+    doubt_slots();
     state.number = 0;
     return MPI_SUCCESS;
 }

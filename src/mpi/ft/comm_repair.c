@@ -14,7 +14,8 @@
  *    nobody is dead, it is finished, at all of them in the same agreement.
  *
  * Agreements are proposed with a flag, whether births were refused to nobody: then all end with the
- * same error.
+ * same error. Whose birth is refused, everywhere alike, stays in the group as the dead it is: those
+ * who come in place of others know all of the group, join, and are told, too.
  *
  * Several lines: their agreements are begun on all before any is waited for, so that lines which
  * share members cannot wait for one another. A survivor begins the next ones when all of its lines
@@ -199,6 +200,9 @@ static struct rz_group *group_replaced(struct line *line)
         invitation->is_new[i] = false;
     }
     for (uint32_t i = 0; i < line->n_dead; i++) {
+        if (line->wish.refused[i]) {
+            continue;
+        }
         int rank = rz_group_find(old, line->dead[i]);
         rz_assert(rank != MPI_UNDEFINED);
         invitation->process[rank] = rz_birth_after(line->dead[i]);
@@ -245,9 +249,9 @@ static void ask_for_births(struct line *line)
 static void births_answered(struct line *line)
 {
     struct repair *repair = line->repair;
-    rz_births_end(&line->wish);
     rz_engine_look_again(); /* at the board, which may know of them for as long as of the answer */
     if (rz_engine.rollback) {
+        rz_births_end(&line->wish);
         return;
     }
     if (line->wish.status != RZ_OK) {
@@ -259,6 +263,7 @@ static void births_answered(struct line *line)
         repair->why = RZ_ERR_PROC_FAILED;
     }
     make_next(line);
+    rz_births_end(&line->wish);
     line->stage = READY;
 }
 

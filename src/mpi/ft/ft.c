@@ -12,6 +12,7 @@
 #include "mpi/core/engine.h"
 #include "mpi/ft/reinit_async.h"
 #include "mpi/ft/council_letter.h"
+#include "mpi/monitor/monitors.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/paths.h"
@@ -70,6 +71,7 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
     rz_engine_tell_daemon(&message);
     if (phase == RZ_PHASE_ENTER) {
         rz_kill_here(RZ_KILL_START_TOLD);
+        rz_peers_meet_again();
     }
     enum rz_recover_phase next = phase + 1;
     struct rz_blocked blocked = {
@@ -91,16 +93,13 @@ void rz_ft_give_up(void)
     rz_engine.rollback = true;
     rz_engine.going_back = reinit.entered;
     rz_councils_close(); /* they name agreements of requests that end now */
-    rz_peers_close(RZ_ERR_ROLLBACK);
+    rz_peers_roll_back();
     rz_p2p_forget();
     rz_unborn_close();
     rz_letters_close();
     rz_words_close();
     rz_matched_close();
-    rz_status_t status = rz_paths_quiet();
-    if (status != RZ_OK) {
-        rz_engine_exit(status);
-    }
+    rz_paths_quiet();
     rz_requests_abandon();
     rz_kill_here(RZ_KILL_GAVE_UP);
 }
@@ -108,6 +107,7 @@ void rz_ft_give_up(void)
 /* No call of the old epoch is on a stack any more: its objects go. */
 static int discard(void)
 {
+    rz_monitors_close();
     rz_requests_close();
     rz_comms_close();
     rz_buffered_close();
@@ -123,6 +123,10 @@ static void refresh_member(uint32_t slot)
     uint64_t word = atomic_load_explicit(&rz_engine.board->rank[slot], memory_order_acquire);
     uint32_t incarnation = rz_board_incarnation(word), node = rz_board_node(word);
     struct rz_member *member = &rz_engine.members[slot];
+    if (member->peer != NULL && member->peer->process != rz_process(slot, incarnation)) {
+        rz_peer_close(slot, false, RZ_ERR_ROLLBACK);
+        member->spoken_to = true;
+    }
     /* A verdict is dealt with as news, once the communicators stand. */
     member->word = rz_board_rank_word(incarnation, node, RZ_VERDICT_ALIVE);
     member->process = rz_process(slot, incarnation);

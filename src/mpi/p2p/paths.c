@@ -242,23 +242,18 @@ static void path_close(struct rz_path *path)
     }
 }
 
-rz_status_t rz_paths_quiet(void)
+void rz_paths_quiet(void)
 {
     rz_time deadline = rz_clock_now() + QUIET_MAX;
-    rz_status_t status = RZ_OK;
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
         struct rz_path *path = &rz_engine.paths[i];
         while (path->net != NULL && !path->ops->quiet(path->net) && rz_clock_now() < deadline) {
             path->ops->progress(path->net);
         }
-        if (path->net != NULL && !path->ops->quiet(path->net)) {
+        if (path->net != NULL && path->ops->renew == NULL) {
             path_close(path);
-            status = i == RZ_PATH_SHM ? open_shm() : status;
         }
     }
-    /* UCX connects a pair of workers once: each epoch has a new one, with a new card. */
-    path_close(&rz_engine.paths[RZ_PATH_UCX]);
-    return status;
 }
 
 void rz_paths_close(void)

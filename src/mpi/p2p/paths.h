@@ -25,11 +25,11 @@ void rz_paths_ask(uint32_t slot, enum rz_path_kind kind);
 void rz_paths_forget(uint32_t slot, uint32_t incarnation);
 
 /*
- * After the peers were closed: progresses until the transports have let go of everything. The
- * network is closed, and opened anew at its next use; so is shared memory where it has not let go
- * after two seconds.
+ * After the peers were rolled back: progresses until the transports have let go of everything, two
+ * seconds at most. What cannot renew connections is closed then (UCX connects a pair of workers
+ * once: each epoch has a new one, with a new card), and opened anew at its next use.
  */
-rz_status_t rz_paths_quiet(void);
+void rz_paths_quiet(void);
 
 /* One round of progress; the number of events. */
 static inline unsigned rz_paths_progress(void)

@@ -278,10 +278,34 @@ void rz_peer_close(uint32_t slot, bool drain, rz_status_t status)
     free(peer);
 }
 
-void rz_peers_close(rz_status_t status)
+/* The connection outlives a roll-back, if its process does. */
+static bool is_kept(const struct rz_peer *peer)
+{
+    return peer->state == RZ_PEER_OPEN && peer->path->ops->renew != NULL;
+}
+
+void rz_peers_roll_back(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        rz_peer_close(slot, false, status);
+        struct rz_peer *peer = rz_engine.members[slot].peer;
+        if (peer != NULL && is_kept(peer)) {
+            rz_assert(peer->queue == NULL);
+            peer->path->ops->renew(peer->path->net, peer->number, RZ_ERR_ROLLBACK);
+        } else {
+            rz_engine.members[slot].spoken_to = peer != NULL || rz_engine.members[slot].spoken_to;
+            rz_peer_close(slot, false, RZ_ERR_ROLLBACK);
+        }
+    }
+}
+
+void rz_peers_meet_again(void)
+{
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        struct rz_member *member = &rz_engine.members[slot];
+        if (member->spoken_to) {
+            member->spoken_to = false;
+            rz_peer_meet(member->process);
+        }
     }
 }
 

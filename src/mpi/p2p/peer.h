@@ -2,7 +2,7 @@
  * Peers: whom this process sends to. Made at the first message: the node stands in the board's
  * word, the daemon helps with the introduction (the inbox of a process of the same node, or the
  * network card of another). Until then parcels queue; nobody waits in here. A peer is one
- * incarnation in one epoch.
+ * incarnation, and may outlive an epoch: what was sent in it is then dropped at the door.
  */
 #ifndef RZ_MPI_PEER_H
 #define RZ_MPI_PEER_H
@@ -66,8 +66,16 @@ void rz_peer_broken(struct rz_path *path, rz_peer_t number);
  * with status. */
 void rz_peer_close(uint32_t slot, bool drain, rz_status_t status);
 
-/* As rz_peer_close for all of them, without taking anything. */
-void rz_peers_close(rz_status_t status);
+/*
+ * The epoch is given up: ends everything with everybody, without taking anything. Connections that
+ * cost to be made anew stay where the transport can renew them; the start of the next epoch tells
+ * which processes they still lead to, and closes the others (rz_peer_close).
+ */
+void rz_peers_roll_back(void);
+
+/* A new epoch: asks for those, or who came in their places, whose connections went with the last
+ * one. That takes its time; to be called before a wait. */
+void rz_peers_meet_again(void);
 
 /* The transports are closed: frees what is known of all peers. */
 void rz_peers_forget(void);

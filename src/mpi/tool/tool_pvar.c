@@ -7,6 +7,7 @@
 #include "mpi/core/engine.h"
 #include "mpi/comm/sessions.h"
 #include "mpi/ft/agreement.h"
+#include "mpi/monitor/monitors.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,8 @@ VALUE(messages_received, rz_engine.counters.receives)
 VALUE(bytes_sent, rz_engine.counters.bytes_sent)
 VALUE(bytes_received, rz_engine.counters.bytes_received)
 VALUE(letters_sent, rz_engine.counters.letters)
+VALUE(tests_sent, rz_monitors_sent())
+VALUE(tests_received, rz_monitors_received())
 VALUE(unexpected, rz_engine.counters.unexpected)
 VALUE(unexpected_length, rz_engine.matcher.early.entries)
 VALUE(posted_length, rz_engine.matcher.posted.entries)
@@ -84,6 +87,10 @@ static const struct pvar table[] = {
      "Processes of the job known to have died in this epoch"},
     {"rz_letters_sent", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, letters_sent,
      "Messages sent for agreement and revocation"},
+    {"rz_tests_sent", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, tests_sent,
+     "Datagrams sent by group monitors: tests, answers, votes"},
+    {"rz_tests_received", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, tests_received,
+     "Datagrams received by group monitors"},
     {"rz_agreed_era", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_era,
      "Agreements that ended here, those of the library itself included, by the engine era"},
     {"rz_agreed_twophase", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_twophase,

@@ -232,6 +232,20 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
     return RZ_OK;
 }
 
+static void shm_renew(struct rz_net *net, rz_peer_t peer, rz_status_t status)
+{
+    struct shm *shm = (struct shm *)net;
+    rz_assert(status != RZ_OK && status != RZ_IN_PROGRESS && status != RZ_ERR_PROC_FAILED);
+    struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
+    if (!pair)
+        return;
+    pair->connection++; /* tokens of before name payloads that are withdrawn */
+    pair->status = status;
+    shm_bit_clear(shm->blocked, pair->lane);
+    shm_out_renew(shm, pair, status);
+    shm_fetch_close(shm, pair, status);
+}
+
 /* Ends the connection: everything is settled before the first callback, which may connect anew. */
 static void shm_pair_end(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
@@ -395,6 +409,7 @@ const struct rz_net_ops rz_shm_ops = {
     .arm = shm_arm,
     .fd = shm_fd,
     .disconnect = shm_disconnect,
+    .renew = shm_renew,
     .quiet = shm_quiet,
     .close = shm_close,
 };

@@ -62,7 +62,7 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
  * The table for nets of rz_shm_open. `card` writes a struct rz_shm_card for use within this process
  * and its children. After disconnect(peer, drain, status) the same process may be connected again
  * under a new peer number (roll-back), unless status was RZ_ERR_PROC_FAILED: then its lane stays
- * closed.
+ * closed. The other side sees no difference between that and renew, nor whether we did either.
  */
 extern const struct rz_net_ops rz_shm_ops;
 

@@ -88,7 +88,8 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz
     return RZ_OK;
 }
 
-void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
+/* Takes back all that is on offer or waits to be sent; the caller ends it. */
+static struct shm_ops out_take_back_all(struct shm *shm, struct shm_pair *pair)
 {
     struct shm_ops ended = pair->out.queue;
     for (unsigned slot = 0; slot < SHM_SLOTS; slot++)
@@ -102,9 +103,29 @@ void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
     if (pair->out.rung != pair->out.tail)
         shm_out_ring(shm,
                      pair); /* a callback ended the connection before its messages were announced */
-    out_unmap(pair);
-    for (struct rz_net_op *op; (op = shm_ops_pop(&ended));)
+    return ended;
+}
+
+static void out_end_all(struct shm_ops *ended, rz_status_t status)
+{
+    for (struct rz_net_op *op; (op = shm_ops_pop(ended));)
         op->done(op, status);
+}
+
+void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
+{
+    struct shm_ops ended = out_take_back_all(shm, pair);
+    out_unmap(pair);
+    out_end_all(&ended, status);
+}
+
+void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
+{
+    struct shm_ops ended = out_take_back_all(shm, pair);
+    pair->out.queue = pair->out.pieces = (struct shm_ops){NULL, NULL};
+    memset(pair->out.offered, 0, sizeof pair->out.offered);
+    pair->out.slots_free = UINT64_MAX;
+    out_end_all(&ended, status);
 }
 
 /* Whether there is room for bytes; when not, head_seen is the newest head that said so. */

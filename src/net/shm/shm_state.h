@@ -146,6 +146,7 @@ enum shm_written {
 };
 rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz_shm_card *card);
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all sends */
+void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* the same */
 bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
                                const struct shm_offer *offer, size_t bytes);

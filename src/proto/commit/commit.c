@@ -338,7 +338,9 @@ uint64_t rz_commit_hash(const struct rz_commit *c)
     uint64_t h = rz_mix(c->self, (uint64_t)c->epoch << 32 | c->written_in);
     h = rz_mix(rz_mix(h, c->base), c->newest);
     h = rz_mix(h, c->lost | c->opened << 1 | c->closed << 2 | c->protected_told << 3 |
-                      c->agree_more << 4 | c->tell_dead << 5 | c->give << 6);
+                      c->agree_more << 4 | c->tell_dead << 5 | c->give << 6 | c->fell_back << 10 |
+                      c->home_lost << 11);
+    h = rz_mix(rz_mix(h, c->home_base), (uint64_t)c->home_epoch << 32 | c->home_written_in);
     h = rz_mix(h, (uint64_t)c->home.since << 32 | c->now.since);
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
         h = rz_mix(h, (uint64_t)rz_commit_owner(c, &c->now)[rank] << 32 |

@@ -18,6 +18,11 @@
  * daemons that lived then) and the daemons dead since; all daemons compute the same answer. It is
  * protected anew under the new layout before the barrier of the new epoch.
  *
+ * A generation that is damaged, and that nobody can give back, is gone: the next epoch goes back to
+ * the one before it, as if the newer one had never been. Its holders are those of the newer one.
+ * Whether it is still there, and whole, hosts find out: its pieces are overwritten by those of the
+ * next generation, with their owner first, then with their keepers.
+ *
  * None restorable: the program begins at iteration 0 and is told so.
  *
  * Names. A generation is (epoch in which it was written, number). Numbers go on from the newest
@@ -77,13 +82,13 @@ struct rz_commit_config {
  */
 enum rz_commit_call {
     /* A new epoch; everything of the old one is dropped. arg[1] = the generation all daemons agreed
-     * on as the newest committed (0: none); items[n_ranks] = the daemon of each rank, then the ids
-     * of all daemons agreed dead, sorted: rz_recover_daemon_agreed_dead, never those only known
-     * dead here. Brings RESTORE. */
+     * on as the newest committed (0: none), or the one before it, where that is damaged;
+     * items[n_ranks] = the daemon of each rank, then the ids of all daemons agreed dead, sorted:
+     * rz_recover_daemon_agreed_dead, never those only known dead here. Brings RESTORE. */
     RZ_COMMIT_EPOCH,
 
     /* The piece of an own rank lies with us, whole. arg[1] = generation, arg[2] = rank. Also tells
-     * of a restored piece. May come twice. */
+     * of a piece to be restored, in each epoch anew, once it has been looked at. May come twice. */
     RZ_COMMIT_STORED,
 
     /* The same arguments, arg[3] = a keeper, which has acknowledged all that it keeps of the piece.
@@ -133,6 +138,10 @@ uint64_t rz_commit_next(const struct rz_commit *commit);
 /* The epoch in which the generation being restored was written: with its number the name of its
  * pieces. 0: none. */
 uint32_t rz_commit_written_in(const struct rz_commit *commit);
+
+/* The epoch in which the generation before that one was written, if it is one that can be gone back
+ * to; 0: it is not. Hosts keep it until RZ_COMMIT_OPENED. */
+uint32_t rz_commit_older_written_in(const struct rz_commit *commit);
 
 /* In the current epoch: who must acknowledge rank's piece; how many they are. FILES: its owner. */
 uint32_t rz_commit_keepers(const struct rz_commit *commit, uint32_t rank,

@@ -27,7 +27,8 @@ static bool layouts_differ(const struct rz_commit *a, const struct rz_commit_lay
 
 static const char *difference(const struct rz_commit *a, const struct rz_commit *b)
 {
-    if (a->base != b->base || a->lost != b->lost)
+    if (a->base != b->base || a->lost != b->lost ||
+        (a->opened == b->opened && a->fell_back != b->fell_back))
         return "generation to restore";
     if (!a->lost && a->written_in != b->written_in)
         return "epoch in which it was written";

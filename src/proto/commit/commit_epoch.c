@@ -81,23 +81,41 @@ static bool kept_already(const struct rz_commit *c, uint32_t rank)
 static void take_stock(struct rz_commit *c)
 {
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
-        bool stored =
-            !c->lost && rz_commit_holds(c, &c->home, rz_commit_owner(c, &c->now)[rank], rank);
-        rz_commit_stored(c)[rank] = stored ? c->base : 0;
+        rz_commit_stored(c)[rank] = 0; /* until the host has looked */
         rz_commit_copied(c)[rank] = !c->lost && kept_already(c, rank) ? c->base : 0;
         rz_commit_acking(c)[rank] = rz_commit_acks(c)[rank] = 0;
     }
+}
+
+uint32_t rz_commit_older_written_in(const struct rz_commit *c)
+{
+    if (c->fell_back || c->base < 2 || c->base <= c->home_base)
+        return 0;
+    if (c->base - 1 > c->home_base)
+        return c->home_epoch;
+    return c->home_lost ? 0 : c->home_written_in;
+}
+
+/* The newest generation is damaged, and gone: it is as before it was. */
+static void take_older(struct rz_commit *c)
+{
+    rz_assert(!c->fell_back && c->base >= 2 && c->base > c->home_base);
+    c->written_in = rz_commit_older_written_in(c);
+    c->lost = c->written_in == 0;
+    c->fell_back = true;
 }
 
 void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event)
 {
     rz_assert(event->n_items >= c->n_ranks && event->arg[0] > c->epoch);
     uint64_t generation = event->arg[1];
-    rz_assert(generation >= c->base && (c->epoch > 0 || generation == 0));
+    rz_assert(generation + 1 >= c->base && (c->epoch > 0 || generation == 0));
     if (generation > c->base) {
         /* Something was committed in the epoch that ends now, be it unseen here. */
         c->written_in = c->epoch;
         c->lost = false;
+    } else if (generation < c->base) {
+        take_older(c);
     }
     c->base = c->newest = generation;
     c->epoch = (uint32_t)event->arg[0];
@@ -120,6 +138,11 @@ void rz_commit_settle_home(struct rz_commit *c)
     memcpy(rz_commit_index(c, &c->home), rz_commit_index(c, &c->now), daemons);
     c->home.n_live = c->now.n_live;
     c->home.since = c->now.since;
+    c->home_base = c->base;
+    c->home_lost = c->lost;
+    c->home_written_in = c->written_in;
+    c->home_epoch = c->epoch;
+    c->fell_back = false;
 }
 
 void rz_commit_acknowledge(struct rz_commit *c, uint64_t generation, uint32_t rank, rz_id keeper)

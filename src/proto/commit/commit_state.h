@@ -35,6 +35,7 @@ struct rz_commit {
     uint64_t base;       /* newest committed generation that the epoch began with */
     uint64_t newest;     /* >= base: and as far as this member knows */
     bool lost;           /* base cannot be restored, or there is none */
+    bool fell_back;      /* base is not the newest one, and the barrier has not opened since */
     bool opened;         /* the barrier of the epoch */
     bool closed;         /* a decision without a commit: this epoch has no further one */
     bool protected_told;
@@ -45,6 +46,9 @@ struct rz_commit {
     uint32_t give;
 
     struct rz_commit_layout home, now;
+    uint64_t home_base; /* base, lost, written_in and epoch when the barrier of home opened */
+    bool home_lost;
+    uint32_t home_written_in, home_epoch;
     size_t stored_at; /* uint64_t [n_ranks]: newest generation stored, own ranks only */
     size_t copied_at; /* uint64_t [n_ranks]: newest generation that all keepers acknowledged */
     size_t acking_at; /* uint64_t [n_ranks]: the generation that acks is about */

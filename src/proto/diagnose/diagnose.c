@@ -47,6 +47,7 @@ void rz_diagnose_init(struct rz_diagnose *diagnose, const struct rz_diagnose_con
     (void)seed;
     rz_assert(self < config->n_members && config->n_members <= RZ_DIAGNOSE_MEMBERS_MAX);
     rz_assert(config->interval > 0);
+    rz_assert(config->health_max <= RZ_DIAGNOSE_HEALTH_MAX);
     rz_assert(config->mode == RZ_DIAGNOSE_ADD || config->factor <= FACTOR_MAX);
     memset(diagnose, 0, rz_diagnose_size(config));
     diagnose->config = *config;
@@ -116,33 +117,22 @@ static void on_test(struct rz_diagnose *diagnose, const struct rz_event *event,
     notice->arg[2] = message->word[0];
 }
 
-/* As rz_diagnose_counters gives them. */
-static bool are_counters(const struct rz_diagnose *diagnose, const uint64_t *items, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (items[i] >> 32 >= diagnose->config.n_members ||
-            (uint32_t)items[i] > RZ_DIAGNOSE_COUNTER_MAX ||
-            (i > 0 && items[i] >> 32 <= items[i - 1] >> 32))
-            return false;
-    return true;
-}
-
 static void on_receive(struct rz_diagnose *diagnose, const struct rz_event *event,
                        struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     if (message->view != diagnose->config.view || message->from == diagnose->self ||
         message->from >= diagnose->config.n_members || message->type > RZ_DIAGNOSE_EVENTS ||
-        !are_counters(diagnose, event->items, message->n_items))
+        !rz_diagnose_are_counters(diagnose->config.n_members, event->items, message->n_items))
         return;
     if (message->type == RZ_DIAGNOSE_REPLY) {
         rz_diagnose_on_reply(diagnose, event, out);
         return;
     }
-    /* Everybody is answered; by a member of the group, only members are believed. */
+    /* Everybody is answered, not everybody is believed. */
     if (message->type == RZ_DIAGNOSE_TEST)
         on_test(diagnose, event, out);
-    if (!rz_diagnose_believes(diagnose, message->from))
+    if (!rz_diagnose_believes(diagnose, message->from, event->items, message->n_items))
         return;
     diagnose->heard = diagnose->interval;
     rz_diagnose_merge(diagnose, event->items, message->n_items,
@@ -162,6 +152,11 @@ static void on_call(struct rz_diagnose *diagnose, const struct rz_event *event,
     case RZ_DIAGNOSE_VIEW:
         rz_diagnose_agree(diagnose, event->arg[0], event->items, event->n_items);
         return;
+    case RZ_DIAGNOSE_BEGIN:
+        rz_assert(diagnose->interval == 0);
+        for (uint32_t i = 0; i < event->n_items; i++)
+            rz_diagnose_set(diagnose, (rz_id)(event->items[i] >> 32), (uint32_t)event->items[i]);
+        return;
     }
     rz_assert(!"no such call");
 }
@@ -175,7 +170,7 @@ static void on_death(struct rz_diagnose *diagnose, const struct rz_event *event)
             continue;
         diagnose->peers[k].dead = true;
         diagnose->peers[k].pending = false;
-        rz_diagnose_failed(diagnose, k);
+        rz_diagnose_condemn(diagnose, k);
     }
 }
 
@@ -218,6 +213,8 @@ uint64_t rz_diagnose_hash(const struct rz_diagnose *diagnose)
     hash = rz_mix(hash, diagnose->silence);
     hash = rz_mix(hash, diagnose->round);
     hash = rz_mix(hash, diagnose->heard);
+    hash = rz_mix(hash, (uint64_t)diagnose->n_judged << 32 | diagnose->n_failed);
+    hash = rz_mix(hash, (uint64_t)diagnose->health << 32 | diagnose->doubts);
     for (rz_id k = 0; k < diagnose->config.n_members; k++) {
         const struct rz_diagnose_peer *peer = &diagnose->peers[k];
         const uint64_t words[] = {peer->statistics.mean,
@@ -228,7 +225,7 @@ uint64_t rz_diagnose_hash(const struct rz_diagnose *diagnose)
                                   peer->answered,
                                   (uint64_t)peer->counter << 32 | peer->okrun,
                                   peer->pending | peer->event << 1 | peer->dead << 2 |
-                                      peer->statistics.measured << 3};
+                                      peer->statistics.measured << 3 | peer->failed << 4};
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             hash = rz_mix(hash, words[i]);
     }
@@ -276,7 +273,20 @@ bool rz_diagnose_would_readmit(const struct rz_diagnose *diagnose, rz_id k, uint
 
 rz_time rz_diagnose_threshold(const struct rz_diagnose *diagnose, rz_id k)
 {
-    return diagnose->peers[k].statistics.threshold;
+    rz_time threshold = diagnose->peers[k].statistics.threshold;
+    rz_time scaled = (1 + diagnose->health) * threshold, most = diagnose->config.interval;
+    scaled = scaled < most ? scaled : most;
+    return scaled > threshold ? scaled : threshold;
+}
+
+uint32_t rz_diagnose_health(const struct rz_diagnose *diagnose)
+{
+    return diagnose->health;
+}
+
+uint32_t rz_diagnose_doubts(const struct rz_diagnose *diagnose)
+{
+    return diagnose->doubts;
 }
 
 uint64_t rz_diagnose_interval(const struct rz_diagnose *diagnose)

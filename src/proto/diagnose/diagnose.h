@@ -23,9 +23,27 @@
  * out have both taken it to heart), the least process that lives takes the group over, alone: see
  * config.patience.
  *
- * State is about 100 bytes for each other process: everybody tests everybody.
+ * Local health (health_max > 0; the idea of Lifeguard: Dadgar, Phillips, Currey, 2017). A tester
+ * that is slow itself finds everybody slow, and one tester's word is enough. So failed tests wait
+ * for the end of their interval, and count then, with the events that are told then anyway. Where
+ * more than one member failed, and more than half of those tested, the tester doubts itself: none
+ * of these tests counts, neither as an event nor against a run of good ones, its health goes up by
+ * one, and all its thresholds are 1 + health times as long, up to an interval. An interval in
+ * which all members tested were judged, and no doubt arose, takes one away. After health_max doubts
+ * in a row the next one is overruled: everything counts, health is 0 again. So health_max + 1
+ * intervals of verdicts find that all others are gone. A death told by the host is beyond doubt.
+ * The rule is sure where thresholds are below the interval, so that tests that begin together are
+ * judged together.
  *
- * Costs without events: 2n(n-1) messages per interval; n-1 per member that found any.
+ * Assignment. FULL: every member tests all others. CUBE (VCube: Duarte, Bona, Ruoso, 2014): member
+ * i tests member k where i is the first member, as i knows the group, of one of the clusters c(k,
+ * s); who is out is tested by all, for their runs of good tests are their votes. What a member does
+ * not test it knows by counters alone.
+ *
+ * State is about 100 bytes for each other process, whatever the assignment.
+ *
+ * Costs without events: 2n(n-1) messages per interval; CUBE: two per process and cluster of it with
+ * a member, 2n log2 n where all are in and n is a power of two. n-1 per member that found events.
  */
 #ifndef RZ_PROTO_DIAGNOSE_H
 #define RZ_PROTO_DIAGNOSE_H
@@ -43,8 +61,15 @@ enum rz_diagnose_mutation {
     RZ_DIAGNOSE_INCREMENT = 1,    /* a counter that is larger elsewhere is counted up by one, and
                                      an equal one, too: each message is taken for an event */
     RZ_DIAGNOSE_UPDATE_FIRST = 2, /* the threshold is adapted before the verdict */
-    RZ_DIAGNOSE_KEEP_OKRUN = 4    /* a rejoin leaves the run of good tests as it is */
+    RZ_DIAGNOSE_KEEP_OKRUN = 4,   /* a rejoin leaves the run of good tests as it is */
+    RZ_DIAGNOSE_DOUBT_ALWAYS = 8, /* no doubt is ever overruled */
+    RZ_DIAGNOSE_FIRST_ONLY = 16   /* CUBE: the first of a cluster tests, member or not */
 };
+
+/* Who tests whom: see above. */
+enum rz_diagnose_assignment { RZ_DIAGNOSE_FULL, RZ_DIAGNOSE_CUBE };
+
+#define RZ_DIAGNOSE_HEALTH_MAX 100
 
 struct rz_diagnose_config {
     uint32_t n_members;           /* 1..RZ_DIAGNOSE_MEMBERS_MAX */
@@ -53,19 +78,24 @@ struct rz_diagnose_config {
     rz_time start;                /* from init to the first interval: not all at once */
     rz_time threshold_first;      /* 0: 8 s */
     rz_time threshold_max;        /* cap; 0: 60 s */
+    rz_time threshold_min;        /* no threshold is below: what a loaded machine needs to answer */
     enum rz_diagnose_factor mode; /* and its factor, which is at most 10^5 for MULTIPLY */
     uint64_t factor;
-    uint32_t zeta;     /* good tests in a row until a rejoin is asked for; 0: 5 */
-    uint32_t patience; /* intervals: who is out and was tested for so many, times 1 + its rank, by
-                          nobody it believes, takes over; times its rank, where it knows of nobody
-                          who is in; 0: 2 * zeta */
+    uint32_t zeta;       /* good tests in a row until a rejoin is asked for; 0: 5 */
+    uint32_t patience;   /* intervals: who is out and was tested for so many, times 1 + its rank, by
+                            nobody it believes, takes over; times its rank, where it knows of nobody
+                            who is in; 0: 2 * zeta */
+    uint32_t health_max; /* doubts in a row before they are overruled, <= RZ_DIAGNOSE_HEALTH_MAX;
+                            0: no member doubts itself */
+    enum rz_diagnose_assignment assignment;
     bool by_host; /* the host does the tests' task, see RZ_DIAGNOSE_TASK; else REPLY is at once */
     bool report;  /* RZ_DIAGNOSE_TESTED is told */
     uint32_t mutations;
 };
 
 /*
- * RZ_EVENT_DEATH: the members in ids are dead: as a failed test, and they are tested no more.
+ * RZ_EVENT_DEATH: the members in ids are dead: as a failed test that counts at once, and they are
+ * tested no more.
  *
  * RZ_EVENT_CALL, call =
  *
@@ -77,8 +107,16 @@ struct rz_diagnose_config {
  * RZ_DIAGNOSE_VIEW: arg[0] = number of a computing round, items = counters as rz_diagnose_counters
  * gives them, agreed by element-wise maximum among the members: from now on rz_diagnose_view is
  * the group by these counters, the same at all members. Rounds grow; others are ignored.
+ *
+ * RZ_DIAGNOSE_BEGIN: items = counters as above, the same at all members: what the group begins
+ * with, where it goes on among other members than before. Before the first event, or never.
  */
-enum rz_diagnose_call { RZ_DIAGNOSE_READMIT, RZ_DIAGNOSE_ANSWER, RZ_DIAGNOSE_VIEW };
+enum rz_diagnose_call {
+    RZ_DIAGNOSE_READMIT,
+    RZ_DIAGNOSE_ANSWER,
+    RZ_DIAGNOSE_VIEW,
+    RZ_DIAGNOSE_BEGIN
+};
 
 /*
  * RZ_ACTION_NOTIFY, what =
@@ -96,13 +134,17 @@ enum rz_diagnose_call { RZ_DIAGNOSE_READMIT, RZ_DIAGNOSE_ANSWER, RZ_DIAGNOSE_VIE
  *
  * RZ_DIAGNOSE_TESTED (report): arg[0] = k, arg[1] = test time, RZ_TIME_NEVER: no answer, arg[2] =
  * the threshold of the verdict, arg[3] = 1: passed.
+ *
+ * RZ_DIAGNOSE_DOUBT: the interval that ends was one of doubt: arg[0] of arg[1] members failed,
+ * arg[2] = health from now on, arg[3] = 1: overruled, these verdicts count.
  */
 enum rz_diagnose_notice {
     RZ_DIAGNOSE_WANT_REJOIN,
     RZ_DIAGNOSE_CHANGED,
     RZ_DIAGNOSE_ALONE,
     RZ_DIAGNOSE_TASK,
-    RZ_DIAGNOSE_TESTED
+    RZ_DIAGNOSE_TESTED,
+    RZ_DIAGNOSE_DOUBT
 };
 
 /* Messages. seq of TEST and REPLY = number of the interval, word[0] = when the test began by the
@@ -133,7 +175,13 @@ const uint64_t *rz_diagnose_counters(struct rz_diagnose *diagnose, uint32_t *n);
 uint32_t rz_diagnose_okrun(const struct rz_diagnose *diagnose, rz_id k);
 /* What a member votes on the rejoin of k with this counter: more than half of zeta good tests. */
 bool rz_diagnose_would_readmit(const struct rz_diagnose *diagnose, rz_id k, uint32_t counter);
+/* Of the next verdict on k, by mean, spread and health. */
 rz_time rz_diagnose_threshold(const struct rz_diagnose *diagnose, rz_id k);
+/* Local health, and for how many intervals in a row this member has doubted itself. */
+uint32_t rz_diagnose_health(const struct rz_diagnose *diagnose);
+uint32_t rz_diagnose_doubts(const struct rz_diagnose *diagnose);
+/* Whether this member tests k, by the group as it knows it. */
+bool rz_diagnose_tests(const struct rz_diagnose *diagnose, rz_id k);
 uint64_t rz_diagnose_interval(const struct rz_diagnose *diagnose);
 /* The agreed group of the computing round *round (0: none yet, all members), as a bit set. */
 const uint64_t *rz_diagnose_view(const struct rz_diagnose *diagnose, uint64_t *round);
@@ -146,9 +194,34 @@ struct rz_diagnose_statistics {
 };
 
 /* One test time: spread first (by the old mean), then mean, each 0.9 old + 0.1 new, rounded; then
- * the threshold, at most threshold_max. */
+ * the threshold, threshold_min at least and threshold_max at most. */
 void rz_diagnose_measure(struct rz_diagnose_statistics *statistics, rz_time test_time,
                          const struct rz_diagnose_config *config);
+
+/* --- the view of a computing round (diagnose_view.c) ------------------------------------------ */
+
+/* What one member says: counters as rz_diagnose_counters gives them. */
+struct rz_diagnose_list {
+    rz_id from;
+    const uint64_t *items;
+    uint32_t n_items;
+};
+
+/* Whether items are counters of these members, sorted, each at most once: lists that came by a
+ * message are to be looked at before they are joined. */
+bool rz_diagnose_are_counters(uint32_t n_members, const uint64_t *items, uint32_t n);
+
+/*
+ * The counters of a round, counters[0..n_members), from the lists of the members that have arrived:
+ * lists[0..n_lists), at least one, sorted by sender, each of a sender of its own. They are the
+ * greatest over the lists, in the order of ranks, without the lists of those that an earlier one
+ * puts out: by the greatest alone, two that accuse each other would both go. Who holds itself for
+ * out is out, and speaks for nobody else. Where all that arrived hold themselves for out, the first
+ * of them is in, by the next even counter. So some sender is in always, and who joins the same
+ * lists has the same view: what rz_diagnose_view gives after RZ_DIAGNOSE_VIEW.
+ */
+void rz_diagnose_join(uint32_t n_members, uint32_t n_lists, const struct rz_diagnose_list *lists,
+                      uint32_t *counters);
 
 /* --- clusters (diagnose_cube.c) --------------------------------------------------------------- */
 

@@ -5,10 +5,9 @@
 #include <stdio.h>
 
 static bool check_counters(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
-                           rz_id id)
+                           rz_id id, bool out)
 {
     const struct rz_diagnose *state = group->state[id];
-    bool out = seen->pair[id][id].counter % 2 == 1 || rz_diagnose_counter(state, id) % 2 == 1;
     for (rz_id k = 0; k < group->n_members; k++) {
         struct rz_diagnose_seen_pair *pair = &seen->pair[id][k];
         uint32_t counter = rz_diagnose_counter(state, k);
@@ -60,11 +59,43 @@ static bool check_view(const struct rz_check_group *group, struct rz_diagnose_se
     return true;
 }
 
+/* After the verdicts and doubts of a step. */
+static bool check_tester(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                         rz_id id, bool out)
+{
+    struct rz_diagnose_seen_tester *tester = &seen->tester[id];
+    uint64_t interval = rz_diagnose_interval(group->state[id]);
+    if (out)
+        *tester = (struct rz_diagnose_seen_tester){.interval = interval};
+    if (tester->interval == interval)
+        return true;
+    bool most = tester->failed > 1 && 2 * tester->failed > group->n_members - 1;
+    if (most && !tester->doubted && seen->health_max > 0) {
+        snprintf(group->why, group->why_bytes,
+                 "S6-6: %u found %u of %u slow in one interval and did not doubt itself", id,
+                 tester->failed, group->n_members - 1);
+        return false;
+    }
+    for (rz_id k = 0; k < group->n_members; k++) {
+        if (seen->pair[id][k].failed)
+            seen->pair[id][k].good = 0;
+        seen->pair[id][k].failed = false;
+    }
+    *tester = (struct rz_diagnose_seen_tester){.interval = interval,
+                                               .doubts = rz_diagnose_doubts(group->state[id])};
+    return true;
+}
+
 bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diagnose_seen *seen)
 {
-    for (rz_id id = 0; id < group->n_members; id++)
-        if (group->state[id] && (!check_counters(group, seen, id) || !check_view(group, seen, id)))
+    for (rz_id id = 0; id < group->n_members; id++) {
+        if (!group->state[id])
+            continue;
+        bool out = seen->pair[id][id].counter % 2 == 1 || !rz_diagnose_has(group->state[id], id);
+        if (!check_tester(group, seen, id, out) || !check_counters(group, seen, id, out) ||
+            !check_view(group, seen, id))
             return false;
+    }
     return true;
 }
 
@@ -72,14 +103,38 @@ bool rz_diagnose_check_verdict(const struct rz_check_group *group, struct rz_dia
                                rz_id member, const uint64_t arg[4])
 {
     struct rz_diagnose_seen_pair *pair = &seen->pair[member][arg[0]];
+    struct rz_diagnose_seen_tester *tester = &seen->tester[member];
     bool good = arg[1] <= pair->threshold;
-    pair->good = good ? pair->good + 1 : 0;
+    pair->good = good ? pair->good + 1 : seen->health_max > 0 ? pair->good : 0;
+    pair->failed = !good && seen->health_max > 0;
+    tester->judged += pair->counter % 2 == 0;
+    tester->failed += pair->counter % 2 == 0 && !good;
     if (pair->threshold == 0 || good == (arg[3] == 1))
         return true;
     snprintf(group->why, group->why_bytes, "%u judged %u by a threshold of %llu, which was %llu",
              member, (rz_id)arg[0], (unsigned long long)arg[2],
              (unsigned long long)pair->threshold);
     return false;
+}
+
+bool rz_diagnose_check_doubt(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                             rz_id member, const uint64_t arg[4])
+{
+    struct rz_diagnose_seen_tester *tester = &seen->tester[member];
+    bool overruled = arg[3] == 1;
+    bool most = arg[0] > 1 && 2 * arg[0] > arg[1] && arg[1] >= tester->judged;
+    if (arg[0] != tester->failed || !most ||
+        (overruled ? tester->doubts != seen->health_max : tester->doubts >= seen->health_max)) {
+        snprintf(group->why, group->why_bytes,
+                 "S6-6: %u doubts itself by %llu of %llu after %u doubts; %u of %u judged failed",
+                 member, (unsigned long long)arg[0], (unsigned long long)arg[1], tester->doubts,
+                 tester->failed, tester->judged);
+        return false;
+    }
+    tester->doubted = true;
+    for (rz_id k = 0; k < group->n_members && !overruled; k++)
+        seen->pair[member][k].failed = false;
+    return true;
 }
 
 bool rz_diagnose_check_want(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
@@ -94,16 +149,49 @@ bool rz_diagnose_check_want(const struct rz_check_group *group, struct rz_diagno
     return false;
 }
 
+static uint32_t first_living(const struct rz_check_group *group)
+{
+    uint32_t id = 0;
+    while (id < group->n_members && !group->state[id])
+        id++;
+    return id;
+}
+
 bool rz_diagnose_check_settled(const struct rz_check_group *group)
 {
-    for (rz_id id = 0; id < group->n_members; id++)
+    uint32_t first = first_living(group);
+    for (rz_id id = first; id < group->n_members; id++)
         for (rz_id k = 0; k < group->n_members && group->state[id]; k++) {
             bool alive = group->state[k] != NULL;
-            if (rz_diagnose_has(group->state[id], k) == alive)
-                continue;
-            snprintf(group->why, group->why_bytes, "%u holds %u, which %s, for %s", id, k,
-                     alive ? "lives" : "is dead", alive ? "out" : "recommended");
-            return false;
+            uint32_t counter = rz_diagnose_counter(group->state[id], k);
+            uint32_t other = rz_diagnose_counter(group->state[first], k);
+            if ((counter % 2 == 0) != alive) {
+                snprintf(group->why, group->why_bytes, "%u holds %u, which %s, for %s", id, k,
+                         alive ? "lives" : "is dead", alive ? "out" : "recommended");
+                return false;
+            }
+            if (counter != other) {
+                snprintf(group->why, group->why_bytes, "%u counts %u for %u, and %u counts %u", id,
+                         counter, k, first, other);
+                return false;
+            }
         }
+    return true;
+}
+
+bool rz_diagnose_check_tested(const struct rz_check_group *group)
+{
+    for (rz_id k = 0; k < group->n_members; k++) {
+        uint32_t testers = 0, others = 0;
+        for (rz_id id = 0; id < group->n_members; id++) {
+            bool other = id != k && group->state[id] && rz_diagnose_has(group->state[id], id);
+            others += other;
+            testers += other && rz_diagnose_tests(group->state[id], k);
+        }
+        if (others == 0 || testers > 0)
+            continue;
+        snprintf(group->why, group->why_bytes, "nobody tests %u", k);
+        return false;
+    }
     return true;
 }

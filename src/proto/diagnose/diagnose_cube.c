@@ -1,5 +1,5 @@
 /* VCube clusters: the j-th of c(i, s) is i XOR 2^(s-1) XOR j, j = 0, 1, ... 2^(s-1)-1. */
-#include "proto/diagnose/diagnose.h"
+#include "proto/diagnose/diagnose_private.h"
 
 uint32_t rz_diagnose_dimensions(uint32_t n)
 {
@@ -20,6 +20,27 @@ uint32_t rz_diagnose_cluster(rz_id i, uint32_t s, rz_id *cluster)
 static bool view_has(const uint64_t *view, uint32_t n, rz_id id)
 {
     return id < n && view[id / 64] >> (id % 64) & 1;
+}
+
+/* Of the clusters of k one has this member, at the place that the lower bits of their difference
+ * say: those before it in there must be out. */
+bool rz_diagnose_tests(const struct rz_diagnose *diagnose, rz_id k)
+{
+    if (k == diagnose->self)
+        return false;
+    if (diagnose->config.assignment == RZ_DIAGNOSE_FULL || !rz_diagnose_has(diagnose, k))
+        return true;
+    uint32_t difference = diagnose->self ^ k, size = UINT32_C(1) << 31;
+    while (!(difference & size))
+        size >>= 1;
+    if (diagnose->config.mutations & RZ_DIAGNOSE_FIRST_ONLY)
+        return difference == size;
+    for (uint32_t j = 0; j < (difference ^ size); j++) {
+        rz_id before = k ^ size ^ j;
+        if (before < diagnose->config.n_members && rz_diagnose_has(diagnose, before))
+            return false;
+    }
+    return true;
 }
 
 rz_id rz_diagnose_partner(const uint64_t *view, uint32_t n, rz_id i, uint32_t s)

@@ -20,6 +20,7 @@ struct rz_diagnose_peer {
     uint32_t told;  /* the counter that the host knows */
     uint32_t okrun; /* good tests in a row since it is non-recommended */
     bool pending;   /* a test is under way */
+    bool failed;    /* in this interval; whether it counts is said at its end */
     bool event;     /* found by this member in this interval */
     bool dead;
 };
@@ -36,7 +37,11 @@ struct rz_diagnose {
     rz_time silence;   /* when the first test under way counts as lost */
     uint64_t heard;    /* the last interval in which this process was in, or was tested */
     uint64_t round;    /* of the view */
-    rz_id one[2];      /* destination of a reply */
+    uint32_t n_judged; /* members in this interval; of them failed */
+    uint32_t n_failed;
+    uint32_t health;
+    uint32_t doubts; /* in a row */
+    rz_id one[2];    /* destination of a reply */
     struct rz_diagnose_peer peers[];
 };
 
@@ -51,11 +56,14 @@ struct rz_action *rz_diagnose_send(struct rz_diagnose *diagnose, enum rz_diagnos
 
 /* --- diagnose_syndrome.c: counters ------------------------------------------------------------ */
 
+/* The counter of k in the list; 0: it is not listed. */
+uint32_t rz_diagnose_listed(const uint64_t *items, uint32_t n, rz_id k);
 /* The counter becomes this, larger or not. */
 void rz_diagnose_set(struct rz_diagnose *diagnose, rz_id k, uint32_t counter);
-/* Whether what this tester says counts: it is a member of the group, or this process is out and
- * listens to all. */
-bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from);
+/* Whether what this tester says counts: it is a member of the group, or says that it was readmitted
+ * since it was out as known here, or this process is out and listens to all. */
+bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from, const uint64_t *items,
+                          uint32_t n);
 /* What a member of the group says; events: it says so because of events it found. */
 void rz_diagnose_merge(struct rz_diagnose *diagnose, const uint64_t *items, uint32_t n,
                        bool events);
@@ -67,14 +75,23 @@ void rz_diagnose_take_over(struct rz_diagnose *diagnose, struct rz_actions *out)
 /* Tells the host of changed counters, as many as there is room for. */
 enum rz_more rz_diagnose_tell(struct rz_diagnose *diagnose, struct rz_actions *out);
 
+/* --- diagnose_health.c: what failed tests count --------------------------------------------- */
+
+/* A test of k has failed: it counts now or, with local health, when the interval ends. */
+void rz_diagnose_fail(struct rz_diagnose *diagnose, rz_id k);
+/* It counts, as does a death: an event where k was recommended. */
+void rz_diagnose_condemn(struct rz_diagnose *diagnose, rz_id k);
+/* The interval has ended. At most one action. */
+void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out);
+/* Nothing is known of this member's health. */
+void rz_diagnose_recover(struct rz_diagnose *diagnose);
+
 /* --- diagnose_test.c: tests and verdicts ------------------------------------------------------ */
 
 void rz_diagnose_answer(struct rz_diagnose *diagnose, rz_id tester, uint64_t test, rz_time began,
                         struct rz_actions *out);
 void rz_diagnose_on_reply(struct rz_diagnose *diagnose, const struct rz_event *event,
                           struct rz_actions *out);
-/* A failed test of k, or its death: an event where k was recommended. */
-void rz_diagnose_failed(struct rz_diagnose *diagnose, rz_id k);
 /* Verdicts on tests that stayed without answer; then the next interval, if its time has come. */
 enum rz_more rz_diagnose_tick(struct rz_diagnose *diagnose, rz_time now, struct rz_actions *out);
 

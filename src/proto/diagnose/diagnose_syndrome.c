@@ -16,7 +16,7 @@ void rz_diagnose_set(struct rz_diagnose *diagnose, rz_id k, uint32_t counter)
     diagnose->n_even -= is_even(peer->counter);
     diagnose->n_even += is_even(counter);
     peer->counter = counter;
-    peer->event = false;
+    peer->event = peer->failed = false;
     if (!(diagnose->config.mutations & RZ_DIAGNOSE_KEEP_OKRUN))
         peer->okrun = 0;
     diagnose->untold = true;
@@ -32,12 +32,13 @@ static void adopt(struct rz_diagnose *diagnose, const uint64_t *items, uint32_t 
         bool listed = at < n && items[at] >> 32 == k;
         rz_diagnose_set(diagnose, k, listed ? (uint32_t)items[at] : 0);
         diagnose->peers[k].pending = false;
-        diagnose->peers[k].event = false;
+        diagnose->peers[k].event = diagnose->peers[k].failed = false;
         diagnose->peers[k].okrun = 0;
     }
+    rz_diagnose_recover(diagnose);
 }
 
-static uint32_t listed_counter(const uint64_t *items, uint32_t n, rz_id k)
+uint32_t rz_diagnose_listed(const uint64_t *items, uint32_t n, rz_id k)
 {
     for (uint32_t i = 0; i < n; i++)
         if (items[i] >> 32 == k)
@@ -45,9 +46,15 @@ static uint32_t listed_counter(const uint64_t *items, uint32_t n, rz_id k)
     return 0;
 }
 
-bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from)
+/* Even counters are decided. Were a readmitted tester not believed, a member could be tested by
+ * nobody whom it believes, for good: in a cube its testers are few. */
+bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from, const uint64_t *items,
+                          uint32_t n)
 {
-    return rz_diagnose_has(diagnose, from) || !is_even(diagnose->peers[diagnose->self].counter);
+    if (rz_diagnose_has(diagnose, from) || !is_even(diagnose->peers[diagnose->self].counter))
+        return true;
+    uint32_t claim = rz_diagnose_listed(items, n, from);
+    return is_even(claim) && claim > diagnose->peers[from].counter;
 }
 
 /* Who is out, or learns so now, has nothing to say, and takes the list of one who knows as much
@@ -56,7 +63,7 @@ bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from)
 void rz_diagnose_merge(struct rz_diagnose *diagnose, const uint64_t *items, uint32_t n, bool events)
 {
     bool count_up = diagnose->config.mutations & RZ_DIAGNOSE_INCREMENT;
-    uint32_t about_self = listed_counter(items, n, diagnose->self);
+    uint32_t about_self = rz_diagnose_listed(items, n, diagnose->self);
     uint32_t own_counter = diagnose->peers[diagnose->self].counter;
     bool put_out = is_even(own_counter) && !is_even(about_self) && about_self > own_counter;
     if ((put_out || !is_even(own_counter)) && !count_up) {

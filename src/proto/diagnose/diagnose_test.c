@@ -3,20 +3,18 @@
 
 #include "base/assert.h"
 
-/* A test without answer after twice the threshold is lost; the statistics do not hear of it. */
-static rz_time lost_at(const struct rz_diagnose_peer *peer)
+/* A test without answer after twice the threshold is lost; the statistics do not hear of it. With
+ * local health it is lost at the end of the interval in which it comes to the threshold, by whole
+ * intervals, however late they began: what begins together must be judged together. */
+static rz_time lost_at(const struct rz_diagnose *diagnose, rz_id k)
 {
-    return peer->began + 2 * peer->statistics.threshold;
-}
-
-void rz_diagnose_failed(struct rz_diagnose *diagnose, rz_id k)
-{
-    struct rz_diagnose_peer *peer = &diagnose->peers[k];
-    peer->okrun = 0;
-    if (peer->counter % 2 == 1)
-        return;
-    rz_diagnose_set(diagnose, k, peer->counter + 1);
-    peer->event = true;
+    const struct rz_diagnose_peer *peer = &diagnose->peers[k];
+    rz_time threshold = rz_diagnose_threshold(diagnose, k), interval = diagnose->config.interval;
+    if (diagnose->config.health_max == 0)
+        return peer->began + 2 * threshold;
+    uint64_t age = diagnose->interval - peer->test;
+    uint64_t lasts = threshold > 0 ? (threshold - 1) / interval : 0;
+    return diagnose->next + (lasts > age ? (lasts - age) * interval : 0);
 }
 
 static void passed(struct rz_diagnose *diagnose, rz_id k, struct rz_actions *out)
@@ -34,11 +32,13 @@ static void passed(struct rz_diagnose *diagnose, rz_id k, struct rz_actions *out
 }
 
 /* At most two actions. */
-static void judge(struct rz_diagnose *diagnose, rz_id k, rz_time test_time, rz_time threshold,
-                  struct rz_actions *out)
+static void judge(struct rz_diagnose *diagnose, rz_id k, rz_time test_time, struct rz_actions *out)
 {
+    rz_time threshold = rz_diagnose_threshold(diagnose, k);
     bool good = test_time <= threshold;
     diagnose->peers[k].pending = false;
+    diagnose->n_judged += rz_diagnose_has(diagnose, k);
+    diagnose->n_failed += !good && rz_diagnose_has(diagnose, k);
     if (diagnose->config.report) {
         struct rz_action *notice = rz_diagnose_emit(out, RZ_ACTION_NOTIFY);
         notice->what = RZ_DIAGNOSE_TESTED;
@@ -50,7 +50,7 @@ static void judge(struct rz_diagnose *diagnose, rz_id k, rz_time test_time, rz_t
     if (good)
         passed(diagnose, k, out);
     else
-        rz_diagnose_failed(diagnose, k);
+        rz_diagnose_fail(diagnose, k);
 }
 
 /* An answer that comes after its test was held for lost still adapts the threshold: else a process
@@ -71,7 +71,7 @@ void rz_diagnose_on_reply(struct rz_diagnose *diagnose, const struct rz_event *e
     if (before)
         rz_diagnose_measure(&peer->statistics, test_time, &diagnose->config);
     if (awaited && rz_diagnose_has(diagnose, diagnose->self))
-        judge(diagnose, message->from, test_time, peer->statistics.threshold, out);
+        judge(diagnose, message->from, test_time, out);
     if (!before)
         rz_diagnose_measure(&peer->statistics, test_time, &diagnose->config);
     if (message->word[1] % 2 == 1 && message->word[1] > peer->counter) {
@@ -114,7 +114,7 @@ static void send_events(struct rz_diagnose *diagnose, const uint64_t *items, uin
     action->message.n_items = n_items;
 }
 
-/* To all, members or not, but those whose last test is still under way. */
+/* To all that this member tests, but those whose last test is still under way. */
 static void send_tests(struct rz_diagnose *diagnose, rz_time now, const uint64_t *items,
                        uint32_t n_items, struct rz_actions *out)
 {
@@ -122,12 +122,11 @@ static void send_tests(struct rz_diagnose *diagnose, rz_time now, const uint64_t
     uint32_t n_to = 0;
     for (rz_id k = 0; k < diagnose->config.n_members; k++) {
         struct rz_diagnose_peer *peer = &diagnose->peers[k];
-        if (k == diagnose->self || peer->dead || peer->pending)
+        if (k == diagnose->self || peer->dead || peer->pending || !rz_diagnose_tests(diagnose, k))
             continue;
         peer->pending = true;
         peer->began = now;
         peer->test = diagnose->interval;
-        diagnose->silence = lost_at(peer) < diagnose->silence ? lost_at(peer) : diagnose->silence;
         to[n_to++] = k;
     }
     if (n_to == 0)
@@ -153,10 +152,21 @@ static void begin_interval(struct rz_diagnose *diagnose, rz_time now, struct rz_
     if (!rz_diagnose_has(diagnose, diagnose->self))
         return;
     diagnose->heard = diagnose->interval;
+    rz_diagnose_settle(diagnose, out);
     uint32_t n_items;
     const uint64_t *items = rz_diagnose_counters(diagnose, &n_items);
     send_events(diagnose, items, n_items, out);
     send_tests(diagnose, now, items, n_items, out);
+}
+
+/* When the first test under way counts as lost. */
+static rz_time silence_at(const struct rz_diagnose *diagnose)
+{
+    rz_time first = RZ_TIME_NEVER;
+    for (rz_id k = 0; k < diagnose->config.n_members; k++)
+        if (diagnose->peers[k].pending && lost_at(diagnose, k) < first)
+            first = lost_at(diagnose, k);
+    return first;
 }
 
 enum rz_more rz_diagnose_tick(struct rz_diagnose *diagnose, rz_time now, struct rz_actions *out)
@@ -164,23 +174,18 @@ enum rz_more rz_diagnose_tick(struct rz_diagnose *diagnose, rz_time now, struct 
     if (!diagnose->ticking) {
         diagnose->ticking = true;
         diagnose->cursor = 0;
-        diagnose->silence = RZ_TIME_NEVER;
     }
     for (; diagnose->cursor < diagnose->config.n_members; diagnose->cursor++) {
-        const struct rz_diagnose_peer *peer = &diagnose->peers[diagnose->cursor];
-        if (!peer->pending)
+        rz_id k = diagnose->cursor;
+        if (!diagnose->peers[k].pending || lost_at(diagnose, k) > now)
             continue;
-        if (lost_at(peer) > now) {
-            diagnose->silence =
-                lost_at(peer) < diagnose->silence ? lost_at(peer) : diagnose->silence;
-            continue;
-        }
-        if (out->count + 4 > out->max)
+        if (out->count + 5 > out->max)
             return RZ_MORE; /* a report; then what the next interval begins with */
-        judge(diagnose, diagnose->cursor, RZ_TIME_NEVER, peer->statistics.threshold, out);
+        judge(diagnose, k, RZ_TIME_NEVER, out);
     }
     diagnose->ticking = false;
     if (now >= diagnose->next)
         begin_interval(diagnose, now, out);
+    diagnose->silence = silence_at(diagnose);
     return RZ_DONE;
 }

@@ -31,5 +31,6 @@ void rz_diagnose_measure(struct rz_diagnose_statistics *statistics, rz_time test
         threshold += config->factor;
     else
         threshold = threshold * config->factor / WHOLE;
+    threshold = threshold > config->threshold_min ? threshold : config->threshold_min;
     statistics->threshold = threshold < config->threshold_max ? threshold : config->threshold_max;
 }

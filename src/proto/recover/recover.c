@@ -40,10 +40,10 @@ static uint32_t slots_of(const struct rz_recover_config *config)
     return config->n_slots > 0 ? config->n_slots : config->n_ranks;
 }
 
-/* Deaths in slots and of daemons, births, cohorts: all in one contribution or decision. */
+/* Deaths in slots and of daemons, damage, births, cohorts: all in one contribution or decision. */
 static size_t items_max(size_t n_slots, size_t n_daemons)
 {
-    return 2 * n_slots + n_daemons + COHORTS_SETTLED_MAX;
+    return 2 * n_slots + 2 * n_daemons + COHORTS_SETTLED_MAX;
 }
 
 /* Fills in the offsets; returns where the agree object begins. */
@@ -62,6 +62,7 @@ static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *conf
     r->cohort_at = place_array(&end, n_slots, sizeof(uint64_t));
     r->cohort_from_at = place_array(&end, n_slots, sizeof(uint32_t));
     r->serial_at = place_array(&end, n_daemons, sizeof(uint32_t));
+    r->found_at = place_array(&end, n_daemons, sizeof(uint32_t));
     r->slots_at = place_array(&end, n_daemons, sizeof(uint32_t));
     r->load_at = place_array(&end, n_daemons, sizeof(uint32_t));
     r->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
@@ -94,6 +95,7 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
     r->tie_breaker = config->tie_breaker;
     r->restarts_max = config->restarts_max;
     r->mutations = config->mutations;
+    r->slots_limit = config->slots_limit;
     r->lost_together = config->lost_together;
     r->epoch = 1;
     r->phase = RZ_PHASE_ENTER;
@@ -143,6 +145,13 @@ static void reach(struct rz_recover *r, uint64_t epoch, uint64_t phase, uint64_t
         r->reached = true;
 }
 
+static void know_damage(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
+{
+    for (uint32_t i = 0; i < n_items; i++)
+        rz_recover_learn_damage(r, items[i]);
+    rz_recover_recount(r);
+}
+
 static void take_call(struct rz_recover *r, const struct rz_event *event)
 {
     switch ((enum rz_recover_call)event->call) {
@@ -161,6 +170,9 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
         break;
     case RZ_RECOVER_WANT:
         rz_recover_want(r, event->items, event->n_items);
+        break;
+    case RZ_RECOVER_DAMAGED:
+        know_damage(r, event->items, event->n_items);
         break;
     default:
         rz_assert(!"a call of this room");
@@ -183,7 +195,7 @@ static bool wants_repair(const struct rz_recover *r)
 /* Something is known here that a decision must settle before a barrier may open. */
 static bool aware(const struct rz_recover *r)
 {
-    return r->fresh > 0 || r->wanted > 0 || r->births_named || wants_repair(r);
+    return r->fresh > 0 || r->wanted > 0 || r->found > 0 || r->births_named || wants_repair(r);
 }
 
 static bool wants_to_contribute(const struct rz_recover *r)
@@ -212,6 +224,9 @@ static uint32_t collect_fresh(const struct rz_recover *r)
         if ((daemons[d] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN)
             items[n++] = rz_recover_pack_daemon(d, daemons[d] & DAEMON_PROOF);
     rz_assert(n == r->fresh);
+    for (rz_id d = 0; d < r->n_daemons; d++)
+        if (rz_recover_damage_counts(r, d, rz_recover_found(r)[d]))
+            items[n++] = rz_recover_pack_damage(d, rz_recover_found(r)[d]);
     return n + rz_recover_collect_births(r, items + n);
 }
 
@@ -385,6 +400,7 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
     h = rz_mix(h, (uint64_t)r->phase << 32 | r->restarts);
     h = rz_mix(h, r->generation);
     h = rz_mix(h, r->generation_known);
+    h = rz_mix(h, r->opened << 1 | r->fell_back);
     h = rz_mix(h, rz_recover_generation_floor(r));
     h = rz_mix(h, (uint64_t)r->repairing << 4 | r->stopped << 3 | r->repairing_here << 2 |
                       r->reached << 1 | r->agree_more);
@@ -401,7 +417,8 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
     for (uint32_t slot = 0; slot < r->n_slots; slot++)
         h = hash_slot(r, slot, h);
     for (rz_id d = 0; d < r->n_daemons; d++)
-        h = rz_mix(h, (uint64_t)rz_recover_serial(r)[d] << 8 | rz_recover_daemons(r)[d]);
+        h = rz_mix(rz_mix(h, rz_recover_found(r)[d]),
+                   (uint64_t)rz_recover_serial(r)[d] << 8 | rz_recover_daemons(r)[d]);
     for (uint32_t i = 0; i < r->n_cohorts; i++)
         h = rz_mix(h, rz_recover_cohorts(r)[i]);
     h = rz_mix(h, (uint64_t)r->births_notice << 32 | r->births_status);
@@ -457,6 +474,11 @@ bool rz_recover_process_dead(const struct rz_recover *r, uint32_t slot)
 bool rz_recover_repairing(const struct rz_recover *r)
 {
     return r->repairing;
+}
+
+bool rz_recover_fell_back(const struct rz_recover *r)
+{
+    return r->fell_back;
 }
 
 bool rz_recover_stopped(const struct rz_recover *r)

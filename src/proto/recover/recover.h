@@ -7,7 +7,8 @@
  *   - it knows of a death that is not agreed yet (its own observation, or news), or
  *   - it knows of a birth that somebody wants and that is not decided yet (likewise), or
  *   - all its processes have reached the barrier of the current phase, or
- *   - all that live here have entered MPIX_Reinit and a death was only noted before.
+ *   - all that live here have entered MPIX_Reinit and a death was only noted before, or
+ *   - it knows that a piece of the generation that this epoch goes back to is nowhere whole.
  * It never joins merely because another has begun: the news of deaths reach all daemons by
  * themselves, and a barrier that others joined with "not yet" would spin.
  *
@@ -17,6 +18,11 @@
  * contributed to with "reached" opens the barrier: ENTER -> RUN (processes are released), RUN ->
  * LEFT (all have left). Starting the job is the same: epoch 1, phase ENTER, the placement of the
  * launcher.
+ *
+ * A generation that nobody can give back whole, found before the barrier ENTER has opened, means
+ * epoch + 1, too, which goes back to the generation before it, if that is one of those that
+ * may still be in memory; else the job stops. Nobody looks whether it is there: if it is not, that
+ * is found in its turn.
  *
  * Processes live in slots: slots 0 to n_ranks - 1 are the ranks of the launcher, those behind are
  * empty at the start. A process is (slot, incarnation). Births are decided in phase RUN of a job
@@ -52,13 +58,19 @@ enum rz_recover_mutation {
     RZ_RECOVER_KEEP_REACHED = 256,    /* what was reached before a birth still counts */
     RZ_RECOVER_ANY_BIRTH = 512,       /* old news of a birth count for the next incarnation */
     RZ_RECOVER_KNOWN_FREE = 1024,     /* a slot is free when its process is known dead here */
-    RZ_RECOVER_OWN_REFUSAL = 2048     /* refuse by what is known here of MPIX_Reinit */
+    RZ_RECOVER_OWN_REFUSAL = 2048,    /* refuse by what is known here of MPIX_Reinit */
+    RZ_RECOVER_OWN_SLOTS = 4096,      /* count the free slots by the deaths known here */
+    RZ_RECOVER_CROWDED_BIRTH = 8192,  /* a birth takes a slot that is not free */
+    RZ_RECOVER_ANY_DAMAGE = 16384     /* what was found in an epoch before counts, too */
 };
 
 /*
  * How lost ranks are placed: a rank whose daemon lives stays there; each other one, in order of
  * rank, goes to the least loaded daemon with a free slot, else to the least loaded (ties: lowest
  * id). Births likewise, where the load of a daemon is its living processes.
+ *
+ * Where slots are limits nobody is crowded: a job whose ranks have no slots left on the daemons
+ * that live stops, and a birth without a free slot is refused.
  */
 struct rz_recover_config {
     uint32_t n_daemons, n_ranks;
@@ -68,6 +80,7 @@ struct rz_recover_config {
     const uint32_t *placement; /* [n_ranks]: the daemon of each rank in epoch 1; copied */
     const uint32_t *slots; /* [n_daemons]: processes a daemon may carry without crowding; copied */
     uint32_t agree_mutations; /* for the tests of the checkers; 0 in production */
+    bool slots_limit;         /* else what is lost crowds the others where no slot is free */
     bool lost_together;       /* the ranks of a lost daemon stay together, where there is room */
     uint32_t restarts_max;    /* epochs without a newly committed generation; 0: no bound */
     uint32_t mutations;       /* enum rz_recover_mutation, or 0 */
@@ -105,7 +118,14 @@ enum rz_recover_call {
      * deaths are; also when its asker is dead, as soon as one daemon that lives has heard of it.
      * Whoever wants a birth has seen the incarnation before it (rz_recover_incarnation_of), and its
      * death: the birth implies it. A daemon numbers its cohorts 1, 2, 3, ... */
-    RZ_RECOVER_WANT
+    RZ_RECOVER_WANT,
+
+    /* A piece of the generation that an epoch goes back to is nowhere whole, found here or as news:
+     * items[0..n_items), as rz_recover_pack_damage. The finder lies before its REACHED of phase
+     * ENTER, and does not say it any more in that epoch. Each finding must be told to each daemon
+     * that lives, sometime, unless its finder dies. Those of other epochs are ignored, or kept
+     * until their epoch begins here. */
+    RZ_RECOVER_DAMAGED
 };
 
 /*
@@ -114,8 +134,10 @@ enum rz_recover_call {
  * that puts notices off must look at their epoch.
  */
 enum rz_recover_notice {
-    /* arg[0] = new epoch, arg[1] = generation to restore (0: none was committed). Placement and
-     * incarnations are new: rz_recover_daemon_of, rz_recover_incarnation_of. Phase is ENTER. */
+    /* arg[0] = new epoch, arg[1] = generation to restore (0: none was committed), the newest, or
+     * the one before it: then it is as if that had never been, and its number will come again.
+     * Placement and incarnations are new: rz_recover_daemon_of, rz_recover_incarnation_of. Phase is
+     * ENTER. */
     RZ_RECOVER_EPOCH,
 
     /* arg[0] = epoch, arg[1] = the phase that begins (RUN or LEFT). */
@@ -124,10 +146,11 @@ enum rz_recover_notice {
     /* Deaths were noted without a new epoch: items, as rz_recover_pack. */
     RZ_RECOVER_DEATHS,
 
-    /* arg[0] = rz_status_t: RZ_ERR_NO_QUORUM, RZ_ERR_FENCED (the others hold us for dead) or
-     * RZ_ERR_JOB_ENDED (restarts_max exceeded). The host ends its processes, but must not vanish
-     * before its last messages have left: who holds it for dead drops its decision, and decides
-     * anew without it. */
+    /* arg[0] = rz_status_t: RZ_ERR_NO_QUORUM, RZ_ERR_FENCED (the others hold us for dead),
+     * RZ_ERR_JOB_ENDED (restarts_max exceeded), RZ_ERR_NO_SLOTS (arg[1] = the slots left) or
+     * RZ_ERR_CHECKPOINT_LOST (damage, and no generation before it). The host ends its processes,
+     * but must not vanish before its last messages have left: who holds it for dead drops its
+     * decision, and decides anew without it. */
     RZ_RECOVER_STOP,
 
     /* Somebody has begun an agreement to which we have not contributed: a display hint only. */
@@ -137,8 +160,9 @@ enum rz_recover_notice {
      * Births are decided. arg[0] = round: how many decisions have borne processes; arg[1] =
      * RZ_OK, or rz_status_t why all these items are refused. Items: births (replacements), then
      * each cohort, followed by the births of its processes in their order; a cohort without any is
-     * refused, for there are not enough free slots. The slots' daemons and incarnations are new. A
-     * wanted birth that was settled in another way (rz_recover_birth) has no item.
+     * refused, for there are not enough free slots; so is a birth that stands there as
+     * rz_recover_pack_refused. The slots' daemons and incarnations are new. A wanted birth that was
+     * settled in another way (rz_recover_birth) has no item.
      */
     RZ_RECOVER_BIRTHS
 };
@@ -149,7 +173,9 @@ enum rz_recover_notice {
  *   63..60     59..0
  *   0 h e 0    slot (28), incarnation (32)            a process is dead
  *   1 0 0 0    zero (27), daemon (32), proof (1)      a daemon is dead
+ *   1 0 0 1    daemon (28), epoch (32)                found damage in this epoch
  *   1 0 1 0    slot (28), incarnation (32)            this process is born, or to be born
+ *   1 0 1 1    slot (28), incarnation (32)            it is not, for want of a slot (notices only)
  *   1 1        node (16), serial (26), count (20)     a cohort, from bit 61 on
  *
  * h and e are for the hosts, in news (hung; ended in order); an item with one of them is no process
@@ -167,10 +193,15 @@ uint64_t rz_recover_pack_daemon(rz_id daemon, bool proof);
 bool rz_recover_unpack_process(uint64_t item, uint32_t *slot, uint32_t *incarnation);
 bool rz_recover_unpack_daemon(uint64_t item, rz_id *daemon, bool *proof);
 
+uint64_t rz_recover_pack_damage(rz_id daemon, uint32_t epoch);
+bool rz_recover_unpack_damage(uint64_t item, rz_id *daemon, uint32_t *epoch);
+
 /* The process (slot, incarnation), in place of the dead (slot, incarnation - 1); incarnation > 1.
  * As part of a cohort, in the notice only: a process in a free slot. */
 uint64_t rz_recover_pack_birth(uint32_t slot, uint32_t incarnation);
 bool rz_recover_unpack_birth(uint64_t item, uint32_t *slot, uint32_t *incarnation);
+uint64_t rz_recover_pack_refused(uint32_t slot, uint32_t incarnation);
+bool rz_recover_unpack_refused(uint64_t item, uint32_t *slot, uint32_t *incarnation);
 
 /* count new processes, wanted by a process of daemon node; serial: 1, 2, ... of that daemon. All
  * are smaller than the bounds above, serial and count > 0. */
@@ -207,7 +238,7 @@ enum rz_recover_birth {
     RZ_BIRTH_OPEN,   /* not decided yet, or never wanted */
     RZ_BIRTH_BORN,   /* this process lives or has lived */
     RZ_BIRTH_TAKEN,  /* this process is of a cohort that was given the slot in the meantime */
-    RZ_BIRTH_REFUSED /* not in this phase, or the job repairs itself */
+    RZ_BIRTH_REFUSED /* not in this phase, the job repairs itself, or no slot is free */
 };
 enum rz_recover_birth rz_recover_birth(const struct rz_recover *recover, uint32_t slot,
                                        uint32_t incarnation);
@@ -230,6 +261,9 @@ bool rz_recover_daemon_agreed_dead(const struct rz_recover *recover, rz_id daemo
 
 /* Whether the job repairs itself, as agreed. */
 bool rz_recover_repairing(const struct rz_recover *recover);
+
+/* Whether the epoch goes back to the generation before the newest, and has not begun to run. */
+bool rz_recover_fell_back(const struct rz_recover *recover);
 
 /* Whether RZ_RECOVER_STOP was told. From then on the object only serves agreements of others. */
 bool rz_recover_stopped(const struct rz_recover *recover);
@@ -264,6 +298,9 @@ void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slo
  * loaded (ties: lowest id). Where there is none they stay, for rz_recover_place. */
 void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
                                const bool *dead, uint32_t n_daemons, uint32_t *load);
+
+/* The slots of the daemons that live. */
+uint64_t rz_recover_slots_left(const uint32_t *slots, const bool *dead, uint32_t n_daemons);
 
 /* The daemon for one more process: the least loaded with a free slot, else the least loaded (ties:
  * lowest id). At least one lives. */

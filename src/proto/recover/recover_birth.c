@@ -168,14 +168,29 @@ static void survey(struct rz_recover *r)
             load[rz_recover_placement(r)[slot]]++;
 }
 
-/* The slot's next process, where the one before it was, if that daemon lives. */
+/* How many may be born, as slots are surveyed. */
+static uint64_t free_places(const struct rz_recover *r)
+{
+    const bool *dead = rz_recover_at(r, r->scratch_at);
+    const uint32_t *load = rz_recover_at(r, r->load_at), *slots = rz_recover_at(r, r->slots_at);
+    uint64_t n = 0;
+    if (!r->slots_limit || r->mutations & RZ_RECOVER_CROWDED_BIRTH)
+        return UINT64_MAX;
+    for (rz_id d = 0; d < r->n_daemons; d++)
+        n += !dead[d] && load[d] < slots[d] ? slots[d] - load[d] : 0;
+    return n;
+}
+
+/* The slot's next process, where the one before it was, if that daemon lives and has room. There is
+ * a free place. */
 static uint64_t bear(struct rz_recover *r, uint32_t slot)
 {
     const bool *dead = rz_recover_at(r, r->scratch_at);
+    const uint32_t *slots = rz_recover_at(r, r->slots_at);
     uint32_t *load = rz_recover_at(r, r->load_at);
     rz_id *place = &rz_recover_placement(r)[slot];
-    if (*place == RZ_ID_NONE || dead[*place])
-        *place = rz_recover_place_one(rz_recover_at(r, r->slots_at), load, dead, r->n_daemons);
+    if (*place == RZ_ID_NONE || dead[*place] || (r->slots_limit && load[*place] >= slots[*place]))
+        *place = rz_recover_place_one(slots, load, dead, r->n_daemons);
     load[*place]++;
     return rz_recover_pack_birth(slot, ++rz_recover_incarnation(r)[slot]);
 }
@@ -191,12 +206,14 @@ static bool birth_due(const struct rz_recover *r, uint64_t item, uint32_t *slot,
 static void settle_birth(struct rz_recover *r, uint32_t slot, uint32_t incarnation,
                          rz_status_t status)
 {
-    uint64_t *items = rz_recover_items(r) + r->births_at;
-    if (status == RZ_OK)
+    uint64_t *item = rz_recover_items(r) + r->births_at + r->n_birth_items++;
+    bool room = free_places(r) > 0;
+    *item = status == RZ_OK && !room ? rz_recover_pack_refused(slot, incarnation)
+                                     : rz_recover_pack_birth(slot, incarnation);
+    if (status == RZ_OK && room)
         bear(r, slot);
     else
         rz_recover_refused(r)[slot] = incarnation;
-    items[r->n_birth_items++] = rz_recover_pack_birth(slot, incarnation);
 }
 
 /* Slots that were never used come first, then the one that has been free for longest. */
@@ -216,11 +233,12 @@ static uint32_t best_free(const struct rz_recover *r)
 
 static void settle_cohort(struct rz_recover *r, uint64_t item, uint32_t count, rz_status_t status)
 {
-    uint64_t *items = rz_recover_items(r) + r->births_at;
-    uint32_t n_free = 0;
+    uint64_t *items = rz_recover_items(r) + r->births_at, n_free = 0;
     items[r->n_birth_items++] = item;
     for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++)
         n_free += slot_free(r, slot);
+    if (n_free > free_places(r))
+        n_free = free_places(r);
     for (uint32_t i = 0; i < count && status == RZ_OK && count <= n_free; i++) {
         uint32_t slot = best_free(r);
         items[r->n_birth_items++] = bear(r, slot);

@@ -47,7 +47,7 @@ static const char *difference(const struct rz_recover *a, const struct rz_recove
     size_t slots = a->n_slots * sizeof(uint32_t);
     if (a->epoch != b->epoch || a->phase != b->phase)
         return "epoch or phase";
-    if (a->generation != b->generation)
+    if (a->generation != b->generation || a->opened != b->opened || a->fell_back != b->fell_back)
         return "generation";
     if (a->repairing != b->repairing || a->restarts != b->restarts)
         return "repairing or restarts";
@@ -94,8 +94,26 @@ static bool check_slots(const struct rz_check_group *group, rz_id member,
         crowded |= load > slots[d];
         room |= load < slots[d];
     }
-    return !crowded || !room ||
-           say(group, "S7-6: %u crowds a daemon though another has room", member);
+    return !crowded || (!room && !r->slots_limit) ||
+           say(group, "S7-6: %u crowds a daemon%s", member,
+               room ? " though another has room" : ", and slots are limits");
+}
+
+/* Where slots are limits: nobody has more living processes than that. */
+static bool check_limits(const struct rz_check_group *group, rz_id member,
+                         const struct rz_recover *r)
+{
+    const uint32_t *slots = rz_recover_at(r, r->slots_at);
+    for (rz_id d = 0; r->slots_limit && d < r->n_daemons; d++) {
+        uint32_t load = 0;
+        for (uint32_t slot = 0; slot < r->n_slots; slot++)
+            load += rz_recover_placement(r)[slot] == d &&
+                    rz_recover_noted(r)[slot] < rz_recover_incarnation(r)[slot];
+        if (load > slots[d])
+            return say(group, "S7-6: at %u daemon %u has %u processes and %u slots", member, d,
+                       load, slots[d]);
+    }
+    return true;
 }
 
 bool rz_recover_check_world(const struct rz_check_group *group)
@@ -137,6 +155,8 @@ bool rz_recover_check_births(const struct rz_check_group *group)
         for (uint32_t slot = 0; r && !r->stopped && slot < r->n_slots; slot++)
             if (!check_slot(group, i, r, slot))
                 return false;
+        if (r && !r->stopped && !r->repairing && !check_limits(group, i, r))
+            return false;
     }
     return true;
 }

@@ -15,11 +15,16 @@ static void notify(struct rz_recover *r, enum rz_recover_notice what, uint64_t a
     r->n_notice_items = 0;
 }
 
-static void stop(struct rz_recover *r, rz_status_t why)
+static void stop_with(struct rz_recover *r, rz_status_t why, uint64_t arg)
 {
     r->stopped = true;
     r->births_notice = false;
-    notify(r, RZ_RECOVER_STOP, why, 0);
+    notify(r, RZ_RECOVER_STOP, why, arg);
+}
+
+static void stop(struct rz_recover *r, rz_status_t why)
+{
+    stop_with(r, why, 0);
 }
 
 void rz_recover_look_at_self(struct rz_recover *r)
@@ -32,7 +37,7 @@ void rz_recover_look_at_self(struct rz_recover *r)
 
 void rz_recover_recount(struct rz_recover *r)
 {
-    r->fresh = r->lost = 0;
+    r->fresh = r->lost = r->found = 0;
     for (uint32_t slot = 0; slot < r->n_slots; slot++) {
         r->fresh += rz_recover_slot_fresh(r, slot);
         /* Nobody brings spawned processes back. */
@@ -43,8 +48,18 @@ void rz_recover_recount(struct rz_recover *r)
         uint8_t daemon = rz_recover_daemons(r)[d];
         r->fresh += (daemon & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN;
         r->lost += (daemon & (DAEMON_AGREED | DAEMON_REPAIRED)) == DAEMON_AGREED;
+        r->found += rz_recover_damage_counts(r, d, rz_recover_found(r)[d]);
     }
     rz_recover_recount_births(r);
+}
+
+void rz_recover_learn_damage(struct rz_recover *r, uint64_t item)
+{
+    rz_id daemon;
+    uint32_t epoch;
+    if (rz_recover_unpack_damage(item, &daemon, &epoch) && daemon < r->n_daemons &&
+        rz_recover_found(r)[daemon] < epoch)
+        rz_recover_found(r)[daemon] = epoch;
 }
 
 /* Everybody knows from now on what the decision's items say. */
@@ -63,6 +78,7 @@ static void learn(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
             if (!(daemons[d] & DAEMON_AGREED))
                 daemons[d] |= DAEMON_NAMED | (proof ? DAEMON_NAMED_PROOF : 0);
         }
+        rz_recover_learn_damage(r, items[i]);
     }
     rz_recover_learn_births(r, items, n_items);
 }
@@ -171,25 +187,19 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
     return n;
 }
 
-static void begin_epoch(struct rz_recover *r, uint64_t generation)
+/* Fills in the scratch array: who is dead by decision; with the mutation, or known here to be. */
+static const bool *list_dead(struct rz_recover *r, uint32_t own_mutation)
 {
-    if (generation > r->generation)
-        r->restarts = 0;
-    r->restarts++;
-    if (r->restarts_max && r->restarts > r->restarts_max) {
-        stop(r, RZ_ERR_JOB_ENDED);
-        return;
-    }
-    uint64_t newest_here = r->generation_known;
-    r->epoch++;
-    r->phase = RZ_PHASE_ENTER;
-    r->reached = false;
-    r->generation = r->generation_known = generation;
-
-    uint8_t dead_bit = r->mutations & RZ_RECOVER_OWN_PLACEMENT ? DAEMON_KNOWN : DAEMON_AGREED;
+    uint8_t dead_bit = r->mutations & own_mutation ? DAEMON_KNOWN : DAEMON_AGREED;
     bool *dead = rz_recover_at(r, r->scratch_at);
     for (rz_id d = 0; d < r->n_daemons; d++)
         dead[d] = rz_recover_daemons(r)[d] & dead_bit;
+    return dead;
+}
+
+static void place_lost(struct rz_recover *r)
+{
+    const bool *dead = list_dead(r, RZ_RECOVER_OWN_PLACEMENT);
     for (rz_id d = 0; d < r->n_daemons; d++)
         if (rz_recover_daemons(r)[d] & DAEMON_AGREED)
             rz_recover_daemons(r)[d] |= DAEMON_REPAIRED;
@@ -202,12 +212,70 @@ static void begin_epoch(struct rz_recover *r, uint64_t generation)
     for (uint32_t rank = 0; rank < r->n_ranks; rank++)
         if (rz_recover_noted(r)[rank] == rz_recover_incarnation(r)[rank])
             rz_recover_incarnation(r)[rank]++;
+}
+
+/* Whether the job may go on: not too often without a checkpoint, and not without slots. */
+static bool may_restart(struct rz_recover *r)
+{
+    uint64_t left = rz_recover_slots_left(rz_recover_at(r, r->slots_at),
+                                          list_dead(r, RZ_RECOVER_OWN_SLOTS), r->n_daemons);
+    if (r->restarts_max && r->restarts > r->restarts_max)
+        stop(r, RZ_ERR_JOB_ENDED);
+    else if (r->slots_limit && left < r->n_ranks)
+        stop_with(r, RZ_ERR_NO_SLOTS, left);
+    return !r->stopped;
+}
+
+static void begin_epoch(struct rz_recover *r, uint64_t generation)
+{
+    if (generation > r->generation)
+        r->restarts = 0;
+    r->restarts++;
+    if (!may_restart(r))
+        return;
+    uint64_t newest_here = r->generation_known;
+    r->epoch++;
+    r->phase = RZ_PHASE_ENTER;
+    r->reached = false;
+    r->generation = r->generation_known = generation;
+    place_lost(r);
     notify(r, RZ_RECOVER_EPOCH, r->epoch,
            r->mutations & RZ_RECOVER_OWN_GENERATION ? newest_here : generation);
 }
 
+/* Whether the decision names damage to what this epoch goes back to. */
+static bool damage_decided(const struct rz_recover *r, const struct rz_action *decided)
+{
+    rz_id daemon;
+    uint32_t epoch;
+    for (uint32_t i = 0; i < decided->n_items; i++)
+        if (rz_recover_unpack_damage(decided->items[i], &daemon, &epoch) &&
+            rz_recover_damage_counts(r, daemon, epoch))
+            return true;
+    return false;
+}
+
+/*
+ * Back to the generation before. It may be there if it was committed, or restored, in the last
+ * epoch that ran, as the newest one was: with the same holders. Of each piece there are two, the
+ * older one is overwritten by the next checkpoint; before that one there is none.
+ */
+static void fall_back(struct rz_recover *r)
+{
+    if (r->fell_back || r->generation <= r->opened || r->generation == 1) {
+        stop(r, RZ_ERR_CHECKPOINT_LOST);
+        return;
+    }
+    r->fell_back = true;
+    begin_epoch(r, r->generation - 1);
+}
+
 static void open_barrier(struct rz_recover *r)
 {
+    if (r->phase == RZ_PHASE_ENTER) {
+        r->opened = r->generation;
+        r->fell_back = false;
+    }
     r->phase++;
     r->reached = false;
     notify(r, RZ_RECOVER_PHASE, r->epoch, r->phase);
@@ -226,6 +294,8 @@ static void settle(struct rz_recover *r, const struct rz_action *decided, bool d
     rz_recover_recount(r);
     if (r->repairing && r->phase != RZ_PHASE_LEFT && (n_fresh > 0 || r->lost > 0)) {
         begin_epoch(r, decided->arg[3]);
+    } else if (damage_decided(r, decided)) {
+        fall_back(r);
     } else if (n_fresh > 0) {
         notify(r, RZ_RECOVER_DEATHS, 0, 0);
         r->n_notice_items = n_fresh;

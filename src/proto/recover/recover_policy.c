@@ -5,7 +5,14 @@
 #include <string.h>
 
 /* The four bits on top: recover.h. */
-enum { ITEM_PROCESS = 0, ITEM_DAEMON = 8, ITEM_BIRTH = 10, ITEM_COHORT = 12 };
+enum {
+    ITEM_PROCESS = 0,
+    ITEM_DAEMON = 8,
+    ITEM_DAMAGE = 9,
+    ITEM_BIRTH = 10,
+    ITEM_REFUSED = 11,
+    ITEM_COHORT = 12
+};
 #define ITEM_KIND_AT 60
 #define COHORT_NODE_AT 46
 #define COHORT_SERIAL_AT 20
@@ -49,6 +56,16 @@ bool rz_recover_unpack_daemon(uint64_t item, rz_id *daemon, bool *proof)
     return true;
 }
 
+uint64_t rz_recover_pack_damage(rz_id daemon, uint32_t epoch)
+{
+    return pack(ITEM_DAMAGE, daemon, epoch);
+}
+
+bool rz_recover_unpack_damage(uint64_t item, rz_id *daemon, uint32_t *epoch)
+{
+    return unpack(ITEM_DAMAGE, item, daemon, epoch);
+}
+
 uint64_t rz_recover_pack_birth(uint32_t slot, uint32_t incarnation)
 {
     return pack(ITEM_BIRTH, slot, incarnation);
@@ -57,6 +74,16 @@ uint64_t rz_recover_pack_birth(uint32_t slot, uint32_t incarnation)
 bool rz_recover_unpack_birth(uint64_t item, uint32_t *slot, uint32_t *incarnation)
 {
     return unpack(ITEM_BIRTH, item, slot, incarnation);
+}
+
+uint64_t rz_recover_pack_refused(uint32_t slot, uint32_t incarnation)
+{
+    return pack(ITEM_REFUSED, slot, incarnation);
+}
+
+bool rz_recover_unpack_refused(uint64_t item, uint32_t *slot, uint32_t *incarnation)
+{
+    return unpack(ITEM_REFUSED, item, slot, incarnation);
 }
 
 uint64_t rz_recover_pack_cohort(rz_id node, uint32_t serial, uint32_t count)
@@ -97,6 +124,14 @@ bool rz_recover_has_quorum(const uint8_t *votes, uint32_t n_daemons, rz_id tie_b
     if (tie_breaker >= n_daemons || votes[tie_breaker] == RZ_VOTE_GONE)
         tie_breaker = lowest;
     return votes[tie_breaker] == RZ_VOTE_LIVE;
+}
+
+uint64_t rz_recover_slots_left(const uint32_t *slots, const bool *dead, uint32_t n_daemons)
+{
+    uint64_t left = 0;
+    for (rz_id d = 0; d < n_daemons; d++)
+        left += dead[d] ? 0 : slots[d];
+    return left;
 }
 
 /* A daemon with a free slot comes before one without; then the less loaded, then the lower id. */

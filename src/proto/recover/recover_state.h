@@ -36,12 +36,14 @@ struct rz_recover {
     uint32_t n_daemons, n_ranks, n_slots;
     rz_id self, tie_breaker;
     uint32_t restarts_max, mutations;
-    bool lost_together;
+    bool slots_limit, lost_together;
 
     /* The same at all members that saw the same decisions. */
     uint32_t epoch, phase, restarts;
     uint32_t round;      /* decisions that have borne processes */
     uint64_t generation; /* the newest one agreed */
+    uint64_t opened;     /* the one that was restored when the last barrier ENTER opened */
+    bool fell_back;      /* since then, to the generation before the newest */
     bool repairing;      /* somebody has entered MPIX_Reinit, and nobody is on the way there */
     bool stopped;
     bool births_named; /* by a decision that settled nothing: all know of some, if not which */
@@ -54,6 +56,7 @@ struct rz_recover {
     bool proposed_aware;          /* and that contribution knew of a death */
     uint32_t fresh, lost;         /* slots and daemons known dead, not noted; noted, not repaired */
     uint32_t wanted;              /* births and cohorts to contribute */
+    uint32_t found;               /* daemons that have found damage in this epoch */
     uint32_t n_cohorts, cohorts_max; /* wanted and not decided */
     uint32_t cohorts_needed;         /* > cohorts_max: grow is to make room for so many */
 
@@ -79,6 +82,7 @@ struct rz_recover {
     size_t cohort_at;      /* uint64_t [n_slots]: the last cohort that got the slot, or 0 */
     size_t cohort_from_at; /* uint32_t [n_slots]: and the incarnation that it bore */
     size_t serial_at;      /* uint32_t [n_daemons]: its newest cohort decided */
+    size_t found_at;       /* uint32_t [n_daemons]: the newest epoch in which it found damage */
     size_t slots_at;       /* uint32_t [n_daemons] */
     size_t load_at;        /* uint32_t [n_daemons]: scratch */
     size_t daemon_at;      /* uint8_t [n_daemons]: DAEMON_* */
@@ -139,6 +143,10 @@ static inline uint32_t *rz_recover_serial(const struct rz_recover *r)
 {
     return rz_recover_at(r, r->serial_at);
 }
+static inline uint32_t *rz_recover_found(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->found_at);
+}
 static inline uint64_t *rz_recover_cohorts(const struct rz_recover *r)
 {
     return rz_recover_at(r, r->cohorts_at);
@@ -169,8 +177,21 @@ static inline bool rz_recover_slot_wanted(const struct rz_recover *r, uint32_t s
            rz_recover_slot_used(r, slot);
 }
 
-/* Counts r->fresh, r->lost and r->wanted anew. */
+/* What a daemon has found in this epoch counts: who is dead is not asked, for another epoch comes
+ * anyway, and what it found is found again. */
+static inline bool rz_recover_damage_counts(const struct rz_recover *r, rz_id daemon,
+                                            uint32_t epoch)
+{
+    return daemon < r->n_daemons && r->repairing && r->phase == RZ_PHASE_ENTER &&
+           (epoch == r->epoch || (epoch > 0 && (r->mutations & RZ_RECOVER_ANY_DAMAGE))) &&
+           !(rz_recover_daemons(r)[daemon] & DAEMON_AGREED);
+}
+
+/* Counts r->fresh, r->lost, r->found and r->wanted anew. */
 void rz_recover_recount(struct rz_recover *r);
+
+/* Notes the item if it is of damage. */
+void rz_recover_learn_damage(struct rz_recover *r, uint64_t item);
 
 /* ---- births, recover_birth.c */
 

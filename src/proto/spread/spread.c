@@ -9,17 +9,25 @@
 
 #define ITEMS_MAX_DEFAULT 8
 
-/* items holds three arrays of `max` each: known items, members known dead (both sorted), and what
- * is new in this step. */
+/*
+ * items holds three arrays of `max` each: known items, members known dead (both sorted), and what
+ * was put off, with what is new in this step (sorted) behind it: all of these are known, so that
+ * there is room. While something is put off nobody is known dead.
+ */
 struct rz_spread {
     struct rz_spread_config config;
     rz_id self;
     uint32_t max;
-    uint32_t n_known, n_dead, n_fresh;
+    uint32_t n_known, n_dead, n_late, n_fresh;
+    rz_time due;      /* when what was put off is sent; RZ_TIME_NEVER: nothing was */
+    uint64_t late_to; /* to whom: bit i is the neighbour i, near ones first */
     uint32_t n_to;
     rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
+    rz_id beside[2]; /* new neighbours in the ring */
     uint64_t items[];
 };
+
+_Static_assert(RZ_SPREAD_NEIGHBOURS_MAX <= 64, "a bit for each neighbour");
 
 static uint64_t *known_of(struct rz_spread *spread)
 {
@@ -31,9 +39,14 @@ static uint64_t *dead_of(struct rz_spread *spread)
     return spread->items + spread->max;
 }
 
-static uint64_t *fresh_of(struct rz_spread *spread)
+static uint64_t *late_of(struct rz_spread *spread)
 {
     return spread->items + 2 * (size_t)spread->max;
+}
+
+static uint64_t *fresh_of(struct rz_spread *spread)
+{
+    return late_of(spread) + spread->n_late;
 }
 
 static size_t bytes_for(uint32_t max)
@@ -51,10 +64,12 @@ void rz_spread_init(struct rz_spread *spread, const struct rz_spread_config *con
 {
     (void)now, (void)seed;
     rz_assert(self < config->n_members);
+    rz_assert(config->redundant_after == 0 || config->order == RZ_SPREAD_TREE_FIRST);
     memset(spread, 0, rz_spread_size(config));
     spread->config = *config;
     spread->self = self;
     spread->max = config->items_max > 0 ? config->items_max : ITEMS_MAX_DEFAULT;
+    spread->due = RZ_TIME_NEVER;
 }
 
 void rz_spread_grow(struct rz_spread *spread, size_t bytes)
@@ -63,6 +78,7 @@ void rz_spread_grow(struct rz_spread *spread, size_t bytes)
     uint32_t max = (uint32_t)((bytes - sizeof *spread) / (3 * sizeof(uint64_t)));
     rz_assert(max >= old);
     memset(spread->items + 3 * (size_t)old, 0, 3 * (size_t)(max - old) * sizeof(uint64_t));
+    memmove(spread->items + 2 * (size_t)max, late_of(spread), spread->n_late * sizeof(uint64_t));
     memmove(spread->items + max, spread->items + old, spread->n_dead * sizeof(uint64_t));
     spread->max = max;
     spread->n_fresh = 0;
@@ -138,22 +154,98 @@ static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id exce
     }
 }
 
-static void emit_news(struct rz_spread *spread, rz_id origin, const uint64_t *items,
-                      uint32_t n_items, struct rz_actions *out)
+static void emit_news(struct rz_spread *spread, const rz_id *to, uint32_t n_to,
+                      const struct rz_message *about, const uint64_t *items, struct rz_actions *out)
 {
-    if (spread->n_to == 0)
+    if (n_to == 0)
         return;
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
-    action->to = spread->to;
-    action->n_to = spread->n_to;
+    action->to = to;
+    action->n_to = n_to;
     action->message = (struct rz_message){.room = RZ_ROOM_SPREAD,
                                           .type = RZ_SPREAD_NEWS,
+                                          .flags = about->flags,
                                           .view = spread->config.view,
                                           .from = spread->self,
-                                          .origin = origin,
-                                          .n_items = n_items};
+                                          .origin = about->origin,
+                                          .n_items = about->n_items};
     action->items = items;
 }
+
+/* --- what is put off -------------------------------------------------------------------------- */
+
+/* Beside the tree: whoever learns by it hurries. */
+static uint16_t urgent(const struct rz_spread *spread)
+{
+    return spread->config.redundant_after > 0 ? RZ_SPREAD_URGENT : 0;
+}
+
+static void forget_late(struct rz_spread *spread)
+{
+    spread->n_late = 0;
+    spread->late_to = 0;
+    spread->due = RZ_TIME_NEVER;
+}
+
+/* What is new is sent to the children, the first of to; the others get it later. */
+static void put_off(struct rz_spread *spread, rz_id origin, rz_id except, rz_time now)
+{
+    rz_id near[RZ_SPREAD_NEIGHBOURS_MAX];
+    uint32_t n = spread->config.n_members, n_children = 0;
+    uint32_t n_near = rz_spread_neighbours_near(n, spread->self, near);
+    uint32_t children = rz_spread_children(n, spread->self, origin);
+    aim_at_neighbours(spread, origin, RZ_ID_NONE);
+    for (uint32_t i = children; i < spread->n_to; i++)
+        for (uint32_t k = 0; k < n_near; k++)
+            if (near[k] == spread->to[i] && near[k] != except)
+                spread->late_to |= UINT64_C(1) << k;
+    for (uint32_t i = 0; i < children; i++)
+        if (spread->to[i] != except)
+            spread->to[n_children++] = spread->to[i];
+    spread->n_to = n_children;
+    if (spread->late_to != 0 && spread->due == RZ_TIME_NEVER)
+        spread->due = now + spread->config.redundant_after;
+}
+
+/* To those who have not shown since that they know. */
+static void send_late(struct rz_spread *spread, struct rz_actions *out)
+{
+    rz_id near[RZ_SPREAD_NEIGHBOURS_MAX];
+    uint32_t n_near = rz_spread_neighbours_near(spread->config.n_members, spread->self, near);
+    const struct rz_message about = {
+        .flags = urgent(spread), .origin = spread->self, .n_items = spread->n_late};
+    spread->n_to = 0;
+    for (uint32_t i = 0; i < n_near; i++)
+        if (spread->late_to >> i & 1 && !rz_items_contain(dead_of(spread), spread->n_dead, near[i]))
+            aim_at(spread, near[i]);
+    if (!mutated(spread, RZ_SPREAD_TREE_ONLY))
+        emit_news(spread, spread->to, spread->n_to, &about, late_of(spread), out);
+    forget_late(spread);
+}
+
+/* Who says just what was put off needs it no more. */
+static void hear_late(struct rz_spread *spread, const struct rz_message *message,
+                      const uint64_t *items)
+{
+    rz_id near[RZ_SPREAD_NEIGHBOURS_MAX];
+    if (spread->n_late == 0 || message->n_items != spread->n_late ||
+        memcmp(items, late_of(spread), spread->n_late * sizeof *items) != 0)
+        return;
+    uint32_t n_near = rz_spread_neighbours_near(spread->config.n_members, spread->self, near);
+    for (uint32_t i = 0; i < n_near; i++)
+        if (near[i] == message->from)
+            spread->late_to &= ~(UINT64_C(1) << i);
+    if (spread->late_to == 0)
+        forget_late(spread);
+}
+
+static void on_tick(struct rz_spread *spread, const struct rz_event *event, struct rz_actions *out)
+{
+    if (spread->due <= event->now)
+        send_late(spread, out);
+}
+
+/* --- what is known ---------------------------------------------------------------------------- */
 
 /* Whether a mutant takes known items for new ones. */
 static bool takes_again(struct rz_spread *spread, const uint64_t *items, uint32_t n_items,
@@ -165,12 +257,36 @@ static bool takes_again(struct rz_spread *spread, const uint64_t *items, uint32_
            memcmp(items, fresh_of(spread), n_items * sizeof *items) == 0;
 }
 
-/* Items are marked known before they are sent on: a second copy finds nothing new. Only the new
- * ones are sent. */
-static enum rz_more take_items(struct rz_spread *spread, const uint64_t *items, uint32_t n_items,
-                               rz_id origin, rz_id from, struct rz_actions *out)
+/* What is new, to whom it has to be sent now; flags: of the message that brought it. */
+static void send_fresh(struct rz_spread *spread, rz_id origin, rz_id from, uint16_t flags,
+                       rz_time now, struct rz_actions *out)
 {
-    uint32_t n_new = 0;
+    struct rz_message about = {.origin = origin, .n_items = spread->n_fresh};
+    const uint64_t *fresh = fresh_of(spread);
+    bool hurry =
+        spread->config.redundant_after == 0 || spread->n_dead > 0 || flags & RZ_SPREAD_URGENT;
+    if (hurry) {
+        about.flags = urgent(spread);
+        aim_at_neighbours(spread, origin, from);
+    } else {
+        put_off(spread, origin, from, now);
+    }
+    emit_news(spread, spread->to, spread->n_to, &about, fresh, out);
+    struct rz_action *notice = rz_emit(out, RZ_ACTION_NOTIFY);
+    notice->what = RZ_SPREAD_DELIVER;
+    notice->arg[0] = origin;
+    notice->items = fresh;
+    notice->n_items = spread->n_fresh;
+    if (spread->late_to != 0 && !hurry)
+        spread->n_late += spread->n_fresh;
+}
+
+/* Items are marked known before they are sent on: a second copy finds nothing new. Only the new
+ * ones are sent. about: the message that brought them, or the like. */
+static enum rz_more take_items(struct rz_spread *spread, const struct rz_message *about,
+                               const uint64_t *items, rz_time now, struct rz_actions *out)
+{
+    uint32_t n_new = 0, n_items = about->n_items;
     for (uint32_t i = 0; i < n_items; i++)
         n_new += !rz_items_contain(known_of(spread), spread->n_known, items[i]);
     bool again = takes_again(spread, items, n_items, n_new);
@@ -182,13 +298,7 @@ static enum rz_more take_items(struct rz_spread *spread, const uint64_t *items, 
     for (uint32_t i = 0; i < n_items; i++)
         if (rz_items_insert(known_of(spread), &spread->n_known, spread->max, items[i]) || again)
             rz_items_insert(fresh_of(spread), &spread->n_fresh, spread->max, items[i]);
-    aim_at_neighbours(spread, origin, from);
-    emit_news(spread, origin, fresh_of(spread), spread->n_fresh, out);
-    struct rz_action *notice = rz_emit(out, RZ_ACTION_NOTIFY);
-    notice->what = RZ_SPREAD_DELIVER;
-    notice->arg[0] = origin;
-    notice->items = fresh_of(spread);
-    notice->n_items = spread->n_fresh;
+    send_fresh(spread, about->origin, about->from, about->flags, now, out);
     return RZ_DONE;
 }
 
@@ -199,15 +309,27 @@ static enum rz_more on_receive(struct rz_spread *spread, const struct rz_event *
     if (message->view != spread->config.view || message->type != RZ_SPREAD_NEWS ||
         message->origin >= spread->config.n_members || message->from >= spread->config.n_members)
         return RZ_DONE;
-    return take_items(spread, event->items, message->n_items, message->origin, message->from, out);
+    hear_late(spread, message, event->items);
+    return take_items(spread, message, event->items, event->now, out);
 }
 
-/* New neighbours in the ring of the living get all that is known here: it may have stopped at the
- * dead between us. */
+static enum rz_more on_broadcast(struct rz_spread *spread, const struct rz_event *event,
+                                 struct rz_actions *out)
+{
+    const struct rz_message own = {
+        .origin = spread->self, .from = spread->self, .n_items = event->n_items};
+    rz_assert(event->call == RZ_SPREAD_BROADCAST);
+    return take_items(spread, &own, event->items, event->now, out);
+}
+
+/*
+ * What was put off goes now: who died may have been the one to pass it on. New neighbours in the
+ * ring of the living get all that is known here: it may have stopped at the dead between us.
+ */
 static enum rz_more on_death(struct rz_spread *spread, const struct rz_event *event,
                              struct rz_actions *out)
 {
-    uint32_t n = spread->config.n_members;
+    uint32_t n = spread->config.n_members, n_beside = 0;
     if (!has_room(spread, spread->n_dead, event->n_ids, out))
         return RZ_NEED;
     rz_id next = nearest_alive(spread, 1), previous = nearest_alive(spread, n - 1);
@@ -215,14 +337,19 @@ static enum rz_more on_death(struct rz_spread *spread, const struct rz_event *ev
         rz_assert(event->ids[i] < n && event->ids[i] != spread->self);
         rz_items_insert(dead_of(spread), &spread->n_dead, spread->max, event->ids[i]);
     }
-    spread->n_to = 0;
+    if (spread->n_late > 0 && spread->n_dead > 0)
+        send_late(spread, out);
     if (spread->n_known == 0 || mutated(spread, RZ_SPREAD_OPEN_RING))
         return RZ_DONE;
-    if (nearest_alive(spread, 1) != next)
-        aim_at(spread, nearest_alive(spread, 1));
-    if (nearest_alive(spread, n - 1) != previous)
-        aim_at(spread, nearest_alive(spread, n - 1));
-    emit_news(spread, spread->self, known_of(spread), spread->n_known, out);
+    rz_id now_next = nearest_alive(spread, 1), now_previous = nearest_alive(spread, n - 1);
+    if (now_next != next && now_next != spread->self)
+        spread->beside[n_beside++] = now_next;
+    if (now_previous != previous && now_previous != spread->self &&
+        (n_beside == 0 || now_previous != now_next))
+        spread->beside[n_beside++] = now_previous;
+    const struct rz_message about = {
+        .flags = urgent(spread), .origin = spread->self, .n_items = spread->n_known};
+    emit_news(spread, spread->beside, n_beside, &about, known_of(spread), out);
     return RZ_DONE;
 }
 
@@ -235,9 +362,10 @@ enum rz_more rz_spread_step(struct rz_spread *spread, const struct rz_event *eve
     case RZ_EVENT_DEATH:
         return on_death(spread, event, out);
     case RZ_EVENT_CALL:
-        rz_assert(event->call == RZ_SPREAD_BROADCAST);
-        return take_items(spread, event->items, event->n_items, spread->self, spread->self, out);
+        return on_broadcast(spread, event, out);
     case RZ_EVENT_TICK:
+        on_tick(spread, event, out);
+        break;
     case RZ_EVENT_CONTINUE:
         break;
     }
@@ -246,8 +374,7 @@ enum rz_more rz_spread_step(struct rz_spread *spread, const struct rz_event *eve
 
 rz_time rz_spread_deadline(const struct rz_spread *spread)
 {
-    (void)spread;
-    return RZ_TIME_NEVER;
+    return spread->due;
 }
 
 uint64_t rz_spread_hash(const struct rz_spread *spread)
@@ -257,6 +384,10 @@ uint64_t rz_spread_hash(const struct rz_spread *spread)
         hash = rz_mix(hash, spread->items[i]);
     for (uint32_t i = 0; i < spread->n_dead; i++)
         hash = rz_mix(hash, spread->items[spread->max + i]);
+    if (spread->n_late > 0)
+        hash = rz_mix(rz_mix(hash, spread->due), spread->late_to);
+    for (uint32_t i = 0; i < spread->n_late; i++)
+        hash = rz_mix(hash, spread->items[2 * (size_t)spread->max + i]);
     return hash;
 }
 

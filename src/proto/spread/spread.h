@@ -10,6 +10,11 @@
  * neighbours so, they exchange all they know: the ring of the living closes, and an item known to
  * one correct member reaches all, whatever number of members die.
  *
+ * Where nobody is known dead the children alone hear of an item at once, if the configuration says
+ * so; the others, who need it from us only if somebody between has died, `redundant_after` later,
+ * or as soon as we know of a death, unless they have shown by then that they know. Whoever learns
+ * something in that way sends it on to all at once. What reaches whom is the same.
+ *
  * Who does what. Items are any payload: the room compares and forwards them, nothing else; two
  * hosts that mean the same thing must write the same item. The two-level form is the host's: among
  * daemons the members are nodes, and the daemon that is told DELIVER hands the items to its local
@@ -38,7 +43,8 @@ enum rz_spread_mutation {
     RZ_SPREAD_MARK_LATE = 2,     /* 1: an item is marked known after it was sent on: too late for a
                                     second copy that comes in between */
     RZ_SPREAD_EQUAL_SETS = 4,    /* 1: dropped is what equals all that is known, not a part of it */
-    RZ_SPREAD_OPEN_RING = 8      /* 4, 5: the ring is not closed over the dead */
+    RZ_SPREAD_OPEN_RING = 8,     /* 4, 5: the ring is not closed over the dead */
+    RZ_SPREAD_TREE_ONLY = 16     /* 6: what was put off is never sent */
 };
 
 struct rz_spread_config {
@@ -46,7 +52,9 @@ struct rz_spread_config {
     uint32_t view;      /* written into every message; others are dropped */
     uint32_t items_max; /* items known, and members dead, to begin with; grows by RZ_NEED; 0: 8 */
     enum rz_spread_order order;
-    uint32_t mutations; /* enum rz_spread_mutation, or 0 */
+    rz_time redundant_after; /* so much later to those who are no children in the tree; 0: at once.
+                                With RZ_SPREAD_TREE_FIRST only */
+    uint32_t mutations;      /* enum rz_spread_mutation, or 0 */
 };
 
 /*
@@ -67,16 +75,23 @@ enum rz_spread_notice { RZ_SPREAD_DELIVER };
 /* NEWS carries items; origin is the root of the tree that the order of sending follows. */
 enum rz_spread_message { RZ_SPREAD_NEWS };
 
+/* Flag of NEWS, where there is a delay: whoever learns something by it puts nothing off, for it
+ * came beside the tree. */
+#define RZ_SPREAD_URGENT 1u
+
 struct rz_spread;
 
 size_t rz_spread_size(const struct rz_spread_config *config);
 void rz_spread_init(struct rz_spread *spread, const struct rz_spread_config *config, rz_id self,
                     rz_time now, uint64_t seed);
 
-/* Never returns RZ_MORE: at most two actions. */
+/* Never returns RZ_MORE: at most two actions. Looks at the time of events only where there is a
+ * delay. */
 enum rz_more rz_spread_step(struct rz_spread *spread, const struct rz_event *event,
                             struct rz_actions *out);
-rz_time rz_spread_deadline(const struct rz_spread *spread); /* always RZ_TIME_NEVER */
+
+/* When what was put off is sent; RZ_TIME_NEVER: nothing is. */
+rz_time rz_spread_deadline(const struct rz_spread *spread);
 uint64_t rz_spread_hash(const struct rz_spread *spread);
 void rz_spread_grow(struct rz_spread *spread, size_t bytes);
 
@@ -94,6 +109,9 @@ bool rz_spread_knows_dead(const struct rz_spread *spread, rz_id id);
  * first. Returns how many. */
 uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
                               rz_id to[RZ_SPREAD_NEIGHBOURS_MAX]);
+
+/* How many of them are children: the first ones. */
+uint32_t rz_spread_children(uint32_t n, rz_id self, rz_id origin);
 
 /* The same neighbours in the order RZ_SPREAD_NEAR_FIRST. */
 uint32_t rz_spread_neighbours_near(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX]);

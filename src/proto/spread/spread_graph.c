@@ -32,21 +32,28 @@ uint32_t rz_spread_neighbours_near(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NE
     return append_all(n, self, to, 0);
 }
 
+/* Position in the tree: parent is x without its highest bit, children are x + 2^k < n for 2^k > x.
+ */
+static uint32_t append_children(uint32_t n, rz_id self, rz_id origin, rz_id *to)
+{
+    uint32_t n_to = 0;
+    uint64_t x = ((uint64_t)self + n - origin) % n;
+    for (uint64_t distance = 1; distance < n; distance *= 2)
+        if (distance > x && x + distance < n)
+            n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + distance) % n));
+    return n_to;
+}
+
 uint32_t rz_spread_neighbours(uint32_t n, rz_id self, rz_id origin,
                               rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
 {
-    uint32_t n_to = 0, powers = 0;
-    /* Position in the tree: parent is x without its highest bit, children are x + 2^k > x for 2^k >
-     * x. */
-    uint64_t x = ((uint64_t)self + n - origin) % n;
-    while ((UINT64_C(1) << powers) < n)
-        powers++;
-    for (uint32_t k = 0; k < powers; k++) {
-        uint64_t distance = UINT64_C(1) << k;
-        if (distance > x && x + distance < n)
-            n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + distance) % n));
-    }
-    return append_all(n, self, to, n_to);
+    return append_all(n, self, to, append_children(n, self, origin, to));
+}
+
+uint32_t rz_spread_children(uint32_t n, rz_id self, rz_id origin)
+{
+    rz_id children[RZ_SPREAD_NEIGHBOURS_MAX];
+    return append_children(n, self, origin, children);
 }
 
 uint32_t rz_spread_neighbours_wrong(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])

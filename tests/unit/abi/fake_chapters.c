@@ -159,6 +159,18 @@ struct rz_comm *rz_request_comm(const struct rz_request *request)
     return request->comm;
 }
 
+struct rz_comm *rz_monitor_comm(const struct rz_monitor *monitor)
+{
+    (void)monitor;
+    return NULL;
+}
+
+_Atomic bool rz_monitors_untold;
+
+void rz_monitors_tell(void)
+{
+}
+
 struct rz_comm *rz_matched_comm(const struct rz_matched *matched)
 {
     (void)matched;

@@ -242,6 +242,10 @@ static void protected_is_told_once_both_places_have_it(void **state)
     rig_kill(rig, 1);
     begin(rig, 2, 1, "0023", "1"); /* rank 1 to 0, whose new buddy is 2, as of rank 0 */
     assert_null(rig_next(rig, 0, RZ_COMMIT_PROTECTED));
+    assert_null(rig_next(rig, 2, RZ_COMMIT_PROTECTED)); /* it has not looked at its piece */
+    for (uint32_t rank = 2; rank < 4; rank++)
+        rig_call(rig, rank, RZ_COMMIT_STORED, 2, 1, rank);
+    rig_call(rig, 0, RZ_COMMIT_STORED, 2, 1, 0);
     assert_non_null(rig_next(rig, 2, RZ_COMMIT_PROTECTED));
     assert_non_null(rig_next(rig, 3, RZ_COMMIT_PROTECTED));
     assert_true(rz_commit_needs_copy(rig->state[0], 0));
@@ -528,7 +532,11 @@ static void parities_are_made_anew_when_the_layout_changes(void **state)
     assert_int_equal(rz_commit_layout(rig->state[2], RZ_COMMIT_NOW), 1);
     assert_false(rz_commit_needs_copy(rig->state[2], 2));
     ALL(rig, d)
-    assert_non_null(rig_next(rig, d, RZ_COMMIT_PROTECTED));
+    {
+        assert_null(rig_next(rig, d, RZ_COMMIT_PROTECTED));
+        rig_call(rig, d, RZ_COMMIT_STORED, 2, 1, d);
+        assert_non_null(rig_next(rig, d, RZ_COMMIT_PROTECTED));
+    }
     open_barrier(rig, 2);
     rig_kill(rig, 1);
     begin(rig, 3, 1, "0223", "1");
@@ -553,6 +561,46 @@ static void parities_are_made_anew_when_the_layout_changes(void **state)
     rig_close(rig);
 }
 
+/* The newest generation is damaged: the next epoch goes back to the one before, and its number
+ * comes again. */
+static void the_generation_before_takes_the_place_of_a_damaged_one(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open(3, 3);
+    begin(rig, 1, 0, "012", "");
+    open_barrier(rig, 1);
+    for (uint64_t generation = 1; generation <= 3; generation++)
+        store_all(rig, 1, generation, "012");
+    begin(rig, 2, 3, "012", "");
+    ALL(rig, d)
+    assert_int_equal(rz_commit_older_written_in(rig->state[d]), 1);
+    rig_kill(rig, 1);
+    begin(rig, 3, 2, "022", "1");
+    ALL(rig, d)
+    {
+        assert_int_equal(rig_next(rig, d, RZ_COMMIT_RESTORE)->arg[1], 2);
+        assert_int_equal(rz_commit_written_in(rig->state[d]), 1);
+        assert_int_equal(rz_commit_older_written_in(rig->state[d]), 0); /* no further */
+        assert_int_equal(rz_commit_next(rig->state[d]), 3);
+    }
+    store_all(rig, 3, 2, "022");
+    assert_non_null(rig_next(rig, 0, RZ_COMMIT_PROTECTED));
+    open_barrier(rig, 3);
+    store_all(rig, 3, 3, "022");
+    assert_generation(rig, 3);
+    begin(rig, 4, 3, "022", "1");
+    ALL(rig, d)
+    {
+        assert_int_equal(rz_commit_written_in(rig->state[d]), 3);
+        assert_int_equal(rz_commit_older_written_in(rig->state[d]), 1); /* restored by epoch 3 */
+    }
+    open_barrier(rig, 4);
+    begin(rig, 5, 3, "022", "1"); /* nothing new: there is none before it */
+    ALL(rig, d)
+    assert_int_equal(rz_commit_older_written_in(rig->state[d]), 0);
+    rig_close(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -570,6 +618,7 @@ int main(void)
         cmocka_unit_test(stripes_are_even),
         cmocka_unit_test(every_keeper_must_acknowledge),
         cmocka_unit_test(parities_are_made_anew_when_the_layout_changes),
+        cmocka_unit_test(the_generation_before_takes_the_place_of_a_damaged_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,9 @@
  *   verdict:S       writes the board's word for S
  *   lane            writes the line "lane N": its own
  *   lanes           answers LANE_OVER from here on
+ * and those of daemon_test_groups.c.
  */
-#include "link/link.h"
+#include "daemon_test_helper.h"
 
 #include "base/assert.h"
 #include "port/channel.h"
@@ -57,35 +58,34 @@
 
 #define TURN_NS (20 * RZ_MILLISECOND)
 
-static struct rz_link *link_;
+struct rz_link *helper_link;
 static uint32_t epoch;
 static bool answered;
 
 static uint32_t self(void)
 {
-    return link_ ? rz_link_info(link_)->self.rank : (uint32_t)atoi(getenv("RZ_RANK"));
+    return helper_link ? rz_link_info(helper_link)->self.rank : (uint32_t)atoi(getenv("RZ_RANK"));
 }
 
-/* A turn of waiting: messages, then sleep until rung; ends the process where the node must stop. */
-static void turn(void)
+void helper_turn(void)
 {
-    const struct rz_link_info *info = rz_link_info(link_);
-    if (rz_link_check(link_) != RZ_OK || rz_link_progress(link_) != RZ_OK)
+    const struct rz_link_info *info = rz_link_info(helper_link);
+    if (rz_link_check(helper_link) != RZ_OK || rz_link_progress(helper_link) != RZ_OK)
         exit(75);
     uint32_t value = rz_doorbell_prepare(info->doorbell, RZ_DOORBELL_POLL);
     rz_doorbell_sleep(info->doorbell, value, info->doorbell_fd, &info->fd, 1, TURN_NS);
 }
 
-static uint64_t epoch_phase(void)
+uint64_t helper_epoch_phase(void)
 {
-    return atomic_load(&rz_link_info(link_)->board->epoch_phase);
+    return atomic_load(&rz_link_info(helper_link)->board->epoch_phase);
 }
 
 static void reached(uint32_t phase)
 {
     struct rz_link_message message = {.type = RZ_LINK_REACHED,
                                       .reached = {.epoch = epoch, .phase = phase}};
-    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
 /* Says that this process stands at the end of phase and waits for the next one; a newer epoch
@@ -93,23 +93,23 @@ static void reached(uint32_t phase)
 static void pass(uint32_t phase)
 {
     do {
-        epoch = (uint32_t)(epoch_phase() >> 8);
+        epoch = (uint32_t)(helper_epoch_phase() >> 8);
         reached(phase);
-        while (epoch_phase() == ((uint64_t)epoch << 8 | phase))
-            turn();
-    } while (epoch_phase() >> 8 != epoch);
+        while (helper_epoch_phase() == ((uint64_t)epoch << 8 | phase))
+            helper_turn();
+    } while (helper_epoch_phase() >> 8 != epoch);
 }
 
 static void await_epoch(uint32_t number)
 {
-    while ((epoch = (uint32_t)(epoch_phase() >> 8)) < number)
-        turn();
+    while ((epoch = (uint32_t)(helper_epoch_phase() >> 8)) < number)
+        helper_turn();
 }
 
 static void send_simple(enum rz_link_type type)
 {
     struct rz_link_message message = {.type = type};
-    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
 static void on_answer(void *arg, const struct rz_link_message *message, const int *fds,
@@ -137,7 +137,7 @@ static void on_open_net(void *arg, const struct rz_link_message *message, const 
                                   .put_card = {.epoch = message->open_net.epoch,
                                                .card = (const uint8_t *)card,
                                                .card_length = (uint32_t)n}};
-    rz_assert(rz_link_send(link_, &put, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &put, -1) == RZ_OK);
 }
 
 static void on_lane_over(void *arg, const struct rz_link_message *message, const int *fds,
@@ -149,17 +149,17 @@ static void on_lane_over(void *arg, const struct rz_link_message *message, const
         .lane_closed = {.lane = message->lane_over.lane,
                         .rank = message->lane_over.rank,
                         .incarnation = message->lane_over.incarnation}};
-    rz_assert(rz_link_send(link_, &closed, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &closed, -1) == RZ_OK);
 }
 
 static void answer_lanes(void)
 {
-    rz_link_handle(link_, RZ_LINK_LANE_OVER, on_lane_over, NULL);
+    rz_link_handle(helper_link, RZ_LINK_LANE_OVER, on_lane_over, NULL);
 }
 
 static void say_lane(void)
 {
-    printf("lane %u\n", rz_link_info(link_)->lane);
+    printf("lane %u\n", rz_link_info(helper_link)->lane);
     fflush(stdout);
 }
 
@@ -171,9 +171,9 @@ static void ask(enum rz_link_type type, uint32_t rank)
     else
         message.get_card.rank = rank, message.get_card.epoch = epoch;
     answered = false;
-    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
     while (!answered)
-        turn();
+        helper_turn();
 }
 
 static void on_births(void *arg, const struct rz_link_message *message, const int *fds,
@@ -202,15 +202,15 @@ static void on_births(void *arg, const struct rz_link_message *message, const in
 
 static uint64_t word_of(uint32_t slot)
 {
-    return atomic_load(&rz_link_info(link_)->board->rank[slot]);
+    return atomic_load(&rz_link_info(helper_link)->board->rank[slot]);
 }
 
 static void send_and_wait(const struct rz_link_message *message)
 {
     answered = false;
-    rz_assert(rz_link_send(link_, message, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, message, -1) == RZ_OK);
     while (!answered)
-        turn();
+        helper_turn();
 }
 
 static void verdict(uint32_t slot)
@@ -272,9 +272,9 @@ static void spawn(const char *counts)
 
 static void show_cohort(void)
 {
-    const struct rz_link_cohort_info *cohort = &rz_link_info(link_)->cohort;
+    const struct rz_link_cohort_info *cohort = &rz_link_info(helper_link)->cohort;
     printf("cohort %u of %u command %u restarted %d %.*s %s:", cohort->index, cohort->n,
-           cohort->command, rz_link_info(link_)->restarted, (int)cohort->parent_bytes,
+           cohort->command, rz_link_info(helper_link)->restarted, (int)cohort->parent_bytes,
            (const char *)cohort->parent, getenv("TEST_MARK"));
     for (uint32_t i = 0; i < cohort->n; i++)
         printf(" %u.%u", cohort->processes[i].slot, cohort->processes[i].incarnation);
@@ -290,7 +290,7 @@ static void acknowledge(uint32_t slot)
     struct rz_link_message message = {
         .type = RZ_LINK_ACKNOWLEDGED,
         .acknowledged = {.processes = pair, .processes_length = sizeof pair}};
-    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
 static void end_one(uint32_t slot, uint32_t code)
@@ -303,7 +303,7 @@ static void end_one(uint32_t slot, uint32_t code)
                                                 .processes = pair,
                                                 .processes_length = sizeof pair,
                                                 .reason = "only this one"}};
-    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
 static void want_piece(void)
@@ -316,14 +316,14 @@ static void want_piece(void)
 static void await_refusal(void)
 {
     for (answered = false; !answered;)
-        turn();
+        helper_turn();
 }
 
 static void ask_only(uint32_t rank)
 {
     const struct rz_link_message message = {.type = RZ_LINK_GET_CARD,
                                             .get_card = {.rank = rank, .epoch = epoch}};
-    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
 static void put_card(void)
@@ -334,14 +334,14 @@ static void put_card(void)
 
 static void join(void)
 {
-    if (rz_link_open(&link_) != RZ_OK)
+    if (rz_link_open(&helper_link) != RZ_OK)
         exit(76);
-    rz_link_handle(link_, RZ_LINK_OPENED, on_answer, NULL);
-    rz_link_handle(link_, RZ_LINK_CARD, on_answer, NULL);
-    rz_link_handle(link_, RZ_LINK_BORN, on_births, NULL);
-    rz_link_handle(link_, RZ_LINK_SPAWNED, on_births, NULL);
-    rz_link_handle(link_, RZ_LINK_PIECE, on_births, NULL);
-    rz_link_handle(link_, RZ_LINK_REFUSED, on_births, NULL);
+    rz_link_handle(helper_link, RZ_LINK_OPENED, on_answer, NULL);
+    rz_link_handle(helper_link, RZ_LINK_CARD, on_answer, NULL);
+    rz_link_handle(helper_link, RZ_LINK_BORN, on_births, NULL);
+    rz_link_handle(helper_link, RZ_LINK_SPAWNED, on_births, NULL);
+    rz_link_handle(helper_link, RZ_LINK_PIECE, on_births, NULL);
+    rz_link_handle(helper_link, RZ_LINK_REFUSED, on_births, NULL);
     await_epoch(1);
 }
 
@@ -372,7 +372,7 @@ static void show_wait(void)
 {
     struct rz_wait_text text = {
         .call = "MPI_Recv", .context = 0xbeef, .peer = 1, .tag = 7, .since_ns = rz_clock_now()};
-    rz_wait_write(&rz_link_info(link_)->waits->wait[0], &text);
+    rz_wait_write(&rz_link_info(helper_link)->waits->wait[0], &text);
 }
 
 static void say(const char *text)
@@ -390,7 +390,7 @@ static void hang(void)
 static void serve(void)
 {
     for (;;)
-        turn();
+        helper_turn();
 }
 
 /* Answers pile up until the daemon gives this process up. */
@@ -402,20 +402,20 @@ static void deaf(void)
         .put_card = {.epoch = epoch, .card = card, .card_length = sizeof card}};
     struct rz_link_message get = {.type = RZ_LINK_GET_CARD,
                                   .get_card = {.rank = self(), .epoch = epoch}};
-    rz_assert(rz_link_send(link_, &put, -1) == RZ_OK);
-    while (rz_link_send(link_, &get, -1) == RZ_OK)
+    rz_assert(rz_link_send(helper_link, &put, -1) == RZ_OK);
+    while (rz_link_send(helper_link, &get, -1) == RZ_OK)
         ;
 }
 
 static void noise(void)
 {
-    rz_assert(rz_channel_send(rz_link_info(link_)->fd, "noise", 5, NULL, 0) == RZ_OK);
+    rz_assert(rz_channel_send(rz_link_info(helper_link)->fd, "noise", 5, NULL, 0) == RZ_OK);
     hang();
 }
 
 static void unlink_(void)
 {
-    rz_link_close(link_, false);
+    rz_link_close(helper_link, false);
     hang();
 }
 
@@ -423,7 +423,7 @@ static void abort_job(uint32_t code)
 {
     struct rz_link_message message = {.type = RZ_LINK_ABORT,
                                       .abort = {.code = code, .reason = "as told"}};
-    rz_assert(rz_link_send(link_, &message, -1) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
     serve();
 }
 
@@ -431,7 +431,7 @@ static void send_store(uint64_t number, uint64_t bytes, int fd)
 {
     struct rz_link_message message = {.type = RZ_LINK_STORE,
                                       .store = {.epoch = epoch, .number = number, .bytes = bytes}};
-    rz_assert(rz_link_send(link_, &message, fd) == RZ_OK);
+    rz_assert(rz_link_send(helper_link, &message, fd) == RZ_OK);
 }
 
 static void store(const char *what)
@@ -471,8 +471,8 @@ static void leave(void)
 
 static void bye(void)
 {
-    rz_link_close(link_, true);
-    link_ = NULL;
+    rz_link_close(helper_link, true);
+    helper_link = NULL;
 }
 
 /* Or is still to begin. */
@@ -487,14 +487,14 @@ static bool do_birth_word(const char *word, const char *argument, uint32_t numbe
 {
     if (strcmp(word, "dead") == 0)
         while (lives(number, second ? second : 1))
-            turn();
+            helper_turn();
     else if (strcmp(word, "all-dead") == 0)
         for (uint32_t slot = number; slot <= second; slot++)
             while (lives(slot, 1))
-                turn();
+                helper_turn();
     else if (strcmp(word, "grown") == 0)
         while (rz_board_incarnation(word_of(number)) < second)
-            turn();
+            helper_turn();
     else if (strcmp(word, "replace") == 0)
         replace(number, second);
     else if (strcmp(word, "spawn") == 0)
@@ -534,12 +534,12 @@ static void do_word(const char *word, const char *argument)
     uint32_t number = (uint32_t)atoi(argument);
     const char *comma = strchr(argument, ',');
     uint32_t second = comma ? (uint32_t)atoi(comma + 1) : 0;
-    if (do_birth_word(word, argument, number, second))
+    if (do_birth_word(word, argument, number, second) || helper_do_group_word(word, argument))
         return;
     if (strcmp(word, "repairing") == 0)
         send_simple(RZ_LINK_REPAIRING);
     else if (strcmp(word, "net") == 0)
-        rz_link_handle(link_, RZ_LINK_OPEN_NET, on_open_net, NULL);
+        rz_link_handle(helper_link, RZ_LINK_OPEN_NET, on_open_net, NULL);
     else if (strcmp(word, "epoch") == 0)
         await_epoch(number);
     else if (strcmp(word, "say") == 0)

@@ -158,6 +158,9 @@ static void keys_of_processes_differ_and_hide_the_job_key(void **state)
     rz_job_ring_key(&job, b);
     assert_memory_not_equal(a, b, sizeof a);
     assert_memory_not_equal(b, job.key, sizeof b);
+    rz_job_group_key(&job, a);
+    assert_memory_not_equal(a, b, sizeof a);
+    assert_memory_not_equal(a, job.key, sizeof a);
     rz_job_clear(&job);
 }
 

@@ -411,12 +411,14 @@ static void lanes_of_many(const char *program_of_1, unsigned lane[], unsigned n)
 
 static void lanes_of_the_dead_serve_others_once_all_have_closed_them(void **state)
 {
-    enum { N = 10 };
-    unsigned lane[N];
+    enum { N = 20 };
+    unsigned lane[N], again = 0;
     (void)state;
     lanes_of_many("join lanes", lane, N);
-    for (unsigned i = 0; i < N; i++)
-        assert_in_range(lane[i], 0, 4); /* the next one may join before all have answered */
+    for (unsigned i = 1; i < N; i++)
+        for (unsigned k = 0; k < i; k++)
+            again += lane[k] == lane[i];
+    assert_true(again > 0); /* how often depends: the next one may join before all have answered */
 }
 
 static void a_lane_that_one_has_not_closed_serves_nobody(void **state)

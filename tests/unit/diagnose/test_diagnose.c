@@ -6,112 +6,9 @@
 
 #include <cmocka.h>
 
-#include "proto/diagnose/diagnose.h"
+#include "diagnose_member.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define VIEW 4
-#define MS RZ_MILLISECOND
 #define N 12
-
-struct fixture {
-    struct rz_diagnose *diagnose;
-    struct rz_action actions[128];
-    uint32_t count;
-    struct rz_diagnose_config config;
-};
-
-static struct fixture *make(uint32_t n, rz_id self)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    f->config = (struct rz_diagnose_config){.n_members = n,
-                                            .view = VIEW,
-                                            .interval = RZ_SECOND,
-                                            .mode = RZ_DIAGNOSE_MULTIPLY,
-                                            .factor = 2500,
-                                            .report = false};
-    f->diagnose = malloc(rz_diagnose_size(&f->config));
-    memset(f->diagnose, 0xA5, rz_diagnose_size(&f->config));
-    rz_diagnose_init(f->diagnose, &f->config, self, 0, 1);
-    return f;
-}
-
-static void release(struct fixture *f)
-{
-    free(f->diagnose);
-    free(f);
-}
-
-static void step(struct fixture *f, const struct rz_event *first)
-{
-    struct rz_event event = *first;
-    enum rz_more more;
-    f->count = 0;
-    do {
-        struct rz_actions out = {.v = f->actions + f->count, .max = RZ_ACTIONS_MIN};
-        more = rz_diagnose_step(f->diagnose, &event, &out);
-        assert_int_not_equal(more, RZ_NEED);
-        f->count += out.count;
-        event = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = first->now};
-    } while (more == RZ_MORE);
-}
-
-static void tick(struct fixture *f, rz_time now)
-{
-    step(f, &(struct rz_event){.kind = RZ_EVENT_TICK, .now = now});
-}
-
-static void reply(struct fixture *f, rz_id from, uint64_t seq, rz_time began, rz_time now,
-                  uint32_t counter)
-{
-    struct rz_message message = {.room = RZ_ROOM_DIAGNOSE,
-                                 .type = RZ_DIAGNOSE_REPLY,
-                                 .view = VIEW,
-                                 .from = from,
-                                 .seq = seq,
-                                 .word = {began, counter}};
-    step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .now = now, .message = &message});
-}
-
-static void test(struct fixture *f, rz_id from, const uint64_t *items, uint32_t n)
-{
-    struct rz_message message = {.room = RZ_ROOM_DIAGNOSE,
-                                 .type = RZ_DIAGNOSE_TEST,
-                                 .view = VIEW,
-                                 .from = from,
-                                 .seq = 1,
-                                 .n_items = n};
-    step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = &message, .items = items});
-}
-
-static void readmit(struct fixture *f, rz_id k, uint32_t counter)
-{
-    step(f, &(struct rz_event){
-                .kind = RZ_EVENT_CALL, .call = RZ_DIAGNOSE_READMIT, .arg = {k, counter}});
-}
-
-static const struct rz_action *find(const struct fixture *f, enum rz_action_kind kind,
-                                    uint32_t what)
-{
-    for (uint32_t i = 0; i < f->count; i++) {
-        const struct rz_action *action = &f->actions[i];
-        uint32_t is = kind == RZ_ACTION_SEND ? action->message.type : action->what;
-        if (action->kind == kind && is == what)
-            return action;
-    }
-    return NULL;
-}
-
-/* One interval in which all of 1..n-1 answer in good time but `silent` (RZ_ID_NONE: nobody). */
-static void interval(struct fixture *f, rz_time *now, rz_id silent)
-{
-    tick(f, *now);
-    for (rz_id k = 1; k < f->config.n_members; k++)
-        if (k != silent)
-            reply(f, k, rz_diagnose_interval(f->diagnose), *now, *now + 48 * MS, 0);
-    *now += RZ_SECOND;
-}
 
 /* By hand: 48 ms, then 58 ms, then 48 ms, with 0.9 and 4. */
 static void statistics_are_as_the_formulas_say(void **state)
@@ -134,6 +31,29 @@ static void statistics_are_as_the_formulas_say(void **state)
     config.threshold_max = 100 * MS;
     rz_diagnose_measure(&s, UINT64_MAX, &config);
     assert_true(s.threshold == 100 * MS);
+    s = (struct rz_diagnose_statistics){0};
+    config.threshold_min = 20 * MS;
+    rz_diagnose_measure(&s, MS, &config);
+    assert_true(s.threshold == 20 * MS); /* not 7.5 ms */
+}
+
+/* A group that goes on: 1 has been out before, 2 is new and to be voted in. */
+static void a_group_begins_with_counters(void **state)
+{
+    (void)state;
+    struct fixture *f = make(3, 0);
+    const uint64_t items[] = {RZ_DIAGNOSE_ITEM(1, 4), RZ_DIAGNOSE_ITEM(2, 1)};
+    step(f, &(struct rz_event){
+                .kind = RZ_EVENT_CALL, .call = RZ_DIAGNOSE_BEGIN, .items = items, .n_items = 2});
+    assert_int_equal(f->count, 2); /* the host is told of both */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 1), 4);
+    assert_true(rz_diagnose_has(f->diagnose, 1) && !rz_diagnose_has(f->diagnose, 2));
+    assert_int_equal(rz_diagnose_group_size(f->diagnose), 2);
+    rz_time now = 0;
+    for (uint32_t i = 0; i < 5; i++)
+        interval(f, &now, RZ_ID_NONE);
+    assert_int_equal(rz_diagnose_okrun(f->diagnose, 2), 5);
+    release(f);
 }
 
 static void the_first_threshold_is_eight_seconds(void **state)
@@ -217,6 +137,10 @@ static void only_members_are_believed_and_the_larger_counter_holds(void **state)
     test(f, 2, second, 1); /* who is out is not believed, but answered */
     assert_int_equal(rz_diagnose_counter(f->diagnose, 3), 0);
     assert_non_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_REPLY));
+    const uint64_t back[] = {RZ_DIAGNOSE_ITEM(2, 2), RZ_DIAGNOSE_ITEM(4, 1)};
+    test(f, 2, back, 2); /* but who was readmitted meanwhile is */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 2);
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 4), 1);
     reply(f, 3, 0, 0, 0, 1);
     assert_int_equal(rz_diagnose_counter(f->diagnose, 3), 0); /* an answer to no test */
     release(f);
@@ -393,7 +317,7 @@ static void the_dead_are_tested_no_more(void **state)
     rz_id dead[9];
     for (rz_id k = 0; k < 9; k++)
         dead[k] = k + 2;
-    step(f, &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = dead, .n_ids = 9});
+    die(f, dead, 9);
     assert_int_equal(f->count, 9); /* nine changes told, in two steps */
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
     tick(f, 0);
@@ -471,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statistics_are_as_the_formulas_say),
+        cmocka_unit_test(a_group_begins_with_counters),
         cmocka_unit_test(the_first_threshold_is_eight_seconds),
         cmocka_unit_test(late_answers_adapt_the_threshold_after_the_verdict),
         cmocka_unit_test(events_of_an_interval_are_one_message_to_the_group),

@@ -7,7 +7,10 @@
 #include <cmocka.h>
 
 #include "proto/paxos/paxos.h"
+#include "study/study_diagnose_replay.h"
 #include "study/study_diagnose_run.h"
+
+#include <stdlib.h>
 
 #define N 9
 
@@ -18,11 +21,18 @@ static struct rz_dgrp_run *make(struct rz_dgrp_host *hosts, uint64_t intervals, 
     struct rz_dgrp_setup setup = {
         .members = N,
         .intervals = intervals,
-        .diagnose = {.interval = RZ_SECOND, .factor = RZ_DGRP_FACTOR_ADDED},
+        .diagnose = {.interval = RZ_SECOND, .factor = RZ_DGRP_FACTOR_ADDED, .zeta = RZ_DGRP_ZETA},
         .network = {.latency = 100 * RZ_MICROSECOND, .jitter = 20 * RZ_MICROSECOND},
         .seed = seed,
         .hosts = hosts};
     return rz_dgrp_create(&setup);
+}
+
+static struct rz_dgrp_run *make_cube(struct rz_dgrp_host *hosts, uint64_t intervals, uint64_t seed)
+{
+    struct rz_dgrp_run *run = make(hosts, intervals, seed);
+    run->setup.diagnose.assignment = RZ_DIAGNOSE_CUBE;
+    return run;
 }
 
 static uint64_t sent(const struct rz_dgrp_run *run, uint32_t part, uint32_t type)
@@ -67,12 +77,8 @@ static void a_loaded_host_leaves_and_comes_back(void **state)
     }
 }
 
-static void the_dead_are_out_everywhere(void **state)
+static void kill_two(struct rz_dgrp_run *run)
 {
-    (void)state;
-    struct rz_dgrp_host hosts[N];
-    rz_dgrp_hosts_even(hosts, N, 0);
-    struct rz_dgrp_run *run = make(hosts, 150, 3);
     const rz_id victims[] = {0, 4};
     for (uint32_t i = 0; i < 2; i++)
         rz_dgrp_kill(run, victims[i], 60 * RZ_SECOND + 500 * RZ_MILLISECOND);
@@ -86,7 +92,120 @@ static void the_dead_are_out_everywhere(void **state)
     }
     assert_int_equal(run->false_removals, 0);
     assert_int_equal(run->group_size[run->interval], N - 2);
+    for (rz_id k = 0; k < N; k++)
+        assert_int_equal(rz_dgrp_is_in(run, run->interval, k), k != 0 && k != 4);
     rz_dgrp_destroy(run);
+}
+
+/* Whoever tests whom. */
+static void the_dead_are_out_everywhere(void **state)
+{
+    (void)state;
+    struct rz_dgrp_host hosts[N];
+    rz_dgrp_hosts_even(hosts, N, 0);
+    kill_two(make(hosts, 150, 3));
+    kill_two(make_cube(hosts, 150, 3));
+}
+
+static void a_quiet_cube_costs_two_messages_per_cluster(void **state)
+{
+    (void)state;
+    struct rz_dgrp_host hosts[N];
+    uint64_t all = (1u << N) - 1, each = 0;
+    rz_dgrp_hosts_even(hosts, N, 0);
+    for (rz_id k = 0; k < N; k++)
+        for (uint32_t s = 1; s <= rz_diagnose_dimensions(N); s++)
+            each += 2 * (rz_diagnose_partner(&all, N, k, s) != RZ_ID_NONE);
+    struct rz_dgrp_run *run = make_cube(hosts, 40, 1);
+    rz_dgrp_go(run);
+    assert_int_equal(sent(run, DIAGNOSE, UINT32_MAX), 40 * each);
+    rz_dgrp_destroy(run);
+}
+
+/* Nobody who answers most of the members in time for twice zeta intervals is kept out: at zeta the
+ * first asks, and where it is refused, for the others have counted less, the next one does. */
+static void who_answers_in_time_comes_back(void **state)
+{
+    (void)state;
+    struct rz_dgrp_host hosts[N];
+    rz_dgrp_hosts_even(hosts, N, 400);
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct rz_dgrp_run *run = seed % 2 ? make(hosts, 1000, seed) : make_cube(hosts, 1000, seed);
+        run->setup.storms = 100;
+        run->setup.diagnose.health_max = seed % 3 == 0 ? 3 : 0;
+        rz_dgrp_go(run);
+        assert_true(run->decided_yes > 20);
+        assert_in_range(rz_dgrp_kept_out_longest(run), 1, 2 * RZ_DGRP_ZETA - 1);
+        assert_int_equal(run->views_apart, 0);
+        rz_dgrp_destroy(run);
+    }
+}
+
+/* A tester of the least rank, whose word comes first, stops while its tests are under way: it finds
+ * everybody late. */
+static uint32_t least_group_with(uint32_t health_max, rz_time pause)
+{
+    struct rz_dgrp_host hosts[N];
+    uint32_t least = N;
+    rz_dgrp_hosts_even(hosts, N, 0);
+    struct rz_dgrp_run *run = make(hosts, 120, 1);
+    run->setup.diagnose.health_max = health_max;
+    rz_dgrp_pause(run, 0, 60, 10 * RZ_MILLISECOND, pause);
+    rz_dgrp_go(run);
+    for (uint64_t i = 1; i <= run->interval; i++)
+        least = run->group_size[i] < least ? run->group_size[i] : least;
+    assert_int_equal(run->group_size[run->interval], N);
+    for (rz_id k = 1; k < N && health_max > 0; k++)
+        assert_int_equal(run->removed[k], 0);
+    rz_dgrp_destroy(run);
+    return least;
+}
+
+static void a_tester_that_stops_for_a_while_takes_nobody_along(void **state)
+{
+    (void)state;
+    for (uint32_t tenths = 1; tenths <= 25; tenths += 4) {
+        rz_time pause = tenths * (RZ_SECOND / 10);
+        assert_true(least_group_with(3, pause) >= N - 1);
+        if (tenths < 9)
+            assert_int_equal(least_group_with(0, pause), 1);
+    }
+}
+
+static void what_loss_has_done_heals(void **state)
+{
+    (void)state;
+    struct rz_dgrp_host hosts[N];
+    rz_dgrp_hosts_even(hosts, N, 0);
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct rz_dgrp_run *run = seed % 2 ? make(hosts, 400, seed) : make_cube(hosts, 400, seed);
+        run->setup.lossy = 200;
+        run->setup.lost_ppm = seed % 3 == 0 ? 1000 : 50000;
+        rz_dgrp_go(run);
+        assert_true(run->apart_groups.intervals > 0 && run->false_removals > 0);
+        assert_true(run->apart_counters.last < run->interval);
+        assert_int_equal(run->group_size[run->interval], N);
+        assert_int_equal(run->views_apart, 0);
+        rz_dgrp_destroy(run);
+    }
+}
+
+/* Figure 11, for any noise: see study_diagnose_replay.h for what is fitted. */
+static void the_published_peaks_are_the_detections(void **state)
+{
+    (void)state;
+    struct rz_dgrp_replay *replay = malloc(sizeof *replay);
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        rz_dgrp_replay(seed, replay);
+        for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++) {
+            const struct rz_dgrp_peak *stated = &rz_dgrp_replay_peaks[peak];
+            assert_in_range(replay->threshold[stated->interval], stated->threshold - RZ_MILLISECOND,
+                            stated->threshold + RZ_MILLISECOND);
+        }
+        for (uint64_t i = RZ_DGRP_REPLAY_FROM; i <= RZ_DGRP_REPLAY_INTERVALS; i++)
+            assert_int_equal(replay->detected[i], i == 13226 || i == 13641);
+    }
+    free(replay);
 }
 
 /* rz_dgrp_go asserts at every change that an even counter was decided (S6-3). */
@@ -131,6 +250,11 @@ int main(void)
         cmocka_unit_test(a_quiet_group_costs_two_messages_per_pair_and_interval),
         cmocka_unit_test(a_loaded_host_leaves_and_comes_back),
         cmocka_unit_test(the_dead_are_out_everywhere),
+        cmocka_unit_test(a_quiet_cube_costs_two_messages_per_cluster),
+        cmocka_unit_test(who_answers_in_time_comes_back),
+        cmocka_unit_test(a_tester_that_stops_for_a_while_takes_nobody_along),
+        cmocka_unit_test(what_loss_has_done_heals),
+        cmocka_unit_test(the_published_peaks_are_the_detections),
         cmocka_unit_test(lost_messages_put_out_and_nobody_comes_back_undecided),
         cmocka_unit_test(the_same_seed_gives_the_same_run),
     };

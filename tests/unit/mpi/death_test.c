@@ -353,7 +353,7 @@ static void turn_epoch_2(void *arg)
 static void turn_run(void *arg)
 {
     (void)arg;
-    if (fake.last_link.type == RZ_LINK_REACHED && fake.last_link.reached.phase == RZ_PHASE_ENTER) {
+    if (fake.last_reached.epoch == rz_engine.epoch && fake.last_reached.phase == RZ_PHASE_ENTER) {
         fake.turn = NULL;
         fake_epoch(rz_engine.epoch, RZ_PHASE_RUN);
     }
@@ -435,6 +435,49 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     assert_string_equal(text[0], "new");
     assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_SUCCESS);
     assert_int_equal(fake.sent[fake.n_sent - 1].envelope.epoch, 2);
+}
+
+static unsigned asked_for[8];
+
+static void hear_question(const struct rz_link_message *message)
+{
+    if (message->type == RZ_LINK_OPEN) {
+        asked_for[message->open.rank]++;
+    }
+}
+
+static rz_peer_t send_to(int rank)
+{
+    assert_int_equal(rzm_send("x", 1, bytes(), rank, 0, world()), MPI_SUCCESS);
+    rz_engine_progress();
+    assert_int_equal(fake.sent[fake.n_sent - 1].world, rank);
+    assert_int_equal(fake.sent[fake.n_sent - 1].envelope.epoch, rz_engine.epoch);
+    return fake.sent[fake.n_sent - 1].peer;
+}
+
+/* But who came in the place of the dead one is another, and is asked for before it is needed. */
+static void the_living_stay_connected_over_a_roll_back(void **state)
+{
+    (void)state;
+    char text[8];
+    memset(asked_for, 0, sizeof(asked_for));
+    enter_reinit();
+    fake.heard = hear_question;
+    rz_peer_t one = send_to(1), three = send_to(3);
+    fake.turn = turn_epoch_2;
+    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), NULL), RZM_ROLLBACK);
+    assert_null(rz_engine.active);
+    int round;
+    fake.turn = turn_another_death; /* two roll-backs in a row */
+    assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
+    assert_int_equal(rz_engine.epoch, 3);
+    assert_int_equal(asked_for[1], 1);
+    assert_int_equal(asked_for[3], 2);
+    assert_int_equal(asked_for[5], 0);
+    assert_int_equal(send_to(1), one);
+    assert_int_not_equal(send_to(3), three);
+    assert_int_equal(asked_for[1], 1);
+    assert_int_equal(asked_for[3], 2);
 }
 
 static void a_death_in_the_barrier_begins_the_next_epoch(void **state)
@@ -619,6 +662,7 @@ int main(void)
         IN_WORLD(a_lane_is_given_up_when_the_death_of_its_owner_was_dealt_with),
         IN_WORLD(who_was_replaced_ends_though_its_successor_has_ended_too),
         IN_WORLD(deaths_are_held_and_the_roll_back_ends_everything),
+        IN_WORLD(the_living_stay_connected_over_a_roll_back),
         IN_WORLD(a_death_in_the_barrier_begins_the_next_epoch),
         IN_WORLD(who_comes_late_to_reinit_is_held_at_its_entry),
         IN_WORLD(who_has_seen_a_death_before_reinit_is_held_for_its_repair),

@@ -211,13 +211,10 @@ static bool fake_arm(struct rz_net *n)
     return false; /* the test goes on by rounds of progress, never by sleep */
 }
 
-static void fake_disconnect(struct rz_net *n, rz_peer_t peer, bool drain, rz_status_t status)
+static void fake_renew(struct rz_net *n, rz_peer_t peer, rz_status_t status)
 {
     (void)n;
-    if (drain) {
-        deliver();
-    }
-    net.gone[peer] = true;
+    assert_false(net.gone[peer]);
     struct pending **at = &net.pending;
     while (*at != NULL) {
         struct pending *p = *at;
@@ -232,6 +229,15 @@ static void fake_disconnect(struct rz_net *n, rz_peer_t peer, bool drain, rz_sta
         free(p);
         at = &net.pending;
     }
+}
+
+static void fake_disconnect(struct rz_net *n, rz_peer_t peer, bool drain, rz_status_t status)
+{
+    if (drain) {
+        deliver();
+    }
+    fake_renew(n, peer, status);
+    net.gone[peer] = true;
 }
 
 static bool fake_withdraw(struct rz_net *n, rz_peer_t peer, rz_net_token_t token,
@@ -272,6 +278,7 @@ const struct rz_net_ops rz_shm_ops = {.name = "fake",
                                       .progress = fake_progress,
                                       .arm = fake_arm,
                                       .disconnect = fake_disconnect,
+                                      .renew = fake_renew,
                                       .quiet = fake_quiet,
                                       .close = fake_close};
 
@@ -370,6 +377,7 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
     }
     if (message->type == RZ_LINK_REACHED) {
         fake.n_reached++;
+        fake.last_reached = message->reached;
     }
     return RZ_OK;
 }

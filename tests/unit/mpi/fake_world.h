@@ -39,6 +39,7 @@ struct fake_world {
     size_t ops_pending;
     struct rz_link_message last_link; /* the last message to the daemon */
     size_t n_reached;
+    struct rz_link_reached last_reached;
     size_t lanes_given_back; /* by rz_shm_lane_over */
     unsigned net_tries;      /* to open the network */
     bool quiet_daemon; /* what it says waits without a ring of the doorbell, until it is looked for

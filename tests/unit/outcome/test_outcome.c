@@ -41,6 +41,30 @@ static void test_all_return_0(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
+/* Who dies when all have come to MPI_Finalize takes no result along; before, it does. */
+static void test_a_death_behind_the_end_is_no_reason_to_begin_anew(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    for (int noted = 0; noted < 3; noted++) {
+        open_four(&outcome);
+        if (noted == 1)
+            rz_outcome_noted(&outcome, 3, 1);
+        if (noted == 2)
+            rz_outcome_node_noted(&outcome, 1);
+        rz_outcome_left(&outcome);
+        rz_outcome_exited(&outcome, 3, 1, SIGNALLED(9), false);
+        assert_true(rz_outcome_by_death(&outcome) == (noted > 0));
+        assert_int_equal(status_of(&outcome), 137);
+    }
+    open_four(&outcome);
+    rz_outcome_born(&outcome, 6, 1, 0, true); /* a spawned process is not done yet */
+    rz_outcome_left(&outcome);
+    rz_outcome_exited(&outcome, 6, 1, SIGNALLED(9), false);
+    assert_true(rz_outcome_by_death(&outcome));
+    assert_int_equal(status_of(&outcome), 137);
+}
+
 static void test_a_repaired_death_is_forgotten(void **state)
 {
     struct rz_outcome outcome;
@@ -349,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_return_0),
+        cmocka_unit_test(test_a_death_behind_the_end_is_no_reason_to_begin_anew),
         cmocka_unit_test(test_a_repaired_death_is_forgotten),
         cmocka_unit_test(test_an_acknowledged_death_does_not_spoil_it),
         cmocka_unit_test(test_who_is_born_is_waited_for),

@@ -143,6 +143,8 @@ static void test_what_ends_it_at_once(void **state)
                     .stopping = {.status = RZ_ERR_JOB_ENDED, .reason = "too many restarts"}},
         lost = {.type = RZ_LAUNCH_STOPPING,
                 .stopping = {.status = RZ_ERR_CHECKPOINT_LOST, .reason = "piece-3 is cut"}},
+        no_slots = {.type = RZ_LAUNCH_STOPPING,
+                    .stopping = {.status = RZ_ERR_NO_SLOTS, .reason = "4 slots are left"}},
         unkept = {.type = RZ_LAUNCH_STOPPING,
                   .stopping = {.status = RZ_ERR_CHECKPOINT_UNKEPT, .reason = "No space left"}},
         cut_off = {.type = RZ_LAUNCH_STOPPING,
@@ -159,6 +161,9 @@ static void test_what_ends_it_at_once(void **state)
     open_two(&referee, false);
     assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
     ends_with(&referee, RZ_EXIT_RESTARTS, "too many restarts");
+    open_two(&referee, false);
+    assert_int_equal(take(&referee, 0, &no_slots), RZ_END_GRACE_MS);
+    ends_with(&referee, RZ_EXIT_SLOTS, "4 slots are left");
     open_two(&referee, false);
     assert_int_equal(take(&referee, 0, &lost), RZ_END_GRACE_MS);
     ends_with(&referee, RZ_EXIT_CHECKPOINT, "piece-3 is cut");

@@ -237,6 +237,53 @@ static void all_of_a_cohort_are_born_or_none(void **state)
     rig_close(rig);
 }
 
+static void kill_daemon(struct rig *rig, rz_id dead)
+{
+    rig_kill(rig, dead);
+    ALL(rig, d)
+    rig_tell(rig, d, dead, true);
+    rig_run(rig);
+}
+
+/* Three daemons of four slots, two ranks on each; slots are limits. */
+static void nobody_is_born_without_a_slot(void **state)
+{
+    (void)state;
+    struct rig rig;
+    open_with(&rig, 3,
+              (struct rz_recover_config){
+                  .tie_breaker = RZ_ID_NONE, .n_slots = 6 + FREE_SLOTS, .slots_limit = true});
+    all_reach(&rig, 1, RZ_PHASE_ENTER);
+    kill_daemon(&rig, 2);
+    look_again(&rig);
+    all_want(&rig, rz_recover_pack_cohort(0, 1, 3)); /* of the eight places one is left */
+    all_want(&rig, rz_recover_pack_birth(4, 2));
+    look_again(&rig);
+    all_want(&rig, rz_recover_pack_birth(5, 2));
+    ASSERT_BIRTHS(&rig, 2, RZ_OK, rz_recover_pack_refused(5, 2));
+    ALL(&rig, d)
+    {
+        assert_int_equal(rz_recover_birth(rig.state[d], 4, 2), RZ_BIRTH_BORN);
+        assert_int_equal(rz_recover_birth(rig.state[d], 5, 2), RZ_BIRTH_REFUSED);
+        assert_int_equal(rz_recover_incarnation_of(rig.state[d], 5), 1);
+    }
+    look_again(&rig);
+    all_want(&rig, rz_recover_pack_cohort(1, 1, 1));
+    ASSERT_BIRTHS(&rig, 2, RZ_OK, rz_recover_pack_cohort(1, 1, 1));
+    /* Who dies leaves a place, which another one may take; then its own daemon is full. */
+    all_hear_of(&rig, 0, 1);
+    look_again(&rig);
+    all_want(&rig, rz_recover_pack_cohort(1, 2, 1));
+    ASSERT_BIRTHS(&rig, 3, RZ_OK, rz_recover_pack_cohort(1, 2, 1), rz_recover_pack_birth(9, 1));
+    assert_process(&rig, 9, 1, 0);
+    all_hear_of(&rig, 3, 1); /* of daemon 1 */
+    look_again(&rig);
+    all_want(&rig, rz_recover_pack_birth(0, 2));
+    ASSERT_BIRTHS(&rig, 4, RZ_OK, rz_recover_pack_birth(0, 2));
+    assert_process(&rig, 0, 2, 1);
+    rig_close(&rig);
+}
+
 static void a_cohort_behind_a_gap_waits(void **state)
 {
     (void)state;
@@ -574,6 +621,7 @@ int main(void)
         cmocka_unit_test(newcomers_count_in_the_barrier),
         cmocka_unit_test(a_cohort_gets_the_free_slots_in_order),
         cmocka_unit_test(all_of_a_cohort_are_born_or_none),
+        cmocka_unit_test(nobody_is_born_without_a_slot),
         cmocka_unit_test(a_cohort_behind_a_gap_waits),
         cmocka_unit_test(late_news_of_a_decided_cohort_leave_nothing_behind),
         cmocka_unit_test(the_cohorts_of_a_dead_daemon_are_dropped),

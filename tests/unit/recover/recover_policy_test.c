@@ -142,6 +142,16 @@ static void lost_ranks_go_where_there_is_room(void **state)
         look_at_case(&together_cases[i], true);
 }
 
+static void only_the_slots_of_the_living_count(void **state)
+{
+    static const uint32_t slots[] = {2, UINT32_MAX, UINT32_MAX, 5};
+    (void)state;
+    assert_true(rz_recover_slots_left(slots, (bool[]){true, true, true, true}, 4) == 0);
+    assert_true(rz_recover_slots_left(slots, (bool[]){false, true, true, false}, 4) == 7);
+    assert_true(rz_recover_slots_left(slots, (bool[]){true, false, false, true}, 4) ==
+                2 * (uint64_t)UINT32_MAX);
+}
+
 static void deaths_travel_as_items(void **state)
 {
     uint32_t rank, incarnation;
@@ -163,6 +173,26 @@ static void deaths_travel_as_items(void **state)
     }
 }
 
+static void damage_travels_as_items(void **state)
+{
+    uint32_t epoch, slot, count;
+    rz_id daemon;
+    bool proof;
+    (void)state;
+    uint64_t damage = rz_recover_pack_damage(RZ_RECOVER_SLOTS_MAX - 1, 0xFFFFFFFE);
+    assert_true(rz_recover_unpack_damage(damage, &daemon, &epoch));
+    assert_int_equal(daemon, RZ_RECOVER_SLOTS_MAX - 1);
+    assert_int_equal(epoch, 0xFFFFFFFE);
+    assert_false(rz_recover_unpack_process(damage, &slot, &epoch));
+    assert_false(rz_recover_unpack_daemon(damage, &daemon, &proof));
+    assert_false(rz_recover_unpack_birth(damage, &slot, &epoch));
+    assert_false(rz_recover_unpack_cohort(damage, &daemon, &slot, &count));
+    assert_false(
+        rz_recover_unpack_damage(rz_recover_pack_daemon(0xFFFFFFFE, true), &daemon, &epoch));
+    assert_true(damage > rz_recover_pack_daemon(0xFFFFFFFE, true));
+    assert_true(damage < rz_recover_pack_birth(0, 2));
+}
+
 static void births_travel_as_items(void **state)
 {
     uint32_t slot, incarnation, serial, count;
@@ -177,6 +207,13 @@ static void births_travel_as_items(void **state)
     assert_false(rz_recover_unpack_daemon(birth, &node, &proof));
     assert_false(rz_recover_unpack_cohort(birth, &node, &serial, &count));
     assert_true(birth > rz_recover_pack_daemon(0xFFFFFFFE, true));
+    uint64_t refused = rz_recover_pack_refused(RZ_RECOVER_SLOTS_MAX - 1, 7);
+    assert_true(rz_recover_unpack_refused(refused, &slot, &incarnation));
+    assert_int_equal(slot, RZ_RECOVER_SLOTS_MAX - 1);
+    assert_int_equal(incarnation, 7);
+    assert_false(rz_recover_unpack_birth(refused, &slot, &incarnation));
+    assert_false(rz_recover_unpack_cohort(refused, &node, &serial, &count));
+    assert_false(rz_recover_unpack_refused(birth, &slot, &incarnation));
 
     uint64_t cohort =
         rz_recover_pack_cohort(RZ_RECOVER_COHORT_NODES_MAX - 1, RZ_RECOVER_COHORT_SERIALS_MAX - 1,
@@ -186,7 +223,7 @@ static void births_travel_as_items(void **state)
     assert_int_equal(serial, RZ_RECOVER_COHORT_SERIALS_MAX - 1);
     assert_int_equal(count, RZ_RECOVER_COHORT_COUNT_MAX - 1);
     cohort = rz_recover_pack_cohort(0, 1, 1);
-    assert_true(cohort > birth);
+    assert_true(cohort > refused && refused > birth);
     assert_true(rz_recover_pack_cohort(0, 2, 1) > rz_recover_pack_cohort(0, 1, 9));
     assert_true(rz_recover_pack_cohort(1, 1, 1) > rz_recover_pack_cohort(0, 2, 1));
     assert_false(rz_recover_unpack_process(cohort, &slot, &incarnation));
@@ -219,7 +256,9 @@ int main(void)
         cmocka_unit_test(quorum_is_a_majority_of_those_not_gone),
         cmocka_unit_test(no_partition_has_two_quorums),
         cmocka_unit_test(lost_ranks_go_where_there_is_room),
+        cmocka_unit_test(only_the_slots_of_the_living_count),
         cmocka_unit_test(deaths_travel_as_items),
+        cmocka_unit_test(damage_travels_as_items),
         cmocka_unit_test(births_travel_as_items),
         cmocka_unit_test(flags_of_the_hosts_leave_no_item),
     };

@@ -346,6 +346,129 @@ static void too_many_restarts_end_the_job(void **state)
     rig_close(&rig);
 }
 
+static void kill_daemon(struct rig *rig, rz_id dead)
+{
+    rig_kill(rig, dead);
+    ALL(rig, d)
+    rig_tell(rig, d, dead, true);
+    rig_run(rig);
+}
+
+static void all_hear_of_damage(struct rig *rig, rz_id finder, uint32_t epoch)
+{
+    uint64_t item = rz_recover_pack_damage(finder, epoch);
+    ALL(rig, d)
+    rig_call_items(rig, d, RZ_RECOVER_DAMAGED, 0, 0, &item, 1);
+    rig_run(rig);
+}
+
+static void commit_all(struct rig *rig, uint32_t epoch, uint64_t generation)
+{
+    ALL(rig, d)
+    rig_call(rig, d, RZ_RECOVER_COMMITTED, generation, epoch, 0);
+}
+
+static void assert_epoch(struct rig *rig, uint32_t epoch, uint64_t generation, bool fell_back)
+{
+    assert_all(rig, epoch, RZ_PHASE_ENTER);
+    ALL(rig, d)
+    {
+        const struct rig_notice *notice = rig_next(rig, d, RZ_RECOVER_EPOCH);
+        assert_non_null(notice);
+        assert_int_equal(notice->arg[0], epoch);
+        assert_int_equal(notice->arg[1], generation);
+        assert_int_equal(rz_recover_fell_back(rig->state[d]), fell_back);
+    }
+    rig->seen = rig->n_notices;
+}
+
+static void damage_leads_to_the_generation_before_and_no_further(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(3);
+    commit_all(rig, 1, 5);
+    all_hear_of(rig, 0, 1);
+    assert_epoch(rig, 2, 5, false);
+    all_hear_of_damage(rig, 1, 1); /* of an epoch that is over */
+    all_hear_of_damage(rig, 1, 2);
+    assert_epoch(rig, 3, 4, true);
+    all_hear_of(rig, 3, 1); /* the damaged one stays given up */
+    assert_epoch(rig, 4, 4, true);
+    all_reach(rig, 4, RZ_PHASE_ENTER);
+    assert_all(rig, 4, RZ_PHASE_RUN);
+    all_hear_of_damage(rig, 2, 4); /* too late to count */
+    assert_all(rig, 4, RZ_PHASE_RUN);
+    commit_all(rig, 4, 5);
+    all_hear_of(rig, 1, 1);
+    assert_epoch(rig, 5, 5, false);
+    all_hear_of_damage(rig, 0, 5);
+    assert_epoch(rig, 6, 4, true);
+    all_hear_of_damage(rig, 0, 6);
+    ALL(rig, d)
+    assert_int_equal(rig_next(rig, d, RZ_RECOVER_STOP)->arg[0], RZ_ERR_CHECKPOINT_LOST);
+    rig_close(rig);
+}
+
+/* Nothing was committed since the barrier opened: the generation before is no more. */
+static void there_is_no_generation_before_what_was_restored(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(3);
+    commit_all(rig, 1, 5);
+    all_hear_of(rig, 0, 1);
+    all_reach(rig, 2, RZ_PHASE_ENTER);
+    all_hear_of(rig, 0, 2);
+    assert_all(rig, 3, RZ_PHASE_ENTER);
+    all_hear_of_damage(rig, 2, 3);
+    ALL(rig, d)
+    assert_int_equal(rig_next(rig, d, RZ_RECOVER_STOP)->arg[0], RZ_ERR_CHECKPOINT_LOST);
+    rig_close(rig);
+}
+
+/* Only one has heard of the damage, whose finder dies: the next epoch will find it again, or not.
+ */
+static void what_the_dead_have_found_does_not_count(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_running(3);
+    commit_all(rig, 1, 5);
+    all_hear_of(rig, 0, 1);
+    assert_epoch(rig, 2, 5, false);
+    uint64_t item = rz_recover_pack_damage(2, 2);
+    rig_call_items(rig, 0, RZ_RECOVER_DAMAGED, 0, 0, &item, 1);
+    kill_daemon(rig, 2);
+    assert_epoch(rig, 3, 5, false);
+    all_reach(rig, 3, RZ_PHASE_ENTER);
+    assert_all(rig, 3, RZ_PHASE_RUN);
+    rig_close(rig);
+}
+
+/* Three daemons of four slots, of which two die; six ranks. */
+static void without_slots_the_job_stops(void **state)
+{
+    (void)state;
+    for (int limit = 0; limit < 2; limit++) {
+        struct rig rig;
+        open_with(&rig, 3,
+                  (struct rz_recover_config){.tie_breaker = RZ_ID_NONE, .slots_limit = limit});
+        ALL(&rig, d)
+        rig_call(&rig, d, RZ_RECOVER_REPAIRING, 0, 0, 0);
+        kill_daemon(&rig, 1);
+        assert_all(&rig, 2, RZ_PHASE_ENTER);
+        kill_daemon(&rig, 0);
+        const struct rig_notice *stop = rig_next(&rig, 2, RZ_RECOVER_STOP);
+        assert_int_equal(rz_recover_stopped(rig.state[2]), limit);
+        assert_int_equal(stop != NULL, limit);
+        if (limit) {
+            assert_int_equal(stop->arg[0], RZ_ERR_NO_SLOTS);
+            assert_int_equal(stop->arg[1], 4);
+        } else {
+            assert_all(&rig, 3, RZ_PHASE_ENTER);
+        }
+        rig_close(&rig);
+    }
+}
+
 static void who_is_held_for_dead_stops(void **state)
 {
     (void)state;
@@ -388,6 +511,10 @@ int main(void)
         cmocka_unit_test(silent_deaths_in_a_row_count_together_until_confirmed),
         cmocka_unit_test(proof_wins_over_silence),
         cmocka_unit_test(too_many_restarts_end_the_job),
+        cmocka_unit_test(without_slots_the_job_stops),
+        cmocka_unit_test(damage_leads_to_the_generation_before_and_no_further),
+        cmocka_unit_test(there_is_no_generation_before_what_was_restored),
+        cmocka_unit_test(what_the_dead_have_found_does_not_count),
         cmocka_unit_test(who_is_held_for_dead_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,25 @@ static void each_neighbour_is_listed_once(void **state)
             }
 }
 
+/* The children alone reach everybody, and each once. */
+static void the_children_make_a_tree(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= 130; n++)
+        for (rz_id origin = 0; origin < n; origin += 1 + n / 8) {
+            uint32_t parents[130] = {0};
+            for (rz_id self = 0; self < n; self++) {
+                rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
+                uint32_t n_children = rz_spread_children(n, self, origin);
+                assert_in_range(n_children, 0, rz_spread_neighbours(n, self, origin, to));
+                for (uint32_t i = 0; i < n_children; i++)
+                    parents[to[i]]++;
+            }
+            for (rz_id id = 0; id < n; id++)
+                assert_int_equal(parents[id], id != origin);
+        }
+}
+
 static void near_first_is_by_distance(void **state)
 {
     (void)state;
@@ -223,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_neighbour_is_listed_once),
+        cmocka_unit_test(the_children_make_a_tree),
         cmocka_unit_test(near_first_is_by_distance),
         cmocka_unit_test(degree_is_as_the_formula_says),
         cmocka_unit_test(wrong_offsets_make_fewer_neighbours),

@@ -26,7 +26,8 @@ static const struct rz_study gossip = {.name = "gossip",
                                        .members_are = "members",
                                        .members_default = 64,
                                        .members_max = 1 << 20,
-                                       .takes = RZ_STUDY_TOLERANCE | RZ_STUDY_TREE | RZ_STUDY_LOSS};
+                                       .takes = RZ_STUDY_TOLERANCE | RZ_STUDY_TREE | RZ_STUDY_LOSS |
+                                                RZ_STUDY_TESTERS};
 
 static const struct rz_cli_option *find(const struct rz_study *study, const char *name)
 {
@@ -119,6 +120,11 @@ static void test_values(void **state)
     assert_true(take(&request, "--tree", "binbin"));
     assert_int_equal(request.options.tree, RZ_STUDY_TREE_BIN_BIN);
     assert_false(take(&request, "--tree", "oak"));
+    assert_true(take(&request, "--assignment", "cube") && request.options.cube);
+    assert_true(take(&request, "--assignment", "full") && !request.options.cube);
+    assert_false(take(&request, "--assignment", "ring"));
+    assert_true(take(&request, "--health", "8") && request.options.health == 8);
+    assert_false(take(&request, "--health", "101"));
     assert_true(take(&request, "--tolerance", "0.5%"));
     assert_true(request.options.tolerance == 0.005);
     assert_false(take(&request, "--tolerance", "much"));

@@ -1,0 +1,171 @@
+/*
+ * HyperQuickSort of virtual processes: what the files of this program share.
+ *
+ * P = 2^d virtual processes own a list each. Generation 0 of the lists: generated and sorted, each
+ * alone. Step s = 1..d: clusters of 2^(d-s+1) lists choose a pivot each, and the lists v and v xor
+ * 2^(d-s) exchange the parts beyond it; that is generation s. Which real process acts for which
+ * virtual one is decided from turn to turn; the input of a step is read from a checkpoint where it
+ * is not in memory, so that any process may act for any list.
+ */
+#ifndef SORT_H
+#define SORT_H
+
+#include <mpi.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SORT_VIRTUAL_MAX = 4096, SORT_KEYS_MAX = 16 };
+
+enum sort_distribution { SORT_UNIFORM, SORT_FEW, SORT_SORTED, SORT_EQUAL };
+
+struct sort_way;
+
+struct sort_options {
+    uint64_t count, seed;
+    uint32_t virtuals;   /* P; 0: the least power of two that all processes fit into */
+    uint32_t dimensions; /* d */
+    enum sort_distribution distribution;
+    const struct sort_way *way;
+    const char *folder; /* of checkpoints; NULL: in the memory of the machine */
+    bool fail_damage, times, progress;
+    const char *keys[SORT_KEYS_MAX]; /* of the group, "key=value" */
+    int n_keys;
+};
+
+extern struct sort_options sort_options;
+
+/* Prints a line and ends the job with status 1. */
+_Noreturn void sort_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* realloc that ends the job instead of returning NULL for more than 0 bytes. */
+void *sort_memory(void *old, uint64_t n, size_t size);
+
+/* Seconds of this process; begun: a time. */
+struct sort_times {
+    double begun, total, sort, exchange, store, turn;
+};
+extern struct sort_times sort_times;
+
+/* ---- sort_kernel.c: lists, no communication */
+
+struct sort_list {
+    uint32_t *at;
+    uint64_t n;
+};
+
+/* Of a set of elements, whatever their order: number, sum and exclusive or of their hashes. */
+struct sort_sum {
+    uint64_t n, sum, xor;
+};
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+ * OOPSLA 2014). */
+uint64_t sort_mix(uint64_t word);
+
+/* The list of v in generation 0, before it is sorted; list: freed before. */
+void sort_generate(uint32_t v, struct sort_list *list);
+/* The sum of what sort_generate makes, without making it. */
+void sort_generate_sum(uint32_t v, struct sort_sum *sum);
+void sort_list_sum(const struct sort_list *list, struct sort_sum *sum);
+void sort_list_sort(struct sort_list *list);
+bool sort_list_is_sorted(const struct sort_list *list);
+/* How many elements are not beyond the pivot: those equal to it belong to the lower side. */
+uint64_t sort_list_split(const struct sort_list *list, uint32_t pivot);
+/* Two sorted runs to one. */
+void sort_merge(const uint32_t *a, uint64_t n_a, const uint32_t *b, uint64_t n_b, uint32_t *to);
+void sort_list_free(struct sort_list *list);
+
+/* In step s = 1..d: the partner of list v; the first list of its cluster, and how many there are.
+ */
+uint32_t sort_partner(uint32_t dimensions, uint32_t s, uint32_t v);
+uint32_t sort_cluster(uint32_t dimensions, uint32_t s, uint32_t v, uint32_t *size);
+
+/* Who acts for v among n ranks of which some live: v itself, else the first of its VCube clusters
+ * c(v, 1), c(v, 2), ... ; -1: nobody lives. */
+int sort_owner(const bool *lives, int n, uint32_t v);
+
+/* ---- sort_store.c: checkpoints of lists */
+
+/* A list of one generation, made in one round: who was out meanwhile and writes late has another
+ * round's name. */
+struct sort_name {
+    uint32_t v, generation;
+    uint64_t round;
+};
+
+enum sort_read { SORT_READ, SORT_LOST, SORT_DAMAGED };
+
+/* Local. Ends the program where the folder cannot be used. */
+void sort_store_open(void);
+/* Whether all of comm find what its first rank wrote; errors of comm count as yes, they are met
+ * again. Collective. */
+bool sort_store_is_shared(MPI_Comm comm);
+/* False: the folder is gone, as the job has ended without us. Other errors end the program. */
+bool sort_store_write(const struct sort_name *name, const struct sort_list *list);
+/* Reads and proves; why: what was wrong. */
+enum sort_read sort_store_read(const struct sort_name *name, struct sort_list *list, char *why,
+                               size_t bytes);
+/* Writes what a node took with it again, where this process has the list. */
+void sort_store_keep(const struct sort_name *name, const struct sort_list *list);
+/* Removes what is older than a generation, of the lists for which this process acts. */
+void sort_store_forget(uint32_t generation, const bool *mine);
+/* Flips a byte of each newest file: an experiment. */
+void sort_store_damage(void);
+/* all: of all lists, as the job is done. */
+void sort_store_close(bool all);
+
+/* ---- turns: who does what next */
+
+/* Steps: 0 generates, 1..d exchange, then the check, then the result. */
+struct sort_turn {
+    MPI_Comm comm; /* of those who take part; MPI_COMM_NULL: this process does not */
+    uint32_t step; /* what is to be done now */
+    uint64_t made; /* the round in which the step before was completed */
+    uint64_t round;
+    int rank, size;
+    int owner[SORT_VIRTUAL_MAX]; /* ranks in comm */
+    bool (*is_over)(void);       /* somebody has fallen out, as far as is known here */
+};
+
+struct sort_way {
+    const char *name;
+    MPI_Comm (*open)(void);                          /* those who begin; collective */
+    void (*next)(struct sort_turn *turn, bool done); /* done: the step of the turn is complete */
+    void (*close)(void);
+};
+
+uint32_t sort_steps(void); /* the number of the step after the last one */
+
+/* Whether an error tells that a process is gone, or that a communicator has ended for that. */
+bool sort_is_loss(int error);
+/* Ends a communicator's calls at all after such an error; other errors end the job. */
+void sort_broken(MPI_Comm comm, int error);
+/* Whether all of comm say yes and live: the same answer at all. */
+bool sort_all_agree(MPI_Comm comm, bool yes);
+/* To those of *comm that live, after a no. */
+void sort_shrink(MPI_Comm *comm);
+
+extern const struct sort_way sort_group_way, sort_group_leave_way, sort_ulfm_way;
+
+/* ---- sort_step.c */
+
+/* Does what the turn says; false: it is to be done again, somebody is out. */
+bool sort_step(const struct sort_turn *turn);
+void sort_step_close(void);
+
+/* ---- where processes leave on purpose (leave.h) */
+
+/* The moments of a step. */
+enum sort_place {
+    SORT_BEGIN,
+    SORT_READY, /* the input is there, and all know of it */
+    SORT_EXCHANGED,
+    SORT_WRITING, /* a checkpoint has its bytes, but not its name */
+    SORT_WRITTEN,
+    SORT_PLACES
+};
+
+void sort_leave_at(uint32_t step, enum sort_place place);
+
+#endif

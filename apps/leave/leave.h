@@ -1,0 +1,44 @@
+/*
+ * Processes that leave on purpose: an experiment of programs that outlive them. Who leaves, at
+ * which of the program's moments and for how long is drawn from a seed, the same at all processes.
+ *
+ *     leave_open("program", rank, size, moments);        after the options, before the first moment
+ *     leave_at(moment);                                  again and again, moments never fall
+ *     if (leave_is_for_good()) ...                       it shall go, and take part in nothing more
+ *
+ * Written against C and POSIX alone: copy it into a program.
+ */
+#ifndef LEAVE_H
+#define LEAVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum leave_taken { LEAVE_NOT_MINE, LEAVE_TAKEN, LEAVE_WRONG };
+
+/* Takes an option and its value, which may be NULL. WRONG: it has said on standard error what is
+ * wrong, on a line that begins with program. */
+enum leave_taken leave_option(const char *program, const char *name, const char *value);
+
+/* The lines of a usage text for these options, each ended by a newline. */
+extern const char leave_usage[];
+
+/* moments: how many there are, at least 1; who leaves does so at one of them, or at the next one
+ * that it reaches. */
+void leave_open(const char *program, int rank, int size, uint64_t moments);
+
+/* Called before somebody leaves; the program's own experiment. NULL: none. */
+void leave_before(void (*act)(void));
+
+/* This process reaches a moment: dies, is stopped or slow here if it was drawn, and says so on
+ * standard error before; returns when it is back. */
+void leave_at(uint64_t moment);
+
+/* Whether it has left and shall not come back. */
+bool leave_is_for_good(void);
+
+/* What a process does when it is tested (a function for MPIX_Group_monitor_start): the primes up to
+ * 1000; while it is slow, long. */
+int leave_test(void *state);
+
+#endif

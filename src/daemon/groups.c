@@ -1,0 +1,465 @@
+#include "daemon/groups.h"
+
+#include "base/assert.h"
+#include "daemon/child.h"
+#include "daemon/core.h"
+#include "daemon/job.h"
+#include "daemon/link_service.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+#include "port/socket.h"
+#include "proto/diagnose/diagnose.h"
+#include "wire/cursor.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+RZ_PROTO_ROOM(turn, RZ_ROOM_TURN);
+
+#define VIEW_BYTES_MAX ((RZ_TURN_PROCESSES_MAX + 63) / 64 * 8)
+
+/* Processes, counters, the name, and all other fields of GROUP_ARRIVE. */
+_Static_assert(RZ_TURN_PROCESSES_MAX *(RZ_LINK_PAIR_BYTES + 8) + RZ_GROUP_NAME_MAX + 64 <=
+                   RZ_LINK_MESSAGE_MAX,
+               "the largest group can arrive");
+
+/* A process of this node in a group. */
+struct member {
+    struct member *next;
+    uint32_t rank; /* in the group */
+    uint32_t slot, incarnation;
+    uint32_t round; /* that it ends */
+    bool waits;
+};
+
+/* A group that processes of this node take part in. */
+struct group {
+    struct group *next;
+    uint64_t number;
+    struct member *members;
+    char name[RZ_GROUP_NAME_MAX + 1];
+    uint32_t n;
+    uint32_t events[];
+};
+
+struct rz_groups {
+    struct rz_daemon *daemon;
+    uint32_t epoch; /* whose groups these are: the view of the core */
+    struct rz_core turn;
+    struct rz_core_host host;
+    struct rz_core_notices notices;
+    struct event *noticing;
+    struct group *groups;
+};
+
+/* ---- groups and members ---- */
+
+static struct group *group_of(const struct rz_groups *groups, uint64_t number)
+{
+    struct group *group = groups->groups;
+    while (group && group->number != number)
+        group = group->next;
+    return group;
+}
+
+static void group_free(struct group *group)
+{
+    while (group->members) {
+        struct member *member = group->members;
+        group->members = member->next;
+        free(member);
+    }
+    free(group);
+}
+
+/* Groups without processes of this node are the core's alone. */
+static void drop_empty(struct rz_groups *groups)
+{
+    for (struct group **at = &groups->groups; *at;) {
+        struct group *group = *at;
+        if (group->members) {
+            at = &group->next;
+            continue;
+        }
+        *at = group->next;
+        group_free(group);
+    }
+}
+
+static void drop_all(struct rz_groups *groups)
+{
+    while (groups->groups) {
+        struct group *group = groups->groups;
+        groups->groups = group->next;
+        group_free(group);
+    }
+}
+
+static struct member **member_at(struct group *group, uint32_t slot, uint32_t incarnation)
+{
+    struct member **at = &group->members;
+    while (*at && ((*at)->slot != slot || (*at)->incarnation != incarnation))
+        at = &(*at)->next;
+    return at;
+}
+
+static void member_remove(struct member **at)
+{
+    struct member *member = *at;
+    *at = member->next;
+    free(member);
+}
+
+static struct group *enter(struct rz_groups *groups, const struct rz_link_group_arrive *arrive,
+                           uint32_t n)
+{
+    struct group *group = group_of(groups, arrive->group);
+    if (group)
+        return group;
+    group = calloc(1, sizeof *group + n * sizeof *group->events);
+    rz_assert(group != NULL);
+    group->number = arrive->group;
+    group->n = n;
+    strcpy(group->name, arrive->name); /* its length was looked at */
+    group->next = groups->groups;
+    groups->groups = group;
+    return group;
+}
+
+static void note_arrival(struct group *group, const struct rz_child *p,
+                         const struct rz_link_group_arrive *arrive, const uint64_t *counters,
+                         uint32_t n_counters)
+{
+    struct member **at = member_at(group, p->rank, p->incarnation);
+    if (!*at) {
+        *at = calloc(1, sizeof **at);
+        rz_assert(*at != NULL);
+    }
+    (*at)->rank = arrive->rank;
+    (*at)->slot = p->rank;
+    (*at)->incarnation = p->incarnation;
+    (*at)->round = arrive->round;
+    (*at)->waits = true;
+    for (uint32_t i = 0; i < n_counters; i++) {
+        uint32_t *events = &group->events[counters[i] >> 32];
+        if (*events < (uint32_t)counters[i])
+            *events = (uint32_t)counters[i];
+    }
+}
+
+/* ---- what processes are told ---- */
+
+static void tell(const struct rz_groups *groups, struct member *member,
+                 const struct rz_link_group_round *round)
+{
+    const struct rz_link_message message = {.type = RZ_LINK_GROUP_ROUND, .group_round = *round};
+    struct rz_child *p = rz_child_of(groups->daemon, member->slot);
+    member->waits = false;
+    if (p && p->incarnation == member->incarnation && p->state == RZ_CHILD_JOINED)
+        rz_link_service_send(p, &message);
+    rz_kill_here(RZ_KILL_ROUND_TOLD);
+}
+
+static void on_round(struct rz_groups *groups, const struct rz_core_notice *notice)
+{
+    uint8_t view[VIEW_BYTES_MAX];
+    struct rz_wire_writer w;
+    uint32_t n = (uint32_t)notice->arg[3];
+    const struct group *group = group_of(groups, notice->arg[0]);
+    rz_wire_writer_init(&w, view, sizeof view);
+    for (uint32_t i = n; i < notice->n_items; i++)
+        rz_wire_put_u64(&w, notice->items[i]);
+    const struct rz_link_group_round round = {.group = notice->arg[0],
+                                              .round = (uint32_t)notice->arg[1],
+                                              .status = RZ_OK,
+                                              .progress = notice->arg[2],
+                                              .view = view,
+                                              .view_length = (uint32_t)(w.at - w.start)};
+    rz_kill_here(RZ_KILL_ROUND);
+    for (struct member *member = group ? group->members : NULL; member; member = member->next)
+        if (member->waits && member->round < round.round)
+            tell(groups, member, &round);
+}
+
+static void on_refused(struct rz_groups *groups, const struct rz_core_notice *notice)
+{
+    const struct rz_link_group_round round = {
+        .group = notice->arg[0], .status = (uint32_t)notice->arg[2], .view = (const uint8_t *)""};
+    struct group *group = group_of(groups, notice->arg[0]);
+    for (struct member **at = group ? &group->members : NULL; at && *at;) {
+        if ((*at)->rank != notice->arg[1] || !(*at)->waits) {
+            at = &(*at)->next;
+            continue;
+        }
+        tell(groups, *at, &round);
+        member_remove(at);
+    }
+    drop_empty(groups);
+}
+
+static void run_notices(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_groups *groups = arg;
+    struct rz_core_notice *notice;
+    (void)fd, (void)what;
+    while ((notice = rz_core_notices_take(&groups->notices))) {
+        if (notice->what == RZ_TURN_ROUND)
+            on_round(groups, notice);
+        else
+            on_refused(groups, notice);
+        free(notice);
+    }
+}
+
+/* ---- what processes say ---- */
+
+void rz_groups_join(struct rz_child *p, uint64_t question)
+{
+    struct rz_daemon *daemon = p->daemon;
+    struct rz_address address;
+    uint8_t key[RZ_JOB_KEY_BYTES];
+    int fd = -1;
+    rz_status_t status = rz_address_parse(daemon->job.peers[daemon->job.node].address, &address);
+    address.port = 0;
+    if (status == RZ_OK)
+        status = rz_socket_datagram(&address, &fd);
+    rz_job_group_key(&daemon->job, key);
+    const struct rz_link_message message = {
+        .type = RZ_LINK_GROUP_SOCKET,
+        .group_socket = {.question = question,
+                         .status = (uint32_t)status,
+                         .ip = status == RZ_OK ? address.ip : 0,
+                         .port = status == RZ_OK ? address.port : 0,
+                         .key = key,
+                         .key_length = status == RZ_OK ? sizeof key : 0}};
+    rz_daemon_link_send(daemon, p->rank, &message, fd);
+    sodium_memzero(key, sizeof key);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* The processes and counters of a message as the core takes them, in memory of its own; NULL: they
+ * are none of a group that this process is in. */
+static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_arrive *arrive,
+                          uint32_t *n_items)
+{
+    uint32_t n = arrive->processes_length / RZ_LINK_PAIR_BYTES;
+    uint32_t n_counters = arrive->counters_length / 8;
+    if (arrive->processes_length % RZ_LINK_PAIR_BYTES != 0 || arrive->counters_length % 8 != 0 ||
+        n > RZ_TURN_PROCESSES_MAX || n_counters > n || arrive->rank >= n ||
+        strlen(arrive->name) > RZ_GROUP_NAME_MAX)
+        return NULL;
+    *n_items = n + n_counters;
+    uint64_t *items = calloc(*n_items, sizeof *items);
+    rz_assert(items != NULL);
+    struct rz_wire_reader r;
+    rz_wire_reader_init(&r, arrive->processes, arrive->processes_length);
+    for (uint32_t i = 0; i < n; i++) { /* slot, incarnation: RZ_TURN_PROCESS, byte by byte */
+        uint32_t slot = rz_wire_get_u32(&r);
+        items[i] = RZ_TURN_PROCESS(slot, rz_wire_get_u32(&r));
+    }
+    rz_wire_reader_init(&r, arrive->counters, arrive->counters_length);
+    for (uint32_t i = 0; i < n_counters; i++)
+        items[n + i] = rz_wire_get_u64(&r);
+    if (items[arrive->rank] == RZ_TURN_PROCESS(p->rank, p->incarnation) &&
+        rz_diagnose_are_counters(n, items + n, n_counters))
+        return items;
+    free(items);
+    return NULL;
+}
+
+/* It was said before the process heard of the roll-back. */
+static bool of_an_old_epoch(const struct rz_child *p)
+{
+    return p->daemon->epoch > 1 && p->reached_epoch != p->daemon->epoch;
+}
+
+bool rz_groups_arrive(struct rz_child *p, const struct rz_link_group_arrive *arrive)
+{
+    struct rz_groups *groups = p->daemon->groups;
+    struct rz_turn_look look;
+    uint32_t n_items, n = arrive->processes_length / RZ_LINK_PAIR_BYTES;
+    if (of_an_old_epoch(p))
+        return true;
+    uint64_t *items = items_of(p, arrive, &n_items);
+    if (!items)
+        return false;
+    bool known = rz_turn_look_for(groups->turn.hosted.state, arrive->group, &look);
+    if (known && (look.n != n || memcmp(look.processes, items, n * sizeof *items) != 0)) {
+        const struct rz_link_message refused = {.type = RZ_LINK_GROUP_ROUND,
+                                                .group_round = {.group = arrive->group,
+                                                                .status = RZ_ERR_INVALID,
+                                                                .view = (const uint8_t *)""}};
+        rz_link_service_send(p, &refused);
+        free(items);
+        return true;
+    }
+    note_arrival(enter(groups, arrive, n), p, arrive, items + n, n_items - n);
+    rz_core_step(&groups->turn,
+                 &(struct rz_event){.kind = RZ_EVENT_CALL,
+                                    .call = RZ_TURN_ARRIVE,
+                                    .arg = {arrive->group, arrive->round,
+                                            (uint64_t)arrive->rank << 32 | n, arrive->progress},
+                                    .items = items,
+                                    .n_items = n_items});
+    free(items);
+    return true;
+}
+
+static void leave(struct rz_groups *groups, struct group *group, struct member **at)
+{
+    rz_core_call(&groups->turn, RZ_TURN_LEAVE, group->number, (*at)->rank, 0, NULL, 0);
+    member_remove(at);
+}
+
+bool rz_groups_leave(struct rz_child *p, const struct rz_link_group_leave *told)
+{
+    struct rz_groups *groups = p->daemon->groups;
+    struct group *group = group_of(groups, told->group);
+    struct member **at = group ? member_at(group, p->rank, p->incarnation) : NULL;
+    if (!at || !*at)
+        return true; /* of an old epoch, or before it ever arrived */
+    if ((*at)->rank != told->rank)
+        return false;
+    leave(groups, group, at);
+    drop_empty(groups);
+    return true;
+}
+
+void rz_groups_process_left(struct rz_child *p)
+{
+    struct rz_groups *groups = p->daemon->groups;
+    for (struct group *group = groups->groups; group; group = group->next) {
+        struct member **at = member_at(group, p->rank, p->incarnation);
+        if (*at)
+            leave(groups, group, at);
+    }
+    drop_empty(groups);
+}
+
+/* ---- what daemons tell ---- */
+
+static void core_send(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
+{
+    const struct rz_groups *groups = arg;
+    rz_kill_here(RZ_KILL_TURN);
+    rz_overlay_send_protocol(groups->daemon->overlay, to, message, items, false);
+}
+
+static void core_before_tick(void *arg, enum rz_room room)
+{
+    (void)arg, (void)room;
+}
+
+void rz_groups_message(struct rz_groups *groups, const struct rz_message *message,
+                       const uint64_t *items)
+{
+    rz_kill_here(RZ_KILL_TURN_READ);
+    rz_core_step(&groups->turn,
+                 &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
+}
+
+/* ---- deaths and epochs ---- */
+
+static void tell_dead(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
+{
+    const uint64_t process = RZ_TURN_PROCESS(slot, incarnation);
+    rz_core_call(&groups->turn, RZ_TURN_PROCESS_DEAD, 0, 0, 0, &process, 1);
+}
+
+void rz_groups_node_died(struct rz_groups *groups, rz_id node, bool proof)
+{
+    const struct rz_daemon *daemon = groups->daemon;
+    rz_core_death(&groups->turn, node, proof);
+    for (uint32_t slot = 0; slot < daemon->job.n_slots; slot++)
+        if (daemon->places[slot].node == node && daemon->places[slot].incarnation > 0)
+            tell_dead(groups, slot, daemon->places[slot].incarnation);
+}
+
+void rz_groups_process_died(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
+{
+    tell_dead(groups, slot, incarnation);
+    for (struct group *group = groups->groups; group; group = group->next)
+        for (struct member **at = &group->members; *at;)
+            if ((*at)->slot == slot && (*at)->incarnation <= incarnation)
+                member_remove(at);
+            else
+                at = &(*at)->next;
+    drop_empty(groups);
+}
+
+static void open_core(struct rz_groups *groups)
+{
+    const struct rz_daemon *daemon = groups->daemon;
+    const struct rz_turn_config config = {
+        .n_members = daemon->job.n_nodes, .view = groups->epoch, .n_slots = daemon->job.n_slots};
+    rz_core_open(&groups->turn, &rz_proto_room_turn, &config, daemon->job.node, rz_clock_now(), 0,
+                 &groups->host, &groups->notices, daemon->base);
+}
+
+/* No message of the new epoch has come before: its processes run only when all daemons are in it
+ * (proto/recover), and the first one is there from the beginning. */
+void rz_groups_epoch(struct rz_groups *groups)
+{
+    const struct rz_daemon *daemon = groups->daemon;
+    if (daemon->epoch == groups->epoch)
+        return;
+    groups->epoch = daemon->epoch;
+    drop_all(groups);
+    rz_core_close(&groups->turn);
+    rz_core_notices_clear(&groups->notices);
+    open_core(groups);
+    for (rz_id node = 0; node < daemon->job.n_nodes; node++)
+        if (node != daemon->job.node && rz_recovery_node_dead(daemon->recovery, node))
+            rz_groups_node_died(groups, node, true);
+    for (uint32_t slot = 0; slot < daemon->job.n_slots; slot++)
+        if (daemon->dead[slot] > 0)
+            tell_dead(groups, slot, daemon->dead[slot]);
+}
+
+/* ---- life ---- */
+
+rz_status_t rz_groups_open(struct rz_groups **result, struct rz_daemon *daemon)
+{
+    struct rz_groups *groups = calloc(1, sizeof *groups);
+    if (!groups)
+        return RZ_ERR_NO_MEMORY;
+    groups->daemon = daemon;
+    groups->epoch = 1;
+    groups->host =
+        (struct rz_core_host){.arg = groups, .before_tick = core_before_tick, .send = core_send};
+    groups->noticing = event_new(daemon->base, -1, 0, run_notices, groups);
+    if (!groups->noticing) {
+        free(groups);
+        return RZ_ERR_NO_MEMORY;
+    }
+    rz_core_notices_init(&groups->notices, groups->noticing);
+    open_core(groups);
+    *result = groups;
+    return RZ_OK;
+}
+
+void rz_groups_close(struct rz_groups *groups)
+{
+    if (!groups)
+        return;
+    drop_all(groups);
+    rz_core_close(&groups->turn);
+    rz_core_notices_clear(&groups->notices);
+    event_free(groups->noticing);
+    free(groups);
+}
+
+bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_look *look)
+{
+    const struct group *group = groups->groups;
+    while (group && i-- > 0)
+        group = group->next;
+    if (!group || !rz_turn_look_for(groups->turn.hosted.state, group->number, &look->turn))
+        return false;
+    look->name = group->name;
+    look->events = group->events;
+    return true;
+}

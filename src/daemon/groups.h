@@ -1,0 +1,51 @@
+/*
+ * Computing rounds of dynamic groups (MPIX_Group_monitor): hosts proto/turn for the processes of
+ * this node. A process that waits for a round says so (GROUP_ARRIVE); the daemons settle among
+ * themselves when the round ends, and each tells its own (GROUP_ROUND). Nothing of a group outlives
+ * its processes, or its epoch: a roll-back forgets all groups.
+ */
+#ifndef RZ_DAEMON_GROUPS_H
+#define RZ_DAEMON_GROUPS_H
+
+#include "daemon/daemon.h"
+#include "proto/turn/turn.h"
+
+struct rz_groups;
+struct rz_child;
+
+#define RZ_GROUP_NAME_MAX 256 /* bytes */
+
+rz_status_t rz_groups_open(struct rz_groups **groups, struct rz_daemon *daemon);
+void rz_groups_close(struct rz_groups *groups); /* NULL: nothing */
+
+/* A process wants a socket for datagrams to other processes; it is answered by GROUP_SOCKET. */
+void rz_groups_join(struct rz_child *process, uint64_t question);
+
+/* A process waits for a round, or goes; false: it breaks the protocol. */
+bool rz_groups_arrive(struct rz_child *process, const struct rz_link_group_arrive *arrive);
+bool rz_groups_leave(struct rz_child *process, const struct rz_link_group_leave *leave);
+
+/* It has come to its end in order: it leaves all its groups. */
+void rz_groups_process_left(struct rz_child *process);
+
+/* From the host of the other cores: a message of the room `turn`, the death of a node. */
+void rz_groups_message(struct rz_groups *groups, const struct rz_message *message,
+                       const uint64_t *items);
+void rz_groups_node_died(struct rz_groups *groups, rz_id node, bool proof);
+
+/* A process of the job has died, or ended, anywhere. */
+void rz_groups_process_died(struct rz_groups *groups, uint32_t slot, uint32_t incarnation);
+
+/* daemon->epoch is a new one. */
+void rz_groups_epoch(struct rz_groups *groups);
+
+/* For status pages: the groups that processes of this node take part in, i = 0, 1, ... until false.
+ * Pointers hold until the next event. */
+struct rz_groups_look {
+    const char *name;
+    struct rz_turn_look turn;
+    const uint32_t *events; /* [n]: the greatest counters that processes of this node have told */
+};
+bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_look *look);
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * How a group begins: each member gets a socket of its daemon, all tell one another where they are
+ * and what they know of the others, and each starts its thread.
+ */
+#include "mpi/monitor/monitor.h"
+
+#include "mpi/ft/comm_revoke.h"
+#include "port/kill_point.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CALL "MPIX_Group_monitor_start"
+
+/* Words that tell the hidden communicator from others that are made of the same one. */
+enum { KIND_HIDDEN = 0x6d01 };
+
+/* ---- The socket ---- */
+
+struct socket_question {
+    uint64_t number;
+    bool answered;
+    rz_status_t status;
+    int fd; /* -1: none */
+    struct rz_address address;
+    uint8_t key[RZ_TESTER_KEY_BYTES];
+    struct socket_question *next;
+};
+
+static struct socket_question *open_questions;
+static uint64_t last_question;
+
+static void take_socket(struct socket_question *question, const struct rz_link_message *message,
+                        int fd)
+{
+    question->answered = true;
+    question->status = (rz_status_t)message->group_socket.status;
+    question->address = (struct rz_address){.ip = message->group_socket.ip,
+                                            .port = (uint16_t)message->group_socket.port};
+    if (message->group_socket.key_length == sizeof(question->key)) {
+        memcpy(question->key, message->group_socket.key, sizeof(question->key));
+    } else if (question->status == RZ_OK) {
+        question->status = RZ_ERR_MALFORMED;
+    }
+    question->fd = fd;
+    rz_engine.completions++;
+}
+
+static void on_socket(void *arg, const struct rz_link_message *message, const int *fds,
+                      unsigned n_fds)
+{
+    (void)arg;
+    struct socket_question *question = open_questions;
+    while (question != NULL && question->number != message->group_socket.question) {
+        question = question->next;
+    }
+    if (question != NULL && n_fds == 1) {
+        take_socket(question, message, fds[0]);
+        return;
+    }
+    if (question != NULL) {
+        take_socket(question, message, -1);
+    }
+    while (n_fds > 0) {
+        close(fds[--n_fds]);
+    }
+}
+
+static bool is_answered(void *arg)
+{
+    return ((struct socket_question *)arg)->answered;
+}
+
+static int ask_for_socket(struct socket_question *question)
+{
+    *question =
+        (struct socket_question){.number = ++last_question, .fd = -1, .next = open_questions};
+    open_questions = question;
+    rz_link_handle(rz_engine.link, RZ_LINK_GROUP_SOCKET, on_socket, NULL);
+    struct rz_link_message message = {.type = RZ_LINK_GROUP_JOIN,
+                                      .group_join = {.question = question->number}};
+    rz_engine_tell_daemon(&message);
+    struct rz_blocked blocked = {.call = CALL, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    int error = rz_engine_wait(&blocked, is_answered, question);
+    struct socket_question **at = &open_questions;
+    while (*at != question) {
+        at = &(*at)->next;
+    }
+    *at = question->next;
+    rz_kill_here(RZ_KILL_GROUP_SOCKET);
+    if (error == MPI_SUCCESS && (question->status != RZ_OK || question->fd < 0)) {
+        error = rzm_error(MPI_ERR_OTHER, "the daemon of this node gave no socket: %s",
+                          rz_status_text(question->status));
+    }
+    return error;
+}
+
+/* ---- What members tell one another ---- */
+
+struct card {
+    uint64_t terms; /* as a number */
+    uint32_t error; /* not 0: this process will not go on */
+    uint32_t slot, incarnation;
+    uint32_t ip, port;
+    uint32_t goes_on; /* it was in the group before */
+};
+
+static void card_write(struct card *card, const struct rz_monitor *monitor, int error,
+                       const struct socket_question *question)
+{
+    const struct rz_identity *me = &rz_engine.info->self;
+    *card = (struct card){.terms = rz_monitor_terms_number(&monitor->terms),
+                          .error = (uint32_t)error,
+                          .slot = me->rank,
+                          .incarnation = me->incarnation,
+                          .ip = question->address.ip,
+                          .port = question->address.port,
+                          .goes_on = monitor->group != NULL};
+}
+
+static int cards_check(const struct card *cards, int n, int self)
+{
+    for (int k = 0; k < n; k++) {
+        if (cards[k].error != 0) {
+            return rzm_error(MPI_ERR_OTHER, "rank %d could not start its monitor", k);
+        }
+        if (cards[k].terms != cards[self].terms) {
+            return rzm_error(MPI_ERR_OTHER, "info differs between rank %d and rank %d", self, k);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- Counters to begin with, where a group goes on ---- */
+
+/* What this process knew of a member of comm, as an item; an odd one of who is new: it is to be
+ * voted in. */
+static uint32_t counter_before(const struct rz_monitor_group *old, uint32_t process, bool is_new)
+{
+    int rank = old != NULL ? rz_group_find(old->comm->group, process) : MPI_UNDEFINED;
+    uint32_t counter = rank != MPI_UNDEFINED && old->snapshot != NULL
+                           ? atomic_load(&old->snapshot->member[rank].counter)
+                           : 0;
+    return is_new ? 1 : counter;
+}
+
+static void lists_join(uint32_t n, const struct card *cards, const uint64_t *all,
+                       struct rz_diagnose_list *lists, uint32_t *counters)
+{
+    uint32_t n_lists = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint64_t *row = all + (size_t)k * (n + 1);
+        if (cards[k].goes_on) {
+            lists[n_lists++] =
+                (struct rz_diagnose_list){.from = k, .items = row + 1, .n_items = (uint32_t)row[0]};
+        }
+    }
+    rz_diagnose_join(n, n_lists, lists, counters);
+}
+
+/* All that were in the group before tell what they know; whoever joins them finds the same. */
+static int counters_exchange(struct rz_comm *hidden, const struct rz_monitor_group *old,
+                             const struct card *cards, uint32_t *counters)
+{
+    uint32_t n = (uint32_t)hidden->group->size;
+    size_t row = n + 1;
+    uint64_t *mine = calloc(row, sizeof(*mine)), *all = calloc(row * n, sizeof(*all));
+    struct rz_diagnose_list *lists = calloc(n, sizeof(*lists));
+    int error = mine != NULL && all != NULL && lists != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    for (uint32_t k = 0; error == MPI_SUCCESS && k < n; k++) {
+        uint32_t counter = counter_before(old, hidden->group->process[k], !cards[k].goes_on);
+        if (counter > 0) {
+            mine[++mine[0]] = RZ_DIAGNOSE_ITEM(k, counter);
+        }
+    }
+    if (error == MPI_SUCCESS) {
+        error =
+            rz_comm_exchange(hidden, rz_comm_begin(hidden, CALL), mine, row * sizeof(*mine), all);
+    }
+    if (error == MPI_SUCCESS) {
+        lists_join(n, cards, all, lists, counters);
+    }
+    free(mine);
+    free(all);
+    free(lists);
+    return error;
+}
+
+/* ---- Together ---- */
+
+static void group_fill(struct rz_monitor_group *group, const struct card *cards,
+                       const uint32_t *counters, struct rz_tester_peer *peers)
+{
+    struct rz_link_process process;
+    for (int k = 0; k < group->n; k++) {
+        peers[k] = (struct rz_tester_peer){
+            .slot = cards[k].slot,
+            .incarnation = cards[k].incarnation,
+            .address = {.ip = cards[k].ip, .port = (uint16_t)cards[k].port}};
+        process = (struct rz_link_process){cards[k].slot, cards[k].incarnation};
+        rz_link_put_pairs(group->processes + (size_t)k * RZ_LINK_PAIR_BYTES, &process, 1);
+        group->counter[k] = counters[k];
+        group->why[k] = counters[k] % 2 == 0 ? MPIX_GROUP_RECOMMENDED : MPIX_GROUP_SLOW;
+        if (counters[k] % 2 == 0) {
+            group->view[k / 64] |= UINT64_C(1) << (k % 64);
+        }
+    }
+}
+
+static int thread_start(const struct rz_monitor *monitor, struct rz_monitor_group *group,
+                        struct socket_question *question, const struct rz_tester_peer *peers)
+{
+    const struct rz_tester_entry *module = rz_monitor_tester();
+    struct rz_tester_config config = {.info = rz_engine.info,
+                                      .n = (uint32_t)group->n,
+                                      .self = (uint32_t)group->self,
+                                      .peer = peers,
+                                      .counter = group->counter,
+                                      .fd = question->fd,
+                                      .key = question->key,
+                                      .number = group->number,
+                                      .terms = monitor->terms.tests,
+                                      .test = monitor->test,
+                                      .arg = monitor->test_state};
+    rz_status_t status = module->open(&group->tester, &config);
+    if (status != RZ_OK) {
+        return rzm_error(MPI_ERR_OTHER, "the monitor's thread could not be started: %s",
+                         rz_status_text(status));
+    }
+    question->fd = -1; /* the thread's */
+    group->snapshot = module->snapshot(group->tester);
+    return MPI_SUCCESS;
+}
+
+static int group_make(const struct rz_monitor *monitor, struct rz_comm *hidden,
+                      const struct card *cards, struct socket_question *question,
+                      struct rz_monitor_group *group)
+{
+    rz_assert(group->n > 1);
+    uint32_t *counters = calloc((size_t)group->n, sizeof(*counters));
+    struct rz_tester_peer *peers = calloc((size_t)group->n, sizeof(*peers));
+    int error = counters != NULL && peers != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    bool goes_on = false;
+    for (int k = 0; k < group->n; k++) {
+        goes_on = goes_on || cards[k].goes_on;
+    }
+    if (error == MPI_SUCCESS && goes_on) {
+        error = counters_exchange(hidden, monitor->group, cards, counters);
+    }
+    if (error == MPI_SUCCESS) {
+        group_fill(group, cards, counters, peers);
+        error = thread_start(monitor, group, question, peers);
+    }
+    free(counters);
+    free(peers);
+    return error;
+}
+
+/* All of it but the group itself; question: with a socket, or why there is none in `error`. */
+static int tell_and_make(struct rz_comm *hidden, const struct rz_monitor *monitor, int error,
+                         struct socket_question *question, struct rz_monitor_group *group)
+{
+    struct card mine, *cards = calloc((size_t)group->n, sizeof(*cards));
+    if (cards == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    card_write(&mine, monitor, error, question);
+    int told = rz_comm_exchange(hidden, rz_comm_begin(hidden, CALL), &mine, sizeof(mine), cards);
+    if (told == RZM_ROLLBACK || error == MPI_SUCCESS) {
+        error = told;
+    }
+    if (error == MPI_SUCCESS) {
+        error = cards_check(cards, group->n, group->self);
+    }
+    if (error == MPI_SUCCESS) {
+        error = group_make(monitor, hidden, cards, question, group);
+        if (error != MPI_SUCCESS && error != RZM_ROLLBACK) {
+            rz_comm_revoke(hidden); /* others may wait for us */
+        }
+    }
+    free(cards);
+    return error;
+}
+
+/* By a communicator that no user sees, so that nothing of his is disturbed. */
+static int join_by(struct rz_comm *hidden, const struct rz_monitor *monitor, int error,
+                   struct rz_monitor_group *group)
+{
+    struct socket_question question = {.fd = -1};
+    group->number = rz_revoke_number(hidden);
+    if (error == MPI_SUCCESS && rz_monitor_tester() == NULL) {
+        error = MPI_ERR_OTHER;
+    }
+    if (error == MPI_SUCCESS) {
+        error = ask_for_socket(&question);
+    }
+    if (error != RZM_ROLLBACK) {
+        error = tell_and_make(hidden, monitor, error, &question, group);
+    }
+    if (question.fd >= 0) {
+        close(question.fd);
+    }
+    return error;
+}
+
+int rz_monitor_join(struct rz_comm *comm, struct rz_monitor *monitor, int error,
+                    struct rz_monitor_group **group)
+{
+    struct rz_comm *hidden;
+    uint64_t words[3] = {comm->context, 0, KIND_HIDDEN};
+    int begun = rz_comm_create_begin(comm, CALL, &words[1]);
+    if (begun != MPI_SUCCESS) {
+        return error != MPI_SUCCESS && begun != RZM_ROLLBACK ? error : begun;
+    }
+    struct rz_monitor_group *made = rz_monitor_group_new(comm);
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    int there = rz_comm_make(words, comm->group, NULL, rz_errhandler_predefined(0x143), &hidden);
+    if (there == MPI_SUCCESS) {
+        error = made->n > 1 ? join_by(hidden, monitor, error, made) : error;
+        rz_comm_release(hidden);
+    } else {
+        error = there;
+    }
+    if (error != MPI_SUCCESS) {
+        rz_monitor_group_end(made);
+        return error;
+    }
+    *group = made;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,40 @@
+/* What the rest of the library knows of group monitors. With the engine lock held. */
+#ifndef RZ_MPI_MONITORS_H
+#define RZ_MPI_MONITORS_H
+
+#include "mpi/chapter.h"
+
+/* All living monitors; NULL in most programs. */
+extern struct rz_monitor *rz_monitors;
+
+/* A process has died: its groups are to be looked at. */
+extern bool rz_monitors_deaths;
+
+/* In each round of progress, where there are monitors: takes note of who fell out or came back, and
+ * revokes the communicators of rounds that lost somebody. Not from inside a callback of a
+ * transport. */
+void rz_monitors_look(void);
+
+/* Before the last barrier of MPI_Finalize: they are stopped, for others may wait for this process
+ * in a round. */
+void rz_monitors_stop(void);
+
+/* At a roll-back and at the end of the engine, before all communicators end: so do all monitors. */
+void rz_monitors_close(void);
+
+/* Datagrams that monitors of this process have sent and received so far, ended ones included. */
+uint64_t rz_monitors_sent(void);
+uint64_t rz_monitors_received(void);
+
+/* Process sets, one for each monitor, by its name: the latest view. */
+#define RZ_MONITOR_PSET "rhizome://recommended/"
+
+/* How many there are; the name of the i-th one, behind RZ_MONITOR_PSET. */
+int rz_monitors_count(void);
+const char *rz_monitors_name(int i);
+
+/* A new group of the latest view of the monitor with that process set; *found: there is one. NULL:
+ * there is none, or no memory. */
+struct rz_group *rz_monitors_pset(const char *pset, bool *found);
+
+#endif

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""The programs of the dynamic group end with the right result, whoever leaves: group_test.py BUILD CASE, where CASE is
+
+plain METHOD   the sort undisturbed: sizes, numbers of processes and of lists, distributions, places for checkpoints
+leave METHOD   with processes that die, are stopped or slow; some come back
+nodes          a node dies with its part of the checkpoints
+damage         a damaged checkpoint is found, in one clear line
+alone          without a launcher
+wrong          options that cannot be: one line that says so
+bag            a bag of tasks with deaths, stops, slow ones: the checksum of an undisturbed run
+pi             runs of pi with deaths; a plot
+"""
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+BUILD = sys.argv[1]
+RZRUN = f"{BUILD}/bin/rzrun"
+SORT, BAG, PI = (f"{BUILD}/apps/{name}" for name in ("hyperquicksort", "bag", "pi"))
+# Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
+LAUNCH = [RZRUN, "--oversubscribe", "--hb-timeout", "5s", "--timeout", "100s"]
+# Who is stopped is out soon; who is only late on a loaded machine may be, too: results are the same.
+GROUP = [word for key in ("interval=50ms", "first_threshold=500ms", "least_threshold=100ms") for word in ("--group", key)]
+PI_LINE = r"pi = 3\.1415926\d*, 20 runs of 100000 intervals"
+WRONG = [
+    (SORT, [], "COUNT '' is not there"),
+    (SORT, ["many"], "COUNT 'many' is not a whole number"),
+    (SORT, ["10", "--virtual", "6"], "--virtual '6' is not a power of two"),
+    (SORT, ["10", "--method", "prayer"], "--method 'prayer' is not dgrp, no-rejoin or ulfm"),
+    (SORT, ["10", "--distribution", "odd"], "--distribution 'odd' is not"),
+    (SORT, ["10", "--store", "file"], "--dir '' is not what goes with --store file"),
+    (SORT, ["10", "--store", "memory", "--dir", "x"], "--dir 'x' is not what goes with --store file"),
+    (SORT, ["10", "--fail", "crash"], "--fail 'crash' is not kill, stop or slow"),
+    (SORT, ["10", "--return", "101%"], "--return '101%' is not a part in percent"),
+    (SORT, ["10", "--group", "interval"], "--group 'interval' is not"),
+    (SORT, ["10", "--never"], "the argument '--never' is not an option"),
+    (BAG, [], "TASKS '' is not there"),
+    (BAG, ["10", "--failure-seconds", "-1"], "--failure-seconds '-1' is not a time"),
+    (BAG, ["10", "--work"], "--work '' is not a whole number"),
+    (PI, ["0"], "INTERVALS '0' is not a whole number"),
+    (PI, ["10", "--fail-count", "few"], "--fail-count 'few' is not a number of processes"),
+]
+
+
+def run(command, status=0):
+    """stdout's lines, and stderr; with another status than the one expected the check fails."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    if done.returncode != status:
+        sys.exit(f"{shlex.join(command)}\nended with {done.returncode} instead of {status}:\n{done.stdout}{done.stderr}")
+    return done.stdout.splitlines(), done.stderr
+
+
+def sorts(count, arguments, launch):
+    """The result is there, once, as the last line."""
+    command = [*launch, SORT, str(count), *arguments]
+    lines, said = run(command)
+    told = [line for line in lines if re.fullmatch(rf"sorted {count} in \d+\.\d+ s", line)]
+    if len(told) != 1 or lines[-1] != told[0]:
+        sys.exit(f"{shlex.join(command)}\nno result, or several:\n" + "\n".join(lines) + f"\n{said}")
+    return said
+
+
+def job(ranks, *options):
+    return [*LAUNCH, "-n", str(ranks), *options]
+
+
+def plain(method):
+    """Every size meets every number of processes; the other settings go round. A process is put out here only when the machine is
+    very loaded, and then the result is the same."""
+    distributions, turn = ("uniform", "few", "sorted", "equal"), 0
+    with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
+        for ranks in 1, 2, 3, 5, 8, 16:
+            for count in 0, 1, 7, 1000, 100000:
+                turn += 1
+                more = ["--distribution", distributions[turn % 4], "--seed", str(turn)]
+                more += ["--virtual", str(1 << turn % 6)] if turn % 3 == 0 else []
+                more += ["--store", "file", "--dir", folder] if turn % 5 == 0 else []
+                said = sorts(count, ["--method", method, "--times", *more], job(ranks))
+                if len(re.findall(r"^times total \S+ sort \S+ exchange \S+ store \S+ round \S+$", said, re.MULTILINE)) != 1:
+                    sys.exit(f"no line of times, or several:\n{said}")
+        if os.listdir(folder):
+            sys.exit(f"left in the folder for checkpoints: {os.listdir(folder)}")
+
+
+def leave(method):
+    with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
+        for seed, (how, count) in enumerate([("kill", 1), ("kill", 7), ("stop", 2), ("stop", 7), ("slow", 3), ("kill", 4)], 1):
+            store = ["--store", "file", "--dir", folder] if seed % 2 else []
+            more = ["--fail", how, "--fail-count", str(count), "--fail-seed", str(seed), "--return", "60%", *store]
+            sorts(20000, ["--method", method, *more, *(GROUP if method != "ulfm" else [])], job(8))
+        if os.listdir(folder):
+            sys.exit(f"left in the folder for checkpoints: {os.listdir(folder)}")
+
+
+def nodes():
+    """Of lists in the memory of a node that dies there is a copy on the next one."""
+    for method, seed in ("dgrp", 1), ("no-rejoin", 2), ("ulfm", 3):
+        # One process is stopped, so that the sort is under way when the node dies.
+        more = ["--fail", "stop", "--fail-count", "1", "--fail-seed", str(seed), *(GROUP if method != "ulfm" else [])]
+        sorts(200000, ["--method", method, *more], job(8, "--nodes", "4", "--inject", f"kill node {seed} at iteration 2"))
+    left = [name for name in os.listdir("/dev/shm") if name.startswith("rhizome-")]
+    mine = [name for name in left if not others_use(name)]
+    if mine:
+        sys.exit(f"scratch folders of jobs that are over: {mine}")
+
+
+def others_use(name):
+    """Whether a process has this job's number: then it is another one that runs beside this test."""
+    needle = f"RZ_SCRATCH=/dev/shm/{name}".encode()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                if needle in environ.read().split(b"\0"):
+                    return True
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return not os.path.exists(f"/dev/shm/{name}")
+
+
+def damage():
+    with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
+        for method in "dgrp", "ulfm":
+            found = 0
+            for seed in range(1, 5):  # who dies before there is a checkpoint damages none
+                command = [*job(4), SORT, "1000", "--method", method, "--store", "file", "--dir", folder, "--fail", "kill", "--fail-damage",
+                           "--fail-seed", str(seed)]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+                words = [line for line in done.stderr.splitlines() if line.startswith("hyperquicksort:") and " leaves " not in line]
+                said = len(words) == 1 and re.search(r"the checkpoint \S+ is damaged: its checksum says so$", words[0])
+                if done.returncode == 1 and said and "sorted" not in done.stdout:
+                    found += 1
+                elif done.returncode != 0 or not done.stdout.startswith("sorted 1000 in "):
+                    sys.exit(f"{shlex.join(command)}\nexit status {done.returncode}:\n{done.stdout}{done.stderr}")
+            if found == 0:
+                sys.exit(f"{method}: no damage was met; choose other seeds")
+
+
+def alone():
+    for method in "dgrp", "no-rejoin", "ulfm":
+        for count in 0, 1, 1000:
+            sorts(count, ["--method", method, "--virtual", "8"], [])
+    lines, _ = run([BAG, "20", "--work", "1"])
+    if lines != run([*job(3), BAG, "20", "--work", "1"])[0]:
+        sys.exit(f"a bag alone has another result: {lines}")
+    run([PI, "1000", "--runs", "2"])
+
+
+def wrong():
+    for program, arguments, words in WRONG:
+        lines, said = run([program, *arguments], 2)
+        if lines or said.count("\n") != 1 or words not in said:
+            sys.exit(f"{shlex.join([program, *arguments])}\nexpected one line with '{words}':\n{said}")
+    for program in SORT, BAG, PI:
+        lines, said = run([program, "--help"])
+        if said or not lines[0].startswith("usage: "):
+            sys.exit(f"{program} --help said:\n" + "\n".join(lines) + said)
+    _, said = run([*job(3), SORT, "10", "--group", "zeta=many"], 1)
+    if said.count("hyperquicksort:") != 1 or "zeta" not in said:
+        sys.exit(f"expected one line that names zeta:\n{said}")
+
+
+def bag():
+    calm, _ = run([*job(8), BAG, "200", "--work", "20"])
+    if len(calm) != 1 or not re.fullmatch(r"bag of 200: [0-9a-f]{16}", calm[0]):
+        sys.exit(f"no checksum: {calm}")
+    for seed, (how, count) in enumerate([("kill", 1), ("kill", 7), ("stop", 4), ("slow", 4), ("stop", 7)], 1):
+        command = [*job(8), BAG, "200", "--work", "20", "--failure-seconds", "1", "--times", *GROUP, "--fail", how, "--fail-count", str(count),
+                   "--fail-seed", str(seed), "--return", "60%"]
+        lines, said = run(command)
+        if lines != calm:
+            sys.exit(f"{shlex.join(command)}\nundisturbed {calm}, now {lines}\n{said}")
+    for count, words in ("0", "bag of 0: "), ("3", "bag of 3: "):
+        lines, _ = run([*job(5), BAG, count, "--work", "1"])
+        if len(lines) != 1 or not lines[0].startswith(words):
+            sys.exit(f"a bag of {count}: {lines}")
+
+
+def pi():
+    with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
+        plot = f"{folder}/pi.svg"
+        lines, said = run([*job(4), PI, "100000", "--runs", "20", "--times", "--plot", plot])
+        if len(lines) != 1 or not re.fullmatch(PI_LINE, lines[0]) or len(re.findall(r"(?m)^run \d+ of \d+ processes \S+ s$", said)) < 20:
+            sys.exit(f"{lines}\n{said}")
+        xml.etree.ElementTree.parse(plot)
+    for seed, how in enumerate(("kill", "stop", "slow"), 1):
+        lines, said = run([*job(6), PI, "100000", "--runs", "20", *GROUP, "--fail", how, "--fail-count", "5", "--fail-seed", str(seed)])
+        if len(lines) != 1 or not re.fullmatch(PI_LINE, lines[0]):
+            sys.exit(f"{how}: {lines}\n{said}")
+
+
+CASES = {"plain": plain, "leave": leave, "nodes": nodes, "damage": damage, "alone": alone, "wrong": wrong, "bag": bag, "pi": pi}
+CASES[sys.argv[2]](*sys.argv[3:])

@@ -1,0 +1,104 @@
+/*
+ * Members of a group are killed, whatever they are at: computing, in a round, in MPI. `group_kill
+ * SEED LEFT [node]`: all but the first LEFT (the last -LEFT) are killed, each at a time of its own;
+ * with `node` by killing their nodes, the daemon with them; with `point` RZ_KILL_AT says where.
+ * Those that are left see the same views to the end, and do all steps.
+ */
+#include "group.h"
+
+#include <signal.h>
+#include <sys/time.h>
+
+static int me, n, first, left; /* ranks first to first + left - 1 are left */
+static int told_dead;          /* by on_change */
+static MPIX_Group_monitor monitor;
+
+static int is_victim(int rank)
+{
+    return rank < first || rank >= first + left;
+}
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    kill(getpid(), SIGKILL);
+}
+
+static void on_alarm_node(int signal)
+{
+    (void)signal;
+    kill(getppid(), SIGKILL);
+}
+
+static void arm(unsigned seed, int node)
+{
+    unsigned random = seed * 2654435761u + (unsigned)me * 40503u;
+    long us = 1000 + (long)(random >> 8) % 400000;
+    struct itimerval timer = {.it_value = {.tv_sec = us / 1000000, .tv_usec = us % 1000000}};
+    struct sigaction action = {.sa_handler = node ? on_alarm_node : on_alarm};
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+    CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
+}
+
+/* The first one that is left knows when all victims are gone; then they go on for a while. */
+static int watch(MPIX_Group_monitor of, MPI_Count step)
+{
+    int dead = 0;
+    for (int k = 0; k < n; k++) {
+        dead += group_state(of, k).why == MPIX_GROUP_DEAD;
+    }
+    if (me == first && dead == n - left && group_log->last == NEVER) {
+        group_log->last = (long)step + 50;
+    }
+    return 0;
+}
+
+static void on_change(int rank, int why, void *extra)
+{
+    CHECK(extra == &told_dead && rank != me && rank < n);
+    told_dead += why == MPIX_GROUP_DEAD;
+}
+
+static void see_it_through(void)
+{
+    if (me == first) {
+        CHECK(MPIX_Group_monitor_on_change(monitor, on_change, &told_dead) == MPI_SUCCESS);
+    }
+    group_run(monitor, MPI_COMM_WORLD, 0, watch);
+    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(!is_victim(me));
+    CHECK(me != first || group_log->last == 0 || told_dead == n - left);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc >= 3);
+    int node = argc > 3 && strcmp(argv[3], "node") == 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    left = abs(atoi(argv[2]));
+    first = argv[2][0] == '-' ? n - left : 0;
+    group_log_share(MPI_COMM_WORLD, NEVER);
+    MPI_Info info = group_info("20ms", "500ms");
+    int error = MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor);
+    MPI_Info_free(&info);
+    if (is_victim(me) && (argc == 3 || node)) {
+        arm((unsigned)atoi(argv[1]), node);
+    }
+    if (error == MPI_SUCCESS) {
+        see_it_through();
+    } else { /* somebody died before the group was there: who has it needs no rounds */
+        CHECK(class_of(error) == MPI_ERR_PROC_FAILED || class_of(error) == MPI_ERR_REVOKED);
+        group_log->last = 0;
+    }
+    int acknowledged;
+    CHECK(MPIX_Comm_ack_failed(MPI_COMM_WORLD, n, &acknowledged) == MPI_SUCCESS);
+    if (me == first) {
+        printf("group kill: as it should be (%ld steps, %ld broken, %lld rounds)\n", group_done,
+               group_broken, (long long)group_number);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,127 @@
+/* What a group monitor refuses, by name, and what it leaves as it was. */
+#include "group.h"
+
+static int me, n;
+
+static const struct {
+    const char *key, *value;
+} wrong[] = {
+    {"interval", "1"},
+    {"interval", "0s"},
+    {"interval", "soon"},
+    {"interval", "2h"},
+    {"zeta", "0"},
+    {"zeta", "2.5"},
+    {"zeta", "5 "},
+    {"threshold", "divide"},
+    {"factor", "0.5"},
+    {"factor", "2ms"},
+    {"factor", "nan"},
+    {"first_threshold", "0ms"},
+    {"first_threshold", "-1s"},
+    {"least_threshold", ""},
+    {"assignment", "ring"},
+    {"local_health", "101"},
+    {"local_health", "-1"},
+    {"name", ""},
+    {"name", "a/b"},
+};
+
+static void assert_told(int error, const char *what, const char *value)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    CHECK(class_of(error) == MPI_ERR_INFO_VALUE);
+    MPI_Error_string(error, text, &length);
+    CHECK(strstr(text, what) != NULL && strstr(text, value) != NULL);
+}
+
+static void wrong_values(void)
+{
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        MPI_Info info;
+        MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+        MPI_Info_create(&info);
+        if (MPI_Info_set(info, wrong[i].key, wrong[i].value) == MPI_SUCCESS) {
+            assert_told(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor),
+                        wrong[i].key, wrong[i].value);
+        }
+        CHECK(monitor == MPIX_GROUP_MONITOR_NULL);
+        MPI_Info_free(&info);
+    }
+}
+
+/* One has other terms than the rest, or wrong ones: nobody has a monitor, and nobody waits. */
+static void one_differs(const char *value)
+{
+    MPI_Info info;
+    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "zeta", me == 0 ? value : "6");
+    int error = MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor);
+    CHECK(error != MPI_SUCCESS && monitor == MPIX_GROUP_MONITOR_NULL);
+    CHECK(class_of(error) == MPI_ERR_OTHER || me == 0);
+    MPI_Info_free(&info);
+}
+
+static void with_add(void)
+{
+    MPI_Info info = group_info("50ms", "2s");
+    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+    MPI_Info_set(info, "threshold", "add");
+    MPI_Info_set(info, "factor", "2.5ms");
+    MPI_Info_set(info, "nothing known", "x");
+    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor) == MPI_SUCCESS);
+    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    MPI_Info_free(&info);
+}
+
+static void arguments(MPIX_Group_monitor monitor)
+{
+    MPI_Count agreed = -7;
+    MPI_Comm comm = (MPI_Comm)8;
+    MPIX_Group_monitor_state state;
+    int rank = -7;
+    CHECK(class_of(MPIX_Group_monitor_round(monitor, -1, &agreed, &comm)) == MPI_ERR_ARG);
+    CHECK(class_of(MPIX_Group_monitor_owner(monitor, -1, &rank)) == MPI_ERR_ARG);
+    CHECK(class_of(MPIX_Group_monitor_get_state(monitor, n, &state)) == MPI_ERR_RANK);
+    CHECK(class_of(MPIX_Group_monitor_get_state(monitor, -1, &state)) == MPI_ERR_RANK);
+    CHECK(agreed == -7 && comm == (MPI_Comm)8 && rank == -7);
+}
+
+static void ended(MPIX_Group_monitor monitor)
+{
+    int flag = -7;
+    CHECK(class_of(MPIX_Group_monitor_changed(monitor, &flag)) == MPI_ERR_ARG);
+    CHECK(class_of(MPIX_Group_monitor_changed(MPIX_GROUP_MONITOR_NULL, &flag)) == MPI_ERR_ARG);
+    CHECK(class_of(MPIX_Group_monitor_changed((MPIX_Group_monitor)MPI_COMM_WORLD, &flag)) ==
+          MPI_ERR_ARG);
+    CHECK(flag == -7);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    wrong_values();
+    if (n > 1) {
+        one_differs("5");
+        one_differs("none");
+    }
+    with_add();
+    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, MPI_INFO_NULL, NULL, NULL, &monitor) ==
+          MPI_SUCCESS);
+    arguments(monitor);
+    MPIX_Group_monitor old = monitor;
+    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    ended(old);
+    /* One that nobody stops ends with MPI. */
+    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, MPI_INFO_NULL, NULL, NULL, &monitor) ==
+          MPI_SUCCESS);
+    MPI_Finalize();
+    return 0;
+}
