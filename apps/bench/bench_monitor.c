@@ -1,11 +1,15 @@
 /*
  * A fixed computation while processes test one another.
  *
- *     bench_monitor SECONDS none|INTERVAL [full|cube]
+ *     bench_monitor SECONDS none|INTERVAL [full|cube] [watch]
  *
  * Every rank does about SECONDS of arithmetic where it has a processor of its own. Rank 0 prints
  * "time S", from the first to begin to the last to end, and "messages N INTERVALS": tests and
  * answers that all have sent meanwhile, and how many intervals passed.
+ *
+ * watch: for SECONDS every second rank computes in bursts, as users of a shared cluster do, while
+ * rank 0 looks at the group: "size T N", how many are in after T seconds, 40 times, and at the end
+ * "left N" and "back N", how often somebody was put out and came back.
  */
 #include <mpi.h>
 #include <mpi-ext.h>
@@ -15,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Steps of the generator that a processor of today makes in a second, roughly. */
 #define STEPS_PER_SECOND 3.0e8
@@ -65,14 +70,74 @@ static double seconds(const char *text)
     return strcmp(unit, "ms") == 0 ? value / 1e3 : value;
 }
 
-static void start(const char *interval, const char *assignment, MPIX_Group_monitor *monitor)
+/* tight: thresholds follow what is measured, however little the system leaves to chance. */
+static void start(const char *interval, const char *assignment, bool tight,
+                  MPIX_Group_monitor *monitor)
 {
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "interval", interval);
     MPI_Info_set(info, "assignment", assignment);
+    if (tight) {
+        MPI_Info_set(info, "first_threshold", "500ms");
+        MPI_Info_set(info, "least_threshold", "2ms");
+    }
     MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, monitor);
     MPI_Info_free(&info);
+}
+
+static int members_in(MPIX_Group_monitor monitor, int n, long *left, long *back)
+{
+    int in = 0;
+    *left = *back = 0;
+    for (int k = 0; k < n; k++) {
+        MPIX_Group_monitor_state state;
+        MPIX_Group_monitor_get_state(monitor, k, &state);
+        in += state.why == MPIX_GROUP_RECOMMENDED;
+        *left += (long)(state.events + 1) / 2;
+        *back += (long)state.events / 2;
+    }
+    return in;
+}
+
+static void pause_for(double time)
+{
+    struct timespec left = {.tv_sec = (time_t)time,
+                            .tv_nsec = (long)((time - (double)(time_t)time) * 1e9)};
+    nanosleep(&left, NULL);
+}
+
+/* Up to a third of a second of work, up to a second of rest. */
+static void burst(uint64_t *random)
+{
+    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407;
+    compute((*random >> 33) % (uint64_t)(STEPS_PER_SECOND / 3));
+    pause_for((double)(*random >> 44) / (double)(1 << 20));
+}
+
+static void watch(MPIX_Group_monitor monitor, double time)
+{
+    enum { LOOKS = 40 };
+    int rank, n, looks = 0;
+    long left = 0, back = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    uint64_t random = (uint64_t)rank + 1;
+    for (double begin = MPI_Wtime(), past; (past = MPI_Wtime() - begin) < time;) {
+        if (rank % 2 == 1) {
+            burst(&random);
+        } else {
+            pause_for(time / LOOKS / 4);
+        }
+        if (rank == 0 && past >= time * looks / LOOKS) {
+            printf("size %.3f %d\n", past, members_in(monitor, n, &left, &back));
+            looks++;
+        }
+    }
+    if (rank == 0) {
+        members_in(monitor, n, &left, &back);
+        printf("left %ld\nback %ld\n", left, back);
+    }
 }
 
 int main(int argc, char **argv)
@@ -80,20 +145,23 @@ int main(int argc, char **argv)
     MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
     MPI_Init(&argc, &argv);
     if (argc < 3 || seconds(argv[1]) <= 0) {
-        fprintf(stderr, "usage: bench_monitor SECONDS none|INTERVAL [full|cube]\n");
+        fprintf(stderr, "usage: bench_monitor SECONDS none|INTERVAL [full|cube] [watch]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     int rank;
     bool watched = strcmp(argv[2], "none") != 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (watched) {
-        start(argv[2], argc > 3 ? argv[3] : "full", &monitor);
+        start(argv[2], argc > 3 ? argv[3] : "full", argc > 4, &monitor);
+    }
+    if (watched && argc > 4) {
+        watch(monitor, seconds(argv[1]));
     }
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t mine, all = 0;
     count_begin();
     double begin = MPI_Wtime();
-    compute((uint64_t)(seconds(argv[1]) * STEPS_PER_SECOND));
+    compute(argc > 4 ? 0 : (uint64_t)(seconds(argv[1]) * STEPS_PER_SECOND));
     mine = count_end();
     double took = MPI_Wtime() - begin, longest;
     MPI_Reduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);

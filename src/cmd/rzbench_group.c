@@ -10,10 +10,10 @@
 
 enum { RANKS = 16, USUAL = 10, QUICK = 2 };
 
-/* Sizes with which an undisturbed run takes a second or two. */
-enum { COUNT = 16 << 20, COUNT_QUICK = 1 << 20 };
+/* Sizes with which an undisturbed run takes some seconds. */
+enum { COUNT = 32 << 20, COUNT_QUICK = 1 << 20 };
 
-const char *const rz_bench_group_parts[] = {"sort", "scale", "noise", "all", NULL};
+const char *const rz_bench_group_parts[] = {"sort", "scale", "noise", "watch", "all", NULL};
 
 static const struct way {
     const char *name, *method, *fail;
@@ -29,6 +29,10 @@ static const struct scenario {
                  {"one leaves", 1},
                  {"half leave", RANKS / 2},
                  {"one remains", RANKS - 1}};
+
+/* Tests that find a stop of a tenth of a second and more. */
+static const char *const settings = "--group interval=100ms --group first_threshold=400ms --group "
+                                    "least_threshold=100ms --group zeta=3";
 
 /* ---- figure 14 ---- */
 
@@ -61,6 +65,7 @@ static double sort_once(struct rz_bench_study *study, const char *path, const st
     rz_bench_command_add(&command, "%u", count_of(study));
     rz_bench_command_add(&command, "--method");
     rz_bench_command_add(&command, "%s", way->method);
+    rz_bench_study_words(&command, settings);
     if (scenario->leave > 0) {
         rz_bench_command_add(&command, "--fail");
         rz_bench_command_add(&command, "%s", way->fail);
@@ -116,13 +121,11 @@ static bool make_sort(struct rz_bench_study *study)
 
 /* ---- for scale: one process ---- */
 
-static double sort_alone(struct rz_bench_study *study, const char *path, const char *algorithm)
+static double sort_alone(struct rz_bench_study *study, const char *path)
 {
     struct rz_bench_command command = {0};
     rz_bench_command_add(&command, "%s", path);
     rz_bench_command_add(&command, "%u", count_of(study));
-    rz_bench_command_add(&command, "--local-sort");
-    rz_bench_command_add(&command, "%s", algorithm);
     return sorted_in(study, &command);
 }
 
@@ -143,9 +146,7 @@ static bool make_scale(struct rz_bench_study *study)
     for (unsigned r = 0; r < repetitions && rz_bench_may_go_on(study->bench); r++) {
         rz_bench_put(rz_bench_cell(&table, row, "16 processes, DGRP"), r,
                      sort_once(study, path, &ways[2], &scenarios[0], r));
-        rz_bench_put(rz_bench_cell(&table, row, "one, radix sort"), r,
-                     sort_alone(study, path, "radix"));
-        rz_bench_put(rz_bench_cell(&table, row, "one, qsort"), r, sort_alone(study, path, "qsort"));
+        rz_bench_put(rz_bench_cell(&table, row, "one, radix sort"), r, sort_alone(study, path));
     }
     rz_bench_table_show(study->bench, &table);
     return true;
@@ -212,9 +213,55 @@ static bool make_noise(struct rz_bench_study *study)
     return true;
 }
 
+/* ---- the group over time ---- */
+
+enum { HOSTS = 18, WATCH_S = 25, WATCH_QUICK_S = 4 };
+
+/* Adds a row for each line "size T N"; and how often somebody was put out and came back. */
+static void read_watch(struct rz_bench_study *study, const struct rz_bench_run *run,
+                       struct rz_bench_table *sizes)
+{
+    char *behind, row[RZ_BENCH_NAME_MAX];
+    const char *left = rz_bench_line(run, "left", NULL), *back = rz_bench_line(run, "back", NULL);
+    for (const char *at = NULL; (at = rz_bench_line(run, "size", at));) {
+        snprintf(row, sizeof row, "%.1f", strtod(at, &behind));
+        rz_bench_put(rz_bench_cell(sizes, row, "in the group"), 0, strtod(behind, NULL));
+    }
+    study->failed += !left || !back || sizes->n_rows == 0;
+    rz_bench_table_show(study->bench, sizes);
+    if (left && back)
+        rz_bench_say(study->bench, "\n%ld times somebody was put out, %ld times voted back.\n",
+                     strtol(left, NULL, 10), strtol(back, NULL, 10));
+}
+
+static bool make_watch(struct rz_bench_study *study)
+{
+    static struct rz_bench_table sizes;
+    struct rz_bench_command command = {0};
+    struct rz_bench_run run;
+    struct rz_bench_start start = {
+        .ranks = HOSTS, .nodes = HOSTS, .path = RZ_BENCH_BETWEEN, .program = "bench_monitor"};
+    sizes = (struct rz_bench_table){.name = "group-watch",
+                                    .title = "18 emulated hosts, tests every 100 ms, half of them "
+                                             "under bursts of load: the group over time",
+                                    .rows_are = "seconds",
+                                    .unit = "processes",
+                                    .axis = RZ_BENCH_AXIS_LINEAR,
+                                    .plot = true};
+    if (!rz_bench_compile(study->bench, "bench_monitor", false))
+        return false;
+    rz_bench_command_start(study->bench, &start, &command);
+    rz_bench_command_add(&command, "%d", study->bench->quick ? WATCH_QUICK_S : WATCH_S);
+    rz_bench_study_words(&command, "100ms full watch");
+    if (rz_bench_study_run(study, &command, &run))
+        read_watch(study, &run, &sizes);
+    rz_bench_run_free(&run);
+    return true;
+}
+
 bool rz_bench_group(struct rz_bench *bench)
 {
-    static const rz_bench_part_t parts[] = {make_sort, make_scale, make_noise};
+    static const rz_bench_part_t parts[] = {make_sort, make_scale, make_noise, make_watch};
     static struct rz_bench_study study;
     study = (struct rz_bench_study){.bench = bench};
     rz_bench_say(bench, "\n## The dynamic group of recommended processes\n\nAll ways take turns in "

@@ -143,7 +143,7 @@ static const struct {
     bool (*take)(const char *value, struct rz_monitor_terms *terms);
 } keys[] = {
     {"interval", "a time from 1ms to 3600s, like 1s or 50ms", take_interval},
-    {"zeta", "a whole number from 1 on", take_zeta},
+    {"zeta", "a whole number from 1 to 1000000", take_zeta},
     {"threshold", "multiply or add", take_threshold},
     {"factor", "a number from 1 to 100, or with threshold \"add\" a time like 2.5ms", take_factor},
     {"first_threshold", "a time from 1ms to 3600s, like 8s", take_first_threshold},
