@@ -11,7 +11,7 @@
 enum { RANKS = 16, USUAL = 10, QUICK = 2 };
 
 /* Sizes with which an undisturbed run takes some seconds. */
-enum { COUNT = 32 << 20, COUNT_QUICK = 1 << 20 };
+enum { COUNT = 48 << 20, COUNT_QUICK = 1 << 20 };
 
 const char *const rz_bench_group_parts[] = {"sort", "scale", "noise", "watch", "all", NULL};
 
