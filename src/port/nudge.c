@@ -1,6 +1,7 @@
 #include "port/nudge.h"
 
 #include "port/text.h"
+#include "port/thread.h"
 
 #include <rhizome/types.h>
 
@@ -95,25 +96,6 @@ static void *help(void *arg)
     return NULL;
 }
 
-/* With all signals blocked: the program's handlers never run on its small stack. */
-static rz_status_t start_helper(void)
-{
-    pthread_attr_t attributes;
-    sigset_t all;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, NULL);
-    int error = pthread_create(&nudge.helper, &attributes, help, NULL);
-    if (error == EINVAL) /* the program's thread-local data does not fit into a small stack */
-        error = pthread_create(&nudge.helper, NULL, help, NULL);
-    pthread_sigmask(SIG_SETMASK, &nudge.blocked, NULL);
-    pthread_attr_destroy(&attributes);
-    if (error == 0)
-        pthread_setname_np(nudge.helper, "rz-nudge");
-    return error == 0 ? RZ_OK : RZ_ERR_SYSTEM;
-}
-
 /* ---- life */
 
 rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
@@ -137,10 +119,10 @@ rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
     sigemptyset(&action.sa_mask);
     if (sigaction(config->signal, &action, NULL) != 0)
         return RZ_ERR_INVALID;
-    status = start_helper();
-    if (status != RZ_OK)
-        sigaction(config->signal, &nudge.before, NULL);
-    return status;
+    if (rz_thread_start(&nudge.helper, "rz-nudge", STACK_BYTES, help, NULL) == 0)
+        return RZ_OK;
+    sigaction(config->signal, &nudge.before, NULL);
+    return RZ_ERR_SYSTEM;
 }
 
 void rz_nudge_close(void)

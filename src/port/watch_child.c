@@ -4,14 +4,16 @@
 #include "base/assert.h"
 #include "port/clock.h"
 #include "port/memory.h"
+#include "port/thread.h"
 #include "port/watch_page.h"
 
 #include <errno.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
+
+enum { STACK_BYTES = 64 * 1024 };
 
 struct rz_watch_held {
     struct rz_watch_group *groups;
@@ -65,26 +67,6 @@ static void *watch_own(void *arg)
     return NULL;
 }
 
-/* Starts the owner with all signals blocked: the program's handlers never run on its small stack.
- */
-static int watch_start_owner(struct rz_watch_held *held)
-{
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 64 * 1024);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&held->owner, &attributes, watch_own, held);
-    if (error == EINVAL) /* the program's thread-local data does not fit into a small stack */
-        error = pthread_create(&held->owner, NULL, watch_own, held);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (error == 0)
-        pthread_setname_np(held->owner, "rz-watch");
-    return error;
-}
-
 static void watch_held_free(struct rz_watch_held *held)
 {
     sem_destroy(&held->answered);
@@ -122,7 +104,7 @@ rz_status_t rz_watch_hold_beating(struct rz_watch_held **out, int page_fd, uint3
     /* A forked child must not be able to touch the lock of its parent. */
     madvise(page, held->bytes, MADV_DONTFORK);
     status = RZ_ERR_SYSTEM;
-    if (watch_start_owner(held) != 0)
+    if (rz_thread_start(&held->owner, "rz-watch", STACK_BYTES, watch_own, held) != 0)
         goto err_free;
     watch_wait(&held->answered);
     if (held->error != 0) {

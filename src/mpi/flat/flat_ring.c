@@ -3,13 +3,13 @@
 
 #include "base/assert.h"
 #include "port/clock.h"
+#include "port/thread.h"
 #include "proto/recover/recover.h"
 #include "proto/ring/ring.h"
 #include "proto/spread/spread.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -293,26 +293,6 @@ static void *flat_run(void *arg)
 
 /* ---- life ---- */
 
-static int thread_start(struct rz_flat *flat)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&flat->thread, &attributes, flat_run, flat);
-    if (error == EINVAL) { /* the program's thread-local data does not fit into a small stack */
-        error = pthread_create(&flat->thread, NULL, flat_run, flat);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (error == 0) {
-        pthread_setname_np(flat->thread, "rz-flat");
-    }
-    return error;
-}
-
 static void flat_free(struct rz_flat *flat)
 {
     if (flat->end_fd >= 0) {
@@ -335,7 +315,9 @@ static rz_status_t flat_open(struct rz_flat **result, const struct rz_link_info 
     flat->out = calloc(info->n_ranks, sizeof(*flat->out));
     flat->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rz_status_t status = flat->out == NULL ? RZ_ERR_NO_MEMORY : RZ_OK;
-    if (status == RZ_OK && (flat->end_fd < 0 || thread_start(flat) != 0)) {
+    if (status == RZ_OK &&
+        (flat->end_fd < 0 ||
+         rz_thread_start(&flat->thread, "rz-flat", STACK_BYTES, flat_run, flat) != 0)) {
         status = RZ_ERR_SYSTEM;
     }
     if (status != RZ_OK) {

@@ -3,10 +3,10 @@
 
 #include "base/assert.h"
 #include "port/clock.h"
+#include "port/thread.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -186,18 +186,6 @@ static void *tester_run(void *arg)
 /* ---- Life ---- */
 
 /* All signals are the program's. */
-static int thread_start(struct rz_tester *tester)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&tester->thread, NULL, tester_run, tester);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0) {
-        pthread_setname_np(tester->thread, "rz-tester");
-    }
-    return error;
-}
 
 static void tester_free(struct rz_tester *tester)
 {
@@ -260,7 +248,9 @@ static rz_status_t tester_begin(struct rz_tester *tester)
     tester->config.peer = NULL; /* the caller's */
     tester->config.counter = NULL;
     tester->config.key = NULL;
-    return tester->wake_fd >= 0 && thread_start(tester) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
+    bool runs = tester->wake_fd >= 0 &&
+                rz_thread_start(&tester->thread, "rz-tester", 0, tester_run, tester) == 0;
+    return runs ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
 static rz_status_t tester_open(struct rz_tester **result, const struct rz_tester_config *config)

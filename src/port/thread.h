@@ -1,0 +1,16 @@
+/* Threads of ours inside somebody's program. */
+#ifndef RZ_PORT_THREAD_H
+#define RZ_PORT_THREAD_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+/*
+ * Starts run(arg) with all signals blocked: the program's handlers never run there. stack: bytes;
+ * 0, or where the program's thread-local data does not fit: the system's usual size. name: at most
+ * 15 characters, as shown by ps. 0, or why not (errno): then *thread is not set.
+ */
+int rz_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
+                    void *arg);
+
+#endif
