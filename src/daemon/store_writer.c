@@ -3,10 +3,10 @@
 
 #include "base/assert.h"
 #include "daemon/loop.h"
+#include "port/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -194,16 +194,6 @@ void rz_store_writer_drop(struct rz_store_writer *writer)
 
 /* ---- life */
 
-static rz_status_t start_thread(struct rz_store_writer *writer)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&writer->thread, NULL, run, writer);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error == 0 ? RZ_OK : RZ_ERR_NO_MEMORY;
-}
-
 static void writer_free(struct rz_store_writer *writer)
 {
     rz_loop_free(writer->ready);
@@ -238,8 +228,8 @@ rz_status_t rz_store_writer_open(struct rz_store_writer **result,
     if (status == RZ_OK)
         status = rz_loop_watch(config->base, &writer->ready, writer->bell, EV_READ | EV_PERSIST,
                                tell_done, writer);
-    if (status == RZ_OK)
-        status = start_thread(writer);
+    if (status == RZ_OK && rz_thread_start(&writer->thread, "rz-files", 0, run, writer) != 0)
+        status = RZ_ERR_NO_MEMORY;
     if (status != RZ_OK) {
         writer_free(writer);
         return status;
