@@ -16,16 +16,22 @@ static struct {
     uint64_t made;
 } memory;
 
-/* A step under way. */
+/*
+ * A step under way. What a list becomes follows from the lists before alone, whoever makes it, so
+ * that a step done again makes only what nobody has.
+ */
 struct work {
     const struct sort_turn *turn;
+    uint32_t step;
     struct sort_list next[SORT_VIRTUAL_MAX];     /* what it makes */
     struct sort_list received[SORT_VIRTUAL_MAX]; /* the partners' parts */
     uint64_t low[SORT_VIRTUAL_MAX];              /* of each list, where its upper part begins */
     uint64_t n[SORT_VIRTUAL_MAX];
-    MPI_Request requests[2 * SORT_VIRTUAL_MAX];
-    int n_requests;
+    uint64_t is_ready[SORT_VIRTUAL_MAX]; /* who acts for it has made it, in an earlier turn */
+    MPI_Request receive[SORT_VIRTUAL_MAX], send[SORT_VIRTUAL_MAX];
     bool is_mine[SORT_VIRTUAL_MAX];
+    bool is_made[SORT_VIRTUAL_MAX]; /* next has it, at this process */
+    bool is_here[SORT_VIRTUAL_MAX]; /* all that it is made of is */
 };
 
 static struct work work;
@@ -68,6 +74,15 @@ static void forget_lists(struct sort_list *all)
         sort_list_free(&all[v]);
 }
 
+static void show_ready(void)
+{
+    uint32_t ready = 0;
+    for (uint32_t v = 0; v < lists(); v++)
+        ready += work.is_ready[v] != 0;
+    if (sort_options.progress && work.turn->rank == 0 && ready > 0)
+        fprintf(stderr, "step %u: %u of %u lists are made already\n", work.step, ready, lists());
+}
+
 /* From memory, else from the checkpoint; false: it is not to be had, and why. */
 static bool load_list(uint32_t v, char *why)
 {
@@ -98,14 +113,15 @@ static int64_t first_lost(const uint64_t *lost)
 }
 
 /*
- * The input of the step is there, and all know the sizes of all lists (sizes) and their middle
- * elements (middles). One that cannot be read ends the job, but not by the word of a process that
- * was out meanwhile: what it looks for the others have removed, and they do not answer it.
+ * The input of the step is there, and all know the sizes of all lists (sizes), their middle
+ * elements (middles), and which are made already. One that cannot be read ends the job, but not by
+ * the word of a process that was out meanwhile: what it looks for the others have removed, and they
+ * do not answer it.
  */
 static bool load(uint64_t *sizes, uint64_t *middles)
 {
     static char why[WHY_BYTES];
-    static uint64_t words[3 * SORT_VIRTUAL_MAX];
+    static uint64_t words[4 * SORT_VIRTUAL_MAX];
     const struct sort_turn *turn = work.turn;
     if (memory.step != turn->step || memory.made != turn->made)
         memset(memory.has, 0, sizeof memory.has);
@@ -118,16 +134,19 @@ static bool load(uint64_t *sizes, uint64_t *middles)
             continue;
         const struct sort_list *list = &memory.lists[v];
         words[2 * lists() + v] = !why[0] && !load_list(v, why);
+        words[3 * lists() + v] = work.is_made[v];
         words[v] = list->n;
         words[lists() + v] = list->n > 0 ? list->at[(list->n - 1) / 2] : 0;
     }
-    if (!join(words, 3 * lists()))
+    if (!join(words, 4 * lists()))
         return false;
     int64_t lost = first_lost(words + 2 * (size_t)lists());
     if (lost >= 0 && work.is_mine[lost])
         sort_fatal("%s", why);
     memcpy(sizes, words, lists() * sizeof *sizes);
     memcpy(middles, words + lists(), lists() * sizeof *middles);
+    memcpy(work.is_ready, words + 3 * (size_t)lists(), lists() * sizeof *work.is_ready);
+    show_ready();
     return lost < 0; /* else the job ends, by the word of that list's owner */
 }
 
@@ -137,9 +156,10 @@ static void generate(void)
 {
     double since = MPI_Wtime();
     for (uint32_t v = 0; v < lists() && !work.turn->is_over(); v++)
-        if (work.is_mine[v]) {
+        if (work.is_mine[v] && !work.is_made[v]) {
             sort_generate(v, &work.next[v]);
             sort_list_sort(&work.next[v]);
+            work.is_made[v] = true;
         }
     count_time(&sort_times.sort, &since);
 }
@@ -175,27 +195,36 @@ static uint64_t part(uint32_t v, bool gives, uint64_t *begin)
     return takes_lower ? work.low[v] : work.n[v] - work.low[v];
 }
 
+static int post_receive(uint32_t v, int peer, uint32_t partner)
+{
+    uint64_t begin, n = part(partner, true, &begin);
+    work.received[v].n = n;
+    work.received[v].at = sort_memory(NULL, n, sizeof(uint32_t));
+    if (n == 0)
+        return MPI_SUCCESS;
+    return MPI_Irecv_c(work.received[v].at, (MPI_Count)n, MPI_UINT32_T, peer, (int)v,
+                       work.turn->comm, &work.receive[v]);
+}
+
+static int post_send(uint32_t v, int peer, uint32_t partner)
+{
+    uint64_t begin, n = part(v, true, &begin);
+    if (n == 0)
+        return MPI_SUCCESS;
+    return MPI_Isend_c(memory.lists[v].at + begin, (MPI_Count)n, MPI_UINT32_T, peer, (int)partner,
+                       work.turn->comm, &work.send[v]);
+}
+
 static int post(uint32_t v)
 {
     const struct sort_turn *turn = work.turn;
     uint32_t partner = sort_partner(sort_options.dimensions, turn->step, v);
-    uint64_t begin, n;
     int peer = turn->owner[partner], error = MPI_SUCCESS;
-    if (peer == turn->rank)
-        return MPI_SUCCESS;
-    n = part(partner, true, &begin);
-    work.received[v].n = n;
-    work.received[v].at = sort_memory(NULL, n, sizeof(uint32_t));
-    if (n > 0)
-        error = MPI_Irecv_c(work.received[v].at, (MPI_Count)n, MPI_UINT32_T, peer, (int)v,
-                            turn->comm, &work.requests[work.n_requests]);
-    work.n_requests += n > 0 && error == MPI_SUCCESS;
-    n = part(v, true, &begin);
-    if (n > 0 && error == MPI_SUCCESS) {
-        error = MPI_Isend_c(memory.lists[v].at + begin, (MPI_Count)n, MPI_UINT32_T, peer,
-                            (int)partner, turn->comm, &work.requests[work.n_requests]);
-        work.n_requests += error == MPI_SUCCESS;
-    }
+    if (peer != turn->rank && !work.is_ready[v])
+        error = post_receive(v, peer, partner);
+    work.is_here[v] = error == MPI_SUCCESS;
+    if (peer != turn->rank && !work.is_ready[partner] && error == MPI_SUCCESS)
+        error = post_send(v, peer, partner);
     return error;
 }
 
@@ -207,9 +236,11 @@ static bool exchange(void)
     for (uint32_t v = 0; v < lists() && good; v++)
         if (work.is_mine[v])
             good = well(post(v));
-    for (int i = 0; i < work.n_requests; i++)
-        good &= well(MPI_Wait(&work.requests[i], MPI_STATUS_IGNORE));
-    work.n_requests = 0;
+    for (uint32_t v = 0; v < lists(); v++) {
+        work.is_here[v] &= well(MPI_Wait(&work.receive[v], MPI_STATUS_IGNORE));
+        good &= well(MPI_Wait(&work.send[v], MPI_STATUS_IGNORE));
+        good &= work.is_here[v] || !work.is_mine[v];
+    }
     count_time(&sort_times.exchange, &since);
     return good;
 }
@@ -225,7 +256,18 @@ static void merge(uint32_t v)
     work.next[v].n = kept + n;
     work.next[v].at = sort_memory(NULL, kept + n, sizeof(uint32_t));
     sort_merge(memory.lists[v].at + kept_begin, kept, from, n, work.next[v].at);
+    work.is_made[v] = true;
     sort_list_free(&work.received[v]);
+}
+
+/* Also in a turn that has failed: the next one finds it made. */
+static void merge_all(void)
+{
+    double since = MPI_Wtime();
+    for (uint32_t v = 0; v < lists(); v++)
+        if (work.is_mine[v] && work.is_here[v] && !work.is_made[v])
+            merge(v);
+    count_time(&sort_times.sort, &since);
 }
 
 static bool sort_once(void)
@@ -234,15 +276,11 @@ static bool sort_once(void)
     if (!load(work.n, middles) || !split(middles))
         return false;
     sort_leave_at(work.turn->step, SORT_READY);
-    if (!exchange())
-        return false;
-    sort_leave_at(work.turn->step, SORT_EXCHANGED);
-    double since = MPI_Wtime();
-    for (uint32_t v = 0; v < lists(); v++)
-        if (work.is_mine[v])
-            merge(v);
-    count_time(&sort_times.sort, &since);
-    return true;
+    bool done = exchange();
+    if (done)
+        sort_leave_at(work.turn->step, SORT_EXCHANGED);
+    merge_all();
+    return done;
 }
 
 /* ---- The check */
@@ -325,13 +363,38 @@ static bool show(void)
 
 /* ---- A turn */
 
+/* What was kept as the next step's input was made by a step that is not complete. */
+static void take_back(void)
+{
+    for (uint32_t v = 0; v < lists(); v++) {
+        work.is_made[v] = memory.has[v];
+        if (!memory.has[v])
+            continue;
+        sort_list_free(&work.next[v]);
+        work.next[v] = memory.lists[v];
+        memory.lists[v] = (struct sort_list){0};
+    }
+    memset(memory.has, 0, sizeof memory.has);
+    memory.step = work.step;
+}
+
+/* Of this step what this process has made, and still acts for, stays. */
 static void begin(const struct sort_turn *turn)
 {
+    bool again = work.step == turn->step;
     work.turn = turn;
-    forget_lists(work.next);
+    work.step = turn->step;
+    if (again && memory.step == turn->step + 1)
+        take_back();
     forget_lists(work.received);
-    for (uint32_t v = 0; v < lists(); v++)
+    for (uint32_t v = 0; v < lists(); v++) {
         work.is_mine[v] = turn->owner[v] == turn->rank;
+        work.is_made[v] = again && work.is_made[v] && work.is_mine[v];
+        work.is_here[v] = false;
+        work.receive[v] = work.send[v] = MPI_REQUEST_NULL;
+        if (!work.is_made[v])
+            sort_list_free(&work.next[v]);
+    }
 }
 
 /* What was made is on record, and in memory for the next step. */
@@ -350,6 +413,7 @@ static bool keep(void)
     memcpy(memory.lists, work.next, lists() * sizeof *memory.lists);
     memcpy(memory.has, work.is_mine, sizeof memory.has);
     memset(work.next, 0, sizeof work.next);
+    memset(work.is_made, 0, sizeof work.is_made);
     memory.step = turn->step + 1;
     memory.made = turn->round;
     count_time(&sort_times.store, &since);
