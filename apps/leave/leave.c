@@ -12,13 +12,13 @@ enum failure { NOTHING, KILL, STOP, SLOW };
 
 static const char *const failures[] = {"", "kill", "stop", "slow"};
 
-enum { PRIMES_MAX = 1000, AWAY_MS_MIN = 100, AWAY_MS_MAX = 1000, TEST_MS = 300, LOOK_MS = 5 };
+enum { PRIMES_MAX = 1000, AWAY_MS_MOST = 3600000, TEST_MS = 300, LOOK_MS = 5 };
 
 static struct {
     enum failure failure;
-    uint64_t count, seed;
-    uint32_t return_percent;
-} options = {.count = 1, .seed = 1, .return_percent = 100};
+    uint64_t count, seed, away_ms;
+    uint32_t return_percent, within_percent;
+} options = {.count = 1, .seed = 1, .away_ms = 1000, .return_percent = 100, .within_percent = 100};
 
 /* Of this process. */
 static struct {
@@ -32,9 +32,11 @@ static struct {
 
 const char leave_usage[] =
     "  --fail kill|stop|slow some processes leave at random moments: by SIGKILL; by SIGSTOP for\n"
-    "                        0.1 to 1 s; or they take so long for all they do\n"
+    "                        a time; or they take so long for all they do\n"
     "  --fail-count K        how many (1)\n"
     "  --fail-seed S         what is random there (1)\n"
+    "  --fail-time MS        that time at the most, a tenth at the least, milliseconds (1000)\n"
+    "  --fail-within P%      they leave in the first part of the run (100%)\n"
     "  --return P%           so many of those that were stopped or slow come back, the others end\n"
     "                        then (100%)\n";
 
@@ -68,9 +70,19 @@ static enum leave_taken take_failure(const char *program, const char *value)
     return wrong(program, "--fail", value, "kill, stop or slow");
 }
 
+static enum leave_taken take_percent(const char *program, const char *name, const char *value,
+                                     uint32_t *percent)
+{
+    uint64_t part;
+    const char *sign = value && *value ? value + strlen(value) - 1 : NULL;
+    if (!number(value, sign && *sign == '%' ? sign : NULL, 100, &part))
+        return wrong(program, name, value, "a part in percent, from 0% to 100%");
+    *percent = (uint32_t)part;
+    return LEAVE_TAKEN;
+}
+
 enum leave_taken leave_option(const char *program, const char *name, const char *value)
 {
-    uint64_t percent;
     if (strcmp(name, "--fail") == 0)
         return take_failure(program, value);
     if (strcmp(name, "--fail-count") == 0)
@@ -81,13 +93,15 @@ enum leave_taken leave_option(const char *program, const char *name, const char 
         return number(value, NULL, UINT64_MAX, &options.seed)
                    ? LEAVE_TAKEN
                    : wrong(program, name, value, "a whole number of at most 18 digits");
-    if (strcmp(name, "--return") != 0)
-        return LEAVE_NOT_MINE;
-    const char *sign = value && *value ? value + strlen(value) - 1 : NULL;
-    if (!number(value, sign && *sign == '%' ? sign : NULL, 100, &percent))
-        return wrong(program, name, value, "a part in percent, from 0% to 100%");
-    options.return_percent = (uint32_t)percent;
-    return LEAVE_TAKEN;
+    if (strcmp(name, "--fail-time") == 0)
+        return number(value, NULL, AWAY_MS_MOST, &options.away_ms) && options.away_ms > 0
+                   ? LEAVE_TAKEN
+                   : wrong(program, name, value, "a number of milliseconds, from 1 to an hour's");
+    if (strcmp(name, "--fail-within") == 0)
+        return take_percent(program, name, value, &options.within_percent);
+    if (strcmp(name, "--return") == 0)
+        return take_percent(program, name, value, &options.return_percent);
+    return LEAVE_NOT_MINE;
 }
 
 /* ---- Who, when, how long */
@@ -119,8 +133,10 @@ void leave_open(const char *program, int rank, int size, uint64_t moments)
     own.program = program;
     own.rank = rank;
     own.is_due = options.failure != NOTHING && is_drawn(rank, size);
-    own.moment = random % moments;
-    own.away_ms = AWAY_MS_MIN + mix(random) % (AWAY_MS_MAX - AWAY_MS_MIN);
+    uint64_t within = moments * options.within_percent / 100;
+    own.moment = random % (within > 0 ? within : 1);
+    uint64_t least = (options.away_ms + 9) / 10;
+    own.away_ms = least + mix(random) % (options.away_ms - least + 1);
     own.returns = mix(random + 1) % 100 < options.return_percent;
 }
 
