@@ -112,11 +112,17 @@ uint64_t sort_list_split(const struct sort_list *list, uint32_t pivot)
     return low;
 }
 
+/* Which of the two comes next cannot be foretold: arithmetic instead of a branch. */
 void sort_merge(const uint32_t *a, uint64_t n_a, const uint32_t *b, uint64_t n_b, uint32_t *to)
 {
     uint64_t i = 0, j = 0;
-    while (i < n_a && j < n_b)
-        *to++ = a[i] <= b[j] ? a[i++] : b[j++];
+    while (i < n_a && j < n_b) {
+        uint32_t of_a = a[i], of_b = b[j];
+        uint64_t is_a = of_a <= of_b;
+        *to++ = is_a ? of_a : of_b;
+        i += is_a;
+        j += !is_a;
+    }
     if (i < n_a)
         memcpy(to, a + i, (n_a - i) * sizeof *to);
     if (j < n_b)
