@@ -5,6 +5,19 @@ function(rz_room name)
   target_link_libraries(rz_${name} PUBLIC ${ROOM_USES})
 endfunction()
 
+# rz_module(NAME FOR room SOURCES ... USES ...): a part of the library rz_room that it loads when first needed, from the folder
+# rhizome beside itself, so that nothing else needs what the part links: rhizome-NAME.so. It shows its entry point alone.
+function(rz_module name)
+  cmake_parse_arguments(MODULE "" "FOR" "SOURCES;USES" ${ARGN})
+  add_library(rz_${name}_module MODULE ${MODULE_SOURCES})
+  set_target_properties(rz_${name}_module PROPERTIES
+    PREFIX "" OUTPUT_NAME rhizome-${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/rhizome)
+  target_link_libraries(rz_${name}_module PRIVATE ${MODULE_USES})
+  target_link_options(rz_${name}_module PRIVATE -Wl,--exclude-libs,ALL)
+  add_dependencies(rz_${MODULE_FOR} rz_${name}_module)
+  install(TARGETS rz_${name}_module LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rhizome)
+endfunction()
+
 # rz_test(NAME SOURCES ... USES ... [ARGS ...] [TIMEOUT s] [LABELS ...] [SERIAL]): a cmocka program run by ctest.
 # TIMEOUT is a bound against hangs, not a measure of speed. SERIAL: it loads the machine; nothing runs beside it.
 # LABELS say what kind of test it is: unit (the default), sim, fault, ... Unit tests run under the address sanitizer, too, as do

@@ -22,6 +22,23 @@ struct rz_cli_option {
     bool (*take)(void *target, const char *value, const char **why);
 };
 
+/* Defines take_NAME for a table; the body follows, or what it does stands in the name: it keeps the
+ * value, which lives as long as argv, or notes that the option was there. */
+#define RZ_CLI_TAKE(name) static bool take_##name(void *target, const char *value, const char **why)
+#define RZ_CLI_TAKE_TEXT(name, place)                                                              \
+    RZ_CLI_TAKE(name)                                                                              \
+    {                                                                                              \
+        (void)why;                                                                                 \
+        (place) = value;                                                                           \
+        return true;                                                                               \
+    }
+#define RZ_CLI_TAKE_FLAG(name, place)                                                              \
+    RZ_CLI_TAKE(name)                                                                              \
+    {                                                                                              \
+        (void)value, (void)why;                                                                    \
+        return (place) = true;                                                                     \
+    }
+
 struct rz_cli {
     const char *name;     /* "rzrun" */
     const char *summary;  /* one line */

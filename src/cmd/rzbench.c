@@ -16,12 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define BENCH ((struct rz_bench *)target)
 
 enum { EXIT_INCOMPLETE = 1 };
 
-OPTION(repetitions)
+RZ_CLI_TAKE(repetitions)
 {
     uint64_t n;
     *why = "it wants a whole number from 1 to 64";
@@ -31,52 +30,43 @@ OPTION(repetitions)
     return true;
 }
 
-OPTION(quick)
-{
-    (void)value, (void)why;
-    return BENCH->quick = true;
-}
+RZ_CLI_TAKE_FLAG(quick, BENCH->quick)
+RZ_CLI_TAKE_FLAG(no_peers, BENCH->no_peers)
 
-OPTION(no_peers)
-{
-    (void)value, (void)why;
-    return BENCH->no_peers = true;
-}
-
-OPTION(budget)
+RZ_CLI_TAKE(budget)
 {
     *why = "it wants a time like 300s or 10m";
     return rz_quantity_duration(value, &BENCH->budget) && BENCH->budget > 0;
 }
 
-OPTION(limit)
+RZ_CLI_TAKE(limit)
 {
     *why = "it wants a time like 30s";
     return rz_quantity_duration(value, &BENCH->limit) && BENCH->limit > 0;
 }
 
-OPTION(ranks)
+RZ_CLI_TAKE(ranks)
 {
     *why = "it wants numbers like 2,4,8 (16 at most, up to 1024)";
     BENCH->ranks = value;
     return rz_bench_ulfm_is_list(value, RZ_BENCH_ULFM_RANKS_MAX);
 }
 
-OPTION(nodes)
+RZ_CLI_TAKE(nodes)
 {
     *why = "it wants numbers like 1,8 (16 at most, up to 1024)";
     BENCH->nodes = value;
     return rz_bench_ulfm_is_list(value, RZ_BENCH_ULFM_RANKS_MAX);
 }
 
-OPTION(peer_root)
+RZ_CLI_TAKE(peer_root)
 {
     *why = "it wants the path of a folder";
     BENCH->peer_root = value;
     return value[0] == '/';
 }
 
-OPTION(pin)
+RZ_CLI_TAKE(pin)
 {
     *why = "it wants two processors like 0,1, or none";
     size_t digits = strspn(value, "0123456789");
@@ -87,26 +77,9 @@ OPTION(pin)
     return two || strcmp(value, "none") == 0;
 }
 
-OPTION(csv)
-{
-    (void)why;
-    BENCH->csv = value;
-    return true;
-}
-
-OPTION(plot)
-{
-    (void)why;
-    BENCH->plot = value;
-    return true;
-}
-
-OPTION(report)
-{
-    (void)why;
-    BENCH->report = value;
-    return true;
-}
+RZ_CLI_TAKE_TEXT(csv, BENCH->csv)
+RZ_CLI_TAKE_TEXT(plot, BENCH->plot)
+RZ_CLI_TAKE_TEXT(report, BENCH->report)
 
 static const struct rz_cli_option options[] = {
     {NULL, NULL, NULL, "How much", NULL},
@@ -222,18 +195,38 @@ void rz_bench_share_time(struct rz_bench *bench, rz_time end, unsigned left)
     bench->budget_used_up = bench->budget_used_up && (rz_bench_interrupted || end <= now);
 }
 
-void rz_bench_part_begins(struct rz_bench *bench, rz_time end, double share)
+/* Until end (0: there is none). */
+static void part_begins(struct rz_bench *bench, rz_time end, double share)
 {
     rz_time now = rz_clock_now();
     if (end)
         bench->deadline = end > now ? now + (rz_time)((double)(end - now) * share) : now;
 }
 
-void rz_bench_part_over(struct rz_bench *bench)
+static void part_over(struct rz_bench *bench)
 {
     if (bench->budget_used_up)
         rz_bench_say(bench, "\nThe time for this part was used up; what is missing was not run.\n");
     bench->budget_used_up = false;
+}
+
+bool rz_bench_parts_make(struct rz_bench *bench, const char *const *names, const double *shares,
+                         rz_bench_make_part_t make, void *study)
+{
+    bool all = strcmp(bench->part, "all") == 0, good = true;
+    rz_time end = bench->deadline;
+    unsigned n = 0;
+    while (strcmp(names[n], "all") != 0)
+        n++;
+    for (unsigned i = 0; good && i < n && !rz_bench_interrupted; i++) {
+        if (!all && strcmp(bench->part, names[i]) != 0)
+            continue;
+        part_begins(bench, end, !all ? 1.0 : shares ? shares[i] : 1.0 / (n - i));
+        good = make(study, i);
+        part_over(bench);
+    }
+    bench->deadline = end;
+    return good;
 }
 
 /* The value behind the colon of the first line that begins so; empty: there is none. */
@@ -312,9 +305,9 @@ static void show_end(struct rz_bench *bench)
 static bool study(struct rz_bench *bench, bool (*make)(struct rz_bench *), rz_time end,
                   double share)
 {
-    rz_bench_part_begins(bench, end, share);
+    part_begins(bench, end, share);
     bool good = make(bench);
-    rz_bench_part_over(bench);
+    part_over(bench);
     return good;
 }
 

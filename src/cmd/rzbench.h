@@ -65,10 +65,17 @@ bool rz_bench_may_go_on(struct rz_bench *bench);
  * being left, itself included. */
 void rz_bench_share_time(struct rz_bench *bench, rz_time end, unsigned left);
 
-/* A part of a study may take that share of the time until end (0: there is none). Where it used its
- * time up, the report says so at its end, and the next one goes on. */
-void rz_bench_part_begins(struct rz_bench *bench, rz_time end, double share);
-void rz_bench_part_over(struct rz_bench *bench);
+/* Makes part `part` of a study; false: it could not be made. */
+typedef bool (*rz_bench_make_part_t)(void *study, unsigned part);
+
+/*
+ * Makes the parts that bench->part asks for, up to one that could not be made: names[i] is that of
+ * part i, and behind them stand "all" and NULL. Of all parts, i may take shares[i] of the time that
+ * is left (shares NULL: as much as each one behind it); where it used that up, the report says so,
+ * and the next one goes on.
+ */
+bool rz_bench_parts_make(struct rz_bench *bench, const char *const *names, const double *shares,
+                         rz_bench_make_part_t make, void *study);
 
 /* The repetitions to make where the study would make `usual`, or `quick` with --quick. */
 unsigned rz_bench_repetitions(const struct rz_bench *bench, unsigned usual, unsigned quick);

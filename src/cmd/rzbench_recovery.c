@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* With --quick all is over within 45 s, as it is promised; what is under way then needs some. */
@@ -65,37 +64,16 @@ static void find_ranks(struct rz_bench_recovery *study)
     }
 }
 
-static bool make_process(struct rz_bench_recovery *study)
+static bool make_part(void *study, unsigned part)
 {
-    return rz_bench_recovery_times(study, RZ_BENCH_PROCESS);
-}
-
-static bool make_node(struct rz_bench_recovery *study)
-{
-    return rz_bench_recovery_times(study, RZ_BENCH_NODE);
-}
-
-static bool make_parts(struct rz_bench_recovery *study)
-{
-    static const struct {
-        bool (*make)(struct rz_bench_recovery *);
-        double share_of_rest, share_quick; /* of the budget */
-    } parts[] = {
-        {make_process, 0.3, 0.6}, {make_node, 0.25, 0.5}, {rz_bench_recovery_apps, 1.0, 1.0}};
-    struct rz_bench *bench = study->bench;
-    bool all = strcmp(bench->part, "all") == 0, good = true;
-    rz_time end = bench->deadline;
-    for (size_t i = 0; good && i < sizeof parts / sizeof *parts; i++) {
-        if ((!all && strcmp(bench->part, rz_bench_recovery_parts[i]) != 0) || rz_bench_interrupted)
-            continue;
-        if (all)
-            rz_bench_part_begins(bench, end,
-                                 bench->quick ? parts[i].share_quick : parts[i].share_of_rest);
-        good = parts[i].make(study);
-        rz_bench_part_over(bench);
+    switch (part) {
+    case 0:
+        return rz_bench_recovery_times(study, RZ_BENCH_PROCESS);
+    case 1:
+        return rz_bench_recovery_times(study, RZ_BENCH_NODE);
+    default:
+        return rz_bench_recovery_apps(study);
     }
-    bench->deadline = end;
-    return good;
 }
 
 static bool prepare(struct rz_bench_recovery *study)
@@ -116,6 +94,7 @@ static bool prepare(struct rz_bench_recovery *study)
 
 bool rz_bench_recovery(struct rz_bench *bench)
 {
+    static const double shares[] = {0.3, 0.25, 1.0}, shares_quick[] = {0.6, 0.5, 1.0};
     static struct rz_bench_recovery study;
     study = (struct rz_bench_recovery){.bench = bench};
     if (!prepare(&study))
@@ -127,7 +106,8 @@ bool rz_bench_recovery(struct rz_bench *bench)
                  : bench->no_peers ? "left out"
                                    : "not here (--peer-root; tools/setup --peers makes it "
                                      "available), left out");
-    bool good = make_parts(&study);
+    bool good = rz_bench_parts_make(bench, rz_bench_recovery_parts,
+                                    bench->quick ? shares_quick : shares, make_part, &study);
     rz_bench_claim_all(&study.claims, "runs of ours complete: whole again, and a good end",
                        study.runs - study.failed, study.runs);
     rz_bench_claims_show(bench, &study.claims);

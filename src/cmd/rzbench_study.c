@@ -31,33 +31,13 @@ void rz_bench_study_words(struct rz_bench_command *command, const char *words)
     }
 }
 
-static bool make_parts(struct rz_bench_study *study, const rz_bench_part_t *parts,
-                       const char *const *names)
-{
-    struct rz_bench *bench = study->bench;
-    bool all = strcmp(bench->part, "all") == 0, good = true;
-    rz_time end = bench->deadline;
-    unsigned n = 0;
-    while (strcmp(names[n], "all") != 0)
-        n++;
-    for (unsigned i = 0; good && i < n; i++) {
-        if ((!all && strcmp(bench->part, names[i]) != 0) || rz_bench_interrupted)
-            continue;
-        rz_bench_share_time(bench, end, all ? n - i : 1);
-        good = parts[i](study);
-        rz_bench_part_over(bench);
-    }
-    bench->deadline = end;
-    return good;
-}
-
-bool rz_bench_study_make(struct rz_bench_study *study, const rz_bench_part_t *parts,
-                         const char *const *names, rz_time quick)
+bool rz_bench_study_make(struct rz_bench_study *study, const char *const *names,
+                         rz_bench_make_part_t make, rz_time quick)
 {
     struct rz_bench *bench = study->bench;
     if (bench->quick && !bench->budget)
         bench->deadline = rz_clock_now() + quick;
-    bool good = make_parts(study, parts, names);
+    bool good = rz_bench_parts_make(bench, names, NULL, make, study);
     rz_bench_claim_all(&study->claims, "runs complete: a good end, and all that was to be printed",
                        study->runs - study->failed, study->runs);
     rz_bench_claims_show(bench, &study->claims);

@@ -10,9 +10,6 @@ struct rz_bench_study {
     struct rz_bench_claims claims;
 };
 
-/* A part of a study; false: it could not be made. */
-typedef bool (*rz_bench_part_t)(struct rz_bench_study *study);
-
 /* Runs a job, or what else a part needs; false: it was not complete, and that was said. The caller
  * frees the run in any case. */
 bool rz_bench_study_run(struct rz_bench_study *study, const struct rz_bench_command *command,
@@ -21,10 +18,9 @@ bool rz_bench_study_run(struct rz_bench_study *study, const struct rz_bench_comm
 /* Adds the words of a text, with blanks between them. */
 void rz_bench_study_words(struct rz_bench_command *command, const char *words);
 
-/* Makes the parts that bench->part asks for (names[i] is that of parts[i], and behind them "all"),
- * each with its share of the time, and shows what was claimed with the verdict. quick: the time
- * that --quick has where no budget was given. */
-bool rz_bench_study_make(struct rz_bench_study *study, const rz_bench_part_t *parts,
-                         const char *const *names, rz_time quick);
+/* rz_bench_parts_make with even shares; and shows what was claimed with the verdict. quick: the
+ * time that --quick has where no budget was given. */
+bool rz_bench_study_make(struct rz_bench_study *study, const char *const *names,
+                         rz_bench_make_part_t make, rz_time quick);
 
 #endif

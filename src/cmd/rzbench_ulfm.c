@@ -2,20 +2,10 @@
 #include "cmd/rzbench_ulfm.h"
 
 #include "cli/quantity.h"
-#include "port/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const struct {
-    bool (*make)(struct rz_bench_ulfm *);
-    double share_of_rest; /* of the budget */
-} parts[] = {{rz_bench_ulfm_agree, 0.19},   {rz_bench_ulfm_trees, 0.06},
-             {rz_bench_ulfm_engines, 0.08}, {rz_bench_ulfm_shrink, 0.18},
-             {rz_bench_ulfm_deaths, 0.15},  {rz_bench_ulfm_revoke, 0.26},
-             {rz_bench_ulfm_perturb, 0.2},  {rz_bench_ulfm_detect, 0.43},
-             {rz_bench_ulfm_replace, 0.5},  {rz_bench_ulfm_program, 1.0}};
 
 const char *const rz_bench_ulfm_parts[] = {"agree",   "trees",   "engines", "shrink",
                                            "deaths",  "revoke",  "perturb", "detect",
@@ -70,26 +60,20 @@ static void find_engines(struct rz_bench_ulfm *ulfm)
     rz_bench_run_free(&run);
 }
 
-static bool make_parts(struct rz_bench_ulfm *ulfm)
+static bool make_part(void *study, unsigned part)
 {
-    struct rz_bench *bench = ulfm->bench;
-    bool all = strcmp(bench->part, "all") == 0, good = true;
-    rz_time end = bench->deadline;
-    for (size_t i = 0; good && i < sizeof parts / sizeof *parts; i++) {
-        if ((!all && strcmp(bench->part, rz_bench_ulfm_parts[i]) != 0) || rz_bench_interrupted)
-            continue;
-        if (all)
-            rz_bench_part_begins(bench, end, parts[i].share_of_rest);
-        ulfm->peer_limit = 0;
-        good = parts[i].make(ulfm);
-        rz_bench_part_over(bench);
-    }
-    bench->deadline = end;
-    return good;
+    static bool (*const parts[])(struct rz_bench_ulfm *) = {
+        rz_bench_ulfm_agree,   rz_bench_ulfm_trees,  rz_bench_ulfm_engines, rz_bench_ulfm_shrink,
+        rz_bench_ulfm_deaths,  rz_bench_ulfm_revoke, rz_bench_ulfm_perturb, rz_bench_ulfm_detect,
+        rz_bench_ulfm_replace, rz_bench_ulfm_program};
+    struct rz_bench_ulfm *ulfm = study;
+    ulfm->peer_limit = 0;
+    return parts[part](ulfm);
 }
 
 bool rz_bench_ulfm(struct rz_bench *bench)
 {
+    static const double shares[] = {0.19, 0.06, 0.08, 0.18, 0.15, 0.26, 0.2, 0.43, 0.5, 1.0};
     static const char *const programs[] = {"bench_ulfm", "bench_ulfm_death", "bench_fe"};
     struct rz_bench_ulfm ulfm = {.bench = bench};
     list_of(bench->ranks   ? bench->ranks
@@ -118,7 +102,7 @@ bool rz_bench_ulfm(struct rz_bench *bench)
         : bench->no_peers ? "left out"
                           : "Open MPI with ULFM is not here (tools/setup --peers makes it "
                             "available), left out");
-    bool good = make_parts(&ulfm);
+    bool good = rz_bench_parts_make(bench, rz_bench_ulfm_parts, shares, make_part, &ulfm);
     rz_bench_ulfm_goals_show(&ulfm);
     rz_bench_say(bench, "\n%u of %u runs complete: the program came to its end and printed all.\n",
                  ulfm.runs - ulfm.failed, ulfm.runs);

@@ -5,26 +5,11 @@
 
 #include <string.h>
 
-#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define WISH ((struct rz_doctor_wish *)target)
 
-OPTION(json)
-{
-    (void)value, (void)why;
-    return WISH->json = true;
-}
-
-OPTION(missing)
-{
-    (void)value, (void)why;
-    return WISH->missing = true;
-}
-
-OPTION(working)
-{
-    (void)value, (void)why;
-    return WISH->working = true;
-}
+RZ_CLI_TAKE_FLAG(json, WISH->json)
+RZ_CLI_TAKE_FLAG(missing, WISH->missing)
+RZ_CLI_TAKE_FLAG(working, WISH->working)
 
 static const struct rz_cli_option options[] = {
     {"--json", NULL, NULL, "Print JSON instead of text.", take_json},

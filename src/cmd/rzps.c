@@ -193,15 +193,10 @@ static void show_job(const json_t *job)
 
 /* ---- The command ---- */
 
-#define OPTION(name)                                                                               \
-    static bool take_##name(void *target, const char *value, const char **why)                     \
-    {                                                                                              \
-        (void)value, (void)why;                                                                    \
-        return ((struct options *)target)->name = true;                                            \
-    }
-OPTION(json)
-OPTION(all)
-OPTION(waits)
+#define OPTIONS ((struct options *)target)
+RZ_CLI_TAKE_FLAG(json, OPTIONS->json)
+RZ_CLI_TAKE_FLAG(all, OPTIONS->all)
+RZ_CLI_TAKE_FLAG(waits, OPTIONS->waits)
 
 static const struct rz_cli_option table[] = {
     {"--json", NULL, NULL, "print an array of documents, one per job (docs/status.md)", take_json},

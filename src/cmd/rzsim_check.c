@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define REQUEST ((struct request *)target)
 
 struct request {
@@ -16,12 +15,7 @@ struct request {
     bool exhaustive, seed_given;
 };
 
-OPTION(scenario)
-{
-    (void)why;
-    REQUEST->scenario = value;
-    return true;
-}
+RZ_CLI_TAKE_TEXT(scenario, REQUEST->scenario)
 
 static bool small(const char *value, uint64_t low, uint32_t *out, const char **why)
 {
@@ -33,17 +27,17 @@ static bool small(const char *value, uint64_t low, uint32_t *out, const char **w
     return true;
 }
 
-OPTION(members)
+RZ_CLI_TAKE(members)
 {
     return small(value, 1, &REQUEST->options.members, why);
 }
 
-OPTION(crashes)
+RZ_CLI_TAKE(crashes)
 {
     return small(value, 0, &REQUEST->options.crashes, why);
 }
 
-OPTION(seeds)
+RZ_CLI_TAKE(seeds)
 {
     unsigned long long first, last;
     int used = 0;
@@ -55,50 +49,31 @@ OPTION(seeds)
     return true;
 }
 
-OPTION(exhaustive)
-{
-    (void)value, (void)why;
-    return REQUEST->exhaustive = true;
-}
+RZ_CLI_TAKE_FLAG(exhaustive, REQUEST->exhaustive)
+RZ_CLI_TAKE_FLAG(whole, REQUEST->options.whole)
 
-OPTION(whole)
-{
-    (void)value, (void)why;
-    return REQUEST->options.whole = true;
-}
-
-OPTION(budget)
+RZ_CLI_TAKE(budget)
 {
     *why = "it wants a number of states";
     return rz_quantity_power(value, 1, UINT64_MAX, &REQUEST->options.states_max);
 }
 
-OPTION(seed)
+RZ_CLI_TAKE(seed)
 {
     *why = "it wants a whole number";
     REQUEST->seed_given = true;
     return rz_quantity_number(value, 0, UINT64_MAX, &REQUEST->options.seed_first);
 }
 
-OPTION(plan)
+RZ_CLI_TAKE(plan)
 {
     *why = "that is no plan as a violation prints it";
     REQUEST->options.plan = value;
     return rz_sim_plan_valid(value);
 }
 
-OPTION(plain)
-{
-    (void)value, (void)why;
-    return REQUEST->options.plain = true;
-}
-
-OPTION(path)
-{
-    (void)why;
-    REQUEST->options.path = value;
-    return true;
-}
+RZ_CLI_TAKE_FLAG(plain, REQUEST->options.plain)
+RZ_CLI_TAKE_TEXT(path, REQUEST->options.path)
 
 const struct rz_cli_option rz_rzsim_check_options[] = {
     {NULL, NULL, NULL, "What is run", NULL},

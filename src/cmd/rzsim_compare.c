@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define REQUEST ((struct request *)target)
 
 struct request {
@@ -16,13 +15,13 @@ struct request {
     const char *csv, *plot, *report;
 };
 
-OPTION(max_members)
+RZ_CLI_TAKE(max_members)
 {
     *why = "it wants a whole number from 16 to 1048576, as 4096 or 2^12";
     return rz_quantity_power(value, 16, 1u << 20, &REQUEST->members_max);
 }
 
-OPTION(trials)
+RZ_CLI_TAKE(trials)
 {
     uint64_t trials;
     *why = "it wants a whole number from 1 to 10000";
@@ -32,39 +31,29 @@ OPTION(trials)
     return true;
 }
 
-OPTION(seed)
+RZ_CLI_TAKE(seed)
 {
     *why = "it wants a whole number";
     return rz_quantity_power(value, 0, UINT64_MAX, &REQUEST->options.seed);
 }
 
-OPTION(period)
+RZ_CLI_TAKE(period)
 {
     *why = "it wants a time like 100ms";
     return rz_quantity_duration(value, &REQUEST->options.hb_period) &&
            REQUEST->options.hb_period > 0;
 }
 
-OPTION(csv)
-{
-    (void)why;
-    REQUEST->csv = value;
-    return true;
-}
+RZ_CLI_TAKE_TEXT(csv, REQUEST->csv)
 
-OPTION(plot)
+RZ_CLI_TAKE(plot)
 {
     *why = "a drawing ends in .svg, .png or .pdf";
     REQUEST->plot = value;
     return rz_chart_kind(value) != NULL;
 }
 
-OPTION(report)
-{
-    (void)why;
-    REQUEST->report = value;
-    return true;
-}
+RZ_CLI_TAKE_TEXT(report, REQUEST->report)
 
 /* The table in words of Markdown, with the command that makes it again and the drawing. */
 static bool write_report(const struct request *request, const struct rz_table *table, int argc,

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define REQUEST ((struct request *)target)
 
 enum { FIGURES_MAX = 256 };
@@ -28,14 +27,9 @@ struct request {
     char command[512];
 };
 
-OPTION(out)
-{
-    (void)why;
-    REQUEST->out = value;
-    return true;
-}
+RZ_CLI_TAKE_TEXT(out, REQUEST->out)
 
-OPTION(trials)
+RZ_CLI_TAKE(trials)
 {
     uint64_t trials;
     *why = "it wants a whole number from 1 to 10000";
@@ -45,30 +39,25 @@ OPTION(trials)
     return true;
 }
 
-OPTION(effort)
+RZ_CLI_TAKE(effort)
 {
     *why = "it wants a number above 0, at most 1, such as 0.1";
     return rz_quantity_share(value, &REQUEST->options.effort) && REQUEST->options.effort > 0;
 }
 
-OPTION(seed)
+RZ_CLI_TAKE(seed)
 {
     *why = "it wants a whole number";
     return rz_quantity_power(value, 0, UINT64_MAX, &REQUEST->options.seed);
 }
 
-OPTION(budget)
+RZ_CLI_TAKE(budget)
 {
     *why = "it wants a time like 300s or 10m";
     return rz_quantity_duration(value, &REQUEST->budget) && REQUEST->budget > 0;
 }
 
-OPTION(note)
-{
-    (void)why;
-    REQUEST->note = value;
-    return true;
-}
+RZ_CLI_TAKE_TEXT(note, REQUEST->note)
 
 const struct rz_cli_option rz_rzsim_figure_options[] = {
     {NULL, NULL, NULL, "How much, and where to", NULL},

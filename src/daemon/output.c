@@ -1,5 +1,6 @@
 #include "daemon/output.h"
 
+#include "base/linked_list.h"
 #include "daemon/loop.h"
 
 #include <errno.h>
@@ -21,11 +22,7 @@ struct rz_output {
 
 static void output_free(struct rz_output *output)
 {
-    struct rz_output **link = &output->daemon->outputs;
-    while (*link && *link != output)
-        link = &(*link)->next;
-    if (*link)
-        *link = output->next;
+    rz_list_unlink(&output->daemon->outputs, output);
     rz_loop_free(output->readable);
     close(output->fd);
     free(output);

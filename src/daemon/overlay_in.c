@@ -1,6 +1,7 @@
 /* What comes in: connections that peers opened, and datagrams. */
 #include "daemon/overlay_private.h"
 
+#include "base/linked_list.h"
 #include "daemon/loop.h"
 #include "port/clock.h"
 #include "wire/protocol_message.h"
@@ -23,10 +24,7 @@
 static void incoming_close(struct incoming *in)
 {
     struct rz_overlay *overlay = in->overlay;
-    struct incoming **link = &overlay->incoming;
-    while (*link != in)
-        link = &(*link)->next;
-    *link = in->next;
+    rz_list_unlink(&overlay->incoming, in);
     overlay->n_unproved -= in->peer == RZ_ID_NONE;
     event_free(in->readable);
     rz_frames_close(in->frames);

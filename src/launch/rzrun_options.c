@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define OPTIONS ((struct rz_rzrun_options *)target)
 
 static bool whole(const char *value, uint64_t low, uint64_t high, uint32_t *number,
@@ -34,40 +33,36 @@ static bool duration(const char *value, rz_time *time, const char **why)
     return rz_quantity_duration(value, time) && *time > 0;
 }
 
-OPTION(ranks)
+RZ_CLI_TAKE(ranks)
 {
     return whole(value, 1, RZ_RANKS_MAX, &OPTIONS->n_ranks, why);
 }
 
-OPTION(nodes)
+RZ_CLI_TAKE(nodes)
 {
     return whole(value, 1, RZ_NODES_MAX, &OPTIONS->emulated_nodes, why);
 }
 
-OPTION(adapter)
+RZ_CLI_TAKE(adapter)
 {
     *why = "it is `local` or `netns`";
     OPTIONS->adapter = strcmp(value, "netns") == 0 ? RZ_ADAPTER_NETNS : RZ_ADAPTER_LOCAL;
     return OPTIONS->adapter == RZ_ADAPTER_NETNS || strcmp(value, "local") == 0;
 }
 
-OPTION(host)
+RZ_CLI_TAKE(host)
 {
     return rz_layout_add_hosts(&OPTIONS->layout, value, why);
 }
 
-OPTION(hostfile)
+RZ_CLI_TAKE(hostfile)
 {
     return rz_layout_add_hostfile(&OPTIONS->layout, value, why);
 }
 
-OPTION(oversubscribe)
-{
-    (void)value, (void)why;
-    return OPTIONS->oversubscribe = true;
-}
+RZ_CLI_TAKE_FLAG(oversubscribe, OPTIONS->oversubscribe)
 
-OPTION(map_by)
+RZ_CLI_TAKE(map_by)
 {
     static const char *const words[] = {
         [RZ_PLACE_BY_SLOT] = "slot", [RZ_PLACE_BY_NODE] = "node", [RZ_PLACE_BY_CORE] = "core"};
@@ -80,38 +75,24 @@ OPTION(map_by)
     return false;
 }
 
-OPTION(bind_to)
+RZ_CLI_TAKE(bind_to)
 {
     *why = "it is `core` or `none`";
     OPTIONS->bind_to_core = strcmp(value, "core") == 0;
     return OPTIONS->bind_to_core || strcmp(value, "none") == 0;
 }
 
-OPTION(report_bindings)
-{
-    (void)value, (void)why;
-    return OPTIONS->report_bindings = true;
-}
+RZ_CLI_TAKE_FLAG(report_bindings, OPTIONS->report_bindings)
 
-OPTION(spares)
+RZ_CLI_TAKE(spares)
 {
     return whole(value, 0, RZ_NODES_MAX - 1, &OPTIONS->n_spares, why);
 }
 
-OPTION(no_ft)
-{
-    (void)value, (void)why;
-    return OPTIONS->no_ft = true;
-}
+RZ_CLI_TAKE_FLAG(no_ft, OPTIONS->no_ft)
+RZ_CLI_TAKE_TEXT(directory, OPTIONS->directory)
 
-OPTION(directory)
-{
-    (void)why;
-    OPTIONS->directory = value;
-    return true;
-}
-
-OPTION(export)
+RZ_CLI_TAKE(export)
 {
     const char *equals = strchr(value, '='), *own = equals ? NULL : getenv(value);
     *why = "rzrun's environment has no such variable; write NAME=VALUE to give it one";
@@ -128,7 +109,7 @@ OPTION(export)
     return true;
 }
 
-OPTION(initial_errhandler)
+RZ_CLI_TAKE(initial_errhandler)
 {
     static const char *const names[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
                                         "mpi_errors_return"};
@@ -143,7 +124,7 @@ OPTION(initial_errhandler)
     return false;
 }
 
-OPTION(agree)
+RZ_CLI_TAKE(agree)
 {
     static const char *const names[] = {"era", "twophase", "gossip1", "gossip2", "gossip3"};
     char text[32];
@@ -157,7 +138,7 @@ OPTION(agree)
     return false;
 }
 
-OPTION(wait)
+RZ_CLI_TAKE(wait)
 {
     *why = "it is `auto` or `yield`";
     if (strcmp(value, "auto") != 0 && strcmp(value, "yield") != 0) {
@@ -166,62 +147,36 @@ OPTION(wait)
     return take_export(target, strcmp(value, "auto") == 0 ? "RZ_WAIT=auto" : "RZ_WAIT=yield", why);
 }
 
-OPTION(label)
-{
-    (void)value, (void)why;
-    return OPTIONS->label = true;
-}
+RZ_CLI_TAKE_FLAG(label, OPTIONS->label)
+RZ_CLI_TAKE_FLAG(progress, OPTIONS->progress)
+RZ_CLI_TAKE_FLAG(story, OPTIONS->story)
+RZ_CLI_TAKE_TEXT(report, OPTIONS->report)
+RZ_CLI_TAKE_TEXT(cases, OPTIONS->cases)
 
-OPTION(progress)
-{
-    (void)value, (void)why;
-    return OPTIONS->progress = true;
-}
-
-OPTION(story)
-{
-    (void)value, (void)why;
-    return OPTIONS->story = true;
-}
-
-OPTION(report)
-{
-    (void)why;
-    OPTIONS->report = value;
-    return true;
-}
-
-OPTION(cases)
-{
-    (void)why;
-    OPTIONS->cases = value;
-    return true;
-}
-
-OPTION(inject)
+RZ_CLI_TAKE(inject)
 {
     *why = "there are too many faults";
     return OPTIONS->n_faults < RZ_FAULTS_MAX &&
            rz_fault_parse(value, &OPTIONS->faults[OPTIONS->n_faults], why) && ++OPTIONS->n_faults;
 }
 
-OPTION(seed)
+RZ_CLI_TAKE(seed)
 {
     *why = "it wants a whole number";
     return rz_quantity_number(value, 0, UINT64_MAX, &OPTIONS->seed);
 }
 
-OPTION(hb_period)
+RZ_CLI_TAKE(hb_period)
 {
     return duration(value, &OPTIONS->hb_period, why);
 }
 
-OPTION(hb_timeout)
+RZ_CLI_TAKE(hb_timeout)
 {
     return duration(value, &OPTIONS->hb_timeout, why);
 }
 
-OPTION(detector)
+RZ_CLI_TAKE(detector)
 {
     static const char *const names[RZ_DETECTOR_COUNT] = {
         [RZ_DETECTOR_RING] = "ring", [RZ_DETECTOR_SWIM] = "swim", [RZ_DETECTOR_FLAT] = "flat"};
@@ -234,34 +189,30 @@ OPTION(detector)
     return false;
 }
 
-OPTION(hang_timeout)
+RZ_CLI_TAKE(hang_timeout)
 {
     return duration(value, &OPTIONS->hang_timeout, why);
 }
 
-OPTION(hang_report)
+RZ_CLI_TAKE(hang_report)
 {
     return duration(value, &OPTIONS->hang_report, why);
 }
 
-OPTION(timeout)
+RZ_CLI_TAKE(timeout)
 {
     return duration(value, &OPTIONS->timeout, why);
 }
 
-OPTION(detach)
-{
-    (void)value, (void)why;
-    return OPTIONS->detach = true;
-}
+RZ_CLI_TAKE_FLAG(detach, OPTIONS->detach)
 
-OPTION(spool)
+RZ_CLI_TAKE(spool)
 {
     *why = "it wants a size from 128KiB to 64GiB, like 16MiB";
     return rz_quantity_bytes(value, UINT64_C(128) << 10, UINT64_C(64) << 30, &OPTIONS->spool_bytes);
 }
 
-OPTION(linger)
+RZ_CLI_TAKE(linger)
 {
     return duration(value, &OPTIONS->linger, why);
 }
@@ -276,22 +227,22 @@ static bool job_number(const char *value, const char **number, const char **why)
     return n > 0 && n <= 16 && strspn(value, "0123456789abcdef") == n;
 }
 
-OPTION(attach)
+RZ_CLI_TAKE(attach)
 {
     return job_number(value, &OPTIONS->attach, why);
 }
 
-OPTION(end)
+RZ_CLI_TAKE(end)
 {
     return job_number(value, &OPTIONS->finish, why);
 }
 
-OPTION(max_restarts)
+RZ_CLI_TAKE(max_restarts)
 {
     return whole(value, 0, UINT32_MAX, &OPTIONS->restarts_max, why);
 }
 
-OPTION(on_failure)
+RZ_CLI_TAKE(on_failure)
 {
     static const struct {
         const char *word;
@@ -309,50 +260,41 @@ OPTION(on_failure)
     return false;
 }
 
-OPTION(place_lost)
+RZ_CLI_TAKE(place_lost)
 {
     *why = "it is `spread` or `together`";
     OPTIONS->lost_together = strcmp(value, "together") == 0;
     return OPTIONS->lost_together || strcmp(value, "spread") == 0;
 }
 
-OPTION(checkpoint)
+RZ_CLI_TAKE(checkpoint)
 {
     return rz_scheme_parse(value, &OPTIONS->scheme, why);
 }
 
-OPTION(checkpoint_dir)
+RZ_CLI_TAKE(checkpoint_dir)
 {
     *why = "it wants a directory that all nodes see";
     OPTIONS->checkpoint_dir = value;
     return *value != 0;
 }
 
-OPTION(checkpoint_name)
+RZ_CLI_TAKE(checkpoint_name)
 {
     *why = "it wants 1 to 63 letters, digits and . _ - +, the first of them no dot";
     OPTIONS->checkpoint_name = value;
     return rz_ckpt_name_valid(value);
 }
 
-OPTION(checkpoint_keep)
+RZ_CLI_TAKE(checkpoint_keep)
 {
     return whole(value, 2, 1000, &OPTIONS->checkpoint_keep, why);
 }
 
-OPTION(restart)
-{
-    (void)value, (void)why;
-    return OPTIONS->restart = true;
-}
+RZ_CLI_TAKE_FLAG(restart, OPTIONS->restart)
+RZ_CLI_TAKE_FLAG(keep_checkpoints, OPTIONS->keep_checkpoints)
 
-OPTION(keep_checkpoints)
-{
-    (void)value, (void)why;
-    return OPTIONS->keep_checkpoints = true;
-}
-
-OPTION(verbose)
+RZ_CLI_TAKE(verbose)
 {
     (void)value, (void)why;
     OPTIONS->verbosity++;

@@ -4,10 +4,10 @@
 #include "base/assert.h"
 #include "port/clock.h"
 #include "port/memory.h"
+#include "port/thread.h"
 #include "port/watch_page.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -121,20 +121,14 @@ static void *watch_wait_ends(void *arg)
 
 static rz_status_t watch_start_waiters(struct rz_watch *watch)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rz_status_t status = RZ_OK;
-    for (uint32_t g = 0; g < watch->n_groups && status == RZ_OK; g++) {
-        watch->waiters[g] = (struct watch_waiter){.watch = watch, .group = g};
-        if (pthread_create(&watch->waiters[g].thread, NULL, watch_wait_ends, &watch->waiters[g]) ==
-            0)
-            watch->n_started++;
-        else
-            status = RZ_ERR_SYSTEM;
+    for (uint32_t g = 0; g < watch->n_groups; g++) {
+        struct watch_waiter *waiter = &watch->waiters[g];
+        *waiter = (struct watch_waiter){.watch = watch, .group = g};
+        if (rz_thread_start(&waiter->thread, "rz-watch", 0, watch_wait_ends, waiter) != 0)
+            return RZ_ERR_SYSTEM;
+        watch->n_started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status;
+    return RZ_OK;
 }
 
 rz_status_t rz_watch_open(struct rz_watch **out, uint32_t slots)

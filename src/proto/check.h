@@ -14,8 +14,12 @@ struct rz_check_group {
         *state; /* [n_members]: the member's state block, or NULL when it is dead or has stopped */
     const bool *crashed; /* [n_members]: died, as opposed to stopped of its own */
     rz_time now;
-    char *why; /* a checker that returns false writes its reason here, by snprintf */
+    char *why; /* where a checker that returns false says why */
     size_t why_bytes;
 };
+
+/* What does not hold, for group->why; false, for the checker to return. */
+bool rz_check_say(const struct rz_check_group *group, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

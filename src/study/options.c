@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTION(name) static bool take_##name(void *target, const char *value, const char **why)
 #define REQUEST ((struct rz_study_request *)target)
 #define OPTIONS (&REQUEST->options)
 
@@ -29,44 +28,44 @@ static bool count32(const char *value, uint32_t low, uint32_t high, uint32_t *ou
 }
 
 #define TAKE_COUNT(field, low, high)                                                               \
-    OPTION(field)                                                                                  \
+    RZ_CLI_TAKE(field)                                                                             \
     {                                                                                              \
         return count32(value, low, high, &OPTIONS->field, why);                                    \
     }
 #define TAKE_TIME(field)                                                                           \
-    OPTION(field)                                                                                  \
+    RZ_CLI_TAKE(field)                                                                             \
     {                                                                                              \
         *why = "it wants a time like 20us, 100ms or 2s";                                           \
         return rz_quantity_duration(value, &OPTIONS->field);                                       \
     }
 /* A time that cannot be 0. */
 #define TAKE_SPAN(field)                                                                           \
-    OPTION(field)                                                                                  \
+    RZ_CLI_TAKE(field)                                                                             \
     {                                                                                              \
         *why = "it wants a time above 0 like 20us, 100ms or 2s";                                   \
         return rz_quantity_duration(value, &OPTIONS->field) && OPTIONS->field > 0;                 \
     }
 #define TAKE_SHARE(field)                                                                          \
-    OPTION(field)                                                                                  \
+    RZ_CLI_TAKE(field)                                                                             \
     {                                                                                              \
         *why = "it wants a share like 0.1% or 0.001";                                              \
         return rz_quantity_share(value, &OPTIONS->field);                                          \
     }
 #define TAKE_FLAG(name, what)                                                                      \
-    OPTION(name)                                                                                   \
+    RZ_CLI_TAKE(name)                                                                              \
     {                                                                                              \
         (void)value, (void)why;                                                                    \
         OPTIONS->what;                                                                             \
         return true;                                                                               \
     }
 
-OPTION(members)
+RZ_CLI_TAKE(members)
 {
     return count(value, 2, UINT64_C(1) << 32, &OPTIONS->members, why);
 }
 TAKE_COUNT(per_node, 1, 1u << 20)
 TAKE_COUNT(trials, 1, 1u << 20)
-OPTION(seed)
+RZ_CLI_TAKE(seed)
 {
     return count(value, 0, UINT64_MAX, &OPTIONS->seed, why);
 }
@@ -103,7 +102,7 @@ TAKE_COUNT(slow, 0, 1u << 24)
 TAKE_TIME(slow_by)
 TAKE_TIME(detector_lag)
 
-OPTION(tree)
+RZ_CLI_TAKE(tree)
 {
     static const char *const names[] = {"binary", "binstar", "binbin"};
     *why = "it is binary, binstar or binbin";
@@ -115,14 +114,14 @@ OPTION(tree)
     return false;
 }
 
-OPTION(assignment)
+RZ_CLI_TAKE(assignment)
 {
     *why = "it is full or cube";
     OPTIONS->cube = strcmp(value, "cube") == 0;
     return OPTIONS->cube || strcmp(value, "full") == 0;
 }
 
-OPTION(profile)
+RZ_CLI_TAKE(profile)
 {
     *why = "it is lan, wan or local";
     OPTIONS->profile = value;
@@ -137,13 +136,13 @@ static bool positive(const char *value, double most, double *out)
     return plain && !*end && *out > 0 && *out <= most;
 }
 
-OPTION(factor)
+RZ_CLI_TAKE(factor)
 {
     *why = "it wants a number above 0";
     return positive(value, 1e6, &OPTIONS->factor);
 }
 
-OPTION(bandwidth)
+RZ_CLI_TAKE(bandwidth)
 {
     double megabytes;
     *why = "it wants megabytes per second, such as 12500";
@@ -153,26 +152,16 @@ OPTION(bandwidth)
     return OPTIONS->bytes_per_second > 0;
 }
 
-OPTION(csv)
-{
-    (void)why;
-    REQUEST->csv = value;
-    return true;
-}
+RZ_CLI_TAKE_TEXT(csv, REQUEST->csv)
 
-OPTION(plot)
+RZ_CLI_TAKE(plot)
 {
     *why = "a drawing ends in .svg, .png or .pdf";
     REQUEST->plot = value;
     return rz_chart_kind(value) != NULL;
 }
 
-OPTION(trace)
-{
-    (void)why;
-    OPTIONS->trace = value;
-    return true;
-}
+RZ_CLI_TAKE_TEXT(trace, OPTIONS->trace)
 
 #define AT(field) offsetof(struct rz_study_options, field)
 

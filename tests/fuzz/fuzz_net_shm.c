@@ -2,27 +2,19 @@
  * What another process leaves in its lane of our inbox: records cut anywhere, lengths and offsets
  * of any value, offers and answers to ours. The other process is played by the input.
  */
-#include "fuzz.h"
+#include "fuzz_transport.h"
 #include "net/shm/shm.h"
 #include "net/shm/shm_layout.h"
 #include "port/memory.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { LANES = 2, US = 0, THEM = 1, OPS_MAX = 24, LARGE = 9000, FETCH_MAX = 3 * SHM_PIECE_MAX };
-
-struct op {
-    struct rz_net_op op;
-    unsigned ended; /* 0 while pending */
-    bool pending;
-    uint8_t *data;
-};
+enum { LANES = 2, US = 0, THEM = 1, LARGE = 9000, FETCH_MAX = 3 * SHM_PIECE_MAX };
 
 static struct world {
     struct rz_fuzz_input *input;
+    struct rz_fuzz_user user;
     int inbox[LANES], event[LANES];
     struct rz_net *net;
     struct rz_doorbell *bell;
@@ -32,12 +24,6 @@ static struct world {
     rz_peer_t peer;
     bool connected;
     unsigned broken;
-    struct op ops[OPS_MAX];
-    unsigned n_ops;
-    rz_net_token_t tokens[OPS_MAX];
-    size_t token_bytes[OPS_MAX];
-    unsigned n_tokens;
-    uint64_t sum;
 } world;
 
 static uint64_t below(uint64_t bound)
@@ -47,57 +33,6 @@ static uint64_t below(uint64_t bound)
 
 /* --- our side -----------------------------------------------------------------------------------
  */
-
-static void done(struct rz_net_op *op, rz_status_t status)
-{
-    struct op *own = op->user;
-    (void)status;
-    rz_fuzz_holds(own->pending && own->ended == 0);
-    own->ended++;
-    own->pending = false;
-    free(own->data);
-    own->data = NULL;
-}
-
-static struct op *new_op(size_t bytes)
-{
-    struct op *op = &world.ops[world.n_ops++];
-    *op = (struct op){.op = {.done = done, .user = op, .header_bytes = 48}, .pending = true};
-    op->data = malloc(bytes);
-    memset(op->data, 7, bytes);
-    return op;
-}
-
-/* The call said that there is nothing to wait for. */
-static void over(struct op *op)
-{
-    rz_fuzz_holds(op->ended == 0);
-    op->pending = false;
-    free(op->data);
-    op->data = NULL;
-}
-
-static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data,
-                    size_t bytes, rz_net_token_t token)
-{
-    (void)arg;
-    rz_fuzz_holds(header_bytes <= RZ_NET_HEADER_MAX);
-    for (uint32_t i = 0; i < header_bytes; i++)
-        world.sum += ((const uint8_t *)header)[i];
-    if (token == NULL) {
-        rz_fuzz_holds(bytes <= SHM_RING);
-        for (size_t i = 0; i < bytes; i++)
-            world.sum += ((const uint8_t *)data)[i];
-        return;
-    }
-    rz_fuzz_holds(data == NULL && bytes > 0);
-    if (world.n_tokens == OPS_MAX) {
-        rz_shm_ops.drop(world.net, token);
-        return;
-    }
-    world.token_bytes[world.n_tokens] = bytes;
-    world.tokens[world.n_tokens++] = token;
-}
 
 static void broken(void *arg, rz_peer_t peer)
 {
@@ -125,40 +60,16 @@ static void disconnect_peer(rz_status_t status)
         return;
     rz_shm_ops.disconnect(world.net, world.peer, below(2), status);
     world.connected = false;
-    for (unsigned i = 0; i < world.n_ops; i++)
-        rz_fuzz_holds(!world.ops[i].pending);
+    rz_fuzz_all_ended(&world.user);
 }
 
 static void send_one(void)
 {
     static const size_t sizes[] = {0, 40, SHM_EAGER_MAX, LARGE, 2 * LARGE};
     size_t bytes = sizes[below(5)];
-    if (!world.connected || world.n_ops == OPS_MAX)
-        return;
-    struct op *op = new_op(bytes);
-    if (rz_shm_ops.send(world.net, world.peer, op->data, bytes, &op->op) != RZ_IN_PROGRESS)
-        over(op);
-}
-
-static void use_token(void)
-{
-    if (world.n_tokens == 0 || world.n_ops == OPS_MAX)
-        return;
-    unsigned i = (unsigned)below(world.n_tokens);
-    rz_net_token_t token = world.tokens[i];
-    size_t bytes = world.token_bytes[i];
-    world.n_tokens--;
-    world.tokens[i] = world.tokens[world.n_tokens];
-    world.token_bytes[i] = world.token_bytes[world.n_tokens];
-    if (below(4) == 0) {
-        rz_shm_ops.drop(world.net, token);
-        return;
-    }
-    if (bytes > FETCH_MAX) /* as one who receives into a short buffer */
-        bytes = FETCH_MAX;
-    struct op *op = new_op(bytes);
-    if (rz_shm_ops.fetch(world.net, token, op->data, bytes, &op->op) != RZ_IN_PROGRESS)
-        over(op);
+    struct rz_fuzz_op *op = world.connected ? rz_fuzz_op_begin(&world.user, bytes) : NULL;
+    if (op)
+        rz_fuzz_op_began(op, rz_shm_ops.send(world.net, world.peer, op->data, bytes, &op->op));
 }
 
 /* --- their side ---------------------------------------------------------------------------------
@@ -240,7 +151,7 @@ static void write_record(void)
 /* An offer that we fetch, and a piece that goes beyond it by as much as the input says. */
 static void piece_too_long(void)
 {
-    uint64_t id = 1000 + world.n_ops, more = below(4);
+    uint64_t id = 1000 + world.user.n_ops, more = below(4);
     struct shm_offer offer = {.id = id, .bytes = 100, .at = 1};
     struct shm_piece piece = {.id = id};
     struct shm_record records[] = {{SHM_OFFER, 48, 0, sizeof offer},
@@ -251,7 +162,7 @@ static void piece_too_long(void)
     ring_put(&offer, sizeof offer, world.tail + at);
     publish(world.tail + shm_record_bytes(48, sizeof offer));
     rz_shm_ops.progress(world.net);
-    use_token();
+    rz_fuzz_use_token(&world.user);
     ring_put(&records[1], sizeof records[1], world.tail);
     ring_put(&piece, sizeof piece, world.tail + at);
     publish(world.tail + shm_record_bytes(48, records[1].body_bytes));
@@ -314,27 +225,31 @@ static void open_world(struct rz_fuzz_input *input)
         (struct shm_identity){.job = 77, .job_token = 0xCAFE, .rank = THEM, .incarnation = 1};
     atomic_store(&world.page->identity_at, (uintptr_t)&world.page->identity);
     atomic_store(&world.page->opened, 1);
-    struct rz_shm_config config = {.self = {.job = 77, .rank = US, .incarnation = 1},
-                                   .job_token = 0xCAFE,
-                                   .lane = US,
-                                   .lanes_max = LANES,
-                                   .inbox_fd = world.inbox[US],
-                                   .event_fd = world.event[US],
-                                   .copy = copies[below(3)],
-                                   .host = {.arrived = arrived, .broken = broken}};
+    struct rz_shm_config config = {
+        .self = {.job = 77, .rank = US, .incarnation = 1},
+        .job_token = 0xCAFE,
+        .lane = US,
+        .lanes_max = LANES,
+        .inbox_fd = world.inbox[US],
+        .event_fd = world.event[US],
+        .copy = copies[below(3)],
+        .host = {.arg = &world.user, .arrived = rz_fuzz_arrived, .broken = broken}};
     rz_fuzz_holds(rz_shm_open(&world.net, &config) == RZ_OK);
+    world.user = (struct rz_fuzz_user){.input = input,
+                                       .token_least = 1,
+                                       .whole_max = SHM_RING,
+                                       .fetch_max = FETCH_MAX,
+                                       .fetch = rz_shm_ops.fetch,
+                                       .drop = rz_shm_ops.drop,
+                                       .net = world.net};
 }
 
 static void close_world(void)
 {
-    while (world.n_tokens > 0)
-        rz_shm_ops.drop(world.net, world.tokens[--world.n_tokens]);
+    rz_fuzz_drop_tokens(&world.user);
     disconnect_peer(RZ_ERR_PROC_FAILED);
     rz_shm_ops.close(world.net);
-    for (unsigned i = 0; i < world.n_ops; i++)
-        rz_fuzz_holds(!world.ops[i].pending || world.ops[i].ended == 1);
-    for (unsigned i = 0; i < world.n_ops; i++)
-        free(world.ops[i].data);
+    rz_fuzz_all_ended(&world.user);
     rz_memory_unmap(world.bell, rz_shm_inbox_bytes(LANES));
     for (unsigned i = 0; i < LANES; i++) {
         close(world.inbox[i]);
@@ -359,7 +274,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         else if (what < 21)
             send_one();
         else if (what < 24)
-            use_token();
+            rz_fuzz_use_token(&world.user);
         else if (what < 26)
             piece_too_long();
         else if (what < 27 && below(4) == 0)

@@ -2,30 +2,17 @@
  * Frames of the network transport, of any sender and content, and cards. UCX itself is played by
  * the target: these functions come before those of the library.
  */
-#include "fuzz.h"
+#include "fuzz_transport.h"
 #include "net/ucx/ucx_internal.h"
 #include "wire/cursor.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum { OPS_MAX = 16, PEERS_MAX = 4, FETCH_MAX = 70000, LARGE = RZ_UCX_EAGER_MAX + 5000 };
-
-struct op {
-    struct rz_net_op op;
-    bool pending;
-    uint8_t *data;
-};
+enum { PEERS_MAX = 4, FETCH_MAX = 70000, LARGE = RZ_UCX_EAGER_MAX + 5000 };
 
 static struct world {
     struct rz_fuzz_input *input;
+    struct rz_fuzz_user user;
     struct rz_net net;
     ucp_am_recv_callback_t handler;
-    struct op ops[OPS_MAX];
-    unsigned n_ops;
-    rz_net_token_t tokens[OPS_MAX];
-    size_t token_bytes[OPS_MAX];
-    unsigned n_tokens;
     rz_peer_t next_peer;
     uint64_t names[PEERS_MAX];
     unsigned full; /* the next sends find no room */
@@ -104,55 +91,6 @@ unsigned rz_ucx_progress(struct rz_net *net)
 /* --- our side -----------------------------------------------------------------------------------
  */
 
-static void done(struct rz_net_op *op, rz_status_t status)
-{
-    struct op *own = op->user;
-    (void)status;
-    rz_fuzz_holds(own->pending);
-    own->pending = false;
-    free(own->data);
-    own->data = NULL;
-}
-
-static struct op *new_op(size_t bytes)
-{
-    struct op *op = &world.ops[world.n_ops++];
-    *op = (struct op){.op = {.done = done, .user = op, .header_bytes = 48}, .pending = true};
-    op->data = malloc(bytes);
-    memset(op->data, 7, bytes);
-    return op;
-}
-
-static void over(struct op *op)
-{
-    rz_fuzz_holds(op->pending);
-    op->pending = false;
-    free(op->data);
-    op->data = NULL;
-}
-
-static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data,
-                    size_t bytes, rz_net_token_t token)
-{
-    (void)arg;
-    rz_fuzz_holds(header_bytes <= RZ_NET_HEADER_MAX);
-    for (uint32_t i = 0; i < header_bytes; i++)
-        world.sum += ((const uint8_t *)header)[i];
-    if (token == NULL) {
-        rz_fuzz_holds(bytes <= RZ_UCX_EAGER_MAX);
-        for (size_t i = 0; i < bytes; i++)
-            world.sum += ((const uint8_t *)data)[i];
-        return;
-    }
-    rz_fuzz_holds(bytes > RZ_UCX_EAGER_MAX);
-    if (world.n_tokens == OPS_MAX) {
-        rz_ucx_drop(&world.net, token);
-        return;
-    }
-    world.token_bytes[world.n_tokens] = bytes;
-    world.tokens[world.n_tokens++] = token;
-}
-
 static void broken(void *arg, rz_peer_t peer)
 {
     (void)arg;
@@ -188,31 +126,11 @@ static void send_one(void)
 {
     static const size_t sizes[] = {0, 40, RZ_UCX_EAGER_MAX, LARGE, 3 * LARGE};
     size_t bytes = sizes[below(5)];
-    if (world.n_ops == OPS_MAX)
+    struct rz_fuzz_op *op = rz_fuzz_op_begin(&world.user, bytes);
+    if (!op)
         return;
-    struct op *op = new_op(bytes);
     rz_peer_t peer = (rz_peer_t)below(world.next_peer + 1);
-    if (rz_ucx_send(&world.net, peer, op->data, bytes, &op->op) != RZ_IN_PROGRESS)
-        over(op);
-}
-
-static void use_token(void)
-{
-    if (world.n_tokens == 0 || world.n_ops == OPS_MAX)
-        return;
-    unsigned i = (unsigned)below(world.n_tokens);
-    rz_net_token_t token = world.tokens[i];
-    size_t bytes = world.token_bytes[i] < FETCH_MAX ? world.token_bytes[i] : FETCH_MAX;
-    world.n_tokens--;
-    world.tokens[i] = world.tokens[world.n_tokens];
-    world.token_bytes[i] = world.token_bytes[world.n_tokens];
-    if (below(4) == 0) {
-        rz_ucx_drop(&world.net, token);
-        return;
-    }
-    struct op *op = new_op(bytes);
-    if (rz_ucx_fetch(&world.net, token, op->data, bytes, &op->op) != RZ_IN_PROGRESS)
-        over(op);
+    rz_fuzz_op_began(op, rz_ucx_send(&world.net, peer, op->data, bytes, &op->op));
 }
 
 /* --- their frames -------------------------------------------------------------------------------
@@ -246,9 +164,9 @@ static void deliver(uint64_t name, enum rz_ucx_kind kind, uint64_t id, uint64_t 
 /* An offer that we fetch, and pieces that go beyond it by as much as the input says. */
 static void piece_too_long(void)
 {
-    uint64_t name = world.names[1 + below(PEERS_MAX - 1)], id = 1000 + world.n_ops;
+    uint64_t name = world.names[1 + below(PEERS_MAX - 1)], id = 1000 + world.user.n_ops;
     deliver(name, RZ_UCX_OFFER, id, LARGE, 0);
-    use_token();
+    rz_fuzz_use_token(&world.user);
     rz_ucx_settle(&world.net);
     deliver(name, RZ_UCX_PIECE, id, 0, LARGE - 1);
     deliver(name, RZ_UCX_PIECE, id, LARGE - 1, below(4));
@@ -286,8 +204,18 @@ static void open_world(struct rz_fuzz_input *input)
 {
     memset(&world, 0, sizeof world);
     world.input = input;
-    world.net = (struct rz_net){
-        .host = {.arrived = arrived, .broken = broken}, .job = 77, .name = 1, .fd = -1};
+    world.net =
+        (struct rz_net){.host = {.arg = &world.user, .arrived = rz_fuzz_arrived, .broken = broken},
+                        .job = 77,
+                        .name = 1,
+                        .fd = -1};
+    world.user = (struct rz_fuzz_user){.input = input,
+                                       .token_least = RZ_UCX_EAGER_MAX + 1,
+                                       .whole_max = RZ_UCX_EAGER_MAX,
+                                       .fetch_max = FETCH_MAX,
+                                       .fetch = rz_ucx_fetch,
+                                       .drop = rz_ucx_drop,
+                                       .net = &world.net};
     for (unsigned i = 0; i < PEERS_MAX; i++)
         world.names[i] = i + 1; /* the first is our own */
     rz_fuzz_holds(rz_ucx_listen(&world.net) == RZ_OK);
@@ -296,8 +224,7 @@ static void open_world(struct rz_fuzz_input *input)
 static void close_world(void)
 {
     struct rz_net *net = &world.net;
-    while (world.n_tokens > 0)
-        rz_ucx_drop(net, world.tokens[--world.n_tokens]);
+    rz_fuzz_drop_tokens(&world.user);
     net->deaf = true;
     world.full = 0;
     for (rz_peer_t peer = 0; peer < world.next_peer; peer++)
@@ -310,8 +237,7 @@ static void close_world(void)
             rz_ucx_peer_end(peer, RZ_ERR_CANCELLED);
         }
     rz_ucx_settle(net);
-    for (unsigned i = 0; i < world.n_ops; i++)
-        rz_fuzz_holds(!world.ops[i].pending); /* every operation has ended, once */
+    rz_fuzz_all_ended(&world.user);
     for (size_t i = 0; i < net->buckets_count; i++)
         for (struct rz_ucx_peer *peer = net->buckets[i], *next; peer; peer = next) {
             next = peer->next_in_bucket;
@@ -337,7 +263,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         else if (what < 22)
             send_one();
         else if (what < 26)
-            use_token();
+            rz_fuzz_use_token(&world.user);
         else if (what < 27)
             piece_too_long();
         else if (what < 28)

@@ -3,6 +3,7 @@
  * the scene.
  */
 #include "dyn.h"
+#include "scenes.h"
 
 #include <limits.h>
 #include <netinet/in.h>
@@ -302,11 +303,9 @@ static void join(void)
     CHECK(class_of(MPI_Comm_join(-1, &inter)) == MPI_ERR_ARG);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} scenes[] = {{"halves", halves},   {"queue", queue},   {"closed", closed}, {"waits", waits},
-              {"cousins", cousins}, {"nobody", nobody}, {"ended", ended},   {"join", join}};
+static const struct scene scenes[] = {{"halves", halves}, {"queue", queue},     {"closed", closed},
+                                      {"waits", waits},   {"cousins", cousins}, {"nobody", nobody},
+                                      {"ended", ended},   {"join", join}};
 
 int main(int argc, char **argv)
 {
@@ -319,18 +318,7 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
-    const char *scene = argc > 1 ? argv[1] : "halves";
-    int known = 0;
-    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
-        if (strcmp(scene, scenes[i].name) == 0) {
-            scenes[i].run();
-            known = 1;
-        }
-    }
-    CHECK(known);
+    SCENE_PLAY(scenes, argc > 1 ? argv[1] : "halves");
     MPI_Finalize();
-    if (rank == 0) {
-        printf("%s: as it should be\n", scene);
-    }
     return 0;
 }

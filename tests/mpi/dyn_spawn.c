@@ -3,6 +3,7 @@
  * another word for its first argument.
  */
 #include "dyn.h"
+#include "scenes.h"
 #include "use.h"
 
 #include <limits.h>
@@ -304,13 +305,11 @@ static void held(void)
     CHECK(MPI_Comm_free(&freed) == MPI_SUCCESS);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} scenes[] = {{"plain", plain},    {"parts", parts},   {"multiple", multiple},
-              {"grand", grand},    {"held", held},     {"frees", frees},
-              {"info", info},      {"rounds", rounds}, {"impossible", impossible},
-              {"refused", refused}};
+static const struct scene scenes[] = {
+    {"plain", plain},    {"parts", parts},   {"multiple", multiple},
+    {"grand", grand},    {"held", held},     {"frees", frees},
+    {"info", info},      {"rounds", rounds}, {"impossible", impossible},
+    {"refused", refused}};
 
 int main(int argc, char **argv)
 {
@@ -324,22 +323,12 @@ int main(int argc, char **argv)
         return 0;
     }
     const char *scene = argc > 1 ? argv[1] : "plain";
-    int known = 0;
-    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
-        if (strcmp(scene, scenes[i].name) == 0) {
-            scenes[i].run();
-            known = 1;
-        }
-    }
     if (strcmp(scene, "many") == 0 && argc > 2) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         many(atoi(argv[2]));
-        known = 1;
+    } else {
+        SCENE_PLAY(scenes, scene);
     }
-    CHECK(known);
     MPI_Finalize();
-    if (rank == 0) {
-        printf("%s: as it should be\n", scene);
-    }
     return 0;
 }

@@ -12,7 +12,7 @@
  *   handler   in a signal handler of the program's own, which interrupts malloc
  *   mixed     one after the other
  */
-#include "check.h"
+#include "reinit.h"
 
 #include <mpi-ext.h>
 #include <signal.h>
@@ -137,15 +137,6 @@ static void clean(MPIX_Reinit_state_t state, void *arg)
     cleaned++;
 }
 
-/* How many have died so far: a newcomer cannot know, the others tell it. */
-static int deaths_so_far(void)
-{
-    static int deaths;
-    deaths = passes > 1 ? deaths + 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &deaths, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return deaths;
-}
-
 static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 {
     int rank, size, mine = ++passes;
@@ -157,7 +148,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     MPIX_Reinit_cleanup_push(clean, &mine);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int death = deaths_so_far();
+    int death = deaths_so_far(passes);
     if (death == deaths_wanted) {
         MPIX_Reinit_cleanup_pop(0);
         return 7;

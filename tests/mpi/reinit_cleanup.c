@@ -5,7 +5,7 @@
  *
  * Arguments: [DEATHS].
  */
-#include "check.h"
+#include "reinit.h"
 
 #include <mpi-ext.h>
 #include <signal.h>
@@ -120,15 +120,6 @@ static void make_handles(void)
     MPI_Comm_group(MPI_COMM_WORLD, &old_group);
 }
 
-/* How many have died so far: a newcomer cannot know, the others tell it. */
-static int deaths_so_far(void)
-{
-    static int deaths;
-    deaths = passes > 1 ? deaths + 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &deaths, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return deaths;
-}
-
 static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 {
     int rank, size;
@@ -158,7 +149,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     MPIX_Reinit_cleanup_pop(0);
     MPIX_Reinit_cleanup_pop(1);
     CHECK(n_ran == 1);
-    int death = deaths_so_far();
+    int death = deaths_so_far(passes);
     for (int i = 0; i < ITERATIONS; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
         MPIX_Reinit_test();

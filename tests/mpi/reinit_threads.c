@@ -5,7 +5,7 @@
  *
  * Arguments: [DEATHS].
  */
-#include "check.h"
+#include "reinit.h"
 
 #include <mpi-ext.h>
 #include <pthread.h>
@@ -91,15 +91,6 @@ static void begin_worker(int i, int rank, int size, MPI_Comm comm)
     CHECK(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
 }
 
-/* How many have died so far: a newcomer cannot know, the others tell it. */
-static int deaths_so_far(void)
-{
-    static int deaths;
-    deaths = passes > 1 ? deaths + 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &deaths, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return deaths;
-}
-
 static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 {
     int rank, size;
@@ -114,7 +105,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     CHECK(atomic_load(&n_workers) == 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int death = deaths_so_far();
+    int death = deaths_so_far(passes);
     if (passes == 1) {
         idler = (struct worker){.size = size};
         CHECK(pthread_create(&idler.thread, NULL, idle, &idler) == 0);

@@ -8,6 +8,7 @@
  * nobody receives and an agreement that nobody joins rollback   agreements on freed communicators
  * go with the epoch (MPIX_Reinit; rank 1 is killed)
  */
+#include "scenes.h"
 #include "ulfm.h"
 
 #include <mpi-ext.h>
@@ -180,11 +181,9 @@ static int rounds(int argc, char **argv, MPIX_Reinit_state_t state)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } scenes[] = {{"freed", freed},   {"held", held},         {"empty", empty},  {"around", around},
-                  {"memory", memory}, {"finalize", finalize}, {"rollback", NULL}};
+    static const struct scene scenes[] = {{"freed", freed},   {"held", held},
+                                          {"empty", empty},   {"around", around},
+                                          {"memory", memory}, {"finalize", finalize}};
     const char *name = argc > 1 ? argv[1] : "";
     MPI_Init(&argc, &argv);
     if (strcmp(name, "rollback") == 0) {
@@ -196,12 +195,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* MPI_Mrecv */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    size_t i = 0;
-    while (i < 6 && strcmp(scenes[i].name, name) != 0) {
-        i++;
-    }
-    CHECK(i < 6);
-    scenes[i].run();
+    SCENE_PLAY(scenes, name);
     MPI_Finalize();
     return 0;
 }

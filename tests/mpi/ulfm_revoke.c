@@ -11,7 +11,7 @@
  *   node     the last rank kills its daemon SEED microseconds after it has revoked: all that live
  *            know of it, or nobody does
  */
-#include "check.h"
+#include "scenes.h"
 
 #include <limits.h>
 #include <mpi-ext.h>
@@ -319,11 +319,9 @@ static void node(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*play)(void);
-    } scenes[] = {{"all", all},   {"selves", selves}, {"lag", lag},  {"large", large},
-                  {"told", told}, {"untold", untold}, {"node", node}};
+    static const struct scene scenes[] = {{"all", all},     {"selves", selves}, {"lag", lag},
+                                          {"large", large}, {"told", told},     {"untold", untold},
+                                          {"node", node}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -331,14 +329,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     victim = size - 1;
     argument = argc > 2 ? argv[2] : "";
-    for (size_t i = 0; argc > 1 && i < sizeof(scenes) / sizeof(scenes[0]); i++) {
-        if (strcmp(argv[1], scenes[i].name) == 0) {
-            scenes[i].play();
-            if (rank == 0) {
-                printf("%s: as it should be\n", argv[1]);
-            }
-        }
-    }
+    SCENE_PLAY(scenes, argc > 1 ? argv[1] : "");
     MPI_Finalize();
     return 0;
 }

@@ -8,7 +8,7 @@
  *   early        a revocation that arrives before the communicator does
  *   plain        with --no-ft, and nobody is killed: agreement is an allreduce
  */
-#include "check.h"
+#include "scenes.h"
 
 #include <mpi-ext.h>
 #include <signal.h>
@@ -226,24 +226,15 @@ static void plain(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*play)(void);
-    } scenes[] = {{"range", range},   {"agree", agree}, {"insulation", insulation},
-                  {"derive", derive}, {"plain", plain}, {"early", early}};
+    static const struct scene scenes[] = {{"range", range},           {"agree", agree},
+                                          {"insulation", insulation}, {"derive", derive},
+                                          {"plain", plain},           {"early", early}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     victim = size - 1;
-    for (size_t i = 0; argc > 1 && i < sizeof(scenes) / sizeof(scenes[0]); i++) {
-        if (strcmp(argv[1], scenes[i].name) == 0) {
-            scenes[i].play();
-            if (rank == 0) {
-                printf("%s: as it should be\n", argv[1]);
-            }
-        }
-    }
+    SCENE_PLAY(scenes, argc > 1 ? argv[1] : "");
     MPI_Finalize();
     return 0;
 }

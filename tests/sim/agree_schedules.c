@@ -120,17 +120,8 @@ static void each_mutant_is_caught(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
         struct rz_sim_options options = schedules_of("agree", mutants[i].name, 0, UINT32_MAX);
-        options.seed_first = 1;
-        options.seed_last = mutants[i].seeds;
-        struct rz_sim_result result;
-        rz_sim_run(&options, &result);
-        if (!result.violated)
-            fail_msg("%s: no violation in %lu random runs", mutants[i].name,
-                     (unsigned long)mutants[i].seeds);
-        rz_sim_explore(&options, &result);
-        if (!result.violated)
-            fail_msg("%s: no violation in %lu states", mutants[i].name,
-                     (unsigned long)result.states);
+        run(mutants[i].name, 0, UINT32_MAX, mutants[i].seeds);
+        schedules_explore(&options);
     }
 }
 
@@ -139,9 +130,7 @@ static void deposits_of_the_dead_part_the_living(void **state)
 {
     (void)state;
     struct rz_sim_options options = schedules_of("agree", "mutant-dead-deposits", 0, UINT32_MAX);
-    struct rz_sim_result result;
-    rz_sim_explore(&options, &result);
-    assert_true(result.violated);
+    schedules_explore(&options);
 }
 
 int main(void)

@@ -29,7 +29,10 @@ static inline void schedules_passed(const struct rz_sim_options *options,
 {
     if (!rz_sim_passed(options->scenario, result))
         fail_msg("%s, %u members, %u deaths: %s: %s", options->scenario->name, options->members,
-                 options->crashes, result->over_budget ? "too many states" : result->reason,
+                 options->crashes,
+                 result->over_budget ? "too many states"
+                 : result->violated  ? result->reason
+                                     : "the mutant was not caught",
                  result->replay);
 }
 

@@ -14,6 +14,7 @@
  */
 #include "mpi/comm/dynamic.h"
 
+#include "base/linked_list.h"
 #include "base/random.h"
 #include "mpi/comm/word.h"
 #include "mpi/ft/comm_revoke.h"
@@ -64,17 +65,6 @@ static bool is_answered(void *arg)
     return ((struct birth *)arg)->answered;
 }
 
-static void birth_close(struct birth *birth)
-{
-    struct birth **at = &open_births;
-    while (*at != NULL && *at != birth) {
-        at = &(*at)->next;
-    }
-    if (*at != NULL) {
-        *at = birth->next;
-    }
-}
-
 /* Has the order carried out: MPI_SUCCESS (birth->status says what became of it) or RZM_ROLLBACK. */
 static int ask(const struct rz_news *order, uint32_t n, const struct rz_news *parent,
                const char *call, struct birth *birth)
@@ -93,7 +83,7 @@ static int ask(const struct rz_news *order, uint32_t n, const struct rz_news *pa
                                             .parent_length = (uint32_t)parent->bytes}});
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     int error = rz_engine_wait(&blocked, is_answered, birth);
-    birth_close(birth);
+    rz_list_unlink(&open_births, birth);
     return error;
 }
 
@@ -268,11 +258,7 @@ static void spawning_begin(struct spawning *spawning)
 
 static void spawning_end(const struct spawning *spawning)
 {
-    struct spawning **at = &open_spawns;
-    while (*at != spawning) {
-        at = &(*at)->next;
-    }
-    *at = spawning->next;
+    rz_list_unlink(&open_spawns, spawning);
     for (int kind = RZ_WORD_READY; kind <= RZ_WORD_GOING; kind++) {
         struct rz_word *word;
         while ((word = rz_word_take((enum rz_word_kind)kind, order_of(spawning))) != NULL) {

@@ -14,6 +14,7 @@
  */
 #include "mpi/comm/dynamic.h"
 
+#include "base/linked_list.h"
 #include "mpi/comm/service.h"
 #include "mpi/comm/word.h"
 #include "mpi/ft/comm_revoke.h"
@@ -89,11 +90,7 @@ static void refuse(uint32_t process, uint64_t id, int error)
 /* Nobody takes any more what still comes, or has come, about it. */
 static void waiting_end(struct waiting *waiting)
 {
-    struct waiting **at = &all_waiting;
-    while (*at != waiting) {
-        at = &(*at)->next;
-    }
-    *at = waiting->next;
+    rz_list_unlink(&all_waiting, waiting);
     for (struct rz_word *word; (word = rz_word_take(RZ_WORD_ACCEPT, waiting->id)) != NULL;) {
         rz_connect_answers(word);
         free(word);

@@ -1,5 +1,6 @@
 /* Ports and the names under which they are published: the daemons keep the names (daemon/names.h).
  */
+#include "base/linked_list.h"
 #include "mpi/chapter.h"
 #include "mpi/core/engine.h"
 #include "mpi/comm/dynamic.h"
@@ -46,15 +47,6 @@ static bool is_answered(void *arg)
     return ((struct question *)arg)->answered;
 }
 
-static void question_end(struct question *question)
-{
-    struct question **at = &open_questions;
-    while (*at != question) {
-        at = &(*at)->next;
-    }
-    *at = question->next;
-}
-
 static int check_texts(const char *service, const char *port)
 {
     if (service[0] == '\0' || strlen(service) >= MPI_MAX_PORT_NAME) {
@@ -90,7 +82,7 @@ static int ask(enum rz_name_question what, const char *call, const char *service
     rz_engine_tell_daemon(&message);
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     error = rz_engine_wait(&blocked, is_answered, question);
-    question_end(question);
+    rz_list_unlink(&open_questions, question);
     return error;
 }
 

@@ -1,5 +1,6 @@
 #include "mpi/ft/birth_wish.h"
 
+#include "base/linked_list.h"
 #include "mpi/chapter.h"
 
 #include <stdlib.h>
@@ -75,13 +76,7 @@ int rz_births_ask(struct rz_birth_wish *wish, const uint32_t *dead, uint32_t n)
 
 void rz_births_end(struct rz_birth_wish *wish)
 {
-    struct rz_birth_wish **at = &wishes;
-    while (*at != NULL && *at != wish) {
-        at = &(*at)->next;
-    }
-    if (*at == wish) {
-        *at = wish->next;
-    }
+    rz_list_unlink(&wishes, wish);
     free(wish->refused);
     wish->refused = NULL;
 }

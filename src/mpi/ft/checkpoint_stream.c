@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/linked_list.h"
 #include "mpi/chapter.h"
 
 #include <rhizome/checkpoint.h>
@@ -159,10 +160,7 @@ static int on_close(void *cookie)
 {
     struct stream *stream = cookie;
     pthread_mutex_lock(&lock);
-    struct stream **link = &streams;
-    while (*link != stream)
-        link = &(*link)->next;
-    *link = stream->next;
+    rz_list_unlink(&streams, stream);
     if (stream->writes && !atomic_load(&stream->cut))
         publish(stream);
     content_release(stream->content);

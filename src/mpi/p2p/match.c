@@ -1,6 +1,7 @@
 #include "mpi/p2p/match.h"
 
 #include "base/assert.h"
+#include "base/linked_list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -313,11 +314,7 @@ void rz_match_release(struct rz_matcher *matcher, uint64_t id)
     if (context == NULL || context->open.first != NULL || context->early.first != NULL) {
         return;
     }
-    struct rz_match_context **at = context_bucket(matcher, id);
-    while (*at != context) {
-        at = &(*at)->next;
-    }
-    *at = context->next;
+    rz_list_unlink(context_bucket(matcher, id), context);
     matcher->recent = NULL;
     matcher->n_contexts--;
     free(context);

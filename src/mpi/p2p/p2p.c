@@ -223,22 +223,29 @@ static int send_start(struct rz_request *request)
     return MPI_SUCCESS;
 }
 
+/* Whether operations may begin on comm now. */
+static inline int admitted(const struct rz_comm *comm)
+{
+    if (__builtin_expect(rz_engine.rollback || rz_engine.comes_again, 0)) {
+        return rz_engine.rollback ? RZM_ROLLBACK : rz_comm_admit(comm);
+    }
+    return MPI_SUCCESS;
+}
+
 int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
                       int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
                       struct rz_request **request)
 {
-    if (__builtin_expect(rz_engine.rollback || rz_engine.comes_again, 0)) {
-        int barred = rz_engine.rollback ? RZM_ROLLBACK : rz_comm_admit(comm);
-        if (barred != MPI_SUCCESS) {
-            return barred;
-        }
+    int error = admitted(comm);
+    if (error != MPI_SUCCESS) {
+        return error;
     }
     struct rz_request *made = p2p_new((void *)(uintptr_t)buffer, count, datatype, dest, tag, comm,
                                       plane, flags | RZ_REQUEST_SEND);
     if (made == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    int error = send_start(made);
+    error = send_start(made);
     if (error != MPI_SUCCESS) {
         rz_request_destroy(made);
         return error;
@@ -313,17 +320,15 @@ int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatyp
                       int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
                       struct rz_request **request)
 {
-    if (__builtin_expect(rz_engine.rollback || rz_engine.comes_again, 0)) {
-        int barred = rz_engine.rollback ? RZM_ROLLBACK : rz_comm_admit(comm);
-        if (barred != MPI_SUCCESS) {
-            return barred;
-        }
+    int error = admitted(comm);
+    if (error != MPI_SUCCESS) {
+        return error;
     }
     struct rz_request *made = p2p_new(buffer, count, datatype, source, tag, comm, plane, flags);
     if (made == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    int error = receive_start(made);
+    error = receive_start(made);
     if (error != MPI_SUCCESS) {
         rz_request_destroy(made);
         return error;

@@ -4,6 +4,7 @@
  */
 #include "mpi/tool/tool.h"
 
+#include "base/linked_list.h"
 #include "mpi/core/engine.h"
 #include "mpi/comm/sessions.h"
 #include "mpi/ft/agreement.h"
@@ -225,11 +226,8 @@ int rzm_t_pvar_session_free(MPI_T_pvar_session *session)
     if (session == NULL || !is_session(*session)) {
         return MPI_T_ERR_INVALID_SESSION;
     }
-    struct MPI_ABI_T_pvar_session **at = &sessions_first, *gone = *session;
-    while (*at != gone) {
-        at = &(*at)->next;
-    }
-    *at = gone->next;
+    struct MPI_ABI_T_pvar_session *gone = *session;
+    rz_list_unlink(&sessions_first, gone);
     struct MPI_ABI_T_pvar_handle *handle;
     while ((handle = gone->handles) != NULL) {
         gone->handles = handle->next;

@@ -4,21 +4,9 @@
 #include "base/random.h"
 #include "proto/agree/agree_private.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef const struct rz_agree *member_t;
-
-__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group,
-                                                      const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(group->why, group->why_bytes, format, list);
-    va_end(list);
-    return false;
-}
 
 static uint64_t newest(member_t member)
 {
@@ -68,15 +56,16 @@ static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
     for (uint64_t seq = a->collected + 1; seq <= newest(a); seq++) {
         const struct rz_agree_op *in_a = decision_of(a, seq), *in_b = decision_of(b, seq);
         if (in_a && in_b && !same_decision(a, in_a, b, in_b))
-            return say(group, "S3-1: %u and %u decided operation %llu differently", i, j,
-                       (unsigned long long)seq);
+            return rz_check_say(group, "S3-1: %u and %u decided operation %llu differently", i, j,
+                                (unsigned long long)seq);
     }
     if (a->collected > b->decided)
-        return say(group, "S3-6: %u has forgotten operation %llu, which %u has not decided", i,
-                   (unsigned long long)a->collected, j);
+        return rz_check_say(group,
+                            "S3-6: %u has forgotten operation %llu, which %u has not decided", i,
+                            (unsigned long long)a->collected, j);
     if (!agreed_within(a, b, both) || !agreed_within(b, a, both))
-        return say(group, "S3-8: %u and %u decided %llu, but not the same members dead", i, j,
-                   (unsigned long long)both);
+        return rz_check_say(group, "S3-8: %u and %u decided %llu, but not the same members dead", i,
+                            j, (unsigned long long)both);
     return true;
 }
 
@@ -88,8 +77,8 @@ bool rz_agree_check_agreement(const struct rz_check_group *group)
             continue;
         for (uint32_t d = 0; d < a->n_dead; d++)
             if (!group->crashed[rz_agree_dead_list(a)[d]])
-                return say(group, "S3-3: %u holds %u for dead, which is not", i,
-                           rz_agree_dead_list(a)[d]);
+                return rz_check_say(group, "S3-3: %u holds %u for dead, which is not", i,
+                                    rz_agree_dead_list(a)[d]);
         for (rz_id j = 0; j < group->n_members; j++)
             if (j != i && group->state[j] && !check_pair(group, i, j))
                 return false;
@@ -128,8 +117,8 @@ bool rz_agree_check_participation(const struct rz_check_group *group,
                 struct rz_agree_proposal proposal = proposal_of(j, seq);
                 if (!includes(rz_agree_op_value(member, op), op, &proposal) &&
                     !found_dead(member, op, j))
-                    return say(group, "S3-2: %u decided operation %llu without %u", i,
-                               (unsigned long long)seq, j);
+                    return rz_check_say(group, "S3-2: %u decided operation %llu without %u", i,
+                                        (unsigned long long)seq, j);
             }
         }
     }
@@ -154,18 +143,18 @@ bool rz_agree_check_tree(const struct rz_check_group *group, const struct rz_agr
             continue;
         rz_id parent = rz_agree_tree_parent(tree, id);
         if (rz_agree_ids_contain(tree->dead, tree->n_dead, parent) || parent > id)
-            return say(group, "S3-7: %u hangs below %u", id, parent);
+            return rz_check_say(group, "S3-7: %u hangs below %u", id, parent);
         n_roots += parent == id;
         for (rz_id above = 0; above < tree->n_members; above++) {
             if (rz_agree_ids_contain(tree->dead, tree->n_dead, above))
                 continue;
             uint32_t wanted = above == parent && parent != id;
             if (times_below(tree, above, id) != wanted)
-                return say(group, "S3-7: %u is %u times a child of %u, whose parent is %u", id,
-                           times_below(tree, above, id), above, parent);
+                return rz_check_say(group, "S3-7: %u is %u times a child of %u, whose parent is %u",
+                                    id, times_below(tree, above, id), above, parent);
         }
     }
-    return n_roots == 1 || say(group, "S3-7: %u roots", n_roots);
+    return n_roots == 1 || rz_check_say(group, "S3-7: %u roots", n_roots);
 }
 
 static bool misses_child(member_t member, const struct rz_agree_op *op,
@@ -184,12 +173,13 @@ static bool check_place(const struct rz_check_group *group, member_t member,
     struct rz_agree_tree_view tree = rz_agree_op_tree(member, op);
     rz_id parent = rz_agree_tree_parent(&tree, member->self);
     if (op->status == RZ_AGREE_BROADCASTING && (parent != op->parent || parent == member->self))
-        return say(group, "S3-5: %u has sent UP to %u, its parent is %u", member->self, op->parent,
-                   parent);
+        return rz_check_say(group, "S3-5: %u has sent UP to %u, its parent is %u", member->self,
+                            op->parent, parent);
     if (op->status == RZ_AGREE_GATHERING && !misses_child(member, op, &tree))
-        return say(group, "S3-5: %u gathers and misses no child", member->self);
+        return rz_check_say(group, "S3-5: %u gathers and misses no child", member->self);
     if (parent != member->self && times_below(&tree, parent, member->self) != 1)
-        return say(group, "S3-7: %u is not a child of its parent %u", member->self, parent);
+        return rz_check_say(group, "S3-7: %u is not a child of its parent %u", member->self,
+                            parent);
     return true;
 }
 
@@ -201,8 +191,8 @@ bool rz_agree_check_trees(const struct rz_check_group *group)
              seq++) {
             const struct rz_agree_op *op = rz_agree_op_find(member, seq);
             if (!op || op->status < RZ_AGREE_GATHERING)
-                return say(group, "S3-4: %u has no record of its operation %llu", i,
-                           (unsigned long long)seq);
+                return rz_check_say(group, "S3-4: %u has no record of its operation %llu", i,
+                                    (unsigned long long)seq);
             if (op->status < RZ_AGREE_COMPLETED && !check_place(group, member, op))
                 return false;
         }
@@ -242,8 +232,8 @@ bool rz_agree_check_progress(const struct rz_check_group *group, struct rz_agree
             if (!op)
                 continue;
             if (!goes_forward(now, op))
-                return say(group, "S3-4: operation %llu at %u went from %u to %u",
-                           (unsigned long long)seq, i, now->status, op->status);
+                return rz_check_say(group, "S3-4: operation %llu at %u went from %u to %u",
+                                    (unsigned long long)seq, i, now->status, op->status);
             *now = (struct rz_agree_watched){.seq = seq, .status = op->status};
             if (op->status != RZ_AGREE_COMPLETED)
                 continue;
@@ -251,8 +241,9 @@ bool rz_agree_check_progress(const struct rz_check_group *group, struct rz_agree
             const struct rz_agree_watched *given =
                 &watched[op->giver * member->n_slots + seq % member->n_slots];
             if (given->seq == seq && given->digest != 0 && given->digest != now->digest)
-                return say(group, "S3-1c: %u took another decision %llu from %u than that had", i,
-                           (unsigned long long)seq, op->giver);
+                return rz_check_say(group,
+                                    "S3-1c: %u took another decision %llu from %u than that had", i,
+                                    (unsigned long long)seq, op->giver);
         }
     }
     return true;
@@ -264,14 +255,14 @@ static bool check_decided(const struct rz_check_group *group, rz_id waiting, uin
     for (rz_id j = 0; j < group->n_members; j++) {
         member_t other = group->state[j];
         if (other && decision_of(other, seq))
-            return say(group, "L3-2: %u waits for operation %llu, which %u has decided", waiting,
-                       (unsigned long long)seq, j);
+            return rz_check_say(group, "L3-2: %u waits for operation %llu, which %u has decided",
+                                waiting, (unsigned long long)seq, j);
         if (other && other->proposed < seq)
             all_contributed = false;
     }
     return !all_contributed ||
-           say(group, "L3-1: all have contributed to operation %llu, and %u waits for it",
-               (unsigned long long)seq, waiting);
+           rz_check_say(group, "L3-1: all have contributed to operation %llu, and %u waits for it",
+                        (unsigned long long)seq, waiting);
 }
 
 bool rz_agree_check_liveness(const struct rz_check_group *group)

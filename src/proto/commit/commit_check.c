@@ -3,19 +3,7 @@
 #include "proto/commit/commit_state.h"
 #include "proto/commit/stripes.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group,
-                                                      const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(group->why, group->why_bytes, format, list);
-    va_end(list);
-    return false;
-}
 
 static bool layouts_differ(const struct rz_commit *a, const struct rz_commit_layout *x,
                            const struct rz_commit *b, const struct rz_commit_layout *y)
@@ -49,7 +37,8 @@ bool rz_commit_check_uniform(const struct rz_check_group *group)
             const struct rz_commit *b = group->state[j];
             const char *what = b && a->epoch == b->epoch ? difference(a, b) : NULL;
             if (what)
-                return say(group, "S7-5: in epoch %u %u and %u differ: %s", a->epoch, j, i, what);
+                return rz_check_say(group, "S7-5: in epoch %u %u and %u differ: %s", a->epoch, j, i,
+                                    what);
         }
     }
     return true;
@@ -111,10 +100,10 @@ bool rz_commit_check_holders(const struct rz_check_group *group)
         const struct rz_commit *c = group->state[i];
         for (uint32_t rank = 0; c && c->epoch > 0 && rank < c->n_ranks; rank++) {
             if (!dead(c, rz_commit_owner(c, &c->now)[rank]) && !keepers_are_others(c, rank))
-                return say(group, "at %u rank %u has keepers that are none", i, rank);
+                return rz_check_say(group, "at %u rank %u has keepers that are none", i, rank);
             if (!c->lost && !somebody_has(c, rank))
-                return say(group, "at %u nobody alive holds rank %u of generation %llu", i, rank,
-                           (unsigned long long)c->base);
+                return rz_check_say(group, "at %u nobody alive holds rank %u of generation %llu", i,
+                                    rank, (unsigned long long)c->base);
         }
     }
     return true;

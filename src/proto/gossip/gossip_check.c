@@ -3,19 +3,6 @@
 #include "base/assert.h"
 #include "proto/gossip/gossip.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-__attribute__((format(printf, 2, 3))) static bool broken(const struct rz_check_group *group,
-                                                         const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(group->why, group->why_bytes, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
 bool rz_gossip_check_accurate(const struct rz_check_group *group)
 {
     for (rz_id id = 0; id < group->n_members; id++) {
@@ -25,8 +12,8 @@ bool rz_gossip_check_accurate(const struct rz_check_group *group)
         const uint64_t *failed = rz_gossip_failed(group->state[id], &n);
         for (uint32_t i = 0; i < n; i++)
             if (group->state[failed[i]])
-                return broken(group, "S4-1: %u holds %u for failed, which lives", id,
-                              (rz_id)failed[i]);
+                return rz_check_say(group, "S4-1: %u holds %u for failed, which lives", id,
+                                    (rz_id)failed[i]);
     }
     return true;
 }
@@ -43,9 +30,9 @@ static bool others_have(const struct rz_check_group *group, rz_id id, uint32_t p
         for (rz_id other = 0; other < group->n_members; other++)
             if (group->state[other] &&
                 rz_gossip_phase(group->state[other], (rz_id)failed[i]) < needed)
-                return broken(group, "%s: about %u, %u is in phase %u and %u in phase %u", name,
-                              (rz_id)failed[i], id, phase, other,
-                              rz_gossip_phase(group->state[other], (rz_id)failed[i]));
+                return rz_check_say(group, "%s: about %u, %u is in phase %u and %u in phase %u",
+                                    name, (rz_id)failed[i], id, phase, other,
+                                    rz_gossip_phase(group->state[other], (rz_id)failed[i]));
     }
     return true;
 }
@@ -80,7 +67,7 @@ bool rz_gossip_check_monotone(const struct rz_check_group *group, struct rz_goss
                 now.phase[p] |= UINT64_C(1) << failed[i];
         for (uint32_t p = 0; p < 3; p++)
             if (watched[id].phase[p] & ~now.phase[p])
-                return broken(group, "S4-3: %u went back behind phase %u", id, p + 1);
+                return rz_check_say(group, "S4-3: %u went back behind phase %u", id, p + 1);
         watched[id] = now;
     }
     return true;
@@ -93,8 +80,9 @@ bool rz_gossip_check_rows(const struct rz_check_group *group)
             for (rz_id failed = 0; failed < group->n_members; failed++)
                 if (rz_gossip_detected_by(group->state[id], by, failed) &&
                     !rz_gossip_detected_by(group->state[id], id, failed))
-                    return broken(group, "%u knows that %u has detected %u, and has not itself", id,
-                                  by, failed);
+                    return rz_check_say(group,
+                                        "%u knows that %u has detected %u, and has not itself", id,
+                                        by, failed);
     return true;
 }
 
@@ -135,8 +123,8 @@ bool rz_gossip_check_mass_bounded(const struct rz_check_group *group)
             struct instance all = sum_up(group, id, (rz_id)failed[i]);
             if (all.mass.weight > rz_gossip_whole(group->state[id]) || all.mass.detected > most ||
                 all.mass.consensus > most)
-                return broken(group, "S4-4: the instance of %u has more mass than was given out",
-                              id);
+                return rz_check_say(
+                    group, "S4-4: the instance of %u has more mass than was given out", id);
         }
     }
     return true;
@@ -151,13 +139,14 @@ bool rz_gossip_check_mass_whole(const struct rz_check_group *group, rz_id first)
         if (all.mass.weight != rz_gossip_whole(group->state[first]) ||
             all.mass.detected != all.knowing * RZ_GOSSIP_ONE ||
             all.mass.consensus != all.with_consensus * RZ_GOSSIP_ONE)
-            return broken(group,
-                          "S4-4: %llu members of the instance of %u hold weight %.9f, and sums "
-                          "%.9f and %.9f",
-                          (unsigned long long)all.members, first,
-                          (double)all.mass.weight / (double)rz_gossip_whole(group->state[first]),
-                          (double)all.mass.detected / (double)RZ_GOSSIP_ONE,
-                          (double)all.mass.consensus / (double)RZ_GOSSIP_ONE);
+            return rz_check_say(
+                group,
+                "S4-4: %llu members of the instance of %u hold weight %.9f, and sums "
+                "%.9f and %.9f",
+                (unsigned long long)all.members, first,
+                (double)all.mass.weight / (double)rz_gossip_whole(group->state[first]),
+                (double)all.mass.detected / (double)RZ_GOSSIP_ONE,
+                (double)all.mass.consensus / (double)RZ_GOSSIP_ONE);
     }
     return true;
 }
@@ -170,13 +159,13 @@ bool rz_gossip_check_agreed(const struct rz_check_group *group, uint32_t phase)
         if (!group->state[id])
             continue;
         if (!rz_gossip_returned(group->state[id]))
-            return broken(group, "S4-6: %u has not returned", id);
+            return rz_check_say(group, "S4-6: %u has not returned", id);
         for (rz_id other = 0; other < group->n_members; other++) {
             uint32_t come_to = rz_gossip_phase(group->state[id], other);
             if ((come_to >= phase) == !group->state[other])
                 continue;
-            return broken(group, "S4-6: about %u, which %s, %u is in phase %u", other,
-                          group->state[other] ? "lives" : "has crashed", id, come_to);
+            return rz_check_say(group, "S4-6: about %u, which %s, %u is in phase %u", other,
+                                group->state[other] ? "lives" : "has crashed", id, come_to);
         }
     }
     return true;

@@ -2,17 +2,13 @@
 
 #include "proto/paxos/paxos.h"
 
-#include <stdio.h>
-
 bool rz_paxos_check_told(const struct rz_check_group *group, struct rz_paxos_seen *seen,
                          uint64_t value)
 {
-    if (seen->decided && seen->value != value) {
-        snprintf(group->why, group->why_bytes, "instance %llu: decided %llu and %llu",
-                 (unsigned long long)seen->number, (unsigned long long)seen->value,
-                 (unsigned long long)value);
-        return false;
-    }
+    if (seen->decided && seen->value != value)
+        return rz_check_say(group, "instance %llu: decided %llu and %llu",
+                            (unsigned long long)seen->number, (unsigned long long)seen->value,
+                            (unsigned long long)value);
     seen->decided = true;
     seen->value = value;
     return true;
@@ -42,15 +38,13 @@ bool rz_paxos_check_acceptors(const struct rz_check_group *group, const struct r
         with += accepted != 0 || knows;
         if (knows || accepted <= rz_paxos_promised(group->state[id], seen->number))
             continue;
-        snprintf(group->why, group->why_bytes, "%u accepted above its promise", id);
-        return false;
+        return rz_check_say(group, "%u accepted above its promise", id);
     }
     uint32_t majority = group->n_members / 2 + 1;
     if (!seen->decided || with + gone >= majority)
         return true;
-    snprintf(group->why, group->why_bytes, "instance %llu was decided by less than a majority",
-             (unsigned long long)seen->number);
-    return false;
+    return rz_check_say(group, "instance %llu was decided by less than a majority",
+                        (unsigned long long)seen->number);
 }
 
 bool rz_paxos_check_majority(const struct rz_check_group *group, const struct rz_paxos_seen *seen,
@@ -59,10 +53,8 @@ bool rz_paxos_check_majority(const struct rz_check_group *group, const struct rz
     uint32_t yes = (uint32_t)__builtin_popcountll(seen->yes);
     if (!seen->decided || seen->value == 0 || yes > view_size / 2)
         return true;
-    snprintf(group->why, group->why_bytes,
-             "S6-3: instance %llu: yes was decided by %u votes of a view of %u",
-             (unsigned long long)seen->number, yes, view_size);
-    return false;
+    return rz_check_say(group, "S6-3: instance %llu: yes was decided by %u votes of a view of %u",
+                        (unsigned long long)seen->number, yes, view_size);
 }
 
 bool rz_paxos_check_known(const struct rz_check_group *group, uint64_t instance)
@@ -71,9 +63,8 @@ bool rz_paxos_check_known(const struct rz_check_group *group, uint64_t instance)
         if (!group->state[id] || !rz_paxos_knows(group->state[id], instance) ||
             rz_paxos_decision(group->state[id], instance, NULL))
             continue;
-        snprintf(group->why, group->why_bytes, "%u waits for the decision of instance %llu", id,
-                 (unsigned long long)instance);
-        return false;
+        return rz_check_say(group, "%u waits for the decision of instance %llu", id,
+                            (unsigned long long)instance);
     }
     return true;
 }

@@ -3,18 +3,13 @@
 #include "base/idset.h"
 #include "proto/ring/ring.h"
 
-#include <stdio.h>
-
 static bool member_accurate(const struct rz_check_group *group, rz_id id)
 {
     uint32_t n;
     const uint64_t *out = rz_ring_out(group->state[id], &n);
     for (uint32_t i = 0; i < n; i++)
-        if (group->state[out[i]]) {
-            snprintf(group->why, group->why_bytes, "S1-1: %u holds %u for out, which lives", id,
-                     (rz_id)out[i]);
-            return false;
-        }
+        if (group->state[out[i]])
+            return rz_check_say(group, "S1-1: %u holds %u for out, which lives", id, (rz_id)out[i]);
     return true;
 }
 
@@ -35,10 +30,8 @@ static bool member_safe(const struct rz_check_group *group, rz_id id)
     if (observing != id && observer != id && !rz_items_contain(out, n, observing) &&
         !rz_items_contain(out, n, observer))
         return true;
-    snprintf(group->why, group->why_bytes,
-             "S1-2: %u watches %u and serves %u: itself, or one it knows is out", id, observing,
-             observer);
-    return false;
+    return rz_check_say(group, "S1-2: %u watches %u and serves %u: itself, or one it knows is out",
+                        id, observing, observer);
 }
 
 bool rz_ring_check_safety(const struct rz_check_group *group)
@@ -69,10 +62,9 @@ bool rz_ring_check_stable(const struct rz_check_group *group)
         rz_id observer = rz_ring_observer(group->state[id]);
         if (observing == before && observer == after)
             continue;
-        snprintf(group->why, group->why_bytes,
-                 "S1-3: %u watches %u and serves %u; alive around it are %u and %u", id, observing,
-                 observer, before, after);
-        return false;
+        return rz_check_say(group,
+                            "S1-3: %u watches %u and serves %u; alive around it are %u and %u", id,
+                            observing, observer, before, after);
     }
     return true;
 }
@@ -85,11 +77,8 @@ bool rz_ring_check_complete(const struct rz_check_group *group)
         uint32_t n;
         const uint64_t *out = rz_ring_out(group->state[id], &n);
         for (rz_id other = 0; other < group->n_members; other++)
-            if (!group->state[other] && !rz_items_contain(out, n, other)) {
-                snprintf(group->why, group->why_bytes, "L1-1: %u does not know that %u is out", id,
-                         other);
-                return false;
-            }
+            if (!group->state[other] && !rz_items_contain(out, n, other))
+                return rz_check_say(group, "L1-1: %u does not know that %u is out", id, other);
     }
     return true;
 }

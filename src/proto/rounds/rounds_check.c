@@ -1,18 +1,5 @@
 #include "proto/rounds/rounds_check.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group,
-                                                      const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(group->why, group->why_bytes, format, list);
-    va_end(list);
-    return false;
-}
-
 static bool check_value(const struct rz_check_group *group, rz_id i,
                         const struct rz_rounds_decision *decision,
                         rz_rounds_proposal_of proposal_of)
@@ -22,10 +9,10 @@ static bool check_value(const struct rz_check_group *group, rz_id i,
         if (decision->members >> j & 1)
             and &= proposal_of(j);
         else if (group->state[j])
-            return say(group, "R-2: %u decided without %u, which is alive", i, j);
+            return rz_check_say(group, "R-2: %u decided without %u, which is alive", i, j);
     }
     return and == decision->and ||
-           say(group, "R-2: the decision of %u is not what its members proposed", i);
+           rz_check_say(group, "R-2: the decision of %u is not what its members proposed", i);
 }
 
 static bool check_bound(const struct rz_check_group *group, rz_id i,
@@ -37,7 +24,8 @@ static bool check_bound(const struct rz_check_group *group, rz_id i,
     if (bound > group->n_members)
         bound = group->n_members;
     return decision->round <= bound ||
-           say(group, "R-4: %u decided in round %u, the bound is %u", i, decision->round, bound);
+           rz_check_say(group, "R-4: %u decided in round %u, the bound is %u", i, decision->round,
+                        bound);
 }
 
 bool rz_rounds_check(const struct rz_check_group *group, struct rz_rounds_watched *watched,
@@ -49,7 +37,7 @@ bool rz_rounds_check(const struct rz_check_group *group, struct rz_rounds_watche
             continue;
         for (rz_id j = 0; j < group->n_members; j++)
             if (rz_rounds_dead(rounds) >> j & 1 && !group->crashed[j])
-                return say(group, "R-3: %u holds %u for dead, which is not", i, j);
+                return rz_check_say(group, "R-3: %u holds %u for dead, which is not", i, j);
         struct rz_rounds_decision decision = rz_rounds_decision(rounds);
         if (!decision.made || watched[i].made)
             continue;
@@ -59,7 +47,7 @@ bool rz_rounds_check(const struct rz_check_group *group, struct rz_rounds_watche
         for (rz_id j = 0; j < group->n_members; j++)
             if (watched[j].made &&
                 (watched[j].and != decision.and || watched[j].members != decision.members))
-                return say(group, "R-1: %u and %u decided differently", i, j);
+                return rz_check_say(group, "R-1: %u and %u decided differently", i, j);
     }
     return true;
 }
@@ -69,7 +57,7 @@ bool rz_rounds_check_liveness(const struct rz_check_group *group)
     for (rz_id i = 0; i < group->n_members; i++) {
         const struct rz_rounds *rounds = group->state[i];
         if (rounds && !rz_rounds_decision(rounds).made)
-            return say(group, "R-5: %u has not decided", i);
+            return rz_check_say(group, "R-5: %u has not decided", i);
     }
     return true;
 }

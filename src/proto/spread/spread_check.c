@@ -3,7 +3,6 @@
 #include "base/idset.h"
 #include "proto/spread/spread.h"
 
-#include <stdio.h>
 #include <string.h>
 
 bool rz_spread_check_no_invention(const struct rz_check_group *group, const uint64_t *broadcast,
@@ -16,8 +15,7 @@ bool rz_spread_check_no_invention(const struct rz_check_group *group, const uint
         const uint64_t *known = rz_spread_known(group->state[id], &n_known);
         if (rz_items_subset(known, n_known, broadcast, n))
             continue;
-        snprintf(group->why, group->why_bytes, "%u knows an item that nobody broadcast", id);
-        return false;
+        return rz_check_say(group, "%u knows an item that nobody broadcast", id);
     }
     return true;
 }
@@ -31,9 +29,8 @@ bool rz_spread_check_delivered(const struct rz_check_group *group, const uint8_t
         rz_spread_known(group->state[id], &n_known);
         if (n_known == delivered[id])
             continue;
-        snprintf(group->why, group->why_bytes, "%u knows %u items and told its host %u", id,
-                 n_known, delivered[id]);
-        return false;
+        return rz_check_say(group, "%u knows %u items and told its host %u", id, n_known,
+                            delivered[id]);
     }
     return true;
 }
@@ -53,9 +50,8 @@ bool rz_spread_check_all_know(const struct rz_check_group *group)
             n_first = n_known;
             first_id = id;
         } else if (n_known != n_first || memcmp(known, first, n_known * sizeof *known) != 0) {
-            snprintf(group->why, group->why_bytes, "%u knows %u items, %u knows %u (or others)",
-                     first_id, n_first, id, n_known);
-            return false;
+            return rz_check_say(group, "%u knows %u items, %u knows %u (or others)", first_id,
+                                n_first, id, n_known);
         }
     }
     return true;

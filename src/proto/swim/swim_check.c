@@ -2,20 +2,7 @@
 
 #include "proto/swim/swim.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 static const char *const state_names[] = {"alive", "suspect", "dead", "left"};
-
-__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group,
-                                                      const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(group->why, group->why_bytes, format, list);
-    va_end(list);
-    return false;
-}
 
 static bool check_self(const struct rz_check_group *group, rz_id id)
 {
@@ -23,7 +10,7 @@ static bool check_self(const struct rz_check_group *group, rz_id id)
     struct rz_swim_view view = rz_swim_look(swim, id);
     if (view.state == RZ_SWIM_ALIVE || (view.state == RZ_SWIM_LEFT && rz_swim_leaving(swim)))
         return true;
-    return say(group, "S5-3: %u holds itself for %s", id, state_names[view.state]);
+    return rz_check_say(group, "S5-3: %u holds itself for %s", id, state_names[view.state]);
 }
 
 /* Who dies in a step may have made one more incarnation in it. */
@@ -41,19 +28,19 @@ static bool check_view(const struct rz_check_group *group, bool final, rz_id id,
     uint64_t known = gone << 34 | (uint64_t)view.incarnation << 2 | view.state;
     uint64_t *seen = &memory[group->n_members + (size_t)id * group->n_members + about];
     if (view.incarnation > made_by(group, about, memory))
-        return say(group, "S5-2: %u knows incarnation %u of %u, who made %u", id, view.incarnation,
-                   about, (uint32_t)memory[about]);
+        return rz_check_say(group, "S5-2: %u knows incarnation %u of %u, who made %u", id,
+                            view.incarnation, about, (uint32_t)memory[about]);
     if (known < *seen)
-        return say(group, "S5-1: %u knew %u as %s of incarnation %u, now as %s of %u", id, about,
-                   state_names[*seen % 4], (uint32_t)(*seen >> 2), state_names[view.state],
-                   view.incarnation);
+        return rz_check_say(group, "S5-1: %u knew %u as %s of incarnation %u, now as %s of %u", id,
+                            about, state_names[*seen % 4], (uint32_t)(*seen >> 2),
+                            state_names[view.state], view.incarnation);
     *seen = known;
     if (view.queued && view.sent >= rz_swim_limit(swim))
-        return say(group, "S5-5: %u sent its news about %u %u times and goes on", id, about,
-                   view.sent);
+        return rz_check_say(group, "S5-5: %u sent its news about %u %u times and goes on", id,
+                            about, view.sent);
     if (view.timers != (view.state == RZ_SWIM_SUSPECT))
-        return say(group, "S5-6: %u has %u timers for %u, whom it holds for %s", id, view.timers,
-                   about, state_names[view.state]);
+        return rz_check_say(group, "S5-6: %u has %u timers for %u, whom it holds for %s", id,
+                            view.timers, about, state_names[view.state]);
     return true;
 }
 
@@ -87,8 +74,8 @@ static bool check_states(const struct rz_check_group *group, bool of_living, con
                 continue;
             if (of_living ? state == RZ_SWIM_ALIVE : state >= RZ_SWIM_DEAD)
                 continue;
-            return say(group, "%s: %u holds %u for %s, who %s", name, id, about, state_names[state],
-                       of_living ? "lives" : "is gone");
+            return rz_check_say(group, "%s: %u holds %u for %s, who %s", name, id, about,
+                                state_names[state], of_living ? "lives" : "is gone");
         }
     return true;
 }
@@ -120,9 +107,10 @@ bool rz_swim_check_agreed(const struct rz_check_group *group)
             struct rz_swim_view one = rz_swim_look(group->state[first], about);
             struct rz_swim_view other = rz_swim_look(group->state[id], about);
             if (one.incarnation != other.incarnation || one.state != other.state)
-                return say(group, "S5-4: of %u, %u knows %s of incarnation %u, %u %s of %u", about,
-                           first, state_names[one.state], one.incarnation, id,
-                           state_names[other.state], other.incarnation);
+                return rz_check_say(group,
+                                    "S5-4: of %u, %u knows %s of incarnation %u, %u %s of %u",
+                                    about, first, state_names[one.state], one.incarnation, id,
+                                    state_names[other.state], other.incarnation);
         }
     }
     return true;
@@ -136,8 +124,8 @@ bool rz_swim_check_parted(const struct rz_check_group *group)
                 continue;
             if (rz_swim_look(group->state[id], other).state >= RZ_SWIM_DEAD &&
                 rz_swim_look(group->state[other], id).state < RZ_SWIM_DEAD)
-                return say(group, "S5-7: %u holds %u for dead, who lives and does not know", id,
-                           other);
+                return rz_check_say(
+                    group, "S5-7: %u holds %u for dead, who lives and does not know", id, other);
         }
     return true;
 }

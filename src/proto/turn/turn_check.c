@@ -2,14 +2,11 @@
 
 #include "proto/turn/turn.h"
 
-#include <stdio.h>
-
 static bool fails(const struct rz_check_group *group, const struct rz_turn_seen *seen,
                   uint32_t round, const char *what)
 {
-    snprintf(group->why, group->why_bytes, "group %llu, round %u: %s",
-             (unsigned long long)seen->group, round, what);
-    return false;
+    return rz_check_say(group, "group %llu, round %u: %s", (unsigned long long)seen->group, round,
+                        what);
 }
 
 bool rz_turn_check_told(const struct rz_check_group *group, struct rz_turn_seen *seen,

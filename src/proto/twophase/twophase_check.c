@@ -2,21 +2,9 @@
 
 #include "proto/twophase/twophase_private.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef const struct rz_twophase *member_t;
-
-__attribute__((format(printf, 2, 3))) static bool say(const struct rz_check_group *group,
-                                                      const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(group->why, group->why_bytes, format, list);
-    va_end(list);
-    return false;
-}
 
 static const struct rz_twophase_op *decision_of(member_t member, uint64_t seq)
 {
@@ -35,13 +23,13 @@ static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
             (in_a->flag != in_b->flag ||
              memcmp(rz_twophase_op_set(a, in_a, RZ_TWOPHASE_FAILED),
                     rz_twophase_op_set(b, in_b, RZ_TWOPHASE_FAILED), bytes) != 0))
-            return say(group, "T-1: %u and %u decided operation %llu differently", i, j,
-                       (unsigned long long)seq);
+            return rz_check_say(group, "T-1: %u and %u decided operation %llu differently", i, j,
+                                (unsigned long long)seq);
     }
     if (a->decided == b->decided && memcmp(rz_twophase_set(a, RZ_TWOPHASE_AGREED),
                                            rz_twophase_set(b, RZ_TWOPHASE_AGREED), bytes) != 0)
-        return say(group, "T-4: %u and %u decided %llu, but not the same members failed", i, j,
-                   (unsigned long long)a->decided);
+        return rz_check_say(group, "T-4: %u and %u decided %llu, but not the same members failed",
+                            i, j, (unsigned long long)a->decided);
     return true;
 }
 
@@ -59,8 +47,8 @@ static bool check_votes(const struct rz_check_group *group, rz_id i,
         if (member->config.extremes)
             left_out |= extreme[0] > vote || extreme[1] < vote;
         if (left_out && !rz_twophase_agreed_dead(member, j))
-            return say(group, "T-2: %u decided operation %llu without %u", i,
-                       (unsigned long long)op->seq, j);
+            return rz_check_say(group, "T-2: %u decided operation %llu without %u", i,
+                                (unsigned long long)op->seq, j);
     }
     return true;
 }
@@ -73,10 +61,10 @@ bool rz_twophase_check(const struct rz_check_group *group, rz_twophase_proposal_
         for (rz_id j = 0; j < group->n_members; j++)
             if (rz_twophase_agreed_dead(group->state[i], j) &&
                 !rz_twophase_knows_dead(group->state[i], j))
-                return say(group, "T-3: %u decided that %u failed, and hears it", i, j);
+                return rz_check_say(group, "T-3: %u decided that %u failed, and hears it", i, j);
         for (rz_id j = 0; j < group->n_members; j++) {
             if (rz_twophase_knows_dead(group->state[i], j) && !group->crashed[j])
-                return say(group, "T-3: %u holds %u for dead, which is not", i, j);
+                return rz_check_say(group, "T-3: %u holds %u for dead, which is not", i, j);
             if (j != i && group->state[j] && !check_pair(group, i, j))
                 return false;
         }
@@ -98,8 +86,8 @@ bool rz_twophase_check_liveness(const struct rz_check_group *group)
             all = all && (!other || other->proposed >= member->proposed);
         }
         if (all)
-            return say(group, "T-5: all have voted in operation %llu, and %u waits for it",
-                       (unsigned long long)member->proposed, i);
+            return rz_check_say(group, "T-5: all have voted in operation %llu, and %u waits for it",
+                                (unsigned long long)member->proposed, i);
     }
     return true;
 }

@@ -1,4 +1,4 @@
-/* Sorted sets, pseudo-random numbers, status texts. */
+/* Sorted sets, lists, pseudo-random numbers, status texts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/idset.h"
+#include "base/linked_list.h"
 #include "base/random.h"
 #include "base/status.h"
 
@@ -103,6 +104,36 @@ static void each_status_has_a_text(void **state)
     assert_string_equal(rz_status_text((rz_status_t)-1), "unknown status");
 }
 
+static void an_item_is_taken_out_of_a_list(void **state)
+{
+    (void)state;
+    enum { N = 4 };
+    struct item {
+        struct item *next;
+    } items[N], stranger = {NULL};
+    for (int gone = 0; gone < N; gone++) {
+        struct item *first = NULL;
+        for (int i = N - 1; i >= 0; i--) {
+            items[i].next = first;
+            first = &items[i];
+        }
+        rz_list_unlink(&first, &stranger);
+        rz_list_unlink(&first, &items[gone]);
+        rz_list_unlink(&first, &items[gone]);
+        const struct item *at = first;
+        for (int i = 0; i < N; i++) {
+            if (i == gone)
+                continue;
+            assert_ptr_equal(at, &items[i]);
+            at = at->next;
+        }
+        assert_null(at);
+    }
+    struct item *empty = NULL;
+    rz_list_unlink(&empty, &stranger);
+    assert_null(empty);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +144,7 @@ int main(void)
         cmocka_unit_test(random_numbers_below_a_bound_fill_it_evenly),
         cmocka_unit_test(mix_separates_streams),
         cmocka_unit_test(each_status_has_a_text),
+        cmocka_unit_test(an_item_is_taken_out_of_a_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

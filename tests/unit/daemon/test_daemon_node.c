@@ -524,16 +524,14 @@ static void the_hang_report_names_call_and_peer(void **state)
 
 /* ---- faults on order */
 
-static void a_stopped_rank_goes_on(void **state)
+static void stops_and_goes_on(uint32_t what, rz_time for_ns)
 {
     struct fake_job job;
-    (void)state;
     fake_start(&job, 1);
     fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "say:here", "stdin", "say:on", "hang"));
     fake_await_line(&job, 0, "here");
-    struct rz_launch_message inject = {
-        .type = RZ_LAUNCH_INJECT,
-        .inject = {.what = RZ_INJECT_STOP_RANK, .for_ns = 200 * RZ_MILLISECOND}};
+    struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT,
+                                       .inject = {.what = what, .for_ns = for_ns}};
     struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN,
                                     .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
     fake_send(&job, 0, &inject);
@@ -542,22 +540,16 @@ static void a_stopped_rank_goes_on(void **state)
     fake_end(&job, 0);
 }
 
+static void a_stopped_rank_goes_on(void **state)
+{
+    (void)state;
+    stops_and_goes_on(RZ_INJECT_STOP_RANK, 200 * RZ_MILLISECOND);
+}
+
 static void a_stopped_node_goes_on(void **state)
 {
-    struct fake_job job;
     (void)state;
-    fake_start(&job, 1);
-    fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "say:here", "stdin", "say:on", "hang"));
-    fake_await_line(&job, 0, "here");
-    struct rz_launch_message inject = {
-        .type = RZ_LAUNCH_INJECT,
-        .inject = {.what = RZ_INJECT_STOP_NODE, .for_ns = 300 * RZ_MILLISECOND}};
-    struct rz_launch_message end = {.type = RZ_LAUNCH_STDIN,
-                                    .stdin_data = {.data = (const uint8_t *)"", .end = 1}};
-    fake_send(&job, 0, &inject);
-    fake_send(&job, 0, &end);
-    fake_await_line(&job, 0, "on");
-    fake_end(&job, 0);
+    stops_and_goes_on(RZ_INJECT_STOP_NODE, 300 * RZ_MILLISECOND);
 }
 
 static void a_signal_is_forwarded(void **state)

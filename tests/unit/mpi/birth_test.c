@@ -20,43 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rz_comm *world(void)
-{
-    return rz_comm_predefined(0x101);
-}
-
-static struct rz_datatype *bytes(void)
-{
-    return rz_datatype_of(MPI_BYTE);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    fake_world_begin(8);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    fake_world_end();
-    return 0;
-}
-
-static void progress(int rounds)
-{
-    for (int i = 0; i < rounds; i++) {
-        rz_engine_progress();
-    }
-}
-
 static void replace(uint32_t slot, uint32_t incarnation)
 {
     fake_verdict(slot, RZ_VERDICT_DEAD);
-    progress(2);
+    fake_rounds(2);
     fake_reincarnate(slot, incarnation);
-    progress(2);
+    fake_rounds(2);
 }
 
 /* A communicator of these processes, as those who replace the dead make one. */
@@ -107,23 +76,24 @@ static void a_slot_has_one_living_process_and_any_number_of_dead(void **state)
         uint32_t slot = seen ? 3 : 4, old = fake_process(slot);
         if (seen) {
             fake_verdict(slot, RZ_VERDICT_DEAD);
-            progress(2);
+            fake_rounds(2);
             assert_true(rz_process_dead(old));
         }
         fake_reincarnate(slot, 2);
-        progress(2);
+        fake_rounds(2);
         uint32_t new = fake_process(slot);
         assert_true(old != new);
         assert_true(rz_process_dead(old));
         assert_false(rz_process_dead(new));
-        assert_int_equal(rzm_send("x", 1, bytes(), (int)slot, 0, world()), MPI_ERR_PROC_FAILED);
+        assert_int_equal(rzm_send("x", 1, fake_bytes(), (int)slot, 0, fake_comm()),
+                         MPI_ERR_PROC_FAILED);
         struct rz_comm *comm = comm_of_all();
-        assert_int_equal(rzm_send("x", 1, bytes(), (int)slot, 0, comm), MPI_SUCCESS);
-        progress(2);
+        assert_int_equal(rzm_send("x", 1, fake_bytes(), (int)slot, 0, comm), MPI_SUCCESS);
+        fake_rounds(2);
         assert_int_equal(fake.sent[fake.n_sent - 1].world, slot);
         assert_false(comm->collectives_dead);
         assert_int_equal(failed_count(comm), 0);
-        assert_int_equal(failed_count(world()), seen ? 2 : 1);
+        assert_int_equal(failed_count(fake_comm()), seen ? 2 : 1);
         rz_comm_release(comm);
     }
 }
@@ -134,14 +104,14 @@ static void one_that_was_born_and_died_between_two_looks_is_dead(void **state)
     fake_reincarnate(3, 2);
     fake_verdict(3, RZ_VERDICT_DEAD);
     uint32_t middle = fake_process(3);
-    progress(2);
+    fake_rounds(2);
     assert_true(rz_process_dead(middle));
     fake_reincarnate(3, 4);
-    progress(2);
+    fake_rounds(2);
     assert_false(rz_process_dead(fake_process(3)));
     assert_true(rz_process_dead(rz_process(3, 3))); /* which we never saw */
     fake_verdict(3, RZ_VERDICT_DEAD);
-    progress(2);
+    fake_rounds(2);
     assert_true(rz_process_dead(rz_process(3, 4)));
 }
 
@@ -151,17 +121,17 @@ static void an_empty_slot_is_filled(void **state)
     uint32_t nobody = fake_process(12);
     assert_true(rz_process_dead(nobody));
     fake_reincarnate(12, 1);
-    progress(2);
+    fake_rounds(2);
     assert_false(rz_process_dead(fake_process(12)));
     uint32_t pair[2] = {rz_engine.self, fake_process(12)};
     struct rz_comm *comm = comm_of(2, pair);
-    assert_int_equal(rzm_send("x", 1, bytes(), 1, 0, comm), MPI_SUCCESS);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 1, 0, comm), MPI_SUCCESS);
     fake_verdict(12, RZ_VERDICT_ENDED);
-    assert_int_equal(rzm_send("x", 1, bytes(), 1, 0, comm), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 1, 0, comm), MPI_ERR_PROC_FAILED);
     assert_false(comm->collectives_dead);
     fake_reincarnate(12, 2);
-    progress(2);
-    assert_int_equal(rzm_send("x", 1, bytes(), 1, 0, comm), MPI_ERR_PROC_FAILED);
+    fake_rounds(2);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 1, 0, comm), MPI_ERR_PROC_FAILED);
     assert_false(rz_process_dead(fake_process(12)));
     rz_comm_release(comm);
 }
@@ -277,16 +247,16 @@ static void who_speaks_before_the_board_knows_it_is_heard_later(void **state)
         text[0] = (char)('0' + i);
         fake_inject(&envelope, text, sizeof(text), i & 1);
     }
-    progress(3);
+    fake_rounds(3);
     assert_int_equal(rz_engine.counters.unexpected, 0);
     assert_int_equal(fake.tokens_out, 2);
     fake_verdict(3, RZ_VERDICT_DEAD);
-    progress(3);
+    fake_rounds(3);
     assert_int_equal(fake.tokens_out, 2);
     fake_reincarnate(3, 2);
-    progress(3);
+    fake_rounds(3);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(rzm_recv(text, 8, bytes(), 1, 0, comm, &status), MPI_SUCCESS);
+        assert_int_equal(rzm_recv(text, 8, fake_bytes(), 1, 0, comm, &status), MPI_SUCCESS);
         assert_int_equal(text[0], '0' + i);
     }
     assert_int_equal(fake.tokens_out, 0);
@@ -297,21 +267,21 @@ static void who_speaks_before_the_board_knows_it_is_heard_later(void **state)
 static void what_one_said_whom_the_board_never_knew_is_dropped(void **state)
 {
     (void)state;
-    struct rz_envelope second = envelope_of(world(), 3, 2, 0), third = second, fourth = second;
+    struct rz_envelope second = envelope_of(fake_comm(), 3, 2, 0), third = second, fourth = second;
     third.incarnation = 3;
     fourth.incarnation = 4;
     fake_inject(&fourth, "four", 5, true);
     fake_inject(&second, "two", 4, true);
     fake_inject(&third, "three", 6, true);
     fake_inject(&second, "two", 4, false);
-    progress(3);
+    fake_rounds(3);
     assert_int_equal(fake.tokens_out, 3);
     fake_reincarnate(3, 3); /* past the second: it died unseen */
-    progress(3);
+    fake_rounds(3);
     assert_int_equal(rz_engine.counters.unexpected, 1);
     assert_int_equal(fake.tokens_out, 2);
     fake_inject(&second, "late", 5, true);
-    progress(3);
+    fake_rounds(3);
     assert_int_equal(fake.tokens_out, 2);
     assert_int_equal(rz_engine.counters.old_incarnation, 1);
     /* The fourth's stays until the end; of the third nobody will ever ask. */
@@ -323,12 +293,12 @@ static void messages_that_wait_outside_go_with_the_epoch(void **state)
     int round;
     assert_int_equal(rz_ft_reinit_enter(), MPI_SUCCESS);
     assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
-    struct rz_envelope early = envelope_of(world(), 3, 2, 0);
+    struct rz_envelope early = envelope_of(fake_comm(), 3, 2, 0);
     fake_inject(&early, "early", 6, true);
-    progress(3);
+    fake_rounds(3);
     assert_int_equal(fake.tokens_out, 1);
     fake_reincarnate(3, 2);
-    progress(3);
+    fake_rounds(3);
     assert_int_equal(fake.tokens_out, 1); /* the roll-back is to come: nobody is adopted here */
     fake_epoch(2, RZ_PHASE_ENTER);
     assert_int_equal(rz_engine_begin(), RZM_ROLLBACK);
@@ -336,8 +306,8 @@ static void messages_that_wait_outside_go_with_the_epoch(void **state)
     fake_epoch(2, RZ_PHASE_RUN);
     assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
     assert_int_equal(rz_engine.counters.unexpected, 0);
-    assert_int_equal(world()->group->process[3], rz_process(3, 2));
-    assert_int_equal(world()->group->process[4], rz_process(4, 1));
+    assert_int_equal(fake_comm()->group->process[3], rz_process(3, 2));
+    assert_int_equal(fake_comm()->group->process[4], rz_process(4, 1));
 }
 
 static uint32_t opened;
@@ -355,7 +325,7 @@ static void a_stranger_who_comes_early_is_met_when_it_is_known(void **state)
     fake_stranger(3, 2);
     fake_stranger(5, 1);
     fake_stranger(6, 0);
-    progress(2);
+    fake_rounds(2);
     assert_int_equal(opened, 1);
     replace(3, 2);
     assert_int_equal(opened, 2);
@@ -372,7 +342,7 @@ static void the_list_of_the_dead_stays_short(void **state)
     (void)state;
     int acked;
     fake_verdict(5, RZ_VERDICT_DEAD);
-    progress(2);
+    fake_rounds(2);
     struct rz_comm *comm = comm_of_all();
     for (uint32_t cycle = 2; cycle < 1000; cycle++) {
         uint32_t slot = 1 + cycle % 3;
@@ -382,13 +352,13 @@ static void the_list_of_the_dead_stays_short(void **state)
         rz_comm_release(comm);
         comm = next;
         assert_int_equal(failed_count(comm), 1); /* the fifth, whom nobody replaces */
-        assert_int_equal(failed_count(world()), cycle < 4 ? cycle : 4);
-        assert_int_equal(rzm_comm_ack_failed(world(), 8, &acked), MPI_SUCCESS);
+        assert_int_equal(failed_count(fake_comm()), cycle < 4 ? cycle : 4);
+        assert_int_equal(rzm_comm_ack_failed(fake_comm(), 8, &acked), MPI_SUCCESS);
         assert_int_equal(acked, cycle < 4 ? cycle : 4);
     }
     assert_true(rz_engine.dead_max <= 32);
     struct rz_group *known;
-    assert_int_equal(rzm_comm_failure_get_acked(world(), &known), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_failure_get_acked(fake_comm(), &known), MPI_SUCCESS);
     const uint32_t order[] = {5, 3, 1, 2};
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(known->process[i], rz_process(order[i], 1));
@@ -408,7 +378,7 @@ static void a_communicator_made_after_a_death_knows_of_it(void **state)
     char text[8];
     assert_true(comm->collectives_dead);
     assert_int_equal(failed_count(comm), 1);
-    assert_int_equal(rzm_recv(text, 8, bytes(), MPI_ANY_SOURCE, 0, comm, NULL),
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), MPI_ANY_SOURCE, 0, comm, NULL),
                      MPI_ERR_PROC_FAILED);
     rz_comm_release(comm);
     pair[1] = rz_process(3, 20); /* held by nobody ever */
@@ -439,9 +409,9 @@ static void words_wait_by_kind_and_subject(void **state)
     inject_word(4, RZ_WORD_INVITE, 8, NULL, 0, false);
     inject_word(4, RZ_WORD_COUNT, 9, "what", 5, false);
     fake.slow_fetches = true;
-    progress(10);
+    fake_rounds(10);
     fake_verdict(1, RZ_VERDICT_DEAD); /* what it said stays */
-    progress(2);
+    fake_rounds(2);
     assert_int_equal(rz_engine.counters.foreign, 1);
     assert_null(rz_word_take(RZ_WORD_READY, 9));
     struct rz_word *word = rz_word_take(RZ_WORD_INVITE, 9);
@@ -463,13 +433,13 @@ static void words_wait_by_kind_and_subject(void **state)
     assert_null(rz_word_take(RZ_WORD_INVITE, 9));
     inject_word(1, RZ_WORD_INVITE, 9, "of the dead", 12, true);
     inject_word(5, RZ_WORD_INVITE, 9, "unread", 7, true);
-    progress(10);
+    fake_rounds(10);
     word = rz_word_take(RZ_WORD_INVITE, 9);
     assert_non_null(word);
     assert_string_equal(word->data, "unread");
     free(word);
     inject_word(5, RZ_WORD_INVITE, 9, "unread", 7, true);
-    progress(10); /* the end frees it */
+    fake_rounds(10); /* the end frees it */
 }
 
 static void words_are_told_to_the_living(void **state)
@@ -477,7 +447,7 @@ static void words_are_told_to_the_living(void **state)
     (void)state;
     fake.slow_sends = true;
     assert_int_equal(rz_word_send(fake_process(3), RZ_WORD_REFUSE, 11, "no", 3), MPI_SUCCESS);
-    progress(10);
+    fake_rounds(10);
     const struct fake_sent *sent = &fake.sent[fake.n_sent - 1];
     assert_int_equal(sent->world, 3);
     assert_int_equal(sent->envelope.kind, RZ_ENVELOPE_WORD);
@@ -488,10 +458,10 @@ static void words_are_told_to_the_living(void **state)
     size_t before = fake.n_sent;
     replace(3, 2);
     assert_int_equal(rz_word_send(rz_process(3, 1), RZ_WORD_INVITE, 0, "x", 1), MPI_SUCCESS);
-    progress(10);
+    fake_rounds(10);
     assert_int_equal(fake.n_sent, before);
     assert_int_equal(rz_word_send(rz_process(3, 2), RZ_WORD_INVITE, 0, NULL, 0), MPI_SUCCESS);
-    progress(10);
+    fake_rounds(10);
     assert_int_equal(fake.n_sent, before + 1);
     assert_int_equal(rz_word_send(rz_engine.self, RZ_WORD_INVITE, 5, "me", 3), MPI_SUCCESS);
     struct rz_word *word = rz_word_take(RZ_WORD_INVITE, 5);
@@ -515,7 +485,7 @@ static void invitations_are_taken_once(void **state)
             rz_wire_put_u32(&writer, words[i]);
         }
         inject_word(1, RZ_WORD_INVITE, 0, invitation, sizeof(invitation), false);
-        progress(3);
+        fake_rounds(3);
         assert_true((rz_word_next(RZ_WORD_INVITE, NULL) != NULL) == (turn == 2));
         if (turn == 0) {
             rz_comm_release(comm);
@@ -574,7 +544,7 @@ static void who_is_born_while_the_answer_is_read_is_invited(void **state)
     uint32_t pair[2] = {rz_engine.self, fake_process(3)};
     struct rz_comm *comm = comm_of(2, pair), *made;
     fake_verdict(3, RZ_VERDICT_DEAD);
-    progress(2);
+    fake_rounds(2);
     births_asked = 0;
     fake.quiet_daemon = true;
     fake.heard = answer_for_births;
@@ -594,16 +564,16 @@ static void the_world_of_a_newcomer_is_its_own(void **state)
     fake_world_begin_as(8, 3);
     int flag, incarnation, value = 0;
     struct rz_request *request;
-    assert_int_equal(rz_comm_size(world()), 8);
-    assert_int_equal(rz_comm_rank(world()), 0);
-    assert_int_equal(world()->group->process[0], rz_process(0, 3));
-    assert_int_equal(rzm_comm_is_revoked(world(), &flag), MPI_SUCCESS);
+    assert_int_equal(rz_comm_size(fake_comm()), 8);
+    assert_int_equal(rz_comm_rank(fake_comm()), 0);
+    assert_int_equal(fake_comm()->group->process[0], rz_process(0, 3));
+    assert_int_equal(rzm_comm_is_revoked(fake_comm(), &flag), MPI_SUCCESS);
     assert_true(flag);
-    assert_int_equal(rzm_send("x", 1, bytes(), 1, 0, world()), MPI_ERR_REVOKED);
-    assert_int_equal(rzm_recv(&flag, 1, bytes(), 1, 0, world(), NULL), MPI_ERR_REVOKED);
-    assert_int_equal(rzm_barrier(world()), MPI_ERR_REVOKED);
-    assert_int_equal(rzm_comm_iagree(world(), &value, &request), MPI_ERR_COMM);
-    assert_int_equal(rzm_comm_revoke(world()), MPI_SUCCESS);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 1, 0, fake_comm()), MPI_ERR_REVOKED);
+    assert_int_equal(rzm_recv(&flag, 1, fake_bytes(), 1, 0, fake_comm(), NULL), MPI_ERR_REVOKED);
+    assert_int_equal(rzm_barrier(fake_comm()), MPI_ERR_REVOKED);
+    assert_int_equal(rzm_comm_iagree(fake_comm(), &value, &request), MPI_ERR_COMM);
+    assert_int_equal(rzm_comm_revoke(fake_comm()), MPI_SUCCESS);
     assert_int_equal(fake.n_sent, 0);
     assert_int_equal(rzm_incarnation(&incarnation), MPI_SUCCESS);
     assert_int_equal(incarnation, 3);
@@ -614,7 +584,6 @@ static void the_world_of_a_newcomer_is_its_own(void **state)
 
 int main(void)
 {
-#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         IN_WORLD(a_slot_has_one_living_process_and_any_number_of_dead),
         IN_WORLD(one_that_was_born_and_died_between_two_looks_is_dead),

@@ -19,27 +19,6 @@
 
 #define RZ_PRIVATE_ITEMS 64
 
-static int begin(void **state)
-{
-    (void)state;
-    fake_world_begin(8);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    fake_world_end();
-    return 0;
-}
-
-static void progress(int rounds)
-{
-    for (int i = 0; i < rounds; i++) {
-        rz_engine_progress();
-    }
-}
-
 static struct rz_comm *comm_of(int n, const uint32_t *rank)
 {
     static uint64_t made;
@@ -127,15 +106,15 @@ static void a_refusal_withdraws_what_waits_behind_it(void **state)
     struct letter up;
     set_hint(comm, "mpi_error_uniform", "coll", MPI_SUCCESS);
     rz_comm_revoked(comm);
-    progress(4); /* it refuses */
+    fake_rounds(4); /* it refuses */
     assert_true(last_sent(RZ_AGREE_UP, &up));
     assert_int_equal(up.message.seq, 1);
     assert_int_equal(up.to, 1);
     assert_int_equal(rzm_ibarrier(comm, &barrier), MPI_SUCCESS);
-    progress(4);
+    fake_rounds(4);
     assert_false(barrier->complete);
     decide(&up, 1);
-    progress(8);
+    fake_rounds(8);
     assert_true(barrier->complete);
     assert_int_equal(barrier->error, MPI_ERR_REVOKED);
     assert_true(rz_process_dead(fake_process(2)));
@@ -163,7 +142,7 @@ static void who_left_is_named_once_an_agreement_did_without_it(void **state)
     struct rz_comm *comm = comm_of(2, (const uint32_t[]){0, 3});
     int flag = 1, acked = 0;
     fake_verdict(3, RZ_VERDICT_ENDED);
-    progress(4);
+    fake_rounds(4);
     assert_int_equal(failed_count(comm), 0);
     assert_int_equal(rzm_comm_agree(comm, &flag), MPI_ERR_PROC_FAILED);
     assert_int_equal(failed_count(comm), 1);
@@ -190,10 +169,9 @@ static void an_unknown_engine_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_refusal_withdraws_what_waits_behind_it, begin, end),
-        cmocka_unit_test_setup_teardown(who_left_is_named_once_an_agreement_did_without_it, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(an_unknown_engine_is_refused, begin, end),
+        IN_WORLD(a_refusal_withdraws_what_waits_behind_it),
+        IN_WORLD(who_left_is_named_once_an_agreement_did_without_it),
+        IN_WORLD(an_unknown_engine_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,40 +20,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct rz_comm *world(void)
-{
-    return rz_comm_predefined(0x101);
-}
-
-static struct rz_datatype *bytes(void)
-{
-    return rz_datatype_of(MPI_BYTE);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    fake_world_begin(8);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    fake_world_end();
-    return 0;
-}
-
 static void inject(uint32_t from, enum rz_plane plane, int tag, bool by_token)
 {
-    struct rz_envelope envelope = fake_envelope(from, rz_comm_context(world(), plane), tag);
+    struct rz_envelope envelope = fake_envelope(from, rz_comm_context(fake_comm(), plane), tag);
     fake_inject(&envelope, "payload", 8, by_token);
 }
 
 static MPI_Request start_recv(void *buffer, int source, int tag)
 {
     struct rz_request *request;
-    assert_int_equal(rzm_irecv(buffer, 8, bytes(), source, tag, world(), &request), MPI_SUCCESS);
+    assert_int_equal(rzm_irecv(buffer, 8, fake_bytes(), source, tag, fake_comm(), &request),
+                     MPI_SUCCESS);
     return rz_request_handle(request);
 }
 
@@ -62,7 +39,7 @@ static MPI_Request start_send(int dest, bool sync)
     struct rz_request *request;
     int (*send)(const void *, MPI_Count, struct rz_datatype *, int, int, struct rz_comm *,
                 struct rz_request **) = sync ? rzm_issend : rzm_isend;
-    assert_int_equal(send("data", 5, bytes(), dest, 0, world(), &request), MPI_SUCCESS);
+    assert_int_equal(send("data", 5, fake_bytes(), dest, 0, fake_comm(), &request), MPI_SUCCESS);
     return rz_request_handle(request);
 }
 
@@ -85,18 +62,21 @@ static void a_received_message_wins_over_the_death_of_its_sender(void **state)
     }
     fake_verdict(3, RZ_VERDICT_DEAD);
     MPI_Status status;
-    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), &status), MPI_SUCCESS);
-    assert_int_equal(rzm_recv(text, 8, bytes(), MPI_ANY_SOURCE, 1, world(), &status), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), 3, 0, fake_comm(), &status), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), MPI_ANY_SOURCE, 1, fake_comm(), &status),
+                     MPI_SUCCESS);
     assert_string_equal(text, "payload");
-    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), &status), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), 3, 0, fake_comm(), &status),
+                     MPI_ERR_PROC_FAILED);
     assert_int_equal(status.MPI_SOURCE, 3);
-    struct rz_envelope late = fake_envelope(3, world()->context, 0);
+    struct rz_envelope late = fake_envelope(3, fake_comm()->context, 0);
     fake_inject(&late, "late", 5, true); /* the door is shut now */
     rz_engine_progress();
     assert_int_equal(rz_engine.counters.old_incarnation, 1);
     assert_int_equal(fake.tokens_out, 0);
-    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), &status), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rzm_probe(3, 0, world(), NULL), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), 3, 0, fake_comm(), &status),
+                     MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_probe(3, 0, fake_comm(), NULL), MPI_ERR_PROC_FAILED);
 }
 
 static void waits_for_the_dead_end_and_others_go_on(void **state)
@@ -122,8 +102,8 @@ static void waits_for_the_dead_end_and_others_go_on(void **state)
     assert_int_equal(statuses[4].MPI_ERROR, MPI_SUCCESS);
     inject(4, RZ_PLANE_POINT, 0, false);
     assert_int_equal(rzm_wait(&handles[1], NULL), MPI_SUCCESS);
-    assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rzm_send("x", 1, bytes(), 4, 0, world()), MPI_SUCCESS);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 3, 0, fake_comm()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 4, 0, fake_comm()), MPI_SUCCESS);
 }
 
 static void sends_that_the_transport_still_holds_end_with_the_death(void **state)
@@ -154,9 +134,9 @@ static void both_halves_end_where_the_send_finds_its_peer_dead(void **state)
     int flag;
     MPI_Status status;
     struct rz_request *request;
-    assert_int_equal(
-        rzm_isendrecv("data", 5, bytes(), 3, 0, in, 8, bytes(), 2, 0, world(), &request),
-        MPI_SUCCESS);
+    assert_int_equal(rzm_isendrecv("data", 5, fake_bytes(), 3, 0, in, 8, fake_bytes(), 2, 0,
+                                   fake_comm(), &request),
+                     MPI_SUCCESS);
     MPI_Request one = rz_request_handle(request);
     rz_engine_progress(); /* now they are connected */
     fake_verdict(3, RZ_VERDICT_DEAD);
@@ -164,17 +144,18 @@ static void both_halves_end_where_the_send_finds_its_peer_dead(void **state)
     assert_false(flag); /* it had gone before */
     inject(2, RZ_PLANE_POINT, 0, false);
     assert_int_equal(rzm_wait(&one, &status), MPI_SUCCESS);
-    assert_int_equal(rzm_sendrecv("data", 5, bytes(), 3, 0, in, 8, bytes(), 2, 0, world(), &status),
+    assert_int_equal(rzm_sendrecv("data", 5, fake_bytes(), 3, 0, in, 8, fake_bytes(), 2, 0,
+                                  fake_comm(), &status),
                      MPI_ERR_PROC_FAILED);
-    assert_int_equal(
-        rzm_isendrecv("data", 5, bytes(), 3, 0, in, 8, bytes(), 2, 0, world(), &request),
-        MPI_SUCCESS);
+    assert_int_equal(rzm_isendrecv("data", 5, fake_bytes(), 3, 0, in, 8, fake_bytes(), 2, 0,
+                                   fake_comm(), &request),
+                     MPI_SUCCESS);
     one = rz_request_handle(request);
     assert_int_equal(rzm_wait(&one, &status), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rzm_sendrecv_replace(in, 5, bytes(), 3, 0, 2, 0, world(), &status),
+    assert_int_equal(rzm_sendrecv_replace(in, 5, fake_bytes(), 3, 0, 2, 0, fake_comm(), &status),
                      MPI_ERR_PROC_FAILED);
     assert_int_equal(
-        rzm_sendrecv_replace(in, 5, bytes(), 3, 0, MPI_ANY_SOURCE, 0, world(), &status),
+        rzm_sendrecv_replace(in, 5, fake_bytes(), 3, 0, MPI_ANY_SOURCE, 0, fake_comm(), &status),
         MPI_ERR_PROC_FAILED);
 }
 
@@ -191,10 +172,10 @@ static void any_source_is_told_until_the_death_is_acknowledged(void **state)
     MPI_Status status;
     assert_int_equal(rzm_waitall(1, &handle, &status), MPI_ERR_IN_STATUS);
     assert_int_equal(status.MPI_ERROR, MPI_ERR_PROC_FAILED_PENDING);
-    assert_int_equal(rzm_recv(text, 8, bytes(), MPI_ANY_SOURCE, 0, world(), NULL),
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), MPI_ANY_SOURCE, 0, fake_comm(), NULL),
                      MPI_ERR_PROC_FAILED);
-    assert_int_equal(rzm_probe(MPI_ANY_SOURCE, 0, world(), NULL), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rzm_comm_ack_failed(world(), 1, &acked), MPI_SUCCESS);
+    assert_int_equal(rzm_probe(MPI_ANY_SOURCE, 0, fake_comm(), NULL), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_comm_ack_failed(fake_comm(), 1, &acked), MPI_SUCCESS);
     assert_int_equal(acked, 1);
     assert_int_equal(rzm_test(&handle, &flag, NULL), MPI_SUCCESS);
     assert_false(flag);
@@ -208,8 +189,8 @@ static void any_source_is_told_until_the_death_is_acknowledged(void **state)
     assert_int_equal(rzm_wait(&handle, NULL), MPI_SUCCESS);
 
     struct rz_group *failed, *known;
-    assert_int_equal(rzm_comm_get_failed(world(), &failed), MPI_SUCCESS);
-    assert_int_equal(rzm_comm_failure_get_acked(world(), &known), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_get_failed(fake_comm(), &failed), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_failure_get_acked(fake_comm(), &known), MPI_SUCCESS);
     assert_int_equal(failed->size, 2);
     assert_int_equal(failed->process[0], fake_process(3));
     assert_int_equal(failed->process[1], fake_process(6));
@@ -225,23 +206,23 @@ static void collectives_of_a_broken_communicator_end_whoever_they_wait_for(void 
     struct rz_comm *without, *with;
     int ranks[2] = {0, 1};
     struct rz_group *pair;
-    assert_int_equal(rzm_group_incl(world()->group, 2, ranks, &pair), MPI_SUCCESS);
-    assert_int_equal(rzm_comm_create(world(), pair, &without), MPI_SUCCESS);
-    assert_int_equal(rzm_comm_dup(world(), &with), MPI_SUCCESS);
+    assert_int_equal(rzm_group_incl(fake_comm()->group, 2, ranks, &pair), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_create(fake_comm(), pair, &without), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_dup(fake_comm(), &with), MPI_SUCCESS);
     inject(1, RZ_PLANE_COLLECTIVE, 9, true); /* nobody will receive it: its sender must be let go */
     rz_engine_progress();
     assert_int_equal(fake.tokens_out, 1);
     fake.turn = turn_death_of_3;
-    assert_int_equal(rz_p2p_recv(text, 8, bytes(), 2, 1, world()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rz_p2p_recv(text, 8, fake_bytes(), 2, 1, fake_comm()), MPI_ERR_PROC_FAILED);
     assert_int_equal(fake.tokens_out, 0);
     inject(1, RZ_PLANE_COLLECTIVE, 9, true);
     rz_engine_progress();
     assert_int_equal(fake.tokens_out, 0);
-    assert_int_equal(rz_p2p_send("x", 1, bytes(), 1, 1, world()), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rz_p2p_send("x", 1, bytes(), 1, 1, with), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rz_p2p_send("x", 1, bytes(), 1, 1, without), MPI_SUCCESS);
+    assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, fake_comm()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, with), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, without), MPI_SUCCESS);
     struct rz_comm *late;
-    assert_int_equal(rzm_comm_dup(world(), &late), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_dup(fake_comm(), &late), MPI_SUCCESS);
     assert_true(late->collectives_dead);
     rz_comm_release(late);
     rz_comm_release(with);
@@ -259,7 +240,7 @@ static void one_that_ended_well_concerns_only_those_who_name_it(void **state)
     int flag;
     assert_int_equal(rzm_test(&open, &flag, NULL), MPI_SUCCESS);
     assert_false(flag);
-    assert_false(world()->collectives_dead);
+    assert_false(fake_comm()->collectives_dead);
     inject(1, RZ_PLANE_POINT, 0, false);
     assert_int_equal(rzm_wait(&open, NULL), MPI_SUCCESS);
     /* Nor does who comes later wait for it. */
@@ -269,7 +250,7 @@ static void one_that_ended_well_concerns_only_those_who_name_it(void **state)
     assert_int_equal(status.MPI_SOURCE, 3);
     named = start_send(3, true);
     assert_int_equal(rzm_wait(&named, NULL), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rzm_probe(3, 0, world(), &status), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_probe(3, 0, fake_comm(), &status), MPI_ERR_PROC_FAILED);
 }
 
 /* Another one has our place, and has even ended before we looked: we are dead to all. */
@@ -387,9 +368,9 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     (void)state;
     char text[3][8];
     enter_reinit();
-    uint64_t old_context = world()->context;
+    uint64_t old_context = fake_comm()->context;
     struct rz_comm *dup;
-    assert_int_equal(rzm_comm_dup(world(), &dup), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_dup(fake_comm(), &dup), MPI_SUCCESS);
     fake.slow_sends = true;
     MPI_Request handles[4] = {start_recv(text[0], 3, 0), start_recv(text[1], MPI_ANY_SOURCE, 5),
                               start_send(3, true), start_send(2, false)};
@@ -404,7 +385,7 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     lane_of_3_is_over(1); /* it is held with what is pending with its owner */
     assert_int_equal(fake.lanes_given_back, 0);
     fake.turn = turn_epoch_2;
-    assert_int_equal(rz_p2p_recv(text[2], 8, bytes(), 1, 1, dup), RZM_ROLLBACK);
+    assert_int_equal(rz_p2p_recv(text[2], 8, fake_bytes(), 1, 1, dup), RZM_ROLLBACK);
     assert_int_equal(fake.ops_pending, 0);
     assert_int_equal(fake.tokens_out, 0);
     assert_null(rz_engine.active);
@@ -412,7 +393,7 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     rz_engine_progress();
     assert_int_equal(fake.tokens_out, 0);
     assert_int_equal(rzm_wait(&handles[1], NULL), RZM_ROLLBACK);
-    assert_int_equal(rzm_send("x", 1, bytes(), 1, 0, world()), RZM_ROLLBACK);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 1, 0, fake_comm()), RZM_ROLLBACK);
 
     int round;
     fake.turn = turn_run;
@@ -421,19 +402,20 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     assert_int_equal(rz_engine.epoch, 2);
     rz_engine_progress();
     assert_int_equal(fake.lanes_given_back, 1);
-    assert_true(world()->context != old_context);
+    assert_true(fake_comm()->context != old_context);
     assert_false(rz_object_is(dup, RZ_OBJECT_COMM)); /* stale, and known to be */
-    assert_int_equal(rz_comm_size(world()), 8);
+    assert_int_equal(rz_comm_size(fake_comm()), 8);
 
     struct rz_envelope old = fake_envelope(1, old_context, 0),
-                       new = fake_envelope(3, world()->context, 0);
+                       new = fake_envelope(3, fake_comm()->context, 0);
     old.epoch = 1;
     fake_inject(&old, "old", 4, true);
     fake_inject(&new, "new", 4, true);
     assert_int_equal(new.incarnation, 2);
-    assert_int_equal(rzm_recv(text[0], 8, bytes(), MPI_ANY_SOURCE, 0, world(), NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text[0], 8, fake_bytes(), MPI_ANY_SOURCE, 0, fake_comm(), NULL),
+                     MPI_SUCCESS);
     assert_string_equal(text[0], "new");
-    assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_SUCCESS);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 3, 0, fake_comm()), MPI_SUCCESS);
     assert_int_equal(fake.sent[fake.n_sent - 1].envelope.epoch, 2);
 }
 
@@ -448,7 +430,7 @@ static void hear_question(const struct rz_link_message *message)
 
 static rz_peer_t send_to(int rank)
 {
-    assert_int_equal(rzm_send("x", 1, bytes(), rank, 0, world()), MPI_SUCCESS);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), rank, 0, fake_comm()), MPI_SUCCESS);
     rz_engine_progress();
     assert_int_equal(fake.sent[fake.n_sent - 1].world, rank);
     assert_int_equal(fake.sent[fake.n_sent - 1].envelope.epoch, rz_engine.epoch);
@@ -465,7 +447,7 @@ static void the_living_stay_connected_over_a_roll_back(void **state)
     fake.heard = hear_question;
     rz_peer_t one = send_to(1), three = send_to(3);
     fake.turn = turn_epoch_2;
-    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), NULL), RZM_ROLLBACK);
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), 3, 0, fake_comm(), NULL), RZM_ROLLBACK);
     assert_null(rz_engine.active);
     int round;
     fake.turn = turn_another_death; /* two roll-backs in a row */
@@ -486,7 +468,7 @@ static void a_death_in_the_barrier_begins_the_next_epoch(void **state)
     char text[8];
     enter_reinit();
     fake.turn = turn_epoch_2;
-    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), NULL), RZM_ROLLBACK);
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), 3, 0, fake_comm(), NULL), RZM_ROLLBACK);
     int round;
     size_t before = fake.n_reached;
     fake.turn = turn_another_death;
@@ -515,15 +497,15 @@ static void who_has_seen_a_death_before_reinit_is_held_for_its_repair(void **sta
 {
     (void)state;
     fake_verdict(3, RZ_VERDICT_DEAD);
-    assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 3, 0, fake_comm()), MPI_ERR_PROC_FAILED);
     int round;
     assert_int_equal(rz_ft_reinit_enter(), MPI_SUCCESS);
     fake.turn = turn_epoch_2_then_run;
     assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
     assert_int_equal(round, MPIX_REINIT_NEW);
     assert_int_equal(rz_engine.epoch, 2);
-    assert_false(world()->collectives_dead);
-    assert_int_equal(rzm_send("x", 1, bytes(), 3, 0, world()), MPI_SUCCESS);
+    assert_false(fake_comm()->collectives_dead);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), 3, 0, fake_comm()), MPI_SUCCESS);
 }
 
 static void turn_left(void *arg)
@@ -546,7 +528,7 @@ static void after_reinit_deaths_are_errors_again(void **state)
     fake.turn = turn_left;
     assert_int_equal(rz_ft_reinit_leave(), MPI_SUCCESS);
     fake.turn = turn_death_of_3;
-    assert_int_equal(rzm_recv(text, 8, bytes(), 3, 0, world(), NULL), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), 3, 0, fake_comm(), NULL), MPI_ERR_PROC_FAILED);
 }
 
 /* ---- Anything in flight, at any moment ---- */
@@ -650,7 +632,6 @@ static void random_traffic_survives_deaths_and_roll_backs(void **state)
 
 int main(void)
 {
-#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         IN_WORLD(a_received_message_wins_over_the_death_of_its_sender),
         IN_WORLD(waits_for_the_dead_end_and_others_go_on),

@@ -490,6 +490,37 @@ void fake_world_end(void)
     free(fake.board);
 }
 
+int fake_world_setup(void **state)
+{
+    (void)state;
+    fake_world_begin(8);
+    return 0;
+}
+
+int fake_world_teardown(void **state)
+{
+    (void)state;
+    fake_world_end();
+    return 0;
+}
+
+struct rz_comm *fake_comm(void)
+{
+    return rz_comm_predefined(0x101);
+}
+
+struct rz_datatype *fake_bytes(void)
+{
+    return rz_datatype_of(MPI_BYTE);
+}
+
+void fake_rounds(int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+        rz_engine_progress();
+    }
+}
+
 struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag)
 {
     return (struct rz_envelope){.job_token = 99,

@@ -9,6 +9,9 @@
 #include "net/net.h"
 #include "wire/envelope.h"
 
+struct rz_comm;
+struct rz_datatype;
+
 #define FAKE_SLOTS 16 /* the ranks come first */
 #define FAKE_SENT_MAX 4096
 
@@ -60,6 +63,18 @@ extern struct fake_world fake;
  */
 void fake_world_begin(uint32_t n);
 void fake_world_end(void);
+
+/* A test in such a job of 8 ranks. */
+int fake_world_setup(void **state);
+int fake_world_teardown(void **state);
+#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, fake_world_setup, fake_world_teardown)
+
+/* MPI_COMM_WORLD and MPI_BYTE. */
+struct rz_comm *fake_comm(void);
+struct rz_datatype *fake_bytes(void);
+
+/* So many rounds of progress. */
+void fake_rounds(int rounds);
 
 /* The same as that incarnation; a later one than the first has come in place of a dead one. */
 void fake_world_begin_as(uint32_t n, uint32_t incarnation);

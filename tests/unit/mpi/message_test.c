@@ -15,21 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rz_comm *world(void)
-{
-    return rz_comm_predefined(0x101);
-}
-
-static struct rz_datatype *bytes(void)
-{
-    return rz_datatype_of(MPI_BYTE);
-}
-
 /* Bytes 0 and 2 of every 4. */
 static struct rz_datatype *gaps(void)
 {
     struct rz_datatype *two, *made;
-    assert_int_equal(rzm_type_vector(2, 1, 2, bytes(), &two, false), MPI_SUCCESS);
+    assert_int_equal(rzm_type_vector(2, 1, 2, fake_bytes(), &two, false), MPI_SUCCESS);
     assert_int_equal(rzm_type_create_resized(two, 0, 4, &made, false), MPI_SUCCESS);
     assert_int_equal(rzm_type_commit(made), MPI_SUCCESS);
     rz_datatype_release(two);
@@ -38,21 +28,7 @@ static struct rz_datatype *gaps(void)
 
 static uint64_t user_context(void)
 {
-    return rz_comm_context(world(), RZ_PLANE_POINT);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    fake_world_begin(8);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    fake_world_end();
-    return 0;
+    return rz_comm_context(fake_comm(), RZ_PLANE_POINT);
 }
 
 static void inject(uint32_t from, int tag, const char *text, bool by_token)
@@ -71,18 +47,18 @@ static void receives_what_came_before_and_after(void **state)
         MPI_Status status;
         fake.slow_fetches = way & 1;
         inject(3, 5, "hello", way & 2);
-        assert_int_equal(rzm_recv(text, 64, bytes(), 3, 5, world(), &status), MPI_SUCCESS);
+        assert_int_equal(rzm_recv(text, 64, fake_bytes(), 3, 5, fake_comm(), &status), MPI_SUCCESS);
         assert_string_equal(text, "hello");
         assert_int_equal(status.MPI_SOURCE, 3);
         assert_int_equal(status.MPI_TAG, 5);
         assert_int_equal(rz_status_bytes(&status), 6);
         MPI_Count count;
-        rzm_get_count(&status, bytes(), &count);
+        rzm_get_count(&status, fake_bytes(), &count);
         assert_int_equal(count, 6);
 
         struct rz_request *request;
         assert_int_equal(
-            rzm_irecv(text, 64, bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, world(), &request),
+            rzm_irecv(text, 64, fake_bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, fake_comm(), &request),
             MPI_SUCCESS);
         inject(4, 9, "again", way & 2);
         MPI_Request handle = rz_request_handle(request);
@@ -101,11 +77,13 @@ static void too_long_a_message_is_truncated_and_told(void **state)
         MPI_Status status;
         fake.slow_fetches = way & 1;
         inject(1, 0, "abcdefgh", way & 2);
-        assert_int_equal(rzm_recv(text, 3, bytes(), 1, 0, world(), &status), MPI_ERR_TRUNCATE);
+        assert_int_equal(rzm_recv(text, 3, fake_bytes(), 1, 0, fake_comm(), &status),
+                         MPI_ERR_TRUNCATE);
         assert_memory_equal(text, "abcxxxx", 8);
         assert_int_equal(rz_status_bytes(&status), 3);
         inject(1, 0, "abc", way & 2);
-        assert_int_equal(rzm_recv(NULL, 0, bytes(), 1, 0, world(), &status), MPI_ERR_TRUNCATE);
+        assert_int_equal(rzm_recv(NULL, 0, fake_bytes(), 1, 0, fake_comm(), &status),
+                         MPI_ERR_TRUNCATE);
     }
 }
 
@@ -114,7 +92,7 @@ static void types_with_gaps_are_packed_and_spread(void **state)
     (void)state;
     char user[12] = "a.b.c.d.e.f";
     struct rz_datatype *type = gaps();
-    assert_int_equal(rzm_send(user, 3, type, 2, 1, world()), MPI_SUCCESS);
+    assert_int_equal(rzm_send(user, 3, type, 2, 1, fake_comm()), MPI_SUCCESS);
     assert_int_equal(fake.n_sent, 1);
     assert_int_equal(fake.sent[0].bytes, 6);
     assert_memory_equal(fake.sent[0].data, "abcdef", 6);
@@ -123,7 +101,7 @@ static void types_with_gaps_are_packed_and_spread(void **state)
         struct rz_envelope envelope = fake_envelope(2, user_context(), 1);
         fake.slow_fetches = way & 1;
         fake_inject(&envelope, "uvwxy", 5, way & 2); /* ends inside an element */
-        assert_int_equal(rzm_recv(into, 3, type, 2, 1, world(), NULL), MPI_SUCCESS);
+        assert_int_equal(rzm_recv(into, 3, type, 2, 1, fake_comm(), NULL), MPI_SUCCESS);
         assert_memory_equal(into, "u.v.w.x.y...", 12);
     }
     rz_datatype_release(type);
@@ -149,11 +127,13 @@ static void the_door_drops_what_is_not_of_this_epoch_and_incarnation(void **stat
     }
     fake_inject(&good, "good", 5, true);
     char text[8];
-    assert_int_equal(rzm_recv(text, 8, bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, world(), NULL),
-                     MPI_SUCCESS);
+    assert_int_equal(
+        rzm_recv(text, 8, fake_bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, fake_comm(), NULL),
+        MPI_SUCCESS);
     assert_string_equal(text, "good");
     int flag;
-    assert_int_equal(rzm_iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world(), &flag, NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, fake_comm(), &flag, NULL),
+                     MPI_SUCCESS);
     assert_false(flag);
     assert_int_equal(rz_engine.counters.foreign, 2);
     assert_int_equal(rz_engine.counters.old_epoch, 1);
@@ -166,9 +146,9 @@ static struct rz_comm *half(void)
     struct rz_group *all, *part;
     struct rz_comm *made;
     const int ranks[] = {0, 2, 4};
-    assert_int_equal(rzm_comm_group(world(), &all), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_group(fake_comm(), &all), MPI_SUCCESS);
     assert_int_equal(rzm_group_incl(all, 3, ranks, &part), MPI_SUCCESS);
-    assert_int_equal(rz_comm_derive(world(), part, 1, 0, &made), MPI_SUCCESS);
+    assert_int_equal(rz_comm_derive(fake_comm(), part, 1, 0, &made), MPI_SUCCESS);
     rz_group_release(all);
     rz_group_release(part);
     return made;
@@ -192,7 +172,7 @@ static void a_message_of_no_member_meets_no_receive(void **state)
         struct rz_envelope *wrong = &bad[way & 1];
         if (way & 2) { /* they meet a receive */
             assert_int_equal(
-                rzm_irecv(text, 8, bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request),
+                rzm_irecv(text, 8, fake_bytes(), MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request),
                 MPI_SUCCESS);
         }
         fake_inject(wrong, "bad", 4, way & 1);
@@ -214,7 +194,7 @@ static void a_message_of_no_member_meets_no_receive(void **state)
                 assert_int_equal(rz_engine.counters.foreign, before + 2);
             }
             fake_inject(&good, "good", 5, false);
-            assert_int_equal(rzm_recv(text, 8, bytes(), MPI_ANY_SOURCE, 7, comm, NULL),
+            assert_int_equal(rzm_recv(text, 8, fake_bytes(), MPI_ANY_SOURCE, 7, comm, NULL),
                              MPI_SUCCESS);
             assert_int_equal(rz_engine.counters.foreign, before + 2);
         }
@@ -227,19 +207,21 @@ static void planes_and_communicators_never_meet(void **state)
 {
     (void)state;
     struct rz_comm *other;
-    assert_int_equal(rzm_comm_dup(world(), &other), MPI_SUCCESS);
-    assert_true(other->context != world()->context);
-    struct rz_envelope inside = fake_envelope(1, rz_comm_context(world(), RZ_PLANE_COLLECTIVE), 0);
+    assert_int_equal(rzm_comm_dup(fake_comm(), &other), MPI_SUCCESS);
+    assert_true(other->context != fake_comm()->context);
+    struct rz_envelope inside =
+        fake_envelope(1, rz_comm_context(fake_comm(), RZ_PLANE_COLLECTIVE), 0);
     struct rz_envelope dup = fake_envelope(1, other->context, 0);
     fake_inject(&inside, "c", 2, false);
     fake_inject(&dup, "d", 2, false);
     char text[2] = "";
     int flag;
-    assert_int_equal(rzm_iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world(), &flag, NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, fake_comm(), &flag, NULL),
+                     MPI_SUCCESS);
     assert_false(flag);
-    assert_int_equal(rzm_recv(text, 2, bytes(), 1, MPI_ANY_TAG, other, NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text, 2, fake_bytes(), 1, MPI_ANY_TAG, other, NULL), MPI_SUCCESS);
     assert_string_equal(text, "d");
-    assert_int_equal(rz_p2p_recv(text, 2, bytes(), 1, 0, world()), MPI_SUCCESS);
+    assert_int_equal(rz_p2p_recv(text, 2, fake_bytes(), 1, 0, fake_comm()), MPI_SUCCESS);
     assert_string_equal(text, "c");
     assert_int_equal(rzm_comm_free(other), MPI_SUCCESS);
 }
@@ -252,7 +234,7 @@ static void sends_queue_until_the_peer_is_known_and_keep_their_order(void **stat
     struct rz_request *requests[3];
     MPI_Request handles[3];
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(rzm_isend("abc" + i, 1, bytes(), 6, i, world(), &requests[i]),
+        assert_int_equal(rzm_isend("abc" + i, 1, fake_bytes(), 6, i, fake_comm(), &requests[i]),
                          MPI_SUCCESS);
         handles[i] = rz_request_handle(requests[i]);
         assert_int_equal(fake.n_sent, 0);
@@ -283,7 +265,8 @@ static void a_synchronous_send_waits_for_its_own_acknowledgement(void **state)
     for (int slow = 0; slow < 2; slow++) {
         fake.slow_sends = slow;
         struct rz_request *request;
-        assert_int_equal(rzm_issend("x", 1, bytes(), 2, 0, world(), &request), MPI_SUCCESS);
+        assert_int_equal(rzm_issend("x", 1, fake_bytes(), 2, 0, fake_comm(), &request),
+                         MPI_SUCCESS);
         MPI_Request handle = rz_request_handle(request);
         int flag = 0;
         for (int i = 0; i < 5; i++) {
@@ -309,10 +292,10 @@ static void a_receive_acknowledges_a_synchronous_send(void **state)
     fake_inject(&envelope, "x", 2, false);
     char text[2];
     int flag;
-    assert_int_equal(rzm_iprobe(5, 1, world(), &flag, NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_iprobe(5, 1, fake_comm(), &flag, NULL), MPI_SUCCESS);
     assert_true(flag);
     assert_int_equal(fake.n_sent, 0);
-    assert_int_equal(rzm_recv(text, 2, bytes(), 5, 1, world(), NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text, 2, fake_bytes(), 5, 1, fake_comm(), NULL), MPI_SUCCESS);
     rz_engine_progress();
     assert_int_equal(fake.n_sent, 1);
     assert_int_equal(fake.sent[0].envelope.kind, RZ_ENVELOPE_ACK);
@@ -326,18 +309,19 @@ static void messages_to_oneself_need_no_transport(void **state)
     char text[4];
     int flag = 0;
     struct rz_request *request;
-    assert_int_equal(rzm_send("own", 4, bytes(), 0, 1, world()), MPI_SUCCESS);
-    assert_int_equal(rzm_recv(text, 4, bytes(), 0, 1, world(), NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_send("own", 4, fake_bytes(), 0, 1, fake_comm()), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text, 4, fake_bytes(), 0, 1, fake_comm(), NULL), MPI_SUCCESS);
     assert_string_equal(text, "own");
-    assert_int_equal(rzm_issend("syn", 4, bytes(), 0, 1, world(), &request), MPI_SUCCESS);
+    assert_int_equal(rzm_issend("syn", 4, fake_bytes(), 0, 1, fake_comm(), &request), MPI_SUCCESS);
     MPI_Request handle = rz_request_handle(request);
     assert_int_equal(rzm_test(&handle, &flag, NULL), MPI_SUCCESS);
     assert_false(flag);
-    assert_int_equal(rzm_recv(text, 4, bytes(), MPI_ANY_SOURCE, 1, world(), NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text, 4, fake_bytes(), MPI_ANY_SOURCE, 1, fake_comm(), NULL),
+                     MPI_SUCCESS);
     assert_int_equal(rzm_wait(&handle, NULL), MPI_SUCCESS);
-    assert_int_equal(rzm_irecv(text, 4, bytes(), 0, 2, world(), &request), MPI_SUCCESS);
+    assert_int_equal(rzm_irecv(text, 4, fake_bytes(), 0, 2, fake_comm(), &request), MPI_SUCCESS);
     handle = rz_request_handle(request);
-    assert_int_equal(rzm_ssend("fin", 4, bytes(), 0, 2, world()), MPI_SUCCESS);
+    assert_int_equal(rzm_ssend("fin", 4, fake_bytes(), 0, 2, fake_comm()), MPI_SUCCESS);
     assert_int_equal(rzm_wait(&handle, NULL), MPI_SUCCESS);
     assert_string_equal(text, "fin");
     assert_int_equal(fake.n_sent, 0);
@@ -347,15 +331,16 @@ static void nobody_is_a_fine_partner(void **state)
 {
     (void)state;
     MPI_Status status;
-    assert_int_equal(rzm_send("x", 1, bytes(), MPI_PROC_NULL, 0, world()), MPI_SUCCESS);
-    assert_int_equal(rzm_recv(NULL, 0, bytes(), MPI_PROC_NULL, 0, world(), &status), MPI_SUCCESS);
+    assert_int_equal(rzm_send("x", 1, fake_bytes(), MPI_PROC_NULL, 0, fake_comm()), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(NULL, 0, fake_bytes(), MPI_PROC_NULL, 0, fake_comm(), &status),
+                     MPI_SUCCESS);
     assert_int_equal(status.MPI_SOURCE, MPI_PROC_NULL);
     assert_int_equal(status.MPI_TAG, MPI_ANY_TAG);
     assert_int_equal(rz_status_bytes(&status), 0);
-    assert_int_equal(rzm_probe(MPI_PROC_NULL, 0, world(), &status), MPI_SUCCESS);
+    assert_int_equal(rzm_probe(MPI_PROC_NULL, 0, fake_comm(), &status), MPI_SUCCESS);
     char buffer[1];
-    assert_int_equal(rzm_sendrecv_replace(buffer, 1, bytes(), MPI_PROC_NULL, 0, MPI_PROC_NULL, 0,
-                                          world(), &status),
+    assert_int_equal(rzm_sendrecv_replace(buffer, 1, fake_bytes(), MPI_PROC_NULL, 0, MPI_PROC_NULL,
+                                          0, fake_comm(), &status),
                      MPI_SUCCESS);
     assert_int_equal(fake.n_sent, 0);
 }
@@ -371,15 +356,16 @@ static void a_probed_message_can_be_taken_out(void **state)
     int flag;
     inject(1, 7, "one", true);
     inject(1, 7, "two", false);
-    assert_int_equal(rzm_mprobe(MPI_ANY_SOURCE, 7, world(), &first, &status), MPI_SUCCESS);
+    assert_int_equal(rzm_mprobe(MPI_ANY_SOURCE, 7, fake_comm(), &first, &status), MPI_SUCCESS);
     assert_int_equal(rz_status_bytes(&status), 4);
-    assert_int_equal(rzm_improbe(1, MPI_ANY_TAG, world(), &flag, &second, &status), MPI_SUCCESS);
+    assert_int_equal(rzm_improbe(1, MPI_ANY_TAG, fake_comm(), &flag, &second, &status),
+                     MPI_SUCCESS);
     assert_true(flag);
-    assert_int_equal(rzm_mrecv(text, 8, bytes(), second, NULL), MPI_SUCCESS);
+    assert_int_equal(rzm_mrecv(text, 8, fake_bytes(), second, NULL), MPI_SUCCESS);
     assert_string_equal(text, "two");
-    assert_int_equal(rzm_mrecv(text, 8, bytes(), first, &status), MPI_SUCCESS);
+    assert_int_equal(rzm_mrecv(text, 8, fake_bytes(), first, &status), MPI_SUCCESS);
     assert_string_equal(text, "one");
-    assert_int_equal(rzm_mrecv(NULL, 0, bytes(), rz_matched_predefined(0x129), &status),
+    assert_int_equal(rzm_mrecv(NULL, 0, fake_bytes(), rz_matched_predefined(0x129), &status),
                      MPI_SUCCESS);
     assert_int_equal(status.MPI_SOURCE, MPI_PROC_NULL);
 }
@@ -390,13 +376,13 @@ static void a_receive_can_be_cancelled_until_it_has_met(void **state)
     char text[8];
     MPI_Status status;
     struct rz_request *request;
-    assert_int_equal(rzm_irecv(text, 8, bytes(), 1, 0, world(), &request), MPI_SUCCESS);
+    assert_int_equal(rzm_irecv(text, 8, fake_bytes(), 1, 0, fake_comm(), &request), MPI_SUCCESS);
     assert_int_equal(rzm_cancel(request), MPI_SUCCESS);
     MPI_Request handle = rz_request_handle(request);
     assert_int_equal(rzm_wait(&handle, &status), MPI_SUCCESS);
     assert_true(rz_status_cancelled(&status));
     inject(1, 0, "late", false);
-    assert_int_equal(rzm_recv(text, 8, bytes(), 1, 0, world(), &status), MPI_SUCCESS);
+    assert_int_equal(rzm_recv(text, 8, fake_bytes(), 1, 0, fake_comm(), &status), MPI_SUCCESS);
     assert_false(rz_status_cancelled(&status));
 }
 
@@ -405,8 +391,9 @@ static void persistent_requests_start_again_and_again(void **state)
     (void)state;
     char text[8];
     struct rz_request *receive, *send;
-    assert_int_equal(rzm_recv_init(text, 8, bytes(), 1, 0, world(), &receive), MPI_SUCCESS);
-    assert_int_equal(rzm_send_init("p", 1, bytes(), 1, 0, world(), &send), MPI_SUCCESS);
+    assert_int_equal(rzm_recv_init(text, 8, fake_bytes(), 1, 0, fake_comm(), &receive),
+                     MPI_SUCCESS);
+    assert_int_equal(rzm_send_init("p", 1, fake_bytes(), 1, 0, fake_comm(), &send), MPI_SUCCESS);
     MPI_Request handles[2] = {rz_request_handle(receive), rz_request_handle(send)};
     MPI_Status statuses[2];
     assert_int_equal(rzm_waitall(2, handles, statuses),
@@ -434,15 +421,15 @@ static void buffered_sends_are_done_at_once_and_bounded_by_the_buffer(void **sta
     void *address;
     MPI_Count size;
     fake.slow_sends = true;
-    assert_int_equal(rzm_bsend(data, 100, bytes(), 1, 0, world()), MPI_ERR_BUFFER);
+    assert_int_equal(rzm_bsend(data, 100, fake_bytes(), 1, 0, fake_comm()), MPI_ERR_BUFFER);
     assert_int_equal(rzm_buffer_attach(buffer, sizeof(buffer)), MPI_SUCCESS);
     fake.mute_daemon = true;
-    assert_int_equal(rzm_bsend(data, 100, bytes(), 1, 0, world()), MPI_SUCCESS);
+    assert_int_equal(rzm_bsend(data, 100, fake_bytes(), 1, 0, fake_comm()), MPI_SUCCESS);
     data[0] = 'D';
-    assert_int_equal(rzm_bsend(data, 100, bytes(), 1, 0, world()), MPI_SUCCESS);
-    assert_int_equal(rzm_bsend(data, 1, bytes(), 1, 0, world()), MPI_ERR_BUFFER);
+    assert_int_equal(rzm_bsend(data, 100, fake_bytes(), 1, 0, fake_comm()), MPI_SUCCESS);
+    assert_int_equal(rzm_bsend(data, 1, fake_bytes(), 1, 0, fake_comm()), MPI_ERR_BUFFER);
     fake.mute_daemon = false;
-    assert_int_equal(rzm_send(data, 1, bytes(), 2, 0, world()),
+    assert_int_equal(rzm_send(data, 1, fake_bytes(), 2, 0, fake_comm()),
                      MPI_SUCCESS); /* so that the daemon is asked */
     struct rz_link_message ask = {.type = RZ_LINK_OPEN, .open = {.rank = 1}};
     rz_link_send(rz_engine.link, &ask, -1);
@@ -463,8 +450,9 @@ static void wait_families_tell_of_each_request(void **state)
     int index, outcount, indices[5], flag;
     for (int i = 0; i < 4; i++) {
         struct rz_request *request;
-        assert_int_equal(rzm_irecv(text[i], i == 2 ? 1 : 8, bytes(), i + 1, 0, world(), &request),
-                         MPI_SUCCESS);
+        assert_int_equal(
+            rzm_irecv(text[i], i == 2 ? 1 : 8, fake_bytes(), i + 1, 0, fake_comm(), &request),
+            MPI_SUCCESS);
         handles[i] = rz_request_handle(request);
     }
     assert_int_equal(rzm_testany(5, handles, &index, &flag, statuses), MPI_SUCCESS);
@@ -535,11 +523,12 @@ static void run_random(uint64_t seed)
         tag = rz_random_below(&random, 3) == 0 ? MPI_ANY_TAG : tag;
         int expected = model_find(&model, source, tag), got = -1, flag;
         MPI_Status status;
-        assert_int_equal(rzm_iprobe(source, tag, world(), &flag, &status), MPI_SUCCESS);
+        assert_int_equal(rzm_iprobe(source, tag, fake_comm(), &flag, &status), MPI_SUCCESS);
         assert_int_equal(flag, expected >= 0);
         if (flag) {
-            assert_int_equal(rzm_recv(&got, sizeof(got), bytes(), source, tag, world(), &status),
-                             MPI_SUCCESS);
+            assert_int_equal(
+                rzm_recv(&got, sizeof(got), fake_bytes(), source, tag, fake_comm(), &status),
+                MPI_SUCCESS);
             assert_int_equal(got, expected);
             assert_int_equal(status.MPI_SOURCE, model.messages[expected].source);
             model.messages[expected].taken = true;
@@ -562,7 +551,6 @@ static void random_orders_meet_as_in_the_reference(void **state)
 
 int main(void)
 {
-#define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         IN_WORLD(receives_what_came_before_and_after),
         IN_WORLD(too_long_a_message_is_truncated_and_told),

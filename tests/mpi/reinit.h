@@ -1,0 +1,17 @@
+/* What programs that go back to MPIX_Reinit ask again and again. */
+#ifndef REINIT_H
+#define REINIT_H
+
+#include "check.h"
+
+/* How many have died so far, told once at the begin of each pass, this one being the `passes`th of
+ * this process: a newcomer cannot know, the others tell it. */
+static inline int deaths_so_far(int passes)
+{
+    static int deaths;
+    deaths = passes > 1 ? deaths + 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &deaths, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return deaths;
+}
+
+#endif
