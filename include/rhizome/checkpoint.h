@@ -58,8 +58,9 @@ extern "C" {
  * Names a region of memory to be part of every later checkpoint of this process, under id (0 to
  * RZ_CHECKPOINT_REGIONS_MAX - 1). A second call with the same id replaces the first, and also what
  * a stream wrote under it; bytes 0 takes the region out. The memory stays the caller's and must be
- * valid at each RZ_Checkpoint and RZ_Restore. MPI_ERR_ARG: bad id, NULL memory, more bytes than
- * memory can have, or a stream writes the region.
+ * valid at each RZ_Checkpoint and RZ_Restore; no other thread writes to it while they run (what
+ * changes while it is copied fits no checksum, and ends the job). MPI_ERR_ARG: bad id, NULL memory,
+ * more bytes than memory can have, or a stream writes the region.
  */
 int RZ_Checkpoint_protect(int id, void *memory, size_t bytes);
 
@@ -67,7 +68,8 @@ int RZ_Checkpoint_protect(int id, void *memory, size_t bytes);
  * *bytes: the size of the region in the generation that RZ_Restore copies, or has copied since the
  * last restart; 0: it has none, or there is no such generation. So memory can be allocated and
  * protected in the size that is needed. The same generation at all processes; asks the daemon, and
- * checks the piece, the first time. MPI_ERR_ARG: bad id, NULL; MPI_ERR_OTHER: the piece is damaged.
+ * checks the piece, the first time, which must come before the round's first RZ_Checkpoint.
+ * MPI_ERR_ARG: bad id, NULL; MPI_ERR_OTHER: the piece is damaged, or it is too late.
  */
 int RZ_Checkpoint_region_bytes(int id, size_t *bytes);
 
@@ -109,14 +111,14 @@ int RZ_Checkpoint(uint64_t *generation);
 /*
  * Copies the newest committed generation into the protected memory, and makes what streams had
  * written the content of their regions again; every process gets the same generation. Once in each
- * round. *generation = 0: there is none, memory is untouched, and the program begins at its
- * beginning.
+ * round, before its first RZ_Checkpoint. *generation = 0: there is none, memory is untouched, and
+ * the program begins at its beginning.
  *
  * MPI_ERR_ARG: memory is protected that has another size in this generation or is not in it, or it
  * has memory that is not protected. MPI_ERR_NO_MEM: no room for contents of streams. MPI_ERR_OTHER:
  * a stream writes a region, or another thread is here. In these cases nothing was copied, and after
- * the cause is removed it can be called again. MPI_ERR_OTHER also: restored already, or the piece
- * is damaged.
+ * the cause is removed it can be called again. MPI_ERR_OTHER also: restored already, a checkpoint
+ * was taken since the restart, or the piece is damaged.
  */
 int RZ_Restore(uint64_t *generation);
 

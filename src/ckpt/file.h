@@ -88,7 +88,8 @@ rz_status_t rz_ckpt_list(const struct rz_ckpt_folder *folder,
  * `newest` was just committed, after `before` (run 0: it is the first): keeps it and what was
  * committed up to `before`, `keep` (2 or more) generations in all. What was committed between the
  * two is on no way that the job went; what is older than newest and has no mark will never have
- * one: both go. Files that are not ours stay.
+ * one: both go. Files that are not ours stay. One that cannot be removed is an error, and keeps no
+ * other one; so it is with those below.
  */
 rz_status_t rz_ckpt_prune(const struct rz_ckpt_folder *folder,
                           const struct rz_ckpt_generation *newest,

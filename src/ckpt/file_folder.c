@@ -250,6 +250,17 @@ rz_status_t rz_ckpt_remove(const struct rz_ckpt_folder *folder,
     return status;
 }
 
+/* Removes one more; of several that cannot be removed the first is told, and no other stays for it.
+ */
+static void remove_next(const struct rz_ckpt_folder *folder, const struct entry *entry,
+                        rz_status_t *status, struct rz_ckpt_words *words)
+{
+    struct rz_ckpt_words more;
+    rz_status_t removed =
+        rz_ckpt_remove(folder, &entry->generation, *status == RZ_OK ? words : &more);
+    *status = *status == RZ_OK ? removed : *status;
+}
+
 /* Whether a generation may go when `newest` was committed after `before`; *older counts those on
  * the way there. */
 static bool may_go(const struct entry *entry, const struct rz_ckpt_generation *newest,
@@ -270,9 +281,10 @@ rz_status_t rz_ckpt_prune(const struct rz_ckpt_folder *folder,
     struct entries entries;
     uint32_t older = 0;
     rz_status_t status = look_at_all(folder, &entries, words);
-    for (uint32_t i = 0; status == RZ_OK && i < entries.n; i++)
+    uint32_t n = status == RZ_OK ? entries.n : 0;
+    for (uint32_t i = 0; i < n; i++)
         if (may_go(&entries.all[i], newest, before, keep, &older))
-            status = rz_ckpt_remove(folder, &entries.all[i].generation, words);
+            remove_next(folder, &entries.all[i], &status, words);
     free(entries.all);
     return status;
 }
@@ -293,9 +305,10 @@ static rz_status_t remove_generations(const struct rz_ckpt_folder *folder, bool 
     struct entries entries;
     struct look look = {.folder = folder, .words = words};
     rz_status_t status = look_at_all(folder, &entries, words);
-    for (uint32_t i = 0; status == RZ_OK && i < entries.n; i++)
+    uint32_t n = status == RZ_OK ? entries.n : 0;
+    for (uint32_t i = 0; i < n; i++)
         if (marked || !entries.all[i].marked)
-            status = rz_ckpt_remove(folder, &entries.all[i].generation, words);
+            remove_next(folder, &entries.all[i], &status, words);
     free(entries.all);
     return status == RZ_OK ? for_names(folder->path, words, remove_run, &look) : status;
 }

@@ -118,12 +118,18 @@ void store_give_up(struct rz_store *store, const char *words)
     store->recovery->hooks->stop(store->recovery->daemon, RZ_ERR_NO_MEMORY, words);
 }
 
-/* All may go back to the generation before, in memory; in files rzrun looks for one. */
-void store_lost(struct rz_store *store, uint32_t rank, const char *what)
+/* What users call it. */
+static unsigned long long outside(const struct rz_store *store, uint64_t generation)
 {
-    char words[160];
+    return rz_store_files_number(store->recovery->files, generation);
+}
+
+/* All may go back to the generation before, in memory; in files rzrun looks for one. */
+void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what)
+{
+    char words[256];
     snprintf(words, sizeof words, "the checkpoint piece of rank %u (generation %llu) %s", rank,
-             (unsigned long long)store->restoring, what);
+             outside(store, generation), what);
     if (!store->recovery->files && rz_recovery_damaged(store->recovery)) {
         rz_daemon_log(store->recovery->daemon, 0, "%s", words);
         return;
@@ -239,6 +245,10 @@ static void finished(struct rz_store *store, struct piece *piece, rz_id from)
                                          .to = from});
 }
 
+/* Memory is taken as the parts come: to reserve it for a large piece at once takes longer than the
+ * others wait for a heartbeat. */
+#define NO_ROOM "no memory for a copy of a checkpoint piece"
+
 static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
 {
     struct piece *piece = store_find(store, told->rank, told->generation);
@@ -255,13 +265,9 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
     if (!piece && told->offset != 0)
         return; /* the rest of one that we could not keep */
     if (!piece || (told->offset == 0 && !piece->wanted_by_us)) {
-        int fd = -1;
-        size_t bytes = told->total ? told->total : 1;
-        if (rz_memory_create("rz-piece", bytes, &fd) != RZ_OK ||
-            rz_memory_reserve(fd, 0, bytes) != RZ_OK) {
-            if (fd >= 0)
-                close(fd);
-            store_give_up(store, "no memory for a copy of a checkpoint piece");
+        int fd;
+        if (rz_memory_create("rz-piece", told->total ? told->total : 1, &fd) != RZ_OK) {
+            store_give_up(store, NO_ROOM);
             return;
         }
         piece = store_add(store, told->rank, told->generation, told->total, told->hash, fd);
@@ -272,8 +278,10 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
         told->data_length > piece->bytes - piece->have)
         return;
     if (pwrite(piece->fd, told->data, told->data_length, (off_t)told->offset) !=
-        (ssize_t)told->data_length)
+        (ssize_t)told->data_length) {
+        store_give_up(store, NO_ROOM);
         return;
+    }
     piece->have += told->data_length;
     if (store_whole(piece))
         finished(store, piece, from);
@@ -316,7 +324,7 @@ static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_
                                              .rank = told->rank,
                                              .generation = told->generation});
     } else {
-        store_lost(store, told->rank, "cannot be copied whole to another node");
+        store_lost(store, told->rank, told->generation, "cannot be copied whole to another node");
     }
 }
 
@@ -347,7 +355,7 @@ void store_get(struct rz_store *store, uint32_t rank)
     else if (store->recovery->files)
         rz_store_files_fetch(store->recovery->files, rank, store->restoring);
     else if (!another_epoch_comes(store))
-        store_lost(store, rank, "is damaged, and there is no other copy");
+        store_lost(store, rank, store->restoring, "is damaged, and there is no other copy");
 }
 
 /* ---- what pieces were looked at for */
@@ -359,9 +367,11 @@ static void own_damaged(struct rz_store *store, uint32_t rank, uint64_t generati
         return;
     rz_daemon_log(store->recovery->daemon, 0,
                   "the checkpoint piece of rank %u, generation %llu, is damaged here", rank,
-                  (unsigned long long)generation);
+                  outside(store, generation));
     if (generation != store->restoring || generation == 0)
-        store_lost(store, rank, "has changed since the process gave it");
+        store_lost(store, rank, generation,
+                   "does not fit its checksum: it has changed since the process gave it, or "
+                   "another thread wrote to protected memory while RZ_Checkpoint ran");
     else
         store_get(store, rank);
 }
@@ -639,6 +649,17 @@ void rz_store_opened(struct rz_store *store)
     store_keep_parities(store, rz_commit_layout(commit, RZ_COMMIT_NOW), 0);
 }
 
+static void record_fall_back(const struct rz_store *store)
+{
+    struct rz_daemon *daemon = store->recovery->daemon;
+    rz_daemon_record(daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_FELL_BACK,
+                                                       .epoch = store->epoch,
+                                                       .rank = RZ_ID_NONE,
+                                                       .node = daemon->job.node,
+                                                       .value = store->restoring + 1,
+                                                       .note = ""});
+}
+
 void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generation)
 {
     struct rz_recovery *recovery = store->recovery;
@@ -665,6 +686,8 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
         else
             store_get(store, rank);
     }
+    if (fell_back && generation > 0)
+        record_fall_back(store);
     if (epoch > 1)
         say_what_is_left(store, fell_back);
     if (generation == 0 && fell_back)

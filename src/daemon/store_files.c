@@ -30,6 +30,7 @@ struct rz_store_files {
     uint64_t base;   /* the generation that the epoch went back to */
     uint64_t *done;  /* [n_ranks]: of own ranks, the newest that is written, or could not be */
     bool complained; /* of the last file that could not be written */
+    bool old_stay;   /* and it was said */
     /* Of the marker. */
     struct filed *filed;         /* [n_ranks] */
     struct filed bad[UNDER_WAY]; /* [generation % UNDER_WAY]: it lacks a file */
@@ -228,13 +229,16 @@ static void on_read(struct rz_store_files *files, const struct rz_store_order *d
 
 static void on_marked(struct rz_store_files *files, const struct rz_store_order *done)
 {
-    if (done->status != RZ_OK)
+    if (done->status != RZ_OK) {
         complain(files, done->words.text);
-    else if (done->pruned != RZ_OK)
+        return;
+    }
+    if (done->pruned != RZ_OK && !files->old_stay)
         rz_daemon_log(files->recovery->daemon, 0, "an old checkpoint stays: %s", done->words.text);
-    else
-        rz_daemon_log(files->recovery->daemon, 2, "generation %llu is marked in its files",
-                      (unsigned long long)done->generation.number);
+    if (done->keep > 0)
+        files->old_stay = done->pruned != RZ_OK;
+    rz_daemon_log(files->recovery->daemon, 2, "generation %llu is marked in its files",
+                  (unsigned long long)done->generation.number);
 }
 
 static void on_done(void *arg, const struct rz_store_order *done)

@@ -212,10 +212,13 @@ static bool make_room(struct parity *parity, uint32_t q, uint64_t bytes)
 {
     if (parity->block[q].bytes >= bytes)
         return true;
-    uint8_t *at = realloc(parity->block[q].at, bytes);
+    /* Pages of new memory are zero without being touched: to touch all at once takes too long. */
+    uint64_t had = parity->block[q].bytes;
+    uint8_t *at = had > 0 ? realloc(parity->block[q].at, bytes) : calloc(1, bytes);
     if (!at)
         return false;
-    memset(at + parity->block[q].bytes, 0, bytes - parity->block[q].bytes);
+    if (had > 0)
+        memset(at + had, 0, bytes - had);
     parity->block[q].at = at;
     parity->block[q].bytes = bytes;
     return true;

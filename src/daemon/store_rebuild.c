@@ -180,7 +180,7 @@ static void try_on(struct rz_store *store, struct rebuild *rebuild)
     }
     end(store, rebuild);
     if (!epoch_is_over(store))
-        store_lost(store, rank,
+        store_lost(store, rank, store->restoring,
                    "is damaged, or lost with more nodes than its group can do without");
 }
 
@@ -196,7 +196,7 @@ void store_rebuild(struct rz_store *store, uint32_t rank)
     }
     rz_id owner = rz_commit_owner_of(commit, RZ_COMMIT_HOME, rank);
     if (!rz_commit_group(commit, RZ_COMMIT_HOME, owner, &group)) {
-        store_lost(store, rank, "has no group that could give it back");
+        store_lost(store, rank, store->restoring, "has no group that could give it back");
         return;
     }
     rebuild = calloc(1, sizeof *rebuild);
@@ -222,6 +222,8 @@ void store_rebuilt(struct rz_store *store, uint32_t rank)
 
 /* ---- blocks */
 
+#define NO_ROOM "no memory to make a checkpoint piece from its parities"
+
 static bool begin_with(struct rz_store *store, struct rebuild *rebuild,
                        const struct rz_overlay_block *told)
 {
@@ -231,9 +233,8 @@ static bool begin_with(struct rz_store *store, struct rebuild *rebuild,
     rebuild->total = told->total;
     rebuild->hash = told->hash;
     if (rz_memory_create("rz-piece", bytes, &rebuild->fd) != RZ_OK ||
-        rz_memory_reserve(rebuild->fd, 0, bytes) != RZ_OK ||
         (told->total > 0 && rz_memory_map(rebuild->fd, bytes, true, &at, NULL) != RZ_OK)) {
-        store_give_up(store, "no memory to make a checkpoint piece from its parities");
+        store_give_up(store, NO_ROOM);
         return false;
     }
     rebuild->at = at;
@@ -252,9 +253,12 @@ static void tell_made(struct rz_store *store, const struct rebuild *rebuild)
                                   rebuild->members[place]);
         told |= UINT64_C(1) << place;
     }
-    rz_daemon_log(store->recovery->daemon, 1,
-                  "the piece of rank %u, generation %llu, was made from the blocks of nodes %s",
-                  rebuild->rank, (unsigned long long)rebuild->generation, from);
+    rz_daemon_log(
+        store->recovery->daemon, 1,
+        "the piece of rank %u, generation %llu, was made from the blocks of nodes %s",
+        rebuild->rank,
+        (unsigned long long)rz_store_files_number(store->recovery->files, rebuild->generation),
+        from);
 }
 
 static void look_if_done(struct rz_store *store, struct rebuild *rebuild)
@@ -285,18 +289,24 @@ static struct wanted *find_wanted(struct rebuild *rebuild, rz_id from, uint32_t 
     return NULL;
 }
 
-static void fold_block(struct rebuild *rebuild, const struct wanted *wanted,
-                       const struct rz_overlay_block *told)
+/* Memory is taken as blocks come, as in store.c. */
+static bool fold_block(struct rz_store *store, const struct rebuild *rebuild,
+                       const struct wanted *wanted, const struct rz_overlay_block *told)
 {
     uint32_t data = rebuild->n - rebuild->parity;
     uint64_t length = store_chunk_length(rebuild->total, data, wanted->chunk);
     uint64_t begin = store_chunk_bytes(rebuild->total, data) * wanted->chunk;
     if (told->offset >= length)
-        return; /* others' chunks are longer; all of them together are zero there */
+        return true; /* others' chunks are longer; all of them together are zero there */
     uint64_t n = length - told->offset;
     if (n > told->data_length)
         n = told->data_length;
+    if (n > 0 && rz_memory_reserve(rebuild->fd, begin + told->offset, n) != RZ_OK) {
+        store_give_up(store, NO_ROOM);
+        return false;
+    }
     rz_erasure_fold(wanted->factor, rebuild->at + begin + told->offset, told->data, n);
+    return true;
 }
 
 void store_on_block(struct rz_store *store, rz_id from, const struct rz_overlay_block *told)
@@ -315,7 +325,8 @@ void store_on_block(struct rz_store *store, rz_id from, const struct rz_overlay_
         store_rebuild(store, told->rank); /* they do not speak of the same piece */
         return;
     }
-    fold_block(rebuild, wanted, told);
+    if (!fold_block(store, rebuild, wanted, told))
+        return;
     wanted->offset += told->data_length;
     if (wanted->offset < told->bytes)
         return;

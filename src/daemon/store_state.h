@@ -150,7 +150,7 @@ void store_tell_commit(struct rz_store *store, enum rz_commit_call call, uint64_
 void store_get(struct rz_store *store, uint32_t rank);
 
 /* Nobody has it: the job cannot go on, and says so. */
-void store_lost(struct rz_store *store, uint32_t rank, const char *what);
+void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what);
 
 /* A node that cannot keep what the others rely on is worth less than none: they go on without it.
  */

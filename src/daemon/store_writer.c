@@ -76,7 +76,7 @@ static void commit(const struct rz_store_writer *writer, struct rz_store_order *
     const struct rz_ckpt_folder *folder = &writer->config.folder;
     order->status = rz_ckpt_commit(folder, &order->generation, writer->config.node, &order->words);
     if (order->status == RZ_OK && order->keep > 0)
-        order->status =
+        order->pruned =
             rz_ckpt_prune(folder, &order->generation, &order->before, order->keep, &order->words);
 }
 

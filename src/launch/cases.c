@@ -28,6 +28,7 @@ struct rz_cases {
     struct death *deaths; /* newest first */
     uint32_t n;
     uint32_t epoch;          /* the newest */
+    uint64_t generation;     /* that it goes back to */
     const char *write_error; /* of the first file that could not be written */
 };
 
@@ -169,17 +170,25 @@ static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch
         if (epoch && json_integer_value(epoch) == (json_int_t)event->epoch)
             append(death->agreed, moment(death, by, event->at_ns));
     }
-    cases->epoch = event->epoch > cases->epoch ? event->epoch : cases->epoch;
+    if (event->epoch > cases->epoch) {
+        cases->epoch = event->epoch;
+        cases->generation = event->value;
+    }
 }
 
-/* The epoch runs: what was lost is repaired. */
+/* The epoch runs: what was lost is repaired, also what was to be by one that never ran, for there
+ * was another death, or damage, in its recovery. */
 static void on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     for (struct death *death = cases->deaths; death; death = death->next) {
         const json_t *epoch = json_object_get(death->document, "epoch");
-        if (death->done || !epoch || json_integer_value(epoch) != (json_int_t)event->epoch)
+        if (death->done || !epoch || json_integer_value(epoch) > (json_int_t)event->epoch)
             continue;
         death->done = true;
+        if (event->epoch == cases->epoch) {
+            set(death->document, "epoch", json_integer(event->epoch));
+            set(death->document, "generation", json_integer((json_int_t)cases->generation));
+        }
         set(death->document, "done", json_string("global restart"));
         set(death->document, "runs_again", moment(death, by, event->at_ns));
         write_case(cases, death);
@@ -276,6 +285,8 @@ static json_t *timeline_of(const struct rz_recovery_times *times)
     set(timeline, "way", json_string(rz_recovery_way_names[times->way]));
     set(timeline, "deaths", json_integer(times->deaths));
     set(timeline, "rounds", json_integer(times->rounds));
+    if (times->damaged)
+        set(timeline, "damaged_generation", json_integer((json_int_t)times->damaged));
     for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++)
         if (!isnan(times->phase_ms[i]))
             set(phases, rz_recovery_phase_names[i], json_real(times->phase_ms[i] / 1e3));

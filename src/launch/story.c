@@ -24,7 +24,8 @@ static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
     [RZ_EVENT_RECORD_ENDED_BY] = "ended_by",
     [RZ_EVENT_RECORD_BEGUN] = "begun",
     [RZ_EVENT_RECORD_AT_START] = "at_start",
-    [RZ_EVENT_RECORD_PROTECTED] = "protected"};
+    [RZ_EVENT_RECORD_PROTECTED] = "protected",
+    [RZ_EVENT_RECORD_FELL_BACK] = "fell_back"};
 
 static void record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
@@ -121,11 +122,13 @@ static struct rz_story_death *death(struct rz_story *story, const struct rz_laun
     return d;
 }
 
-/* A node that goes on with the others was accused in error, by one that is cut off from it. */
-static void refute(struct rz_story *story, uint32_t node)
+/* A node that has gone on with the others since was accused in error, by one that is cut off from
+ * it. Of one that died word may come late, by way of others. */
+static void refute(struct rz_story *story, uint32_t node, rz_time at)
 {
     for (uint32_t i = story->n_deaths; i-- > 0;)
-        if (story->deaths[i].rank == RZ_ID_NONE && story->deaths[i].node == node) {
+        if (story->deaths[i].rank == RZ_ID_NONE && story->deaths[i].node == node &&
+            !story->deaths[i].injected && story->deaths[i].seen < at) {
             forget(story, &story->deaths[i]);
             if (story->n_deaths == 0)
                 rz_timeline_refuted(&story->timeline);
@@ -291,7 +294,7 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
         break;
     case RZ_EVENT_RECORD_EPOCH:
         if (event->epoch >= story->timeline.epoch)
-            refute(story, by);
+            refute(story, by, event->at_ns);
         break;
     case RZ_EVENT_RECORD_RUN:
         if (!story->start)

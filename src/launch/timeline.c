@@ -75,6 +75,7 @@ static void begin(struct rz_timeline *timeline)
     begin_round(timeline, timeline->epoch, timeline->generation);
     timeline->way = RZ_RECOVERY_REINIT;
     timeline->killed = timeline->seen = 0;
+    timeline->damaged = 0;
     timeline->deaths = timeline->rounds = 0;
     timeline->open = true;
 }
@@ -200,6 +201,10 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
         if (now)
             on_restored(timeline, event);
         break;
+    case RZ_EVENT_RECORD_FELL_BACK: /* stays so if there is another round */
+        if (now)
+            timeline->damaged = event->value;
+        break;
     default:
         break;
     }
@@ -305,7 +310,8 @@ bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *ti
                                         .seen = timeline->seen,
                                         .run = timeline->run,
                                         .restored = timeline->restored,
-                                        .generation = timeline->generation};
+                                        .generation = timeline->generation,
+                                        .damaged = timeline->damaged};
     measure(timeline, times);
     times->lost = rz_work_lost(timeline->work);
     rz_work_go_on(timeline->work);
@@ -333,6 +339,8 @@ void rz_recovery_record(const struct rz_recovery_times *times, FILE *report)
     fprintf(report, "event=recovery way=%s epoch=%u deaths=%u rounds=%u generation=%llu",
             rz_recovery_way_names[times->way], times->epoch, times->deaths, times->rounds,
             (unsigned long long)times->generation);
+    if (times->damaged)
+        fprintf(report, " damaged_generation=%llu", (unsigned long long)times->damaged);
     for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++)
         if (!isnan(times->phase_ms[i]))
             fprintf(report, " %s_ms=%.3f", rz_recovery_phase_names[i], times->phase_ms[i]);
@@ -359,6 +367,9 @@ void rz_recovery_tell(const struct rz_recovery_times *times, FILE *terminal)
             comma = ", ";
         }
     fprintf(terminal, " ms\n");
+    if (times->damaged)
+        fprintf(terminal, "            checkpoint %llu was damaged: back to the one before\n",
+                (unsigned long long)times->damaged);
     if (!times->lost.known)
         return;
     fprintf(terminal, "            goes on with iteration %llu of %llu: %llu lost",

@@ -52,6 +52,7 @@ struct rz_recovery_times {
     rz_time killed, seen;    /* the first death */
     rz_time run, restored;   /* the last node's, the last process's */
     uint64_t generation;     /* that was restored; 0: none */
+    uint64_t damaged;        /* the generation that was given up for it; 0: none */
     double phase_ms[RZ_RECOVERY_PHASE_COUNT]; /* NAN: there was none, or nothing is known of it */
     double whole_ms; /* from the kill, or else from `seen`, until the program runs again */
     struct rz_work_lost lost;
@@ -77,7 +78,7 @@ struct rz_timeline {
     bool replaced;        /* REPLACE: a birth was decided */
     rz_time killed, seen; /* the first death */
     rz_time news, agreed, stopped, begun, started, back, protected, run, restored;
-    uint64_t generation;
+    uint64_t generation, damaged;
 };
 
 /* before: of the attempt of the job before this one, which a death ended; NULL: this is the first.

@@ -6,6 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A signal may interrupt an allocation, which then undoes itself: so much is reserved between two
+ * ticks of any timer. */
+#define RESERVE_BYTES ((size_t)1 << 20)
+
 static rz_status_t memory_status(int error)
 {
     return error == ENOSPC || error == ENOMEM || error == EFBIG ? RZ_ERR_NO_MEMORY : RZ_ERR_SYSTEM;
@@ -28,10 +32,12 @@ rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
 
 rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes)
 {
-    /* A signal interrupts the allocation, which then undoes itself. */
-    while (fallocate(fd, 0, (off_t)offset, (off_t)bytes) != 0)
-        if (errno != EINTR)
-            return memory_status(errno);
+    for (size_t done = 0, n = 0; done < bytes; done += n) {
+        n = bytes - done < RESERVE_BYTES ? bytes - done : RESERVE_BYTES;
+        while (fallocate(fd, 0, (off_t)(offset + done), (off_t)n) != 0)
+            if (errno != EINTR)
+                return memory_status(errno);
+    }
     return RZ_OK;
 }
 

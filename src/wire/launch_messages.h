@@ -6,7 +6,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 5
+#define RZ_LAUNCH_VERSION 6
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
@@ -37,6 +37,8 @@ enum rz_event_record {
                                   come there for the first time */
     RZ_EVENT_RECORD_PROTECTED, /* all pieces of this node are where their ranks run in epoch, and as
                                   safe as they shall be */
+    RZ_EVENT_RECORD_FELL_BACK, /* value: the generation that is given up in epoch, for a piece of it
+                                  is damaged; all go back to the one before */
     RZ_EVENT_RECORD_COUNT
 };
 

@@ -221,14 +221,26 @@ class Damaged(checkpoint_rig.CheckpointTest):
         """Who takes the place of a dead node finds its file damaged: the job goes back to an older one, by itself."""
         program, self.job = rig.program("checkpoint_job"), f"{self.directory}/checkpoint_job"
         calm = self.runs(*self.line(), program, "20", "20", "true").out
-        # The newest three are damaged: their piece of the last rank. Which of them is committed when the node dies is open.
-        damage = f"cd {self.job}/run-1 && for g in $(ls -d generation-* | sort -t- -k2 -n | tail -3); do " \
-                 "printf x | dd of=$g/piece-3 bs=1 seek=300 conv=notrunc status=none; done"
+        # The newest three are damaged: their piece of the last rank. The mark comes last: nobody writes it anew.
+        damage = f"cd {self.job}/run-1; n=0; until test -e generation-12.1/committed; do " \
+                 "n=$((n + 1)); test $n -lt 3000 || exit 1; sleep 0.01; done; for g in 10 11 12; do " \
+                 "printf x | dd of=generation-$g.1/piece-3 bs=1 seek=300 conv=notrunc status=none; done"
         result = self.runs(*self.line("--checkpoint-keep", "6", "--verbose"), program, "20", "12", damage)
         self.assertEqual(result.out, calm, result.err)
         self.assertIn("is damaged: its content does not fit its checksum; the job begins anew (1)", result.err)
         self.assertIn("trying an older one", result.err)
-        self.assertTrue(self.restored() and max(self.restored()) <= 11)
+        self.assertEqual(self.restored(), {9})
+
+    def test_an_old_generation_that_cannot_be_removed(self):
+        """What is newer is as safe as it was: the job goes on, says so once, and says what is left at the end."""
+        program, self.job = rig.program("checkpoint_job"), f"{self.directory}/checkpoint_job"
+        calm = self.runs(*self.line(), program, "20", "20", "true").out
+        # A file of ours that is none, in each generation but those that are just removed.
+        in_the_way = f"cd {self.job}/run-1 && for g in generation-*; do mkdir $g/piece-7; done; ls -d generation-*/piece-7 > {os.devnull}"
+        result = self.runs(*self.line(), program, "20", "12", in_the_way)
+        self.assertEqual(result.out, calm, result.err)
+        self.assertEqual(result.err.count("an old checkpoint stays: cannot remove "), 1, result.err)
+        self.assertIn("rzrun: not all checkpoint files are removed that should be: cannot remove ", result.err)
 
     def test_a_directory_that_vanishes(self):
         """With buddies the job goes on, and says so once; with nothing but files it ends."""

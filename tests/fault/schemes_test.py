@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Checkpoint schemes (rzrun --checkpoint): what each bears comes back to the bit, and from where it is said to come; one loss
 more begins at the beginning and says so; damaged copies are found, and others used."""
+import glob
+import json
 import os
 import re
 import signal
@@ -185,13 +187,24 @@ class Damage(Schemes):
     def falls_back(self, scheme, *faults, spoilt="rz-checkpoint", only=None):
         """The newest checkpoint is damaged; everybody goes back to the one before, and the job ends with the right bits."""
         result = self.survives(scheme, *faults, restored=OLDER, held=lambda: self.spoil(self.newest(spoilt)[:only]),
-                               options=("--report", f"{self.folder}/report"))
+                               options=("--story", "--report", f"{self.folder}/report", "--cases", f"{self.folder}/cases"))
         self.assertNotIn(f"restored iteration {RESTORED}", result.err)
         said = "checkpoint 6 is damaged, and there is no other copy of what is: the job goes back to checkpoint 5\n"
         self.assertEqual(result.err.count(said), 1, result.err)
         with open(f"{self.folder}/report") as report:
-            restored = re.findall(r"event=restored epoch=\d+ rank=(\d+) .*value=(\d+)", report.read())
+            told = report.read()
+        restored = re.findall(r"event=restored epoch=\d+ rank=(\d+) .*value=(\d+)", told)
         self.assertEqual(sorted({(int(rank), int(value)) for rank, value in restored}), [(rank, 5) for rank in range(8)])
+        # Each node that lives tells it once; the recovery says it on the terminal, in the report and in the cases.
+        lived = 5 - sum(fault.startswith("node") for fault in faults)
+        given_up = re.findall(r"event=fell_back epoch=\d+ rank=-1 node=(\d+) .*value=(\d+)", told)
+        self.assertEqual((len(given_up), len(set(given_up)), {value for _, value in given_up}), (lived, lived, {"6"}), told)
+        self.assertEqual(len(re.findall(r"event=recovery way=reinit .* generation=5 damaged_generation=6 ", told)), 1, told)
+        self.assertIn("checkpoint 6 was damaged: back to the one before", result.err)
+        for path in glob.glob(f"{self.folder}/cases/*"):
+            with open(path, encoding="utf-8") as case:
+                repair = json.load(case)
+            self.assertEqual((repair["done"], repair["generation"], repair["timeline"]["damaged_generation"]), ("global restart", 5, 6), path)
 
     def test_all_go_back_further_when_one_piece_is_damaged(self):
         self.falls_back("memory", "rank 2", only=1)
@@ -222,6 +235,13 @@ class Damage(Schemes):
         result = self.survives("rs:3+2", "rank 2", held=spoil_one_daemon)
         self.assertIn("is damaged here", result.err)
         self.assertTrue(self.made(result), result.err)
+
+    def test_a_piece_that_is_not_what_its_process_says(self):
+        # The helper's piece has another checksum than it tells, and the program runs: there is nothing to go back to.
+        result = self.run_it("-n", "2", "--nodes", "2", "--timeout", "55s", rig.program("daemon_test_helper"), "join", "enter",
+                             "store:right", "serve")
+        self.assertEqual(result.status, CHECKPOINT_LOST, result.err)
+        self.assertRegex(result.err, r"rzrun: the checkpoint piece of rank [01] \(generation 1\) does not fit its checksum")
 
     def test_memory_alone_says_that_it_is_damaged(self):
         result = self.job("memory", "rank 2", held=lambda: self.spoil(self.copies("rz-checkpoint")), status=CHECKPOINT_LOST)

@@ -46,8 +46,10 @@ class Cases(rig.LaunchTest):
         self.assertEqual(sorted(t["node"] for t in case["told"]), [0, 1])
 
     def test_two_deaths_are_two_cases(self):
+        # Far apart, and far from the end: a kill takes its time, in which the program goes on.
+        long = [HPCCG[0], "24", "24", "24", *HPCCG[4:]]
         self.run_cases("-n", "6", "--nodes", "3", "--inject", "kill rank 1 at iteration 8",
-                       "--inject", "kill rank 1 at iteration 20", *HPCCG)
+                       "--inject", "kill rank 1 at iteration 150", *long)
         first, second = self.cases()
         self.assertEqual((first["incarnation"], second["incarnation"]), (1, 2))
         self.assertEqual((first["epoch"], second["epoch"]), (2, 3))

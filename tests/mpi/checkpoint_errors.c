@@ -14,7 +14,7 @@
 
 enum { N = 1000 };
 
-static int dies;
+static int dies, rounds_done; /* the third one is the last */
 static double x[N], y[2 * N];
 
 static void refused(int error, int wanted, const char *words)
@@ -136,7 +136,7 @@ static void restore_wrongly(void)
     CHECK(RZ_Checkpoint_protect(5, NULL, 0) == MPI_SUCCESS);
     refused(RZ_Checkpoint_stream_open(5, "r", &stream), MPI_ERR_ARG, "no content");
     CHECK(y[7] == 0 && generation == 0);
-    CHECK(RZ_Restore(&generation) == MPI_SUCCESS && generation == 1);
+    CHECK(RZ_Restore(&generation) == MPI_SUCCESS && (generation == 1 || generation == 2));
     CHECK(y[7] == 7.5 && y[N] == 0);
     uint64_t again = 77;
     refused(RZ_Restore(&again), MPI_ERR_OTHER, "restored already");
@@ -146,6 +146,22 @@ static void restore_wrongly(void)
     stream = opened(5, "r");
     CHECK(fread(text, 1, sizeof text, stream) == 6 && memcmp(text, "six by", 6) == 0);
     CHECK(fclose(stream) == 0);
+}
+
+/* Whoever goes on without restoring writes over what was there to restore. */
+static void restore_too_late(void)
+{
+    uint64_t generation = 77;
+    size_t bytes = 77;
+    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof x);
+    CHECK(RZ_Checkpoint_protect(2, x, sizeof x) == MPI_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        x[7] = 100 + i;
+        CHECK(RZ_Checkpoint(&generation) == MPI_SUCCESS);
+        refused(RZ_Restore(&generation), MPI_ERR_OTHER, "a checkpoint was taken since");
+        CHECK(generation == 0 && x[7] == 100 + i);
+    }
+    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof x);
 }
 
 /* Streams that a roll-back met open. */
@@ -163,7 +179,8 @@ static void close_what_was_left_open(void)
     }
 }
 
-/* The first round: a generation; the second, after a death: it is restored. */
+/* The first round: a generation or two; the second, after a death: it is restored; the third: too
+ * late. */
 static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 {
     uint64_t generation = 0;
@@ -172,7 +189,15 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     CHECK(RZ_Checkpoint_protect(2, x, sizeof x) == MPI_SUCCESS);
     CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS);
     if (bytes > 0) {
+        int third;
+        MPIX_Incarnation(&third);
+        MPI_Bcast(&third, 1, MPI_INT, 1, MPI_COMM_WORLD); /* of who dies each time */
         close_what_was_left_open();
+        if (third == 3) {
+            restore_too_late();
+            rounds_done = third;
+            return 0;
+        }
         restore_wrongly();
         die_at(2, 1);
         return 0;
@@ -188,10 +213,12 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     CHECK(fclose(stream) == 0 && fclose(spoiler) == 0);
     CHECK(RZ_Checkpoint_protect(6, NULL, 0) == MPI_SUCCESS);
     CHECK(RZ_Checkpoint(&generation) == MPI_SUCCESS && generation == 1);
+    CHECK(RZ_Checkpoint(&generation) == MPI_SUCCESS &&
+          generation == 2); /* the first is committed */
     x[7] = -1;
     left_open[1] = opened(5, "r");
     CHECK(fputs("six times two", left_open[0] = opened(5, "w")) >= 0);
-    refused(RZ_Checkpoint(NULL), MPI_ERR_OTHER, "being written"); /* generation 1 stays */
+    refused(RZ_Checkpoint(NULL), MPI_ERR_OTHER, "being written"); /* what there is stays */
     die_at(1, 0);
     if (!dies) {
         CHECK(fclose(left_open[0]) == 0 && fclose(left_open[1]) == 0);
@@ -271,6 +298,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (kept) {
         CHECK(MPIX_Reinit(argc, argv, point) == 0);
+        CHECK(rounds_done == (dies ? 3 : 0));
     } else {
         wrong_arguments();
         streams_and_memory();

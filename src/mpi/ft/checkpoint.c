@@ -287,6 +287,16 @@ int rzm_checkpoint(uint64_t *generation)
 
 /* ---- going back to one */
 
+/* The piece may lie in a slot, and the second checkpoint of an epoch is written over it. */
+static int check_not_too_late(void)
+{
+    if (state.number == 0)
+        return MPI_SUCCESS;
+    return rzm_error(MPI_ERR_OTHER,
+                     "generation %llu cannot be restored any more: a checkpoint was taken since",
+                     (unsigned long long)state.piece.generation);
+}
+
 /* Maps the piece to restore; the first time it is checked. */
 static int map_piece(void **at)
 {
@@ -318,7 +328,9 @@ int rzm_checkpoint_region_bytes(int id, size_t *bytes)
         return error;
     state.busy = false;
     if (state.piece_fd >= 0 && !state.looked_at) {
-        error = map_piece(&at);
+        error = check_not_too_late();
+        if (error == MPI_SUCCESS)
+            error = map_piece(&at);
         if (error != MPI_SUCCESS)
             return error;
         rz_memory_unmap(at, (size_t)state.piece.bytes);
@@ -370,7 +382,9 @@ static int restore_it(uint64_t *generation)
     if (state.piece_fd < 0)
         return rzm_error(MPI_ERR_OTHER, "generation %llu was restored already",
                          (unsigned long long)state.piece.generation);
-    error = copy_back();
+    error = check_not_too_late();
+    if (error == MPI_SUCCESS)
+        error = copy_back();
     if (error != MPI_SUCCESS)
         return error;
     rz_kill_here(RZ_KILL_RESTORED);

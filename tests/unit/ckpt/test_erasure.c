@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define BLOCKS 10
@@ -137,6 +139,40 @@ static void large_groups_have_recipes(void **state)
     }
 }
 
+#define STEP ((size_t)2 << 20)
+#define HUGE_BYTES (((size_t)1 << 30) + STEP) /* more than the codes take at a time */
+
+/* So many bytes, for little memory: all but the last step are the same ones. */
+static uint8_t *huge(void)
+{
+    int fd = memfd_create("huge", MFD_CLOEXEC);
+    uint8_t *at = mmap(NULL, HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(fd >= 0 && ftruncate(fd, (off_t)(2 * STEP)) == 0 && at != MAP_FAILED);
+    for (size_t i = 0; i < HUGE_BYTES; i += STEP)
+        assert_ptr_not_equal(mmap(at + i, STEP, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                                  i + STEP < HUGE_BYTES ? 0 : (off_t)STEP),
+                             MAP_FAILED);
+    close(fd);
+    return at;
+}
+
+static void huge_blocks_are_done_to_their_end(void **state)
+{
+    uint8_t *from = huge(), *to = huge(), *last = to + HUGE_BYTES - STEP;
+    const void *blocks[] = {from};
+    void *parities[] = {to};
+    (void)state;
+    for (size_t i = 0; i < STEP; i++)
+        from[HUGE_BYTES - STEP + i] = (uint8_t)(i * 7 + 1);
+    rz_erasure_fold(1, to, from, HUGE_BYTES);
+    assert_memory_equal(last, from + HUGE_BYTES - STEP, STEP);
+    memset(last, 0, STEP);
+    rz_erasure_encode(1, 1, blocks, parities, HUGE_BYTES);
+    assert_memory_equal(last, from + HUGE_BYTES - STEP, STEP);
+    munmap(from, HUGE_BYTES);
+    munmap(to, HUGE_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +180,7 @@ int main(void)
         cmocka_unit_test(a_block_folded_twice_is_gone),
         cmocka_unit_test(one_parity_is_xor),
         cmocka_unit_test(large_groups_have_recipes),
+        cmocka_unit_test(huge_blocks_are_done_to_their_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "ckpt/piece.h"
 #include "port/memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -173,6 +175,119 @@ static void a_piece_that_is_there_is_left_alone(void **state)
     write_pieces(generation(1, 1, 7));
     assert_int_equal(stat(in_folder("run-1/generation-7.1/piece-1"), &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
+}
+
+/* Left by one who died, of the same name: what it says to hold is not what is to be kept. */
+static void a_piece_of_other_content_is_replaced(void **state)
+{
+    const struct rz_ckpt_generation g = generation(1, 1, 7);
+    struct rz_ckpt_content content;
+    uint64_t hash, other_hash;
+    (void)state;
+    begin_run(1);
+    write_pieces(g);
+    close(memory_of(1, g.number, size_of(1), &hash));
+    int other = memory_of(1, g.number + 1, size_of(1), &other_hash);
+    assert_int_equal(
+        rz_ckpt_write(&folder, &g, 1, 5, other, size_of(1), other_hash, &go_on, &words), RZ_OK);
+    assert_int_equal(rz_ckpt_read(&folder, &g, 1, &content, &words), RZ_OK);
+    assert_true(content.hash == other_hash && hash != other_hash);
+    close(content.fd);
+    close(other);
+    other = memory_of(1, g.number, size_of(1) - 1, &other_hash); /* a shorter one */
+    assert_int_equal(
+        rz_ckpt_write(&folder, &g, 1, 5, other, size_of(1) - 1, other_hash, &go_on, &words), RZ_OK);
+    assert_int_equal(rz_ckpt_read(&folder, &g, 1, &content, &words), RZ_OK);
+    assert_int_equal(content.bytes, size_of(1) - 1);
+    close(content.fd);
+    close(other);
+}
+
+/* What the system is asked to put on the disk, and when: a file before it gets its name, its name
+ * before anybody is told. */
+static struct {
+    bool watched;
+    unsigned names, too_early; /* files that got their names; of them, not on the disk then */
+    ino_t synced, directory;   /* the last one put on the disk; of the newest name */
+    ino_t awaited;             /* 0: it was put there */
+    int close_error;           /* of the next file that was written */
+} disk;
+
+int fsync(int fd)
+{
+    struct stat info;
+    if (fstat(fd, &info) == 0)
+        disk.synced = info.st_ino;
+    disk.awaited = disk.awaited == disk.synced ? 0 : disk.awaited;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    struct stat info;
+    char parent[256];
+    snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(to, '/') - to), to);
+    if (disk.watched && stat(from, &info) == 0) {
+        disk.names++;
+        disk.too_early += disk.synced != info.st_ino;
+        disk.directory = stat(parent, &info) == 0 ? info.st_ino : 0;
+    }
+    return (int)syscall(SYS_rename, from, to);
+}
+
+/* Some file systems say at the end only that they are full. */
+int close(int fd)
+{
+    int mode = disk.close_error ? fcntl(fd, F_GETFL) & O_ACCMODE : O_RDONLY;
+    int result = (int)syscall(SYS_close, fd);
+    if (mode != O_WRONLY)
+        return result;
+    errno = disk.close_error;
+    disk.close_error = 0;
+    return -1;
+}
+
+static void a_name_comes_last_and_stays(void **state)
+{
+    const struct rz_ckpt_generation g = generation(1, 1, 7);
+    struct stat run;
+    (void)state;
+    begin_run(1);
+    memset(&disk, 0, sizeof disk);
+    disk.watched = true;
+    assert_int_equal(stat(in_folder("run-1"), &run), 0);
+    disk.awaited = run.st_ino; /* the generation has a name, too */
+    assert_int_equal(write_piece(g, 1), RZ_OK);
+    assert_int_equal(disk.awaited, 0);
+    assert_true(disk.names == 1 && disk.synced == disk.directory);
+    assert_int_equal(rz_ckpt_commit(&folder, &g, 0, &words), RZ_OK);
+    assert_true(disk.names == 2 && disk.synced == disk.directory);
+    assert_int_equal(disk.too_early, 0);
+    disk.close_error = ENOSPC;
+    assert_int_equal(write_piece(g, 2), RZ_ERR_SYSTEM);
+    assert_non_null(strstr(words.text, "No space left"));
+    assert_int_equal(disk.names, 2);
+    assert_false(there("run-1/generation-7.1/piece-2.5.part"));
+    disk.watched = false;
+}
+
+static unsigned descriptors(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void a_look_keeps_no_descriptor(void **state)
+{
+    const struct rz_ckpt_generation g = generation(1, 1, 7);
+    (void)state;
+    begin_run(1);
+    write_whole(g);
+    unsigned before = descriptors();
+    assert_int_equal(rz_ckpt_verify(&folder, &g, &words), RZ_OK);
+    assert_int_equal(descriptors(), before);
 }
 
 static void memory_that_changes_meanwhile_leaves_nothing(void **state)
@@ -409,6 +524,10 @@ static void nothing_without_a_mark_stays_behind_the_newest(void **state)
 
 static void the_next_run_clears_up(void **state)
 {
+    /* Numbers that would be others, cut to what they are kept in. */
+    static const char *const foreign[] = {"run-4294967297",
+                                          "run-1/generation-18446744073709551622.1",
+                                          "run-1/generation-6.4294967297", "run-1/generation-06.1"};
     (void)state;
     begin_run(1);
     write_whole(generation(1, 1, 4));
@@ -416,13 +535,37 @@ static void the_next_run_clears_up(void **state)
     copy_file("run-1/generation-4.1/piece-1", "run-1/generation-5.1/piece-1.7.part");
     begin_run(2);
     copy_file("run-1/generation-4.1/piece-1", "run-1/generation-5.1/thesis.tex");
+    copy_file("run-1/generation-4.1/piece-1", "run-1/generation-5.1/piece-1.7.tex");
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        assert_int_equal(mkdir(in_folder(foreign[i]), 0777), 0);
     assert_int_equal(rz_ckpt_tidy(&folder, &words), RZ_OK);
     expect_listed(" 1.1.4");
     assert_false(there("run-2"));
     assert_false(there("run-1/generation-5.1/piece-0"));
     assert_false(there("run-1/generation-5.1/piece-1.7.part"));
     assert_true(there("run-1/generation-5.1/thesis.tex")); /* none of ours */
+    assert_true(there("run-1/generation-5.1/piece-1.7.tex"));
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        assert_true(there(foreign[i]));
     begin_run(2);
+}
+
+static void what_cannot_be_removed_keeps_nothing_else(void **state)
+{
+    const struct rz_ckpt_generation newest = generation(1, 1, 5), before = generation(1, 1, 4);
+    (void)state;
+    begin_run(1);
+    for (uint64_t number = 1; number <= 5; number++)
+        write_whole(generation(1, 1, number));
+    assert_int_equal(mkdir(in_folder("run-1/generation-3.1/piece-7"), 0777), 0);
+    assert_int_equal(mkdir(in_folder("run-1/generation-2.1/piece-7"), 0777), 0);
+    assert_int_equal(rz_ckpt_prune(&folder, &newest, &before, 2, &words), RZ_ERR_SYSTEM);
+    assert_non_null(strstr(words.text, "run-1/generation-3.1/piece-7"));
+    assert_false(there("run-1/generation-1.1"));
+    expect_listed(" 1.1.5 1.1.4");
+    assert_int_equal(rz_ckpt_remove_all(&folder, &words), RZ_ERR_SYSTEM);
+    assert_non_null(strstr(words.text, "run-1/generation-3.1/piece-7"));
+    expect_listed("");
 }
 
 static void at_the_end_nothing_of_ours_is_left(void **state)
@@ -463,6 +606,45 @@ static void a_head_has_one_form(void **state)
         assert_int_not_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_OK);
         bytes[i] ^= 1;
     }
+    /* Something behind the last field, and the checksum of that. */
+    bytes[sizeof bytes - 9] = 1;
+    uint64_t hash = rz_piece_hash(bytes, sizeof bytes - sizeof hash);
+    for (size_t i = 0; i < sizeof hash; i++)
+        bytes[sizeof bytes - sizeof hash + i] = (uint8_t)(hash >> 8 * i);
+    assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_ERR_MALFORMED);
+}
+
+/* Heads that nobody writes, with good checksums. */
+static void a_head_of_nothing_is_refused(void **state)
+{
+    const struct rz_ckpt_header good = {.kind = RZ_CKPT_PIECE,
+                                        .name = "job",
+                                        .n_ranks = 8,
+                                        .rank = 7,
+                                        .generation = generation(3, 2, 1)};
+    struct rz_ckpt_header bad[9], read;
+    uint8_t bytes[RZ_CKPT_HEADER_BYTES];
+    (void)state;
+    for (size_t i = 0; i < 9; i++)
+        bad[i] = good;
+    bad[0].rank = 8;
+    bad[1].generation.run = 0;
+    bad[2].generation.epoch = 0;
+    bad[3].generation.number = 0;
+    bad[4].bytes = UINT64_MAX;
+    bad[5].kind = RZ_CKPT_KIND_COUNT;
+    for (size_t i = 6; i < 9; i++) { /* a mark has no rank and no content */
+        bad[i].kind = RZ_CKPT_MARK;
+        bad[i].rank = i == 6;
+        bad[i].bytes = i == 7;
+        bad[i].hash = i == 8;
+    }
+    rz_ckpt_header_encode(&good, bytes);
+    assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_OK);
+    for (size_t i = 0; i < 9; i++) {
+        rz_ckpt_header_encode(&bad[i], bytes);
+        assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_ERR_MALFORMED);
+    }
 }
 
 static void names_are_plain(void **state)
@@ -487,6 +669,9 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(what_was_written_comes_back),
                                        TEST(without_its_mark_a_generation_is_none),
                                        TEST(a_piece_that_is_there_is_left_alone),
+                                       TEST(a_piece_of_other_content_is_replaced),
+                                       TEST(a_name_comes_last_and_stays),
+                                       TEST(a_look_keeps_no_descriptor),
                                        TEST(memory_that_changes_meanwhile_leaves_nothing),
                                        TEST(what_cannot_be_written_is_said),
                                        TEST(every_damage_is_found_and_said),
@@ -496,8 +681,10 @@ int main(void)
                                        TEST(what_is_on_no_way_of_the_job_goes_first),
                                        TEST(nothing_without_a_mark_stays_behind_the_newest),
                                        TEST(the_next_run_clears_up),
+                                       TEST(what_cannot_be_removed_keeps_nothing_else),
                                        TEST(at_the_end_nothing_of_ours_is_left),
                                        cmocka_unit_test(a_head_has_one_form),
+                                       cmocka_unit_test(a_head_of_nothing_is_refused),
                                        cmocka_unit_test(names_are_plain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,15 +81,20 @@ static size_t write_over(struct place *place, const struct rz_region *regions, u
                                  .changed = place->changed};
     assert_true(rz_piece_bytes(regions, n) <= sizeof place->at);
     memcpy(place->before, place->at, sizeof place->at);
+    memset(place->changed, 0xff, sizeof place->changed); /* it may lie where pages lay */
     rz_piece_copy_begin(&copy);
     while (rz_piece_copy_some(&copy, 1 + draw(9)))
         ;
     place->known = copy.pages;
+    size_t n_marked = 0;
     for (size_t p = 0; p < copy.pages; p++) /* who has the bitmap knows what was touched */
-        if (!(place->changed[p / 8] >> p % 8 & 1)) {
+        if (place->changed[p / 8] >> p % 8 & 1) {
+            n_marked++;
+        } else {
             size_t bytes = copy.bytes - p * EDGE < EDGE ? copy.bytes - p * EDGE : EDGE;
             assert_memory_equal(place->at + p * EDGE, place->before + p * EDGE, bytes);
         }
+    assert_int_equal(n_marked, copy.n_changed);
     assert_true(rz_pages_hash(place->hashes, copy.bytes) == rz_piece_hash(place->at, copy.bytes));
     return copy.n_changed;
 }

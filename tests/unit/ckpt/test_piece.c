@@ -78,6 +78,37 @@ static void test_every_cut_is_refused(void **state)
     free(piece);
 }
 
+static void test_what_stands_behind_the_last_region_is_refused(void **state)
+{
+    size_t bytes;
+    uint32_t id;
+    uint8_t *piece = make(&bytes), *longer = calloc(1, bytes + 64);
+    (void)state;
+    assert_non_null(longer);
+    memcpy(longer, piece, bytes);
+    for (size_t more = 1; more <= 64; more++)
+        assert_int_equal(piece_read(longer, bytes + more, regions, REGIONS, &id), RZ_ERR_MALFORMED);
+    free(longer);
+    free(piece);
+}
+
+/* As many as there may be, all empty; then the table says one more, and has room for it. */
+static void test_more_regions_than_there_are_ids_are_refused(void **state)
+{
+    static const struct rz_region none[RZ_PIECE_REGIONS_MAX];
+    static uint8_t piece[RZ_PIECE_TABLE_BYTES(RZ_PIECE_REGIONS_MAX + 1)];
+    struct rz_piece_table table;
+    size_t bytes = rz_piece_bytes(none, RZ_PIECE_REGIONS_MAX);
+    (void)state;
+    piece_write(piece, none, RZ_PIECE_REGIONS_MAX);
+    assert_int_equal(rz_piece_open(piece, bytes, &table), RZ_OK);
+    assert_int_equal(table.n, RZ_PIECE_REGIONS_MAX);
+    uint32_t one_more = RZ_PIECE_REGIONS_MAX + 1;
+    piece[4] = (uint8_t)one_more;
+    piece[5] = (uint8_t)(one_more >> 8);
+    assert_int_equal(rz_piece_open(piece, sizeof piece, &table), RZ_ERR_MALFORMED);
+}
+
 /* Streams are the caller's business, but no memory is taken for one. */
 static void test_streams_are_told_from_memory(void **state)
 {
@@ -136,6 +167,8 @@ int main(void)
         cmocka_unit_test(test_what_was_written_comes_back),
         cmocka_unit_test(test_other_regions_are_refused_and_nothing_is_copied),
         cmocka_unit_test(test_every_cut_is_refused),
+        cmocka_unit_test(test_what_stands_behind_the_last_region_is_refused),
+        cmocka_unit_test(test_more_regions_than_there_are_ids_are_refused),
         cmocka_unit_test(test_streams_are_told_from_memory),
         cmocka_unit_test(test_tables_of_any_content_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);

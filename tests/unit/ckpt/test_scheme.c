@@ -35,30 +35,12 @@ static void what_is_read_is_written_again(void **state)
 
 static void anything_else_is_refused_in_words(void **state)
 {
-    static const char *const bad[] = {"",
-                                      "Buddy",
-                                      "buddy ",
-                                      "xor",
-                                      "xor:",
-                                      "xor:1",
-                                      "xor:33",
-                                      "xor:4x",
-                                      "xor:-3",
-                                      "xor:+",
-                                      "xor:999999999999",
-                                      "rs",
-                                      "rs:",
-                                      "rs:3",
-                                      "rs:3+",
-                                      "rs:+2",
-                                      "rs:0+2",
-                                      "rs:3+0",
-                                      "rs:16+17",
-                                      "rs:3+2+1",
-                                      "rs:3 + 2",
-                                      "files",
-                                      "memory:1",
-                                      "rs:1e1+1"};
+    static const char *const bad[] = {
+        "",        "Buddy",    "buddy ",   "xor",      "xor:",  "xor:1",
+        "xor:33",  "xor:4x",   "xor:0004", "xor:-3",   "xor:+", "xor:999999999999",
+        "rs",      "rs:",      "rs:3",     "rs:3+",    "rs:+2", "rs:0+2",
+        "rs:3+0",  "rs:16+17", "rs:3+2+1", "rs:3 + 2", "files", "memory:1",
+        "rs:1e1+1"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct rz_scheme scheme = {.kind = RZ_SCHEME_COUNT};

@@ -144,6 +144,27 @@ static void what_is_ordered_is_done(void **state)
     assert_string_equal(told.kinds, "WCWCWCRRX");
 }
 
+/* A checkpoint is as safe as before when an older one cannot be removed: it is told apart. */
+static void what_cannot_be_removed_spoils_no_commit(void **state)
+{
+    char path[160];
+    (void)state;
+    for (uint64_t number = 1; number <= 3; number++) {
+        order_piece(number);
+        await((uint32_t)(2 * number - 1));
+        if (number == 3) { /* a file cannot be removed that is none */
+            snprintf(path, sizeof path, "%s/run-1/generation-1.1/piece-7", folder_path);
+            assert_int_equal(mkdir(path, 0777), 0);
+        }
+        order(RZ_STORE_COMMIT, number);
+        await((uint32_t)(2 * number));
+        assert_int_equal(told.status, RZ_OK);
+        assert_int_equal(told.pruned, number < 3 ? RZ_OK : RZ_ERR_SYSTEM);
+    }
+    assert_true(there("generation-2.1/committed") && there("generation-3.1/committed"));
+    assert_false(there("generation-1.1/committed"));
+}
+
 static void what_is_dropped_has_no_answer(void **state)
 {
     (void)state;
@@ -174,8 +195,8 @@ static void it_ends_with_its_orders(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(what_is_ordered_is_done),
-                                       TEST(what_is_dropped_has_no_answer),
-                                       TEST(it_ends_with_its_orders)};
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_ordered_is_done), TEST(what_cannot_be_removed_spoils_no_commit),
+        TEST(what_is_dropped_has_no_answer), TEST(it_ends_with_its_orders)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,35 @@ static void test_a_death_in_the_recovery(void **state)
     is_ms(times.whole_ms, 18);
 }
 
+static void test_a_damaged_checkpoint(void **state)
+{
+    struct rz_recovery_times times = {0};
+    char *text = NULL;
+    size_t bytes;
+    (void)state;
+    begin();
+    rz_timeline_death(&timeline, 0, 226 * MS, true);
+    event(RZ_EVENT_RECORD_EPOCH, 2, RZ_ID_NONE, 0, 4, 230 * MS);
+    event(RZ_EVENT_RECORD_EPOCH, 3, RZ_ID_NONE, 0, 3, 231 * MS);
+    event(RZ_EVENT_RECORD_FELL_BACK, 3, RZ_ID_NONE, 0, 4, 231 * MS);
+    event(RZ_EVENT_RECORD_FELL_BACK, 2, RZ_ID_NONE, 0, 5, 232 * MS); /* of a round that is over */
+    event(RZ_EVENT_RECORD_EPOCH, 4, RZ_ID_NONE, 0, 3, 233 * MS);     /* another death */
+    recover(4, 2, 233 * MS);
+    assert_true(rz_timeline_take(&timeline, &times));
+    assert_true(times.rounds == 3 && times.generation == 3 && times.damaged == 4);
+    FILE *out = open_memstream(&text, &bytes);
+    rz_recovery_record(&times, out);
+    rz_recovery_tell(&times, out);
+    fclose(out);
+    assert_non_null(strstr(text, " generation=3 damaged_generation=4 "));
+    assert_non_null(
+        strstr(text, "\n            checkpoint 4 was damaged: back to the one before\n"));
+    free(text);
+    rz_timeline_death(&timeline, 0, 300 * MS, true);
+    recover(5, 3, 300 * MS);
+    assert_true(rz_timeline_take(&timeline, &times) && times.damaged == 0);
+}
+
 static void test_an_accusation_that_was_refuted(void **state)
 {
     struct rz_recovery_times times = {0};
@@ -359,6 +388,7 @@ int main(void)
                                        TEST(test_marks_between_two_recoveries),
                                        TEST(test_the_decision_is_heard_before_the_notice),
                                        TEST(test_a_death_in_the_recovery),
+                                       TEST(test_a_damaged_checkpoint),
                                        TEST(test_an_accusation_that_was_refuted),
                                        TEST(test_replacement),
                                        TEST(test_the_job_begun_anew),

@@ -3,12 +3,15 @@
 #include "port/doorbell.h"
 #include "port/memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -54,6 +57,38 @@ static void what_wraps_in_a_ring_is_contiguous(void **state)
     *(char *)at = 'f';
     assert_int_equal(ring[RING], 'p');
     rz_memory_unmap(at, FRONT + 2 * RING);
+    close(fd);
+}
+
+/*
+ * The system's call, for a process with a timer (a profiler's, say) on an older kernel: a
+ * signal ends an allocation that takes long, and undoes it. So none that is large ever succeeds.
+ */
+static size_t uninterrupted_bytes_max;
+static unsigned interrupted;
+
+int fallocate(int fd, int mode, off_t offset, off_t bytes)
+{
+    if (uninterrupted_bytes_max > 0 && (size_t)bytes > uninterrupted_bytes_max) {
+        errno = ++interrupted < 1000 ? EINTR : EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
+}
+
+static void memory_is_reserved_under_signals(void **state)
+{
+    const size_t bytes = ((size_t)64 << 20) + 4097;
+    struct stat info;
+    int fd;
+    (void)state;
+    assert_int_equal(rz_memory_create("rhizome-test", bytes, &fd), RZ_OK);
+    uninterrupted_bytes_max = (size_t)4 << 20; /* a millisecond */
+    rz_status_t status = rz_memory_reserve(fd, 0, bytes);
+    uninterrupted_bytes_max = 0;
+    assert_int_equal(status, RZ_OK);
+    assert_int_equal(fstat(fd, &info), 0);
+    assert_true((size_t)info.st_blocks * 512 >= bytes); /* to its end */
     close(fd);
 }
 
@@ -128,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_sealed_and_shared),
+        cmocka_unit_test(memory_is_reserved_under_signals),
         cmocka_unit_test(what_wraps_in_a_ring_is_contiguous),
         cmocka_unit_test(no_ring_is_lost),
         cmocka_unit_test(sleep_ends_by_descriptor_and_by_time),
