@@ -105,6 +105,22 @@ void rz_news_end_stale(struct rz_daemon *daemon)
     }
 }
 
+/* The slot's process of the new epoch: where it is, and what the board says of it. */
+static void take_place(struct rz_daemon *daemon, uint32_t slot)
+{
+    daemon->places[slot].node = rz_recovery_daemon_of(daemon->recovery, slot);
+    daemon->places[slot].incarnation = rz_recovery_incarnation_of(daemon->recovery, slot);
+    if (daemon->places[slot].incarnation > 0)
+        rz_news_write_rank(daemon, slot);
+}
+
+/* The next rank that begins in this epoch. In the first one, and after one of which this daemon did
+ * not hear in time, it looks at all. */
+static uint32_t next_begun(const struct rz_daemon *daemon, bool all, uint32_t from)
+{
+    return all ? from : rz_recovery_next_begun(daemon->recovery, from);
+}
+
 static void on_epoch(struct rz_daemon *daemon, uint32_t epoch, uint64_t generation)
 {
     (void)generation; /* the store restores it; processes ask the store */
@@ -112,17 +128,19 @@ static void on_epoch(struct rz_daemon *daemon, uint32_t epoch, uint64_t generati
         return;
     if (epoch > 1)
         rz_kill_here(RZ_KILL_EPOCH);
+    bool all = daemon->epoch == 0 || epoch != daemon->epoch + 1;
+    uint32_t n_ranks = daemon->job.n_ranks;
     daemon->epoch = epoch;
     daemon->phase = RZ_PHASE_ENTER;
-    for (uint32_t rank = 0; rank < daemon->job.n_slots; rank++) {
-        daemon->places[rank].node = rz_recovery_daemon_of(daemon->recovery, rank);
-        daemon->places[rank].incarnation = rz_recovery_incarnation_of(daemon->recovery, rank);
-        if (daemon->places[rank].incarnation > 0)
-            rz_news_write_rank(daemon, rank);
-    }
+    for (uint32_t rank = next_begun(daemon, all, 0); rank < n_ranks;
+         rank = next_begun(daemon, all, rank + 1))
+        take_place(daemon, rank);
+    for (uint32_t slot = n_ranks; all && slot < daemon->job.n_slots; slot++)
+        take_place(daemon, slot);
     rz_news_end_stale(daemon);
     rz_groups_epoch(daemon->groups);
-    for (uint32_t rank = 0; rank < daemon->job.n_ranks && !daemon->ending; rank++)
+    for (uint32_t rank = next_begun(daemon, all, 0); rank < n_ranks && !daemon->ending;
+         rank = next_begun(daemon, all, rank + 1))
         if (daemon->places[rank].node == daemon->job.node)
             rz_child_spawn(daemon, rank, daemon->places[rank].incarnation);
     if (epoch > 1)

@@ -763,6 +763,11 @@ void rz_recovery_ending(struct rz_recovery *recovery, bool job_over)
         rz_detector_leave(&recovery->detector);
 }
 
+uint32_t rz_recovery_next_begun(const struct rz_recovery *recovery, uint32_t from)
+{
+    return rz_recover_next_begun(recovery->recover.hosted.state, from);
+}
+
 rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank)
 {
     return rz_recover_daemon_of(recovery->recover.hosted.state, rank);

@@ -91,6 +91,10 @@ void rz_recovery_ending(struct rz_recovery *recovery, bool job_over);
  * dead. how: for the record. */
 void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how);
 
+/* The first rank from `from` on that the newest agreed epoch began anew; the number of ranks: none.
+ */
+uint32_t rz_recovery_next_begun(const struct rz_recovery *recovery, uint32_t from);
+
 /* Of the newest agreed epoch (also before hooks->epoch was called for it). */
 rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank);
 uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank);

@@ -111,6 +111,15 @@ struct rz_net_ops {
      */
     void (*renew)(struct rz_net *net, rz_peer_t peer, rz_status_t status);
 
+    /*
+     * As disconnect without drain (roll-back), but the connection stays, unused: connect with the
+     * same card makes it the peer's again, under a new number, and what peer sends may arrive
+     * before that, and what it sent before the roll-back. False: it is broken, and disconnected for
+     * good; who can still be reached needs another transport, here or there. NULL: this transport
+     * cannot.
+     */
+    bool (*rest)(struct rz_net *net, rz_peer_t peer, rz_status_t status);
+
     /* Whether operations are still pending after disconnects. */
     bool (*quiet)(struct rz_net *net);
 

@@ -564,6 +564,7 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
         return rz_sim_say(sim, "the file of rank %u is not there", record->no_file - 1);
     return births_single(sim) && check_objects(sim, rz_recover_check_uniform, true) &&
            check_objects(sim, rz_recover_check_births, true) &&
+           check_objects(sim, rz_recover_check_open, true) &&
            check_objects(sim, rz_recover_check_world, true) &&
            check_objects(sim, rz_commit_check_uniform, false) &&
            check_objects(sim, rz_commit_check_holders, false) && same_restored(sim) &&

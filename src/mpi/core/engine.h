@@ -53,6 +53,7 @@ void rz_engine_came_back(void);
 struct rz_path {
     const struct rz_net_ops *ops;
     struct rz_net *net; /* NULL: not open */
+    bool spoilt;        /* it has lost a connection to a process that lives */
 };
 
 enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_UCX, RZ_PATH_COUNT };
@@ -64,7 +65,7 @@ struct rz_member {
     uint32_t process; /* the number of the present process; of incarnation 0: nobody yet */
     bool dead;        /* it is dead or was never there, and what was pending with it has ended */
     struct rz_peer *peer;  /* of this process; NULL: nothing was sent yet */
-    bool spoken_to;        /* in the last epoch; the connection went with it */
+    bool spoken_to;        /* in the last epoch; the connection went with it, or rests */
     uint32_t acknowledged; /* the latest process of this slot whose death the daemon was told to be
                               known (ft/birth_wish.h) */
     uint32_t awaits_invitation, invites_nobody; /* processes that said so (ft/inviters.h) */

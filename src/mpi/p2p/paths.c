@@ -20,6 +20,7 @@
 enum { AGAIN_US = 20000 };
 
 static uint32_t net_wanted; /* the newest epoch in which somebody off this node wants our card */
+static uint32_t card_epoch; /* the newest epoch in which the open transport's card was put */
 
 /* ---- What comes out of a transport ---- */
 
@@ -175,8 +176,13 @@ static rz_status_t open_patiently(const struct rz_ucx_config *config, struct rz_
     return status;
 }
 
+/* Once in each epoch: it says that this process reached it, and by which transport. */
 static rz_status_t put_card(const struct rz_path *path)
 {
+    if (card_epoch == rz_engine.epoch) {
+        return RZ_OK;
+    }
+    card_epoch = rz_engine.epoch;
     unsigned char card[4096];
     size_t bytes = sizeof(card);
     rz_status_t status = path->ops->card(path->net, card, &bytes);
@@ -193,8 +199,11 @@ rz_status_t rz_paths_open_ucx(void)
 {
     static rz_status_t refused = RZ_OK;
     struct rz_path *path = &rz_engine.paths[RZ_PATH_UCX];
-    if (path->net != NULL || refused != RZ_OK) {
+    if (refused != RZ_OK) {
         return refused;
+    }
+    if (path->net != NULL) {
+        return put_card(path);
     }
     struct rz_ucx_config config = {.job = rz_engine.info->self.job,
                                    .host = host_of(path),
@@ -204,6 +213,7 @@ rz_status_t rz_paths_open_ucx(void)
     refused = open_patiently(&config, &net, path);
     if (refused == RZ_OK) {
         path->net = net;
+        card_epoch = 0;
         refused = put_card(path);
     }
     return refused;
@@ -250,9 +260,10 @@ void rz_paths_quiet(void)
         while (path->net != NULL && !path->ops->quiet(path->net) && rz_clock_now() < deadline) {
             path->ops->progress(path->net);
         }
-        if (path->net != NULL && path->ops->renew == NULL) {
+        if (path->net != NULL && path->spoilt) {
             path_close(path);
         }
+        path->spoilt = false;
     }
 }
 

@@ -26,8 +26,8 @@ void rz_paths_forget(uint32_t slot, uint32_t incarnation);
 
 /*
  * After the peers were rolled back: progresses until the transports have let go of everything, two
- * seconds at most. What cannot renew connections is closed then (UCX connects a pair of workers
- * once: each epoch has a new one, with a new card), and opened anew at its next use.
+ * seconds at most. One that has lost a connection to a process that lives is closed then, and
+ * opened anew at its next use, with a new card (UCX connects a pair of workers once).
  */
 void rz_paths_quiet(void);
 

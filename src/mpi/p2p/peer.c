@@ -284,6 +284,29 @@ static bool is_kept(const struct rz_peer *peer)
     return peer->state == RZ_PEER_OPEN && peer->path->ops->renew != NULL;
 }
 
+/* By the board, which the news of this death may have reached before us. */
+static bool lives(const struct rz_peer *peer)
+{
+    uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rz_process_slot(peer->process)],
+                                         memory_order_acquire);
+    return rz_board_incarnation(word) == peer->incarnation &&
+           rz_board_verdict(word) == RZ_VERDICT_ALIVE;
+}
+
+/* Ends what is under way; the next epoch asks for this process anew, or for who comes in its place.
+ */
+static void roll_back(uint32_t slot, struct rz_peer *peer)
+{
+    struct rz_path *path = peer->path;
+    rz_engine.members[slot].spoken_to = true;
+    if (path->ops->rest != NULL && peer->state != RZ_PEER_ASKED) {
+        bool rests = peer->state == RZ_PEER_OPEN &&
+                     path->ops->rest(path->net, peer->number, RZ_ERR_ROLLBACK);
+        path->spoilt = path->spoilt || (!rests && lives(peer));
+    }
+    rz_peer_close(slot, false, RZ_ERR_ROLLBACK);
+}
+
 void rz_peers_roll_back(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
@@ -291,9 +314,8 @@ void rz_peers_roll_back(void)
         if (peer != NULL && is_kept(peer)) {
             rz_assert(peer->queue == NULL);
             peer->path->ops->renew(peer->path->net, peer->number, RZ_ERR_ROLLBACK);
-        } else {
-            rz_engine.members[slot].spoken_to = peer != NULL || rz_engine.members[slot].spoken_to;
-            rz_peer_close(slot, false, RZ_ERR_ROLLBACK);
+        } else if (peer != NULL) {
+            roll_back(slot, peer);
         }
     }
 }

@@ -67,9 +67,10 @@ void rz_peer_broken(struct rz_path *path, rz_peer_t number);
 void rz_peer_close(uint32_t slot, bool drain, rz_status_t status);
 
 /*
- * The epoch is given up: ends everything with everybody, without taking anything. Connections that
- * cost to be made anew stay where the transport can renew them; the start of the next epoch tells
- * which processes they still lead to, and closes the others (rz_peer_close).
+ * The epoch is given up: ends everything with everybody, without taking anything. Connections stay
+ * where the transport can renew them; the start of the next epoch tells which processes they still
+ * lead to, and closes the others (rz_peer_close). Others rest in the transport until the card of
+ * the next epoch wakes them.
  */
 void rz_peers_roll_back(void);
 

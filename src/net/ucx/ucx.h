@@ -64,7 +64,7 @@ extern const struct rz_ucx_variable rz_ucx_environment[];
 const char *rz_ucx_environment_problem(void);
 
 /* What the module exports under the name rz_net_ucx_entry; its user is rz_ucx_open. */
-#define RZ_NET_UCX_VERSION 1
+#define RZ_NET_UCX_VERSION 2
 struct rz_net_ucx_entry {
     uint32_t version;
     const struct rz_net_ops *ops;

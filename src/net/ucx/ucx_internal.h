@@ -52,8 +52,9 @@ struct rz_ucx_queue {
 enum rz_ucx_state {
     RZ_UCX_STRANGER, /* has sent to us, but was not connected by our user */
     RZ_UCX_LIVE,
-    RZ_UCX_BROKEN, /* the connection is gone and the user told */
-    RZ_UCX_ENDED,  /* disconnected by the user */
+    RZ_UCX_RESTING, /* rolled back by the user, who may connect it again */
+    RZ_UCX_BROKEN,  /* the connection is gone and the user told */
+    RZ_UCX_ENDED,   /* disconnected by the user */
 };
 
 /* A process met or made known; kept until the transport is closed, so that late messages and
@@ -115,6 +116,7 @@ void rz_ucx_peer_end(struct rz_ucx_peer *peer, rz_status_t status);
 rz_status_t rz_ucx_card(struct rz_net *net, void *card, size_t *bytes);
 rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *card, size_t bytes);
 void rz_ucx_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_status_t status);
+bool rz_ucx_rest(struct rz_net *net, rz_peer_t number, rz_status_t status);
 bool rz_ucx_quiet(struct rz_net *net);
 
 /* Deals with broken connections, ends, room to send, and finished operations. */

@@ -173,6 +173,7 @@ static const struct rz_net_ops operations = {
     .arm = arm,
     .fd = descriptor,
     .disconnect = rz_ucx_disconnect,
+    .rest = rz_ucx_rest,
     .quiet = rz_ucx_quiet,
     .close = close_net,
 };

@@ -112,6 +112,21 @@ rz_status_t rz_ucx_card(struct rz_net *net, void *card, size_t *bytes)
     return RZ_OK;
 }
 
+/* Once only: UCX 1.13 numbers the connections of a pair of workers, and loses messages where the
+ * two sides differ. One that rested has its address. */
+static rz_status_t take_address(struct rz_ucx_peer *peer, const uint8_t *found, uint32_t length)
+{
+    if (peer->state == RZ_UCX_RESTING)
+        return peer->error_seen ? RZ_ERR_CLOSED : RZ_OK;
+    if (peer->state != RZ_UCX_STRANGER)
+        return RZ_ERR_INVALID;
+    peer->address = malloc(length);
+    if (peer->address == NULL)
+        return RZ_ERR_NO_MEMORY;
+    memcpy(peer->address, found, length);
+    return RZ_OK;
+}
+
 rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *card, size_t bytes)
 {
     struct rz_wire_reader reader;
@@ -131,19 +146,11 @@ rz_status_t rz_ucx_connect(struct rz_net *net, rz_peer_t number, const void *car
     if (number >= NUMBER_MAX || rz_ucx_peer_by_number(net, number) != NULL || name == net->name)
         return RZ_ERR_INVALID;
     struct rz_ucx_peer *peer = rz_ucx_peer_meet(net, name);
-    void *address = malloc(length);
-    rz_status_t status =
-        peer == NULL || address == NULL ? RZ_ERR_NO_MEMORY : make_room(net, number);
-    /* Once only: UCX 1.13 numbers the connections of a pair of workers, and loses messages where
-     * the two sides differ. */
-    if (status == RZ_OK && peer->state != RZ_UCX_STRANGER)
-        status = RZ_ERR_INVALID;
-    if (status != RZ_OK) {
-        free(address);
+    rz_status_t status = peer == NULL ? RZ_ERR_NO_MEMORY : make_room(net, number);
+    if (status == RZ_OK)
+        status = take_address(peer, found, length);
+    if (status != RZ_OK)
         return status;
-    }
-    memcpy(address, found, length);
-    peer->address = address;
     peer->number = number;
     peer->state = RZ_UCX_LIVE;
     net->numbered[number] = peer;
@@ -193,9 +200,19 @@ void rz_ucx_peer_attend(struct rz_ucx_peer *peer)
     peer->net->attention = peer;
 }
 
+/* All that is under way with peer ends; of its answers to what we give up none finds anything. */
+static void give_up(struct rz_ucx_peer *peer)
+{
+    for (struct rz_net_token *token = peer->tokens; token != NULL; token = token->next)
+        token->gone = true;
+    while (peer->dropping != NULL)
+        rz_ucx_token_free(peer->dropping);
+    rz_ucx_finish_all(peer);
+}
+
 static void shut(struct rz_ucx_peer *peer)
 {
-    rz_assert(!peer->net->inside && peer->state != RZ_UCX_LIVE);
+    rz_assert(!peer->net->inside && peer->state != RZ_UCX_LIVE && peer->state != RZ_UCX_RESTING);
     if (peer->endpoint != NULL) {
         ucp_request_param_t parameters = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
                                           .flags = UCP_EP_CLOSE_FLAG_FORCE};
@@ -206,11 +223,7 @@ static void shut(struct rz_ucx_peer *peer)
     peer->endpoint = NULL;
     free(peer->address);
     peer->address = NULL;
-    for (struct rz_net_token *token = peer->tokens; token != NULL; token = token->next)
-        token->gone = true;
-    while (peer->dropping != NULL)
-        rz_ucx_token_free(peer->dropping);
-    rz_ucx_finish_all(peer);
+    give_up(peer);
 }
 
 void rz_ucx_peer_end(struct rz_ucx_peer *peer, rz_status_t status)
@@ -236,6 +249,22 @@ void rz_ucx_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_stat
     rz_ucx_peer_end(peer, status);
     if (!net->inside)
         (void)rz_ucx_settle(net);
+}
+
+bool rz_ucx_rest(struct rz_net *net, rz_peer_t number, rz_status_t status)
+{
+    struct rz_ucx_peer *peer = rz_ucx_peer_by_number(net, number);
+    rz_assert(!net->inside && status != RZ_OK && status != RZ_IN_PROGRESS);
+    if (peer == NULL || peer->state != RZ_UCX_LIVE || peer->error_seen) {
+        rz_ucx_disconnect(net, number, false, status);
+        return false;
+    }
+    net->numbered[number] = NULL;
+    peer->state = RZ_UCX_RESTING;
+    peer->status = status;
+    give_up(peer);
+    (void)rz_ucx_deliver(net);
+    return true;
 }
 
 static bool has_operations(const struct rz_ucx_peer *peer)
@@ -264,7 +293,9 @@ static bool attend(struct rz_ucx_peer *peer)
         peer->state = RZ_UCX_BROKEN;
         peer->status = RZ_ERR_CLOSED;
     }
-    if (peer->state == RZ_UCX_LIVE)
+    if (peer->state == RZ_UCX_RESTING && peer->error_seen)
+        peer->state = RZ_UCX_ENDED;
+    if (peer->state == RZ_UCX_LIVE || peer->state == RZ_UCX_RESTING)
         return rz_ucx_pump(peer);
     if (peer->state != RZ_UCX_STRANGER)
         shut(peer);

@@ -77,10 +77,13 @@ static bool kept_already(const struct rz_commit *c, uint32_t rank)
     return false;
 }
 
-/* What is left of the generation to restore with those who must hold it from now on. */
+/* What is left of the generation to restore with those who must hold it from now on: of our own
+ * ranks, for nobody asks about others. */
 static void take_stock(struct rz_commit *c)
 {
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
+        if (rz_commit_owner(c, &c->now)[rank] != c->self)
+            continue;
         rz_commit_stored(c)[rank] = 0; /* until the host has looked */
         rz_commit_copied(c)[rank] = !c->lost && kept_already(c, rank) ? c->base : 0;
         rz_commit_acking(c)[rank] = rz_commit_acks(c)[rank] = 0;

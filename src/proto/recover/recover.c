@@ -67,6 +67,9 @@ static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *conf
     r->load_at = place_array(&end, n_daemons, sizeof(uint32_t));
     r->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
     r->scratch_at = place_array(&end, n_daemons, sizeof(uint8_t));
+    r->restless_at = place_array(&end, rz_recover_words((uint32_t)n_slots), sizeof(uint64_t));
+    r->troubled_at = place_array(&end, rz_recover_words((uint32_t)n_daemons), sizeof(uint64_t));
+    r->begun_at = place_array(&end, rz_recover_words(config->n_ranks), sizeof(uint64_t));
     r->cohorts_max = COHORTS_WANTED;
     r->cohorts_at = place_array(&end, r->cohorts_max, sizeof(uint64_t));
     r->agree_at = end;
@@ -122,6 +125,7 @@ static void know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
     if (!(*known & (DAEMON_KNOWN | DAEMON_AGREED)))
         r->fresh++;
     *known |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
+    rz_recover_bit_set(rz_recover_troubled(r), daemon);
 }
 
 static void know_process_dead(struct rz_recover *r, uint32_t slot, uint32_t incarnation)
@@ -133,6 +137,7 @@ static void know_process_dead(struct rz_recover *r, uint32_t slot, uint32_t inca
     bool was_fresh = rz_recover_slot_fresh(r, slot);
     if (rz_recover_known(r)[slot] < incarnation)
         rz_recover_known(r)[slot] = incarnation;
+    rz_recover_bit_set(rz_recover_restless(r), slot);
     if (!was_fresh && rz_recover_slot_fresh(r, slot))
         r->fresh++;
 }
@@ -216,15 +221,14 @@ static uint32_t collect_fresh(const struct rz_recover *r)
 {
     uint64_t *items = rz_recover_items(r);
     uint32_t n = 0;
-    for (uint32_t slot = 0; r->fresh > 0 && slot < r->n_slots; slot++)
+    for (EACH_RESTLESS(r, slot))
         if (rz_recover_slot_fresh(r, slot))
             items[n++] = rz_recover_pack_process(slot, rz_recover_known(r)[slot]);
-    const uint8_t *daemons = rz_recover_daemons(r);
-    for (rz_id d = 0; d < r->n_daemons; d++)
-        if ((daemons[d] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN)
-            items[n++] = rz_recover_pack_daemon(d, daemons[d] & DAEMON_PROOF);
+    for (EACH_TROUBLED(r, d))
+        if (rz_recover_daemon_fresh(r, d))
+            items[n++] = rz_recover_pack_daemon(d, rz_recover_daemons(r)[d] & DAEMON_PROOF);
     rz_assert(n == r->fresh);
-    for (rz_id d = 0; d < r->n_daemons; d++)
+    for (EACH_TROUBLED(r, d))
         if (rz_recover_damage_counts(r, d, rz_recover_found(r)[d]))
             items[n++] = rz_recover_pack_damage(d, rz_recover_found(r)[d]);
     return n + rz_recover_collect_births(r, items + n);
@@ -448,6 +452,11 @@ uint32_t rz_recover_incarnation_of(const struct rz_recover *r, uint32_t slot)
 {
     rz_assert(slot < r->n_slots);
     return rz_recover_incarnation(r)[slot];
+}
+
+uint32_t rz_recover_next_begun(const struct rz_recover *r, uint32_t from)
+{
+    return rz_recover_bit_next(rz_recover_begun(r), r->n_ranks, from);
 }
 
 bool rz_recover_daemon_dead(const struct rz_recover *r, rz_id daemon)

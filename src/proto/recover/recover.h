@@ -227,6 +227,10 @@ rz_id rz_recover_daemon_of(const struct rz_recover *recover, uint32_t slot);
 uint32_t rz_recover_incarnation_of(const struct rz_recover *recover, uint32_t slot);
 bool rz_recover_daemon_dead(const struct rz_recover *recover, rz_id daemon); /* agreed or known */
 
+/* The first rank from `from` on that the newest epoch began anew, with a new incarnation and
+ * perhaps elsewhere; n_ranks: there is none. All others are as they were in the epoch before it. */
+uint32_t rz_recover_next_begun(const struct rz_recover *recover, uint32_t from);
+
 /* Whether the slot's current incarnation is dead, agreed or known; true of an empty slot. */
 bool rz_recover_process_dead(const struct rz_recover *recover, uint32_t slot);
 

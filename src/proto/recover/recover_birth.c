@@ -53,6 +53,7 @@ static void want_birth(struct rz_recover *r, uint32_t slot, uint32_t incarnation
         rz_recover_asked(r)[slot] = incarnation;
     if (rz_recover_known(r)[slot] < incarnation - 1)
         rz_recover_known(r)[slot] = incarnation - 1;
+    rz_recover_bit_set(rz_recover_restless(r), slot);
 }
 
 void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
@@ -95,7 +96,7 @@ static uint32_t collect_cohorts(const struct rz_recover *r, uint64_t *items)
     return n;
 }
 
-void rz_recover_recount_births(struct rz_recover *r)
+uint32_t rz_recover_recount_cohorts(struct rz_recover *r)
 {
     uint64_t *cohorts = rz_recover_cohorts(r);
     uint32_t kept = 0;
@@ -103,14 +104,12 @@ void rz_recover_recount_births(struct rz_recover *r)
         if (cohort_open(r, cohorts[i]))
             cohorts[kept++] = cohorts[i];
     r->n_cohorts = kept;
-    r->wanted = collect_cohorts(r, NULL);
-    for (uint32_t slot = 0; slot < r->n_slots; slot++)
-        r->wanted += rz_recover_slot_wanted(r, slot);
+    return collect_cohorts(r, NULL);
 }
 
 void rz_recover_bound_lost(struct rz_recover *r)
 {
-    for (uint32_t slot = 0; slot < r->n_slots; slot++) {
+    for (EACH_RESTLESS(r, slot)) {
         uint32_t lost = rz_recover_incarnation(r)[slot] + 1;
         if (rz_recover_known(r)[slot] > lost)
             rz_recover_known(r)[slot] = lost;
@@ -125,7 +124,7 @@ uint32_t rz_recover_collect_births(const struct rz_recover *r, uint64_t *items)
     uint32_t n = 0;
     if (r->wanted == 0)
         return 0;
-    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+    for (EACH_RESTLESS(r, slot))
         if (rz_recover_slot_wanted(r, slot))
             items[n++] = rz_recover_pack_birth(slot, rz_recover_asked(r)[slot]);
     n += collect_cohorts(r, items + n);
@@ -153,9 +152,12 @@ static rz_status_t refusal(const struct rz_recover *r)
     return r->phase == RZ_PHASE_RUN ? RZ_OK : RZ_ERR_INVALID;
 }
 
-/* Fills in the scratch arrays: living processes and death of each daemon. */
+/* Before the first birth of a decision: fills in the scratch arrays, living processes and death of
+ * each daemon. */
 static void survey(struct rz_recover *r)
 {
+    if (r->n_birth_items > 0)
+        return;
     uint8_t dead_bit = r->mutations & RZ_RECOVER_OWN_BIRTHPLACE ? DAEMON_KNOWN : DAEMON_AGREED;
     bool *dead = rz_recover_at(r, r->scratch_at);
     uint32_t *load = rz_recover_at(r, r->load_at);
@@ -203,17 +205,20 @@ static bool birth_due(const struct rz_recover *r, uint64_t item, uint32_t *slot,
            rz_recover_noted(r)[*slot] + 1 == *incarnation;
 }
 
-static void settle_birth(struct rz_recover *r, uint32_t slot, uint32_t incarnation,
-                         rz_status_t status)
+/* How many are born. */
+static uint32_t settle_birth(struct rz_recover *r, uint32_t slot, uint32_t incarnation,
+                             rz_status_t status)
 {
+    survey(r);
     uint64_t *item = rz_recover_items(r) + r->births_at + r->n_birth_items++;
-    bool room = free_places(r) > 0;
+    bool room = free_places(r) > 0, born = status == RZ_OK && room;
     *item = status == RZ_OK && !room ? rz_recover_pack_refused(slot, incarnation)
                                      : rz_recover_pack_birth(slot, incarnation);
-    if (status == RZ_OK && room)
+    if (born)
         bear(r, slot);
     else
         rz_recover_refused(r)[slot] = incarnation;
+    return born;
 }
 
 /* Slots that were never used come first, then the one that has been free for longest. */
@@ -231,20 +236,25 @@ static uint32_t best_free(const struct rz_recover *r)
     return best;
 }
 
-static void settle_cohort(struct rz_recover *r, uint64_t item, uint32_t count, rz_status_t status)
+/* How many are born: all or none. */
+static uint32_t settle_cohort(struct rz_recover *r, uint64_t item, uint32_t count,
+                              rz_status_t status)
 {
     uint64_t *items = rz_recover_items(r) + r->births_at, n_free = 0;
+    survey(r);
     items[r->n_birth_items++] = item;
     for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++)
         n_free += slot_free(r, slot);
     if (n_free > free_places(r))
         n_free = free_places(r);
-    for (uint32_t i = 0; i < count && status == RZ_OK && count <= n_free; i++) {
+    uint32_t born = status == RZ_OK && count <= n_free ? count : 0;
+    for (uint32_t i = 0; i < born; i++) {
         uint32_t slot = best_free(r);
         items[r->n_birth_items++] = bear(r, slot);
         rz_recover_cohort(r)[slot] = item;
         rz_recover_cohort_from(r)[slot] = rz_recover_incarnation(r)[slot];
     }
+    return born;
 }
 
 /* Whether it is the next one of a daemon that lives. */
@@ -253,38 +263,29 @@ static bool cohort_due(const struct rz_recover *r, uint64_t item, rz_id node, ui
     return cohort_open(r, item) && serial == rz_recover_serial(r)[node] + 1;
 }
 
-static uint32_t living(const struct rz_recover *r)
-{
-    uint32_t n = 0;
-    for (uint32_t slot = 0; slot < r->n_slots; slot++)
-        n += rz_recover_noted(r)[slot] < rz_recover_incarnation(r)[slot];
-    return n;
-}
-
 void rz_recover_settle_births(struct rz_recover *r, const struct rz_action *decided, uint32_t at)
 {
     rz_status_t status = refusal(r);
     r->births_named = false;
-    uint32_t before = living(r), n_cohorts = 0;
+    uint32_t born = 0, n_cohorts = 0;
     r->births_at = at;
     r->n_birth_items = 0;
-    survey(r);
     for (uint32_t i = 0; i < decided->n_items; i++) {
         uint32_t slot, incarnation, serial, count;
         rz_id node;
         if (birth_due(r, decided->items[i], &slot, &incarnation)) {
-            settle_birth(r, slot, incarnation, status);
+            born += settle_birth(r, slot, incarnation, status);
         } else if (rz_recover_unpack_cohort(decided->items[i], &node, &serial, &count) &&
                    cohort_due(r, decided->items[i], node, serial) &&
                    n_cohorts < COHORTS_SETTLED_MAX) {
             rz_recover_serial(r)[node] = serial;
-            settle_cohort(r, decided->items[i], count, status);
+            born += settle_cohort(r, decided->items[i], count, status);
             n_cohorts++;
         }
     }
     r->births_notice = r->n_birth_items > 0;
     r->births_status = status;
-    if (living(r) == before)
+    if (born == 0)
         return;
     r->round++;
     if (!(r->mutations & RZ_RECOVER_KEEP_REACHED))

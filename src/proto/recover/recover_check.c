@@ -161,6 +161,29 @@ bool rz_recover_check_births(const struct rz_check_group *group)
     return true;
 }
 
+bool rz_recover_check_open(const struct rz_check_group *group)
+{
+    for (rz_id i = 0; i < group->n_members; i++) {
+        const struct rz_recover *r = group->state[i];
+        uint32_t fresh = 0, lost = 0, found = 0;
+        if (!r || r->stopped)
+            continue;
+        for (uint32_t slot = 0; slot < r->n_slots; slot++) {
+            fresh += rz_recover_slot_fresh(r, slot);
+            lost += rz_recover_slot_lost(r, slot);
+        }
+        for (rz_id d = 0; d < r->n_daemons; d++) {
+            fresh += rz_recover_daemon_fresh(r, d);
+            lost += rz_recover_daemon_lost(r, d);
+            found += rz_recover_damage_counts(r, d, rz_recover_found(r)[d]);
+        }
+        if (fresh != r->fresh || lost != r->lost || found != r->found)
+            return say(group, "open: %u counts %u fresh, %u lost, %u found; there are %u, %u, %u",
+                       i, r->fresh, r->lost, r->found, fresh, lost, found);
+    }
+    return true;
+}
+
 bool rz_recover_check_settled(const struct rz_check_group *group)
 {
     const struct rz_recover *first = NULL;

@@ -27,6 +27,10 @@ bool rz_recover_check_world(const struct rz_check_group *group);
  */
 bool rz_recover_check_births(const struct rz_check_group *group);
 
+/* What a member counts as open, from the few slots and daemons it looks at, is what a pass over all
+ * of them finds. */
+bool rz_recover_check_open(const struct rz_check_group *group);
+
 /* At the end, when nothing moves any more: all members alive that were not told to stop stand in
  * the same epoch and phase, no death and no wanted birth is left unsettled and no contribution
  * undecided. */

@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "proto/recover/recover_state.h"
 
+#include <string.h>
+
 static void notify(struct rz_recover *r, enum rz_recover_notice what, uint64_t arg0, uint64_t arg1)
 {
     rz_assert(r->notice == NOTICE_NONE);
@@ -35,22 +37,41 @@ void rz_recover_look_at_self(struct rz_recover *r)
     stop(r, RZ_ERR_FENCED);
 }
 
+/* Nothing more follows from what is known of this slot. */
+static bool slot_rests(const struct rz_recover *r, uint32_t slot)
+{
+    return !rz_recover_slot_fresh(r, slot) && !rz_recover_slot_lost(r, slot) &&
+           rz_recover_asked(r)[slot] <= rz_recover_incarnation(r)[slot];
+}
+
+/* Likewise; what it finds in an epoch that has not begun here counts later. */
+static bool daemon_rests(const struct rz_recover *r, rz_id daemon)
+{
+    uint8_t known = rz_recover_daemons(r)[daemon];
+    uint32_t found = rz_recover_found(r)[daemon];
+    bool gone = (known & DAEMON_GONE) && (known & DAEMON_REPAIRED);
+    bool counts = found >= r->epoch || (found > 0 && (r->mutations & RZ_RECOVER_ANY_DAMAGE));
+    return !(known & (DAEMON_NAMED | DAEMON_NAMED_PROOF)) && (gone || (known == 0 && !counts));
+}
+
 void rz_recover_recount(struct rz_recover *r)
 {
     r->fresh = r->lost = r->found = 0;
-    for (uint32_t slot = 0; slot < r->n_slots; slot++) {
+    r->wanted = rz_recover_recount_cohorts(r);
+    for (EACH_RESTLESS(r, slot)) {
         r->fresh += rz_recover_slot_fresh(r, slot);
-        /* Nobody brings spawned processes back. */
-        r->lost +=
-            slot < r->n_ranks && rz_recover_noted(r)[slot] >= rz_recover_incarnation(r)[slot];
+        r->lost += rz_recover_slot_lost(r, slot);
+        r->wanted += rz_recover_slot_wanted(r, slot);
+        if (slot_rests(r, slot))
+            rz_recover_bit_clear(rz_recover_restless(r), slot);
     }
-    for (rz_id d = 0; d < r->n_daemons; d++) {
-        uint8_t daemon = rz_recover_daemons(r)[d];
-        r->fresh += (daemon & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN;
-        r->lost += (daemon & (DAEMON_AGREED | DAEMON_REPAIRED)) == DAEMON_AGREED;
+    for (EACH_TROUBLED(r, d)) {
+        r->fresh += rz_recover_daemon_fresh(r, d);
+        r->lost += rz_recover_daemon_lost(r, d);
         r->found += rz_recover_damage_counts(r, d, rz_recover_found(r)[d]);
+        if (daemon_rests(r, d))
+            rz_recover_bit_clear(rz_recover_troubled(r), d);
     }
-    rz_recover_recount_births(r);
 }
 
 void rz_recover_learn_damage(struct rz_recover *r, uint64_t item)
@@ -58,8 +79,10 @@ void rz_recover_learn_damage(struct rz_recover *r, uint64_t item)
     rz_id daemon;
     uint32_t epoch;
     if (rz_recover_unpack_damage(item, &daemon, &epoch) && daemon < r->n_daemons &&
-        rz_recover_found(r)[daemon] < epoch)
+        rz_recover_found(r)[daemon] < epoch) {
         rz_recover_found(r)[daemon] = epoch;
+        rz_recover_bit_set(rz_recover_troubled(r), daemon);
+    }
 }
 
 /* Everybody knows from now on what the decision's items say. */
@@ -71,10 +94,13 @@ static void learn(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
         rz_id d;
         bool proof;
         if (rz_recover_unpack_process(items[i], &slot, &incarnation)) {
-            if (slot < r->n_slots && rz_recover_known(r)[slot] < incarnation)
+            if (slot < r->n_slots && rz_recover_known(r)[slot] < incarnation) {
                 rz_recover_known(r)[slot] = incarnation;
+                rz_recover_bit_set(rz_recover_restless(r), slot);
+            }
         } else if (rz_recover_unpack_daemon(items[i], &d, &proof) && d < r->n_daemons) {
             daemons[d] |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
+            rz_recover_bit_set(rz_recover_troubled(r), d);
             if (!(daemons[d] & DAEMON_AGREED))
                 daemons[d] |= DAEMON_NAMED | (proof ? DAEMON_NAMED_PROOF : 0);
         }
@@ -132,6 +158,7 @@ static void note_process(struct rz_recover *r, uint32_t slot, uint64_t decision)
 {
     rz_recover_noted(r)[slot] = rz_recover_incarnation(r)[slot];
     rz_recover_freed(r)[slot] = decision;
+    rz_recover_bit_set(rz_recover_restless(r), slot);
 }
 
 /* A decision that died with all who made it bore this process, and it is dead, too: its number must
@@ -170,7 +197,7 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
             fresh[n++] = decided->items[i];
         }
     }
-    for (rz_id d = 0; d < r->n_daemons; d++) {
+    for (EACH_TROUBLED(r, d)) {
         if (daemons[d] & DAEMON_NAMED) {
             fresh[n++] = rz_recover_pack_daemon(d, daemons[d] & DAEMON_NAMED_PROOF);
             daemons[d] |= DAEMON_AGREED;
@@ -180,7 +207,8 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
             daemons[d] |= DAEMON_GONE;
         }
     }
-    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+    /* What the daemons took along that are named now; of the others that was noted before. */
+    for (uint32_t slot = 0; daemons_named && slot < r->n_slots; slot++)
         if (noted[slot] < incarnation[slot] &&
             (daemons[rz_recover_placement(r)[slot]] & DAEMON_AGREED))
             note_process(r, slot, decided->arg[0]);
@@ -197,32 +225,56 @@ static const bool *list_dead(struct rz_recover *r, uint32_t own_mutation)
     return dead;
 }
 
-static void place_lost(struct rz_recover *r)
+/* The ranks of dead daemons go to others. */
+static void move_ranks(struct rz_recover *r)
 {
     const bool *dead = list_dead(r, RZ_RECOVER_OWN_PLACEMENT);
-    for (rz_id d = 0; d < r->n_daemons; d++)
-        if (rz_recover_daemons(r)[d] & DAEMON_AGREED)
-            rz_recover_daemons(r)[d] |= DAEMON_REPAIRED;
     if (r->lost_together)
         rz_recover_place_together(rz_recover_placement(r), r->n_ranks,
                                   rz_recover_at(r, r->slots_at), dead, r->n_daemons,
                                   rz_recover_at(r, r->load_at));
     rz_recover_place(rz_recover_placement(r), r->n_ranks, rz_recover_at(r, r->slots_at), dead,
                      r->n_daemons, rz_recover_at(r, r->load_at));
-    for (uint32_t rank = 0; rank < r->n_ranks; rank++)
-        if (rz_recover_noted(r)[rank] == rz_recover_incarnation(r)[rank])
-            rz_recover_incarnation(r)[rank]++;
+}
+
+static void begin_lost(struct rz_recover *r)
+{
+    uint64_t *begun = rz_recover_begun(r);
+    memset(begun, 0, rz_recover_words(r->n_ranks) * sizeof *begun);
+    for (EACH_RESTLESS(r, slot)) {
+        if (!rz_recover_slot_lost(r, slot))
+            continue;
+        rz_recover_incarnation(r)[slot]++;
+        rz_recover_bit_set(begun, slot);
+    }
+}
+
+static void place_lost(struct rz_recover *r)
+{
+    /* What lay on daemons without which an epoch has begun lies elsewhere. */
+    bool move = r->mutations & RZ_RECOVER_OWN_PLACEMENT;
+    for (EACH_TROUBLED(r, d)) {
+        if (!rz_recover_daemon_lost(r, d))
+            continue;
+        move = true;
+        rz_recover_daemons(r)[d] |= DAEMON_REPAIRED;
+    }
+    if (move)
+        move_ranks(r);
+    begin_lost(r);
 }
 
 /* Whether the job may go on: not too often without a checkpoint, and not without slots. */
 static bool may_restart(struct rz_recover *r)
 {
-    uint64_t left = rz_recover_slots_left(rz_recover_at(r, r->slots_at),
-                                          list_dead(r, RZ_RECOVER_OWN_SLOTS), r->n_daemons);
-    if (r->restarts_max && r->restarts > r->restarts_max)
+    if (r->restarts_max && r->restarts > r->restarts_max) {
         stop(r, RZ_ERR_JOB_ENDED);
-    else if (r->slots_limit && left < r->n_ranks)
-        stop_with(r, RZ_ERR_NO_SLOTS, left);
+    } else if (r->slots_limit) {
+        uint64_t left = rz_recover_slots_left(rz_recover_at(r, r->slots_at),
+                                              list_dead(r, RZ_RECOVER_OWN_SLOTS), r->n_daemons);
+        if (left < r->n_ranks)
+            stop_with(r, RZ_ERR_NO_SLOTS, left);
+    }
     return !r->stopped;
 }
 
@@ -311,7 +363,7 @@ void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided)
     uint8_t *daemons = rz_recover_daemons(r);
     learn(r, decided->items, decided->n_items);
     bool daemons_named = false;
-    for (rz_id d = 0; d < r->n_daemons; d++)
+    for (EACH_TROUBLED(r, d))
         daemons_named |= (daemons[d] & DAEMON_NAMED) != 0;
 
     if (decided->arg[2] == 0 && (decided->arg[1] & ALL_ENTERED))
@@ -322,7 +374,7 @@ void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided)
         open_barrier(r);
     else if (settles(r, decided))
         settle(r, decided, daemons_named);
-    for (rz_id d = 0; d < r->n_daemons; d++)
+    for (EACH_TROUBLED(r, d))
         daemons[d] &= (uint8_t) ~(DAEMON_NAMED | DAEMON_NAMED_PROOF);
     rz_recover_recount(r);
 }

@@ -86,6 +86,9 @@ struct rz_recover {
     size_t slots_at;       /* uint32_t [n_daemons] */
     size_t load_at;        /* uint32_t [n_daemons]: scratch */
     size_t daemon_at;      /* uint8_t [n_daemons]: DAEMON_* */
+    size_t restless_at;    /* bit set of slots: those of which something is open, at least */
+    size_t troubled_at;    /* bit set of daemons: likewise */
+    size_t begun_at;       /* bit set of ranks: the newest epoch began them anew */
     size_t scratch_at;     /* uint8_t or bool [n_daemons] */
     size_t cohorts_at;     /* uint64_t [cohorts_max], sorted */
     size_t agree_at, agree_bytes;
@@ -156,11 +159,79 @@ static inline uint8_t *rz_recover_daemons(const struct rz_recover *r)
     return rz_recover_at(r, r->daemon_at);
 }
 
+/*
+ * Bit sets of slots and daemons: what is open grows with deaths, and a look at all members costs a
+ * bit of each, no more. A slot is restless from the first word of a death or a birth on, until
+ * rz_recover_recount finds that it rests; a daemon is troubled likewise.
+ */
+enum { RZ_RECOVER_WORD = 64 };
+
+static inline size_t rz_recover_words(uint32_t n)
+{
+    return ((size_t)n + RZ_RECOVER_WORD - 1) / RZ_RECOVER_WORD;
+}
+static inline uint64_t *rz_recover_restless(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->restless_at);
+}
+static inline uint64_t *rz_recover_troubled(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->troubled_at);
+}
+static inline uint64_t *rz_recover_begun(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->begun_at);
+}
+static inline void rz_recover_bit_set(uint64_t *bits, uint32_t i)
+{
+    bits[i / RZ_RECOVER_WORD] |= UINT64_C(1) << i % RZ_RECOVER_WORD;
+}
+static inline void rz_recover_bit_clear(uint64_t *bits, uint32_t i)
+{
+    bits[i / RZ_RECOVER_WORD] &= ~(UINT64_C(1) << i % RZ_RECOVER_WORD);
+}
+
+/* The first of the n that is set, from `from` on; n: none. */
+static inline uint32_t rz_recover_bit_next(const uint64_t *bits, uint32_t n, uint32_t from)
+{
+    if (from >= n)
+        return n;
+    size_t word = from / RZ_RECOVER_WORD, words = rz_recover_words(n);
+    uint64_t left = bits[word] & UINT64_MAX << from % RZ_RECOVER_WORD;
+    while (left == 0 && ++word < words)
+        left = bits[word];
+    return left == 0 ? n : (uint32_t)(word * RZ_RECOVER_WORD) + (uint32_t)__builtin_ctzll(left);
+}
+static inline uint32_t rz_recover_next_restless(const struct rz_recover *r, uint32_t from)
+{
+    return rz_recover_bit_next(rz_recover_restless(r), r->n_slots, from);
+}
+static inline rz_id rz_recover_next_troubled(const struct rz_recover *r, rz_id from)
+{
+    return rz_recover_bit_next(rz_recover_troubled(r), r->n_daemons, from);
+}
+
+/* What stands in the parentheses of a for: all of them in order. */
+#define EACH_RESTLESS(r, slot)                                                                     \
+    uint32_t slot = rz_recover_next_restless(r, 0);                                                \
+    slot < (r)->n_slots;                                                                           \
+    slot = rz_recover_next_restless(r, slot + 1)
+#define EACH_TROUBLED(r, daemon)                                                                   \
+    rz_id daemon = rz_recover_next_troubled(r, 0);                                                 \
+    daemon < (r)->n_daemons;                                                                       \
+    daemon = rz_recover_next_troubled(r, daemon + 1)
+
 /* A death in this slot is known here and not noted by a decision yet: of the current incarnation or
  * of one that is not begun here. */
 static inline bool rz_recover_slot_fresh(const struct rz_recover *r, uint32_t slot)
 {
     return rz_recover_known(r)[slot] > rz_recover_noted(r)[slot];
+}
+
+/* Dead by decision, and not begun anew. Nobody brings spawned processes back. */
+static inline bool rz_recover_slot_lost(const struct rz_recover *r, uint32_t slot)
+{
+    return slot < r->n_ranks && rz_recover_noted(r)[slot] >= rz_recover_incarnation(r)[slot];
 }
 
 /* Whether somebody lives or has lived in the slot for whom there can be a successor. */
@@ -187,7 +258,19 @@ static inline bool rz_recover_damage_counts(const struct rz_recover *r, rz_id da
            !(rz_recover_daemons(r)[daemon] & DAEMON_AGREED);
 }
 
-/* Counts r->fresh, r->lost, r->found and r->wanted anew. */
+/* Known dead here, and not by decision. */
+static inline bool rz_recover_daemon_fresh(const struct rz_recover *r, rz_id daemon)
+{
+    return (rz_recover_daemons(r)[daemon] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN;
+}
+
+/* Dead by decision, and no epoch has begun without it. */
+static inline bool rz_recover_daemon_lost(const struct rz_recover *r, rz_id daemon)
+{
+    return (rz_recover_daemons(r)[daemon] & (DAEMON_AGREED | DAEMON_REPAIRED)) == DAEMON_AGREED;
+}
+
+/* Counts r->fresh, r->lost, r->found and r->wanted anew; who rests is looked at no more. */
 void rz_recover_recount(struct rz_recover *r);
 
 /* Notes the item if it is of damage. */
@@ -207,8 +290,8 @@ void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_ite
  */
 void rz_recover_learn_births(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
 
-/* Counts r->wanted anew; forgets cohorts that are decided or dropped. */
-void rz_recover_recount_births(struct rz_recover *r);
+/* The cohorts to contribute; forgets those that are decided or dropped. */
+uint32_t rz_recover_recount_cohorts(struct rz_recover *r);
 
 /*
  * Before a contribution: bounds what is known of incarnations that are not begun here. All

@@ -73,10 +73,57 @@ static void a_dead_daemons_ranks_move(void **state)
         assert_int_equal(rz_recover_daemon_of(rig->state[d], 2), 0);
         assert_int_equal(rz_recover_daemon_of(rig->state[d], 3), 2);
         assert_int_equal(rz_recover_incarnation_of(rig->state[d], 2), 2);
+        assert_int_equal(rz_recover_next_begun(rig->state[d], 0), 2);
+        assert_int_equal(rz_recover_next_begun(rig->state[d], 3), 3);
+        assert_int_equal(rz_recover_next_begun(rig->state[d], 4), 8);
         assert_true(rz_recover_daemon_agreed_dead(rig->state[d], 1));
         assert_int_equal(rig_count(rig, d, RZ_RECOVER_EPOCH), 1);
     }
     rig_close(rig);
+}
+
+/* One daemon with so many ranks. */
+static void open_wide(struct rig *rig, uint32_t n_ranks)
+{
+    uint32_t *placement = calloc(n_ranks, sizeof *placement);
+    const struct rz_recover_config config = {.n_daemons = 1,
+                                             .n_ranks = n_ranks,
+                                             .tie_breaker = RZ_ID_NONE,
+                                             .placement = placement,
+                                             .slots = &n_ranks};
+    open_with(rig, 1, (struct rz_recover_config){.tie_breaker = RZ_ID_NONE});
+    free(rig->state[0]);
+    rig->state[0] = malloc(rz_recover_size(&config));
+    assert_non_null(rig->state[0]);
+    rz_recover_init(rig->state[0], &config, 0, 0, 17);
+    free(placement);
+}
+
+static void an_epoch_names_who_begins_anew(void **state)
+{
+    static const uint32_t dead[] = {0, 1, 62, 63, 64, 127, 128, 199};
+    enum { N = sizeof dead / sizeof *dead, RANKS = 200 };
+    static struct rig rig;
+    (void)state;
+    for (uint32_t set = 1; set < 1u << N; set++) {
+        open_wide(&rig, RANKS);
+        rig_call(&rig, 0, RZ_RECOVER_REPAIRING, 0, 0, 0);
+        all_reach(&rig, 1, RZ_PHASE_ENTER);
+        assert_int_equal(rz_recover_next_begun(rig.state[0], 0), RANKS);
+        uint32_t epochs = 1, begun;
+        for (uint32_t i = 0; i < N; i++) {
+            if (!(set & 1u << i))
+                continue;
+            all_hear_of(&rig, dead[i], 1);
+            assert_all(&rig, ++epochs, RZ_PHASE_ENTER);
+            begun = rz_recover_next_begun(rig.state[0], 0);
+            assert_int_equal(begun, dead[i]);
+            assert_int_equal(rz_recover_next_begun(rig.state[0], begun), begun);
+            assert_int_equal(rz_recover_next_begun(rig.state[0], begun + 1), RANKS);
+            assert_int_equal(rz_recover_incarnation_of(rig.state[0], begun), 2);
+        }
+        rig_close(&rig);
+    }
 }
 
 static void a_death_in_the_barrier_means_another_epoch(void **state)
@@ -501,6 +548,7 @@ int main(void)
         cmocka_unit_test(a_job_without_deaths_enters_runs_and_leaves),
         cmocka_unit_test(a_dead_process_is_replaced_where_it_was),
         cmocka_unit_test(a_dead_daemons_ranks_move),
+        cmocka_unit_test(an_epoch_names_who_begins_anew),
         cmocka_unit_test(a_death_in_the_barrier_means_another_epoch),
         cmocka_unit_test(news_of_an_incarnation_to_come_is_kept),
         cmocka_unit_test(without_reinit_the_dead_are_noted),

@@ -1,185 +1,21 @@
 /* The UCX transport through its table: two transports in one process over loopback TCP. */
-#include "net/ucx/ucx.h"
+#include "ucx_rig.h"
 
 #include "base/random.h"
 
 #include <dirent.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#define CARD_MAX 1024
-#define NOTES_MAX 20000
-#define HANG_S 20
-#define JOB 0x4a4f42
-
-/* What one side has seen. */
-struct note {
-    uint64_t number; /* of the header */
-    size_t bytes;
-    uint64_t sum; /* of the payload, 0 where it came as a token */
-    rz_net_token_t token;
-};
-
-struct side {
-    struct rz_net *net;
-    struct note *notes;
-    unsigned notes_count, broken_count;
-    bool drop_at_once, fetch_at_once, leave_at_once;
-    void *fetch_memory;
-    size_t fetch_bytes;
-    struct rz_net_op *fetch_op;
-    rz_status_t fetch_status;
-};
-
-static const struct rz_net_ops *ops;
-static char last_complaint[256];
-
-struct result {
-    struct rz_net_op op;
-    unsigned calls;
-    rz_status_t status;
-};
-
-static uint64_t sum_of(const void *data, size_t bytes)
-{
-    uint64_t sum = bytes;
-    for (size_t i = 0; i < bytes; i++)
-        sum = sum * 31 + ((const unsigned char *)data)[i];
-    return sum;
-}
-
-static void fill(void *data, size_t bytes, uint64_t seed)
-{
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)data)[i] = (unsigned char)(rz_mix(seed, i / 8) >> (8 * (i % 8)));
-}
-
-static void done(struct rz_net_op *op, rz_status_t status)
-{
-    struct result *result = op->user;
-    result->calls++;
-    result->status = status;
-}
-
-static struct rz_net_op *fresh(struct result *result, uint64_t number)
-{
-    *result =
-        (struct result){.op = {.done = done, .user = result, .header_bytes = RZ_NET_HEADER_MAX},
-                        .status = RZ_IN_PROGRESS};
-    fill(result->op.header, sizeof result->op.header, number);
-    memcpy(result->op.header, &number, sizeof number);
-    return &result->op;
-}
-
-static void send(struct side *from, rz_peer_t to, const void *data, size_t bytes,
-                 struct result *result, uint64_t number)
-{
-    rz_status_t status = ops->send(from->net, to, data, bytes, fresh(result, number));
-    if (status != RZ_IN_PROGRESS) {
-        result->calls++;
-        result->status = status;
-    }
-}
-
-static void arrived(void *arg, const void *header, uint32_t header_bytes, const void *data,
-                    size_t bytes, rz_net_token_t token)
-{
-    struct side *side = arg;
-    unsigned char wanted[RZ_NET_HEADER_MAX];
-    uint64_t number;
-    assert_int_equal(header_bytes, RZ_NET_HEADER_MAX);
-    memcpy(&number, header, sizeof number);
-    fill(wanted, sizeof wanted, number);
-    assert_memory_equal(wanted + 8, (const char *)header + 8, sizeof wanted - 8);
-    assert_true(side->notes_count < NOTES_MAX);
-    assert_int_equal(token != NULL, bytes > ops->eager_max);
-    side->notes[side->notes_count++] = (struct note){.number = number,
-                                                     .bytes = bytes,
-                                                     .sum = token == NULL ? sum_of(data, bytes) : 0,
-                                                     .token = token};
-    if (token != NULL && side->drop_at_once)
-        ops->drop(side->net, token);
-    if (token != NULL && side->fetch_at_once)
-        side->fetch_status =
-            ops->fetch(side->net, token, side->fetch_memory, side->fetch_bytes, side->fetch_op);
-    if (side->leave_at_once)
-        ops->disconnect(side->net, 0, true, RZ_ERR_PROC_FAILED);
-}
-
-static void broken(void *arg, rz_peer_t peer)
-{
-    struct side *side = arg;
-    (void)peer;
-    side->broken_count++;
-}
-
-static void complain(void *arg, const char *text)
-{
-    (void)arg;
-    snprintf(last_complaint, sizeof last_complaint, "%s", text);
-}
-
-static void open_side(struct side *side)
-{
-    struct rz_ucx_config config = {
-        .job = JOB, .host = {side, arrived, broken}, .peers_estimated = 1, .complain = complain};
-    *side = (struct side){.notes = calloc(NOTES_MAX, sizeof(struct note))};
-    rz_status_t status = rz_ucx_open(&config, &side->net, &ops);
-    if (status != RZ_OK)
-        fail_msg("open: %s: %s", rz_status_text(status), last_complaint);
-}
-
-static void close_side(struct side *side)
-{
-    if (side->net != NULL)
-        ops->close(side->net);
-    free(side->notes);
-    *side = (struct side){.net = NULL};
-}
-
-static void introduce(struct side *side, const struct side *other)
-{
-    unsigned char card[CARD_MAX];
-    size_t bytes = sizeof card;
-    assert_int_equal(ops->card(other->net, card, &bytes), RZ_OK);
-    assert_int_equal(ops->connect(side->net, 0, card, bytes), RZ_OK);
-}
-
-static void open_pair(struct side *a, struct side *b)
-{
-    open_side(a);
-    open_side(b);
-    introduce(a, b);
-    introduce(b, a);
-}
-
-/* Turns both sides until the condition holds; a hang is an error. */
-#define TURN_UNTIL(a, b, condition)                                                                \
-    do {                                                                                           \
-        time_t limit_ = time(NULL) + HANG_S;                                                       \
-        while (!(condition)) {                                                                     \
-            if ((a)->net != NULL)                                                                  \
-                ops->progress((a)->net);                                                           \
-            if ((b)->net != NULL)                                                                  \
-                ops->progress((b)->net);                                                           \
-            if (time(NULL) > limit_)                                                               \
-                fail_msg("hang: " #condition);                                                     \
-        }                                                                                          \
-    } while (0)
-
 static void environment_is_checked(void **state)
 {
     static const char *const wrong[] = {"all", NULL};
     struct rz_net *net;
-    struct rz_ucx_config config = {.host = {NULL, arrived, broken}, .complain = complain};
+    struct rz_ucx_config config = side_config(NULL);
     unsigned checked = 0;
     (void)state;
     assert_null(rz_ucx_environment_problem());
@@ -235,7 +71,7 @@ static void cards_are_refused_in_kind(void **state)
     ops->disconnect(a.net, 3, false, RZ_ERR_ROLLBACK);
     assert_int_equal(ops->connect(a.net, 5, card, bytes), RZ_ERR_INVALID);
     struct result result;
-    assert_int_equal(ops->send(a.net, 9, NULL, 0, fresh(&result, 1)), RZ_ERR_INVALID);
+    assert_int_equal(ops->send(a.net, 9, NULL, 0, fresh_op(&result, 1)), RZ_ERR_INVALID);
     close_side(&a);
     close_side(&b);
 }
@@ -251,8 +87,8 @@ static void small_payloads_arrive_whole_and_in_order(void **state)
     open_pair(&a, &b);
     for (size_t i = 0; i < COUNT; i++) {
         data[i] = malloc(sizes[i] + 1);
-        fill(data[i], sizes[i], i);
-        send(&a, 0, data[i], sizes[i], &results[i], i);
+        fill_with(data[i], sizes[i], i);
+        side_send(&a, 0, data[i], sizes[i], &results[i], i);
     }
     TURN_UNTIL(&a, &b, b.notes_count == COUNT && results[COUNT - 1].calls == 1);
     for (size_t i = 0; i < COUNT; i++) {
@@ -273,14 +109,14 @@ static void exchange_large(struct side *a, struct side *b, size_t bytes, size_t 
 {
     struct result sending, fetching;
     unsigned char *data = malloc(bytes), *memory = malloc(wanted + 64);
-    fill(data, bytes, bytes);
+    fill_with(data, bytes, bytes);
     memset(memory, 0x5a, wanted + 64);
     b->notes_count = 0;
     b->fetch_at_once = at_once;
     b->fetch_memory = memory;
     b->fetch_bytes = wanted;
-    b->fetch_op = fresh(&fetching, 7);
-    send(a, 0, data, bytes, &sending, bytes);
+    b->fetch_op = fresh_op(&fetching, 7);
+    side_send(a, 0, data, bytes, &sending, bytes);
     TURN_UNTIL(a, b, b->notes_count == 1);
     assert_int_equal(sending.calls, 0);
     if (!at_once)
@@ -328,7 +164,7 @@ static void a_dropped_payload_ends_its_send(void **state)
     for (unsigned i = 0; i < 6; i++) {
         b.notes_count = 0;
         b.drop_at_once = i % 2;
-        send(&a, 0, data, 1 << 20, &result, i);
+        side_send(&a, 0, data, 1 << 20, &result, i);
         TURN_UNTIL(&a, &b, b.notes_count == 1);
         if (!b.drop_at_once)
             ops->drop(b.net, b.notes[0].token);
@@ -351,7 +187,7 @@ static void a_sleeping_receiver_gets_all_in_order_later(void **state)
     memset(data, 7, sizeof data);
     open_pair(&a, &b);
     for (unsigned i = 0; i < COUNT; i++)
-        send(&a, 0, data, sizeof data, &results[i], i);
+        side_send(&a, 0, data, sizeof data, &results[i], i);
     for (unsigned i = 0; i < 1000; i++)
         ops->progress(a.net);
     for (unsigned i = 0; i < COUNT; i++)
@@ -376,18 +212,18 @@ static void disconnect_ends_everything_with_its_status(void **state)
     unsigned char *data = calloc(1, 1 << 20), *memory = malloc(1 << 20);
     (void)state;
     open_pair(&a, &b);
-    send(&b, 0, data, 1 << 20, &late, 900);
+    side_send(&b, 0, data, 1 << 20, &late, 900);
     TURN_UNTIL(&a, &b, a.notes_count == 1);
     struct result kept;
-    send(&b, 0, data, 1 << 20, &kept, 901);
+    side_send(&b, 0, data, 1 << 20, &kept, 901);
     TURN_UNTIL(&a, &b, a.notes_count == 2);
     struct result dropped;
-    send(&b, 0, data, 1 << 20, &dropped, 902);
+    side_send(&b, 0, data, 1 << 20, &dropped, 902);
     TURN_UNTIL(&a, &b, a.notes_count == 3);
     /* b does not turn any more: as one stopped. */
     for (unsigned i = 0; i < COUNT; i++)
-        send(&a, 0, data, i % 3 ? 8 : 1 << 20, &results[i], i);
-    assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 1 << 20, fresh(&fetching, 1)),
+        side_send(&a, 0, data, i % 3 ? 8 : 1 << 20, &results[i], i);
+    assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 1 << 20, fresh_op(&fetching, 1)),
                      RZ_IN_PROGRESS);
     struct side nobody = {.net = NULL};
     ops->disconnect(a.net, 0, true, RZ_ERR_PROC_FAILED);
@@ -400,8 +236,8 @@ static void disconnect_ends_everything_with_its_status(void **state)
     assert_int_equal(results[COUNT - 2].status, RZ_ERR_PROC_FAILED); /* a large one */
     assert_int_equal(fetching.calls, 1);
     assert_int_equal(fetching.status, RZ_ERR_PROC_FAILED);
-    assert_int_equal(ops->send(a.net, 0, data, 8, fresh(&results[0], 1)), RZ_ERR_PROC_FAILED);
-    assert_int_equal(ops->fetch(a.net, a.notes[1].token, memory, 1 << 20, fresh(&fetching, 1)),
+    assert_int_equal(ops->send(a.net, 0, data, 8, fresh_op(&results[0], 1)), RZ_ERR_PROC_FAILED);
+    assert_int_equal(ops->fetch(a.net, a.notes[1].token, memory, 1 << 20, fresh_op(&fetching, 1)),
                      RZ_ERR_PROC_FAILED);
     ops->drop(a.net, a.notes[2].token);
     /* b lives, but nobody promises that it hears of the parting: it needs a verdict of its own. */
@@ -427,16 +263,16 @@ static void a_fetch_from_a_stranger_waits_for_connect(void **state)
     struct result sending[2], fetching[2];
     unsigned char *data = calloc(1, 8 << 20), *memory = malloc(8 << 20);
     (void)state;
-    fill(data, 8 << 20, 3);
+    fill_with(data, 8 << 20, 3);
     for (unsigned end = 0; end < 2; end++) {
         open_side(&a);
         open_side(&b);
         introduce(&b, &a);
         for (unsigned i = 0; i < 2; i++)
-            send(&b, 0, data, 8 << 20, &sending[i], i);
+            side_send(&b, 0, data, 8 << 20, &sending[i], i);
         TURN_UNTIL(&a, &b, a.notes_count == 2);
         assert_int_equal(
-            ops->fetch(a.net, a.notes[0].token, memory, 8 << 20, fresh(&fetching[0], 1)),
+            ops->fetch(a.net, a.notes[0].token, memory, 8 << 20, fresh_op(&fetching[0], 1)),
             RZ_IN_PROGRESS);
         ops->drop(a.net, a.notes[1].token);
         for (unsigned i = 0; i < 100; i++)
@@ -465,17 +301,17 @@ static void a_broken_connection_is_told_once(void **state)
     struct result first, second;
     (void)state;
     open_pair(&a, &b);
-    send(&a, 0, "x", 1, &first, 1);
-    send(&b, 0, "x", 1, &second, 1);
+    side_send(&a, 0, "x", 1, &first, 1);
+    side_send(&b, 0, "x", 1, &second, 1);
     TURN_UNTIL(&a, &b, a.notes_count == 1 && b.notes_count == 1);
     close_side(&b);
     TURN_UNTIL(&a, &b, a.broken_count == 1);
-    assert_int_equal(ops->send(a.net, 0, "x", 1, fresh(&first, 1)), RZ_ERR_CLOSED);
+    assert_int_equal(ops->send(a.net, 0, "x", 1, fresh_op(&first, 1)), RZ_ERR_CLOSED);
     for (unsigned i = 0; i < 1000; i++)
         ops->progress(a.net);
     assert_int_equal(a.broken_count, 1);
     ops->disconnect(a.net, 0, false, RZ_ERR_ROLLBACK);
-    assert_int_equal(ops->send(a.net, 0, "x", 1, fresh(&first, 1)), RZ_ERR_ROLLBACK);
+    assert_int_equal(ops->send(a.net, 0, "x", 1, fresh_op(&first, 1)), RZ_ERR_ROLLBACK);
     close_side(&a);
 }
 
@@ -488,7 +324,7 @@ static void disconnect_inside_a_callback_is_allowed(void **state)
     b.leave_at_once = true;
     struct side nobody = {.net = NULL};
     for (unsigned i = 0; i < 100; i++)
-        send(&a, 0, "x", 1, &results[i], i);
+        side_send(&a, 0, "x", 1, &results[i], i);
     TURN_UNTIL(&a, &b, b.notes_count >= 1);
     ops->disconnect(a.net, 0, false, RZ_ERR_ROLLBACK);
     TURN_UNTIL(&a, &nobody, results[99].calls == 1);
@@ -507,22 +343,22 @@ static void the_living_meet_again_by_new_cards(void **state)
     struct rz_random random = {1};
     unsigned char *data = calloc(1, 1 << 20), *memory = malloc(1 << 20);
     (void)state;
-    fill(data, 1 << 20, 5);
+    fill_with(data, 1 << 20, 5);
     for (unsigned round = 0; round < 20; round++) {
         uint64_t choice = rz_random_next(&random);
         open_pair(&side[0], &side[1]);
         for (unsigned i = 0; i < 2; i++) {
-            send(&side[i], 0, data, 1 << 20, &large, round);
+            side_send(&side[i], 0, data, 1 << 20, &large, round);
             TURN_UNTIL(&side[0], &side[1], side[!i].notes_count == 1);
             assert_int_equal(side[!i].notes[0].number, round);
             assert_int_equal(ops->fetch(side[!i].net, side[!i].notes[0].token, memory, 1 << 20,
-                                        fresh(&fetching, 1)),
+                                        fresh_op(&fetching, 1)),
                              RZ_IN_PROGRESS);
             TURN_UNTIL(&side[0], &side[1], fetching.calls == 1 && large.calls == 1);
             assert_memory_equal(data, memory, 1 << 20);
         }
         for (unsigned i = 0; i < 2; i++)
-            send(&side[i], 0, data, choice & (1u << i) ? 1 << 20 : 8, &before[i], 0);
+            side_send(&side[i], 0, data, choice & (1u << i) ? 1 << 20 : 8, &before[i], 0);
         for (unsigned turns = (unsigned)(choice >> 8) % 64; turns > 0; turns--)
             ops->progress(side[turns % 2].net);
         unsigned first = (choice >> 4) & 1;
@@ -563,7 +399,7 @@ static void an_armed_sleeper_is_woken_by_news(void **state)
             assert_true(time(NULL) <= limit);
         }
         unsigned before = b.notes_count;
-        send(&a, 0, data, sizes[i % 3], &result, i);
+        side_send(&a, 0, data, sizes[i % 3], &result, i);
         while (b.notes_count == before) {
             ops->progress(a.net);
             if (!ops->arm(b.net) || readable(&b, 1))
@@ -590,12 +426,12 @@ static void an_armed_sender_is_woken_by_room(void **state)
     unsigned sleeps = 0;
     (void)state;
     open_pair(&a, &b);
-    send(&a, 0, data, 16 << 20, &result, 1);
+    side_send(&a, 0, data, 16 << 20, &result, 1);
     TURN_UNTIL(&a, &b, b.notes_count == 1);
-    assert_int_equal(ops->fetch(b.net, b.notes[0].token, memory, 16 << 20, fresh(&fetching, 1)),
+    assert_int_equal(ops->fetch(b.net, b.notes[0].token, memory, 16 << 20, fresh_op(&fetching, 1)),
                      RZ_IN_PROGRESS);
     for (unsigned i = 0; i < 100; i++)
-        send(&a, 0, data, ops->eager_max, &more[i], i);
+        side_send(&a, 0, data, ops->eager_max, &more[i], i);
     time_t limit = time(NULL) + HANG_S;
     while (fetching.calls == 0 || more[99].calls == 0 || b.notes_count < 101) {
         if (!ops->arm(a.net) || readable(&a, 0))
@@ -631,13 +467,13 @@ static void close_ends_all_and_leaves_no_descriptor(void **state)
     for (unsigned i = 0; i < 12; i++) {
         struct result results[50], fetching, owed;
         open_pair(&a, &b);
-        send(&b, 0, data, 4 << 20, &owed, 1);
+        side_send(&b, 0, data, 4 << 20, &owed, 1);
         TURN_UNTIL(&a, &b, a.notes_count == 1);
         for (unsigned j = 0; j < 50; j++)
-            send(&a, 0, data, j % 2 ? 4 << 20 : 4000, &results[j], j);
+            side_send(&a, 0, data, j % 2 ? 4 << 20 : 4000, &results[j], j);
         if (i % 2)
             assert_int_equal(
-                ops->fetch(a.net, a.notes[0].token, memory, 4 << 20, fresh(&fetching, 1)),
+                ops->fetch(a.net, a.notes[0].token, memory, 4 << 20, fresh_op(&fetching, 1)),
                 RZ_IN_PROGRESS);
         close_side(&a);
         for (unsigned j = 0; j < 50; j++)
@@ -661,11 +497,11 @@ static void what_send_accepted_leaves_before_close(void **state)
     struct result first, results[20];
     (void)state;
     open_pair(&a, &b);
-    send(&a, 0, "x", 1, &first, 0);
+    side_send(&a, 0, "x", 1, &first, 0);
     TURN_UNTIL(&a, &b, b.notes_count == 1);
     unsigned accepted = 0;
     for (unsigned i = 0; i < 20; i++) {
-        send(&a, 0, "x", 1, &results[i], i + 1);
+        side_send(&a, 0, "x", 1, &results[i], i + 1);
         accepted += results[i].calls == 1;
     }
     assert_true(accepted > 0);
@@ -723,7 +559,6 @@ int main(void)
         cmocka_unit_test(what_send_accepted_leaves_before_close),
         cmocka_unit_test(helper_threads_take_no_signals),
     };
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++)
-        setenv(v->name, v->value, 1);
+    ucx_rig_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
