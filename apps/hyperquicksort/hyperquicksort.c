@@ -11,11 +11,11 @@
  */
 #include "sort.h"
 
+#include "group_program.h"
 #include "leave.h"
 
 #include <rhizome/checkpoint.h>
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +27,8 @@ static const char *const distributions[] = {"uniform", "few", "sorted", "equal",
 
 struct sort_options sort_options = {.seed = 1, .way = &sort_group_way};
 struct sort_times sort_times;
+
+static int store = -1; /* 1: --store file was given, -1: none */
 
 static const char usage[] =
     "usage: hyperquicksort COUNT [options]\n"
@@ -40,12 +42,9 @@ static const char usage[] =
     "  --seed S              of the integers (1)\n"
     "  --store W             where checkpoints are: memory (of the machine; the default), or file\n"
     "  --dir D               with --store file: a folder that all nodes see\n"
-    "  --group KEY=VALUE     a setting of the group, as `interval=100ms`; may be repeated\n"
-    "%s"
     "  --fail-damage         who leaves damages all checkpoints before\n"
     "  --times               where the time went, on standard error\n"
-    "  --progress            the step under way, on standard error\n"
-    "  --help\n";
+    "  --progress            the step under way, on standard error\n";
 
 _Noreturn void sort_fatal(const char *format, ...)
 {
@@ -79,31 +78,12 @@ uint32_t sort_steps(void)
 
 /* ---- Options */
 
-static _Noreturn void wrong(const char *name, const char *value, const char *wanted)
-{
-    fprintf(stderr, "hyperquicksort: %s '%s' is not %s; see --help\n", name, value ? value : "",
-            wanted);
-    exit(2);
-}
-
-static uint64_t number(const char *name, const char *text, uint64_t low, uint64_t high)
-{
-    char wanted[80], *end = NULL;
-    snprintf(wanted, sizeof wanted, "a whole number from %llu to %llu", (unsigned long long)low,
-             (unsigned long long)high);
-    errno = 0;
-    uint64_t value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    if (!end || *end || errno != 0 || value < low || value > high)
-        wrong(name, text, wanted);
-    return value;
-}
-
 static int word(const char *name, const char *text, const char *const *words, const char *wanted)
 {
     for (int i = 0; text && words[i]; i++)
         if (*text && strcmp(words[i], text) == 0)
             return i;
-    wrong(name, text, wanted);
+    group_wrong(name, text, wanted);
 }
 
 static void take_way(const char *text)
@@ -113,14 +93,7 @@ static void take_way(const char *text)
             sort_options.way = ways[i];
             return;
         }
-    wrong("--method", text, "dgrp, no-rejoin or ulfm");
-}
-
-static void take_key(const char *text)
-{
-    if (!text || !strchr(text, '=') || *text == '=' || sort_options.n_keys == SORT_KEYS_MAX)
-        wrong("--group", text, "one of at most 16 settings KEY=VALUE");
-    sort_options.keys[sort_options.n_keys++] = text;
+    group_wrong("--method", text, "dgrp, no-rejoin or ulfm");
 }
 
 static bool take_flag(const char *name)
@@ -130,10 +103,6 @@ static bool take_flag(const char *name)
                  : strcmp(name, "--progress") == 0    ? &o->progress
                  : strcmp(name, "--fail-damage") == 0 ? &o->fail_damage
                                                       : NULL;
-    if (strcmp(name, "--help") == 0) {
-        printf(usage, leave_usage);
-        exit(0);
-    }
     if (flag)
         *flag = true;
     return flag != NULL;
@@ -141,14 +110,13 @@ static bool take_flag(const char *name)
 
 static void take_virtuals(const char *value)
 {
-    uint64_t n = number("--virtual", value, 1, SORT_VIRTUAL_MAX);
+    uint64_t n = group_number("--virtual", value, 1, SORT_VIRTUAL_MAX);
     if (n & (n - 1))
-        wrong("--virtual", value, "a power of two");
+        group_wrong("--virtual", value, "a power of two");
     sort_options.virtuals = (uint32_t)n;
 }
 
-/* store: whether --store file was given, -1: not at all. */
-static void take(const char *name, const char *value, int *store)
+static bool take_option(const char *name, const char *value)
 {
     static const char *const stores[] = {"memory", "file", NULL};
     struct sort_options *o = &sort_options;
@@ -160,40 +128,30 @@ static void take(const char *name, const char *value, int *store)
         o->distribution = (enum sort_distribution)word(name, value, distributions,
                                                        "uniform, few, sorted or equal");
     else if (strcmp(name, "--seed") == 0)
-        o->seed = number(name, value, 0, UINT64_MAX);
+        o->seed = group_number(name, value, 0, UINT64_MAX);
     else if (strcmp(name, "--store") == 0)
-        *store = word(name, value, stores, "memory or file");
+        store = word(name, value, stores, "memory or file");
     else if (strcmp(name, "--dir") == 0)
         o->folder = value ? value : "";
-    else if (strcmp(name, "--group") == 0)
-        take_key(value);
     else
-        wrong("the argument", name, "an option");
+        return false;
+    return true;
 }
+
+static const struct group_program program = {.name = "hyperquicksort",
+                                             .usage = usage,
+                                             .operand = "COUNT",
+                                             .most = UINT64_C(1) << 40,
+                                             .value = &sort_options.count,
+                                             .flag = take_flag,
+                                             .option = take_option};
 
 static void parse(int argc, char **argv)
 {
-    bool counted = false;
-    int store = -1;
-    for (int i = 1; i < argc; i++) {
-        if (take_flag(argv[i]))
-            continue;
-        if (argv[i][0] != '-' && !counted) {
-            sort_options.count = number("COUNT", argv[i], 0, UINT64_C(1) << 40);
-            counted = true;
-            continue;
-        }
-        enum leave_taken taken = leave_option("hyperquicksort", argv[i], argv[i + 1]);
-        if (taken == LEAVE_WRONG)
-            exit(2);
-        if (taken == LEAVE_NOT_MINE)
-            take(argv[i], argv[i + 1], &store);
-        i++;
-    }
-    if (!counted)
-        wrong("COUNT", NULL, "there");
+    group_parse(&program, argc, argv);
     if ((store == 1) != (sort_options.folder != NULL))
-        wrong("--dir", sort_options.folder, "what goes with --store file, and with nothing else");
+        group_wrong("--dir", sort_options.folder,
+                    "what goes with --store file, and with nothing else");
 }
 
 /* ---- The run */

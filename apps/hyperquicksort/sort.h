@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SORT_VIRTUAL_MAX = 4096, SORT_KEYS_MAX = 16 };
+enum { SORT_VIRTUAL_MAX = 4096 };
 
 enum sort_distribution { SORT_UNIFORM, SORT_FEW, SORT_SORTED, SORT_EQUAL };
 
@@ -30,8 +30,6 @@ struct sort_options {
     const struct sort_way *way;
     const char *folder; /* of checkpoints; NULL: in the memory of the machine */
     bool fail_damage, times, progress;
-    const char *keys[SORT_KEYS_MAX]; /* of the group, "key=value" */
-    int n_keys;
 };
 
 extern struct sort_options sort_options;
@@ -137,14 +135,8 @@ struct sort_way {
 
 uint32_t sort_steps(void); /* the number of the step after the last one */
 
-/* Whether an error tells that a process is gone, or that a communicator has ended for that. */
-bool sort_is_loss(int error);
 /* Ends a communicator's calls at all after such an error; other errors end the job. */
 void sort_broken(MPI_Comm comm, int error);
-/* Whether all of comm say yes and live: the same answer at all. */
-bool sort_all_agree(MPI_Comm comm, bool yes);
-/* To those of *comm that live, after a no. */
-void sort_shrink(MPI_Comm *comm);
 
 extern const struct sort_way sort_group_way, sort_group_leave_way, sort_ulfm_way;
 

@@ -4,8 +4,8 @@
  */
 #include "sort.h"
 
-#include <mpi-ext.h>
-#include <stdio.h>
+#include "group_program.h"
+
 #include <stdlib.h>
 
 static struct {
@@ -17,7 +17,8 @@ static struct {
     int *ranks, *place; /* in comm, of each rank that began; -1: dead */
 } way;
 
-bool sort_is_loss(int error)
+/* Whether an error tells that a process is gone, or that a communicator has ended for that. */
+static bool is_loss(int error)
 {
     int class;
     MPI_Error_class(error, &class);
@@ -27,22 +28,20 @@ bool sort_is_loss(int error)
 
 void sort_broken(MPI_Comm comm, int error)
 {
-    char words[MPI_MAX_ERROR_STRING];
-    int n;
-    if (!sort_is_loss(error)) {
-        MPI_Error_string(error, words, &n);
-        sort_fatal("an MPI call failed: %s", words);
-    }
+    if (!is_loss(error))
+        group_fail("an MPI call failed", error);
     MPIX_Comm_revoke(comm);
 }
 
-bool sort_all_agree(MPI_Comm comm, bool yes)
+/* Whether all of comm say yes and live: the same answer at all. */
+static bool all_agree(MPI_Comm comm, bool yes)
 {
     int flag = yes;
     return MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS && flag;
 }
 
-void sort_shrink(MPI_Comm *comm)
+/* To those of *comm that live, after a no. */
+static void shrink(MPI_Comm *comm)
 {
     MPI_Comm living;
     MPIX_Comm_revoke(*comm);
@@ -67,8 +66,8 @@ static void see_living(void)
 static MPI_Comm open_all(void)
 {
     way.comm = MPI_COMM_WORLD;
-    while (!sort_all_agree(way.comm, true))
-        sort_shrink(&way.comm);
+    while (!all_agree(way.comm, true))
+        shrink(&way.comm);
     MPI_Comm_size(way.comm, &way.size);
     MPI_Comm_group(way.comm, &way.all);
     way.lives = sort_memory(NULL, (uint64_t)way.size, sizeof *way.lives);
@@ -90,11 +89,11 @@ static void next(struct sort_turn *turn, bool done)
     double since = MPI_Wtime();
     if (way.round == 0) {
         turn->is_over = is_over;
-    } else if (sort_all_agree(way.comm, done)) {
+    } else if (all_agree(way.comm, done)) {
         turn->step++;
         turn->made = way.round;
     } else {
-        sort_shrink(&way.comm);
+        shrink(&way.comm);
         see_living();
     }
     turn->round = ++way.round;

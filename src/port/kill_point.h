@@ -42,6 +42,8 @@ enum rz_kill_point {
     RZ_KILL_REPLACE_LAST,    /* the agreement that newcomers take part in is about to begin */
     RZ_KILL_REPLACE_JOINED,  /* a newcomer knows where it belongs */
     RZ_KILL_GROUP_SOCKET,    /* a group monitor has a socket, the others know nothing of it */
+    RZ_KILL_GROUP_CARDS,     /* it has told them, and knows what they said */
+    RZ_KILL_GROUP_MADE,      /* its thread is there, or it failed; nothing is agreed */
     RZ_KILL_GROUP_ARRIVED,   /* the daemon was told that a process waits for the next round */
     RZ_KILL_GROUP_ROUND,     /* it was told of that, and is not in it yet */
     /* Of a daemon, whose number stands for the rank: checkpoint files. */

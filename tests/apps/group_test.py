@@ -3,14 +3,17 @@
 
 plain METHOD   the sort undisturbed: sizes, numbers of processes and of lists, distributions, places for checkpoints
 leave METHOD   with processes that die, are stopped or slow; some come back
+again          a step done again makes only what is missing
 nodes          a node dies with its part of the checkpoints
 damage         a damaged checkpoint is found, in one clear line
 alone          without a launcher
 wrong          options that cannot be: one line that says so
 bag            a bag of tasks with deaths, stops, slow ones: the checksum of an undisturbed run
 pi             runs of pi with deaths; a plot
+starts         deaths from outside at any instant from the end of MPI_Init on: each program begins with the others
 """
 import os
+import random
 import re
 import shlex
 import subprocess
@@ -41,6 +44,8 @@ WRONG = [
     (BAG, [], "TASKS '' is not there"),
     (BAG, ["10", "--failure-seconds", "-1"], "--failure-seconds '-1' is not a time"),
     (BAG, ["10", "--work"], "--work '' is not a whole number"),
+    (BAG, ["10", "--never"], "the argument '--never' is not an option"),
+    (PI, ["10", *["--group", "zeta=2"] * 17], "--group 'zeta=2' is not one of at most 16 settings"),
     (PI, ["0"], "INTERVALS '0' is not a whole number"),
     (PI, ["10", "--fail-count", "few"], "--fail-count 'few' is not a number of processes"),
 ]
@@ -94,6 +99,15 @@ def leave(method):
             sorts(20000, ["--method", method, *more, *(GROUP if method != "ulfm" else [])], job(8))
         if os.listdir(folder):
             sys.exit(f"left in the folder for checkpoints: {os.listdir(folder)}")
+
+
+def again():
+    """A step done again makes only what nobody has made: here one has died after all were made."""
+    for seed in 11, 28:
+        more = ["--method", "ulfm", "--progress", "--fail", "kill", "--fail-seed", str(seed)]
+        said = sorts(20000, more, job(8))
+        if not re.search(r"^step 1: [1-7] of 8 lists are made already$", said, re.MULTILINE):
+            sys.exit(f"seed {seed}: the whole step was done again\n{said}")
 
 
 def nodes():
@@ -158,9 +172,9 @@ def wrong():
         lines, said = run([program, "--help"])
         if said or not lines[0].startswith("usage: "):
             sys.exit(f"{program} --help said:\n" + "\n".join(lines) + said)
-    _, said = run([*job(3), SORT, "10", "--group", "zeta=many"], 1)
-    if said.count("hyperquicksort:") != 1 or "zeta" not in said:
-        sys.exit(f"expected one line that names zeta:\n{said}")
+        _, said = run([*job(3), program, "10", "--group", "zeta=many"], 1)
+        if said.count(f"{os.path.basename(program)}:") != 1 or "zeta" not in said:
+            sys.exit(f"{program}: expected one line that names zeta:\n{said}")
 
 
 def bag():
@@ -192,5 +206,30 @@ def pi():
             sys.exit(f"{how}: {lines}\n{said}")
 
 
-CASES = {"plain": plain, "leave": leave, "nodes": nodes, "damage": damage, "alone": alone, "wrong": wrong, "bag": bag, "pi": pi}
+STARTS, DEATHS, START_MS = 15, 2, 25
+KILLED = 128 + 9
+
+
+def starts():
+    """The deaths are within the first milliseconds of runs that take some hundred, in starts of the group or soon behind them."""
+    bag_line = run([*job(6), BAG, "100", "--work", "100"])[0][0]
+    programs = [([BAG, "100", "--work", "100", "--failure-seconds", "1"], re.escape(bag_line)),
+                ([PI, "2000000", "--runs", "20"], r"pi = 3\.1415926\d*, 20 runs of 2000000 intervals"),
+                *(([SORT, "1000000", "--method", method], r"sorted 1000000 in \d+\.\d+ s") for method in ("dgrp", "no-rejoin", "ulfm"))]
+    for program, wanted in programs:
+        for seed in range(STARTS):
+            draw = random.Random(f"{os.path.basename(program[0])} {seed}")
+            deaths = [f"kill rank {rank} at {draw.randrange(START_MS * 1000)}us" for rank in draw.sample(range(6), DEATHS)]
+            group = GROUP if program[-1] != "ulfm" else []
+            command = [*job(6, *(word for death in deaths for word in ("--inject", death))), *program, *group]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+            lines = done.stdout.splitlines()
+            # On a very loaded machine a death may come when the others are done: nobody acknowledges it, or it is of who has printed.
+            right = lines and all(re.fullmatch(wanted, line) for line in lines) and len(lines) <= 1 + DEATHS
+            if not right or done.returncode not in (0, KILLED):
+                sys.exit(f"{shlex.join(command)}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
+
+
+CASES = {"plain": plain, "leave": leave, "again": again, "nodes": nodes, "damage": damage, "alone": alone, "wrong": wrong, "bag": bag, "pi": pi,
+         "starts": starts}
 CASES[sys.argv[2]](*sys.argv[3:])

@@ -23,6 +23,7 @@ BOUND_S = 60  # against hangs; a run takes some seconds at most
 LEFT_S = 6  # so long after rzrun's end, however it ended, nothing may be left
 HB_TIMEOUT = "3s"  # deaths come with proof here; patience keeps a loaded machine from adding some that only seem to be
 KILLED = 128 + 9
+START_US = 30000  # from the end of MPI_Init on: the group stands by then, unless the machine is loaded
 METHODS = ("dgrp", "dgrp", "no-rejoin", "ulfm")
 GROUP = ("interval=30ms", "first_threshold=400ms", "least_threshold=100ms", "zeta=3")
 
@@ -77,8 +78,9 @@ def draw_plan(draw, options, folder):
     if method != "ulfm":
         program += [word for key in GROUP for word in ("--group", key)]
     launch = ["-n", str(ranks), "--nodes", str(nodes)]
-    if how != "kill" and draw.random() < 0.4:  # and one more, from outside, at any instant after the first step
-        launch += ["--inject", f"{'kill' if leave < ranks - 1 else 'stop'} rank {draw.randrange(ranks)} at iteration {draw.randint(1, 3)}"]
+    if how != "kill" and draw.random() < 0.4:  # and one more, from outside: in the start, or behind a step
+        when = draw.choice([f"{draw.randrange(START_US)}us", f"iteration {draw.randint(1, 3)}"])
+        launch += ["--inject", f"{'kill' if leave < ranks - 1 else 'stop'} rank {draw.randrange(ranks)} at {when}"]
         launch[-1] += "" if "kill" in launch[-1] else f" for {draw.randint(50, 600)}ms"
     return Plan(method, how, leave, ranks, count, launch, program)
 

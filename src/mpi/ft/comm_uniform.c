@@ -378,9 +378,13 @@ void rz_rulings_close(void)
 
 void rz_rulings_look(struct rz_comm *comm)
 {
-    if (comm->revoked && !comm->unshared && rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT) &&
-        comm->inter == NULL) {
+    if (!comm->revoked || comm->unshared || comm->inter != NULL) {
+        return;
+    }
+    if (rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT)) {
         rz_rulings_of(comm);
+    }
+    if (rows != NULL) {
         rz_councils_wake();
     }
 }

@@ -1,8 +1,6 @@
 /* MPIX_Group_monitor_start and _stop: the life of monitors and their groups. */
 #include "mpi/monitor/monitor.h"
 
-#include "mpi/ft/comm_revoke.h"
-
 #include <stdlib.h>
 
 struct rz_monitor *rz_monitors;
@@ -160,62 +158,45 @@ static int check(const struct rz_comm *comm)
     return MPI_SUCCESS;
 }
 
-/* The monitor is as it was until its new group stands. */
-static int monitor_join(struct rz_comm *comm, struct rz_monitor *monitor, int error)
+/* The monitor becomes what the plan says, with its new group. */
+static void monitor_take(struct rz_monitor *monitor, const struct rz_monitor *plan,
+                         struct rz_monitor_group *group, uint8_t *untold)
 {
-    struct rz_monitor_group *group;
-    error = rz_monitor_join(comm, monitor, error, &group);
-    uint8_t *untold = error == MPI_SUCCESS ? malloc((size_t)group->n) : NULL;
-    if (error == MPI_SUCCESS && untold == NULL) {
-        rz_monitor_group_end(group);
-        error = MPI_ERR_NO_MEM;
-    }
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
     if (monitor->group != NULL) {
         rz_monitor_group_end(monitor->group);
     }
     free(monitor->untold);
     memcpy(untold, group->why, (size_t)group->n);
+    monitor->terms = plan->terms;
+    monitor->test = plan->test;
+    monitor->test_state = plan->test_state;
     monitor->untold = untold;
     monitor->group = group;
-    return MPI_SUCCESS;
 }
 
-static int start_again(struct rz_comm *comm, struct rz_info *info,
-                       MPIX_Group_monitor_test_function test, void *test_state,
-                       struct rz_monitor *monitor)
+/* The monitor is as it was until its new group stands; what this process lacks for that it tells
+ * the others. */
+static int monitor_join(struct rz_comm *comm, struct rz_info *info, struct rz_monitor *monitor,
+                        struct rz_monitor *plan)
 {
-    int error = refuse_waiting(monitor);
-    struct rz_monitor before = *monitor;
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    error = rz_monitor_terms_read(info, &monitor->terms);
-    monitor->test = test;
-    monitor->test_state = test_state;
-    error = monitor_join(comm, monitor, error);
-    if (error != MPI_SUCCESS) {
-        monitor->terms = before.terms;
-        monitor->test = before.test;
-        monitor->test_state = before.test_state;
+    struct rz_monitor_group *group;
+    uint8_t *untold = malloc((size_t)comm->group->size);
+    int error = monitor == NULL || untold == NULL ? MPI_ERR_NO_MEM : refuse_waiting(monitor);
+    error = error != MPI_SUCCESS ? error : rz_monitor_terms_read(info, &plan->terms);
+    error = rz_monitor_join(comm, plan, error, &group);
+    if (error == MPI_SUCCESS) {
+        monitor_take(monitor, plan, group, untold);
+    } else {
+        free(untold);
     }
     return error;
 }
 
-static int start_new(struct rz_comm *comm, struct rz_info *info,
-                     MPIX_Group_monitor_test_function test, void *test_state,
-                     struct rz_monitor **monitor)
+static int monitor_start(struct rz_comm *comm, struct rz_info *info, struct rz_monitor *plan,
+                         struct rz_monitor **monitor)
 {
     struct rz_monitor *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    int error = rz_monitor_terms_read(info, &made->terms);
-    made->test = test;
-    made->test_state = test_state;
-    error = monitor_join(comm, made, error);
+    int error = monitor_join(comm, info, made, plan);
     if (error != MPI_SUCCESS) {
         free(made);
         return error;
@@ -235,8 +216,12 @@ int rzm_group_monitor_start(struct rz_comm *comm, struct rz_info *info,
     if (error != MPI_SUCCESS) {
         return error;
     }
-    return *monitor != NULL ? start_again(comm, info, test, extra_state, *monitor)
-                            : start_new(comm, info, test, extra_state, monitor);
+    struct rz_monitor plan = {.test = test, .test_state = extra_state};
+    if (*monitor == NULL) {
+        return monitor_start(comm, info, &plan, monitor);
+    }
+    plan.group = (*monitor)->group;
+    return monitor_join(comm, info, *monitor, &plan);
 }
 
 int rzm_group_monitor_stop(struct rz_monitor *monitor)

@@ -69,9 +69,13 @@ static inline bool rz_monitor_has(const struct rz_monitor_group *group, int rank
     return group->view[rank / 64] >> (rank % 64) & 1;
 }
 
-/* monitor_join.c: a group of comm's members, with its thread; old: of this monitor before (NULL:
- * none). Collective over comm. error: why this process will not go on; it tells the others. */
-int rz_monitor_join(struct rz_comm *comm, struct rz_monitor *monitor, int error,
+/*
+ * monitor_join.c: a group of comm's members, with its thread, for a monitor with these terms and
+ * test, and the group that it has (NULL: none), which stays as it is. Collective over comm; all
+ * living members return an error of the same class, or none. error: why this process will not go
+ * on; it tells the others. *group is set on success only.
+ */
+int rz_monitor_join(struct rz_comm *comm, const struct rz_monitor *monitor, int error,
                     struct rz_monitor_group **group);
 /* Ends the thread, tells the daemon, ends the communicator of the round, and frees it. */
 void rz_monitor_group_end(struct rz_monitor_group *group);

@@ -1,19 +1,42 @@
 /*
  * How a group begins: each member gets a socket of its daemon, all tell one another where they are
- * and what they know of the others, and each starts its thread.
+ * and what they know of the others, each starts its thread, and a verdict (ft/comm_uniform.h) makes
+ * the outcome the same at all.
+ *
+ * Nobody leaves before the verdict, for the others wait for what it says; so who has no memory for
+ * that much ends.
  */
 #include "mpi/monitor/monitor.h"
 
-#include "mpi/ft/comm_revoke.h"
+#include "base/random.h"
+#include "mpi/ft/comm_uniform.h"
 #include "port/kill_point.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define CALL "MPIX_Group_monitor_start"
 
-/* Words that tell the hidden communicator from others that are made of the same one. */
-enum { KIND_HIDDEN = 0x6d01 };
+/* Tells the numbers of groups from those of communicators. */
+enum { KIND_GROUP = 0x6d01 };
+
+/* The others wait for what this process would have said. */
+static _Noreturn void no_memory(void)
+{
+    fprintf(stderr, "rhizome: rank %u: no memory to start a group monitor\n",
+            rz_engine.info->self.rank);
+    abort();
+}
+
+static void *memory(size_t n, size_t size)
+{
+    void *made = calloc(n, size);
+    if (made == NULL) {
+        no_memory();
+    }
+    return made;
+}
 
 /* ---- The socket ---- */
 
@@ -99,7 +122,7 @@ static int ask_for_socket(struct socket_question *question)
 
 struct card {
     uint64_t terms; /* as a number */
-    uint32_t error; /* not 0: this process will not go on */
+    uint32_t error; /* not 0: why this process will not go on, an error class */
     uint32_t slot, incarnation;
     uint32_t ip, port;
     uint32_t goes_on; /* it was in the group before */
@@ -118,14 +141,19 @@ static void card_write(struct card *card, const struct rz_monitor *monitor, int 
                           .goes_on = monitor->group != NULL};
 }
 
-static int cards_check(const struct card *cards, int n, int self)
+/* All have the same cards, so that all find the same. error: of this process, as its card says. */
+static int cards_check(const struct card *cards, int n, int error)
 {
     for (int k = 0; k < n; k++) {
         if (cards[k].error != 0) {
-            return rzm_error(MPI_ERR_OTHER, "rank %d could not start its monitor", k);
+            return (int)cards[k].error == error
+                       ? error
+                       : rzm_error((int)cards[k].error, "rank %d could not start its monitor", k);
         }
-        if (cards[k].terms != cards[self].terms) {
-            return rzm_error(MPI_ERR_OTHER, "info differs between rank %d and rank %d", self, k);
+    }
+    for (int k = 1; k < n; k++) {
+        if (cards[k].terms != cards[0].terms) {
+            return rzm_error(MPI_ERR_OTHER, "info differs between rank 0 and rank %d", k);
         }
     }
     return MPI_SUCCESS;
@@ -159,24 +187,21 @@ static void lists_join(uint32_t n, const struct card *cards, const uint64_t *all
 }
 
 /* All that were in the group before tell what they know; whoever joins them finds the same. */
-static int counters_exchange(struct rz_comm *hidden, const struct rz_monitor_group *old,
-                             const struct card *cards, uint32_t *counters)
+static int counters_exchange(struct rz_comm *comm, uint64_t operation,
+                             const struct rz_monitor_group *old, const struct card *cards,
+                             uint32_t *counters)
 {
-    uint32_t n = (uint32_t)hidden->group->size;
+    uint32_t n = (uint32_t)comm->group->size;
     size_t row = n + 1;
-    uint64_t *mine = calloc(row, sizeof(*mine)), *all = calloc(row * n, sizeof(*all));
-    struct rz_diagnose_list *lists = calloc(n, sizeof(*lists));
-    int error = mine != NULL && all != NULL && lists != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-    for (uint32_t k = 0; error == MPI_SUCCESS && k < n; k++) {
-        uint32_t counter = counter_before(old, hidden->group->process[k], !cards[k].goes_on);
+    uint64_t *mine = memory(row, sizeof(*mine)), *all = memory(row * n, sizeof(*all));
+    struct rz_diagnose_list *lists = memory(n, sizeof(*lists));
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t counter = counter_before(old, comm->group->process[k], !cards[k].goes_on);
         if (counter > 0) {
             mine[++mine[0]] = RZ_DIAGNOSE_ITEM(k, counter);
         }
     }
-    if (error == MPI_SUCCESS) {
-        error =
-            rz_comm_exchange(hidden, rz_comm_begin(hidden, CALL), mine, row * sizeof(*mine), all);
-    }
+    int error = rz_comm_exchange(comm, operation, mine, row * sizeof(*mine), all);
     if (error == MPI_SUCCESS) {
         lists_join(n, cards, all, lists, counters);
     }
@@ -232,20 +257,20 @@ static int thread_start(const struct rz_monitor *monitor, struct rz_monitor_grou
     return MPI_SUCCESS;
 }
 
-static int group_make(const struct rz_monitor *monitor, struct rz_comm *hidden,
+static int group_make(const struct rz_monitor *monitor, uint64_t operation,
                       const struct card *cards, struct socket_question *question,
                       struct rz_monitor_group *group)
 {
     rz_assert(group->n > 1);
-    uint32_t *counters = calloc((size_t)group->n, sizeof(*counters));
-    struct rz_tester_peer *peers = calloc((size_t)group->n, sizeof(*peers));
-    int error = counters != NULL && peers != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    uint32_t *counters = memory((size_t)group->n, sizeof(*counters));
+    struct rz_tester_peer *peers = memory((size_t)group->n, sizeof(*peers));
+    int error = MPI_SUCCESS;
     bool goes_on = false;
     for (int k = 0; k < group->n; k++) {
         goes_on = goes_on || cards[k].goes_on;
     }
-    if (error == MPI_SUCCESS && goes_on) {
-        error = counters_exchange(hidden, monitor->group, cards, counters);
+    if (goes_on) {
+        error = counters_exchange(group->comm, operation, monitor->group, cards, counters);
     }
     if (error == MPI_SUCCESS) {
         group_fill(group, cards, counters, peers);
@@ -256,73 +281,72 @@ static int group_make(const struct rz_monitor *monitor, struct rz_comm *hidden,
     return error;
 }
 
-/* All of it but the group itself; question: with a socket, or why there is none in `error`. */
-static int tell_and_make(struct rz_comm *hidden, const struct rz_monitor *monitor, int error,
-                         struct socket_question *question, struct rz_monitor_group *group)
-{
-    struct card mine, *cards = calloc((size_t)group->n, sizeof(*cards));
-    if (cards == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    card_write(&mine, monitor, error, question);
-    int told = rz_comm_exchange(hidden, rz_comm_begin(hidden, CALL), &mine, sizeof(mine), cards);
-    if (told == RZM_ROLLBACK || error == MPI_SUCCESS) {
-        error = told;
-    }
-    if (error == MPI_SUCCESS) {
-        error = cards_check(cards, group->n, group->self);
-    }
-    if (error == MPI_SUCCESS) {
-        error = group_make(monitor, hidden, cards, question, group);
-        if (error != MPI_SUCCESS && error != RZM_ROLLBACK) {
-            rz_comm_revoke(hidden); /* others may wait for us */
-        }
-    }
-    free(cards);
-    return error;
-}
-
-/* By a communicator that no user sees, so that nothing of his is disturbed. */
-static int join_by(struct rz_comm *hidden, const struct rz_monitor *monitor, int error,
-                   struct rz_monitor_group *group)
+/* All of it but the verdict. Messages are those of a collective operation on the communicator: they
+ * end at all members when one dies, or when it is revoked. */
+static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, int error,
+                         struct rz_monitor_group *group)
 {
     struct socket_question question = {.fd = -1};
-    group->number = rz_revoke_number(hidden);
     if (error == MPI_SUCCESS && rz_monitor_tester() == NULL) {
         error = MPI_ERR_OTHER;
     }
     if (error == MPI_SUCCESS) {
         error = ask_for_socket(&question);
     }
+    struct card mine, *cards = memory((size_t)group->n, sizeof(*cards));
+    card_write(&mine, monitor, error, &question);
     if (error != RZM_ROLLBACK) {
-        error = tell_and_make(hidden, monitor, error, &question, group);
+        int told = rz_comm_exchange(group->comm, operation, &mine, sizeof(mine), cards);
+        error = told != MPI_SUCCESS ? told : cards_check(cards, group->n, error);
+    }
+    rz_kill_here(RZ_KILL_GROUP_CARDS);
+    if (error == MPI_SUCCESS) {
+        error = group_make(monitor, operation, cards, &question, group);
     }
     if (question.fd >= 0) {
         close(question.fd);
     }
+    free(cards);
     return error;
 }
 
-int rz_monitor_join(struct rz_comm *comm, struct rz_monitor *monitor, int error,
+/* The row of verdicts is of this call alone: also who never comes to it, as the communicator is
+ * revoked, learns of the row and speaks in it. At a roll-back both end with all else. */
+static int join_others(const struct rz_monitor *monitor, uint64_t operation, int error,
+                       struct rz_monitor_group *group)
+{
+    struct rz_rulings *row = rz_rulings_new(group->comm, operation);
+    struct rz_ruling verdict = {.all = true};
+    if (row == NULL) {
+        no_memory();
+    }
+    rz_ruling_begin(row, &verdict);
+    error = tell_and_make(monitor, operation, error, group);
+    rz_kill_here(RZ_KILL_GROUP_MADE);
+    int common = error != RZM_ROLLBACK ? rz_ruling_wait(&verdict, error, CALL) : error;
+    if (common != RZM_ROLLBACK) {
+        rz_rulings_end(row);
+    }
+    return common == MPI_ERR_OTHER && error == MPI_SUCCESS
+               ? rzm_error(common, "another process could not start its monitor")
+               : common;
+}
+
+int rz_monitor_join(struct rz_comm *comm, const struct rz_monitor *monitor, int error,
                     struct rz_monitor_group **group)
 {
-    struct rz_comm *hidden;
-    uint64_t words[3] = {comm->context, 0, KIND_HIDDEN};
-    int begun = rz_comm_create_begin(comm, CALL, &words[1]);
+    uint64_t operation;
+    int begun = rz_comm_create_begin(comm, CALL, &operation);
     if (begun != MPI_SUCCESS) {
         return error != MPI_SUCCESS && begun != RZM_ROLLBACK ? error : begun;
     }
     struct rz_monitor_group *made = rz_monitor_group_new(comm);
     if (made == NULL) {
-        return MPI_ERR_NO_MEM;
+        no_memory();
     }
-    int there = rz_comm_make(words, comm->group, NULL, rz_errhandler_predefined(0x143), &hidden);
-    if (there == MPI_SUCCESS) {
-        error = made->n > 1 ? join_by(hidden, monitor, error, made) : error;
-        rz_comm_release(hidden);
-    } else {
-        error = there;
-    }
+    uint64_t word = rz_mix(rz_mix(comm->context, operation), KIND_GROUP);
+    made->number = rz_comm_number(word, comm->group->process[0]);
+    error = made->n > 1 ? join_others(monitor, operation, error, made) : error;
     if (error != MPI_SUCCESS) {
         rz_monitor_group_end(made);
         return error;

@@ -40,6 +40,11 @@
  * s); who is out is tested by all, for their runs of good tests are their votes. What a member does
  * not test it knows by counters alone.
  *
+ * Who has not answered a tester yet is tested by threshold_first while that time lasts from the
+ * tester's first interval on; later by the largest threshold of those members that have answered
+ * the tester (where none has, of those who are out), but no more than threshold_first: then others
+ * had these tests before, and this one takes over from who is out.
+ *
  * State is about 100 bytes for each other process, whatever the assignment.
  *
  * Costs without events: 2n(n-1) messages per interval; CUBE: two per process and cluster of it with
@@ -76,7 +81,8 @@ struct rz_diagnose_config {
     uint32_t view;                /* written into every message; others are dropped */
     rz_time interval;             /* between tests, > 0; the paper: 1 s */
     rz_time start;                /* from init to the first interval: not all at once */
-    rz_time threshold_first;      /* 0: 8 s */
+    rz_time threshold_first;      /* before the first answer of a process; for so long, see above.
+                                     0: 8 s */
     rz_time threshold_max;        /* cap; 0: 60 s */
     rz_time threshold_min;        /* no threshold is below: what a loaded machine needs to answer */
     enum rz_diagnose_factor mode; /* and its factor, which is at most 10^5 for MULTIPLY */

@@ -86,6 +86,11 @@ void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out);
 /* Nothing is known of this member's health. */
 void rz_diagnose_recover(struct rz_diagnose *diagnose);
 
+/* --- diagnose_threshold.c --------------------------------------------------------------------- */
+
+/* By which a process is tested that has not answered this member yet. */
+rz_time rz_diagnose_threshold_first(const struct rz_diagnose *diagnose);
+
 /* --- diagnose_test.c: tests and verdicts ------------------------------------------------------ */
 
 void rz_diagnose_answer(struct rz_diagnose *diagnose, rz_id tester, uint64_t test, rz_time began,

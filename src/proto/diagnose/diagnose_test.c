@@ -124,6 +124,8 @@ static void send_tests(struct rz_diagnose *diagnose, rz_time now, const uint64_t
         struct rz_diagnose_peer *peer = &diagnose->peers[k];
         if (k == diagnose->self || peer->dead || peer->pending || !rz_diagnose_tests(diagnose, k))
             continue;
+        if (!peer->statistics.measured)
+            peer->statistics.threshold = rz_diagnose_threshold_first(diagnose);
         peer->pending = true;
         peer->began = now;
         peer->test = diagnose->interval;

@@ -11,6 +11,33 @@ static rz_time blend(rz_time old, rz_time new)
     return (ALPHA * old + (WHOLE - ALPHA) * new + WHOLE / 2) / WHOLE;
 }
 
+/* The largest of those that were measured here, of members of the group alone or of all; 0: none
+ * were. */
+static rz_time largest_measured(const struct rz_diagnose *diagnose, bool members)
+{
+    rz_time most = 0;
+    for (rz_id k = 0; k < diagnose->config.n_members; k++) {
+        const struct rz_diagnose_statistics *statistics = &diagnose->peers[k].statistics;
+        if (statistics->measured && statistics->threshold > most &&
+            (!members || rz_diagnose_has(diagnose, k)))
+            most = statistics->threshold;
+    }
+    return most;
+}
+
+/* threshold_first has room for processes that are not there yet; behind that time who never
+ * answered this tester has answered others. Those who share a load share most of the reasons to be
+ * late; who is out may be slow for reasons of its own, but is better than nothing. */
+rz_time rz_diagnose_threshold_first(const struct rz_diagnose *diagnose)
+{
+    const struct rz_diagnose_config *config = &diagnose->config;
+    if ((diagnose->interval - 1) * config->interval < config->threshold_first)
+        return config->threshold_first;
+    rz_time most = largest_measured(diagnose, true);
+    most = most > 0 ? most : largest_measured(diagnose, false);
+    return most > 0 && most < config->threshold_first ? most : config->threshold_first;
+}
+
 void rz_diagnose_measure(struct rz_diagnose_statistics *statistics, rz_time test_time,
                          const struct rz_diagnose_config *config)
 {

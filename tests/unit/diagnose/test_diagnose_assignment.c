@@ -127,12 +127,48 @@ static void news_reach_all_members_in_every_group(void **state)
         }
 }
 
+/* The threshold of member 0's first test of 3, which begins as `out` are out, behind so many
+ * intervals in which those it tested, 1, 2 and 4, have answered by this threshold. */
+static rz_time threshold_of_another(uint32_t intervals, const rz_id *out, uint32_t n_out,
+                                    rz_time *measured)
+{
+    struct fixture *f = make_cube(8, 0);
+    rz_time now = 0;
+    for (uint32_t i = 0; i < intervals; i++, now += RZ_SECOND) {
+        tick(f, now);
+        for (rz_id k = 1; k <= 4; k *= 2)
+            reply(f, k, rz_diagnose_interval(f->diagnose), now, now + 48 * MS, 0);
+    }
+    *measured = rz_diagnose_threshold(f->diagnose, 4);
+    assert_false(rz_diagnose_tests(f->diagnose, 3));
+    die(f, out, n_out);
+    tick(f, now);
+    assert_true(rz_diagnose_tests(f->diagnose, 3));
+    rz_time threshold = rz_diagnose_threshold(f->diagnose, 3);
+    release(f);
+    return threshold;
+}
+
+static void who_takes_over_tests_by_what_it_has_measured(void **state)
+{
+    (void)state;
+    static const rz_id all[] = {1, 2, 4};
+    rz_time measured;
+    assert_true(threshold_of_another(20, all, 1, &measured) == measured);
+    assert_true(measured > 48 * MS && measured < RZ_SECOND);
+    assert_true(threshold_of_another(20, all, 3, &measured) == measured);
+    /* In its first 8 s 3 may not be there yet. */
+    assert_true(threshold_of_another(7, all, 1, &measured) == 8 * RZ_SECOND);
+    assert_true(threshold_of_another(8, all, 1, &measured) == measured);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_interval_costs_two_messages_per_cluster),
         cmocka_unit_test(who_is_out_is_tested_by_every_member),
         cmocka_unit_test(news_reach_all_members_in_every_group),
+        cmocka_unit_test(who_takes_over_tests_by_what_it_has_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,80 @@
+/*
+ * What programs of the dynamic group have in common: their command line, and a group that begins
+ * with those that live.
+ *
+ *     group_parse(&program, argc, argv);   the options; ends the process for --help and wrong ones
+ *     MPI_Init(&argc, &argv);
+ *     group_open(&group, NULL);            whoever dies meanwhile does no harm
+ *     ... MPIX_Group_monitor_round(group.monitor, ...)
+ *     group_acknowledge(&group);           so that the job ends with status 0
+ *     group_close(&group);
+ *
+ * Written against C, mpi.h, mpi-ext.h and leave.h: copy it into a program.
+ */
+#ifndef GROUP_PROGRAM_H
+#define GROUP_PROGRAM_H
+
+#include <mpi.h>
+
+#include <mpi-ext.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GROUP_SETTINGS_MAX = 16 };
+
+/* ---- The command line */
+
+/* PROGRAM OPERAND [options]: an operand, which must be there, is a whole number. */
+struct group_program {
+    const char *name;
+    const char *usage; /* lines, each ended by a newline; those of this module are put below */
+    const char *operand;
+    uint64_t least, most, *value;   /* of the operand: bounds, and where it goes */
+    bool (*flag)(const char *name); /* takes an option without a value; false: there is none */
+    bool (*option)(const char *name,
+                   const char *value); /* and one with a value, which may be NULL */
+};
+
+/* Takes all arguments: the program's, `--group KEY=VALUE` and those of leave.h. Ends the process
+ * with 0 for --help, and with 2 and one line on standard error for what cannot be. program is used
+ * for as long as the process lives. */
+void group_parse(const struct group_program *program, int argc, char **argv);
+
+/* For the program's options: value is not what is `wanted`; ends the process with 2. */
+_Noreturn void group_wrong(const char *name, const char *value, const char *wanted);
+/* The whole number in text; ends the process where it is none in these bounds. */
+uint64_t group_number(const char *name, const char *text, uint64_t least, uint64_t most);
+
+/* ---- Errors */
+
+/* Says what failed and why, in one line, and ends the job with 1. error: an error of MPI. */
+_Noreturn void group_fail(const char *what, int error);
+/* The same, where there is an error. */
+void group_must(const char *what, int error);
+
+/* ---- The group */
+
+struct group {
+    MPIX_Group_monitor monitor;
+    MPI_Comm comm;  /* of those who began; its errors return */
+    int rank, size; /* in comm */
+    int acknowledged;
+};
+
+/*
+ * Starts a monitor, tested by leave_test, on MPI_COMM_WORLD, or on what is left of it where members
+ * die before the group stands: collective over those that live. fixed: "KEY=VALUE", whatever the
+ * user's settings say of that key, or NULL. Ends the job where the group cannot be.
+ */
+void group_open(struct group *group, const char *fixed);
+
+/* The deaths known so far are accepted: the program goes on without these processes. */
+void group_acknowledge(struct group *group);
+
+/* Whether this process is the first member of the latest view. */
+bool group_is_first(const struct group *group);
+
+/* Stops the monitor; local. */
+void group_close(struct group *group);
+
+#endif
