@@ -41,6 +41,10 @@ int main(int argc, char **argv)
         CHECK(class_of(exchange(rank, partner, ROUNDS)) == ERR_DEAD);
     } else {
         CHECK(error == MPI_SUCCESS && round == ROUNDS);
+        /* Also when it has heard of it for sure, as it asks the dead one itself. */
+        CHECK(class_of(MPI_Recv(NULL, 0, MPI_CHAR, victim, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)) ==
+              ERR_DEAD);
+        CHECK(exchange(rank, partner, ROUNDS) == MPI_SUCCESS);
     }
     return survived("undisturbed_pairs");
 }
