@@ -1,163 +1,13 @@
 /*
  * The study group: the dynamic group of recommended processes after Camargo, Duarte (JBCS 24:5,
- * 2018): figure 14, HyperQuickSort whose processes leave; and what the tests among processes cost.
+ * 2018): what the tests among processes cost, and the group over time. Its sort: another file.
  */
-#include "cmd/rzbench_study.h"
+#include "cmd/rzbench_group.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { RANKS = 16, USUAL = 10, QUICK = 2 };
-
-/* Sizes with which an undisturbed run takes some seconds. */
-enum { COUNT = 96 << 20, COUNT_QUICK = 1 << 20 };
-
-const char *const rz_bench_group_parts[] = {"sort", "scale", "noise", "watch", "all", NULL};
-
-static const struct way {
-    const char *name, *method, *fail, *settings;
-} ways[] = {{"ULFM", "ulfm", "kill", ""}, /* has no notion of slow: there they die */
-            {"DGRP, no rejoin", "no-rejoin", "stop", ""},
-            {"DGRP, rejoin", "dgrp", "stop", "--group zeta=3"}};
-enum { N_WAYS = sizeof ways / sizeof *ways };
-
-static const struct scenario {
-    const char *name;
-    unsigned leave;
-} scenarios[] = {{"all recommended", 0},
-                 {"one leaves", 1},
-                 {"half leave", RANKS / 2},
-                 {"one remains", RANKS - 1}};
-
-/* Tests that find a stop of a quarter of a second and more. */
-static const char *const settings =
-    "--group interval=250ms --group first_threshold=1s --group least_threshold=250ms";
-/* They leave early and for long, so that there is a time to be out. */
-static const char *const leaving = "--fail-within 34% --fail-time";
-enum { AWAY_MS = 3000, AWAY_QUICK_MS = 300 };
-
-/* ---- figure 14 ---- */
-
-static unsigned count_of(const struct rz_bench_study *study)
-{
-    return study->bench->quick ? COUNT_QUICK : COUNT;
-}
-
-/* Seconds by the program's own clock, from "sorted COUNT in T s"; NAN: it was not complete. */
-static double sorted_in(struct rz_bench_study *study, const struct rz_bench_command *command)
-{
-    struct rz_bench_run run;
-    bool good = rz_bench_study_run(study, command, &run);
-    const char *line = rz_bench_line(&run, "sorted", NULL),
-               *in = line ? strstr(line, " in ") : NULL;
-    study->failed += good && !in;
-    double seconds = good && in ? strtod(in + strlen(" in "), NULL) : (double)NAN;
-    rz_bench_run_free(&run);
-    return seconds;
-}
-
-static double sort_once(struct rz_bench_study *study, const char *path, const struct way *way,
-                        const struct scenario *scenario, unsigned repetition)
-{
-    struct rz_bench_command command = {0};
-    rz_bench_command_add(&command, "%s/rzrun", study->bench->bin);
-    rz_bench_study_words(&command, "--oversubscribe --on-failure continue -n");
-    rz_bench_command_add(&command, "%d", RANKS);
-    rz_bench_command_add(&command, "%s", path);
-    rz_bench_command_add(&command, "%u", count_of(study));
-    rz_bench_command_add(&command, "--method");
-    rz_bench_command_add(&command, "%s", way->method);
-    rz_bench_study_words(&command, settings);
-    rz_bench_study_words(&command, way->settings);
-    if (scenario->leave > 0) {
-        rz_bench_study_words(&command, leaving);
-        rz_bench_command_add(&command, "%d", study->bench->quick ? AWAY_QUICK_MS : AWAY_MS);
-        rz_bench_command_add(&command, "--fail");
-        rz_bench_command_add(&command, "%s", way->fail);
-        rz_bench_command_add(&command, "--fail-count");
-        rz_bench_command_add(&command, "%u", scenario->leave);
-        rz_bench_command_add(&command, "--fail-seed");
-        rz_bench_command_add(&command, "%u", repetition + 1);
-    }
-    return sorted_in(study, &command);
-}
-
-static void claim_sort(struct rz_bench_study *study, struct rz_bench_table *table)
-{
-    char what[RZ_BENCH_CLAIM_TEXT_MAX];
-    struct rz_bench_interval overhead =
-        rz_bench_interval_ratio(rz_bench_cell(table, scenarios[0].name, ways[1].name),
-                                rz_bench_cell(table, scenarios[0].name, ways[0].name));
-    rz_bench_claim_most(&study->claims, "DGRP over ULFM, all recommended", 1.09, &overhead, "");
-    for (unsigned i = 2; i < sizeof scenarios / sizeof *scenarios; i++) {
-        struct rz_bench_interval gain =
-            rz_bench_interval_ratio(rz_bench_cell(table, scenarios[i].name, ways[1].name),
-                                    rz_bench_cell(table, scenarios[i].name, ways[2].name));
-        snprintf(what, sizeof what, "DGRP without rejoin over with rejoin, %s", scenarios[i].name);
-        rz_bench_claim_least(&study->claims, what, 1.0, &gain, "");
-    }
-}
-
-static bool make_sort(struct rz_bench_study *study)
-{
-    static struct rz_bench_table table;
-    static char title[160];
-    char path[PATH_MAX + 64];
-    unsigned repetitions = rz_bench_repetitions(study->bench, USUAL, QUICK);
-    if (!rz_bench_app_path(study->bench, "hyperquicksort", path, sizeof path))
-        return true;
-    snprintf(title, sizeof title,
-             "Figure 14: %u integers sorted by %d processes that leave in the first third, s",
-             count_of(study), RANKS);
-    table = (struct rz_bench_table){.name = "group-sort",
-                                    .title = title,
-                                    .rows_are = "scenario",
-                                    .unit = "s",
-                                    .intervals = true,
-                                    .plot = true};
-    for (unsigned r = 0; r < repetitions && rz_bench_may_go_on(study->bench); r++)
-        for (unsigned s = 0; s < sizeof scenarios / sizeof *scenarios; s++)
-            for (unsigned w = 0; w < N_WAYS && rz_bench_may_go_on(study->bench); w++)
-                rz_bench_put(rz_bench_cell(&table, scenarios[s].name, ways[w].name), r,
-                             sort_once(study, path, &ways[w], &scenarios[s], r));
-    rz_bench_table_show(study->bench, &table);
-    claim_sort(study, &table);
-    return true;
-}
-
-/* ---- for scale: one process ---- */
-
-static double sort_alone(struct rz_bench_study *study, const char *path)
-{
-    struct rz_bench_command command = {0};
-    rz_bench_command_add(&command, "%s", path);
-    rz_bench_command_add(&command, "%u", count_of(study));
-    return sorted_in(study, &command);
-}
-
-static bool make_scale(struct rz_bench_study *study)
-{
-    static struct rz_bench_table table;
-    static const char *const row = "all";
-    char path[PATH_MAX + 64];
-    unsigned repetitions = rz_bench_repetitions(study->bench, USUAL, QUICK);
-    if (!rz_bench_app_path(study->bench, "hyperquicksort", path, sizeof path))
-        return true;
-    table = (struct rz_bench_table){.name = "group-scale",
-                                    .title = "The same integers by one process alone, s",
-                                    .rows_are = "integers",
-                                    .unit = "s",
-                                    .intervals = true,
-                                    .ratios = true};
-    for (unsigned r = 0; r < repetitions && rz_bench_may_go_on(study->bench); r++) {
-        rz_bench_put(rz_bench_cell(&table, row, "16 processes, DGRP"), r,
-                     sort_once(study, path, &ways[2], &scenarios[0], r));
-        rz_bench_put(rz_bench_cell(&table, row, "one, radix sort"), r, sort_alone(study, path));
-    }
-    rz_bench_table_show(study->bench, &table);
-    return true;
-}
+const char *const rz_bench_group_parts[] = {"sort",  "slices", "scale", "noise",
+                                            "watch", "all",    NULL};
 
 /* ---- the noise of monitoring ---- */
 
@@ -174,7 +24,7 @@ static void noise_once(struct rz_bench_study *study, const struct watch *watch, 
 {
     struct rz_bench_command command = {0};
     struct rz_bench_run run;
-    struct rz_bench_start start = {.ranks = RANKS, .program = "bench_monitor"};
+    struct rz_bench_start start = {.ranks = RZ_BENCH_GROUP_RANKS, .program = "bench_monitor"};
     char *behind;
     rz_bench_command_start(study->bench, &start, &command);
     rz_bench_command_add(&command, "%s", study->bench->quick ? "0.5" : "2");
@@ -197,7 +47,8 @@ static void noise_once(struct rz_bench_study *study, const struct watch *watch, 
 static bool make_noise(struct rz_bench_study *study)
 {
     static struct rz_bench_table times, messages;
-    unsigned repetitions = rz_bench_repetitions(study->bench, USUAL, QUICK);
+    unsigned repetitions =
+        rz_bench_repetitions(study->bench, RZ_BENCH_GROUP_USUAL, RZ_BENCH_GROUP_QUICK);
     times = (struct rz_bench_table){.name = "group-noise",
                                     .title = "A fixed computation of 16 processes while they test "
                                              "one another, s",
@@ -268,8 +119,8 @@ static bool make_watch(struct rz_bench_study *study)
 
 static bool make_part(void *study, unsigned part)
 {
-    static bool (*const parts[])(struct rz_bench_study *) = {make_sort, make_scale, make_noise,
-                                                             make_watch};
+    static bool (*const parts[])(struct rz_bench_study *) = {
+        rz_bench_group_sort, rz_bench_group_slices, rz_bench_group_scale, make_noise, make_watch};
     return parts[part](study);
 }
 
