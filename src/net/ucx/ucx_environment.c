@@ -42,8 +42,12 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     GOOD("UCX_MEMTYPE_CACHE", "n"),
     GOOD("UCX_MEM_MMAP_HOOK_MODE", "none"),
     GOOD("UCX_VFS_ENABLE", "n"),
+    /* TCP is in UCX itself; to load what serves other networks takes a millisecond. */
+    GOOD("UCX_MODULES", "none"),
     /* Emulated nodes talk over the one device each machine has. */
     {"UCX_NET_DEVICES", "lo", true, NULL},
+    /* With one device none is to be preferred; UCX would read the routes ten times a connection. */
+    {"UCX_TCP_PREFER_DEFAULT", "n", true, NULL},
     {NULL, NULL, false, NULL},
 };
 
