@@ -65,9 +65,10 @@ enum rz_recover_mutation {
 };
 
 /*
- * How lost ranks are placed: a rank whose daemon lives stays there; each other one, in order of
- * rank, goes to the least loaded daemon with a free slot, else to the least loaded (ties: lowest
- * id). Births likewise, where the load of a daemon is its living processes.
+ * How lost ranks are placed: a rank whose daemon lives stays there. How many of the others each
+ * daemon gets is found one by one: the least loaded with a free slot gets the next, else the least
+ * loaded (ties: lowest id). Which ones: runs in order of rank, so that neighbours stay on one node
+ * as far as may be. Births one by one, where the load of a daemon is its living processes.
  *
  * Where slots are limits nobody is crowded: a job whose ranks have no slots left on the daemons
  * that live stops, and a birth without a free slot is refused.

@@ -181,14 +181,29 @@ void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint
     }
 }
 
-void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
+/* How many of the lost each daemon gets, found one by one: in load, where the dead get none. */
+static void share_out(const uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
                       const bool *dead, uint32_t n_daemons, uint32_t *load)
 {
     count_ranks(placement, n_ranks, n_daemons, load);
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        if (dead[placement[rank]])
+            load[rz_recover_place_one(slots, load, dead, n_daemons)]++;
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        load[placement[rank]]--;
+}
+
+void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
+                      const bool *dead, uint32_t n_daemons, uint32_t *load)
+{
+    rz_id to = 0;
+    share_out(placement, n_ranks, slots, dead, n_daemons, load);
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
         if (!dead[placement[rank]])
             continue;
-        placement[rank] = rz_recover_place_one(slots, load, dead, n_daemons);
-        load[placement[rank]]++;
+        while (load[to] == 0)
+            to++;
+        placement[rank] = to;
+        load[to]--;
     }
 }

@@ -89,13 +89,14 @@ static const struct placement_case placement_cases[] = {
     {"00112233", "222211", "--x---", "00114533"}, /* two spares with one slot each */
     {"00112233", "3333", "---x", "00112201"},     /* least loaded first, then lower id */
     {"00112233", "2242", "---x", "00112222"},     /* a free slot before a lower load */
-    {"01230123", "2222", "xx--", "23232323"},
+    {"01230123", "2222", "xx--", "22233323"},     /* two each: runs, not in turn */
     {"0", "1111", "xxx-", "3"},
     {"01", "11", "x-", "11"},
     {"000111222", "3333", "x---", "333111222"},
-    {"000111222", "33333", "x----", "343111222"}, /* spread over two spares in turn */
-    {"000111222", "444", "-x-",
-     "000020222"}, /* rank 3 to 0, rank 4 to 2, rank 5: all full, equal, lowest */
+    {"000111222", "33333", "x----", "334111222"}, /* spread over two spares */
+    {"000011112222", "6666", "-x--", "000033332222"},
+    {"000011112222", "555", "-x-", "000000222222"}, /* in runs, as neighbours they were */
+    {"000111222", "444", "-x-", "000002222"}, /* one each, and the third: all full, equal, lowest */
 };
 
 /* The ranks of each lost daemon stay together where one has room for all of them. */
@@ -106,7 +107,7 @@ static const struct placement_case together_cases[] = {
     {"00112233", "22222", "x----", "44112233"}, /* the spare */
     {"000111222", "33333", "x----", "333111222"},
     {"000111222", "33333", "xx---", "333444222"},
-    {"000111222", "33333", "xxx--", "333444343"}, /* the last three one by one */
+    {"000111222", "33333", "xxx--", "333444334"}, /* the last three one by one */
     {"0001222", "3436", "x---", "3331222"},       /* the least loaded of those with room */
     {"0001222", "3436", "x--x", "1111222"},
 };
