@@ -88,18 +88,10 @@ static _Noreturn void become(const struct rz_bench_command *command, pid_t paren
     _exit(EXIT_NOT_FOUND);
 }
 
-static void reap(void)
-{
-    while (waitpid(-1, NULL, WNOHANG) > 0)
-        ;
-}
-
 /* Descendants that outlived the command are ours by adoption. */
 static void clear_away(void)
 {
-    while (rz_process_signal_descendants(getpid(), SIGKILL, 1) > 0)
-        reap();
-    reap();
+    rz_process_clear(10 * RZ_SECOND);
 }
 
 /* Takes what there is to read; false at the end of the output. */

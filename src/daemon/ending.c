@@ -7,8 +7,6 @@
 #include "port/clock.h"
 #include "port/process.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -17,7 +15,6 @@
 /* From SIGKILL to the last process reaped; the teardown of much memory takes its time. The keeper
  * waits longer. */
 #define REAP_NS (2 * RZ_SECOND)
-#define CLEAR_LOOK_MS 5
 
 struct rz_ending {
     struct event *timer;
@@ -117,13 +114,5 @@ void rz_ending_close(struct rz_ending *ending)
 
 void rz_ending_clear(void)
 {
-    rz_time until = rz_clock_now() + REAP_NS;
-    while (rz_clock_now() < until) {
-        while (waitpid(-1, NULL, WNOHANG) > 0)
-            ;
-        if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
-            return;
-        rz_process_signal_descendants(getpid(), SIGKILL, 1);
-        poll(NULL, 0, CLEAR_LOOK_MS); /* what cannot be killed is left to the keeper */
-    }
+    rz_process_clear(REAP_NS); /* what cannot be killed is left to the keeper */
 }

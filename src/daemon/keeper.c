@@ -61,13 +61,8 @@ static void tell_end(struct keeper *keeper)
  * can leave the tree. */
 static void clear_node(void)
 {
-    for (;;) {
-        rz_process_signal_descendants(getpid(), SIGKILL, 1);
-        if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
-            return;
-        while (waitpid(-1, NULL, WNOHANG) > 0)
-            ;
-    }
+    while (!rz_process_clear(RZ_SECOND))
+        ;
 }
 
 /* Reaps; does not return once the daemon has ended. */

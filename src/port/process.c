@@ -1,10 +1,12 @@
 #include "port/process.h"
 
 #include "base/assert.h"
+#include "port/clock.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,12 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Less than a second. */
+#define CLEAR_LOOK_NS (10 * RZ_MILLISECOND)
 
 rz_status_t rz_process_open(pid_t pid, int *pidfd)
 {
@@ -155,6 +162,40 @@ unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks)
             break;
     }
     return alive;
+}
+
+/* Reaps until no child is left, or for so long; whether none is. */
+static bool reap_all(rz_time within)
+{
+    rz_time until = rz_clock_now() + within;
+    sigset_t child_ended, before;
+    pid_t pid;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &child_ended, &before);
+    for (;;) {
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+            ;
+        rz_time now = rz_clock_now();
+        if (pid < 0 || now >= until)
+            break;
+        struct timespec left = {.tv_nsec = (long)(until - now)};
+        sigtimedwait(&child_ended, NULL, &left);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid < 0; /* ECHILD: with WNOHANG and no options more there is nothing else */
+}
+
+bool rz_process_clear(rz_time within)
+{
+    rz_time until = rz_clock_now() + within;
+    bool none = reap_all(0);
+    /* A look reads what there is of the whole machine: between two of them the killed get time. */
+    while (!none && rz_clock_now() < until) {
+        rz_process_signal_descendants(getpid(), SIGKILL, 1);
+        none = reap_all(CLEAR_LOOK_NS);
+    }
+    return none;
 }
 
 void rz_process_let_others_read(void)

@@ -6,6 +6,7 @@
 
 #include <rhizome/types.h>
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* A close-on-exec descriptor of pid, readable once it died. RZ_ERR_PROC_FAILED: no such process. */
@@ -37,6 +38,13 @@ rz_status_t rz_process_keep_on_exec(int fd, bool keep);
  * reap.
  */
 unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks);
+
+/*
+ * Kills and reaps all descendants, those too that come while it is at it; with orphans adopted,
+ * nothing is left. At most for `within` nanoseconds (a kill takes effect when the kernel can);
+ * whether none is left.
+ */
+bool rz_process_clear(rz_time within);
 
 /* One stretch of memory to copy from another process to here. */
 struct rz_process_vector {

@@ -81,6 +81,24 @@ static void a_whole_tree_ends_orphans_too(void **state)
         ;
 }
 
+static void all_descendants_are_cleared_away(void **state)
+{
+    (void)state;
+    assert_int_equal(rz_process_adopt_orphans(), RZ_OK);
+    assert_true(rz_process_clear(0)); /* nobody there: no time needed */
+    assert_int_equal(pipe(ready), 0);
+    for (unsigned i = 0; i < 2; i++)
+        if (fork() == 0)
+            grow(3);
+    await_told(2 * 15);
+    assert_true(rz_process_clear(20 * RZ_SECOND));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    close(ready[1]);
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 0); /* nobody holds the other end any more */
+    close(ready[0]);
+}
+
 static void a_pidfd_names_one_process(void **state)
 {
     (void)state;
@@ -130,6 +148,7 @@ static void a_child_dies_with_its_parent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_descendants_are_cleared_away),
         cmocka_unit_test(a_pidfd_names_one_process),
         cmocka_unit_test(a_child_dies_with_its_parent),
         cmocka_unit_test(a_whole_tree_ends_orphans_too),
