@@ -43,8 +43,9 @@ uint64_t rz_pages_look(const void *at, size_t bytes, struct rz_page_hash *hashes
 bool rz_pages_next_run(const uint8_t *bitmap, size_t pages, size_t *page, size_t *n);
 
 /* Copies bytes to where they are not soon read again: past the caches, for pieces larger than
- * these. After the last one rz_pages_settle, before anybody is told that they are there. */
-void rz_pages_copy_past(void *to, const void *from, size_t bytes);
+ * these; meanwhile what lies `ahead` bytes further on is called, to be there when it is read next.
+ * After the last one rz_pages_settle, before anybody is told that they are there. */
+void rz_pages_copy_past(void *to, const void *from, size_t bytes, size_t ahead);
 void rz_pages_settle(void);
 
 #endif

@@ -9,8 +9,8 @@
 #define MAGIC UINT32_C(0x325a5243) /* "CRZ2" */
 #define ALIGNMENT 64
 
-/* Pages that are looked at before those of them that changed are written: reading goes on in one
- * stretch, and they are still in the nearest cache. */
+/* Pages that are looked at before those of them that changed are written: they are in the nearest
+ * cache then, and so is the next batch when they have been. */
 #define BATCH 4
 
 /* Larger pieces would only drive everything else out of the caches. */
@@ -126,7 +126,7 @@ static void copy_batch(struct rz_piece_copy *copy)
     for (size_t i = 0; i < n; i++) {
         uint8_t *to = (uint8_t *)copy->to + (copy->page - n + i) * RZ_PAGE_BYTES;
         if (from[i] && copy->bytes >= PAST_CACHES_BYTES)
-            rz_pages_copy_past(to, from[i], bytes[i]);
+            rz_pages_copy_past(to, from[i], bytes[i], BATCH * RZ_PAGE_BYTES);
         else if (from[i])
             memcpy(to, from[i], bytes[i]);
     }
