@@ -72,6 +72,14 @@ bool rz_call_out_of_world(struct rz_call *call)
     return false;
 }
 
+/* The end of the restart point is agreed on with all others: MPI must be there for it. */
+bool rz_call_world_may_end(struct rz_call *call)
+{
+    return !rz_reinit_is_open() ||
+           rz_arg_refuse(call, MPI_ERR_OTHER,
+                         "called inside the restart point of MPIX_Reinit, which must return first");
+}
+
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
 
 void rz_life_enter(void)

@@ -54,6 +54,7 @@ enum rz_role {
 bool rz_call_out_of_phase(struct rz_call *call);
 bool rz_call_left_behind(struct rz_call *call);
 bool rz_call_out_of_world(struct rz_call *call);
+bool rz_call_world_may_end(struct rz_call *call);
 int rz_call_finish_error(struct rz_call *call);
 
 /* Take the engine lock where threads share the engine. */
@@ -106,7 +107,7 @@ static inline bool rz_call_begin_init(struct rz_call *call)
 static inline bool rz_call_begin_world(struct rz_call *call)
 {
     rz_call_begin_life(call);
-    return rz_world == RZ_PHASE_RUNNING ? true : rz_call_out_of_world(call);
+    return rz_world == RZ_PHASE_RUNNING ? rz_call_world_may_end(call) : rz_call_out_of_world(call);
 }
 
 /* For calls that MPI allows at any time: from any thread, too, before MPI_Init and whatever thread

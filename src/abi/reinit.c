@@ -8,6 +8,7 @@
 #include "abi/reinit.h"
 
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "abi/entry.h"
@@ -17,10 +18,16 @@
 /* One per process: the restart point is the job's. */
 static jmp_buf reinit_round;
 static _Thread_local bool reinit_is_here;
+static atomic_bool reinit_is_open;
 
 bool rz_reinit_is_here(void)
 {
     return reinit_is_here;
+}
+
+bool rz_reinit_is_open(void)
+{
+    return atomic_load(&reinit_is_open);
 }
 
 /* ---- Clean-up handlers ---- */
@@ -233,7 +240,9 @@ static int reinit(struct rz_call *call, bool async, int argc, char **argv, MPIX_
     }
     if (call->error == MPI_SUCCESS) {
         reinit_is_here = true;
+        atomic_store(&reinit_is_open, true);
         call->error = reinit_rounds(call, argc, argv, point, &returned);
+        atomic_store(&reinit_is_open, false);
         reinit_is_here = false;
     }
     if (runs_async) {

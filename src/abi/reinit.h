@@ -7,7 +7,10 @@
 /* Whether the calling thread is inside MPIX_Reinit, so that a roll-back may jump to it. */
 bool rz_reinit_is_here(void);
 
-/* Whether that thread runs its clean-up handlers: it is on its way back. */
+/* Whether any thread is. */
+bool rz_reinit_is_open(void);
+
+/* Whether the calling thread runs its clean-up handlers: it is on its way back. */
 bool rz_reinit_cleans_up(void);
 
 #endif

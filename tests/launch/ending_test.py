@@ -73,6 +73,15 @@ class Ending(rig.LaunchTest):
         process.send_signal(signal.SIGINT)
         self.finish(process)
 
+    def test_hang_report_tells_which_end_is_awaited(self):
+        for how, call in (("point", "the end of MPIX_Reinit"), ("end", "MPI_Finalize")):
+            process = self.start("-n", "3", "--hang-report", "300ms", WAITS, how)
+            lines = "".join(process.stderr.readline().decode() for _ in range(3))
+            self.assertRegex(lines, r"rank 0 \(node 0, pid \d+\) computes")
+            self.assertRegex(lines, rf"ranks 1-2 wait .* s in {call}, operation 1\n")
+            process.send_signal(signal.SIGINT)
+            self.finish(process)
+
     def test_hang_report_of_who_does_not_hang(self):
         self.assertEqual(self.runs("--hang-report", "100ms", "/bin/sleep", "0.5").err, "")
 

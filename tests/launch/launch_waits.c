@@ -2,9 +2,12 @@
  * An MPI program that never ends by itself.
  *   receive   each rank waits in MPI_Recv for the next one, tag 77
  *   compute   rank 0 computes, the others wait for it in MPI_Recv
+ *   point     rank 0 computes in its restart point, those of the others have returned
+ *   end       rank 0 computes, the others are in MPI_Finalize
  *   traffic   messages of all sizes go round
  */
 #include <mpi.h>
+#include <mpi-ext.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,23 @@ static void traffic(int rank, int size)
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void compute(void)
+{
+    volatile int for_ever = 1;
+    while (for_ever)
+        ;
+}
+
+static int point(int argc, char **argv, MPIX_Reinit_state_t state)
+{
+    int rank;
+    (void)argc, (void)argv, (void)state;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        compute();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, word = 0;
@@ -29,9 +49,12 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (strcmp(how, "traffic") == 0)
         traffic(rank, size);
-    volatile int for_ever = 1;
-    while (strcmp(how, "compute") == 0 && rank == 0 && for_ever)
-        ;
+    if (strcmp(how, "point") == 0)
+        MPIX_Reinit(argc, argv, point);
+    if (rank == 0 && (strcmp(how, "compute") == 0 || strcmp(how, "end") == 0))
+        compute();
+    if (strcmp(how, "end") == 0)
+        return MPI_Finalize();
     MPI_Recv(&word, 1, MPI_INT, strcmp(how, "compute") == 0 ? 0 : (rank + 1) % size, TAG,
              MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Finalize();

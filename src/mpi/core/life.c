@@ -204,7 +204,7 @@ static bool all_sent(void *arg)
  * for. MPIX_Reinit has used the daemons' barrier up: what was sent after it is on its way already,
  * and a barrier of messages could wait for one who was killed on its way out.
  */
-static int finalize_barrier(void)
+static int finalize_barrier(const char *call)
 {
     uint64_t phase =
         atomic_load_explicit(&rz_engine.board->epoch_phase, memory_order_acquire) & 0xFF;
@@ -212,7 +212,7 @@ static int finalize_barrier(void)
     rz_inviters_leave();
     int error = rz_dynamic_finish();
     bool counted = rz_engine.info->cohort.processes == NULL; /* the daemons count the ranks */
-    return error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT ? rz_ft_reach_end() : error;
+    return error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT ? rz_ft_reach_end(call) : error;
 }
 
 static void engine_close(void)
@@ -269,7 +269,7 @@ int rzm_finalize(void)
     }
     error = rz_life_all_sent("MPI_Finalize");
     if (error == MPI_SUCCESS && !life.had_session && !rz_engine.info->alone) {
-        error = finalize_barrier();
+        error = finalize_barrier("MPI_Finalize");
     }
     if (error != MPI_SUCCESS) {
         return error;
@@ -289,13 +289,14 @@ int rzm_finalize(void)
 /* At exit: who ends in good order says so. Else the daemon sees a process that ended too early. */
 static void leave_at_exit(void)
 {
+    static const char call[] = "the end of the process";
     if (getpid() != life.process || !life.opened || rz_phase == RZ_PHASE_RUNNING) {
         return;
     }
     rz_engine_enter();
-    int error = rz_life_all_sent("the end of the process");
+    int error = rz_life_all_sent(call);
     if (error == MPI_SUCCESS && !rz_engine.info->alone) {
-        error = finalize_barrier();
+        error = finalize_barrier(call);
     }
     if (error == MPI_SUCCESS) {
         engine_close();

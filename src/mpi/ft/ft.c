@@ -174,9 +174,9 @@ int rz_ft_reach_epoch(void)
     }
 }
 
-int rz_ft_reach_end(void)
+int rz_ft_reach_end(const char *call)
 {
-    return rz_engine.info->alone ? MPI_SUCCESS : phase_end(RZ_PHASE_RUN, "MPI_Finalize");
+    return rz_engine.info->alone ? MPI_SUCCESS : phase_end(RZ_PHASE_RUN, call);
 }
 
 /* ---- MPIX_Reinit ---- */
@@ -261,7 +261,7 @@ int rz_ft_reinit_wait(int *state)
 int rz_ft_reinit_leave(void)
 {
     int error = rz_engine_begin();
-    error = error != MPI_SUCCESS ? error : rz_ft_reach_end();
+    error = error != MPI_SUCCESS ? error : rz_ft_reach_end("the end of MPIX_Reinit");
     if (error == MPI_SUCCESS) {
         rz_engine.reinit_open = false;
         rz_engine_look_again();

@@ -56,8 +56,8 @@ void rz_ft_open(void);
  */
 int rz_ft_reach_epoch(void);
 
-/* Tells the daemon that this process wants to leave its epoch, and waits for the others:
+/* Tells the daemon that this process wants to leave its epoch, and waits for the others, in `call`:
  * MPI_SUCCESS or RZM_ROLLBACK. */
-int rz_ft_reach_end(void);
+int rz_ft_reach_end(const char *call);
 
 #endif

@@ -358,6 +358,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t reinit_state)
     (void)argv;
     assert_int_equal(reinit_state,
                      fake.reinit_rounds == 1 ? MPIX_REINIT_NEW : MPIX_REINIT_REINITED);
+    assert_told(MPI_Finalize(), MPI_ERR_OTHER, "must return first");
     assert_int_equal(fake.lock_depth, 0);
     for (int i = 0; i < argc; i++) {
         assert_int_equal(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
