@@ -59,8 +59,14 @@ extern "C" {
  * RZ_CHECKPOINT_REGIONS_MAX - 1). A second call with the same id replaces the first, and also what
  * a stream wrote under it; bytes 0 takes the region out. The memory stays the caller's and must be
  * valid at each RZ_Checkpoint and RZ_Restore; no other thread writes to it while they run (what
- * changes while it is copied fits no checksum, and ends the job). MPI_ERR_ARG: bad id, NULL memory,
- * more bytes than memory can have, or a stream writes the region.
+ * changes while it is copied fits no checksum, and ends the job).
+ *
+ * In a roll-back regions are again what they were when MPIX_Reinit was entered: what was protected
+ * since then is not protected any more, also in processes that live on, and the restart point
+ * protects anew. So memory that the restart point protects may end with it, and what is protected
+ * before MPIX_Reinit must stay.
+ *
+ * MPI_ERR_ARG: bad id, NULL memory, more bytes than memory can have, or a stream writes the region.
  */
 int RZ_Checkpoint_protect(int id, void *memory, size_t bytes);
 
@@ -85,8 +91,9 @@ int RZ_Checkpoint_region_bytes(int id, size_t *bytes);
  * mode "r": reads the content: what RZ_Restore brought back, or was written since. The stream keeps
  * what it began with, whatever happens to the region.
  *
- * In a roll-back all contents go, until RZ_Restore brings them back; streams that were open can
- * only be closed, and what they wrote is lost.
+ * In a roll-back contents, too, are again what they were when MPIX_Reinit was entered, until
+ * RZ_Restore brings back others; streams that were open can only be closed, and what they wrote is
+ * lost.
  *
  * MPI_ERR_ARG: bad id, another mode, NULL; the region is protected memory, or (r) has no content,
  * or (w) is being written. MPI_ERR_NO_MEM. *stream is set on success only.

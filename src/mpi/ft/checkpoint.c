@@ -22,8 +22,9 @@ _Static_assert(RZ_CHECKPOINT_REGIONS_MAX <= RZ_PIECE_REGIONS_MAX, "a piece holds
 
 static struct {
     struct rz_region memory[RZ_CHECKPOINT_REGIONS_MAX]; /* protected */
+    struct rz_region before[RZ_CHECKPOINT_REGIONS_MAX]; /* MPIX_Reinit was entered */
     struct rz_slot slots[2];
-    uint32_t round;  /* the epoch of the last call; what streams wrote is of it */
+    uint32_t round;  /* the epoch of the last call; what was protected and written is of it */
     uint32_t epoch;  /* for which the daemon has told where checkpoints stand */
     uint64_t base;   /* checkpoint k of this epoch is generation base + k */
     uint64_t number; /* checkpoints taken in this epoch */
@@ -41,11 +42,23 @@ static bool for_nothing(void)
     return rz_engine.info->alone || !rz_engine_fault_tolerant();
 }
 
-/* At the begin of each call that has to do with streams. */
+void rz_checkpoints_enter_reinit(void)
+{
+    memcpy(state.before, state.memory, sizeof state.before);
+    rz_streams_enter_reinit();
+}
+
+/*
+ * At the begin of each call that has to do with regions. After a roll-back those who live have what
+ * a process has that was started again: what was protected, and written by streams, on the way to
+ * MPIX_Reinit. The rest may be memory that is no more.
+ */
 static void notice_epoch(void)
 {
-    if (state.round != 0 && state.round != rz_engine.epoch)
+    if (state.round != 0 && state.round != rz_engine.epoch) {
         rz_streams_forget();
+        memcpy(state.memory, state.before, sizeof state.memory);
+    }
     state.round = rz_engine.epoch;
 }
 

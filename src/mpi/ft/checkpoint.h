@@ -15,4 +15,7 @@ int rzm_restore(uint64_t *generation);
 int rzm_progress_mark(uint64_t iteration);
 int rzm_alive(void);
 
+/* MPIX_Reinit is entered: the regions of now are those after each roll-back. Engine lock held. */
+void rz_checkpoints_enter_reinit(void);
+
 #endif

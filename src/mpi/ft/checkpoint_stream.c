@@ -35,6 +35,7 @@ struct stream {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct content *content; /* NULL: none */
+    struct content *before;  /* when MPIX_Reinit was entered */
     struct stream *writer;   /* open; NULL: none */
     bool spoilt;             /* its last writer ran out of memory */
 } contents[RZ_CHECKPOINT_REGIONS_MAX];
@@ -262,13 +263,28 @@ int rz_streams_settled(void)
     return error;
 }
 
+static struct content *content_hold(struct content *content)
+{
+    if (content)
+        content->holders++;
+    return content;
+}
+
+void rz_streams_enter_reinit(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++)
+        contents[id].before = content_hold(contents[id].content);
+    pthread_mutex_unlock(&lock);
+}
+
 void rz_streams_forget(void)
 {
     pthread_mutex_lock(&lock);
     for (struct stream *stream = streams; stream; stream = stream->next)
         atomic_store(&stream->cut, true);
     for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
-        set_content(id, NULL);
+        set_content(id, content_hold(contents[id].before));
         contents[id].writer = NULL;
     }
     pthread_mutex_unlock(&lock);

@@ -24,7 +24,10 @@ bool rz_stream_take_out(int id);
 /* MPI_SUCCESS if no region is being written and none was spoilt, else an error that names it. */
 int rz_streams_settled(void);
 
-/* A roll-back: contents go, and open streams are cut off. */
+/* MPIX_Reinit is entered: the contents of now are those after each roll-back. */
+void rz_streams_enter_reinit(void);
+
+/* A roll-back: what was written since then goes, and open streams are cut off. */
 void rz_streams_forget(void);
 
 /* Sets those of regions [RZ_CHECKPOINT_REGIONS_MAX] that have a content, and holds the contents

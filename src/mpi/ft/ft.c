@@ -10,6 +10,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/ft/council.h"
 #include "mpi/core/engine.h"
+#include "mpi/ft/checkpoint.h"
 #include "mpi/ft/reinit_async.h"
 #include "mpi/ft/council_letter.h"
 #include "mpi/monitor/monitors.h"
@@ -193,6 +194,7 @@ int rz_ft_reinit_enter(void)
     }
     rz_kill_here(RZ_KILL_ENTERED);
     reinit.entered = true;
+    rz_checkpoints_enter_reinit();
     rz_engine.comes_again = false;
     rz_engine.reinit_open = !(rz_engine.board->flags & RZ_BOARD_NO_REPAIR);
     return MPI_SUCCESS;
