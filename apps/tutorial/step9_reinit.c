@@ -5,8 +5,10 @@
 #include <rhizome/checkpoint.h>
 
 /* [point] */
-static int step;
-static double mine, pi;
+static struct state {
+    int step; /* so many are done */
+    double mine, pi;
+} my;
 
 /* Entered by all at the start, and by all again after a death: by survivors, too. */
 static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
@@ -15,18 +17,20 @@ static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
     uint64_t generation;
     (void)argc;
     (void)argv;
-    RZ_Checkpoint_protect(0, &step, sizeof step);
-    RZ_Checkpoint_protect(1, &mine, sizeof mine);
-    RZ_Restore(&generation); /* 0: there is no checkpoint yet */
+    RZ_Checkpoint_protect(0, &my, sizeof my);
+    RZ_Restore(&generation);
+    if (generation == 0) { /* there is no checkpoint yet: all begin at the beginning */
+        my = (struct state){0, 0, 0};
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size); /* whole, whoever has died */
-    while (step < STEPS) {
-        mine += share(step, rank, size);
+    while (my.step < STEPS) {
+        my.mine += share(my.step, rank, size);
         if (rank == 2 && how == MPIX_REINIT_NEW) {
-            burn_out(step);
+            burn_out(my.step);
         }
-        MPI_Allreduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        step++;
+        MPI_Allreduce(&my.mine, &my.pi, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        my.step++;
         RZ_Checkpoint(NULL);
     }
     return 0;
@@ -43,7 +47,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (rank == 0) {
-        printf("%d processes say that pi is %.6f\n", size, pi);
+        printf("%d processes say that pi is %.6f\n", size, my.pi);
     }
     MPI_Finalize();
     return 0;

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef BURNS_OUT_IN
+#define BURNS_OUT_IN 5
+#endif
+
 enum { STEPS = 10 };
 
 /* What rank, one of size, adds to pi in a step. */
@@ -21,10 +25,10 @@ static inline double share(int step, int rank, int size)
     return sum;
 }
 
-/* A power supply burns out: the process is gone, in the middle of step 5. */
+/* A power supply burns out: the process is gone, in the middle of that step. */
 static inline void burn_out(int step)
 {
-    if (step == 5) {
+    if (step == BURNS_OUT_IN) {
         raise(SIGKILL);
     }
 }

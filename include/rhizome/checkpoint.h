@@ -8,17 +8,37 @@
  * node). After a global restart (MPIX_Reinit) every process restores the same
  * generation, wherever it runs now.
  *
- *     MPIX_Reinit(argc, argv, point);                  in main
+ *     int iteration;
+ *     double x[N];
+ *
  *     int point(int argc, char **argv, MPIX_Reinit_state_t state) {
+ *         uint64_t generation;
  *         RZ_Checkpoint_protect(0, &iteration, sizeof iteration);
- *         RZ_Checkpoint_protect(1, x, n * sizeof *x);
- *         RZ_Restore(&generation);     0: nothing to restore, begin at the beginning
- *         for (; iteration < last; iteration++) {
+ *         RZ_Checkpoint_protect(1, x, sizeof x);
+ *         RZ_Restore(&generation);
+ *         if (generation == 0) {
+ *             iteration = 0;
+ *             ...;
+ *         }
+ *         while (iteration < LAST) {
  *             RZ_Progress_mark(iteration);
  *             ...;
+ *             iteration++;
  *             RZ_Checkpoint(NULL);
  *         }
+ *         return 0;
  *     }
+ *
+ *     int main(int argc, char **argv) {
+ *         MPI_Init(&argc, &argv);
+ *         MPIX_Reinit(argc, argv, point);
+ *         ...;
+ *         MPI_Finalize();
+ *     }
+ *
+ * What point begins with comes from the checkpoint; where there is none yet (generation 0) it is
+ * set, for who has lived on still has what it had when the job went back. A checkpoint says how
+ * many iterations are done: the counter is moved before it is taken.
  *
  * A piece consists of regions, each with an id: memory (RZ_Checkpoint_protect), or what the program
  * wrote to a stream (RZ_Checkpoint_stream_open), which suits programs that can write and read

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""The examples of global restart in the documents, as they stand, under deaths: the answer is the one without any.
+
+    examples.py --build BUILD readme|header|tutorial
+
+In those of the README and of include/rhizome/checkpoint.h each line `...` is filled in by a call of example.h; nothing else is
+added but the headers that the second one does without.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = f"{HERE}/../.."
+RANKS, LAST = 4, 50
+BOUND_S = 60  # against hangs; a run takes well under a second
+FILLED_IN = ["example_begins(x, N);", "example_works(x, N, iteration);", "example_ends(x, N, iteration);"]
+HEADERS = "#include <mpi.h>\n#include <mpi-ext.h>\n#include <rhizome/checkpoint.h>\nenum { N = 1000, LAST = %d };\n" % LAST
+
+# DIES of example.h, and RZ_KILL_AT: before the first checkpoint, between two, in the last iteration, after the last checkpoint.
+DEATHS = [("2@0", None), ("0@3", None), ("1@9", None), ("0@10", None), ("3@27", None), (f"2@{LAST - 1}", None),
+          ("1@0 2@14 3@49", None), ("", "point-over@0"), ("", "point-over@3"), ("2@5", "point-over@1"),
+          ("", "stored@1"), ("", "stored:2@0"), ("3@33", "restored@0")]
+
+
+def text_of(name):
+    with open(f"{ROOT}/{name}") as file:
+        return file.read()
+
+
+def example_of(words):
+    """The code of the README, or of the header's first comment: its lines that stand further in."""
+    if words == "readme":
+        return next(block for block in re.findall(r"^```c\n(.*?)^```$", text_of("README.md"), re.M | re.S) if "MPIX_Reinit(" in block)
+    comment = text_of("include/rhizome/checkpoint.h").split("*/", 1)[0]
+    return HEADERS + "".join(re.findall(r"^ \*    ( .*\n)", comment, re.M))
+
+
+def filled_in(code):
+    gaps = re.findall(r"^ *\.\.\.", code, re.M)
+    if len(gaps) != len(FILLED_IN):
+        sys.exit(f"not so: the example has {len(gaps)} gaps")
+    for call in FILLED_IN:
+        code = re.sub(r"^( *)\.\.\.;?", rf"\g<1>{call}", code, count=1, flags=re.M)
+    return code
+
+
+def compile_it(options, source, program, *words):
+    command = [f"{options.build}/bin/mpicc", "-Wall", "-Werror", *words, "-o", program, source]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"not so: {' '.join(command)}\n{done.stdout}")
+
+
+def answer(options, program, ranks, dies="", kill_at=None):
+    """What it prints; None, and the reason said, if it does not end well or nobody died who should."""
+    command = [f"{options.build}/bin/rzrun", "--oversubscribe", "-n", str(ranks), "--nodes", "2", "--hang-report", "5s", "--story",
+               "-x", f"DIES={dies}"] + (["-x", f"RZ_KILL_AT={kill_at}"] if kill_at else []) + [program]
+    environment = {name: value for name, value in os.environ.items() if name != "RZ_RANK"}
+    try:
+        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=BOUND_S,
+                             check=False, env=environment)
+    except subprocess.TimeoutExpired as late:
+        print(f"not so: it hung: {' '.join(command)}\n{(late.stderr or b'').decode(errors='replace')}")
+        return None
+    if job.returncode != 0:
+        print(f"not so: status {job.returncode}: {' '.join(command)}\n{job.stdout}{job.stderr}")
+        return None
+    deaths = sum(job.stderr.count(words) for words in (" died; noticed", " died with "))
+    if deaths < len(dies.split()) + bool(kill_at):
+        print(f"not so: {deaths} deaths: {' '.join(command)}\n{job.stderr}")
+        return None
+    return job.stdout
+
+
+def compare(wanted, found, what):
+    if found is not None and found != wanted:
+        print(f"not so: {what}: {found.strip()!r}, and undisturbed it is {wanted.strip()!r}")
+    return found == wanted
+
+
+def with_deaths(options, folder):
+    source, program = f"{folder}/example.c", f"{folder}/example"
+    with open(source, "w") as file:
+        file.write(filled_in(example_of(options.example)))
+    compile_it(options, source, program, "-include", f"{HERE}/example.h")
+    wanted = answer(options, program, RANKS)
+    good = wanted is not None and f"after {LAST} iterations" in wanted
+    for dies, kill_at in DEATHS:
+        good &= compare(wanted, answer(options, program, RANKS, dies, kill_at), f"DIES={dies} RZ_KILL_AT={kill_at}")
+    return good
+
+
+def tutorial(options, folder):
+    """Step 9 in which rank 2 burns out in its first step, its sixth, its last and never, alone and with other deaths."""
+    program, good = f"{folder}/step9", True
+    for step in (99, 0, 5, 9):
+        compile_it(options, f"{ROOT}/apps/tutorial/step9_reinit.c", program, f"-DBURNS_OUT_IN={step}")
+        for kill_at in (None, "point-over@0", "stored:3@4"):
+            found = answer(options, program, 6, kill_at=kill_at)
+            good &= compare("6 processes say that pi is 3.141593\n", found, f"burnt out in step {step}, RZ_KILL_AT={kill_at}")
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("example", choices=("readme", "header", "tutorial"))
+    parser.add_argument("--build", default="build")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="example-") as folder:
+        good = (tutorial if options.example == "tutorial" else with_deaths)(options, folder)
+    sys.exit(not good)
+
+
+main()
