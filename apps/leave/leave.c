@@ -1,21 +1,27 @@
 #include "leave.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum failure { NOTHING, KILL, STOP, SLOW };
+enum failure { KILL, STOP, SLOW, STARVE, N_FAILURES };
 
-static const char *const failures[] = {"", "kill", "stop", "slow"};
+static const char *const failures[] = {"kill", "stop", "slow", "starve"};
 
 enum { PRIMES_MAX = 1000, AWAY_MS_MOST = 3600000, TEST_MS = 300, LOOK_MS = 5 };
 
+/* A starving process runs for a tenth of each turn. Short turns leave its answers to tests in time,
+ * long ones do not. */
+enum { TURN_MS_LEAST = 20, TURN_MS_MOST = 400 };
+
 static struct {
-    enum failure failure;
+    uint64_t kinds; /* bit k: failure k; none: nobody leaves */
     uint64_t count, seed, away_ms;
     uint32_t return_percent, within_percent;
 } options = {.count = 1, .seed = 1, .away_ms = 1000, .return_percent = 100, .within_percent = 100};
@@ -25,20 +31,39 @@ static struct {
     const char *program;
     int rank;
     void (*before)(void);
+    enum failure failure;
     bool is_due, has_left, returns;
-    uint64_t moment, away_ms;
+    uint64_t moment, away_ms, turn_ms;
+    int64_t starves_until_ms;
     _Atomic int64_t slow_until_ms;
 } own;
 
 const char leave_usage[] =
-    "  --fail kill|stop|slow some processes leave at random moments: by SIGKILL; by SIGSTOP for\n"
-    "                        a time; or they take so long for all they do\n"
+    "  --fail KIND[,KIND]... some processes leave at random moments, each by one of these kinds:\n"
+    "                        kill: by SIGKILL; stop: by SIGSTOP for a time; slow: they do nothing\n"
+    "                        for so long, and answer late; starve: they go on, and so long get a\n"
+    "                        tenth of the time only, by SIGSTOP and SIGCONT in turn\n"
     "  --fail-count K        how many (1)\n"
     "  --fail-seed S         what is random there (1)\n"
     "  --fail-time MS        that time at the most, a tenth at the least, milliseconds (1000)\n"
     "  --fail-within P%      they leave in the first part of the run (100%)\n"
-    "  --return P%           so many of those that were stopped or slow come back, the others end\n"
-    "                        then (100%)\n";
+    "  --return P%           so many of those that did not die come back, the others end then\n"
+    "                        (100%)\n";
+
+/* ---- Time */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void pause_ms(int64_t ms)
+{
+    struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
 
 /* ---- Options */
 
@@ -60,14 +85,26 @@ static bool number(const char *text, const char *end, uint64_t most, uint64_t *v
     return *value <= most;
 }
 
-static enum leave_taken take_failure(const char *program, const char *value)
+/* The failure of these n characters; N_FAILURES: none. */
+static int failure_named(const char *name, size_t n)
 {
-    for (int i = KILL; value && i <= SLOW; i++)
-        if (strcmp(failures[i], value) == 0) {
-            options.failure = (enum failure)i;
-            return LEAVE_TAKEN;
-        }
-    return wrong(program, "--fail", value, "kill, stop or slow");
+    int i = 0;
+    while (i < N_FAILURES && (strlen(failures[i]) != n || strncmp(failures[i], name, n) != 0))
+        i++;
+    return i;
+}
+
+static enum leave_taken take_kinds(const char *program, const char *value)
+{
+    static const char wanted[] = "one or more of kill, stop, slow, starve, with commas between";
+    options.kinds = 0;
+    for (const char *at = value; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        int failure = failure_named(at, strcspn(at, ","));
+        if (failure == N_FAILURES)
+            return wrong(program, "--fail", value, wanted);
+        options.kinds |= UINT64_C(1) << failure;
+    }
+    return options.kinds ? LEAVE_TAKEN : wrong(program, "--fail", value, wanted);
 }
 
 static enum leave_taken take_percent(const char *program, const char *name, const char *value,
@@ -84,7 +121,7 @@ static enum leave_taken take_percent(const char *program, const char *name, cons
 enum leave_taken leave_option(const char *program, const char *name, const char *value)
 {
     if (strcmp(name, "--fail") == 0)
-        return take_failure(program, value);
+        return take_kinds(program, value);
     if (strcmp(name, "--fail-count") == 0)
         return number(value, NULL, UINT32_MAX, &options.count)
                    ? LEAVE_TAKEN
@@ -127,12 +164,27 @@ static bool is_drawn(int rank, int size)
     return before < options.count;
 }
 
+/* One of the kinds. */
+static enum failure failure_drawn(uint64_t random)
+{
+    uint64_t kinds = options.kinds;
+    int n = 0, i = 0;
+    for (int k = 0; k < N_FAILURES; k++)
+        n += kinds >> k & 1;
+    for (int skip = n > 0 ? (int)(random % (uint64_t)n) : 0; i < N_FAILURES; i++)
+        if (kinds >> i & 1 && skip-- == 0)
+            break;
+    return (enum failure)i;
+}
+
 void leave_open(const char *program, int rank, int size, uint64_t moments)
 {
     uint64_t random = mix(mix(mix(options.seed) + (uint64_t)rank));
     own.program = program;
     own.rank = rank;
-    own.is_due = options.failure != NOTHING && is_drawn(rank, size);
+    own.is_due = options.kinds && is_drawn(rank, size);
+    own.failure = failure_drawn(mix(random + 2));
+    own.turn_ms = TURN_MS_LEAST + mix(random + 3) % (TURN_MS_MOST - TURN_MS_LEAST + 1);
     uint64_t within = moments * options.within_percent / 100;
     own.moment = random % (within > 0 ? within : 1);
     uint64_t least = (options.away_ms + 9) / 10;
@@ -147,39 +199,68 @@ void leave_before(void (*act)(void))
 
 bool leave_is_for_good(void)
 {
-    return own.has_left;
+    return own.has_left && now_ms() >= own.starves_until_ms;
 }
 
 /* ---- Leaving */
 
-static int64_t now_ms(void)
+static void die(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    raise(SIGKILL);
 }
 
-static void pause_ms(int64_t ms)
+static void let_go_on(int signal)
 {
-    struct timespec time = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&time, NULL);
+    (void)signal;
 }
 
-/* The timer lets it go on again, as often as it takes: it may have come before the stop. */
+/* Lets this process go on again and again: once may come before the stop. With no handler Linux
+ * takes the signal for ignored, and ends the timer with it. */
+static bool go_on_each(uint64_t ms, timer_t *timer)
+{
+    struct sigaction action = {.sa_handler = let_go_on, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+    struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
+    struct itimerspec again = {time, time};
+    if (sigaction(SIGCONT, &action, NULL) == 0 &&
+        timer_create(CLOCK_MONOTONIC, &event, timer) == 0) {
+        if (timer_settime(*timer, 0, &again, NULL) == 0)
+            return true;
+        timer_delete(*timer);
+    }
+    fprintf(stderr, "%s: no stop, for no timer would end it: %s\n", own.program, strerror(errno));
+    return false;
+}
+
 static void stop(void)
 {
     timer_t timer;
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
-    struct timespec time = {(time_t)(own.away_ms / 1000), (long)(own.away_ms % 1000 * 1000000)};
-    struct itimerspec again = {time, time};
-    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
-        timer_settime(timer, 0, &again, NULL) != 0) {
-        fprintf(stderr, "%s: no stop, for no timer would end it: %s\n", own.program,
-                strerror(errno));
+    if (!go_on_each(own.away_ms, &timer))
         return;
-    }
     raise(SIGSTOP);
     timer_delete(timer);
+}
+
+static void *starve_in_turns(void *unused)
+{
+    timer_t timer;
+    if (!go_on_each(own.turn_ms, &timer))
+        return unused;
+    while (now_ms() < own.starves_until_ms) {
+        kill(getpid(), SIGSTOP);
+        pause_ms((int64_t)own.turn_ms / 10);
+    }
+    timer_delete(timer);
+    return unused;
+}
+
+/* The process goes on meanwhile, as far as it gets. */
+static void starve(void)
+{
+    pthread_t thread;
+    own.starves_until_ms = now_ms() + (int64_t)own.away_ms;
+    if (pthread_create(&thread, NULL, starve_in_turns, NULL) == 0)
+        pthread_detach(thread);
 }
 
 static void be_slow(void)
@@ -196,15 +277,11 @@ void leave_at(uint64_t moment)
         return;
     own.is_due = false;
     fprintf(stderr, "%s: rank %d leaves at moment %llu: %s\n", own.program, own.rank,
-            (unsigned long long)moment, failures[options.failure]);
+            (unsigned long long)moment, failures[own.failure]);
     if (own.before)
         own.before();
-    if (options.failure == KILL)
-        raise(SIGKILL);
-    else if (options.failure == STOP)
-        stop();
-    else
-        be_slow();
+    static void (*const ways[])(void) = {die, stop, be_slow, starve};
+    ways[own.failure]();
     own.has_left = !own.returns;
 }
 

@@ -30,11 +30,11 @@ void leave_open(const char *program, int rank, int size, uint64_t moments);
 /* Called before somebody leaves; the program's own experiment. NULL: none. */
 void leave_before(void (*act)(void));
 
-/* This process reaches a moment: dies, is stopped or slow here if it was drawn, and says so on
- * standard error before; returns when it is back. */
+/* This process reaches a moment: dies, is stopped, does nothing or begins to starve here if it was
+ * drawn, and says so on standard error before; returns when it is back, or starves. */
 void leave_at(uint64_t moment);
 
-/* Whether it has left and shall not come back. */
+/* Whether it has left and shall not come back; one that starves, when its time is over. */
 bool leave_is_for_good(void);
 
 /* What a process does when it is tested (a function for MPIX_Group_monitor_start): the primes up to

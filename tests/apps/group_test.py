@@ -37,7 +37,8 @@ WRONG = [
     (SORT, ["10", "--distribution", "odd"], "--distribution 'odd' is not"),
     (SORT, ["10", "--store", "file"], "--dir '' is not what goes with --store file"),
     (SORT, ["10", "--store", "memory", "--dir", "x"], "--dir 'x' is not what goes with --store file"),
-    (SORT, ["10", "--fail", "crash"], "--fail 'crash' is not kill, stop or slow"),
+    (SORT, ["10", "--fail", "crash"], "--fail 'crash' is not one or more of kill, stop, slow, starve"),
+    (SORT, ["10", "--fail", "kill,"], "--fail 'kill,' is not one or more of"),
     (SORT, ["10", "--return", "101%"], "--return '101%' is not a part in percent"),
     (SORT, ["10", "--group", "interval"], "--group 'interval' is not"),
     (SORT, ["10", "--never"], "the argument '--never' is not an option"),
@@ -93,7 +94,8 @@ def plain(method):
 
 def leave(method):
     with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
-        for seed, (how, count) in enumerate([("kill", 1), ("kill", 7), ("stop", 2), ("stop", 7), ("slow", 3), ("kill", 4)], 1):
+        for seed, (how, count) in enumerate([("kill", 1), ("kill", 7), ("stop", 2), ("stop", 7), ("slow", 3), ("kill", 4),
+                                             ("starve", 7), ("kill,stop,slow,starve", 7)], 1):
             store = ["--store", "file", "--dir", folder] if seed % 2 else []
             more = ["--fail", how, "--fail-count", str(count), "--fail-seed", str(seed), "--return", "60%", *store]
             sorts(20000, ["--method", method, *more, *(GROUP if method != "ulfm" else [])], job(8))
