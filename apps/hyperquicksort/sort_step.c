@@ -152,14 +152,18 @@ static bool load(uint64_t *sizes, uint64_t *middles)
 
 /* ---- Step 0 */
 
+/* One list at least, also where somebody has fallen out: others are in the midst of theirs, and the
+ * next turn begins when all are done. What is made then stays. */
 static void generate(void)
 {
     double since = MPI_Wtime();
-    for (uint32_t v = 0; v < lists() && !work.turn->is_over(); v++)
+    bool over = false;
+    for (uint32_t v = 0; v < lists() && !over; v++)
         if (work.is_mine[v] && !work.is_made[v]) {
             sort_generate(v, &work.next[v]);
             sort_list_sort(&work.next[v]);
             work.is_made[v] = true;
+            over = work.turn->is_over();
         }
     count_time(&sort_times.sort, &since);
 }
