@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 const char *const rz_bench_group_parts[] = {"sort",  "slices", "scale", "noise",
-                                            "watch", "all",    NULL};
+                                            "watch", "large",  "all",   NULL};
 
 /* ---- the noise of monitoring ---- */
 
@@ -120,7 +120,8 @@ static bool make_watch(struct rz_bench_study *study)
 static bool make_part(void *study, unsigned part)
 {
     static bool (*const parts[])(struct rz_bench_study *) = {
-        rz_bench_group_sort, rz_bench_group_slices, rz_bench_group_scale, make_noise, make_watch};
+        rz_bench_group_sort, rz_bench_group_slices, rz_bench_group_scale, make_noise,
+        make_watch,          rz_bench_group_large};
     return parts[part](study);
 }
 

@@ -10,5 +10,6 @@ enum { RZ_BENCH_GROUP_RANKS = 16, RZ_BENCH_GROUP_USUAL = 10, RZ_BENCH_GROUP_QUIC
 bool rz_bench_group_sort(struct rz_bench_study *study);
 bool rz_bench_group_slices(struct rz_bench_study *study);
 bool rz_bench_group_scale(struct rz_bench_study *study);
+bool rz_bench_group_large(struct rz_bench_study *study);
 
 #endif

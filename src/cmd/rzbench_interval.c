@@ -124,16 +124,33 @@ void rz_bench_claim_all(struct rz_bench_claims *claims, const char *what, unsign
     claim->holds = good == all ? RZ_BENCH_HOLDS : RZ_BENCH_DOES_NOT_HOLD;
 }
 
+void rz_bench_claim_excuse(struct rz_bench_claims *claims, const char *why)
+{
+    struct rz_bench_claim *claim = claims->n > 0 ? &claims->claims[claims->n - 1] : NULL;
+    if (!claim || claim->holds != RZ_BENCH_DOES_NOT_HOLD)
+        return;
+    claim->holds = RZ_BENCH_EXCUSED;
+    snprintf(claim->why, sizeof claim->why, "%s", why);
+}
+
+/* As "; 2 not measured"; nothing for none. */
+static void add_rest(char *rest, size_t bytes, unsigned n, const char *what)
+{
+    size_t used = strlen(rest);
+    if (n > 0)
+        snprintf(rest + used, bytes - used, "; %u %s", n, what);
+}
+
 bool rz_bench_claims_verdict(const struct rz_bench_claims *claims, char *line, size_t bytes)
 {
-    unsigned count[RZ_BENCH_DOES_NOT_HOLD + 1] = {0};
+    unsigned count[RZ_BENCH_EXCUSED + 1] = {0};
     char rest[64] = "";
     for (unsigned i = 0; i < claims->n; i++)
         count[claims->claims[i].holds]++;
     unsigned measured = count[RZ_BENCH_HOLDS] + count[RZ_BENCH_DOES_NOT_HOLD];
     bool good = measured > 0 && count[RZ_BENCH_DOES_NOT_HOLD] == 0;
-    if (count[RZ_BENCH_NOT_MEASURED] > 0)
-        snprintf(rest, sizeof rest, "; %u not measured", count[RZ_BENCH_NOT_MEASURED]);
+    add_rest(rest, sizeof rest, count[RZ_BENCH_EXCUSED], "excused");
+    add_rest(rest, sizeof rest, count[RZ_BENCH_NOT_MEASURED], "not measured");
     snprintf(line, bytes, "verdict: %s (%u of %u%s)",
              good           ? "holds"
              : measured > 0 ? "does not hold"
@@ -144,14 +161,15 @@ bool rz_bench_claims_verdict(const struct rz_bench_claims *claims, char *line, s
 
 void rz_bench_claims_show(struct rz_bench *bench, const struct rz_bench_claims *claims)
 {
-    static const char *const words[] = {"not measured", "holds", "**does not hold**"};
+    static const char *const words[] = {"not measured", "holds", "**does not hold**",
+                                        "**does not hold**; not counted: "};
     if (claims->n == 0)
         return;
     rz_bench_say(bench, "\n### What was asked for\n\n"
                         "| what | asked | measured | |\n|---|---|---|---|\n");
     for (unsigned i = 0; i < claims->n; i++) {
         const struct rz_bench_claim *claim = &claims->claims[i];
-        rz_bench_say(bench, "| %s | %s | %s | %s |\n", claim->what, claim->asked, claim->measured,
-                     words[claim->holds]);
+        rz_bench_say(bench, "| %s | %s | %s | %s%s |\n", claim->what, claim->asked, claim->measured,
+                     words[claim->holds], claim->why);
     }
 }

@@ -27,11 +27,16 @@ void rz_bench_interval_text(const struct rz_bench_interval *interval, char *out,
 
 enum { RZ_BENCH_CLAIMS_MAX = 24, RZ_BENCH_CLAIM_TEXT_MAX = 192 };
 
-enum rz_bench_holds { RZ_BENCH_NOT_MEASURED, RZ_BENCH_HOLDS, RZ_BENCH_DOES_NOT_HOLD };
+enum rz_bench_holds {
+    RZ_BENCH_NOT_MEASURED,
+    RZ_BENCH_HOLDS,
+    RZ_BENCH_DOES_NOT_HOLD,
+    RZ_BENCH_EXCUSED /* does not hold, and does not decide */
+};
 
 struct rz_bench_claim {
     char what[RZ_BENCH_CLAIM_TEXT_MAX], asked[RZ_BENCH_CLAIM_TEXT_MAX],
-        measured[RZ_BENCH_CLAIM_TEXT_MAX];
+        measured[RZ_BENCH_CLAIM_TEXT_MAX], why[RZ_BENCH_CLAIM_TEXT_MAX];
     enum rz_bench_holds holds;
 };
 
@@ -53,8 +58,11 @@ void rz_bench_claim_not_less(struct rz_bench_claims *claims, const char *what, d
 void rz_bench_claim_all(struct rz_bench_claims *claims, const char *what, unsigned good,
                         unsigned all);
 
+/* The latest claim, where it does not hold, is shown with why, and does not decide the verdict. */
+void rz_bench_claim_excuse(struct rz_bench_claims *claims, const char *why);
+
 /* The verdict in one line: "verdict: holds (5 of 5; 1 not measured)". True: at least one was
- * measured, and none failed. */
+ * measured, and none failed but those excused. */
 bool rz_bench_claims_verdict(const struct rz_bench_claims *claims, char *line, size_t bytes);
 void rz_bench_claims_show(struct rz_bench *bench, const struct rz_bench_claims *claims);
 

@@ -9,7 +9,7 @@ bool rz_bench_study_run(struct rz_bench_study *study, const struct rz_bench_comm
                         struct rz_bench_run *run)
 {
     char text[2048];
-    rz_bench_run(study->bench, command, 0, run);
+    rz_bench_run(study->bench, command, study->limit, run);
     bool good = run->end == RZ_BENCH_ENDED && run->status == 0;
     if (run->end == RZ_BENCH_OUT_OF_TIME)
         return false;

@@ -7,6 +7,7 @@
 struct rz_bench_study {
     struct rz_bench *bench;
     unsigned runs, failed; /* did not print what it should, or did not end well */
+    rz_time limit;         /* of a run; 0: that of the command line */
     struct rz_bench_claims claims;
 };
 

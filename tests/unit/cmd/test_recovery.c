@@ -99,8 +99,23 @@ static void test_verdicts(void **state)
     rz_bench_claim_most(&claims, "six", 6, &seven, "");
     assert_false(rz_bench_claims_verdict(&claims, line, sizeof line));
     assert_string_equal(line, "verdict: does not hold (0 of 3)");
+    rz_bench_claim_least(&claims, "eight times", 8, &seven, "");
+    rz_bench_claim_excuse(&claims, "it cannot");
+    assert_false(rz_bench_claims_verdict(&claims, line, sizeof line));
+    assert_string_equal(line, "verdict: does not hold (0 of 3; 1 excused)");
+    claims.n = 0;
+    rz_bench_claim_excuse(&claims, "there is none");
+    rz_bench_claim_least(&claims, "six times", 6, &seven, "");
+    rz_bench_claim_excuse(&claims, "it need not be");
+    rz_bench_claim_least(&claims, "eight times", 8, &seven, "");
+    rz_bench_claim_excuse(&claims, "it cannot");
+    assert_true(rz_bench_claims_verdict(&claims, line, sizeof line));
+    assert_string_equal(line, "verdict: holds (1 of 1; 1 excused)");
+    assert_string_equal(claims.claims[0].why, "");
+    assert_string_equal(claims.claims[1].why, "it cannot");
+    assert_string_equal(claims.claims[1].measured, "7.00 (6.00..8.00), n = 10");
     rz_bench_claim_all(&claims, "none was run", 0, 0);
-    assert_true(claims.claims[3].holds == RZ_BENCH_NOT_MEASURED);
+    assert_true(claims.claims[2].holds == RZ_BENCH_NOT_MEASURED);
 }
 
 static void test_reports(void **state)
