@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Seeded runs of the sort on a dynamic group: whoever leaves, by death, by a stop or by being slow, at random places of the sort or at
-random times, the result is right.
+"""Seeded runs of the sort on a dynamic group: whoever leaves, by death, by a stop, by doing nothing or by starving (a tenth of the time, in
+turns of 20 to 400 ms), at random places of the sort or at random times, the result is right.
 
 Each seed draws a way (dgrp, no-rejoin, ulfm), a number of processes up to 16, how many of them leave and how, how many come back, nodes,
-lists, elements, and where the checkpoints are. A run has a bound; one that exceeds it, ends with another status than 0, without the
+lists, elements, and where the checkpoints are. Every second seed has 16 processes; every sixth has 16 of which 15 leave: by each kind in
+turn, by all kinds in one run, and by SIGKILL from outside at random times. A run has a bound; one that exceeds it, ends with another status than 0, without the
 result, or with processes or files left behind is a violation: the command that replays it is printed.
 
     sort_campaign.py --build build [--seeds 1..500] [--method dgrp] [--budget S] [--report FILE]
@@ -19,12 +20,17 @@ import sys
 import tempfile
 import time
 
-BOUND_S = 60  # against hangs; a run takes some seconds at most
+BOUND_S = 90  # against hangs; a run takes some seconds at most
 LEFT_S = 6  # so long after rzrun's end, however it ended, nothing may be left
 HB_TIMEOUT = "3s"  # deaths come with proof here; patience keeps a loaded machine from adding some that only seem to be
 KILLED = 128 + 9
 START_US = 30000  # from the end of MPI_Init on: the group stands by then, unless the machine is loaded
 METHODS = ("dgrp", "dgrp", "no-rejoin", "ulfm")
+MIXED, OUTSIDE = "kill,stop,slow,starve", "outside"
+KINDS = ("kill", "stop", "slow", "starve", MIXED, OUTSIDE)
+MOST, EACH_MOST, EACH_ALL_BUT_ONE = 16, 2, 6
+COUNTS = (0, 1, 7, 1000, 100000, 100000, 1000000, 1000000, 4000000)
+OUTSIDE_US, OUTSIDE_US_EACH = 40000, 0.05  # kills from outside come so soon, and so much later for each element: about what a run takes
 GROUP = ("interval=30ms", "first_threshold=400ms", "least_threshold=100ms", "zeta=3")
 
 
@@ -62,26 +68,51 @@ def left_behind(mark, folder):
 Plan = collections.namedtuple("Plan", "method how leave ranks count launch program")
 
 
-def draw_plan(draw, options, folder):
-    method = options.method or draw.choice(METHODS)
-    ranks = draw.choice([2, 3, 5, 8, 13, 16])
-    how, leave = draw.choice(["kill", "stop", "slow"]), draw.randint(1, ranks - 1)
-    count = draw.choice([0, 1, 7, 1000, 100000, 1000000])
+def draw_leaving(draw, seed):
+    """Processes, how many leave, and how."""
+    if seed % EACH_ALL_BUT_ONE == 0:
+        return MOST, MOST - 1, KINDS[seed // EACH_ALL_BUT_ONE % len(KINDS)]
+    ranks = MOST if seed % EACH_MOST == 0 else draw.choice([2, 3, 5, 8, 13, 16])
+    return ranks, draw.randint(1, ranks - 1), draw.choice(KINDS)
+
+
+def draw_method(draw, seed):
+    """For the sharpest runs in turn, too: each kind meets each way."""
+    drawn = draw.choice(METHODS)
+    return METHODS[seed // (EACH_ALL_BUT_ONE * len(KINDS)) % len(METHODS)] if seed % EACH_ALL_BUT_ONE == 0 else drawn
+
+
+def kills(draw, ranks, leave, count):
+    within = OUTSIDE_US + int(OUTSIDE_US_EACH * count)
+    return [f"kill rank {rank} at {draw.randrange(within)}us" for rank in draw.sample(range(ranks), leave)]
+
+
+def one_more(draw, ranks, leave, how):
+    """From outside: in the start, or behind a step. One remains that no one kills."""
+    when = draw.choice([f"{draw.randrange(START_US)}us", f"iteration {draw.randint(1, 3)}"])
+    fault = f"{'kill' if leave < ranks - 1 else 'stop'} rank {draw.randrange(ranks)} at {when}"
+    fault += "" if "kill" in fault else f" for {draw.randint(50, 600)}ms"
+    return [fault] if how not in ("kill", OUTSIDE) and draw.random() < 0.4 else []
+
+
+def draw_plan(draw, seed, options, folder):
+    method = draw_method(draw, seed)
+    method = options.method or method
+    ranks, leave, how = draw_leaving(draw, seed)
+    count = draw.choice(COUNTS)
     nodes = draw.choice([1, 1, 2, 4]) if ranks >= 4 else 1
     program = [str(count), "--method", method, "--seed", str(draw.randrange(1000)),
-               "--distribution", draw.choice(["uniform", "few", "sorted", "equal"]),
-               "--fail", how, "--fail-count", str(leave), "--fail-seed", str(draw.randrange(10**9)), "--return", f"{draw.choice([0, 50, 100])}%"]
+               "--distribution", draw.choice(["uniform", "few", "sorted", "equal"])]
+    if how != OUTSIDE:
+        program += ["--fail", how, "--fail-count", str(leave), "--fail-seed", str(draw.randrange(10**9)), "--return", f"{draw.choice([0, 50, 100])}%"]
     if draw.random() < 0.3:
         program += ["--virtual", str(2 ** draw.randrange(7))]
     if draw.random() < 0.5:
         program += ["--store", "file", "--dir", folder]
     if method != "ulfm":
         program += [word for key in GROUP for word in ("--group", key)]
-    launch = ["-n", str(ranks), "--nodes", str(nodes)]
-    if how != "kill" and draw.random() < 0.4:  # and one more, from outside: in the start, or behind a step
-        when = draw.choice([f"{draw.randrange(START_US)}us", f"iteration {draw.randint(1, 3)}"])
-        launch += ["--inject", f"{'kill' if leave < ranks - 1 else 'stop'} rank {draw.randrange(ranks)} at {when}"]
-        launch[-1] += "" if "kill" in launch[-1] else f" for {draw.randint(50, 600)}ms"
+    faults = kills(draw, ranks, leave, count) if how == OUTSIDE else one_more(draw, ranks, leave, how)
+    launch = ["--story", "-n", str(ranks), "--nodes", str(nodes), *(word for fault in faults for word in ("--inject", fault))]
     return Plan(method, how, leave, ranks, count, launch, program)
 
 
@@ -113,14 +144,33 @@ def judge(done, plan, left):
 def one(seed, options):
     draw, mark = random.Random(f"{seed} sort"), f"{os.getpid()}-{seed}-sort"
     with tempfile.TemporaryDirectory(prefix="sort-checkpoints-") as folder:
-        plan = draw_plan(draw, options, folder)
+        plan = draw_plan(draw, seed, options, folder)
         done = run(plan, options, mark)
         wrong = judge(done, plan, left_behind(mark, folder))
     if wrong:
         again = f"{sys.argv[0]} --build {options.build} --seeds {seed}..{seed}" + (f" --method {options.method}" if options.method else "")
         print(f"seed {seed}: {wrong}\n" + "\n".join(done.out[-5:]) + f"\n{done.err[-3000:]}\nreplay: mkdir -p {folder}; {shlex.join(done.line)}\n"
               f"or: {again}", flush=True)
-    return seed, plan, done.seconds, wrong or "right", len(re.findall(r"(?m)^hyperquicksort: rank \d+ leaves", done.err))
+    return seed, plan, done.seconds, wrong or "right", left_in(done, plan)
+
+
+def left_in(done, plan):
+    """How many left. Kills from outside may come when the sort is over."""
+    told = r"^ *[\d.]+ s  rank \d+ on node \d+ died" if plan.how == OUTSIDE else r"^hyperquicksort: rank \d+ leaves"
+    return len(re.findall(told, done.err, re.MULTILINE))
+
+
+def summary_of(rows):
+    bad, full = sum(row[3] != "right" for row in rows), [row for row in rows if row[1].ranks == MOST]
+    sharp = [row for row in full if row[1].leave == MOST - 1]
+    ways = collections.Counter(f"{row[1].method} {named(row[1].how)}" for row in rows)
+    return (f"{len(rows)} runs, {sum(row[4] for row in rows)} of {sum(row[1].ranks for row in rows)} processes left, {bad} violations; "
+            f"{len(full)} with {MOST} processes, in {len(sharp)} of them {MOST - 1} were to leave, and did in "
+            f"{sum(row[4] >= MOST - 1 for row in sharp)}; " + ", ".join(f"{way} {n}" for way, n in sorted(ways.items())))
+
+
+def named(how):
+    return "mixed" if how == MIXED else how
 
 
 def main():
@@ -130,17 +180,15 @@ def main():
     for seed in range(first, last + 1):
         if not options.budget or time.monotonic() - began < options.budget:
             rows.append(one(seed, options))
-    bad = sum(row[3] != "right" for row in rows)
-    ways = collections.Counter(f"{row[1].method} {row[1].how}" for row in rows)
-    summary = (f"{len(rows)} runs, {sum(row[4] for row in rows)} of {sum(row[1].ranks for row in rows)} processes left, {bad} violations; "
-               + ", ".join(f"{way} {n}" for way, n in sorted(ways.items())))
+    summary = summary_of(rows)
     print(summary)
     if options.report:
         with open(options.report, "w", encoding="utf-8") as report:
-            report.write(summary + "\n\nseed  method     how   leave  of  elements  seconds  outcome\n")
+            report.write(summary + "\n\nseed  method     how      left  planned  of  elements  seconds  outcome\n")
             for seed, plan, seconds, outcome, left in rows:
-                report.write(f"{seed:4}  {plan.method:9}  {plan.how:4}  {left:5}  {plan.ranks:2}  {plan.count:8}  {seconds:7.2f}  {outcome}\n")
-    sys.exit(1 if bad or not rows else 0)
+                report.write(f"{seed:4}  {plan.method:9}  {named(plan.how):7}  {left:4}  {plan.leave:7}  {plan.ranks:2}  {plan.count:8}  "
+                             f"{seconds:7.2f}  {outcome}\n")
+    sys.exit(1 if not rows or any(row[3] != "right" for row in rows) else 0)
 
 
 main()
