@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDERS_MAX = 1024, FOLDER_BYTES = 128, LANES = 4, GENERATIONS_KEPT = 2 };
+enum { FOLDERS_MAX = 1024, FOLDER_BYTES = 128, LANES = 4, GENERATIONS_KEPT = 2, TRIES_MAX = 100 };
 
 static const uint64_t MAGIC = 0x31305452534b4852, PRIME = 0x100000001b3;
 
@@ -372,14 +372,18 @@ static void forget_any(const char *path, const struct sort_name *name, const voi
     unlink(path);
 }
 
-/* A scratch folder is the node's, which removes it. */
+/* A scratch folder is the node's, which removes it. Who comes back from a stop just now may still
+ * give a file its name. */
 void sort_store_close(bool all)
 {
     char probe[PATH_MAX];
     if (!store.files || !all || store.memory)
         return;
-    each_file(store.own, forget_any, NULL);
     snprintf(probe, sizeof probe, "%s/probe", store.own);
     unlink(probe);
-    rmdir(store.own);
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        each_file(store.own, forget_any, NULL);
+        if (rmdir(store.own) == 0 || (errno != ENOTEMPTY && errno != EEXIST))
+            break;
+    }
 }

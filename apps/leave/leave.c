@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum failure { KILL, STOP, SLOW, STARVE, N_FAILURES };
 
@@ -247,7 +246,7 @@ static void *starve_in_turns(void *unused)
     if (!go_on_each(own.turn_ms, &timer))
         return unused;
     while (now_ms() < own.starves_until_ms) {
-        kill(getpid(), SIGSTOP);
+        raise(SIGSTOP); /* all threads, and before it returns: else it might outlive the timer */
         pause_ms((int64_t)own.turn_ms / 10);
     }
     timer_delete(timer);
