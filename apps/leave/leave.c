@@ -1,13 +1,16 @@
 #include "leave.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 enum failure { KILL, STOP, SLOW, STARVE, N_FAILURES };
 
@@ -28,7 +31,7 @@ static struct {
 /* Of this process. */
 static struct {
     const char *program;
-    int rank;
+    int rank, helper;
     void (*before)(void);
     enum failure failure;
     bool is_due, has_left, returns;
@@ -62,6 +65,60 @@ static void pause_ms(int64_t ms)
 {
     struct timespec time = {ms / 1000, ms % 1000 * 1000000};
     nanosleep(&time, NULL);
+}
+
+/* ---- The helper: a process that stops its parent and lets it go on
+ *
+ * A timer of one's own cannot: a SIGCONT still pending when the SIGSTOP comes is dropped, and the
+ * timer with it. */
+
+/* Stops for so long, then runs for so long, again until then. */
+struct order {
+    int stops_ms, runs_ms;
+    int64_t until_ms;
+};
+
+enum { FILES_MAX = 4096 };
+
+/* The parent's end is the helper's. */
+static void rest(int parent, int ms)
+{
+    struct pollfd end = {.fd = parent};
+    if (poll(&end, 1, ms) > 0)
+        _exit(0);
+}
+
+static _Noreturn void help(int parent, pid_t pid)
+{
+    struct order order;
+    for (int fd = 0; fd < FILES_MAX; fd++)
+        if (fd != parent)
+            close(fd); /* nobody shall wait for us to close what was the parent's */
+    if (recv(parent, &order, sizeof order, 0) != sizeof order)
+        _exit(0);
+    do {
+        kill(pid, SIGSTOP);
+        rest(parent, order.stops_ms);
+        kill(pid, SIGCONT);
+        rest(parent, order.runs_ms);
+    } while (now_ms() < order.until_ms);
+    send(parent, "", 1, MSG_NOSIGNAL);
+    _exit(0);
+}
+
+/* The socket of a new helper; -1: there is none, and give says so. */
+static int helper_start(void)
+{
+    int ends[2];
+    pid_t pid = getpid();
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        return -1;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    pid_t helper = fork();
+    if (helper == 0)
+        help(ends[1], pid);
+    close(ends[1]);
+    return ends[0];
 }
 
 /* ---- Options */
@@ -189,6 +246,9 @@ void leave_open(const char *program, int rank, int size, uint64_t moments)
     uint64_t least = (options.away_ms + 9) / 10;
     own.away_ms = least + mix(random) % (options.away_ms - least + 1);
     own.returns = mix(random + 1) % 100 < options.return_percent;
+    own.helper = -1;
+    if (own.is_due && (own.failure == STOP || own.failure == STARVE))
+        own.helper = helper_start();
 }
 
 void leave_before(void (*act)(void))
@@ -208,58 +268,31 @@ static void die(void)
     raise(SIGKILL);
 }
 
-static void let_go_on(int signal)
+/* Gives its order; false: nobody is there to take it. */
+static bool give(const struct order *order)
 {
-    (void)signal;
-}
-
-/* Lets this process go on again and again: once may come before the stop. With no handler Linux
- * takes the signal for ignored, and ends the timer with it. */
-static bool go_on_each(uint64_t ms, timer_t *timer)
-{
-    struct sigaction action = {.sa_handler = let_go_on, .sa_flags = SA_RESTART};
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
-    struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000 * 1000000)};
-    struct itimerspec again = {time, time};
-    if (sigaction(SIGCONT, &action, NULL) == 0 &&
-        timer_create(CLOCK_MONOTONIC, &event, timer) == 0) {
-        if (timer_settime(*timer, 0, &again, NULL) == 0)
-            return true;
-        timer_delete(*timer);
-    }
-    fprintf(stderr, "%s: no stop, for no timer would end it: %s\n", own.program, strerror(errno));
+    if (send(own.helper, order, sizeof *order, MSG_NOSIGNAL) == sizeof *order)
+        return true;
+    fprintf(stderr, "%s: no stop, for nobody would end it: %s\n", own.program, strerror(errno));
     return false;
 }
 
 static void stop(void)
 {
-    timer_t timer;
-    if (!go_on_each(own.away_ms, &timer))
-        return;
-    raise(SIGSTOP);
-    timer_delete(timer);
-}
-
-static void *starve_in_turns(void *unused)
-{
-    timer_t timer;
-    if (!go_on_each(own.turn_ms, &timer))
-        return unused;
-    while (now_ms() < own.starves_until_ms) {
-        raise(SIGSTOP); /* all threads, and before it returns: else it might outlive the timer */
-        pause_ms((int64_t)own.turn_ms / 10);
-    }
-    timer_delete(timer);
-    return unused;
+    char done;
+    if (give(&(struct order){.stops_ms = (int)own.away_ms}))
+        while (recv(own.helper, &done, 1, 0) < 0 && errno == EINTR) {
+        }
 }
 
 /* The process goes on meanwhile, as far as it gets. */
 static void starve(void)
 {
-    pthread_t thread;
+    int runs_ms = (int)own.turn_ms / 10;
     own.starves_until_ms = now_ms() + (int64_t)own.away_ms;
-    if (pthread_create(&thread, NULL, starve_in_turns, NULL) == 0)
-        pthread_detach(thread);
+    give(&(struct order){.stops_ms = (int)own.turn_ms - runs_ms,
+                         .runs_ms = runs_ms,
+                         .until_ms = own.starves_until_ms});
 }
 
 static void be_slow(void)
