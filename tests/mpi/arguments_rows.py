@@ -42,7 +42,7 @@ NULL_IS_FINE = {"argc", "argv", "status", "array_of_statuses", "extra_state", "b
                 # MPI_BOTTOM; arrays of which nothing is needed.
                 "location", "array_of_addresses", "array_of_large_counts",
                 # What stands there instead: MPI_ARGV_NULL, MPI_ARGVS_NULL, MPI_ERRCODES_IGNORE.
-                "argv", "array_of_argv", "array_of_errcodes"}
+                "argv", "array_of_argv", "array_of_errcodes", "members"}
 
 # Of MPI_Comm_spawn_multiple: a good value, and bad ones.
 COMMANDS = {

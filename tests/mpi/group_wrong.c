@@ -75,6 +75,15 @@ static void with_add(void)
     MPI_Info_free(&info);
 }
 
+static void assert_refused(int error)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    CHECK(class_of(error) == MPI_ERR_COMM);
+    MPI_Error_string(error, text, &length);
+    CHECK(strstr(text, "monitor") != NULL);
+}
+
 static void arguments(MPIX_Group_monitor monitor)
 {
     MPI_Count agreed = -7;
@@ -86,6 +95,29 @@ static void arguments(MPIX_Group_monitor monitor)
     CHECK(class_of(MPIX_Group_monitor_get_state(monitor, n, &state)) == MPI_ERR_RANK);
     CHECK(class_of(MPIX_Group_monitor_get_state(monitor, -1, &state)) == MPI_ERR_RANK);
     CHECK(agreed == -7 && comm == (MPI_Comm)8 && rank == -7);
+}
+
+/* The communicator of a round is the monitor's, and works on; what is made of it is the program's. */
+static void lent(MPIX_Group_monitor monitor)
+{
+    for (MPI_Count i = 0; i < 3; i++) {
+        MPI_Comm comm, same, own;
+        MPI_Count agreed, round;
+        int size;
+        CHECK(MPIX_Group_monitor_round(monitor, i, &agreed, &comm) == MPI_SUCCESS);
+        same = comm;
+        CHECK(MPIX_Group_monitor_get_round(monitor, &round, &size, NULL) == MPI_SUCCESS);
+        CHECK(round == i + 1 && size > 0 && size <= n);
+        if (comm == MPI_COMM_NULL || size < n) {
+            continue; /* a machine so loaded that somebody is out */
+        }
+        assert_refused(MPI_Comm_free(&comm));
+        assert_refused(MPI_Comm_disconnect(&comm));
+        CHECK(comm == same);
+        if (MPI_Comm_dup(comm, &own) == MPI_SUCCESS) {
+            CHECK(MPI_Comm_free(&own) == MPI_SUCCESS);
+        }
+    }
 }
 
 static void ended(MPIX_Group_monitor monitor)
@@ -115,6 +147,7 @@ int main(int argc, char **argv)
     CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, MPI_INFO_NULL, NULL, NULL, &monitor) ==
           MPI_SUCCESS);
     arguments(monitor);
+    lent(monitor);
     MPIX_Group_monitor old = monitor;
     CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     ended(old);

@@ -81,6 +81,14 @@ typedef void (*MPIX_Cleanup_handler)(MPIX_Reinit_state_t state, void *arg);
 typedef struct MPIX_ABI_Group_monitor *MPIX_Group_monitor;
 #define MPIX_GROUP_MONITOR_NULL ((MPIX_Group_monitor)0)
 
+/*
+ * The communicator that MPIX_Group_monitor_round gives is the monitor's: it ends at the next round,
+ * and with the monitor. MPI_Comm_free and MPI_Comm_disconnect of it are MPI_ERR_COMM. Its error
+ * handler is MPI_ERRORS_RETURN until the program sets another one.
+ *
+ * members of MPIX_Group_monitor_get_round may be NULL where only number and size are asked for.
+ */
+
 /* Why a process is in the group, or is not. */
 #define MPIX_GROUP_RECOMMENDED 1 /* in: it answers in time */
 #define MPIX_GROUP_SLOW 2        /* out: it does not */

@@ -23,7 +23,7 @@ enum rz_plane {
 struct rz_attribute;
 
 struct rz_comm {
-    struct rz_object object; /* flags: RZ_COMM_INTER */
+    struct rz_object object; /* flags: RZ_COMM_INTER, RZ_COMM_ROUND */
     uint64_t context;        /* the id; low two bits 0, where the plane goes */
     struct rz_group *group;  /* local */
     struct rz_group *remote; /* what ranks refer to: == group unless inter */

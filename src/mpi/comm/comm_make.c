@@ -322,9 +322,20 @@ int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
 
 /* ---- The end ---- */
 
+/* What a program was lent it does not end. */
+static int comm_is_the_programs(const struct rz_comm *comm)
+{
+    return comm->object.flags & RZ_COMM_ROUND
+               ? rzm_error(MPI_ERR_COMM, "the communicator of a round is its group monitor's: it "
+                                         "ends at the next MPIX_Group_monitor_round, and with "
+                                         "MPIX_Group_monitor_stop")
+               : MPI_SUCCESS;
+}
+
 int rzm_comm_free(struct rz_comm *comm)
 {
-    int error = rz_attributes_delete(&comm->object, &comm->attributes);
+    int error = comm_is_the_programs(comm);
+    error = error != MPI_SUCCESS ? error : rz_attributes_delete(&comm->object, &comm->attributes);
     if (error == MPI_SUCCESS) {
         rz_comm_release(comm);
     }
@@ -349,6 +360,7 @@ int rzm_comm_disconnect(struct rz_comm *comm)
     struct rz_blocked blocked = {
         .call = "MPI_Comm_disconnect", .comm = comm, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     int error = rz_engine_begin();
+    error = error != MPI_SUCCESS ? error : comm_is_the_programs(comm);
     error = error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, comm_is_quiet, comm);
     error = error != MPI_SUCCESS ? error : rz_dynamic_part(comm, "MPI_Comm_disconnect");
     return error != MPI_SUCCESS ? error : rzm_comm_free(comm);

@@ -43,6 +43,7 @@ enum rz_object_kind {
 #define RZ_DATATYPE_PERMANENT UINT16_C(2) /* predefined, but without a number in the ABI */
 #define RZ_DATATYPE_HUGE UINT16_C(4)      /* 2^31 bytes or more, from one end to the other */
 #define RZ_COMM_INTER UINT16_C(1)         /* is an inter-communicator */
+#define RZ_COMM_ROUND UINT16_C(2)         /* of a round: its monitor ends it, and nobody else */
 
 struct rz_object {
     uint32_t magic; /* RZ_OBJECT_MAGIC + kind while it lives; 0 afterwards */

@@ -192,6 +192,9 @@ static int round_comm_make(const struct rz_monitor *monitor, struct rz_comm **co
     }
     int error = rz_comm_make(words, members, NULL, rz_errhandler_predefined(0x143), comm);
     rz_group_release(members);
+    if (error == MPI_SUCCESS) {
+        (*comm)->object.flags |= RZ_COMM_ROUND;
+    }
     return error;
 }
 

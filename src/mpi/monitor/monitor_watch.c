@@ -173,13 +173,14 @@ int rzm_group_monitor_get_round(struct rz_monitor *monitor, MPI_Count *round, in
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (members == NULL) {
-        return rzm_error(MPI_ERR_ARG, "members is a null pointer");
-    }
     for (int k = 0; k < group->n; k++) {
-        if (rz_monitor_has(group, k)) {
-            members[n++] = k;
+        if (!rz_monitor_has(group, k)) {
+            continue;
         }
+        if (members != NULL) {
+            members[n] = k;
+        }
+        n++;
     }
     *size = n;
     *round = group->round;
