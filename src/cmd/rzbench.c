@@ -154,8 +154,8 @@ static const struct rz_cli cli = {
         "repetitions.",
     .options = options,
     .epilogue =
-        "Exit status: 0; 1 when a run of death or ulfm was not complete, the verdict of recovery "
-        "is "
+        "Exit status: 0; 1 when a run of death or ulfm was not complete, the verdict of recovery, "
+        "checkpoint or group is "
         "that something does not hold, or nothing could be measured; 2 when the command line is "
         "wrong.\n\n"
         "Example: everything within ten minutes\n"

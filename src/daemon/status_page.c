@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define NAME_MAX_BYTES 128 /* what is longer is cut */
 #define HEARTBEAT_BYTES                                                                            \
     (RZ_DATAGRAM_HEADER_BYTES + RZ_PROTOCOL_HEADER_BYTES + RZ_DATAGRAM_PROOF_BYTES)
 
@@ -25,6 +26,20 @@ static const char *const phases[] = {
 static void set(json_t *object, const char *key, json_t *value)
 {
     json_object_set_new(object, key, value); /* NULL on no memory: the field is missing then */
+}
+
+/* Names are the program's: in one that is not UTF-8 each byte beyond ASCII is written as \xNN. */
+static json_t *name_of(const char *name)
+{
+    json_t *text = json_string(name);
+    char escaped[4 * NAME_MAX_BYTES + 1], *at = escaped;
+    if (text)
+        return text;
+    for (; *name && at < escaped + 4 * (NAME_MAX_BYTES - 1); name++) {
+        bool ascii = (unsigned char)*name < 0x80;
+        at += snprintf(at, 5, ascii ? "%c" : "\\x%02x", (unsigned char)*name);
+    }
+    return json_string(escaped);
 }
 
 static json_t *hexadecimal(uint64_t number)
@@ -101,7 +116,7 @@ static json_t *waits_of(const struct rz_child *p, rz_time now)
         json_t *one = json_object();
         set(one, "call", json_string(w.call));
         set(one, "communicator", hexadecimal(w.context));
-        set(one, "name", json_string(w.name));
+        set(one, "name", name_of(w.name));
         set(one, "operation", json_integer((json_int_t)w.operation));
         set(one, "peer", number_or_any(w.peer));
         set(one, "tag", number_or_any(w.tag));
@@ -134,7 +149,7 @@ static json_t *group(const struct rz_groups_look *look)
 {
     json_t *one = json_object(), *members = json_array(), *out = json_array();
     json_t *events = json_object();
-    set(one, "name", json_string(look->name));
+    set(one, "name", name_of(look->name));
     set(one, "round", json_integer(look->turn.counts.round));
     set(one, "progress", json_integer((json_int_t)look->turn.counts.progress));
     for (uint32_t i = 0; i < look->turn.n; i++) {
