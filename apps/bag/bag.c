@@ -2,7 +2,8 @@
  * A bag of tasks of unequal length on a dynamic group of recommended processes: whoever dies, stops
  * or is slow meanwhile, the checksum of all results is that of an undisturbed run.
  *
- *   bag TASKS [--work W] [--failure-seconds S] [--group KEY=VALUE] [--times] [--fail ...]
+ *   bag TASKS [--work W] [--failure-seconds S | --callbacks] [--group KEY=VALUE] [--times]
+ *       [--fail ...]
  *
  * A task is a walk through a sequence of pseudo-random numbers, of W to 16 W thousand steps. The
  * last line of standard output is `bag of TASKS: CHECKSUM`.
@@ -22,13 +23,14 @@ enum { LENGTHS = 16, STEPS = 1000, MOMENTS = 8 };
 static struct {
     uint64_t tasks, work;
     double failure_seconds;
-    bool times;
+    bool times, callbacks;
 } options = {.work = 100};
 
 static const char usage[] =
     "usage: bag TASKS [options]\n"
     "  --work W              a task takes W to 16 W thousand steps (100)\n"
     "  --failure-seconds S   a process is expected to fall out every S seconds (0: never)\n"
+    "  --callbacks           without a round for each exchange: the group calls when it changes\n"
     "  --times               rounds and time, on standard error\n";
 
 /* ---- Options */
@@ -44,9 +46,10 @@ static double seconds(const char *name, const char *text)
 
 static bool take_flag(const char *name)
 {
-    bool times = strcmp(name, "--times") == 0;
+    bool times = strcmp(name, "--times") == 0, callbacks = strcmp(name, "--callbacks") == 0;
     options.times |= times;
-    return times;
+    options.callbacks |= callbacks;
+    return times || callbacks;
 }
 
 static bool take_option(const char *name, const char *value)
@@ -106,13 +109,10 @@ static bool empty(RZ_Tasks tasks)
 
 /* ---- The end */
 
-static void show(RZ_Tasks tasks, double begun)
+static void show(RZ_Tasks tasks, const void *results, double begun)
 {
-    const void *results;
     uint64_t checksum = 0;
     int rounds, completed;
-    if (RZ_Tasks_results(tasks, &results) != MPI_SUCCESS)
-        return;
     for (uint64_t id = 0; id < options.tasks; id++)
         checksum = mix(checksum ^ ((const uint64_t *)results)[id]);
     group_must("no count", RZ_Tasks_count(tasks, &rounds, &completed));
@@ -128,20 +128,25 @@ int main(int argc, char **argv)
 {
     struct group group;
     RZ_Tasks tasks;
+    const void *results;
     group_parse(&program, argc, argv);
+    if (options.callbacks && options.failure_seconds > 0)
+        group_refuse("--failure-seconds is for rounds, --callbacks has none");
     MPI_Init(&argc, &argv);
     double begun = MPI_Wtime();
     group_open(&group, NULL);
-    leave_open("bag", group.rank, group.size, MOMENTS);
-    RZ_Tasks_options more = {.failure_seconds = options.failure_seconds};
+    group_leaving(group.rank, group.size, MOMENTS);
+    RZ_Tasks_options more = {.failure_seconds = options.failure_seconds,
+                             .by_callbacks = options.callbacks ? &group.comm : NULL};
     group_must("no bag",
                RZ_Tasks_open(group.monitor, (int)options.tasks, sizeof(uint64_t), &more, &tasks));
-    bool done = empty(tasks);
+    bool done = empty(tasks) && RZ_Tasks_results(tasks, &results) == MPI_SUCCESS;
     group_acknowledge(&group);
     if (done && group_is_first(&group))
-        show(tasks, begun);
+        show(tasks, results, begun);
+    group_stop(&group);
     RZ_Tasks_close(&tasks);
-    group_close(&group);
+    int status = group_close(&group, done);
     MPI_Finalize();
-    return 0;
+    return status;
 }

@@ -3,6 +3,7 @@
 #include "leave.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +12,29 @@ static const struct group_program *program;
 static const char *settings[GROUP_SETTINGS_MAX]; /* "KEY=VALUE" */
 static int n_settings;
 
+static const char *const keys[] = {
+    "interval",        "zeta",       "threshold",    "factor", "first_threshold",
+    "least_threshold", "assignment", "local_health", "name",   NULL};
+
 static const char usage[] =
     "  --group KEY=VALUE     a setting of the group, as `interval=100ms`; may be repeated\n";
 
 /* ---- The command line */
 
+_Noreturn void group_refuse(const char *format, ...)
+{
+    va_list arguments;
+    fprintf(stderr, "%s: ", program->name);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "; see --help\n");
+    exit(2);
+}
+
 _Noreturn void group_wrong(const char *name, const char *value, const char *wanted)
 {
-    fprintf(stderr, "%s: %s '%s' is not %s; see --help\n", program->name, name, value ? value : "",
-            wanted);
-    exit(2);
+    group_refuse("%s '%s' is not %s", name, value ? value : "", wanted);
 }
 
 uint64_t group_number(const char *name, const char *text, uint64_t least, uint64_t most)
@@ -35,11 +49,23 @@ uint64_t group_number(const char *name, const char *text, uint64_t least, uint64
     return value;
 }
 
+static bool is_key(const char *text, size_t n)
+{
+    int i = 0;
+    while (keys[i] && !(strlen(keys[i]) == n && strncmp(keys[i], text, n) == 0))
+        i++;
+    return keys[i] != NULL;
+}
+
 static void take_setting(const char *text)
 {
-    size_t n = text ? strcspn(text, "=") : 0;
-    if (n == 0 || n >= MPI_MAX_INFO_KEY || !text[n] || n_settings == GROUP_SETTINGS_MAX)
+    size_t n = text ? strcspn(text, "=") : 0, value = n > 0 && text[n] ? strlen(text + n + 1) : 0;
+    if (value == 0 || value >= MPI_MAX_INFO_VAL || n_settings == GROUP_SETTINGS_MAX)
         group_wrong("--group", text, "one of at most 16 settings KEY=VALUE");
+    if (!is_key(text, n))
+        group_wrong("--group", text,
+                    "interval=, zeta=, threshold=, factor=, first_threshold=, least_threshold=, "
+                    "assignment=, local_health= or name= something");
     settings[n_settings++] = text;
 }
 
@@ -184,9 +210,52 @@ bool group_is_first(const struct group *group)
     return first;
 }
 
-void group_close(struct group *group)
+void group_leaving(int rank, int size, uint64_t moments)
 {
-    MPIX_Group_monitor_stop(&group->monitor);
+    if (!leave_is_by_all(size)) {
+        leave_open(program->name, rank, size, moments);
+        return;
+    }
+    if (rank == 0)
+        fprintf(stderr,
+                "%s: all %d processes would leave, and none come back: nobody would have a result; "
+                "take a smaller --fail-count, or a larger --return\n",
+                program->name, size);
+    MPI_Finalize();
+    exit(2);
+}
+
+/* Whether no process before this one lives. */
+static bool is_first_living(const struct group *group)
+{
+    MPI_Group failed, all;
+    int there = MPI_UNDEFINED, rank = 0;
+    if (MPIX_Comm_get_failed(group->comm, &failed) != MPI_SUCCESS)
+        return true;
+    MPI_Comm_group(group->comm, &all);
+    for (; rank < group->rank; rank++)
+        if (MPI_Group_translate_ranks(all, 1, &rank, failed, &there) != MPI_SUCCESS ||
+            there == MPI_UNDEFINED)
+            break;
+    MPI_Group_free(&failed);
+    MPI_Group_free(&all);
+    return rank == group->rank;
+}
+
+void group_stop(struct group *group)
+{
+    if (group->monitor != MPIX_GROUP_MONITOR_NULL)
+        MPIX_Group_monitor_stop(&group->monitor);
+}
+
+int group_close(struct group *group, bool has_result)
+{
+    int nobody = !has_result;
+    group_stop(group);
+    MPIX_Comm_agree(group->comm, &nobody); /* also where somebody has died: it is one answer */
+    if (nobody && is_first_living(group))
+        fprintf(stderr, "%s: no result: all that are left have left the group\n", program->name);
     if (group->comm != MPI_COMM_WORLD)
         MPI_Comm_free(&group->comm);
+    return nobody;
 }

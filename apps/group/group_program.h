@@ -7,7 +7,7 @@
  *     group_open(&group, NULL);            whoever dies meanwhile does no harm
  *     ... MPIX_Group_monitor_round(group.monitor, ...)
  *     group_acknowledge(&group);           so that the job ends with status 0
- *     group_close(&group);
+ *     status = group_close(&group, done);  1: nobody has the result
  *
  * Written against C, mpi.h, mpi-ext.h and leave.h: copy it into a program.
  */
@@ -40,6 +40,8 @@ struct group_program {
  * for as long as the process lives. */
 void group_parse(const struct group_program *program, int argc, char **argv);
 
+/* Says what cannot be, in one line, and ends the process with 2; before MPI has begun. */
+_Noreturn void group_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* For the program's options: value is not what is `wanted`; ends the process with 2. */
 _Noreturn void group_wrong(const char *name, const char *value, const char *wanted);
 /* The whole number in text; ends the process where it is none in these bounds. */
@@ -74,7 +76,18 @@ void group_acknowledge(struct group *group);
 /* Whether this process is the first member of the latest view. */
 bool group_is_first(const struct group *group);
 
-/* Stops the monitor; local. */
-void group_close(struct group *group);
+/* leave_open for the group's programs. Where everybody would leave for good it ends the job with 2
+ * and one line: called by all, with the same arguments but rank. */
+void group_leaving(int rank, int size, uint64_t moments);
+
+/* Stops the monitor; local. group_close does it, too. */
+void group_stop(struct group *group);
+
+/*
+ * The end of the group, by an agreement of all of it that live: whether nobody has the result. Then
+ * one says so, and all return 1; else 0. What is returned is the program's exit status. Who dies
+ * before the agreement is acknowledged.
+ */
+int group_close(struct group *group, bool has_result);
 
 #endif

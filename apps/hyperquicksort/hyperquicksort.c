@@ -149,9 +149,12 @@ static const struct group_program program = {.name = "hyperquicksort",
 static void parse(int argc, char **argv)
 {
     group_parse(&program, argc, argv);
-    if ((store == 1) != (sort_options.folder != NULL))
-        group_wrong("--dir", sort_options.folder,
-                    "what goes with --store file, and with nothing else");
+    if (store == 1 && !sort_options.folder)
+        group_refuse("--store file needs --dir D, a folder that all nodes see");
+    if (store != 1 && sort_options.folder)
+        group_refuse("--dir '%s' goes with --store file, which is not there", sort_options.folder);
+    if (store == 1 && !sort_options.folder[0])
+        group_wrong("--dir", "", "a folder");
 }
 
 /* ---- The run */
@@ -173,7 +176,13 @@ static void fit_virtuals(int size)
 static void open_leaving(int rank, int size)
 {
     uint64_t moments = (sort_options.dimensions + 1) * (uint64_t)SORT_PLACES + 1;
-    leave_open("hyperquicksort", rank, size, moments);
+    bool is_ulfm = sort_options.way == &sort_ulfm_way; /* there who does not die comes back */
+    if (!is_ulfm && leave_is_by_all(size))
+        sort_store_close(true);
+    if (is_ulfm)
+        leave_open("hyperquicksort", rank, size, moments);
+    else
+        group_leaving(rank, size, moments);
     if (sort_options.fail_damage)
         leave_before(sort_store_damage);
 }
@@ -230,9 +239,9 @@ int main(int argc, char **argv)
     open_leaving(rank, size);
     sort_times.begun = MPI_Wtime();
     bool all_done = run();
-    sort_options.way->close();
-    sort_store_close(all_done);
+    int status = sort_options.way->close(all_done);
+    sort_store_close(all_done || status != 0);
     sort_step_close();
     MPI_Finalize();
-    return 0;
+    return status;
 }

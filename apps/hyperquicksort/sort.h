@@ -130,7 +130,7 @@ struct sort_way {
     const char *name;
     MPI_Comm (*open)(void);                          /* those who begin; collective */
     void (*next)(struct sort_turn *turn, bool done); /* done: the step of the turn is complete */
-    void (*close)(void);
+    int (*close)(bool done); /* the exit status; done: the result is there, as far as is known */
 };
 
 uint32_t sort_steps(void); /* the number of the step after the last one */

@@ -77,12 +77,13 @@ static void next(struct sort_turn *turn, bool done)
     sort_times.turn += MPI_Wtime() - since;
 }
 
-static void close_group(void)
+static int close_group(bool done)
 {
     group_acknowledge(&way.all);
-    group_close(&way.all);
+    int status = group_close(&way.all, done);
     free(way.members);
     free(way.place);
+    return status;
 }
 
 const struct sort_way sort_group_way = {"dgrp", open_returning, next, close_group};

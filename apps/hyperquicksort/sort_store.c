@@ -15,7 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDERS_MAX = 1024, FOLDER_BYTES = 128, LANES = 4, GENERATIONS_KEPT = 2, TRIES_MAX = 100 };
+enum {
+    FOLDERS_MAX = 1024,
+    FOLDER_BYTES = 128,
+    LANES = 4,
+    GENERATIONS_KEPT = 2,
+    REMOVALS_MAX = 1000
+};
 
 static const uint64_t MAGIC = 0x31305452534b4852, PRIME = 0x100000001b3;
 
@@ -122,6 +128,51 @@ static void file_path(struct path *path, const char *folder, const struct sort_n
              (unsigned long long)name->round);
 }
 
+/* ---- what lies in a folder */
+
+/* Calls act for each file of a folder with its list and generation. */
+static void each_file(const char *folder,
+                      void (*act)(const char *path, const struct sort_name *, const void *arg),
+                      const void *arg)
+{
+    DIR *open = opendir(folder);
+    for (struct dirent *entry; open && (entry = readdir(open));) {
+        struct sort_name name;
+        struct path path;
+        unsigned long long round;
+        if (sscanf(entry->d_name, "%u.%u.%llu", &name.v, &name.generation, &round) != 3)
+            continue;
+        name.round = round;
+        snprintf(path.text, sizeof path.text, "%s/%s", folder, entry->d_name);
+        act(path.text, &name, arg);
+    }
+    if (open)
+        closedir(open);
+}
+
+static void forget_any(const char *path, const struct sort_name *name, const void *arg)
+{
+    (void)name, (void)arg;
+    unlink(path);
+}
+
+/* False: something is in it that came meanwhile. */
+static bool folder_is_removed(void)
+{
+    char probe[PATH_MAX];
+    each_file(store.own, forget_any, NULL);
+    snprintf(probe, sizeof probe, "%s/probe", store.own);
+    unlink(probe);
+    return rmdir(store.own) == 0 || errno == ENOENT;
+}
+
+/* Others may write until it is gone, and give a file its name: then they find no folder. */
+static void folder_remove(void)
+{
+    for (int i = 0; i < REMOVALS_MAX && !folder_is_removed(); i++)
+        ;
+}
+
 /* ---- writing */
 
 static bool write_all(int fd, const void *bytes, size_t n)
@@ -157,7 +208,12 @@ static bool write_file(const char *folder, const struct sort_name *name,
     int error = errno;
     close(fd);
     errno = error;
-    return well && rename(early.text, path.text) == 0;
+    well = well && rename(early.text, path.text) == 0;
+    error = errno;
+    if (!well)
+        unlink(early.text);
+    errno = error;
+    return well;
 }
 
 /* A folder may go while it is written to: its node has died, or the job is over. */
@@ -166,9 +222,12 @@ static bool write_or_gone(const char *folder, const struct sort_name *name,
 {
     if (write_file(folder, name, list))
         return true;
-    if (errno != ENOENT && errno != ESTALE)
-        sort_fatal("no checkpoint can be written to %s: %s", folder, strerror(errno));
-    return false;
+    if (errno == ENOENT || errno == ESTALE)
+        return false;
+    const char *why = strerror(errno);
+    if (!store.memory)
+        folder_remove();
+    sort_fatal("no checkpoint can be written to %s: %s", folder, why);
 }
 
 bool sort_store_write(const struct sort_name *name, const struct sort_list *list)
@@ -296,26 +355,6 @@ bool sort_store_is_shared(MPI_Comm comm)
 
 /* ---- what is no longer needed, or on purpose broken */
 
-/* Calls act for each file of a folder with its list and generation. */
-static void each_file(const char *folder,
-                      void (*act)(const char *path, const struct sort_name *, const void *arg),
-                      const void *arg)
-{
-    DIR *open = opendir(folder);
-    for (struct dirent *entry; open && (entry = readdir(open));) {
-        struct sort_name name;
-        struct path path;
-        unsigned long long round;
-        if (sscanf(entry->d_name, "%u.%u.%llu", &name.v, &name.generation, &round) != 3)
-            continue;
-        name.round = round;
-        snprintf(path.text, sizeof path.text, "%s/%s", folder, entry->d_name);
-        act(path.text, &name, arg);
-    }
-    if (open)
-        closedir(open);
-}
-
 struct old {
     uint32_t generation;
     const bool *mine;
@@ -366,24 +405,9 @@ void sort_store_damage(void)
     each_file_of_all(damage, NULL);
 }
 
-static void forget_any(const char *path, const struct sort_name *name, const void *arg)
-{
-    (void)name, (void)arg;
-    unlink(path);
-}
-
-/* A scratch folder is the node's, which removes it. Who comes back from a stop just now may still
- * give a file its name. */
+/* A scratch folder is the node's, which removes it. */
 void sort_store_close(bool all)
 {
-    char probe[PATH_MAX];
-    if (!store.files || !all || store.memory)
-        return;
-    snprintf(probe, sizeof probe, "%s/probe", store.own);
-    unlink(probe);
-    for (int tries = 0; tries < TRIES_MAX; tries++) {
-        each_file(store.own, forget_any, NULL);
-        if (rmdir(store.own) == 0 || (errno != ENOTEMPTY && errno != EEXIST))
-            break;
-    }
+    if (store.files && all && !store.memory)
+        folder_remove();
 }

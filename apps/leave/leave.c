@@ -45,7 +45,7 @@ const char leave_usage[] =
     "                        kill: by SIGKILL; stop: by SIGSTOP for a time; slow: they do nothing\n"
     "                        for so long, and answer late; starve: they go on, and so long get a\n"
     "                        tenth of the time only, by SIGSTOP and SIGCONT in turn\n"
-    "  --fail-count K        how many (1)\n"
+    "  --fail-count K        how many (1); somebody must stay or come back\n"
     "  --fail-seed S         what is random there (1)\n"
     "  --fail-time MS        that time at the most, a tenth at the least, milliseconds (1000)\n"
     "  --fail-within P%      they leave in the first part of the run (100%)\n"
@@ -220,6 +220,11 @@ static bool is_drawn(int rank, int size)
     return before < options.count;
 }
 
+static uint64_t random_of(int rank)
+{
+    return mix(mix(mix(options.seed) + (uint64_t)rank));
+}
+
 /* One of the kinds. */
 static enum failure failure_drawn(uint64_t random)
 {
@@ -233,19 +238,37 @@ static enum failure failure_drawn(uint64_t random)
     return (enum failure)i;
 }
 
+static enum failure failure_of(int rank)
+{
+    return failure_drawn(mix(random_of(rank) + 2));
+}
+
+static bool comes_back(int rank)
+{
+    return failure_of(rank) != KILL && mix(random_of(rank) + 1) % 100 < options.return_percent;
+}
+
+bool leave_is_by_all(int size)
+{
+    int rank = 0;
+    while (rank < size && options.kinds && is_drawn(rank, size) && !comes_back(rank))
+        rank++;
+    return rank == size;
+}
+
 void leave_open(const char *program, int rank, int size, uint64_t moments)
 {
-    uint64_t random = mix(mix(mix(options.seed) + (uint64_t)rank));
+    uint64_t random = random_of(rank);
     own.program = program;
     own.rank = rank;
     own.is_due = options.kinds && is_drawn(rank, size);
-    own.failure = failure_drawn(mix(random + 2));
+    own.failure = failure_of(rank);
     own.turn_ms = TURN_MS_LEAST + mix(random + 3) % (TURN_MS_MOST - TURN_MS_LEAST + 1);
     uint64_t within = moments * options.within_percent / 100;
     own.moment = random % (within > 0 ? within : 1);
     uint64_t least = (options.away_ms + 9) / 10;
     own.away_ms = least + mix(random) % (options.away_ms - least + 1);
-    own.returns = mix(random + 1) % 100 < options.return_percent;
+    own.returns = comes_back(rank);
     own.helper = -1;
     if (own.is_due && (own.failure == STOP || own.failure == STARVE))
         own.helper = helper_start();

@@ -27,6 +27,9 @@ extern const char leave_usage[];
  * that it reaches. */
 void leave_open(const char *program, int rank, int size, uint64_t moments);
 
+/* Whether all leave and nobody of them comes back: then nobody is left to come to the end. */
+bool leave_is_by_all(int size);
+
 /* Called before somebody leaves; the program's own experiment. NULL: none. */
 void leave_before(void (*act)(void));
 

@@ -1,7 +1,7 @@
 /*
- * Pi by the midpoint rule, again and again, on a dynamic group of recommended processes: each run
- * is a round, its intervals are shared out among the members of the view. Shows how much the time
- * of one and the same computation varies, after figure 1 of
+ * Pi by the midpoint rule, again and again, on a dynamic group of recommended processes: a run is a
+ * phase of a bag of tasks, and a task is a slice of its intervals. Shows how much the time of one
+ * and the same computation varies, after figure 1 of
  *
  *   Camargo, Duarte: "Running resilient MPI applications on a dynamic group of recommended
  *   processes", Journal of the Brazilian Computer Society 24:5 (2018).
@@ -13,13 +13,16 @@
 #include "group_program.h"
 #include "leave.h"
 
+#include <rhizome/tasks.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS_MAX = 1000000 };
+/* So many slices for each process that began: where some leave, the others share theirs evenly. */
+enum { RUNS_MAX = 1000000, SLICES_EACH = 8 };
 
 static const double PI = 3.14159265358979323846;
 
@@ -30,7 +33,8 @@ static struct {
 } options = {.runs = 1};
 
 static struct group group;
-static double *seconds; /* of each run; NAN: this process had no part in it */
+static int slices;      /* of a run */
+static double *seconds; /* of each run; NAN: this process did not see all of it */
 
 static const char usage[] =
     "usage: pi INTERVALS [options]\n"
@@ -50,8 +54,8 @@ static bool take_flag(const char *name)
 static bool take_option(const char *name, const char *value)
 {
     if (strcmp(name, "--runs") == 0)
-        options.runs = group_number(name, value, 0, RUNS_MAX);
-    else if (strcmp(name, "--plot") == 0 && value && !strchr(value, '\''))
+        options.runs = group_number(name, value, 1, RUNS_MAX);
+    else if (strcmp(name, "--plot") == 0 && value && *value && !strchr(value, '\''))
         options.plot = value;
     else if (strcmp(name, "--plot") == 0)
         group_wrong(name, value, "a file");
@@ -71,66 +75,86 @@ static const struct group_program program = {.name = "pi",
 
 /* ---- Work */
 
-/* The part of member `place` of `size`; less where the group has lost somebody meanwhile. */
-static double part(int place, int size)
+static double slice(int nth)
 {
     double sum = 0, width = 1.0 / (double)options.intervals;
-    for (uint64_t i = (uint64_t)place; i < options.intervals; i += (uint64_t)size) {
+    for (uint64_t i = (uint64_t)nth; i < options.intervals; i += (uint64_t)slices) {
         double x = ((double)i + 0.5) * width;
         sum += 4.0 / (1.0 + x * x);
     }
     return sum * width;
 }
 
-/* A run by those of comm; false: it is to be done again. */
-static bool run(MPI_Comm comm, uint64_t nth, double *pi)
+/* ---- Time: a run lasts until the next one begins */
+
+static struct {
+    int run; /* under way; -1: none that was seen from its begin */
+    int size;
+    double begun;
+} now = {.run = -1};
+
+static void end_run(double time)
 {
-    int place, size;
-    double begun = MPI_Wtime();
-    MPI_Comm_rank(comm, &place);
-    MPI_Comm_size(comm, &size);
-    double mine = part(place, size), sum;
-    if (MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm) != MPI_SUCCESS) {
-        MPIX_Comm_revoke(comm); /* nobody waits for us */
-        return false;
-    }
-    *pi = sum;
-    seconds[nth] = MPI_Wtime() - begun;
-    if (options.times && place == 0)
-        fprintf(stderr, "run %llu of %d processes %.6f s\n", (unsigned long long)nth, size,
-                seconds[nth]);
-    return true;
+    if (now.run < 0)
+        return;
+    seconds[now.run] = time - now.begun;
+    if (options.times && group_is_first(&group))
+        fprintf(stderr, "run %d of %d processes %.6f s\n", now.run, now.size, seconds[now.run]);
 }
 
-/* All runs; *pi: NAN: this process had no part in any. False: it has left for good. */
-static bool repeat(double *pi)
+/* Who comes back into the middle of a run does not know when it began. */
+static void begin_run(int run, int before, double time)
 {
-    MPI_Count done = 0;
-    *pi = NAN;
+    MPI_Count round;
+    end_run(time);
+    now.run = run == before + 1 ? run : -1;
+    now.begun = time;
+    group_must("there was no round",
+               MPIX_Group_monitor_get_round(group.monitor, &round, &now.size, NULL));
+}
+
+/* All runs. False: this process has left for good. */
+static bool repeat(RZ_Tasks tasks)
+{
+    int id, flag, run = -1;
     for (;;) {
-        MPI_Comm comm;
-        group_must("the group has no further round",
-                   MPIX_Group_monitor_round(group.monitor, done, &done, &comm));
-        if ((uint64_t)done >= options.runs)
+        group_must("no slice is to be had", RZ_Tasks_claim(tasks, &id, &flag));
+        if (!flag || id / slices != run)
+            begin_run(flag ? id / slices : -1, run, MPI_Wtime());
+        if (!flag)
             return true;
-        if (comm == MPI_COMM_NULL)
-            continue;
-        leave_at((uint64_t)done);
+        run = id / slices;
+        leave_at((uint64_t)run);
         if (leave_is_for_good())
             return false;
-        done += run(comm, (uint64_t)done, pi);
+        double part = slice(id % slices);
+        group_must("a slice cannot be completed", RZ_Tasks_complete(tasks, id, &part));
     }
 }
 
 /* ---- The end */
 
-static void plot(void)
+static bool can_write(const char *path)
 {
-    FILE *gnuplot = popen("gnuplot", "w");
-    if (!gnuplot) {
-        fprintf(stderr, "pi: gnuplot cannot be run: %s\n", strerror(errno));
-        return;
-    }
+    FILE *file = fopen(path, "a");
+    if (file && fclose(file) == 0)
+        return true;
+    fprintf(stderr, "pi: %s cannot be written: %s\n", path, strerror(errno));
+    return false;
+}
+
+/* Before anything is computed, by one process; gnuplot would write to standard output instead. */
+static void look_at_plot(void)
+{
+    if (options.plot && group.rank == 0 && !can_write(options.plot))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static bool plot(void)
+{
+    FILE *gnuplot = can_write(options.plot) ? popen("gnuplot >/dev/null", "w") : NULL;
+    if (!gnuplot)
+        return false;
     fprintf(gnuplot,
             "set terminal svg size 800,400\nset output '%s'\nset xlabel 'run'\n"
             "set ylabel 'seconds'\nset yrange [0:*]\n"
@@ -140,44 +164,72 @@ static void plot(void)
         if (!isnan(seconds[i]))
             fprintf(gnuplot, "%llu %.9f\n", (unsigned long long)i, seconds[i]);
     fprintf(gnuplot, "e\n");
-    if (pclose(gnuplot) != 0)
-        fprintf(stderr, "pi: gnuplot could not draw %s\n", options.plot);
+    if (pclose(gnuplot) == 0)
+        return true;
+    fprintf(stderr, "pi: gnuplot could not draw %s\n", options.plot);
+    return false;
 }
 
-/* The first member of the last view that had a part in a run; the error of the midpoint rule falls
+/* Whether all runs came to the same; *pi: of the last one. The error of the midpoint rule falls
  * with the square of the number of intervals. */
-static int show(double pi)
+static bool is_right(const double *parts, double *pi)
 {
     double bound = 1.0 / ((double)options.intervals * (double)options.intervals) + 1e-9;
-    if (!group_is_first(&group))
-        return 0;
-    if (options.plot)
-        plot();
-    if (options.runs > 0 && !(fabs(pi - PI) <= bound)) {
+    for (uint64_t run = 0; run < options.runs; run++) {
+        *pi = 0;
+        for (int i = 0; i < slices; i++)
+            *pi += parts[run * (uint64_t)slices + (uint64_t)i];
+        if (!(fabs(*pi - PI) <= bound))
+            return false;
+    }
+    return true;
+}
+
+/* By the first member of the last view. Returns its exit status. */
+static int show(const double *parts)
+{
+    double pi = 0;
+    bool is_drawn = !options.plot || plot();
+    if (!is_right(parts, &pi)) {
         fprintf(stderr, "pi: %.15g is wrong\n", pi);
         return 1;
     }
     printf("pi = %.12g, %llu runs of %llu intervals\n", pi, (unsigned long long)options.runs,
            (unsigned long long)options.intervals);
     fflush(stdout);
-    return 0;
+    return !is_drawn;
+}
+
+static void open_bag(RZ_Tasks *tasks)
+{
+    slices = SLICES_EACH * group.size;
+    slices = slices > RZ_TASKS_MAX / (int)options.runs ? RZ_TASKS_MAX / (int)options.runs : slices;
+    RZ_Tasks_options more = {.phase_tasks = slices};
+    group_must("no bag", RZ_Tasks_open(group.monitor, slices * (int)options.runs, sizeof(double),
+                                       &more, tasks));
+    seconds = malloc(options.runs * sizeof *seconds);
+    group_must("no memory", seconds ? MPI_SUCCESS : MPI_ERR_NO_MEM);
+    for (uint64_t i = 0; i < options.runs; i++)
+        seconds[i] = NAN;
 }
 
 int main(int argc, char **argv)
 {
-    double pi;
+    RZ_Tasks tasks;
+    const void *parts;
+    int status = 0;
     group_parse(&program, argc, argv);
     MPI_Init(&argc, &argv);
     group_open(&group, NULL);
-    seconds = malloc((options.runs + 1) * sizeof *seconds);
-    group_must("no memory", seconds ? MPI_SUCCESS : MPI_ERR_NO_MEM);
-    for (uint64_t i = 0; i < options.runs; i++)
-        seconds[i] = NAN;
-    leave_open("pi", group.rank, group.size, options.runs > 0 ? options.runs : 1);
-    bool done = repeat(&pi);
+    group_leaving(group.rank, group.size, options.runs);
+    look_at_plot();
+    open_bag(&tasks);
+    bool done = repeat(tasks) && RZ_Tasks_results(tasks, &parts) == MPI_SUCCESS;
     group_acknowledge(&group);
-    int status = done ? show(pi) : 0;
-    group_close(&group);
+    if (done && group_is_first(&group))
+        status = show(parts);
+    RZ_Tasks_close(&tasks);
+    status |= group_close(&group, done);
     free(seconds);
     MPI_Finalize();
     return status;

@@ -1,172 +1,43 @@
-/* Bags of tasks (rhizome/tasks.h), by public calls alone. */
-#include "tasks/tasks_deal.h"
-
-#include <rhizome/tasks.h>
+/* Bags of tasks (rhizome/tasks.h), by public calls alone: what both ways to follow a group share.
+ */
+#include "tasks/tasks_bag.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct RZ_Tasks_s {
-    MPIX_Group_monitor monitor;
-    int n_tasks, result_bytes;
-    double failure_seconds;
+/* ---- Parts ---- */
 
-    bool *done;    /* [n_tasks]: the result is here */
-    char *results; /* [n_tasks * result_bytes] */
-    int n_done, rounds, completed;
-
-    MPI_Comm comm; /* of the round; MPI_COMM_NULL: this process is out, or before the first one */
-    MPI_Count agreed; /* 1: all members of a view have all results */
-    int *words;       /* [2 n_tasks]: of the exchange */
-    int *dealt;       /* [n_tasks]: of the round */
-    int n_dealt, next;
-    double begun, cost; /* of the round; of the exchange, in seconds */
-};
-
-/* malloc(0) may be NULL, and means nothing. */
-static void *zeros(size_t n, size_t size)
+void *rz_tasks_zeros(size_t n, size_t size)
 {
     return calloc(n > 0 ? n : 1, size > 0 ? size : 1);
 }
 
-int RZ_Tasks_open(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
-                  const RZ_Tasks_options *options, RZ_Tasks *tasks)
-{
-    if (monitor == MPIX_GROUP_MONITOR_NULL || n_tasks < 0 || n_tasks > RZ_TASKS_MAX ||
-        result_bytes < 0 || !tasks || (options && !(options->failure_seconds >= 0)))
-        return MPI_ERR_ARG;
-    RZ_Tasks t = calloc(1, sizeof *t);
-    if (!t)
-        return MPI_ERR_NO_MEM;
-    *t = (struct RZ_Tasks_s){.monitor = monitor,
-                             .n_tasks = n_tasks,
-                             .result_bytes = result_bytes,
-                             .failure_seconds = options ? options->failure_seconds : 0,
-                             .done = zeros((size_t)n_tasks, sizeof *t->done),
-                             .results = zeros((size_t)n_tasks, (size_t)result_bytes),
-                             .words = zeros((size_t)n_tasks, 2 * sizeof *t->words),
-                             .dealt = zeros((size_t)n_tasks, sizeof *t->dealt),
-                             .comm = MPI_COMM_NULL};
-    if (!t->done || !t->results || !t->words || !t->dealt)
-        RZ_Tasks_close(&t);
-    if (!t)
-        return MPI_ERR_NO_MEM;
-    *tasks = t;
-    return MPI_SUCCESS;
-}
-
-static char *result_of(const struct RZ_Tasks_s *t, int id)
+char *rz_tasks_result(const struct RZ_Tasks_s *t, int id)
 {
     return t->results + (size_t)id * (size_t)t->result_bytes;
 }
 
-static void take_result(struct RZ_Tasks_s *t, int id, const void *result)
+void rz_tasks_note(struct RZ_Tasks_s *t, int id)
 {
-    if (t->done[id])
-        return;
-    if (t->result_bytes > 0)
-        memcpy(result_of(t, id), result, (size_t)t->result_bytes);
+    t->n_done += !t->done[id];
     t->done[id] = true;
-    t->n_done++;
+    while (t->n_first < t->n_tasks && t->done[t->n_first])
+        t->n_first++;
 }
 
-/* ---- The exchange */
-
-/* Results on their way: of each member how many, and where they begin. */
-struct parcel {
-    int *counts, *offsets;
-    char *sent, *got;
-    int n_got;
-};
-
-static void parcel_free(struct parcel *parcel)
+bool rz_tasks_is_due(struct RZ_Tasks_s *t)
 {
-    free(parcel->counts);
-    free(parcel->offsets);
-    free(parcel->sent);
-    free(parcel->got);
+    while (t->next < t->n_dealt && t->done[t->dealt[t->next]])
+        t->next++;
+    return t->next < t->n_dealt;
 }
 
-static int parcel_make(struct parcel *parcel, const struct RZ_Tasks_s *t, int place, int size)
+bool rz_tasks_is_over(const struct RZ_Tasks_s *t)
 {
-    size_t bytes = (size_t)t->result_bytes;
-    *parcel = (struct parcel){.counts = zeros((size_t)size, sizeof *parcel->counts),
-                              .offsets = zeros((size_t)size, sizeof *parcel->offsets)};
-    if (!parcel->counts || !parcel->offsets)
-        return MPI_ERR_NO_MEM;
-    for (int id = 0; id < t->n_tasks; id++)
-        if (rz_tasks_sender(t->words, id) >= 0)
-            parcel->counts[rz_tasks_sender(t->words, id)]++;
-    for (int i = 0; i < size; i++) {
-        parcel->offsets[i] = parcel->n_got;
-        parcel->n_got += parcel->counts[i];
-    }
-    parcel->got = zeros((size_t)parcel->n_got, bytes);
-    parcel->sent = zeros((size_t)parcel->counts[place], bytes);
-    if (!parcel->got || !parcel->sent)
-        return MPI_ERR_NO_MEM;
-    char *at = parcel->sent;
-    for (int id = 0; id < t->n_tasks; id++)
-        if (rz_tasks_sender(t->words, id) == place) {
-            memcpy(at, result_of(t, id), bytes);
-            at += bytes;
-        }
-    return MPI_SUCCESS;
+    return t->agreed > t->n_tasks;
 }
 
-/* Results stand in the parcel by their senders, and by their ids. */
-static void parcel_open(const struct parcel *parcel, struct RZ_Tasks_s *t)
-{
-    for (int id = 0; id < t->n_tasks; id++) {
-        int sender = rz_tasks_sender(t->words, id);
-        if (sender >= 0)
-            take_result(t, id,
-                        parcel->got + (size_t)parcel->offsets[sender]++ * (size_t)t->result_bytes);
-    }
-}
-
-static int send_results(struct RZ_Tasks_s *t, int place, int size)
-{
-    struct parcel parcel;
-    MPI_Datatype type;
-    int error = parcel_make(&parcel, t, place, size);
-    if (error == MPI_SUCCESS && t->result_bytes > 0 && parcel.n_got > 0) {
-        MPI_Type_contiguous(t->result_bytes, MPI_BYTE, &type);
-        MPI_Type_commit(&type);
-        error = MPI_Allgatherv(parcel.sent, parcel.counts[place], type, parcel.got, parcel.counts,
-                               parcel.offsets, type, t->comm);
-        MPI_Type_free(&type);
-    }
-    if (error == MPI_SUCCESS)
-        parcel_open(&parcel, t);
-    parcel_free(&parcel);
-    return error;
-}
-
-/* All that anybody in the view knows becomes known to all; what is left is dealt. */
-static int exchange(struct RZ_Tasks_s *t)
-{
-    int place, size;
-    double begun = MPI_Wtime();
-    MPI_Comm_rank(t->comm, &place);
-    MPI_Comm_size(t->comm, &size);
-    rz_tasks_say(t->done, t->n_tasks, place, t->words);
-    int error = MPI_Allreduce_c(MPI_IN_PLACE, t->words, (MPI_Count)t->n_tasks * 2, MPI_INT, MPI_MIN,
-                                t->comm);
-    if (error == MPI_SUCCESS)
-        error = send_results(t, place, size);
-    if (error != MPI_SUCCESS)
-        return error;
-    t->n_dealt = rz_tasks_deal(t->words, t->n_tasks, place, size, t->dealt);
-    t->begun = MPI_Wtime();
-    t->cost = t->begun - begun;
-    return MPI_SUCCESS;
-}
-
-/* ---- Rounds */
-
-/* Whether an error tells that the view has lost somebody: the round is to be done again. */
-static bool is_loss(int error)
+bool rz_tasks_is_loss(int error)
 {
     int class;
     MPI_Error_class(error, &class);
@@ -174,46 +45,110 @@ static bool is_loss(int error)
            class == MPIX_ERR_REVOKED;
 }
 
-/* The next round, with what was dealt in it; nothing where this process is out, or somebody is. */
-static int next_round(struct RZ_Tasks_s *t)
+/* ---- Rounds of the monitor ---- */
+
+static const char not_its_own[] =
+    "the group monitor has had rounds that are not this bag's: a bag is opened once in the life of "
+    "a monitor, before any round; number the tasks of all phases in one bag, or start a monitor "
+    "for each";
+
+/* An error code with these words; made once. */
+static int refusal(void)
 {
-    MPI_Count progress = t->n_done == t->n_tasks;
-    t->n_dealt = t->next = 0;
-    int error = MPIX_Group_monitor_round(t->monitor, progress, &t->agreed, &t->comm);
-    if (error != MPI_SUCCESS || t->comm == MPI_COMM_NULL)
-        return error;
-    t->rounds++;
-    error = exchange(t);
-    if (error == MPI_SUCCESS || !is_loss(error))
-        return error;
-    t->n_dealt = 0;
-    MPIX_Comm_revoke(t->comm); /* nobody waits for us */
-    return MPI_SUCCESS;
+    static int code;
+    if (code == 0 && (MPI_Add_error_code(MPI_ERR_ARG, &code) != MPI_SUCCESS ||
+                      MPI_Add_error_string(code, not_its_own) != MPI_SUCCESS))
+        return MPI_ERR_ARG;
+    return code;
 }
 
-/* Whether this process's part of the round is over. */
-static bool has_ended(const struct RZ_Tasks_s *t)
+/* A monitor that has moved to another communicator counts from 0 again. */
+static int look_at_round(const struct RZ_Tasks_s *t)
 {
-    int changed = 0;
-    if (t->next >= t->n_dealt)
-        return true;
-    MPIX_Group_monitor_changed(t->monitor, &changed);
-    double length = rz_tasks_round_seconds(t->cost, t->failure_seconds);
-    return changed || (t->next > 0 && MPI_Wtime() - t->begun >= length);
+    MPI_Count round;
+    int size, error = MPIX_Group_monitor_get_round(t->monitor, &round, &size, NULL);
+    if (error != MPI_SUCCESS)
+        return error;
+    return round == 0 || round == t->round ? MPI_SUCCESS : refusal();
+}
+
+int rz_tasks_round(struct RZ_Tasks_s *t, MPI_Comm *comm)
+{
+    int size, error = look_at_round(t);
+    if (error != MPI_SUCCESS)
+        return error;
+    MPI_Count progress = (MPI_Count)t->n_first + (t->n_done == t->n_tasks);
+    error = MPIX_Group_monitor_round(t->monitor, progress, &t->agreed, comm);
+    if (error != MPI_SUCCESS)
+        return error;
+    t->rounds += *comm != MPI_COMM_NULL;
+    return MPIX_Group_monitor_get_round(t->monitor, &t->round, &size, NULL);
+}
+
+/* ---- Calls ---- */
+
+static bool is_right(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
+                     const RZ_Tasks_options *options)
+{
+    return monitor != MPIX_GROUP_MONITOR_NULL && n_tasks >= 0 && n_tasks <= RZ_TASKS_MAX &&
+           result_bytes >= 0 && options->failure_seconds >= 0 && options->phase_tasks >= 0 &&
+           !(options->by_callbacks && (options->phase_tasks > 0 || options->failure_seconds > 0));
+}
+
+static RZ_Tasks bag_new(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
+                        const RZ_Tasks_options *options)
+{
+    RZ_Tasks t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    int phase = options->phase_tasks > 0 ? options->phase_tasks : n_tasks;
+    *t = (struct RZ_Tasks_s){.monitor = monitor,
+                             .n_tasks = n_tasks,
+                             .result_bytes = result_bytes,
+                             .failure_seconds = options->failure_seconds,
+                             .phase = phase > 0 ? phase : 1,
+                             .done = rz_tasks_zeros((size_t)n_tasks, sizeof *t->done),
+                             .results = rz_tasks_zeros((size_t)n_tasks, (size_t)result_bytes),
+                             .words = rz_tasks_zeros((size_t)n_tasks * 2 + 1, sizeof *t->words),
+                             .dealt = rz_tasks_zeros((size_t)n_tasks, sizeof *t->dealt),
+                             .comm = MPI_COMM_NULL};
+    if (!t->done || !t->results || !t->words || !t->dealt)
+        RZ_Tasks_close(&t);
+    return t;
+}
+
+int RZ_Tasks_open(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
+                  const RZ_Tasks_options *options, RZ_Tasks *tasks)
+{
+    static const RZ_Tasks_options none;
+    options = options ? options : &none;
+    if (!tasks || !is_right(monitor, n_tasks, result_bytes, options))
+        return MPI_ERR_ARG;
+    RZ_Tasks t = bag_new(monitor, n_tasks, result_bytes, options);
+    if (!t)
+        return MPI_ERR_NO_MEM;
+    int error = look_at_round(t);
+    if (error == MPI_SUCCESS && options->by_callbacks)
+        error = rz_tasks_peers_open(t, *options->by_callbacks);
+    if (error == MPI_SUCCESS)
+        *tasks = t;
+    else
+        RZ_Tasks_close(&t);
+    return error;
 }
 
 int RZ_Tasks_claim(RZ_Tasks tasks, int *id, int *flag)
 {
     if (!tasks || !id || !flag)
         return MPI_ERR_ARG;
-    while (tasks->agreed == 0 && has_ended(tasks)) {
-        int error = next_round(tasks);
-        if (error != MPI_SUCCESS)
-            return error;
-    }
-    *flag = tasks->agreed == 0;
-    if (*flag)
+    int error = tasks->peers ? rz_tasks_follow_callbacks(tasks) : rz_tasks_follow_rounds(tasks);
+    if (error != MPI_SUCCESS)
+        return error;
+    *flag = !rz_tasks_is_over(tasks);
+    if (*flag) {
         *id = tasks->dealt[tasks->next++];
+        tasks->claimed = true;
+    }
     return MPI_SUCCESS;
 }
 
@@ -222,8 +157,12 @@ int RZ_Tasks_complete(RZ_Tasks tasks, int id, const void *result)
     if (!tasks || id < 0 || id >= tasks->n_tasks || (!result && tasks->result_bytes > 0))
         return MPI_ERR_ARG;
     tasks->completed++;
-    take_result(tasks, id, result);
-    return MPI_SUCCESS;
+    if (tasks->done[id])
+        return MPI_SUCCESS;
+    if (tasks->result_bytes > 0)
+        memcpy(rz_tasks_result(tasks, id), result, (size_t)tasks->result_bytes);
+    rz_tasks_note(tasks, id);
+    return tasks->peers ? rz_tasks_publish(tasks, id) : MPI_SUCCESS;
 }
 
 int RZ_Tasks_results(RZ_Tasks tasks, const void **results)
@@ -252,6 +191,7 @@ int RZ_Tasks_close(RZ_Tasks *tasks)
     if (!tasks)
         return MPI_ERR_ARG;
     if (*tasks) {
+        rz_tasks_peers_close(*tasks);
         free((*tasks)->done);
         free((*tasks)->results);
         free((*tasks)->words);

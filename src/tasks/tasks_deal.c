@@ -1,6 +1,7 @@
 #include "tasks/tasks_deal.h"
 
 #include <math.h>
+#include <stdint.h>
 
 void rz_tasks_say(const bool *done, int n_tasks, int place, int *words)
 {
@@ -8,6 +9,22 @@ void rz_tasks_say(const bool *done, int n_tasks, int place, int *words)
         words[2 * id] = done[id] ? place : RZ_TASKS_NOBODY;
         words[2 * id + 1] = done[id];
     }
+}
+
+void rz_tasks_say_nothing(int n_tasks, int *words)
+{
+    for (int id = 0; id < n_tasks; id++) {
+        words[2 * id] = RZ_TASKS_NOBODY;
+        words[2 * id + 1] = false;
+    }
+}
+
+bool rz_tasks_none_left(const int *words, int n_tasks)
+{
+    int id = 0;
+    while (id < n_tasks && words[2 * id] != RZ_TASKS_NOBODY)
+        id++;
+    return id == n_tasks;
 }
 
 int rz_tasks_sender(const int *words, int id)
@@ -22,6 +39,21 @@ int rz_tasks_deal(const int *words, int n_tasks, int place, int size, int *dealt
     for (int id = 0; id < n_tasks; id++)
         if (words[2 * id] == RZ_TASKS_NOBODY && left++ % size == place)
             dealt[n++] = id;
+    return n;
+}
+
+int rz_tasks_list(const bool *done, int n_tasks, int place, int size, int *dealt)
+{
+    int n = 0;
+    for (int id = place; id < n_tasks; id += size)
+        if (!done[id])
+            dealt[n++] = id;
+    int first = n_tasks - 1 - (int)((int64_t)n_tasks * place / size);
+    for (int i = 0; i < n_tasks; i++) {
+        int id = (first - i + n_tasks) % n_tasks;
+        if (id % size != place && !done[id])
+            dealt[n++] = id;
+    }
     return n;
 }
 

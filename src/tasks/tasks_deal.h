@@ -16,9 +16,23 @@ void rz_tasks_say(const bool *done, int n_tasks, int place, int *words);
  */
 int rz_tasks_sender(const int *words, int id);
 
+/* Of tasks of which nothing is known. */
+void rz_tasks_say_nothing(int n_tasks, int *words);
+
+/* Whether somebody has each of them, in the joined words. */
+bool rz_tasks_none_left(const int *words, int n_tasks);
+
 /* The tasks of a process that is number `place` of `size`: each size-th of those that nobody has
  * done. Returns how many; dealt has room for n_tasks. */
 int rz_tasks_deal(const int *words, int n_tasks, int place, int size, int *dealt);
+
+/*
+ * Without rounds: what a process does, in this order, that is number `place` of `size`, all
+ * numbered by what it knows of the group. First its own, each size-th of all, what is not done of
+ * them; then those of the others, from the far end, and each helper from another place on. Returns
+ * how many; dealt has room for n_tasks.
+ */
+int rz_tasks_list(const bool *done, int n_tasks, int place, int size, int *dealt);
 
 /* Seconds that a round shall take; infinite where no failure is expected. */
 double rz_tasks_round_seconds(double cost, double failure_seconds);

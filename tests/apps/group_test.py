@@ -9,7 +9,10 @@ damage         a damaged checkpoint is found, in one clear line
 alone          without a launcher
 wrong          options that cannot be: one line that says so
 bag            a bag of tasks with deaths, stops, slow ones: the checksum of an undisturbed run
+callbacks      the same bag without rounds
 pi             runs of pi with deaths; a plot
+nobody         all leave: refused where it is known, said where it is found out
+full           a disk that is full: one line, and nothing stays there
 starts         deaths from outside at any instant from the end of MPI_Init on: each program begins with the others
 """
 import os
@@ -35,18 +38,25 @@ WRONG = [
     (SORT, ["10", "--virtual", "6"], "--virtual '6' is not a power of two"),
     (SORT, ["10", "--method", "prayer"], "--method 'prayer' is not dgrp, no-rejoin or ulfm"),
     (SORT, ["10", "--distribution", "odd"], "--distribution 'odd' is not"),
-    (SORT, ["10", "--store", "file"], "--dir '' is not what goes with --store file"),
-    (SORT, ["10", "--store", "memory", "--dir", "x"], "--dir 'x' is not what goes with --store file"),
+    (SORT, ["10", "--store", "file"], "--store file needs --dir D, a folder that all nodes see"),
+    (SORT, ["10", "--store", "file", "--dir", ""], "--dir '' is not a folder"),
+    (SORT, ["10", "--store", "memory", "--dir", "x"], "--dir 'x' goes with --store file, which is not there"),
     (SORT, ["10", "--fail", "crash"], "--fail 'crash' is not one or more of kill, stop, slow, starve"),
     (SORT, ["10", "--fail", "kill,"], "--fail 'kill,' is not one or more of"),
     (SORT, ["10", "--return", "101%"], "--return '101%' is not a part in percent"),
     (SORT, ["10", "--group", "interval"], "--group 'interval' is not"),
+    (SORT, ["10", "--group", "foo=bar"], "--group 'foo=bar' is not interval=, zeta=, threshold=, factor="),
+    (SORT, ["10", "--method", "ulfm", "--group", "zet=1"], "--group 'zet=1' is not interval=, zeta="),
+    (SORT, ["10", "--group", "name="], "--group 'name=' is not"),
     (SORT, ["10", "--never"], "the argument '--never' is not an option"),
     (BAG, [], "TASKS '' is not there"),
     (BAG, ["10", "--failure-seconds", "-1"], "--failure-seconds '-1' is not a time"),
+    (BAG, ["10", "--callbacks", "--failure-seconds", "1"], "--failure-seconds is for rounds"),
     (BAG, ["10", "--work"], "--work '' is not a whole number"),
     (BAG, ["10", "--never"], "the argument '--never' is not an option"),
     (PI, ["10", *["--group", "zeta=2"] * 17], "--group 'zeta=2' is not one of at most 16 settings"),
+    (PI, ["10", "--runs", "0"], "--runs '0' is not a whole number from 1"),
+    (PI, ["10", "--plot", ""], "--plot '' is not a file"),
     (PI, ["0"], "INTERVALS '0' is not a whole number"),
     (PI, ["10", "--fail-count", "few"], "--fail-count 'few' is not a number of processes"),
 ]
@@ -179,20 +189,68 @@ def wrong():
             sys.exit(f"{program}: expected one line that names zeta:\n{said}")
 
 
-def bag():
-    calm, _ = run([*job(8), BAG, "200", "--work", "20"])
+LEAVING = [("kill", 1), ("kill", 7), ("stop", 4), ("slow", 4), ("stop", 7)]
+
+
+def bag_by(way, work, returns):
+    """way: the options of rounds, or of callbacks."""
+    calm, _ = run([*job(8), BAG, "200", "--work", work])
     if len(calm) != 1 or not re.fullmatch(r"bag of 200: [0-9a-f]{16}", calm[0]):
         sys.exit(f"no checksum: {calm}")
-    for seed, (how, count) in enumerate([("kill", 1), ("kill", 7), ("stop", 4), ("slow", 4), ("stop", 7)], 1):
-        command = [*job(8), BAG, "200", "--work", "20", "--failure-seconds", "1", "--times", *GROUP, "--fail", how, "--fail-count", str(count),
-                   "--fail-seed", str(seed), "--return", "60%"]
-        lines, said = run(command)
-        if lines != calm:
-            sys.exit(f"{shlex.join(command)}\nundisturbed {calm}, now {lines}\n{said}")
+    if run([*job(8), BAG, "200", "--work", work, *way])[0] != calm:
+        sys.exit(f"{way}: another checksum")
+    for part in returns:
+        for seed, (how, count) in enumerate(LEAVING, 1):
+            command = [*job(8), BAG, "200", "--work", work, *way, "--times", *GROUP, "--fail", how, "--fail-count", str(count), "--fail-seed",
+                       str(seed), "--return", part]
+            lines, said = run(command)
+            if lines != calm:
+                sys.exit(f"{shlex.join(command)}\nundisturbed {calm}, now {lines}\n{said}")
     for count, words in ("0", "bag of 0: "), ("3", "bag of 3: "):
-        lines, _ = run([*job(5), BAG, count, "--work", "1"])
+        lines, _ = run([*job(5), BAG, count, "--work", "1", *way])
         if len(lines) != 1 or not lines[0].startswith(words):
             sys.exit(f"a bag of {count}: {lines}")
+
+
+def bag():
+    bag_by(["--failure-seconds", "1"], "20", ["60%"])
+
+
+def callbacks():
+    """With and without who comes back, and over several nodes, one of which dies."""
+    bag_by(["--callbacks"], "20", ["0%", "100%"])
+    bag_by(["--callbacks"], "100", ["60%"])
+    calm, _ = run([*job(4), BAG, "400", "--work", "50"])
+    command = [*job(8, "--nodes", "4", "--inject", "kill node 1 at 100ms"), BAG, "400", "--work", "50", "--callbacks", *GROUP]
+    lines, said = run(command)
+    if lines != calm:
+        sys.exit(f"{shlex.join(command)}\nundisturbed {calm}, now {lines}\n{said}")
+
+
+def nobody():
+    all_leave = "all 4 processes would leave, and none come back: nobody would have a result"
+    for program in ([SORT, "1000", "--method", "no-rejoin"], [SORT, "1000"], [BAG, "100"], [PI, "1000"]):
+        for how in ("slow", "stop", "kill"):
+            command = [*job(4), *program, "--fail", how, "--fail-count", "4", "--return", "0%"]
+            lines, said = run(command, 2)
+            if lines or said.count(all_leave) != 1:
+                sys.exit(f"{shlex.join(command)}\nexpected one line '{all_leave}':\n{said}")
+    # Rank 0 leaves at once; the other one is killed long before it is done.
+    for way in [], ["--callbacks"]:
+        command = [*job(2, "--inject", "kill rank 1 at 1500ms"), BAG, "100000", "--work", "1000", *way, *GROUP, "--fail", "slow", "--fail-time",
+                   "100", "--fail-seed", "1", "--return", "0%"]
+        lines, said = run(command, 1)
+        if lines or said.count("bag: no result: all that are left have left the group\n") != 1:
+            sys.exit(f"{shlex.join(command)}\nexpected a line that says so:\n{lines}\n{said}")
+
+
+def full():
+    """A limit for files stands for the disk."""
+    with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
+        limited = f"trap '' XFSZ; ulimit -f 4096; exec {shlex.quote(SORT)} 9000000 --store file --dir {shlex.quote(folder)}"
+        lines, said = run(["sh", "-c", limited], 1)
+        if lines or said.count("\n") != 1 or "no checkpoint can be written to" not in said or os.listdir(folder):
+            sys.exit(f"expected one line, and nothing left: {lines} {said} {os.listdir(folder)}")
 
 
 def pi():
@@ -202,6 +260,14 @@ def pi():
         if len(lines) != 1 or not re.fullmatch(PI_LINE, lines[0]) or len(re.findall(r"(?m)^run \d+ of \d+ processes \S+ s$", said)) < 20:
             sys.exit(f"{lines}\n{said}")
         xml.etree.ElementTree.parse(plot)
+    lines, said = run([*job(2), PI, "1000", "--plot", f"{folder}/nowhere/pi.svg"], 1)
+    if lines or said.count("cannot be written") != 1:
+        sys.exit(f"a plot that cannot be written: {lines}\n{said}")
+    alone = PI_LINE.replace("20 runs of 100000", "1 runs of 7").replace("1415926", "14")
+    for ranks in 1, 3:  # more slices than intervals
+        lines, _ = run([*job(ranks), PI, "7"])
+        if len(lines) != 1 or not re.fullmatch(alone, lines[0]):
+            sys.exit(f"7 intervals: {lines}")
     for seed, how in enumerate(("kill", "stop", "slow"), 1):
         lines, said = run([*job(6), PI, "100000", "--runs", "20", *GROUP, "--fail", how, "--fail-count", "5", "--fail-seed", str(seed)])
         if len(lines) != 1 or not re.fullmatch(PI_LINE, lines[0]):
@@ -216,6 +282,7 @@ def starts():
     """The deaths are within the first milliseconds of runs that take some hundred, in starts of the group or soon behind them."""
     bag_line = run([*job(6), BAG, "100", "--work", "100"])[0][0]
     programs = [([BAG, "100", "--work", "100", "--failure-seconds", "1"], re.escape(bag_line)),
+                ([BAG, "100", "--work", "100", "--callbacks"], re.escape(bag_line)),
                 ([PI, "2000000", "--runs", "20"], r"pi = 3\.1415926\d*, 20 runs of 2000000 intervals"),
                 *(([SORT, "1000000", "--method", method], r"sorted 1000000 in \d+\.\d+ s") for method in ("dgrp", "no-rejoin", "ulfm"))]
     for program, wanted in programs:
@@ -233,5 +300,5 @@ def starts():
 
 
 CASES = {"plain": plain, "leave": leave, "again": again, "nodes": nodes, "damage": damage, "alone": alone, "wrong": wrong, "bag": bag, "pi": pi,
-         "starts": starts}
+         "callbacks": callbacks, "nobody": nobody, "full": full, "starts": starts}
 CASES[sys.argv[2]](*sys.argv[3:])

@@ -97,7 +97,8 @@ static void arguments(MPIX_Group_monitor monitor)
     CHECK(agreed == -7 && comm == (MPI_Comm)8 && rank == -7);
 }
 
-/* The communicator of a round is the monitor's, and works on; what is made of it is the program's. */
+/* The communicator of a round is the monitor's, and works on; what is made of it is the program's.
+ */
 static void lent(MPIX_Group_monitor monitor)
 {
     for (MPI_Count i = 0; i < 3; i++) {

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -98,11 +99,57 @@ static void a_round_is_long_where_exchanges_cost_and_failures_are_rare(void **st
     assert_true(isinf(rz_tasks_round_seconds(0.5, 0)));
 }
 
+/* Without rounds each has all that is not done, its own part first; own parts make up the whole. */
+static void who_follows_callbacks_has_all_and_its_own_first(void **state)
+{
+    struct rz_random random = {3};
+    static struct world w;
+    (void)state;
+    for (int i = 0; i < WORLDS; i++) {
+        int owned[TASKS_MAX] = {0}, list[TASKS_MAX], left = 0;
+        draw(&w, &random);
+        const bool *done = w.done[0];
+        for (int id = 0; id < w.n_tasks; id++)
+            left += !done[id];
+        for (int member = 0; member < w.size; member++) {
+            bool there[TASKS_MAX] = {false}, own = true;
+            assert_int_equal(rz_tasks_list(done, w.n_tasks, member, w.size, list), left);
+            for (int k = 0; k < left; k++) {
+                bool mine = list[k] % w.size == member;
+                assert_true(!there[list[k]] && !done[list[k]] && (own || !mine));
+                there[list[k]] = true;
+                own = mine;
+                owned[list[k]] += mine;
+            }
+        }
+        for (int id = 0; id < w.n_tasks; id++)
+            assert_int_equal(owned[id], !done[id]);
+    }
+}
+
+static void of_what_nothing_is_known_all_is_left(void **state)
+{
+    int words[2 * TASKS_MAX], dealt[TASKS_MAX];
+    bool all[TASKS_MAX];
+    (void)state;
+    memset(all, true, sizeof all);
+    rz_tasks_say_nothing(TASKS_MAX, words);
+    assert_false(rz_tasks_none_left(words, TASKS_MAX));
+    assert_true(rz_tasks_none_left(words, 0));
+    assert_int_equal(rz_tasks_deal(words, TASKS_MAX, 0, 1, dealt), TASKS_MAX);
+    rz_tasks_say(all, TASKS_MAX, 3, words);
+    assert_true(rz_tasks_none_left(words, TASKS_MAX));
+    words[2 * (TASKS_MAX - 1)] = RZ_TASKS_NOBODY;
+    assert_false(rz_tasks_none_left(words, TASKS_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_is_dealt_once_and_evenly),
         cmocka_unit_test(a_result_is_sent_by_one_that_has_it_where_one_lacks_it),
+        cmocka_unit_test(who_follows_callbacks_has_all_and_its_own_first),
+        cmocka_unit_test(of_what_nothing_is_known_all_is_left),
         cmocka_unit_test(a_round_is_long_where_exchanges_cost_and_failures_are_rare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,174 @@
+/* A bag by rounds: all results known to anybody are exchanged when a round begins. */
+#include "tasks/tasks_bag.h"
+#include "tasks/tasks_deal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The exchange of results: of the tasks [from, to) ---- */
+
+/* Results on their way: of each member how many, and where they begin. */
+struct parcel {
+    int *counts, *offsets;
+    char *sent, *got;
+    int n_got;
+};
+
+static void parcel_free(struct parcel *parcel)
+{
+    free(parcel->counts);
+    free(parcel->offsets);
+    free(parcel->sent);
+    free(parcel->got);
+}
+
+static int parcel_make(struct parcel *parcel, const struct RZ_Tasks_s *t, int from, int to,
+                       int place, int size)
+{
+    size_t bytes = (size_t)t->result_bytes;
+    *parcel = (struct parcel){.counts = rz_tasks_zeros((size_t)size, sizeof *parcel->counts),
+                              .offsets = rz_tasks_zeros((size_t)size, sizeof *parcel->offsets)};
+    if (!parcel->counts || !parcel->offsets)
+        return MPI_ERR_NO_MEM;
+    for (int i = 0; i < to - from; i++)
+        if (rz_tasks_sender(t->words, i) >= 0)
+            parcel->counts[rz_tasks_sender(t->words, i)]++;
+    for (int i = 0; i < size; i++) {
+        parcel->offsets[i] = parcel->n_got;
+        parcel->n_got += parcel->counts[i];
+    }
+    parcel->got = rz_tasks_zeros((size_t)parcel->n_got, bytes);
+    parcel->sent = rz_tasks_zeros((size_t)parcel->counts[place], bytes);
+    if (!parcel->got || !parcel->sent)
+        return MPI_ERR_NO_MEM;
+    char *at = parcel->sent;
+    for (int i = 0; i < to - from; i++)
+        if (rz_tasks_sender(t->words, i) == place) {
+            memcpy(at, rz_tasks_result(t, from + i), bytes);
+            at += bytes;
+        }
+    return MPI_SUCCESS;
+}
+
+/* Results stand in the parcel by their senders, and by their ids; what was here stays. */
+static void parcel_open(const struct parcel *parcel, struct RZ_Tasks_s *t, int from, int to)
+{
+    size_t bytes = (size_t)t->result_bytes;
+    for (int id = from; id < to; id++) {
+        int sender = rz_tasks_sender(t->words, id - from);
+        if (sender < 0)
+            continue;
+        const char *result = parcel->got + (size_t)parcel->offsets[sender]++ * bytes;
+        if (!t->done[id] && bytes > 0)
+            memcpy(rz_tasks_result(t, id), result, bytes);
+        rz_tasks_note(t, id);
+    }
+}
+
+static int send_results(struct RZ_Tasks_s *t, int from, int to, int place, int size)
+{
+    struct parcel parcel;
+    MPI_Datatype type;
+    int error = parcel_make(&parcel, t, from, to, place, size);
+    if (error == MPI_SUCCESS && t->result_bytes > 0 && parcel.n_got > 0) {
+        MPI_Type_contiguous(t->result_bytes, MPI_BYTE, &type);
+        MPI_Type_commit(&type);
+        error = MPI_Allgatherv(parcel.sent, parcel.counts[place], type, parcel.got, parcel.counts,
+                               parcel.offsets, type, t->comm);
+        MPI_Type_free(&type);
+    }
+    if (error == MPI_SUCCESS)
+        parcel_open(&parcel, t, from, to);
+    parcel_free(&parcel);
+    return error;
+}
+
+/* What anybody in the view knows of these tasks becomes known to all. *least: all know the tasks
+ * below, as it was before. */
+static int join(struct RZ_Tasks_s *t, int from, int to, int place, int size, int *least)
+{
+    int n = to - from;
+    rz_tasks_say(t->done + from, n, place, t->words);
+    t->words[2 * n] = t->n_first;
+    int error =
+        MPI_Allreduce_c(MPI_IN_PLACE, t->words, (MPI_Count)n * 2 + 1, MPI_INT, MPI_MIN, t->comm);
+    if (error != MPI_SUCCESS)
+        return error;
+    *least = t->words[2 * n];
+    return send_results(t, from, to, place, size);
+}
+
+/* What is left of the phase is dealt; where that is nothing, the next one, of which nobody has said
+ * anything: what is done of it already is stepped over. */
+static void deal(struct RZ_Tasks_s *t, int from, int to, int place, int size)
+{
+    if (rz_tasks_none_left(t->words, to - from)) {
+        from = to;
+        to = to < t->n_tasks - t->phase ? to + t->phase : t->n_tasks;
+        rz_tasks_say_nothing(to - from, t->words);
+    }
+    t->n_dealt = rz_tasks_deal(t->words, to - from, place, size, t->dealt);
+    for (int i = 0; i < t->n_dealt; i++)
+        t->dealt[i] += from;
+}
+
+/*
+ * The phase that not all have done is exchanged, and what is left is dealt. Who was out may lack
+ * what all had agreed on before: that is exchanged, too.
+ */
+static int exchange(struct RZ_Tasks_s *t)
+{
+    int place, size, least = 0, unused;
+    double begun = MPI_Wtime();
+    int from = (int)(t->agreed / t->phase) * t->phase;
+    int to = from < t->n_tasks - t->phase ? from + t->phase : t->n_tasks;
+    MPI_Comm_rank(t->comm, &place);
+    MPI_Comm_size(t->comm, &size);
+    int error = join(t, from, to, place, size, &least);
+    if (error != MPI_SUCCESS)
+        return error;
+    deal(t, from, to, place, size);
+    error = least < from ? join(t, least, from, place, size, &unused) : MPI_SUCCESS;
+    t->begun = MPI_Wtime();
+    t->cost = t->begun - begun;
+    return error;
+}
+
+/* ---- Rounds ---- */
+
+/* The next round, with what was dealt in it; nothing where this process is out, or somebody is. */
+static int next_round(struct RZ_Tasks_s *t)
+{
+    t->n_dealt = t->next = 0;
+    t->claimed = false;
+    int error = rz_tasks_round(t, &t->comm);
+    if (error != MPI_SUCCESS || t->comm == MPI_COMM_NULL || rz_tasks_is_over(t))
+        return error;
+    error = exchange(t);
+    if (error == MPI_SUCCESS || !rz_tasks_is_loss(error))
+        return error;
+    t->n_dealt = 0;
+    MPIX_Comm_revoke(t->comm); /* nobody waits for us */
+    return MPI_SUCCESS;
+}
+
+/* Whether this process's part of the round is over. */
+static bool has_ended(struct RZ_Tasks_s *t)
+{
+    int changed = 0;
+    if (!rz_tasks_is_due(t))
+        return true;
+    MPIX_Group_monitor_changed(t->monitor, &changed);
+    double length = rz_tasks_round_seconds(t->cost, t->failure_seconds);
+    return changed || (t->claimed && MPI_Wtime() - t->begun >= length);
+}
+
+int rz_tasks_follow_rounds(struct RZ_Tasks_s *t)
+{
+    while (!rz_tasks_is_over(t) && has_ended(t)) {
+        int error = next_round(t);
+        if (error != MPI_SUCCESS)
+            return error;
+    }
+    return MPI_SUCCESS;
+}
