@@ -19,12 +19,12 @@ void rz_tasks_say_nothing(int n_tasks, int *words)
     }
 }
 
-bool rz_tasks_none_left(const int *words, int n_tasks)
+int rz_tasks_first_left(const int *words, int n_tasks)
 {
     int id = 0;
     while (id < n_tasks && words[2 * id] != RZ_TASKS_NOBODY)
         id++;
-    return id == n_tasks;
+    return id;
 }
 
 int rz_tasks_sender(const int *words, int id)

@@ -19,8 +19,8 @@ int rz_tasks_sender(const int *words, int id);
 /* Of tasks of which nothing is known. */
 void rz_tasks_say_nothing(int n_tasks, int *words);
 
-/* Whether somebody has each of them, in the joined words. */
-bool rz_tasks_none_left(const int *words, int n_tasks);
+/* The first that nobody has, in the joined words; n_tasks: there is none. */
+int rz_tasks_first_left(const int *words, int n_tasks);
 
 /* The tasks of a process that is number `place` of `size`: each size-th of those that nobody has
  * done. Returns how many; dealt has room for n_tasks. */

@@ -98,23 +98,34 @@ static int join(struct RZ_Tasks_s *t, int from, int to, int place, int size, int
     return send_results(t, from, to, place, size);
 }
 
-/* What is left of the phase is dealt; where that is nothing, the next one, of which nobody has said
- * anything: what is done of it already is stepped over. */
-static void deal(struct RZ_Tasks_s *t, int from, int to, int place, int size)
+/* What nobody has of the first phase in [from, to) that is not done, as the words say, is dealt;
+ * false: nothing is left. */
+static bool deal_left(struct RZ_Tasks_s *t, int from, int to, int place, int size)
 {
-    if (rz_tasks_none_left(t->words, to - from)) {
-        from = to;
-        to = to < t->n_tasks - t->phase ? to + t->phase : t->n_tasks;
-        rz_tasks_say_nothing(to - from, t->words);
-    }
-    t->n_dealt = rz_tasks_deal(t->words, to - from, place, size, t->dealt);
+    int left = rz_tasks_first_left(t->words, to - from);
+    if (left == to - from)
+        return false;
+    int end = (from + left) / t->phase;
+    end = end < (to - 1) / t->phase ? (end + 1) * t->phase : to;
+    t->n_dealt = rz_tasks_deal(t->words, end - from, place, size, t->dealt);
     for (int i = 0; i < t->n_dealt; i++)
         t->dealt[i] += from;
+    return true;
+}
+
+/* A phase of which nobody has said anything: what is done of it already is stepped over. */
+static void deal_next(struct RZ_Tasks_s *t, int from, int place, int size)
+{
+    int to = from < t->n_tasks - t->phase ? from + t->phase : t->n_tasks;
+    rz_tasks_say_nothing(to - from, t->words);
+    t->n_dealt = 0;
+    deal_left(t, from, to, place, size);
 }
 
 /*
  * The phase that not all have done is exchanged, and what is left is dealt. Who was out may lack
- * what all had agreed on before: that is exchanged, too.
+ * what all had agreed on before: that is exchanged, too, and what those took with them who had it
+ * is done again first.
  */
 static int exchange(struct RZ_Tasks_s *t)
 {
@@ -127,8 +138,13 @@ static int exchange(struct RZ_Tasks_s *t)
     int error = join(t, from, to, place, size, &least);
     if (error != MPI_SUCCESS)
         return error;
-    deal(t, from, to, place, size);
-    error = least < from ? join(t, least, from, place, size, &unused) : MPI_SUCCESS;
+    if (!deal_left(t, from, to, place, size))
+        deal_next(t, to, place, size);
+    if (least < from) {
+        error = join(t, least, from, place, size, &unused);
+        if (error == MPI_SUCCESS)
+            deal_left(t, least, from, place, size);
+    }
     t->begun = MPI_Wtime();
     t->cost = t->begun - begun;
     return error;

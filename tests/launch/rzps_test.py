@@ -77,6 +77,14 @@ class Rzps(rig.LaunchTest):
         self.assertGreaterEqual(group["progress"], 0)
         self.end(run)
 
+    def test_a_name_that_is_not_utf8(self):
+        name = b"name=caf\xe9 \xc3\xa9"
+        run = self.begin(f"{rig.BUILD}/apps/bag", "1000000", "--work", "10000", "--group", os.fsdecode(name), processes=2, nodes=1)
+        there = lambda: (jobs := self.jobs()) and jobs[0]["groups"]
+        self.assertTrue(rig.await_true(there), "no group is shown")
+        self.assertEqual(self.jobs()[0]["groups"][0]["name"], r"caf\xe9 \xc3\xa9")
+        self.end(run)
+
     def test_two_jobs(self):
         runs = [self.start("-n", "1", rig.program("launch_waits"), "compute") for _ in range(2)]
         self.await_members(2, 2)

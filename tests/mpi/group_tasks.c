@@ -2,18 +2,21 @@
  * Bags of tasks: `group_tasks SCENE`.
  *
  *   wrong    a second bag, rounds that are not the bag's, options that cannot be: refused in words
- *   phases   no task of a phase is dealt before all of those before are done, and all come to the
- * end calls    by callbacks, with small results, none, and large ones
+ *   phases   no task of a phase is dealt before all of those before are done
+ *   lost     the same, and one is stopped while the others do some phases and die: it does it all
+ *   calls    by callbacks, with small results, none, and large ones
  */
 #include "group.h"
 
 #include <rhizome/tasks.h>
 
+#include <signal.h>
+
 static int me, n;
 
-static void start(MPIX_Group_monitor *monitor)
+static void start(MPIX_Group_monitor *monitor, const char *least)
 {
-    MPI_Info info = group_info("50ms", "2s");
+    MPI_Info info = group_info("20ms", least);
     *monitor = MPIX_GROUP_MONITOR_NULL;
     CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
@@ -48,7 +51,7 @@ static void wrong(void)
     MPI_Count agreed;
     int id = -7, flag = -7;
     RZ_Tasks_options mixed = {.phase_tasks = 2, .by_callbacks = &comm}, less = {.phase_tasks = -1};
-    start(&monitor);
+    start(&monitor, "2s");
     CHECK(RZ_Tasks_open(monitor, 10, 0, &mixed, &third) == MPI_ERR_ARG);
     CHECK(RZ_Tasks_open(monitor, 10, 0, &less, &third) == MPI_ERR_ARG);
     CHECK(RZ_Tasks_open(monitor, 10, 0, NULL, &first) == MPI_SUCCESS);
@@ -61,17 +64,31 @@ static void wrong(void)
     CHECK(RZ_Tasks_close(&first) == MPI_SUCCESS && RZ_Tasks_close(&second) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
-    start(&monitor);
+    start(&monitor, "2s");
     CHECK(MPIX_Group_monitor_round(monitor, 0, &agreed, &comm) == MPI_SUCCESS);
     assert_refused(RZ_Tasks_open(monitor, 10, 0, NULL, &third));
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
-enum { TASKS = 100, PHASE = 7 };
+enum { TASKS = 100, PHASE = 7, STOP_AT = 3, DIE_AT = 8 };
+
+/* The last one is stopped, and goes on when nobody else is left. */
+static void lose(int phase)
+{
+    pid_t last = group_log->pid[n - 1];
+    static int stopped;
+    if (me == 0 && phase >= STOP_AT && !stopped++) {
+        CHECK(kill(last, SIGSTOP) == 0);
+    }
+    if (me != n - 1 && phase >= DIE_AT) {
+        CHECK(me != 0 || kill(last, SIGCONT) == 0);
+        raise(SIGKILL);
+    }
+}
 
 /* All tasks of earlier phases have been completed by somebody: that stands in the shared log. */
-static void phases(void)
+static void phases(int loses)
 {
     MPIX_Group_monitor monitor;
     RZ_Tasks tasks;
@@ -79,12 +96,15 @@ static void phases(void)
     const void *results;
     int id, flag, rounds, completed;
     group_log_share(MPI_COMM_WORLD, 0);
-    start(&monitor);
+    start(&monitor, loses ? "300ms" : "2s");
     CHECK(RZ_Tasks_open(monitor, TASKS, sizeof(int), &options, &tasks) == MPI_SUCCESS);
     for (;;) {
         CHECK(RZ_Tasks_claim(tasks, &id, &flag) == MPI_SUCCESS);
         if (!flag) {
             break;
+        }
+        if (loses) {
+            lose(id / PHASE);
         }
         for (int before = 0; before < id / PHASE * PHASE; before++) {
             CHECK(group_log->view[before] != 0);
@@ -100,7 +120,12 @@ static void phases(void)
     CHECK(RZ_Tasks_count(tasks, &rounds, &completed) == MPI_SUCCESS);
     CHECK(rounds >= TASKS / PHASE && completed <= TASKS);
     CHECK(RZ_Tasks_close(&tasks) == MPI_SUCCESS);
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (loses) {
+        MPIX_Comm_ack_failed(MPI_COMM_WORLD, n - 1, &rounds);
+        printf("group tasks: nothing is lost\n");
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
     CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
@@ -115,7 +140,7 @@ static void call_with(int n_tasks, int bytes)
     int id, flag;
     char *result = malloc((size_t)bytes + 1);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    start(&monitor);
+    start(&monitor, "2s");
     CHECK(RZ_Tasks_open(monitor, n_tasks, bytes, &options, &tasks) == MPI_SUCCESS);
     for (;;) {
         CHECK(RZ_Tasks_claim(tasks, &id, &flag) == MPI_SUCCESS);
@@ -147,7 +172,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "wrong") == 0) {
         wrong();
     } else if (strcmp(argv[1], "phases") == 0) {
-        phases();
+        phases(0);
+    } else if (strcmp(argv[1], "lost") == 0) {
+        phases(1);
     } else {
         call_with(0, 4);
         call_with(1, 1);

@@ -134,13 +134,13 @@ static void of_what_nothing_is_known_all_is_left(void **state)
     (void)state;
     memset(all, true, sizeof all);
     rz_tasks_say_nothing(TASKS_MAX, words);
-    assert_false(rz_tasks_none_left(words, TASKS_MAX));
-    assert_true(rz_tasks_none_left(words, 0));
+    assert_int_equal(rz_tasks_first_left(words, TASKS_MAX), 0);
+    assert_int_equal(rz_tasks_first_left(words, 0), 0);
     assert_int_equal(rz_tasks_deal(words, TASKS_MAX, 0, 1, dealt), TASKS_MAX);
     rz_tasks_say(all, TASKS_MAX, 3, words);
-    assert_true(rz_tasks_none_left(words, TASKS_MAX));
+    assert_int_equal(rz_tasks_first_left(words, TASKS_MAX), TASKS_MAX);
     words[2 * (TASKS_MAX - 1)] = RZ_TASKS_NOBODY;
-    assert_false(rz_tasks_none_left(words, TASKS_MAX));
+    assert_int_equal(rz_tasks_first_left(words, TASKS_MAX), TASKS_MAX - 1);
 }
 
 int main(void)
