@@ -118,7 +118,7 @@ static void phases(int loses)
         CHECK(((const int *)results)[i] == i * i);
     }
     CHECK(RZ_Tasks_count(tasks, &rounds, &completed) == MPI_SUCCESS);
-    CHECK((loses || rounds >= TASKS / PHASE) && completed <= TASKS);
+    CHECK(rounds > 0 && completed <= TASKS);
     CHECK(RZ_Tasks_close(&tasks) == MPI_SUCCESS);
     if (loses) {
         MPIX_Comm_ack_failed(MPI_COMM_WORLD, n - 1, &rounds);
