@@ -45,6 +45,14 @@ struct rz_ckpt_path rz_ckpt_file_path(const struct rz_ckpt_folder *folder,
     return path;
 }
 
+static struct rz_ckpt_path piece_path(const struct rz_ckpt_folder *folder,
+                                      const struct rz_ckpt_generation *generation, uint32_t rank)
+{
+    char name[32];
+    snprintf(name, sizeof name, "piece-%" PRIu32, rank);
+    return rz_ckpt_file_path(folder, generation, name);
+}
+
 rz_status_t rz_ckpt_say(struct rz_ckpt_words *words, rz_status_t status, const char *format, ...)
 {
     va_list arguments;
@@ -314,10 +322,9 @@ rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
                          uint32_t rank, struct rz_ckpt_header *header, int *fd,
                          struct rz_ckpt_words *words)
 {
-    char name[32];
-    snprintf(name, sizeof name, "piece-%" PRIu32, rank);
-    struct rz_ckpt_path path =
-        rz_ckpt_file_path(folder, generation, kind == RZ_CKPT_MARK ? RZ_CKPT_MARK_FILE : name);
+    struct rz_ckpt_path path = kind == RZ_CKPT_MARK
+                                   ? rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE)
+                                   : piece_path(folder, generation, rank);
     *fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never wait for a pipe's writer */
     if (*fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return rz_ckpt_say(words, RZ_ERR_NOT_FOUND, "%.400s is missing", path.text);
@@ -331,25 +338,22 @@ rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
     return status;
 }
 
-static rz_status_t read_content(int fd, struct rz_ckpt_content *content, uint32_t rank,
+static rz_status_t read_content(int fd, const char *path, struct rz_ckpt_content *content,
                                 struct rz_ckpt_words *words)
 {
     void *at;
     size_t bytes = (size_t)content->bytes;
     rz_status_t status = RZ_OK;
     if (bytes > 0 && rz_memory_map(content->fd, bytes, true, &at, NULL) != RZ_OK)
-        return rz_ckpt_say(words, RZ_ERR_NO_MEMORY, "no memory for the piece of rank %" PRIu32,
-                           rank);
+        return rz_ckpt_say(words, RZ_ERR_NO_MEMORY, "cannot map %zu bytes to read %.380s into them",
+                           bytes, path);
     errno = EIO;
     if (bytes > 0 && !read_all(fd, at, bytes))
-        status = rz_ckpt_say(words, RZ_ERR_SYSTEM, "cannot read the piece of rank %" PRIu32 ": %s",
-                             rank, strerror(errno));
+        status = rz_ckpt_refused(words, "read", path);
     rz_kill_here(RZ_KILL_RESTORE_READ);
     if (status == RZ_OK && bytes > 0 && rz_piece_hash(at, bytes) != content->hash)
         status = rz_ckpt_say(words, RZ_ERR_MALFORMED,
-                             "the piece of rank %" PRIu32
-                             " is damaged: its content does not fit its checksum",
-                             rank);
+                             "%.400s is damaged: its content does not fit its checksum", path);
     if (bytes > 0)
         rz_memory_unmap(at, bytes);
     return status;
@@ -360,6 +364,7 @@ rz_status_t rz_ckpt_read(const struct rz_ckpt_folder *folder,
                          struct rz_ckpt_content *content, struct rz_ckpt_words *words)
 {
     struct rz_ckpt_header header = {0};
+    struct rz_ckpt_path path = piece_path(folder, generation, rank);
     int fd;
     rz_kill_here(RZ_KILL_RESTORE_OPEN);
     rz_status_t status = rz_ckpt_open(folder, generation, RZ_CKPT_PIECE, rank, &header, &fd, words);
@@ -369,11 +374,10 @@ rz_status_t rz_ckpt_read(const struct rz_ckpt_folder *folder,
     size_t room = header.bytes ? (size_t)header.bytes : 1;
     if (rz_memory_create("rz-piece", room, &read.fd) != RZ_OK ||
         rz_memory_reserve(read.fd, 0, room) != RZ_OK)
-        status =
-            rz_ckpt_say(words, RZ_ERR_NO_MEMORY,
-                        "no memory for the %zu bytes of the piece of rank %" PRIu32, room, rank);
+        status = rz_ckpt_say(words, RZ_ERR_NO_MEMORY,
+                             "no memory for %zu bytes to read %.380s into them", room, path.text);
     else
-        status = read_content(fd, &read, rank, words);
+        status = read_content(fd, path.text, &read, words);
     close(fd);
     if (read.fd >= 0 && (status != RZ_OK || !content))
         close(read.fd);

@@ -77,7 +77,8 @@ static struct rz_bench_claim *add(struct rz_bench_claims *claims, const char *wh
 }
 
 static void judge(struct rz_bench_claims *claims, const char *what, const char *word, double bound,
-                  bool holds, const struct rz_bench_interval *measured, const char *unit)
+                  enum rz_bench_holds holds, const struct rz_bench_interval *measured,
+                  const char *unit)
 {
     struct rz_bench_claim *claim = add(claims, what);
     char text[96];
@@ -88,19 +89,24 @@ static void judge(struct rz_bench_claims *claims, const char *what, const char *
         return;
     rz_bench_interval_text(measured, text, sizeof text);
     snprintf(claim->measured, sizeof claim->measured, "%s%s, n = %u", text, unit, measured->n);
-    claim->holds = holds ? RZ_BENCH_HOLDS : RZ_BENCH_DOES_NOT_HOLD;
+    claim->holds = holds;
+}
+
+static enum rz_bench_holds holds_if(bool good)
+{
+    return good ? RZ_BENCH_HOLDS : RZ_BENCH_DOES_NOT_HOLD;
 }
 
 void rz_bench_claim_least(struct rz_bench_claims *claims, const char *what, double least,
                           const struct rz_bench_interval *measured, const char *unit)
 {
-    judge(claims, what, "at least", least, measured->median >= least, measured, unit);
+    judge(claims, what, "at least", least, holds_if(measured->median >= least), measured, unit);
 }
 
 void rz_bench_claim_most(struct rz_bench_claims *claims, const char *what, double most,
                          const struct rz_bench_interval *measured, const char *unit)
 {
-    judge(claims, what, "at most", most, measured->median <= most, measured, unit);
+    judge(claims, what, "at most", most, holds_if(measured->median <= most), measured, unit);
 }
 
 void rz_bench_claim_not_less(struct rz_bench_claims *claims, const char *what, double bound,
@@ -108,7 +114,9 @@ void rz_bench_claim_not_less(struct rz_bench_claims *claims, const char *what, d
 {
     bool chance = measured->n > 1 && measured->mean + measured->half >= bound;
     judge(claims, what, "within the interval not less than", bound,
-          measured->median >= bound || chance, measured, unit);
+          chance && measured->median < bound ? RZ_BENCH_HOLDS_WITHIN
+                                             : holds_if(measured->median >= bound),
+          measured, unit);
 }
 
 void rz_bench_claim_all(struct rz_bench_claims *claims, const char *what, unsigned good,
@@ -121,7 +129,7 @@ void rz_bench_claim_all(struct rz_bench_claims *claims, const char *what, unsign
     if (all == 0)
         return;
     snprintf(claim->measured, sizeof claim->measured, "%u of %u", good, all);
-    claim->holds = good == all ? RZ_BENCH_HOLDS : RZ_BENCH_DOES_NOT_HOLD;
+    claim->holds = holds_if(good == all);
 }
 
 void rz_bench_claim_excuse(struct rz_bench_claims *claims, const char *why)
@@ -147,7 +155,8 @@ bool rz_bench_claims_verdict(const struct rz_bench_claims *claims, char *line, s
     char rest[64] = "";
     for (unsigned i = 0; i < claims->n; i++)
         count[claims->claims[i].holds]++;
-    unsigned measured = count[RZ_BENCH_HOLDS] + count[RZ_BENCH_DOES_NOT_HOLD];
+    unsigned holds = count[RZ_BENCH_HOLDS] + count[RZ_BENCH_HOLDS_WITHIN];
+    unsigned measured = holds + count[RZ_BENCH_DOES_NOT_HOLD];
     bool good = measured > 0 && count[RZ_BENCH_DOES_NOT_HOLD] == 0;
     add_rest(rest, sizeof rest, count[RZ_BENCH_EXCUSED], "excused");
     add_rest(rest, sizeof rest, count[RZ_BENCH_NOT_MEASURED], "not measured");
@@ -155,14 +164,14 @@ bool rz_bench_claims_verdict(const struct rz_bench_claims *claims, char *line, s
              good           ? "holds"
              : measured > 0 ? "does not hold"
                             : "nothing was measured",
-             count[RZ_BENCH_HOLDS], measured, rest);
+             holds, measured, rest);
     return good;
 }
 
 void rz_bench_claims_show(struct rz_bench *bench, const struct rz_bench_claims *claims)
 {
-    static const char *const words[] = {"not measured", "holds", "**does not hold**",
-                                        "**does not hold**; not counted: "};
+    static const char *const words[] = {"not measured", "holds", "holds within the interval",
+                                        "**does not hold**", "**does not hold**; not counted: "};
     if (claims->n == 0)
         return;
     rz_bench_say(bench, "\n### What was asked for\n\n"

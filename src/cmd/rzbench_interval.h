@@ -30,6 +30,7 @@ enum { RZ_BENCH_CLAIMS_MAX = 24, RZ_BENCH_CLAIM_TEXT_MAX = 192 };
 enum rz_bench_holds {
     RZ_BENCH_NOT_MEASURED,
     RZ_BENCH_HOLDS,
+    RZ_BENCH_HOLDS_WITHIN, /* as far as chance goes; the median alone would say no */
     RZ_BENCH_DOES_NOT_HOLD,
     RZ_BENCH_EXCUSED /* does not hold, and does not decide */
 };

@@ -83,8 +83,7 @@ static const char *stop_words(rz_status_t why)
                "is "
                "not whole in memory either";
     default:
-        return "too many restarts without a newly committed checkpoint, or no node is left to run "
-               "on (see --max-restarts)";
+        return "too many restarts without a newly committed checkpoint (see --max-restarts)";
     }
 }
 

@@ -162,10 +162,13 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
     if (!find_whole(checkpoints, &n))
         return false;
     bool nothing = checkpoints->restored.number == 0;
-    if (nothing && n > 0 && first)
+    checkpoints->none_whole = nothing && n > 0;
+    if (checkpoints->none_whole && first)
         return refuse("--restart: no generation in %s is whole; remove it to begin anew",
                       checkpoints->path);
-    if (nothing && (!first || options->restart))
+    if (checkpoints->none_whole)
+        refuse("no generation in %s is whole: the job begins at its beginning", checkpoints->path);
+    else if (nothing && (!first || options->restart))
         refuse("%s holds no checkpoint to go on from: the job begins at its beginning",
                checkpoints->path);
     return true;
@@ -173,13 +176,17 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
 
 /* ---- the end */
 
-static bool any_exist(const struct rz_checkpoints *checkpoints)
+/* What has a mark; *whole: some of it may be whole, as far as was looked. */
+static bool any_exist(const struct rz_checkpoints *checkpoints, bool *whole)
 {
     struct rz_ckpt_generation *found = NULL;
     struct rz_ckpt_words words;
     uint32_t n = 0;
+    *whole = false;
     if (rz_ckpt_list(&checkpoints->folder, &found, &n, &words) != RZ_OK)
         return false;
+    for (uint32_t i = 0; i < n; i++)
+        *whole |= !checkpoints->none_whole || found[i].run == checkpoints->run;
     free(found);
     return n > 0;
 }
@@ -190,12 +197,12 @@ void rz_checkpoints_close(struct rz_checkpoints *checkpoints,
     struct rz_ckpt_words words;
     if (!checkpoints->used)
         return;
-    bool stay = any_exist(checkpoints) && (status != 0 || options->keep_checkpoints);
+    bool whole, stay = any_exist(checkpoints, &whole) && (status != 0 || options->keep_checkpoints);
     rz_status_t tidied = stay ? rz_ckpt_tidy(&checkpoints->folder, &words)
                               : rz_ckpt_remove_all(&checkpoints->folder, &words);
     if (tidied != RZ_OK)
         refuse("not all checkpoint files are removed that should be: %s", words.text);
-    if (stay && status != 0)
+    if (stay && status != 0 && whole) /* else it was said that nothing is */
         refuse("checkpoints are in %s: --restart goes on from them", checkpoints->path);
     close(checkpoints->lock_fd);
     checkpoints->used = false;

@@ -16,6 +16,7 @@ struct rz_checkpoints {
     int lock_fd;
     uint32_t run;                       /* of this attempt */
     struct rz_ckpt_generation restored; /* to begin from; number 0: nothing */
+    bool none_whole;                    /* of the generations that earlier runs have left */
 };
 
 /*
@@ -36,7 +37,7 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
                             const struct rz_rzrun_options *options, bool first);
 
 /* The job is over: after success its checkpoints go, unless they are to be kept; else it is said
- * where they are. */
+ * where they are, if any can be gone on from. */
 void rz_checkpoints_close(struct rz_checkpoints *checkpoints,
                           const struct rz_rzrun_options *options, int status);
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #define NAME_BYTES 40
+#define LAST_DEATH "; the last death: "
 
 void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement,
                      uint32_t n_nodes)
@@ -65,8 +66,11 @@ static void keep_past(struct rz_outcome *outcome, const struct rz_rank *r)
     outcome->past[outcome->n_past++] = *r;
 }
 
-static void begin(struct rz_rank *r, enum rz_rank_state state, uint32_t incarnation, uint32_t node)
+static void begin(struct rz_outcome *outcome, struct rz_rank *r, enum rz_rank_state state,
+                  uint32_t incarnation, uint32_t node)
 {
+    if (r->state == RZ_RANK_DIED && r->order > outcome->replaced.order)
+        outcome->replaced = *r;
     *r = (struct rz_rank){.state = state,
                           .incarnation = incarnation,
                           .node = node,
@@ -82,7 +86,7 @@ void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t inca
     if (incarnation > r->incarnation && r->state == RZ_RANK_ENDED && spoils(r))
         keep_past(outcome, r);
     if (incarnation > r->incarnation || awaited)
-        begin(r, RZ_RANK_RUNNING, incarnation, node);
+        begin(outcome, r, RZ_RANK_RUNNING, incarnation, node);
 }
 
 void rz_outcome_born(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation, uint32_t node,
@@ -93,7 +97,7 @@ void rz_outcome_born(struct rz_outcome *outcome, uint32_t slot, uint32_t incarna
         return;
     if (spawned && spoils(r))
         keep_past(outcome, r);
-    begin(r, RZ_RANK_WAITED_FOR, incarnation, node);
+    begin(outcome, r, RZ_RANK_WAITED_FOR, incarnation, node);
 }
 
 void rz_outcome_acknowledged(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation)
@@ -114,6 +118,31 @@ void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t inc
     r->abort_code = code & 0xFF ? (int)(code & 0xFF) : 1;
     snprintf(r->cause, sizeof r->cause, "%s was ended by MPI_Abort: %s",
              rz_outcome_name(outcome, slot, name, sizeof name), by);
+}
+
+/* The last death that was none by order; NULL: none was told of yet. */
+static const struct rz_rank *last_death(const struct rz_outcome *outcome)
+{
+    const struct rz_rank *last = outcome->replaced.order > 0 ? &outcome->replaced : NULL;
+    for (uint32_t i = 0; i < outcome->n_slots; i++) {
+        const struct rz_rank *r = &outcome->ranks[i];
+        bool is_death = r->state == RZ_RANK_DIED && (r->dying || r->seen);
+        if (is_death && (!last || r->order > last->order))
+            last = r;
+    }
+    return last;
+}
+
+static void name_last_death(struct rz_outcome *outcome)
+{
+    const struct rz_rank *last = outcome->worn_out ? last_death(outcome) : NULL;
+    char *behind = strstr(outcome->cause, LAST_DEATH), node[32] = "";
+    if (!last)
+        return;
+    size_t n = behind ? (size_t)(behind - outcome->cause) : strlen(outcome->cause);
+    if (!last->with_node)
+        snprintf(node, sizeof node, " on node %u", last->node);
+    snprintf(outcome->cause + n, sizeof outcome->cause - n, LAST_DEATH "%s%s", last->cause, node);
 }
 
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
@@ -146,6 +175,7 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
     }
     r->state = clean ? RZ_RANK_ENDED : RZ_RANK_DIED;
     r->dying |= !clean && !outcome->decided;
+    name_last_death(outcome);
 }
 
 void rz_outcome_dying(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
@@ -186,6 +216,7 @@ void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
         r->state = RZ_RANK_DIED;
         r->dying |= !outcome->decided;
         r->order = ++outcome->ends;
+        r->with_node = true;
         r->code = r->abort_code ? r->abort_code : 128 + 9;
         const char *why = outcome->cut_off[node];
         if (!r->abort_code)
@@ -217,6 +248,13 @@ void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format,
     va_start(arguments, format);
     vsnprintf(outcome->cause, sizeof outcome->cause, format, arguments);
     va_end(arguments);
+}
+
+void rz_outcome_worn_out(struct rz_outcome *outcome, int code, const char *reason)
+{
+    outcome->worn_out |= !outcome->decided;
+    rz_outcome_decide(outcome, code, "%s", reason);
+    name_last_death(outcome);
 }
 
 void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,

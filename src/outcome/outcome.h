@@ -23,6 +23,7 @@ struct rz_rank {
     int abort_code;        /* MPI_Abort ended it, of others or itself; 0: not */
     int code;              /* of its end, as an exit status */
     bool hung;             /* it was killed for that */
+    bool with_node;        /* it was lost with its node */
     uint64_t order;        /* the ends are counted: which was first */
     char cause[160];       /* in words */
 };
@@ -37,13 +38,15 @@ struct rz_outcome {
     bool *out;         /* [n_nodes]: the others go on without it */
     uint64_t *refused; /* [n_nodes]: messages of one that is out */
     uint64_t ends;
-    bool decided;     /* something ended the job as a whole */
-    bool by_death;    /* it was a death, by --on-failure or because nothing is left */
-    bool aborted;     /* it was MPI_Abort: a death before it is the first cause */
-    bool death_known; /* before that a daemon had told its processes of a death */
-    bool all_left;    /* all ranks had come to MPI_Finalize, and no death was known */
+    bool decided;            /* something ended the job as a whole */
+    bool by_death;           /* it was a death, by --on-failure or because nothing is left */
+    bool aborted;            /* it was MPI_Abort: a death before it is the first cause */
+    bool death_known;        /* before that a daemon had told its processes of a death */
+    bool all_left;           /* all ranks had come to MPI_Finalize, and no death was known */
+    bool worn_out;           /* by too many deaths: the cause names the last one */
+    struct rz_rank replaced; /* the last death that somebody was started for */
     int code;
-    char cause[256];
+    char cause[512];
 };
 
 void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement,
@@ -101,6 +104,10 @@ void rz_outcome_node_noted(struct rz_outcome *outcome, uint32_t node);
 /* Ends the job as a whole; the first call counts. */
 void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same, because there were too many deaths: behind reason stands the last one, be it told only
+ * later. */
+void rz_outcome_worn_out(struct rz_outcome *outcome, int code, const char *reason);
 
 /* rank called MPI_Abort, or an error ended it: the job ends as a whole. */
 void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,

@@ -150,7 +150,10 @@ static bool on_stopping(struct rz_referee *referee, uint32_t node,
             rz_outcome_cut_off(&referee->outcome, node, told->reason);
         return false;
     }
-    rz_outcome_decide(&referee->outcome, code, "%s", told->reason);
+    if (code == RZ_EXIT_RESTARTS)
+        rz_outcome_worn_out(&referee->outcome, code, told->reason);
+    else
+        rz_outcome_decide(&referee->outcome, code, "%s", told->reason);
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }

@@ -89,6 +89,8 @@ static void test_verdicts(void **state)
     rz_bench_claim_all(&claims, "runs", 4, 4);
     assert_true(rz_bench_claims_verdict(&claims, line, sizeof line));
     assert_string_equal(line, "verdict: holds (4 of 4; 1 not measured)");
+    assert_true(claims.claims[1].holds == RZ_BENCH_HOLDS);
+    assert_true(claims.claims[3].holds == RZ_BENCH_HOLDS_WITHIN); /* not by its median */
     assert_string_equal(claims.claims[2].measured, "7.00 (6.00..8.00) ms, n = 10");
     rz_bench_claim_least(&claims, "eight times", 8, &seven, "");
     assert_false(rz_bench_claims_verdict(&claims, line, sizeof line));

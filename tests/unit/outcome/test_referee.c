@@ -133,6 +133,41 @@ static void test_one_that_never_joins(void **state)
     ends_with(&referee, 137, "without MPI_Init");
 }
 
+/* The last death is named: of a process, or of a node, whose end is told before, after, or never.
+ */
+static void test_too_many_deaths(void **state)
+{
+    struct rz_referee referee;
+    const struct rz_launch_message stopping = {
+        .type = RZ_LAUNCH_STOPPING,
+        .stopping = {.status = RZ_ERR_JOB_ENDED, .reason = "too many restarts"}};
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 0, SIGKILL, false, true), LATER);
+    assert_int_equal(exits(&referee, 1, SIGSEGV, false, true), LATER);
+    assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
+    ends_with(&referee, RZ_EXIT_RESTARTS,
+              "too many restarts; the last death: rank 1 was killed by signal 11 (Segmentation "
+              "fault) on node 1");
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 0, SIGKILL, false, true), LATER);
+    rz_outcome_dying(&referee.outcome, 1, 1);
+    assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
+    assert_int_equal(exits(&referee, 1, 0, false, true), LATER);
+    ends_with(&referee, RZ_EXIT_RESTARTS,
+              "the last death: rank 1 exited with status 0 before MPI_Finalize on node 1");
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 1, SIGSEGV, false, true), LATER);
+    rz_outcome_born(&referee.outcome, 1, 2, 0, false);
+    assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
+    assert_int_equal(exits(&referee, 0, SIGTERM, false, true), LATER); /* by our order */
+    ends_with(&referee, RZ_EXIT_RESTARTS, "rank 1 was killed by signal 11 (Segmentation fault)");
+    open_two(&referee, false);
+    rz_outcome_node_lost(&referee.outcome, 1);
+    assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
+    ends_with(&referee, RZ_EXIT_RESTARTS, "the last death: rank 1 was lost with node 1");
+}
+
 static void test_what_ends_it_at_once(void **state)
 {
     struct rz_referee referee;
@@ -303,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_a_node_is_lost),
         cmocka_unit_test(test_without_fault_tolerance_the_first_death_ends_it),
         cmocka_unit_test(test_one_that_never_joins),
+        cmocka_unit_test(test_too_many_deaths),
         cmocka_unit_test(test_what_ends_it_at_once),
         cmocka_unit_test(test_the_end_is_no_loss),
         cmocka_unit_test(test_who_is_out_is_refused),
