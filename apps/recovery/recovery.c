@@ -2,6 +2,7 @@
 #include "recovery.h"
 
 #include "recovery_buddy.h"
+#include "recovery_files.h"
 #include "recovery_ulfm.h"
 
 #ifdef RECOVERY_SURVIVES
@@ -51,6 +52,7 @@ static struct {
     const char *program;
     const struct way *way;
     enum recovery_repair repair;
+    const char *files; /* the directory for checkpoints of ulfm; NULL: in memory */
     uint64_t every;
     bool every_given;
     enum failure failure;
@@ -75,6 +77,9 @@ const char recovery_usage[] =
     "                        repair), restart (rzrun --on-failure restart --checkpoint-dir DIR),\n"
     "                        plain (not at all; there is no other with an MPI that has none)\n"
     "  --repair R            with ulfm: replace (MPIX_Comm_replace) or spawn (MPI_Comm_spawn)\n"
+    "  --checkpoint-files DIR  with ulfm: checkpoints in files there, which all nodes see, "
+    "instead\n"
+    "                        of in the memory of two nodes\n"
     "  --fail process|node   a random rank kills itself, or its node's daemon, at the begin of a\n"
     "                        random iteration, the same ones with all methods\n"
     "  --fail-seed S         what is random there (1)\n"
@@ -177,7 +182,12 @@ static uint64_t earlier_attempts(void)
     return value > 0 ? value - 1 : 0;
 }
 
-/* ---- ulfm: checkpoints are copies in the memory of processes */
+/* ---- ulfm: checkpoints are copies, in the memory of processes or in files */
+
+static const struct recovery_store *store(void)
+{
+    return options.files ? &recovery_files : &recovery_buddy;
+}
 
 static size_t regions_bytes(void)
 {
@@ -189,7 +199,7 @@ static size_t regions_bytes(void)
 
 static void save_copy(uint64_t version)
 {
-    unsigned char *at = recovery_buddy_next(regions_bytes());
+    unsigned char *at = store()->next(regions_bytes());
     memcpy(at, run.regions, sizeof run.regions); /* the sizes are looked at when it is restored */
     at += sizeof run.regions;
     for (int id = 0; id < RECOVERY_REGIONS_MAX; id++) {
@@ -197,16 +207,16 @@ static void save_copy(uint64_t version)
             memcpy(at, run.regions[id].memory, run.regions[id].bytes);
         at += run.regions[id].bytes;
     }
-    recovery_buddy_save(recovery_world(), version); /* an error jumps */
+    store()->save(recovery_world(), version); /* an error jumps */
     recovery_ulfm_commit();
-    recovery_buddy_settle();
+    store()->settle();
 }
 
 static bool restore_copy(void)
 {
     size_t bytes;
     struct region regions[RECOVERY_REGIONS_MAX];
-    const unsigned char *at = recovery_buddy_own(&bytes);
+    const unsigned char *at = store()->own(&bytes);
     if (!at)
         return false;
     memcpy(regions, at, sizeof regions);
@@ -225,7 +235,9 @@ static bool restore_copy(void)
 static int run_ulfm(int argc, char **argv)
 {
     (void)argc;
-    return recovery_ulfm_run(argv, options.repair, enter_loop);
+    if (options.files)
+        recovery_files_open(options.files);
+    return recovery_ulfm_run(argv, options.repair, store(), enter_loop);
 }
 #endif
 
@@ -233,7 +245,7 @@ static const struct way ways[] = {
 #ifdef RECOVERY_SURVIVES
     {"reinit", run_reinit, world_of_mpi, use_nothing, restore_generation, save_generation, passes},
     {"ulfm", run_ulfm, recovery_ulfm_world, recovery_ulfm_use, restore_copy, save_copy,
-     recovery_buddy_repairs},
+     recovery_ulfm_repairs},
     {"restart", run_once, world_of_mpi, use_nothing, restore_attempt, save_attempt,
      earlier_attempts},
 #endif
@@ -316,6 +328,10 @@ enum recovery_taken recovery_option(const char *name, const char *value, bool lo
         return take_method(value, loud);
     if (strcmp(name, "--repair") == 0)
         return take_repair(value, loud);
+    if (strcmp(name, "--checkpoint-files") == 0) {
+        options.files = value;
+        return value && *value ? RECOVERY_TAKEN : wrong(loud, name, value, "a directory");
+    }
     if (strcmp(name, "--fail") == 0)
         return take_failure(value, loud);
     if (strcmp(name, "--checkpoint-every") == 0) {
@@ -461,6 +477,10 @@ int recovery_run(int argc, char **argv, int (*loop)(void))
 {
     run.loop = loop;
     run.begun = run.stamp = MPI_Wtime();
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    if (options.files && strcmp(way()->name, "ulfm") != 0 && run.rank == 0)
+        recovery_fail("--checkpoint-files is for --method ulfm; the files of others are rzrun's "
+                      "(--checkpoint-dir)");
     int result = way()->run(argc, argv);
     if (result == 0 && options.way)
         print_times();

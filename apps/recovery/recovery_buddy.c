@@ -3,7 +3,6 @@
 #include "recovery_buddy.h"
 
 #include "recovery.h"
-#include "recovery_ulfm.h"
 
 #ifdef RECOVERY_SURVIVES
 #include <stdio.h>
@@ -23,7 +22,7 @@ struct copy {
 
 /* What a process tells all others at a refill. */
 struct facts {
-    uint64_t own[VERSIONS], held[VERSIONS], repairs;
+    uint64_t own[VERSIONS], held[VERSIONS];
     int owner[VERSIONS], node;
 };
 
@@ -33,13 +32,7 @@ static struct {
     uint64_t coming;       /* the version that settle makes count */
     bool drop;             /* and all others are of a past that is over */
     int rank, size, buddy, ward;
-    uint64_t repairs;
 } b;
-
-uint64_t recovery_buddy_repairs(void)
-{
-    return b.repairs;
-}
 
 static void reserve(struct copy *copy, size_t bytes)
 {
@@ -227,7 +220,7 @@ static int fetch(const struct facts *facts, uint64_t version, MPI_Comm world)
 
 static int collect(MPI_Comm world, struct facts *all)
 {
-    struct facts mine = {.repairs = b.repairs};
+    struct facts mine = {0};
     for (int i = 0; i < VERSIONS; i++) {
         mine.own[i] = b.own[i].version;
         mine.held[i] = b.held[i].version;
@@ -236,12 +229,10 @@ static int collect(MPI_Comm world, struct facts *all)
     int error = node_number(world, &mine.node);
     if (error == MPI_SUCCESS)
         error = MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, world);
-    for (int rank = 0; error == MPI_SUCCESS && rank < b.size; rank++)
-        b.repairs = all[rank].repairs > b.repairs ? all[rank].repairs : b.repairs;
     return error;
 }
 
-int recovery_buddy_refill(MPI_Comm world)
+static int refill(MPI_Comm world)
 {
     MPI_Comm_rank(world, &b.rank);
     MPI_Comm_size(world, &b.size);
@@ -262,7 +253,7 @@ int recovery_buddy_refill(MPI_Comm world)
     return error;
 }
 
-void recovery_buddy_settle(void)
+static void settle(void)
 {
     struct copy *own = own_of(b.coming);
     if (own) {
@@ -278,41 +269,39 @@ void recovery_buddy_settle(void)
     b.drop = false;
 }
 
-void recovery_buddy_repaired(void)
-{
-    b.repairs++;
-}
-
 /* ---- Checkpoints */
 
-const void *recovery_buddy_own(size_t *bytes)
+static const void *own_copy(size_t *bytes)
 {
     const struct copy *own = &b.own[b.own_now];
     *bytes = own->bytes;
     return own->version > 0 ? own->memory : NULL;
 }
 
-void *recovery_buddy_next(size_t bytes)
+static void *next_copy(size_t bytes)
 {
     struct copy *own = other(b.own, b.own_now);
     reserve(own, bytes);
     return own->memory;
 }
 
-int recovery_buddy_save(MPI_Comm world, uint64_t version)
+static int save(MPI_Comm world, uint64_t version)
 {
     other(b.own, b.own_now)->version = version;
     b.coming = version;
     return protect(version, world);
 }
 
-void recovery_buddy_close(void)
+static void close_copies(void)
 {
     for (int i = 0; i < VERSIONS; i++) {
         free(b.own[i].memory);
         free(b.held[i].memory);
     }
 }
+
+const struct recovery_store recovery_buddy = {refill,    settle, own_copy,
+                                              next_copy, save,   close_copies};
 #else
 typedef int recovery_buddy_is_not_there; /* a file must not be empty */
 #endif

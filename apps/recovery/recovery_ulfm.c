@@ -2,7 +2,6 @@
 #include "recovery_ulfm.h"
 
 #include "recovery.h"
-#include "recovery_buddy.h"
 
 #ifdef RECOVERY_SURVIVES
 #include <mpi-ext.h>
@@ -24,12 +23,19 @@ static struct {
     int n_parts;
     MPI_Errhandler handler;
     enum recovery_repair way;
+    const struct recovery_store *store;
+    uint64_t repairs; /* that this process took part in, or was told of */
     char **argv;
 } u;
 
 MPI_Comm recovery_ulfm_world(void)
 {
     return u.world;
+}
+
+uint64_t recovery_ulfm_repairs(void)
+{
+    return u.repairs;
 }
 
 static _Noreturn void give_up(const char *what, int error)
@@ -136,7 +142,7 @@ static void leave(void)
     for (int i = 0; i < u.n_parts; i++)
         drop(&u.parts[i]);
     u.n_parts = 0;
-    recovery_buddy_repaired();
+    u.repairs++;
 }
 
 static void replace(void)
@@ -273,12 +279,17 @@ static bool enter(void)
 /* Whether the world is whole, with the same checkpoint at all. */
 static bool settle(void)
 {
-    bool well = recovery_buddy_refill(u.world) == MPI_SUCCESS;
+    uint64_t repairs = 0;
+    bool well =
+        MPI_Allreduce(&u.repairs, &repairs, 1, MPI_UINT64_T, MPI_MAX, u.world) == MPI_SUCCESS;
+    if (well)
+        u.repairs = repairs;
+    well = well && u.store->refill(u.world) == MPI_SUCCESS;
     if (!well)
         MPIX_Comm_revoke(u.world);
     well = all_agree(u.world, well);
     if (well)
-        recovery_buddy_settle();
+        u.store->settle();
     return well;
 }
 
@@ -298,11 +309,13 @@ static void finish(void)
     if (u.world != MPI_COMM_WORLD)
         MPI_Comm_free(&u.world);
     MPI_Errhandler_free(&u.handler);
-    recovery_buddy_close();
+    u.store->close();
 }
 
-int recovery_ulfm_run(char **argv, enum recovery_repair way, int (*loop)(bool again))
+int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recovery_store *store,
+                      int (*loop)(bool again))
 {
+    u.store = store;
     u.argv = argv;
     u.way = way;
     bool is_new = enter();

@@ -13,6 +13,8 @@
 #include <mpi.h>
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Whether this MPI has what it takes; else only `plain` is there. */
 #if __has_include(<mpi-ext.h>) && __has_include(<rhizome/checkpoint.h>)
@@ -24,8 +26,34 @@ enum recovery_repair {
     RECOVERY_SPAWN    /* MPIX_Comm_shrink, MPI_Comm_spawn, MPI_Intercomm_merge, MPI_Comm_split */
 };
 
+/*
+ * Where its checkpoints are: each process has a copy of its own that counts, and one that comes
+ * next. A version is a number of iterations, and not 0. Functions that talk return an error class
+ * of MPI; the caller revokes the communicator then, and agrees with all others on how it went.
+ */
+struct recovery_store {
+    /* A new world, the first or a repaired one: finds the newest version that can be made whole,
+     * and gives processes without a copy theirs. Until settle nothing that another process may need
+     * is given up. */
+    int (*refill)(MPI_Comm world);
+    /* All have succeeded in it, or in save: that version is the one that counts. */
+    void (*settle)(void);
+    /* The bytes of the own copy that counts; NULL: there is none. */
+    const void *(*own)(size_t *bytes);
+    /* Room for the next version of the own copy, to be filled before save. */
+    void *(*next)(size_t bytes);
+    /* Puts what was filled where it can be found again. Collective. */
+    int (*save)(MPI_Comm world, uint64_t version);
+    /* The loop has come to its end. */
+    void (*close)(void);
+};
+
 /* Runs the loop until it has come to its end in all processes. again: after a repair. */
-int recovery_ulfm_run(char **argv, enum recovery_repair way, int (*loop)(bool again));
+int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recovery_store *store,
+                      int (*loop)(bool again));
+
+/* The same at all, in the loop. */
+uint64_t recovery_ulfm_repairs(void);
 
 MPI_Comm recovery_ulfm_world(void);
 void recovery_ulfm_use(MPI_Comm comm);

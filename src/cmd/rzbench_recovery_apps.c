@@ -2,8 +2,8 @@
  * Figures 4 and 5: three proxy applications, weak scaling, a checkpoint after every iteration, and
  * one death in a random iteration, the same one for all methods. Where the time went they say
  * themselves (apps/recovery). Stores as in table 2 of the paper: restart has files; Reinit and ULFM
- * memory for the death of a process; for that of a node Reinit has files, and beside it the memory
- * of another node, as ULFM's processes do it by themselves.
+ * memory for the death of a process and files for that of a node, and there, beside it, the memory
+ * of another node.
  */
 #include "cmd/rzbench_recovery.h"
 
@@ -14,13 +14,14 @@
 
 enum { REPETITIONS = 10, REPETITIONS_QUICK = 1, RANKS_QUICK = 8, ITERATIONS = 20 };
 
-enum method { REINIT, REINIT_BUDDY, ULFM, RESTART, UNDISTURBED, METHOD_COUNT };
+enum method { REINIT, REINIT_BUDDY, ULFM, ULFM_BUDDY, RESTART, UNDISTURBED, METHOD_COUNT };
 
 static const struct {
     const char *column, *method, *on_failure;
 } methods[METHOD_COUNT] = {[REINIT] = {"Reinit", "reinit", "repair"},
                            [REINIT_BUDDY] = {"Reinit, buddy", "reinit", "repair"},
                            [ULFM] = {"ULFM", "ulfm", "replace"},
+                           [ULFM_BUDDY] = {"ULFM, buddy", "ulfm", "replace"},
                            [RESTART] = {"restart", "restart", "restart"},
                            [UNDISTURBED] = {"undisturbed", "plain", "continue"}};
 
@@ -106,6 +107,7 @@ static bool is_there(const struct stores *stores, enum method method, enum rz_be
     case REINIT:
         return death == RZ_BENCH_PROCESS || (stores->schemes && stores->files);
     case REINIT_BUDDY:
+    case ULFM_BUDDY:
         return death == RZ_BENCH_NODE;
     case RESTART:
         return stores->files;
@@ -132,7 +134,7 @@ static void options_of(const struct stores *stores, enum method method,
     *out++ = methods[method].on_failure;
     *out++ = "--report";
     *out++ = report;
-    if (stores->schemes && method != ULFM && method != UNDISTURBED) {
+    if (stores->schemes && method != ULFM && method != ULFM_BUDDY && method != UNDISTURBED) {
         *out++ = "--checkpoint";
         *out++ = scheme;
     }
@@ -168,6 +170,10 @@ static void command_of(const struct rz_bench_recovery *study, const struct store
     rz_bench_command_add(command, "%d", ITERATIONS);
     rz_bench_command_add(command, "--method");
     rz_bench_command_add(command, "%s", methods[method].method);
+    if (method == ULFM && death == RZ_BENCH_NODE) {
+        rz_bench_command_add(command, "--checkpoint-files");
+        rz_bench_command_add(command, "%s", folder);
+    }
     if (method == UNDISTURBED)
         return;
     rz_bench_command_add(command, "--fail");

@@ -87,7 +87,8 @@ static void program_path(const struct rz_bench *bench, enum rz_bench_system syst
 static void add_shared_sources(const struct rz_bench *bench, const char *program,
                                struct rz_bench_command *command)
 {
-    static const char *const shared[] = {"recovery.c", "recovery_buddy.c", "recovery_ulfm.c"};
+    static const char *const shared[] = {"recovery.c", "recovery_buddy.c", "recovery_files.c",
+                                         "recovery_ulfm.c"};
     for (size_t i = 0; strcmp(program, "hpccg") == 0 && i < sizeof shared / sizeof *shared; i++)
         rz_bench_command_add(command, "%s/%s", bench->sources, shared[i]);
 }

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """The proxies survive in each of their ways with the result of the undisturbed run: proxies_test.py BUILD CASE, where CASE is
 
-PROXY WAY   hpccg, comd, eam or lulesh; reinit, replace, spawn or restart: a process dies, a node dies, several die in turn
+PROXY WAY   hpccg, comd, eam or lulesh; reinit, replace, spawn, files (replace, and checkpoints in files) or restart: a process
+            dies, a node dies, several die in turn
 twice WAY   the next dies before there is another checkpoint: what was restored can be restored again
 during WAY  replace or spawn: one more dies at a named step of the repair itself
 lost WAY    a process and its buddy die at once: all begin again at the beginning, and say so
+damage      with files: a dead process's newest one is damaged, then both; a directory that cannot be
 wrong       options that cannot be: one line that says so
 plain PROXY no deaths: every way, and more checkpoints or none, give the same result
 alone       so does every way for one process without a launcher
 """
+import glob
 import os
 import re
 import shlex
@@ -16,10 +19,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 BUILD = sys.argv[1]
 RZRUN = f"{BUILD}/bin/rzrun"
 # Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
+# Of the ULFM way; a directory for each run of this test, and empty after each job.
+FILES = tempfile.mkdtemp(prefix="proxies-test-files-")
 NODES = ["--oversubscribe", "--hb-timeout", "5s", "--timeout", "60s", "-n", "8", "--nodes", "4"]
 COMD = ["comd", "-x", "8", "-y", "8", "-z", "8", "--temperature", "20000", "--print-every", "5"]
 PROXIES = {
@@ -32,6 +38,7 @@ WAYS = {
     "reinit": ["--method", "reinit"],
     "replace": ["--method", "ulfm", "--repair", "replace"],
     "spawn": ["--method", "ulfm", "--repair", "spawn"],
+    "files": ["--method", "ulfm", "--checkpoint-files", FILES],
     "restart": ["--method", "restart"],
 }
 # Where the second one dies, NTH counted from the death of the first: while all agree that they repair, that some are dead,
@@ -45,6 +52,7 @@ WRONG = [
     (["--method", "prayer"], "hpccg: --method 'prayer' is not"),
     (["--method"], "hpccg: --method '' is not"),
     (["--repair", "glue"], "hpccg: --repair 'glue' is not replace or spawn"),
+    (["--checkpoint-files"], "hpccg: --checkpoint-files '' is not a directory"),
     (["--fail", "rank"], "hpccg: --fail 'rank' is not process or node"),
     (["--fail-count", "65"], "hpccg: --fail-count '65' is not a whole number from 0 to 64"),
     (["--fail-seed", "-1"], "hpccg: --fail-seed '-1' is not a whole number"),
@@ -93,6 +101,11 @@ def times_are_told(said, command):
         sys.exit(f"{shlex.join(command)}\nthe parts are not the total: {found[0]}")
 
 
+def nothing_is_left(command):
+    if os.listdir(FILES):
+        sys.exit(f"{shlex.join(command)}\nleft {glob.glob(FILES + '/**', recursive=True)}")
+
+
 def survive(proxy, way):
     calm, folder = undisturbed(proxy), tempfile.mkdtemp(prefix="proxies-test-")
     launch = []
@@ -107,6 +120,7 @@ def survive(proxy, way):
             sys.exit(f"{shlex.join(command)}\nnot all died:\n{said}")
         same(calm, lines, said, command, resumed)
         times_are_told(said, command)
+        nothing_is_left(command)
     shutil.rmtree(folder)
 
 
@@ -149,12 +163,57 @@ def during(way):
 def lost(way):
     """Node 1 has the copies of rank 0, which dies while that is replaced."""
     calm = undisturbed("hpccg")
-    step = {"replace": "replace-asked@0", "spawn": "spawn@0"}[way]
+    step = {"replace": "replace-asked@0", "files": "replace-asked@0", "spawn": "spawn@0"}[way]
     command = job("hpccg", WAYS[way], ["--inject", "kill node 1 at iteration 25", "-x", f"RZ_KILL_AT={step}"])
     lines, said = run(command)
     same(calm, lines, said, command, False)
-    if "begin again at the beginning" not in said:
-        sys.exit(f"{shlex.join(command)}\ndid not say that the checkpoints are lost:\n{said}")
+    if ("begin again at the beginning" in said) == (way == "files"):
+        sys.exit(f"{shlex.join(command)}\nsaid something else of the checkpoints than what became of them:\n{said}")
+    nothing_is_left(command)
+
+
+def change(path, at):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+
+
+def of_rank(rank):
+    """Its files, the newest first; but those it is about to write or to remove."""
+    return sorted(glob.glob(f"{FILES}/*/rank-{rank}.*[0-9]"), key=lambda path: -int(path.rsplit(".", 1)[1]))
+
+
+def damage():
+    """Rank 5 stands still in an iteration, all others wait for it, and is killed when its files were changed."""
+    calm = undisturbed("hpccg")
+    kinds = (("cut", 1, "is cut", lambda path: os.truncate(path, 20)),
+             ("short", 1, "has another length than its head says", lambda path: os.truncate(path, 200)),
+             ("head", 1, "is damaged: its head does not hold", lambda path: change(path, 2)),
+             ("foreign", 1, "is not what its name says", lambda path: change(path, 9)),
+             ("content", 1, "is damaged: its content does not fit its checksum", lambda path: change(path, 1000)),
+             ("both", 2, "all begin again at the beginning", lambda path: change(path, 1000)))
+    for kind, n, words, harm in kinds:
+        command = job("hpccg", WAYS["files"], ["--inject", "stop rank 5 at iteration 30 for 60s", "--inject", "kill rank 5 at 6000ms"])
+        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        bound, before = time.monotonic() + 5, None
+        while time.monotonic() < bound and (len(before or []) != 2 or not before[0].endswith(f".{30 << 20}") or before != of_rank(5)):
+            before = of_rank(5)
+            time.sleep(0.1)
+        for path in of_rank(5)[:n]:
+            harm(path)
+        out, said = started.communicate(timeout=100)
+        if started.returncode != 0 or words not in said or f"the checkpoint {before[0]} " not in said:
+            sys.exit(f"{shlex.join(command)}\n{kind}: ended with {started.returncode}, or did not say '{words}' of {before}:\n{out}{said}")
+        same(calm, out.splitlines(), said, command, False)
+        nothing_is_left(command)
+    command = job("hpccg", ["--method", "ulfm", "--checkpoint-files", f"{FILES}/no/such"])
+    if "cannot make the directory" not in run(command, 1)[1]:
+        sys.exit(f"{shlex.join(command)}\ndid not say that there is no such directory")
+    command = job("hpccg", ["--method", "reinit", "--checkpoint-files", FILES])
+    if "--checkpoint-files is for --method ulfm" not in run(command, 1)[1]:
+        sys.exit(f"{shlex.join(command)}\nhas taken an option that it does not know")
 
 
 def wrong():
@@ -185,8 +244,11 @@ def alone():
         same(calm, *run(command), command, True)
 
 
-CASES = {"during": during, "twice": twice, "lost": lost, "wrong": wrong, "plain": plain, "alone": alone}
-if sys.argv[2] in CASES:
-    CASES[sys.argv[2]](*sys.argv[3:])
-else:
-    survive(*sys.argv[2:])
+CASES = {"during": during, "twice": twice, "lost": lost, "damage": damage, "wrong": wrong, "plain": plain, "alone": alone}
+try:
+    if sys.argv[2] in CASES:
+        CASES[sys.argv[2]](*sys.argv[3:])
+    else:
+        survive(*sys.argv[2:])
+finally:
+    shutil.rmtree(FILES)

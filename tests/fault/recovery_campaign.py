@@ -3,7 +3,7 @@
 clear words, with a status that is not 0, that more was lost than can be borne; never with another answer.
 
 Each seed and proxy draws a way to survive (MPIX_Reinit, ULFM by MPIX_Comm_replace or by spawning, restart), a place for
-the checkpoints where there is a choice, and up to five deaths at random times or iterations, ranks and nodes mixed; some
+the checkpoints where there is a choice (memory, parities, files), and up to five deaths at random times or iterations, ranks and nodes mixed; some
 strike during the recovery from another. A run has a bound; one that exceeds it, ends with another answer or another
 status than it should, or leaves anything behind, is a violation: its story and the commands that replay it are printed.
 
@@ -35,7 +35,8 @@ PROXIES = {
     "comd": [Proxy("comd", COMD, 50, 3), Proxy("comd", (*COMD, "--eam"), 20, 3)],
     "lulesh": [Proxy("lulesh", ("-s", "4", "--print-every", "20"), 100, 8)],
 }
-WAYS = {"reinit": [[]], "ulfm": [["--repair", "replace"], ["--repair", "spawn"]], "restart": [[]]}
+FILES = "--checkpoint-files"  # checkpoints of the ULFM way; else they are in the memory of two processes
+WAYS = {"reinit": [[]], "ulfm": [[*repair, *files] for repair in (["--repair", "replace"], ["--repair", "spawn"]) for files in ([], [FILES])], "restart": [[]]}
 # Places for checkpoints, and how many nodes may die without one being lost.
 SCHEMES = {"memory": 0, "buddy": 1, "xor:3": 1, "rs:3+2": 2, "file": NODES}
 NO_CHECKPOINT = 8  # rzrun's status when one that the job must go back to is lost
@@ -157,7 +158,7 @@ def draw_plan(draw, options, launcher, folder):
     """How a run survives, and where its checkpoints are."""
     method = options.method or draw.choice(list(WAYS))
     way, rzrun, scheme = draw.choice(WAYS[method]), [], "buddy"
-    name = " ".join([method, *way[1:]])
+    name = " ".join([method, *way[1:2], *["file" for option in way if option == FILES]])
     every = ["--checkpoint-every", str(draw.choice([1, 1, 3, 10]))]
     schemes = [options.checkpoint] if options.checkpoint else launcher.schemes()
     if method == "reinit" and schemes:
@@ -167,6 +168,7 @@ def draw_plan(draw, options, launcher, folder):
         rzrun = ["--on-failure", "restart"]
     if launcher.has_files() and (method == "restart" or "file" in rzrun):
         rzrun += ["--checkpoint-dir", folder]
+    way = [*way, folder] if FILES in way else way
     return Plan(name, rzrun, ["--method", method, *way, *every], SCHEMES[scheme] if method == "reinit" else NODES)
 
 
@@ -276,9 +278,9 @@ def main():
     print(summary)
     if options.report:
         with open(options.report, "w") as report:
-            report.write(summary + "\n\nseed  proxy   way               seconds  deaths  from 0  outcome    faults\n")
+            report.write(summary + "\n\nseed  proxy   way                seconds  deaths  from 0  outcome    faults\n")
             for row in rows:
-                report.write(f"{row[0]:4}  {row[1]:6}  {row[2]:16}  {row[3]:7.2f}  {row[4]:6}  {row[5]:6}  {row[6].splitlines()[0]:9}  {row[7]}\n")
+                report.write(f"{row[0]:4}  {row[1]:6}  {row[2]:17}  {row[3]:7.2f}  {row[4]:6}  {row[5]:6}  {row[6].splitlines()[0]:9}  {row[7]}\n")
     sys.exit(1 if count["violation"] or not rows else 0)
 
 
