@@ -35,7 +35,8 @@ struct rz_store_files {
     struct filed *filed;         /* [n_ranks] */
     struct filed bad[UNDER_WAY]; /* [generation % UNDER_WAY]: it lacks a file */
     uint64_t committed;          /* as far as commit knows */
-    uint64_t handled;            /* marked, or given up */
+    uint64_t handled;            /* the mark was ordered, or given up */
+    uint64_t settled;            /* its mark is there, or will never be */
 };
 
 static const struct rz_daemon_job *job_of(const struct rz_store_files *files)
@@ -110,6 +111,13 @@ static bool is_bad(const struct rz_store_files *files, uint64_t generation)
     return bad->epoch == files->epoch && bad->generation == generation;
 }
 
+static void settle(struct rz_store_files *files, uint64_t generation)
+{
+    if (generation > files->settled)
+        files->settled = generation;
+    rz_loop_soon(files->recovery->noticing); /* processes may be told of more */
+}
+
 /* Marks what is complete, in order; what can never be is removed. */
 static void look(struct rz_store_files *files)
 {
@@ -125,6 +133,8 @@ static void look(struct rz_store_files *files)
         if (!lacking && next > files->committed)
             return;
         files->handled = next;
+        if (lacking)
+            settle(files, next);
         if (!lacking || next > files->base)
             order(files, &what, next);
     }
@@ -229,6 +239,7 @@ static void on_read(struct rz_store_files *files, const struct rz_store_order *d
 
 static void on_marked(struct rz_store_files *files, const struct rz_store_order *done)
 {
+    settle(files, done->tag);
     if (done->status != RZ_OK) {
         complain(files, done->words.text);
         return;
@@ -273,7 +284,7 @@ void rz_store_files_epoch(struct rz_store_files *files, uint32_t epoch, uint64_t
     rz_store_writer_drop(files->writer);
     files->epoch = epoch;
     files->base = files->committed = generation;
-    files->handled = generation > 0 ? generation - 1 : 0;
+    files->handled = files->settled = generation > 0 ? generation - 1 : 0;
     for (uint32_t rank = 0; rank < job_of(files)->n_ranks; rank++)
         files->done[rank] = files->handled;
     look(files); /* others may have been here before */
@@ -305,6 +316,9 @@ uint64_t rz_store_files_bound(const struct rz_store_files *files, uint64_t upto)
     for (uint32_t rank = 0; files && rank < job_of(files)->n_ranks; rank++)
         if (is_own(files, rank) && files->done[rank] + 1 < upto)
             upto = files->done[rank] + 1;
+    /* Nobody begins a generation without the marker's processes: who holds them holds all. */
+    if (files && marker(files) == job_of(files)->node && files->settled + 1 < upto)
+        upto = files->settled + 1;
     return upto;
 }
 

@@ -10,9 +10,13 @@
  * - With the scheme `file` a piece's file is its keeper: commit hears RZ_COMMIT_COPIED when it is
  *   durable. If it cannot be written, the job ends: what is committed is in files, and only that.
  * - With another scheme commit does not wait for files. A process may overwrite the memory of
- *   generation g-1 only when its file is done with (rz_store_files_bound), so files are one
- *   generation behind at most. If one cannot be written, that generation has no mark; it is said
- *   once, and the job goes on.
+ *   generation g-1 only when its file is done with (rz_store_files_bound). If one cannot be
+ * written, that generation has no mark; it is said once, and the job goes on.
+ *
+ * With any scheme the marker tells its own processes that g is committed only when g-1 has its
+ * mark, or will never have one. None of them begins g+1 before, so g+1 is committed nowhere before:
+ * what has a mark is two generations behind the newest at most. (A marker without processes holds
+ * nobody: where a node that has none is the lowest one alive.)
  *
  * Generations here are numbered as commit counts them, from 1 in each run of the job. To users, to
  * processes and in files they go on from those of earlier runs: rz_store_files_number. Generation

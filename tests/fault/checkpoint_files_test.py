@@ -110,6 +110,16 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
         self.solves("--on-failure", "restart", environment=dies("file-begin:8@1"), scheme="buddy")
         self.assertTrue(self.restored() and self.from_files())
 
+    def test_two_generations_behind_at_most(self):
+        """The node dies that writes the marks, anywhere or when it is about to write one, and its pieces are in no other's memory."""
+        for options, point in ((["--inject", "kill node 0 at iteration 20"], None), ([], "mark-begin:16@0"), ([], "mark-synced:17@0")):
+            result = self.runs(*self.line(*options, scheme="memory"), *self.program(iterations=60, every=1),
+                               environment=dies(point) if point else None)
+            self.assertIn("the job begins anew (1)", result.err)
+            begun = min(int(event["at_ns"]) for event in self.events("restored") if event["value"] != "0")
+            newest = max(int(event["value"]) for event in self.events("committed") if int(event["at_ns"]) < begun)
+            self.assertLessEqual({newest - at for at in self.restored()}, {0, 1, 2})
+
     def test_in_place_when_memory_is_lost(self):
         """MPIX_Reinit, and the pieces of a node were nowhere else in memory."""
         result = self.solves(environment=dies("file-begin:8@1"), scheme="memory")
