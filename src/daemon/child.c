@@ -503,14 +503,18 @@ static bool has_reached(const struct rz_child *p, uint32_t epoch, enum rz_recove
  * there until all who live have come, or want to leave without it. */
 static void look_who_entered(struct rz_daemon *daemon)
 {
-    bool entered = false;
+    bool entered = false, alive = false;
     for (struct rz_child *p = rz_children(daemon); p; p = p->next) {
         if (p->rank >= daemon->job.n_ranks || p->state == RZ_CHILD_DEAD || !current(p))
             continue;
+        alive = true;
         if (!p->entered && !has_reached(p, daemon->epoch, RZ_PHASE_RUN))
             return;
         entered |= p->entered;
     }
+    /* That the dead would have come nobody knows but who started the job. Not while others wait in
+     * MPI_Init: they must come out of it first. */
+    entered |= daemon->job.flags & RZ_JOB_REPAIRS && !alive && daemon->phase == RZ_PHASE_RUN;
     if (entered && !rz_recovery_is_repairing(daemon->recovery))
         rz_recovery_repairing(daemon->recovery);
 }

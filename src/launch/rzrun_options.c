@@ -247,10 +247,10 @@ RZ_CLI_TAKE(on_failure)
     static const struct {
         const char *word;
         enum rz_on_failure what;
-    } words[] = {{"auto", RZ_ON_FAILURE_AUTO},         {"repair", RZ_ON_FAILURE_AUTO},
+    } words[] = {{"auto", RZ_ON_FAILURE_AUTO},         {"repair", RZ_ON_FAILURE_REPAIR},
                  {"continue", RZ_ON_FAILURE_CONTINUE}, {"replace", RZ_ON_FAILURE_REPLACE},
                  {"restart", RZ_ON_FAILURE_RESTART},   {"abort", RZ_ON_FAILURE_ABORT}};
-    *why = "it is `auto`, `continue`, `replace`, `restart` or `abort`";
+    *why = "it is `auto`, `repair`, `continue`, `replace`, `restart` or `abort`";
     OPTIONS->on_failure_given = true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(value, words[i].word) == 0) {
@@ -373,15 +373,17 @@ static const struct rz_cli_option table[] = {
      "nobody is ended for it. Default: never.",
      take_hang_report},
     {NULL, NULL, NULL, "What a death does", NULL},
-    {"--on-failure", NULL, "auto|continue|replace|restart|abort",
+    {"--on-failure", NULL, "auto|repair|continue|replace|restart|abort",
      "auto (default): survivors hear of a death by their error handlers, whose default ends the "
      "job; once the program has entered MPIX_Reinit, dead processes are replaced and the job goes "
      "back to its last checkpoint; where the program asks for it, MPIX_Comm_replace replaces "
-     "them. continue: deaths are errors, and nobody is replaced. replace: deaths are errors, also "
+     "them. repair: the same of a program that is known to enter MPIX_Reinit: if all its processes "
+     "die before any has, they are started again. continue: deaths are errors, and nobody is "
+     "replaced. replace: deaths are errors, also "
      "inside MPIX_Reinit, and MPIX_Comm_replace replaces the dead. restart: when a process or a "
      "node dies, the job ends and begins anew, at most --max-restarts times, from the checkpoints "
      "in --checkpoint-dir or from what the program itself finds. abort: the first death ends the "
-     "job. `repair` is an older word for auto.",
+     "job.",
      take_on_failure},
     {"--agree", NULL, "ENGINE",
      "What MPIX_Comm_agree, MPIX_Comm_shrink and their kin agree by, where the communicator's "

@@ -19,6 +19,7 @@ enum rz_adapter {
 /* What the death of a process or node does to the job. */
 enum rz_on_failure {
     RZ_ON_FAILURE_AUTO,     /* what the program's error handlers and MPIX_Reinit make of it */
+    RZ_ON_FAILURE_REPAIR,   /* the same; that it enters MPIX_Reinit is known beforehand */
     RZ_ON_FAILURE_CONTINUE, /* an error, and nothing is repaired */
     RZ_ON_FAILURE_REPLACE,  /* an error; the program may have its dead replaced */
     RZ_ON_FAILURE_RESTART,  /* the job begins anew */

@@ -113,6 +113,7 @@ static uint32_t job_flags(const struct rz_session *session)
     return (never_repair ? RZ_JOB_REPAIR_NEVER : 0) | (never_replace ? RZ_JOB_REPLACE_NEVER : 0) |
            (options->lost_together ? RZ_JOB_LOST_TOGETHER : 0) |
            (options->slots_limit ? RZ_JOB_SLOTS_LIMIT : 0) | (at_death_over ? RZ_JOB_ABORT : 0) |
+           (options->on_failure == RZ_ON_FAILURE_REPAIR ? RZ_JOB_REPAIRS : 0) |
            (options->no_ft ? RZ_JOB_NO_FT : 0) | (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |

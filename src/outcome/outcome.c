@@ -291,8 +291,17 @@ static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool dy
     return first;
 }
 
+bool rz_outcome_all_died(const struct rz_outcome *outcome)
+{
+    for (uint32_t rank = 0; rank < outcome->n_ranks; rank++)
+        if (outcome->ranks[rank].state != RZ_RANK_DIED)
+            return false;
+    return !outcome->any_left;
+}
+
 void rz_outcome_left(struct rz_outcome *outcome)
 {
+    outcome->any_left = true;
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
         bool dead = i < outcome->n_ranks &&

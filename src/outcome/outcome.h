@@ -42,6 +42,7 @@ struct rz_outcome {
     bool by_death;           /* it was a death, by --on-failure or because nothing is left */
     bool aborted;            /* it was MPI_Abort: a death before it is the first cause */
     bool death_known;        /* before that a daemon had told its processes of a death */
+    bool any_left;           /* some ranks had come there: nobody is repaired any more */
     bool all_left;           /* all ranks had come to MPI_Finalize, and no death was known */
     bool worn_out;           /* by too many deaths: the cause names the last one */
     struct rz_rank replaced; /* the last death that somebody was started for */
@@ -120,6 +121,9 @@ void rz_outcome_left(struct rz_outcome *outcome);
 /* Whether it is a death that ended the job, or made a survivor end it: one before all had come to
  * MPI_Finalize. */
 bool rz_outcome_by_death(const struct rz_outcome *outcome);
+
+/* Whether all ranks are dead, and none had come to its end. */
+bool rz_outcome_all_died(const struct rz_outcome *outcome);
 
 /* Whether no rank runs or will be started again. */
 bool rz_outcome_complete(const struct rz_outcome *outcome);

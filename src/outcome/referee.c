@@ -12,8 +12,10 @@
 void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_t *placement,
                      uint32_t n_nodes, uint32_t flags)
 {
-    *referee = (struct rz_referee){
-        .no_ft = flags & RZ_JOB_NO_FT, .abort = flags & RZ_JOB_ABORT, .stranger = RZ_ID_NONE};
+    *referee = (struct rz_referee){.no_ft = flags & RZ_JOB_NO_FT,
+                                   .abort = flags & RZ_JOB_ABORT,
+                                   .repairs = flags & RZ_JOB_REPAIRS,
+                                   .stranger = RZ_ID_NONE};
     rz_outcome_open(&referee->outcome, n_ranks, placement, n_nodes);
 }
 
@@ -26,6 +28,8 @@ static bool is_complete(const struct rz_referee *referee, uint32_t *grace_ms)
 {
     if (referee->over || !rz_outcome_complete(&referee->outcome))
         return false;
+    if (referee->repairs && rz_outcome_all_died(&referee->outcome))
+        return false; /* the daemons start them again, or say why they do not */
     *grace_ms = 0;
     return true;
 }

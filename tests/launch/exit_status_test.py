@@ -69,6 +69,13 @@ class ExitStatus(rig.LaunchTest):
         self.assertIn("before MPI_Finalize", result.err)
         self.runs("-n", "2", ENDS, "early", "6", status=6)
 
+    def test_a_crash_loop_names_its_last_death(self):
+        lines = (("kill -SEGV $$", "rank 0 was killed by signal 11 (Segmentation fault) on node 0"),
+                 ("kill -9 $$", "rank 0 was killed by signal 9 (Killed) on node 0"))
+        for line, words in lines:
+            result = self.runs("--on-failure", "repair", "--max-restarts", "2", SH, "-c", line, status=6)
+            self.assertIn(f"too many restarts without a newly committed checkpoint (see --max-restarts); the last death: {words}", result.err)
+
     def test_killed_inside_mpi(self):
         result = self.runs("-n", "4", "--nodes", "2", ENDS, "kill", "9", status=137)
         self.assertIn("rank 1 was killed by signal 9", result.err)

@@ -133,6 +133,28 @@ static void test_one_that_never_joins(void **state)
     ends_with(&referee, 137, "without MPI_Init");
 }
 
+/* All dead, before anybody came to an end: those who said that the program repairs itself wait. */
+static void test_all_start_again(void **state)
+{
+    static const uint32_t placement[2] = {0, 1};
+    struct rz_referee referee;
+    (void)state;
+    for (uint32_t left = 0; left < 2; left++) {
+        open_two(&referee, false);
+        rz_referee_clear(&referee);
+        rz_referee_open(&referee, 2, placement, 2, RZ_JOB_REPAIRS);
+        for (uint32_t rank = 0; rank < 2; rank++)
+            rz_outcome_started(&referee.outcome, rank, 1, rank);
+        if (left)
+            assert_int_equal(event(&referee, RZ_EVENT_RECORD_LEFT, RZ_ID_NONE, 0), LATER);
+        for (uint32_t rank = 0; rank < 2; rank++)
+            assert_int_equal(exits(&referee, rank, SIGKILL, false, true), LATER);
+        assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 0, 0), LATER);
+        assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 1, 1), left ? 0 : LATER);
+        ends_with(&referee, 137, "rank 0 was killed by signal 9");
+    }
+}
+
 /* The last death is named: of a process, or of a node, whose end is told before, after, or never.
  */
 static void test_too_many_deaths(void **state)
@@ -338,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_a_node_is_lost),
         cmocka_unit_test(test_without_fault_tolerance_the_first_death_ends_it),
         cmocka_unit_test(test_one_that_never_joins),
+        cmocka_unit_test(test_all_start_again),
         cmocka_unit_test(test_too_many_deaths),
         cmocka_unit_test(test_what_ends_it_at_once),
         cmocka_unit_test(test_the_end_is_no_loss),
