@@ -79,8 +79,9 @@ enum rz_waiting_state {
 #define RZ_JOB_BIND_CORE 2u    /* each process gets a free core of its node's, where there is one */
 #define RZ_JOB_TELL_BINDING 4u /* STARTED says where a process may run */
 #define RZ_JOB_NO_FT 8u        /* nobody looks for deaths; rzrun ends the job at the first */
-#define RZ_JOB_REPAIRS 1024u   /* the program enters MPIX_Reinit, whether it has come there or not \
-                                */
+#define RZ_JOB_REPAIRS                                                                             \
+    1024u /* the program enters MPIX_Reinit, whether it has come there or not                      \
+           */
 #define RZ_JOB_REPLACE_NEVER 64u /* nor by MPIX_Comm_replace */
 #define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first death */
 #define RZ_JOB_LOST_TOGETHER                                                                       \
