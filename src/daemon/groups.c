@@ -5,6 +5,7 @@
 #include "daemon/core.h"
 #include "daemon/job.h"
 #include "daemon/link_service.h"
+#include "port/channel.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
 #include "port/socket.h"
@@ -25,10 +26,22 @@ _Static_assert(RZ_TURN_PROCESSES_MAX *(RZ_LINK_PAIR_BYTES + 8) + RZ_GROUP_NAME_M
                    RZ_LINK_MESSAGE_MAX,
                "the largest group can arrive");
 
+/*
+ * A line to the testing thread of a monitor, for its group of voters (mpi/tester/tester_voters.c):
+ * the process may compute for hours, and read nothing of its link.
+ */
+struct line {
+    struct line *next;
+    struct rz_groups *groups;
+    uint32_t slot, incarnation;
+    struct rz_link_peer peer;
+};
+
 /* A process of this node in a group. */
 struct member {
     struct member *next;
-    uint32_t rank; /* in the group */
+    struct line *line; /* that it speaks on; NULL: its link */
+    uint32_t rank;     /* in the group */
     uint32_t slot, incarnation;
     uint32_t round; /* that it ends */
     bool waits;
@@ -40,6 +53,7 @@ struct group {
     uint64_t number;
     struct member *members;
     char name[RZ_GROUP_NAME_MAX + 1];
+    bool votes; /* of voters: not one that status pages show */
     uint32_t n;
     uint32_t events[];
 };
@@ -52,6 +66,8 @@ struct rz_groups {
     struct rz_core_notices notices;
     struct event *noticing;
     struct group *groups;
+    struct line *lines;
+    uint8_t buffer[RZ_LINK_MESSAGE_MAX];
 };
 
 /* ---- groups and members ---- */
@@ -113,7 +129,7 @@ static void member_remove(struct member **at)
 }
 
 static struct group *enter(struct rz_groups *groups, const struct rz_link_group_arrive *arrive,
-                           uint32_t n)
+                           uint32_t n, bool votes)
 {
     struct group *group = group_of(groups, arrive->group);
     if (group)
@@ -122,13 +138,14 @@ static struct group *enter(struct rz_groups *groups, const struct rz_link_group_
     rz_assert(group != NULL);
     group->number = arrive->group;
     group->n = n;
+    group->votes = votes;
     strcpy(group->name, arrive->name); /* its length was looked at */
     group->next = groups->groups;
     groups->groups = group;
     return group;
 }
 
-static void note_arrival(struct group *group, const struct rz_child *p,
+static void note_arrival(struct group *group, const struct rz_child *p, struct line *line,
                          const struct rz_link_group_arrive *arrive, const uint64_t *counters,
                          uint32_t n_counters)
 {
@@ -137,6 +154,7 @@ static void note_arrival(struct group *group, const struct rz_child *p,
         *at = calloc(1, sizeof **at);
         rz_assert(*at != NULL);
     }
+    (*at)->line = line;
     (*at)->rank = arrive->rank;
     (*at)->slot = p->rank;
     (*at)->incarnation = p->incarnation;
@@ -157,7 +175,9 @@ static void tell(const struct rz_groups *groups, struct member *member,
     const struct rz_link_message message = {.type = RZ_LINK_GROUP_ROUND, .group_round = *round};
     struct rz_child *p = rz_child_of(groups->daemon, member->slot);
     member->waits = false;
-    if (p && p->incarnation == member->incarnation && p->state == RZ_CHILD_JOINED)
+    if (member->line)
+        rz_link_peer_send(&member->line->peer, &message, NULL, 0); /* else it asks again */
+    else if (p && p->incarnation == member->incarnation && p->state == RZ_CHILD_JOINED)
         rz_link_service_send(p, &message);
     rz_kill_here(RZ_KILL_ROUND_TOLD);
 }
@@ -215,31 +235,6 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
 
 /* ---- what processes say ---- */
 
-void rz_groups_join(struct rz_child *p, uint64_t question)
-{
-    struct rz_daemon *daemon = p->daemon;
-    struct rz_address address;
-    uint8_t key[RZ_JOB_KEY_BYTES];
-    int fd = -1;
-    rz_status_t status = rz_address_parse(daemon->job.peers[daemon->job.node].address, &address);
-    address.port = 0;
-    if (status == RZ_OK)
-        status = rz_socket_datagram(&address, &fd);
-    rz_job_group_key(&daemon->job, key);
-    const struct rz_link_message message = {
-        .type = RZ_LINK_GROUP_SOCKET,
-        .group_socket = {.question = question,
-                         .status = (uint32_t)status,
-                         .ip = status == RZ_OK ? address.ip : 0,
-                         .port = status == RZ_OK ? address.port : 0,
-                         .key = key,
-                         .key_length = status == RZ_OK ? sizeof key : 0}};
-    rz_daemon_link_send(daemon, p->rank, &message, fd);
-    sodium_memzero(key, sizeof key);
-    if (fd >= 0)
-        close(fd);
-}
-
 /* The processes and counters of a message as the core takes them, in memory of its own; NULL: they
  * are none of a group that this process is in. */
 static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_arrive *arrive,
@@ -276,7 +271,19 @@ static bool of_an_old_epoch(const struct rz_child *p)
     return p->daemon->epoch > 1 && p->reached_epoch != p->daemon->epoch;
 }
 
-bool rz_groups_arrive(struct rz_child *p, const struct rz_link_group_arrive *arrive)
+static void refuse_others(struct rz_child *p, struct line *line, uint64_t group)
+{
+    const struct rz_link_message refused = {
+        .type = RZ_LINK_GROUP_ROUND,
+        .group_round = {.group = group, .status = RZ_ERR_INVALID, .view = (const uint8_t *)""}};
+    if (line)
+        rz_link_peer_send(&line->peer, &refused, NULL, 0);
+    else
+        rz_link_service_send(p, &refused);
+}
+
+static bool arrives(struct rz_child *p, struct line *line,
+                    const struct rz_link_group_arrive *arrive)
 {
     struct rz_groups *groups = p->daemon->groups;
     struct rz_turn_look look;
@@ -288,15 +295,12 @@ bool rz_groups_arrive(struct rz_child *p, const struct rz_link_group_arrive *arr
         return false;
     bool known = rz_turn_look_for(groups->turn.hosted.state, arrive->group, &look);
     if (known && (look.n != n || memcmp(look.processes, items, n * sizeof *items) != 0)) {
-        const struct rz_link_message refused = {.type = RZ_LINK_GROUP_ROUND,
-                                                .group_round = {.group = arrive->group,
-                                                                .status = RZ_ERR_INVALID,
-                                                                .view = (const uint8_t *)""}};
-        rz_link_service_send(p, &refused);
+        refuse_others(p, line, arrive->group);
         free(items);
         return true;
     }
-    note_arrival(enter(groups, arrive, n), p, arrive, items + n, n_items - n);
+    struct group *group = enter(groups, arrive, n, line != NULL);
+    note_arrival(group, p, line, arrive, items + n, n_items - n);
     rz_core_step(&groups->turn,
                  &(struct rz_event){.kind = RZ_EVENT_CALL,
                                     .call = RZ_TURN_ARRIVE,
@@ -306,6 +310,11 @@ bool rz_groups_arrive(struct rz_child *p, const struct rz_link_group_arrive *arr
                                     .n_items = n_items});
     free(items);
     return true;
+}
+
+bool rz_groups_arrive(struct rz_child *p, const struct rz_link_group_arrive *arrive)
+{
+    return arrives(p, NULL, arrive);
 }
 
 static void leave(struct rz_groups *groups, struct group *group, struct member **at)
@@ -328,6 +337,144 @@ bool rz_groups_leave(struct rz_child *p, const struct rz_link_group_leave *told)
     return true;
 }
 
+/* ---- the lines of monitors' threads ---- */
+
+/* What spoke on it speaks no more. */
+static void line_close(struct line *line)
+{
+    struct rz_groups *groups = line->groups;
+    struct line **place = &groups->lines;
+    while (*place != line)
+        place = &(*place)->next;
+    *place = line->next;
+    for (struct group *group = groups->groups; group; group = group->next)
+        for (struct member **at = &group->members; *at;)
+            if ((*at)->line == line)
+                leave(groups, group, at);
+            else
+                at = &(*at)->next;
+    drop_empty(groups);
+    rz_link_peer_close(&line->peer);
+    free(line);
+}
+
+/* Of this process, or with slot RZ_ID_NONE of all. */
+static void lines_close(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
+{
+    struct line *next;
+    for (struct line *line = groups->lines; line; line = next) {
+        next = line->next;
+        if (slot == RZ_ID_NONE || (line->slot == slot && line->incarnation <= incarnation))
+            line_close(line);
+    }
+}
+
+/* False: the thread breaks the protocol. */
+static bool line_message(struct line *line, size_t bytes)
+{
+    struct rz_link_message message;
+    struct rz_child *p = rz_child_of(line->groups->daemon, line->slot);
+    if (rz_link_decode(&message, line->groups->buffer, bytes) != RZ_OK ||
+        message.type != RZ_LINK_GROUP_ARRIVE)
+        return false;
+    if (!p || p->incarnation != line->incarnation || p->state != RZ_CHILD_JOINED)
+        return true;
+    return arrives(p, line, &message.group_arrive);
+}
+
+static void line_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct line *line = arg;
+    struct rz_groups *groups = line->groups;
+    int fds[RZ_CHANNEL_FDS_MAX];
+    unsigned n_fds = 0;
+    size_t n = 0;
+    (void)what;
+    rz_status_t status =
+        rz_channel_receive(fd, groups->buffer, sizeof groups->buffer, &n, fds, &n_fds);
+    while (n_fds > 0)
+        close(fds[--n_fds]);
+    if (status == RZ_IN_PROGRESS)
+        return;
+    if (status != RZ_OK || !line_message(line, n))
+        line_close(line);
+}
+
+static void line_sent(void *arg)
+{
+    (void)arg;
+}
+
+/* *fd: the thread's end. */
+static rz_status_t line_open(struct rz_child *p, int *fd)
+{
+    struct rz_groups *groups = p->daemon->groups;
+    int fds[2];
+    rz_status_t status = rz_channel_pair(fds);
+    if (status != RZ_OK)
+        return status;
+    struct line *line = calloc(1, sizeof *line);
+    rz_assert(line != NULL);
+    *line = (struct line){.groups = groups, .slot = p->rank, .incarnation = p->incarnation};
+    evutil_make_socket_nonblocking(fds[0]);
+    evutil_make_socket_nonblocking(fds[1]);
+    status =
+        rz_link_peer_open(&line->peer, p->daemon->base, fds[0], line_readable, line_sent, line);
+    if (status != RZ_OK) {
+        close(fds[1]);
+        free(line);
+        return status;
+    }
+    line->next = groups->lines;
+    groups->lines = line;
+    *fd = fds[1];
+    return RZ_OK;
+}
+
+/* What the thread of a monitor gets: a socket, and a line to this daemon. fds: -1 each on failure.
+ */
+static rz_status_t open_ends(struct rz_child *p, struct rz_address *address, int fds[2])
+{
+    const struct rz_daemon *daemon = p->daemon;
+    rz_status_t status = rz_address_parse(daemon->job.peers[daemon->job.node].address, address);
+    fds[0] = fds[1] = -1;
+    address->port = 0;
+    if (status == RZ_OK)
+        status = rz_socket_datagram(address, &fds[0]);
+    if (status == RZ_OK)
+        status = line_open(p, &fds[1]);
+    if (status != RZ_OK && fds[0] >= 0) {
+        close(fds[0]);
+        fds[0] = -1;
+    }
+    return status;
+}
+
+void rz_groups_join(struct rz_child *p, uint64_t question)
+{
+    struct rz_daemon *daemon = p->daemon;
+    struct rz_address address;
+    uint8_t key[RZ_JOB_KEY_BYTES];
+    int fds[2];
+    rz_status_t status = open_ends(p, &address, fds);
+    rz_job_group_key(&daemon->job, key);
+    const struct rz_link_message message = {
+        .type = RZ_LINK_GROUP_SOCKET,
+        .group_socket = {.question = question,
+                         .status = (uint32_t)status,
+                         .ip = status == RZ_OK ? address.ip : 0,
+                         .port = status == RZ_OK ? address.port : 0,
+                         .key = key,
+                         .key_length = status == RZ_OK ? sizeof key : 0}};
+    if (p->state == RZ_CHILD_JOINED)
+        rz_link_service_send_with(p, &message, fds, status == RZ_OK ? 2 : 0);
+    sodium_memzero(key, sizeof key);
+    if (status == RZ_OK) {
+        close(fds[0]);
+        close(fds[1]);
+    }
+}
+
 void rz_groups_process_left(struct rz_child *p)
 {
     struct rz_groups *groups = p->daemon->groups;
@@ -337,6 +484,7 @@ void rz_groups_process_left(struct rz_child *p)
             leave(groups, group, at);
     }
     drop_empty(groups);
+    lines_close(groups, p->rank, p->incarnation);
 }
 
 /* ---- what daemons tell ---- */
@@ -388,13 +536,19 @@ void rz_groups_process_died(struct rz_groups *groups, uint32_t slot, uint32_t in
             else
                 at = &(*at)->next;
     drop_empty(groups);
+    lines_close(groups, slot, incarnation);
 }
+
+/* Each of 64 monitors of a process has rounds and voters. */
+enum { GROUPS_MAX = 128 };
 
 static void open_core(struct rz_groups *groups)
 {
     const struct rz_daemon *daemon = groups->daemon;
-    const struct rz_turn_config config = {
-        .n_members = daemon->job.n_nodes, .view = groups->epoch, .n_slots = daemon->job.n_slots};
+    const struct rz_turn_config config = {.n_members = daemon->job.n_nodes,
+                                          .view = groups->epoch,
+                                          .n_slots = daemon->job.n_slots,
+                                          .groups_max = GROUPS_MAX};
     rz_core_open(&groups->turn, &rz_proto_room_turn, &config, daemon->job.node, rz_clock_now(), 0,
                  &groups->host, &groups->notices, daemon->base);
 }
@@ -408,6 +562,7 @@ void rz_groups_epoch(struct rz_groups *groups)
         return;
     groups->epoch = daemon->epoch;
     drop_all(groups);
+    lines_close(groups, RZ_ID_NONE, 0);
     rz_core_close(&groups->turn);
     rz_core_notices_clear(&groups->notices);
     open_core(groups);
@@ -446,6 +601,7 @@ void rz_groups_close(struct rz_groups *groups)
     if (!groups)
         return;
     drop_all(groups);
+    lines_close(groups, RZ_ID_NONE, 0);
     rz_core_close(&groups->turn);
     rz_core_notices_clear(&groups->notices);
     event_free(groups->noticing);
@@ -455,7 +611,7 @@ void rz_groups_close(struct rz_groups *groups)
 bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_look *look)
 {
     const struct group *group = groups->groups;
-    while (group && i-- > 0)
+    while (group && (group->votes || i-- > 0))
         group = group->next;
     if (!group || !rz_turn_look_for(groups->turn.hosted.state, group->number, &look->turn))
         return false;

@@ -18,7 +18,9 @@ struct rz_child;
 rz_status_t rz_groups_open(struct rz_groups **groups, struct rz_daemon *daemon);
 void rz_groups_close(struct rz_groups *groups); /* NULL: nothing */
 
-/* A process wants a socket for datagrams to other processes; it is answered by GROUP_SOCKET. */
+/* A process wants a socket for datagrams to other processes, and a line to this daemon, on which
+ * the thread that reads the socket says GROUP_ARRIVE in a group of its own; GROUP_SOCKET answers.
+ */
 void rz_groups_join(struct rz_child *process, uint64_t question);
 
 /* A process waits for a round, or goes; false: it breaks the protocol. */

@@ -55,6 +55,12 @@ void rz_link_service_send(struct rz_child *p, const struct rz_link_message *mess
     send_to(p, message, NULL, 0);
 }
 
+void rz_link_service_send_with(struct rz_child *p, const struct rz_link_message *message,
+                               const int *fds, unsigned n_fds)
+{
+    send_to(p, message, fds, n_fds);
+}
+
 rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank,
                                 const struct rz_link_message *message, int fd)
 {

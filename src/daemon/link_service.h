@@ -20,6 +20,9 @@ void rz_link_service_drain(struct rz_child *process);
 
 /* A message to a process that has joined; one that does not read is killed. */
 void rz_link_service_send(struct rz_child *process, const struct rz_link_message *message);
+/* With descriptors, which stay the caller's. */
+void rz_link_service_send_with(struct rz_child *process, const struct rz_link_message *message,
+                               const int *fds, unsigned n_fds);
 
 /* It has ended in order, whether it ever joined or not: who asked for its card hears that there is
  * none. */

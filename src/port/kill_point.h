@@ -46,6 +46,10 @@ enum rz_kill_point {
     RZ_KILL_GROUP_MADE,      /* its thread is there, or it failed; nothing is agreed */
     RZ_KILL_GROUP_ARRIVED,   /* the daemon was told that a process waits for the next round */
     RZ_KILL_GROUP_ROUND,     /* it was told of that, and is not in it yet */
+    RZ_KILL_VOTE_PREPARE,    /* a vote on who comes back was called, in the monitor's thread */
+    RZ_KILL_VOTE_PROMISE,    /* it has answered such a call, with its vote */
+    RZ_KILL_VOTE_ACCEPT,     /* it has proposed what most voted for */
+    RZ_KILL_VOTE_ACCEPTED,   /* it has told the proposer that it agrees */
     /* Of a daemon, whose number stands for the rank: checkpoint files. */
     RZ_KILL_FILE_BEGIN,   /* a piece is about to be written */
     RZ_KILL_FILE_OPENED,  /* its file is there, empty, under another name */

@@ -55,7 +55,7 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
         /* is answered by REVOKED if it was; for who came too late for the board's log */ \
     MESSAGE(DECISION_ASK, decision_ask) U64(communicator) U64(number) U32(rank) U32(incarnation) END(DECISION_ASK, decision_ask) \
         /* what that process, which may be computing, has decided (link/decisions.h); is answered by DECISION once it has */ \
-    MESSAGE(GROUP_JOIN, group_join) U64(question) END(GROUP_JOIN, group_join) /* a socket for datagrams of its own; answered by GROUP_SOCKET */ \
+    MESSAGE(GROUP_JOIN, group_join) U64(question) END(GROUP_JOIN, group_join) /* a socket for datagrams of its own, and a line; answered by GROUP_SOCKET */ \
     MESSAGE(GROUP_ARRIVE, group_arrive) U64(group) U32(round) U32(rank) U64(progress) TEXT(name) BYTES(processes) BYTES(counters) \
         END(GROUP_ARRIVE, group_arrive) /* waits for a computing round later than this one (proto/turn); counters: u64 each; is answered by \
                                            GROUP_ROUND. Again when the counters change */ \
@@ -83,7 +83,7 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) BYTES(value) END(DECISION, decision) \
         /* value: u64 each, as in link/decisions.h */ \
     MESSAGE(GROUP_SOCKET, group_socket) U64(question) U32(status) U32(ip) U32(port) BYTES(key) END(GROUP_SOCKET, group_socket) \
-        /* rz_status_t; fd: a bound UDP socket of this node's address; key: of the job's datagrams among processes, to derive others from */ \
+        /* rz_status_t; fds: a bound UDP socket of this node's address, and a line to the daemon (GROUP_ARRIVE of the voters, GROUP_ROUND); key: of the job's datagrams among processes, to derive others from */ \
     MESSAGE(GROUP_ROUND, group_round) U64(group) U32(round) U32(status) U64(progress) BYTES(view) END(GROUP_ROUND, group_round) \
         /* status not RZ_OK: refused; view: a bit set of ranks in u64 words */ \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(base) U64(bytes) U64(hash) U32(source_node) \

@@ -44,7 +44,7 @@ struct socket_question {
     uint64_t number;
     bool answered;
     rz_status_t status;
-    int fd; /* -1: none */
+    int fd, line_fd; /* -1: none */
     struct rz_address address;
     uint8_t key[RZ_TESTER_KEY_BYTES];
     struct socket_question *next;
@@ -54,7 +54,7 @@ static struct socket_question *open_questions;
 static uint64_t last_question;
 
 static void take_socket(struct socket_question *question, const struct rz_link_message *message,
-                        int fd)
+                        const int fds[2])
 {
     question->answered = true;
     question->status = (rz_status_t)message->group_socket.status;
@@ -65,7 +65,8 @@ static void take_socket(struct socket_question *question, const struct rz_link_m
     } else if (question->status == RZ_OK) {
         question->status = RZ_ERR_MALFORMED;
     }
-    question->fd = fd;
+    question->fd = fds[0];
+    question->line_fd = fds[1];
     rz_engine.completions++;
 }
 
@@ -77,12 +78,12 @@ static void on_socket(void *arg, const struct rz_link_message *message, const in
     while (question != NULL && question->number != message->group_socket.question) {
         question = question->next;
     }
-    if (question != NULL && n_fds == 1) {
-        take_socket(question, message, fds[0]);
+    if (question != NULL && n_fds == 2) {
+        take_socket(question, message, fds);
         return;
     }
     if (question != NULL) {
-        take_socket(question, message, -1);
+        take_socket(question, message, (const int[2]){-1, -1});
     }
     while (n_fds > 0) {
         close(fds[--n_fds]);
@@ -96,8 +97,8 @@ static bool is_answered(void *arg)
 
 static int ask_for_socket(struct socket_question *question)
 {
-    *question =
-        (struct socket_question){.number = ++last_question, .fd = -1, .next = open_questions};
+    *question = (struct socket_question){
+        .number = ++last_question, .fd = -1, .line_fd = -1, .next = open_questions};
     open_questions = question;
     rz_link_handle(rz_engine.link, RZ_LINK_GROUP_SOCKET, on_socket, NULL);
     struct rz_link_message message = {.type = RZ_LINK_GROUP_JOIN,
@@ -242,17 +243,19 @@ static int thread_start(const struct rz_monitor *monitor, struct rz_monitor_grou
                                       .peer = peers,
                                       .counter = group->counter,
                                       .fd = question->fd,
+                                      .line_fd = question->line_fd,
                                       .key = question->key,
                                       .number = group->number,
                                       .terms = monitor->terms.tests,
                                       .test = monitor->test,
-                                      .arg = monitor->test_state};
+                                      .arg = monitor->test_state,
+                                      .kill_plan = rz_kill_plan};
     rz_status_t status = module->open(&group->tester, &config);
     if (status != RZ_OK) {
         return rzm_error(MPI_ERR_OTHER, "the monitor's thread could not be started: %s",
                          rz_status_text(status));
     }
-    question->fd = -1; /* the thread's */
+    question->fd = question->line_fd = -1; /* the thread's */
     group->snapshot = module->snapshot(group->tester);
     return MPI_SUCCESS;
 }
@@ -286,7 +289,7 @@ static int group_make(const struct rz_monitor *monitor, uint64_t operation,
 static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, int error,
                          struct rz_monitor_group *group)
 {
-    struct socket_question question = {.fd = -1};
+    struct socket_question question = {.fd = -1, .line_fd = -1};
     if (error == MPI_SUCCESS && rz_monitor_tester() == NULL) {
         error = MPI_ERR_OTHER;
     }
@@ -305,6 +308,7 @@ static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, i
     }
     if (question.fd >= 0) {
         close(question.fd);
+        close(question.line_fd);
     }
     free(cards);
     return error;

@@ -202,9 +202,6 @@ static int round_begin(struct rz_monitor *monitor)
 {
     struct rz_monitor_group *group = monitor->group;
     group->fallen = false;
-    if (group->tester != NULL) {
-        rz_monitor_tester()->compute(group->tester, group->view);
-    }
     int error = MPI_SUCCESS;
     if (rz_monitor_has(group, group->self)) {
         error = round_comm_make(monitor, &group->round_comm);

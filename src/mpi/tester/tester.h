@@ -5,6 +5,10 @@
  * takes no lock of the library and calls nothing of it; what it finds stands in a snapshot of
  * atomic words.
  *
+ * Who votes is settled by the daemons (proto/turn), in a row of its own beside the computing
+ * rounds, which need never come: the thread has a line to its daemon on which it asks for other
+ * voters.
+ *
  * The thread is a module (rhizome-tester.so), so that no other program needs what it needs to
  * authenticate its datagrams.
  */
@@ -12,6 +16,7 @@
 #define RZ_MPI_TESTER_H
 
 #include "link/link.h"
+#include "port/kill_point.h"
 #include "port/socket.h"
 #include "proto/diagnose/diagnose.h"
 
@@ -44,17 +49,20 @@ struct rz_tester_config {
     const struct rz_tester_peer *peer; /* [n], copied */
     const uint32_t *counter;           /* [n], to begin with, the same at all; copied */
     int fd;                            /* a bound UDP socket; taken over on success */
-    const uint8_t *key;                /* RZ_TESTER_KEY_BYTES, of the job; copied */
-    uint64_t number;                   /* no other group of the job has it */
-    struct rz_diagnose_config terms;   /* n_members, view, start, by_host, report: set here */
-    int (*test)(void *arg);            /* what a tested process does; NULL: prime numbers */
+    int line_fd; /* to the daemon (daemon/groups.h); taken over on success; -1: the first voters
+                    stay */
+    const uint8_t *key;              /* RZ_TESTER_KEY_BYTES, of the job; copied */
+    uint64_t number;                 /* no other group of the job has it */
+    struct rz_diagnose_config terms; /* n_members, view, start, by_host, report: set here */
+    int (*test)(void *arg);          /* what a tested process does; NULL: prime numbers */
     void *arg;
+    struct rz_kill_plan *kill_plan; /* the library's: the module has a copy of port/kill_point */
 };
 
 struct rz_tester;
 
 /* The module's face, by the name of its symbol, rz_tester_entry. */
-#define RZ_TESTER_MODULE_VERSION 1
+#define RZ_TESTER_MODULE_VERSION 2
 struct rz_tester_entry {
     uint32_t version;
     /* Starts the thread. RZ_ERR_NO_MEMORY, RZ_ERR_SYSTEM: it could not be started. */
@@ -63,8 +71,6 @@ struct rz_tester_entry {
     void (*close)(struct rz_tester *tester);
     /* Valid until the close. */
     const struct rz_tester_snapshot *(*snapshot)(const struct rz_tester *tester);
-    /* From now on these, a bit set of members, compute, and vote on who comes back. */
-    void (*compute)(struct rz_tester *tester, const uint64_t *members);
 };
 
 /* Divides until all prime numbers up to 1000 are found: their number. */

@@ -2,15 +2,12 @@
  * The two cores of the tester's thread. When diagnose finds that a member that is out may come
  * back, paxos lets those who compute vote; what they decide goes back to diagnose.
  *
- * A view of paxos is a set of members, and its number is made of the set: whoever has the same
- * members before it has the same number, also one who has missed rounds. Where a set comes again,
- * its former decisions are forgotten, which does no harm: a yes counts for one event counter, that
- * has gone by then.
+ * A view of paxos is a set of voters that the daemons have settled, by its number: that set is the
+ * same at all, and does not come again.
  */
 #include "mpi/tester/tester_state.h"
 
 #include "base/assert.h"
-#include "base/random.h"
 #include "proto/paxos/paxos.h"
 
 #include <stdlib.h>
@@ -65,6 +62,28 @@ static void keep_notice(struct tester_step *step, const struct rz_action *action
     }
 }
 
+/* Where tests let a process die: it has sent this. */
+static void may_die(const struct rz_message *message)
+{
+    if (message->room != RZ_ROOM_PAXOS) {
+        return;
+    }
+    switch (message->type) {
+    case RZ_PAXOS_PREPARE:
+        rz_kill_here(RZ_KILL_VOTE_PREPARE);
+        break;
+    case RZ_PAXOS_PROMISE:
+        rz_kill_here(RZ_KILL_VOTE_PROMISE);
+        break;
+    case RZ_PAXOS_ACCEPT:
+        rz_kill_here(RZ_KILL_VOTE_ACCEPT);
+        break;
+    case RZ_PAXOS_ACCEPTED:
+        rz_kill_here(RZ_KILL_VOTE_ACCEPTED);
+        break;
+    }
+}
+
 static void send_all(struct rz_tester *tester, const struct rz_action *action)
 {
     uint64_t sent = 0;
@@ -72,6 +91,7 @@ static void send_all(struct rz_tester *tester, const struct rz_action *action)
         sent += rz_post_send(&tester->post, action->to[i], &action->message, action->items);
     }
     atomic_fetch_add_explicit(&tester->snapshot->sent, sent, memory_order_relaxed);
+    may_die(&action->message);
 }
 
 static void carry_out(void *arg, const struct rz_actions *actions)
@@ -162,6 +182,7 @@ static void counter_changed(struct rz_tester *tester, rz_id k, uint32_t counter)
     atomic_store_explicit(&tester->snapshot->member[k].counter, counter, memory_order_release);
     tester->attempt[k] = 0;
     tester->changed = true;
+    tester->untold = tester->voters.asked;
 }
 
 /* Who is doubted is told once for all counters that changed in a step. */
@@ -286,27 +307,18 @@ void rz_tester_answer(struct rz_tester *tester, rz_id from, rz_time now)
     call(tester, true, RZ_DIAGNOSE_ANSWER, now, from, task->test, task->began);
 }
 
-static uint32_t number_of(const uint64_t *members, uint32_t words)
+/* Attempts are counted anew: a view knows nothing of those of another one. */
+void rz_tester_electorate(struct rz_tester *tester, rz_time now)
 {
-    uint64_t number = words;
-    for (uint32_t i = 0; i < words; i++) {
-        number = rz_mix(number, members[i]);
-    }
-    return (uint32_t)number;
-}
-
-void rz_tester_electorate(struct rz_tester *tester, const uint64_t *members, rz_time now)
-{
-    uint32_t words = words_of(tester), number = number_of(members, words);
-    if (number == rz_paxos_view(tester->paxos.state)) {
-        return;
+    for (rz_id k = 0; k < tester->config.n; k++) {
+        tester->attempt[k] = 0;
     }
     const struct rz_event event = {.kind = RZ_EVENT_CALL,
                                    .call = RZ_PAXOS_VIEW,
                                    .now = now,
-                                   .arg = {number},
-                                   .items = members,
-                                   .n_items = words};
+                                   .arg = {tester->voters.number},
+                                   .items = tester->voters.set,
+                                   .n_items = words_of(tester)};
     step_core(tester, false, &event);
 }
 
@@ -345,11 +357,11 @@ bool rz_tester_cores_open(struct rz_tester *tester, rz_time now)
     terms.view = VIEW;
     terms.start = terms.interval * 4 / 5 * self / n; /* not all at once */
     terms.by_host = terms.report = true;
-    first_members(tester, tester->scratch);
+    first_members(tester, tester->voters.set);
+    tester->voters.own = tester->config.counter[self];
     rz_time retry = terms.interval / 2 < RETRY_MAX ? terms.interval / 2 : RETRY_MAX;
     const struct rz_paxos_config votes = {.n_members = n,
-                                          .view = number_of(tester->scratch, words_of(tester)),
-                                          .members = tester->scratch,
+                                          .members = tester->voters.set,
                                           .retry = retry > RETRY_MIN ? retry : RETRY_MIN,
                                           .votes = true};
     if (!rz_hosted_open(&tester->diagnose, &rz_proto_room_diagnose, &terms, self, now, self) ||

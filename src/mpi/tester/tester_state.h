@@ -23,10 +23,8 @@ struct rz_tester {
     /* The mailbox: what the library wants of the thread. */
     pthread_mutex_t lock;
     bool ends;
-    bool computes;     /* `wanted` is new */
-    uint64_t *wanted;  /* [words], a bit set: who votes */
-    uint64_t *scratch; /* [words], the thread's */
 
+    uint64_t *scratch; /* [words] */
     struct rz_post post;
     struct rz_hosted diagnose, paxos;
     struct rz_tester_peer *peer; /* [n] */
@@ -36,6 +34,11 @@ struct rz_tester {
     uint32_t n_tasks, turn;      /* that wait; whose is looked at next */
     uint64_t news;               /* of the board, as of the last look */
     bool changed;                /* counters in the snapshot did */
+    struct rz_diagnose_voters voters;
+    bool told;          /* there is something on the line */
+    bool untold;        /* the daemon, of what we ask, or of counters that changed since */
+    uint8_t *processes; /* [n] pairs, as messages carry them */
+    uint8_t *message;   /* RZ_LINK_MESSAGE_MAX: on the line, one way or the other */
 
     rz_time meant; /* until when we meant to sleep */
     rz_time slept; /* so much passed while we could not listen: the cores' clock is behind */
@@ -56,7 +59,17 @@ rz_time rz_tester_deadline(const struct rz_tester *tester);
 void rz_tester_death(struct rz_tester *tester, rz_id member, rz_time now);
 /* The test that `from` asked for is done. */
 void rz_tester_answer(struct rz_tester *tester, rz_id from, rz_time now);
-/* These members vote from now on. */
-void rz_tester_electorate(struct rz_tester *tester, const uint64_t *members, rz_time now);
+/* tester->voters are new. */
+void rz_tester_electorate(struct rz_tester *tester, rz_time now);
+
+/* --- tester_voters.c -------------------------------------------------------------------------- */
+
+/* False: no memory. */
+bool rz_tester_voters_open(struct rz_tester *tester);
+void rz_tester_voters_close(struct rz_tester *tester);
+/* Takes what the daemon has settled, and asks it for other voters where these will not do. */
+void rz_tester_voters_look(struct rz_tester *tester, rz_time now);
+/* When the daemon is to be told again, as the line was full; RZ_TIME_NEVER: not at all. */
+rz_time rz_tester_voters_deadline(const struct rz_tester *tester, rz_time now);
 
 #endif

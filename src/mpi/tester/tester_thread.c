@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 _Static_assert(RZ_TESTER_KEY_BYTES == RZ_DATAGRAM_KEY_BYTES, "one key is made of the other");
@@ -135,35 +136,30 @@ static void tell(struct rz_tester *tester)
 static void rest(struct rz_tester *tester)
 {
     rz_time now = tester_now(tester), wake = rz_tester_deadline(tester);
+    rz_time again = rz_tester_voters_deadline(tester, now);
+    wake = again < wake ? again : wake;
     rz_time wait = wake > now && tester->n_tasks == 0 ? wake - now : 0;
     struct timespec until = {.tv_sec = (time_t)(wait / RZ_SECOND),
                              .tv_nsec = (long)(wait % RZ_SECOND)};
     struct pollfd polled[] = {{.fd = tester->wake_fd, .events = POLLIN},
-                              {.fd = tester->config.fd, .events = POLLIN}};
+                              {.fd = tester->config.fd, .events = POLLIN},
+                              {.fd = tester->config.line_fd, .events = POLLIN}};
     tester->meant = now + wait;
-    int n = ppoll(polled, 2, &until, NULL);
+    int n = ppoll(polled, 3, &until, NULL);
     rz_assert(n >= 0 || errno == EINTR);
     if (n > 0 && polled[0].revents != 0) {
         uint64_t times;
         ssize_t bytes = read(tester->wake_fd, &times, sizeof(times));
         rz_assert(bytes == sizeof(times) || errno == EAGAIN);
     }
+    tester->told = n > 0 && polled[2].revents != 0;
 }
 
-/* False: the end has come. */
-static bool look_into_mailbox(struct rz_tester *tester, rz_time now)
+static bool goes_on(struct rz_tester *tester)
 {
     pthread_mutex_lock(&tester->lock);
-    bool ends = tester->ends, computes = tester->computes;
-    tester->computes = false;
-    if (computes) {
-        memcpy(tester->scratch, tester->wanted,
-               (tester->config.n + 63) / 64 * sizeof(*tester->scratch));
-    }
+    bool ends = tester->ends;
     pthread_mutex_unlock(&tester->lock);
-    if (computes && !ends) {
-        rz_tester_electorate(tester, tester->scratch, now);
-    }
     return !ends;
 }
 
@@ -178,8 +174,9 @@ static void *tester_run(void *arg)
         look_at_board(tester, now);
         rz_tester_tick(tester, now);
         work(tester);
+        rz_tester_voters_look(tester, now);
         tell(tester);
-    } while (look_into_mailbox(tester, now));
+    } while (goes_on(tester));
     return NULL;
 }
 
@@ -190,13 +187,13 @@ static void *tester_run(void *arg)
 static void tester_free(struct rz_tester *tester)
 {
     rz_tester_cores_close(tester);
+    rz_tester_voters_close(tester);
     rz_datagrams_close(tester->post.datagrams);
     if (tester->wake_fd >= 0) {
         close(tester->wake_fd);
     }
     pthread_mutex_destroy(&tester->lock);
     free(tester->snapshot);
-    free(tester->wanted);
     free(tester->scratch);
     free(tester->peer);
     free(tester->dead);
@@ -209,15 +206,14 @@ static bool make_tables(struct rz_tester *tester)
 {
     size_t n = tester->config.n, words = (n + 63) / 64;
     tester->snapshot = calloc(1, sizeof(*tester->snapshot) + n * sizeof(struct rz_tester_member));
-    tester->wanted = calloc(words, sizeof(*tester->wanted));
     tester->scratch = calloc(words, sizeof(*tester->scratch));
     tester->peer = calloc(n, sizeof(*tester->peer));
     tester->dead = calloc(n, sizeof(*tester->dead));
     tester->attempt = calloc(n, sizeof(*tester->attempt));
     tester->task = calloc(n, sizeof(*tester->task));
-    if (tester->snapshot == NULL || tester->wanted == NULL || tester->scratch == NULL ||
-        tester->peer == NULL || tester->dead == NULL || tester->attempt == NULL ||
-        tester->task == NULL) {
+    if (tester->snapshot == NULL || tester->scratch == NULL || tester->peer == NULL ||
+        tester->dead == NULL || tester->attempt == NULL || tester->task == NULL ||
+        !rz_tester_voters_open(tester)) {
         return false;
     }
     memcpy(tester->peer, tester->config.peer, n * sizeof(*tester->peer));
@@ -260,6 +256,7 @@ static rz_status_t tester_open(struct rz_tester **result, const struct rz_tester
         return RZ_ERR_NO_MEMORY;
     }
     tester->config = *config;
+    rz_kill_plan = config->kill_plan;
     tester->wake_fd = -1;
     pthread_mutex_init(&tester->lock, NULL);
     rz_status_t status = tester_begin(tester);
@@ -286,6 +283,10 @@ static void tester_close(struct rz_tester *tester)
     wake(tester);
     pthread_join(tester->thread, NULL);
     close(tester->config.fd);
+    if (tester->config.line_fd >= 0) {
+        shutdown(tester->config.line_fd, SHUT_RDWR); /* a child of the program may hold it */
+        close(tester->config.line_fd);
+    }
     tester_free(tester);
 }
 
@@ -294,18 +295,8 @@ static const struct rz_tester_snapshot *tester_snapshot(const struct rz_tester *
     return tester->snapshot;
 }
 
-static void tester_compute(struct rz_tester *tester, const uint64_t *members)
-{
-    pthread_mutex_lock(&tester->lock);
-    memcpy(tester->wanted, members, (tester->config.n + 63) / 64 * sizeof(*tester->wanted));
-    tester->computes = true;
-    pthread_mutex_unlock(&tester->lock);
-    wake(tester);
-}
-
 __attribute__((visibility("default")))
 const struct rz_tester_entry rz_tester_entry = {.version = RZ_TESTER_MODULE_VERSION,
                                                 .open = tester_open,
                                                 .close = tester_close,
-                                                .snapshot = tester_snapshot,
-                                                .compute = tester_compute};
+                                                .snapshot = tester_snapshot};

@@ -68,7 +68,8 @@ enum rz_diagnose_mutation {
     RZ_DIAGNOSE_UPDATE_FIRST = 2, /* the threshold is adapted before the verdict */
     RZ_DIAGNOSE_KEEP_OKRUN = 4,   /* a rejoin leaves the run of good tests as it is */
     RZ_DIAGNOSE_DOUBT_ALWAYS = 8, /* no doubt is ever overruled */
-    RZ_DIAGNOSE_FIRST_ONLY = 16   /* CUBE: the first of a cluster tests, member or not */
+    RZ_DIAGNOSE_FIRST_ONLY = 16,  /* CUBE: the first of a cluster tests, member or not */
+    RZ_DIAGNOSE_KEEP_VOTERS = 32  /* nobody asks for other voters */
 };
 
 /* Who tests whom: see above. */
@@ -228,6 +229,34 @@ bool rz_diagnose_are_counters(uint32_t n_members, const uint64_t *items, uint32_
  */
 void rz_diagnose_join(uint32_t n_members, uint32_t n_lists, const struct rz_diagnose_list *lists,
                       uint32_t *counters);
+
+/* --- voters (diagnose_voters.c) --------------------------------------------------------------- */
+
+/*
+ * Who votes on rejoins: a set that the host's agreement settles (room turn: members that ask arrive
+ * there), numbered 1, 2, ...; 0: those that the group began with. Of these more than half must say
+ * yes, so that a set most of which has gone decides nothing. A member that is in asks for another
+ * one
+ * - at once where no more than half of the voters are in, as it knows them, or it is none itself:
+ *   those that wait hold nobody up;
+ * - at once when it is back: it may have missed some;
+ * - when the voters are others than the group for `patience` intervals.
+ */
+struct rz_diagnose_voters {
+    uint64_t *set; /* bit set, the host's memory */
+    uint32_t number;
+    bool asked;   /* and not told of others since */
+    bool differs; /* from the group, since that interval */
+    uint32_t own; /* the own counter; both as of the last look */
+    uint64_t since;
+};
+
+/* Whether this member asks now; to be called after each step. While it waits the host tells the
+ * agreement of counters that change. */
+bool rz_diagnose_asks_for_voters(const struct rz_diagnose *diagnose,
+                                 struct rz_diagnose_voters *voters);
+/* Others are settled: the host has written the set. */
+void rz_diagnose_take_voters(struct rz_diagnose_voters *voters, uint32_t number);
 
 /* --- clusters (diagnose_cube.c) --------------------------------------------------------------- */
 

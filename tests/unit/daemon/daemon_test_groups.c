@@ -168,7 +168,7 @@ static void on_socket(void *arg, const struct rz_link_message *message, const in
     char text[8] = "";
     size_t n = 0;
     (void)arg;
-    rz_assert(told->status == RZ_OK && n_fds == 1 && told->question == 5);
+    rz_assert(told->status == RZ_OK && n_fds == 2 && told->question == 5);
     rz_assert(rz_socket_send_to(fds[0], "myself", 7, &self) == RZ_OK);
     while (rz_socket_receive_from(fds[0], text, sizeof text, &n, &from) == RZ_IN_PROGRESS)
         ;
@@ -178,6 +178,7 @@ static void on_socket(void *arg, const struct rz_link_message *message, const in
     printf("\n");
     fflush(stdout);
     close(fds[0]);
+    close(fds[1]);
     group.told = true;
 }
 

@@ -77,6 +77,7 @@ static void member_open(uint32_t rank, const uint32_t *counter)
                                             .peer = peer,
                                             .counter = counter,
                                             .fd = m->fd,
+                                            .line_fd = -1,
                                             .key = key,
                                             .number = 7,
                                             .terms = {.interval = 20 * RZ_MILLISECOND,
@@ -156,14 +157,6 @@ static void await_standing(uint32_t of, bool out)
     }
 }
 
-/* All living compute, and so vote. */
-static void compute(uint64_t members)
-{
-    for (uint32_t at = 0; at < N; at++)
-        if (member[at].tester)
-            rz_tester_entry.compute(member[at].tester, &members);
-}
-
 static void test_all_answer(void **state)
 {
     (void)state;
@@ -183,7 +176,6 @@ static void test_who_is_slow_is_out_and_comes_back(void **state)
     (void)state;
     member[3].hold = 1;
     await_standing(3, true);
-    compute(0x17);
     member[3].hold = 0;
     await_standing(3, false);
     assert_true(counter(0, 3) >= 2);
@@ -215,7 +207,6 @@ static void test_the_dead_are_out_by_the_board(void **state)
     }
     leave(2);
     await_standing(2, true);
-    compute(0x1b);
     nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     assert_true(all_hold(2, true)); /* and nobody tests it any more */
 }
