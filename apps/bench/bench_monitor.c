@@ -9,7 +9,8 @@
  *
  * watch: for SECONDS every second rank computes in bursts, as users of a shared cluster do, while
  * rank 0 looks at the group: "size T N", how many are in after T seconds, 40 times, and at the end
- * "left N" and "back N", how often somebody was put out and came back.
+ * "left N" and "back N", how often somebody was put out and came back. Then nobody computes any
+ * more: "recovered INTERVALS", after how many all are in at once; 300 are waited for.
  */
 #include <mpi.h>
 #include <mpi-ext.h>
@@ -115,6 +116,26 @@ static void burst(uint64_t *random)
     pause_for((double)(*random >> 44) / (double)(1 << 20));
 }
 
+/* The load has gone: nobody has begun a round, and all shall be in. */
+static void await_all_in(MPIX_Group_monitor monitor, double interval)
+{
+    enum { INTERVALS_MAX = 300 };
+    int rank, n;
+    long left, back;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime(), past = 0;
+    while (rank == 0 && members_in(monitor, n, &left, &back) < n &&
+           past < INTERVALS_MAX * interval) {
+        pause_for(interval / 4);
+        past = MPI_Wtime() - begin;
+    }
+    if (rank == 0) {
+        printf("recovered %.2f\n", past / interval);
+    }
+}
+
 static void watch(MPIX_Group_monitor monitor, double time)
 {
     enum { LOOKS = 40 };
@@ -156,6 +177,7 @@ int main(int argc, char **argv)
     }
     if (watched && argc > 4) {
         watch(monitor, seconds(argv[1]));
+        await_all_in(monitor, seconds(argv[2]));
     }
     MPI_Barrier(MPI_COMM_WORLD);
     uint64_t mine, all = 0;

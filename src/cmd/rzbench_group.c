@@ -4,6 +4,7 @@
  */
 #include "cmd/rzbench_group.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 const char *const rz_bench_group_parts[] = {"sort",  "slices", "scale", "noise",
@@ -75,6 +76,21 @@ static bool make_noise(struct rz_bench_study *study)
 
 enum { HOSTS = 18, WATCH_S = 25, WATCH_QUICK_S = 4 };
 
+/* After the load: thresholds are long then, and tests in a row are to be passed. */
+#define RECOVERY_INTERVALS 100.0
+
+static void claim_recovery(struct rz_bench_study *study, const struct rz_bench_run *run)
+{
+    const char *recovered = rz_bench_line(run, "recovered", NULL);
+    double intervals = recovered ? strtod(recovered, NULL) : 0;
+    const struct rz_bench_interval measured = {
+        .n = 1, .median = intervals, .mean = intervals, .half = (double)NAN};
+    study->failed += !recovered;
+    if (recovered)
+        rz_bench_claim_most(&study->claims, "all are in again after the load, no round begun",
+                            RECOVERY_INTERVALS, &measured, " intervals");
+}
+
 /* Adds a row for each line "size T N"; and how often somebody was put out and came back. */
 static void read_watch(struct rz_bench_study *study, const struct rz_bench_run *run,
                        struct rz_bench_table *sizes)
@@ -90,6 +106,7 @@ static void read_watch(struct rz_bench_study *study, const struct rz_bench_run *
     if (left && back)
         rz_bench_say(study->bench, "\n%ld times somebody was put out, %ld times voted back.\n",
                      strtol(left, NULL, 10), strtol(back, NULL, 10));
+    claim_recovery(study, run);
 }
 
 static bool make_watch(struct rz_bench_study *study)
