@@ -14,9 +14,13 @@
  *   joined counters. Never empty.
  * - The progress: the least that processes of the old view came with; one that did not arrive came
  *   with the progress of the round before. It never falls.
- * - Where nobody of the old view has arrived, those that wait outside may form the next one: when
- *   all of the old view are dead, or by their counters are out (room diagnose: the least that
- *   lives takes a group over).
+ * - Where nobody of the old view has arrived, or those that have do not end the round (they may
+ *   have arrived long ago, and be stopped or out since), those that wait outside may form the next
+ *   one: when all of the old view are dead, or by their counters are out (room diagnose: the least
+ *   that lives takes a group over), and none that has arrived has been readmitted since.
+ *
+ * Beside computing rounds the same serves for the voters of room diagnose, in a group of its own
+ * number: who wants other voters arrives there; a view is who votes, progress is 0.
  *
  * Round 0 is before the first one: its view is who is in by the counters of those that have arrived
  * (all, or all but newcomers where a group goes on among others), its progress the least they came
