@@ -83,7 +83,8 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) BYTES(value) END(DECISION, decision) \
         /* value: u64 each, as in link/decisions.h */ \
     MESSAGE(GROUP_SOCKET, group_socket) U64(question) U32(status) U32(ip) U32(port) BYTES(key) END(GROUP_SOCKET, group_socket) \
-        /* rz_status_t; fds: a bound UDP socket of this node's address, and a line to the daemon (GROUP_ARRIVE of the voters, GROUP_ROUND); key: of the job's datagrams among processes, to derive others from */ \
+        /* rz_status_t; fds: a bound UDP socket of this node's address, a line to the daemon (ARRIVE and ROUND of voters); \
+           key: of the job's datagrams among processes, to derive others from */ \
     MESSAGE(GROUP_ROUND, group_round) U64(group) U32(round) U32(status) U64(progress) BYTES(view) END(GROUP_ROUND, group_round) \
         /* status not RZ_OK: refused; view: a bit set of ranks in u64 words */ \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(base) U64(bytes) U64(hash) U32(source_node) \

@@ -1,4 +1,4 @@
-/* What the files of the tester's thread share; all but the mailbox belongs to the thread. */
+/* What the files of the tester's thread share; all but `ends` belongs to the thread. */
 #ifndef RZ_MPI_TESTER_STATE_H
 #define RZ_MPI_TESTER_STATE_H
 
@@ -18,10 +18,9 @@ struct rz_tester {
     struct rz_tester_config config;
     struct rz_tester_snapshot *snapshot;
     pthread_t thread;
-    int wake_fd; /* an eventfd: readable when there is something in the mailbox */
+    int wake_fd; /* an eventfd: readable when the thread is to end */
 
-    /* The mailbox: what the library wants of the thread. */
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of what the library wants of the thread: */
     bool ends;
 
     uint64_t *scratch; /* [words] */
