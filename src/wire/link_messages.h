@@ -8,7 +8,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused in words. */
-#define RZ_LINK_VERSION 5
+#define RZ_LINK_VERSION 6
 
 /* No message is longer than this many bytes. */
 #define RZ_LINK_MESSAGE_MAX 65536
