@@ -115,8 +115,12 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
         else
             rz_outcome_dying(&referee->outcome, event->rank, event->incarnation);
     }
-    if (event->kind == RZ_EVENT_RECORD_DEATH_NEWS)
+    if (event->kind == RZ_EVENT_RECORD_DEATH_NEWS) {
         rz_outcome_death_known(&referee->outcome);
+        /* A survivor's daemon may tell of it before that of the dead does, and of an abort next. */
+        if (process)
+            rz_outcome_dying(&referee->outcome, event->rank, event->incarnation);
+    }
     if (event->kind == RZ_EVENT_RECORD_LEFT)
         rz_outcome_left(&referee->outcome);
     if (event->kind == RZ_EVENT_RECORD_OUT && event->node < referee->outcome.n_nodes)

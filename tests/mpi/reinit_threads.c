@@ -23,7 +23,7 @@ struct worker {
     int error; /* how it ended */
 };
 
-static atomic_int n_workers; /* of this process, between their first call and their last */
+static atomic_int n_workers; /* of this process, between their first call and their last one */
 static struct worker workers[THREADS], idler;
 static atomic_int idler_may_call;
 
@@ -31,7 +31,8 @@ static void *work(void *arg)
 {
     struct worker *worker = arg;
     int to = (worker->rank + 1) % worker->size;
-    int from = (worker->rank + worker->size - 1) % worker->size;
+    int from = (worker->rank + worker->size - 1) % worker->size, size;
+    CHECK(MPI_Comm_size(worker->comm, &size) == MPI_SUCCESS);
     atomic_fetch_add(&n_workers, 1);
     worker->error = MPI_SUCCESS;
     for (int i = 0; worker->error == MPI_SUCCESS && i != worker->rounds; i++) {
@@ -119,6 +120,9 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int i = 0; i < THREADS; i++) {
         begin_worker(i, rank, size, comm);
+    }
+    while (atomic_load(&n_workers) < THREADS) { /* a thread that never called is told of nothing */
+        sched_yield();
     }
     to_join = 1;
     MPIX_Reinit_cleanup_push(clean_up, NULL);

@@ -236,6 +236,22 @@ static void test_what_ends_it_at_once(void **state)
     ends_with(&referee, RZ_EXIT_TIMEOUT, "--timeout (2 s)");
 }
 
+/* The daemon of who died is the last to be heard. */
+static void test_news_of_a_death_come_before_its_sight(void **state)
+{
+    struct rz_referee referee;
+    const struct rz_launch_message aborted = {
+        .type = RZ_LAUNCH_ABORTED, .aborted = {.rank = 1, .code = 1, .reason = "rank 0 is dead"}};
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_DEATH_NEWS, 0, 0), LATER);
+    assert_int_equal(take(&referee, 1, &aborted), 0);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_DEATH_SEEN, 0, 0), LATER);
+    exits(&referee, 0, SIGUSR1, false, true);
+    exits(&referee, 1, SIGKILL, false, true);
+    ends_with(&referee, 128 + SIGUSR1, "rank 0 was killed by signal");
+}
+
 /* Once the host has begun the end, what follows from it is no new reason. */
 static void test_the_end_is_no_loss(void **state)
 {
@@ -363,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_all_start_again),
         cmocka_unit_test(test_too_many_deaths),
         cmocka_unit_test(test_what_ends_it_at_once),
+        cmocka_unit_test(test_news_of_a_death_come_before_its_sight),
         cmocka_unit_test(test_the_end_is_no_loss),
         cmocka_unit_test(test_who_is_out_is_refused),
         cmocka_unit_test(test_births_and_acknowledgements),
