@@ -39,7 +39,10 @@ static const struct {
     [RECOVERY] = {"recovery", "recovery, ms, and what of the iteration was lost", "recovery", 1000,
                   "ms"}};
 
-/* ---- The proxies ---- */
+/* ---- The proxies ----
+ *
+ * With small parts for each rank: ten repetitions of all sizes and ways shall end within an hour.
+ */
 
 static void add_numbers(struct rz_bench_command *command, const char *const *words,
                         const unsigned *n)
@@ -54,7 +57,7 @@ static void add_numbers(struct rz_bench_command *command, const char *const *wor
 static void add_comd(struct rz_bench_command *command, unsigned ranks)
 {
     static const char *const along[] = {"-i", "-j", "-k"}, *const cells[] = {"-x", "-y", "-z"};
-    enum { CELLS = 6 };
+    enum { CELLS = 4 };
     unsigned n[3];
     rz_bench_dimensions(ranks, n);
     add_numbers(command, along, n);
@@ -73,7 +76,7 @@ static void add_lulesh(struct rz_bench_command *command, unsigned ranks)
 {
     (void)ranks;
     rz_bench_command_add(command, "-s");
-    rz_bench_command_add(command, "8");
+    rz_bench_command_add(command, "5");
 }
 
 static const struct app {
