@@ -256,7 +256,9 @@ static rz_status_t tester_open(struct rz_tester **result, const struct rz_tester
         return RZ_ERR_NO_MEMORY;
     }
     tester->config = *config;
-    rz_kill_plan = config->kill_plan;
+    if (config->kill_plan != NULL && rz_kill_plan == NULL) { /* threads of others look at it */
+        rz_kill_plan = config->kill_plan;
+    }
     tester->wake_fd = -1;
     pthread_mutex_init(&tester->lock, NULL);
     rz_status_t status = tester_begin(tester);
