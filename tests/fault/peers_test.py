@@ -38,7 +38,7 @@ MODES = {
                         ["--detector", "flat", "--nodes", "3"]], 5, 60, 3),
     # Nobody is to be accused. `fastest` has the shortest heartbeats that docs/reports allows 64 ranks on an idle machine: for
     # daemons that share it with something else they are too short, whatever the ranks do, so it is no part of a sample.
-    "compute": Mode(8, [["--hb-period", "100ms", "--hb-timeout", "300ms", "--detector", detector] + FOUR_NODES
+    "compute": Mode(8, [["--hb-period", "250ms", "--hb-timeout", "1s", "--detector", detector] + FOUR_NODES
                         for detector in ("ring", "swim", "flat")], 8, 40, 3),
     "fastest": Mode(8, [["--hb-period", "20ms", "--hb-timeout", "40ms"] + FOUR_NODES], 8, 20, 0),
 }
