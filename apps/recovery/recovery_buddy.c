@@ -38,13 +38,7 @@ static void reserve(struct copy *copy, size_t bytes)
 {
     copy->version = 0;
     copy->bytes = bytes;
-    if (bytes <= copy->room && copy->memory)
-        return;
-    free(copy->memory);
-    copy->memory = malloc(bytes + 1);
-    copy->room = bytes;
-    if (!copy->memory)
-        recovery_fail("no memory for a checkpoint's copy of %zu bytes", bytes);
+    recovery_room(&copy->memory, &copy->room, bytes);
 }
 
 static struct copy *other(struct copy copies[VERSIONS], int now)

@@ -191,13 +191,7 @@ static void reserve(struct copy *copy, size_t bytes)
 {
     copy->key = 0;
     copy->bytes = bytes;
-    if (bytes <= copy->room && copy->memory)
-        return;
-    free(copy->memory);
-    copy->memory = malloc(bytes + 1);
-    copy->room = bytes;
-    if (!copy->memory)
-        recovery_fail("no memory for a checkpoint's copy of %zu bytes", bytes);
+    recovery_room(&copy->memory, &copy->room, bytes);
 }
 
 /* What is wrong with it, in words; NULL: it is in the copy now. */

@@ -332,6 +332,19 @@ int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recove
     finish();
     return result;
 }
+
+/* ---- For stores */
+
+void recovery_room(unsigned char **memory, size_t *room, size_t bytes)
+{
+    if (bytes <= *room && *memory)
+        return;
+    free(*memory);
+    *memory = malloc(bytes + 1);
+    *room = bytes;
+    if (!*memory)
+        recovery_fail("no memory for a checkpoint's copy of %zu bytes", bytes);
+}
 #else
 typedef int recovery_ulfm_is_not_there; /* a file must not be empty */
 #endif

@@ -48,6 +48,10 @@ struct recovery_store {
     void (*close)(void);
 };
 
+/* For stores: memory for so many bytes of a copy, where there was room for *room; what it held may
+ * be lost. Ends the program where there is none. */
+void recovery_room(unsigned char **memory, size_t *room, size_t bytes);
+
 /* Runs the loop until it has come to its end in all processes. again: after a repair. */
 int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recovery_store *store,
                       int (*loop)(bool again));

@@ -9,7 +9,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* From SIGKILL to the last process reaped; the teardown of much memory takes its time. The keeper

@@ -82,6 +82,16 @@ static inline MPI_Info group_info(const char *interval, const char *least)
     return info;
 }
 
+/* An error of this class, with these words. */
+static inline void group_refused(int error, int class, const char *words)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    CHECK(class_of(error) == class);
+    MPI_Error_string(error, text, &length);
+    CHECK(strstr(text, words) != NULL);
+}
+
 /* The first to see a round says what it is; all others see the same. */
 static inline void group_same(_Atomic uint64_t *word, uint64_t value)
 {
