@@ -73,7 +73,7 @@ static double seconds(const char *text)
 
 /* tight: thresholds follow what is measured, however little the system leaves to chance. */
 static void start(const char *interval, const char *assignment, bool tight,
-                  MPIX_Group_monitor *monitor)
+                  RZ_Group_monitor *monitor)
 {
     MPI_Info info;
     MPI_Info_create(&info);
@@ -83,18 +83,18 @@ static void start(const char *interval, const char *assignment, bool tight,
         MPI_Info_set(info, "first_threshold", "500ms");
         MPI_Info_set(info, "least_threshold", "2ms");
     }
-    MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, monitor);
+    RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, monitor);
     MPI_Info_free(&info);
 }
 
-static int members_in(MPIX_Group_monitor monitor, int n, long *left, long *back)
+static int members_in(RZ_Group_monitor monitor, int n, long *left, long *back)
 {
     int in = 0;
     *left = *back = 0;
     for (int k = 0; k < n; k++) {
-        MPIX_Group_monitor_state state;
-        MPIX_Group_monitor_get_state(monitor, k, &state);
-        in += state.why == MPIX_GROUP_RECOMMENDED;
+        RZ_Group_monitor_state state;
+        RZ_Group_monitor_get_state(monitor, k, &state);
+        in += state.why == RZ_GROUP_RECOMMENDED;
         *left += (long)(state.events + 1) / 2;
         *back += (long)state.events / 2;
     }
@@ -117,7 +117,7 @@ static void burst(uint64_t *random)
 }
 
 /* The load has gone: nobody has begun a round, and all shall be in. */
-static void await_all_in(MPIX_Group_monitor monitor, double interval)
+static void await_all_in(RZ_Group_monitor monitor, double interval)
 {
     enum { INTERVALS_MAX = 300 };
     int rank, n;
@@ -136,7 +136,7 @@ static void await_all_in(MPIX_Group_monitor monitor, double interval)
     }
 }
 
-static void watch(MPIX_Group_monitor monitor, double time)
+static void watch(RZ_Group_monitor monitor, double time)
 {
     enum { LOOKS = 40 };
     int rank, n, looks = 0;
@@ -163,7 +163,7 @@ static void watch(MPIX_Group_monitor monitor, double time)
 
 int main(int argc, char **argv)
 {
-    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+    RZ_Group_monitor monitor = RZ_GROUP_MONITOR_NULL;
     MPI_Init(&argc, &argv);
     if (argc < 3 || seconds(argv[1]) <= 0) {
         fprintf(stderr, "usage: bench_monitor SECONDS none|INTERVAL [full|cube] [watch]\n");
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
                watched ? longest / seconds(argv[2]) : 0);
     }
     if (watched) {
-        MPIX_Group_monitor_stop(&monitor);
+        RZ_Group_monitor_stop(&monitor);
     }
     return MPI_Finalize();
 }

@@ -5,7 +5,7 @@
  *
  * All ranks meet in barriers. When all others sleep in one, the victim, which holds so many
  * mebibytes, kills itself, or (node) the daemon that it is a child of, and with it its node. The
- * job is repaired by MPIX_Reinit; by MPIX_Comm_replace; as one does with what ULFM has (revoke,
+ * job is repaired by MPIX_Reinit; by RZ_Comm_replace; as one does with what ULFM has (revoke,
  * shrink, spawn, merge, everybody back in his place); or by being begun anew, by its launcher or
  * whoever started that: what is measured then is the second run. Prints `repaired RANKS MS`: from
  * just before the kill until the last rank has the communicator; `recovered RANKS MS`: until the
@@ -142,7 +142,7 @@ static int begun_later(void)
 
 static int replace(int newcomer, MPI_Comm *whole)
 {
-    return MPIX_Comm_replace(newcomer ? MPI_COMM_NULL : MPI_COMM_WORLD, whole);
+    return RZ_Comm_replace(newcomer ? MPI_COMM_NULL : MPI_COMM_WORLD, whole);
 }
 #else
 static int begun_later(void)

@@ -8,7 +8,7 @@
  * The victim holds so many mebibytes resident, sees that all others wait for it, and kills itself.
  * Prints `first RANKS MS` and `last RANKS MS`: milliseconds from just before the kill until the
  * first and the last survivor has its error; `repaired` and `replaced RANKS MS`: until the last has
- * the communicator, and until it is past its first barrier. Repaired is by MPIX_Comm_replace where
+ * the communicator, and until it is past its first barrier. Repaired is by RZ_Comm_replace where
  * there is one; else as one does with what ULFM has: revoke, shrink, spawn, merge, and everybody
  * back in his place. Prints `absent replace` where neither can be done.
  */
@@ -16,7 +16,7 @@
 
 #ifdef RHIZOME
 /* Not in every version of the library. */
-int MPIX_Comm_replace(MPI_Comm comm, MPI_Comm *newcomm) __attribute__((weak));
+int RZ_Comm_replace(MPI_Comm comm, MPI_Comm *newcomm) __attribute__((weak));
 #endif
 
 static struct {
@@ -105,7 +105,7 @@ static void go_on(MPI_Comm whole)
 #ifdef RHIZOME
 static int can_replace(void)
 {
-    return MPIX_Comm_replace != NULL;
+    return RZ_Comm_replace != NULL;
 }
 
 static int begun_later(void)
@@ -117,7 +117,7 @@ static int begun_later(void)
 
 static int repair(MPI_Comm *whole)
 {
-    return MPIX_Comm_replace(bench.newcomer ? MPI_COMM_NULL : MPI_COMM_WORLD, whole);
+    return RZ_Comm_replace(bench.newcomer ? MPI_COMM_NULL : MPI_COMM_WORLD, whole);
 }
 #else
 static int can_replace(void)

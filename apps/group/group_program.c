@@ -169,11 +169,11 @@ static void shrink(MPI_Comm *comm)
 void group_open(struct group *group, const char *fixed)
 {
     MPI_Info info = make_info(fixed);
-    *group = (struct group){.monitor = MPIX_GROUP_MONITOR_NULL, .comm = MPI_COMM_WORLD};
+    *group = (struct group){.monitor = RZ_GROUP_MONITOR_NULL, .comm = MPI_COMM_WORLD};
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (;;) {
         int class, error;
-        error = MPIX_Group_monitor_start(group->comm, info, leave_test, NULL, &group->monitor);
+        error = RZ_Group_monitor_start(group->comm, info, leave_test, NULL, &group->monitor);
         if (error == MPI_SUCCESS)
             break;
         MPI_Error_class(error, &class);
@@ -204,7 +204,7 @@ bool group_is_first(const struct group *group)
     int n, *members = malloc((size_t)group->size * sizeof *members);
     group_must("no memory", members ? MPI_SUCCESS : MPI_ERR_NO_MEM);
     group_must("there was no round",
-               MPIX_Group_monitor_get_round(group->monitor, &round, &n, members));
+               RZ_Group_monitor_get_round(group->monitor, &round, &n, members));
     bool first = n > 0 && members[0] == group->rank;
     free(members);
     return first;
@@ -244,8 +244,8 @@ static bool is_first_living(const struct group *group)
 
 void group_stop(struct group *group)
 {
-    if (group->monitor != MPIX_GROUP_MONITOR_NULL)
-        MPIX_Group_monitor_stop(&group->monitor);
+    if (group->monitor != RZ_GROUP_MONITOR_NULL)
+        RZ_Group_monitor_stop(&group->monitor);
 }
 
 int group_close(struct group *group, bool has_result)

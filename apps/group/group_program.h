@@ -5,7 +5,7 @@
  *     group_parse(&program, argc, argv);   the options; ends the process for --help and wrong ones
  *     MPI_Init(&argc, &argv);
  *     group_open(&group, NULL);            whoever dies meanwhile does no harm
- *     ... MPIX_Group_monitor_round(group.monitor, ...)
+ *     ... RZ_Group_monitor_round(group.monitor, ...)
  *     group_acknowledge(&group);           so that the job ends with status 0
  *     status = group_close(&group, done);  1: nobody has the result
  *
@@ -57,7 +57,7 @@ void group_must(const char *what, int error);
 /* ---- The group */
 
 struct group {
-    MPIX_Group_monitor monitor;
+    RZ_Group_monitor monitor;
     MPI_Comm comm;  /* of those who began; its errors return */
     int rank, size; /* in comm */
     int acknowledged;

@@ -39,7 +39,7 @@ static MPI_Comm open_leaving(void)
 static bool is_over(void)
 {
     int changed = 0;
-    MPIX_Group_monitor_changed(way.all.monitor, &changed);
+    RZ_Group_monitor_changed(way.all.monitor, &changed);
     return changed;
 }
 
@@ -51,7 +51,7 @@ static void see_owners(struct sort_turn *turn)
         way.place[way.members[i]] = i;
     for (uint32_t v = 0; v < sort_options.virtuals; v++) {
         int rank = -1;
-        group_must("a list has no owner", MPIX_Group_monitor_owner(way.all.monitor, (int)v, &rank));
+        group_must("a list has no owner", RZ_Group_monitor_owner(way.all.monitor, (int)v, &rank));
         turn->owner[v] = way.place[rank];
     }
 }
@@ -63,8 +63,8 @@ static void next(struct sort_turn *turn, bool done)
     if (done)
         progress = (MPI_Count)(turn->step + 1) << ROUND_BITS | (MPI_Count)turn->round;
     group_must("the group has no further round",
-               MPIX_Group_monitor_round(way.all.monitor, progress, &way.agreed, &turn->comm));
-    MPIX_Group_monitor_get_round(way.all.monitor, &round, &turn->size, way.members);
+               RZ_Group_monitor_round(way.all.monitor, progress, &way.agreed, &turn->comm));
+    RZ_Group_monitor_get_round(way.all.monitor, &round, &turn->size, way.members);
     turn->is_over = is_over;
     turn->step = (uint32_t)(way.agreed >> ROUND_BITS);
     turn->made = (uint64_t)way.agreed & UINT32_MAX;

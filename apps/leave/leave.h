@@ -40,7 +40,7 @@ void leave_at(uint64_t moment);
 /* Whether it has left and shall not come back; one that starves, when its time is over. */
 bool leave_is_for_good(void);
 
-/* What a process does when it is tested (a function for MPIX_Group_monitor_start): the primes up to
+/* What a process does when it is tested (a function for RZ_Group_monitor_start): the primes up to
  * 1000; while it is slow, long. */
 int leave_test(void *state);
 

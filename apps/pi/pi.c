@@ -110,7 +110,7 @@ static void begin_run(int run, int before, double time)
     now.run = run == before + 1 ? run : -1;
     now.begun = time;
     group_must("there was no round",
-               MPIX_Group_monitor_get_round(group.monitor, &round, &now.size, NULL));
+               RZ_Group_monitor_get_round(group.monitor, &round, &now.size, NULL));
 }
 
 /* All runs. False: this process has left for good. */

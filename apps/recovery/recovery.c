@@ -76,7 +76,7 @@ const char recovery_usage[] =
     "  --method M            how to survive: reinit (MPIX_Reinit; the default), ulfm (revoke and\n"
     "                        repair), restart (rzrun --on-failure restart --checkpoint-dir DIR),\n"
     "                        plain (not at all; there is no other with an MPI that has none)\n"
-    "  --repair R            with ulfm: replace (MPIX_Comm_replace) or spawn (MPI_Comm_spawn)\n"
+    "  --repair R            with ulfm: replace (RZ_Comm_replace) or spawn (MPI_Comm_spawn)\n"
     "  --checkpoint-files DIR  with ulfm: checkpoints in files there, which all nodes see, "
     "instead\n"
     "                        of in the memory of two nodes\n"

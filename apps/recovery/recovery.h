@@ -4,7 +4,7 @@
  *
  *   reinit    MPIX_Reinit, checkpoints by RZ_Checkpoint: the runtime replaces the dead and takes
  *             everybody back to the loop's beginning
- *   ulfm      the program itself: an error handler that revokes and jumps, MPIX_Comm_replace (or
+ *   ulfm      the program itself: an error handler that revokes and jumps, RZ_Comm_replace (or
  *             shrink, spawn, merge and a new order), checkpoints in the memory of the processes or,
  *             with --checkpoint-files, in files
  *   restart   the job ends and is deployed again, checkpoints by RZ_Checkpoint, in files:

@@ -148,7 +148,7 @@ static void leave(void)
 static void replace(void)
 {
     MPI_Comm whole;
-    int error = MPIX_Comm_replace(u.world, &whole);
+    int error = RZ_Comm_replace(u.world, &whole);
     if (error != MPI_SUCCESS)
         give_up("the dead cannot be replaced", error);
     take(whole);
@@ -265,7 +265,7 @@ static bool enter(void)
     MPI_Comm parent;
     MPI_Comm_create_errhandler(on_error, &u.handler);
     u.world = MPI_COMM_NULL;
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     MPI_Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL)
         join_parents(parent);

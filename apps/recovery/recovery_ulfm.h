@@ -22,7 +22,7 @@
 #endif
 
 enum recovery_repair {
-    RECOVERY_REPLACE, /* MPIX_Comm_replace */
+    RECOVERY_REPLACE, /* RZ_Comm_replace */
     RECOVERY_SPAWN    /* MPIX_Comm_shrink, MPI_Comm_spawn, MPI_Intercomm_merge, MPI_Comm_split */
 };
 

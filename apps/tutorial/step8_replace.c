@@ -64,7 +64,7 @@ static void repair(MPI_Comm *comm, struct state *state)
 {
     do {
         MPI_Comm whole;
-        MPIX_Comm_replace(*comm, &whole); /* all ranks, the dead ones by new processes */
+        RZ_Comm_replace(*comm, &whole); /* all ranks, the dead ones by new processes */
         if (*comm != MPI_COMM_WORLD) {
             MPI_Comm_free(comm);
         }
@@ -78,7 +78,7 @@ static void repair(MPI_Comm *comm, struct state *state)
 static void join(MPI_Comm *comm, struct state *state)
 {
     state->step = -1;
-    MPIX_Comm_replace(MPI_COMM_NULL, comm);
+    RZ_Comm_replace(MPI_COMM_NULL, comm);
     MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
     if (!refill(state, *comm)) {
         repair(comm, state);
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     MPI_Comm comm = MPI_COMM_WORLD;
     /* [start] */
     MPI_Init(&argc, &argv);
-    MPIX_Incarnation(&incarnation); /* 1: from the start; 2: in the place of a dead one; ... */
+    RZ_Incarnation(&incarnation); /* 1: from the start; 2: in the place of a dead one; ... */
     if (incarnation == 1) {
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     } else {

@@ -3,14 +3,14 @@
  * evenly to the members of each round's view, their results exchanged when the next round begins,
  * and what a process that fell out had not done is dealt anew.
  *
- *     MPIX_Group_monitor_start(comm, MPI_INFO_NULL, NULL, NULL, &monitor);
+ *     RZ_Group_monitor_start(comm, MPI_INFO_NULL, NULL, NULL, &monitor);
  *     RZ_Tasks_open(monitor, 1000, sizeof result, NULL, &tasks);
  *     while (RZ_Tasks_claim(tasks, &id, &flag) == MPI_SUCCESS && flag) {
  *         result = work(id);                                  no MPI calls are needed
  *         RZ_Tasks_complete(tasks, id, &result);
  *     }
  *     RZ_Tasks_results(tasks, &results);                      result of task i at i * sizeof result
- *     MPIX_Group_monitor_stop(&monitor);
+ *     RZ_Group_monitor_stop(&monitor);
  *     RZ_Tasks_close(&tasks);
  *
  * A bag is opened once in the life of a monitor, by all of its processes alike, before any round;
@@ -35,7 +35,7 @@
  * are done, in a round of their own at least, and their results are at all members of its view.
  *
  * By callbacks, without a round for each exchange: with by_callbacks the monitor calls the bag when
- * somebody falls out or comes back (its MPIX_Group_monitor_on_change is the bag's), each process
+ * somebody falls out or comes back (its RZ_Group_monitor_on_change is the bag's), each process
  * deals itself its share by what it knows of the group, and sends each result to all others when it
  * is complete. Who has done its share goes on with that of others, from the far end: nobody waits
  * for a slow one, and some tasks are done twice. Only the end is a round. Right for tasks much
@@ -81,7 +81,7 @@ typedef struct RZ_Tasks_options {
  * MPI_ERR_ARG: a number out of its bounds, NULL, or a monitor that has had rounds; MPI_ERR_NO_MEM.
  * *tasks is set on success only; RZ_Tasks_close frees it.
  */
-int RZ_Tasks_open(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
+int RZ_Tasks_open(RZ_Group_monitor monitor, int n_tasks, int result_bytes,
                   const RZ_Tasks_options *options, RZ_Tasks *tasks);
 
 /*
@@ -89,7 +89,7 @@ int RZ_Tasks_open(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
  * the last view have all results. Waits for the next round where there is nothing left to do in
  * this one, or where this process is out of the group: then, until it is in again or all is done.
  * A task that is claimed and not completed is dealt again. Errors: those of
- * MPIX_Group_monitor_round; MPI_ERR_NO_MEM; MPI_ERR_ARG: NULL, or rounds of the monitor that were
+ * RZ_Group_monitor_round; MPI_ERR_NO_MEM; MPI_ERR_ARG: NULL, or rounds of the monitor that were
  * not this bag's.
  */
 int RZ_Tasks_claim(RZ_Tasks tasks, int *id, int *flag);

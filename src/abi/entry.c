@@ -35,7 +35,7 @@ static bool is_null_handle(uintptr_t value)
            value == (uintptr_t)MPI_DATATYPE_NULL || value == (uintptr_t)MPI_OP_NULL ||
            value == (uintptr_t)MPI_REQUEST_NULL || value == (uintptr_t)MPI_MESSAGE_NULL ||
            value == (uintptr_t)MPI_INFO_NULL || value == (uintptr_t)MPI_ERRHANDLER_NULL ||
-           value == (uintptr_t)MPI_SESSION_NULL || value == (uintptr_t)MPIX_GROUP_MONITOR_NULL;
+           value == (uintptr_t)MPI_SESSION_NULL || value == (uintptr_t)RZ_GROUP_MONITOR_NULL;
 }
 
 /* "array[7]", for messages. */

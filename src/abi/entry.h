@@ -227,7 +227,7 @@ RZ_ARG_FIND(request, MPI_Request, rz_request, RZ_OBJECT_REQUEST)
 RZ_ARG_LOOK_UP(group, MPI_Group, rz_group, RZ_OBJECT_GROUP)
 RZ_ARG_LOOK_UP(datatype, MPI_Datatype, rz_datatype, RZ_OBJECT_DATATYPE)
 RZ_ARG_LOOK_UP(op, MPI_Op, rz_op, RZ_OBJECT_OP)
-RZ_ARG_FIND(monitor, MPIX_Group_monitor, rz_monitor, RZ_OBJECT_MONITOR)
+RZ_ARG_FIND(monitor, RZ_Group_monitor, rz_monitor, RZ_OBJECT_MONITOR)
 RZ_ARG_FIND(matched, MPI_Message, rz_matched, RZ_OBJECT_MATCHED)
 RZ_ARG_LOOK_UP(info, MPI_Info, rz_info, RZ_OBJECT_INFO)
 RZ_ARG_LOOK_UP(errhandler, MPI_Errhandler, rz_errhandler, RZ_OBJECT_ERRHANDLER)
@@ -245,7 +245,7 @@ static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm 
     return rz_arg_bad_handle(call, RZ_OBJECT_COMM, name, (uintptr_t)handle);
 }
 
-/* Of a newcomer (MPIX_Comm_replace), which has no communicator yet but its own MPI_COMM_WORLD. */
+/* Of a newcomer (RZ_Comm_replace), which has no communicator yet but its own MPI_COMM_WORLD. */
 static inline bool rz_arg_comm_or_null(struct rz_call *call, const char *name, MPI_Comm handle,
                                        struct rz_comm **comm)
 {
@@ -314,7 +314,7 @@ static inline bool rz_arg_matched(struct rz_call *call, const char *name, MPI_Me
 }
 
 /* Errors of a monitor belong to the communicator that it was started on. */
-static inline bool rz_arg_monitor(struct rz_call *call, const char *name, MPIX_Group_monitor handle,
+static inline bool rz_arg_monitor(struct rz_call *call, const char *name, RZ_Group_monitor handle,
                                   struct rz_monitor **monitor)
 {
     *monitor = rz_arg_find_monitor(handle);
@@ -327,10 +327,10 @@ static inline bool rz_arg_monitor(struct rz_call *call, const char *name, MPIX_G
 
 /* Of a monitor that is to be started, or moved. */
 static inline bool rz_arg_monitor_or_null(struct rz_call *call, const char *name,
-                                          MPIX_Group_monitor handle, struct rz_monitor **monitor)
+                                          RZ_Group_monitor handle, struct rz_monitor **monitor)
 {
     *monitor = NULL;
-    return handle == MPIX_GROUP_MONITOR_NULL || rz_arg_monitor(call, name, handle, monitor);
+    return handle == RZ_GROUP_MONITOR_NULL || rz_arg_monitor(call, name, handle, monitor);
 }
 
 static inline bool rz_arg_request_or_null(struct rz_call *call, const char *name,

@@ -12,7 +12,7 @@
 /* How a job is made whole again, and by whom. */
 enum rz_bench_way {
     RZ_BENCH_WAY_REINIT,  /* ours: MPIX_Reinit */
-    RZ_BENCH_WAY_REPLACE, /* ours: revoke, MPIX_Comm_replace */
+    RZ_BENCH_WAY_REPLACE, /* ours: revoke, RZ_Comm_replace */
     RZ_BENCH_WAY_SPAWN,   /* ours: revoke, shrink, spawn, merge, split */
     RZ_BENCH_WAY_RESTART, /* ours: rzrun --on-failure restart */
     RZ_BENCH_WAY_OPENMPI, /* mpirun aborts, mpirun again */

@@ -230,12 +230,11 @@ bool rz_bench_ulfm_replace(struct rz_bench_ulfm *ulfm)
     rz_bench_say(
         ulfm->bench,
         "\n### One rank replaced\n\nFrom the kill to the first barrier of all ranks, the new "
-        "one included: by MPIX_Comm_replace; of the peer by revoke, shrink, spawn, merge and "
+        "one included: by RZ_Comm_replace; of the peer by revoke, shrink, spawn, merge and "
         "split, all ranks on one node.\n\n");
     show_commands(ulfm, job);
     if (table.n_rows == 0)
-        rz_bench_say(ulfm->bench,
-                     "\nThis library has no MPIX_Comm_replace, and no peer is here.\n");
+        rz_bench_say(ulfm->bench, "\nThis library has no RZ_Comm_replace, and no peer is here.\n");
     rz_bench_table_show(ulfm->bench, &table);
     judge_replace(ulfm, &table);
     return true;

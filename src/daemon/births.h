@@ -1,6 +1,6 @@
 /*
  * Births: processes that begin while the job runs, because the program asked for them
- * (MPIX_Comm_replace, MPI_Comm_spawn). All daemons decide them together (proto/recover); this
+ * (RZ_Comm_replace, MPI_Comm_spawn). All daemons decide them together (proto/recover); this
  * module keeps what the node's processes asked for, what spawned processes shall run, and carries
  * decisions out: place, board, fork, answer.
  *

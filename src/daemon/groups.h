@@ -1,5 +1,5 @@
 /*
- * Computing rounds of dynamic groups (MPIX_Group_monitor): hosts proto/turn for the processes of
+ * Computing rounds of dynamic groups (RZ_Group_monitor): hosts proto/turn for the processes of
  * this node. A process that waits for a round says so (GROUP_ARRIVE); the daemons settle among
  * themselves when the round ends, and each tells its own (GROUP_ROUND). Nothing of a group outlives
  * its processes, or its epoch: a roll-back forgets all groups.

@@ -376,11 +376,11 @@ static const struct rz_cli_option table[] = {
     {"--on-failure", NULL, "auto|repair|continue|replace|restart|abort",
      "auto (default): survivors hear of a death by their error handlers, whose default ends the "
      "job; once the program has entered MPIX_Reinit, dead processes are replaced and the job goes "
-     "back to its last checkpoint; where the program asks for it, MPIX_Comm_replace replaces "
+     "back to its last checkpoint; where the program asks for it, RZ_Comm_replace replaces "
      "them. repair: the same of a program that is known to enter MPIX_Reinit: if all its processes "
      "die before any has, they are started again. continue: deaths are errors, and nobody is "
      "replaced. replace: deaths are errors, also "
-     "inside MPIX_Reinit, and MPIX_Comm_replace replaces the dead. restart: when a process or a "
+     "inside MPIX_Reinit, and RZ_Comm_replace replaces the dead. restart: when a process or a "
      "node dies, the job ends and begins anew, at most --max-restarts times, from the checkpoints "
      "in --checkpoint-dir or from what the program itself finds. abort: the first death ends the "
      "job.",

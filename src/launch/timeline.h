@@ -18,7 +18,7 @@
 /* How the job was repaired. */
 enum rz_recovery_way {
     RZ_RECOVERY_REINIT,  /* everybody went back to the start (MPIX_Reinit) */
-    RZ_RECOVERY_REPLACE, /* others took the places of the dead (MPIX_Comm_replace) */
+    RZ_RECOVERY_REPLACE, /* others took the places of the dead (RZ_Comm_replace) */
     RZ_RECOVERY_RESTART  /* the job was ended and begun anew (--on-failure restart) */
 };
 

@@ -55,7 +55,7 @@ struct rz_matched; /* MPI_Message: a message matched by a probe */
 struct rz_info;
 struct rz_errhandler;
 struct rz_session;
-struct rz_monitor; /* MPIX_Group_monitor */
+struct rz_monitor; /* RZ_Group_monitor */
 
 /* Returned by a chapter function when the job goes back to its restart point; never seen by the
  * user. */

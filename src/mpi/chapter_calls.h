@@ -642,7 +642,7 @@ int rzm_t_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
 int rzm_t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf);
 int rzm_t_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
-/* ---- Fault tolerance: MPIX_ ---- */
+/* ---- Fault tolerance: MPIX_ and RZ_ ---- */
 
 int rzm_comm_ack_failed(struct rz_comm *comm, int num_to_ack, int *num_acked);
 int rzm_comm_agree(struct rz_comm *comm, int *flag);
@@ -654,26 +654,26 @@ int rzm_comm_iagree(struct rz_comm *comm, int *flag, struct rz_request **request
 int rzm_comm_iagree_failed(struct rz_comm *comm, MPI_Group *group, struct rz_request **request);
 int rzm_comm_is_revoked(struct rz_comm *comm, int *flag);
 int rzm_comm_ishrink(struct rz_comm *comm, MPI_Comm *newcomm, struct rz_request **request);
-int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[]);
-int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm);
 int rzm_comm_revoke(struct rz_comm *comm);
 int rzm_comm_shrink(struct rz_comm *comm, MPI_Comm *newcomm);
+int rzm_reinit_state(int *state);
+int rzm_reinit_test(void);
+int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[]);
+int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm);
 int rzm_group_monitor_changed(struct rz_monitor *monitor, int *flag);
 int rzm_group_monitor_get_round(struct rz_monitor *monitor, MPI_Count *round, int *size,
                                 int members[]);
 int rzm_group_monitor_get_state(struct rz_monitor *monitor, int rank,
-                                MPIX_Group_monitor_state *state);
+                                RZ_Group_monitor_state *state);
 int rzm_group_monitor_on_change(struct rz_monitor *monitor,
-                                MPIX_Group_monitor_change_function function, void *extra_state);
+                                RZ_Group_monitor_change_function function, void *extra_state);
 int rzm_group_monitor_owner(struct rz_monitor *monitor, int v, int *rank);
 int rzm_group_monitor_round(struct rz_monitor *monitor, MPI_Count progress, MPI_Count *agreed,
                             struct rz_comm **comm);
 int rzm_group_monitor_start(struct rz_comm *comm, struct rz_info *info,
-                            MPIX_Group_monitor_test_function test, void *extra_state,
+                            RZ_Group_monitor_test_function test, void *extra_state,
                             struct rz_monitor **monitor);
 int rzm_group_monitor_stop(struct rz_monitor *monitor);
 int rzm_incarnation(int *incarnation);
-int rzm_reinit_state(int *state);
-int rzm_reinit_test(void);
 
 #endif

@@ -66,7 +66,7 @@ static int refusal(void)
 static int look_at_round(const struct RZ_Tasks_s *t)
 {
     MPI_Count round;
-    int size, error = MPIX_Group_monitor_get_round(t->monitor, &round, &size, NULL);
+    int size, error = RZ_Group_monitor_get_round(t->monitor, &round, &size, NULL);
     if (error != MPI_SUCCESS)
         return error;
     return round == 0 || round == t->round ? MPI_SUCCESS : refusal();
@@ -78,24 +78,24 @@ int rz_tasks_round(struct RZ_Tasks_s *t, MPI_Comm *comm)
     if (error != MPI_SUCCESS)
         return error;
     MPI_Count progress = (MPI_Count)t->n_first + (t->n_done == t->n_tasks);
-    error = MPIX_Group_monitor_round(t->monitor, progress, &t->agreed, comm);
+    error = RZ_Group_monitor_round(t->monitor, progress, &t->agreed, comm);
     if (error != MPI_SUCCESS)
         return error;
     t->rounds += *comm != MPI_COMM_NULL;
-    return MPIX_Group_monitor_get_round(t->monitor, &t->round, &size, NULL);
+    return RZ_Group_monitor_get_round(t->monitor, &t->round, &size, NULL);
 }
 
 /* ---- Calls ---- */
 
-static bool is_right(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
+static bool is_right(RZ_Group_monitor monitor, int n_tasks, int result_bytes,
                      const RZ_Tasks_options *options)
 {
-    return monitor != MPIX_GROUP_MONITOR_NULL && n_tasks >= 0 && n_tasks <= RZ_TASKS_MAX &&
+    return monitor != RZ_GROUP_MONITOR_NULL && n_tasks >= 0 && n_tasks <= RZ_TASKS_MAX &&
            result_bytes >= 0 && options->failure_seconds >= 0 && options->phase_tasks >= 0 &&
            !(options->by_callbacks && (options->phase_tasks > 0 || options->failure_seconds > 0));
 }
 
-static RZ_Tasks bag_new(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
+static RZ_Tasks bag_new(RZ_Group_monitor monitor, int n_tasks, int result_bytes,
                         const RZ_Tasks_options *options)
 {
     RZ_Tasks t = calloc(1, sizeof *t);
@@ -117,7 +117,7 @@ static RZ_Tasks bag_new(MPIX_Group_monitor monitor, int n_tasks, int result_byte
     return t;
 }
 
-int RZ_Tasks_open(MPIX_Group_monitor monitor, int n_tasks, int result_bytes,
+int RZ_Tasks_open(RZ_Group_monitor monitor, int n_tasks, int result_bytes,
                   const RZ_Tasks_options *options, RZ_Tasks *tasks)
 {
     static const RZ_Tasks_options none;

@@ -10,7 +10,7 @@
 struct rz_tasks_peers; /* of a bag by callbacks */
 
 struct RZ_Tasks_s {
-    MPIX_Group_monitor monitor;
+    RZ_Group_monitor monitor;
     int n_tasks, result_bytes;
 
     bool *done;          /* [n_tasks]: the result is here */

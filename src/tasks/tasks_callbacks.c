@@ -37,7 +37,7 @@ static void on_change(int rank, int why, void *bag)
 {
     struct rz_tasks_peers *peers = ((struct RZ_Tasks_s *)bag)->peers;
     if (rank < peers->size)
-        peers->is_in[rank] = why == MPIX_GROUP_RECOMMENDED;
+        peers->is_in[rank] = why == RZ_GROUP_RECOMMENDED;
     peers->changed = true;
 }
 
@@ -46,11 +46,11 @@ static void on_change(int rank, int why, void *bag)
 static int see_group(struct RZ_Tasks_s *t)
 {
     struct rz_tasks_peers *peers = t->peers;
-    int error = MPIX_Group_monitor_on_change(t->monitor, on_change, t);
+    int error = RZ_Group_monitor_on_change(t->monitor, on_change, t);
     for (int k = 0; k < peers->size && error == MPI_SUCCESS; k++) {
-        MPIX_Group_monitor_state state;
-        error = MPIX_Group_monitor_get_state(t->monitor, k, &state);
-        peers->is_in[k] = error == MPI_SUCCESS && state.why == MPIX_GROUP_RECOMMENDED;
+        RZ_Group_monitor_state state;
+        error = RZ_Group_monitor_get_state(t->monitor, k, &state);
+        peers->is_in[k] = error == MPI_SUCCESS && state.why == RZ_GROUP_RECOMMENDED;
     }
     return error;
 }

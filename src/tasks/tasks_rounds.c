@@ -174,7 +174,7 @@ static bool has_ended(struct RZ_Tasks_s *t)
     int changed = 0;
     if (!rz_tasks_is_due(t))
         return true;
-    MPIX_Group_monitor_changed(t->monitor, &changed);
+    RZ_Group_monitor_changed(t->monitor, &changed);
     double length = rz_tasks_round_seconds(t->cost, t->failure_seconds);
     return changed || (t->claimed && MPI_Wtime() - t->begun >= length);
 }

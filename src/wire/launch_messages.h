@@ -82,7 +82,7 @@ enum rz_waiting_state {
 #define RZ_JOB_REPAIRS                                                                             \
     1024u /* the program enters MPIX_Reinit, whether it has come there or not                      \
            */
-#define RZ_JOB_REPLACE_NEVER 64u /* nor by MPIX_Comm_replace */
+#define RZ_JOB_REPLACE_NEVER 64u /* nor by RZ_Comm_replace */
 #define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first death */
 #define RZ_JOB_LOST_TOGETHER                                                                       \
     256u                        /* the ranks of a lost node go to one node, where there is room    \

@@ -29,7 +29,7 @@ static inline void example_dies(int rank, int iteration)
 {
     int incarnation, victim, when, used;
     const char *plan = getenv("DIES");
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     while (plan && incarnation == 1 && sscanf(plan, "%d@%d%n", &victim, &when, &used) == 2) {
         if (victim == rank && when == iteration) {
             raise(SIGKILL);

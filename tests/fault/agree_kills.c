@@ -582,7 +582,7 @@ static void go_on(uint64_t dead)
     MPI_Comm next;
     int left = forget(dead);
     if (n_rounds > 0) {
-        CHECK(MPIX_Comm_replace(comm, &next) == MPI_SUCCESS);
+        CHECK(RZ_Comm_replace(comm, &next) == MPI_SUCCESS);
         for (left = 0; left < size; left++) {
             seats[left] = left;
         }
@@ -601,7 +601,7 @@ static void begin_round(void)
     uint64_t all = 0;
     int incarnation;
     n_notes = 0;
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     for (int i = 0; i < n_seats; i++) {
         all |= bit(seats[i]);
     }
@@ -666,9 +666,9 @@ static void agree_on_number(void)
 static void join(void)
 {
     int incarnation;
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     if (incarnation > 1) {
-        CHECK(MPIX_Comm_replace(MPI_COMM_NULL, &comm) == MPI_SUCCESS);
+        CHECK(RZ_Comm_replace(MPI_COMM_NULL, &comm) == MPI_SUCCESS);
     } else {
         CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
     }

@@ -6,10 +6,10 @@
  * end. With an odd seed whoever knows of the death acknowledges it, and prints `acknowledged`.
  *
  * shrink: one dies, the others shrink; another one dies, they shrink again; a clean exit. replace,
- * spawn: the places of the dead are taken, by MPIX_Comm_replace or processes of MPI_Comm_spawn.
+ * spawn: the places of the dead are taken, by RZ_Comm_replace or processes of MPI_Comm_spawn.
  *
  * storm: a quarter of the ranks die at random times in a loop of allreduce, agree and shrink;
- * refill: the same with MPIX_Comm_replace, so that some die while others are replaced.
+ * refill: the same with RZ_Comm_replace, so that some die while others are replaced.
  *
  * stopped: one stops itself (SIGSTOP) in the middle; the others shrink.
  *
@@ -135,7 +135,7 @@ static MPI_Comm repaired(MPI_Comm *comm, char **argv)
 {
     MPI_Comm next;
     if (strcmp(mode, "replace") == 0 || strcmp(mode, "refill") == 0) {
-        CHECK(MPIX_Comm_replace(*comm, &next) == MPI_SUCCESS);
+        CHECK(RZ_Comm_replace(*comm, &next) == MPI_SUCCESS);
     } else {
         CHECK(MPIX_Comm_shrink(*comm, &next) == MPI_SUCCESS);
         if (strcmp(mode, "spawn") == 0) {
@@ -187,13 +187,13 @@ static MPI_Comm joined(void)
     int incarnation, rank;
     MPI_Comm parent, full = MPI_COMM_NULL;
     MPI_Comm_get_parent(&parent);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     if (parent != MPI_COMM_NULL) {
         CHECK(MPI_Recv(&rank, 1, MPI_INT, 0, TAG_RANK, parent, MPI_STATUS_IGNORE) == MPI_SUCCESS);
         return in_order(&parent, true, rank);
     }
     if (incarnation > 1) {
-        CHECK(MPIX_Comm_replace(MPI_COMM_NULL, &full) == MPI_SUCCESS);
+        CHECK(RZ_Comm_replace(MPI_COMM_NULL, &full) == MPI_SUCCESS);
         MPI_Comm_set_errhandler(full, MPI_ERRORS_RETURN);
     }
     return full;
@@ -252,7 +252,7 @@ static void refill(MPI_Comm *comm, bool is_new, char **argv)
     int size, incarnation, replaced = -1, n_victims;
     MPI_Comm_size(*comm, &size);
     n_victims = is_new ? size / 4 : some_die(*comm);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     incarnation--;
     while (replaced != n_victims) {
         int error = MPI_Allreduce(&incarnation, &replaced, 1, MPI_INT, MPI_SUM, *comm);

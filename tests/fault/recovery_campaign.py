@@ -2,7 +2,7 @@
 """Seeded runs of the three proxies under deaths: every one must end with the answer of a run without faults, or say in
 clear words, with a status that is not 0, that more was lost than can be borne; never with another answer.
 
-Each seed and proxy draws a way to survive (MPIX_Reinit, ULFM by MPIX_Comm_replace or by spawning, restart), a place for
+Each seed and proxy draws a way to survive (MPIX_Reinit, ULFM by RZ_Comm_replace or by spawning, restart), a place for
 the checkpoints where there is a choice (memory, parities, files), and up to five deaths at random times or iterations, ranks and nodes mixed; some
 strike during the recovery from another. A run has a bound; one that exceeds it, ends with another answer or another
 status than it should, or leaves anything behind, is a violation: its story and the commands that replay it are printed.

@@ -199,7 +199,7 @@ static void make_objects(void)
         MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &good.type_keyval,
                                NULL);
     }
-    MPIX_Group_monitor_start(good.comm, MPI_INFO_NULL, NULL, NULL, &good.monitor);
+    RZ_Group_monitor_start(good.comm, MPI_INFO_NULL, NULL, NULL, &good.monitor);
     MPI_Send_init(good.buffer, 1, MPI_INT, 0, 7, good.comm, &good.persistent);
     MPI_Irecv(good.buffer, 1, MPI_INT, 0, 8, good.comm, &good.active);
     MPI_Isend(good.buffer, 1, MPI_INT, 0, 9, good.comm, &good.partner);
@@ -238,7 +238,7 @@ static void make_dead(void)
     } while (0)
     null = (struct gone){MPI_COMM_NULL,      MPI_GROUP_NULL,   MPI_DATATYPE_NULL,
                          MPI_OP_NULL,        MPI_REQUEST_NULL, MPI_MESSAGE_NULL,
-                         MPI_INFO_NULL,      MPI_SESSION_NULL, MPIX_GROUP_MONITOR_NULL,
+                         MPI_INFO_NULL,      MPI_SESSION_NULL, RZ_GROUP_MONITOR_NULL,
                          MPI_ERRHANDLER_NULL};
     MPI_Comm_dup(MPI_COMM_SELF, &gone.comm);
     MPI_Group_incl(good.other_group, 1, good.zeros, &gone.group);
@@ -247,7 +247,7 @@ static void make_dead(void)
     MPI_Send_init(good.buffer, 1, MPI_INT, 0, 7, good.comm, &gone.request);
     MPI_Info_create(&gone.info);
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &gone.session);
-    MPIX_Group_monitor_start(good.comm, MPI_INFO_NULL, NULL, NULL, &gone.monitor);
+    RZ_Group_monitor_start(good.comm, MPI_INFO_NULL, NULL, NULL, &gone.monitor);
     MPI_Comm_create_errhandler(note_comm_error, &gone.errhandler);
     DIE(comm, MPI_Comm_free);
     DIE(group, MPI_Group_free);
@@ -256,7 +256,7 @@ static void make_dead(void)
     DIE(request, MPI_Request_free);
     DIE(info, MPI_Info_free);
     DIE(session, MPI_Session_finalize);
-    DIE(monitor, MPIX_Group_monitor_stop);
+    DIE(monitor, RZ_Group_monitor_stop);
     DIE(errhandler, MPI_Errhandler_free);
     gone.message = (MPI_Message)gone.info;
 }
@@ -282,7 +282,7 @@ static void check_living(void)
 
 static void free_objects(void)
 {
-    CHECK(MPIX_Group_monitor_stop(&good.monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&good.monitor) == MPI_SUCCESS);
     MPI_Request_free(&good.persistent);
     MPI_Comm *comms[] = {&good.comm, &good.cart, &good.graph, &good.dist_graph, &good.inter};
     for (size_t i = 0; i < sizeof(comms) / sizeof(comms[0]); i++) {

@@ -24,7 +24,7 @@ struct good {
     MPI_Message message;
     MPI_Info info;
     MPI_Session session;
-    MPIX_Group_monitor monitor;
+    RZ_Group_monitor monitor;
     MPI_Errhandler errhandler, session_errhandler, file_errhandler;
     int comm_keyval, type_keyval;
     int ones[ARGUMENTS_N], zeros[ARGUMENTS_N], negative[ARGUMENTS_N];
@@ -49,7 +49,7 @@ struct gone {
     MPI_Message message;
     MPI_Info info;
     MPI_Session session;
-    MPIX_Group_monitor monitor;
+    RZ_Group_monitor monitor;
     MPI_Errhandler errhandler;
 };
 extern struct gone gone, null;
@@ -64,7 +64,7 @@ struct results {
     MPI_Message message;
     MPI_Info info;
     MPI_Session session;
-    MPIX_Group_monitor monitor;
+    RZ_Group_monitor monitor;
     MPI_Errhandler errhandler;
     int number, number2, number3, number4, flag, length;
     int numbers[ARGUMENTS_N], numbers2[ARGUMENTS_N], numbers3[ARGUMENTS_N];
@@ -75,7 +75,7 @@ struct results {
     double buffer[64];
     char text[MPI_MAX_ERROR_STRING];
     void *pointer;
-    MPIX_Group_monitor_state state;
+    RZ_Group_monitor_state state;
     MPI_Status status, statuses[ARGUMENTS_N];
 };
 extern struct results out;

@@ -44,7 +44,7 @@ def rows(made):
     """The functions that a row calls, by the texts of all of them."""
     texts = [Path(made).read_text(encoding="utf-8")]
     texts += [p.read_text(encoding="utf-8") for p in sorted(HERE.glob("arguments_*.c"))]
-    return set(re.findall(r'ROW(?:_QUIET)?\([^"]*"(MPIX?_\w+)"', "".join(texts)))
+    return set(re.findall(r'ROW(?:_QUIET)?\([^"]*"((?:MPIX?|RZ)_\w+)"', "".join(texts)))
 
 
 def main():

@@ -27,7 +27,7 @@ HANDLES = {
     "MPI_Info": ("info", "MPI_ERR_INFO", "MPI_INT"),
     "MPI_Session": ("session", "MPI_ERR_SESSION", "good.comm"),
     "MPI_Errhandler": ("errhandler", "MPI_ERR_ERRHANDLER", "good.info"),
-    "MPIX_Group_monitor": ("monitor", "MPI_ERR_ARG", "good.comm"),
+    "RZ_Group_monitor": ("monitor", "MPI_ERR_ARG", "good.comm"),
 }
 
 # Functions that no row breaks: they cannot be called here, or end the program.
@@ -109,7 +109,7 @@ class Rows:
     def __init__(self, tables, function):
         self.function = function
         self.name = function.name
-        self.stem = re.sub(r"^MPIX?_", "", tables.plain_name(function.name))
+        self.stem = re.sub(r"^(?:MPIX?|RZ)_", "", tables.plain_name(function.name))
         self.wide = function.name != tables.plain_name(function.name)
         self.roles = tables.binding(function).handles
         self.names = {p.name for p in function.parameters}
@@ -163,7 +163,7 @@ class Rows:
         if p.base == "MPI_Status":
             place = "good" if p.is_const or self.stem.startswith("Status_set") else "out"
             return f"{place}.statuses" if p.array or "array" in p.name else f"&{place}.status"
-        if p.base == "MPIX_Group_monitor_state":
+        if p.base == "RZ_Group_monitor_state":
             return "&out.state"
         if p.base == "char":
             if p.base == "char" and not p.is_const:

@@ -210,7 +210,7 @@ static void die_perhaps(int argc, char **argv, uint64_t step)
 {
     int incarnation, victim;
     unsigned long long when;
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     for (int i = 3; i < argc; i++) {
         if (sscanf(argv[i], "%d@%llu", &victim, &when) == 2 && victim == rank && when == step &&
             incarnation == 1) {

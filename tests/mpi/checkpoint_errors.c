@@ -106,7 +106,7 @@ static void die_at(int step, uint64_t generation)
 {
     int rank, incarnation;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     if (dies && rank == 1 && incarnation == step && generation == (uint64_t)(step - 1)) {
         raise(SIGKILL);
     }
@@ -190,7 +190,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS);
     if (bytes > 0) {
         int third;
-        MPIX_Incarnation(&third);
+        RZ_Incarnation(&third);
         MPI_Bcast(&third, 1, MPI_INT, 1, MPI_COMM_WORLD); /* of who dies each time */
         close_what_was_left_open();
         if (third == 3) {

@@ -101,12 +101,12 @@ static inline void group_same(_Atomic uint64_t *word, uint64_t value)
     }
 }
 
-static inline void group_look(MPIX_Group_monitor monitor, MPI_Comm start, MPI_Comm comm)
+static inline void group_look(RZ_Group_monitor monitor, MPI_Comm start, MPI_Comm comm)
 {
     MPI_Count round;
     int members[MEMBERS_MAX], n = 0, me, size, in = 0;
     MPI_Comm_rank(start, &me);
-    CHECK(MPIX_Group_monitor_get_round(monitor, &round, &n, members) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_get_round(monitor, &round, &n, members) == MPI_SUCCESS);
     CHECK(round > group_number && round < ROUNDS_MAX && n > 0);
     group_number = round;
     group_view = 0;
@@ -125,17 +125,17 @@ static inline void group_look(MPIX_Group_monitor monitor, MPI_Comm start, MPI_Co
     MPI_Comm_size(start, &size);
     for (int v = 0; v < 2 * size; v++) {
         int owner = -1;
-        CHECK(MPIX_Group_monitor_owner(monitor, v, &owner) == MPI_SUCCESS);
+        CHECK(RZ_Group_monitor_owner(monitor, v, &owner) == MPI_SUCCESS);
         CHECK(owner >= 0 && (group_view >> owner & 1));
     }
 }
 
 /* The next round; its number, view and progress are what all others see. */
-static inline MPI_Comm group_round(MPIX_Group_monitor monitor, MPI_Comm start, MPI_Count *step)
+static inline MPI_Comm group_round(RZ_Group_monitor monitor, MPI_Comm start, MPI_Count *step)
 {
     MPI_Comm comm = (MPI_Comm)8;
     MPI_Count agreed = -1;
-    CHECK(MPIX_Group_monitor_round(monitor, *step, &agreed, &comm) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_round(monitor, *step, &agreed, &comm) == MPI_SUCCESS);
     CHECK(agreed >= group_agreed && agreed >= 0);
     group_agreed = *step = agreed;
     group_look(monitor, start, comm);
@@ -171,8 +171,8 @@ static inline void group_pause(long us)
 
 /* Rounds until all have come as far as the log says; after each, `between` is called, if not NULL,
  * and may end them. */
-static inline void group_run(MPIX_Group_monitor monitor, MPI_Comm start, long pause_us,
-                             int (*between)(MPIX_Group_monitor monitor, MPI_Count step))
+static inline void group_run(RZ_Group_monitor monitor, MPI_Comm start, long pause_us,
+                             int (*between)(RZ_Group_monitor monitor, MPI_Count step))
 {
     for (MPI_Count step = group_agreed > 0 ? group_agreed : 0;;) {
         MPI_Comm comm = group_round(monitor, start, &step);
@@ -186,10 +186,10 @@ static inline void group_run(MPIX_Group_monitor monitor, MPI_Comm start, long pa
     }
 }
 
-static inline MPIX_Group_monitor_state group_state(MPIX_Group_monitor monitor, int rank)
+static inline RZ_Group_monitor_state group_state(RZ_Group_monitor monitor, int rank)
 {
-    MPIX_Group_monitor_state state;
-    CHECK(MPIX_Group_monitor_get_state(monitor, rank, &state) == MPI_SUCCESS);
+    RZ_Group_monitor_state state;
+    CHECK(RZ_Group_monitor_get_state(monitor, rank, &state) == MPI_SUCCESS);
     return state;
 }
 

@@ -10,7 +10,7 @@
 #include <signal.h>
 
 static int me, n;
-static MPIX_Group_monitor monitor;
+static RZ_Group_monitor monitor;
 static uint64_t gone; /* dead, or to die */
 
 static int has(uint64_t set, int k)
@@ -28,7 +28,7 @@ static void signal_all(uint64_t set, int signal)
 static void await_dead(void)
 {
     for (int k = 0; k < n; k++) {
-        while (has(gone, k) && group_state(monitor, k).why != MPIX_GROUP_DEAD) {
+        while (has(gone, k) && group_state(monitor, k).why != RZ_GROUP_DEAD) {
             group_pause(1000);
         }
     }
@@ -40,7 +40,7 @@ static void await_out(uint64_t set)
     for (int out = 0; !out; group_pause(1000)) {
         out = 1;
         for (int k = 0; k < n; k++) {
-            out = out && (!has(set, k) || group_state(monitor, k).why != MPIX_GROUP_RECOMMENDED);
+            out = out && (!has(set, k) || group_state(monitor, k).why != RZ_GROUP_RECOMMENDED);
         }
     }
 }
@@ -50,7 +50,7 @@ static void await_all_in(void)
     for (int in = 0; !in; group_pause(1000)) {
         in = 1;
         for (int k = 0; k < n; k++) {
-            in = in && (has(gone, k) || group_state(monitor, k).why == MPIX_GROUP_RECOMMENDED);
+            in = in && (has(gone, k) || group_state(monitor, k).why == RZ_GROUP_RECOMMENDED);
         }
     }
 }
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     group_log_share(MPI_COMM_WORLD, NEVER);
     MPI_Info info = group_info("20ms", "300ms");
-    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
     if (me == leader) {
         lead(away, dead, victim);
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     }
     gone = dead | victim;
     see_all_in();
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     CHECK(MPIX_Comm_ack_failed(MPI_COMM_WORLD, n, &acknowledged) == MPI_SUCCESS);
     if (me == leader) {
         printf("group back: as it should be\n");

@@ -10,7 +10,7 @@
 #include <signal.h>
 
 static int me, n, last, calls, depth, dead;
-static MPIX_Group_monitor monitor;
+static RZ_Group_monitor monitor;
 static _Atomic int told; /* of the last member */
 
 /* ---- Callbacks ---- */
@@ -20,11 +20,11 @@ static void hear(int rank, int why, void *extra)
     int flag, sum = 0, size;
     MPI_Count round;
     CHECK(extra == &told && depth++ == 0 && rank >= 0 && rank < n);
-    CHECK(why == MPIX_GROUP_RECOMMENDED || why == MPIX_GROUP_SLOW || why == MPIX_GROUP_DEAD);
+    CHECK(why == RZ_GROUP_RECOMMENDED || why == RZ_GROUP_SLOW || why == RZ_GROUP_DEAD);
     CHECK(MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF) == MPI_SUCCESS);
     CHECK(sum == rank);
-    CHECK(MPIX_Group_monitor_get_round(monitor, &round, &size, NULL) == MPI_SUCCESS && size == n);
+    CHECK(RZ_Group_monitor_get_round(monitor, &round, &size, NULL) == MPI_SUCCESS && size == n);
     calls++;
     depth--;
     told = rank == last ? why : told;
@@ -33,16 +33,16 @@ static void hear(int rank, int why, void *extra)
 static void hear_and_stop(int rank, int why, void *extra)
 {
     hear(rank, why, extra);
-    if (why == MPIX_GROUP_DEAD) { /* as nobody else dies */
-        CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
-        CHECK(monitor == MPIX_GROUP_MONITOR_NULL);
+    if (why == RZ_GROUP_DEAD) { /* as nobody else dies */
+        CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+        CHECK(monitor == RZ_GROUP_MONITOR_NULL);
     }
 }
 
 static void hear_and_remove(int rank, int why, void *extra)
 {
     hear(rank, why, extra);
-    CHECK(MPIX_Group_monitor_on_change(monitor, NULL, NULL) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_on_change(monitor, NULL, NULL) == MPI_SUCCESS);
 }
 
 /* ---- What happens ---- */
@@ -69,13 +69,13 @@ static void await_told(int why)
     }
 }
 
-static void start(MPIX_Group_monitor_change_function function)
+static void start(RZ_Group_monitor_change_function function)
 {
     MPI_Info info = group_info("20ms", "300ms");
     group_log_share(MPI_COMM_WORLD, NEVER);
-    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, test, (void *)&group_log->slow[me],
-                                   &monitor) == MPI_SUCCESS);
-    CHECK(MPIX_Group_monitor_on_change(monitor, function, (void *)&told) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, info, test, (void *)&group_log->slow[me],
+                                 &monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_on_change(monitor, function, (void *)&told) == MPI_SUCCESS);
     MPI_Info_free(&info);
     MPI_Barrier(MPI_COMM_WORLD); /* who dies behind it has seen all arrive */
 }
@@ -85,9 +85,9 @@ static void tell(int why)
 {
     pid_t pid = group_log->pid[last];
     static int stops;
-    if (me == 0 && why == MPIX_GROUP_DEAD) {
+    if (me == 0 && why == RZ_GROUP_DEAD) {
         CHECK(kill(pid, SIGKILL) == 0);
-    } else if (me == 0 && why == MPIX_GROUP_SLOW) {
+    } else if (me == 0 && why == RZ_GROUP_SLOW) {
         group_log->slow[last] = !stops;
         CHECK(!stops || kill(pid, SIGSTOP) == 0);
     } else if (me == 0) {
@@ -104,29 +104,29 @@ static void wait_for_death(void)
     while (me == last) {
         call();
     }
-    await_told(MPIX_GROUP_DEAD);
+    await_told(RZ_GROUP_DEAD);
     dead++;
 }
 
 static void scene_told(void)
 {
     start(hear);
-    tell(MPIX_GROUP_SLOW);
-    tell(MPIX_GROUP_RECOMMENDED);
-    tell(MPIX_GROUP_SLOW);
-    tell(MPIX_GROUP_RECOMMENDED);
-    tell(MPIX_GROUP_DEAD);
+    tell(RZ_GROUP_SLOW);
+    tell(RZ_GROUP_RECOMMENDED);
+    tell(RZ_GROUP_SLOW);
+    tell(RZ_GROUP_RECOMMENDED);
+    tell(RZ_GROUP_DEAD);
     wait_for_death();
     CHECK(me != 0 || calls >= 5);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
 static void scene_stop(void)
 {
     start(hear_and_stop);
-    tell(MPIX_GROUP_DEAD);
+    tell(RZ_GROUP_DEAD);
     wait_for_death();
-    CHECK(monitor == MPIX_GROUP_MONITOR_NULL);
+    CHECK(monitor == RZ_GROUP_MONITOR_NULL);
     for (int i = 0, before = calls; i < 20; i++) {
         call();
         CHECK(calls == before);
@@ -141,7 +141,7 @@ static void scene_none(void)
     while (me == last) {
         call();
     }
-    while (group_state(monitor, last).why != MPIX_GROUP_DEAD) {
+    while (group_state(monitor, last).why != RZ_GROUP_DEAD) {
         call();
     }
     while (calls == 0) {
@@ -153,12 +153,12 @@ static void scene_none(void)
     if (me == last - 1) {
         raise(SIGKILL);
     }
-    while (group_state(monitor, last - 1).why != MPIX_GROUP_DEAD) {
+    while (group_state(monitor, last - 1).why != RZ_GROUP_DEAD) {
         call();
     }
-    CHECK(calls == 1 && MPIX_Group_monitor_changed(monitor, &flag) == MPI_SUCCESS);
+    CHECK(calls == 1 && RZ_Group_monitor_changed(monitor, &flag) == MPI_SUCCESS);
     dead = 2;
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
 int main(int argc, char **argv)

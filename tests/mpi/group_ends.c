@@ -14,7 +14,7 @@
 #include <signal.h>
 
 static int me, n;
-static MPIX_Group_monitor monitor;
+static RZ_Group_monitor monitor;
 
 /* Waits until so many threads of monitors are here: one that was joined may still be seen. */
 static void await_testers(int wanted)
@@ -40,7 +40,7 @@ static void await_testers(int wanted)
 static void start(MPI_Comm comm)
 {
     MPI_Info info = group_info("20ms", "1s");
-    CHECK(MPIX_Group_monitor_start(comm, info, NULL, NULL, &monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_start(comm, info, NULL, NULL, &monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
     group_number = 0;
 }
@@ -49,7 +49,7 @@ static void start(MPI_Comm comm)
 
 static MPIX_Reinit_state_t state;
 
-static int die_once(MPIX_Group_monitor of, MPI_Count step)
+static int die_once(RZ_Group_monitor of, MPI_Count step)
 {
     (void)of;
     if (state == MPIX_REINIT_NEW && me == 1 && step >= 10) {
@@ -67,16 +67,16 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t how)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     if (how == MPIX_REINIT_REINITED) {
         MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-        CHECK(class_of(MPIX_Group_monitor_changed(monitor, &flag)) == MPI_ERR_ARG);
+        CHECK(class_of(RZ_Group_monitor_changed(monitor, &flag)) == MPI_ERR_ARG);
         await_testers(0);
     }
-    monitor = MPIX_GROUP_MONITOR_NULL;
+    monitor = RZ_GROUP_MONITOR_NULL;
     group_agreed = -1;
     group_log_share(MPI_COMM_WORLD, how == MPIX_REINIT_NEW ? NEVER : 30);
     start(MPI_COMM_WORLD);
     group_run(monitor, MPI_COMM_WORLD, 1000, die_once);
     CHECK(how != MPIX_REINIT_NEW);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     return 0;
 }
 
@@ -89,11 +89,11 @@ static void *one_round(void *arg)
     MPI_Count agreed;
     MPI_Comm comm;
     (void)arg;
-    int error = MPIX_Group_monitor_round(monitor, 0, &agreed, &comm);
+    int error = RZ_Group_monitor_round(monitor, 0, &agreed, &comm);
     CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_OTHER);
     if (error != MPI_SUCCESS) {
-        MPIX_Group_monitor same = monitor;
-        CHECK(class_of(MPIX_Group_monitor_stop(&same)) == MPI_ERR_OTHER && same == monitor);
+        RZ_Group_monitor same = monitor;
+        CHECK(class_of(RZ_Group_monitor_stop(&same)) == MPI_ERR_OTHER && same == monitor);
         refused++;
         CHECK(MPI_Send(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
     }
@@ -111,7 +111,7 @@ static void threads(void)
         for (int k = 1; k < n; k++) {
             MPI_Recv(NULL, 0, MPI_BYTE, k, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
-        CHECK(MPIX_Group_monitor_round(monitor, 0, &agreed, &comm) == MPI_SUCCESS);
+        CHECK(RZ_Group_monitor_round(monitor, 0, &agreed, &comm) == MPI_SUCCESS);
     } else {
         pthread_t other;
         CHECK(pthread_create(&other, NULL, one_round, NULL) == 0);
@@ -120,12 +120,12 @@ static void threads(void)
         CHECK(refused == 1);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
 /* ---- left ---- */
 
-static int until_ten(MPIX_Group_monitor of, MPI_Count step)
+static int until_ten(RZ_Group_monitor of, MPI_Count step)
 {
     (void)of;
     return me == n - 1 && step >= 10;
@@ -147,7 +147,7 @@ static void twice(void)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     group_log_share(MPI_COMM_WORLD, 20);
     start(MPI_COMM_WORLD);
-    MPIX_Group_monitor first = monitor;
+    RZ_Group_monitor first = monitor;
     group_run(monitor, MPI_COMM_WORLD, 1000, NULL);
     await_testers(n > 1);
     group_log_share(MPI_COMM_WORLD, 40);
@@ -158,7 +158,7 @@ static void twice(void)
     await_testers(n > 1);
     MPI_Comm_free(&comm); /* the monitor keeps what it needs */
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     await_testers(0);
 }
 

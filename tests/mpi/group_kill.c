@@ -11,7 +11,7 @@
 
 static int me, n, first, left; /* ranks first to first + left - 1 are left */
 static int told_dead;          /* by on_change */
-static MPIX_Group_monitor monitor;
+static RZ_Group_monitor monitor;
 
 static int is_victim(int rank)
 {
@@ -41,11 +41,11 @@ static void arm(unsigned seed, int node)
 }
 
 /* The first one that is left knows when all victims are gone; then they go on for a while. */
-static int watch(MPIX_Group_monitor of, MPI_Count step)
+static int watch(RZ_Group_monitor of, MPI_Count step)
 {
     int dead = 0;
     for (int k = 0; k < n; k++) {
-        dead += group_state(of, k).why == MPIX_GROUP_DEAD;
+        dead += group_state(of, k).why == RZ_GROUP_DEAD;
     }
     if (me == first && dead == n - left && group_log->last == NEVER) {
         group_log->last = (long)step + 50;
@@ -56,16 +56,16 @@ static int watch(MPIX_Group_monitor of, MPI_Count step)
 static void on_change(int rank, int why, void *extra)
 {
     CHECK(extra == &told_dead && rank != me && rank < n);
-    told_dead += why == MPIX_GROUP_DEAD;
+    told_dead += why == RZ_GROUP_DEAD;
 }
 
 static void see_it_through(void)
 {
     if (me == first) {
-        CHECK(MPIX_Group_monitor_on_change(monitor, on_change, &told_dead) == MPI_SUCCESS);
+        CHECK(RZ_Group_monitor_on_change(monitor, on_change, &told_dead) == MPI_SUCCESS);
     }
     group_run(monitor, MPI_COMM_WORLD, 0, watch);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     CHECK(!is_victim(me));
     CHECK(me != first || told_dead == n - left);
 }
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     first = argv[2][0] == '-' ? n - left : 0;
     group_log_share(MPI_COMM_WORLD, NEVER);
     MPI_Info info = group_info("20ms", "500ms");
-    int error = MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor);
+    int error = RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor);
     MPI_Info_free(&info);
     if (is_victim(me) && (argc == 3 || node)) {
         arm((unsigned)atoi(argv[1]), node);

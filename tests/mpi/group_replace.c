@@ -8,17 +8,17 @@
 
 static int me, n, victim, incarnation;
 
-static int until_gone(MPIX_Group_monitor monitor, MPI_Count step)
+static int until_gone(RZ_Group_monitor monitor, MPI_Count step)
 {
     (void)monitor;
     if (me == victim && step >= 10) {
         raise(SIGKILL);
     }
-    return (group_view >> victim & 1) == 0 && group_state(monitor, victim).why == MPIX_GROUP_DEAD;
+    return (group_view >> victim & 1) == 0 && group_state(monitor, victim).why == RZ_GROUP_DEAD;
 }
 
 /* Rank 0 says when it is over: the new one is in. */
-static int until_back(MPIX_Group_monitor monitor, MPI_Count step)
+static int until_back(RZ_Group_monitor monitor, MPI_Count step)
 {
     (void)monitor;
     if (me == 0 && group_log->last == NEVER && (group_view >> victim & 1) != 0) {
@@ -32,7 +32,7 @@ static MPI_Comm repaired(MPI_Comm comm)
 {
     for (;;) {
         MPI_Comm next = MPI_COMM_NULL;
-        CHECK(MPIX_Comm_replace(comm, &next) == MPI_SUCCESS && next != MPI_COMM_NULL);
+        CHECK(RZ_Comm_replace(comm, &next) == MPI_SUCCESS && next != MPI_COMM_NULL);
         int ok = MPI_Barrier(next) == MPI_SUCCESS;
         if (MPIX_Comm_agree(next, &ok) == MPI_SUCCESS && ok) {
             return next;
@@ -41,10 +41,10 @@ static MPI_Comm repaired(MPI_Comm comm)
     }
 }
 
-static void start(MPI_Comm comm, MPIX_Group_monitor *monitor)
+static void start(MPI_Comm comm, RZ_Group_monitor *monitor)
 {
     MPI_Info info = group_info("20ms", "500ms");
-    CHECK(MPIX_Group_monitor_start(comm, info, NULL, NULL, monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_start(comm, info, NULL, NULL, monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
     group_number = 0;
 }
@@ -56,10 +56,10 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     victim = atoi(argv[1]);
     int times = atoi(argv[2]);
-    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+    RZ_Group_monitor monitor = RZ_GROUP_MONITOR_NULL;
     MPI_Comm comm = MPI_COMM_WORLD;
     if (incarnation == 1) {
         group_log_share(comm, NEVER);
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
         CHECK(group_state(monitor, victim).events >= 2);
         CHECK(group_agreed >= 30);
     }
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     if (me == 0) {
         printf("group replace: as it should be\n");
     }

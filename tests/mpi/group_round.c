@@ -28,27 +28,27 @@ static void await_count(const char *name, uint64_t more)
 }
 
 /* Each process has been tested, or says why not. */
-static void look_at_states(MPIX_Group_monitor monitor)
+static void look_at_states(RZ_Group_monitor monitor)
 {
     for (int k = 0; k < n; k++) {
-        MPIX_Group_monitor_state state;
-        CHECK(MPIX_Group_monitor_get_state(monitor, k, &state) == MPI_SUCCESS);
-        CHECK(state.why == MPIX_GROUP_RECOMMENDED || state.why == MPIX_GROUP_SLOW ||
-              state.why == MPIX_GROUP_COOLING);
-        CHECK((state.why == MPIX_GROUP_RECOMMENDED) == (state.events % 2 == 0));
+        RZ_Group_monitor_state state;
+        CHECK(RZ_Group_monitor_get_state(monitor, k, &state) == MPI_SUCCESS);
+        CHECK(state.why == RZ_GROUP_RECOMMENDED || state.why == RZ_GROUP_SLOW ||
+              state.why == RZ_GROUP_COOLING);
+        CHECK((state.why == RZ_GROUP_RECOMMENDED) == (state.events % 2 == 0));
         CHECK(k != me || (isnan(state.test_time) && isnan(state.threshold)));
         CHECK(isnan(state.test_time) || state.test_time >= 0);
     }
 }
 
 /* The latest view, as a process set. */
-static void look_at_set(MPIX_Group_monitor monitor)
+static void look_at_set(RZ_Group_monitor monitor)
 {
     MPI_Session session;
     MPI_Group group, start;
     int n_sets, found = 0, size, members[MEMBERS_MAX], translated;
     MPI_Count round;
-    CHECK(MPIX_Group_monitor_get_round(monitor, &round, &size, members) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_get_round(monitor, &round, &size, members) == MPI_SUCCESS);
     CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS);
     CHECK(MPI_Session_get_num_psets(session, MPI_INFO_NULL, &n_sets) == MPI_SUCCESS);
     for (int i = 0; i < n_sets; i++) {
@@ -87,10 +87,10 @@ int main(int argc, char **argv)
     if (argc > 3) {
         MPI_Info_set(info, "assignment", argv[3]);
     }
-    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
-    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor) == MPI_SUCCESS);
+    RZ_Group_monitor monitor = RZ_GROUP_MONITOR_NULL;
+    CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
-    CHECK(monitor != MPIX_GROUP_MONITOR_NULL);
+    CHECK(monitor != RZ_GROUP_MONITOR_NULL);
     group_run(monitor, MPI_COMM_WORLD, 1000, NULL);
     look_at_states(monitor);
     look_at_set(monitor);
@@ -99,8 +99,8 @@ int main(int argc, char **argv)
         await_count("rz_tests_sent", 2);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
-    CHECK(monitor == MPIX_GROUP_MONITOR_NULL);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(monitor == RZ_GROUP_MONITOR_NULL);
     if (me == 0) {
         printf("%ld steps, %ld broken, %lld rounds\n", group_done, group_broken,
                (long long)group_number);

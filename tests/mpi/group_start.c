@@ -1,5 +1,5 @@
 /*
- * MPIX_Group_monitor_start has the same outcome at all that live, whoever dies inside it:
+ * RZ_Group_monitor_start has the same outcome at all that live, whoever dies inside it:
  * `group_start SEED`: in each start one more member dies, at a time of its own, until one is left;
  * with an odd seed the monitor is kept, and moves to those that are left.
  * `group_start point RANK`: RZ_KILL_AT says where RANK dies; behind the start if it has not come
@@ -11,7 +11,7 @@
 #include <sys/time.h>
 
 static int me, n, attempts, moves;
-static MPIX_Group_monitor monitor;
+static RZ_Group_monitor monitor;
 
 /* A start in which there was nobody to die takes some of this time. */
 enum { DIE_US_MAX = 6000 };
@@ -33,10 +33,10 @@ static void die_soon(unsigned random)
 static int start(MPI_Comm comm)
 {
     MPI_Info info = group_info("20ms", "500ms");
-    MPIX_Group_monitor before = monitor;
-    int error = MPIX_Group_monitor_start(comm, info, NULL, NULL, &monitor);
+    RZ_Group_monitor before = monitor;
+    int error = RZ_Group_monitor_start(comm, info, NULL, NULL, &monitor);
     MPI_Info_free(&info);
-    CHECK(error == MPI_SUCCESS ? monitor != MPIX_GROUP_MONITOR_NULL : monitor == before);
+    CHECK(error == MPI_SUCCESS ? monitor != RZ_GROUP_MONITOR_NULL : monitor == before);
     group_same(&group_log->agreed[attempts++], 1 + (uint64_t)class_of(error));
     return error;
 }
@@ -44,7 +44,7 @@ static int start(MPI_Comm comm)
 static void start_and_stop(MPI_Comm comm)
 {
     CHECK(start(comm) == MPI_SUCCESS);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
 static MPI_Comm shrunk(MPI_Comm comm)
@@ -70,8 +70,8 @@ static MPI_Comm without(MPI_Comm comm, int victim, unsigned random)
     }
     CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_PROC_FAILED);
     if (error == MPI_SUCCESS) { /* rounds begin, with those that live */
-        CHECK(MPIX_Group_monitor_round(monitor, 0, &agreed, &round) == MPI_SUCCESS);
-        CHECK(moves || MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+        CHECK(RZ_Group_monitor_round(monitor, 0, &agreed, &round) == MPI_SUCCESS);
+        CHECK(moves || RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     }
     return shrunk(comm);
 }
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    monitor = MPIX_GROUP_MONITOR_NULL;
+    monitor = RZ_GROUP_MONITOR_NULL;
     group_log_share(MPI_COMM_WORLD, 0);
     if (strcmp(argv[1], "point") == 0) {
         CHECK(argc == 3);

@@ -33,7 +33,7 @@ static void all(int away)
 }
 
 /* Rank 0 leads; it may be out of the view itself. */
-static int lead(MPIX_Group_monitor monitor, MPI_Count step)
+static int lead(RZ_Group_monitor monitor, MPI_Count step)
 {
     static int phase = BEFORE;
     uint64_t away = 0;
@@ -64,15 +64,15 @@ int main(int argc, char **argv)
     first = atoi(argv[2]);
     group_log_share(MPI_COMM_WORLD, NEVER);
     MPI_Info info = group_info("20ms", "300ms");
-    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
-    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, test, (void *)&group_log->slow[me],
-                                   &monitor) == MPI_SUCCESS);
+    RZ_Group_monitor monitor = RZ_GROUP_MONITOR_NULL;
+    CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, info, test, (void *)&group_log->slow[me],
+                                 &monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
     group_run(monitor, MPI_COMM_WORLD, 1000, lead);
     for (int k = first; k < n; k++) {
         CHECK(group_state(monitor, k).events >= 2);
     }
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     if (me == 0) {
         printf("group stop: as it should be (%ld steps, %ld broken, %lld rounds)\n", group_done,
                group_broken, (long long)group_number);

@@ -14,11 +14,11 @@
 
 static int me, n;
 
-static void start(MPIX_Group_monitor *monitor, const char *least)
+static void start(RZ_Group_monitor *monitor, const char *least)
 {
     MPI_Info info = group_info("20ms", least);
-    *monitor = MPIX_GROUP_MONITOR_NULL;
-    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, monitor) == MPI_SUCCESS);
+    *monitor = RZ_GROUP_MONITOR_NULL;
+    CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
 }
 
@@ -36,7 +36,7 @@ static void empty(RZ_Tasks tasks)
 
 static void wrong(void)
 {
-    MPIX_Group_monitor monitor;
+    RZ_Group_monitor monitor;
     RZ_Tasks first, second, third = NULL;
     MPI_Comm comm = MPI_COMM_WORLD;
     MPI_Count agreed;
@@ -54,12 +54,12 @@ static void wrong(void)
     CHECK(third == NULL);
     CHECK(RZ_Tasks_close(&first) == MPI_SUCCESS && RZ_Tasks_close(&second) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     start(&monitor, "2s");
-    CHECK(MPIX_Group_monitor_round(monitor, 0, &agreed, &comm) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_round(monitor, 0, &agreed, &comm) == MPI_SUCCESS);
     group_refused(RZ_Tasks_open(monitor, 10, 0, NULL, &third), MPI_ERR_ARG, "opened once");
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
 enum { TASKS = 100, PHASE = 7, STOP_AT = 3, DIE_AT = 8 };
@@ -81,7 +81,7 @@ static void lose(int phase)
 /* All tasks of earlier phases have been completed by somebody: that stands in the shared log. */
 static void phases(int loses)
 {
-    MPIX_Group_monitor monitor;
+    RZ_Group_monitor monitor;
     RZ_Tasks tasks;
     RZ_Tasks_options options = {.phase_tasks = PHASE};
     const void *results;
@@ -117,13 +117,13 @@ static void phases(int loses)
     } else {
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
 /* Results of so many bytes, all of one value, that of the task. */
 static void call_with(int n_tasks, int bytes)
 {
-    MPIX_Group_monitor monitor;
+    RZ_Group_monitor monitor;
     RZ_Tasks tasks;
     MPI_Comm comm;
     RZ_Tasks_options options = {.by_callbacks = &comm};
@@ -147,7 +147,7 @@ static void call_with(int n_tasks, int bytes)
         const char *at = (const char *)results + (size_t)i * (size_t)bytes;
         CHECK(bytes == 0 || (at[0] == (char)(i + 1) && at[bytes - 1] == (char)(i + 1)));
     }
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     CHECK(RZ_Tasks_close(&tasks) == MPI_SUCCESS && tasks == NULL);
     MPI_Comm_free(&comm);
     free(result);

@@ -40,13 +40,13 @@ static void wrong_values(void)
 {
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         MPI_Info info;
-        MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+        RZ_Group_monitor monitor = RZ_GROUP_MONITOR_NULL;
         MPI_Info_create(&info);
         if (MPI_Info_set(info, wrong[i].key, wrong[i].value) == MPI_SUCCESS) {
-            assert_told(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor),
+            assert_told(RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor),
                         wrong[i].key, wrong[i].value);
         }
-        CHECK(monitor == MPIX_GROUP_MONITOR_NULL);
+        CHECK(monitor == RZ_GROUP_MONITOR_NULL);
         MPI_Info_free(&info);
     }
 }
@@ -55,50 +55,50 @@ static void wrong_values(void)
 static void one_differs(const char *value, int class)
 {
     MPI_Info info;
-    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+    RZ_Group_monitor monitor = RZ_GROUP_MONITOR_NULL;
     MPI_Info_create(&info);
     MPI_Info_set(info, "zeta", me == 0 ? value : "6");
-    int error = MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor);
-    CHECK(class_of(error) == class && monitor == MPIX_GROUP_MONITOR_NULL);
+    int error = RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor);
+    CHECK(class_of(error) == class && monitor == RZ_GROUP_MONITOR_NULL);
     MPI_Info_free(&info);
 }
 
 static void with_add(void)
 {
     MPI_Info info = group_info("50ms", "2s");
-    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
+    RZ_Group_monitor monitor = RZ_GROUP_MONITOR_NULL;
     MPI_Info_set(info, "threshold", "add");
     MPI_Info_set(info, "factor", "2.5ms");
     MPI_Info_set(info, "nothing known", "x");
-    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor) == MPI_SUCCESS);
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor) == MPI_SUCCESS);
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
 }
 
-static void arguments(MPIX_Group_monitor monitor)
+static void arguments(RZ_Group_monitor monitor)
 {
     MPI_Count agreed = -7;
     MPI_Comm comm = (MPI_Comm)8;
-    MPIX_Group_monitor_state state;
+    RZ_Group_monitor_state state;
     int rank = -7;
-    CHECK(class_of(MPIX_Group_monitor_round(monitor, -1, &agreed, &comm)) == MPI_ERR_ARG);
-    CHECK(class_of(MPIX_Group_monitor_owner(monitor, -1, &rank)) == MPI_ERR_ARG);
-    CHECK(class_of(MPIX_Group_monitor_get_state(monitor, n, &state)) == MPI_ERR_RANK);
-    CHECK(class_of(MPIX_Group_monitor_get_state(monitor, -1, &state)) == MPI_ERR_RANK);
+    CHECK(class_of(RZ_Group_monitor_round(monitor, -1, &agreed, &comm)) == MPI_ERR_ARG);
+    CHECK(class_of(RZ_Group_monitor_owner(monitor, -1, &rank)) == MPI_ERR_ARG);
+    CHECK(class_of(RZ_Group_monitor_get_state(monitor, n, &state)) == MPI_ERR_RANK);
+    CHECK(class_of(RZ_Group_monitor_get_state(monitor, -1, &state)) == MPI_ERR_RANK);
     CHECK(agreed == -7 && comm == (MPI_Comm)8 && rank == -7);
 }
 
 /* The communicator of a round is the monitor's, and works on; what is made of it is the program's.
  */
-static void lent(MPIX_Group_monitor monitor)
+static void lent(RZ_Group_monitor monitor)
 {
     for (MPI_Count i = 0; i < 3; i++) {
         MPI_Comm comm, same, own;
         MPI_Count agreed, round;
         int size;
-        CHECK(MPIX_Group_monitor_round(monitor, i, &agreed, &comm) == MPI_SUCCESS);
+        CHECK(RZ_Group_monitor_round(monitor, i, &agreed, &comm) == MPI_SUCCESS);
         same = comm;
-        CHECK(MPIX_Group_monitor_get_round(monitor, &round, &size, NULL) == MPI_SUCCESS);
+        CHECK(RZ_Group_monitor_get_round(monitor, &round, &size, NULL) == MPI_SUCCESS);
         CHECK(round == i + 1 && size > 0 && size <= n);
         if (comm == MPI_COMM_NULL || size < n) {
             continue; /* a machine so loaded that somebody is out */
@@ -112,12 +112,12 @@ static void lent(MPIX_Group_monitor monitor)
     }
 }
 
-static void ended(MPIX_Group_monitor monitor)
+static void ended(RZ_Group_monitor monitor)
 {
     int flag = -7;
-    CHECK(class_of(MPIX_Group_monitor_changed(monitor, &flag)) == MPI_ERR_ARG);
-    CHECK(class_of(MPIX_Group_monitor_changed(MPIX_GROUP_MONITOR_NULL, &flag)) == MPI_ERR_ARG);
-    CHECK(class_of(MPIX_Group_monitor_changed((MPIX_Group_monitor)MPI_COMM_WORLD, &flag)) ==
+    CHECK(class_of(RZ_Group_monitor_changed(monitor, &flag)) == MPI_ERR_ARG);
+    CHECK(class_of(RZ_Group_monitor_changed(RZ_GROUP_MONITOR_NULL, &flag)) == MPI_ERR_ARG);
+    CHECK(class_of(RZ_Group_monitor_changed((RZ_Group_monitor)MPI_COMM_WORLD, &flag)) ==
           MPI_ERR_ARG);
     CHECK(flag == -7);
 }
@@ -135,16 +135,16 @@ int main(int argc, char **argv)
         one_differs("none", MPI_ERR_INFO_VALUE);
     }
     with_add();
-    MPIX_Group_monitor monitor = MPIX_GROUP_MONITOR_NULL;
-    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, MPI_INFO_NULL, NULL, NULL, &monitor) ==
+    RZ_Group_monitor monitor = RZ_GROUP_MONITOR_NULL;
+    CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, MPI_INFO_NULL, NULL, NULL, &monitor) ==
           MPI_SUCCESS);
     arguments(monitor);
     lent(monitor);
-    MPIX_Group_monitor old = monitor;
-    CHECK(MPIX_Group_monitor_stop(&monitor) == MPI_SUCCESS);
+    RZ_Group_monitor old = monitor;
+    CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     ended(old);
     /* One that nobody stops ends with MPI. */
-    CHECK(MPIX_Group_monitor_start(MPI_COMM_WORLD, MPI_INFO_NULL, NULL, NULL, &monitor) ==
+    CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, MPI_INFO_NULL, NULL, NULL, &monitor) ==
           MPI_SUCCESS);
     MPI_Finalize();
     return 0;

@@ -24,7 +24,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     (void)state;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     passes++;
     MPI_Group all, half;
     MPI_Comm named, inter, merged;

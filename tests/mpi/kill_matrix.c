@@ -399,7 +399,7 @@ int main(int argc, char **argv)
     }
     const char *incarnation = getenv("RZ_INCARNATION");
     if (incarnation != NULL && atoi(incarnation) > 1) {
-        place = "MPIX_Comm_replace of a newcomer";
+        place = "RZ_Comm_replace of a newcomer";
         alarm(BOUND_S);
         kill_matrix_newcomer();
         alarm(0); /* the others have more to do */

@@ -295,7 +295,7 @@ static int is_revoked(void)
 
 static int replace(int k, const MPI_Comm comms[], MPI_Comm made[])
 {
-    return k == 1 ? MPIX_Comm_replace(comms[0], &made[0]) : MPIX_Comm_repair(k, comms, made);
+    return k == 1 ? RZ_Comm_replace(comms[0], &made[0]) : RZ_Comm_repair(k, comms, made);
 }
 
 /* Whether all members of the first communicator, of all ranks, find theirs well. */

@@ -18,7 +18,7 @@ static double out[WORDS], sum[WORDS], from_left[2 * WORDS];
 static void die_perhaps(int rank, int size, int iteration)
 {
     int incarnation;
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     /* A victim of its own for each pass. */
     if (passes == 1 && incarnation == 1 && rank < deaths_wanted && rank < size &&
         iteration == 5 + 3 * rank) {
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     int result = MPIX_Reinit(argc, argv, point);
     CHECK(result == 0);
     int incarnation;
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     CHECK(passes == (incarnation > 1 || deaths_wanted == 0 ? 1 : 2));
     MPI_Finalize();
     return 0;

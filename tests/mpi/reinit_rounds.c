@@ -18,7 +18,7 @@ static int deaths_wanted, passes;
 static void die_perhaps(int rank, int size, int iteration)
 {
     int incarnation;
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     for (int death = 0; death < deaths_wanted; death++) {
         int victim = (death * 3 + 1) % size;
         int lives_before = 0;
@@ -64,7 +64,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     (void)argv;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     MPIX_Reinit_state(&told);
     CHECK((int)state == told);
     passes++;

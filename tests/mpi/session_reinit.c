@@ -32,7 +32,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     MPI_Comm comm = world_of(inner);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     for (int i = 0; i < 50; i++) {
         if (i == 20 && rank == 1 && incarnation == 1) {
             raise(SIGKILL);

@@ -1,5 +1,5 @@
 /*
- * MPIX_Comm_repair: communicators that overlap are repaired together, so that they cannot wait for
+ * RZ_Comm_repair: communicators that overlap are repaired together, so that they cannot wait for
  * one another. `ulfm_overlap SCENE ...`; RZ_KILL_AT may name one more who is to die on the way.
  *
  *   two RANK...        six ranks in two communicators: {0, 1, 2, 3} and {2, 3, 4, 5}; these die
@@ -57,7 +57,7 @@ static void look_at_shape(int i)
 static void repair(void)
 {
     MPI_Comm made[K_MAX];
-    CHECK(MPIX_Comm_repair(k, comms, made) == MPI_SUCCESS);
+    CHECK(RZ_Comm_repair(k, comms, made) == MPI_SUCCESS);
     for (int i = 0; i < k; i++) {
         if (comms[i] != MPI_COMM_NULL) {
             MPI_Comm_free(&comms[i]);
@@ -152,7 +152,7 @@ static void get_the_rest(void)
             for (int j = 0; j < k; j++) {
                 none[j] = MPI_COMM_NULL;
             }
-            CHECK(MPIX_Comm_repair(k, none, made) == MPI_SUCCESS);
+            CHECK(RZ_Comm_repair(k, none, made) == MPI_SUCCESS);
             for (int j = 0; j < k; j++) {
                 CHECK(made[j] == MPI_COMM_NULL || comms[j] == MPI_COMM_NULL);
                 comms[j] = made[j] != MPI_COMM_NULL ? made[j] : comms[j];
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 {
     const char *scene = argc > 1 ? argv[1] : "";
     MPI_Init(&argc, &argv);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -1,5 +1,5 @@
 /*
- * MPIX_Comm_replace: the dead are replaced in their ranks, whenever they die. `ulfm_replace SCENE
+ * RZ_Comm_replace: the dead are replaced in their ranks, whenever they die. `ulfm_replace SCENE
  * ...`; whoever dies is replaced, so that the job ends with 0. RZ_KILL_AT may name one more who is
  * to die on the way.
  *
@@ -20,7 +20,7 @@
  *   refused               nobody is replaced (--on-failure continue): all are told the same
  *   full                  the last rank kills its node, and there is not a slot for each of its
  *                         processes: all are told the same; who comes nevertheless is told, too
- *   strangers             who comes finalizes, and knows nothing of MPIX_Comm_replace
+ *   strangers             who comes finalizes, and knows nothing of RZ_Comm_replace
  *   arguments             what is refused
  */
 #include "ulfm.h"
@@ -42,7 +42,7 @@ static MPI_Comm repaired(MPI_Comm comm)
     for (;;) {
         MPI_Comm next = MPI_COMM_NULL;
         int rank, size, sum, ok;
-        CHECK(MPIX_Comm_replace(comm, &next) == MPI_SUCCESS);
+        CHECK(RZ_Comm_replace(comm, &next) == MPI_SUCCESS);
         CHECK(next != MPI_COMM_NULL);
         if (comm != MPI_COMM_WORLD && comm != MPI_COMM_NULL) {
             MPI_Comm_free(&comm);
@@ -259,7 +259,7 @@ static void orphans(int everybody)
     MPI_Comm pair = MPI_COMM_NULL, next;
     if (incarnation > 1) {
         int known;
-        CHECK(class_of(MPIX_Comm_replace(MPI_COMM_NULL, &next)) == MPI_ERR_PROC_FAILED);
+        CHECK(class_of(RZ_Comm_replace(MPI_COMM_NULL, &next)) == MPI_ERR_PROC_FAILED);
         MPIX_Comm_ack_failed(MPI_COMM_WORLD, n, &known); /* rank 0 may be dead, and nobody minds */
         return;
     }
@@ -269,7 +269,7 @@ static void orphans(int everybody)
         raise(SIGKILL);
     }
     if (me == 0) {
-        MPIX_Comm_replace(pair, &next); /* does not return */
+        RZ_Comm_replace(pair, &next); /* does not return */
         CHECK(!"rank 0 should be dead");
     }
 }
@@ -375,14 +375,14 @@ static void twice(void)
         raise(SIGKILL);
     }
     if (incarnation < 3 || me != 1) {
-        CHECK(MPIX_Comm_replace(old, &first) == MPI_SUCCESS);
+        CHECK(RZ_Comm_replace(old, &first) == MPI_SUCCESS);
         CHECK(in_rank(first));
         if (incarnation == 2 && me == 1) {
             raise(SIGKILL);
         }
         MPI_Comm_free(&first);
     }
-    CHECK(MPIX_Comm_replace(old, &second) == MPI_SUCCESS);
+    CHECK(RZ_Comm_replace(old, &second) == MPI_SUCCESS);
     is_whole(second);
     MPI_Comm_free(&second);
 }
@@ -393,7 +393,7 @@ static void full(void)
     char text[MPI_MAX_ERROR_STRING];
     int length, error;
     if (incarnation > 1) {
-        CHECK(class_of(MPIX_Comm_replace(MPI_COMM_NULL, &whole)) == MPI_ERR_SPAWN);
+        CHECK(class_of(RZ_Comm_replace(MPI_COMM_NULL, &whole)) == MPI_ERR_SPAWN);
         return;
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -403,7 +403,7 @@ static void full(void)
     }
     while (MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS) {
     }
-    error = MPIX_Comm_replace(MPI_COMM_WORLD, &whole);
+    error = RZ_Comm_replace(MPI_COMM_WORLD, &whole);
     CHECK(class_of(error) == MPI_ERR_SPAWN);
     MPI_Error_string(error, text, &length);
     CHECK(strstr(text, "no slot is left on the nodes that live") != NULL);
@@ -423,8 +423,8 @@ static void refused(void)
     if (me == 1) {
         raise(SIGKILL);
     }
-    CHECK(class_of(MPIX_Comm_replace(MPI_COMM_WORLD, &rest)) == MPI_ERR_SPAWN);
-    CHECK(class_of(MPIX_Comm_repair(2, comms, made)) == MPI_ERR_SPAWN);
+    CHECK(class_of(RZ_Comm_replace(MPI_COMM_WORLD, &rest)) == MPI_ERR_SPAWN);
+    CHECK(class_of(RZ_Comm_repair(2, comms, made)) == MPI_ERR_SPAWN);
     CHECK(made[0] == MPI_COMM_NULL);
     CHECK(MPIX_Comm_shrink(comms[0], &rest) == MPI_SUCCESS);
     MPI_Comm_size(rest, &size);
@@ -449,36 +449,36 @@ static void strangers(void)
     if (me == 1) {
         raise(SIGKILL);
     }
-    CHECK(class_of(MPIX_Comm_replace(MPI_COMM_WORLD, &next)) == MPI_ERR_SPAWN);
+    CHECK(class_of(RZ_Comm_replace(MPI_COMM_WORLD, &next)) == MPI_ERR_SPAWN);
     printf("%s\n", "strangers: as it should be");
 }
 
 static void arguments(void)
 {
     MPI_Comm comm, inter, half, comms[2], made[2];
-    CHECK(class_of(MPIX_Comm_replace(MPI_COMM_NULL, &comm)) == MPI_ERR_COMM);
-    CHECK(class_of(MPIX_Comm_replace(MPI_COMM_WORLD, NULL)) == MPI_ERR_ARG);
-    CHECK(class_of(MPIX_Comm_repair(-1, NULL, NULL)) == MPI_ERR_ARG);
-    CHECK(class_of(MPIX_Comm_repair(1, NULL, made)) == MPI_ERR_ARG);
+    CHECK(class_of(RZ_Comm_replace(MPI_COMM_NULL, &comm)) == MPI_ERR_COMM);
+    CHECK(class_of(RZ_Comm_replace(MPI_COMM_WORLD, NULL)) == MPI_ERR_ARG);
+    CHECK(class_of(RZ_Comm_repair(-1, NULL, NULL)) == MPI_ERR_ARG);
+    CHECK(class_of(RZ_Comm_repair(1, NULL, made)) == MPI_ERR_ARG);
     comms[0] = comms[1] = MPI_COMM_WORLD;
-    CHECK(class_of(MPIX_Comm_repair(1, comms, NULL)) == MPI_ERR_ARG);
-    CHECK(class_of(MPIX_Comm_repair(2, comms, made)) == MPI_ERR_ARG);
-    CHECK(MPIX_Comm_repair(0, NULL, NULL) == MPI_SUCCESS);
+    CHECK(class_of(RZ_Comm_repair(1, comms, NULL)) == MPI_ERR_ARG);
+    CHECK(class_of(RZ_Comm_repair(2, comms, made)) == MPI_ERR_ARG);
+    CHECK(RZ_Comm_repair(0, NULL, NULL) == MPI_SUCCESS);
     comms[0] = comms[1] = MPI_COMM_NULL;
-    CHECK(MPIX_Comm_repair(2, comms, made) == MPI_SUCCESS);
+    CHECK(RZ_Comm_repair(2, comms, made) == MPI_SUCCESS);
     CHECK(made[0] == MPI_COMM_NULL && made[1] == MPI_COMM_NULL);
     if (n > 1) {
         CHECK(MPI_Comm_split(MPI_COMM_WORLD, me % 2, me, &half) == MPI_SUCCESS);
         CHECK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - me % 2, 3, &inter) == MPI_SUCCESS);
         MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
-        CHECK(class_of(MPIX_Comm_replace(inter, &comm)) == MPI_ERR_COMM);
+        CHECK(class_of(RZ_Comm_replace(inter, &comm)) == MPI_ERR_COMM);
         MPI_Comm_free(&inter);
         MPI_Comm_free(&half);
     }
-    CHECK(MPIX_Comm_replace(MPI_COMM_WORLD, &comm) == MPI_SUCCESS); /* of nobody */
+    CHECK(RZ_Comm_replace(MPI_COMM_WORLD, &comm) == MPI_SUCCESS); /* of nobody */
     is_whole(comm);
     MPI_Comm_free(&comm);
-    CHECK(MPIX_Comm_replace(MPI_COMM_SELF, &comm) == MPI_SUCCESS);
+    CHECK(RZ_Comm_replace(MPI_COMM_SELF, &comm) == MPI_SUCCESS);
     works(comm);
     MPI_Comm_free(&comm);
 }
@@ -520,14 +520,14 @@ static void play(int argc, char **argv)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    MPIX_Incarnation(&incarnation);
+    RZ_Incarnation(&incarnation);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (incarnation > 1) {
         CHECK(class_of(MPI_Barrier(MPI_COMM_WORLD)) == MPI_ERR_REVOKED);
-        CHECK(class_of(MPIX_Comm_replace(MPI_COMM_WORLD, &(MPI_Comm){0})) == MPI_ERR_COMM);
+        CHECK(class_of(RZ_Comm_replace(MPI_COMM_WORLD, &(MPI_Comm){0})) == MPI_ERR_COMM);
     }
     play(argc, argv);
     MPI_Finalize();

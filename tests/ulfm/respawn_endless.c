@@ -1,6 +1,6 @@
 /*
  * In each round somebody dies and is replaced: the newcomers learn from the others which round it
- * is. Arguments: rounds, seed, and how: spawn, or replace (MPIX_Comm_replace).
+ * is. Arguments: rounds, seed, and how: spawn, or replace (RZ_Comm_replace).
  */
 #include "repair.h"
 
@@ -14,7 +14,7 @@ static MPI_Comm filled(MPI_Comm *comm, char **argv)
         return repaired(comm, argv);
     }
     MPIX_Comm_revoke(*comm);
-    CHECK(MPIX_Comm_replace(*comm, &full) == MPI_SUCCESS);
+    CHECK(RZ_Comm_replace(*comm, &full) == MPI_SUCCESS);
     CHECK(MPI_Comm_free(comm) == MPI_SUCCESS);
     return full;
 }
@@ -28,9 +28,9 @@ static MPI_Comm of_a_newcomer(void)
         MPI_Comm_get_parent(&parent);
         return parent == MPI_COMM_NULL ? MPI_COMM_NULL : joined(parent);
     }
-    CHECK(MPIX_Incarnation(&incarnation) == MPI_SUCCESS);
+    CHECK(RZ_Incarnation(&incarnation) == MPI_SUCCESS);
     if (incarnation > 1) {
-        CHECK(MPIX_Comm_replace(MPI_COMM_NULL, &full) == MPI_SUCCESS);
+        CHECK(RZ_Comm_replace(MPI_COMM_NULL, &full) == MPI_SUCCESS);
         MPI_Comm_set_errhandler(full, MPI_ERRORS_RETURN);
     }
     return full;

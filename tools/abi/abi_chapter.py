@@ -43,7 +43,7 @@ CHAPTERS = [
     ("Topologies", ("Dims", "Cart", "Graph", "Dist_graph", "Topo")),
     ("Ports and names", ("Open_port", "Close_port", "Publish_name", "Unpublish_name", "Lookup_name")),
     ("The tools interface", ("T_",)),
-    ("Fault tolerance: MPIX_", ()),
+    ("Fault tolerance: MPIX_ and RZ_", ()),
 ]
 
 
@@ -85,7 +85,7 @@ def bound(tables):
 
 
 def _chapter(name):
-    if name.startswith("MPIX_"):
+    if name.startswith(("MPIX_", "RZ_")):
         return CHAPTERS[-1][0]
     for title, prefixes in CHAPTERS:
         if name[4:].startswith(prefixes):

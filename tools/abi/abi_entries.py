@@ -78,7 +78,7 @@ class Entry:
         self.binding = tables.binding(function)
         self.kinds = tables.chapter_types(function)
         self.by_name = {p.name: (kind, p) for kind, p in self.kinds}
-        self.stem = re.sub(r"^MPIX?_", "", tables.plain_name(function.name))
+        self.stem = re.sub(r"^(?:MPIX?|RZ)_", "", tables.plain_name(function.name))
         self.done = set()
         self.locals = []
         self.checks = []

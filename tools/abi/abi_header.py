@@ -39,7 +39,8 @@ TAIL = """\
 EXTENSION_HEAD = """\
 /*
  * What Rhizome offers beside MPI 5.0: global restart, user-level failure mitigation (ULFM) under
- * the MPIX_ names that Open MPI and MPICH use, and dynamic groups of recommended processes.
+ * the MPIX_ names that Open MPI and MPICH use. What no other library has begins with RZ_: repaired
+ * communicators, incarnations, and dynamic groups of recommended processes.
  */
 #ifndef RHIZOME_MPI_EXT_H
 #define RHIZOME_MPI_EXT_H
@@ -78,37 +79,37 @@ typedef int (*MPIX_Restart_point)(int argc, char **argv, MPIX_Reinit_state_t sta
 typedef void (*MPIX_Cleanup_handler)(MPIX_Reinit_state_t state, void *arg);
 
 /* What processes that test one another know: a dynamic group of those that answer in time. */
-typedef struct MPIX_ABI_Group_monitor *MPIX_Group_monitor;
-#define MPIX_GROUP_MONITOR_NULL ((MPIX_Group_monitor)0)
+typedef struct RZ_ABI_Group_monitor *RZ_Group_monitor;
+#define RZ_GROUP_MONITOR_NULL ((RZ_Group_monitor)0)
 
 /*
- * The communicator that MPIX_Group_monitor_round gives is the monitor's: it ends at the next round,
+ * The communicator that RZ_Group_monitor_round gives is the monitor's: it ends at the next round,
  * and with the monitor. MPI_Comm_free and MPI_Comm_disconnect of it are MPI_ERR_COMM. Its error
  * handler is MPI_ERRORS_RETURN until the program sets another one.
  *
- * members of MPIX_Group_monitor_get_round may be NULL where only number and size are asked for.
+ * members of RZ_Group_monitor_get_round may be NULL where only number and size are asked for.
  */
 
 /* Why a process is in the group, or is not. */
-#define MPIX_GROUP_RECOMMENDED 1 /* in: it answers in time */
-#define MPIX_GROUP_SLOW 2        /* out: it does not */
-#define MPIX_GROUP_DEAD 3        /* out: it has died */
-#define MPIX_GROUP_COOLING 4     /* out, but it answers in time again */
+#define RZ_GROUP_RECOMMENDED 1 /* in: it answers in time */
+#define RZ_GROUP_SLOW 2        /* out: it does not */
+#define RZ_GROUP_DEAD 3        /* out: it has died */
+#define RZ_GROUP_COOLING 4     /* out, but it answers in time again */
 
 /* What is known of a process here. */
-typedef struct MPIX_Group_monitor_state {
-    int why;          /* MPIX_GROUP_RECOMMENDED and so on */
+typedef struct RZ_Group_monitor_state {
+    int why;          /* RZ_GROUP_RECOMMENDED and so on */
     int passed;       /* tests in a row that it has answered in time since it is out */
     MPI_Count events; /* how often it fell out or came back */
     double test_time; /* seconds that its last test took; NAN: none was answered */
     double threshold; /* seconds that its next test may take; NAN: not tested by this process */
-} MPIX_Group_monitor_state;
+} RZ_Group_monitor_state;
 
 /* What a process does when it is tested, in a thread of the library, without MPI; returns 0. */
-typedef int (*MPIX_Group_monitor_test_function)(void *extra_state);
+typedef int (*RZ_Group_monitor_test_function)(void *extra_state);
 
-/* Told in an MPI call that `rank` is now this: MPIX_GROUP_RECOMMENDED and so on. */
-typedef void (*MPIX_Group_monitor_change_function)(int rank, int why, void *extra_state);
+/* Told in an MPI call that `rank` is now this: RZ_GROUP_RECOMMENDED and so on. */
+typedef void (*RZ_Group_monitor_change_function)(int rank, int why, void *extra_state);
 
 /* The spelling of the first implementation. */
 #define OMPI_REINIT_NEW MPIX_REINIT_NEW

@@ -17,7 +17,7 @@ HANDLES = {
     "MPI_Info": ("rz_info", "info", "MPI_INFO_NULL"),
     "MPI_Session": ("rz_session", "session", "MPI_SESSION_NULL"),
     "MPI_Errhandler": ("rz_errhandler", "errhandler", "MPI_ERRHANDLER_NULL"),
-    "MPIX_Group_monitor": ("rz_monitor", "monitor", "MPIX_GROUP_MONITOR_NULL"),
+    "RZ_Group_monitor": ("rz_monitor", "monitor", "RZ_GROUP_MONITOR_NULL"),
 }
 
 INTEGER_VALUES = {"int", "MPI_Count", "MPI_Aint", "MPI_Offset"}
@@ -159,7 +159,7 @@ class Tables:
 
     def chapter(self, function):
         """(order, title) of the chapter that a function is told under: the first that matches."""
-        name = re.sub(r"^MPIX?_", "", self.plain_name(function.name))
+        name = re.sub(r"^(?:MPIX?|RZ)_", "", self.plain_name(function.name))
         return next((order, title) for order, title, pattern in self.chapters
                     if pattern.fullmatch(name))
 
@@ -176,7 +176,7 @@ class Tables:
         """MPI_Comm_dup -> rzm_comm_dup; variants share the chapter function, unless they stand alone."""
         name = function.name
         plain = name if self.stands_alone(name) else self.plain_name(name)
-        return "rzm_" + re.sub(r"^MPIX?_", "", plain).lower()
+        return "rzm_" + re.sub(r"^(?:MPIX?|RZ)_", "", plain).lower()
 
     def chapter_types(self, function):
         """How the chapter sees each parameter: a list of (kind, parameter), one for all variants.

@@ -327,8 +327,8 @@ static int comm_is_the_programs(const struct rz_comm *comm)
 {
     return comm->object.flags & RZ_COMM_ROUND
                ? rzm_error(MPI_ERR_COMM, "the communicator of a round is its group monitor's: it "
-                                         "ends at the next MPIX_Group_monitor_round, and with "
-                                         "MPIX_Group_monitor_stop")
+                                         "ends at the next RZ_Group_monitor_round, and with "
+                                         "RZ_Group_monitor_stop")
                : MPI_SUCCESS;
 }
 

@@ -5,7 +5,7 @@
  *
  * Each struct of a chapter that users hold a handle of has `struct rz_object object;` as its first
  * member: rz_comm, rz_group, rz_datatype, rz_op, rz_request, rz_matched (MPI_Message), rz_info,
- * rz_errhandler, rz_session, rz_monitor (MPIX_Group_monitor).
+ * rz_errhandler, rz_session, rz_monitor (RZ_Group_monitor).
  */
 #ifndef RZ_MPI_OBJECT_H
 #define RZ_MPI_OBJECT_H

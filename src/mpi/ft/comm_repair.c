@@ -1,5 +1,5 @@
 /*
- * MPIX_Comm_repair and MPIX_Comm_replace: the dead of communicators are replaced by new processes,
+ * RZ_Comm_repair and RZ_Comm_replace: the dead of communicators are replaced by new processes,
  * in their ranks. For each communicator, its line:
  *
  * 1. the members agree who is dead (one agreement, as in shrink);
@@ -552,7 +552,7 @@ int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[])
     for (int i = 0; i < n; i++) {
         all[i] = rz_comm_of(comms[i]);
     }
-    int error = rz_repair("MPIX_Comm_repair", (uint32_t)n, all, made);
+    int error = rz_repair("RZ_Comm_repair", (uint32_t)n, all, made);
     for (int i = 0; i < n && error != RZM_ROLLBACK; i++) {
         newcomms[i] = rz_comm_handle(made[i]);
     }
@@ -566,9 +566,9 @@ int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm)
     bool newcomer = rz_engine.late && rz_engine.info->restarted;
     if (comm == NULL && !newcomer) {
         return rzm_error(MPI_ERR_COMM, "comm is MPI_COMM_NULL, but this process has not come in "
-                                       "place of another one (see MPIX_Incarnation)");
+                                       "place of another one (see RZ_Incarnation)");
     }
-    int error = rz_repair("MPIX_Comm_replace", 1, &comm, &made);
+    int error = rz_repair("RZ_Comm_replace", 1, &comm, &made);
     if (error == MPI_SUCCESS) {
         *newcomm = made;
     }

@@ -1,4 +1,4 @@
-/* Communicators whose dead are replaced (MPIX_Comm_replace, MPIX_Comm_repair). */
+/* Communicators whose dead are replaced (RZ_Comm_replace, RZ_Comm_repair). */
 #ifndef RZ_MPI_COMM_REPAIR_H
 #define RZ_MPI_COMM_REPAIR_H
 

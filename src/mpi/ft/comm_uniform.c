@@ -252,7 +252,7 @@ int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int
 
 int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made)
 {
-    if (comm == NULL) { /* a new process, to whom MPIX_Comm_replace gives its first one */
+    if (comm == NULL) { /* a new process, to whom RZ_Comm_replace gives its first one */
         return error;
     }
     return rz_uniform_made_by(comm, NULL, 0, error, made);

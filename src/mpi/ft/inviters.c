@@ -96,7 +96,7 @@ static _Noreturn void end_for_another(void)
 {
     fprintf(stderr,
             "rhizome: rank %u ends: others repair a communicator to which it belongs "
-            "(MPIX_Comm_replace), but it is in MPI_Finalize\n",
+            "(RZ_Comm_replace), but it is in MPI_Finalize\n",
             rz_engine.info->self.rank);
     _exit(EXIT_FAILURE);
 }

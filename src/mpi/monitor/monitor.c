@@ -1,4 +1,4 @@
-/* MPIX_Group_monitor_start and _stop: the life of monitors and their groups. */
+/* RZ_Group_monitor_start and _stop: the life of monitors and their groups. */
 #include "mpi/monitor/monitor.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ struct rz_monitor_group *rz_monitor_group_new(struct rz_comm *comm)
         group_free(group);
         return NULL;
     }
-    memset(group->why, MPIX_GROUP_RECOMMENDED, n);
+    memset(group->why, RZ_GROUP_RECOMMENDED, n);
     for (size_t k = 0; k < n; k++) {
         group->view[k / 64] |= UINT64_C(1) << (k % 64);
     }
@@ -142,7 +142,7 @@ void rz_monitors_close(void)
 static int refuse_waiting(const struct rz_monitor *monitor)
 {
     return monitor->group != NULL && monitor->group->waits
-               ? rzm_error(MPI_ERR_OTHER, "a thread waits in MPIX_Group_monitor_round")
+               ? rzm_error(MPI_ERR_OTHER, "a thread waits in RZ_Group_monitor_round")
                : MPI_SUCCESS;
 }
 
@@ -208,7 +208,7 @@ static int monitor_start(struct rz_comm *comm, struct rz_info *info, struct rz_m
 }
 
 int rzm_group_monitor_start(struct rz_comm *comm, struct rz_info *info,
-                            MPIX_Group_monitor_test_function test, void *extra_state,
+                            RZ_Group_monitor_test_function test, void *extra_state,
                             struct rz_monitor **monitor)
 {
     int error = rz_engine_begin();

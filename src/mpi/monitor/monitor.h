@@ -28,14 +28,14 @@ struct rz_monitor_group {
     const struct rz_tester_snapshot *snapshot;
     uint64_t news;     /* of the snapshot, as of the last look */
     uint32_t *counter; /* [n]: of the snapshot, as of the last look */
-    uint8_t *why;      /* [n]: MPIX_GROUP_RECOMMENDED, _SLOW, _DEAD, as of the last look */
+    uint8_t *why;      /* [n]: RZ_GROUP_RECOMMENDED, _SLOW, _DEAD, as of the last look */
 
     uint32_t round;             /* 0: none yet */
     uint64_t *view;             /* [words]: a bit set of ranks */
     struct rz_comm *round_comm; /* of the view's members; NULL: this process is none */
     bool fallen;                /* somebody has fallen out of the view */
 
-    bool waits;      /* some thread is in MPIX_Group_monitor_round */
+    bool waits;      /* some thread is in RZ_Group_monitor_round */
     uint32_t *told;  /* [n]: the counters that this call came with first */
     uint64_t resent; /* news of the snapshot, as of what the daemon was told last */
     bool settled;    /* what the daemon has answered: */
@@ -47,12 +47,12 @@ struct rz_monitor_group {
 struct rz_monitor {
     struct rz_object object;
     struct rz_monitor_terms terms;
-    MPIX_Group_monitor_test_function test;
+    RZ_Group_monitor_test_function test;
     void *test_state;
     struct rz_monitor_group *group;
     MPI_Count agreed; /* how far all have come */
 
-    MPIX_Group_monitor_change_function on_change;
+    RZ_Group_monitor_change_function on_change;
     void *change_state;
     uint8_t *untold; /* [n]: why[k] as on_change was last told */
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CALL "MPIX_Group_monitor_start"
+#define CALL "RZ_Group_monitor_start"
 
 /* Tells the numbers of groups from those of communicators. */
 enum { KIND_GROUP = 0x6d01 };
@@ -226,7 +226,7 @@ static void group_fill(struct rz_monitor_group *group, const struct card *cards,
         process = (struct rz_link_process){cards[k].slot, cards[k].incarnation};
         rz_link_put_pairs(group->processes + (size_t)k * RZ_LINK_PAIR_BYTES, &process, 1);
         group->counter[k] = counters[k];
-        group->why[k] = counters[k] % 2 == 0 ? MPIX_GROUP_RECOMMENDED : MPIX_GROUP_SLOW;
+        group->why[k] = counters[k] % 2 == 0 ? RZ_GROUP_RECOMMENDED : RZ_GROUP_SLOW;
         if (counters[k] % 2 == 0) {
             group->view[k / 64] |= UINT64_C(1) << (k % 64);
         }

@@ -1,5 +1,5 @@
 /*
- * MPIX_Group_monitor_round: the caller has done its part of a round, and waits until the daemons
+ * RZ_Group_monitor_round: the caller has done its part of a round, and waits until the daemons
  * have settled the next one (proto/turn).
  */
 #include "mpi/monitor/monitor.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#define CALL "MPIX_Group_monitor_round"
+#define CALL "RZ_Group_monitor_round"
 
 /* A word that tells the communicators of rounds from others. */
 enum { KIND_ROUND = 0x6d02 };

@@ -19,9 +19,9 @@ static bool is_dead(const struct rz_monitor_group *group, int rank)
 static uint8_t why_of(const struct rz_monitor_group *group, int rank, uint32_t counter)
 {
     if (is_dead(group, rank)) {
-        return MPIX_GROUP_DEAD;
+        return RZ_GROUP_DEAD;
     }
-    return counter % 2 == 0 ? MPIX_GROUP_RECOMMENDED : MPIX_GROUP_SLOW;
+    return counter % 2 == 0 ? RZ_GROUP_RECOMMENDED : RZ_GROUP_SLOW;
 }
 
 /* Whether there is an odd number behind `from` and up to `to`: who was in has been out. */
@@ -56,7 +56,7 @@ static void look_at_member(struct rz_monitor *monitor, int rank)
     group->counter[rank] = counter;
     group->why[rank] = why_of(group, rank, counter);
     if (group->round > 0 && rz_monitor_has(group, rank) &&
-        (passes_odd(before, counter) || group->why[rank] == MPIX_GROUP_DEAD)) {
+        (passes_odd(before, counter) || group->why[rank] == RZ_GROUP_DEAD)) {
         note_fall(group);
     }
     if (monitor->on_change != NULL && group->why[rank] != monitor->untold[rank]) {
@@ -127,7 +127,7 @@ static void tell_all(void)
     struct rz_monitor *monitor;
     while ((monitor = next_untold(&rank)) != NULL) {
         int why = monitor->untold[rank] = monitor->group->why[rank];
-        MPIX_Group_monitor_change_function function = monitor->on_change;
+        RZ_Group_monitor_change_function function = monitor->on_change;
         void *state = monitor->change_state;
         rz_engine_unlock_for_user();
         function(rank, why, state);
@@ -152,7 +152,7 @@ void rz_monitors_tell(void)
 }
 
 int rzm_group_monitor_on_change(struct rz_monitor *monitor,
-                                MPIX_Group_monitor_change_function function, void *extra_state)
+                                RZ_Group_monitor_change_function function, void *extra_state)
 {
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS) {
@@ -209,8 +209,7 @@ static double seconds(uint64_t time)
     return (double)time / (double)RZ_SECOND;
 }
 
-int rzm_group_monitor_get_state(struct rz_monitor *monitor, int rank,
-                                MPIX_Group_monitor_state *state)
+int rzm_group_monitor_get_state(struct rz_monitor *monitor, int rank, RZ_Group_monitor_state *state)
 {
     int error = rz_engine_begin();
     if (error != MPI_SUCCESS) {
@@ -221,10 +220,10 @@ int rzm_group_monitor_get_state(struct rz_monitor *monitor, int rank,
         return rzm_error(MPI_ERR_RANK, "rank is %d, not in 0..%d", rank, group->n - 1);
     }
     rz_monitor_look(monitor);
-    *state = (MPIX_Group_monitor_state){.why = group->why[rank],
-                                        .events = group->counter[rank],
-                                        .test_time = (double)NAN,
-                                        .threshold = (double)NAN};
+    *state = (RZ_Group_monitor_state){.why = group->why[rank],
+                                      .events = group->counter[rank],
+                                      .test_time = (double)NAN,
+                                      .threshold = (double)NAN};
     if (group->snapshot == NULL) {
         return MPI_SUCCESS;
     }
@@ -233,8 +232,8 @@ int rzm_group_monitor_get_state(struct rz_monitor *monitor, int rank,
     state->passed = (int)atomic_load(&member->passed);
     state->test_time = time != RZ_TIME_NEVER ? seconds(time) : state->test_time;
     state->threshold = threshold > 0 ? seconds(threshold) : state->threshold;
-    if (state->why == MPIX_GROUP_SLOW && state->passed > 0) {
-        state->why = MPIX_GROUP_COOLING;
+    if (state->why == RZ_GROUP_SLOW && state->passed > 0) {
+        state->why = RZ_GROUP_COOLING;
     }
     return MPI_SUCCESS;
 }
