@@ -45,7 +45,7 @@ static bool load(struct features *features, const char **why)
 
 static bool is_extension(const struct feature *f)
 {
-    return strncmp(f->name, "MPIX_", 5) == 0;
+    return strncmp(f->name, "MPIX_", 5) == 0 || strncmp(f->name, "RZ_", 3) == 0;
 }
 
 /* Names are taken as written, or with letters of another case, or without MPI_. */

@@ -33,9 +33,9 @@ class Features(rig.InstallTest):
 
     def test_text_says_the_same(self):
         found, text = self.features(), self.does(f"{self.bin}/rzdoctor", "features")
-        said = dict(re.findall(r"(?m)^  (MPIX?_\w+) +(works|unsupported)$", text))
+        said = dict(re.findall(r"(?m)^  ((?:MPIX?|RZ)_\w+) +(works|unsupported)$", text))
         self.assertEqual(said, {f["name"]: "works" if f["works"] else "unsupported" for f in found["functions"]})
-        abi = [f["works"] for f in found["functions"] if not f["name"].startswith("MPIX_")]
+        abi = [f["works"] for f in found["functions"] if not f["name"].startswith(("MPIX_", "RZ_"))]
         self.assertEqual(len(abi), 664)
         self.assertIn(f"664 functions of the MPI 5.0 ABI: {sum(abi)} work, {664 - sum(abi)} return",
                       text.splitlines()[-1])
