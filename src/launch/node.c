@@ -2,7 +2,9 @@
 
 #include "base/assert.h"
 #include "port/channel.h"
+#include "port/clock.h"
 #include "port/netns.h"
+#include "port/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#define TOLD_MAX 3 /* ends of daemons; of many the first say enough */
 
 static void channel_ended(struct rz_node *node)
 {
@@ -100,7 +105,7 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     int channel[2], alive[2];
     rz_assert(node->message && node->ended);
     node->index = index;
-    node->alive_fd = -1;
+    node->alive_fd = node->status = -1;
     choose_address(node, switch_fd >= 0);
     *why = strerror(EMFILE);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
@@ -111,7 +116,10 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
         return RZ_ERR_SYSTEM;
     }
     fcntl(channel[0], F_SETFL, O_NONBLOCK);
-    pid_t pid = fork();
+    pid_t rzrun = getpid(), pid = fork();
+    /* Not killed with rzrun, but woken where it was stopped: it must see the end of its pipe. */
+    if (pid == 0 && rz_process_die_with_parent(rzrun, SIGCONT) != RZ_OK)
+        _exit(127);
     if (pid == 0)
         become_keeper(node, switch_fd, daemon, channel[1], alive[0]);
     *why = strerror(errno);
@@ -159,4 +167,40 @@ void rz_node_release(struct rz_node *node)
     node->channel = NULL;
     node->alive_fd = -1;
     node->gone = true;
+}
+
+void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms)
+{
+    rz_time bound = rz_clock_now() + bound_ms * RZ_MILLISECOND;
+    for (uint32_t i = 0; i < n; i++)
+        rz_node_release(&nodes[i]);
+    for (uint32_t i = 0; i < n; i++)
+        if (nodes[i].keeper > 0)
+            kill(nodes[i].keeper, SIGCONT); /* one that is stopped could not clear up */
+    for (uint32_t i = 0; i < n; i++) {
+        struct rz_node *node = &nodes[i];
+        while (node->keeper > 0 && waitpid(node->keeper, &node->status, WNOHANG) == 0) {
+            if (rz_clock_now() > bound)
+                kill(node->keeper, SIGKILL);
+            usleep(1000);
+        }
+    }
+}
+
+void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n)
+{
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < n && told < TOLD_MAX; i++) {
+        int status = nodes[i].status;
+        if (!nodes[i].early || status == -1 || status == 0)
+            continue;
+        int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0; /* a daemon's signal: 128 + it */
+        int number = WIFSIGNALED(status) ? WTERMSIG(status) : code > 128 ? code - 128 : 0;
+        fprintf(stderr, "rzrun: the %s of node %u ", WIFSIGNALED(status) ? "keeper" : "daemon", i);
+        if (number)
+            fprintf(stderr, "was killed by signal %d (%s)\n", number, strsignal(number));
+        else
+            fprintf(stderr, "ended with status %d\n", code);
+        told++;
+    }
 }

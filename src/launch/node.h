@@ -20,6 +20,8 @@ struct rz_node {
     struct event *readable, *writable;
     bool listening;        /* LISTENING has come */
     bool gone;             /* the channel has ended */
+    bool early;            /* that was before it was told to end */
+    int status;            /* of the keeper, as waitpid gives it; -1: it was not waited for */
     bool detached;         /* it goes on without us */
     bool lost;             /* its death was agreed, though its daemon may be there still, stopped */
     uint32_t epoch;        /* the newest one in which it took part */
@@ -46,5 +48,13 @@ void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
 
 /* Closes the channel and the keeper's pipe: the node ends in order, or is ended by its keeper. */
 void rz_node_release(struct rz_node *node);
+
+/* Releases all n nodes and waits for the end of their keepers; one that has not ended after
+ * bound_ms is killed, and its daemon then sees its end. So it ends, however stopped they are. */
+void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms);
+
+/* Says on standard error how the daemons ended that were not told to, as far as their keepers knew
+ * it; the first few of them. */
+void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n);
 
 #endif

@@ -358,13 +358,16 @@ static void detach_if_all_run(struct rz_session *session)
         detach(session);
 }
 
-static void on_detached(struct rz_session *session, struct rz_node *node)
+/* All nodes that are there go on without us; at least one does. */
+static void look_at_detached(struct rz_session *session)
 {
-    node->detached = true;
+    bool any = false;
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
-        if (!session->nodes[i].detached && !session->nodes[i].gone)
+        if (session->nodes[i].detached)
+            any = true;
+        else if (!session->nodes[i].gone)
             return;
-    session->detached = !session->ending;
+    session->detached = any && !session->ending;
     if (session->detached)
         event_base_loopbreak(session->base);
 }
@@ -406,7 +409,8 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         detach_if_all_run(session);
         break;
     case RZ_LAUNCH_DETACHED:
-        on_detached(session, node);
+        node->detached = true;
+        look_at_detached(session);
         break;
     case RZ_LAUNCH_OUTPUT:
         rz_show_output(&session->show, &message->output);
@@ -449,6 +453,7 @@ static void on_ended(void *arg, struct rz_node *node)
 {
     struct rz_session *session = arg;
     uint32_t grace_ms;
+    node->early = !session->ending;
     if (!session->started && !session->ending) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the daemon of node %u ended before it was ready", node->index);
@@ -459,9 +464,13 @@ static void on_ended(void *arg, struct rz_node *node)
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
         !session->options->detach)
         rz_session_end(session, grace_ms);
+    if (session->detaching)
+        look_at_detached(session);
+    else
+        detach_if_all_run(session);
     if (!all_gone(session))
         return;
-    if (!session->ending)
+    if (!session->ending && !session->detached)
         rz_referee_all_lost(&session->referee, node->index);
     event_base_loopbreak(session->base);
 }
@@ -554,23 +563,14 @@ static void start_nodes(struct rz_session *session, const char *daemon)
     }
 }
 
-/* Keepers end when their pipe does; one that has not ended after a while is killed, and its daemon
- * then sees its end. */
-static void reap(struct rz_session *session)
+/* Keepers end when their pipe does. Those of a detached job stay. */
+static void end_nodes(struct rz_session *session)
 {
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
+    uint32_t n = session->options->layout.n_nodes;
+    for (uint32_t i = 0; session->detached && i < n; i++)
         rz_node_release(&session->nodes[i]);
-    if (session->detached)
-        return; /* they stay */
-    rz_time waited_ms = 0;
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
-        pid_t keeper = session->nodes[i].keeper;
-        while (keeper > 0 && waitpid(keeper, NULL, WNOHANG) == 0) {
-            if (waited_ms++ >= END_BOUND_S * 1000)
-                kill(keeper, SIGKILL);
-            usleep(1000);
-        }
-    }
+    if (!session->detached)
+        rz_nodes_end(session->nodes, n, END_BOUND_S * 1000);
 }
 
 static void close_events(struct rz_session *session)
@@ -643,6 +643,8 @@ static int conclude(struct rz_session *session, const char *program)
                 session->attempts->n + 1);
     else if (cause && *cause)
         fprintf(stderr, "rzrun: %s\n", cause);
+    if (status == RZ_EXIT_LOST || status == RZ_EXIT_START)
+        rz_nodes_tell_ends(session->nodes, session->options->layout.n_nodes);
     if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1 &&
         rz_program_of_another_mpi(program, library, sizeof library))
         fprintf(stderr,
@@ -690,7 +692,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         start_nodes(session, daemon);
         if (!all_gone(session))
             event_base_dispatch(session->base);
-        reap(session);
+        end_nodes(session);
     }
     int status = conclude(session, program);
     close_events(session);

@@ -1,6 +1,7 @@
 #include "outcome/outcome.h"
 
 #include "base/assert.h"
+#include "outcome/exit_codes.h"
 #include "wire/slots.h"
 
 #include <signal.h>
@@ -52,9 +53,16 @@ const char *rz_outcome_name(const struct rz_outcome *outcome, uint32_t slot, cha
     return name;
 }
 
+/* Whether what was told of incarnations up to `told` is of this process. Of one that never started
+ * (incarnation 0) nothing was told as long as nothing was told of the slot at all. */
+static bool covers(uint32_t told, const struct rz_rank *r)
+{
+    return told > 0 && told >= r->incarnation;
+}
+
 static bool spoils(const struct rz_rank *r)
 {
-    bool known = r->state == RZ_RANK_DIED && r->acknowledged >= r->incarnation && !r->abort_code;
+    bool known = r->state == RZ_RANK_DIED && covers(r->acknowledged, r) && !r->abort_code;
     return r->code != 0 && !known;
 }
 
@@ -270,8 +278,8 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
 {
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
-        bool stays_dead = r->state == RZ_RANK_DIED &&
-                          (r->noted >= r->incarnation || outcome->nodes_noted[r->node]);
+        bool stays_dead =
+            r->state == RZ_RANK_DIED && (covers(r->noted, r) || outcome->nodes_noted[r->node]);
         if (r->state != RZ_RANK_ENDED && r->state != RZ_RANK_EMPTY && !stays_dead)
             return false;
     }
@@ -304,8 +312,7 @@ void rz_outcome_left(struct rz_outcome *outcome)
     outcome->any_left = true;
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
-        bool dead = i < outcome->n_ranks &&
-                    ((r->noted > 0 && r->noted >= r->incarnation) || outcome->nodes_noted[r->node]);
+        bool dead = i < outcome->n_ranks && (covers(r->noted, r) || outcome->nodes_noted[r->node]);
         bool spawned = i >= outcome->n_ranks &&
                        (r->state == RZ_RANK_WAITED_FOR || r->state == RZ_RANK_RUNNING);
         if (dead || spawned)
@@ -329,6 +336,20 @@ bool rz_outcome_by_death(const struct rz_outcome *outcome)
     return first && first->state == RZ_RANK_DIED && !first->abort_code;
 }
 
+/* Success is that every rank came to its end, or died with the knowledge of somebody that did. A
+ * rank whose end nobody told of is no success, whatever led to that. */
+static bool has_succeeded(const struct rz_outcome *outcome)
+{
+    bool any_ended = outcome->n_slots == 0;
+    for (uint32_t i = 0; i < outcome->n_slots; i++) {
+        enum rz_rank_state state = outcome->ranks[i].state;
+        if (state == RZ_RANK_WAITED_FOR || state == RZ_RANK_RUNNING)
+            return false;
+        any_ended |= state == RZ_RANK_ENDED;
+    }
+    return any_ended;
+}
+
 int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
 {
     /* A survivor that gives up because a rank is dead is not what ended the job. */
@@ -338,6 +359,10 @@ int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
     if (first) {
         *cause = first->cause;
         return first->code;
+    }
+    if (!outcome->decided && !has_succeeded(outcome)) {
+        *cause = "the job ended, and not all of its processes are known to have come to their end";
+        return RZ_EXIT_LOST;
     }
     *cause = outcome->decided && outcome->cause[0] ? outcome->cause : NULL;
     return outcome->decided ? outcome->code : 0;

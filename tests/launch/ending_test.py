@@ -12,6 +12,13 @@ SH = "/bin/sh"
 
 
 class Ending(rig.LaunchTest):
+    def test_a_daemon_that_dies_while_the_job_starts(self):
+        """It may write no file, not even the one that is the job's memory: no rank ever runs, and that is said."""
+        result = self.runs("-c", f"ulimit -f 0; {rig.RZRUN} -n 2 /bin/echo here", rzrun=SH, status=rig.LOST)
+        self.assertEqual(result.out, "")
+        self.assertRegex(result.err, r"(?m)^rzrun: all nodes of the job are lost$")
+        self.assertIn("the daemon of node 0 was killed by signal 25", result.err)
+
     def test_timeout_of_a_program_without_mpi(self):
         result = self.runs("-n", "2", "--timeout", "500ms", SH, "-c", "sleep 100", status=rig.TIMED_OUT)
         self.assertIn("--timeout", result.err)

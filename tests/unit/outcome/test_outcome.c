@@ -80,6 +80,48 @@ static void test_a_repaired_death_is_forgotten(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
+/* A rank that was told to a node and never began is neither known to be dead nor acknowledged,
+ * though its incarnation is below all that was ever told. */
+static void test_a_rank_that_never_began_is_no_success(void **state)
+{
+    static const uint32_t placement[2] = {0, 1};
+    struct rz_outcome outcome;
+    (void)state;
+    for (int noted = 0; noted < 2; noted++) {
+        rz_outcome_open(&outcome, 2, placement, 2);
+        rz_outcome_started(&outcome, 0, 1, 0);
+        rz_outcome_exited(&outcome, 0, 1, EXITED(0), true);
+        assert_int_not_equal(rz_outcome_status(&outcome, &(const char *){NULL}), 0);
+        rz_outcome_node_lost(&outcome, 1);
+        assert_false(rz_outcome_complete(&outcome));
+        if (noted)
+            rz_outcome_node_noted(&outcome, 1);
+        assert_true(rz_outcome_complete(&outcome) == (noted > 0));
+        assert_int_equal(status_of(&outcome), 137);
+    }
+    rz_outcome_open(&outcome, 2, placement, 2); /* it begins elsewhere: there was no death */
+    rz_outcome_node_lost(&outcome, 1);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        rz_outcome_started(&outcome, rank, 1, 0);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(status_of(&outcome), 0);
+}
+
+/* Nobody that came to an end: then nobody is left who acknowledged anything. */
+static void test_all_dead_is_no_success(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    for (uint32_t rank = 0; rank < 4; rank++)
+        rz_outcome_acknowledged(&outcome, rank, 1);
+    rz_outcome_node_lost(&outcome, 0);
+    rz_outcome_node_lost(&outcome, 1);
+    assert_int_not_equal(status_of(&outcome), 0);
+}
+
 static void end_others(struct rz_outcome *outcome, uint32_t but)
 {
     for (uint32_t rank = 0; rank < 4; rank++)
@@ -389,6 +431,8 @@ int main(void)
         cmocka_unit_test(test_a_lost_node_takes_its_running_ranks),
         cmocka_unit_test(test_a_hung_rank_is_told_apart_from_a_killed_one),
         cmocka_unit_test(test_a_node_that_is_cut_off_says_why),
+        cmocka_unit_test(test_a_rank_that_never_began_is_no_success),
+        cmocka_unit_test(test_all_dead_is_no_success),
         cmocka_unit_test(test_the_first_decision_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -365,6 +365,8 @@ static void test_nonsense(void **state)
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_DEATH_SEEN, 2, 2), LATER);
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_OUT, RZ_ID_NONE, 2), LATER);
     assert_int_equal(take(&referee, 2, &cut_off), LATER);
+    assert_int_equal(exits(&referee, 0, 0, true, true), LATER);
+    assert_int_equal(exits(&referee, 1, 0, true, true), 0);
     ends_with(&referee, 0, NULL);
 }
 
