@@ -96,8 +96,9 @@ static rz_status_t board_create(struct rz_board_writer *writer)
         board->flags |= RZ_BOARD_NO_FT;
     if (ring)
         board->flags |= RZ_BOARD_RING;
-    board->lease_ns =
-        job->flags & RZ_JOB_NO_FT ? RZ_BOARD_LEASE_FOREVER : LEASE_TIMEOUTS * job->hb_timeout_ns;
+    /* On the only node nobody could go on without these processes: their end would save nothing. */
+    bool forever = (job->flags & RZ_JOB_NO_FT) || job->n_nodes == 1;
+    board->lease_ns = forever ? RZ_BOARD_LEASE_FOREVER : LEASE_TIMEOUTS * job->hb_timeout_ns;
     return RZ_OK;
 }
 

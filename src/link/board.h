@@ -73,7 +73,8 @@ static inline uint16_t rz_board_ring_port(uint64_t word)
     return (uint16_t)(word >> 32);
 }
 
-/* lease_ns of a daemon whose silence harms nobody. */
+/* lease_ns of a daemon whose silence harms nobody: deaths are not survived, or it is the only one.
+ */
 #define RZ_BOARD_LEASE_FOREVER (UINT64_MAX / 4)
 
 /* Words of the log of revocations; tests make do with less. */

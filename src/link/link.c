@@ -4,6 +4,7 @@
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/memory.h"
+#include "port/process.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -23,7 +24,6 @@ rz_status_t rz_link_open(struct rz_link **out)
         rz_link_close(link, false);
         return status;
     }
-    link->called.checked_at = rz_clock_now();
     *out = link;
     return RZ_OK;
 }
@@ -67,24 +67,31 @@ void rz_link_handle(struct rz_link *link, enum rz_link_type type, rz_link_handle
     link->handler[type].arg = arg;
 }
 
+bool rz_link_overdue(const struct rz_link *link, rz_time begun)
+{
+    rz_time waited = rz_clock_now() - begun;
+    return waited >= RZ_LINK_STARVED_NS ||
+           (waited >= RZ_LINK_ANSWER_NS && !rz_lease_can_wait(rz_process_state(link->daemon)));
+}
+
 rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd)
 {
     if (link->info.alone)
         return RZ_ERR_UNSUPPORTED;
     size_t n = rz_link_encode(message, link->out, sizeof link->out);
     rz_status_t status = n > 0 ? RZ_IN_PROGRESS : RZ_ERR_INVALID;
-    rz_time deadline = rz_clock_now() + RZ_LINK_ANSWER_NS;
+    rz_time begun = rz_clock_now();
     while (status == RZ_IN_PROGRESS) {
         status = rz_channel_send(link->info.fd, link->out, n, &fd, fd >= 0 ? 1 : 0);
         if (status != RZ_IN_PROGRESS)
             break;
-        /* The daemon always reads; when it does not, the lease or the deadline ends this. */
+        /* The daemon always reads; when it does not, its stop word or the bound ends this. */
         struct pollfd polled = {.fd = link->info.fd, .events = POLLOUT};
         poll(&polled, 1, 10);
         rz_status_t fenced = link->board ? rz_link_check(link) : RZ_OK;
         if (fenced != RZ_OK)
             status = fenced;
-        else if (rz_clock_now() >= deadline)
+        else if (rz_link_overdue(link, begun))
             status = RZ_ERR_TIMEOUT;
     }
     return status;
@@ -130,41 +137,36 @@ rz_status_t rz_link_progress(struct rz_link *link)
     }
 }
 
-/* Whether the daemon has been silent for longer than its lease, or has withdrawn it. */
-static bool lease_is_over(const struct rz_board *board, struct rz_lease_view *view)
-{
-    rz_time now = rz_clock_now();
-    uint64_t renewed = atomic_load_explicit(&board->lease_renewed_ns, memory_order_acquire);
-    rz_time late = now - view->checked_at;
-    view->checked_at = now;
-    if (renewed == 0)
-        return true; /* withdrawn */
-    if (now < renewed + board->lease_ns)
-        return false;
-    /*
-     * Expired. Perhaps the whole machine stood still, and we run before the daemon does: when we
-     * come late ourselves, the daemon gets a third of the lease more, once per renewal (a process
-     * that calls seldom is always late).
-     */
-    if (view->forgiven != renewed && late > board->lease_ns / 2) {
-        view->forgiven = renewed;
-        view->forgiven_until = now + board->lease_ns / 3;
-    }
-    return view->forgiven != renewed || now >= view->forgiven_until;
-}
-
 rz_status_t rz_link_check(struct rz_link *link)
 {
     if (link->info.alone)
         return RZ_OK;
     if (atomic_load_explicit(&link->board->stop, memory_order_acquire) != 0)
         return RZ_ERR_FENCED;
-    return lease_is_over(link->board, &link->called) ? RZ_ERR_FENCED : RZ_OK;
+    return atomic_load_explicit(&link->board->lease_renewed_ns, memory_order_acquire) != 0
+               ? RZ_OK
+               : RZ_ERR_FENCED;
 }
 
-rz_time rz_link_beat_period(const struct rz_board *board)
+_Noreturn static void end_by(const struct rz_link *link, const char *words)
 {
-    return board->lease_ns >= RZ_BOARD_LEASE_FOREVER ? 0 : board->lease_ns / 3;
+    fprintf(stderr, "rhizome: rank %u ends: %s\n", link->info.self.rank, words);
+    _exit(EXIT_FAILURE);
+}
+
+/* The daemon's own state is asked before its silence counts: on a loaded machine it may wait long
+ * for a processor, as we may. */
+static void doubt(struct rz_link *link)
+{
+    char state = rz_process_state(link->daemon), words[160];
+    if (rz_lease_can_wait(state) ||
+        atomic_load_explicit(&link->board->lease_renewed_ns, memory_order_acquire) !=
+            link->lease.renewed)
+        return;
+    snprintf(words, sizeof words,
+             "its lease has run out: the daemon of its node %s (silent for %.1f s)",
+             rz_lease_words(state), (double)link->lease.silent / RZ_SECOND);
+    end_by(link, words);
 }
 
 /* At the end of the job processes have time to end by themselves; the daemon sees to it. */
@@ -172,10 +174,17 @@ void rz_link_beat(void *arg)
 {
     struct rz_link *link = arg;
     uint64_t stop = atomic_load_explicit(&link->board->stop, memory_order_acquire);
-    if (stop == RZ_ERR_JOB_ENDED || (stop == 0 && !lease_is_over(link->board, &link->beating)))
+    if (stop == RZ_ERR_JOB_ENDED)
         return;
-    fprintf(stderr, "rhizome: rank %u ends: %s\n", link->info.self.rank,
-            stop != 0 ? rz_status_text((rz_status_t)stop)
-                      : "the daemon of its node has been silent for too long");
-    _exit(EXIT_FAILURE);
+    if (stop != 0)
+        end_by(link, rz_status_text((rz_status_t)stop));
+    switch (rz_lease_look(&link->lease, link->board, rz_clock_now())) {
+    case RZ_LEASE_HELD:
+        break;
+    case RZ_LEASE_DOUBTED:
+        doubt(link);
+        break;
+    case RZ_LEASE_WITHDRAWN:
+        end_by(link, "the daemon of its node has withdrawn its lease");
+    }
 }

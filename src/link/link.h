@@ -61,7 +61,8 @@ typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *messa
  * death within a fraction of a millisecond). Call once, in MPI_Init, after the last exec; socket
  * and key are taken out of the environment then, for the program's own children are no members of
  * the job. RZ_ERR_VERSION, RZ_ERR_AUTHENTICATION: refused; the reason was printed. RZ_ERR_TIMEOUT:
- * no answer within 30 s.
+ * no answer within 30 s, or within 10 min of a daemon that waits for a
+ * processor all the time.
  */
 rz_status_t rz_link_open(struct rz_link **link);
 
@@ -83,10 +84,9 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
 rz_status_t rz_link_progress(struct rz_link *link);
 
 /*
- * Looks at stop word and lease: RZ_ERR_FENCED when the node was declared dead, its side has no
- * quorum or its daemon has not renewed the lease in time. Time during which this process itself was
- * not running is discounted: after a late wake-up the daemon gets a third of the lease more
- * (rzd: one hb_timeout) to show itself.
+ * RZ_ERR_FENCED when this process must end: the node was declared dead, its side has no quorum, or
+ * its daemon has withdrawn the lease. A lease that runs out because the daemon is stopped or gone
+ * ends the process from the helper thread, with a line that says so (lease.h).
  */
 rz_status_t rz_link_check(struct rz_link *link);
 

@@ -19,6 +19,9 @@ enum { FD_BOARD, FD_INBOX, FD_DOORBELL, FD_WATCH, FD_WAITS, FD_COUNT, FD_RING = 
 
 enum { KEY_BYTES_MAX = 64 };
 
+/* While it waits for an answer it looks so often whether the daemon can still give one. */
+#define JOIN_LOOK_MS 1000
+
 /* What the daemon put into the environment. */
 struct join_environment {
     struct rz_identity self;
@@ -71,20 +74,19 @@ static rz_status_t join_environment(struct join_environment *environment)
     return RZ_OK;
 }
 
-/* The next datagram, at the latest at deadline. */
-static rz_status_t join_receive(struct rz_link *link, rz_time deadline, size_t *n, int *fds,
-                                unsigned *n_fds)
+/* The next datagram. */
+static rz_status_t join_receive(struct rz_link *link, size_t *n, int *fds, unsigned *n_fds)
 {
+    rz_time begun = rz_clock_now();
     for (;;) {
         rz_status_t status =
             rz_channel_receive(link->info.fd, link->buffer, sizeof link->buffer, n, fds, n_fds);
         if (status != RZ_IN_PROGRESS)
             return status;
-        rz_time now = rz_clock_now();
-        if (now >= deadline)
+        if (rz_link_overdue(link, begun))
             return RZ_ERR_TIMEOUT;
         struct pollfd polled = {.fd = link->info.fd, .events = POLLIN};
-        poll(&polled, 1, (int)((deadline - now) / RZ_MILLISECOND) + 1);
+        poll(&polled, 1, JOIN_LOOK_MS);
     }
 }
 
@@ -172,10 +174,10 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
     if (status == RZ_OK)
         status = join_map_waits(link, fds[FD_WAITS]);
     if (status == RZ_OK)
-        link->beating.checked_at = rz_clock_now();
+        link->lease.looked_at = rz_clock_now();
     if (status == RZ_OK)
         status = rz_watch_hold_beating(&link->held, fds[FD_WATCH], welcome->watch_slot,
-                                       rz_link_beat_period(link->board), rz_link_beat, link);
+                                       rz_lease_period(link->board), rz_link_beat, link);
     return status;
 }
 
@@ -184,7 +186,7 @@ static rz_status_t join_answer(struct rz_link *link)
     size_t n;
     int fds[RZ_CHANNEL_FDS_MAX];
     unsigned n_fds = 0;
-    rz_status_t status = join_receive(link, rz_clock_now() + RZ_LINK_ANSWER_NS, &n, fds, &n_fds);
+    rz_status_t status = join_receive(link, &n, fds, &n_fds);
     if (status != RZ_OK)
         return status;
     struct rz_link_message message;
@@ -235,7 +237,7 @@ static rz_status_t join_receive_cohort(struct rz_link *link)
     int fds[RZ_CHANNEL_FDS_MAX];
     unsigned n_fds = 0;
     struct rz_link_message message;
-    rz_status_t status = join_receive(link, rz_clock_now() + RZ_LINK_ANSWER_NS, &n, fds, &n_fds);
+    rz_status_t status = join_receive(link, &n, fds, &n_fds);
     while (n_fds > 0)
         close(fds[--n_fds]);
     if (status == RZ_OK)
@@ -263,6 +265,7 @@ rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
         return RZ_ERR_INVALID;
     }
     link->info.fd = (int)fd;
+    link->daemon = rz_channel_peer(link->info.fd);
     link->info.self = environment.self;
     rz_process_keep_on_exec(link->info.fd, false);
     int flags = fcntl(link->info.fd, F_GETFL);

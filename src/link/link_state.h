@@ -2,16 +2,12 @@
 #ifndef RZ_LINK_LINK_STATE_H
 #define RZ_LINK_LINK_STATE_H
 
+#include "link/lease.h"
 #include "link/link.h"
 
 #include "port/watch.h"
 
-/* The lease as one thread sees it. */
-struct rz_lease_view {
-    rz_time checked_at; /* the last look */
-    uint64_t forgiven;  /* the renewal for which grace was given because we ourselves were late */
-    rz_time forgiven_until;
-};
+#include <sys/types.h>
 
 struct rz_link {
     struct rz_link_info info;
@@ -24,15 +20,20 @@ struct rz_link {
     } handler[RZ_LINK_TYPE_COUNT];
     bool dispatching;
 
-    struct rz_lease_view called;  /* by the library's calls */
-    struct rz_lease_view beating; /* by the helper thread, whatever the program does */
+    struct rz_lease lease; /* as the helper thread sees it, whatever the program does */
+    pid_t daemon;          /* the process at the other end; 0: not known */
 
     unsigned char buffer[RZ_LINK_MESSAGE_MAX]; /* of the message being read */
     unsigned char out[RZ_LINK_MESSAGE_MAX];    /* of the message being sent: handlers may send */
 };
 
-/* The daemon must answer within this. */
+/* The daemon must answer within this; where it waits for a processor or a device itself it gets the
+ * longer bound. */
 #define RZ_LINK_ANSWER_NS (30 * RZ_SECOND)
+#define RZ_LINK_STARVED_NS (600 * RZ_SECOND)
+
+/* Whether a wait for the daemon that began then has lasted too long. */
+bool rz_link_overdue(const struct rz_link *link, rz_time begun);
 
 /* A job of this process alone: private board, own inbox. */
 rz_status_t rz_link_join_alone(struct rz_link *link);
@@ -40,8 +41,7 @@ rz_status_t rz_link_join_alone(struct rz_link *link);
 /* HELLO and WELCOME over the inherited socket; then everything in link->info is set. */
 rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text);
 
-/* Looks at the lease and, when it is over, ends the process: each of these in the helper thread. */
-rz_time rz_link_beat_period(const struct rz_board *board);
+/* Looks at stop word and lease and, where one says so, ends the process: in the helper thread. */
 void rz_link_beat(void *link);
 
 /* Maps the inbox's first page, where the doorbell is. */

@@ -36,6 +36,13 @@ rz_status_t rz_channel_pair(int fds[2])
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
+pid_t rz_channel_peer(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : 0;
+}
+
 rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds, unsigned n_fds)
 {
     rz_assert(n > 0); /* an empty datagram reads like the end */

@@ -11,10 +11,15 @@
 
 #include <rhizome/types.h>
 
+#include <sys/types.h>
+
 #define RZ_CHANNEL_FDS_MAX 8
 
 /* A pair of connected SOCK_SEQPACKET sockets, close-on-exec. */
 rz_status_t rz_channel_pair(int fds[2]);
+
+/* The process that made this pair, or that connected to this socket; 0: it cannot be told. */
+pid_t rz_channel_peer(int fd);
 
 /* One datagram. RZ_IN_PROGRESS: the socket is full (non-blocking). RZ_ERR_CLOSED: nobody reads any
  * more. No SIGPIPE. */

@@ -59,6 +59,7 @@ rz_status_t rz_process_keep_on_exec(int fd, bool keep)
 struct process_entry {
     pid_t pid, parent;
     unsigned long long started; /* with the pid, an identity */
+    char state;
     bool alive, descendant;
 };
 
@@ -84,9 +85,18 @@ static bool process_read(pid_t pid, struct process_entry *entry)
                " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
                &state, &parent, &started) != 3)
         return false;
-    *entry = (struct process_entry){
-        .pid = pid, .parent = parent, .started = started, .alive = state != 'Z' && state != 'X'};
+    *entry = (struct process_entry){.pid = pid,
+                                    .parent = parent,
+                                    .started = started,
+                                    .state = state,
+                                    .alive = state != 'Z' && state != 'X'};
     return true;
+}
+
+char rz_process_state(pid_t pid)
+{
+    struct process_entry entry;
+    return process_read(pid, &entry) ? entry.state : 0;
 }
 
 /* All processes of the machine; the caller frees. NULL: no memory or no /proc. */

@@ -28,6 +28,13 @@ rz_status_t rz_process_die_with_parent(pid_t parent, int signal);
  * a pipe because this process holds it. */
 void rz_process_leave_terminal(void);
 
+/*
+ * What pid is doing, in the letter of /proc: 'R' runs or waits for a processor, 'D' waits for a
+ * device, 'S' sleeps, 'T' and 't' are stopped, 'Z' has ended. 0: there is no such process, or /proc
+ * does not show it.
+ */
+char rz_process_state(pid_t pid);
+
 /* Sets or clears close-on-exec. */
 rz_status_t rz_process_keep_on_exec(int fd, bool keep);
 

@@ -1,4 +1,5 @@
 /* The process's end of the link, against a daemon played by this test. */
+#include "link/lease.h"
 #include "link/link.h"
 
 #include "net/shm/shm.h"
@@ -63,6 +64,7 @@ static int setup(void **state)
     d.board->layout = RZ_BOARD_LAYOUT;
     d.board->n_ranks = RANKS;
     d.board->n_slots = SLOTS;
+    d.board->n_nodes = 2;
     d.board->hb_period_ns = HB_PERIOD_NS;
     d.board->lease_ns = LEASE_NS;
     d.board->lease_renewed_ns = rz_clock_now();
@@ -459,49 +461,80 @@ static void pass(rz_time ns)
         ;
 }
 
-/* Checks every millisecond, as a waiting process does, until it is fenced or ns have passed. */
-static rz_status_t check_for(struct rz_link *link, rz_time ns)
-{
-    rz_time end = rz_clock_now() + ns;
-    rz_status_t status = RZ_OK;
-    while (status == RZ_OK && rz_clock_now() < end) {
-        pass(RZ_MILLISECOND);
-        status = rz_link_check(link);
-    }
-    return status;
-}
-
-static void an_expired_lease_fences(void **state)
+static void a_withdrawn_lease_fences(void **state)
 {
     (void)state;
     struct rz_link *link;
     assert_int_equal(join(&link), RZ_OK);
-    d.board->lease_renewed_ns = rz_clock_now();
+    d.board->lease_renewed_ns = 1; /* very old: that is for the helper thread to judge */
     assert_int_equal(rz_link_check(link), RZ_OK);
-    assert_int_equal(check_for(link, 20 * RZ_SECOND), RZ_ERR_FENCED);
-    d.board->lease_renewed_ns = rz_clock_now();
-    assert_int_equal(
-        rz_link_check(link),
-        RZ_OK); /* the caller ends at the first FENCED; the rule itself has no memory */
     d.board->lease_renewed_ns = 0;
     assert_int_equal(rz_link_check(link), RZ_ERR_FENCED);
     rz_link_close(link, false);
 }
 
-static void a_late_process_gives_the_daemon_one_more_period(void **state)
+/* Looks each period from `*now` on, until the lease is doubted; how long that took. */
+static rz_time look_until_doubted(struct rz_lease *lease, rz_time *now)
+{
+    rz_time begun = *now, period = rz_lease_period(d.board);
+    for (int i = 0; i < 100; i++) {
+        *now += period;
+        if (rz_lease_look(lease, d.board, *now) != RZ_LEASE_HELD)
+            return *now - begun;
+    }
+    return RZ_TIME_NEVER;
+}
+
+static void a_silent_daemon_is_doubted_after_its_lease(void **state)
 {
     (void)state;
-    struct rz_link *link;
-    assert_int_equal(join(&link), RZ_OK);
-    for (unsigned i = 0; i < 3; i++) {
-        d.board->lease_renewed_ns = rz_clock_now();
-        assert_int_equal(rz_link_check(link), RZ_OK);
-        pass(LEASE_NS + 2 * HB_PERIOD_NS); /* we did not run, nor did the daemon */
-        assert_int_equal(rz_link_check(link), RZ_OK);
+    rz_time now = RZ_SECOND;
+    struct rz_lease lease = {.looked_at = now};
+    d.board->lease_renewed_ns = now;
+    assert_int_equal(look_until_doubted(&lease, &now), LEASE_NS);
+    d.board->lease_renewed_ns = now;
+    assert_int_equal(look_until_doubted(&lease, &now), LEASE_NS); /* it came back meanwhile */
+    d.board->lease_renewed_ns = 0;
+    assert_int_equal(rz_lease_look(&lease, d.board, now), RZ_LEASE_WITHDRAWN);
+}
+
+/* However late it looks, its own lateness is not the daemon's silence. */
+static void a_late_process_blames_nobody(void **state)
+{
+    (void)state;
+    rz_time now = RZ_SECOND;
+    struct rz_lease lease = {.looked_at = now};
+    for (int i = 0; i < 20; i++) {
+        d.board->lease_renewed_ns = now + RZ_MILLISECOND;
+        now += 50 * LEASE_NS; /* neither of us ran; the daemon runs just after us */
+        assert_int_equal(rz_lease_look(&lease, d.board, now), RZ_LEASE_HELD);
     }
-    pass(2 * HB_PERIOD_NS); /* late once more, without a renewal since: no second grace */
-    assert_int_equal(rz_link_check(link), RZ_ERR_FENCED);
-    rz_link_close(link, false);
+    d.board->lease_renewed_ns = now;
+    assert_int_equal(look_until_doubted(&lease, &now), LEASE_NS);
+}
+
+static void the_last_node_has_no_lease(void **state)
+{
+    (void)state;
+    rz_time now = RZ_SECOND;
+    struct rz_lease lease = {.looked_at = now};
+    d.board->lease_renewed_ns = now;
+    d.board->nodes_dead = 1;
+    assert_int_equal(look_until_doubted(&lease, &now), RZ_TIME_NEVER);
+    d.board->lease_ns = RZ_BOARD_LEASE_FOREVER;
+    assert_int_equal(rz_lease_period(d.board), 0);
+}
+
+static void who_waits_for_a_processor_is_not_blamed(void **state)
+{
+    (void)state;
+    assert_true(rz_lease_can_wait('R') && rz_lease_can_wait('D'));
+    for (const char *end = "TtSZX"; *end; end++) {
+        assert_false(rz_lease_can_wait(*end));
+        assert_true(strlen(rz_lease_words(*end)) > 0);
+    }
+    assert_false(rz_lease_can_wait(0));
+    assert_int_equal(rz_process_state(getpid()), 'R');
 }
 
 static void the_stop_word_fences(void **state)
@@ -663,8 +696,11 @@ int main(int argc, char **argv)
         LINK_TEST(a_daemon_that_dies_during_the_greeting_is_noticed),
         LINK_TEST(half_an_environment_is_refused),
         LINK_TEST(messages_reach_their_handlers),
-        LINK_TEST(an_expired_lease_fences),
-        LINK_TEST(a_late_process_gives_the_daemon_one_more_period),
+        LINK_TEST(a_withdrawn_lease_fences),
+        LINK_TEST(a_silent_daemon_is_doubted_after_its_lease),
+        LINK_TEST(a_late_process_blames_nobody),
+        LINK_TEST(the_last_node_has_no_lease),
+        LINK_TEST(who_waits_for_a_processor_is_not_blamed),
         LINK_TEST(the_stop_word_fences),
         LINK_TEST(a_program_that_never_calls_ends_with_the_lease),
         LINK_TEST(the_link_survives_exec_and_tells_of_death),

@@ -51,6 +51,25 @@ static void grow(unsigned depth)
     wait_for_ever();
 }
 
+static void what_a_process_does_is_seen(void **state)
+{
+    (void)state;
+    int status;
+    assert_int_equal(rz_process_state(getpid()), 'R');
+    pid_t pid = fork();
+    if (pid == 0) {
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_int_equal(rz_process_state(pid), 'T');
+    kill(pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+    assert_int_equal(rz_process_state(pid), 'Z');
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(rz_process_state(pid), 0);
+}
+
 static void a_whole_tree_ends_orphans_too(void **state)
 {
     (void)state;
@@ -151,6 +170,7 @@ int main(void)
         cmocka_unit_test(all_descendants_are_cleared_away),
         cmocka_unit_test(a_pidfd_names_one_process),
         cmocka_unit_test(a_child_dies_with_its_parent),
+        cmocka_unit_test(what_a_process_does_is_seen),
         cmocka_unit_test(a_whole_tree_ends_orphans_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
