@@ -304,12 +304,19 @@ static void on_recovered(void *arg, const struct rz_recovery_times *times)
         rz_cases_recovered(session->cases, times);
 }
 
+static void on_settled(void *arg, uint32_t by, const struct rz_launch_event *event)
+{
+    struct rz_session *session = arg;
+    rz_story_event(&session->story, by, event);
+    if (session->cases)
+        rz_cases_event(session->cases, by, event);
+}
+
 static void on_event(struct rz_session *session, struct rz_node *node,
                      const struct rz_launch_event *event)
 {
-    rz_story_event(&session->story, node->index, event);
-    if (session->cases)
-        rz_cases_event(session->cases, node->index, event);
+    rz_story_record(&session->story, node->index, event);
+    rz_settled_event(&session->settled, node->index, event);
     if (event->kind == RZ_EVENT_RECORD_EPOCH && event->epoch > node->epoch) {
         node->epoch = event->epoch;
         session->epoch = event->epoch > session->epoch ? event->epoch : session->epoch;
@@ -334,6 +341,8 @@ static void on_stopping(struct rz_session *session, struct rz_node *node,
     if (session->options->story || session->options->verbosity)
         fprintf(stderr, "rzrun: node %u %s: %s\n", node->index, ends ? "ends" : "is cut off",
                 told->reason);
+    if (!ends)
+        rz_settled_cut_off(&session->settled, node->index);
     if (!ends && session->cases)
         rz_cases_stopping(session->cases, node->index, told->reason);
 }
@@ -459,8 +468,10 @@ static void on_ended(void *arg, struct rz_node *node)
                           "the daemon of node %u ended before it was ready", node->index);
         rz_session_end(session, 0);
     }
-    if (!session->ending)
+    if (!session->ending) {
         rz_story_lost(&session->story);
+        rz_settled_gone(&session->settled, node->index);
+    }
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
         !session->options->detach)
         rz_session_end(session, grace_ms);
@@ -678,6 +689,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
                                        .told_epoch = 1,
                                        .recovered = on_recovered,
                                        .arg = session};
+    rz_settled_open(&session->settled, options->layout.n_nodes, on_settled, session);
     rz_timeline_open(&session->story.timeline, options->n_ranks, &attempts->work,
                      attempts->died.deaths > 0 ? &attempts->died : NULL);
     if (options->report &&
@@ -700,6 +712,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         close(session->switch_fd);
     close_report(session);
     rz_referee_clear(&session->referee);
+    rz_settled_close(&session->settled);
     free(session->nodes);
     event_base_free(session->base);
     free(session);

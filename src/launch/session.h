@@ -8,6 +8,7 @@
 #include "launch/node.h"
 #include "outcome/referee.h"
 #include "launch/rzrun_options.h"
+#include "launch/settled.h"
 #include "launch/show_output.h"
 #include "launch/story.h"
 #include "launch/waits_page.h"
@@ -41,6 +42,7 @@ struct rz_session {
     int switch_fd;         /* that they are plugged in to, or -1; held, so that it stays */
     uint32_t n_listening;
     struct rz_referee referee;
+    struct rz_settled settled; /* which deaths of nodes story and case files tell of */
     struct rz_story story;
     struct rz_cases *cases; /* NULL: not asked for */
     struct event *signals[5], *stdin_readable, *bound, *last_word;

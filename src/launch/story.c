@@ -27,7 +27,7 @@ static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
     [RZ_EVENT_RECORD_PROTECTED] = "protected",
     [RZ_EVENT_RECORD_FELL_BACK] = "fell_back"};
 
-static void record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
+void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
     if (!story->report || event->kind >= RZ_EVENT_RECORD_COUNT)
         return;
@@ -122,24 +122,8 @@ static struct rz_story_death *death(struct rz_story *story, const struct rz_laun
     return d;
 }
 
-/* A node that has gone on with the others since was accused in error, by one that is cut off from
- * it. Of one that died word may come late, by way of others. */
-static void refute(struct rz_story *story, uint32_t node, rz_time at)
-{
-    for (uint32_t i = story->n_deaths; i-- > 0;)
-        if (story->deaths[i].rank == RZ_ID_NONE && story->deaths[i].node == node &&
-            !story->deaths[i].injected && story->deaths[i].seen < at) {
-            forget(story, &story->deaths[i]);
-            if (story->n_deaths == 0)
-                rz_timeline_refuted(&story->timeline);
-        }
-}
-
 void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason)
 {
-    for (uint32_t i = story->n_deaths; i-- > 0;)
-        if (story->deaths[i].rank == RZ_ID_NONE && story->deaths[i].by == node)
-            forget(story, &story->deaths[i]);
     if (!story->report)
         return;
     fprintf(story->report, "event=stopping node=%u at_ns=%llu note=%s\n", node,
@@ -258,7 +242,7 @@ static void on_injected(struct rz_story *story, const struct rz_launch_event *ev
     rz_timeline_death(&story->timeline, d->injected, 0, another);
 }
 
-static void on_seen(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
+static void on_seen(struct rz_story *story, const struct rz_launch_event *event)
 {
     bool another = !known(story, event);
     if (another && event->epoch < story->told_epoch)
@@ -267,7 +251,6 @@ static void on_seen(struct rz_story *story, uint32_t by, const struct rz_launch_
     if (!d || (d->seen && event->at_ns >= d->seen))
         return;
     d->seen = event->at_ns;
-    d->by = by;
     d->hung = event->value == RZ_DEATH_HUNG;
     snprintf(d->how, sizeof d->how, "%s", event->note);
     rz_timeline_death(&story->timeline, 0, d->seen, another);
@@ -276,13 +259,12 @@ static void on_seen(struct rz_story *story, uint32_t by, const struct rz_launch_
 void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
     struct rz_story_death *d;
-    record(story, by, event);
     switch (event->kind) {
     case RZ_EVENT_RECORD_INJECTED:
         on_injected(story, event);
         break;
     case RZ_EVENT_RECORD_DEATH_SEEN:
-        on_seen(story, by, event);
+        on_seen(story, event);
         break;
     case RZ_EVENT_RECORD_BORN:
         on_born(story, by, event);
@@ -291,10 +273,6 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
         d = known(story, event);
         if (d)
             tell_alone(story, d);
-        break;
-    case RZ_EVENT_RECORD_EPOCH:
-        if (event->epoch >= story->timeline.epoch)
-            refute(story, by, event->at_ns);
         break;
     case RZ_EVENT_RECORD_RUN:
         if (!story->start)

@@ -20,7 +20,6 @@ struct rz_story_death {
     uint32_t rank; /* RZ_ID_NONE: a node */
     uint32_t node, incarnation;
     rz_time injected, seen; /* 0: unknown */
-    uint32_t by;            /* the node that saw it first */
     bool hung;
     bool told; /* without a recovery: it was noted, and the program goes on */
     char how[64];
@@ -50,7 +49,7 @@ struct rz_story {
 void rz_story_node(struct rz_story *story, uint32_t node, const char *address, uint32_t keeper_pid,
                    uint32_t daemon_pid);
 
-/* A node gives up, and says why. The deaths of others that it alone saw were none. */
+/* Records that a node gives up, and why. */
 void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason);
 
 /* rzrun itself has seen a node go, which others may tell of better. */
@@ -59,7 +58,10 @@ void rz_story_lost(struct rz_story *story);
 /* Records where the network of the nodes' switch (port/netns.h) is found. */
 void rz_story_switch(struct rz_story *story, int switch_fd);
 
-/* by: the node that tells. */
+/* Writes an event into the report: each one, whoever told it. by: the node that tells. */
+void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event);
+
+/* Tells of it, on the terminal; of a node's death only what the job has settled (settled.h). */
 void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event);
 void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
 

@@ -90,12 +90,6 @@ void rz_timeline_death(struct rz_timeline *timeline, rz_time killed, rz_time see
     rz_work_died(timeline->work, killed ? killed : seen);
 }
 
-void rz_timeline_refuted(struct rz_timeline *timeline)
-{
-    timeline->open = false;
-    rz_work_go_on(timeline->work);
-}
-
 static void on_epoch(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     if (event->epoch < timeline->epoch)

@@ -45,6 +45,16 @@ class Cases(rig.LaunchTest):
         self.assertTrue(case["accusers"])
         self.assertEqual(sorted(t["node"] for t in case["told"]), [0, 1])
 
+    def test_a_node_that_is_cut_off(self):
+        """It accuses those that it does not hear any more; the others go on without it, and only its own end is a case."""
+        result = self.run_cases("-n", "8", "--nodes", "4", "--story", "--inject", "cut node 2 at iteration 10", HPCCG[0],
+                                "16", "16", "16", *HPCCG[4:])
+        self.assertEqual({(case["what"], case["node"]) for case in self.cases() if case["what"] == "node"}, {("node", 2)})
+        for case in self.cases():
+            self.assertNotIn(2, [t["node"] for t in case["accusers"] + case["told"] + case["agreed"]] if case["what"] == "node" else [])
+        self.assertNotRegex(result.err, r"node [013] died")
+        self.assertIn("node 2 died", result.err)
+
     def test_two_deaths_are_two_cases(self):
         # Far apart, and far from the end: a kill takes its time, in which the program goes on.
         long = [HPCCG[0], "24", "24", "24", *HPCCG[4:]]

@@ -66,21 +66,9 @@ static void test_word_of_a_dead_node_that_comes_late(void **state)
     assert_true(is_told());
 }
 
-static void test_a_node_that_goes_on_did_not_die(void **state)
-{
-    (void)state;
-    event(RZ_EVENT_RECORD_EPOCH, OTHER, OTHER, 2, 290 * MS);
-    event(RZ_EVENT_RECORD_DEATH_SEEN, OTHER, ACCUSED, 2, 300 * MS);
-    event(RZ_EVENT_RECORD_EPOCH, ACCUSED, ACCUSED, 3, 305 * MS);
-    assert_false(is_told());
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_word_of_a_dead_node_that_comes_late, open_story,
-                                        close_story),
-        cmocka_unit_test_setup_teardown(test_a_node_that_goes_on_did_not_die, open_story,
-                                        close_story)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(
+        test_word_of_a_dead_node_that_comes_late, open_story, close_story)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,19 +266,6 @@ static void test_a_damaged_checkpoint(void **state)
     assert_true(rz_timeline_take(&timeline, &times) && times.damaged == 0);
 }
 
-static void test_an_accusation_that_was_refuted(void **state)
-{
-    struct rz_recovery_times times = {0};
-    (void)state;
-    begin();
-    rz_timeline_death(&timeline, 0, 150 * MS, true);
-    rz_timeline_refuted(&timeline);
-    rz_timeline_death(&timeline, 0, 226 * MS, true);
-    recover(2, 2, 225 * MS);
-    assert_true(rz_timeline_take(&timeline, &times));
-    assert_true(times.deaths == 1 && times.seen == 226 * MS);
-}
-
 static void test_replacement(void **state)
 {
     struct rz_recovery_times times = {0};
@@ -389,7 +376,6 @@ int main(void)
                                        TEST(test_the_decision_is_heard_before_the_notice),
                                        TEST(test_a_death_in_the_recovery),
                                        TEST(test_a_damaged_checkpoint),
-                                       TEST(test_an_accusation_that_was_refuted),
                                        TEST(test_replacement),
                                        TEST(test_the_job_begun_anew),
                                        TEST(test_very_many_iterations),

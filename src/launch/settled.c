@@ -1,0 +1,110 @@
+#include "launch/settled.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rz_settled_held {
+    struct rz_settled_held *next;
+    uint32_t by;
+    struct rz_launch_event event;
+    char note[];
+};
+
+void rz_settled_open(struct rz_settled *settled, uint32_t n_nodes,
+                     void (*deliver)(void *arg, uint32_t by, const struct rz_launch_event *event),
+                     void *arg)
+{
+    *settled = (struct rz_settled){.n_nodes = n_nodes, .deliver = deliver, .arg = arg};
+    settled->nodes = calloc(n_nodes, sizeof *settled->nodes);
+    rz_assert(settled->nodes != NULL);
+    settled->end = &settled->held;
+}
+
+void rz_settled_close(struct rz_settled *settled)
+{
+    while (settled->held) {
+        struct rz_settled_held *held = settled->held;
+        settled->held = held->next;
+        free(held);
+    }
+    free(settled->nodes);
+    settled->nodes = NULL;
+}
+
+static bool is_node(const struct rz_settled *settled, uint32_t node)
+{
+    return node < settled->n_nodes;
+}
+
+static void hold(struct rz_settled *settled, uint32_t by, const struct rz_launch_event *event)
+{
+    size_t bytes = strlen(event->note) + 1;
+    struct rz_settled_held *held = malloc(sizeof *held + bytes);
+    rz_assert(held != NULL);
+    *held = (struct rz_settled_held){.by = by, .event = *event};
+    memcpy(held->note, event->note, bytes);
+    held->event.note = held->note;
+    *settled->end = held;
+    settled->end = &held->next;
+}
+
+/* Looks at all that is held: hands on what counts now, drops what never will. */
+static void look(struct rz_settled *settled)
+{
+    struct rz_settled_held *held, **at = &settled->held;
+    while ((held = *at)) {
+        bool dropped = settled->nodes[held->by].barred, due = settled->nodes[held->event.node].dead;
+        if (!dropped && !due) {
+            at = &held->next;
+            continue;
+        }
+        if (!dropped)
+            settled->deliver(settled->arg, held->by, &held->event);
+        *at = held->next;
+        free(held);
+    }
+    settled->end = at;
+}
+
+void rz_settled_cut_off(struct rz_settled *settled, uint32_t node)
+{
+    settled->nodes[node].barred = true;
+    look(settled);
+}
+
+void rz_settled_gone(struct rz_settled *settled, uint32_t node)
+{
+    settled->nodes[node].dead = true;
+    look(settled);
+}
+
+static bool settles(const struct rz_settled *settled, const struct rz_launch_event *event)
+{
+    if (event->rank != RZ_ID_NONE || !is_node(settled, event->node))
+        return false;
+    return event->kind == RZ_EVENT_RECORD_OUT ||
+           (event->kind == RZ_EVENT_RECORD_NOTED && !settled->left);
+}
+
+static bool accuses(const struct rz_settled *settled, const struct rz_launch_event *event)
+{
+    return event->rank == RZ_ID_NONE && is_node(settled, event->node) &&
+           (event->kind == RZ_EVENT_RECORD_DEATH_SEEN || event->kind == RZ_EVENT_RECORD_DEATH_NEWS);
+}
+
+void rz_settled_event(struct rz_settled *settled, uint32_t by, const struct rz_launch_event *event)
+{
+    if (!is_node(settled, by) || settled->nodes[by].barred)
+        return;
+    settled->left |= event->kind == RZ_EVENT_RECORD_LEFT;
+    if (settles(settled, event)) {
+        settled->nodes[event->node] = (struct rz_settled_node){.dead = true, .barred = true};
+        look(settled);
+    }
+    if (accuses(settled, event) && !settled->nodes[event->node].dead)
+        hold(settled, by, event);
+    else
+        settled->deliver(settled->arg, by, event);
+}
