@@ -156,10 +156,11 @@ static bool plot(void)
     if (!gnuplot)
         return false;
     fprintf(gnuplot,
-            "set terminal svg size 800,400\nset output '%s'\nset xlabel 'run'\n"
-            "set ylabel 'seconds'\nset yrange [0:*]\n"
-            "plot '-' using 1:2 with linespoints title '%llu intervals'\n",
-            options.plot, (unsigned long long)options.intervals);
+            "set terminal svg size 800,400\nset output '%s'\n"
+            "set title 'The same computation %llu times (Camargo, Duarte 2018, figure 1)'\n"
+            "set xlabel 'run'\nset ylabel 'seconds'\nset yrange [0:*]\n"
+            "plot '-' using 1:2 with linespoints title 'pi, %llu intervals'\n",
+            options.plot, (unsigned long long)options.runs, (unsigned long long)options.intervals);
     for (uint64_t i = 0; i < options.runs; i++)
         if (!isnan(seconds[i]))
             fprintf(gnuplot, "%llu %.9f\n", (unsigned long long)i, seconds[i]);

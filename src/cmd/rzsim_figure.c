@@ -19,10 +19,12 @@
 enum { FIGURES_MAX = 256 };
 
 #define EFFORT_LEAST 0.02 /* with less than that a figure says nothing */
+#define SEED_STEP 1000    /* more than a figure has trials: each takes the next seed */
 
 struct request {
     struct rz_figure_options options;
     const char *out, *note;
+    uint64_t seeds; /* rows are judged with so many */
     rz_time budget; /* 0: none */
     char command[512];
 };
@@ -51,6 +53,12 @@ RZ_CLI_TAKE(seed)
     return rz_quantity_power(value, 0, UINT64_MAX, &REQUEST->options.seed);
 }
 
+RZ_CLI_TAKE(seeds)
+{
+    *why = "it wants a whole number from 1 to 1000";
+    return rz_quantity_number(value, 1, 1000, &REQUEST->seeds);
+}
+
 RZ_CLI_TAKE(budget)
 {
     *why = "it wants a time like 300s or 10m";
@@ -66,9 +74,15 @@ const struct rz_cli_option rz_rzsim_figure_options[] = {
     {"--trials", NULL, "N", "Trials for each point. Default: the figure's own.", take_trials},
     {"--effort", NULL, "X", "Below 1: fewer points and smaller sizes. Default: 1.", take_effort},
     {"--seed", NULL, "S", "Seed of the first trial. Default: 1.", take_seed},
+    {"--seeds", NULL, "N",
+     "Judge each row with N seeds: S, S + 1000, and so on; its verdict is that of most of them. "
+     "The "
+     "picture is that of the first. `all` writes each row in each seed to verdicts.csv. Default: "
+     "1.",
+     take_seeds},
     {"--budget", NULL, "T",
      "Lower the effort of each figure such that all take about this time, and leave out what does "
-     "not fit.",
+     "not fit; further seeds are judged while time is left.",
      take_budget},
     {"--note", NULL, "TEXT", "A line for the head of README.md, such as a commit.", take_note},
     {NULL, NULL, NULL, NULL, NULL}};
@@ -79,7 +93,7 @@ static const struct rz_cli cli = {
     .synopsis = "NAME|all [OPTION]...",
     .description = "Runs what a figure shows, draws it beside the values that the paper states "
                    "(hollow marks), writes all points as CSV, and judges row by row whether they "
-                   "agree. rzsim list figures has the names.",
+                   "agree, with one seed or with many. rzsim list figures has the names.",
     .options = rz_rzsim_figure_options,
     .epilogue = "Exit status: 0, 1 a figure could not be drawn, 2 the command line is wrong. A "
                 "figure\nthat differs from its paper is no error: the table says so."};
@@ -146,7 +160,8 @@ static double effort_for(const struct purse *purse, double most)
     return effort < most ? effort : most;
 }
 
-static void make(const struct rz_figure *figure, const struct request *request, struct purse *purse,
+/* Whether it was made. */
+static bool make(const struct rz_figure *figure, const struct request *request, struct purse *purse,
                  struct rz_figure_report *report)
 {
     struct rz_figure_options options = request->options;
@@ -157,7 +172,7 @@ static void make(const struct rz_figure *figure, const struct request *request, 
     if (options.effort < EFFORT_LEAST && options.effort < request->options.effort) {
         rz_figure_leave_out(report, figure, "left out, no time was left");
         printf("%-20s left out, no time is left\n", figure->name);
-        return;
+        return false;
     }
     bool good = rz_figure_make(figure, &options, request->out, report, &why);
     double took = rz_figure_report_seconds(report);
@@ -168,6 +183,23 @@ static void make(const struct rz_figure *figure, const struct request *request, 
     else
         fprintf(stderr, "rzsim: figure %s: %s\n", figure->name, why);
     fflush(stdout);
+    return good;
+}
+
+/* Rows of a figure that was made, with one more seed; false: it fails, or no time is left. */
+static bool judge_again(const struct rz_figure *figure, const struct request *request,
+                        uint64_t number, const struct purse *purse, struct rz_figure_report *report)
+{
+    struct rz_figure_options options = request->options;
+    const char *why = "it does not say why";
+    if (purse->end > 0 && purse->end - now() < seconds_of(figure))
+        return false;
+    options.seed += number * SEED_STEP;
+    if (rz_figure_judge_again(figure, &options, report, &why))
+        return true;
+    fprintf(stderr, "rzsim: figure %s, seed %llu: %s\n", figure->name,
+            (unsigned long long)options.seed, why);
+    return false;
 }
 
 /* --- the report --- */
@@ -201,9 +233,15 @@ static void write_report(const struct request *request, const struct rz_figure_r
     machine(out);
     if (request->note)
         fprintf(out, "* %s\n", request->note);
-    fputs("* Hollow marks are values that a paper states; all else was measured in these runs, in "
-          "virtual time unless a row says otherwise.\n\n",
+    fputs("* Hollow marks, where a picture has them, are values that its key names; all else was "
+          "measured in these runs, in virtual time unless a row says otherwise.\n",
           out);
+    fprintf(out,
+            "* What was measured is that of seed %llu; each row was judged with %llu seed%s "
+            "([verdicts.csv](verdicts.csv) has all), and its verdict is that of most of them, with "
+            "the 95 %% interval of their share.\n\n",
+            (unsigned long long)request->options.seed, (unsigned long long)request->seeds,
+            request->seeds == 1 ? "" : "s");
     rz_figure_report_markdown(report, out);
 }
 
@@ -223,14 +261,35 @@ static bool write_readme(const struct request *request, struct rz_figure_report 
     return good && rename(temporary, path) == 0;
 }
 
+/* Seed by seed, for figures share the runs of a seed. */
+static void judge_seeds(const struct request *request, const struct rz_figure **figures, size_t n,
+                        bool all, const struct purse *purse, struct rz_figure_report *report)
+{
+    for (uint64_t number = 1; number < request->seeds; number++) {
+        for (size_t i = 0; i < n; i++)
+            if (figures[i] && !judge_again(figures[i], request, number, purse, report))
+                figures[i] = NULL;
+        if (all)
+            write_readme(request, report);
+        printf("seed %llu of %llu\n", (unsigned long long)number + 1,
+               (unsigned long long)request->seeds);
+        fflush(stdout);
+    }
+}
+
 static int finish(const struct request *request, struct rz_figure_report *report, bool all)
 {
     uint32_t failures = rz_figure_report_failures(report);
+    const char *why = "";
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/verdicts.csv", request->out);
     if (!all) {
         putchar('\n');
         rz_figure_report_print(report, stdout);
     } else if (!write_readme(request, report)) {
         return rz_rzsim_fail("no README.md", strerror(errno));
+    } else if (!rz_figure_report_csv(report, path, &why)) {
+        return rz_rzsim_fail("no verdicts.csv", why);
     } else {
         printf("%s/README.md: %u rows differ, %u figures could not be drawn\n", request->out,
                rz_figure_report_differences(report), failures);
@@ -253,7 +312,8 @@ static void spell_command(struct request *request, int argc, char **argv)
 
 int rz_rzsim_figure(int argc, char **argv)
 {
-    struct request request = {.options = {.seed = 1, .effort = 1, .progress = true}, .out = "."};
+    struct request request = {
+        .options = {.seed = 1, .effort = 1, .progress = true}, .seeds = 1, .out = "."};
     const struct rz_figure *figures[FIGURES_MAX];
     spell_command(&request, argc, argv);
     const char *name = rz_rzsim_word(&cli, argc, argv, &request);
@@ -266,10 +326,12 @@ int rz_rzsim_figure(int argc, char **argv)
         purse.seconds_to_come += seconds_of(figures[i]);
     bool all = strcmp(name, "all") == 0;
     for (size_t i = 0; i < n; i++) {
-        make(figures[i], &request, &purse, report);
+        if (!make(figures[i], &request, &purse, report))
+            figures[i] = NULL;
         if (all)
             write_readme(&request, report);
     }
+    judge_seeds(&request, figures, n, all, &purse, report);
     int status = finish(&request, report, all);
     rz_figure_report_destroy(report);
     return status;

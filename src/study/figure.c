@@ -6,6 +6,7 @@
 #include "study_rooms.h" /* made by CMakeLists.txt: RZ_FIGURE_SOURCES(X), an X(SOURCE) for each figure_SOURCE.c */
 
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +49,9 @@ const struct rz_figure *rz_figure_find(const char *name)
 /* --- the report --- */
 
 struct row {
-    enum rz_figure_verdict verdict;
+    enum rz_figure_verdict verdict;          /* of the first seed */
     char *what, *stated, *reason, *measured; /* reason: NULL where there is none */
+    uint32_t judged, agreed;                 /* seeds in which it could be compared, and agreed */
 };
 
 struct entry {
@@ -64,7 +66,10 @@ struct entry {
 struct rz_figure_report {
     struct entry *entries;
     uint32_t n_entries;
+    struct rz_table *seeds; /* each row in each seed */
 };
+
+#define OWN "not stated" /* how `stated` begins where the source says nothing of it */
 
 static void *memory(void *old, size_t bytes)
 {
@@ -81,7 +86,12 @@ static char *copy(const char *text)
 struct rz_figure_report *rz_figure_report_create(void)
 {
     struct rz_figure_report *report = memory(NULL, sizeof *report);
-    *report = (struct rz_figure_report){0};
+    *report = (struct rz_figure_report){.seeds = rz_table_create("Verdicts")};
+    rz_table_column(report->seeds, "figure", "figure", NULL);
+    rz_table_column(report->seeds, "what", "what", NULL);
+    rz_table_column(report->seeds, "seed", "seed", NULL);
+    rz_table_column(report->seeds, "verdict", "verdict", NULL);
+    rz_table_column(report->seeds, "measured", "measured", NULL);
     return report;
 }
 
@@ -104,6 +114,7 @@ void rz_figure_report_destroy(struct rz_figure_report *report)
     for (uint32_t i = 0; i < report->n_entries; i++)
         free_rows(&report->entries[i]);
     free(report->entries);
+    rz_table_destroy(report->seeds);
     free(report);
 }
 
@@ -131,7 +142,9 @@ void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict ver
                                                 .what = copy(what),
                                                 .stated = copy(stated),
                                                 .reason = copy(reason),
-                                                .measured = copy(measured)};
+                                                .measured = copy(measured),
+                                                .judged = verdict != RZ_FIGURE_NOT_COMPARABLE,
+                                                .agreed = verdict == RZ_FIGURE_AGREES};
 }
 
 uint32_t rz_figure_report_failures(const struct rz_figure_report *report)
@@ -147,11 +160,48 @@ double rz_figure_report_seconds(const struct rz_figure_report *report)
     return report->n_entries > 0 ? report->entries[report->n_entries - 1].seconds : 0;
 }
 
-static const char *verdict_text(enum rz_figure_verdict verdict)
+/* Over all seeds: it agrees where it does in more than half of those that can be compared. */
+static enum rz_figure_verdict verdict_of(const struct row *row)
 {
-    return verdict == RZ_FIGURE_AGREES    ? "agrees"
-           : verdict == RZ_FIGURE_DIFFERS ? "**differs**"
-                                          : "not comparable";
+    if (row->judged == 0)
+        return RZ_FIGURE_NOT_COMPARABLE;
+    return 2 * row->agreed > row->judged ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS;
+}
+
+/* Whether it is held against an expectation of ours, as the source says nothing of it. */
+static bool is_own(const struct row *row)
+{
+    return row->stated && strncmp(row->stated, OWN, strlen(OWN)) == 0;
+}
+
+static const char *verdict_text(enum rz_figure_verdict verdict, bool own)
+{
+    if (verdict == RZ_FIGURE_NOT_COMPARABLE)
+        return "not comparable";
+    if (own)
+        return verdict == RZ_FIGURE_AGREES ? "holds" : "**does not hold**";
+    return verdict == RZ_FIGURE_AGREES ? "agrees" : "**differs**";
+}
+
+/* Wilson's interval of a share, 95 %. */
+static void share_interval(uint32_t part, uint32_t of, double *low, double *high)
+{
+    double z = 1.96, n = of, p = part / n;
+    double middle = p + z * z / (2 * n), half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+    *low = (middle - half) / (1 + z * z / n);
+    *high = (middle + half) / (1 + z * z / n);
+}
+
+static void seeds_text(struct rz_table *table, const struct row *row)
+{
+    double low, high;
+    if (row->judged < 2) {
+        rz_table_text(table, "%s", row->judged == 1 ? "1" : "");
+        return;
+    }
+    share_interval(row->agreed, row->judged, &low, &high);
+    rz_table_text(table, "%u of %u (%.0f to %.0f %%)", row->agreed, row->judged, 100 * low,
+                  100 * high);
 }
 
 static void overview(const struct rz_figure_report *report, struct rz_table *table)
@@ -188,7 +238,8 @@ static void agreement(const struct rz_figure_report *report, struct rz_table *ta
     rz_table_column(table, "stated", "stated", NULL);
     rz_table_column(table, "measured", "measured here", NULL);
     rz_table_column(table, "verdict", "verdict", NULL);
-    rz_table_column(table, "reason", "reason", NULL);
+    rz_table_column(table, "seeds", "in so many seeds (95 %)", NULL);
+    rz_table_column(table, "reason", "reason where it differs", NULL);
     for (uint32_t i = 0; i < report->n_entries; i++)
         for (uint32_t r = 0; r < report->entries[i].n_rows; r++) {
             const struct row *row = &report->entries[i].rows[r];
@@ -198,30 +249,39 @@ static void agreement(const struct rz_figure_report *report, struct rz_table *ta
             rz_table_text(table, "%s", row->what);
             rz_table_text(table, "%s", row->stated ? row->stated : "");
             rz_table_text(table, "%s", row->measured);
-            rz_table_text(table, "%s", verdict_text(row->verdict));
+            rz_table_text(table, "%s", verdict_text(verdict_of(row), is_own(row)));
+            seeds_text(table, row);
             rz_table_text(table, "%s", row->reason ? row->reason : "");
         }
 }
 
-static uint32_t rows_with(const struct rz_figure_report *report, enum rz_figure_verdict verdict)
+static uint32_t rows_with(const struct rz_figure_report *report, enum rz_figure_verdict verdict,
+                          bool own)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < report->n_entries; i++)
         for (uint32_t row = 0; row < report->entries[i].n_rows; row++)
-            n += report->entries[i].rows[row].verdict == verdict;
+            n += verdict_of(&report->entries[i].rows[row]) == verdict &&
+                 is_own(&report->entries[i].rows[row]) == own;
     return n;
 }
 
 uint32_t rz_figure_report_differences(const struct rz_figure_report *report)
 {
-    return rows_with(report, RZ_FIGURE_DIFFERS);
+    return rows_with(report, RZ_FIGURE_DIFFERS, false);
 }
 
 void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out)
 {
-    fprintf(out, "%u figures: %u rows agree, %u differ, %u cannot be compared.\n\n",
-            report->n_entries, rows_with(report, RZ_FIGURE_AGREES),
-            rows_with(report, RZ_FIGURE_DIFFERS), rows_with(report, RZ_FIGURE_NOT_COMPARABLE));
+    fprintf(out,
+            "%u figures: %u rows agree with what the source states, %u differ, %u cannot be "
+            "compared. Of rows that the source says nothing of, held against an expectation of "
+            "this project, %u hold and %u do not.\n\n",
+            report->n_entries, rows_with(report, RZ_FIGURE_AGREES, false),
+            rows_with(report, RZ_FIGURE_DIFFERS, false),
+            rows_with(report, RZ_FIGURE_NOT_COMPARABLE, false) +
+                rows_with(report, RZ_FIGURE_NOT_COMPARABLE, true),
+            rows_with(report, RZ_FIGURE_AGREES, true), rows_with(report, RZ_FIGURE_DIFFERS, true));
     struct rz_table *rows = rz_table_create("Agreement");
     struct rz_table *figures = rz_table_create("Figures");
     agreement(report, rows);
@@ -273,6 +333,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+/* folder: NULL to judge only. */
 static bool draw(const struct rz_figure *figure, const struct rz_figure_options *options,
                  const char *folder, struct rz_figure_report *report, const char **why)
 {
@@ -280,13 +341,29 @@ static bool draw(const struct rz_figure *figure, const struct rz_figure_options 
     struct rz_table *table = rz_table_create(figure->title);
     struct rz_chart *chart = rz_chart_create(figure->source, "", "");
     bool good = figure->draw(options, table, chart, report, why);
-    snprintf(path, sizeof path, "%s/%s.csv", folder, figure->name);
-    good = good && rz_table_write_csv(table, path, why);
-    snprintf(path, sizeof path, "%s/%s.svg", folder, figure->name);
-    good = good && rz_chart_draw(chart, path, why);
+    if (folder) {
+        snprintf(path, sizeof path, "%s/%s.csv", folder, figure->name);
+        good = good && rz_table_write_csv(table, path, why);
+        snprintf(path, sizeof path, "%s/%s.svg", folder, figure->name);
+        good = good && rz_chart_draw(chart, path, why);
+    }
     rz_table_destroy(table);
     rz_chart_destroy(chart);
     return good;
+}
+
+static void note_seed(struct rz_figure_report *report, const struct rz_figure *figure,
+                      const struct row *row, uint64_t seed)
+{
+    rz_table_row(report->seeds);
+    rz_table_text(report->seeds, "%s", figure->name);
+    rz_table_text(report->seeds, "%s", row->what);
+    rz_table_number(report->seeds, (double)seed);
+    rz_table_text(report->seeds, "%s",
+                  row->verdict == RZ_FIGURE_AGREES    ? "agrees"
+                  : row->verdict == RZ_FIGURE_DIFFERS ? "differs"
+                                                      : "not comparable");
+    rz_table_text(report->seeds, "%s", row->measured);
 }
 
 bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_options *options,
@@ -299,7 +376,55 @@ bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_optio
     entry->seconds = now() - begin;
     if (!good)
         entry->failed = copy(*why);
+    for (uint32_t i = 0; i < entry->n_rows; i++)
+        note_seed(report, figure, &entry->rows[i], options->seed);
     return good;
+}
+
+static struct entry *entry_of(const struct rz_figure_report *report, const struct rz_figure *figure)
+{
+    for (uint32_t i = 0; i < report->n_entries; i++)
+        if (report->entries[i].figure == figure)
+            return &report->entries[i];
+    return NULL;
+}
+
+/* What a further seed says of a row. */
+static void add_seed(struct entry *entry, const struct row *again)
+{
+    for (uint32_t i = 0; i < entry->n_rows; i++) {
+        struct row *row = &entry->rows[i];
+        if (strcmp(row->what, again->what) != 0)
+            continue;
+        row->judged += again->judged;
+        row->agreed += again->agreed;
+        if (!row->reason)
+            row->reason = copy(again->reason);
+        return;
+    }
+}
+
+bool rz_figure_judge_again(const struct rz_figure *figure, const struct rz_figure_options *options,
+                           struct rz_figure_report *report, const char **why)
+{
+    struct entry *entry = entry_of(report, figure);
+    rz_assert(entry);
+    struct rz_figure_report *again = rz_figure_report_create();
+    struct rz_figure_options same = *options;
+    same.effort = entry->effort;
+    new_entry(again, figure);
+    bool good = draw(figure, &same, NULL, again, why);
+    for (uint32_t i = 0; good && i < again->entries[0].n_rows; i++) {
+        add_seed(entry, &again->entries[0].rows[i]);
+        note_seed(report, figure, &again->entries[0].rows[i], options->seed);
+    }
+    rz_figure_report_destroy(again);
+    return good;
+}
+
+bool rz_figure_report_csv(const struct rz_figure_report *report, const char *path, const char **why)
+{
+    return rz_table_write_csv(report->seeds, path, why);
 }
 
 void rz_figure_leave_out(struct rz_figure_report *report, const struct rz_figure *figure,

@@ -36,8 +36,10 @@ struct rz_figure {
 const struct rz_figure *rz_figure_find(const char *name);
 const struct rz_figure *rz_figure_at(size_t i);
 
-/* One row of agreement: what was looked at, what is stated or expected, what was measured (text),
- * and the reason where it differs (else NULL). */
+/* One row of agreement: what was looked at, what the source states, in its sense and with the width
+ * that is accepted where its words leave one, what was measured (text), and the reason where it
+ * differs (else NULL). Where the source says nothing of it, stated begins with "not stated", and
+ * the row counts as an expectation of this project. */
 void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict verdict,
                      const char *what, const char *stated, const char *reason,
                      const char *measured_format, ...) __attribute__((format(printf, 6, 7)));
@@ -45,6 +47,12 @@ void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict ver
 /* Draws one figure into folder: NAME.svg, NAME.csv; appends its rows to the report. False: *why. */
 bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_options *options,
                     const char *folder, struct rz_figure_report *report, const char **why);
+
+/* Judges a figure that was made with another seed, which is in options (effort is as it was made
+ * with): its rows count how many
+ * seeds agree, and their verdict is that of the most. Nothing is drawn. False: *why. */
+bool rz_figure_judge_again(const struct rz_figure *figure, const struct rz_figure_options *options,
+                           struct rz_figure_report *report, const char **why);
 
 /* Notes that a figure was not made, and why. */
 void rz_figure_leave_out(struct rz_figure_report *report, const struct rz_figure *figure,
@@ -58,7 +66,10 @@ void rz_figure_report_sort(struct rz_figure_report *report);
 void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out);
 /* The same rows for a terminal. */
 void rz_figure_report_print(const struct rz_figure_report *report, FILE *out);
-/* How many rows differ; how many figures could not be drawn. */
+/* Each row in each seed, as CSV. False: *why. */
+bool rz_figure_report_csv(const struct rz_figure_report *report, const char *path,
+                          const char **why);
+/* How many rows differ from their source; how many figures could not be drawn. */
 uint32_t rz_figure_report_differences(const struct rz_figure_report *report);
 uint32_t rz_figure_report_failures(const struct rz_figure_report *report);
 /* How long the last figure took. */

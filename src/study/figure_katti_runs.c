@@ -158,6 +158,13 @@ void rz_katti_judge(struct rz_figure_report *report, const char *what, const cha
 {
     double rounding = 1e-9; /* of means and fits */
     bool agrees = measured >= low - rounding && measured <= high + rounding;
-    rz_figure_judge(report, agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, what, stated,
+    char accepted[256];
+    if (low == high)
+        snprintf(accepted, sizeof accepted, "%s", stated);
+    else if (isinf(high))
+        snprintf(accepted, sizeof accepted, "%s (accepted: from %g)", stated, low);
+    else
+        snprintf(accepted, sizeof accepted, "%s (accepted: %g to %g)", stated, low, high);
+    rz_figure_judge(report, agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, what, accepted,
                     agrees ? NULL : reason, "%.3g", measured);
 }

@@ -47,7 +47,8 @@ uint32_t rz_katti_largest(const struct rz_figure_options *options, uint32_t leas
 /* Trials of a figure: those asked for, or its own; with little effort a quarter of them. */
 uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual);
 
-/* An expectation that is a number: agrees within the bounds. */
+/* An expectation that is a number: agrees within the bounds, which the row tells. high: INFINITY
+ * for none. */
 void rz_katti_judge(struct rz_figure_report *report, const char *what, const char *stated,
                     double measured, double low, double high, const char *reason);
 

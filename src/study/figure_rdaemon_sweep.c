@@ -44,6 +44,12 @@ void rz_rdaemon_curve(struct rz_rdaemon *figure, const char *label)
     rz_chart_curve(figure->chart, label, RZ_CHART_LINES_POINTS);
 }
 
+void rz_rdaemon_marks(struct rz_rdaemon *figure, const char *label)
+{
+    figure->curve = label;
+    rz_chart_curve(figure->chart, label, RZ_CHART_POINTS);
+}
+
 bool rz_rdaemon_point(struct rz_rdaemon *figure, const char *study,
                       const struct rz_study_options *options, const char *column, double x,
                       struct rz_rdaemon_points *points)

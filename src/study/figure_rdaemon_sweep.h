@@ -34,6 +34,8 @@ struct rz_rdaemon rz_rdaemon_begin(const struct rz_figure_options *options, stru
 struct rz_study_options rz_rdaemon_options(const struct rz_rdaemon *figure);
 
 void rz_rdaemon_curve(struct rz_rdaemon *figure, const char *label);
+/* Marks without a line, for a curve that lies on another one. */
+void rz_rdaemon_marks(struct rz_rdaemon *figure, const char *label);
 /* One more point of the curve under way: the study's trials with these options, column measured.
  * False: *why, also when a trial had no result. */
 bool rz_rdaemon_point(struct rz_rdaemon *figure, const char *study,

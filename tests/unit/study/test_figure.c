@@ -34,6 +34,9 @@ static bool draw_line(const struct rz_figure_options *options, struct rz_table *
         rz_chart_point(chart, i, i * 0.5);
     }
     rz_figure_judge(report, RZ_FIGURE_AGREES, "slope", "1/2", NULL, "%.2f", 0.5);
+    bool even = options->seed % 2 == 0; /* agrees in every other seed */
+    rz_figure_judge(report, even ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, "luck", "not stated; 2",
+                    even ? NULL : "an odd seed", "%llu", (unsigned long long)options->seed);
     rz_figure_judge(report, RZ_FIGURE_DIFFERS, "height | of it", "7", "a reason", "%d", 5);
     rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "colour", "red", "no colours here", "none");
     return true;
@@ -75,13 +78,15 @@ static const char *markdown(const struct rz_figure_report *report)
 static void test_make(void **state)
 {
     static const char *const wanted[] = {
-        "| test-1 | slope | 1/2 | 0.50 | agrees |  |",
-        "| test-1 | height \\| of it | 7 | 5 | **differs** | a reason |",
-        "| test-1 | colour | red | none | not comparable | no colours here |",
+        "| test-1 | slope | 1/2 | 0.50 | agrees | 1 |  |",
+        "| test-1 | luck | not stated; 2 | 1 | **does not hold** | 1 | an odd seed |",
+        "| test-1 | height \\| of it | 7 | 5 | **differs** | 1 | a reason |",
+        "| test-1 | colour | red | none | not comparable |  | no colours here |",
         "[test-1](test-1.svg), [data](test-1.csv) | Nobody 2000, figure 1 | a line |",
         "| test-2: it cannot be measured | Nobody 2000, figure 2 |",
         "| test-2: no time |",
-        "3 figures: 1 rows agree, 1 differ, 1 cannot be compared."};
+        "3 figures: 1 rows agree with what the source states, 1 differ, 1 cannot be compared.",
+        "0 hold and 1 do not."};
     struct rz_figure_options options = {.seed = 1, .effort = 1};
     struct rz_figure_report *report = rz_figure_report_create();
     const char *why = "";
@@ -101,6 +106,44 @@ static void test_make(void **state)
             fail_msg("no '%s' in\n%s", wanted[i], markdown(report));
     assert_int_equal(access(in_folder("test-2.csv"), F_OK), -1);
     assert_int_equal(access(in_folder("test-2.svg"), F_OK), -1);
+    assert_int_equal(unlink(in_folder("test-1.csv")), 0);
+    assert_int_equal(unlink(in_folder("test-1.svg")), 0);
+    rz_figure_report_destroy(report);
+}
+
+/* Further seeds: the verdict is that of the most, with the interval of their share, and all stand
+ * in the file. */
+static void test_seeds(void **state)
+{
+    static const char *const wanted[] = {
+        "| test-1 | slope | 1/2 | 0.50 | agrees | 4 of 4 (51 to 100 %) |  |",
+        "| test-1 | luck | not stated; 2 | 1 | holds | 3 of 4 (30 to 95 %) | an odd seed |",
+        "| test-1 | height \\| of it | 7 | 5 | **differs** | 0 of 4 (0 to 49 %) | a reason |",
+        "| test-1 | colour | red | none | not comparable |  | no colours here |",
+        "1 hold and 0 do not."};
+    struct rz_figure_options options = {.seed = 1, .effort = 1};
+    struct rz_figure_report *report = rz_figure_report_create();
+    const char *why = "";
+    char line_text[256];
+    uint32_t lines = 0;
+    (void)state;
+    if (system("gnuplot --version > /dev/null 2>&1") != 0)
+        skip();
+    if (!rz_figure_make(&line, &options, folder, report, &why))
+        fail_msg("%s", why);
+    for (options.seed = 2; options.seed <= 6; options.seed += 2)
+        assert_true(rz_figure_judge_again(&line, &options, report, &why));
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strstr(markdown(report), wanted[i]))
+            fail_msg("no '%s' in\n%s", wanted[i], markdown(report));
+    assert_true(rz_figure_report_csv(report, in_folder("verdicts.csv"), &why));
+    FILE *csv = fopen(in_folder("verdicts.csv"), "r");
+    assert_non_null(csv);
+    while (fgets(line_text, sizeof line_text, csv))
+        lines++;
+    fclose(csv);
+    assert_int_equal(lines, 1 + 4 * 4);
+    assert_int_equal(unlink(in_folder("verdicts.csv")), 0);
     assert_int_equal(unlink(in_folder("test-1.csv")), 0);
     assert_int_equal(unlink(in_folder("test-1.svg")), 0);
     rz_figure_report_destroy(report);
@@ -133,6 +176,7 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_make), cmocka_unit_test(test_list)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_make), cmocka_unit_test(test_seeds),
+                                       cmocka_unit_test(test_list)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
