@@ -39,7 +39,7 @@ function(rz_test name)
   endif()
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  target_link_libraries(${name} PRIVATE ${TEST_USES} PkgConfig::CMOCKA)
+  target_link_libraries(${name} PRIVATE ${TEST_USES} PkgConfig::CMOCKA m)
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}" RUN_SERIAL ${TEST_SERIAL}
                        ENVIRONMENT TSAN_OPTIONS=die_after_fork=0) # its children start threads, too

@@ -61,6 +61,27 @@ struct number {
     }
 enum { LONG_DOUBLE_BYTES = sizeof(long double) };
 
+/* What not every compiler has; the library, built by the same one, does not compute with it,
+ * either. */
+#ifdef __FLT16_MAX__
+#define NUMBERS_16 REAL_OF(MPI_REAL2, 2), COMPLEX_OF(MPI_COMPLEX4, 2),
+typedef _Float16 half_real;
+#else
+#define NUMBERS_16
+typedef float half_real;
+#endif
+#ifdef __SIZEOF_FLOAT128__
+#define NUMBERS_128 REAL_OF(MPI_REAL16, 16), COMPLEX_OF(MPI_COMPLEX32, 16),
+#ifdef __clang__
+typedef __float128 quad_real;
+#else
+typedef _Float128 quad_real;
+#endif
+#else
+#define NUMBERS_128
+typedef long double quad_real;
+#endif
+
 static const struct number plain[] = {
     INTEGER_OF(MPI_AINT, (MPI_Aint)0),
     INTEGER_OF(MPI_COUNT, (MPI_Count)0),
@@ -94,10 +115,8 @@ static const struct number plain[] = {
     {MPI_LONG_DOUBLE, REAL, LONG_DOUBLE, SIGNED, LONG_DOUBLE_BYTES, 0},
     REAL_OF(MPI_REAL, 4),
     REAL_OF(MPI_DOUBLE_PRECISION, 8),
-    REAL_OF(MPI_REAL2, 2),
     REAL_OF(MPI_REAL4, 4),
     REAL_OF(MPI_REAL8, 8),
-    REAL_OF(MPI_REAL16, 16),
     COMPLEX_OF(MPI_C_FLOAT_COMPLEX, sizeof(float)),
     COMPLEX_OF(MPI_C_DOUBLE_COMPLEX, sizeof(double)),
     {MPI_C_LONG_DOUBLE_COMPLEX, COMPLEX, LONG_DOUBLE, LONG_DOUBLE, LONG_DOUBLE_BYTES,
@@ -108,10 +127,8 @@ static const struct number plain[] = {
      LONG_DOUBLE_BYTES},
     COMPLEX_OF(MPI_COMPLEX, 4),
     COMPLEX_OF(MPI_DOUBLE_COMPLEX, 8),
-    COMPLEX_OF(MPI_COMPLEX4, 2),
     COMPLEX_OF(MPI_COMPLEX8, 4),
     COMPLEX_OF(MPI_COMPLEX16, 8),
-    COMPLEX_OF(MPI_COMPLEX32, 16),
     LOGICAL_OF(MPI_C_BOOL, 1),
     LOGICAL_OF(MPI_CXX_BOOL, 1),
     LOGICAL_OF(MPI_LOGICAL, 4),
@@ -130,7 +147,7 @@ static const struct number plain[] = {
     PAIR_OF(MPI_2INTEGER, SIGNED, 4),
     {MPI_2REAL, PAIR, FLOATING, FLOATING, 4, 4},
     {MPI_2DOUBLE_PRECISION, PAIR, FLOATING, FLOATING, 8, 8},
-};
+    NUMBERS_16 NUMBERS_128};
 enum { PLAIN = sizeof(plain) / sizeof(plain[0]) };
 
 /* And the pairs that have no name. */
@@ -188,11 +205,11 @@ static bits_t trim(const struct number *number, bits_t bits)
 
 static void put_real(unsigned char *at, enum format format, int bytes, long value)
 {
-    _Float16 half = (_Float16)value;
+    half_real half = (half_real)value;
     float single = (float)value;
     double twice = (double)value;
     long double extended = (long double)value;
-    _Float128 quad = (_Float128)value;
+    quad_real quad = (quad_real)value;
     const void *from = format == LONG_DOUBLE ? (const void *)&extended
                        : bytes == 2          ? (const void *)&half
                        : bytes == 4          ? (const void *)&single

@@ -19,7 +19,7 @@ static inline void works(MPI_Comm comm)
 /* Of this process. */
 static inline long resident_bytes(void)
 {
-    long total, resident;
+    long total, resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     CHECK(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2);
     fclose(file);

@@ -23,7 +23,7 @@ static bool to_speak;    /* rz_councils_wake */
 
 rz_time rz_councils_deadline = RZ_TIME_NEVER;
 
-_Noreturn void rz_council_no_memory(void)
+void rz_council_no_memory(void)
 {
     fprintf(stderr, "rhizome: rank %u: no memory for what communicators agree on\n",
             rz_engine.info->self.rank);

@@ -86,7 +86,8 @@ struct rz_council *rz_council_new(struct rz_comm *comm, struct rz_group *const g
 
 /* Its engine, at the latest with the first motion of this process; false: no memory. */
 bool rz_council_open_engine(struct rz_council *council, enum rz_agreement_engine wanted);
-_Noreturn void rz_council_no_memory(void);
+/* By attribute, for that is part of the type, which that of a host's function has, too. */
+void rz_council_no_memory(void) __attribute__((noreturn));
 
 /* Another motion; on with the first one, if it can be voted on. Councils that are over go. */
 void rz_council_append(struct rz_council *council, struct rz_motion *motion);

@@ -7,6 +7,16 @@
 
 #define MODULE "rhizome-ucx.so"
 
+static const char *why_missing(void)
+{
+#ifdef RZ_HAVE_UCX
+    const char *reason = dlerror();
+    return reason != NULL ? reason : MODULE " was not found";
+#else
+    return "this build of Rhizome has no UCX (cmake -DRZ_WITH_UCX=ON builds it in)";
+#endif
+}
+
 static void complain(const struct rz_ucx_config *config, const char *text)
 {
     if (config->complain != NULL)
@@ -21,8 +31,7 @@ rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
     if (entry == NULL) {
         void *module = rz_module_load(MODULE, "RZ_UCX_MODULE");
         if (module == NULL) {
-            const char *reason = dlerror();
-            complain(config, reason != NULL ? reason : MODULE " was not found");
+            complain(config, why_missing());
             return RZ_ERR_UNSUPPORTED;
         }
         const struct rz_net_ucx_entry *found = dlsym(module, "rz_net_ucx_entry");

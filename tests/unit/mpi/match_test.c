@@ -119,8 +119,9 @@ static void matches_as_the_reference_does(void **state)
     for (uint64_t seed = first; seed <= last; seed++) {
         struct rz_random random = {.state = seed};
         struct rz_matcher matcher;
-        fprintf(stderr, seed == first ? "replay: RZ_SEED=<seed> match_test; seeds from %llu\n" : "",
-                (unsigned long long)seed);
+        if (seed == first)
+            fprintf(stderr, "replay: RZ_SEED=<seed> match_test; seeds from %llu\n",
+                    (unsigned long long)seed);
         posted.n = early.n = 0;
         assert_true(rz_matcher_init(&matcher));
         for (int step = 0; step < 3000; step++) {

@@ -234,7 +234,7 @@ static void sends_queue_until_the_peer_is_known_and_keep_their_order(void **stat
     struct rz_request *requests[3];
     MPI_Request handles[3];
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(rzm_isend("abc" + i, 1, fake_bytes(), 6, i, fake_comm(), &requests[i]),
+        assert_int_equal(rzm_isend(&"abc"[i], 1, fake_bytes(), 6, i, fake_comm(), &requests[i]),
                          MPI_SUCCESS);
         handles[i] = rz_request_handle(requests[i]);
         assert_int_equal(fake.n_sent, 0);

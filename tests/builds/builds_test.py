@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Builds other than that of the presets: configured and built in a folder of their own, and the ring run in it.
+
+    RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|subproject|plain|cross [--keep]
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.abspath(os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.path.abspath(__file__)) + "/../.."))
+SKIPPED = 77
+RING = ["ring", "rzrun", "rzd"]  # and what these load; the rest is built where a variant says so
+
+# A project that has Rhizome as a part of it, says nothing of how to build it, and has targets with the names of our examples.
+USER = """
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C)
+add_subdirectory(rhizome)
+add_executable(ring rhizome/apps/ring/ring.c)
+target_link_libraries(ring PRIVATE rhizome::mpi_abi)
+"""
+
+
+def clean_environment():
+    """No settings of the shell that runs the tests get into these builds."""
+    forgotten = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_BUILD_TYPE", "MAKEFLAGS")
+    return {name: value for name, value in os.environ.items() if name not in forgotten}
+
+
+def does(*command, folder=None):
+    """Runs a command that has to end well; its output is shown only when it does not. ctest bounds all of it."""
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", env=clean_environment())
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stdout[-8000:]}")
+    return done.stdout
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+def wants(condition, words):
+    if not condition:
+        sys.exit(f"not so: {words}")
+
+
+def configure(build, *settings, source=SOURCE, generator="Ninja"):
+    return does("cmake", "-S", source, "-B", build, "-G", generator, *settings)
+
+
+def make(build, *targets):
+    words = ["--target", *targets] if targets else []
+    return does("cmake", "--build", build, "-j", str(os.cpu_count()), *words)
+
+
+def ring_runs(build, ring=None, *options):
+    out = does(f"{build}/bin/rzrun", "-n", "2", "--oversubscribe", *options, ring or f"{build}/apps/ring")
+    wants("token" in out, f"the ring says its token:\n{out}")
+
+
+def cached(build, name):
+    with open(f"{build}/CMakeCache.txt") as cache:
+        return next((line.partition("=")[2].strip() for line in cache if line.startswith(f"{name}:")), None)
+
+
+def flags(build, file):
+    with open(f"{build}/compile_commands.json") as commands:
+        return next(entry["command"].split() for entry in json.load(commands) if entry["file"].endswith(file))
+
+
+def plain(work):
+    """cmake -B b: as fast as the release, and a new warning of another compiler stops nobody."""
+    configure(work, generator="Unix Makefiles")
+    wants(cached(work, "CMAKE_BUILD_TYPE") == "RelWithDebInfo", "the build type is RelWithDebInfo when none is given")
+    wants("-O2" in flags(work, "src/wire/cursor.c"), "RelWithDebInfo optimises")
+    wants("-Werror" not in flags(work, "src/wire/cursor.c"), "warnings are no errors unless RZ_WERROR is ON")
+
+
+def clang(work):
+    """Another compiler, no optimisation, warnings as errors, no UCX: everything is built, tests, too."""
+    if not shutil.which("clang"):
+        skip("there is no clang")
+    configure(work, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=Debug", "-DRZ_WERROR=ON", "-DRZ_WITH_UCX=OFF")
+    make(work)
+    wants(not os.path.exists(f"{work}/lib/rhizome/rhizome-ucx.so"), "RZ_WITH_UCX=OFF leaves the module out")
+    ring_runs(work)
+
+
+def subproject(work):
+    """A part of another project, whose build type is none: no -O, no -DNDEBUG, nothing but the library and its commands."""
+    os.symlink(SOURCE, f"{work}/rhizome")
+    with open(f"{work}/CMakeLists.txt", "w") as file:
+        file.write(USER)
+    configure(f"{work}/out", source=work, generator="Unix Makefiles")
+    wants(not cached(f"{work}/out", "CMAKE_BUILD_TYPE"), "a part does not choose the build type of the whole")
+    make(f"{work}/out", *RING)
+    ring_runs(f"{work}/out/rhizome", f"{work}/out/ring")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("variant", choices=("clang", "subproject", "plain"))
+    parser.add_argument("--keep", action="store_true", help="leave the folder, and say where it is")
+    options = parser.parse_args()
+    work = tempfile.mkdtemp(prefix=f"rhizome-{options.variant}-")
+    try:
+        globals()[options.variant](work)
+    finally:
+        if options.keep:
+            print(work)
+        else:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
