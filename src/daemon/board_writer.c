@@ -9,6 +9,7 @@
 #include "port/clock.h"
 #include "port/memory.h"
 #include "port/nudge.h"
+#include "port/processor.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -92,6 +93,8 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     board->processors = rz_binding_processors(writer->daemon->binding);
     if (board->processors > 0)
         board->flags |= RZ_BOARD_BOUND;
+    else
+        board->processors = rz_processor_count();
     if (job->flags & RZ_JOB_NO_FT)
         board->flags |= RZ_BOARD_NO_FT;
     if (ring)

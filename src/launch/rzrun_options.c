@@ -336,10 +336,12 @@ static const struct rz_cli_option table[] = {
      "divide its cores.",
      take_bind_to},
     {"--wait", NULL, "auto|yield",
-     "How a call that waits does so. auto (default): it looks, gives its processor to others for "
-     "a moment, then sleeps until it is woken. yield: it never sleeps, only gives the processor "
-     "to others: it hears of messages, deaths and revocations sooner where ranks outnumber "
-     "processors, and costs all processors all the time, as with mpi_yield_when_idle elsewhere.",
+     "How a call that waits does so. auto (default): where each rank has a processor, it looks for "
+     "as long as several wake-ups take on this machine, then sleeps until it is woken; where ranks "
+     "outnumber processors, it gives its processor to others for a moment, then sleeps. yield: it "
+     "never sleeps, only gives the processor to others: it hears of messages, deaths and "
+     "revocations sooner where ranks outnumber processors, and costs all processors all the time, "
+     "as with mpi_yield_when_idle elsewhere.",
      take_wait},
     {"--report-bindings", NULL, NULL,
      "Say on standard error where each process may run, also those started again.",

@@ -83,7 +83,8 @@ static inline uint16_t rz_board_ring_port(uint64_t word)
 struct rz_board {
     uint32_t magic, layout;
     uint32_t n_ranks, n_nodes, node, flags;
-    uint32_t processors; /* that the processes of this node share, when RZ_BOARD_BOUND; else 0 */
+    uint32_t processors; /* that the processes of this node share; without RZ_BOARD_BOUND those of
+                            its machine that the daemon may use; 0: less than one */
     uint32_t n_slots;    /* n_ranks or more */
     uint64_t job;
     uint32_t revocations_max;           /* words of the log below that are used */

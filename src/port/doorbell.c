@@ -1,15 +1,17 @@
 #include "port/doorbell.h"
 
 #include "base/assert.h"
+#include "port/clock.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { DOORBELL_FDS_MAX = 31 };
+enum { DOORBELL_FDS_MAX = 31, DELAY_MAX_US = 1000000 };
 
 /*
  * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences,
@@ -19,6 +21,7 @@ enum { DOORBELL_FDS_MAX = 31 };
  */
 static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
 {
+    atomic_store_explicit(&bell->rung_ns, rz_clock_now(), memory_order_relaxed);
     atomic_fetch_add(&bell->bell, 1);
     if (mode == RZ_DOORBELL_FUTEX) {
         syscall(SYS_futex, &bell->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -65,7 +68,8 @@ static struct timespec doorbell_timespec(uint64_t timeout_ns)
                              .tv_nsec = (long)(timeout_ns % RZ_SECOND)};
 }
 
-static void doorbell_poll(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
+/* True: something ended the sleep. */
+static bool doorbell_poll(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
                           unsigned n_fds, uint64_t timeout_ns)
 {
     rz_assert(n_fds <= DOORBELL_FDS_MAX);
@@ -73,26 +77,59 @@ static void doorbell_poll(struct rz_doorbell *bell, uint32_t value, int event_fd
     polled[0] = (struct pollfd){.fd = event_fd, .events = POLLIN};
     for (unsigned i = 0; i < n_fds; i++)
         polled[i + 1] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    bool woken = false;
     if (atomic_load(&bell->bell) == value) {
         struct timespec timeout = doorbell_timespec(timeout_ns);
-        ppoll(polled, n_fds + 1, timeout_ns == RZ_TIME_NEVER ? NULL : &timeout, NULL);
+        woken = ppoll(polled, n_fds + 1, timeout_ns == RZ_TIME_NEVER ? NULL : &timeout, NULL) > 0;
     }
     uint64_t rings;
     ssize_t got = read(event_fd, &rings, sizeof rings);
     (void)got; /* EAGAIN: not rung */
+    return woken;
 }
 
-void rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
-                       unsigned n_fds, uint64_t timeout_ns)
+static bool doorbell_futex(struct rz_doorbell *bell, uint32_t value, uint64_t timeout_ns)
 {
-    if (atomic_load_explicit(&bell->mode, memory_order_relaxed) == RZ_DOORBELL_POLL) {
-        doorbell_poll(bell, value, event_fd, fds, n_fds, timeout_ns);
-    } else {
-        struct timespec timeout = doorbell_timespec(timeout_ns);
-        syscall(SYS_futex, &bell->bell, FUTEX_WAIT, value,
-                timeout_ns == RZ_TIME_NEVER ? NULL : &timeout, NULL, 0);
+    struct timespec timeout = doorbell_timespec(timeout_ns);
+    return syscall(SYS_futex, &bell->bell, FUTEX_WAIT, value,
+                   timeout_ns == RZ_TIME_NEVER ? NULL : &timeout, NULL, 0) == 0;
+}
+
+/* RZ_DOORBELL_TEST_DELAY, in nanoseconds. */
+static uint64_t test_delay_ns(void)
+{
+    static _Atomic uint64_t delay_ns = UINT64_MAX; /* not read yet */
+    uint64_t delay = atomic_load_explicit(&delay_ns, memory_order_relaxed);
+    if (delay == UINT64_MAX) {
+        const char *text = getenv(RZ_DOORBELL_TEST_DELAY);
+        unsigned long us = text ? strtoul(text, NULL, 10) : 0;
+        delay = (us < DELAY_MAX_US ? us : DELAY_MAX_US) * RZ_MICROSECOND;
+        atomic_store_explicit(&delay_ns, delay, memory_order_relaxed);
     }
+    return delay;
+}
+
+static void test_delay(void)
+{
+    uint64_t delay = test_delay_ns();
+    for (rz_time until = delay > 0 ? rz_clock_now() + delay : 0; delay > 0;)
+        if (rz_clock_now() >= until)
+            return;
+}
+
+uint64_t rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
+                           unsigned n_fds, uint64_t timeout_ns)
+{
+    rz_time begun = rz_clock_now();
+    bool woken = atomic_load_explicit(&bell->mode, memory_order_relaxed) == RZ_DOORBELL_POLL
+                     ? doorbell_poll(bell, value, event_fd, fds, n_fds, timeout_ns)
+                     : doorbell_futex(bell, value, timeout_ns);
+    if (woken)
+        test_delay();
     rz_doorbell_awake(bell);
+    rz_time rung = atomic_load_explicit(&bell->rung_ns, memory_order_relaxed);
+    rz_time now = rz_clock_now();
+    return woken && rung > begun && rung < now ? now - rung : 0;
 }
 
 void rz_doorbell_awake(struct rz_doorbell *bell)

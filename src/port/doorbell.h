@@ -23,6 +23,7 @@ struct rz_doorbell {
     _Alignas(64) _Atomic uint32_t bell; /* grows with each ring of a sleeper; the futex word */
     _Atomic uint32_t mode;              /* enum rz_doorbell_mode */
     _Atomic uint32_t reasons;           /* RZ_DOORBELL_LINK | ... */
+    _Atomic uint64_t rung_ns;           /* when a sleeper was last rung for (rz_clock_now) */
     _Alignas(64) _Atomic uint64_t
         lanes[RZ_DOORBELL_WORDS]; /* which lanes of the inbox have news; lane l: bit l % 64 of
                                      word (l / 64) % RZ_DOORBELL_WORDS */
@@ -40,10 +41,17 @@ void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd
 /* Announces sleep by futex or (poll) by poll(2) on the eventfd; returns the value to sleep on. */
 uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mode);
 
+/*
+ * A hook for tests: each wake-up takes so many microseconds longer (0 to 1,000,000), which the
+ * woken spends spinning: as on a machine where wake-ups are expensive. Read at the first sleep.
+ */
+#define RZ_DOORBELL_TEST_DELAY "RZ_TEST_WAKE_DELAY_US"
+
 /* Sleeps until rung, at most timeout_ns. In poll mode also until one of fds is readable; drains
- * event_fd. Ends awake. */
-void rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
-                       unsigned n_fds, uint64_t timeout_ns);
+ * event_fd. Ends awake. Returns the nanoseconds from the ring to the end of the sleep: what the
+ * wake-up took; 0: it was not rung while it slept. */
+uint64_t rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
+                           unsigned n_fds, uint64_t timeout_ns);
 
 /* Takes the announcement back. */
 void rz_doorbell_awake(struct rz_doorbell *bell);

@@ -8,7 +8,7 @@
  *   death   all go round in MPIX_Reinit until a death has taken them back to its start
  *   keep    one round in MPIX_Reinit with a checkpoint; rank 0 says
  *           `kept ft=1 first=0 generation=1 spins=yes`: MPI_T's rz_fault_tolerance, what
- *           RZ_Restore found, what RZ_Checkpoint returned, whether MPI_T's rz_spin_rounds is not 0
+ *           RZ_Restore found, what RZ_Checkpoint returned, whether MPI_T's rz_spin_ns is not 0
  */
 #include <mpi.h>
 #include <mpi-ext.h>
@@ -74,7 +74,7 @@ static int keep(int argc, char **argv, MPIX_Reinit_state_t state)
     if (rank == 0)
         printf("kept ft=%llu first=%llu generation=%llu spins=%s\n", variable("rz_fault_tolerance"),
                (unsigned long long)first, (unsigned long long)generation,
-               variable("rz_spin_rounds") > 0 ? "yes" : "no");
+               variable("rz_spin_ns") > 0 ? "yes" : "no");
     MPI_T_finalize();
     return 0;
 }

@@ -18,135 +18,20 @@
 #include "port/clock.h"
 #include "proto/recover/recover.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-/* Rounds of looking before a waiting call first gives the processor away: a few microseconds. */
-#define SPIN_MAX 1000
-
-/* Whoever is awaited may want this very processor: even while spinning it is offered once in so
- * many rounds. */
-#define ROUNDS_PER_YIELD 32
-
-/* After spinning in vain: give the processor away so many times before sleeping. */
-#define YIELDS_MAX 16
 
 /* Lease and broken connections are looked at once in so many rounds of progress, and before each
  * sleep. */
 #define ROUNDS_PER_CHECK 1024
 
-/* No sleep is longer: a lost wake-up costs this much and no more. */
-#define SLEEP_MAX (100 * RZ_MILLISECOND)
-
 /* Room in the first list of the dead. */
 enum { DEAD_MIN = 16 };
 
 struct rz_engine rz_engine;
-bool rz_engine_shared;
-
-/* Recursive: a reduction function of the user, called with the lock held, may ask for the size of a
- * type. */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static pthread_cond_t woken =
-    PTHREAD_COND_INITIALIZER; /* the thread that slept on the doorbell is awake */
-static bool sleeping;         /* some thread sleeps on the doorbell */
-static uint64_t completions_at_sleep;
 static uint32_t rounds;
-
-static unsigned callers;   /* calls that are inside, as far as threads share the engine */
-static uint32_t came_back; /* how often this process has come back from a roll-back */
-static _Thread_local uint32_t
-    known_back; /* that and 1, as this thread knows it; 0: it never called */
-static _Thread_local unsigned user_depth; /* functions of the user below calls of this thread */
-
-/* ---- The lock ---- */
-
-static void lock_take(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void lock_give(void)
-{
-    /* What this thread completed may be what the sleeper waits for. */
-    if (sleeping && rz_engine.completions != completions_at_sleep) {
-        rz_doorbell_ring(rz_engine.info->doorbell, rz_engine.info->doorbell_fd);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-void rz_engine_enter(void)
-{
-    lock_take();
-    callers++;
-}
-
-void rz_engine_leave(void)
-{
-    callers--;
-    if (__builtin_expect(rz_engine.going_back, 0)) {
-        pthread_cond_broadcast(&woken);
-    }
-    lock_give();
-}
-
-void rz_engine_unlock_for_user(void)
-{
-    user_depth++;
-    if (rz_engine_shared) {
-        lock_give();
-    }
-}
-
-void rz_engine_lock_after_user(void)
-{
-    if (rz_engine_shared) {
-        lock_take();
-    }
-    user_depth--;
-}
-
-void rz_engine_user_begins(void)
-{
-    user_depth++;
-}
-
-void rz_engine_user_ended(void)
-{
-    user_depth--;
-}
-
-bool rz_engine_runs_user(void)
-{
-    return user_depth > 0;
-}
-
-/* ---- Several threads, and a roll-back ---- */
-
-bool rz_engine_thread_is_current(void)
-{
-    if (known_back == 0) {
-        known_back = came_back + 1; /* its first call: it has seen nothing of what was before */
-    }
-    return known_back == came_back + 1 && !rz_engine.going_back;
-}
-
-void rz_engine_thread_was_told(void)
-{
-    known_back = came_back + 1 + rz_engine.going_back;
-}
-
-void rz_engine_came_back(void)
-{
-    came_back++;
-    known_back = came_back + 1;
-    rz_engine.going_back = false;
-}
 
 /* ---- What the daemon says ---- */
 
@@ -378,8 +263,7 @@ static void read_link(void)
     }
 }
 
-/* What need not be looked at in each round. */
-static void check_slowly(void)
+void rz_engine_check(void)
 {
     rounds = 0;
     if (rz_engine.info->alone) {
@@ -459,7 +343,7 @@ unsigned rz_engine_progress(void)
         rz_lane_ends_look();
     }
     if (++rounds >= ROUNDS_PER_CHECK) {
-        check_slowly();
+        rz_engine_check();
     }
     return events;
 }
@@ -494,156 +378,4 @@ int rz_engine_await(const uint32_t *process, int n, const char *call)
     }
     struct rz_blocked blocked = {.call = call, .peer = process[awaited.first], .tag = MPI_ANY_TAG};
     return rz_engine_wait(&blocked, all_known, &awaited);
-}
-
-/* ---- Waiting ---- */
-
-void rz_engine_look_at_crowd(void)
-{
-    cpu_set_t cpus;
-    int processors = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-    bool one_host = rz_engine.board->flags & RZ_BOARD_ONE_HOST;
-    if (rz_engine.board->flags & RZ_BOARD_BOUND) { /* nodes share no processors */
-        processors = (int)rz_engine.board->processors;
-        one_host = false;
-    }
-    int here = 0;
-    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        uint64_t word = rz_engine.members[slot].word;
-        bool runs = rz_board_incarnation(word) > 0 && rz_board_verdict(word) != RZ_VERDICT_ENDED;
-        here += runs && (one_host || rz_board_node(word) == rz_engine.info->node);
-    }
-    rz_engine.crowded = here > processors;
-    rz_engine.spin_max = rz_engine.crowded ? 0 : SPIN_MAX;
-}
-
-/* Whether all that could ring the doorbell is quiet, after it was prepared. */
-static bool nothing_new(void)
-{
-    for (int i = 0; i < RZ_PATH_COUNT; i++) {
-        const struct rz_path *path = &rz_engine.paths[i];
-        if (path->net != NULL && !path->ops->arm(path->net)) {
-            return false;
-        }
-    }
-    return atomic_load_explicit(&rz_engine.info->doorbell->reasons, memory_order_acquire) == 0 &&
-           atomic_load_explicit(&rz_engine.board->news, memory_order_acquire) ==
-               rz_engine.news_seen;
-}
-
-/* With several threads one sleeps on the doorbell; the others wait for it to come back. */
-static void sleep_beside(rz_time timeout_ns)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += (long)timeout_ns;
-    until.tv_sec += until.tv_nsec / (long)RZ_SECOND;
-    until.tv_nsec %= (long)RZ_SECOND;
-    pthread_cond_timedwait(&woken, &lock, &until);
-}
-
-void rz_engine_await_others(void)
-{
-    while (rz_engine_shared && callers > 1) {
-        if (sleeping) {
-            rz_doorbell_ring(rz_engine.info->doorbell, rz_engine.info->doorbell_fd);
-        }
-        pthread_cond_broadcast(&woken);
-        sleep_beside(SLEEP_MAX);
-    }
-}
-
-static void sleep_on_doorbell(rz_time timeout_ns)
-{
-    const struct rz_link_info *info = rz_engine.info;
-    struct rz_path *ucx = &rz_engine.paths[RZ_PATH_UCX];
-    int fds[2] = {info->fd, -1};
-    unsigned n_fds = 1;
-    if (ucx->net != NULL) {
-        fds[n_fds++] = ucx->ops->fd(ucx->net);
-    }
-    uint32_t value = rz_doorbell_prepare(info->doorbell,
-                                         ucx->net != NULL ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
-    if (!nothing_new()) {
-        rz_doorbell_awake(info->doorbell);
-        return;
-    }
-    sleeping = true;
-    completions_at_sleep = rz_engine.completions;
-    if (rz_engine_shared) {
-        pthread_mutex_unlock(&lock);
-    }
-    rz_doorbell_sleep(info->doorbell, value, info->doorbell_fd, fds, n_fds, timeout_ns);
-    if (rz_engine_shared) {
-        pthread_mutex_lock(&lock);
-        pthread_cond_broadcast(&woken);
-    }
-    sleeping = false;
-}
-
-static void engine_sleep(void)
-{
-    if (rz_engine.info->alone) {
-        /* Only another thread of this process can end this wait. */
-        rz_engine_unlock_for_user();
-        nanosleep(&(struct timespec){.tv_nsec = (long)RZ_MILLISECOND}, NULL);
-        rz_engine_lock_after_user();
-        return;
-    }
-    check_slowly();
-    rz_time timeout_ns = rz_engine.board->lease_ns / 4;
-    timeout_ns = timeout_ns > SLEEP_MAX || timeout_ns == 0 ? SLEEP_MAX : timeout_ns;
-    if (rz_councils_deadline != RZ_TIME_NEVER) {
-        rz_time now = rz_clock_now();
-        rz_time left = rz_councils_deadline > now ? rz_councils_deadline - now : 0;
-        timeout_ns = left < timeout_ns ? left : timeout_ns;
-    }
-    if (sleeping) {
-        sleep_beside(timeout_ns);
-    } else {
-        sleep_on_doorbell(timeout_ns);
-    }
-}
-
-static inline void relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
-void rz_engine_yield(void)
-{
-    rz_engine_unlock_for_user();
-    sched_yield();
-    rz_engine_lock_after_user();
-}
-
-/* Whether so many rounds in vain are answered by giving the processor away, once more. */
-static bool may_yield(uint32_t idle)
-{
-    uint32_t yields = idle - rz_engine.spin_max;
-    return yields <= YIELDS_MAX || (rz_engine.sleepless && yields % ROUNDS_PER_CHECK != 0);
-}
-
-int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg)
-{
-    uint32_t idle = 0;
-    struct rz_blocked_told told = {.wait = NULL};
-    while (!done(arg) && !rz_engine.rollback) {
-        if (rz_engine_progress() > 0) {
-            idle = 0;
-        } else if (++idle <= rz_engine.spin_max && idle % ROUNDS_PER_YIELD != 0) {
-            relax();
-        } else if (may_yield(idle)) {
-            rz_engine_yield();
-        } else {
-            rz_blocked_tell(&told, blocked, arg);
-            if (!rz_engine.sleepless) {
-                engine_sleep();
-            }
-        }
-    }
-    rz_blocked_over(&told);
-    return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
 }

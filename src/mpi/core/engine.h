@@ -14,6 +14,7 @@
 #include "link/link.h"
 #include "mpi/core/blocked.h"
 #include "mpi/core/process_number.h"
+#include "mpi/core/wait_rule.h"
 #include "mpi/p2p/match.h"
 #include "net/net.h"
 
@@ -91,10 +92,8 @@ struct rz_engine {
     /* Who died, in the order in which it was learnt, as far as a living communicator holds it. */
     uint32_t *dead; /* [n_dead] */
     uint32_t n_dead, dead_max;
-    bool deaths;       /* some process that a group may hold is gone */
-    uint32_t spin_max; /* rounds of looking before the first sched_yield */
-    bool sleepless;    /* waiting calls give the processor away, but never sleep (RZ_WAIT) */
-    bool crowded;      /* this node carries more processes than processors */
+    bool deaths;                 /* some process that a group may hold is gone */
+    struct rz_wait_rule waiting; /* when waiting calls spin, yield and sleep */
     struct rz_path paths[RZ_PATH_COUNT];
     struct rz_member *members; /* [info->n_slots] */
     struct rz_matcher matcher;
@@ -139,8 +138,8 @@ static inline bool rz_process_known(uint32_t process)
  */
 int rz_engine_begin(void);
 
-/* With more processes than processors whoever spins keeps the one it waits for from running: when
- * an epoch begins. */
+/* With more processes than processors whoever spins keeps the one it waits for from running: counts
+ * both, when an epoch begins. */
 void rz_engine_look_at_crowd(void);
 
 /* False: the first death ends the job (rzrun --no-ft). Then nobody will ever ask for what exists
@@ -154,16 +153,26 @@ static inline bool rz_engine_fault_tolerant(void)
  * transport. */
 unsigned rz_engine_progress(void);
 
+/* What need not be looked at in each round of progress: stop word, lease, broken connections,
+ * messages of the daemon. Also before each sleep. */
+void rz_engine_check(void);
+
 /*
- * Makes progress until done(arg). Sleeps when nothing moves. MPI_SUCCESS or RZM_ROLLBACK (as
- * rz_engine_begin). What can end it besides done: news of a death completes requests; a roll-back;
- * stop word or lease end the process.
+ * Makes progress until done(arg). Sleeps when nothing moves (wait_rule.h). MPI_SUCCESS or
+ * RZM_ROLLBACK (as rz_engine_begin). What can end it besides done: news of a death completes
+ * requests; a roll-back; stop word or lease end the process.
  */
 int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg);
 
-/* Gives the processor away once: in tests that found nothing, where processes outnumber processors.
- */
+/* Gives the processor and the lock away once. */
 void rz_engine_yield(void);
+
+/* Whether a test that found nothing (MPI_Test) gives the processor away: whoever is awaited may
+ * want this very one. */
+static inline bool rz_engine_yields(void)
+{
+    return rz_engine.waiting.crowded || rz_engine.waiting.shared;
+}
 
 /* Others agreed that this process is dead, which our daemon has not told us yet. Not from inside a
  * callback of a transport. */

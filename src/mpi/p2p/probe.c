@@ -100,7 +100,7 @@ static int look_once(struct look *look)
 {
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS && !found_or_refused(look)) {
-        if (rz_engine_progress() == 0 && rz_engine.crowded) {
+        if (rz_engine_progress() == 0 && rz_engine_yields()) {
             rz_engine_yield();
         }
         error = rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;

@@ -38,7 +38,7 @@ static int look_into_one_of(struct rz_request *request, MPI_Status *status)
 static int progress(void)
 {
     int error = rz_engine_begin();
-    if (error == MPI_SUCCESS && rz_engine_progress() == 0 && rz_engine.crowded) {
+    if (error == MPI_SUCCESS && rz_engine_progress() == 0 && rz_engine_yields()) {
         rz_engine_yield();
     }
     return rz_engine.rollback ? RZM_ROLLBACK : error;

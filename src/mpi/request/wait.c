@@ -136,7 +136,7 @@ static bool look(bool (*has)(void *arg), void *arg)
     if (has(arg)) {
         return true;
     }
-    if (rz_engine_progress() == 0 && rz_engine.crowded) {
+    if (rz_engine_progress() == 0 && rz_engine_yields()) {
         rz_engine_yield();
     }
     return has(arg);

@@ -11,6 +11,7 @@
 #include "mpi/ft/revoke_nodes.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
+#include "port/doorbell.h"
 #include "port/kill_point.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ static uint64_t fault_tolerance(void)
 
 static uint64_t spin(void)
 {
-    return rz_engine.spin_max;
+    return rz_engine.waiting.crowded ? 0 : rz_wait_spin_ns(&rz_engine.waiting);
 }
 
 struct cvar {
@@ -92,9 +93,11 @@ static const struct cvar table[] = {
      "Launcher: the period of the daemons' heartbeats, in ns"},
     {"rz_fault_tolerance", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_BASIC,
      fault_tolerance, "Launcher: 1; 0 with --no-ft, where the first death ends the job"},
-    {"rz_spin_rounds", CVAR_NUMBER, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_DETAIL, spin,
-     "Rounds of looking for messages before a waiting call first gives its processor away; 0 where "
-     "processes outnumber processors"},
+    {"rz_spin_ns", CVAR_NUMBER, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_DETAIL, spin,
+     "How long a waiting call looks for messages before it sleeps, in ns: several wake-ups of this "
+     "machine, as measured so far; 0 where processes outnumber processors"},
+    {RZ_DOORBELL_TEST_DELAY, CVAR_TEXT, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_MPIDEV_DETAIL, NULL,
+     "Environment: microseconds that each wake-up of this process takes longer, for tests"},
     {RZ_KILL_AT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_MPIDEV_DETAIL, NULL,
      "Environment: POINT[:NTH][@RANK] of the library where this process, or that rank, is killed, "
      "for tests; may be written, empty: nowhere"},

@@ -1,0 +1,28 @@
+/*
+ * The processors that the calling process may use, and whether others want the one it runs on.
+ */
+#ifndef RZ_PORT_PROCESSOR_H
+#define RZ_PORT_PROCESSOR_H
+
+#include <stdint.h>
+
+/* No quota. */
+#define RZ_PROCESSOR_MILLI_MAX UINT32_MAX
+
+/* How many the calling thread may run on; the quota of its control group rounds down, so it may be
+ * 0 (less than one). */
+uint32_t rz_processor_count(void);
+
+/* The quota of the calling process's control groups (cgroup version 2, cpu.max; version 1,
+ * cpu.cfs_quota_us), the least on the way to the root, in thousandths of a processor;
+ * RZ_PROCESSOR_MILLI_MAX: none. */
+uint32_t rz_processor_quota_milli(void);
+
+/* The same from given places: a file like /proc/self/cgroup, and the folder where groups are. For
+ * tests. */
+uint32_t rz_processor_quota_in(const char *groups_file, const char *folder);
+
+/* Grows each time the calling thread lost its processor to another while it could have run. */
+uint64_t rz_processor_losses(void);
+
+#endif
