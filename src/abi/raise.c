@@ -187,6 +187,25 @@ static int roll_back(struct rz_call *call)
     return MPI_ERR_PROC_FAILED;
 }
 
+/*
+ * Several requests ended, some with an error: the handler is that of the communicator whose request
+ * caused it, and gets the error of that request (MPI 4.1, section 9.3.1). Returns that error.
+ */
+static int blame_cause(struct rz_call *call)
+{
+    struct rz_comm *comm;
+    int error = rzm_error_take_cause(&comm);
+    if (error == MPI_SUCCESS) {
+        return call->error; /* a code of the program's own functions, by the same number */
+    }
+    if (call->held) {
+        rz_comm_release(call->comm);
+    }
+    call->comm = comm;
+    call->held = comm != NULL;
+    return error;
+}
+
 int rz_call_finish_error(struct rz_call *call)
 {
     int error = call->error;
@@ -198,10 +217,14 @@ int rz_call_finish_error(struct rz_call *call)
                                          "MPIX_Reinit: the job is going back");
     }
     /* The handler runs unlocked; a communicator held for it is given back afterwards. */
+    int raised = error == MPI_ERR_IN_STATUS ? blame_cause(call) : error;
     bool held = call->held;
     call->held = false;
     rz_call_unlock(call);
-    raise_of(call, error);
+    raise_of(call, raised);
+    if (raised != error) {
+        rzm_error_returned(error, call->name);
+    }
     if (held) {
         rz_call_lock(call);
         call->held = true;
@@ -228,7 +251,9 @@ int rz_error_string(int errorcode, char *string, int *resultlen)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    const char *call = rzm_error_call(errorcode), *reason = rzm_error_reason(errorcode);
+    bool ours = rz_error_name(errorcode) != NULL; /* codes of the program have its text alone */
+    const char *call = ours ? rzm_error_call(errorcode) : NULL;
+    const char *reason = ours ? rzm_error_reason(errorcode) : NULL;
     length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s%s%s", call != NULL ? call : "",
                       call != NULL ? ": " : "", text, reason != NULL ? ": " : "",
                       reason != NULL ? reason : "");

@@ -108,6 +108,19 @@ void rzm_error_returned(int error_class, const char *call);
 /* The call that returned that error last in this thread, or NULL. */
 const char *rzm_error_call(int error_class);
 
+/*
+ * The end of a call that completes several requests, some with an error: returns MPI_ERR_IN_STATUS.
+ * error: of the first request that has one; comm: the communicator of that request, a reference of
+ * which is handed over, or NULL. Their error handler gets that error (MPI 4.1, section 9.3.1).
+ */
+int rzm_error_in_status(int error, struct rz_comm *comm);
+
+/*
+ * What rzm_error_in_status told last in this thread, once; MPI_SUCCESS: nothing. The caller owns
+ * the reference of *comm, which may be NULL. Of the entry point.
+ */
+int rzm_error_take_cause(struct rz_comm **comm);
+
 /* The error class that the user sees for a status; RZM_ROLLBACK for RZ_ERR_ROLLBACK. Keeps the
  * noted reason. */
 int rzm_status_class(rz_status_t status);

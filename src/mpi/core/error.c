@@ -178,13 +178,18 @@ int rzm_add_error_string(int errorcode, const char *string)
 
 /* ---- Taking them back ---- */
 
-/* The code must be in use and made by the program; is_class: whether it is to be a class. */
+/* The code must be in use and made by the program, and its text removed before it (MPI 4.1, section
+ * 9.5); is_class: whether it is to be a class. */
 static int find_removable(int code, bool is_class, struct user_code **user)
 {
     *user = user_code_of(code);
     if (*user == NULL || ((*user)->error_class == code) != is_class) {
         return rzm_error(MPI_ERR_ARG, "%s is %d, not made by MPI_Add_error_%s",
                          is_class ? "errorclass" : "errorcode", code, is_class ? "class" : "code");
+    }
+    if ((*user)->text[0] != '\0') {
+        return rzm_error(MPI_ERR_ARG, "%s %d still has a string (MPI_Remove_error_string)",
+                         is_class ? "errorclass" : "errorcode", code);
     }
     return MPI_SUCCESS;
 }

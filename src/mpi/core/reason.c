@@ -44,6 +44,28 @@ const char *rzm_error_reason(int error_class)
     return known && reason.text[0] != '\0' ? reason.text : NULL;
 }
 
+/* Between a chapter and the entry point that called it. */
+static _Thread_local struct {
+    int error;
+    struct rz_comm *comm;
+} cause;
+
+int rzm_error_in_status(int error, struct rz_comm *comm)
+{
+    cause.error = error;
+    cause.comm = comm;
+    return MPI_ERR_IN_STATUS;
+}
+
+int rzm_error_take_cause(struct rz_comm **comm)
+{
+    int error = cause.error;
+    *comm = cause.comm;
+    cause.error = MPI_SUCCESS;
+    cause.comm = NULL;
+    return error;
+}
+
 int rzm_status_class(rz_status_t status)
 {
     switch (status) {

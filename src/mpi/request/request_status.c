@@ -15,23 +15,23 @@ static int look_into(struct rz_request *request, MPI_Status *status)
     if (ended && request->class->query != NULL) {
         error = request->class->query(request, false);
     }
-    if (status != NULL && ended) {
-        rz_wait_copy_status(request, status);
+    if (!ended) {
+        rz_wait_empty_status(status);
     } else if (status != NULL) {
-        rz_status_set_empty(status);
+        rz_wait_copy_status(request, status);
     }
     return error;
 }
 
 /* In an array of statuses each tells its error. */
-static int look_into_one_of(struct rz_request *request, MPI_Status *status)
+static void look_into_one_of(struct rz_request *request, MPI_Status *status, struct rz_blame *blame)
 {
     int error = look_into(request, status);
     if (status != NULL) {
         status->MPI_ERROR = request != NULL && request->complete ? request->error : MPI_SUCCESS;
         status->MPI_ERROR = error != MPI_SUCCESS ? error : status->MPI_ERROR;
     }
-    return error != MPI_SUCCESS ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+    rz_wait_blame(blame, error, request);
 }
 
 /* Some progress, unless there is nothing to wait for. */
@@ -65,12 +65,12 @@ int rzm_request_get_status_all(int count, const MPI_Request array_of_requests[],
     for (int i = 0; i < count && *flag; i++) {
         *flag = is_done(rz_request_of(array_of_requests[i]));
     }
+    struct rz_blame blame = {0};
     for (int i = 0; i < count && *flag; i++) {
-        int one = look_into_one_of(rz_request_of(array_of_requests[i]),
-                                   array_of_statuses != NULL ? &array_of_statuses[i] : NULL);
-        error = one != MPI_SUCCESS ? one : error;
+        look_into_one_of(rz_request_of(array_of_requests[i]),
+                         array_of_statuses != NULL ? &array_of_statuses[i] : NULL, &blame);
     }
-    return error;
+    return rz_wait_verdict(&blame);
 }
 
 int rzm_request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx,
@@ -102,6 +102,7 @@ int rzm_request_get_status_some(int incount, const MPI_Request array_of_requests
     if (error != MPI_SUCCESS) {
         return error;
     }
+    struct rz_blame blame = {0};
     bool some_active = false;
     *outcount = 0;
     for (int i = 0; i < incount; i++) {
@@ -110,13 +111,12 @@ int rzm_request_get_status_some(int incount, const MPI_Request array_of_requests
         if (request == NULL || !request->complete) {
             continue;
         }
-        int one = look_into_one_of(
-            request, array_of_statuses != NULL ? &array_of_statuses[*outcount] : NULL);
-        error = one != MPI_SUCCESS ? one : error;
+        look_into_one_of(request, array_of_statuses != NULL ? &array_of_statuses[*outcount] : NULL,
+                         &blame);
         array_of_indices[(*outcount)++] = i;
     }
     if (*outcount == 0 && !some_active) {
         *outcount = MPI_UNDEFINED;
     }
-    return error;
+    return rz_wait_verdict(&blame);
 }

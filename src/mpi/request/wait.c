@@ -88,17 +88,37 @@ int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status
     return error;
 }
 
-/* A request that has news ends its use here: its error; the user's handle becomes null or the
- * request inactive. */
-static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *status)
+void rz_wait_blame(struct rz_blame *blame, int error, const struct rz_request *request)
 {
-    if (!request->complete) {
-        return request->pending_error; /* stays active and may still match */
+    if (error != MPI_SUCCESS && blame != NULL && blame->error == MPI_SUCCESS) {
+        blame->error = error;
+        blame->comm = request->comm;
+        if (blame->comm != NULL) {
+            rz_comm_retain(blame->comm);
+        }
+    }
+}
+
+int rz_wait_verdict(const struct rz_blame *blame)
+{
+    return blame->error == MPI_SUCCESS ? MPI_SUCCESS
+                                       : rzm_error_in_status(blame->error, blame->comm);
+}
+
+/* A request that has news ends its use here: its error, which is blamed on it; the user's handle
+ * becomes null or the request inactive. */
+static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *status,
+                   struct rz_blame *blame)
+{
+    if (!request->complete) { /* stays active and may still match */
+        rz_wait_blame(blame, request->pending_error, request);
+        return request->pending_error;
     }
     int error = request->error;
     if (error == MPI_SUCCESS && request->class->query != NULL) {
         error = request->class->query(request, true);
     }
+    rz_wait_blame(blame, error, request);
     if (status != NULL) {
         rz_wait_copy_status(request, status);
     }
@@ -111,10 +131,11 @@ static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *
     return error;
 }
 
-static void status_of_nothing(MPI_Status *status)
+void rz_wait_empty_status(MPI_Status *status)
 {
     if (status != NULL) {
         rz_status_set_empty(status);
+        status->MPI_ERROR = MPI_SUCCESS;
     }
 }
 
@@ -123,11 +144,11 @@ int rzm_wait(MPI_Request *handle, MPI_Status *status)
     int error = rz_engine_begin();
     struct rz_request *request = rz_request_of(*handle);
     if (error != MPI_SUCCESS || request == NULL || is_inactive(request)) {
-        status_of_nothing(status);
+        rz_wait_empty_status(status);
         return error;
     }
     error = wait_for(request, "MPI_Wait");
-    return error != MPI_SUCCESS ? error : harvest(handle, request, status);
+    return error != MPI_SUCCESS ? error : harvest(handle, request, status, NULL);
 }
 
 /* Makes progress unless has(arg) already; whether it has then. */
@@ -147,7 +168,7 @@ int rzm_test(MPI_Request *handle, int *flag, MPI_Status *status)
     int error = rz_engine_begin();
     struct rz_request *request = rz_request_of(*handle);
     if (error != MPI_SUCCESS || request == NULL || is_inactive(request)) {
-        status_of_nothing(status);
+        rz_wait_empty_status(status);
         *flag = 1;
         return error;
     }
@@ -155,7 +176,7 @@ int rzm_test(MPI_Request *handle, int *flag, MPI_Status *status)
     if (rz_engine.rollback) {
         return RZM_ROLLBACK;
     }
-    return *flag ? harvest(handle, request, status) : MPI_SUCCESS;
+    return *flag ? harvest(handle, request, status, NULL) : MPI_SUCCESS;
 }
 
 /* ---- Many ---- */
@@ -230,32 +251,32 @@ static int wait_many(struct many *many, const char *call)
                : rz_engine_wait(&blocked, many_have_news, many);
 }
 
-/* The result of one of several: its error also goes into the status. */
-static int harvest_into(MPI_Request *handle, MPI_Status *status)
+/* One of several that has news: its error goes into the status, too, and is blamed on it. */
+static void harvest_one(MPI_Request *handle, struct rz_request *request, MPI_Status *status,
+                        struct rz_blame *blame)
 {
-    struct rz_request *request = rz_request_of(*handle);
-    int error = MPI_SUCCESS;
-    if (request == NULL || is_inactive(request)) {
-        status_of_nothing(status);
-    } else if (has_news(request)) {
-        error = harvest(handle, request, status);
-    } else {
-        error = MPI_ERR_PENDING;
-    }
+    int error = harvest(handle, request, status, blame);
     if (status != NULL) {
         status->MPI_ERROR = error;
     }
-    return error;
 }
 
+/* Those without news are MPI_ERR_PENDING, which is no error of theirs: there is another one. */
 static int harvest_all(int count, MPI_Request *handles, MPI_Status *statuses)
 {
-    int result = MPI_SUCCESS;
+    struct rz_blame blame = {0};
     for (int i = 0; i < count; i++) {
-        int error = harvest_into(&handles[i], statuses != NULL ? &statuses[i] : NULL);
-        result = error != MPI_SUCCESS ? MPI_ERR_IN_STATUS : result;
+        MPI_Status *status = statuses != NULL ? &statuses[i] : NULL;
+        struct rz_request *request = rz_request_of(handles[i]);
+        if (request == NULL || is_inactive(request)) {
+            rz_wait_empty_status(status);
+        } else if (has_news(request)) {
+            harvest_one(&handles[i], request, status, &blame);
+        } else if (status != NULL) {
+            status->MPI_ERROR = MPI_ERR_PENDING;
+        }
     }
-    return result;
+    return rz_wait_verdict(&blame);
 }
 
 int rzm_waitall(int count, MPI_Request *handles, MPI_Status *statuses)
@@ -291,7 +312,7 @@ int rzm_waitany(int count, MPI_Request *handles, int *indx, MPI_Status *status)
     }
     *indx = MPI_UNDEFINED;
     if (!any_active(handles, count)) {
-        status_of_nothing(status);
+        rz_wait_empty_status(status);
         return MPI_SUCCESS;
     }
     error = wait_many(&many, "MPI_Waitany");
@@ -299,7 +320,7 @@ int rzm_waitany(int count, MPI_Request *handles, int *indx, MPI_Status *status)
         return error;
     }
     *indx = many.found;
-    return harvest(&handles[many.found], rz_request_of(handles[many.found]), status);
+    return harvest(&handles[many.found], rz_request_of(handles[many.found]), status, NULL);
 }
 
 int rzm_testany(int count, MPI_Request *handles, int *indx, int *flag, MPI_Status *status)
@@ -311,7 +332,7 @@ int rzm_testany(int count, MPI_Request *handles, int *indx, int *flag, MPI_Statu
     }
     *indx = MPI_UNDEFINED;
     if (!any_active(handles, count)) {
-        status_of_nothing(status);
+        rz_wait_empty_status(status);
         *flag = 1;
         return MPI_SUCCESS;
     }
@@ -323,13 +344,13 @@ int rzm_testany(int count, MPI_Request *handles, int *indx, int *flag, MPI_Statu
         return MPI_SUCCESS;
     }
     *indx = many.found;
-    return harvest(&handles[many.found], rz_request_of(handles[many.found]), status);
+    return harvest(&handles[many.found], rz_request_of(handles[many.found]), status, NULL);
 }
 
 static int harvest_some(int count, MPI_Request *handles, int *outcount, int *indices,
                         MPI_Status *statuses)
 {
-    int result = MPI_SUCCESS;
+    struct rz_blame blame = {0};
     *outcount = 0;
     for (int i = 0; i < count; i++) {
         struct rz_request *request = rz_request_of(handles[i]);
@@ -337,11 +358,10 @@ static int harvest_some(int count, MPI_Request *handles, int *outcount, int *ind
             continue;
         }
         MPI_Status *status = statuses != NULL ? &statuses[*outcount] : NULL;
-        int error = harvest_into(&handles[i], status);
-        result = error != MPI_SUCCESS ? MPI_ERR_IN_STATUS : result;
+        harvest_one(&handles[i], request, status, &blame);
         indices[(*outcount)++] = i;
     }
-    return result;
+    return rz_wait_verdict(&blame);
 }
 
 /* MPI_Waitsome, or (waits: false) MPI_Testsome. */

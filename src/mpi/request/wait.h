@@ -12,6 +12,22 @@ int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status
 /* The rank in the job that request waits for, or MPI_ANY_SOURCE: for the hang report. */
 int64_t rz_wait_whom(const struct rz_request *request);
 
+/* Of a call that ends several requests: the first error, and the communicator of its request
+ * (retained, or NULL). Begins as {0}. */
+struct rz_blame {
+    int error;
+    struct rz_comm *comm;
+};
+
+/* request has ended, or is pending, with that error. blame may be NULL. */
+void rz_wait_blame(struct rz_blame *blame, int error, const struct rz_request *request);
+
+/* What the call returns: MPI_SUCCESS, or MPI_ERR_IN_STATUS, and its entry point is told why. */
+int rz_wait_verdict(const struct rz_blame *blame);
+
+/* The status of the null request and of inactive ones; status may be NULL. */
+void rz_wait_empty_status(MPI_Status *status);
+
 /* Source, tag, bytes and whether cancelled; MPI_ERROR is left as it is. */
 void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status);
 
