@@ -90,6 +90,8 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_core *core = arg;
     (void)fd, (void)what;
+    rz_time told = rz_clock_now() - core->slept;
+    core->late = told > core->armed ? told - core->armed : 0;
     rz_time now = core_now(core); /* while it is known how late this is */
     bool early = now < core->armed;
     core->armed = RZ_TIME_NEVER;

@@ -49,6 +49,7 @@ struct rz_core {
      * `oversleeps` counts as sleep; 0: never, the core is told the time as it is. */
     rz_time oversleeps;
     rz_time slept;    /* so far; this core's clock is so much behind */
+    rz_time late;     /* by how much its last timer came late, sleep or not */
     rz_time told_now; /* its clock never goes back */
 };
 

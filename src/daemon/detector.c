@@ -1,11 +1,16 @@
 #include "daemon/detector.h"
 
+#include "base/lateness.h"
 #include "port/clock.h"
 #include "proto/ring/ring.h"
 #include "proto/swim/swim.h"
 
-/* More patience at the beginning: the daemons are told of the job one after another. */
-#define START_SLACK (2 * RZ_SECOND)
+/* More patience at the beginning: the daemons are told of the job one after another, and nothing is
+ * known yet of how late they run while all processes start. */
+#define START_SLACK (10 * RZ_SECOND)
+
+/* SWIM begins to probe so much later. */
+#define SWIM_SLACK (2 * RZ_SECOND)
 
 /* A suspect has so many probe intervals to refute (memberlist). */
 #define SWIM_SUSPICION_MULT 4
@@ -26,10 +31,11 @@ static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uin
                                           .view = view,
                                           .hb_period = slower * job->hb_period_ns,
                                           .hb_timeout = slower * job->hb_timeout_ns,
-                                          .start_slack = START_SLACK};
+                                          .start_slack = START_SLACK,
+                                          .lateness_max = RZ_LATENESS_MAX};
     rz_core_open(core, &rz_proto_room_ring, &config, job->node, rz_clock_now(), job->id, host,
                  notices, base);
-    core->oversleeps = config.hb_period;
+    core->oversleeps = config.hb_timeout; /* what is less counts as lateness */
 }
 
 static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
@@ -42,7 +48,7 @@ static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uin
     config.view = view;
     config.final = true;
     config.suspicion_mult = SWIM_SUSPICION_MULT;
-    rz_core_open(core, &rz_proto_room_swim, &config, job->node, rz_clock_now() + START_SLACK,
+    rz_core_open(core, &rz_proto_room_swim, &config, job->node, rz_clock_now() + SWIM_SLACK,
                  job->id + job->node /* each in an order of its own */, host, notices, base);
     core->oversleeps = interval;
 }
@@ -104,6 +110,12 @@ enum rz_detector_news rz_detector_read(const struct rz_core_notice *notice, rz_i
 {
     *node = (rz_id)notice->arg[0];
     return notice->room == RZ_ROOM_RING ? read_ring(notice) : read_swim(notice);
+}
+
+void rz_detector_late(struct rz_core *core, rz_time late)
+{
+    if (core->hosted.room->number == RZ_ROOM_RING && late > 0)
+        rz_core_call(core, RZ_RING_LATENESS, late, 0, 0, NULL, 0);
 }
 
 void rz_detector_leave(struct rz_core *core)

@@ -33,6 +33,10 @@ bool rz_detector_by_datagram(const struct rz_message *message);
 
 enum rz_detector_news rz_detector_read(const struct rz_core_notice *notice, rz_id *node);
 
+/* This daemon was ready to run for so long and did not: the others shall know (ring; SWIM has a
+ * measure of its own, Lifeguard's). */
+void rz_detector_late(struct rz_core *core, rz_time late);
+
 /* The job is over: the coming silence is no death. */
 void rz_detector_leave(struct rz_core *core);
 

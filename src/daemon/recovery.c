@@ -22,9 +22,6 @@
 /* All daemons of a job are one immutable view for its whole life. */
 #define VIEW 1
 
-/* So many are asked at most whether they hear us. */
-#define ASKED_MAX 64
-
 RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
 RZ_PROTO_ROOM(recover, RZ_ROOM_RECOVER);
 RZ_PROTO_ROOM(commit, RZ_ROOM_COMMIT);
@@ -51,13 +48,16 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
 static void core_before_tick(void *arg, enum rz_room room)
 {
     struct rz_recovery *recovery = arg;
-    if (rz_detector_is_room(room))
-        rz_overlay_read_heartbeats(recovery->daemon->overlay);
+    if (!rz_detector_is_room(room))
+        return;
+    rz_detector_late(&recovery->detector,
+                     rz_own_lateness_look(&recovery->lateness, recovery->detector.late));
+    rz_overlay_read_heartbeats(recovery->daemon->overlay);
 }
 
-static void record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
-                   uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
-                   const char *note)
+void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
+                        uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
+                        const char *note)
 {
     struct rz_launch_event event = {.kind = kind,
                                     .epoch = epoch,
@@ -155,8 +155,7 @@ static void learn(struct rz_recovery *recovery, uint64_t item)
         learn_of_node(recovery, node, proof);
 }
 
-/* An own observation: everybody must hear of it. */
-static void observe(struct rz_recovery *recovery, uint64_t item)
+void rz_recovery_observe(struct rz_recovery *recovery, uint64_t item)
 {
     if (!recovery->ending)
         rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, &item, 1);
@@ -165,7 +164,7 @@ static void observe(struct rz_recovery *recovery, uint64_t item)
 void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
                               enum rz_end end)
 {
-    observe(recovery, rz_recover_pack_process(rank, incarnation) | end_flags[end]);
+    rz_recovery_observe(recovery, rz_recover_pack_process(rank, incarnation) | end_flags[end]);
 }
 
 bool rz_recovery_damaged(struct rz_recovery *recovery)
@@ -173,7 +172,8 @@ bool rz_recovery_damaged(struct rz_recovery *recovery)
     /* Before REACHED, which needs all pieces. */
     if (recovery->restored_epoch == recovery->epoch)
         return false;
-    observe(recovery, rz_recover_pack_damage(recovery->daemon->job.node, recovery->epoch));
+    rz_recovery_observe(recovery,
+                        rz_recover_pack_damage(recovery->daemon->job.node, recovery->epoch));
     return true;
 }
 
@@ -191,9 +191,9 @@ static void connection_broken(void *arg, rz_id peer)
         rz_detached_node_died(daemon->detached, peer); /* for rzrun, which would have seen it */
     if (recovery->ending || daemon->job.flags & RZ_JOB_NO_FT)
         return;
-    record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0, 0,
-           "broken connection");
-    observe(recovery, rz_recover_pack_daemon(peer, true));
+    rz_recovery_record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0,
+                       0, "broken connection");
+    rz_recovery_observe(recovery, rz_recover_pack_daemon(peer, true));
 }
 
 static void connection_lost(void *arg, rz_id peer)
@@ -201,45 +201,9 @@ static void connection_lost(void *arg, rz_id peer)
     struct rz_recovery *recovery = arg;
     if (recovery->ending || recovery->daemon->job.flags & RZ_JOB_NO_FT)
         return;
-    record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0, 0,
-           "lost connection");
-    observe(recovery, rz_recover_pack_daemon(peer, false));
-}
-
-/* Asks others whether they hear us: all, or of very many an even choice. */
-static void ask_others(struct rz_recovery *recovery)
-{
-    const struct rz_daemon_job *job = &recovery->daemon->job;
-    const struct rz_overlay_message ping = {.type = RZ_OVERLAY_PING};
-    for (rz_id node = 0; node < job->n_nodes; node += 1 + job->n_nodes / ASKED_MAX)
-        if (node != job->node && !rz_recovery_node_dead(recovery, node))
-            rz_overlay_send(recovery->daemon->overlay, node, &ping);
-}
-
-static uint32_t living(const struct rz_recovery *recovery)
-{
-    uint32_t n = 0;
-    for (rz_id node = 0; node < recovery->daemon->job.n_nodes; node++)
-        n += !rz_recovery_node_dead(recovery, node);
-    return n;
-}
-
-/*
- * Whether it is we who are cut off: we asked others when we accused one of silence, and nobody has
- * said anything for a timeout. Who goes on then accuses all others one after the other; where they
- * hear us, and only we are deaf, they believe it. Of two that are left each may be right.
- */
-static bool alone(struct rz_recovery *recovery)
-{
-    uint64_t heard = rz_overlay_heard(recovery->daemon->overlay);
-    rz_time now = rz_clock_now();
-    if (recovery->accused_at == 0 || heard != recovery->heard) {
-        recovery->accused_at = now;
-        recovery->heard = heard;
-        return false;
-    }
-    return now - recovery->accused_at >= recovery->daemon->job.hb_timeout_ns &&
-           living(recovery) > 2;
+    rz_recovery_record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0,
+                       0, "lost connection");
+    rz_recovery_observe(recovery, rz_recover_pack_daemon(peer, false));
 }
 
 static void on_detector(struct rz_recovery *recovery, const struct rz_core_notice *notice)
@@ -253,19 +217,6 @@ static void on_detector(struct rz_recovery *recovery, const struct rz_core_notic
         return;
     }
     rz_recovery_node_silent(recovery, node, "silence");
-}
-
-void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how)
-{
-    if (recovery->ending || rz_recovery_node_dead(recovery, node))
-        return; /* another has seen it first, and the news were faster */
-    if (alone(recovery)) {
-        recovery->hooks->stop(recovery->daemon, RZ_ERR_NO_QUORUM, "this node hears no other one");
-        return;
-    }
-    record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, node, 0, 0, how);
-    observe(recovery, rz_recover_pack_daemon(node, false));
-    ask_others(recovery);
 }
 
 static void on_spread(struct rz_recovery *recovery, const struct rz_core_notice *notice)
@@ -295,8 +246,8 @@ void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_r
         return;
     }
     if (recovery->entered_epoch != epoch)
-        record(recovery, RZ_EVENT_RECORD_READY, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0, 0,
-               "");
+        rz_recovery_record(recovery, RZ_EVENT_RECORD_READY, epoch, RZ_ID_NONE,
+                           recovery->daemon->job.node, 0, 0, "");
     recovery->entered_epoch = epoch;
     say_entered(recovery);
 }
@@ -329,8 +280,8 @@ static void tell_who_is_out(struct rz_recovery *recovery)
     const struct rz_recover *state = recovery->recover.hosted.state;
     for (rz_id node = 0; node < recovery->daemon->job.n_nodes; node++)
         if (rz_recover_phase(state) != RZ_PHASE_LEFT && rz_recover_daemon_agreed_dead(state, node))
-            record(recovery, RZ_EVENT_RECORD_OUT, rz_recover_epoch(state), RZ_ID_NONE, node, 0, 0,
-                   "");
+            rz_recovery_record(recovery, RZ_EVENT_RECORD_OUT, rz_recover_epoch(state), RZ_ID_NONE,
+                               node, 0, 0, "");
 }
 
 static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
@@ -342,7 +293,7 @@ static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t gene
     recovery->posted_committed = 0;
     tell_commit_epoch(recovery, epoch, generation);
     /* What is restored: the newest that all agreed on may be lost. */
-    record(
+    rz_recovery_record(
         recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0,
         rz_store_files_number(recovery->files, rz_commit_generation(recovery->commit.hosted.state)),
         "");
@@ -357,8 +308,8 @@ static void on_phase(struct rz_recovery *recovery, uint32_t epoch, enum rz_recov
         rz_core_call(&recovery->commit, RZ_COMMIT_OPENED, epoch, 0, 0, NULL, 0);
         rz_store_opened(recovery->store);
     }
-    record(recovery, phase == RZ_PHASE_RUN ? RZ_EVENT_RECORD_RUN : RZ_EVENT_RECORD_LEFT, epoch,
-           RZ_ID_NONE, recovery->daemon->job.node, 0, 0, "");
+    rz_recovery_record(recovery, phase == RZ_PHASE_RUN ? RZ_EVENT_RECORD_RUN : RZ_EVENT_RECORD_LEFT,
+                       epoch, RZ_ID_NONE, recovery->daemon->job.node, 0, 0, "");
     recovery->hooks->phase(recovery->daemon, epoch, phase);
 }
 
@@ -369,7 +320,8 @@ static void record_noted(struct rz_recovery *recovery, uint64_t item)
     bool proof;
     if (!rz_recover_unpack_process(item, &rank, &incarnation))
         rz_recover_unpack_daemon(item, &node, &proof);
-    record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, rank, node, incarnation, 0, "");
+    rz_recovery_record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, rank, node, incarnation, 0,
+                       "");
 }
 
 static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slots_left)
@@ -436,8 +388,9 @@ static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice 
         return;
     switch ((enum rz_commit_notice)notice->what) {
     case RZ_COMMIT_COMMITTED:
-        record(recovery, RZ_EVENT_RECORD_COMMITTED, epoch, RZ_ID_NONE, recovery->daemon->job.node,
-               0, rz_store_files_number(recovery->files, notice->arg[1]), "");
+        rz_recovery_record(recovery, RZ_EVENT_RECORD_COMMITTED, epoch, RZ_ID_NONE,
+                           recovery->daemon->job.node, 0,
+                           rz_store_files_number(recovery->files, notice->arg[1]), "");
         rz_store_files_committed(recovery->files, notice->arg[1]);
         rz_core_call(&recovery->recover, RZ_RECOVER_COMMITTED, notice->arg[1], epoch, 0, NULL, 0);
         break;
@@ -445,8 +398,8 @@ static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice 
         rz_store_restore(recovery->store, epoch, notice->arg[1]);
         break;
     case RZ_COMMIT_PROTECTED:
-        record(recovery, RZ_EVENT_RECORD_PROTECTED, epoch, RZ_ID_NONE, recovery->daemon->job.node,
-               0, 0, "");
+        rz_recovery_record(recovery, RZ_EVENT_RECORD_PROTECTED, epoch, RZ_ID_NONE,
+                           recovery->daemon->job.node, 0, 0, "");
         recovery->restored_epoch = epoch;
         say_entered(recovery);
         break;
@@ -688,6 +641,7 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daem
         return RZ_ERR_NO_MEMORY;
     recovery->daemon = daemon;
     recovery->hooks = hooks;
+    rz_own_lateness_open(&recovery->lateness);
     if (getenv(RZ_KILL_AT)) /* of this node's number in the place of a rank's */
         rz_kill_arm(getenv(RZ_KILL_AT), daemon->job.node);
     recovery->core_host =
@@ -734,6 +688,7 @@ void rz_recovery_close(struct rz_recovery *recovery)
     rz_core_notices_clear(&recovery->notices);
     if (recovery->noticing)
         event_free(recovery->noticing);
+    rz_own_lateness_close(&recovery->lateness);
     free(recovery->known);
     free(recovery->scratch);
     free(recovery);

@@ -4,6 +4,7 @@
 
 #include "daemon/core.h"
 #include "daemon/daemon.h"
+#include "daemon/own_lateness.h"
 #include "daemon/recovery.h"
 #include "daemon/store.h"
 #include "daemon/store_files.h"
@@ -17,6 +18,7 @@ struct rz_recovery {
     struct rz_core_host core_host;
     struct rz_core_notices notices;
     struct event *noticing;
+    struct rz_own_lateness lateness;
     struct rz_core detector, spread, recover, commit;
     struct rz_store *store;
     struct rz_store_files *files; /* NULL: pieces are in no files */
@@ -34,6 +36,14 @@ struct rz_recovery {
     uint64_t heard;     /* rz_overlay_heard at that time */
     bool ending;
 };
+
+/* One line of the job's story (rz_launch_event). */
+void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
+                        uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
+                        const char *note);
+
+/* An own observation (rz_recover_pack_*): everybody must hear of it. */
+void rz_recovery_observe(struct rz_recovery *recovery, uint64_t item);
 
 rz_status_t rz_store_open(struct rz_store **store, struct rz_recovery *recovery);
 void rz_store_close(struct rz_store *store);

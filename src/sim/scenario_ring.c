@@ -11,6 +11,9 @@ RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
 #define MEMBERS_MAX 256
 #define VIEW 3
 
+/* With LATE: how late timers and pauses may come. */
+#define LATE_MAX (2 * RZ_SECOND)
+
 /* What a scenario asks for, and the mutations of its members (parameter). */
 enum {
     NEWS = 1,
@@ -21,7 +24,9 @@ enum {
     TICKS_2 = 32,
     TICKS_3 = 64,
     ERRORS = 128, /* members are suspected in error, and must stop */
-    CALM = 256    /* nobody dies: who leaves is not suspected */
+    CALM = 256,   /* nobody dies: who leaves is not suspected */
+    LATE = 512,   /* members run up to LATE_MAX late, and say so */
+    UNEVEN = 1024 /* every second member beats three times as often */
 };
 #define MUTATIONS(mutations) ((uint64_t)(mutations) << 32)
 
@@ -43,13 +48,16 @@ static bool wants(const struct rz_sim *sim, uint64_t what)
 static const void *config(struct rz_sim *sim, rz_id member)
 {
     static struct rz_ring_config made;
-    (void)member;
     made = (struct rz_ring_config){.n_members = rz_sim_members(sim),
                                    .view = VIEW,
                                    .hb_period = 100 * RZ_MILLISECOND,
                                    .hb_timeout = 300 * RZ_MILLISECOND,
                                    .start_slack = 100 * RZ_MILLISECOND,
                                    .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter >> 32)};
+    if (wants(sim, LATE))
+        made.lateness_max = 10 * RZ_SECOND;
+    if (wants(sim, UNEVEN) && member % 2 == 1)
+        made.hb_period /= 3;
     if (wants(sim, SMALL)) {
         made.hb_period = 2;
         made.hb_timeout = wants(sim, IMPATIENT) ? 3 : 4;
@@ -68,6 +76,9 @@ static void start(struct rz_sim *sim)
     struct rz_sim_call call = {.call = RZ_RING_LEAVE};
     for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LEAVES); id += 3)
         rz_sim_call(sim, id, &call);
+    const struct rz_sim_call late = {.call = RZ_RING_LATENESS, .arg = {LATE_MAX}};
+    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LATE); id++)
+        rz_sim_call_now(sim, id, &late);
 }
 
 static void tell_all(struct rz_sim *sim, rz_id dead)
@@ -95,9 +106,10 @@ static void check_latency(struct rz_sim *sim, rz_id dead)
     rz_time slack = scenario->latency_max + scenario->timer_slack;
     rz_time took = rz_sim_now(sim) - record->died_at[dead];
     rz_assert(took + scenario->latency_max >= ring->hb_timeout - ring->hb_period);
-    rz_assert(took <= f * (f + 1) * ring->hb_timeout + f * slack + ring->start_slack);
+    rz_time timeout = ring->hb_timeout + (wants(sim, LATE) ? 2 * LATE_MAX : 0);
+    rz_assert(took <= f * (f + 1) * timeout + f * slack + ring->start_slack);
     if (f == 1)
-        rz_assert(took <= ring->hb_timeout + ring->start_slack + slack);
+        rz_assert(took <= timeout + ring->start_slack + slack);
 }
 
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
@@ -143,7 +155,8 @@ static const char *message_name(uint8_t type)
 
 static const char *call_name(uint32_t call)
 {
-    return call == RZ_RING_LEAVE ? "LEAVE" : NULL;
+    static const char *const names[] = {"LEAVE", "LATENESS"};
+    return call < 2 ? names[call] : NULL;
 }
 
 static const char *notice_name(uint32_t what)
@@ -163,6 +176,13 @@ static const char *notice_name(uint32_t what)
     COMMON, .record_bytes = sizeof(struct record), .latency_min = 100 * RZ_MICROSECOND,            \
             .latency_max = 20 * RZ_MILLISECOND, .timer_slack = 10 * RZ_MILLISECOND,                \
             .crash_until = 2 * RZ_SECOND, .horizon = 10 * RZ_SECOND
+
+/* Timers come up to LATE_MAX late; what was told of it halves in ten seconds and counts twice, so
+ * it is enough until the horizon. */
+#define LATE_TIME(slack)                                                                           \
+    COMMON, .record_bytes = sizeof(struct record), .latency_min = 100 * RZ_MICROSECOND,            \
+            .latency_max = 20 * RZ_MILLISECOND, .timer_slack = (slack),                            \
+            .crash_until = 3 * RZ_SECOND, .horizon = 30 * RZ_SECOND
 
 #define TICKS COMMON, .record_bytes = sizeof(struct small_record), .latency_max = 1, .tick = 1
 
@@ -217,6 +237,31 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .crashes = 3,
      .parameter = NEWS | ERRORS,
      .faults = {.until = 3 * RZ_SECOND, .pauses = 4, .pause_max = RZ_SECOND},
+     REAL_TIME},
+    {.name = "late",
+     .summary = "members run up to two seconds late and say so: no living one is suspected",
+     .members = 12,
+     .crashes = 3,
+     .parameter = NEWS | LATE,
+     LATE_TIME(LATE_MAX)},
+    {.name = "late-single",
+     .summary = "the same with one death: it is found within the timeout and the lateness",
+     .members = 12,
+     .crashes = 1,
+     .parameter = NEWS | LATE | BOUNDED,
+     LATE_TIME(LATE_MAX)},
+    {.name = "late-pauses",
+     .summary = "members that get no processor for up to half a second at a time, and say so",
+     .members = 12,
+     .crashes = 2,
+     .parameter = NEWS | LATE,
+     .faults = {.until = 6 * RZ_SECOND, .pauses = 4, .pause_max = RZ_SECOND / 2},
+     LATE_TIME(10 * RZ_MILLISECOND)},
+    {.name = "uneven",
+     .summary = "every second member beats three times as often: numbers of heartbeats are its own",
+     .members = 12,
+     .crashes = 5,
+     .parameter = NEWS | UNEVEN,
      REAL_TIME},
     {.name = "tiny",
      .summary = "two deaths in a world to be explored whole",
@@ -312,6 +357,20 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .members = 12,
      .crashes = 2,
      .parameter = NEWS | MUTATIONS(RZ_RING_KEEP_OBSERVER),
+     .violation_expected = true,
+     REAL_TIME},
+    {.name = "mutant-hasty",
+     .summary = "drops what members say of their lateness",
+     .members = 12,
+     .crashes = 0,
+     .parameter = NEWS | LATE | MUTATIONS(RZ_RING_HASTY),
+     .violation_expected = true,
+     LATE_TIME(LATE_MAX)},
+    {.name = "mutant-keep-heard",
+     .summary = "counts the heartbeats of a new observed on from those of the old one",
+     .members = 12,
+     .crashes = 2,
+     .parameter = NEWS | UNEVEN | MUTATIONS(RZ_RING_KEEP_HEARD),
      .violation_expected = true,
      REAL_TIME},
     {.name = "mutant-any-request",

@@ -100,6 +100,25 @@ static void latency_of_one_detection_is_within_its_bound(void **state)
     run("single", 64, 1, 40);
 }
 
+/* Scheduling delays of seconds, told in heartbeats. */
+static void who_is_late_and_says_so_is_not_suspected(void **state)
+{
+    (void)state;
+    run("late", 12, 3, 800);
+    run("late", 2, 0, 300);
+    run("late-single", 12, 1, 800);
+    run("late-single", 2, 1, 300);
+    run("late-pauses", 12, 2, 100);
+    run("mutant-hasty", 12, 0, 100);
+}
+
+static void numbers_of_heartbeats_are_each_members_own(void **state)
+{
+    (void)state;
+    run("uneven", 12, 5, 100);
+    run("mutant-keep-heard", 12, 2, 100);
+}
+
 static void too_short_a_timeout_is_caught(void **state)
 {
     (void)state;
@@ -154,6 +173,8 @@ int main(void)
         cmocka_unit_test(ring_mends_after_three_deaths_in_every_turn),
         cmocka_unit_test(ring_mends_in_random_schedules),
         cmocka_unit_test(latency_of_one_detection_is_within_its_bound),
+        cmocka_unit_test(who_is_late_and_says_so_is_not_suspected),
+        cmocka_unit_test(numbers_of_heartbeats_are_each_members_own),
         cmocka_unit_test(too_short_a_timeout_is_caught),
         cmocka_unit_test(who_is_suspected_in_error_is_fenced),
         cmocka_unit_test(known_bugs_are_caught),

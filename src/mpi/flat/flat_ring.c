@@ -2,6 +2,7 @@
 #include "mpi/flat/flat_state.h"
 
 #include "base/assert.h"
+#include "base/lateness.h"
 #include "port/clock.h"
 #include "port/thread.h"
 #include "proto/recover/recover.h"
@@ -155,7 +156,8 @@ static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
                                         .view = epoch,
                                         .hb_period = info->board->hb_period_ns,
                                         .hb_timeout = info->hb_timeout,
-                                        .start_slack = START_SLACK};
+                                        .start_slack = START_SLACK,
+                                        .lateness_max = RZ_LATENESS_MAX};
     const struct rz_spread_config spread = {.n_members = info->n_ranks, .view = epoch};
     uint8_t key[RZ_DATAGRAM_KEY_BYTES];
     rz_datagram_derive(info->ring_key, epoch, key); /* in each epoch all count anew */
@@ -213,7 +215,8 @@ static rz_time flat_now(struct rz_flat *flat)
     rz_time now = rz_clock_now() - flat->slept;
     rz_time bound = flat->meant + flat->info->board->hb_period_ns;
     if (flat->meant > 0 && now > bound) {
-        flat->slept += now - flat->meant;
+        flat->late = now - flat->meant;
+        flat->slept += flat->late;
         now = flat->meant;
     }
     flat->meant = now; /* until the next sleep is begun */
@@ -238,6 +241,12 @@ static void read_messages(struct rz_flat *flat, rz_time now)
 
 static void tick(struct rz_flat *flat, rz_time now)
 {
+    if (flat->epoch != 0 && flat->late > 0) {
+        step(flat, &flat->ring,
+             &(struct rz_event){
+                 .kind = RZ_EVENT_CALL, .call = RZ_RING_LATENESS, .arg = {flat->late}, .now = now});
+    }
+    flat->late = 0;
     if (flat->epoch != 0 && rz_ring_deadline(flat->ring.state) <= now) {
         step(flat, &flat->ring, &(struct rz_event){.kind = RZ_EVENT_TICK, .now = now});
         follow_up(flat, now);

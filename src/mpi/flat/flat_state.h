@@ -39,6 +39,7 @@ struct rz_flat {
 
     rz_time meant; /* until when we meant to sleep */
     rz_time slept; /* so much passed while we could not listen: the cores' clock is behind */
+    rz_time late;  /* of that, what the ring has not been told yet */
 
     struct rz_flat_find *finds;
     uint32_t n_finds, finds_max;

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/idset.h"
+#include "base/lateness.h"
 #include "base/random.h"
 #include "proto/emit.h"
 
@@ -14,11 +15,14 @@ struct rz_ring {
     rz_id self;
     rz_id observing, observer;
     bool silent;
-    rz_time emit_at;    /* the next heartbeat is due */
-    rz_time suspect_at; /* silence has lasted long enough */
-    uint64_t sent;      /* number of the last heartbeat sent */
-    uint64_t heard;     /* number of the last heartbeat from `observing`, 0: none yet */
-    rz_id to;           /* a destination lives here until the next step */
+    rz_time emit_at;         /* the next heartbeat is due */
+    rz_time suspect_at;      /* silence has lasted long enough */
+    uint64_t sent;           /* number of the last heartbeat sent */
+    uint64_t heard;          /* number of the last heartbeat from `observing`, 0: none yet */
+    struct rz_lateness late; /* our own */
+    rz_time observed_late;   /* what `observing` said last */
+    rz_time granted;         /* what of suspect_at is for lateness */
+    rz_id to;                /* a destination lives here until the next step */
     rz_id to_observer;
     uint32_t n_out, out_max;
     uint64_t out[]; /* sorted: dead or gone */
@@ -104,12 +108,50 @@ static void send_heartbeat(struct rz_ring *ring, rz_time now, struct rz_actions 
     ring->emit_at = now + ring->config.hb_period;
     ring->to_observer = ring->observer;
     send(ring, &ring->to_observer, RZ_RING_HEARTBEAT, ++ring->sent, out);
+    out->v[out->count - 1].message.word[0] = rz_ring_lateness(ring, now);
 }
 
 static void fall_silent(struct rz_ring *ring)
 {
     ring->silent = true;
     ring->observing = ring->observer = RZ_ID_NONE;
+}
+
+/* --- lateness --------------------------------------------------------------------------------- */
+
+rz_time rz_ring_lateness(const struct rz_ring *ring, rz_time now)
+{
+    return rz_lateness_at(&ring->late, now);
+}
+
+static rz_time allowance(const struct rz_ring *ring, rz_time now)
+{
+    rz_time own = rz_ring_lateness(ring, now);
+    rz_time late = ring->observed_late > own ? ring->observed_late : own;
+    return mutated(ring, RZ_RING_HASTY) ? 0 : RZ_LATENESS_FACTOR * late;
+}
+
+/* From now on silence must last so long, and longer where somebody is late. */
+static void be_patient(struct rz_ring *ring, rz_time now, rz_time patience)
+{
+    ring->granted = allowance(ring, now);
+    ring->suspect_at = now + patience + ring->granted;
+}
+
+static rz_time believed(const struct rz_ring *ring, rz_time late)
+{
+    return late < ring->config.lateness_max ? late : ring->config.lateness_max;
+}
+
+static void on_lateness(struct rz_ring *ring, rz_time now, rz_time late)
+{
+    if (!rz_lateness_raise(&ring->late, now, believed(ring, late)))
+        return;
+    rz_time granted = allowance(ring, now);
+    if (granted > ring->granted) {
+        ring->suspect_at += granted - ring->granted;
+        ring->granted = granted;
+    }
 }
 
 /* --- mending ---------------------------------------------------------------------------------- */
@@ -133,7 +175,7 @@ static rz_id closest(const struct rz_ring *ring, uint32_t step)
 
 /* After members have gone out: watch the closest predecessor left, and serve the closest successor
  * until another asks. The new one has one timeout of grace on top, for the request to reach it
- * (RDaemon#, step 4d). */
+ * (RDaemon#, step 4d). How late it is is not known yet: as late as the one before it. */
 static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
     if (ring->observer != RZ_ID_NONE && is_out(ring, ring->observer) &&
@@ -142,8 +184,9 @@ static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
     if (ring->observing == RZ_ID_NONE || !is_out(ring, ring->observing))
         return;
     ring->observing = closest(ring, ring->config.n_members - 1);
-    ring->heard = 0;
-    ring->suspect_at = now + 2 * ring->config.hb_timeout;
+    if (!mutated(ring, RZ_RING_KEEP_HEARD))
+        ring->heard = 0;
+    be_patient(ring, now, 2 * ring->config.hb_timeout);
     if (ring->observing == RZ_ID_NONE)
         return;
     ring->to = ring->observing;
@@ -163,7 +206,8 @@ static void on_heartbeat(struct rz_ring *ring, const struct rz_message *message,
     if (message->from != ring->observing || message->seq <= ring->heard)
         return;
     ring->heard = message->seq;
-    ring->suspect_at = now + ring->config.hb_timeout;
+    ring->observed_late = believed(ring, message->word[0]);
+    be_patient(ring, now, ring->config.hb_timeout);
 }
 
 /* A lawful new observer is at least as far ahead as the present one, since everybody between must
@@ -204,8 +248,10 @@ static enum rz_more on_receive(struct rz_ring *ring, const struct rz_event *even
 static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
     /* Woken a whole period late: the silence may be our own deafness. Listen first (RDaemon#, step
-     * 7). */
-    bool late = now - rz_ring_deadline(ring) >= ring->config.hb_period;
+     * 7); where lateness counts, that has its own measure of patience. */
+    rz_time by = now - rz_ring_deadline(ring);
+    bool late = by >= ring->config.hb_period && ring->config.lateness_max == 0;
+    on_lateness(ring, now, by);
     bool suspect = now >= ring->suspect_at && !late;
     if (suspect && !has_room(ring, 1, out))
         return RZ_NEED;
@@ -265,8 +311,11 @@ enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
     case RZ_EVENT_DEATH:
         return on_death(ring, event, out);
     case RZ_EVENT_CALL:
-        rz_assert(event->call == RZ_RING_LEAVE);
-        on_leave(ring, out);
+        rz_assert(event->call == RZ_RING_LEAVE || event->call == RZ_RING_LATENESS);
+        if (event->call == RZ_RING_LATENESS)
+            on_lateness(ring, event->now, event->arg[0]);
+        else
+            on_leave(ring, out);
         break;
     case RZ_EVENT_CONTINUE:
         break;
@@ -289,6 +338,10 @@ uint64_t rz_ring_hash(const struct rz_ring *ring)
                            ((uint64_t)ring->observing << 32) | ring->observer);
     hash = rz_mix(rz_mix(hash, ring->emit_at), ring->suspect_at);
     hash = rz_mix(rz_mix(hash, ring->sent), ring->heard);
+    if (ring->config.lateness_max > 0) {
+        hash = rz_mix(rz_mix(hash, ring->late.value), ring->late.measured_at);
+        hash = rz_mix(rz_mix(hash, ring->observed_late), ring->granted);
+    }
     hash = rz_mix(hash, ring->n_out);
     for (uint32_t i = 0; i < ring->n_out; i++)
         hash = rz_mix(hash, ring->out[i]);

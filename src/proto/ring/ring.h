@@ -8,9 +8,15 @@
  * here: the host does it on RZ_RING_SUSPECT (room spread) and tells all members by RZ_EVENT_DEATH,
  * which mends the ring at once.
  *
+ * Lateness. A member that waits for a processor sends late, and is not dead. Each measures by how
+ * much its own ticks come late, is told by its host what else that knows (RZ_RING_LATENESS), and
+ * says so in each heartbeat. Silence must last longer by twice the greater of what the observed
+ * said last and what the observer knows of itself (both may share a machine). What was measured
+ * fades: it halves every 10 s.
+ *
  * Nobody is suspected in error as long as hb_period + jitter + (slowest - fastest transfer) + timer
- * lateness < hb_timeout. k contiguous members that die together are found one by one: within 2k-1
- * timeouts and the transfer time.
+ * lateness < hb_timeout + twice the lateness told. k contiguous members that die together are found
+ * one by one: within 2k-1 timeouts and the transfer time.
  *
  * Host's duties: stop at once when told RZ_RING_FENCED (others hold this member for dead: whatever
  * it did from now on would break what they agreed on); serve the deadline; deliver queued messages
@@ -28,16 +34,19 @@ enum rz_ring_mutation {
     RZ_RING_KEEP_OBSERVER = 2, /* goes on serving one known dead */
     RZ_RING_ANY_REQUEST = 4,   /* 6: takes a stale request */
     RZ_RING_NOT_FENCED = 8,    /* goes on when it is declared dead */
-    RZ_RING_QUIT_ASTRAY = 16   /* 9: QUIT goes to the leaving member itself */
+    RZ_RING_QUIT_ASTRAY = 16,  /* 9: QUIT goes to the leaving member itself */
+    RZ_RING_HASTY = 32,        /* 10: lateness told by the observed is dropped */
+    RZ_RING_KEEP_HEARD = 64    /* 4: counts heartbeats of a new observed on from the old one's */
 };
 
 struct rz_ring_config {
-    uint32_t n_members;  /* >= 1 */
-    uint32_t view;       /* written into every message; others are dropped */
-    rz_time hb_period;   /* between two heartbeats, > 0 */
-    rz_time hb_timeout;  /* of silence until suspicion, > hb_period */
-    rz_time start_slack; /* more patience with the first one: processes take time to start */
-    uint32_t mutations;  /* enum rz_ring_mutation, or 0 */
+    uint32_t n_members;   /* >= 1 */
+    uint32_t view;        /* written into every message; others are dropped */
+    rz_time hb_period;    /* between two heartbeats, > 0 */
+    rz_time hb_timeout;   /* of silence until suspicion, > hb_period */
+    rz_time start_slack;  /* more patience with the first one: processes take time to start */
+    rz_time lateness_max; /* no more of it is believed; 0: lateness counts for nothing */
+    uint32_t mutations;   /* enum rz_ring_mutation, or 0 */
 };
 
 /*
@@ -46,8 +55,10 @@ struct rz_ring_config {
  *
  * RZ_EVENT_CALL, call = RZ_RING_LEAVE: tell the observer that the coming silence is no death; then
  * be silent for ever.
+ *
+ * call = RZ_RING_LATENESS: this member did not run for arg[0] ns although it was to.
  */
-enum rz_ring_call { RZ_RING_LEAVE };
+enum rz_ring_call { RZ_RING_LEAVE, RZ_RING_LATENESS };
 
 /*
  * RZ_ACTION_NOTIFY, what =
@@ -64,7 +75,7 @@ enum rz_ring_notice { RZ_RING_SUSPECT, RZ_RING_LEFT, RZ_RING_FENCED };
 
 /* Messages. seq of a heartbeat grows with each; others have seq 0. No payload. */
 enum rz_ring_message {
-    RZ_RING_HEARTBEAT, /* to the observer */
+    RZ_RING_HEARTBEAT, /* to the observer; word[0]: the sender's lateness */
     RZ_RING_REQUEST,   /* to the member that is watched from now on */
     RZ_RING_QUIT       /* to the observer: the sender leaves */
 };
@@ -85,6 +96,9 @@ void rz_ring_grow(struct rz_ring *ring, size_t bytes);
 /* Whom this member watches, and who watches it; RZ_ID_NONE: it is alone, has left or is fenced. */
 rz_id rz_ring_observing(const struct rz_ring *ring);
 rz_id rz_ring_observer(const struct rz_ring *ring);
+
+/* How late this member's own steps have come lately, in ns. */
+rz_time rz_ring_lateness(const struct rz_ring *ring, rz_time now);
 
 /* Members known out of the ring (dead or gone), sorted, as items; *n of them; valid until the next
  * step. */

@@ -299,6 +299,110 @@ static void last_survivor_has_found_all_others(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* ---- lateness */
+
+#define LATE UINT64_C(2000)
+
+static int set_up_late(void **state)
+{
+    const struct rz_ring_config config = {.n_members = N,
+                                          .view = VIEW,
+                                          .hb_period = PERIOD,
+                                          .hb_timeout = TIMEOUT,
+                                          .lateness_max = 3000};
+    struct fixture *f = calloc(1, sizeof *f);
+    f->ring = malloc(rz_ring_size(&config));
+    rz_ring_init(f->ring, &config, SELF, 0, 1);
+    *state = f;
+    return 0;
+}
+
+static void heartbeat_of_late(struct fixture *f, rz_time now, rz_time late)
+{
+    struct rz_message message = {.room = RZ_ROOM_RING,
+                                 .type = RZ_RING_HEARTBEAT,
+                                 .view = VIEW,
+                                 .from = SELF - 1,
+                                 .origin = SELF - 1,
+                                 .seq = ++f->heartbeats,
+                                 .word = {late}};
+    step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .now = now, .message = &message});
+}
+
+static void run_late(struct fixture *f, rz_time now, rz_time late)
+{
+    step(f, &(struct rz_event){
+                .kind = RZ_EVENT_CALL, .call = RZ_RING_LATENESS, .arg = {late}, .now = now});
+}
+
+static void one_that_says_it_is_late_gets_twice_that(void **state)
+{
+    struct fixture *f = *state;
+    rz_id who;
+    heartbeat_of_late(f, PERIOD, LATE);
+    assert_int_equal(serve_until(f, RZ_SECOND, &who), PERIOD + TIMEOUT + 2 * LATE);
+    assert_int_equal(who, SELF - 1);
+    assert_int_equal(serve_until(f, RZ_SECOND, &who),
+                     PERIOD + TIMEOUT + 2 * LATE + 2 * TIMEOUT + 2 * LATE);
+    assert_int_equal(who, SELF - 2); /* of whom nothing is known: as late as the one before it */
+}
+
+static void no_more_is_believed_than_the_bound(void **state)
+{
+    struct fixture *f = *state;
+    rz_id who;
+    heartbeat_of_late(f, PERIOD, RZ_TIME_NEVER);
+    assert_int_equal(serve_until(f, RZ_SECOND, &who), PERIOD + TIMEOUT + 6000);
+}
+
+static void own_lateness_counts_for_the_silence_under_way(void **state)
+{
+    struct fixture *f = *state;
+    rz_id who;
+    heartbeat_of_late(f, PERIOD, 0);
+    run_late(f, 2 * PERIOD, LATE);
+    run_late(f, 2 * PERIOD, LATE / 2); /* less says nothing new */
+    assert_int_equal(serve_until(f, RZ_SECOND, &who), PERIOD + TIMEOUT + 2 * LATE);
+}
+
+static void lateness_is_told_and_fades(void **state)
+{
+    struct fixture *f = *state;
+    run_late(f, 0, LATE);
+    tick(f, PERIOD);
+    const struct rz_action *told_first = sent(f, RZ_RING_HEARTBEAT, SELF + 1);
+    assert_non_null(told_first);
+    assert_int_equal(told_first->message.word[0], LATE);
+    assert_int_equal(rz_ring_lateness(f->ring, 10 * RZ_SECOND), LATE / 2);
+    assert_int_equal(rz_ring_lateness(f->ring, 15 * RZ_SECOND), LATE / 2 * 3 / 4);
+    assert_int_equal(rz_ring_lateness(f->ring, 20 * RZ_SECOND), LATE / 4);
+    assert_int_equal(rz_ring_lateness(f->ring, 3600 * RZ_SECOND), 0);
+}
+
+static void a_late_tick_is_lateness(void **state)
+{
+    struct fixture *f = *state;
+    tick(f, PERIOD + LATE);
+    assert_int_equal(rz_ring_lateness(f->ring, PERIOD + LATE), LATE);
+    assert_false(told(f, RZ_RING_SUSPECT, SELF - 1)); /* though it was silent for longer */
+}
+
+/* The numbers of heartbeats are each sender's own. */
+static void a_new_observed_is_heard_however_few_it_has_sent(void **state)
+{
+    struct fixture *f = *state;
+    rz_id who, dead = SELF - 1;
+    f->heartbeats = 1000;
+    receive(f, PERIOD, dead, RZ_RING_HEARTBEAT);
+    tell_dead(f, 2 * PERIOD, &dead, 1);
+    assert_int_equal(rz_ring_observing(f->ring), SELF - 2);
+    f->heartbeats = 0;
+    receive(f, 3 * PERIOD, SELF - 2, RZ_RING_HEARTBEAT);
+    assert_int_equal(serve_until(f, 100 * PERIOD, &who), 3 * PERIOD + TIMEOUT);
+}
+
+#define TEST_LATE(test) cmocka_unit_test_setup_teardown(test, set_up_late, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +418,12 @@ int main(void)
         TEST(who_leaves_says_so_and_is_silent),
         TEST(who_is_declared_dead_stops),
         TEST(messages_of_other_views_are_dropped),
+        TEST(a_new_observed_is_heard_however_few_it_has_sent),
+        TEST_LATE(one_that_says_it_is_late_gets_twice_that),
+        TEST_LATE(no_more_is_believed_than_the_bound),
+        TEST_LATE(own_lateness_counts_for_the_silence_under_way),
+        TEST_LATE(lateness_is_told_and_fades),
+        TEST_LATE(a_late_tick_is_lateness),
         cmocka_unit_test_setup_teardown(alone_there_is_nothing_to_do, set_up_alone, tear_down),
         cmocka_unit_test_setup_teardown(last_survivor_has_found_all_others, set_up_large,
                                         tear_down),
