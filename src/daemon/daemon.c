@@ -25,11 +25,13 @@
 #include "port/clock.h"
 #include "port/process.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How long processes may take to end by themselves when the daemon is told to end by a signal or by
  * its keeper. */
@@ -45,17 +47,29 @@ struct loop_events {
     struct event *lifeline, *terminated, *interrupted;
 };
 
+/* Never waits for whoever reads standard error: a daemon that waits is held for dead. */
+static void say(const char *line, size_t n)
+{
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&fd, 1, 0) == 1) {
+        ssize_t written = write(STDERR_FILENO, line, n);
+        (void)written;
+    }
+}
+
 void rz_daemon_log(const struct rz_daemon *daemon, uint32_t level, const char *format, ...)
 {
-    char line[512];
+    char line[512], said[sizeof line + 24];
     va_list arguments;
     if (level > daemon->job.verbosity)
         return;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (!daemon->detached || !rz_detached_log(daemon->detached, line))
-        fprintf(stderr, "rzd[%u]: %s\n", daemon->job.node, line);
+    if (daemon->detached && rz_detached_log(daemon->detached, line))
+        return;
+    int n = snprintf(said, sizeof said, "rzd[%u]: %s\n", daemon->job.node, line);
+    say(said, (size_t)n);
 }
 
 static void send_revocations(void *arg, rz_id to, const struct rz_message *message,
@@ -257,11 +271,9 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
 
 /* A daemon holds about ten descriptors for each process; its processes get the bound back that the
  * user chose. */
-static void raise_limits(struct rz_daemon *daemon)
+static void raise_limits(const struct rz_daemon *daemon)
 {
-    struct rlimit files = {RLIM_INFINITY, RLIM_INFINITY};
-    getrlimit(RLIMIT_NOFILE, &files);
-    daemon->files_max = files.rlim_cur;
+    struct rlimit files = daemon->inherited.files;
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     setpriority(PRIO_PROCESS, 0, NICENESS);
@@ -272,6 +284,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     struct rz_daemon daemon = {.lifeline_fd = options->lifeline_fd};
     struct loop_events events = {0};
     int exit_status = EXIT_FAILURE;
+    rz_inherited_take(&daemon.inherited);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     raise_limits(&daemon);

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "ckpt/file_header.h"
 #include "ckpt/scheme.h"
+#include "daemon/inherited.h"
 #include "daemon/overlay.h"
 #include "daemon/recovery.h"
 #include "wire/launch_messages.h"
@@ -23,7 +24,6 @@
 #include <rhizome/types.h>
 
 #include <event2/event.h>
-#include <sys/resource.h>
 
 /* What JOB told; fixed for the life of the daemon. All arrays and texts are copies that belong to
  * the daemon. */
@@ -77,8 +77,8 @@ struct rz_daemon {
     enum rz_recover_phase phase;    /* of epoch */
     struct rz_daemon_place *places; /* [n_slots], of epoch; empty: node RZ_ID_NONE, incarnation 0 */
     uint32_t *dead;                 /* [n_slots]: newest incarnation known dead, 0: none */
-    rlim_t files_max; /* descriptors a process may have: the daemon raised its own bound */
-    bool ending;      /* the end has begun: no spawning, no recovery, no news */
+    struct rz_inherited inherited;  /* what its processes find as it was when it began */
+    bool ending;                    /* the end has begun: no spawning, no recovery, no news */
 
     struct rz_launcher *launcher;         /* launcher.h */
     int lifeline_fd;                      /* keeper.h; -1 without a keeper */
@@ -88,6 +88,7 @@ struct rz_daemon {
     struct rz_link_service *link_service; /* link_service.h; from JOB on */
     struct rz_input *input;               /* input.h; from JOB on */
     struct rz_output *outputs;            /* output.h */
+    bool outputs_held;                    /* they are not read now */
     struct rz_ending *end;                /* ending.h */
     struct rz_control *control;           /* control.h; from JOB on; NULL: nobody can ask */
     struct rz_births *births;             /* births.h; from JOB on */

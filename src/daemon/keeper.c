@@ -168,6 +168,8 @@ int rz_keeper_start(int alive_fd, int other_fd)
         .alive_fd = alive_fd, .kill_at = RZ_TIME_NEVER, .continue_at = RZ_TIME_NEVER};
     int lifeline[2];
     sigset_t signals, before;
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    struct sigaction children; /* the daemon's processes shall find it as it was */
     setsid(); /* signals of a terminal go to rzrun, which forwards them; an error means we lead one
                  already */
     if (rz_process_adopt_orphans() != RZ_OK)
@@ -180,11 +182,13 @@ int rz_keeper_start(int alive_fd, int other_fd)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals, &before);
+    sigaction(SIGCHLD, &standard, &children); /* ignored, ends of children could not be awaited */
     pid_t keeper_pid = getpid();
     keeper.daemon = fork();
     if (keeper.daemon < 0)
         return keeper_error("fork");
     if (keeper.daemon == 0) {
+        sigaction(SIGCHLD, &children, NULL);
         sigprocmask(SIG_SETMASK, &before, NULL);
         close(lifeline[0]);
         if (alive_fd >= 0)

@@ -28,7 +28,8 @@ struct rz_launcher {
     struct rz_daemon *daemon;
     struct rz_frames *frames;
     struct event *readable, *writable;
-    bool holding; /* outputs */
+    bool full;      /* more is queued for rzrun than it may be */
+    bool told_hold; /* by rzrun, whose own readers are slow */
     bool gone;
     uint8_t buffer[RZ_LAUNCH_FRAME_MAX];
 };
@@ -41,6 +42,7 @@ static void gone(struct rz_launcher *launcher)
     launcher->gone = true;
     event_del(launcher->readable);
     event_del(launcher->writable);
+    rz_outputs_hold(launcher->daemon, false);
     if (launcher->daemon->detached && rz_detached_may_lose_rzrun(launcher->daemon->detached))
         return;
     rz_ending_begin(launcher->daemon, EXIT_FAILURE, RZ_ERR_JOB_ENDED, GONE_GRACE_MS);
@@ -51,10 +53,8 @@ static void look_at_queue(struct rz_launcher *launcher)
     size_t queued = rz_frames_queued(launcher->frames);
     if (queued > 0)
         event_add(launcher->writable, NULL);
-    bool hold = launcher->holding ? queued > QUEUE_LOW : queued > QUEUE_HIGH;
-    if (hold != launcher->holding)
-        rz_outputs_hold(launcher->daemon, hold);
-    launcher->holding = hold;
+    launcher->full = launcher->full ? queued > QUEUE_LOW : queued > QUEUE_HIGH;
+    rz_outputs_hold(launcher->daemon, launcher->full || launcher->told_hold);
 }
 
 static void launcher_writable(evutil_socket_t fd, short what, void *arg)
@@ -154,6 +154,10 @@ static void obey(struct rz_launcher *launcher, const struct rz_launch_message *m
         break;
     case RZ_LAUNCH_SIGNAL:
         rz_orders_signal(daemon, message->signal.number);
+        break;
+    case RZ_LAUNCH_HOLD_OUTPUT:
+        launcher->told_hold = message->hold_output.hold != 0;
+        look_at_queue(launcher);
         break;
     case RZ_LAUNCH_DUMP_WAITING:
         rz_orders_dump_waiting(daemon);

@@ -59,6 +59,17 @@ static void output_readable(evutil_socket_t fd, short what, void *arg)
         output_free(output);
 }
 
+static void hold_one(struct rz_output *output, bool hold)
+{
+    if (output->held == hold || output->ended)
+        return;
+    output->held = hold;
+    if (hold)
+        event_del(output->readable);
+    else
+        event_add(output->readable, NULL);
+}
+
 rz_status_t rz_output_open(struct rz_output **result, struct rz_daemon *daemon, uint32_t rank,
                            uint32_t stream, int fd)
 {
@@ -76,6 +87,8 @@ rz_status_t rz_output_open(struct rz_output **result, struct rz_daemon *daemon, 
     }
     output->next = daemon->outputs;
     daemon->outputs = output;
+    if (daemon->outputs_held)
+        hold_one(output, true);
     *result = output;
     return RZ_OK;
 }
@@ -96,15 +109,11 @@ void rz_output_leave(struct rz_output *output)
 
 void rz_outputs_hold(struct rz_daemon *daemon, bool hold)
 {
-    for (struct rz_output *output = daemon->outputs; output; output = output->next) {
-        if (output->held == hold || output->ended)
-            continue;
-        output->held = hold;
-        if (hold)
-            event_del(output->readable);
-        else
-            event_add(output->readable, NULL);
-    }
+    if (hold == daemon->outputs_held)
+        return;
+    daemon->outputs_held = hold;
+    for (struct rz_output *output = daemon->outputs; output; output = output->next)
+        hold_one(output, hold);
 }
 
 void rz_outputs_close(struct rz_daemon *daemon)

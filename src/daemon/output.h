@@ -22,7 +22,8 @@ void rz_output_drain(struct rz_output *output);
 /* Forwards the rest as it comes; the output frees itself at its end. Not to be used any more. */
 void rz_output_leave(struct rz_output *output);
 
-/* The stream to rzrun is backed up (true) or has room again (false). */
+/* The stream to rzrun, or what rzrun writes to, is backed up (true) or has room again (false); of
+ * processes that start later, too. */
 void rz_outputs_hold(struct rz_daemon *daemon, bool hold);
 
 void rz_outputs_close(struct rz_daemon *daemon);

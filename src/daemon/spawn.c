@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Where the child puts the pipe of its report while it gets ready. */
@@ -62,17 +61,6 @@ _Noreturn static void child_report(int fd, enum spawn_step step)
     _exit(127);
 }
 
-static void child_signals(void)
-{
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigset_t none;
-    for (int number = 1; number < NSIG; number++)
-        sigaction(number, &standard,
-                  NULL); /* refused for some, which cannot be set to anything else */
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Sources are moved above all targets first, so that no dup2 overwrites a source that is still
  * needed. */
 static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
@@ -88,17 +76,6 @@ static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
     return fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) == 0 && close_range(N, ~0u, 0) == 0;
 }
 
-/* The daemon has raised its own limits. */
-static void child_limits(const struct rz_daemon *daemon)
-{
-    struct rlimit files;
-    setpriority(PRIO_PROCESS, 0, 0);
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-        return;
-    files.rlim_cur = daemon->files_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-}
-
 _Noreturn static void child_run(const struct rz_daemon *daemon, const struct spawn_ends *ends,
                                 int stdin_fd, const struct rz_program *program, char **environment,
                                 pid_t parent)
@@ -107,8 +84,7 @@ _Noreturn static void child_run(const struct rz_daemon *daemon, const struct spa
     setpgid(0, 0);
     if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK)
         child_report(report, STEP_PARENT);
-    child_signals();
-    child_limits(daemon);
+    rz_inherited_give(&daemon->inherited);
     rz_binding_apply(daemon->binding);
     if (!child_descriptors(ends, stdin_fd))
         child_report(report, STEP_DESCRIPTORS);

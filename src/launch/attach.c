@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "launch/show_output.h"
+#include "launch/surroundings.h"
 #include "launch/waits_page.h"
 #include "outcome/exit_codes.h"
 #include "port/channel.h"
@@ -26,6 +27,10 @@
 /* Of a job ended by --end: as if rzrun had been terminated. */
 #define FINISHED_CODE (128 + SIGTERM)
 
+/* So much output may wait for whoever reads ours; then the daemons wait, whose spools are bounded.
+ */
+#define QUEUE_MAX (4u << 20)
+
 /* A daemon of the job; gone when frames is NULL. */
 struct part {
     uint32_t node;
@@ -43,6 +48,7 @@ struct attach {
     size_t n_parts;
     struct rz_waits_page waits; /* when --timeout ran out */
     int refused;                /* exit status, once we gave up */
+    int unread;                 /* errno of writing what the job wrote */
     rz_time heard;              /* when anything came last */
 };
 
@@ -201,6 +207,8 @@ static void show(struct attach *attach, struct part *part, const struct rz_launc
         return;
     if (message->type == RZ_LAUNCH_OUTPUT) {
         rz_show_output(&attach->show, &message->output);
+        if (rz_show_output_queued(&attach->show) > QUEUE_MAX)
+            rz_show_output_wait(&attach->show, QUEUE_MAX / 2);
     } else if (message->type == RZ_LAUNCH_MISSED) {
         fprintf(stderr,
                 "rzrun: node %u: %" PRIu64 " bytes of older output are not kept any more "
@@ -281,8 +289,22 @@ static void collect(struct attach *attach)
             send_to(&attach->parts[i], &shutdown);
 }
 
+/* The job goes on without us, and keeps what it writes. */
+static int leave_unread(const struct attach *attach)
+{
+    if (attach->unread == EPIPE) {
+        rz_surroundings_signalled(SIGPIPE);
+        return 128 + SIGPIPE;
+    }
+    fprintf(stderr, "rzrun: what the job writes cannot be written: %s; rzrun --attach %s again\n",
+            strerror(attach->unread), attach->number);
+    return RZ_EXIT_OUTPUT;
+}
+
 static int conclude(struct attach *attach)
 {
+    if (attach->unread)
+        return leave_unread(attach);
     if (attach->waits.n > 0) {
         fprintf(stderr, "rzrun: who waited for whom:\n");
         rz_waits_page_print(&attach->waits, stderr);
@@ -306,19 +328,26 @@ static int conclude(struct attach *attach)
 
 static void wait_for_news(struct attach *attach, rz_time until)
 {
-    struct pollfd *polled = calloc(attach->n_parts, sizeof *polled);
+    size_t n_polled = attach->n_parts + RZ_SHOW_STREAMS;
+    struct pollfd *polled = calloc(n_polled, sizeof *polled);
     rz_assert(polled != NULL);
     for (size_t i = 0; i < attach->n_parts; i++) {
         const struct part *part = &attach->parts[i];
         polled[i].fd = part->frames && !part->result ? rz_frames_fd(part->frames) : -1;
         polled[i].events = POLLIN;
     }
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++)
+        polled[attach->n_parts + (size_t)i] = (struct pollfd){
+            .fd = rz_stream_writer_event_fd(attach->show.streams[i].writer), .events = POLLIN};
+    rz_time late = rz_show_output_due(&attach->show);
+    until = late < until ? late : until;
     rz_time now = rz_clock_now(), left = until > now ? until - now : 0;
-    int n = poll(polled, attach->n_parts,
-                 until == RZ_TIME_NEVER ? -1 : (int)(left / RZ_MILLISECOND) + 1);
+    int n = poll(polled, n_polled, until == RZ_TIME_NEVER ? -1 : (int)(left / RZ_MILLISECOND) + 1);
     for (size_t i = 0; n > 0 && i < attach->n_parts; i++)
         if (polled[i].revents)
             read_part(attach, &attach->parts[i]);
+    rz_show_output_late(&attach->show, rz_clock_now());
+    attach->unread = rz_show_output_error(&attach->show);
     free(polled);
 }
 
@@ -338,7 +367,7 @@ static void give_silent_ones_up(struct attach *attach)
 static int follow(struct attach *attach)
 {
     rz_time end = attach->options->finish ? rz_clock_now() + END_BOUND_NS : RZ_TIME_NEVER;
-    while (!attach->refused && !all_told(attach)) {
+    while (!attach->refused && !attach->unread && !all_told(attach)) {
         rz_time silent = best_result(attach) ? attach->heard + SILENCE_NS : RZ_TIME_NEVER;
         rz_time until = silent < end ? silent : end;
         if (rz_clock_now() >= until)
@@ -346,6 +375,9 @@ static int follow(struct attach *attach)
         else
             wait_for_news(attach, until);
     }
+    rz_show_output_late(&attach->show, RZ_TIME_NEVER);
+    rz_show_output_wait(&attach->show, 0);
+    attach->unread = rz_show_output_error(&attach->show);
     return conclude(attach);
 }
 
@@ -353,8 +385,9 @@ int rz_attach_run(const struct rz_rzrun_options *options)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = on_signal};
-    struct attach attach = {.options = options, .show = {.label = options->label}};
-    signal(SIGPIPE, SIG_IGN);
+    struct attach attach = {.options = options};
+    rz_status_t shows = rz_show_output_open(&attach.show, options->label);
+    rz_assert(shows == RZ_OK);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaction(numbers[i], &action, NULL);
     int status = RZ_EXIT_NO_JOB;
@@ -367,6 +400,7 @@ int rz_attach_run(const struct rz_rzrun_options *options)
     for (size_t i = 0; i < attach.n_parts; i++)
         if (attach.parts[i].frames)
             let_go(&attach.parts[i]);
+    rz_show_output_close(&attach.show);
     rz_waits_page_clear(&attach.waits);
     free(attach.parts);
     return status;

@@ -1,6 +1,7 @@
 #include "launch/node.h"
 
 #include "base/assert.h"
+#include "launch/surroundings.h"
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/netns.h"
@@ -8,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +88,7 @@ static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, c
     setpgid(0, 0); /* a Ctrl-C at the terminal is rzrun's to deal with */
     fcntl(channel_fd, F_SETFD, 0);
     fcntl(alive_fd, F_SETFD, 0);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    rz_surroundings_restore();
     if (switch_fd >= 0)
         plug_in(node, switch_fd);
     execl(daemon, daemon, "--keeper", "--launcher-fd", channel, "--alive-fd", alive, "--address",

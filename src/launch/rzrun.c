@@ -4,6 +4,7 @@
 #include "launch/attempts.h"
 #include "launch/program.h"
 #include "launch/rzrun_options.h"
+#include "launch/surroundings.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -24,9 +25,10 @@ int main(int argc, char **argv)
     static struct rz_rzrun_options options;
     char program[PATH_MAX], daemon[PATH_MAX];
     const char *why;
+    rz_surroundings_settle();
     rz_rzrun_options_read(&options, argc, argv);
     if (options.attach || options.finish)
-        return rz_attach_run(&options);
+        return rz_surroundings_exit(rz_attach_run(&options));
     int error = rz_program_find(options.program[0], program, sizeof program, &why);
     if (error) {
         fprintf(stderr, "rzrun: cannot run '%s': %s\n", options.program[0], why);
@@ -36,5 +38,5 @@ int main(int argc, char **argv)
     options.program[0] = program;
     int status = rz_attempts_run(&options, program, daemon);
     rz_rzrun_options_clear(&options);
-    return status;
+    return rz_surroundings_exit(status);
 }

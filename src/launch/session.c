@@ -240,61 +240,6 @@ static void on_listening(struct rz_session *session, struct rz_node *node,
         send_job(session);
 }
 
-/* ---- input */
-
-/* The node that the input goes to; each node takes what it has asked for itself. */
-static struct rz_node *reader(struct rz_session *session)
-{
-    return &session->nodes[session->referee.outcome.ranks[0].node];
-}
-
-static void wait_for_input(struct rz_session *session)
-{
-    if (session->stdin_ended || reader(session)->input_credit == 0 || session->ending)
-        return;
-    if (session->stdin_always_ready || event_add(session->stdin_readable, NULL) != 0)
-        event_active(session->stdin_readable, EV_READ, 0);
-}
-
-/* No bytes: the input has ended. */
-static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
-{
-    struct rz_launch_message message = {
-        .type = RZ_LAUNCH_STDIN, .stdin_data = {.data = data, .data_length = n, .end = n == 0}};
-    rz_node_send(node, &message);
-    node->input_ended |= n == 0;
-}
-
-static void on_input(evutil_socket_t fd, short what, void *arg)
-{
-    struct rz_session *session = arg;
-    struct rz_node *node = reader(session);
-    uint8_t data[16384];
-    (void)what;
-    if (node->input_credit == 0 || session->stdin_ended)
-        return;
-    ssize_t n = read(fd, data, node->input_credit < sizeof data ? node->input_credit : sizeof data);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
-        wait_for_input(session);
-        return;
-    }
-    send_input(node, data, n > 0 ? (uint32_t)n : 0);
-    session->stdin_ended = n <= 0;
-    node->input_credit -= n > 0 ? (uint32_t)n : 0;
-    wait_for_input(session);
-}
-
-/* rank 0 has moved to another node after the input ended: that node must hear of the end, too. */
-static void on_stdin_wanted(struct rz_session *session, struct rz_node *node, uint32_t bytes)
-{
-    if (!session->stdin_ended) {
-        node->input_credit += bytes;
-        wait_for_input(session);
-    } else if (!node->input_ended) {
-        send_input(node, (const uint8_t *)"", 0);
-    }
-}
-
 /* ---- what the nodes tell */
 
 static void on_recovered(void *arg, const struct rz_recovery_times *times)
@@ -414,7 +359,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
             report_binding(session, node, &message->started);
         if (session->cases)
             rz_cases_started(session->cases, &message->started);
-        wait_for_input(session); /* rank 0 may read on another node now */
+        rz_session_input_look(session); /* rank 0 may read on another node now */
         detach_if_all_run(session);
         break;
     case RZ_LAUNCH_DETACHED:
@@ -422,10 +367,10 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         look_at_detached(session);
         break;
     case RZ_LAUNCH_OUTPUT:
-        rz_show_output(&session->show, &message->output);
+        rz_session_output(session, &message->output);
         break;
     case RZ_LAUNCH_STDIN_WANTED:
-        on_stdin_wanted(session, node, message->stdin_wanted.bytes);
+        rz_session_input_wanted(session, node, message->stdin_wanted.bytes);
         break;
     case RZ_LAUNCH_MARK:
         rz_story_mark(&session->story, &message->mark);
@@ -486,28 +431,15 @@ static void on_ended(void *arg, struct rz_node *node)
     event_base_loopbreak(session->base);
 }
 
-/* ---- signals and bounds */
-
-static void on_signal(evutil_socket_t number, short what, void *arg)
-{
-    struct rz_session *session = arg;
-    (void)what;
-    if (number == SIGUSR1 || number == SIGUSR2) {
-        struct rz_launch_message message = {.type = RZ_LAUNCH_SIGNAL,
-                                            .signal = {.number = (uint32_t)number}};
-        rz_session_send_all(session, &message);
-        return;
-    }
-    rz_outcome_decide(&session->referee.outcome, 128 + (int)number, "%s", "");
-    if (session->ending)
-        event_base_loopbreak(session->base); /* a second Ctrl-C does not wait */
-    rz_session_end(session, RZ_END_GRACE_MS);
-}
+/* ---- bounds */
 
 static void out_of_time(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_session *session = arg;
     (void)fd, (void)what;
+    session->out_of_time = true;
+    if (session->flushing)
+        event_base_loopbreak(session->base);
     if (session->ending)
         return;
     rz_referee_timed_out(&session->referee, session->options->timeout);
@@ -518,17 +450,8 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
 
 static void open_events(struct rz_session *session)
 {
-    static const int numbers[5] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-    struct stat info;
-    for (unsigned i = 0; i < 5; i++) {
-        session->signals[i] = evsignal_new(session->base, numbers[i], on_signal, session);
-        event_add(session->signals[i], NULL);
-    }
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGTTIN, SIG_IGN); /* in the background of a terminal: no input */
-    session->stdin_always_ready = fstat(STDIN_FILENO, &info) == 0 && !S_ISFIFO(info.st_mode) &&
-                                  !S_ISSOCK(info.st_mode) && !isatty(STDIN_FILENO);
-    session->stdin_readable = event_new(session->base, STDIN_FILENO, EV_READ, on_input, session);
+    rz_session_signals_open(session);
+    rz_session_input_open(session);
     session->last_word = evtimer_new(session->base, last_word, session);
     session->bound = evtimer_new(session->base, out_of_time, session);
     rz_time timeout = session->options->detach ? 0 : session->options->timeout;
@@ -586,15 +509,14 @@ static void end_nodes(struct rz_session *session)
 
 static void close_events(struct rz_session *session)
 {
-    for (unsigned i = 0; i < 5; i++)
-        event_free(session->signals[i]);
+    rz_session_signals_close(session);
     for (uint32_t i = 0; i < session->options->n_faults; i++) {
         if (session->faults[i].timer)
             event_free(session->faults[i].timer);
         if (session->faults[i].over)
             event_free(session->faults[i].over);
     }
-    event_free(session->stdin_readable);
+    rz_session_input_close(session);
     event_free(session->last_word);
     event_free(session->bound);
     rz_session_waits_close(session);
@@ -637,8 +559,12 @@ static int conclude(struct rz_session *session, const char *program)
     const char *cause, *why;
     char library[64];
     if (session->detached) {
-        printf("%016" PRIx64 "\n", session->job);
-        return fflush(stdout) == 0 ? 0 : RZ_EXIT_START;
+        if (printf("%016" PRIx64 "\n", session->job) > 0 && fflush(stdout) == 0)
+            return 0;
+        fprintf(stderr,
+                "rzrun: job %016" PRIx64 " runs, but standard output cannot be written: %s\n",
+                session->job, strerror(errno));
+        return RZ_EXIT_OUTPUT;
     }
     int status = rz_outcome_status(&session->referee.outcome, &cause);
     status = look_for_restart(session, status);
@@ -675,7 +601,6 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     session->options = options;
     session->attempts = attempts;
     session->random.state = options->seed;
-    session->show.label = options->label;
     session->base = event_base_new();
     session->nodes = calloc(options->layout.n_nodes, sizeof *session->nodes);
     rz_assert(session->base && session->nodes);
@@ -683,8 +608,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     randombytes_buf(&session->job, sizeof session->job);
     rz_referee_open(&session->referee, options->n_ranks, options->layout.placement,
                     options->layout.n_nodes, job_flags(session));
-    session->story = (struct rz_story){.terminal = options->story ? stderr : NULL,
-                                       .progress = options->progress,
+    session->story = (struct rz_story){.progress = options->progress,
                                        .n_ranks = options->n_ranks,
                                        .told_epoch = 1,
                                        .recovered = on_recovered,
@@ -700,13 +624,16 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         !(session->cases = rz_cases_open(options->cases, session->job, attempts->n_cases, &why)))
         rz_cli_refuse(&rz_rzrun_cli, "--cases: %s cannot be used: %s", options->cases, why);
     open_events(session);
+    rz_status_t status_of_output = rz_session_output_open(session);
+    rz_assert(status_of_output == RZ_OK);
+    session->story.terminal = options->story ? stderr : NULL;
     if (make_switch(session)) {
         start_nodes(session, daemon);
         if (!all_gone(session))
             event_base_dispatch(session->base);
         end_nodes(session);
     }
-    int status = conclude(session, program);
+    int status = rz_session_output_close(session, conclude(session, program));
     close_events(session);
     if (session->switch_fd >= 0)
         close(session->switch_fd);

@@ -13,6 +13,8 @@
 #include "launch/story.h"
 #include "launch/waits_page.h"
 
+enum { RZ_SESSION_SIGNALS = 5 };
+
 /* A fault in this run. */
 struct rz_session_fault {
     struct rz_session *session;
@@ -45,7 +47,13 @@ struct rz_session {
     struct rz_settled settled; /* which deaths of nodes story and case files tell of */
     struct rz_story story;
     struct rz_cases *cases; /* NULL: not asked for */
-    struct event *signals[5], *stdin_readable, *bound, *last_word;
+    struct event *signals[RZ_SESSION_SIGNALS], *stdin_readable, *stdin_later, *bound, *last_word;
+    struct event *written[RZ_SHOW_STREAMS], *output_late;
+    int output_error[RZ_SHOW_STREAMS]; /* errno, told once */
+    bool output_held;                  /* the daemons were told so */
+    bool interrupted, out_of_time;
+    bool flushing; /* all is over but the last output */
+    FILE *own_stderr;
     bool started;   /* JOB was sent */
     uint32_t epoch; /* the newest that any node told of */
     bool faults_armed;
@@ -54,7 +62,7 @@ struct rz_session {
     bool checkpoint_lost;     /* a node cannot go back to where it must */
     bool detaching, detached; /* the nodes were told that we go; all have agreed */
     struct rz_session_waits waits;
-    bool stdin_ended, stdin_always_ready;
+    bool stdin_ended, stdin_always_ready, stdin_terminal;
     struct rz_random random;
     struct rz_show_output show;
 };
@@ -76,6 +84,23 @@ void rz_session_waits_told(struct rz_session *session, uint32_t node,
                            const struct rz_launch_waiting *told);
 void rz_session_waits_end(struct rz_session *session);
 void rz_session_waits_close(struct rz_session *session);
+
+/* session_input.c: reads when there is something to read and a node that takes it; a node takes so
+ * many bytes more. */
+void rz_session_input_open(struct rz_session *session);
+void rz_session_input_look(struct rz_session *session);
+void rz_session_input_wanted(struct rz_session *session, struct rz_node *node, uint32_t bytes);
+void rz_session_input_close(struct rz_session *session);
+
+/* session_output.c: from open to close stdio's stderr is among what the processes write. close
+ * waits until all is written; the exit status, where lost output changes it. */
+rz_status_t rz_session_output_open(struct rz_session *session);
+void rz_session_output(struct rz_session *session, const struct rz_launch_output *output);
+int rz_session_output_close(struct rz_session *session, int status);
+
+/* session_signals.c */
+void rz_session_signals_open(struct rz_session *session);
+void rz_session_signals_close(struct rz_session *session);
 
 /* session_faults.c: faults that come with time, once all ranks are initialised; and those that come
  * with iterations. */

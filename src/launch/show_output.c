@@ -1,46 +1,204 @@
 #include "launch/show_output.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include "base/assert.h"
+#include "port/clock.h"
+
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static void write_all(int fd, const uint8_t *data, size_t n)
+#define NOBODY SIZE_MAX
+
+static void put(struct rz_show_stream *stream, const void *bytes, size_t n)
 {
-    while (n > 0) {
-        ssize_t written = write(fd, data, n);
-        if (written < 0 && errno != EINTR)
-            return; /* nobody reads our output any more; the job goes on */
-        if (written > 0) {
-            data += written;
-            n -= (size_t)written;
-        }
-    }
+    rz_stream_writer_put(stream->writer, bytes, n);
 }
 
-static void write_labelled(struct rz_show_output *show, int fd, uint32_t rank, const uint8_t *data,
-                           size_t n)
+/* Shows n bytes of the writer, whose line goes on if it stands at the end. */
+static void show_plain(struct rz_show_stream *stream, size_t who, const uint8_t *data, size_t n)
+{
+    put(stream, data, n);
+    stream->open = data[n - 1] == '\n' ? NOBODY : who;
+}
+
+static void show_labelled(struct rz_show_stream *stream, size_t who, const uint8_t *data, size_t n)
 {
     char label[16];
-    int length = snprintf(label, sizeof label, "[%u] ", rank);
-    bool *inside = &show->in_a_line[fd - 1];
+    int length = snprintf(label, sizeof label, "[%zu] ", who - 1);
+    if (stream->open != NOBODY && stream->open != who) {
+        put(stream, "\n", 1); /* of another one, which did not end it in time */
+        stream->open = NOBODY;
+    }
     while (n > 0) {
         const uint8_t *newline = memchr(data, '\n', n);
         size_t line = newline ? (size_t)(newline - data) + 1 : n;
-        if (!*inside)
-            write_all(fd, (const uint8_t *)label, (size_t)length);
-        write_all(fd, data, line);
-        *inside = newline == NULL;
+        if (stream->open != who)
+            put(stream, label, (size_t)length);
+        put(stream, data, line);
+        stream->open = newline ? NOBODY : who;
         data += line;
         n -= line;
     }
 }
 
-void rz_show_output(struct rz_show_output *show, const struct rz_launch_output *output)
+static void show(const struct rz_show_output *output, struct rz_show_stream *stream, size_t who,
+                 const uint8_t *data, size_t n)
 {
-    int fd = output->stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
-    if (show->label && output->rank != RZ_ID_NONE)
-        write_labelled(show, fd, output->rank, output->data, output->data_length);
+    if (n == 0)
+        return;
+    if (output->label && who > 0)
+        show_labelled(stream, who, data, n);
     else
-        write_all(fd, output->data, output->data_length);
+        show_plain(stream, who, data, n);
+}
+
+static void show_tail(struct rz_show_output *output, struct rz_show_stream *stream, size_t who)
+{
+    struct rz_show_tail *tail = &stream->tails[who];
+    show(output, stream, who, tail->bytes, tail->n);
+    output->waiting -= tail->n;
+    free(tail->bytes);
+    *tail = (struct rz_show_tail){0};
+}
+
+static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t who)
+{
+    if (who >= stream->n_tails) {
+        size_t n = who + 64;
+        stream->tails = realloc(stream->tails, n * sizeof *stream->tails);
+        rz_assert(stream->tails != NULL);
+        memset(stream->tails + stream->n_tails, 0, (n - stream->n_tails) * sizeof *stream->tails);
+        stream->n_tails = n;
+    }
+    return &stream->tails[who];
+}
+
+static void keep(struct rz_show_output *output, struct rz_show_tail *tail, const uint8_t *data,
+                 size_t n)
+{
+    if (tail->room - tail->n < n) {
+        size_t room = tail->room ? tail->room : 256;
+        while (room - tail->n < n)
+            room *= 2;
+        tail->bytes = realloc(tail->bytes, room);
+        rz_assert(tail->bytes != NULL);
+        tail->room = room;
+    }
+    if (tail->n == 0)
+        tail->since = rz_clock_now();
+    memcpy(tail->bytes + tail->n, data, n);
+    tail->n += n;
+    output->waiting += n;
+}
+
+rz_status_t rz_show_output_open(struct rz_show_output *output, bool label)
+{
+    *output = (struct rz_show_output){.label = label, .owner = getpid()};
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        output->streams[i].open = NOBODY;
+        rz_status_t status = rz_stream_writer_open(&output->streams[i].writer, STDOUT_FILENO + i);
+        if (status != RZ_OK) {
+            rz_show_output_close(output);
+            return status;
+        }
+    }
+    return RZ_OK;
+}
+
+void rz_show_output(struct rz_show_output *output, const struct rz_launch_output *message)
+{
+    struct rz_show_stream *stream = &output->streams[message->stream == 2];
+    size_t who = message->rank == RZ_ID_NONE ? 0 : (size_t)message->rank + 1;
+    size_t n = message->data_length;
+    const uint8_t *newline = n > 0 ? memrchr(message->data, '\n', n) : NULL;
+    size_t whole = newline ? (size_t)(newline - message->data) + 1 : 0;
+    struct rz_show_tail *tail = tail_of(stream, who);
+    if (whole > 0) {
+        show_tail(output, stream, who);
+        show(output, stream, who, message->data, whole);
+    }
+    if (n > whole)
+        keep(output, tail, message->data + whole, n - whole);
+    if (tail->n >= RZ_SHOW_LINE_MAX || output->waiting > RZ_SHOW_TAILS_MAX)
+        show_tail(output, stream, who);
+}
+
+rz_time rz_show_output_due(const struct rz_show_output *output)
+{
+    rz_time due = RZ_TIME_NEVER;
+    for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++)
+        for (size_t who = 0; who < output->streams[i].n_tails; who++) {
+            const struct rz_show_tail *tail = &output->streams[i].tails[who];
+            if (tail->n > 0 && tail->since + RZ_SHOW_PATIENCE < due)
+                due = tail->since + RZ_SHOW_PATIENCE;
+        }
+    return due;
+}
+
+void rz_show_output_late(struct rz_show_output *output, rz_time now)
+{
+    for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++)
+        for (size_t who = 0; who < output->streams[i].n_tails; who++) {
+            const struct rz_show_tail *tail = &output->streams[i].tails[who];
+            if (tail->n > 0 && now >= tail->since + RZ_SHOW_PATIENCE)
+                show_tail(output, &output->streams[i], who);
+        }
+}
+
+size_t rz_show_output_queued(struct rz_show_output *output)
+{
+    size_t out = rz_stream_writer_queued(output->streams[0].writer);
+    size_t error = rz_stream_writer_queued(output->streams[1].writer);
+    return out > error ? out : error;
+}
+
+void rz_show_output_wait(struct rz_show_output *output, size_t most)
+{
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++)
+        rz_stream_writer_wait(output->streams[i].writer, most);
+}
+
+int rz_show_output_error(struct rz_show_output *output)
+{
+    int error = 0;
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        struct rz_stream_writer *writer = output->streams[i].writer;
+        uint64_t count;
+        ssize_t ignored = read(rz_stream_writer_event_fd(writer), &count, sizeof count);
+        (void)ignored;
+        error = error ? error : rz_stream_writer_error(writer);
+    }
+    return error;
+}
+
+/* In a child of fork, where the writer's thread is not, words go straight to the descriptor. */
+static ssize_t write_words(void *cookie, const char *text, size_t n)
+{
+    struct rz_show_output *output = cookie;
+    if (getpid() != output->owner)
+        return write(STDERR_FILENO, text, n);
+    if (n > 0)
+        show_plain(&output->streams[1], 0, (const uint8_t *)text, n);
+    return (ssize_t)n;
+}
+
+FILE *rz_show_output_words(struct rz_show_output *output)
+{
+    const cookie_io_functions_t functions = {.write = write_words};
+    FILE *words = fopencookie(output, "w", functions);
+    if (words)
+        setvbuf(words, NULL, _IONBF, 0);
+    return words;
+}
+
+void rz_show_output_close(struct rz_show_output *output)
+{
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        struct rz_show_stream *stream = &output->streams[i];
+        for (size_t who = 0; who < stream->n_tails; who++)
+            free(stream->tails[who].bytes);
+        free(stream->tails);
+        rz_stream_writer_close(stream->writer);
+        *stream = (struct rz_show_stream){0};
+    }
 }

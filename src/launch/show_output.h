@@ -1,16 +1,72 @@
-/* What processes write, on rzrun's own standard output and error. */
+/*
+ * What processes write, on rzrun's own standard output and error.
+ *
+ * Lines of different processes do not mix: what a process writes is shown up to its last newline,
+ * and the rest of the line follows once it is whole, or is RZ_SHOW_LINE_MAX bytes long, or has
+ * waited for RZ_SHOW_PATIENCE (a question without a newline must be seen). All bytes of one process
+ * and stream stay in their order.
+ */
 #ifndef RZ_LAUNCH_SHOW_OUTPUT_H
 #define RZ_LAUNCH_SHOW_OUTPUT_H
 
+#include "launch/stream_writer.h"
 #include "wire/launch_messages.h"
 
-struct rz_show_output {
-    bool label;        /* each line begins with the rank */
-    bool in_a_line[2]; /* of stdout and stderr */
+#include <stdio.h>
+#include <sys/types.h>
+
+#define RZ_SHOW_LINE_MAX (1u << 20)
+#define RZ_SHOW_TAILS_MAX (64u << 20) /* all lines together that wait for their end */
+#define RZ_SHOW_PATIENCE (100 * RZ_MILLISECOND)
+
+enum { RZ_SHOW_STREAMS = 2 }; /* stdout, stderr */
+
+/* The beginning of a line that waits for its end. */
+struct rz_show_tail {
+    uint8_t *bytes;
+    size_t n, room;
+    rz_time since;
 };
 
-/* Writes it all; where nobody reads any more it is lost, and that is no error. Lines of rank
- * RZ_ID_NONE (a daemon's) have no label. */
+struct rz_show_stream {
+    struct rz_stream_writer *writer;
+    struct rz_show_tail *tails; /* [n_tails], by slot + 1; 0: a daemon's own words */
+    size_t n_tails;
+    size_t open; /* whose unfinished line stands at the end of what was shown, or SIZE_MAX */
+};
+
+struct rz_show_output {
+    bool label; /* each line begins with the rank */
+    struct rz_show_stream streams[RZ_SHOW_STREAMS];
+    size_t waiting; /* bytes in all tails */
+    pid_t owner;    /* the process that has the writers' threads */
+};
+
+/* Needs descriptors 1 and 2. */
+rz_status_t rz_show_output_open(struct rz_show_output *show, bool label);
+
+/* Shows it soon; never blocks. Lines of rank RZ_ID_NONE (a daemon's) have no label. */
 void rz_show_output(struct rz_show_output *show, const struct rz_launch_output *output);
+
+/* When rz_show_output_late is to be called, at the latest: RZ_TIME_NEVER, nothing waits. */
+rz_time rz_show_output_due(const struct rz_show_output *show);
+
+/* Shows what has waited for its newline for too long; now RZ_TIME_NEVER: all of it. */
+void rz_show_output_late(struct rz_show_output *show, rz_time now);
+
+/* Bytes of the fuller stream that nobody has read yet. */
+size_t rz_show_output_queued(struct rz_show_output *show);
+
+/* Waits until nobody has to read more than so many bytes of either stream. */
+void rz_show_output_wait(struct rz_show_output *show, size_t most);
+
+/* errno of a stream that cannot be written; 0: both can. The eventfds of the writers are read. */
+int rz_show_output_error(struct rz_show_output *show);
+
+/* A stream, such as stdio's, whose words go to standard error in their order among those of the
+ * processes. NULL: no memory. */
+FILE *rz_show_output_words(struct rz_show_output *show);
+
+void rz_show_output_close(struct rz_show_output *show);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 6
+#define RZ_LAUNCH_VERSION 7
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
@@ -132,6 +132,7 @@ enum rz_waiting_state {
         END(INJECT, inject) /* enum rz_inject; nodes: u32 each */ \
     MESSAGE(SIGNAL, signal) U32(number) END(SIGNAL, signal) \
     MESSAGE(DUMP_WAITING, dump_waiting) END(DUMP_WAITING, dump_waiting) \
+    MESSAGE(HOLD_OUTPUT, hold_output) U32(hold) END(HOLD_OUTPUT, hold_output) /* 1: send none; 0: go on */ \
     MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all run, say DETACHED */ \
     MESSAGE(FINISH, finish) U32(code) TEXT(reason) END(FINISH, finish)    /* end the whole job, a detached one */ \
     MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) END(SHUTDOWN, shutdown) /* end all processes, then yourself */

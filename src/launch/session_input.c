@@ -1,0 +1,98 @@
+/* rzrun's standard input on its way to the node of rank 0, as far as that node takes it. */
+#include "launch/session.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A job in the background of a terminal looks so often whether it may read again. */
+#define BACKGROUND_LOOK_MS 300
+
+/* The node that the input goes to; each node takes what it has asked for itself. */
+static struct rz_node *reader(struct rz_session *session)
+{
+    return &session->nodes[session->referee.outcome.ranks[0].node];
+}
+
+/* Reading would stop rzrun (SIGTTIN): it waits until it is brought to the foreground. */
+static bool in_background(const struct rz_session *session)
+{
+    pid_t foreground = session->stdin_terminal ? tcgetpgrp(STDIN_FILENO) : -1;
+    return foreground >= 0 && foreground != getpgrp();
+}
+
+void rz_session_input_look(struct rz_session *session)
+{
+    const struct timeval later = {.tv_usec = BACKGROUND_LOOK_MS * 1000};
+    if (session->stdin_ended || reader(session)->input_credit == 0 || session->ending)
+        return;
+    if (in_background(session))
+        event_add(session->stdin_later, &later);
+    else if (session->stdin_always_ready || event_add(session->stdin_readable, NULL) != 0)
+        event_active(session->stdin_readable, EV_READ, 0);
+}
+
+/* No bytes: the input has ended. */
+static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
+{
+    struct rz_launch_message message = {
+        .type = RZ_LAUNCH_STDIN, .stdin_data = {.data = data, .data_length = n, .end = n == 0}};
+    rz_node_send(node, &message);
+    node->input_ended |= n == 0;
+}
+
+static void on_input(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_session *session = arg;
+    struct rz_node *node = reader(session);
+    uint8_t data[16384];
+    (void)what;
+    if (node->input_credit == 0 || session->stdin_ended)
+        return;
+    if (in_background(session)) {
+        rz_session_input_look(session);
+        return;
+    }
+    ssize_t n = read(fd, data, node->input_credit < sizeof data ? node->input_credit : sizeof data);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || in_background(session))) {
+        rz_session_input_look(session);
+        return;
+    }
+    send_input(node, data, n > 0 ? (uint32_t)n : 0);
+    session->stdin_ended = n <= 0;
+    node->input_credit -= n > 0 ? (uint32_t)n : 0;
+    rz_session_input_look(session);
+}
+
+static void look_again(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    rz_session_input_look(arg);
+}
+
+/* rank 0 has moved to another node after the input ended: that node must hear of the end, too. */
+void rz_session_input_wanted(struct rz_session *session, struct rz_node *node, uint32_t bytes)
+{
+    if (!session->stdin_ended) {
+        node->input_credit += bytes;
+        rz_session_input_look(session);
+    } else if (!node->input_ended) {
+        send_input(node, (const uint8_t *)"", 0);
+    }
+}
+
+void rz_session_input_open(struct rz_session *session)
+{
+    struct stat info;
+    session->stdin_terminal = isatty(STDIN_FILENO);
+    session->stdin_always_ready = fstat(STDIN_FILENO, &info) == 0 && !S_ISFIFO(info.st_mode) &&
+                                  !S_ISSOCK(info.st_mode) && !session->stdin_terminal;
+    session->stdin_readable = event_new(session->base, STDIN_FILENO, EV_READ, on_input, session);
+    session->stdin_later = evtimer_new(session->base, look_again, session);
+}
+
+void rz_session_input_close(struct rz_session *session)
+{
+    event_free(session->stdin_readable);
+    event_free(session->stdin_later);
+}

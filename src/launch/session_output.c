@@ -1,0 +1,164 @@
+/*
+ * What processes write on its way out of rzrun. A reader that is slow holds the writers, by way of
+ * the daemons, and nothing else: news of deaths, exits, signals and --timeout go on.
+ */
+#include "launch/session.h"
+#include "launch/surroundings.h"
+
+#include "base/assert.h"
+#include "outcome/exit_codes.h"
+#include "port/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Between these marks of bytes that nobody has read the daemons are told to hold their processes'
+ * output, then to let it go on. */
+#define QUEUE_HIGH (4u << 20)
+#define QUEUE_LOW (1u << 20)
+/* A job that was interrupted, or whose time ran out, has its last output read within so long. */
+#define LAST_READ_S 5
+
+static void hold(struct rz_session *session, bool held)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_HOLD_OUTPUT,
+                                        .hold_output = {.hold = held}};
+    if (held == session->output_held)
+        return;
+    session->output_held = held;
+    rz_session_send_all(session, &message);
+}
+
+static void look_at_queue(struct rz_session *session)
+{
+    size_t queued = rz_show_output_queued(&session->show);
+    hold(session, session->output_held ? queued > QUEUE_LOW : queued > QUEUE_HIGH);
+}
+
+static void look_at_tails(struct rz_session *session)
+{
+    rz_time due = rz_show_output_due(&session->show), now = rz_clock_now();
+    if (due == RZ_TIME_NEVER || evtimer_pending(session->output_late, NULL))
+        return;
+    rz_time left = due > now ? due - now : 0;
+    event_add(session->output_late,
+              &(struct timeval){.tv_usec = (suseconds_t)(left / RZ_MICROSECOND)});
+}
+
+static void late(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_session *session = arg;
+    (void)fd, (void)what;
+    rz_show_output_late(&session->show, rz_clock_now());
+    look_at_tails(session);
+}
+
+void rz_session_output(struct rz_session *session, const struct rz_launch_output *output)
+{
+    rz_show_output(&session->show, output);
+    if (!evtimer_pending(session->output_late, NULL))
+        look_at_tails(session);
+    look_at_queue(session);
+}
+
+/* A reader that has gone ends the job, as SIGPIPE would; on a full disk it goes on, and its exit
+ * status tells. */
+static void on_error(struct rz_session *session, int stream, int error)
+{
+    static const char *const names[RZ_SHOW_STREAMS] = {"output", "error"};
+    session->output_error[stream] = error;
+    if (error == EPIPE) {
+        rz_outcome_decide(&session->referee.outcome, 128 + SIGPIPE, "%s", "");
+        session->interrupted = true;
+        rz_surroundings_signalled(SIGPIPE);
+        rz_session_end(session, 0);
+        return;
+    }
+    fprintf(stderr, "rzrun: standard %s cannot be written: %s; what is not written is lost\n",
+            names[stream], strerror(error));
+}
+
+/* Whether there was an error that is told now. */
+static bool look_at_errors(struct rz_session *session)
+{
+    bool any = false;
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        int error = rz_stream_writer_error(session->show.streams[i].writer);
+        if (error == 0 || session->output_error[i] != 0)
+            continue;
+        on_error(session, i, error);
+        any = true;
+    }
+    return any;
+}
+
+static void on_written(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_session *session = arg;
+    uint64_t count;
+    ssize_t ignored = read(fd, &count, sizeof count);
+    (void)ignored, (void)what;
+    look_at_errors(session);
+    look_at_queue(session);
+    if (session->flushing && rz_show_output_queued(&session->show) == 0)
+        event_base_loopbreak(session->base);
+}
+
+rz_status_t rz_session_output_open(struct rz_session *session)
+{
+    rz_status_t status = rz_show_output_open(&session->show, session->options->label);
+    if (status != RZ_OK)
+        return status;
+    session->output_late = evtimer_new(session->base, late, session);
+    rz_assert(session->output_late != NULL);
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        int fd = rz_stream_writer_event_fd(session->show.streams[i].writer);
+        session->written[i] =
+            event_new(session->base, fd, EV_READ | EV_PERSIST, on_written, session);
+        rz_assert(session->written[i] != NULL);
+        event_add(session->written[i], NULL);
+    }
+    session->own_stderr = stderr;
+    stderr = rz_show_output_words(&session->show);
+    rz_assert(stderr != NULL);
+    return RZ_OK;
+}
+
+/* All is shown before rzrun ends, however slow the reader is; an interrupt ends the waiting, and
+ * --timeout. */
+static void flush(struct rz_session *session)
+{
+    session->flushing = session->ending = true;
+    event_del(session->last_word);
+    rz_show_output_late(&session->show, RZ_TIME_NEVER);
+    if (session->interrupted || session->out_of_time)
+        event_base_loopexit(session->base, &(struct timeval){.tv_sec = LAST_READ_S});
+    do {
+        if (rz_show_output_queued(&session->show) > 0)
+            event_base_dispatch(session->base);
+    } while (look_at_errors(session));
+}
+
+int rz_session_output_close(struct rz_session *session, int status)
+{
+    flush(session);
+    fclose(stderr);
+    stderr = session->own_stderr;
+    size_t unread = rz_show_output_queued(&session->show);
+    bool lost = unread > 0, piped = false;
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
+        lost |= session->output_error[i] != 0;
+        piped |= session->output_error[i] == EPIPE;
+        event_free(session->written[i]);
+    }
+    if (unread > 0 && rz_stream_writer_queued(session->show.streams[1].writer) == 0)
+        fprintf(stderr, "rzrun: nobody has read the last %zu bytes of output, which are lost\n",
+                unread);
+    event_free(session->output_late);
+    rz_show_output_close(&session->show);
+    if (status == 0 && piped)
+        return 128 + SIGPIPE;
+    return status == 0 && lost ? RZ_EXIT_OUTPUT : status;
+}

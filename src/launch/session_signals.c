@@ -1,0 +1,48 @@
+/* What signals to rzrun do; docs/signals-and-streams.md has the table. */
+#include "launch/session.h"
+#include "launch/surroundings.h"
+
+#include <signal.h>
+
+static void on_signal(evutil_socket_t number, short what, void *arg)
+{
+    struct rz_session *session = arg;
+    (void)what;
+    if (number == SIGUSR1 || number == SIGUSR2) {
+        struct rz_launch_message message = {.type = RZ_LAUNCH_SIGNAL,
+                                            .signal = {.number = (uint32_t)number}};
+        rz_session_send_all(session, &message);
+        return;
+    }
+    rz_outcome_decide(&session->referee.outcome, 128 + (int)number, "%s", "");
+    session->interrupted = true;
+    rz_surroundings_signalled((int)number);
+    if (session->ending)
+        event_base_loopbreak(session->base); /* a second Ctrl-C does not wait */
+    rz_session_end(session, RZ_END_GRACE_MS);
+}
+
+/* What nohup, or a script that runs rzrun in the background, has made ignored stays so. */
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void rz_session_signals_open(struct rz_session *session)
+{
+    static const int numbers[RZ_SESSION_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    for (unsigned i = 0; i < RZ_SESSION_SIGNALS; i++) {
+        if (is_ignored(numbers[i]))
+            continue;
+        session->signals[i] = evsignal_new(session->base, numbers[i], on_signal, session);
+        event_add(session->signals[i], NULL);
+    }
+}
+
+void rz_session_signals_close(struct rz_session *session)
+{
+    for (unsigned i = 0; i < RZ_SESSION_SIGNALS; i++)
+        if (session->signals[i])
+            event_free(session->signals[i]);
+}

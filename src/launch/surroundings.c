@@ -1,0 +1,48 @@
+#include "launch/surroundings.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static struct sigaction pipe_before, terminal_before;
+static int ended_by;
+
+void rz_surroundings_settle(void)
+{
+    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0) {
+            int opened = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+            (void)opened; /* the lowest number that is free is fd */
+        }
+    sigaction(SIGPIPE, &ignore, &pipe_before);
+    sigaction(SIGTTIN, &ignore, &terminal_before);
+}
+
+void rz_surroundings_restore(void)
+{
+    sigaction(SIGPIPE, &pipe_before, NULL);
+    sigaction(SIGTTIN, &terminal_before, NULL);
+}
+
+void rz_surroundings_signalled(int number)
+{
+    ended_by = number;
+}
+
+int rz_surroundings_exit(int status)
+{
+    const struct sigaction *before = ended_by == SIGPIPE ? &pipe_before : NULL;
+    sigset_t only;
+    if ((ended_by != SIGPIPE && ended_by != SIGINT) || status != 128 + ended_by ||
+        (before && before->sa_handler == SIG_IGN))
+        return status;
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    signal(ended_by, SIG_DFL);
+    sigemptyset(&only);
+    sigaddset(&only, ended_by);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(ended_by);
+    return status;
+}
