@@ -55,6 +55,7 @@ static void tell_end(struct keeper *keeper)
     keeper->lifeline_fd = -1;
     keeper->kill_at = rz_clock_now() + RZ_KEEPER_GRACE_MS * RZ_MILLISECOND;
     continue_node(keeper);
+    kill(keeper->daemon, SIGCONT); /* one that somebody else has stopped ends in order, too */
 }
 
 /* The daemon has ended, however: so has everything below it. Orphans come to us, so that nothing

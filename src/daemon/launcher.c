@@ -159,6 +159,9 @@ static void obey(struct rz_launcher *launcher, const struct rz_launch_message *m
         launcher->told_hold = message->hold_output.hold != 0;
         look_at_queue(launcher);
         break;
+    case RZ_LAUNCH_ALIVE:
+        rz_daemon_tell_launcher(daemon, message);
+        break;
     case RZ_LAUNCH_DUMP_WAITING:
         rz_orders_dump_waiting(daemon);
         break;

@@ -185,20 +185,28 @@ void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms)
     }
 }
 
-void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n)
+static void tell_end(const struct rz_node *node, const char *why)
+{
+    int status = node->status;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0; /* a daemon's signal: 128 + it */
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : code > 128 ? code - 128 : 0;
+    const char *who = WIFSIGNALED(status) ? "keeper" : "daemon";
+    if (number)
+        fprintf(stderr, "rzrun: the %s of node %u was killed by signal %d (%s)\n", who, node->index,
+                number, strsignal(number));
+    else if (why)
+        fprintf(stderr, "rzrun: node %u was cut off: %s\n", node->index, why);
+    else
+        fprintf(stderr, "rzrun: the daemon of node %u ended with status %d\n", node->index, code);
+}
+
+void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n, char *const *why)
 {
     uint32_t told = 0;
     for (uint32_t i = 0; i < n && told < TOLD_MAX; i++) {
-        int status = nodes[i].status;
-        if (!nodes[i].early || status == -1 || status == 0)
+        if (!nodes[i].early || nodes[i].status == -1 || nodes[i].status == 0)
             continue;
-        int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0; /* a daemon's signal: 128 + it */
-        int number = WIFSIGNALED(status) ? WTERMSIG(status) : code > 128 ? code - 128 : 0;
-        fprintf(stderr, "rzrun: the %s of node %u ", WIFSIGNALED(status) ? "keeper" : "daemon", i);
-        if (number)
-            fprintf(stderr, "was killed by signal %d (%s)\n", number, strsignal(number));
-        else
-            fprintf(stderr, "ended with status %d\n", code);
+        tell_end(&nodes[i], why[i]);
         told++;
     }
 }

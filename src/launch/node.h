@@ -4,6 +4,7 @@
 #define RZ_LAUNCH_NODE_H
 
 #include "base/status.h"
+#include "launch/silence.h"
 #include "wire/launch_messages.h"
 
 #include <rhizome/types.h>
@@ -18,8 +19,10 @@ struct rz_node {
     int alive_fd;        /* its end tells the keeper that rzrun is gone */
     struct rz_frames *channel;
     struct event *readable, *writable;
-    bool listening;        /* LISTENING has come */
-    bool gone;             /* the channel has ended */
+    bool listening; /* LISTENING has come */
+    bool gone;      /* the channel has ended */
+    struct rz_silence silence;
+    bool asked;            /* whether it lives, and it has not answered yet */
     bool early;            /* that was before it was told to end */
     int status;            /* of the keeper, as waitpid gives it; -1: it was not waited for */
     bool detached;         /* it goes on without us */
@@ -53,8 +56,8 @@ void rz_node_release(struct rz_node *node);
  * bound_ms is killed, and its daemon then sees its end. So it ends, however stopped they are. */
 void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms);
 
-/* Says on standard error how the daemons ended that were not told to, as far as their keepers knew
- * it; the first few of them. */
-void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n);
+/* Says on standard error how the daemons ended that were not told to, as far as they said why
+ * (why[node], or NULL) or their keepers knew it; the first few of them. */
+void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n, char *const *why);
 
 #endif

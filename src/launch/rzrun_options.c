@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "ckpt/file_header.h"
 #include "cli/quantity.h"
+#include "launch/silence.h"
 #include "outcome/exit_codes.h"
 #include "place/machine.h"
 #include "port/netns.h"
@@ -199,6 +200,11 @@ RZ_CLI_TAKE(hang_report)
     return duration(value, &OPTIONS->hang_report, why);
 }
 
+RZ_CLI_TAKE(silence_timeout)
+{
+    return duration(value, &OPTIONS->silence_timeout, why);
+}
+
 RZ_CLI_TAKE(timeout)
 {
     return duration(value, &OPTIONS->timeout, why);
@@ -374,6 +380,11 @@ static const struct rz_cli_option table[] = {
      "Say on one page who waits for whom when a rank has waited in one call for longer than T; "
      "nobody is ended for it. Default: never.",
      take_hang_report},
+    {"--silence-timeout", NULL, "T",
+     "End the job when no daemon has said anything for T, for example because somebody has stopped "
+     "them. Default: 10m with one node, whose processes go on once the daemon does; 1m with "
+     "several. A job stopped with rzrun (Ctrl-Z) and a suspended machine are not silent.",
+     take_silence_timeout},
     {NULL, NULL, NULL, "What a death does", NULL},
     {"--on-failure", NULL, "auto|repair|continue|replace|restart|abort",
      "auto (default): survivors hear of a death by their error handlers, whose default ends the "
@@ -731,6 +742,9 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
                       options->on_failure_given ? "--on-failure" : "--spares");
     check_detach(options);
     settle_layout(options);
+    if (!options->silence_timeout)
+        options->silence_timeout =
+            options->layout.n_nodes > 1 ? RZ_SILENCE_NODES : RZ_SILENCE_ONE_NODE;
     check_scheme(options);
     settle_checkpoints(options);
     check_faults(options);

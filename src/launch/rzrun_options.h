@@ -48,6 +48,7 @@ struct rz_rzrun_options {
     uint32_t n_faults;
     uint64_t seed;
     rz_time hb_period, hb_timeout, timeout, hang_timeout, hang_report;
+    rz_time silence_timeout; /* of all daemons */
     bool detach;
     uint64_t spool_bytes; /* per node */
     rz_time linger;

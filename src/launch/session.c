@@ -17,9 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_BOUND_S 30 /* for all daemons to report */
-#define END_BOUND_S 10   /* for all nodes to end in order */
-#define LOST_BOUND_S 2   /* the same for those that the others went on without */
+#define END_BOUND_S 10 /* for all nodes to end in order */
+#define LOST_BOUND_S 2 /* the same for those that the others went on without */
 
 /* ---- the end */
 
@@ -79,12 +78,6 @@ static void last_word(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_session *session = arg;
     (void)fd, (void)what;
-    if (!session->started)
-        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
-                          "not all daemons have reported within %d s", START_BOUND_S);
-    else if (!session->ending) /* of a job to be detached; no other is bounded here */
-        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
-                          "not all processes have started within %d s", START_BOUND_S);
     event_base_loopbreak(session->base);
 }
 
@@ -200,9 +193,6 @@ static void send_job(struct rz_session *session)
                 .directory = options->directory}};
     put_checkpoints(&message.job, session);
     session->started = true;
-    event_del(session->last_word); /* before an end, which sets it anew */
-    if (options->detach)
-        set_bound(session, START_BOUND_S);
     if (overflow) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the program's arguments or environment are too long");
@@ -342,6 +332,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
 {
     struct rz_session *session = arg;
     uint32_t grace_ms;
+    rz_session_heard(session, node, message);
     if (rz_referee_refuses(&session->referee, node->index, message))
         return;
     bool over = rz_referee_take(&session->referee, node->index, message, &grace_ms);
@@ -462,7 +453,7 @@ static void open_events(struct rz_session *session)
         event_add(session->bound, &(struct timeval){.tv_sec = (time_t)(timeout / RZ_SECOND),
                                                     .tv_usec = (suseconds_t)(timeout % RZ_SECOND /
                                                                              RZ_MICROSECOND)});
-    set_bound(session, START_BOUND_S);
+    rz_session_silence_open(session);
 }
 
 /* False: the job cannot be started. */
@@ -518,6 +509,7 @@ static void close_events(struct rz_session *session)
     }
     rz_session_input_close(session);
     event_free(session->last_word);
+    event_free(session->look);
     event_free(session->bound);
     rz_session_waits_close(session);
 }
@@ -581,7 +573,8 @@ static int conclude(struct rz_session *session, const char *program)
     else if (cause && *cause)
         fprintf(stderr, "rzrun: %s\n", cause);
     if (status == RZ_EXIT_LOST || status == RZ_EXIT_START)
-        rz_nodes_tell_ends(session->nodes, session->options->layout.n_nodes);
+        rz_nodes_tell_ends(session->nodes, session->options->layout.n_nodes,
+                           session->referee.outcome.cut_off);
     if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1 &&
         rz_program_of_another_mpi(program, library, sizeof library))
         fprintf(stderr,

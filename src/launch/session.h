@@ -54,6 +54,10 @@ struct rz_session {
     bool interrupted, out_of_time;
     bool flushing; /* all is over but the last output */
     FILE *own_stderr;
+    struct event *look;      /* at who is silent (session_silence.c) */
+    rz_time looked;          /* when it was last taken */
+    struct rz_silence start; /* since there was a sign of progress of the start */
+    bool silence_told;
     bool started;   /* JOB was sent */
     uint32_t epoch; /* the newest that any node told of */
     bool faults_armed;
@@ -101,6 +105,11 @@ int rz_session_output_close(struct rz_session *session, int status);
 /* session_signals.c */
 void rz_session_signals_open(struct rz_session *session);
 void rz_session_signals_close(struct rz_session *session);
+
+/* session_silence.c: looks at who is silent, from now on; a node has told something. */
+void rz_session_silence_open(struct rz_session *session);
+void rz_session_heard(struct rz_session *session, struct rz_node *node,
+                      const struct rz_launch_message *message);
 
 /* session_faults.c: faults that come with time, once all ranks are initialised; and those that come
  * with iterations. */

@@ -116,6 +116,8 @@ enum rz_waiting_state {
     MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
     MESSAGE(RESULT, result) U32(code) U32(cut_off) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
     MESSAGE(DONE, done) END(DONE, done)                                   /* among daemons: no process is left here */ \
+    /* both ways: are you there; I am */ \
+    MESSAGE(ALIVE, alive) END(ALIVE, alive) \
     /* rzrun -> daemon */ \
     MESSAGE(JOB, job) U64(job) BYTES(key) U32(n_nodes) U32(n_ranks) U32(node) U64(hb_period_ns) U64(hb_timeout_ns) \
         U32(detector) U64(hang_timeout_ns) U64(hang_report_ns) /* enum rz_detector; 0: never hung; 0: no report */ \

@@ -1,0 +1,151 @@
+/* rzrun waits for nothing without a bound: daemons that say nothing are asked, and a job whose
+ * daemons are all silent for too long is ended, in words. So is a start that makes no progress. */
+#include "launch/session.h"
+
+#include "base/assert.h"
+#include "outcome/exit_codes.h"
+#include "port/clock.h"
+#include "port/process.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+
+/* Without a new sign of it: all daemons must report, and processes of a job to be detached run. */
+#define START_BOUND_NS (30 * RZ_SECOND)
+
+static const char *state_text(char state)
+{
+    switch (state) {
+    case 'T':
+        return "it is stopped (SIGSTOP, Ctrl-Z; SIGCONT continues it)";
+    case 't':
+        return "it is stopped by a debugger";
+    case 'R':
+        return "it waits for a processor";
+    case 'D':
+        return "it waits for a disk or a file server";
+    default:
+        return "it does not answer";
+    }
+}
+
+/* A node on which the end of the job still depends. */
+static bool is_watched(const struct rz_session *session, const struct rz_node *node)
+{
+    return !node->gone && !node->lost && node->epoch >= session->epoch;
+}
+
+static void ask(struct rz_node *node)
+{
+    const struct rz_launch_message message = {.type = RZ_LAUNCH_ALIVE};
+    if (node->asked)
+        return;
+    node->asked = true;
+    rz_node_send(node, &message);
+}
+
+/* The node whose silence is that of the job: where deaths are found it takes all daemons to be
+ * silent, elsewhere one is enough. NULL: there is nobody to hear anything from. */
+static struct rz_node *most_silent(struct rz_session *session, rz_time passed)
+{
+    const struct rz_rzrun_options *options = session->options;
+    struct rz_node *found = NULL, *lost = NULL;
+    for (uint32_t i = 0; i < options->layout.n_nodes; i++) {
+        struct rz_node *node = &session->nodes[i];
+        if (node->gone)
+            continue;
+        char state = node->daemon_pid ? rz_process_state((pid_t)node->daemon_pid) : 0;
+        rz_time silent = rz_silence_look(&node->silence, passed, state);
+        if (silent > 0)
+            ask(node);
+        if (!is_watched(session, node)) /* counts where there is no other */
+            lost = !lost || silent < lost->silence.lasted ? node : lost;
+        else if (!found ||
+                 (options->no_ft ? silent > found->silence.lasted : silent < found->silence.lasted))
+            found = node;
+    }
+    return found ? found : lost;
+}
+
+static void give_up(struct rz_session *session, const struct rz_node *node)
+{
+    rz_outcome_decide(&session->referee.outcome, RZ_EXIT_LOST,
+                      "the job was ended: %s for %.3g s (--silence-timeout); the "
+                      "daemon of node %u, process %u: %s",
+                      session->options->no_ft ? "a daemon has said nothing"
+                                              : "no daemon has said anything",
+                      (double)node->silence.lasted / 1e9, node->index, node->daemon_pid,
+                      state_text(rz_process_state((pid_t)node->daemon_pid)));
+    event_base_loopbreak(session->base);
+}
+
+static void look_at_silence(struct rz_session *session, rz_time passed)
+{
+    const struct rz_rzrun_options *options = session->options;
+    const struct rz_node *node = most_silent(session, passed);
+    if (!node)
+        return;
+    rz_time silent = node->silence.lasted, bound = options->silence_timeout;
+    if (silent >= bound) {
+        give_up(session, node);
+    } else if (silent < RZ_SILENCE_WORTH_TELLING) {
+        session->silence_told = false;
+    } else if (!session->silence_told) {
+        session->silence_told = true;
+        fprintf(stderr,
+                "rzrun: the daemon of node %u, process %u, has said nothing for %.3g s: %s; the "
+                "job waits for it until %.3g s (--silence-timeout)\n",
+                node->index, node->daemon_pid, (double)silent / 1e9,
+                state_text(rz_process_state((pid_t)node->daemon_pid)), (double)bound / 1e9);
+    }
+}
+
+static void look_at_start(struct rz_session *session, rz_time passed)
+{
+    const unsigned bound_s = START_BOUND_NS / RZ_SECOND;
+    uint32_t n = session->options->layout.n_nodes;
+    if (rz_silence_look(&session->start, passed, 0) < START_BOUND_NS)
+        return;
+    if (session->started)
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
+                          "not all processes have started, and none did within %u s", bound_s);
+    else
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
+                          "%u of %u daemons have not reported, and none did within %u s",
+                          n - session->n_listening, n, bound_s);
+    event_base_loopbreak(session->base);
+}
+
+static void look(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_session *session = arg;
+    rz_time now = rz_clock_now(), passed = now - session->looked;
+    (void)fd, (void)what;
+    session->looked = now;
+    if (session->ending)
+        return; /* the end has a bound of its own */
+    if (!session->started || session->options->detach)
+        look_at_start(session, passed);
+    if (session->started)
+        look_at_silence(session, passed);
+}
+
+void rz_session_silence_open(struct rz_session *session)
+{
+    const struct timeval every = {.tv_sec = RZ_SILENCE_LOOK / RZ_SECOND};
+    session->looked = rz_clock_now();
+    session->look = event_new(session->base, -1, EV_PERSIST, look, session);
+    rz_assert(session->look != NULL);
+    event_add(session->look, &every);
+}
+
+void rz_session_heard(struct rz_session *session, struct rz_node *node,
+                      const struct rz_launch_message *message)
+{
+    node->silence.heard = true;
+    if (message->type == RZ_LAUNCH_ALIVE)
+        node->asked = false;
+    else if (message->type == RZ_LAUNCH_LISTENING || message->type == RZ_LAUNCH_STARTED ||
+             message->type == RZ_LAUNCH_DETACHED)
+        session->start.heard = true;
+}
