@@ -22,9 +22,12 @@ static bool release(struct rz_outfile *out, bool good)
     return good;
 }
 
-/* A file of this folder without a name; -1 where the file system has none. */
+/* A file of this folder without a name; -1 where the file system has none, or nothing (/proc) could
+ * give it one. */
 static int open_nameless(const char *path)
 {
+    if (access("/proc/self/fd", X_OK) != 0)
+        return -1;
     char *folder = rz_chart_copy(path);
     char *slash = strrchr(folder, '/');
     if (slash)

@@ -119,7 +119,8 @@ static bool listen_until(pid_t pid, int pidfd, int from, rz_time until,
     size_t used = strlen(run->output);
     bool open = true;
     for (;;) {
-        rz_time now = rz_clock_now(), look = watch ? now + LOOK : until;
+        rz_time now = rz_clock_now(), look = watch || pidfd < 0 ? now + LOOK : until;
+        int status;
         look = look < until ? look : until;
         if (watch && watch->enough(watch->arg)) {
             run->end = RZ_BENCH_ENOUGH;
@@ -133,9 +134,7 @@ static bool listen_until(pid_t pid, int pidfd, int from, rz_time until,
             return false;
         if (open && fds[0].revents)
             open = take_output(from, run->output, &used);
-        else if (fds[1].revents) {
-            int status = 0;
-            waitpid(pid, &status, 0);
+        else if ((fds[1].revents || pidfd < 0) && waitpid(pid, &status, WNOHANG) == pid) {
             run->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
             return true;
         }
@@ -154,7 +153,9 @@ static pid_t start(const struct rz_bench_command *command, int *from, int *pidfd
         become(command, parent, ends[1]);
     close(ends[1]);
     *from = ends[0];
-    if (pid > 0 && rz_process_open(pid, pidfd) == RZ_OK)
+    *pidfd = -1;
+    rz_status_t status = pid > 0 ? rz_process_open(pid, pidfd) : RZ_ERR_SYSTEM;
+    if (status == RZ_OK || status == RZ_ERR_UNSUPPORTED) /* without, it is looked for */
         return pid;
     close(ends[0]);
     clear_away();
@@ -204,7 +205,8 @@ void rz_bench_run_watched(struct rz_bench *bench, const struct rz_bench_command 
     clear_away();
     run->cpu_s = cpu_of_children_s() - cpu_before_s;
     close(from);
-    close(pidfd);
+    if (pidfd >= 0)
+        close(pidfd);
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
 }

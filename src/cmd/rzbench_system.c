@@ -2,6 +2,7 @@
 #include "cmd/rzbench.h"
 
 #include "base/assert.h"
+#include "port/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +55,8 @@ static void find_peer(struct rz_bench *bench, enum rz_bench_system system)
 bool rz_bench_systems_find(struct rz_bench *bench)
 {
     char wanted[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", bench->bin, sizeof bench->bin - 1);
-    bench->bin[n > 0 ? n : 0] = 0;
+    if (!rz_process_path(bench->bin, sizeof bench->bin))
+        bench->bin[0] = 0;
     char *slash = strrchr(bench->bin, '/');
     if (slash)
         *slash = 0;

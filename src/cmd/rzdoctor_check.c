@@ -54,10 +54,8 @@ void rz_doctor_say(struct rz_doctor_report *report, enum rz_doctor_verdict verdi
 
 bool rz_doctor_bin(char folder[RZ_DOCTOR_PATH])
 {
-    ssize_t n = readlink("/proc/self/exe", folder, RZ_DOCTOR_PATH - 1);
-    if (n <= 0)
+    if (!rz_process_path(folder, RZ_DOCTOR_PATH))
         return false;
-    folder[n] = '\0';
     char *slash = strrchr(folder, '/');
     if (!slash)
         return false;

@@ -11,6 +11,7 @@
 #include "port/nudge.h"
 #include "port/processor.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,8 @@ static rz_status_t board_open_read_only(int fd, int *read_only)
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     *read_only = open(path, O_RDONLY | O_CLOEXEC);
+    if (*read_only < 0 && errno == ENOENT)
+        *read_only = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* no /proc: by habit, after all */
     return *read_only >= 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
 

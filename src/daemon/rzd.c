@@ -14,7 +14,10 @@
 #include "daemon/daemon.h"
 #include "daemon/keeper.h"
 
+#include "port/process.h"
+
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -79,11 +82,9 @@ static void close_others(const struct arguments *a)
     if (second < 3 || second == first)
         second = first;
     int low = first < second ? first : second, high = first < second ? second : first;
-    if (low > 3)
-        close_range(3, (unsigned)low - 1, 0);
-    if (high > low + 1)
-        close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-    close_range((unsigned)high + 1, ~0u, 0);
+    rz_process_close(3, low - 1);
+    rz_process_close(low + 1, high - 1);
+    rz_process_close(high + 1, INT_MAX);
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,8 @@ static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
     for (int i = 0; i < N; i++)
         if (dup2(source[i], i) < 0)
             return false;
-    return fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) == 0 && close_range(N, ~0u, 0) == 0;
+    rz_process_close(N, INT_MAX);
+    return fcntl(REPORT_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 _Noreturn static void child_run(const struct rz_daemon *daemon, const struct spawn_ends *ends,

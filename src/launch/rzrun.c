@@ -5,17 +5,17 @@
 #include "launch/program.h"
 #include "launch/rzrun_options.h"
 #include "launch/surroundings.h"
+#include "port/process.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* rzd lies beside rzrun, in the build tree as when installed. */
 static void find_daemon(char *path, size_t path_max)
 {
-    ssize_t n = readlink("/proc/self/exe", path, path_max - 5);
-    path[n > 0 ? n : 0] = 0;
+    if (!rz_process_path(path, path_max - 5))
+        path[0] = 0;
     char *slash = strrchr(path, '/');
     snprintf(slash ? slash + 1 : path, 5, "rzd");
 }

@@ -1,9 +1,14 @@
 #include "port/memory.h"
 
+#include "port/kernel.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* A signal may interrupt an allocation, which then undoes itself: so much is reserved between two
@@ -15,13 +20,30 @@ static rz_status_t memory_status(int error)
     return error == ENOSPC || error == ENOMEM || error == EFBIG ? RZ_ERR_NO_MEMORY : RZ_ERR_SYSTEM;
 }
 
+/* Set when memory had to be made without seals. */
+static atomic_bool unsealed;
+
+/* Where memfd_create is forbidden: as good but for the seals. Nothing is left whenever we die. */
+static int open_nameless(void)
+{
+    int memory = open("/dev/shm", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    if (memory >= 0)
+        atomic_store(&unsealed, true);
+    return memory;
+}
+
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
 {
+    bool sealed = true;
     int memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (memory < 0 && rz_kernel_lacks_it()) {
+        sealed = false;
+        memory = open_nameless();
+    }
     if (memory < 0)
         return memory_status(errno);
     if (ftruncate(memory, (off_t)bytes) != 0 ||
-        fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        (sealed && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)) {
         int error = errno;
         close(memory);
         return memory_status(error);
@@ -61,12 +83,21 @@ static rz_status_t memory_size(int fd, size_t *bytes)
     return RZ_OK;
 }
 
+/* Memory as it is made where there are no seals: its maker is trusted not to make it shorter. */
+static bool is_unsealed(int fd)
+{
+    struct statfs system;
+    struct stat stat;
+    return atomic_load(&unsealed) && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+           stat.st_nlink == 0 && fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
+
 bool rz_memory_holds(int fd, uint64_t bytes)
 {
     struct stat stat;
     int seals = fcntl(fd, F_GET_SEALS); /* an error: no memory of this kind */
-    return seals >= 0 && seals & F_SEAL_SHRINK && fstat(fd, &stat) == 0 &&
-           (uint64_t)stat.st_size >= bytes;
+    bool kept = seals >= 0 && seals & F_SEAL_SHRINK;
+    return (kept || is_unsealed(fd)) && fstat(fd, &stat) == 0 && (uint64_t)stat.st_size >= bytes;
 }
 
 static int memory_protection(bool writable)

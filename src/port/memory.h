@@ -7,7 +7,7 @@
 #include <rhizome/types.h>
 
 /* A memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is for
- * /proc only. */
+ * /proc only. Where the system forbids memfd_create: a file of /dev/shm without name or seals. */
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
 
 /* Backs [offset, offset + bytes) with pages now: RZ_ERR_NO_MEMORY here rather than SIGBUS later. */
@@ -33,7 +33,8 @@ rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring,
                                void **at);
 
 /* Whether fd is a memfd of at least so many bytes that nobody can shrink: who got it from a
- * stranger may read so much of it without SIGBUS, and never waits for it. */
+ * stranger may read so much of it without SIGBUS, and never waits for it. Where this process could
+ * make memory only without seals, it accepts such memory, too. */
 bool rz_memory_holds(int fd, uint64_t bytes);
 
 void rz_memory_unmap(void *at, size_t bytes);

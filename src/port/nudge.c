@@ -1,5 +1,6 @@
 #include "port/nudge.h"
 
+#include "port/kernel.h"
 #include "port/text.h"
 #include "port/thread.h"
 
@@ -7,17 +8,18 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 /* Between two signals to a thread that is wanted. */
 #define RETRY_NS (long)RZ_MILLISECOND
+
+/* Between two looks whether the helper has gone. */
+#define END_LOOK_NS (long)(RZ_MILLISECOND / 10)
 
 enum { STACK_BYTES = 64 * 1024 };
 
@@ -27,7 +29,7 @@ static struct {
     pid_t thread; /* the wanted one */
     sigset_t blocked;
     struct sigaction before;
-    _Atomic uint32_t ending; /* a futex; 1: the helper shall end */
+    atomic_bool ending; /* the helper shall end */
     /* Signals of this kind queue up: the next one is sent when the last one was taken. */
     atomic_bool on_its_way;
 } nudge;
@@ -73,10 +75,7 @@ void rz_nudge_wake(const _Atomic uint64_t *word)
 
 static void sleep_until_news(uint32_t seen)
 {
-    struct futex_waitv words[] = {
-        {.val = seen, .uaddr = (uintptr_t)low_half(nudge.config.word), .flags = FUTEX_32},
-        {.val = 0, .uaddr = (uintptr_t)&nudge.ending, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG}};
-    syscall(SYS_futex_waitv, words, 2, 0, NULL, 0);
+    syscall(SYS_futex, low_half(nudge.config.word), FUTEX_WAIT, seen, NULL, NULL, 0);
 }
 
 static void *help(void *arg)
@@ -102,8 +101,6 @@ rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
 {
     struct sigaction action = {.sa_sigaction = arrived, .sa_flags = SA_SIGINFO | SA_RESTART};
     rz_status_t status = rz_text_look();
-    if (status == RZ_OK && syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) != 0 && errno == ENOSYS)
-        status = RZ_ERR_UNSUPPORTED;
     if (status != RZ_OK)
         return status;
     if (sigaction(config->signal, NULL, &nudge.before) != 0)
@@ -113,7 +110,7 @@ rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
         return RZ_ERR_EXISTS;
     nudge.config = *config;
     nudge.thread = (pid_t)syscall(SYS_gettid);
-    atomic_store(&nudge.ending, 0);
+    atomic_store(&nudge.ending, false);
     atomic_store(&nudge.on_its_way, false);
     pthread_sigmask(SIG_SETMASK, NULL, &nudge.blocked);
     sigemptyset(&action.sa_mask);
@@ -128,9 +125,12 @@ rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
 void rz_nudge_close(void)
 {
     struct sigaction ignored = {.sa_handler = SIG_IGN};
-    atomic_store(&nudge.ending, 1);
-    syscall(SYS_futex, &nudge.ending, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    pthread_join(nudge.helper, NULL);
+    atomic_store(&nudge.ending, true);
+    /* It may be about to wait for a word that does not change: it is woken until it has gone. */
+    while (pthread_tryjoin_np(nudge.helper, NULL) == EBUSY) {
+        rz_nudge_wake(nudge.config.word);
+        nanosleep(&(struct timespec){.tv_nsec = END_LOOK_NS}, NULL);
+    }
     sigaction(nudge.config.signal, &ignored, NULL); /* drops one that the program has blocked */
     sigaction(nudge.config.signal, &nudge.before, NULL);
 }

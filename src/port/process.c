@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "port/clock.h"
+#include "port/kernel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,11 +23,16 @@
 /* Less than a second. */
 #define CLEAR_LOOK_NS (10 * RZ_MILLISECOND)
 
+/* So many descriptors are tried where nothing tells which are open. */
+#define FILES_MAX (1 << 20)
+
 rz_status_t rz_process_open(pid_t pid, int *pidfd)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0)
-        return errno == ESRCH ? RZ_ERR_PROC_FAILED : RZ_ERR_SYSTEM;
+        return errno == ESRCH         ? RZ_ERR_PROC_FAILED
+               : rz_kernel_lacks_it() ? RZ_ERR_UNSUPPORTED
+                                      : RZ_ERR_SYSTEM;
     *pidfd = fd;
     return RZ_OK;
 }
@@ -33,7 +40,9 @@ rz_status_t rz_process_open(pid_t pid, int *pidfd)
 rz_status_t rz_process_signal(int pidfd, int signal)
 {
     if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) != 0)
-        return errno == ESRCH ? RZ_ERR_PROC_FAILED : RZ_ERR_SYSTEM;
+        return errno == ESRCH    ? RZ_ERR_PROC_FAILED
+               : errno == ENOSYS ? RZ_ERR_UNSUPPORTED
+                                 : RZ_ERR_SYSTEM;
     return RZ_OK;
 }
 
@@ -53,6 +62,60 @@ rz_status_t rz_process_die_with_parent(pid_t parent, int signal)
 rz_status_t rz_process_keep_on_exec(int fd, bool keep)
 {
     return fcntl(fd, F_SETFD, keep ? 0 : FD_CLOEXEC) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
+}
+
+/* The names in /proc/self/fd, read without memory of the heap. */
+static bool close_named(int first, int last)
+{
+    struct entry {
+        uint64_t inode, offset;
+        unsigned short length;
+        unsigned char type;
+        char name[];
+    };
+    _Alignas(uint64_t) char names[2048];
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long n = -1;
+    while (folder >= 0 && (n = syscall(SYS_getdents64, folder, names, sizeof names)) > 0)
+        for (long at = 0; at < n;) {
+            const struct entry *entry = (const void *)(names + at);
+            int fd = 0;
+            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
+                fd = 10 * fd + (*digit - '0');
+            if (entry->name[0] != '.' && fd >= first && fd <= last && fd != folder)
+                close(fd);
+            at += entry->length;
+        }
+    if (folder >= 0)
+        close(folder);
+    return n == 0;
+}
+
+void rz_process_close(int first, int last)
+{
+    struct rlimit files;
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0 || close_named(first, last))
+        return;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur > FILES_MAX)
+        files.rlim_cur = FILES_MAX;
+    for (int fd = first; fd <= last && fd < (int)files.rlim_cur; fd++)
+        close(fd);
+}
+
+bool rz_process_path(char *path, size_t bytes)
+{
+    ssize_t n = readlink("/proc/self/exe", path, bytes);
+    if (n > 0 && (size_t)n < bytes) {
+        path[n] = '\0';
+        return true;
+    }
+    const char *started_as = (const char *)getauxval(AT_EXECFN); /* 0: unknown */
+    char *whole = started_as ? realpath(started_as, NULL) : NULL;
+    bool fits = whole && strlen(whole) < bytes;
+    if (fits)
+        memcpy(path, whole, strlen(whole) + 1);
+    free(whole);
+    return fits;
 }
 
 /* What one look at /proc tells of a process. */
@@ -139,16 +202,20 @@ static void process_mark(struct process_entry *list, size_t n, pid_t root)
     }
 }
 
-/* Signals the process of entry, not another one that has come to its pid. */
+/* Signals the process of entry, not another one that has come to its pid. Without pidfd the pid
+ * would have to come back between the look and the signal. */
 static void process_signal_entry(const struct process_entry *entry, int signal)
 {
-    int pidfd;
+    int pidfd = -1;
     struct process_entry now;
-    if (rz_process_open(entry->pid, &pidfd) != RZ_OK)
+    rz_status_t status = rz_process_open(entry->pid, &pidfd);
+    if (status != RZ_OK && status != RZ_ERR_UNSUPPORTED)
         return;
-    if (process_read(entry->pid, &now) && now.started == entry->started)
-        rz_process_signal(pidfd, signal);
-    close(pidfd);
+    if (process_read(entry->pid, &now) && now.started == entry->started &&
+        (status != RZ_OK || rz_process_signal(pidfd, signal) == RZ_ERR_UNSUPPORTED))
+        kill(entry->pid, signal);
+    if (pidfd >= 0)
+        close(pidfd);
 }
 
 unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks)

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A close-on-exec descriptor of pid, readable once it died. RZ_ERR_PROC_FAILED: no such process. */
+/* A close-on-exec descriptor of pid, readable once it died. RZ_ERR_PROC_FAILED: no such process;
+ * RZ_ERR_UNSUPPORTED: the kernel (before 5.3) has no such descriptors. */
 rz_status_t rz_process_open(pid_t pid, int *pidfd);
 
 /* Sends signal to exactly the process of pidfd. RZ_ERR_PROC_FAILED: it is gone. */
@@ -34,6 +35,13 @@ void rz_process_leave_terminal(void);
  * does not show it.
  */
 char rz_process_state(pid_t pid);
+
+/* Closes all descriptors from first to last. Async-signal-safe: for a child after fork, too. */
+void rz_process_close(int first, int last);
+
+/* The path of the program that runs; false: the system does not tell, or it is too long. To be
+ * called before the working directory changes. */
+bool rz_process_path(char *path, size_t bytes);
 
 /* Sets or clears close-on-exec. */
 rz_status_t rz_process_keep_on_exec(int fd, bool keep);

@@ -13,6 +13,10 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+/* Of a thread that waits for one slot; between two looks whether it has gone. */
+#define SLOT_STACK_BYTES (64 * 1024)
+#define END_LOOK_NS (long)(RZ_MILLISECOND / 10)
+
 enum watch_state {
     WATCH_FREE,  /* not in use; its words mean nothing */
     WATCH_OPEN,  /* prepared for a child or held by it */
@@ -28,20 +32,23 @@ struct watch_entry {
     rz_time at;
 };
 
+/* Waits for a group; where the kernel lacks futex_waitv, for one slot as long as that is in use. */
 struct watch_waiter {
     struct rz_watch *watch;
-    uint32_t group;
+    uint32_t index; /* of the group or the slot */
+    bool started;
     pthread_t thread;
 };
 
 struct rz_watch {
-    uint32_t slots, n_groups, n_started;
+    uint32_t slots, n_groups;
+    bool per_slot; /* a waiter per slot */
     int page_fd, event_fd;
     struct rz_watch_group *groups;
     pthread_mutex_t lock;
     bool stop;
     struct watch_entry *entries;  /* [slots] */
-    struct watch_waiter *waiters; /* [n_groups] */
+    struct watch_waiter *waiters; /* [n_groups], or [slots] */
 };
 
 static struct rz_watch_group *watch_group(struct rz_watch *watch, uint32_t slot)
@@ -88,8 +95,8 @@ static void *watch_wait_ends(void *arg)
 {
     const struct watch_waiter *waiter = arg;
     struct rz_watch *watch = waiter->watch;
-    struct rz_watch_group *group = &watch->groups[waiter->group];
-    uint32_t first = waiter->group * RZ_WATCH_GROUP_SLOTS;
+    struct rz_watch_group *group = &watch->groups[waiter->index];
+    uint32_t first = waiter->index * RZ_WATCH_GROUP_SLOTS;
     uint32_t end =
         first + RZ_WATCH_GROUP_SLOTS < watch->slots ? first + RZ_WATCH_GROUP_SLOTS : watch->slots;
     for (;;) {
@@ -119,35 +126,85 @@ static void *watch_wait_ends(void *arg)
     }
 }
 
+/* The same for one slot, with the futex that every kernel has: it waits for one word at a time. */
+static void *watch_wait_end(void *arg)
+{
+    const struct watch_waiter *waiter = arg;
+    struct rz_watch *watch = waiter->watch;
+    struct rz_watch_slot *slot = watch_slot(watch, waiter->index);
+    for (;;) {
+        uint32_t value = 0;
+        pthread_mutex_lock(&watch->lock);
+        bool locked = watch_look(watch, waiter->index, &value);
+        bool over = watch->stop || watch->entries[waiter->index].state != WATCH_OPEN;
+        pthread_mutex_unlock(&watch->lock);
+        if (over)
+            return NULL;
+        _Atomic uint32_t *word = locked ? rz_watch_word(slot) : &slot->held; /* that is 0 then */
+        long woken = syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
+        rz_assert(woken == 0 || errno == EAGAIN || errno == EINTR);
+    }
+}
+
+static bool watch_start_waiter(struct rz_watch *watch, uint32_t index)
+{
+    struct watch_waiter *waiter = &watch->waiters[index];
+    *waiter = (struct watch_waiter){.watch = watch, .index = index};
+    waiter->started =
+        rz_thread_start(&waiter->thread, "rz-watch", watch->per_slot ? SLOT_STACK_BYTES : 0,
+                        watch->per_slot ? watch_wait_end : watch_wait_ends, waiter) == 0;
+    return waiter->started;
+}
+
+/* stop, or the state of the slot, says so already. A waiter of a slot may be about to wait for a
+ * word that does not change: it is woken until it has gone. */
+static void watch_end_waiter(struct rz_watch *watch, struct watch_waiter *waiter)
+{
+    if (!waiter->started)
+        return;
+    waiter->started = false;
+    if (!watch->per_slot) {
+        rz_watch_kick(&watch->groups[waiter->index]);
+        pthread_join(waiter->thread, NULL);
+        return;
+    }
+    struct rz_watch_slot *slot = watch_slot(watch, waiter->index);
+    while (pthread_tryjoin_np(waiter->thread, NULL) == EBUSY) {
+        rz_watch_wake(&slot->held);
+        rz_watch_wake(rz_watch_word(slot));
+        nanosleep(&(struct timespec){.tv_nsec = END_LOOK_NS}, NULL);
+    }
+}
+
 static rz_status_t watch_start_waiters(struct rz_watch *watch)
 {
-    for (uint32_t g = 0; g < watch->n_groups; g++) {
-        struct watch_waiter *waiter = &watch->waiters[g];
-        *waiter = (struct watch_waiter){.watch = watch, .group = g};
-        if (rz_thread_start(&waiter->thread, "rz-watch", 0, watch_wait_ends, waiter) != 0)
+    for (uint32_t g = 0; g < watch->n_groups && !watch->per_slot; g++)
+        if (!watch_start_waiter(watch, g))
             return RZ_ERR_SYSTEM;
-        watch->n_started++;
-    }
     return RZ_OK;
+}
+
+bool rz_watch_waits_for_many(void)
+{
+    return syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) == 0 || !rz_kernel_lacks_it();
 }
 
 rz_status_t rz_watch_open(struct rz_watch **out, uint32_t slots)
 {
     rz_assert(slots > 0);
-    if (syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) != 0 && errno == ENOSYS)
-        return RZ_ERR_UNSUPPORTED;
     struct rz_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return RZ_ERR_NO_MEMORY;
     watch->slots = slots;
     watch->n_groups = (slots + RZ_WATCH_GROUP_SLOTS - 1) / RZ_WATCH_GROUP_SLOTS;
+    watch->per_slot = !rz_watch_waits_for_many();
     watch->page_fd = -1;
     watch->event_fd = -1;
     pthread_mutex_init(&watch->lock, NULL);
     size_t bytes = watch->n_groups * sizeof *watch->groups;
     rz_status_t status = RZ_ERR_NO_MEMORY;
     watch->entries = calloc(slots, sizeof *watch->entries);
-    watch->waiters = calloc(watch->n_groups, sizeof *watch->waiters);
+    watch->waiters = calloc(watch->per_slot ? slots : watch->n_groups, sizeof *watch->waiters);
     if (!watch->entries || !watch->waiters)
         goto err_close;
     status = rz_memory_create("rhizome-watch", bytes, &watch->page_fd);
@@ -178,10 +235,9 @@ void rz_watch_close(struct rz_watch *watch)
     pthread_mutex_lock(&watch->lock);
     watch->stop = true;
     pthread_mutex_unlock(&watch->lock);
-    for (uint32_t g = 0; g < watch->n_started; g++) {
-        rz_watch_kick(&watch->groups[g]);
-        pthread_join(watch->waiters[g].thread, NULL);
-    }
+    for (uint32_t i = 0; watch->waiters && i < (watch->per_slot ? watch->slots : watch->n_groups);
+         i++)
+        watch_end_waiter(watch, &watch->waiters[i]);
     rz_memory_unmap(watch->groups, watch->n_groups * sizeof *watch->groups);
     if (watch->page_fd >= 0)
         close(watch->page_fd);
@@ -220,16 +276,23 @@ static void watch_slot_clean(struct rz_watch_slot *slot)
 rz_status_t rz_watch_slot_open(struct rz_watch *watch, uint32_t *slot)
 {
     rz_status_t status = RZ_ERR_NO_MEMORY;
+    uint32_t found = 0;
     pthread_mutex_lock(&watch->lock);
     for (uint32_t i = 0; i < watch->slots && status != RZ_OK; i++) {
         if (watch->entries[i].state != WATCH_FREE)
             continue;
         watch_slot_clean(watch_slot(watch, i));
         watch->entries[i].state = WATCH_OPEN;
-        *slot = i;
+        found = i;
         status = RZ_OK;
     }
     pthread_mutex_unlock(&watch->lock);
+    if (status == RZ_OK && watch->per_slot && !watch_start_waiter(watch, found)) {
+        rz_watch_slot_close(watch, found);
+        status = RZ_ERR_NO_MEMORY;
+    }
+    if (status == RZ_OK)
+        *slot = found;
     return status;
 }
 
@@ -240,6 +303,8 @@ void rz_watch_slot_close(struct rz_watch *watch, uint32_t slot)
     rz_assert(watch->entries[slot].state != WATCH_FREE);
     watch->entries[slot].state = WATCH_FREE; /* an end not yet taken is dropped with it */
     pthread_mutex_unlock(&watch->lock);
+    if (watch->per_slot)
+        watch_end_waiter(watch, &watch->waiters[slot]);
 }
 
 bool rz_watch_take(struct rz_watch *watch, uint32_t *slot, enum rz_watch_end *end, rz_time *at)

@@ -5,8 +5,8 @@
  * socket EOF come only after).
  *
  * Child: a helper thread with all signals blocked owns the lock and sleeps for ever. Daemon: one
- * waiter thread per 127 slots in futex_waitv, which tells of deaths through an eventfd and
- * rz_watch_take.
+ * waiter thread per 127 slots in futex_waitv (on kernels that lack it, before 5.16, one per slot in
+ * use, in futex), which tells of deaths through an eventfd and rz_watch_take.
  */
 #ifndef RZ_PORT_WATCH_H
 #define RZ_PORT_WATCH_H
@@ -24,6 +24,8 @@ enum rz_watch_end { RZ_WATCH_DIED, RZ_WATCH_CLEAN };
  * signals blocked). */
 rz_status_t rz_watch_open(struct rz_watch **watch, uint32_t slots);
 void rz_watch_close(struct rz_watch *watch);
+/* Whether the kernel lets one thread wait for many words. */
+bool rz_watch_waits_for_many(void);
 int rz_watch_page_fd(const struct rz_watch *watch);  /* passed to children */
 int rz_watch_event_fd(const struct rz_watch *watch); /* readable when rz_watch_take has something */
 

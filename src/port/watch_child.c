@@ -21,7 +21,11 @@ struct rz_watch_held {
     struct rz_watch_group *group;
     struct rz_watch_slot *slot;
     pthread_t owner;
-    sem_t answered, released;
+    sem_t answered;
+    /* The release: a condition, for C libraries before 2.30 have no semaphore with this clock. */
+    pthread_mutex_t lock;
+    pthread_cond_t released;
+    bool is_released;
     rz_time every;
     void (*beat)(void *arg);
     void *beat_arg;
@@ -37,16 +41,21 @@ static void watch_wait(sem_t *semaphore)
 /* Until the release, with a beat at each turn. */
 static void watch_rest(struct rz_watch_held *held)
 {
-    while (held->every > 0) {
-        rz_time at = rz_clock_now() + held->every;
+    rz_time at = rz_clock_now() + held->every;
+    pthread_mutex_lock(&held->lock);
+    while (!held->is_released) {
         struct timespec until = {.tv_sec = (time_t)(at / RZ_SECOND),
                                  .tv_nsec = (long)(at % RZ_SECOND)};
-        if (sem_clockwait(&held->released, CLOCK_MONOTONIC, &until) == 0)
-            return;
-        if (errno == ETIMEDOUT)
+        if (held->every == 0) {
+            pthread_cond_wait(&held->released, &held->lock);
+        } else if (pthread_cond_timedwait(&held->released, &held->lock, &until) == ETIMEDOUT) {
+            pthread_mutex_unlock(&held->lock);
             held->beat(held->beat_arg);
+            pthread_mutex_lock(&held->lock);
+            at = rz_clock_now() + held->every;
+        }
     }
-    watch_wait(&held->released);
+    pthread_mutex_unlock(&held->lock);
 }
 
 /* A thread of its own, because a main thread that calls pthread_exit would look dead. */
@@ -57,6 +66,7 @@ static void *watch_own(void *arg)
     if (held->error == 0) {
         atomic_store(&held->slot->held, 1);
         rz_watch_kick(held->group);
+        rz_watch_wake(&held->slot->held);
     }
     int error = held->error; /* held may be gone after the answer of an error */
     sem_post(&held->answered);
@@ -70,7 +80,8 @@ static void *watch_own(void *arg)
 static void watch_held_free(struct rz_watch_held *held)
 {
     sem_destroy(&held->answered);
-    sem_destroy(&held->released);
+    pthread_cond_destroy(&held->released);
+    pthread_mutex_destroy(&held->lock);
     rz_memory_unmap(held->groups, held->bytes);
     free(held);
 }
@@ -89,8 +100,13 @@ rz_status_t rz_watch_hold_beating(struct rz_watch_held **out, int page_fd, uint3
     held->every = every;
     held->beat = beat;
     held->beat_arg = arg;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&held->released, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&held->lock, NULL);
     sem_init(&held->answered, 0, 0);
-    sem_init(&held->released, 0, 0);
     void *page = NULL;
     rz_status_t status = rz_memory_map(page_fd, 0, true, &page, &held->bytes);
     if (status != RZ_OK)
@@ -122,7 +138,10 @@ err_free:
 
 void rz_watch_release(struct rz_watch_held *held)
 {
-    sem_post(&held->released);
+    pthread_mutex_lock(&held->lock);
+    held->is_released = true;
+    pthread_cond_signal(&held->released);
+    pthread_mutex_unlock(&held->lock);
     pthread_join(held->owner, NULL);
     watch_held_free(held);
 }

@@ -6,13 +6,14 @@
 #ifndef RZ_PORT_WATCH_PAGE_H
 #define RZ_PORT_WATCH_PAGE_H
 
+#include "port/kernel.h"
+
 #include <assert.h>
-#include <linux/futex.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* futex_waitv takes 128 words; one is the group's control word. */
@@ -20,8 +21,8 @@ enum { RZ_WATCH_GROUP_SLOTS = FUTEX_WAITV_MAX - 1 };
 
 struct rz_watch_slot {
     _Alignas(64) pthread_mutex_t mutex;
-    _Atomic uint32_t
-        held; /* set by the child once it owns the mutex; tells a clean end from a free slot */
+    _Atomic uint32_t held; /* set by the child once it owns the mutex; tells a clean end from a free
+                              slot. A waiter of this slot alone waits on it until then. */
 };
 
 /* What one waiter thread watches. */
@@ -40,11 +41,16 @@ static inline _Atomic uint32_t *rz_watch_word(struct rz_watch_slot *slot)
     return (_Atomic uint32_t *)(void *)&slot->mutex;
 }
 
+static inline void rz_watch_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 /* Makes the group's waiter look at all words again. */
 static inline void rz_watch_kick(struct rz_watch_group *group)
 {
     atomic_fetch_add(&group->control, 1);
-    syscall(SYS_futex, &group->control, FUTEX_WAKE, 1, NULL, NULL, 0);
+    rz_watch_wake(&group->control);
 }
 
 #endif

@@ -37,7 +37,8 @@ SHOWN long syscall(long number, ...)
         a[i] = va_arg(arguments, long);
     va_end(arguments);
     if ((number == SYS_pidfd_open && refused("pidfd_open")) ||
-        (number == SYS_futex_waitv && refused("futex_waitv")))
+        (number == SYS_futex_waitv && refused("futex_waitv")) ||
+        (number == SYS_close_range && refused("close_range")))
         return -1;
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "syscall");
@@ -52,16 +53,6 @@ SHOWN int memfd_create(const char *name, unsigned flags)
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "memfd_create");
     return real(name, flags);
-}
-
-SHOWN int close_range(unsigned first, unsigned last, int flags)
-{
-    static int (*real)(unsigned, unsigned, int);
-    if (refused("close_range"))
-        return -1;
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "close_range");
-    return real(first, last, flags);
 }
 
 SHOWN ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n,

@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+"""What a rank has started and left, out of its session, is ended with the job. Run under tests/fault/old_kernel.c, too."""
+import launch_rig as rig
+
+
+class Orphans(rig.LaunchTest):
+    def test_nothing_is_left(self):
+        self.runs("-n", "2", "--nodes", "2", "--oversubscribe", "/bin/sh", "-c", "setsid sleep 1000 & exit 0")
+        self.assertTrue(rig.await_true(lambda: not self.left_behind()), f"left: {self.left_behind()}")
+
+
+if __name__ == "__main__":
+    rig.main()
