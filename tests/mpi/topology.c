@@ -30,6 +30,7 @@ static void dimensions_are_balanced(void)
     expect_dims(30, 2, (int[4]){5, 6}, (int[4]){5, 6});
     expect_dims(2147483647, 3, (int[4]){0, 0, 0}, (int[4]){2147483647, 1, 1});
     expect_dims(1396755360, 3, (int[4]){0, 0, 0}, (int[4]){1140, 1122, 1092});
+    expect_dims(871080, 3, (int[4]){0, 0, 0}, (int[4]){122, 85, 84});
     int dims[2] = {4, 0};
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
