@@ -201,6 +201,23 @@ RZ_PUBLIC int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
 }
 RZ_TWIN(MPI_File_call_errhandler);
 
+/* ---- Windows: so far there is none but MPI_WIN_NULL, which has a name ---- */
+
+RZ_PUBLIC int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
+{
+    static const char name[] = "MPI_WIN_NULL";
+    struct rz_call call = {.name = "MPI_Win_get_name"};
+    if (win != MPI_WIN_NULL) {
+        rz_arg_refuse(&call, MPI_ERR_WIN, "win is not a window, or one that was freed");
+    } else if (rz_arg_pointer(&call, "win_name", win_name) &&
+               rz_arg_pointer(&call, "resultlen", resultlen)) {
+        memcpy(win_name, name, sizeof(name));
+        *resultlen = (int)strlen(name);
+    }
+    return rz_call_end(&call);
+}
+RZ_TWIN(MPI_Win_get_name);
+
 /* ---- The ABI about itself ---- */
 
 RZ_PUBLIC int PMPI_Abi_get_version(int *abi_major, int *abi_minor)

@@ -229,6 +229,41 @@ bool rz_arg_counts(struct rz_call *call, const char *name, struct rz_counts coun
     return true;
 }
 
+/* Whether something lies where the buffer begins. */
+static bool side_has_start(const struct rz_side *side, const struct rz_datatype *datatype)
+{
+    if (((const struct rz_object *)datatype)->predefined == 0) {
+        return false;
+    }
+    for (int i = 0; i < side->length; i++) {
+        bool at_start = side->displs_name == NULL || rz_counts_at(side->displs, i) == 0;
+        if (at_start && rz_counts_at(side->counts, i) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rz_arg_two_sides(struct rz_call *call, const struct rz_side *sent,
+                      const struct rz_datatype *sent_type, const struct rz_side *received,
+                      const struct rz_datatype *received_type)
+{
+    return sent->buffer == MPI_BOTTOM || !side_has_start(sent, sent_type) ||
+           !side_has_start(received, received_type) ||
+           rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is %s, too: they may not overlap",
+                         received->buffer_name, sent->buffer_name);
+}
+
+/* Displacements from MPI_BOTTOM may be addresses: then the block is there, unless its address is 0.
+ */
+static const void *side_address(const struct rz_side *side, int i)
+{
+    static const char somewhere;
+    bool absolute = side->buffer == MPI_BOTTOM && side->displs_name != NULL &&
+                    rz_counts_at(side->displs, i) != 0;
+    return absolute ? &somewhere : side->buffer;
+}
+
 bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype handle,
                  struct rz_datatype **datatype)
 {
@@ -237,12 +272,16 @@ bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype 
          !rz_arg_displs(call, side->displs_name, side->displs, side->length))) {
         return false;
     }
+    const void *address = NULL;
     int64_t largest = 0;
     for (int i = 0; i < side->length; i++) {
         int64_t count = rz_counts_at(side->counts, i);
+        bool first = count > 0 && largest == 0;
+        address = first || (count > 0 && address != MPI_BOTTOM) ? side_address(side, i) : address;
         largest = count > largest ? count : largest;
     }
-    return rz_arg_message(call, side->buffer_name, side->buffer, side->counts_name, largest,
+    address = largest == 0 ? side->buffer : address;
+    return rz_arg_message(call, side->buffer_name, address, side->counts_name, largest,
                           side->type_name, handle, datatype);
 }
 
@@ -256,11 +295,12 @@ bool rz_arg_side_w(struct rz_call *call, const struct rz_side *side, const MPI_D
     for (int i = 0; i < side->length; i++) {
         struct rz_datatype *datatype;
         int64_t count = rz_counts_at(side->counts, i);
-        if (!rz_arg_message(call, side->buffer_name, side->buffer, side->counts_name, count,
-                            side->type_name, handles[i], &datatype)) {
+        if (!rz_arg_message(call, side->buffer_name, side_address(side, i), side->counts_name,
+                            count, side->type_name, handles[i], &datatype)) {
             char item[ITEM_NAME_SIZE];
-            return rz_arg_message(call, side->buffer_name, side->buffer, side->counts_name, count,
-                                  item_name(item, side->type_name, i), handles[i], &datatype);
+            return rz_arg_message(call, side->buffer_name, side_address(side, i), side->counts_name,
+                                  count, item_name(item, side->type_name, i), handles[i],
+                                  &datatype);
         }
     }
     return true;

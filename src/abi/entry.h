@@ -280,6 +280,13 @@ static inline bool rz_call_blame_handler(struct rz_call *call, struct rz_errhand
                                 "errhandler was made for another kind of object");
 }
 
+static inline bool rz_arg_datatype_or_null(struct rz_call *call, const char *name,
+                                           MPI_Datatype handle, struct rz_datatype **datatype)
+{
+    *datatype = NULL;
+    return handle == MPI_DATATYPE_NULL || rz_arg_datatype(call, name, handle, datatype);
+}
+
 static inline bool rz_arg_info_or_null(struct rz_call *call, const char *name, MPI_Info handle,
                                        struct rz_info **info)
 {
@@ -480,6 +487,15 @@ struct rz_side {
 /* All of them have one datatype. */
 bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype handle,
                  struct rz_datatype **datatype);
+
+/*
+ * That what is sent and what is received are two buffers, where both begin at one address. They
+ * overlap for certain if both have something there: a block at displacement 0, of a predefined
+ * datatype (others may begin elsewhere).
+ */
+bool rz_arg_two_sides(struct rz_call *call, const struct rz_side *sent,
+                      const struct rz_datatype *sent_type, const struct rz_side *received,
+                      const struct rz_datatype *received_type) __attribute__((cold));
 
 /* Each has its own. */
 bool rz_arg_side_w(struct rz_call *call, const struct rz_side *side, const MPI_Datatype *handles);

@@ -97,7 +97,8 @@ bool rz_births_order_fill(const struct rz_births *births, struct rz_births_order
         order->programs[i] =
             (struct rz_program){.arguments = copy_texts(read.arguments, read.n_arguments),
                                 .environment = copy_texts(read.environment, read.n_environment),
-                                .directory = copy_directory(births, read.directory)};
+                                .directory = copy_directory(births, read.directory),
+                                .maxprocs = read.maxprocs};
         for (uint32_t k = 0; k < read.maxprocs; k++)
             order->command[order->n++] = i;
     }

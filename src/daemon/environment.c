@@ -101,18 +101,19 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_SCRATCH=%s", scratch);
 }
 
-char **rz_environment_make(const struct rz_daemon_job *job, char *const *more, uint32_t rank,
-                           uint32_t incarnation, int link_fd)
+char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_program *program,
+                           uint32_t rank, uint32_t incarnation, int link_fd)
 {
     struct environment e = {0};
     for (char **entry = environ; *entry; entry++)
         set(&e, *entry);
     for (char **entry = job->environment; *entry; entry++)
         set(&e, *entry);
-    for (char *const *entry = more; entry && *entry; entry++)
+    for (char *const *entry = program->environment; entry && *entry; entry++)
         set(&e, *entry);
     set_network(&e, job);
     set_identity(&e, job, rank, incarnation, link_fd);
+    set_made(&e, "RZ_MAXPROCS=%u", program->maxprocs);
     if (!e.out_of_memory)
         return e.entries;
     rz_environment_free(e.entries);

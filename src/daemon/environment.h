@@ -4,11 +4,12 @@
 #define RZ_DAEMON_ENVIRONMENT_H
 
 #include "daemon/daemon.h"
+#include "daemon/spawn.h"
 
-/* more: NULL-terminated, on top of the job's, or NULL. A NULL-terminated array of "NAME=value" that
- * the caller frees with rz_environment_free; NULL: no memory. */
-char **rz_environment_make(const struct rz_daemon_job *job, char *const *more, uint32_t rank,
-                           uint32_t incarnation, int link_fd);
+/* For a process of that program. A NULL-terminated array of "NAME=value" that the caller frees with
+ * rz_environment_free; NULL: no memory. */
+char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_program *program,
+                           uint32_t rank, uint32_t incarnation, int link_fd);
 void rz_environment_free(char **environment);
 
 #endif

@@ -25,7 +25,8 @@ struct spawn_ends {
 
 struct rz_program rz_program_of_job(const struct rz_daemon_job *job)
 {
-    return (struct rz_program){.arguments = job->arguments, .directory = job->directory};
+    return (struct rz_program){
+        .arguments = job->arguments, .directory = job->directory, .maxprocs = job->n_ranks};
 }
 
 int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_program *run,
@@ -136,8 +137,8 @@ rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t inc
     struct spawn_ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     sigset_t all, before;
     pid_t parent = getpid();
-    char **environment = rz_environment_make(&daemon->job, program->environment, rank, incarnation,
-                                             RZ_SPAWN_LINK_FD);
+    char **environment =
+        rz_environment_make(&daemon->job, program, rank, incarnation, RZ_SPAWN_LINK_FD);
     if (!environment)
         return RZ_ERR_NO_MEMORY;
     rz_status_t status = ends_open(&ends);

@@ -13,6 +13,7 @@ struct rz_program {
     char **arguments;      /* NULL-terminated; the program first */
     char **environment;    /* NULL-terminated; on top of the job's; NULL: nothing */
     const char *directory; /* "": the daemon's own */
+    uint32_t maxprocs;     /* how many of it were asked for */
 };
 
 /* The job's. */

@@ -128,6 +128,8 @@ class Rows:
             return self.good_handle(p)
         if p.base == "MPI_File":
             return "MPI_FILE_NULL"
+        if p.base == "MPI_Win" and not p.is_pointer:
+            return "MPI_WIN_NULL"
         if p.name in FUNCTIONS:
             wide = "_c" if self.wide and p.name == "user_fn" else ""
             return FUNCTIONS[p.name] + wide
@@ -218,6 +220,8 @@ class Rows:
             return self.bad_handle(p)
         if p.base == "MPI_File":
             return [("(MPI_File)good.comm", "MPI_ERR_FILE")]
+        if p.base == "MPI_Win" and not p.is_pointer:
+            return [("(MPI_Win)good.comm", "MPI_ERR_WIN")]
         if p.is_pointer:
             return self.bad_pointer(p)
         return self.bad_number(p)
@@ -234,7 +238,8 @@ class Rows:
         values = [f"({p.base}){foreign}", f"gone.{member}", f"({p.base})(uintptr_t)0xfff"]
         info_may_be_null = p.base == "MPI_Info" and not self.stem.startswith("Info_")
         request_may_be_null = p.base == "MPI_Request" and REQUESTS_MAY_BE_NULL.match(self.name)
-        if not info_may_be_null and not request_may_be_null and self.roles.get(p.name) != "inout":
+        has_null_name = self.stem in ("Comm_get_name", "Type_get_name")
+        if not (info_may_be_null or request_may_be_null or has_null_name) and self.roles.get(p.name) != "inout":
             values.append(f"null.{member}")
         if p.base == "MPI_Datatype" and p.name in BUFFER_TYPES and self.names & BUFFERS:
             values.append("good.uncommitted")

@@ -23,6 +23,13 @@ static void child_plain(MPI_Comm parent)
     merged_works(parent, 1);
     inter_works(parent);
     CHECK(attribute(MPI_APPNUM) == 0);
+    char name[MPI_MAX_OBJECT_NAME], maxprocs[16];
+    int length, there, n;
+    MPI_Comm_get_name(parent, name, &length);
+    CHECK(strcmp(name, "MPI_COMM_PARENT") == 0 && length == (int)strlen(name));
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    MPI_Info_get(MPI_INFO_ENV, "maxprocs", (int)sizeof maxprocs - 1, maxprocs, &there);
+    CHECK(there && atoi(maxprocs) == n);
     CHECK(MPI_Comm_disconnect(&parent) == MPI_SUCCESS);
     CHECK(parents() == MPI_COMM_NULL);
     works(MPI_COMM_WORLD);

@@ -431,6 +431,31 @@ static void one_topology(void)
     MPI_Comm_free(&comm);
 }
 
+/* Displacements of MPI_Neighbor_alltoallw may be addresses: both buffers are MPI_BOTTOM then. */
+static void addresses_are_displacements(void)
+{
+    int rank, size, out[2], in[2] = {-1, -1}, ones[2] = {1, 1}, yes = 1;
+    MPI_Comm ring;
+    MPI_Datatype ints[2] = {MPI_INT, MPI_INT};
+    MPI_Aint from[2] = {(MPI_Aint)&out[0], (MPI_Aint)&out[1]};
+    MPI_Aint to[2] = {(MPI_Aint)&in[0], (MPI_Aint)&in[1]};
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &yes, 0, &ring);
+    out[0] = 2 * rank;
+    out[1] = 2 * rank + 1;
+    CHECK(MPI_Neighbor_alltoallw(MPI_BOTTOM, ones, from, ints, MPI_BOTTOM, ones, to, ints, ring) ==
+          MPI_SUCCESS);
+    if (size > 2) {
+        CHECK(in[0] == 2 * ((rank + size - 1) % size) + 1 && in[1] == 2 * ((rank + 1) % size));
+    }
+    from[1] = 0; /* no address */
+    MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
+    CHECK(MPI_Neighbor_alltoallw(MPI_BOTTOM, ones, from, ints, MPI_BOTTOM, ones, to, ints, ring) ==
+          MPI_ERR_BUFFER);
+    MPI_Comm_free(&ring);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -443,6 +468,7 @@ int main(int argc, char **argv)
     MPI_Type_create_resized(pair, 0, 4 * sizeof(int), &types[1]);
     MPI_Type_free(&pair);
     MPI_Type_commit(&types[1]);
+    addresses_are_displacements();
     for (int i = 0; i < rounds; i++) {
         uint64_t before = random_state;
         one_topology();

@@ -34,6 +34,28 @@ static void expect(MPI_Comm comm, int of)
     CHECK(got == of);
 }
 
+/* Upper and lower case of the names of process sets are the same. */
+static void by_process_set(void)
+{
+    const char *names[] = {"mpi://WORLD", "mpi://world", "MPI://World", "mpi://SELF", "mpi://self"};
+    for (int i = 0; i < 5; i++) {
+        expect(split(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", names[i]), i < 3 ? size : 1);
+    }
+}
+
+static void hints_are_kept(void)
+{
+    MPI_Comm comm = split(MPI_COMM_TYPE_SHARED, "mpi_assert_exact_length", "true");
+    MPI_Info info;
+    char value[8];
+    int there;
+    CHECK(MPI_Comm_get_info(comm, &info) == MPI_SUCCESS);
+    MPI_Info_get(info, "mpi_assert_exact_length", 7, value, &there);
+    CHECK(there && strcmp(value, "true") == 0);
+    MPI_Info_free(&info);
+    MPI_Comm_free(&comm);
+}
+
 static void guided(int type)
 {
     const char *key = "mpi_hw_resource_type";
@@ -117,6 +139,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     node = split(MPI_COMM_TYPE_SHARED, NULL, NULL);
     MPI_Comm_size(node, &node_size);
+    by_process_set();
+    hints_are_kept();
     guided(MPI_COMM_TYPE_HW_GUIDED);
     guided(MPI_COMM_TYPE_RESOURCE_GUIDED);
     unguided();

@@ -54,6 +54,9 @@ BLAME_GIVEN = {
 # Makes a communicator out of a part of another: its chapter function knows which.
 NOT_OF_ALL = {"Comm_create_group"}
 
+# Calls that take the null handle of a kind.
+NULL_ALLOWED = {"Comm_replace": "comm", "Comm_get_name": "comm", "Type_get_name": "datatype"}
+
 # What only the root looks at, besides buffers.
 OF_ROOT = {"command", "maxprocs", "info", "port_name"}
 ROOTED = {"Comm_spawn", "Comm_spawn_multiple", "Comm_connect", "Comm_accept"}
@@ -123,8 +126,8 @@ class Entry:
             finder = "info_or_null"
         elif kind == "request" and not role:
             finder = "request_or_null"
-        elif self.stem == "Comm_replace":
-            finder = "comm_or_null"
+        elif NULL_ALLOWED.get(self.stem) == kind:
+            finder = kind + "_or_null"
         self.check(f"rz_arg_{finder}", self.quoted(p.name), value, "&" + local(p.name))
         if self.stem in BLAME_GIVEN and kind == "errhandler":
             self.check("rz_call_blame_handler", local(p.name), BLAME_GIVEN[self.stem])
@@ -269,16 +272,23 @@ class Entry:
                          self.quoted(count), count, self.quoted(datatype), datatype,
                          "&" + local(datatype))
 
-    def side(self, names, length):
-        """A buffer with arrays of counts (and displacements, and datatypes)."""
+    def side_literal(self, names, length):
+        """The struct rz_side of a buffer: one count, or arrays of counts (and displacements)."""
         buffer, counts, displs, datatype = names
+        many = self.by_name[counts][0] != "count"
+        view = self.view(self.by_name[counts][1]) if many else f"RZ_WIDE((const int64_t[]){{{counts}}})"
         fields = [f'.buffer_name = "{buffer}"', f".buffer = {buffer}",
-                  f'.counts_name = "{counts}"', f".counts = {self.view(self.by_name[counts][1])}",
-                  f'.type_name = "{datatype}"', f".length = {length}"]
+                  f'.counts_name = "{counts}"', f".counts = {view}",
+                  f'.type_name = "{datatype}"', f".length = {length if many else 1}"]
         if displs:
             view = self.view(self.by_name[displs][1])
             fields += [f'.displs_name = "{displs}"', f".displs = {view}"]
-        literal = f"&(struct rz_side){{{', '.join(fields)}}}"
+        return f"&(struct rz_side){{{', '.join(fields)}}}"
+
+    def side(self, names, length):
+        """A buffer with arrays of counts (and displacements, and datatypes)."""
+        datatype = names[3]
+        literal = self.side_literal(names, length)
         if self.by_name[datatype][1].array:
             return code_call("rz_arg_side_w", "&call", literal, datatype)
         self.declare(f"struct rz_datatype *{local(datatype)} = NULL;")
@@ -303,23 +313,38 @@ class Entry:
         self.checks.append(f"({condition} || {text})" if condition else text)
         self.done.update(n for n in names if n)
 
+    def two_sides(self, condition, lengths=("rz_comm_peers(comm_)",) * 2):
+        """That what is sent and what is received are two buffers, where both are looked at."""
+        sides = []
+        for prefix, length in zip(("send", "recv"), lengths):
+            names = self.side_names(prefix)
+            if self.by_name[names[3]][1].array:
+                return  # each block has a datatype of its own
+            sides += [self.side_literal(names, length), local(names[3])]
+        text = code_call("rz_arg_two_sides", "&call", *sides)
+        self.late.append(f"({condition} || sendbuf != recvbuf || {text})")
+
     def collective(self, base):
         """Checks of a collective's buffers, by who looks at them."""
         takes_part = "!rz_role_takes_part(role, comm_, {})"
         if base in ("Gather", "Gatherv"):
             self.one_side("send", takes_part.format("sendbuf"))
             self.one_side("recv", "role != RZ_ROLE_ROOT")
+            self.two_sides(f"role != RZ_ROLE_ROOT || {takes_part.format('sendbuf')}")
         elif base in ("Scatter", "Scatterv"):
             self.one_side("send", "role != RZ_ROLE_ROOT")
             self.one_side("recv", takes_part.format("recvbuf"))
+            self.two_sides(f"role != RZ_ROLE_ROOT || {takes_part.format('recvbuf')}")
         elif base.startswith("Neighbor_"):
             self.declare("int indegree = 0, outdegree = 0;")
             self.check("rz_arg_neighbours", "comm_", "&indegree", "&outdegree")
             self.one_side("send", "outdegree == 0", "outdegree")
             self.one_side("recv", "indegree == 0", "indegree")
+            self.two_sides("indegree == 0 || outdegree == 0", ("outdegree", "indegree"))
         elif base.startswith(("Allgather", "Alltoall")):
             self.one_side("send", "sendbuf == MPI_IN_PLACE")
             self.one_side("recv", None)
+            self.two_sides("sendbuf == MPI_IN_PLACE")
         elif base == "Bcast":
             message = self.message("buffer", "count", "datatype")
             self.checks.append(f"(role == RZ_ROLE_BYSTANDER || {message})")
@@ -373,6 +398,8 @@ class Entry:
                 self.done.update(names[i:i + 3])
         if base == "Reduce_local":
             self.checks.append('rz_arg_result(&call, "inbuf", inbuf, count, datatype_)')
+            self.late.append('(inbuf != inoutbuf || inbuf == MPI_BOTTOM || count == 0 || '
+                             'rz_arg_refuse(&call, MPI_ERR_BUFFER, "inoutbuf is inbuf, too: they may not overlap"))')
 
     # ---- the whole ----
 

@@ -490,7 +490,8 @@ int rzm_comm_set_name(struct rz_comm *comm, const char *comm_name)
 
 int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
 {
-    *resultlen = (int)strlen(comm->name);
-    memcpy(comm_name, comm->name, (size_t)*resultlen + 1);
+    const char *name = comm != NULL ? comm->name : "MPI_COMM_NULL";
+    *resultlen = (int)strlen(name);
+    memcpy(comm_name, name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;
 }

@@ -137,6 +137,9 @@ int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *dat
  */
 int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation);
 
+/* The value of the info key mpi_memory_alloc_kinds, of sessions and communicators. */
+#define RZ_MEMORY_KINDS "mpi,system"
+
 /* Takes over the hints of info (NULL: none) that are known; others are left alone (comm_info.c). */
 void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info);
 

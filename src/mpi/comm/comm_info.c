@@ -153,6 +153,9 @@ int rzm_comm_get_info(struct rz_comm *comm, struct rz_info **info_used)
     for (int key = 0; key < N_KNOWN && error == MPI_SUCCESS; key++) {
         error = rzm_info_set(made, known[key].key, value_of(comm, key));
     }
+    if (error == MPI_SUCCESS) {
+        error = rzm_info_set(made, "mpi_memory_alloc_kinds", RZ_MEMORY_KINDS);
+    }
     if (error != MPI_SUCCESS) {
         rzm_info_free(made);
         return error;

@@ -1,6 +1,7 @@
 /* MPI_Comm_split and MPI_Comm_split_type: everybody's colour and key go to everybody. */
 #include "mpi/comm/hardware.h"
 #include "mpi/comm/intercomm.h"
+#include "mpi/comm/sessions.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -148,10 +149,8 @@ static int colour_of_hardware(const char *type)
 
 static int colour_of_pset(const char *name)
 {
-    if (strcmp(name, "mpi://WORLD") == 0) {
-        return 0;
-    }
-    return strcmp(name, "mpi://SELF") == 0 ? (int)rz_engine.info->self.rank : MPI_UNDEFINED;
+    unsigned comm = rz_pset_comm(name);
+    return comm == 0x101 ? 0 : comm == 0x102 ? (int)rz_engine.info->self.rank : MPI_UNDEFINED;
 }
 
 static bool info_says(struct rz_info *info, const char *key, char value[MPI_MAX_INFO_VAL])
@@ -208,8 +207,8 @@ static int split_unguided(struct rz_comm *comm, int key, struct rz_info *info,
     return error;
 }
 
-int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz_info *info,
-                        struct rz_comm **newcomm)
+static int split_by_type(struct rz_comm *comm, int split_type, int key, struct rz_info *info,
+                         struct rz_comm **newcomm)
 {
     int colour;
     switch (split_type) {
@@ -230,4 +229,14 @@ int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz
                          split_type);
     }
     return split(comm, "MPI_Comm_split_type", colour, key, newcomm);
+}
+
+int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz_info *info,
+                        struct rz_comm **newcomm)
+{
+    int error = split_by_type(comm, split_type, key, info, newcomm);
+    if (error == MPI_SUCCESS && *newcomm != NULL) {
+        rz_comm_take_hints(*newcomm, info);
+    }
+    return error;
 }

@@ -10,6 +10,7 @@
 #include "port/kill_point.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct rz_comm *parent; /* the user's, until freed */
@@ -140,5 +141,8 @@ int rz_parent_meet(void)
                 ? error
                 : rz_dynamic_make(letter.words, world, parents, "MPI_Init", &parent);
     rz_group_release(parents);
+    if (error == MPI_SUCCESS) {
+        strcpy(parent->name, "MPI_COMM_PARENT");
+    }
     return error != MPI_SUCCESS ? error : await_root(&letter);
 }

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 static struct rz_session *open_first, *free_first;
 static unsigned n_open;
@@ -135,16 +136,24 @@ void rz_sessions_rollback(void)
 static const char *const psets[] = {"mpi://WORLD", "mpi://SELF"};
 #define N_PSETS ((int)(sizeof(psets) / sizeof(psets[0])))
 
+unsigned rz_pset_comm(const char *name)
+{
+    for (int i = 0; i < N_PSETS; i++) {
+        if (strcasecmp(name, psets[i]) == 0) {
+            return 0x101 + (unsigned)i;
+        }
+    }
+    return 0;
+}
+
 /* A new group of a process set: of a predefined communicator, or of a monitor's latest view. *group
  * NULL: there is no such set. */
 static int pset_group(const char *name, struct rz_group **group)
 {
-    for (int i = 0; i < N_PSETS; i++) {
-        if (strcmp(name, psets[i]) == 0) {
-            const struct rz_group *of = rz_comm_predefined(0x101 + (unsigned)i)->group;
-            *group = rz_group_new(of->size, of->process);
-            return *group != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-        }
+    const struct rz_comm *comm = rz_comm_predefined(rz_pset_comm(name));
+    if (comm != NULL) {
+        *group = rz_group_new(comm->group->size, comm->group->process);
+        return *group != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     bool found;
     *group = rz_monitors_pset(name, &found);
@@ -226,7 +235,7 @@ int rzm_session_get_pset_info(struct rz_session *session, const char *pset_name,
 int rzm_session_get_info(struct rz_session *session, struct rz_info **info_used)
 {
     const char *pairs[][2] = {{"thread_level", levels[session->thread_level]},
-                              {"mpi_memory_alloc_kinds", "mpi,system"}};
+                              {"mpi_memory_alloc_kinds", RZ_MEMORY_KINDS}};
     return info_of(pairs, 2, info_used);
 }
 

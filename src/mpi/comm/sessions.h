@@ -20,6 +20,10 @@ struct rz_session {
 /* How many are open. */
 unsigned rz_sessions_open(void);
 
+/* The predefined communicator whose processes that process set has (0x101 WORLD, 0x102 SELF), 0:
+ * none. Upper and lower case are the same. */
+unsigned rz_pset_comm(const char *name);
+
 /* At a roll-back: those made inside MPIX_Reinit end. */
 void rz_sessions_rollback(void);
 

@@ -29,17 +29,28 @@ void rz_errhandler_release(struct rz_errhandler *errhandler)
     }
 }
 
-struct rz_errhandler *rz_errhandler_initial(void)
+static const char *const names[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
+                                    "mpi_errors_return"};
+
+static size_t initial(void)
 {
-    static const char *const names[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
-                                        "mpi_errors_return"};
     const char *told = getenv("RZ_INITIAL_ERRHANDLER");
     for (size_t i = 0; told != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(told, names[i]) == 0) {
-            return &predefined[i];
+            return i;
         }
     }
-    return &predefined[0];
+    return 0;
+}
+
+struct rz_errhandler *rz_errhandler_initial(void)
+{
+    return &predefined[initial()];
+}
+
+const char *rz_errhandler_initial_name(void)
+{
+    return names[initial()];
 }
 
 int rz_errhandler_new(enum rz_object_kind of, struct rz_errhandler **errhandler)

@@ -10,6 +10,9 @@ static inline void rz_errhandler_retain(struct rz_errhandler *errhandler)
     rz_object_retain(&errhandler->object);
 }
 
+/* The name of rz_errhandler_initial() among the values of the info key mpi_initial_errhandler. */
+const char *rz_errhandler_initial_name(void);
+
 void rz_errhandler_release(struct rz_errhandler *errhandler);
 
 /* One of the user's, for that kind of object, without its function yet. MPI_ERR_NO_MEM. */

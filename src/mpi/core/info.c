@@ -1,10 +1,15 @@
 /* Info objects: ordered lists of key and value. */
+#include "mpi/core/info.h"
+
 #include "mpi/core/engine.h"
+#include "mpi/core/errhandler.h"
 
 #include "mpi/chapter.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 struct entry {
@@ -249,6 +254,24 @@ int rzm_info_get_nthkey(struct rz_info *info, int n, char *key)
 
 /* ---- How this process was started ---- */
 
+static int maxprocs_kept; /* as this process was told when the library began; 0: it did not yet */
+
+/* What the launcher or MPI_Comm_spawn was asked for; 1 for a process without a launcher. */
+static int maxprocs(void)
+{
+    const char *told = getenv("RZ_MAXPROCS");
+    if (maxprocs_kept != 0) {
+        return maxprocs_kept;
+    }
+    /* A child of a process of the job has the same environment, but no link. */
+    return getenv("RZ_LINK_FD") != NULL && told != NULL ? atoi(told) : 1;
+}
+
+void rz_info_keep_maxprocs(void)
+{
+    maxprocs_kept = maxprocs();
+}
+
 /* Values too long for an info object are left out. */
 static int append_if_fits(struct rz_info *info, const char *key, const char *value)
 {
@@ -281,11 +304,17 @@ static int append_place(struct rz_info *info)
         text[sizeof(text) - 1] = '\0';
         error = append_if_fits(info, "host", text);
     }
-    if (error == MPI_SUCCESS && rz_engine.info != NULL) {
-        snprintf(text, sizeof(text), "%u", rz_engine.info->n_ranks);
+    struct utsname machine;
+    if (error == MPI_SUCCESS && uname(&machine) == 0) {
+        error = append_if_fits(info, "arch", machine.machine);
+    }
+    if (error == MPI_SUCCESS) {
+        snprintf(text, sizeof(text), "%d", maxprocs());
         error = append_if_fits(info, "maxprocs", text);
     }
-    return error;
+    return error != MPI_SUCCESS
+               ? error
+               : append_if_fits(info, "mpi_initial_errhandler", rz_errhandler_initial_name());
 }
 
 int rzm_info_create_env(int argc, char *argv[], struct rz_info **info)
@@ -311,15 +340,35 @@ int rzm_info_create_env(int argc, char *argv[], struct rz_info **info)
 /* MPI_INFO_ENV, made when it is first asked for; without memory it is empty. */
 static struct rz_info environment;
 
+/* The command line of this process, as far as there is room; returns how many arguments. */
+static int command_line(char *text, size_t room, char *argv[], int max)
+{
+    int argc = 0, fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, room - 1) : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (n <= 0 || (size_t)n == room - 1) { /* none, or too long for an info object */
+        return 0;
+    }
+    text[n] = '\0';
+    for (char *at = text; at < text + n && argc < max; at += strlen(at) + 1) {
+        argv[argc++] = at;
+    }
+    return argc;
+}
+
 static void environment_make(void)
 {
-    char name[4096];
+    char name[4096], text[2 * MPI_MAX_INFO_VAL], *argv[MPI_MAX_INFO_VAL];
     ssize_t length = readlink("/proc/self/exe", name, sizeof(name) - 1);
     rz_object_init(&environment.object, RZ_OBJECT_INFO, 0x131);
     if (length > 0) {
         name[length] = '\0';
         append_if_fits(&environment, "command", name);
     }
+    int argc = command_line(text, sizeof(text), argv, MPI_MAX_INFO_VAL);
+    append_arguments(&environment, argc, argv);
     append_place(&environment);
 }
 

@@ -13,6 +13,7 @@
 #include "mpi/ft/agreement.h"
 #include "mpi/ft/council.h"
 #include "mpi/core/engine.h"
+#include "mpi/core/info.h"
 #include "mpi/core/flat.h"
 #include "mpi/ft/ft.h"
 #include "mpi/ft/revoke_nodes.h"
@@ -86,6 +87,7 @@ static int look_at_wait(void)
 
 static int engine_open(void)
 {
+    rz_info_keep_maxprocs();
     rz_status_t status = rz_link_open(&rz_engine.link);
     if (status != RZ_OK) {
         return rzm_error(MPI_ERR_OTHER, "the runtime cannot be joined: %s", rz_status_text(status));

@@ -123,7 +123,7 @@ static int check_edges(const char *name, const char *weights_name, int n, const 
 
 /* Consumes graph. */
 static int derive_dist_graph(struct rz_comm *comm, uint64_t operation, struct rz_dist_graph *graph,
-                             struct rz_comm **newcomm)
+                             struct rz_info *info, struct rz_comm **newcomm)
 {
     int error =
         graph != NULL ? rz_comm_derive(comm, comm->group, operation, 0, newcomm) : MPI_ERR_NO_MEM;
@@ -132,6 +132,7 @@ static int derive_dist_graph(struct rz_comm *comm, uint64_t operation, struct rz
         return error;
     }
     rz_dist_graph_attach(*newcomm, graph);
+    rz_comm_take_hints(*newcomm, info);
     return MPI_SUCCESS;
 }
 
@@ -150,7 +151,6 @@ int rzm_dist_graph_create_adjacent(struct rz_comm *comm_old, int indegree, const
                                    struct rz_info *info, int reorder,
                                    struct rz_comm **comm_dist_graph)
 {
-    (void)info;
     (void)reorder;
     uint64_t operation;
     int size = rz_comm_size(comm_old);
@@ -177,7 +177,7 @@ int rzm_dist_graph_create_adjacent(struct rz_comm *comm_old, int indegree, const
         fill(outdegree, graph->destinations, graph->destweights, destinations, destweights,
              weighted);
     }
-    return derive_dist_graph(comm_old, operation, graph, comm_dist_graph);
+    return derive_dist_graph(comm_old, operation, graph, info, comm_dist_graph);
 }
 
 /* ---- MPI_Dist_graph_create: every edge is told to both of its ends ---- */
@@ -396,7 +396,6 @@ int rzm_dist_graph_create(struct rz_comm *comm_old, int n, const int sources[], 
                           const int destinations[], const int weights[], struct rz_info *info,
                           int reorder, struct rz_comm **comm_dist_graph)
 {
-    (void)info;
     (void)reorder;
     uint64_t operation;
     struct stars stars = {n, sources, degrees, destinations, weights};
@@ -419,6 +418,7 @@ int rzm_dist_graph_create(struct rz_comm *comm_old, int n, const int sources[], 
         error == MPI_SUCCESS ? collect(&in, rz_comm_rank(comm_old)) : NULL;
     rows_end(&out);
     rows_end(&in);
-    return error != MPI_SUCCESS ? error
-                                : derive_dist_graph(comm_old, operation, graph, comm_dist_graph);
+    return error != MPI_SUCCESS
+               ? error
+               : derive_dist_graph(comm_old, operation, graph, info, comm_dist_graph);
 }

@@ -260,7 +260,7 @@ int rzm_type_get_true_extent(struct rz_datatype *datatype, MPI_Count *true_lb,
 
 int rzm_type_get_name(struct rz_datatype *datatype, char *type_name, int *resultlen)
 {
-    const char *name = rz_datatype_name(datatype);
+    const char *name = datatype != NULL ? rz_datatype_name(datatype) : "MPI_DATATYPE_NULL";
     size_t length = strlen(name);
     memcpy(type_name, name, length + 1);
     *resultlen = (int)length;

@@ -80,6 +80,44 @@ static void test_wrong_arguments_are_named(void **state)
                    "root is 9, not in 0..3");
 }
 
+/* Buffers that are one: where both have something at their beginning. */
+static void test_sent_and_received_are_apart(void **state)
+{
+    (void)state;
+    int x[8] = {0}, none[4] = {0}, ones[4] = {1, 1, 1, 1}, apart[4] = {4, 5, 6, 7};
+    const char *words = "recvbuf is sendbuf, too";
+    assert_refused(MPI_Gather(x, 1, MPI_INT, x, 1, MPI_INT, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER,
+                   words);
+    fake.calls = 0;
+    /* Rank 1 is not the root, sends nothing, or says MPI_IN_PLACE. */
+    assert_int_equal(MPI_Gather(x, 1, MPI_INT, x, 1, MPI_INT, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+    assert_int_equal(MPI_Gather(x, 0, MPI_INT, x, 1, MPI_INT, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+    assert_int_equal(MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, x, 1, MPI_INT, 1, MPI_COMM_WORLD),
+                     MPI_SUCCESS);
+    fake.calls = 0;
+    assert_refused(MPI_Alltoallv(x, ones, none, MPI_INT, x, ones, none, MPI_INT, MPI_COMM_WORLD),
+                   MPI_ERR_BUFFER, words);
+    assert_int_equal(MPI_Alltoallv(x, ones, none, MPI_INT, x, ones, apart, MPI_INT, MPI_COMM_WORLD),
+                     MPI_SUCCESS);
+}
+
+/* Displacements from MPI_BOTTOM are addresses; 0 is none. */
+static void test_absolute_displacements_are_taken(void **state)
+{
+    (void)state;
+    int x[4] = {0};
+    MPI_Count ones[4] = {1, 0, 1, 1};
+    MPI_Aint at[4] = {(MPI_Aint)&x[0], 0, (MPI_Aint)&x[2], (MPI_Aint)&x[3]};
+    assert_int_equal(MPI_Alltoallv_c(MPI_BOTTOM, ones, at, MPI_BYTE, MPI_BOTTOM, ones, at, MPI_BYTE,
+                                     MPI_COMM_WORLD),
+                     MPI_SUCCESS);
+    fake.calls = 0;
+    at[2] = 0;
+    assert_refused(
+        MPI_Alltoallv_c(MPI_BOTTOM, ones, at, MPI_BYTE, x, ones, at, MPI_BYTE, MPI_COMM_WORLD),
+        MPI_ERR_BUFFER, "sendbuf is a null pointer");
+}
+
 static void test_wildcards_and_null_process_are_taken(void **state)
 {
     (void)state;
@@ -119,16 +157,16 @@ static void test_arguments_of_others_are_not_looked_at(void **state)
 static void test_count_arrays_are_viewed_and_checked(void **state)
 {
     (void)state;
-    int x[8] = {0};
+    int x[8] = {0}, y[8];
     int narrow[4] = {1, 2, 3, 4};
     const MPI_Count wide[4] = {1, 2, INT64_C(1) << 40, 5};
     const MPI_Aint wide_displs[4] = {0};
     assert_int_equal(
-        MPI_Alltoallv(x, narrow, narrow, MPI_INT, x, narrow, narrow, MPI_INT, MPI_COMM_WORLD),
+        MPI_Alltoallv(x, narrow, narrow, MPI_INT, y, narrow, narrow, MPI_INT, MPI_COMM_WORLD),
         MPI_SUCCESS);
     assert_int_equal(fake.count, 3);
     assert_int_equal(fake.count2, 4);
-    assert_int_equal(MPI_Alltoallv_c(x, wide, wide_displs, MPI_INT, x, wide, wide_displs, MPI_INT,
+    assert_int_equal(MPI_Alltoallv_c(x, wide, wide_displs, MPI_INT, y, wide, wide_displs, MPI_INT,
                                      MPI_COMM_WORLD),
                      MPI_SUCCESS);
     assert_true(fake.count == INT64_C(1) << 40);
@@ -496,6 +534,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_wrong_arguments_are_named, set_up),
+        cmocka_unit_test_setup(test_sent_and_received_are_apart, set_up),
+        cmocka_unit_test_setup(test_absolute_displacements_are_taken, set_up),
         cmocka_unit_test_setup(test_wildcards_and_null_process_are_taken, set_up),
         cmocka_unit_test_setup(test_arguments_of_others_are_not_looked_at, set_up),
         cmocka_unit_test_setup(test_count_arrays_are_viewed_and_checked, set_up),
