@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "abi/entry.h"
+#include "chapter_weak.h"
 #include "mpi/ft/ft.h"
 #include "mpi/ft/reinit_async.h"
 
@@ -167,6 +168,47 @@ RZ_TWIN(MPIX_Reinit_unmask);
 
 /* ---- The rounds ---- */
 
+/* The program's loop, in one of its two forms. */
+struct restart_point {
+    MPIX_Restart_point plain;
+    RZ_Restart_point_failed told; /* NULL: plain */
+};
+
+/* Who was started again for this round: what the last restart_point.told was given. */
+static struct {
+    int n, *ranks, *states;
+} failed;
+
+/* Everybody tells everybody how it came. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
+static int ask_who_failed(struct rz_call *call, int state)
+{
+    struct rz_comm *world = rz_comm_predefined(0x101);
+    struct rz_datatype *datatype = rz_datatype_predefined((unsigned)(uintptr_t)MPI_INT);
+    int size = rz_comm_size(world);
+    if (failed.states == NULL &&
+        (failed.states = malloc(2 * (size_t)size * sizeof(failed.states[0]))) == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    failed.ranks = failed.states + size;
+    failed.n = 0;
+    rz_call_lock(call);
+    int error = rzm_allgather(&state, 1, datatype, failed.states, 1, datatype, world);
+    rz_call_unlock(call);
+    for (int i = 0; i < size && error == MPI_SUCCESS; i++) {
+        if (failed.states[i] == MPIX_REINIT_RESTARTED) {
+            failed.ranks[failed.n++] = i;
+        }
+    }
+    return error;
+}
+
+static int enter_point(const struct restart_point *point, int argc, char **argv, int state)
+{
+    MPIX_Reinit_state_t how = (MPIX_Reinit_state_t)state;
+    return point->told != NULL ? point->told(argc, argv, how, failed.n, failed.ranks)
+                               : point->plain(argc, argv, how);
+}
+
 /* One step of the chapter under the engine lock. */
 static int reinit_step(struct rz_call *call, int (*step)(void))
 {
@@ -194,15 +236,18 @@ static int reinit_wait(struct rz_call *call, int *state)
  * jump would leave undefined is never looked at. Returns MPI_SUCCESS with what the restart point
  * returned, or an error class.
  */
-static int reinit_rounds(struct rz_call *call, int argc, char **argv, MPIX_Restart_point point,
-                         int *returned)
+static int reinit_rounds(struct rz_call *call, int argc, char **argv,
+                         const struct restart_point *point, int *returned)
 {
     (void)setjmp(reinit_round);
     for (;;) {
         int state;
         int error = reinit_wait(call, &state);
+        if (error == MPI_SUCCESS && point->told != NULL) {
+            error = ask_who_failed(call, state);
+        }
         if (error == MPI_SUCCESS) {
-            *returned = point(argc, argv, (MPIX_Reinit_state_t)state);
+            *returned = enter_point(point, argc, argv, state);
             error = reinit_step(call, rz_ft_reinit_leave);
         }
         if (error != RZM_ROLLBACK) {
@@ -222,12 +267,14 @@ static int reinit_async_end(void)
     return MPI_SUCCESS;
 }
 
-static int reinit(struct rz_call *call, bool async, int argc, char **argv, MPIX_Restart_point point)
+static int reinit(struct rz_call *call, bool async, int argc, char **argv,
+                  const struct restart_point *point)
 {
     int returned = 0;
     if (rz_phase != RZ_PHASE_RUNNING) {
         rz_call_out_of_phase(call);
-    } else if (rz_arg_pointer(call, "point", (const void *)(uintptr_t)point)) {
+    } else if (point->told != NULL ||
+               rz_arg_pointer(call, "point", (const void *)(uintptr_t)point->plain)) {
         call->error = async ? reinit_step(call, reinit_async_begin) : MPI_SUCCESS;
     }
     bool runs_async = async && call->error == MPI_SUCCESS;
@@ -254,13 +301,20 @@ static int reinit(struct rz_call *call, bool async, int argc, char **argv, MPIX_
 RZ_PUBLIC int PMPIX_Reinit(int argc, char **argv, MPIX_Restart_point point)
 {
     struct rz_call call = {.name = "MPIX_Reinit"};
-    return reinit(&call, false, argc, argv, point);
+    return reinit(&call, false, argc, argv, &(struct restart_point){.plain = point});
 }
 RZ_TWIN(MPIX_Reinit);
+
+RZ_PUBLIC int PRZ_Reinit_failed(int argc, char **argv, RZ_Restart_point_failed point)
+{
+    struct rz_call call = {.name = "RZ_Reinit_failed"};
+    return reinit(&call, false, argc, argv, &(struct restart_point){.told = point});
+}
+RZ_TWIN(RZ_Reinit_failed);
 
 RZ_PUBLIC int PMPIX_Reinit_async(int argc, char **argv, MPIX_Restart_point point)
 {
     struct rz_call call = {.name = "MPIX_Reinit_async"};
-    return reinit(&call, true, argc, argv, point);
+    return reinit(&call, true, argc, argv, &(struct restart_point){.plain = point});
 }
 RZ_TWIN(MPIX_Reinit_async);

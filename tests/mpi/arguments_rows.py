@@ -33,7 +33,7 @@ HANDLES = {
 # Functions that no row breaks: they cannot be called here, or end the program.
 NEVER = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPIX_Reinit",
          "MPI_Free_mem", "MPI_Pcontrol",
-         "MPIX_Reinit_async", "MPIX_Reinit_cleanup_push", "MPIX_Reinit_cleanup_pop"}
+         "MPIX_Reinit_async", "RZ_Reinit_failed", "MPIX_Reinit_cleanup_push", "MPIX_Reinit_cleanup_pop"}
 
 # Of pointers to functions and the like NULL means something, or nothing is looked at.
 NULL_IS_FINE = {"argc", "argv", "status", "array_of_statuses", "extra_state", "base", "copy_fn",

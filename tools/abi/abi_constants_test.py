@@ -23,7 +23,10 @@ static const struct {
 TAIL = """\
 };
 
-_Static_assert(MPI_ERR_PROC_FAILED > MPI_ERR_LASTCODE, "ULFM");
+_Static_assert(MPI_ERR_PROC_FAILED < MPI_ERR_LASTCODE && MPI_ERR_REVOKED < MPI_ERR_LASTCODE, "ULFM");
+_Static_assert(MPIX_ERR_PROC_FAILED == MPI_ERR_PROC_FAILED, "ULFM");
+_Static_assert(MPIX_ERR_PROC_FAILED_PENDING == MPI_ERR_PROC_FAILED_PENDING, "ULFM");
+_Static_assert(MPIX_ERR_REVOKED == MPI_ERR_REVOKED && MPIX_FT == MPI_FT, "ULFM");
 
 int main(void)
 {

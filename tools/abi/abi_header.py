@@ -20,13 +20,13 @@ extern "C" {
 
 """
 
-# The ABI has no values for these: programs written for ULFM use them with mpi.h alone.
+# The ABI has no values for these: programs written for ULFM use them with mpi.h alone. The values are those of MPICH (MPIX_).
 ULFM_CLASSES = {
-    "MPI_ERR_PROC_FAILED": 16384,
-    "MPI_ERR_PROC_FAILED_PENDING": 16385,
-    "MPI_ERR_REVOKED": 16386,
+    "MPI_ERR_PROC_FAILED": 101,
+    "MPI_ERR_PROC_FAILED_PENDING": 102,
+    "MPI_ERR_REVOKED": 103,
 }
-ULFM_TITLE = "/* Fault tolerance (ULFM): not of the ABI, above MPI_ERR_LASTCODE. */\n"
+ULFM_TITLE = "/* Fault tolerance (ULFM): not of the ABI; the values of MPICH, below MPI_ERR_LASTCODE. */\n"
 
 TAIL = """\
 #ifdef __cplusplus
@@ -56,14 +56,16 @@ extern "C" {
 /* What programs for ULFM in Open MPI ask before they use it. */
 #define OMPI_HAVE_MPI_EXT 1
 #define OMPI_HAVE_MPI_EXT_FTMPI 1
+#define OMPI_HAVE_MPIX_COMM_GET_FAILED 1
+#define OMPI_HAVE_MPIX_COMM_ACK_FAILED 1
+#define OMPI_HAVE_MPIX_COMM_IAGREE 1
+#define OMPI_HAVE_MPIX_COMM_ISHRINK 1
 
-#define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_FAILED
-#define MPIX_ERR_PROC_FAILED_PENDING MPI_ERR_PROC_FAILED_PENDING
-#define MPIX_ERR_REVOKED MPI_ERR_REVOKED
-
+/* Numbers, not the names of mpi.h: programs define those names as these ones. */
+@ULFM@
 /* Attribute of communicators: an int, whether a death is an error of calls and not the end. */
 #define MPIX_FT 599
-#define MPI_FT MPIX_FT
+#define MPI_FT 599
 
 /* How this process came to its restart point. */
 typedef enum MPIX_Reinit_state_t {
@@ -74,6 +76,14 @@ typedef enum MPIX_Reinit_state_t {
 
 /* The main loop of a program that recovers by global restart; MPIX_Reinit returns its result. */
 typedef int (*MPIX_Restart_point)(int argc, char **argv, MPIX_Reinit_state_t state);
+
+/*
+ * The same, told who failed: the ranks in MPI_COMM_WORLD of the processes that were started again
+ * since the restart point was entered before, ascending. The array is the library's, until the
+ * restart point is entered again.
+ */
+typedef int (*RZ_Restart_point_failed)(int argc, char **argv, MPIX_Reinit_state_t state,
+                                       int num_failed, int *failed);
 
 /* What a roll-back runs before it goes to the restart point; must not communicate. */
 typedef void (*MPIX_Cleanup_handler)(MPIX_Reinit_state_t state, void *arg);
@@ -116,8 +126,35 @@ typedef void (*RZ_Group_monitor_change_function)(int rank, int why, void *extra_
 #define OMPI_REINIT_REINITED MPIX_REINIT_REINITED
 #define OMPI_REINIT_RESTARTED MPIX_REINIT_RESTARTED
 #define OMPI_reinit_state_t MPIX_Reinit_state_t
-#define OMPI_Reinit MPIX_Reinit
 #define OMPI_Reinit_state MPIX_Reinit_state
+
+"""
+
+# A later version of that implementation tells the restart point who failed: both forms are taken.
+REINIT_FORMS = """\
+/*
+ * OMPI_Reinit takes a restart point of either form: MPIX_Restart_point or RZ_Restart_point_failed,
+ * which later versions of the first implementation have.
+ */
+#ifdef __cplusplus
+extern "C++" {
+inline int OMPI_Reinit(int argc, char **argv, MPIX_Restart_point point)
+{
+    return MPIX_Reinit(argc, argv, point);
+}
+
+inline int OMPI_Reinit(int argc, char **argv, RZ_Restart_point_failed point)
+{
+    return RZ_Reinit_failed(argc, argv, point);
+}
+}
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define OMPI_Reinit(argc, argv, point)                                                             \\
+    _Generic((point), RZ_Restart_point_failed: RZ_Reinit_failed, default: MPIX_Reinit)(argc, argv, \\
+                                                                                      point)
+#else
+#define OMPI_Reinit MPIX_Reinit
+#endif
 
 """
 
@@ -212,4 +249,5 @@ def mpi(tables):
 
 
 def mpi_ext(tables):
-    return EXTENSION_HEAD + _prototypes(tables.extensions) + TAIL
+    ulfm = "".join(f"#define {n.replace('MPI_', 'MPIX_')} {v}\n" for n, v in ULFM_CLASSES.items())
+    return EXTENSION_HEAD.replace("@ULFM@\n", ulfm + "\n") + _prototypes(tables.extensions) + REINIT_FORMS + TAIL

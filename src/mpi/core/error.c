@@ -110,7 +110,7 @@ static const char *standard_text(int code)
 
 /* ---- Those of the user: numbers from here on ---- */
 
-#define USER_FIRST (MPI_ERR_REVOKED + 1)
+#define USER_FIRST (MPI_ERR_LASTCODE + 1)
 
 static struct user_code {
     int error_class; /* itself for a class; 0: removed */
