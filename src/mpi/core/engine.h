@@ -171,7 +171,8 @@ void rz_engine_yield(void);
  * want this very one. */
 static inline bool rz_engine_yields(void)
 {
-    return rz_engine.waiting.crowded || rz_engine.waiting.shared;
+    const struct rz_wait_rule *rule = &rz_engine.waiting;
+    return rule->crowded || (rule->shared && rz_wait_yields_cheaply(rule));
 }
 
 /* Others agreed that this process is dead, which our daemon has not told us yet. Not from inside a

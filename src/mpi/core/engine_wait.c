@@ -297,19 +297,12 @@ static void give_way(void)
     rz_engine_lock_after_user();
 }
 
-/* Offers the processor, and learns from what came of it. */
-static void offer(struct rz_wait_course *course)
+/* Gives the processor away, and learns what that takes. */
+static void offer(void)
 {
-    uint64_t losses = rz_processor_losses();
     rz_time begun = rz_clock_now();
     rz_engine_yield();
-    rz_time took = rz_clock_now() - begun;
-    bool displaced = rz_processor_losses() != losses;
-    bool brought = rz_engine_progress() > 0;
-    rz_wait_offered(&rz_engine.waiting, displaced, brought, took);
-    if (brought) {
-        *course = (struct rz_wait_course){0};
-    }
+    rz_wait_offered(&rz_engine.waiting, rz_clock_now() - begun);
 }
 
 /* Other threads are inside calls: they wait, too, or run a function of the user. */
@@ -322,13 +315,53 @@ static inline bool others_inside(void)
 static enum rz_wait_step next_step(struct rz_wait_course *course)
 {
     struct rz_wait_rule *rule = &rz_engine.waiting;
-    if (!rz_wait_by_time(rule, others_inside())) {
+    if (course->idle == 0) {
+        rz_wait_begins(rule, course);
+    }
+    if (!rz_wait_by_time(rule, course, others_inside())) {
         return rz_wait_counted(rule, course);
     }
     if (rz_engine_shared && atomic_load_explicit(&queued, memory_order_relaxed) > 0) {
         give_way();
     }
-    return rz_wait_looks(course) ? rz_wait_timed(rule, course, rz_clock_now()) : RZ_WAIT_SPIN;
+    if (!rz_wait_looks(course)) {
+        return RZ_WAIT_SPIN;
+    }
+    if (course->since == 0) {
+        course->losses = rz_processor_losses();
+    }
+    return rz_wait_timed(rule, course, rz_clock_now());
+}
+
+/* Something happened. */
+static inline void wait_anew(struct rz_wait_course *course)
+{
+    if (course->since != 0) {
+        rz_wait_came(&rz_engine.waiting, course, rz_processor_losses() != course->losses);
+    }
+    *course = (struct rz_wait_course){0};
+}
+
+static void take_step(enum rz_wait_step step, struct rz_wait_course *course)
+{
+    switch (step) {
+    case RZ_WAIT_SPIN:
+        relax();
+        break;
+    case RZ_WAIT_YIELD:
+        rz_engine_yield();
+        break;
+    case RZ_WAIT_OFFER:
+        offer();
+        break;
+    case RZ_WAIT_SLEEP:
+        if (!rz_engine.waiting.sleepless) {
+            rz_time begun = rz_clock_now();
+            engine_sleep();
+            rz_wait_slept(course, rz_clock_now() - begun);
+        }
+        break;
+    }
 }
 
 int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg)
@@ -337,26 +370,14 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
     struct rz_blocked_told told = {.wait = NULL};
     while (!done(arg) && !rz_engine.rollback) {
         if (rz_engine_progress() > 0) {
-            course = (struct rz_wait_course){0};
+            wait_anew(&course);
             continue;
         }
-        switch (next_step(&course)) {
-        case RZ_WAIT_SPIN:
-            relax();
-            break;
-        case RZ_WAIT_YIELD:
-            rz_engine_yield();
-            break;
-        case RZ_WAIT_OFFER:
-            offer(&course);
-            break;
-        case RZ_WAIT_SLEEP:
+        enum rz_wait_step step = next_step(&course);
+        if (step == RZ_WAIT_SLEEP) {
             rz_blocked_tell(&told, blocked, arg);
-            if (!rz_engine.waiting.sleepless) {
-                engine_sleep();
-            }
-            break;
         }
+        take_step(step, &course);
     }
     rz_blocked_over(&told);
     return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;

@@ -1,31 +1,39 @@
 #include "mpi/core/wait_rule.h"
 
-/* A single wake-up counts for no more: the woken waited for a processor, too. */
+/* A single wake-up or yield counts for no more. */
 #define WAKE_MAX RZ_MILLISECOND
+#define YIELD_MAX (8 * RZ_MILLISECOND)
 
-/* Where rounds decide and the ranks are not crowded (threads that wait beside each other, and
- * sleepless ranks): so many rounds, the lock and the processor being given away once in so many. */
+/* Where rounds decide and the ranks are not crowded (threads beside each other, and sleepless
+ * ranks): so many rounds, the lock and the processor being given away once in so many. */
 enum { ROUNDS_MAX = 1000, ROUNDS_PER_YIELD = 32 };
 
 /* After them: give the processor away so often before sleeping. */
 enum { YIELDS_MAX = 16 };
 
+/* Where yielding costs more than sleeping: so many rounds before that. */
+enum { ROUNDS_SHARED = 32 };
+
 /* Sleepless ranks say what they wait for once in so many rounds. */
 enum { ROUNDS_PER_WORD = 1024 };
 
-/* A processor counts as shared from so many hits on, and until so few. */
-enum { SHARED_FROM = 8, SHARED_UNTIL = 3, HIT = 2 };
+/* A processor counts as shared from so many hits on, and until so few. A hit counts two, and one
+ * less for each so many waits since the last one. */
+enum { SHARED_FROM = 8, SHARED_UNTIL = 3, HIT = 2, WAITS_PER_HIT = 16 };
 
-/* Whether a processor is still shared is looked at once in so many waits that yield. */
-enum { WAITS_PER_LOOK = 8 };
+/* A shared processor: so many waits between two that spin, at first and at most. */
+enum { PROBE_MIN = 16, PROBE_MAX = 1024 };
 
-/* An offer that took longer than so many wake-ups was taken by a stranger, not by a partner. */
-enum { STRANGER_WAKES = 2 };
+/* Of waits that yield, the first yield is measured once in so many. */
+enum { WAITS_PER_OFFER = 8 };
+
+/* Yielding is cheap, and what came after a sleep came of it, within so many wake-ups. */
+enum { PROMPT_WAKES = 2 };
 
 void rz_wait_rule_init(struct rz_wait_rule *rule, bool sleepless)
 {
     *rule = (struct rz_wait_rule){
-        .sleepless = sleepless, .wake_ns = RZ_WAIT_WAKE_GUESS, .offer_ns = RZ_WAIT_OFFER_MIN};
+        .sleepless = sleepless, .wake_ns = RZ_WAIT_WAKE_GUESS, .probe_gap = PROBE_MIN};
 }
 
 rz_time rz_wait_spin_ns(const struct rz_wait_rule *rule)
@@ -35,21 +43,42 @@ rz_time rz_wait_spin_ns(const struct rz_wait_rule *rule)
     return spin > RZ_WAIT_SPIN_MAX ? RZ_WAIT_SPIN_MAX : spin;
 }
 
+bool rz_wait_yields_cheaply(const struct rz_wait_rule *rule)
+{
+    return rule->yield_ns <= PROMPT_WAKES * rule->wake_ns;
+}
+
+/* Where it costs too much to yield, it is tried again some time. */
+static void forget_yields(struct rz_wait_rule *rule)
+{
+    rule->yield_ns -= rule->yield_ns / 1024;
+}
+
+void rz_wait_begins(struct rz_wait_rule *rule, struct rz_wait_course *course)
+{
+    rule->waits++;
+    if (!rz_wait_yields_cheaply(rule)) {
+        forget_yields(rule);
+    }
+    if (rule->shared && rule->probe_in-- == 0) {
+        course->probes = true;
+        rule->probe_in = rule->probe_gap;
+    }
+}
+
 enum rz_wait_step rz_wait_timed(struct rz_wait_rule *rule, struct rz_wait_course *course,
                                 rz_time now)
 {
     if (course->since == 0) {
         course->since = now;
-        course->offer_at = now + rule->offer_ns;
+        course->offer_at = now + RZ_WAIT_OFFER_MIN;
         return RZ_WAIT_SPIN;
     }
     rz_time spent = now - course->since;
     if (spent >= rz_wait_spin_ns(rule)) {
-        /* Offers that cost too much are tried again some time. */
-        rule->offer_ns = RZ_WAIT_OFFER_MIN + (rule->offer_ns - RZ_WAIT_OFFER_MIN) / 2;
         return RZ_WAIT_SLEEP;
     }
-    if (now < course->offer_at) {
+    if (now < course->offer_at || course->probes || !rz_wait_yields_cheaply(rule)) {
         return RZ_WAIT_SPIN;
     }
     course->offer_at = now + spent;
@@ -63,15 +92,23 @@ static enum rz_wait_step yield_or_sleep(const struct rz_wait_rule *rule, uint32_
     return more ? RZ_WAIT_YIELD : RZ_WAIT_SLEEP;
 }
 
-enum rz_wait_step rz_wait_counted(struct rz_wait_rule *rule, struct rz_wait_course *course)
+static enum rz_wait_step counted_shared(const struct rz_wait_rule *rule, uint32_t idle)
+{
+    if (!rz_wait_yields_cheaply(rule)) {
+        return idle <= ROUNDS_SHARED ? RZ_WAIT_SPIN : RZ_WAIT_SLEEP;
+    }
+    bool measures = idle == 1 && rule->waits % WAITS_PER_OFFER == 0;
+    return measures ? RZ_WAIT_OFFER : yield_or_sleep(rule, idle);
+}
+
+enum rz_wait_step rz_wait_counted(const struct rz_wait_rule *rule, struct rz_wait_course *course)
 {
     uint32_t idle = ++course->idle;
     if (rule->crowded) {
         return yield_or_sleep(rule, idle);
     }
     if (rule->shared && !rule->sleepless) {
-        bool looks = idle == 1 && ++rule->waits % WAITS_PER_LOOK == 0;
-        return looks ? RZ_WAIT_OFFER : yield_or_sleep(rule, idle);
+        return counted_shared(rule, idle);
     }
     if (idle <= ROUNDS_MAX) {
         return idle % ROUNDS_PER_YIELD != 0 ? RZ_WAIT_SPIN : RZ_WAIT_YIELD;
@@ -79,34 +116,60 @@ enum rz_wait_step rz_wait_counted(struct rz_wait_rule *rule, struct rz_wait_cour
     return yield_or_sleep(rule, idle - ROUNDS_MAX);
 }
 
-static bool is_shared(const struct rz_wait_rule *rule)
+void rz_wait_offered(struct rz_wait_rule *rule, rz_time took)
 {
-    return rule->shared ? rule->hits > SHARED_UNTIL : rule->hits >= SHARED_FROM;
+    took = took < YIELD_MAX ? took : YIELD_MAX;
+    rule->yield_ns = rule->yield_ns - rule->yield_ns / 8 + took / 8;
 }
 
-void rz_wait_offered(struct rz_wait_rule *rule, bool displaced, bool brought, rz_time took)
+void rz_wait_slept(struct rz_wait_course *course, rz_time took)
 {
-    bool dear = displaced && took > STRANGER_WAKES * rule->wake_ns;
-    if (dear) { /* not soon again */
-        rz_time longer = 4 * rule->offer_ns;
-        rule->offer_ns = longer < 2 * RZ_WAIT_SPIN_MAX ? longer : 2 * RZ_WAIT_SPIN_MAX;
-    } else {
-        rule->offer_ns = RZ_WAIT_OFFER_MIN + (rule->offer_ns - RZ_WAIT_OFFER_MIN) / 2;
+    course->slept = true;
+    course->slept_ns += took;
+}
+
+/* A wait that spun on a processor that counts as shared. */
+static void probed(struct rz_wait_rule *rule, bool good)
+{
+    rule->hits = good ? rule->hits / 2 : RZ_WAIT_HITS_MAX;
+    rule->shared = rule->hits > SHARED_UNTIL;
+    rule->probe_gap = good                              ? PROBE_MIN
+                      : rule->probe_gap < PROBE_MAX / 2 ? rule->probe_gap * 2
+                                                        : PROBE_MAX;
+    rule->probe_in = rule->probe_gap;
+}
+
+static void add_hit(struct rz_wait_rule *rule)
+{
+    uint32_t forgotten = rule->waits / WAITS_PER_HIT;
+    rule->hits = forgotten < rule->hits ? rule->hits - forgotten : 0;
+    rule->hits = rule->hits + HIT < RZ_WAIT_HITS_MAX ? rule->hits + HIT : RZ_WAIT_HITS_MAX;
+    rule->waits = 0;
+    if (rule->hits >= SHARED_FROM) {
+        rule->shared = true;
+        rule->probe_in = rule->probe_gap = PROBE_MIN;
     }
-    if (displaced && brought && !dear) {
-        rule->hits = rule->hits + HIT < RZ_WAIT_HITS_MAX ? rule->hits + HIT : RZ_WAIT_HITS_MAX;
+}
+
+void rz_wait_came(struct rz_wait_rule *rule, const struct rz_wait_course *course, bool displaced)
+{
+    bool prompt = course->slept && course->slept_ns <= PROMPT_WAKES * rule->wake_ns;
+    if (course->probes) {
+        probed(rule, !displaced && !course->slept);
+    } else if (course->slept ? prompt : displaced) {
+        add_hit(rule);
     } else if (rule->hits > 0) {
         rule->hits--;
     }
-    rule->shared = is_shared(rule);
 }
 
 void rz_wait_woke(struct rz_wait_rule *rule, rz_time took)
 {
+    /* What a wake-up takes on an idle processor is meant, not how long the woken waited for one. */
     took = took < WAKE_MAX ? took : WAKE_MAX;
     if (took > rule->wake_ns) {
-        rule->wake_ns += (took - rule->wake_ns) / 2;
+        rule->wake_ns += (took - rule->wake_ns) / 8;
     } else {
-        rule->wake_ns -= (rule->wake_ns - took) / 8;
+        rule->wake_ns -= (rule->wake_ns - took) / 2;
     }
 }

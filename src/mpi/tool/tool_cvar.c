@@ -42,7 +42,8 @@ static uint64_t fault_tolerance(void)
 
 static uint64_t spin(void)
 {
-    return rz_engine.waiting.crowded ? 0 : rz_wait_spin_ns(&rz_engine.waiting);
+    const struct rz_wait_rule *rule = &rz_engine.waiting;
+    return rule->crowded || rule->shared ? 0 : rz_wait_spin_ns(rule);
 }
 
 struct cvar {
@@ -95,7 +96,8 @@ static const struct cvar table[] = {
      fault_tolerance, "Launcher: 1; 0 with --no-ft, where the first death ends the job"},
     {"rz_spin_ns", CVAR_NUMBER, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_DETAIL, spin,
      "How long a waiting call looks for messages before it sleeps, in ns: several wake-ups of this "
-     "machine, as measured so far; 0 where processes outnumber processors"},
+     "machine, as measured so far; 0 where processes outnumber processors, or were found to share "
+     "one"},
     {RZ_DOORBELL_TEST_DELAY, CVAR_TEXT, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_MPIDEV_DETAIL, NULL,
      "Environment: microseconds that each wake-up of this process takes longer, for tests"},
     {RZ_KILL_AT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_MPIDEV_DETAIL, NULL,

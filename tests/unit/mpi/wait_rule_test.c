@@ -29,18 +29,27 @@ static struct wait waits(struct rz_wait_rule *rule, rz_time length)
 {
     struct rz_wait_course course = {0};
     struct wait wait = {0};
-    for (rz_time now = RZ_SECOND; now < RZ_SECOND + length && !wait.slept; now += ROUND_NS) {
+    rz_time now = RZ_SECOND;
+    rz_wait_begins(rule, &course);
+    for (; now < RZ_SECOND + length && !wait.slept; now += ROUND_NS) {
         wait.spun_ns = now - RZ_SECOND;
-        if (!rz_wait_looks(&course)) {
-            continue;
+        enum rz_wait_step step = RZ_WAIT_SPIN;
+        if (!rz_wait_by_time(rule, &course, false)) {
+            step = rz_wait_counted(rule, &course);
+        } else if (rz_wait_looks(&course)) {
+            step = rz_wait_timed(rule, &course, now);
         }
-        enum rz_wait_step step = rz_wait_timed(rule, &course, now);
-        assert_int_not_equal(step, RZ_WAIT_YIELD);
         wait.slept = step == RZ_WAIT_SLEEP;
         if (step == RZ_WAIT_OFFER) {
             wait.offers++;
-            rz_wait_offered(rule, false, false, 500);
+            rz_wait_offered(rule, 500);
         }
+    }
+    if (wait.slept) {
+        rz_wait_slept(&course, length - wait.spun_ns);
+    }
+    if (course.since != 0) {
+        rz_wait_came(rule, &course, false);
     }
     return wait;
 }
@@ -73,12 +82,12 @@ static void a_single_wake_up_does_not_decide(void **state)
     (void)state;
     struct rz_wait_rule rule = rule_with(5 * RZ_MICROSECOND);
     rz_wait_woke(&rule, 30 * RZ_SECOND);
-    assert_in_range(rule.wake_ns, 0, RZ_MILLISECOND);
+    assert_in_range(rule.wake_ns, 0, 130 * RZ_MICROSECOND);
     for (int i = 0; i < 100; i++) {
         rz_wait_woke(&rule, 5 * RZ_MICROSECOND);
     }
     assert_in_range(rule.wake_ns, 4 * RZ_MICROSECOND, 6 * RZ_MICROSECOND);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 30; i++) {
         rz_wait_woke(&rule, 70 * RZ_MICROSECOND);
     }
     assert_in_range(rule.wake_ns, 60 * RZ_MICROSECOND, 70 * RZ_MICROSECOND);
@@ -114,47 +123,111 @@ static void no_sleep_storm_on_any_machine(void **state)
 
 /* ---- Others who want the processor ---- */
 
-/* Many waits in which each offer ends so. */
-static void offers(struct rz_wait_rule *rule, bool displaced, bool brought, rz_time took)
+/* Waits of 5 us in which the processor was lost, or not; and each yield took so long. */
+static void lose(struct rz_wait_rule *rule, unsigned waits, bool displaced, rz_time yield_ns)
 {
-    for (int i = 0; i < 100; i++) {
-        rz_wait_offered(rule, displaced, brought, took);
+    for (unsigned i = 0; i < waits; i++) {
+        struct rz_wait_course course = {0};
+        rz_wait_begins(rule, &course);
+        course.since = RZ_SECOND;
+        rz_wait_offered(rule, yield_ns);
+        rz_wait_came(rule, &course, displaced);
     }
+}
+
+/* The first step of a wait that does not probe. */
+static enum rz_wait_step first_step(struct rz_wait_rule *rule)
+{
+    struct rz_wait_course course = {0};
+    do {
+        course = (struct rz_wait_course){0};
+        rz_wait_begins(rule, &course);
+    } while (course.probes);
+    return rz_wait_counted(rule, &course);
 }
 
 static void partners_on_one_processor_yield(void **state)
 {
     (void)state;
     struct rz_wait_rule rule = rule_with(50 * RZ_MICROSECOND);
-    assert_true(rz_wait_by_time(&rule, false));
-    offers(&rule, true, true, 5 * RZ_MICROSECOND);
+    lose(&rule, 3, true, 5 * RZ_MICROSECOND);
+    assert_false(rule.shared);
+    lose(&rule, 1, true, 5 * RZ_MICROSECOND);
     assert_true(rule.shared);
-    assert_false(rz_wait_by_time(&rule, false));
-    /* The first round in vain yields; now and then it is looked at again. */
-    unsigned looked = 0;
+    unsigned measured = 0;
     for (int i = 0; i < 64; i++) {
-        struct rz_wait_course course = {0};
-        enum rz_wait_step step = rz_wait_counted(&rule, &course);
+        enum rz_wait_step step = first_step(&rule);
         assert_true(step == RZ_WAIT_YIELD || step == RZ_WAIT_OFFER);
-        looked += step == RZ_WAIT_OFFER;
+        measured += step == RZ_WAIT_OFFER;
     }
-    assert_in_range(looked, 4, 16);
-    offers(&rule, false, true, 500); /* the partner has moved: nobody takes the processor */
+    assert_in_range(measured, 4, 16);
+}
+
+static void beside_a_stranger_they_sleep_at_once(void **state)
+{
+    (void)state;
+    struct rz_wait_rule rule = rule_with(5 * RZ_MICROSECOND);
+    lose(&rule, 4, true, 3 * RZ_MILLISECOND); /* whole time slices */
+    assert_true(rule.shared);
+    assert_false(rz_wait_yields_cheaply(&rule));
+    struct rz_wait_course course = {0};
+    unsigned rounds = 1;
+    while (rz_wait_counted(&rule, &course) == RZ_WAIT_SPIN) {
+        rounds++;
+    }
+    assert_int_equal(rz_wait_counted(&rule, &course), RZ_WAIT_SLEEP);
+    assert_in_range(rounds, 2, 100);
+    unsigned waits = 0;
+    while (first_step(&rule) == RZ_WAIT_SPIN) { /* it is tried again some time */
+        waits++;
+    }
+    assert_in_range(waits, 1000, 20000);
+}
+
+static void a_stranger_alone_changes_nothing(void **state)
+{
+    (void)state;
+    struct rz_wait_rule rule = rule_with(5 * RZ_MICROSECOND);
+    for (int i = 0; i < 100; i++) { /* a time slice is lost once in a hundred waits */
+        lose(&rule, 1, true, 3 * RZ_MILLISECOND);
+        for (int k = 0; k < 100; k++) {
+            waits(&rule, 300);
+        }
+        assert_false(rule.shared);
+    }
+    assert_int_equal(waits(&rule, 20 * RZ_MICROSECOND).offers, 0); /* which would cost a slice */
+    assert_false(waits(&rule, 20 * RZ_MICROSECOND).slept);
+}
+
+/* Sleeping is what brings it, where the partner could not run before. */
+static void a_prompt_end_of_sleep_is_a_hit(void **state)
+{
+    (void)state;
+    struct rz_wait_rule rule = rule_with(5 * RZ_MICROSECOND);
+    for (int i = 0; i < 4; i++) {
+        assert_true(waits(&rule, 60 * RZ_MICROSECOND).slept);
+    }
+    assert_true(rule.shared);
+    rule = rule_with(5 * RZ_MICROSECOND);
+    for (int i = 0; i < 100; i++) { /* a partner that computes */
+        assert_true(waits(&rule, 2 * RZ_MILLISECOND).slept);
+    }
     assert_false(rule.shared);
 }
 
-static void strangers_are_offered_less(void **state)
+static void probes_find_out_that_it_is_over(void **state)
 {
     (void)state;
-    struct rz_wait_rule rule = rule_with(50 * RZ_MICROSECOND);
-    offers(&rule, true, true, 3 * RZ_MILLISECOND); /* whole time slices */
-    assert_false(rule.shared);
-    assert_true(rule.offer_ns > rz_wait_spin_ns(&rule));
-    assert_int_equal(waits(&rule, RZ_SECOND).offers, 0);
-    for (int i = 0; i < 30; i++) { /* but it is tried again */
-        waits(&rule, RZ_SECOND);
+    struct rz_wait_rule rule = rule_with(70 * RZ_MICROSECOND);
+    lose(&rule, 4, true, 3 * RZ_MILLISECOND);
+    assert_true(rule.shared);
+    unsigned n = 0, slept = 0; /* the partner sleeps at once, too, on a processor of its own now */
+    for (; rule.shared && n < 10000; n++) {
+        slept += waits(&rule, 70 * RZ_MICROSECOND).slept;
     }
-    assert_true(waits(&rule, RZ_SECOND).offers > 0);
+    assert_in_range(n, 10, 100);
+    assert_true(slept > n / 2);
+    assert_false(waits(&rule, 70 * RZ_MICROSECOND).slept);
 }
 
 /* ---- Where rounds decide ---- */
@@ -170,7 +243,7 @@ static void a_crowd_yields_then_sleeps(void **state)
     (void)state;
     struct rz_wait_rule rule = rule_with(50 * RZ_MICROSECOND);
     rule.crowded = true;
-    assert_false(rz_wait_by_time(&rule, false));
+    assert_false(rz_wait_by_time(&rule, &(struct rz_wait_course){0}, false));
     for (unsigned n = 1; n <= 16; n++) {
         assert_int_equal(nth(&rule, n), RZ_WAIT_YIELD);
     }
@@ -183,7 +256,7 @@ static void threads_give_the_lock_away(void **state)
 {
     (void)state;
     struct rz_wait_rule rule = rule_with(50 * RZ_MICROSECOND);
-    assert_false(rz_wait_by_time(&rule, true));
+    assert_false(rz_wait_by_time(&rule, &(struct rz_wait_course){0}, true));
     unsigned spins = 0, yields = 0;
     for (unsigned n = 1; n <= 1000; n++) {
         enum rz_wait_step step = nth(&rule, n);
@@ -202,7 +275,7 @@ static void the_sleepless_say_what_they_wait_for(void **state)
     rz_wait_rule_init(&rule, true);
     for (int crowded = 0; crowded < 2; crowded++) {
         rule.crowded = crowded;
-        assert_false(rz_wait_by_time(&rule, false));
+        assert_false(rz_wait_by_time(&rule, &(struct rz_wait_course){0}, false));
         unsigned words = 0;
         for (unsigned n = 1; n <= 10240; n++) {
             words += nth(&rule, n) == RZ_WAIT_SLEEP;
@@ -219,7 +292,10 @@ int main(void)
         cmocka_unit_test(a_single_wake_up_does_not_decide),
         cmocka_unit_test(no_sleep_storm_on_any_machine),
         cmocka_unit_test(partners_on_one_processor_yield),
-        cmocka_unit_test(strangers_are_offered_less),
+        cmocka_unit_test(beside_a_stranger_they_sleep_at_once),
+        cmocka_unit_test(a_stranger_alone_changes_nothing),
+        cmocka_unit_test(a_prompt_end_of_sleep_is_a_hit),
+        cmocka_unit_test(probes_find_out_that_it_is_over),
         cmocka_unit_test(a_crowd_yields_then_sleeps),
         cmocka_unit_test(threads_give_the_lock_away),
         cmocka_unit_test(the_sleepless_say_what_they_wait_for),
