@@ -66,6 +66,13 @@ RZ_CLI_TAKE(peer_root)
     return value[0] == '/';
 }
 
+RZ_CLI_TAKE(baseline)
+{
+    *why = "it wants the path of a folder";
+    BENCH->baseline = value;
+    return value[0] == '/';
+}
+
 RZ_CLI_TAKE(pin)
 {
     *why = "it wants two processors like 0,1, or none";
@@ -106,8 +113,11 @@ static const struct rz_cli_option options[] = {
      "For `ulfm` and `recovery`: the root folder of a system that has Open MPI with ULFM, as "
      "tools/setup --peers makes it (/var/lib/rhizome/peer-root). Entering it needs root.",
      take_peer_root},
+    {"--baseline", NULL, "DIR",
+     "For `mpi`: where an earlier Rhizome is installed, to be measured beside this one.",
+     take_baseline},
     {"--pin", NULL, "CPU,CPU|none",
-     "Processors of the two ranks of `latency` (0,1 where there are two).", take_pin},
+     "Processors of the two ranks of `latency` and `mpi` (0,1 where there are two).", take_pin},
     {NULL, NULL, NULL, "What is written", NULL},
     {"--csv", NULL, "FILE", "Every single value: table, row, column, repetition, value.", take_csv},
     {"--plot", NULL, "FILE",
@@ -121,7 +131,7 @@ static const struct rz_cli cli = {
     .name = "rzbench",
     .summary = "measure Rhizome, beside Open MPI and MPICH where they are installed",
     .synopsis = "death|latency|crowd|all|runtime [PART]|ulfm [PART]|recovery [PART]|checkpoint "
-                "[PART]|group [PART] [OPTION]...",
+                "[PART]|group [PART]|mpi [PART] [OPTION]...",
     .description =
         "death: from SIGKILL to the last survivor's error, and to its roll-back. latency: "
         "ping-pong "
@@ -149,7 +159,9 @@ static const struct rz_cli cli = {
         "it), slices (the same, as if each had a processor), scale (one process alone), noise "
         "(what its tests cost), watch (18 hosts over time); "
         "its last line is the "
-        "verdict. "
+        "verdict. mpi: point-to-point and collective calls, by parts: pair (two ranks, as they "
+        "wait by default and yielding, as the machine is and with slow wake-ups), crowd (8 and 32 "
+        "ranks); its last line is the verdict. "
         "Programs are "
         "compiled "
         "at the start with each system's own wrapper. Figures are medians [smallest..largest] of n "
@@ -157,7 +169,7 @@ static const struct rz_cli cli = {
     .options = options,
     .epilogue =
         "Exit status: 0; 1 when a run of death or ulfm was not complete, the verdict of recovery, "
-        "checkpoint or group is "
+        "checkpoint, group or mpi is "
         "that something does not hold, or nothing could be measured; 2 when the command line is "
         "wrong.\n\n"
         "Example: everything within ten minutes\n"
@@ -327,7 +339,8 @@ static bool run_studies(struct rz_bench *bench)
                    {"ulfm", rz_bench_ulfm, 1.0},
                    {"recovery", rz_bench_recovery, 1.0},
                    {"checkpoint", rz_bench_checkpoint, 1.0},
-                   {"group", rz_bench_group, 1.0}};
+                   {"group", rz_bench_group, 1.0},
+                   {"mpi", rz_bench_mpi, 1.0}};
     const size_t of_all = 3; /* the first ones */
     rz_assert(bench->study != NULL);
     bool all = strcmp(bench->study, "all") == 0, good = true;
@@ -367,6 +380,7 @@ static const char *const *parts_of(const char *study)
            : strcmp(study, "recovery") == 0   ? rz_bench_recovery_parts
            : strcmp(study, "checkpoint") == 0 ? rz_bench_checkpoint_parts
            : strcmp(study, "group") == 0      ? rz_bench_group_parts
+           : strcmp(study, "mpi") == 0        ? rz_bench_mpi_parts
                                               : NULL;
 }
 
@@ -381,11 +395,11 @@ static void parse(struct rz_bench *bench, int argc, char **argv)
     int at = rz_cli_parse(&cli, argc, argv, bench);
     if (at >= argc)
         rz_cli_refuse(&cli, "say what to measure: death, latency, crowd, all, runtime, ulfm, "
-                            "recovery, checkpoint or group");
+                            "recovery, checkpoint, group or mpi");
     const char *study = argv[at];
     bench->study = study;
-    static const char *const known[] = {"death", "latency",  "crowd",      "all",   "runtime",
-                                        "ulfm",  "recovery", "checkpoint", "group", NULL};
+    static const char *const known[] = {"death",    "latency",    "crowd", "all", "runtime", "ulfm",
+                                        "recovery", "checkpoint", "group", "mpi", NULL};
     if (!is_one_of(known, study))
         rz_cli_refuse(&cli, "'%s' cannot be measured", study);
     at += rz_cli_parse(&cli, argc - at, argv + at, bench);

@@ -34,6 +34,7 @@ struct rz_bench {
     const char *part;                 /* of a study that has parts: "detect", ..., "all" */
     const char *ranks, *nodes;        /* of ulfm and recovery: "2,4,8"; NULL: its own choice */
     const char *peer_root;            /* of the same; NULL: where tools/setup puts it */
+    const char *baseline;             /* of mpi: where an earlier Rhizome is installed; or NULL */
 
     /* Found out at the start. */
     char bin[PATH_MAX];     /* rzrun, mpicc */
@@ -254,8 +255,10 @@ bool rz_bench_ulfm(struct rz_bench *bench);
 bool rz_bench_recovery(struct rz_bench *bench);
 bool rz_bench_checkpoint(struct rz_bench *bench);
 bool rz_bench_group(struct rz_bench *bench);
+bool rz_bench_mpi(struct rz_bench *bench);
 extern const char *const rz_bench_checkpoint_parts[]; /* ended by NULL */
 extern const char *const rz_bench_group_parts[];      /* ended by NULL */
+extern const char *const rz_bench_mpi_parts[];        /* ended by NULL */
 extern const char *const rz_bench_recovery_parts[];   /* ended by NULL */
 extern const char *const rz_bench_runtime_parts[];    /* ended by NULL */
 extern const char *const rz_bench_ulfm_parts[];       /* ended by NULL */

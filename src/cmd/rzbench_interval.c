@@ -141,6 +141,13 @@ void rz_bench_claim_excuse(struct rz_bench_claims *claims, const char *why)
     snprintf(claim->why, sizeof claim->why, "%s", why);
 }
 
+void rz_bench_claim_remark(struct rz_bench_claims *claims, const char *remark)
+{
+    struct rz_bench_claim *claim = claims->n > 0 ? &claims->claims[claims->n - 1] : NULL;
+    if (claim && claim->holds == RZ_BENCH_DOES_NOT_HOLD)
+        snprintf(claim->why, sizeof claim->why, "%s", remark);
+}
+
 /* As "; 2 not measured"; nothing for none. */
 static void add_rest(char *rest, size_t bytes, unsigned n, const char *what)
 {

@@ -25,7 +25,7 @@ void rz_bench_interval_text(const struct rz_bench_interval *interval, char *out,
 
 /* --- what was asked for --- */
 
-enum { RZ_BENCH_CLAIMS_MAX = 24, RZ_BENCH_CLAIM_TEXT_MAX = 192 };
+enum { RZ_BENCH_CLAIMS_MAX = 96, RZ_BENCH_CLAIM_TEXT_MAX = 192 };
 
 enum rz_bench_holds {
     RZ_BENCH_NOT_MEASURED,
@@ -61,6 +61,9 @@ void rz_bench_claim_all(struct rz_bench_claims *claims, const char *what, unsign
 
 /* The latest claim, where it does not hold, is shown with why, and does not decide the verdict. */
 void rz_bench_claim_excuse(struct rz_bench_claims *claims, const char *why);
+
+/* The latest claim, where it does not hold, is shown with this, and counts all the same. */
+void rz_bench_claim_remark(struct rz_bench_claims *claims, const char *remark);
 
 /* The verdict in one line: "verdict: holds (5 of 5; 1 not measured)". True: at least one was
  * measured, and none failed but those excused. */
