@@ -18,6 +18,7 @@
     X(RZ_ERR_CLOSED, "connection closed by the peer")                                              \
     X(RZ_ERR_VERSION, "peer speaks another version of the protocol")                               \
     X(RZ_ERR_AUTHENTICATION, "peer did not prove that it belongs to this job")                     \
+    X(RZ_ERR_REFUSED, "its daemon refused this process, and has said why")                         \
     /* process */                                                                                  \
     X(RZ_ERR_PROC_FAILED, "the process died")                                                      \
     X(RZ_ERR_PROC_FAILED_PENDING, "a process that might have matched died")                        \

@@ -5,10 +5,12 @@
 
 #include <isa-l/erasure_code.h>
 #include <isa-l/gf_vect_mul.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ISA-L wants ints for lengths. */
 #define PART_BYTES ((size_t)1 << 30)
+#define TABLE_BYTES 32u /* per factor, as ISA-L has it */
 
 uint8_t rz_erasure_factor(uint32_t data, uint32_t parity, uint32_t q, uint32_t column)
 {
@@ -27,22 +29,23 @@ static void generator_row(uint32_t data, uint32_t parity, uint32_t column, uint8
 bool rz_erasure_recipe(uint32_t data, uint32_t parity, uint32_t wanted, const uint32_t *have,
                        uint8_t *factors)
 {
-    uint8_t left[RZ_ERASURE_BLOCKS_MAX * RZ_ERASURE_BLOCKS_MAX];
-    uint8_t inverse[RZ_ERASURE_BLOCKS_MAX * RZ_ERASURE_BLOCKS_MAX], row[RZ_ERASURE_BLOCKS_MAX];
-    rz_assert(data + parity <= RZ_ERASURE_BLOCKS_MAX && wanted < data + parity);
+    uint8_t row[RZ_ERASURE_BLOCKS_MAX];
+    rz_assert(data > 0 && data + parity <= RZ_ERASURE_BLOCKS_MAX && wanted < data + parity);
+    uint8_t *left = malloc(2 * (size_t)data * data), *inverse = left + (size_t)data * data;
+    rz_assert(left != NULL);
     for (uint32_t i = 0; i < data; i++) {
         rz_assert(have[i] < data + parity);
         generator_row(data, parity, have[i], left + (size_t)i * data);
     }
-    if (gf_invert_matrix(left, inverse, (int)data) != 0)
-        return false;
+    bool found = gf_invert_matrix(left, inverse, (int)data) == 0;
     generator_row(data, parity, wanted, row);
-    for (uint32_t i = 0; i < data; i++) {
+    for (uint32_t i = 0; found && i < data; i++) {
         factors[i] = 0;
         for (uint32_t c = 0; c < data; c++)
             factors[i] ^= gf_mul(row[c], inverse[(size_t)c * data + i]);
     }
-    return true;
+    free(left);
+    return found;
 }
 
 static void fold_part(uint8_t factor, uint8_t *to, const uint8_t *from, size_t n)
@@ -74,13 +77,17 @@ static void encode_part(uint32_t data, uint32_t parity, unsigned char *tables,
 void rz_erasure_encode(uint32_t data, uint32_t parity, const void *const *blocks,
                        void *const *parities, size_t n)
 {
-    uint8_t factors[RZ_ERASURE_BLOCKS_MAX * RZ_ERASURE_BLOCKS_MAX / 4];
-    unsigned char tables[32 * sizeof factors];
     rz_assert(data > 0 && parity > 0 && data + parity <= RZ_ERASURE_BLOCKS_MAX);
+    size_t n_factors = (size_t)parity * data;
+    uint8_t *factors = malloc(n_factors);
+    unsigned char *tables = malloc(TABLE_BYTES * n_factors); /* too much for a small stack */
+    rz_assert(factors && tables);
     for (uint32_t q = 0; q < parity; q++)
         generator_row(data, parity, data + q, factors + (size_t)q * data);
     ec_init_tables((int)data, (int)parity, factors, tables);
     for (size_t at = 0; at < n; at += PART_BYTES)
         encode_part(data, parity, tables, blocks, parities, at,
                     n - at < PART_BYTES ? n - at : PART_BYTES);
+    free(tables);
+    free(factors);
 }

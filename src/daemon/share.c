@@ -3,6 +3,7 @@
 #include "net/shm/shm.h"
 #include "port/memory.h"
 
+#include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -36,6 +37,25 @@ static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, in
     return status;
 }
 
+/* What the system would not give for an inbox, by errno. */
+static const char *shortage(void)
+{
+    switch (errno) {
+    case EMFILE:
+        return "its daemon has no descriptor left for its inbox: raise the hard limit of open "
+               "files (ulimit -Hn), or start fewer processes on the node";
+    case ENFILE:
+        return "the machine has no descriptor left for its inbox (sysctl fs.file-max)";
+    case ENOSPC:
+    case ENOMEM:
+        return "no memory for its inbox";
+    case EFBIG:
+        return "its daemon may not make a file as large as its inbox (ulimit -f)";
+    default:
+        return "the system refuses memory or an event for its inbox";
+    }
+}
+
 rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, struct rz_lanes *lanes,
                           const char **why)
 {
@@ -45,7 +65,6 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
     *why = "as many processes of this node as it can serve have not ended yet";
     if (rz_watch_slot_open(watch, &share->slot) != RZ_OK)
         return RZ_ERR_NO_MEMORY;
-    *why = "no memory for its inbox";
     rz_status_t status = make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max), PAGE_BYTES,
                                      &share->inbox_fd, &bell);
     if (status == RZ_OK)
@@ -57,6 +76,8 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
         share->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         status = share->bell_fd >= 0 ? RZ_OK : RZ_ERR_SYSTEM;
     }
+    if (status != RZ_OK)
+        *why = shortage();
     if (status == RZ_OK &&
         !rz_lanes_take(lanes, process->rank, process->incarnation, &share->lane)) {
         *why = "processes of this node have not closed yet what dead ones left them: they have "

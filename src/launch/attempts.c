@@ -1,6 +1,7 @@
 /* The runs of a job, one after the other. */
 #include "launch/attempts.h"
 
+#include "base/assert.h"
 #include "launch/session.h"
 #include "outcome/exit_codes.h"
 #include "port/clock.h"
@@ -24,10 +25,14 @@ static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *
 
 int rz_attempts_run(const struct rz_rzrun_options *options, const char *program, const char *daemon)
 {
-    struct rz_attempts attempts = {.begun = rz_clock_now()};
-    if (!rz_checkpoints_open(&attempts.checkpoints, options))
-        return RZ_EXIT_CHECKPOINT;
-    int status = run_all(&attempts, options, program, daemon);
-    rz_checkpoints_close(&attempts.checkpoints, options, status);
+    struct rz_attempts *attempts = calloc(1, sizeof *attempts); /* much for a small stack */
+    int status = RZ_EXIT_CHECKPOINT;
+    rz_assert(attempts != NULL);
+    attempts->begun = rz_clock_now();
+    if (rz_checkpoints_open(&attempts->checkpoints, options)) {
+        status = run_all(attempts, options, program, daemon);
+        rz_checkpoints_close(&attempts->checkpoints, options, status);
+    }
+    free(attempts);
     return status;
 }

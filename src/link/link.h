@@ -60,7 +60,7 @@ typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *messa
  * maps board, inbox and watch page, locks the own watch slot (from then on the daemon learns of our
  * death within a fraction of a millisecond). Call once, in MPI_Init, after the last exec; socket
  * and key are taken out of the environment then, for the program's own children are no members of
- * the job. RZ_ERR_VERSION, RZ_ERR_AUTHENTICATION: refused; the reason was printed. RZ_ERR_TIMEOUT:
+ * the job. RZ_ERR_VERSION, RZ_ERR_REFUSED: refused; the reason was printed. RZ_ERR_TIMEOUT:
  * no answer within 30 s, or within 10 min of a daemon that waits for a
  * processor all the time.
  */

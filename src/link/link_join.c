@@ -193,7 +193,7 @@ static rz_status_t join_answer(struct rz_link *link)
     status = rz_link_decode(&message, link->buffer, n);
     if (status == RZ_OK && message.type == RZ_LINK_REFUSED) {
         fprintf(stderr, "rhizome: the daemon refused this process: %s\n", message.refused.reason);
-        status = RZ_ERR_AUTHENTICATION;
+        status = RZ_ERR_REFUSED;
     } else if (status == RZ_OK &&
                (message.type != RZ_LINK_WELCOME ||
                 n_fds != (message.welcome.ring_key_length > 0 ? FD_MAX : FD_COUNT))) {

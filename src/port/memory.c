@@ -46,6 +46,7 @@ rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
         (sealed && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)) {
         int error = errno;
         close(memory);
+        errno = error; /* callers say it */
         return memory_status(error);
     }
     *fd = memory;

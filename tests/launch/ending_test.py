@@ -7,6 +7,7 @@ import subprocess
 import launch_rig as rig
 
 WAITS = rig.program("launch_waits")
+ENDS = rig.program("launch_ends")
 OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
 
@@ -18,6 +19,18 @@ class Ending(rig.LaunchTest):
         self.assertEqual(result.out, "")
         self.assertRegex(result.err, r"(?m)^rzrun: all nodes of the job are lost$")
         self.assertIn("the daemon of node 0 was killed by signal 25", result.err)
+
+    def test_a_small_stack(self):
+        """64 KiB, for rzrun and its daemon too."""
+        self.runs("-c", f"ulimit -s 64; exec {rig.RZRUN} -n 2 --nodes 2 /bin/echo here", rzrun=SH)
+
+    def test_a_daemon_without_descriptors(self):
+        """Who is refused hears what is missing, and nothing about proofs."""
+        for limit in (66, 62, 58, 54):
+            result = self.run_it("-c", f"ulimit -n {limit}; exec {rig.RZRUN} -n 8 {ENDS} return 0", rzrun=SH)
+            self.assertNotRegex(result.err, "no memory|prove")
+            if result.status != 0:
+                self.assertRegex(result.err, "[Oo]pen files|descriptor")
 
     def test_timeout_of_a_program_without_mpi(self):
         result = self.runs("-n", "2", "--timeout", "500ms", SH, "-c", "sleep 100", status=rig.TIMED_OUT)

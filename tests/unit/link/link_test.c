@@ -226,7 +226,7 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     struct rz_link *link = NULL;
     d.refusal = "a test says no";
-    assert_int_equal(join(&link), RZ_ERR_AUTHENTICATION);
+    assert_int_equal(join(&link), RZ_ERR_REFUSED);
     assert_null(link);
 }
 
