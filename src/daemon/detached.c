@@ -24,14 +24,15 @@ struct rz_detached {
     struct rz_attached *attached;
     struct event *deciding; /* from the loop: the cause may lie in the middle of something */
     struct event *timeout, *done_bound, *linger;
-    bool finish;        /* the job shall end */
-    uint32_t grace_ms;  /* with this grace */
-    bool joined_told;   /* one JOINED per node is enough */
-    bool going, let_go; /* rzrun said DETACH; was told DETACHED */
-    bool dismissed;     /* the daemon does not stay */
-    bool empty;         /* no process is left here */
-    bool over;          /* the result is fixed */
-    bool *done;         /* [n_nodes]: has said DONE, or is dead */
+    bool finish;       /* the job shall end */
+    uint32_t grace_ms; /* with this grace */
+    bool joined_told;  /* one JOINED per node is enough */
+    bool going, ready; /* rzrun said DETACH; was told CAN_DETACH */
+    bool let_go;       /* it said LET_GO, and was told DETACHED */
+    bool dismissed;    /* the daemon does not stay */
+    bool empty;        /* no process is left here */
+    bool over;         /* the result is fixed */
+    bool *done;        /* [n_nodes]: has said DONE, or is dead */
     uint8_t frame[RZ_LAUNCH_FRAME_MAX];
 };
 
@@ -169,14 +170,24 @@ bool rz_detached_log(struct rz_detached *d, const char *line)
 
 /* ---- rzrun goes */
 
-static void say_detached(struct rz_detached *d)
+static void say_ready(struct rz_detached *d)
 {
     struct rz_daemon *daemon = d->daemon;
-    if (!d->going || d->let_go)
+    const struct rz_launch_message can = {.type = RZ_LAUNCH_CAN_DETACH};
+    if (!d->going || d->ready)
         return;
     for (struct rz_child *p = rz_children(daemon); p; p = p->next)
         if (p->report_fd >= 0)
             return;
+    d->ready = true;
+    rz_daemon_tell_launcher(daemon, &can);
+}
+
+void rz_detached_let_go(struct rz_detached *d)
+{
+    struct rz_daemon *daemon = d->daemon;
+    if (!d->ready || d->let_go)
+        return;
     d->let_go = true;
     if (daemon->lifeline_fd >= 0)
         rz_keeper_detach(daemon->lifeline_fd);
@@ -185,7 +196,7 @@ static void say_detached(struct rz_detached *d)
     rz_daemon_tell_launcher(daemon, &detached);
 }
 
-void rz_detached_let_go(struct rz_detached *d)
+void rz_detached_wanted(struct rz_detached *d)
 {
     d->going = true;
     rz_loop_soon(d->deciding);
@@ -287,7 +298,7 @@ static void decide(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_detached *d = arg;
     (void)fd, (void)what;
-    say_detached(d);
+    say_ready(d);
     if (d->finish && !d->dismissed) {
         d->referee.over = true;
         rz_ending_begin(d->daemon, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, d->grace_ms);

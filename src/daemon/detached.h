@@ -31,7 +31,10 @@ const char *rz_detached_state(const struct rz_detached *detached);
 /* This daemon tells rzrun something. True: rzrun, where it is here still, is told as well. */
 bool rz_detached_told(struct rz_detached *detached, const struct rz_launch_message *message);
 
-/* rzrun wants to go: it is told DETACHED once all processes here run their program. */
+/* rzrun wants to go: it is told CAN_DETACH once all processes here run their program. */
+void rz_detached_wanted(struct rz_detached *detached);
+
+/* It goes: the user knows the job's number. It is told DETACHED. */
 void rz_detached_let_go(struct rz_detached *detached);
 
 /* The stream has ended. True: as it should. False: rzrun died before it had let go, so that the job

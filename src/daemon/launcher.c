@@ -130,6 +130,10 @@ static void obey(struct rz_launcher *launcher, const struct rz_launch_message *m
         return;
     }
     if (message->type == RZ_LAUNCH_DETACH && daemon->detached) {
+        rz_detached_wanted(daemon->detached);
+        return;
+    }
+    if (message->type == RZ_LAUNCH_LET_GO && daemon->detached) {
         rz_detached_let_go(daemon->detached);
         return;
     }

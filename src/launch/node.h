@@ -22,10 +22,10 @@ struct rz_node {
     bool listening; /* LISTENING has come */
     bool gone;      /* the channel has ended */
     struct rz_silence silence;
-    bool asked;            /* whether it lives, and it has not answered yet */
-    bool early;            /* that was before it was told to end */
-    int status;            /* of the keeper, as waitpid gives it; -1: it was not waited for */
-    bool detached;         /* it goes on without us */
+    bool asked; /* whether it lives, and it has not answered yet */
+    bool early; /* that was before it was told to end */
+    int status; /* of the keeper, as waitpid gives it; -1: it was not waited for */
+    enum { RZ_NODE_ATTACHED, RZ_NODE_CAN_DETACH, RZ_NODE_DETACHED } detached; /* needs us, or not */
     bool lost;             /* its death was agreed, though its daemon may be there still, stopped */
     uint32_t epoch;        /* the newest one in which it took part */
     bool input_ended;      /* standard input's end was told */

@@ -8,7 +8,6 @@
 #include "wire/cursor.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -282,40 +281,6 @@ static void on_stopping(struct rz_session *session, struct rz_node *node,
         rz_cases_stopping(session->cases, node->index, told->reason);
 }
 
-static void detach(struct rz_session *session)
-{
-    const struct rz_launch_message message = {.type = RZ_LAUNCH_DETACH};
-    if (session->detaching || session->ending)
-        return;
-    session->detaching = true;
-    rz_session_send_all(session, &message);
-}
-
-/* All processes are there: the job needs us no more. */
-static void detach_if_all_run(struct rz_session *session)
-{
-    const struct rz_outcome *outcome = &session->referee.outcome;
-    for (uint32_t i = 0; i < outcome->n_ranks; i++)
-        if (outcome->ranks[i].state == RZ_RANK_WAITED_FOR)
-            return;
-    if (session->options->detach)
-        detach(session);
-}
-
-/* All nodes that are there go on without us; at least one does. */
-static void look_at_detached(struct rz_session *session)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
-        if (session->nodes[i].detached)
-            any = true;
-        else if (!session->nodes[i].gone)
-            return;
-    session->detached = any && !session->ending;
-    if (session->detached)
-        event_base_loopbreak(session->base);
-}
-
 static void report_binding(const struct rz_session *session, const struct rz_node *node,
                            const struct rz_launch_started *told)
 {
@@ -351,11 +316,15 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         if (session->cases)
             rz_cases_started(session->cases, &message->started);
         rz_session_input_look(session); /* rank 0 may read on another node now */
-        detach_if_all_run(session);
+        rz_session_detach_if_all_run(session);
+        break;
+    case RZ_LAUNCH_CAN_DETACH:
+        node->detached = RZ_NODE_CAN_DETACH;
+        rz_session_look_at_detached(session);
         break;
     case RZ_LAUNCH_DETACHED:
-        node->detached = true;
-        look_at_detached(session);
+        node->detached = RZ_NODE_DETACHED;
+        rz_session_look_at_detached(session);
         break;
     case RZ_LAUNCH_OUTPUT:
         rz_session_output(session, &message->output);
@@ -389,7 +358,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
      * one that could not even start is an error here. */
     bool started = session->referee.joined || message->type != RZ_LAUNCH_ABORTED;
     if (over && session->options->detach && started)
-        detach(session);
+        rz_session_detach(session);
     else if (over)
         rz_session_end(session, grace_ms);
 }
@@ -411,10 +380,8 @@ static void on_ended(void *arg, struct rz_node *node)
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
         !session->options->detach)
         rz_session_end(session, grace_ms);
-    if (session->detaching)
-        look_at_detached(session);
-    else
-        detach_if_all_run(session);
+    rz_session_detach_if_all_run(session);
+    rz_session_look_at_detached(session);
     if (!all_gone(session))
         return;
     if (!session->ending && !session->detached)
@@ -550,14 +517,8 @@ static int conclude(struct rz_session *session, const char *program)
 {
     const char *cause, *why;
     char library[64];
-    if (session->detached) {
-        if (printf("%016" PRIx64 "\n", session->job) > 0 && fflush(stdout) == 0)
-            return 0;
-        fprintf(stderr,
-                "rzrun: job %016" PRIx64 " runs, but standard output cannot be written: %s\n",
-                session->job, strerror(errno));
-        return RZ_EXIT_OUTPUT;
-    }
+    if (session->detached)
+        return 0;
     int status = rz_outcome_status(&session->referee.outcome, &cause);
     status = look_for_restart(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,

@@ -63,8 +63,10 @@ struct rz_session {
     bool faults_armed;
     struct rz_session_fault faults[RZ_FAULTS_MAX];
     bool ending;
-    bool checkpoint_lost;     /* a node cannot go back to where it must */
-    bool detaching, detached; /* the nodes were told that we go; all have agreed */
+    bool checkpoint_lost; /* a node cannot go back to where it must */
+    bool detaching,
+        numbered;  /* the nodes were told that we want to go; the user knows the number */
+    bool detached; /* all go on without us */
     struct rz_session_waits waits;
     bool stdin_ended, stdin_always_ready, stdin_terminal;
     struct rz_random random;
@@ -105,6 +107,12 @@ int rz_session_output_close(struct rz_session *session, int status);
 /* session_signals.c */
 void rz_session_signals_open(struct rz_session *session);
 void rz_session_signals_close(struct rz_session *session);
+
+/* session_detach.c: all processes are there, or the job is over already: it needs us no more; what
+ * follows when nodes have said that they can go on without us, and that they do. */
+void rz_session_detach(struct rz_session *session);
+void rz_session_detach_if_all_run(struct rz_session *session);
+void rz_session_look_at_detached(struct rz_session *session);
 
 /* session_silence.c: looks at who is silent, from now on; a node has told something. */
 void rz_session_silence_open(struct rz_session *session);

@@ -146,6 +146,6 @@ void rz_session_heard(struct rz_session *session, struct rz_node *node,
     if (message->type == RZ_LAUNCH_ALIVE)
         node->asked = false;
     else if (message->type == RZ_LAUNCH_LISTENING || message->type == RZ_LAUNCH_STARTED ||
-             message->type == RZ_LAUNCH_DETACHED)
+             message->type == RZ_LAUNCH_CAN_DETACH || message->type == RZ_LAUNCH_DETACHED)
         session->start.heard = true;
 }

@@ -112,7 +112,8 @@ enum rz_waiting_state {
         U64(operation) U32(peer) U32(tag) U64(for_ns) END(WAITING, waiting) /* enum rz_waiting_state; the rest as in wait_text.h */ \
     MESSAGE(WAITING_END, waiting_end) END(WAITING_END, waiting_end) \
     MESSAGE(STALLED, stalled) U64(for_ns) END(STALLED, stalled)           /* a process here has waited for hang_report_ns */ \
-    MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* all run here, and you may go */ \
+    MESSAGE(CAN_DETACH, can_detach) END(CAN_DETACH, can_detach)           /* all run here; without you the job ends still */ \
+    MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* it goes on without you from now on */ \
     MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
     MESSAGE(RESULT, result) U32(code) U32(cut_off) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
     MESSAGE(DONE, done) END(DONE, done)                                   /* among daemons: no process is left here */ \
@@ -135,7 +136,8 @@ enum rz_waiting_state {
     MESSAGE(SIGNAL, signal) U32(number) END(SIGNAL, signal) \
     MESSAGE(DUMP_WAITING, dump_waiting) END(DUMP_WAITING, dump_waiting) \
     MESSAGE(HOLD_OUTPUT, hold_output) U32(hold) END(HOLD_OUTPUT, hold_output) /* 1: send none; 0: go on */ \
-    MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all run, say DETACHED */ \
+    MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all run, say CAN_DETACH */ \
+    MESSAGE(LET_GO, let_go) END(LET_GO, let_go)                           /* the user knows the job's number: say DETACHED */ \
     MESSAGE(FINISH, finish) U32(code) TEXT(reason) END(FINISH, finish)    /* end the whole job, a detached one */ \
     MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) END(SHUTDOWN, shutdown) /* end all processes, then yourself */
 /* clang-format on */

@@ -313,10 +313,11 @@ class Detach(rig.LaunchTest):
                 self.jobs.append(out.strip())
                 self.runs("--end", self.jobs[-1])
                 continue
-            # Killed between its last DETACH and its last word, it leaves a job that runs, and rzps shows it.
+            # A job that goes on is one whose number was written.
             settled = lambda: not self.members()["rzd"] or all(page["detached"] == "running" for page in self.pages())
             self.assertTrue(rig.await_true(settled, rig.LEFT_S), "the job hangs between rzrun and nobody")
             for job in self.listening() - set(self.jobs):
+                self.assertEqual(out, job + "\n")
                 self.run_it("--end", job)
         self.assert_gone()
 
@@ -328,6 +329,13 @@ class Detach(rig.LaunchTest):
         done = subprocess.run([f"{rig.BUILD}/bin/rzps", "--json"], capture_output=True, text=True, timeout=rig.HANG_S)
         daemons = {p.pid for p in self.members()["rzd"]}
         return [page for page in json.loads(done.stdout) if page["pid"] in daemons]
+
+    def test_a_number_that_cannot_be_written(self):
+        with open("/dev/full", "wb") as full:
+            result = self.run_it("--detach", "/bin/sleep", "100", stdout=full)
+        self.assertEqual(result.status, 9, result.err)
+        self.assertIn("its number cannot be written: No space left on device", result.err)
+        self.assert_gone()
 
     def test_a_terminal_goes(self):
         master, slave = pty.openpty()
