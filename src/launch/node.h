@@ -4,7 +4,7 @@
 #define RZ_LAUNCH_NODE_H
 
 #include "base/status.h"
-#include "launch/silence.h"
+#include "launch/silent.h"
 #include "wire/launch_messages.h"
 
 #include <rhizome/types.h>
@@ -21,7 +21,7 @@ struct rz_node {
     struct event *readable, *writable;
     bool listening; /* LISTENING has come */
     bool gone;      /* the channel has ended */
-    struct rz_silence silence;
+    struct rz_silent silence;
     bool asked; /* whether it lives, and it has not answered yet */
     bool early; /* that was before it was told to end */
     int status; /* of the keeper, as waitpid gives it; -1: it was not waited for */

@@ -3,7 +3,7 @@
 #include "base/assert.h"
 #include "ckpt/file_header.h"
 #include "cli/quantity.h"
-#include "launch/silence.h"
+#include "launch/silent.h"
 #include "outcome/exit_codes.h"
 #include "place/machine.h"
 #include "port/netns.h"
@@ -744,7 +744,7 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
     settle_layout(options);
     if (!options->silence_timeout)
         options->silence_timeout =
-            options->layout.n_nodes > 1 ? RZ_SILENCE_NODES : RZ_SILENCE_ONE_NODE;
+            options->layout.n_nodes > 1 ? RZ_SILENT_NODES : RZ_SILENT_ONE_NODE;
     check_scheme(options);
     settle_checkpoints(options);
     check_faults(options);

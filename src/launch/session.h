@@ -54,9 +54,9 @@ struct rz_session {
     bool interrupted, out_of_time;
     bool flushing; /* all is over but the last output */
     FILE *own_stderr;
-    struct event *look;      /* at who is silent (session_silence.c) */
-    rz_time looked;          /* when it was last taken */
-    struct rz_silence start; /* since there was a sign of progress of the start */
+    struct event *look;     /* at who is silent (session_silence.c) */
+    rz_time looked;         /* when it was last taken */
+    struct rz_silent start; /* since there was a sign of progress of the start */
     bool silence_told;
     bool started;   /* JOB was sent */
     uint32_t epoch; /* the newest that any node told of */

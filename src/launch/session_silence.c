@@ -55,7 +55,7 @@ static struct rz_node *most_silent(struct rz_session *session, rz_time passed)
         if (node->gone)
             continue;
         char state = node->daemon_pid ? rz_process_state((pid_t)node->daemon_pid) : 0;
-        rz_time silent = rz_silence_look(&node->silence, passed, state);
+        rz_time silent = rz_silent_look(&node->silence, passed, state);
         if (silent > 0)
             ask(node);
         if (!is_watched(session, node)) /* counts where there is no other */
@@ -88,7 +88,7 @@ static void look_at_silence(struct rz_session *session, rz_time passed)
     rz_time silent = node->silence.lasted, bound = options->silence_timeout;
     if (silent >= bound) {
         give_up(session, node);
-    } else if (silent < RZ_SILENCE_WORTH_TELLING) {
+    } else if (silent < RZ_SILENT_WORTH_TELLING) {
         session->silence_told = false;
     } else if (!session->silence_told) {
         session->silence_told = true;
@@ -104,7 +104,7 @@ static void look_at_start(struct rz_session *session, rz_time passed)
 {
     const unsigned bound_s = START_BOUND_NS / RZ_SECOND;
     uint32_t n = session->options->layout.n_nodes;
-    if (rz_silence_look(&session->start, passed, 0) < START_BOUND_NS)
+    if (rz_silent_look(&session->start, passed, 0) < START_BOUND_NS)
         return;
     if (session->started)
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
@@ -132,7 +132,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
 
 void rz_session_silence_open(struct rz_session *session)
 {
-    const struct timeval every = {.tv_sec = RZ_SILENCE_LOOK / RZ_SECOND};
+    const struct timeval every = {.tv_sec = RZ_SILENT_LOOK / RZ_SECOND};
     session->looked = rz_clock_now();
     session->look = event_new(session->base, -1, EV_PERSIST, look, session);
     rz_assert(session->look != NULL);
