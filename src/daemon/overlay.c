@@ -137,11 +137,6 @@ void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to,
         free(buffer);
 }
 
-uint64_t rz_overlay_heard(const struct rz_overlay *overlay)
-{
-    return overlay->heard;
-}
-
 size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to)
 {
     const struct outgoing *out = &overlay->outgoing[to];

@@ -73,9 +73,6 @@ void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to,
 /* Delivers the datagrams that have come: before a detector is told that time has passed. */
 void rz_overlay_read_heartbeats(struct rz_overlay *overlay);
 
-/* How many messages and datagrams have come from peers that prove themselves and are not fenced. */
-uint64_t rz_overlay_heard(const struct rz_overlay *overlay);
-
 size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to);
 
 /* A fault of the network between the daemons (RZ_INJECT_CUT to RZ_INJECT_HEAL): between the nodes

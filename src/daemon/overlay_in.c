@@ -124,7 +124,6 @@ static bool incoming_frame(struct incoming *in, const void *bytes, size_t n)
         return prove(in, &message);
     if (overlay->outgoing[in->peer].fenced)
         return true; /* dropped; it was told when it was fenced */
-    overlay->heard++;
     if (message.type == RZ_OVERLAY_LEAVING) {
         overlay->outgoing[in->peer].left = true;
         return true;
@@ -200,10 +199,8 @@ static void datagram_arrived(struct rz_overlay *overlay, const uint8_t *packet, 
         return;
     }
     if (rz_protocol_message_decode(&message, items, DATAGRAM_ITEMS_MAX, payload, n) == RZ_OK &&
-        message.from == from && !overlay->outgoing[from].fenced) {
-        overlay->heard++;
+        message.from == from && !overlay->outgoing[from].fenced)
         overlay->config.heartbeat(overlay->config.arg, &message, items);
-    }
 }
 
 static void datagrams_read(evutil_socket_t fd, short what, void *arg)

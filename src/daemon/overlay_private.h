@@ -64,7 +64,6 @@ struct rz_overlay {
     struct rz_datagrams *datagrams;
     struct rz_overlay_faults *faults; /* NULL: none was ordered */
     struct rz_overlay_refusals refusals;
-    uint64_t heard; /* of rz_overlay_heard */
     bool ending;
     uint8_t scratch[RZ_OVERLAY_FRAME_MAX];
 };

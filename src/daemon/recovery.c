@@ -71,7 +71,7 @@ void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind,
 
 /* ---- deaths */
 
-static const char *stop_words(rz_status_t why)
+const char *rz_recovery_stop_words(rz_status_t why)
 {
     switch (why) {
     case RZ_ERR_NO_QUORUM:
@@ -102,9 +102,11 @@ static void learn_of_node(struct rz_recovery *recovery, rz_id node, bool proof)
 {
     struct rz_daemon *daemon = recovery->daemon;
     if (node == daemon->job.node) {
-        recovery->hooks->stop(daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
+        rz_recovery_fenced(recovery);
         return;
     }
+    if (proof)
+        rz_recovery_gone(recovery, node);
     uint64_t other = rz_recover_pack_daemon(node, !proof);
     bool again = rz_items_contain(recovery->known, recovery->n_known, other);
     rz_overlay_fence(daemon->overlay, node);
@@ -213,7 +215,7 @@ static void on_detector(struct rz_recovery *recovery, const struct rz_core_notic
     if (recovery->ending || news == RZ_DETECTOR_NOTHING)
         return;
     if (news == RZ_DETECTOR_FENCED) {
-        recovery->hooks->stop(recovery->daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
+        rz_recovery_fenced(recovery);
         return;
     }
     rz_recovery_node_silent(recovery, node, "silence");
@@ -331,7 +333,8 @@ static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slot
              "%u ranks do not fit into the %llu slots of the nodes that are left; keep nodes free "
              "(--spares), give more slots (--host HOST:SLOTS), or say --oversubscribe",
              recovery->daemon->job.n_ranks, (unsigned long long)slots_left);
-    recovery->hooks->stop(recovery->daemon, why, why == RZ_ERR_NO_SLOTS ? words : stop_words(why));
+    recovery->hooks->stop(recovery->daemon, why,
+                          why == RZ_ERR_NO_SLOTS ? words : rz_recovery_stop_words(why));
 }
 
 static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice *notice)
@@ -470,6 +473,7 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
     struct rz_recovery *recovery = arg;
     struct rz_daemon *daemon = recovery->daemon;
     rz_judge_node_lives(daemon, from);
+    rz_recovery_heard(recovery, from);
     switch (message->type) {
     case RZ_OVERLAY_PROTOCOL:
         protocol_arrived(recovery, from, message->protocol.message,
@@ -525,7 +529,7 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
                         &(struct rz_overlay_message){.type = RZ_OVERLAY_PONG});
         break;
     case RZ_OVERLAY_FENCED:
-        recovery->hooks->stop(daemon, RZ_ERR_FENCED, stop_words(RZ_ERR_FENCED));
+        rz_recovery_fenced(recovery);
         break;
     default:
         break; /* PONG was counted when it came; those of the handshake are of no use here */
@@ -536,6 +540,7 @@ static void heartbeat_arrived(void *arg, const struct rz_message *message, const
 {
     struct rz_recovery *recovery = arg;
     rz_judge_node_lives(recovery->daemon, message->from);
+    rz_recovery_heard(recovery, message->from);
     if (message->room == recovery->detector.hosted.room->number)
         rz_core_step(
             &recovery->detector,
@@ -689,6 +694,7 @@ void rz_recovery_close(struct rz_recovery *recovery)
     if (recovery->noticing)
         event_free(recovery->noticing);
     rz_own_lateness_close(&recovery->lateness);
+    rz_recovery_roll_call_close(recovery);
     free(recovery->known);
     free(recovery->scratch);
     free(recovery);

@@ -1,56 +1,139 @@
 /* What follows when a node is silent: whether it is that node, or we, who are cut off. */
+#include "daemon/loop.h"
 #include "daemon/store_private.h"
 #include "port/clock.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* So many are asked at most whether they hear us. */
 #define ASKED_MAX 64
 
-/* Asks others whether they hear us: all, or of very many an even choice. */
-static void ask_others(struct rz_recovery *recovery)
+/* They have so many timeouts to say something, and what our own lateness adds. */
+#define ANSWER_TIMEOUTS 3
+
+/*
+ * Who accuses another one of silence asks all others whether they are there: where those that
+ * answer are too few for a quorum it is we who are cut off, and stop. Else a side without quorum
+ * would have to accuse the members of the other side one after the other before it knew.
+ */
+struct rz_roll_call {
+    struct rz_recovery *recovery;
+    struct event *timer;
+    rz_time until;  /* 0: none is under way */
+    uint8_t vote[]; /* [n_nodes] enum rz_recover_vote: SILENT: asked, or accused; GONE: not asked */
+};
+
+static uint32_t ask_others(struct rz_recovery *recovery, uint8_t *vote)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
     const struct rz_overlay_message ping = {.type = RZ_OVERLAY_PING};
-    for (rz_id node = 0; node < job->n_nodes; node += 1 + job->n_nodes / ASKED_MAX)
-        if (node != job->node && !rz_recovery_node_dead(recovery, node))
-            rz_overlay_send(recovery->daemon->overlay, node, &ping);
-}
-
-static uint32_t living(const struct rz_recovery *recovery)
-{
-    uint32_t n = 0;
-    for (rz_id node = 0; node < recovery->daemon->job.n_nodes; node++)
-        n += !rz_recovery_node_dead(recovery, node);
-    return n;
-}
-
-/*
- * Whether it is we who are cut off: we asked others when we accused one of silence, and nobody has
- * said anything for a timeout. Who goes on then accuses all others one after the other; where they
- * hear us, and only we are deaf, they believe it. Of two that are left each may be right.
- */
-static bool alone(struct rz_recovery *recovery)
-{
-    uint64_t heard = rz_overlay_heard(recovery->daemon->overlay);
-    rz_time now = rz_clock_now();
-    if (recovery->accused_at == 0 || heard != recovery->heard) {
-        recovery->accused_at = now;
-        recovery->heard = heard;
-        return false;
+    uint32_t asked = 0;
+    for (rz_id node = 0; node < job->n_nodes; node += 1 + job->n_nodes / ASKED_MAX) {
+        if (node == job->node || rz_recovery_node_dead(recovery, node) ||
+            vote[node] != RZ_VOTE_GONE)
+            continue;
+        rz_overlay_send(recovery->daemon->overlay, node, &ping);
+        vote[node] = RZ_VOTE_SILENT;
+        asked++;
     }
-    return now - recovery->accused_at >= recovery->daemon->job.hb_timeout_ns &&
-           living(recovery) > 2;
+    return asked;
+}
+
+static void arm(struct rz_roll_call *call)
+{
+    const struct rz_recovery *recovery = call->recovery;
+    rz_time wait = ANSWER_TIMEOUTS * recovery->daemon->job.hb_timeout_ns +
+                   rz_own_lateness_patience(&recovery->lateness);
+    call->until = rz_clock_now() + wait;
+    rz_loop_arm_every(call->timer, wait);
+}
+
+static void count(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_roll_call *call = arg;
+    struct rz_recovery *recovery = call->recovery;
+    const struct rz_daemon_job *job = &recovery->daemon->job;
+    (void)fd, (void)what;
+    if (rz_clock_now() > call->until + job->hb_timeout_ns) {
+        arm(call); /* we slept, and could not hear */
+        return;
+    }
+    event_del(call->timer);
+    call->until = 0;
+    if (!recovery->ending && !rz_recover_has_quorum(call->vote, job->n_nodes, RZ_ID_NONE))
+        recovery->hooks->stop(recovery->daemon, RZ_ERR_NO_QUORUM,
+                              "this node hears too few others for a quorum");
+}
+
+static void roll_call_begin(struct rz_recovery *recovery, rz_id accused)
+{
+    const struct rz_daemon_job *job = &recovery->daemon->job;
+    struct rz_roll_call *call = recovery->roll_call;
+    if (!call) {
+        call = recovery->roll_call = calloc(1, sizeof *call + job->n_nodes);
+        rz_assert(call != NULL);
+        call->recovery = recovery;
+        if (rz_loop_timer(recovery->daemon->base, &call->timer, count, call) != RZ_OK)
+            rz_assert(!"memory for a timer");
+    }
+    if (call->until != 0)
+        return; /* the accused is silent in that one, too */
+    memset(call->vote, RZ_VOTE_GONE, job->n_nodes);
+    call->vote[job->node] = RZ_VOTE_LIVE;
+    call->vote[accused] = RZ_VOTE_SILENT;
+    if (ask_others(recovery, call->vote) > 0) /* of two that are left each may be right */
+        arm(call);
+}
+
+static void answer(struct rz_recovery *recovery, rz_id node, enum rz_recover_vote vote)
+{
+    struct rz_roll_call *call = recovery->roll_call;
+    if (call && call->until != 0 && call->vote[node] == RZ_VOTE_SILENT)
+        call->vote[node] = (uint8_t)vote;
+}
+
+void rz_recovery_heard(struct rz_recovery *recovery, rz_id node)
+{
+    answer(recovery, node, RZ_VOTE_LIVE);
+}
+
+void rz_recovery_gone(struct rz_recovery *recovery, rz_id node)
+{
+    answer(recovery, node, RZ_VOTE_GONE);
+}
+
+void rz_recovery_roll_call_close(struct rz_recovery *recovery)
+{
+    if (!recovery->roll_call)
+        return;
+    rz_loop_free(recovery->roll_call->timer);
+    free(recovery->roll_call);
 }
 
 void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how)
 {
     if (recovery->ending || rz_recovery_node_dead(recovery, node))
         return; /* another has seen it first, and the news were faster */
-    if (alone(recovery)) {
-        recovery->hooks->stop(recovery->daemon, RZ_ERR_NO_QUORUM, "this node hears no other one");
-        return;
-    }
     rz_recovery_record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
                        0, how);
     rz_recovery_observe(recovery, rz_recover_pack_daemon(node, false));
-    ask_others(recovery);
+    roll_call_begin(recovery, node);
+}
+
+/* Where it does not bind us one other node is left at most: it will not hear us any more, and
+ * stops, for it has no quorum. */
+void rz_recovery_fenced(struct rz_recovery *recovery)
+{
+    const struct rz_daemon_job *job = &recovery->daemon->job;
+    if (rz_recover_fence_binds(recovery->recover.hosted.state)) {
+        recovery->hooks->stop(recovery->daemon, RZ_ERR_FENCED,
+                              rz_recovery_stop_words(RZ_ERR_FENCED));
+        return;
+    }
+    for (rz_id node = 0; node < job->n_nodes; node++)
+        if (node != job->node)
+            rz_recovery_node_silent(recovery, node, "it holds this node for dead");
 }

@@ -31,9 +31,7 @@ struct rz_recovery {
     uint64_t posted_committed; /* generation last given to hooks->committed in this epoch */
     uint64_t *scratch;         /* items of a message being decoded */
     uint32_t scratch_max;
-    rz_time accused_at; /* our last accusation for silence after which something was heard, or the
-                           first one; 0: none */
-    uint64_t heard;     /* rz_overlay_heard at that time */
+    struct rz_roll_call *roll_call; /* silence.c; NULL: nobody was silent yet */
     bool ending;
 };
 
@@ -44,6 +42,20 @@ void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind,
 
 /* An own observation (rz_recover_pack_*): everybody must hear of it. */
 void rz_recovery_observe(struct rz_recovery *recovery, uint64_t item);
+
+/* Why this node stops, for the user. */
+const char *rz_recovery_stop_words(rz_status_t why);
+
+/* ---- silence.c */
+
+/* Others hold this node for dead: it stops, where they can go on without it. */
+void rz_recovery_fenced(struct rz_recovery *recovery);
+
+/* Something has come from that node; it is proved to be dead. */
+void rz_recovery_heard(struct rz_recovery *recovery, rz_id node);
+void rz_recovery_gone(struct rz_recovery *recovery, rz_id node);
+
+void rz_recovery_roll_call_close(struct rz_recovery *recovery);
 
 rz_status_t rz_store_open(struct rz_store **store, struct rz_recovery *recovery);
 void rz_store_close(struct rz_store *store);

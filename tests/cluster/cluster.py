@@ -79,7 +79,7 @@ class Run:
         for node in survivors:
             self.cluster.await_true(lambda: rig.known_dead(self.cluster, node) == dead, f"all deaths at node {node}")
 
-    def stops(self, nodes, words=("no quorum", "declared this node dead", "hears no other one")):
+    def stops(self, nodes, words=("no quorum", "declared this node dead", "hears too few others")):
         """Each of these daemons stops, and says why; its processes are gone."""
         for node in nodes:
             told = self.cluster.await_true(lambda: self.cluster.events("stopping", node=node), f"the stop of node {node}")

@@ -5,7 +5,7 @@ import detect_rig as rig
 
 
 # Told by the others, or found out alone: which comes first depends on the machine's load.
-CUT_OFF = "no quorum|declared this node dead|hears no other one"
+CUT_OFF = "no quorum|declared this node dead|hears too few others"
 
 
 class Partition(rig.DetectTest):
@@ -27,6 +27,16 @@ class Partition(rig.DetectTest):
 
     def test_two_against_two_by_swim(self):
         self.cut_in_two("--detector", "swim")
+
+    def test_a_small_side_stops_without_accusing_all(self):
+        """Two of eight: they ask all others at their first accusation, instead of accusing them one after the other."""
+        job = rig.Job(self, "--oversubscribe", "--inject", "cut node 6,7 at 100ms", nodes=8)
+        job.await_event("stopping", lambda: len(job.events("stopping")) == 2)
+        job.await_progress()
+        self.assertEqual({event["node"] for event in job.events("stopping")}, {"6", "7"})
+        accused = [event for event in job.events("death_seen", rank=-1) if event["by"] in "67"]
+        self.assertLess(len(accused), 6, "each of the other side was accused")
+        self.ends_exact(job, recovered=True)
 
     def test_three_against_one(self):
         """The majority goes on without the lowest daemon."""

@@ -42,6 +42,20 @@ class Stopped(rig.DetectTest):
     def test_node_woken_after_the_verdict(self):
         self.woken_after_the_verdict(lambda job: job.everybody(2))
 
+    def the_tie_is_kept(self, *options):
+        """Of two the one that breaks the tie goes on, though the other one holds it for dead: that one alone has no quorum."""
+        job = rig.Job(self, *options, nodes=2, ranks=4)
+        job.await_progress()
+        self.freeze([job.daemon(0)])
+        job.await_event("stopping", node=1)
+        self.wake([job.daemon(0)])
+        job.await_progress()
+        self.assertEqual(job.events("stopping", node=0), [])
+        self.ends_exact(job, recovered=True)
+
+    def test_the_tie_is_kept(self):
+        self.the_tie_is_kept()
+
     def test_output_of_a_node_that_is_out(self):
         """It was written in time, but read too late: refused, once the others have agreed to go on without the node."""
         job = rig.Job(self)

@@ -65,6 +65,7 @@ static void bugs_are_caught(void **state)
     explore("mutant-tiny-quorum", 3, 0);
     run("mutant-sets", 5, 0, 5000);
     run("mutant-quorum", 5, 0, 5000);
+    run("mutant-half", 4, 0, 5000);
 }
 
 int main(void)

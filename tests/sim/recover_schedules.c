@@ -100,6 +100,20 @@ static void slots_that_are_limits_hold_at_random(void **state)
     run_worlds("tight-reinit");
 }
 
+static void of_a_partition_never_do_both_sides_go_on(void **state)
+{
+    (void)state;
+    for (uint32_t members = 2; members <= 8; members++)
+        run("parted", members, 0, 1000);
+    run("parted", 16, 0, 100);
+}
+
+static void of_two_that_accuse_each_other_one_goes_on(void **state)
+{
+    (void)state;
+    run("parted-two", 2, 0, 1000);
+}
+
 static void each_mutant_is_caught(void **state)
 {
     static const char *const mutants[] = {
@@ -107,7 +121,8 @@ static void each_mutant_is_caught(void **state)
         "mutant-any-incarnation", "mutant-own-generation",    "mutant-own-birthplace",
         "mutant-any-cohort",      "mutant-keep-reached",      "mutant-any-birth",
         "mutant-known-free",      "mutant-own-refusal",       "mutant-one-entered",
-        "mutant-own-slots",       "mutant-crowded-birth"};
+        "mutant-own-slots",       "mutant-crowded-birth",     "mutant-obey-any",
+        "mutant-any-half",        "mutant-no-electorate"};
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
         run(mutants[i], 0, UINT32_MAX, 20000);
@@ -127,6 +142,8 @@ int main(void)
         cmocka_unit_test(silent_deaths_stop_all_or_none),
         cmocka_unit_test(a_job_is_given_up_everywhere_or_nowhere),
         cmocka_unit_test(slots_that_are_limits_hold_at_random),
+        cmocka_unit_test(of_a_partition_never_do_both_sides_go_on),
+        cmocka_unit_test(of_two_that_accuse_each_other_one_goes_on),
         cmocka_unit_test(each_mutant_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,10 +28,11 @@
 
 /* Deviations for tests of the checkers; each breaks a property (tests/sim/paxos_schedules.c). */
 enum rz_paxos_mutation {
-    RZ_PAXOS_FORGET_PROMISE = 1, /* a lower ballot than the promised one is accepted */
-    RZ_PAXOS_COUNT_MESSAGES = 2, /* votes are counted by message, not by member */
-    RZ_PAXOS_SELF_TWICE = 4,     /* the leader counts itself twice */
-    RZ_PAXOS_IGNORE_ACCEPTED = 8 /* a new leader proposes its own value whatever was accepted */
+    RZ_PAXOS_FORGET_PROMISE = 1,  /* a lower ballot than the promised one is accepted */
+    RZ_PAXOS_COUNT_MESSAGES = 2,  /* votes are counted by message, not by member */
+    RZ_PAXOS_SELF_TWICE = 4,      /* the leader counts itself twice */
+    RZ_PAXOS_IGNORE_ACCEPTED = 8, /* a new leader proposes its own value whatever was accepted */
+    RZ_PAXOS_HALF = 16            /* half of an even view is a quorum */
 };
 
 struct rz_paxos_config {

@@ -19,6 +19,8 @@ static bool quorum(struct rz_paxos *paxos, const struct rz_paxos_instance *in)
     uint32_t count = rz_paxos_row_count(paxos, in, RZ_PAXOS_HEARD);
     if (paxos->config.mutations & RZ_PAXOS_SELF_TWICE)
         count++;
+    if ((paxos->config.mutations & RZ_PAXOS_HALF) && paxos->config.n_members % 2 == 0)
+        count++;
     return count >= rz_paxos_majority(paxos);
 }
 

@@ -344,6 +344,10 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
         return step_agree(r, &inner, out);
     }
     case RZ_EVENT_DEATH:
+        if (event->n_ids == 1 && event->ids[0] == r->self) {
+            rz_recover_be_fenced(r);
+            return work_left(r) ? RZ_MORE : RZ_DONE;
+        }
         for (uint32_t i = 0; i < event->n_ids; i++)
             know_daemon_dead(r, event->ids[i], event->arg[0]);
         return step_agree(r, event, out);

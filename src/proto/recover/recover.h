@@ -61,7 +61,10 @@ enum rz_recover_mutation {
     RZ_RECOVER_OWN_REFUSAL = 2048,    /* refuse by what is known here of MPIX_Reinit */
     RZ_RECOVER_OWN_SLOTS = 4096,      /* count the free slots by the deaths known here */
     RZ_RECOVER_CROWDED_BIRTH = 8192,  /* a birth takes a slot that is not free */
-    RZ_RECOVER_ANY_DAMAGE = 16384     /* what was found in an epoch before counts, too */
+    RZ_RECOVER_ANY_DAMAGE = 16384,    /* what was found in an epoch before counts, too */
+    RZ_RECOVER_OBEY_ANY = 32768,      /* stop when others hold us for dead that have no quorum */
+    RZ_RECOVER_ANY_HALF = 65536,      /* half of the electorate is a quorum, whichever half */
+    RZ_RECOVER_NO_ELECTORATE = 131072 /* silent daemons are no voters */
 };
 
 /*
@@ -90,6 +93,8 @@ struct rz_recover_config {
 /*
  * Events. RZ_EVENT_DEATH: daemons ids[] are dead; arg[0] = 1 with proof (refused or reset
  * connection, exit seen), 0 silent. Each death must be told to each daemon that lives, sometime.
+ * The own id: others hold this daemon for dead; it stops (RZ_ERR_FENCED) where that binds
+ * (rz_recover_fence_binds), else nothing happens.
  * RZ_EVENT_CALL:
  */
 enum rz_recover_call {
@@ -227,6 +232,13 @@ enum rz_recover_phase rz_recover_phase(const struct rz_recover *recover);
 rz_id rz_recover_daemon_of(const struct rz_recover *recover, uint32_t slot);
 uint32_t rz_recover_incarnation_of(const struct rz_recover *recover, uint32_t slot);
 bool rz_recover_daemon_dead(const struct rz_recover *recover, rz_id daemon); /* agreed or known */
+
+/*
+ * Whether the others can go on without this daemon: where they hold it for dead it must stop, for
+ * they may have decided so. Of two that are left (others are gone for certain) the one that breaks
+ * the tie is not bound: the other one alone has no quorum, decides nothing, and stops.
+ */
+bool rz_recover_fence_binds(const struct rz_recover *recover);
 
 /* The first rank from `from` on that the newest epoch began anew, with a new incarnation and
  * perhaps elsewhere; n_ranks: there is none. All others are as they were in the epoch before it. */

@@ -37,6 +37,31 @@ void rz_recover_look_at_self(struct rz_recover *r)
     stop(r, RZ_ERR_FENCED);
 }
 
+bool rz_recover_fence_binds(const struct rz_recover *r)
+{
+    const uint8_t *daemons = rz_recover_daemons(r);
+    uint32_t others = 0;
+    rz_id lowest = RZ_ID_NONE;
+    for (rz_id d = 0; d < r->n_daemons; d++) {
+        if (d != r->self && (daemons[d] & (DAEMON_GONE | DAEMON_PROOF)))
+            continue;
+        lowest = lowest == RZ_ID_NONE ? d : lowest;
+        others += d != r->self;
+    }
+    rz_id tie_breaker = r->tie_breaker;
+    if (tie_breaker >= r->n_daemons || (daemons[tie_breaker] & (DAEMON_GONE | DAEMON_PROOF)))
+        tie_breaker = lowest;
+    return others > 1 || (others == 1 && tie_breaker != r->self);
+}
+
+void rz_recover_be_fenced(struct rz_recover *r)
+{
+    if (r->stopped || (!rz_recover_fence_binds(r) && !(r->mutations & RZ_RECOVER_OBEY_ANY)))
+        return;
+    r->notice = NOTICE_NONE;
+    stop(r, RZ_ERR_FENCED);
+}
+
 /* Nothing more follows from what is known of this slot. */
 static bool slot_rests(const struct rz_recover *r, uint32_t slot)
 {
@@ -147,11 +172,12 @@ static bool quorum(const struct rz_recover *r)
         if (daemons[d] & (DAEMON_GONE | DAEMON_NAMED_PROOF))
             votes[d] = RZ_VOTE_GONE;
         else if (daemons[d] & (DAEMON_AGREED | DAEMON_NAMED))
-            votes[d] = RZ_VOTE_SILENT;
+            votes[d] = r->mutations & RZ_RECOVER_NO_ELECTORATE ? RZ_VOTE_GONE : RZ_VOTE_SILENT;
         else
             votes[d] = RZ_VOTE_LIVE;
     }
-    return rz_recover_has_quorum(votes, r->n_daemons, r->tie_breaker);
+    rz_id tie_breaker = r->mutations & RZ_RECOVER_ANY_HALF ? r->self : r->tie_breaker;
+    return rz_recover_has_quorum(votes, r->n_daemons, tie_breaker);
 }
 
 static void note_process(struct rz_recover *r, uint32_t slot, uint64_t decision)

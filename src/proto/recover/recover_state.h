@@ -316,8 +316,9 @@ void rz_recover_settle_births(struct rz_recover *r, const struct rz_action *deci
  */
 bool rz_recover_awaits_news(const struct rz_recover *r);
 
-/* Stops this member when others hold it for dead. */
+/* Stops this member when others hold it for dead: by what they agree on; by hearsay. */
 void rz_recover_look_at_self(struct rz_recover *r);
+void rz_recover_be_fenced(struct rz_recover *r);
 
 /* Works a decision in: agree's RZ_AGREE_DECIDED. Leaves a notice at most. */
 void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided);

@@ -1,0 +1,173 @@
+/*
+ * Partitions of the daemons, as the quorum of recovery meets them: each side holds the other for
+ * dead, by silence, each member at its own time, while messages from before are still on their way.
+ * The other scenarios of recover have a perfect detector, and so no partition.
+ */
+#include "sim/sim.h"
+
+#include "base/assert.h"
+#include "base/status.h"
+#include "proto/recover/recover.h"
+
+RZ_PROTO_ROOM(recover, RZ_ROOM_RECOVER);
+
+#define MEMBERS_MAX 16
+#define VIEW 9
+
+enum {
+    HEARSAY = 1 /* each member may hear, too, that it is held for dead itself */
+};
+#define MUTATIONS(mutations) ((uint64_t)(mutations) << 32)
+
+struct record {
+    uint32_t one_side;            /* bit set of the members on the side of member 0 */
+    uint8_t stopped[MEMBERS_MAX]; /* 1: told to stop */
+};
+
+static bool wants(const struct rz_sim *sim, uint64_t what)
+{
+    return rz_sim_scenario(sim)->parameter & what;
+}
+
+static const void *config(struct rz_sim *sim, rz_id member)
+{
+    static struct rz_recover_config made;
+    static const uint32_t placement[1] = {0};
+    static uint32_t slots[MEMBERS_MAX];
+    (void)member;
+    for (rz_id d = 0; d < MEMBERS_MAX; d++)
+        slots[d] = 1;
+    made = (struct rz_recover_config){
+        .n_daemons = rz_sim_members(sim),
+        .n_ranks = 1,
+        .n_slots = 1,
+        .view = VIEW,
+        .tie_breaker = RZ_ID_NONE,
+        .placement = placement,
+        .slots = slots,
+        .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter >> 32),
+    };
+    return &made;
+}
+
+static bool same_side(const struct record *record, rz_id a, rz_id b)
+{
+    return (record->one_side >> a & 1) == (record->one_side >> b & 1);
+}
+
+static void start(struct rz_sim *sim)
+{
+    struct record *record = rz_sim_record(sim);
+    uint32_t n = rz_sim_members(sim);
+    record->one_side = 1 | (uint32_t)rz_sim_random(sim, UINT64_C(1) << (n - 1)) << 1;
+    if (record->one_side == (UINT32_C(1) << n) - 1)
+        record->one_side = 1;
+    for (rz_id a = 0; a < n; a++) {
+        for (rz_id b = 0; b < n; b++)
+            if (!same_side(record, a, b))
+                rz_sim_tell(sim, a, b);
+        if (wants(sim, HEARSAY) && rz_sim_random(sim, 4) > 0)
+            rz_sim_tell(sim, a, a);
+    }
+}
+
+/* A partition gives no proof; the end of a daemon that stops does, on its own side. */
+static uint64_t death_arg(struct rz_sim *sim, rz_id observer, rz_id dead)
+{
+    const struct record *record = rz_sim_record(sim);
+    return record->stopped[dead] && same_side(record, observer, dead);
+}
+
+static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+{
+    struct record *record = rz_sim_record(sim);
+    if (notice->what != RZ_RECOVER_STOP)
+        return;
+    record->stopped[member] = 1;
+    for (rz_id other = 0; other < rz_sim_members(sim); other++)
+        if (other != member && same_side(record, other, member))
+            rz_sim_tell(sim, other, member);
+    rz_sim_halt(sim, member);
+}
+
+/* The side that has the quorum: more than half, or half with member 0. */
+static bool is_winner(struct rz_sim *sim, rz_id member)
+{
+    const struct record *record = rz_sim_record(sim);
+    uint32_t n = rz_sim_members(sim);
+    uint32_t first = (uint32_t)__builtin_popcount(record->one_side);
+    return same_side(record, 0, member) == (2 * first >= n);
+}
+
+/* Whether a lives and has decided, with a quorum, to go on without b. */
+static bool goes_on_without(struct rz_sim *sim, rz_id a, rz_id b)
+{
+    return rz_sim_alive(sim, a) && rz_recover_daemon_agreed_dead(rz_sim_state(sim, a), b);
+}
+
+/* In the end. A decision that members of both sides took part in may be made on both sides, in two
+ * ways: the next one counts whom it held for silent still, and stops one side. */
+static bool one_side_at_most(struct rz_sim *sim)
+{
+    for (rz_id a = 0; a < rz_sim_members(sim); a++)
+        for (rz_id b = 0; b < a; b++)
+            if (goes_on_without(sim, a, b) && goes_on_without(sim, b, a))
+                return rz_sim_say(sim, "%u and %u go on, each without the other", b, a);
+    return true;
+}
+
+/* Of two the one that breaks the tie goes on, and the other one stops. Of more nothing is asked:
+ * what one side said before the cut was known may cost the other its quorum, and news that here are
+ * not spread would end who waits (docs/protocols/recover.md, "Partitions"). */
+static bool liveness(struct rz_sim *sim)
+{
+    const struct record *record = rz_sim_record(sim);
+    for (rz_id member = 0; member < 2 && rz_sim_members(sim) == 2; member++)
+        if (record->stopped[member] == is_winner(sim, member))
+            return rz_sim_say(sim, "%u %s", member,
+                              record->stopped[member] ? "stops, though its side has the quorum"
+                                                      : "goes on, though its side has no quorum");
+    return one_side_at_most(sim);
+}
+
+static const char *message_name(uint8_t type)
+{
+    static const char *const names[] = {"UP", "DOWN", "REQUEST"};
+    return type < sizeof names / sizeof *names ? names[type] : NULL;
+}
+
+static const char *notice_name(uint32_t what)
+{
+    static const char *const names[] = {"EPOCH", "PHASE", "DEATHS", "STOP", "WANTED", "BIRTHS"};
+    return what < sizeof names / sizeof *names ? names[what] : NULL;
+}
+
+#define COMMON                                                                                     \
+    .room = &rz_proto_room_recover, .members_max = MEMBERS_MAX, .fenced = true,                    \
+    .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified, \
+    .death_arg = death_arg, .liveness = liveness, .message_name = message_name,                    \
+    .notice_name = notice_name
+
+#define MUTANT(mutation, what, n, parameters)                                                      \
+    {                                                                                              \
+        COMMON, .name = "mutant-" what, .summary = what ": must be caught", .members = n,          \
+                .violation_expected = true, .parameter = MUTATIONS(mutation) | (parameters)        \
+    }
+
+const struct rz_sim_scenario rz_recover_parted_scenarios[] = {
+    {.name = "parted",
+     .summary =
+         "the members part in two while messages are on their way: never do both sides go on",
+     .members = 5,
+     COMMON},
+    {.name = "parted-two",
+     .summary = "each of two holds the other for dead, and hears that it is: one goes on",
+     .members = 2,
+     .parameter = HEARSAY,
+     COMMON},
+    MUTANT(RZ_RECOVER_OBEY_ANY, "obey-any", 2, HEARSAY),
+    MUTANT(RZ_RECOVER_ANY_HALF, "any-half", 4, 0),
+    MUTANT(RZ_RECOVER_NO_ELECTORATE, "no-electorate", 5, 0),
+};
+const size_t rz_recover_parted_scenarios_count =
+    sizeof rz_recover_parted_scenarios / sizeof *rz_recover_parted_scenarios;
