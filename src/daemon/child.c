@@ -13,6 +13,7 @@
 #include "daemon/output.h"
 #include "daemon/share.h"
 #include "daemon/spawn.h"
+#include "port/kill_point.h"
 #include "port/clock.h"
 
 #include <errno.h>
@@ -264,6 +265,7 @@ static bool look_at_report(struct rz_child *p)
     p->report = NULL;
     close(p->report_fd);
     p->report_fd = -1;
+    rz_kill_here(RZ_KILL_DAEMON_EXECUTED);
     if (p->daemon->detached)
         rz_detached_executed(p->daemon->detached);
     if (got != sizeof report)
@@ -284,6 +286,7 @@ static bool look_at_report(struct rz_child *p)
 static void process_exited(struct rz_child *p, int status)
 {
     struct rz_daemon *daemon = p->daemon;
+    rz_kill_here(RZ_KILL_DAEMON_ENDED);
     look_at_report(p);
     for (int i = 0; i < 2; i++)
         if (p->output[i])
@@ -305,6 +308,7 @@ static void process_exited(struct rz_child *p, int status)
             rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation, RZ_END_ORDER);
     }
     tell_exited(daemon, p->rank, p->incarnation, status, clean, p->joined);
+    rz_kill_here(RZ_KILL_DAEMON_TOLD);
 }
 
 static struct rz_child *process_of_pid(const struct rz_daemon *daemon, pid_t pid)
@@ -433,7 +437,9 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
     table->first = p;
     if (process_attach(p, &spawned) != RZ_OK)
         rz_child_kill(p, "no memory to attend to it");
+    rz_kill_here(RZ_KILL_DAEMON_FORKED);
     tell_started(p);
+    rz_kill_here(RZ_KILL_DAEMON_STARTED);
 }
 
 rz_status_t rz_child_join(struct rz_child *p, pid_t pid, const char **why)

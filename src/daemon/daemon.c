@@ -23,6 +23,7 @@
 #include "daemon/stall.h"
 #include "daemon/watchdog.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 #include "port/process.h"
 
 #include <poll.h>
@@ -158,6 +159,7 @@ static void remove_scratch(const struct rz_daemon *daemon)
 rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message,
                                 const char **why)
 {
+    rz_kill_here(RZ_KILL_DAEMON_JOB);
     rz_status_t status = rz_job_read(&daemon->job, message, why);
     if (status != RZ_OK)
         return status;
@@ -168,6 +170,7 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
     *why = rz_status_text(status);
     if (status == RZ_OK && rz_control_open(&daemon->control, daemon) != RZ_OK)
         rz_daemon_log(daemon, 1, "has no control socket: rzps will not see it");
+    rz_kill_here(RZ_KILL_DAEMON_OPEN);
     return status;
 }
 
@@ -260,12 +263,14 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
     rz_status_t status = rz_launcher_open(&daemon->launcher, daemon, options->launcher_fd);
     if (status != RZ_OK)
         return status;
+    rz_kill_here(RZ_KILL_DAEMON_STREAM);
     status = rz_overlay_open(&daemon->overlay, daemon->base, options->address);
     if (status != RZ_OK)
         return status;
     rz_overlay_ports(daemon->overlay, &tcp_port, &udp_port);
     rz_launcher_say_listening(daemon->launcher, options->node, options->address, tcp_port,
                               udp_port);
+    rz_kill_here(RZ_KILL_DAEMON_LISTENING);
     return RZ_OK;
 }
 
@@ -284,6 +289,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     struct rz_daemon daemon = {.lifeline_fd = options->lifeline_fd};
     struct loop_events events = {0};
     int exit_status = EXIT_FAILURE;
+    rz_kill_here(RZ_KILL_DAEMON_BEGIN);
     rz_inherited_take(&daemon.inherited);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -297,8 +303,10 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     if (status == RZ_OK) {
         event_base_dispatch(daemon.base);
         exit_status = rz_ending_status(daemon.end);
+        rz_kill_here(RZ_KILL_DAEMON_EMPTY);
         rz_ending_clear();
         remove_scratch(&daemon);
+        rz_kill_here(RZ_KILL_DAEMON_CLEARED);
         rz_launcher_flush(daemon.launcher, FLUSH_MS);
     } else {
         fprintf(stderr, "rzd[%u]: cannot start: %s\n", options->node, rz_status_text(status));

@@ -8,6 +8,7 @@
 #include "daemon/loop.h"
 #include "daemon/orders.h"
 #include "outcome/referee.h"
+#include "port/kill_point.h"
 #include "port/process.h"
 
 #include <stdio.h>
@@ -181,6 +182,7 @@ static void say_ready(struct rz_detached *d)
             return;
     d->ready = true;
     rz_daemon_tell_launcher(daemon, &can);
+    rz_kill_here(RZ_KILL_DAEMON_CAN_DETACH);
 }
 
 void rz_detached_let_go(struct rz_detached *d)
@@ -189,9 +191,11 @@ void rz_detached_let_go(struct rz_detached *d)
     if (!d->ready || d->let_go)
         return;
     d->let_go = true;
+    rz_kill_here(RZ_KILL_DAEMON_LET_GO);
     if (daemon->lifeline_fd >= 0)
         rz_keeper_detach(daemon->lifeline_fd);
     rz_process_leave_terminal();
+    rz_kill_here(RZ_KILL_DAEMON_DETACHED);
     const struct rz_launch_message detached = {.type = RZ_LAUNCH_DETACHED};
     rz_daemon_tell_launcher(daemon, &detached);
 }

@@ -5,6 +5,7 @@
 #include "daemon/loop.h"
 #include "daemon/child.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 #include "port/process.h"
 
 #include <signal.h>
@@ -61,6 +62,7 @@ void rz_ending_begin(struct rz_daemon *daemon, int exit_status, rz_status_t why,
     struct rz_ending *ending = daemon->end;
     rz_time kill_at = rz_clock_now() + grace_ms * RZ_MILLISECOND;
     if (!daemon->ending) {
+        rz_kill_here(RZ_KILL_DAEMON_ENDING);
         daemon->ending = true;
         ending->status = exit_status;
         ending->kill_at = kill_at;

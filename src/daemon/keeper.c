@@ -4,6 +4,7 @@
 
 #include "port/channel.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 #include "port/process.h"
 
 #include <errno.h>
@@ -56,6 +57,7 @@ static void tell_end(struct keeper *keeper)
     keeper->kill_at = rz_clock_now() + RZ_KEEPER_GRACE_MS * RZ_MILLISECOND;
     continue_node(keeper);
     kill(keeper->daemon, SIGCONT); /* one that somebody else has stopped ends in order, too */
+    rz_kill_here(RZ_KILL_KEEPER_TOLD);
 }
 
 /* The daemon has ended, however: so has everything below it. Orphans come to us, so that nothing
@@ -74,7 +76,9 @@ static void look_at_children(const struct keeper *keeper)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid != keeper->daemon)
             continue;
+        rz_kill_here(RZ_KILL_KEEPER_REAPED);
         clear_node();
+        rz_kill_here(RZ_KILL_KEEPER_CLEARED);
         rz_scratch_remove(keeper->scratch);
         _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     }
@@ -88,6 +92,7 @@ static void let_rzrun_go(struct keeper *keeper)
         close(keeper->alive_fd);
     keeper->alive_fd = -1;
     rz_process_leave_terminal();
+    rz_kill_here(RZ_KILL_KEEPER_LET_GO);
 }
 
 static void look_at_lifeline(struct keeper *keeper)
@@ -169,6 +174,7 @@ int rz_keeper_start(int alive_fd, int other_fd)
         .alive_fd = alive_fd, .kill_at = RZ_TIME_NEVER, .continue_at = RZ_TIME_NEVER};
     int lifeline[2];
     sigset_t signals, before;
+    rz_kill_here(RZ_KILL_KEEPER_BEGIN);
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     struct sigaction children; /* the daemon's processes shall find it as it was */
     setsid(); /* signals of a terminal go to rzrun, which forwards them; an error means we lead one
@@ -202,6 +208,7 @@ int rz_keeper_start(int alive_fd, int other_fd)
     }
     close(lifeline[1]);
     close(other_fd);
+    rz_kill_here(RZ_KILL_KEEPER_FORKED);
     prctl(PR_SET_NAME, "rzd-keeper");
     keeper.lifeline_fd = lifeline[0];
     keeper.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -13,6 +13,7 @@
 #include "daemon/revocations.h"
 #include "daemon/share.h"
 #include "daemon/store.h"
+#include "port/kill_point.h"
 #include "port/channel.h"
 #include "port/clock.h"
 
@@ -229,6 +230,7 @@ static const char *hello_problem(const struct rz_child *p, const struct rz_link_
 static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
 {
     struct rz_daemon *daemon = p->daemon;
+    rz_kill_here(RZ_KILL_DAEMON_HELLO);
     const char *why = hello_problem(p, hello);
     uint8_t ring_key[RZ_JOB_KEY_BYTES];
     int ring_fd = -1;
@@ -261,6 +263,7 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
                     .ring_key = ring_key,
                     .ring_key_length = ring_fd >= 0 ? sizeof ring_key : 0}};
     send_to(p, &message, fds, ring_fd >= 0 ? n_fds : n_fds - 1);
+    rz_kill_here(RZ_KILL_DAEMON_WELCOME);
     if (p->rank >= daemon->job.n_ranks &&
         rz_births_cohort(daemon, p->rank, p->incarnation, &message))
         send_to(p, &message, NULL, 0);
@@ -555,6 +558,7 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
         return rz_child_closed_lane(p, message->lane_closed.lane, message->lane_closed.rank,
                                     message->lane_closed.incarnation);
     case RZ_LINK_BYE:
+        rz_kill_here(RZ_KILL_DAEMON_BYE);
         rz_groups_process_left(p);
         rz_child_leave(p);
         return true;

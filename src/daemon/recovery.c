@@ -647,7 +647,7 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daem
     recovery->daemon = daemon;
     recovery->hooks = hooks;
     rz_own_lateness_open(&recovery->lateness);
-    if (getenv(RZ_KILL_AT)) /* of this node's number in the place of a rank's */
+    if (getenv(RZ_KILL_AT) && !rz_kill_plan) /* of this node's number in the place of a rank's */
         rz_kill_arm(getenv(RZ_KILL_AT), daemon->job.node);
     recovery->core_host =
         (struct rz_core_host){.arg = recovery, .before_tick = core_before_tick, .send = core_send};

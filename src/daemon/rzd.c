@@ -13,6 +13,7 @@
  */
 #include "daemon/daemon.h"
 #include "daemon/keeper.h"
+#include "port/kill_point.h"
 
 #include "port/process.h"
 
@@ -97,6 +98,8 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     close_others(&a);
+    if (getenv(RZ_KILL_AT))
+        rz_kill_arm(getenv(RZ_KILL_AT), a.daemon.node);
     if (a.keeper)
         a.daemon.lifeline_fd = rz_keeper_start(a.alive_fd, a.daemon.launcher_fd);
     if (a.keeper && a.daemon.lifeline_fd < 0)

@@ -328,7 +328,7 @@ uint64_t rz_store_files_bound(const struct rz_store_files *files, uint64_t upto)
 static void arm_kill_point(const struct rz_store_files *files)
 {
     const char *text = getenv(RZ_KILL_AT);
-    if (text)
+    if (text && !rz_kill_plan)
         rz_kill_arm(text, job_of(files)->node);
 }
 

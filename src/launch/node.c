@@ -4,6 +4,7 @@
 #include "launch/surroundings.h"
 #include "port/channel.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 #include "port/netns.h"
 #include "port/process.h"
 
@@ -91,8 +92,8 @@ static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, c
     rz_surroundings_restore();
     if (switch_fd >= 0)
         plug_in(node, switch_fd);
-    execl(daemon, daemon, "--keeper", "--launcher-fd", channel, "--alive-fd", alive, "--address",
-          node->address, (char *)NULL);
+    execl(daemon, daemon, "--keeper", "--launcher-fd", channel, "--alive-fd", alive, "--node",
+          number, "--address", node->address, (char *)NULL);
     fprintf(stderr, "rzrun: cannot start %s: %s\n", daemon, strerror(errno));
     _exit(127);
 }
@@ -129,6 +130,7 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
         return RZ_ERR_SYSTEM;
     }
     node->keeper = pid;
+    rz_kill_here(RZ_KILL_LAUNCH_FORKED);
     node->alive_fd = alive[1];
     node->readable = event_new(base, channel[0], EV_READ | EV_PERSIST, channel_read, node);
     node->writable = event_new(base, channel[0], EV_WRITE, channel_write, node);
@@ -172,6 +174,7 @@ void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms)
     rz_time bound = rz_clock_now() + bound_ms * RZ_MILLISECOND;
     for (uint32_t i = 0; i < n; i++)
         rz_node_release(&nodes[i]);
+    rz_kill_here(RZ_KILL_LAUNCH_RELEASED);
     for (uint32_t i = 0; i < n; i++)
         if (nodes[i].keeper > 0)
             kill(nodes[i].keeper, SIGCONT); /* one that is stopped could not clear up */

@@ -4,6 +4,7 @@
 #include "launch/attempts.h"
 #include "launch/program.h"
 #include "launch/rzrun_options.h"
+#include "port/kill_point.h"
 #include "launch/surroundings.h"
 #include "port/process.h"
 
@@ -26,6 +27,8 @@ int main(int argc, char **argv)
     char program[PATH_MAX], daemon[PATH_MAX];
     const char *why;
     rz_surroundings_settle();
+    if (getenv(RZ_KILL_AT))
+        rz_kill_arm(getenv(RZ_KILL_AT), 0);
     rz_rzrun_options_read(&options, argc, argv);
     if (options.attach || options.finish)
         return rz_surroundings_exit(rz_attach_run(&options));

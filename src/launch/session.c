@@ -4,6 +4,7 @@
 #include "outcome/exit_codes.h"
 #include "launch/program.h"
 #include "port/clock.h"
+#include "port/kill_point.h"
 #include "port/netns.h"
 #include "wire/cursor.h"
 
@@ -63,6 +64,7 @@ void rz_session_end(struct rz_session *session, uint32_t grace_ms)
     struct rz_launch_message message = {.type = RZ_LAUNCH_SHUTDOWN,
                                         .shutdown = {.grace_ms = grace_ms}};
     rz_session_send_all(session, &message);
+    rz_kill_here(RZ_KILL_LAUNCH_ENDING);
     if (session->ending)
         return;
     session->ending = session->referee.over = true;
@@ -201,6 +203,7 @@ static void send_job(struct rz_session *session)
         message.job.node = i;
         message.job.share = layout->nodes[i].share;
         rz_node_send(&session->nodes[i], &message);
+        rz_kill_here(RZ_KILL_LAUNCH_JOB);
     }
     free(parts);
 }
@@ -219,6 +222,7 @@ static void on_listening(struct rz_session *session, struct rz_node *node,
         return;
     }
     node->listening = true;
+    rz_kill_here(RZ_KILL_LAUNCH_LISTENING);
     snprintf(node->address, sizeof node->address, "%s", told->address);
     node->daemon_pid = told->pid;
     rz_story_node(&session->story, node->index, node->address, (uint32_t)node->keeper,
@@ -298,6 +302,10 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     struct rz_session *session = arg;
     uint32_t grace_ms;
     rz_session_heard(session, node, message);
+    if (message->type == RZ_LAUNCH_STARTED)
+        rz_kill_here(RZ_KILL_LAUNCH_STARTED);
+    if (message->type == RZ_LAUNCH_EXITED)
+        rz_kill_here(RZ_KILL_LAUNCH_EXITED);
     if (rz_referee_refuses(&session->referee, node->index, message))
         return;
     bool over = rz_referee_take(&session->referee, node->index, message, &grace_ms);
@@ -583,9 +591,11 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     session->story.terminal = options->story ? stderr : NULL;
     if (make_switch(session)) {
         start_nodes(session, daemon);
+        rz_kill_here(RZ_KILL_LAUNCH_NODES);
         if (!all_gone(session))
             event_base_dispatch(session->base);
         end_nodes(session);
+        rz_kill_here(RZ_KILL_LAUNCH_OVER);
     }
     int status = rz_session_output_close(session, conclude(session, program));
     close_events(session);

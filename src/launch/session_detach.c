@@ -4,6 +4,7 @@
 #include "launch/session.h"
 
 #include "outcome/exit_codes.h"
+#include "port/kill_point.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -33,6 +34,7 @@ void rz_session_detach_if_all_run(struct rz_session *session)
 static bool tell_number(struct rz_session *session)
 {
     errno = 0;
+    rz_kill_here(RZ_KILL_LAUNCH_CAN_DETACH);
     if (printf("%016" PRIx64 "\n", session->job) > 0 && fflush(stdout) == 0)
         return session->numbered = true;
     rz_outcome_decide(&session->referee.outcome, RZ_EXIT_OUTPUT,
@@ -54,13 +56,22 @@ static bool all(const struct rz_session *session, unsigned step)
     return any;
 }
 
-void rz_session_look_at_detached(struct rz_session *session)
+static void let_all_go(struct rz_session *session)
 {
     const struct rz_launch_message go = {.type = RZ_LAUNCH_LET_GO};
+    rz_kill_here(RZ_KILL_LAUNCH_NUMBER);
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        rz_node_send(&session->nodes[i], &go);
+        rz_kill_here(RZ_KILL_LAUNCH_LET_GO);
+    }
+}
+
+void rz_session_look_at_detached(struct rz_session *session)
+{
     if (session->ending || !session->detaching)
         return;
     if (!session->numbered && all(session, RZ_NODE_CAN_DETACH) && tell_number(session))
-        rz_session_send_all(session, &go);
+        let_all_go(session);
     session->detached = session->numbered && all(session, RZ_NODE_DETACHED);
     if (session->detached)
         event_base_loopbreak(session->base);

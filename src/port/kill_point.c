@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define STOP "+stop"
+
 struct rz_kill_plan *rz_kill_plan;
 
 static const char *const names[RZ_KILL_POINTS] = {
@@ -92,6 +94,43 @@ static const char *const names[RZ_KILL_POINTS] = {
     [RZ_KILL_STORED] = "stored",
     [RZ_KILL_RESTORE] = "restore",
     [RZ_KILL_RESTORED] = "restored",
+    [RZ_KILL_LAUNCH_FORKED] = "launch-forked",
+    [RZ_KILL_LAUNCH_NODES] = "launch-nodes",
+    [RZ_KILL_LAUNCH_LISTENING] = "launch-listening",
+    [RZ_KILL_LAUNCH_JOB] = "launch-job",
+    [RZ_KILL_LAUNCH_STARTED] = "launch-started",
+    [RZ_KILL_LAUNCH_CAN_DETACH] = "launch-can-detach",
+    [RZ_KILL_LAUNCH_NUMBER] = "launch-number",
+    [RZ_KILL_LAUNCH_LET_GO] = "launch-let-go",
+    [RZ_KILL_LAUNCH_EXITED] = "launch-exited",
+    [RZ_KILL_LAUNCH_ENDING] = "launch-ending",
+    [RZ_KILL_LAUNCH_RELEASED] = "launch-released",
+    [RZ_KILL_LAUNCH_OVER] = "launch-over",
+    [RZ_KILL_KEEPER_BEGIN] = "keeper-begin",
+    [RZ_KILL_KEEPER_FORKED] = "keeper-forked",
+    [RZ_KILL_KEEPER_LET_GO] = "keeper-let-go",
+    [RZ_KILL_KEEPER_TOLD] = "keeper-told",
+    [RZ_KILL_KEEPER_REAPED] = "keeper-reaped",
+    [RZ_KILL_KEEPER_CLEARED] = "keeper-cleared",
+    [RZ_KILL_DAEMON_BEGIN] = "daemon-begin",
+    [RZ_KILL_DAEMON_STREAM] = "daemon-stream",
+    [RZ_KILL_DAEMON_LISTENING] = "daemon-listening",
+    [RZ_KILL_DAEMON_JOB] = "daemon-job",
+    [RZ_KILL_DAEMON_OPEN] = "daemon-open",
+    [RZ_KILL_DAEMON_FORKED] = "daemon-forked",
+    [RZ_KILL_DAEMON_STARTED] = "daemon-started",
+    [RZ_KILL_DAEMON_EXECUTED] = "daemon-executed",
+    [RZ_KILL_DAEMON_HELLO] = "daemon-hello",
+    [RZ_KILL_DAEMON_WELCOME] = "daemon-welcome",
+    [RZ_KILL_DAEMON_CAN_DETACH] = "daemon-can-detach",
+    [RZ_KILL_DAEMON_LET_GO] = "daemon-let-go",
+    [RZ_KILL_DAEMON_DETACHED] = "daemon-detached",
+    [RZ_KILL_DAEMON_BYE] = "daemon-bye",
+    [RZ_KILL_DAEMON_ENDED] = "daemon-ended",
+    [RZ_KILL_DAEMON_TOLD] = "daemon-told",
+    [RZ_KILL_DAEMON_ENDING] = "daemon-ending",
+    [RZ_KILL_DAEMON_EMPTY] = "daemon-empty",
+    [RZ_KILL_DAEMON_CLEARED] = "daemon-cleared",
 };
 
 const char *rz_kill_point_name(unsigned point)
@@ -102,7 +141,7 @@ const char *rz_kill_point_name(unsigned point)
 void rz_kill_reached(enum rz_kill_point point)
 {
     if (rz_kill_plan->point == point && --rz_kill_plan->left == 0) {
-        kill(getpid(), SIGKILL);
+        kill(getpid(), rz_kill_plan->signal);
     }
 }
 
@@ -125,7 +164,7 @@ static bool read_number(const char **text, char mark, uint64_t least, uint64_t *
 bool rz_kill_arm(const char *text, uint32_t rank)
 {
     static struct rz_kill_plan plan;
-    size_t length = strcspn(text, ":@");
+    size_t length = strcspn(text, ":@+");
     unsigned point = 0;
     while (point < RZ_KILL_POINTS &&
            (strlen(names[point]) != length || strncmp(names[point], text, length) != 0)) {
@@ -138,10 +177,12 @@ bool rz_kill_arm(const char *text, uint32_t rank)
         return true;
     }
     if (point == RZ_KILL_POINTS || !read_number(&rest, ':', 1, &nth) ||
-        !read_number(&rest, '@', 0, &whom) || *rest != '\0') {
+        !read_number(&rest, '@', 0, &whom) || (*rest != '\0' && strcmp(rest, STOP) != 0)) {
         return false;
     }
-    plan = (struct rz_kill_plan){.point = (enum rz_kill_point)point, .left = nth};
+    plan = (struct rz_kill_plan){.point = (enum rz_kill_point)point,
+                                 .left = nth,
+                                 .signal = *rest == '\0' ? SIGKILL : SIGSTOP};
     rz_kill_plan = whom == rank ? &plan : NULL;
     return true;
 }

@@ -1,6 +1,7 @@
 /*
  * Places where a process can be told to die: RZ_KILL_AT=POINT[:NTH][@RANK] ends it by SIGKILL when
- * it comes to that place for the NTH time (1). For tests of what the others make of it; without the
+ * it comes to that place for the NTH time (1); RZ_KILL_AT=POINT[:NTH][@RANK]+stop stops it there
+ * by SIGSTOP. For tests of what the others make of it; without the
  * variable a place costs one load and one branch.
  */
 #ifndef RZ_PORT_KILL_POINT_H
@@ -102,12 +103,53 @@ enum rz_kill_point {
     RZ_KILL_TURN_READ,  /* a message about one is about to be read */
     RZ_KILL_ROUND,      /* one counts, the processes here were not told */
     RZ_KILL_ROUND_TOLD, /* one of the processes here was told */
+    /* Of rzrun: from its first fork to its end. */
+    RZ_KILL_LAUNCH_FORKED,     /* a keeper was forked, others may not be */
+    RZ_KILL_LAUNCH_NODES,      /* all keepers were forked, none was heard */
+    RZ_KILL_LAUNCH_LISTENING,  /* a daemon has reported */
+    RZ_KILL_LAUNCH_JOB,        /* a daemon was told the job, others may not be */
+    RZ_KILL_LAUNCH_STARTED,    /* it is told that a process was started */
+    RZ_KILL_LAUNCH_CAN_DETACH, /* all daemons can go on alone, the number is not written */
+    RZ_KILL_LAUNCH_NUMBER,     /* it is written, no daemon was let go */
+    RZ_KILL_LAUNCH_LET_GO,     /* a daemon was let go, others may not be */
+    RZ_KILL_LAUNCH_EXITED,     /* it is told that a process has ended */
+    RZ_KILL_LAUNCH_ENDING,     /* the daemons were told to end */
+    RZ_KILL_LAUNCH_RELEASED,   /* their streams were closed, their keepers are awaited */
+    RZ_KILL_LAUNCH_OVER,       /* all has ended, nothing was said of it */
+    /* Of a keeper, whose node's number stands for the rank: the same. */
+    RZ_KILL_KEEPER_BEGIN,   /* nothing was done */
+    RZ_KILL_KEEPER_FORKED,  /* the daemon is there, the keeper does not look yet */
+    RZ_KILL_KEEPER_LET_GO,  /* rzrun may go */
+    RZ_KILL_KEEPER_TOLD,    /* the daemon was told to end */
+    RZ_KILL_KEEPER_REAPED,  /* the daemon has ended, what is below it has not */
+    RZ_KILL_KEEPER_CLEARED, /* nothing is left but the scratch folder */
+    /* Of a daemon: the same. */
+    RZ_KILL_DAEMON_BEGIN,      /* nothing was done */
+    RZ_KILL_DAEMON_STREAM,     /* the stream to rzrun is open */
+    RZ_KILL_DAEMON_LISTENING,  /* rzrun was told so */
+    RZ_KILL_DAEMON_JOB,        /* the job has come, nothing was made of it */
+    RZ_KILL_DAEMON_OPEN,       /* its parts are open, no process was started */
+    RZ_KILL_DAEMON_FORKED,     /* a process was forked, nobody was told */
+    RZ_KILL_DAEMON_STARTED,    /* rzrun was told so */
+    RZ_KILL_DAEMON_EXECUTED,   /* a process runs its program */
+    RZ_KILL_DAEMON_HELLO,      /* a process has said who it is, and was not answered */
+    RZ_KILL_DAEMON_WELCOME,    /* it was answered */
+    RZ_KILL_DAEMON_CAN_DETACH, /* rzrun was told that the daemon can go on alone */
+    RZ_KILL_DAEMON_LET_GO,     /* rzrun has let it go, the keeper was not told */
+    RZ_KILL_DAEMON_DETACHED,   /* the keeper was told, rzrun was not */
+    RZ_KILL_DAEMON_BYE,        /* a process has said that it ends */
+    RZ_KILL_DAEMON_ENDED,      /* a process has ended, nobody was told */
+    RZ_KILL_DAEMON_TOLD,       /* rzrun was told so */
+    RZ_KILL_DAEMON_ENDING,     /* the daemon is told to end */
+    RZ_KILL_DAEMON_EMPTY,      /* its loop was left, orphans may be there */
+    RZ_KILL_DAEMON_CLEARED,    /* nothing is left but the last words to rzrun */
     RZ_KILL_POINTS
 };
 
 struct rz_kill_plan {
     enum rz_kill_point point;
     uint64_t left; /* times it is still passed */
+    int signal;
 };
 
 extern struct rz_kill_plan *rz_kill_plan; /* NULL: nobody is to die */

@@ -17,8 +17,9 @@ static void plans_are_understood_or_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "nowhere", "send:",   "send:0", "send:x",     "send:1x",
-        "send@",   "send@-1", "sen",    "send:1@2@3", "send:99999999999999999999"};
+        "nowhere", "send:",     "send:0", "send:x",     "send:1x",
+        "send@",   "send@-1",   "sen",    "send:1@2@3", "send:99999999999999999999",
+        "send+",   "send+stopp"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_false(rz_kill_arm(bad[i], 0));
         assert_null(rz_kill_plan);
@@ -36,6 +37,9 @@ static void plans_are_understood_or_refused(void **state)
     }
     assert_true(rz_kill_arm("fetch", 5));
     assert_int_equal(rz_kill_plan->left, 1);
+    assert_int_equal(rz_kill_plan->signal, SIGKILL);
+    assert_true(rz_kill_arm("fetch:2@5+stop", 5));
+    assert_true(rz_kill_plan->signal == SIGSTOP && rz_kill_plan->left == 2);
     assert_true(rz_kill_arm("", 5));
     assert_null(rz_kill_plan);
 }
