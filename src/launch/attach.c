@@ -307,7 +307,7 @@ static int conclude(struct attach *attach)
         return leave_unread(attach);
     if (attach->waits.n > 0) {
         fprintf(stderr, "rzrun: who waited for whom:\n");
-        rz_waits_page_print(&attach->waits, stderr);
+        rz_waits_page_print(&attach->waits, NULL, 0, stderr);
     }
     const struct part *best = best_result(attach);
     if (attach->refused)

@@ -26,8 +26,12 @@ struct rz_session_fault {
 
 /* A page of who waits for whom, in the making (session_waits.c). */
 struct rz_session_waits {
-    struct rz_waits_page page;
-    bool asked, ends; /* the nodes were asked; the job ends once they have answered */
+    struct rz_waits_page page, first,
+        shown;                            /* this look; the first of the two; the last one shown */
+    unsigned looks;                       /* begun for the page that is made */
+    rz_time asked_at, first_at, shown_at; /* this look; the end of the first one; shown: 0 never */
+    struct event *again;                  /* the next look */
+    bool asked, ends; /* the nodes were asked; the job ends once the page is made */
     uint32_t awaited; /* nodes */
     struct event *bound;
     char why[96];

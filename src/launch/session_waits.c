@@ -2,11 +2,62 @@
  * node says that one of its processes has waited for longer than --hang-report. */
 #include "launch/session.h"
 
+#include "base/assert.h"
+#include "port/clock.h"
+
 #include <event2/event.h>
 #include <stdio.h>
 
 /* A node that has not answered by then is left out. */
 #define ANSWER_BOUND_S 2
+/* Between the two looks of which a page is made. */
+#define APART_NS (100 * RZ_MILLISECOND)
+
+static void arm(struct event *timer, rz_time after)
+{
+    event_add(timer,
+              &(struct timeval){.tv_sec = (time_t)(after / RZ_SECOND),
+                                .tv_usec = (suseconds_t)(after % RZ_SECOND / RZ_MICROSECOND)});
+}
+
+/* Whether the page is worth showing, once it was not asked for by the end: somebody has waited for
+ * long still, and it was not shown before. */
+static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
+{
+    bool anybody = false;
+    for (size_t i = 0; i < waits->page.n; i++)
+        anybody |= waits->page.entries[i].state == RZ_WAITING_IN_CALL &&
+                   waits->page.entries[i].for_ns >= bound;
+    return anybody &&
+           !rz_waits_page_same(&waits->page, &waits->shown, rz_clock_now() - waits->shown_at);
+}
+
+static void begin(struct rz_session *session, rz_time after);
+
+/* The second look is there. A circle that both looks do not prove is looked at once more, later: no
+ * node tells again of waits that it has told of. */
+static void show(struct rz_session *session)
+{
+    struct rz_session_waits *waits = &session->waits;
+    bool doubtful = false;
+    if (waits->ends || tells_something(waits, session->options->hang_report)) {
+        fprintf(stderr, "rzrun: %s; who waits for whom:\n", waits->why);
+        doubtful = rz_waits_page_print(&waits->page, &waits->first,
+                                       waits->asked_at - waits->first_at, stderr);
+        rz_waits_page_clear(&waits->shown);
+        waits->shown_at = rz_clock_now();
+        if (!doubtful) {
+            waits->shown = waits->page;
+            waits->page = (struct rz_waits_page){0};
+        }
+    }
+    rz_waits_page_clear(&waits->page);
+    rz_waits_page_clear(&waits->first);
+    if (waits->ends)
+        rz_session_end(session, RZ_END_GRACE_MS);
+    else if (doubtful)
+        begin(session, session->options->hang_report);
+}
 
 static void finish(struct rz_session *session)
 {
@@ -15,10 +66,15 @@ static void finish(struct rz_session *session)
         return;
     waits->asked = false;
     evtimer_del(waits->bound);
-    fprintf(stderr, "rzrun: %s; who waits for whom:\n", waits->why);
-    rz_waits_page_print(&waits->page, stderr);
-    if (waits->ends)
-        rz_session_end(session, RZ_END_GRACE_MS);
+    if (waits->looks == 1) {
+        waits->first = waits->page;
+        waits->page = (struct rz_waits_page){0};
+        waits->first_at = rz_clock_now();
+        arm(waits->again, APART_NS);
+    } else {
+        waits->looks = 0;
+        show(session);
+    }
 }
 
 static void no_answer(evutil_socket_t fd, short what, void *arg)
@@ -32,13 +88,40 @@ static void ask(struct rz_session *session)
     struct rz_session_waits *waits = &session->waits;
     const struct rz_launch_message message = {.type = RZ_LAUNCH_DUMP_WAITING};
     waits->asked = true;
+    waits->looks++;
     waits->awaited = 0;
+    waits->asked_at = rz_clock_now();
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
         waits->awaited += !session->nodes[i].gone;
     rz_session_send_all(session, &message);
-    if (!waits->bound)
+    arm(waits->bound, ANSWER_BOUND_S * RZ_SECOND);
+}
+
+static void look_again(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_session *session = arg;
+    (void)fd, (void)what;
+    if (!session->ending)
+        ask(session);
+}
+
+/* A first look, unless one is under way; not before `after` is over. */
+static void begin(struct rz_session *session, rz_time after)
+{
+    struct rz_session_waits *waits = &session->waits;
+    if (!waits->bound) {
         waits->bound = evtimer_new(session->base, no_answer, session);
-    evtimer_add(waits->bound, &(struct timeval){.tv_sec = ANSWER_BOUND_S});
+        waits->again = evtimer_new(session->base, look_again, session);
+        rz_assert(waits->bound && waits->again);
+    }
+    if (waits->looks > 0)
+        return; /* what is told now is on its page */
+    if (after > 0) {
+        arm(waits->again, after);
+    } else {
+        evtimer_del(waits->again);
+        ask(session);
+    }
 }
 
 void rz_session_waits_at_timeout(struct rz_session *session)
@@ -47,19 +130,20 @@ void rz_session_waits_at_timeout(struct rz_session *session)
     snprintf(waits->why, sizeof waits->why, "%.3g s are over",
              (double)session->options->timeout / 1e9);
     waits->ends = true;
-    if (!waits->asked)
-        ask(session);
+    begin(session, 0);
 }
 
-/* Who is told of it by several nodes says it once: whoever stalls now is on the page. */
+/* Who is told of it by several nodes, or of several waits, says it once: whoever stalls now is on
+ * the page, and who stalls soon behind it on the next one. */
 void rz_session_waits_stalled(struct rz_session *session, rz_time for_ns)
 {
     struct rz_session_waits *waits = &session->waits;
-    if (waits->asked || session->ending)
+    rz_time now = rz_clock_now(), next = waits->shown_at + session->options->hang_report;
+    if (waits->ends || session->ending)
         return;
     snprintf(waits->why, sizeof waits->why, "nothing has come for %.3g s to a rank that waits",
              (double)for_ns / 1e9);
-    ask(session);
+    begin(session, waits->shown_at && next > now ? next - now : 0);
 }
 
 void rz_session_waits_told(struct rz_session *session, uint32_t node,
@@ -77,7 +161,12 @@ void rz_session_waits_end(struct rz_session *session)
 
 void rz_session_waits_close(struct rz_session *session)
 {
-    rz_waits_page_clear(&session->waits.page);
-    if (session->waits.bound)
-        event_free(session->waits.bound);
+    struct rz_session_waits *waits = &session->waits;
+    rz_waits_page_clear(&waits->page);
+    rz_waits_page_clear(&waits->first);
+    rz_waits_page_clear(&waits->shown);
+    if (waits->bound)
+        event_free(waits->bound);
+    if (waits->again)
+        event_free(waits->again);
 }

@@ -169,20 +169,68 @@ static bool begins_circle(const struct rz_waits_page *page, const struct rz_wait
     return at && at->rank == first->rank;
 }
 
-static void put_circles(const struct rz_waits_page *page, FILE *out)
+/* Whether this stood on the earlier page, and has been so all the time in between. */
+static bool lasts(const struct rz_waits_entry *entry, const struct rz_waits_page *earlier,
+                  rz_time apart)
 {
-    for (size_t i = 0; i < page->n; i++) {
-        const struct rz_waits_entry *first = &page->entries[i], *at = first;
-        if (first->state != RZ_WAITING_IN_CALL || waiter(page, first->rank) != first ||
-            !begins_circle(page, first))
-            continue;
-        fputs("  a circle, which nobody will leave: rank ", out);
-        do {
-            fprintf(out, "%u waits for ", at->rank);
-            at = waiter(page, at->text.peer);
-        } while (at != first);
-        fprintf(out, "%u\n", first->rank);
+    const struct rz_wait_text *text = &entry->text;
+    if (entry->state == RZ_WAITING_IN_CALL && entry->for_ns < apart)
+        return false;
+    for (size_t i = 0; i < earlier->n; i++) {
+        const struct rz_waits_entry *was = &earlier->entries[i];
+        if (was->rank == entry->rank && was->pid == entry->pid && was->state == entry->state &&
+            was->text.context == text->context && was->text.operation == text->operation &&
+            was->text.peer == text->peer && was->text.tag == text->tag &&
+            strcmp(was->text.call, text->call) == 0)
+            return true;
     }
+    return false;
+}
+
+bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
+                        rz_time apart)
+{
+    for (size_t i = 0; i < page->n; i++)
+        if (!lasts(&page->entries[i], earlier, apart))
+            return false;
+    return page->n == earlier->n;
+}
+
+/* False: it may have opened since the earlier page. */
+static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first,
+                       const struct rz_waits_page *earlier, rz_time apart, FILE *out)
+{
+    const struct rz_waits_entry *at = first;
+    bool stays = true;
+    do {
+        stays &= earlier && lasts(at, earlier, apart);
+        at = waiter(page, at->text.peer);
+    } while (at != first);
+    if (earlier && !stays)
+        return false;
+    fputs(stays ? "  a circle, which nobody will leave: rank "
+                : "  a circle, at the moment of this look: rank ",
+          out);
+    do {
+        fprintf(out, "%u waits for ", at->rank);
+        at = waiter(page, at->text.peer);
+    } while (at != first);
+    fprintf(out, "%u\n", first->rank);
+    return true;
+}
+
+/* Whether there is one that may have opened. */
+static bool put_circles(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
+                        rz_time apart, FILE *out)
+{
+    bool doubtful = false;
+    for (size_t i = 0; i < page->n; i++) {
+        const struct rz_waits_entry *first = &page->entries[i];
+        if (first->state == RZ_WAITING_IN_CALL && waiter(page, first->rank) == first &&
+            begins_circle(page, first))
+            doubtful |= !put_circle(page, first, earlier, apart, out);
+    }
+    return doubtful;
 }
 
 /* Few that neither wait nor have ended are what the reader looks for: each with its pid. */
@@ -192,7 +240,8 @@ static bool told_apart(const struct rz_waits_entry *entries, size_t n)
     return n <= APART_MAX && (state == RZ_WAITING_NOT_JOINED || state == RZ_WAITING_COMPUTES);
 }
 
-void rz_waits_page_print(struct rz_waits_page *page, FILE *out)
+bool rz_waits_page_print(struct rz_waits_page *page, const struct rz_waits_page *earlier,
+                         rz_time apart, FILE *out)
 {
     if (page->n > 0)
         qsort(page->entries, page->n, sizeof *page->entries, by_operation_and_rank);
@@ -205,6 +254,5 @@ void rz_waits_page_print(struct rz_waits_page *page, FILE *out)
         (entries->state == RZ_WAITING_IN_CALL ? put_waiters : put_idle)(entries, n, out);
         fputc('\n', out);
     }
-    put_circles(page, out);
-    rz_waits_page_clear(page);
+    return put_circles(page, earlier, apart, out);
 }

@@ -26,8 +26,17 @@ struct rz_waits_page {
 void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                        const struct rz_launch_waiting *told);
 
-/* Writes the page, each line indented by two spaces; then it is empty again. */
-void rz_waits_page_print(struct rz_waits_page *page, FILE *out);
+/* Whether every process does on page what it did on `earlier`, at least `apart` before: then there
+ * is nothing new to be shown. */
+bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
+                        rz_time apart);
+
+/* Writes the page, each line indented by two spaces. Nodes are asked one after the other, and who
+ * is waited for may have answered since: that nobody will leave a circle is said where all its
+ * waits stood on `earlier` already, a look at least `apart` before (NULL: there was none). True:
+ * there is a circle of which that cannot be said. */
+bool rz_waits_page_print(struct rz_waits_page *page, const struct rz_waits_page *earlier,
+                         rz_time apart, FILE *out);
 
 void rz_waits_page_clear(struct rz_waits_page *page);
 

@@ -3,6 +3,7 @@
 import re
 import signal
 import subprocess
+import time
 
 import launch_rig as rig
 
@@ -69,9 +70,9 @@ class Ending(rig.LaunchTest):
                 self.assertRegex(page, rf"rank {rank} waits .* MPI_Recv on MPI_COMM_WORLD, for rank {(rank + 1) % 3}, tag 77")
             self.assertIn("a circle, which nobody will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
             self.assertIsNone(process.poll())
+            time.sleep(0.7)  # more than two bounds: the same page is not shown again
             process.send_signal(signal.SIGINT)
-            result = self.finish(process)
-            self.assertLess(page.count("who waits") + result.err.count("who waits"), 5)  # once for each wait, and they begin one after the other
+            self.assertNotIn("who waits", self.finish(process).err)
 
     def test_hang_report_of_agreements_in_a_circle(self):
         """Two communicators, shrunk in different orders: each waits for who waits in the other one."""
