@@ -170,6 +170,12 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
         r->code = 128 + SIGKILL;
         snprintf(r->cause, sizeof r->cause,
                  "%s made no progress for longer than --hang-timeout, and was killed", name);
+    } else if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL &&
+               outcome->cut_off[r->node]) { /* its own daemon did it, on its way out */
+        r->code = 128 + SIGKILL;
+        r->with_node = true;
+        snprintf(r->cause, sizeof r->cause, "%s was ended with node %u, which was cut off: %s",
+                 name, r->node, outcome->cut_off[r->node]);
     } else if (WIFSIGNALED(wait_status)) {
         r->code = 128 + WTERMSIG(wait_status);
         snprintf(r->cause, sizeof r->cause, "%s was killed by signal %d (%s)", name,

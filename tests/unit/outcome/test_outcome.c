@@ -109,6 +109,20 @@ static void test_a_rank_that_never_began_is_no_success(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
+/* Its daemon kills it, and that is no signal that anybody would look for. */
+static void test_a_rank_that_ends_with_its_node(void **state)
+{
+    struct rz_outcome outcome;
+    const char *cause;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_cut_off(&outcome, 1, "silent for 2.1 s");
+    rz_outcome_exited(&outcome, 3, 1, SIGNALLED(9), false);
+    assert_int_equal(rz_outcome_status(&outcome, &cause), 137);
+    assert_string_equal(cause, "rank 3 was ended with node 1, which was cut off: silent for 2.1 s");
+    rz_outcome_clear(&outcome);
+}
+
 /* Nobody that came to an end: then nobody is left who acknowledged anything. */
 static void test_all_dead_is_no_success(void **state)
 {
@@ -432,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_a_hung_rank_is_told_apart_from_a_killed_one),
         cmocka_unit_test(test_a_node_that_is_cut_off_says_why),
         cmocka_unit_test(test_a_rank_that_never_began_is_no_success),
+        cmocka_unit_test(test_a_rank_that_ends_with_its_node),
         cmocka_unit_test(test_all_dead_is_no_success),
         cmocka_unit_test(test_the_first_decision_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
