@@ -18,9 +18,11 @@ import sys
 import tempfile
 import textwrap
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../tests")
+from patience import HANG_S  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = f"{HERE}/../../docs/tutorial.md"
-BOUND_S = 60  # against hangs; a run takes well under a second
 BLOCK = re.compile(r"^<!-- (listing|run): (.*?) -->\n```(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -39,7 +41,7 @@ def shell(line, build, folder):
     environment.pop("RZ_RANK", None)
     try:
         done = subprocess.run(shlex.split(line), cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
-                              timeout=BOUND_S)
+                              timeout=HANG_S)
     except subprocess.TimeoutExpired:
         sys.exit(f"{line}: it hung")
     return done.returncode, "".join(sorted(done.stderr.splitlines(True)) + sorted(done.stdout.splitlines(True)))

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """constants_test.py TABLES PROGRAM...: every constant, size and offset that compiled programs see is that of the tables."""
 import csv
+import os
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
 
 
 def expected(tables):
@@ -18,7 +22,7 @@ def main():
     wanted = dict(expected(tables))
     faults = []
     for program in programs:
-        text = subprocess.run([program], check=True, capture_output=True, text=True, timeout=60).stdout
+        text = subprocess.run([program], check=True, capture_output=True, text=True, timeout=HANG_S).stdout
         seen = {name: int(value) for name, value in (line.rsplit(" ", 1) for line in text.splitlines())}
         faults += [f"{program}: {name} is {seen.get(name)}, not {wanted.get(name)}"
                    for name in sorted(wanted.keys() | seen.keys()) if wanted.get(name) != seen.get(name)]

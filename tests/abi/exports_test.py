@@ -5,13 +5,17 @@ The 438 functions that mpi4py cannot be loaded without are among them.
 """
 import csv
 import glob
+import os
 import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 
 def output(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=HANG_S).stdout
 
 
 def table(source, name):

@@ -3,14 +3,18 @@
 
 Three ways to put it there: linked into the program, as a library linked before MPI's, loaded before everything.
 """
+import os
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
 
 ROUNDS, RANKS = 5, 4
 
 
 def lines(*command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     if done.returncode != 0 or done.stderr:
         sys.exit(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return sorted(done.stdout.splitlines())

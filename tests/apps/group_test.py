@@ -24,11 +24,14 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG, HANG_S  # noqa: E402
+
 BUILD = sys.argv[1]
 RZRUN = f"{BUILD}/bin/rzrun"
 SORT, BAG, PI = (f"{BUILD}/apps/{name}" for name in ("hyperquicksort", "bag", "pi"))
 # Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
-LAUNCH = [RZRUN, "--oversubscribe", "--hb-timeout", "5s", "--timeout", "100s"]
+LAUNCH = [RZRUN, "--oversubscribe", "--hb-timeout", "5s", "--timeout", HANG]
 # Who is stopped is out soon; who is only late on a loaded machine may be, too: results are the same.
 GROUP = [word for key in ("interval=50ms", "first_threshold=500ms", "least_threshold=100ms") for word in ("--group", key)]
 PI_LINE = r"pi = 3\.1415926\d*, 20 runs of 100000 intervals"
@@ -64,7 +67,7 @@ WRONG = [
 
 def run(command, status=0):
     """stdout's lines, and stderr; with another status than the one expected the check fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_S)
     if done.returncode != status:
         sys.exit(f"{shlex.join(command)}\nended with {done.returncode} instead of {status}:\n{done.stdout}{done.stderr}")
     return done.stdout.splitlines(), done.stderr
@@ -154,7 +157,7 @@ def damage():
             for seed in range(1, 5):  # who dies before there is a checkpoint damages none
                 command = [*job(4), SORT, "1000", "--method", method, "--store", "file", "--dir", folder, "--fail", "kill", "--fail-damage",
                            "--fail-seed", str(seed)]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+                done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_S)
                 words = [line for line in done.stderr.splitlines() if line.startswith("hyperquicksort:") and " leaves " not in line]
                 said = len(words) == 1 and re.search(r"the checkpoint \S+ is damaged: its checksum says so$", words[0])
                 if done.returncode == 1 and said and "sorted" not in done.stdout:
@@ -291,7 +294,7 @@ def starts():
             deaths = [f"kill rank {rank} at {draw.randrange(START_MS * 1000)}us" for rank in draw.sample(range(6), DEATHS)]
             group = GROUP if program[-1] != "ulfm" else []
             command = [*job(6, *(word for death in deaths for word in ("--inject", death))), *program, *group]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_S)
             lines = done.stdout.splitlines()
             # On a very loaded machine a death may come when the others are done: nobody acknowledges it, or it is of who has printed.
             right = lines and all(re.fullmatch(wanted, line) for line in lines) and len(lines) <= 1 + DEATHS

@@ -21,12 +21,15 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG, HANG_S  # noqa: E402
+
 BUILD = sys.argv[1]
 RZRUN = f"{BUILD}/bin/rzrun"
 # Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
 # Of the ULFM way; a directory for each run of this test, and empty after each job.
 FILES = tempfile.mkdtemp(prefix="proxies-test-files-")
-NODES = ["--oversubscribe", "--hb-timeout", "5s", "--timeout", "60s", "-n", "8", "--nodes", "4"]
+NODES = ["--oversubscribe", "--hb-timeout", "5s", "--timeout", HANG, "-n", "8", "--nodes", "4"]
 COMD = ["comd", "-x", "8", "-y", "8", "-z", "8", "--temperature", "20000", "--print-every", "5"]
 PROXIES = {
     "hpccg": ["hpccg", "8", "8", "8", "--iterations", "60"],
@@ -62,7 +65,7 @@ WRONG = [
 
 def run(command, status=0):
     """stdout's lines, and stderr; with another status than the one expected the check fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_S)
     if done.returncode != status:
         sys.exit(f"{shlex.join(command)}\nended with {done.returncode} instead of {status}:\n{done.stdout}{done.stderr}")
     return done.stdout.splitlines(), done.stderr
@@ -197,13 +200,13 @@ def damage():
     for kind, n, words, harm in kinds:
         command = job("hpccg", WAYS["files"], ["--inject", "stop rank 5 at iteration 30 for 60s", "--inject", "kill rank 5 at 6000ms"])
         started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        bound, before = time.monotonic() + 5, None
+        bound, before = time.monotonic() + HANG_S, None
         while time.monotonic() < bound and (len(before or []) != 2 or not before[0].endswith(f".{30 << 20}") or before != of_rank(5)):
             before = of_rank(5)
             time.sleep(0.1)
         for path in of_rank(5)[:n]:
             harm(path)
-        out, said = started.communicate(timeout=100)
+        out, said = started.communicate(timeout=2 * HANG_S)
         if started.returncode != 0 or words not in said or f"the checkpoint {before[0]} " not in said:
             sys.exit(f"{shlex.join(command)}\n{kind}: ended with {started.returncode}, or did not say '{words}' of {before}:\n{out}{said}")
         same(calm, out.splitlines(), said, command, False)

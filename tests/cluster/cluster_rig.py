@@ -15,7 +15,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../launch")
 import launch_rig as rig  # noqa: E402
 
 SKIPPED = 77
-BOUND_S = 60  # against hangs
 FAREWELL_S = 60  # so long after the last job's end no network may be left
 INSIDE = "RZ_CLUSTER_INSIDE"
 NAMESPACES = "/proc/sys/user/max_net_namespaces"
@@ -38,7 +37,7 @@ def look_at_surroundings():
                         (["ip", "-V"], "ip (package iproute2)"), (["iptables", "--version"], "iptables"),
                         (["unshare", "-Ur", "unshare", "-n", "iptables", "-S"], "a kernel with netfilter")):
         try:
-            allowed = subprocess.run(words, capture_output=True, timeout=BOUND_S).returncode == 0
+            allowed = subprocess.run(words, capture_output=True, timeout=rig.HANG_S).returncode == 0
         except FileNotFoundError:
             allowed = False
         if not allowed:
@@ -68,7 +67,7 @@ def namespaces_left():
         before = file.read()
     bound_namespaces("1")
     try:
-        return subprocess.run(["unshare", "-n", "true"], capture_output=True, timeout=BOUND_S).returncode != 0
+        return subprocess.run(["unshare", "-n", "true"], capture_output=True, timeout=rig.HANG_S).returncode != 0
     finally:
         bound_namespaces(before)
 
@@ -86,7 +85,7 @@ def at(network, *words, data=None, harmless=None):
     all hold the words `harmless` are none."""
     before = time.monotonic()
     environment = dict(os.environ, XTABLES_LOCKFILE=f"{folder.name}/xtables")
-    done = subprocess.run(["nsenter", f"--net={network}", *words], input=data, text=True, timeout=BOUND_S, capture_output=True,
+    done = subprocess.run(["nsenter", f"--net={network}", *words], input=data, text=True, timeout=rig.HANG_S, capture_output=True,
                           env=environment)
     complaints = [line for line in done.stderr.splitlines() if not line.startswith("Command failed")]
     if done.returncode != 0 and not (harmless and complaints and all(harmless in line for line in complaints)):
@@ -110,7 +109,7 @@ class Cluster:
         self.cut_off, self.bridges = set(), itertools.count(1)
         program = program or [rig.program("cluster_job"), self.folder, str(pause_us)]
         self.command = [rig.RZRUN, "-n", str(self.n_ranks), "--nodes", str(nodes), "--adapter", "netns", "--max-restarts", "0",
-                        "--report", self.report, "--timeout", "300s", *options, *program]
+                        "--report", self.report, "--timeout", rig.HANG, *options, *program]
         self.out = open(f"{self.folder}/out", "w+")
         self.err = open(f"{self.folder}/err", "w+")
         self.process = subprocess.Popen(self.command, env=dict(os.environ, RZ_TEST_MARK=self.mark), stdin=subprocess.DEVNULL,
@@ -143,7 +142,7 @@ class Cluster:
             elif event["event"] == "switch":
                 self.switch = event["network"]
 
-    def await_true(self, condition, what, bound_s=BOUND_S):
+    def await_true(self, condition, what, bound_s=rig.HANG_S):
         rig.await_true(lambda: condition() or self.ended(), bound_s)
         value = condition()
         if not value:
@@ -158,7 +157,7 @@ class Cluster:
             return newest if newest and self.events("committed", epoch=newest) else 0
         return self.await_true(running, "a running epoch")
 
-    def await_death(self, node, by=None, bound_s=BOUND_S):
+    def await_death(self, node, by=None, bound_s=rig.HANG_S):
         """Waits until some node of `by` (any) has noticed that node is dead; the event."""
         def noticed():
             found = [event for event in self.events("death_seen", rank=-1, node=node)
@@ -242,7 +241,7 @@ class Cluster:
 
     def wait(self):
         try:
-            self.process.wait(BOUND_S)
+            self.process.wait(rig.HANG_S)
         except subprocess.TimeoutExpired:
             raise Silent("the job does not end")
         self.read_events()

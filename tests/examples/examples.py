@@ -13,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = f"{HERE}/../.."
 RANKS, LAST = 4, 50
-BOUND_S = 60  # against hangs; a run takes well under a second
 FILLED_IN = ["example_begins(x, N);", "example_works(x, N, iteration);", "example_ends(x, N, iteration);"]
 HEADERS = "#include <mpi.h>\n#include <mpi-ext.h>\n#include <rhizome/checkpoint.h>\nenum { N = 1000, LAST = %d };\n" % LAST
 
@@ -61,7 +63,7 @@ def answer(options, program, ranks, dies="", kill_at=None):
                "-x", f"DIES={dies}"] + (["-x", f"RZ_KILL_AT={kill_at}"] if kill_at else []) + [program]
     environment = {name: value for name, value in os.environ.items() if name != "RZ_RANK"}
     try:
-        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=BOUND_S,
+        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=HANG_S,
                              check=False, env=environment)
     except subprocess.TimeoutExpired as late:
         print(f"not so: it hung: {' '.join(command)}\n{(late.stderr or b'').decode(errors='replace')}")

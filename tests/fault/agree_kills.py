@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 SEATS, ROUNDS_MAX, NOTES_MAX = 32, 64, 16  # of agree_kills.c, and so is all that follows
 NOTE = struct.Struct("=IIIIQQ")
 NOTHING, BEGUN, AGREE, SHRINK, FAILED, UNIFORM, LEFT_OUT = range(7)
@@ -31,7 +34,7 @@ Note = collections.namedtuple("Note", "what error flag kind seats known")
 
 LAST = 99  # kind of the note behind the last round
 KILLED = 128 + 9  # of a job that ends after a round: nobody may have been told of the last deaths
-BOUND_S = int(os.environ.get("AGREE_BOUND_S", 120))  # against hangs; a job takes a second or a few
+BOUND_S = int(os.environ.get("AGREE_BOUND_S", HANG_S))
 # Deaths come with proof here: a loaded machine shall not add nodes that only seem dead.
 PATIENT = ["--oversubscribe", "--hb-timeout", "10s"]
 # ranks, nodes, rounds in which the dead are replaced (0: until one is left)

@@ -25,7 +25,7 @@ class Job:
         self.test, self.nodes = test, nodes
         self.report = f"{test.folder}/report"
         line = line or [rig.program("detect_job"), test.folder]
-        self.process = test.start("-n", str(ranks), "--nodes", str(nodes), "--timeout", f"{rig.HANG_S - 15}s", "--story",
+        self.process = test.start("-n", str(ranks), "--nodes", str(nodes), "--timeout", rig.HANG, "--story",
                                   "--report", self.report, *options, *line)
         self.await_event("run", lambda: len({event["node"] for event in self.events("run")}) == nodes)
 

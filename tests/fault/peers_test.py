@@ -17,8 +17,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../launch")
 import launch_rig as rig  # noqa: E402
 
-BOUND_S = int(os.environ.get("PEERS_BOUND_S", 60))  # against hangs; a run takes well under a second, but on a loaded machine
-LEFT_S = 6  # so long after rzrun's end, however it ended, nothing may be left
+BOUND_S = int(os.environ.get("PEERS_BOUND_S", rig.HANG_S))  # against hangs
+LEFT_S = 60  # so long after rzrun's end, however it ended, nothing may be left
 KILLED = 128 + 9
 FOUR_NODES = ["--nodes", "4"]
 PATIENT = ["--hb-timeout", "5s"]  # deaths come with proof here: a loaded machine shall not add nodes that only seem dead

@@ -20,8 +20,10 @@ import sys
 import tempfile
 import time
 
-BOUND_S = 60  # against hangs; a run takes a second
-LEFT_S = 6  # so long after rzrun's end, however it ended, nothing may be left
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG, HANG_S  # noqa: E402
+
+LEFT_S = 60  # so long after rzrun's end, however it ended, nothing may be left
 # Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
 HB_TIMEOUT = "3s"
 RANKS, NODES, NODES_DEAD_MAX = 8, 5, 2
@@ -74,7 +76,7 @@ class Launcher:
 
     def command(self, proxy, options, method):
         return ["nice", "-n", "5", self.rzrun, "--oversubscribe", "-n", str(RANKS), "--nodes", str(NODES), "--hb-timeout", HB_TIMEOUT,
-                "--timeout", f"{BOUND_S}s", *options, f"{self.apps}/{proxy.program}", *proxy.arguments,
+                "--timeout", HANG, *options, f"{self.apps}/{proxy.program}", *proxy.arguments,
                 "--iterations", str(proxy.iterations), *method]
 
 
@@ -119,7 +121,7 @@ def run(line, mark):
         at = line.index("--timeout")
         start = time.monotonic()
         done = subprocess.run([*line[:at], "--report", events.name, *line[at:]], capture_output=True, text=True,
-                              timeout=BOUND_S + 60, env=environment)
+                              timeout=HANG_S + 60, env=environment)
         return Run(done.returncode, done.stdout.splitlines(), done.stderr, time.monotonic() - start, events.read())
 
 

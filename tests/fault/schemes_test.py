@@ -22,7 +22,7 @@ class Schemes(rig.LaunchTest):
     def job(self, scheme, *faults, nodes=5, ranks=8, size=SMALL, held=None, status=0, options=(),
             environment=None):
         """Runs the member; the nodes that faults name die while it is held, and `held` looks at it meanwhile."""
-        line = ["-n", str(ranks), "--nodes", str(nodes), "--hb-timeout", "5s", "--timeout", "55s", "-v"]
+        line = ["-n", str(ranks), "--nodes", str(nodes), "--hb-timeout", "5s", "--timeout", rig.HANG, "-v"]
         line += ["--checkpoint", scheme] if scheme else []
         for fault in faults:
             line += ["--inject", f"kill {fault} at iteration 20"]
@@ -238,7 +238,7 @@ class Damage(Schemes):
 
     def test_a_piece_that_is_not_what_its_process_says(self):
         # The helper's piece has another checksum than it tells, and the program runs: there is nothing to go back to.
-        result = self.run_it("-n", "2", "--nodes", "2", "--timeout", "55s", rig.program("daemon_test_helper"), "join", "enter",
+        result = self.run_it("-n", "2", "--nodes", "2", "--timeout", rig.HANG, rig.program("daemon_test_helper"), "join", "enter",
                              "store:right", "serve")
         self.assertEqual(result.status, CHECKPOINT_LOST, result.err)
         self.assertRegex(result.err, r"rzrun: the checkpoint piece of rank [01] \(generation 1\) does not fit its checksum")

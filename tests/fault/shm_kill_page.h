@@ -3,14 +3,14 @@
 #ifndef RZ_TESTS_SHM_KILL_PAGE_H
 #define RZ_TESTS_SHM_KILL_PAGE_H
 
+#include "../patience.h"
 #include "shm_rig.h"
 
 #include "base/random.h"
 
 enum { KILL_BYSTANDERS = 2, KILL_VICTIMS = 25, KILL_LANES = KILL_BYSTANDERS + KILL_VICTIMS };
 
-/* A bound against hangs, not a measure of speed. */
-#define KILL_HANG (60 * RZ_SECOND)
+#define KILL_HANG (TEST_HANG_S * RZ_SECOND)
 
 struct kill_page {
     struct rz_doorbell bell; /* of the one who kills */

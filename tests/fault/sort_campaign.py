@@ -20,8 +20,10 @@ import sys
 import tempfile
 import time
 
-BOUND_S = 90  # against hangs; a run takes some seconds at most
-LEFT_S = 6  # so long after rzrun's end, however it ended, nothing may be left
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG, HANG_S  # noqa: E402
+
+LEFT_S = 60  # so long after rzrun's end, however it ended, nothing may be left
 HB_TIMEOUT = "3s"  # deaths come with proof here; patience keeps a loaded machine from adding some that only seem to be
 KILLED = 128 + 9
 START_US = 30000  # from the end of MPI_Init on: the group stands by then, unless the machine is loaded
@@ -120,10 +122,10 @@ Run = collections.namedtuple("Run", "status out err seconds line")
 
 
 def run(plan, options, mark):
-    line = ["nice", "-n", "5", f"{options.build}/bin/rzrun", "--oversubscribe", "--hb-timeout", HB_TIMEOUT, "--timeout", f"{BOUND_S}s",
+    line = ["nice", "-n", "5", f"{options.build}/bin/rzrun", "--oversubscribe", "--hb-timeout", HB_TIMEOUT, "--timeout", HANG,
             *plan.launch, f"{options.build}/apps/hyperquicksort", *plan.program]
     start = time.monotonic()
-    done = subprocess.run(line, capture_output=True, text=True, timeout=BOUND_S + 60, env=dict(os.environ, RZ_TEST_MARK=mark))
+    done = subprocess.run(line, capture_output=True, text=True, timeout=HANG_S + 60, env=dict(os.environ, RZ_TEST_MARK=mark))
     return Run(done.returncode, done.stdout.splitlines(), done.stderr, time.monotonic() - start, line)
 
 

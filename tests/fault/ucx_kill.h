@@ -2,6 +2,7 @@
 #ifndef RZ_TESTS_UCX_KILL_H
 #define RZ_TESTS_UCX_KILL_H
 
+#include "../patience.h"
 #include "net/ucx/ucx.h"
 #include "port/doorbell.h"
 
@@ -29,8 +30,7 @@ enum kill_case { KILL_CASES(KILL_CASE_ENUM) KILL_CASE_COUNT };
 
 enum kill_role { KILL_SURVIVOR, KILL_VICTIM, KILL_BYSTANDER, KILL_ROLES };
 
-/* A bound against hangs, not a measure of speed. */
-#define KILL_HANG (30 * RZ_SECOND)
+#define KILL_HANG (TEST_HANG_S * RZ_SECOND)
 #define KILL_BIG (64u << 20)
 #define KILL_LARGE (1u << 20)
 #define KILL_MEDIUM 20000u

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HANG_S 20 /* for one input: generous, for machines under load */
+#define HANG_S 60 /* for one input: generous, for machines under load */
 #define SEEDS_MAX 4096
 #define MUTATIONS_MAX 6
 

@@ -191,7 +191,7 @@ class Check(rig.InstallTest):
                     self.assertIsNone(doctor.poll())
                     time.sleep(0.001)
                 doctor.kill()
-            end = time.monotonic() + 6
+            end = time.monotonic() + rig.HANG_S
             while marked(f"RZ_TEST_MARK={mark}") and time.monotonic() < end:
                 time.sleep(0.01)
             self.assertEqual(marked(f"RZ_TEST_MARK={mark}"), [], f"left after a kill in {call}")

@@ -9,9 +9,11 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))  # commands run in folders of their own
 SOURCE = os.path.abspath(os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.path.abspath(__file__)) + "/../.."))
-HANG_S = 100  # against hangs; nothing here takes long
 
 # Each rank prints its number and the number of ranks, from C as from C++.
 PROGRAM = r"""

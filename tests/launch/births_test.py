@@ -79,7 +79,7 @@ class Births(rig.LaunchTest):
         # Not before the others run it, too.
         last = f"until test -e {here}0 && test -e {here}2; do sleep 0.01; done; rm {shell}; "
         _, option, script = words("kill", "dead:1 replace:1,2 dead:1,2 replace:1,3 ack:1 leave bye", first=last)
-        result = self.runs(*NODES, "--timeout", "60s", shell, option, f": > {here}$RZ_RANK; {script}")
+        result = self.runs(*NODES, "--timeout", rig.HANG, shell, option, f": > {here}$RZ_RANK; {script}")
         self.assertEqual(result.err.count("cannot execute"), 1, result.err)
         self.assertNotIn("slot 1 incarnation 3", result.out)
 

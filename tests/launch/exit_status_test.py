@@ -38,7 +38,7 @@ class ExitStatus(rig.LaunchTest):
     # ---- of some processes: the others go on
 
     def of_some(self, *words, ranks=4, others=2, status):
-        result = self.runs("-n", str(ranks), "--nodes", "2", "--timeout", "60s", ENDS, *words, status=status)
+        result = self.runs("-n", str(ranks), "--nodes", "2", "--timeout", rig.HANG, ENDS, *words, status=status)
         self.assertEqual(result.out.count("goes on"), others, result.out)
         return result
 

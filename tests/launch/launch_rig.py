@@ -13,11 +13,13 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG, HANG_S  # noqa: E402, F401
+
 BUILD = os.environ.get("RZ_TEST_BUILD", "build")
 SOURCE = os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.path.abspath(__file__)) + "/../..")
 RZRUN = f"{BUILD}/bin/rzrun"
-HANG_S = 60  # against hangs; nothing here takes long
-LEFT_S = 6  # so long after rzrun's end, however it ended, nothing may be left
+LEFT_S = 60  # so long after rzrun's end, however it ended, on a busy machine, nothing may be left
 
 BAD_LINE, NO_SLOTS, NO_START, LOST, RESTARTS, TIMED_OUT, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 5, 6, 124, 126, 127
 

@@ -23,7 +23,7 @@ PROGRAMS = {"a program without MPI": ["/bin/sh", "-c", "setsid sleep 100 & sleep
 class Leftover(rig.LaunchTest):
     def kill_one(self, victim, name, draw):
         """Kills one member of this kind after a random time; the job may end as it likes, but it must end."""
-        process = self.start("-n", "4", "--nodes", "2", "--timeout", "30s", *PROGRAMS[name])
+        process = self.start("-n", "4", "--nodes", "2", "--timeout", rig.HANG, *PROGRAMS[name])
         delay_s = draw.choice((0, draw.uniform(0, 0.05), draw.uniform(0, 0.4)))
         candidates = rig.await_true(lambda: self.members()[victim])
         time.sleep(delay_s)  # the moment of the kill is random on purpose

@@ -1,4 +1,5 @@
 /* Wrong arguments, row by row: see arguments.h. Run by two processes, which do the same. */
+#include "../patience.h"
 #include "arguments.h"
 
 #include <ctype.h>
@@ -14,8 +15,6 @@ struct gone gone, null;
 struct results out;
 
 /* ---- One row ---- */
-
-#define ROW_SECONDS_MAX 20 /* a bound against hangs */
 
 static struct {
     const char *file, *function, *argument;
@@ -77,7 +76,7 @@ void row_begin(const char *file, int line, const char *function, const char *arg
     out.count = 0;
     out.aint = 0;
     memcpy(&row.before, &out, sizeof(out));
-    alarm(ROW_SECONDS_MAX);
+    alarm(TEST_HANG_S);
 }
 
 /* Whether word stands in text by itself. */

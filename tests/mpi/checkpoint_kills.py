@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-JOB_MAX_S = 60
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 STEPS, RANKS = 24, 4
 PLACE = ["--oversubscribe", "--hb-timeout", "3s", "-n", str(RANKS)]
 # Place, the how-manieth time; generations that may be restored then (checkpoint k of an undisturbed start is generation k).
@@ -33,7 +35,7 @@ def run(command):
     with tempfile.NamedTemporaryFile(prefix="checkpoint-kills-") as report:
         command = command[:1] + ["--report", report.name] + command[1:]
         try:
-            job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=JOB_MAX_S, check=False)
+            job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False)
         except subprocess.TimeoutExpired as late:
             return None, (late.stdout or b"").decode(errors="replace"), ([], {}, "")
         events = report.read().decode()

@@ -1,14 +1,17 @@
 """Reductions give the same bits on one node and on several, and each time: coll_any_bits.py RZRUN PROGRAM."""
+import os
 import subprocess
 import sys
 
-RUN_S = 60
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 LAYOUTS = ([], [], ["--nodes", "2"], ["--nodes", "3"], ["-x", "RZ_SHM_CMA=0"], ["--nodes", "3"])
 
 
 def digest(rzrun, program, ranks, layout, seed):
     command = [rzrun, "--oversubscribe", "-n", str(ranks), *layout, program, str(seed)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, timeout=RUN_S, text=True, check=False)
+    done = subprocess.run(command, stdout=subprocess.PIPE, timeout=HANG_S, text=True, check=False)
     if done.returncode != 0 or not done.stdout.strip():
         sys.exit(f"status {done.returncode}, output {done.stdout!r}: {' '.join(command)}")
     return done.stdout.strip()

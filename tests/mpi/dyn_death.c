@@ -9,6 +9,7 @@
  *   parent    a parent does
  *   orphans   all parents but one die, and the children go on
  */
+#include "../patience.h"
 #include "dyn.h"
 
 #include <limits.h>
@@ -323,7 +324,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     int known = 0;
     MPI_Init(&argc, &argv);
-    alarm(60); /* nobody waits for ever */
+    alarm(TEST_HANG_S); /* nobody waits for ever */
     CHECK(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
     if (parents() != MPI_COMM_NULL) {
         child(parents(), argv[1]);

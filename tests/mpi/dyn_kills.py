@@ -13,6 +13,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 PLACES = {
     "one node": (4, ["-n", "4"]),
     "two nodes": (4, ["-n", "4", "--nodes", "2"]),
@@ -26,7 +29,6 @@ POINTS = {
     "connect": {"connect": 1, "accept": 1, "last-word": 1, "comm": 4, "send": 20, "sent": 20, "arrived": 30, "letter": 12,
                 "read": 12, "step": 12, "decided": 4, "revoked": 1},
 }
-JOB_MAX_S = 90
 REPAIRED = re.compile(r"repaired [1-9]|was killed by signal 9")
 
 
@@ -49,10 +51,10 @@ def draw(chance):
 def run(command):
     """(why it did not end well or None, output)"""
     try:
-        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=JOB_MAX_S, check=False)
+        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False)
     except subprocess.TimeoutExpired as late:
         output = late.stdout or b""
-        return f"did not end within {JOB_MAX_S} s", output.decode() if isinstance(output, bytes) else output
+        return f"did not end within {HANG_S} s", output.decode() if isinstance(output, bytes) else output
     if re.search(r"not so|assert|Sanitizer|signal (?!9)\d|no answer within", job.stdout):
         return "something was not so", job.stdout
     return None if "as it should be" in job.stdout else "did not come to its end", job.stdout

@@ -13,6 +13,7 @@
  *     kill_matrix rows              how many there are
  *     kill_matrix child WHAT        what rows spawn (kill_matrix_dyn.c)
  */
+#include "../patience.h"
 #include "kill_matrix.h"
 #include "ulfm.h"
 
@@ -22,8 +23,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { BOUND_S = 15 /* that a row may take on a machine under load */ };
 
 struct kill_scene scene;
 int out[BUFFER_MAX], in[BUFFER_MAX];
@@ -269,7 +268,7 @@ static void one_kill(const struct kill_row *row)
     scene.other = MPI_COMM_NULL;
     scene.answer = 0;
     place = row->name;
-    alarm(BOUND_S);
+    alarm(TEST_HANG_S);
     make_uniform(scene.comm);
     if (row->setup != NULL) {
         row->setup();
@@ -311,7 +310,7 @@ static void begin(int *argc, char ***argv)
     const char *rank = getenv("RZ_RANK");
     bool mine = rank != NULL && atoi(rank) == victim;
     place = "MPI_Init";
-    alarm(BOUND_S);
+    alarm(TEST_HANG_S);
     if (mine) {
         die_at_instant(death.instant_ns);
     }
@@ -343,7 +342,7 @@ static void end(void)
     struct death death = draw_death(0);
     static const int told[3] = {1, 0, 0};
     place = "MPI_Finalize";
-    alarm(BOUND_S);
+    alarm(TEST_HANG_S);
     tell("finalize", &death, told);
     if (scene.rank == 0) {
         printf("two are left\n");
@@ -394,13 +393,13 @@ int main(int argc, char **argv)
     signal(SIGALRM, waited_too_long);
     if (argc > 1 && strcmp(argv[1], "child") == 0) {
         place = from;
-        alarm(BOUND_S);
+        alarm(TEST_HANG_S);
         return kill_matrix_child(from);
     }
     const char *incarnation = getenv("RZ_INCARNATION");
     if (incarnation != NULL && atoi(incarnation) > 1) {
         place = "RZ_Comm_replace of a newcomer";
-        alarm(BOUND_S);
+        alarm(TEST_HANG_S);
         kill_matrix_newcomer();
         alarm(0); /* the others have more to do */
         MPI_Finalize();

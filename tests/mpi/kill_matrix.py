@@ -12,6 +12,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 # Where the ranks are, and how long messages go between those of a node.
 PLACES = {
     "one node": ["-n", "9"],
@@ -20,7 +23,6 @@ PLACES = {
     "a node for each": ["-n", "6", "--nodes", "6"],
 }
 ENGINES = ["twophase", "gossip1", "gossip2", "gossip3", "era"]
-JOB_MAX_S = 150
 # A sanitizer that is killed while it looks for leaks at the end complains of that.
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
 NEVER_BEGAN = "without MPI_Init, while other ranks wait for it"  # who exits before it joins ends the job, by rule
@@ -30,11 +32,11 @@ LINE = re.compile(r"^killed (\S+) (\S+): (\d+) (\d+) (\d+)$", re.MULTILINE)
 def run(command):
     """(why it did not end well or None, output)"""
     try:
-        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=JOB_MAX_S, check=False,
+        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False,
                              env=ENVIRONMENT)
     except subprocess.TimeoutExpired as late:
         output = late.stdout or b""
-        return f"did not end within {JOB_MAX_S} s", output.decode() if isinstance(output, bytes) else output
+        return f"did not end within {HANG_S} s", output.decode() if isinstance(output, bytes) else output
     # The status tells of the first death, which was on purpose.
     if "not so" in job.stdout or "assert" in job.stdout or "Sanitizer" in job.stdout:
         return "something was not so", job.stdout

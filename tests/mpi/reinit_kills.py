@@ -9,8 +9,10 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 RZRUN = ["--oversubscribe", "-n", "6", "--nodes", "3", "--hang-report", "5s"]
-JOB_MAX_S = 60
 # POINT[:NTH]@RANK. The first of each comes before MPIX_Reinit, the second in the recovery from the death of rank 1.
 PROCESS = ["joined@2", "at-start@0", "start-told@4", "entering@3", "entered@5", "point-over@2",
            "at-start:2@0", "start-told:2@2", "gave-up@3", "went-back@4", "point-over@5"]
@@ -27,9 +29,9 @@ def run(options, where, daemon):
         words += ["-x", f"RZ_KILL_AT={where}"]
     try:
         job = subprocess.run([*words, "--story", options.program, "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             errors="replace", timeout=JOB_MAX_S, check=False, env=environment)
+                             errors="replace", timeout=HANG_S, check=False, env=environment)
     except subprocess.TimeoutExpired as late:
-        return f"did not end within {JOB_MAX_S} s", (late.stdout or b"").decode(errors="replace")
+        return f"did not end within {HANG_S} s", (late.stdout or b"").decode(errors="replace")
     if job.returncode != 0:
         return f"ended with status {job.returncode}", job.stdout
     died = job.stdout.count(" died; noticed") + job.stdout.count(" died with ") + job.stdout.count(" was lost")

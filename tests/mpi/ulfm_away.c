@@ -4,6 +4,7 @@
  * MPI again. Arguments: a file, the ranks that wait for the decision of the dead one, all others
  * compute until the file is there; the number of agreements before.
  */
+#include "../patience.h"
 #include "check.h"
 
 #include <mpi-ext.h>
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 30, COMMS = 70 }; /* more communicators than there are deposits */
+enum { COMMS = 70 }; /* more communicators than there are deposits */
 
 static int rank, size;
 
@@ -31,7 +32,7 @@ static bool is_in(const char *list, int number)
 static void compute_until(const char *file)
 {
     time_t begun = time(NULL);
-    while (access(file, F_OK) != 0 && time(NULL) - begun < PATIENCE_S) {
+    while (access(file, F_OK) != 0 && time(NULL) - begun < TEST_HANG_S) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     CHECK(access(file, F_OK) == 0);

@@ -21,7 +21,7 @@
 
 static rz_time deadline(void)
 {
-    return rz_clock_now() + FAKE_WAIT_S * RZ_SECOND;
+    return rz_clock_now() + TEST_HANG_S * RZ_SECOND;
 }
 
 /* ---- daemons */
@@ -246,7 +246,7 @@ struct fake_message *fake_await_match(struct fake_job *job, const char *what,
     while (!(m = take_match(job, match, arg))) {
         if (rz_clock_now() > until) {
             print_said(job);
-            fail_msg("%s did not come within %d s", what, FAKE_WAIT_S);
+            fail_msg("%s did not come within %d s", what, TEST_HANG_S);
         }
         fake_pump(job, 100);
     }
@@ -316,7 +316,7 @@ void fake_await_line(struct fake_job *job, uint32_t rank, const char *line)
         if (rz_clock_now() > until) {
             print_said(job);
             fail_msg("rank %u did not write \"%s\" within %d s, but \"%s\"", rank, line,
-                     FAKE_WAIT_S, text);
+                     TEST_HANG_S, text);
         }
         fake_pump(job, 100);
     }
@@ -341,7 +341,7 @@ void fake_end(struct fake_job *job, int status)
         pid_t pid;
         while ((pid = waitpid(job->node[i].keeper, &wait_status, WNOHANG)) == 0) {
             if (rz_clock_now() > until)
-                fail_msg("the keeper of node %u has not ended within %d s", i, FAKE_WAIT_S);
+                fail_msg("the keeper of node %u has not ended within %d s", i, TEST_HANG_S);
             fake_pump(job, 10);
         }
         assert_int_equal(pid, job->node[i].keeper);

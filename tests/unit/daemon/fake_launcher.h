@@ -3,6 +3,7 @@
 #ifndef TEST_FAKE_LAUNCHER_H
 #define TEST_FAKE_LAUNCHER_H
 
+#include "../../patience.h"
 #include "port/channel.h"
 #include "wire/launch_messages.h"
 
@@ -10,7 +11,6 @@
 
 #define FAKE_NODES_MAX 4
 #define FAKE_TEXT_MAX 65536
-#define FAKE_WAIT_S 30 /* a bound against hangs, no measure of speed */
 
 struct fake_message {
     struct fake_message *next;

@@ -2,6 +2,7 @@
 #ifndef TEST_OVERLAY_SIDES_H
 #define TEST_OVERLAY_SIDES_H
 
+#include "../../patience.h"
 #include "daemon/overlay.h"
 #include "port/clock.h"
 
@@ -119,7 +120,7 @@ static int teardown(void **state)
 /* Runs the loop until condition holds; a generous bound against hangs. */
 #define RUN_UNTIL(condition)                                                                       \
     do {                                                                                           \
-        rz_time bound_ = rz_clock_now() + 20 * RZ_SECOND;                                          \
+        rz_time bound_ = rz_clock_now() + TEST_HANG_S * RZ_SECOND;                                 \
         while (!(condition) && rz_clock_now() < bound_) {                                          \
             event_base_loop(base, EVLOOP_NONBLOCK);                                                \
             poll(NULL, 0, 1);                                                                      \

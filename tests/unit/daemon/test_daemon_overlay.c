@@ -2,6 +2,7 @@
  * The overlay among friends and strangers: overlays in one loop, and raw sockets that know the
  * protocol, the key, or neither.
  */
+#include "../../patience.h"
 #include "overlay_sides.h"
 
 #include "net/datagram/datagram.h"
@@ -63,7 +64,7 @@ static int stranger_to(unsigned i)
     rz_status_t status = rz_socket_connect(&to, &fd);
     assert_true(status == RZ_OK || status == RZ_IN_PROGRESS);
     struct pollfd polled = {.fd = fd, .events = POLLOUT};
-    assert_int_equal(poll(&polled, 1, 20000), 1);
+    assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
     return fd;
 }
 

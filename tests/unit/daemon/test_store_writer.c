@@ -1,5 +1,6 @@
 /* The thread that writes checkpoint files: what is ordered is done, what is dropped has no answer,
  * and it ends with its writer. */
+#include "../../patience.h"
 #include "daemon/store_writer.h"
 
 #include "ckpt/piece.h"
@@ -16,7 +17,6 @@
 #include <cmocka.h>
 
 #define BYTES ((size_t)100000)
-#define HANG_S 30 /* a bound against hangs */
 
 static char folder_path[64];
 static struct event_base *base;
@@ -102,7 +102,7 @@ static void order_piece(uint64_t number)
 
 static void await(uint32_t n)
 {
-    for (int turns = 0; told.n < n && turns < HANG_S; turns++) {
+    for (int turns = 0; told.n < n && turns < TEST_HANG_S; turns++) {
         const struct timeval second = {.tv_sec = 1};
         event_base_loopexit(base, &second);
         event_base_loop(base, EVLOOP_ONCE);

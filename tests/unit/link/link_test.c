@@ -1,4 +1,5 @@
 /* The process's end of the link, against a daemon played by this test. */
+#include "../../patience.h"
 #include "link/lease.h"
 #include "link/link.h"
 
@@ -216,7 +217,7 @@ static void joining_tells_everything(void **state)
     enum rz_watch_end end;
     rz_time at;
     struct pollfd polled = {.fd = rz_watch_event_fd(d.watch), .events = POLLIN};
-    assert_int_equal(poll(&polled, 1, 20000), 1);
+    assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
     assert_true(rz_watch_take(d.watch, &slot, &end, &at));
     assert_int_equal(end, RZ_WATCH_CLEAN);
 }
@@ -601,7 +602,7 @@ static void the_link_survives_exec_and_tells_of_death(void **state)
     pid_t pid = start_program();
     kill(pid, SIGKILL);
     struct pollfd polled = {.fd = rz_watch_event_fd(d.watch), .events = POLLIN};
-    assert_int_equal(poll(&polled, 1, 20000), 1);
+    assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
     uint32_t slot;
     enum rz_watch_end end;
     rz_time at;

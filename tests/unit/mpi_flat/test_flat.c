@@ -1,5 +1,6 @@
 /* The ring among processes: several of its threads in one process, over real sockets; boards and
  * daemons are played. */
+#include "../../patience.h"
 #include "mpi/flat/flat_state.h"
 
 #include "port/channel.h"
@@ -17,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { N = 6, PATIENCE_MS = 30000 };
+enum { N = 6 };
 
 static const rz_time PERIOD = 20 * RZ_MILLISECOND, TIMEOUT = 200 * RZ_MILLISECOND;
 
@@ -124,7 +125,7 @@ static bool hears(uint32_t rank, struct rz_link_message *message, int wait_ms)
 static void expect_silent(uint32_t by, uint32_t epoch, uint32_t rank)
 {
     struct rz_link_message message;
-    assert_true(hears(by, &message, PATIENCE_MS));
+    assert_true(hears(by, &message, TEST_HANG_MS));
     assert_int_equal(message.type, RZ_LINK_SILENT);
     assert_int_equal(message.silent.epoch, epoch);
     assert_int_equal(message.silent.rank, rank);
@@ -134,7 +135,7 @@ static void expect_silent(uint32_t by, uint32_t epoch, uint32_t rank)
 static void expect_heard(uint32_t by, uint32_t epoch, uint32_t rank)
 {
     struct rz_link_message message;
-    assert_true(hears(by, &message, PATIENCE_MS));
+    assert_true(hears(by, &message, TEST_HANG_MS));
     assert_int_equal(message.type, RZ_LINK_HEARD);
     assert_int_equal(message.heard.epoch, epoch);
     assert_int_equal(message.heard.rank, rank);
@@ -183,7 +184,7 @@ static void only_the_key_counts(void **state)
     write_epoch(2, RZ_PHASE_RUN);
     for (uint32_t i = 0; i < 5; i++)
         begin(i);
-    rz_time end = rz_clock_now() + PATIENCE_MS * RZ_MILLISECOND;
+    rz_time end = rz_clock_now() + TEST_HANG_MS * RZ_MILLISECOND;
     struct rz_link_message message;
     bool found = false;
     while (!found && rz_clock_now() < end) {

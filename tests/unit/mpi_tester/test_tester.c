@@ -1,5 +1,6 @@
 /* The thread of a group monitor: several of them in one process, over real sockets; boards and the
  * library are played. Nothing here asserts a time: what is to come is awaited. */
+#include "../../patience.h"
 #include "mpi/tester/tester.h"
 
 #include "port/clock.h"
@@ -14,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { N = 5, PATIENCE_MS = 60000 };
+enum { N = 5 };
 
 extern const struct rz_tester_entry rz_tester_entry;
 
@@ -153,7 +154,7 @@ static void await_standing(uint32_t of, bool out)
     int waited_ms = 0;
     while (!all_hold(of, out)) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        assert_true(++waited_ms < PATIENCE_MS);
+        assert_true(++waited_ms < TEST_HANG_MS);
     }
 }
 

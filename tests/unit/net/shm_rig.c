@@ -1,3 +1,4 @@
+#include "../../patience.h"
 #include "shm_rig.h"
 
 #include "base/assert.h"
@@ -119,6 +120,6 @@ bool rig_turn(const struct rig *rig, struct rz_net *net, unsigned self)
         return true;
     }
     rz_time before = rz_clock_now();
-    rz_doorbell_sleep(bell, value, rig->event_fd[self], NULL, 0, 5 * RZ_SECOND);
-    return rz_clock_now() - before < 5 * RZ_SECOND;
+    rz_doorbell_sleep(bell, value, rig->event_fd[self], NULL, 0, TEST_HANG_S * RZ_SECOND);
+    return rz_clock_now() - before < TEST_HANG_S * RZ_SECOND;
 }

@@ -2,6 +2,7 @@
  * What a connection's end proves: only what the peer's side says (an end, a reset, a refusal) is
  * RZ_ERR_CLOSED. What this side says because no way leads there is not.
  */
+#include "../../patience.h"
 #include "port/channel.h"
 #include "port/socket.h"
 
@@ -24,7 +25,7 @@
 
 #include <cmocka.h>
 
-enum { FRAME_MAX = 100, HANG_MS = 20000 };
+enum { FRAME_MAX = 100 };
 
 /* ---- a system that fails when it is told to: this comes before the library's read */
 
@@ -101,7 +102,7 @@ static void an_error_behind_good_bytes_is_remembered(void **state)
 static void await(int fd, short events)
 {
     struct pollfd polled = {.fd = fd, .events = events};
-    assert_int_equal(poll(&polled, 1, HANG_MS), 1);
+    assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
 }
 
 static int connect_to(const struct rz_address *at)

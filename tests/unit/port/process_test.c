@@ -1,4 +1,5 @@
 /* Trees of processes and their ends. */
+#include "../../patience.h"
 #include "port/process.h"
 
 #include <fcntl.h>
@@ -112,7 +113,7 @@ static void all_descendants_are_cleared_away(void **state)
         if (fork() == 0)
             grow(3);
     await_told(2 * 15);
-    assert_true(rz_process_clear(20 * RZ_SECOND));
+    assert_true(rz_process_clear(TEST_HANG_S * RZ_SECOND));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     close(ready[1]);
     char byte;
@@ -140,7 +141,7 @@ static void a_pidfd_names_one_process(void **state)
     assert_int_equal(status, RZ_OK);
     assert_int_equal(rz_process_signal(pidfd, SIGKILL), RZ_OK);
     struct pollfd polled = {.fd = pidfd, .events = POLLIN};
-    assert_int_equal(poll(&polled, 1, 20000), 1);
+    assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(rz_process_signal(pidfd, SIGKILL), RZ_ERR_PROC_FAILED);
     close(pidfd);

@@ -1,4 +1,5 @@
 /* The early verdict: deaths, clean ends, slots used again. */
+#include "../../patience.h"
 #include "port/clock.h"
 #include "port/process.h"
 #include "port/watch.h"
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-enum { HANG_MS = 20000 };
 
 /* How a child goes on once it holds its slot; then it ends or waits to be killed. */
 typedef void (*conduct_t)(struct rz_watch_held *held);
@@ -95,7 +94,7 @@ static enum rz_watch_end await_end(struct rz_watch *watch, uint32_t slot)
     rz_time at;
     while (!rz_watch_take(watch, &found, &end, &at)) {
         struct pollfd polled = {.fd = rz_watch_event_fd(watch), .events = POLLIN};
-        assert_int_equal(poll(&polled, 1, HANG_MS), 1);
+        assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
     }
     assert_int_equal(found, slot);
     assert_true(at <= rz_clock_now());
@@ -220,7 +219,7 @@ static void many_children_are_watched_by_several_waiters(void **state)
         enum rz_watch_end end;
         rz_time at;
         struct pollfd polled = {.fd = rz_watch_event_fd(watch), .events = POLLIN};
-        assert_int_equal(poll(&polled, 1, HANG_MS), 1);
+        assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
         while (rz_watch_take(watch, &slot, &end, &at)) {
             died += end == RZ_WATCH_DIED;
             clean += end == RZ_WATCH_CLEAN;

@@ -5,9 +5,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../..")
+from patience import HANG_S  # noqa: E402
 
 RZSIM = os.environ["RZ_TEST_BUILD"] + "/bin/rzsim"
 NOT_REPEATED = ("seconds", "event_ns")  # what depends on the machine, not on the seed
@@ -40,7 +44,7 @@ REFUSALS = [  # command line, what the line on standard error must say
 
 
 def run(*words, status=0):
-    done = subprocess.run([RZSIM, *words], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([RZSIM, *words], capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == status, f"rzsim {' '.join(words)}: status {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 

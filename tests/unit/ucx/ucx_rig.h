@@ -3,6 +3,7 @@
 #ifndef RZ_TESTS_UCX_RIG_H
 #define RZ_TESTS_UCX_RIG_H
 
+#include "../../patience.h"
 #include "net/ucx/ucx.h"
 
 #include <stdarg.h>
@@ -14,7 +15,6 @@
 
 #define CARD_MAX 1024
 #define NOTES_MAX 20000
-#define HANG_S 20
 #define JOB 0x4a4f42
 
 /* What one side has seen. */
@@ -70,7 +70,7 @@ void open_pair(struct side *a, struct side *b);
 /* Turns both sides until the condition holds; a hang is an error. */
 #define TURN_UNTIL(a, b, condition)                                                                \
     do {                                                                                           \
-        time_t limit_ = time(NULL) + HANG_S;                                                       \
+        time_t limit_ = time(NULL) + TEST_HANG_S;                                                  \
         while (!(condition)) {                                                                     \
             if ((a)->net != NULL)                                                                  \
                 ops->progress((a)->net);                                                           \

@@ -393,7 +393,7 @@ static void an_armed_sleeper_is_woken_by_news(void **state)
     open_pair(&a, &b);
     b.drop_at_once = true;
     for (unsigned i = 0; i < 60; i++) {
-        time_t limit = time(NULL) + HANG_S;
+        time_t limit = time(NULL) + TEST_HANG_S;
         while (!ops->arm(b.net)) {
             ops->progress(b.net);
             assert_true(time(NULL) <= limit);
@@ -412,7 +412,7 @@ static void an_armed_sleeper_is_woken_by_news(void **state)
     while (ops->progress(b.net) != 0 || !ops->arm(b.net))
         ;
     close_side(&a);
-    assert_true(readable(&b, HANG_S * 1000));
+    assert_true(readable(&b, TEST_HANG_MS));
     close_side(&b);
     free(data);
 }
@@ -432,7 +432,7 @@ static void an_armed_sender_is_woken_by_room(void **state)
                      RZ_IN_PROGRESS);
     for (unsigned i = 0; i < 100; i++)
         side_send(&a, 0, data, ops->eager_max, &more[i], i);
-    time_t limit = time(NULL) + HANG_S;
+    time_t limit = time(NULL) + TEST_HANG_S;
     while (fetching.calls == 0 || more[99].calls == 0 || b.notes_count < 101) {
         if (!ops->arm(a.net) || readable(&a, 0))
             ops->progress(a.net);

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""tools/check, with a cmake and a ctest that are played: every part runs, and any failure is in the exit status."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECK = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/check")
+
+PLAYED = """#!/bin/sh
+echo "{name} $*"
+case "$*" in {fails}) exit 8 ;; esac
+"""
+
+
+class Check(unittest.TestCase):
+    def check(self, *parts, cmake="-", ctest="-"):
+        """Exit status and output, where the commands whose line fits the pattern fail."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, fails in (("cmake", cmake), ("ctest", ctest)):
+                with open(f"{folder}/{name}", "w") as program:
+                    program.write(PLAYED.format(name=name, fails=fails))
+                os.chmod(f"{folder}/{name}", 0o755)
+            path = f"{folder}:{os.environ['PATH']}"
+            done = subprocess.run([CHECK, *parts], env=dict(os.environ, PATH=path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True)
+        return done.returncode, done.stdout
+
+    def test_all_is_well(self):
+        status, out = self.check()
+        self.assertEqual(status, 0)
+        self.assertNotIn("FAILED", out)
+        self.assertRegex(out, r"(?s)-L asan.*-L tsan.*\nctest --test-dir build --[^\n]*\n$")
+
+    def test_a_part_that_fails_stops_no_other(self):
+        for broken in ({"ctest": "*asan*"}, {"cmake": "*--preset*asan*"}):
+            with self.subTest(broken=broken):
+                status, out = self.check(**broken)
+                self.assertEqual(status, 1)
+                self.assertIn("FAILED: asan (above)\n== release\n", out)
+                self.assertRegex(out, r"-L tsan[^\n]*\n(.*\n)*ctest --test-dir build --[^\n]*\n$")
+
+    def test_the_release_build_fails(self):
+        self.assertEqual(self.check(ctest="*build*--output*")[0], 1)
+        self.assertEqual(self.check("release", ctest="*build*--output*")[0], 1)
+
+    def test_parts(self):
+        status, out = self.check("tsan")
+        self.assertEqual((status, "asan" in out, "== release" in out), (0, False, False))
+        self.assertEqual(self.check("everything")[0], 2)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

@@ -1,0 +1,10 @@
+/* How long tests wait for what must come: one bound for all, against hangs. It is no measure of
+ * speed, for the machine may be very busy; and it is below that of ctest (tests/CMakeLists.txt), so
+ * that a test that hangs says where. */
+#ifndef RZ_TESTS_PATIENCE_H
+#define RZ_TESTS_PATIENCE_H
+
+#define TEST_HANG_S 400
+#define TEST_HANG_MS (1000 * TEST_HANG_S)
+
+#endif
