@@ -7,11 +7,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096u
 #define LANES_MIN 64u
 #define LANES_MAX 4096u
 
-_Static_assert(sizeof(struct rz_doorbell) <= PAGE_BYTES,
+_Static_assert(sizeof(struct rz_doorbell) <= 4096,
                "the doorbell fills at most the first page of an inbox");
 
 void rz_share_init(struct rz_child_share *share)
@@ -65,8 +64,8 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
     *why = "as many processes of this node as it can serve have not ended yet";
     if (rz_watch_slot_open(watch, &share->slot) != RZ_OK)
         return RZ_ERR_NO_MEMORY;
-    rz_status_t status = make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max), PAGE_BYTES,
-                                     &share->inbox_fd, &bell);
+    rz_status_t status = make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max),
+                                     rz_memory_page_bytes(), &share->inbox_fd, &bell);
     if (status == RZ_OK)
         status = make_memory("rhizome-waits", sizeof(struct rz_waits), sizeof(struct rz_waits),
                              &share->waits_fd, &waits);
@@ -94,7 +93,7 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
 void rz_share_give_back(struct rz_child_share *share, struct rz_watch *watch)
 {
     if (share->bell)
-        rz_memory_unmap(share->bell, PAGE_BYTES);
+        rz_memory_unmap(share->bell, rz_memory_page_bytes());
     if (share->waits)
         rz_memory_unmap(share->waits, sizeof *share->waits);
     if (share->slot != RZ_CHILD_NO_SLOT)

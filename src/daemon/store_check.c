@@ -10,6 +10,9 @@
 
 #define SLICE_PAGES ((size_t)2048) /* 8 MiB */
 
+/* A slice begins where a page of the machine does, for it is mapped. */
+_Static_assert(SLICE_PAGES *RZ_PAGE_BYTES % (64 << 10) == 0, "whole pages of any machine");
+
 /* False: its memory cannot be looked at. */
 static bool look_at_slice(struct piece *piece)
 {

@@ -1,11 +1,13 @@
 #include "port/memory.h"
 
+#include "base/assert.h"
 #include "port/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -18,6 +20,23 @@
 static rz_status_t memory_status(int error)
 {
     return error == ENOSPC || error == ENOMEM || error == EFBIG ? RZ_ERR_NO_MEMORY : RZ_ERR_SYSTEM;
+}
+
+#define PAGE_BYTES_MAX (1ul << 16)
+
+size_t rz_memory_page_bytes(void)
+{
+    static atomic_size_t known;
+    size_t page = atomic_load_explicit(&known, memory_order_relaxed);
+    if (page == 0) {
+        const char *text = getenv("RZ_TEST_PAGE_BYTES");
+        size_t larger = text ? strtoul(text, NULL, 10) : 0;
+        page = (size_t)sysconf(_SC_PAGESIZE);
+        if (larger > page && larger <= PAGE_BYTES_MAX && (larger & (larger - 1)) == 0)
+            page = larger;
+        atomic_store_explicit(&known, page, memory_order_relaxed);
+    }
+    return page;
 }
 
 /* Set when memory had to be made without seals. */
@@ -123,6 +142,7 @@ rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t
 rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writable, void **at)
 {
     size_t all;
+    rz_assert(offset % rz_memory_page_bytes() == 0);
     rz_status_t status = memory_size(fd, &all);
     if (status != RZ_OK)
         return status;
@@ -139,6 +159,7 @@ rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring,
                                void **at)
 {
     size_t all;
+    rz_assert((offset | front | ring) % rz_memory_page_bytes() == 0);
     rz_status_t status = memory_size(fd, &all);
     if (status != RZ_OK)
         return status;

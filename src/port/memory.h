@@ -6,6 +6,10 @@
 
 #include <rhizome/types.h>
 
+/* The size of a page: of this machine, or as RZ_TEST_PAGE_BYTES says (a hook for tests: a larger
+ * power of two, as on other machines), which is read once. */
+size_t rz_memory_page_bytes(void);
+
 /* A memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is for
  * /proc only. Where the system forbids memfd_create: a file of /dev/shm without name or seals. */
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);

@@ -194,7 +194,7 @@ static void their_head(void)
     size_t n = rz_shm_inbox_bytes(LANES);
     if (rz_memory_map(world.inbox[THEM], n, true, (void **)&at, NULL) != RZ_OK)
         abort();
-    struct shm_head *heads = (struct shm_head *)(void *)(at + SHM_PAGE);
+    struct shm_head *heads = (struct shm_head *)(void *)(at + shm_page_bytes());
     struct shm_lane_page *lane = (struct shm_lane_page *)(void *)(at + shm_lane_offset(US, LANES));
     bool odd = below(32) == 0;
     atomic_store(&heads[US].read, odd ? rz_fuzz_take(world.input, 8) : atomic_load(&lane->tail));
@@ -220,7 +220,7 @@ static void open_world(struct rz_fuzz_input *input)
         abort();
     world.bell = at;
     world.page = (struct shm_lane_page *)(void *)((uint8_t *)at + shm_lane_offset(THEM, LANES));
-    world.ring = (uint8_t *)world.page + SHM_PAGE;
+    world.ring = (uint8_t *)world.page + shm_page_bytes();
     world.page->identity =
         (struct shm_identity){.job = 77, .job_token = 0xCAFE, .rank = THEM, .incarnation = 1};
     atomic_store(&world.page->identity_at, (uintptr_t)&world.page->identity);

@@ -91,7 +91,7 @@ size_t rz_shm_inbox_bytes(uint32_t lanes_max)
 
 static void shm_free(struct shm *shm)
 {
-    rz_memory_unmap(shm->doorbell, SHM_PAGE);
+    rz_memory_unmap(shm->doorbell, shm_page_bytes());
     rz_memory_unmap(shm->heads, shm_heads_bytes(shm->config.lanes_max));
     while (shm->free_tokens) {
         struct rz_net_token *token = shm->free_tokens;
@@ -112,15 +112,15 @@ static rz_status_t shm_map_own(struct shm *shm)
     int fd = shm->config.inbox_fd;
     size_t heads_bytes = shm_heads_bytes(shm->config.lanes_max);
     void *doorbell, *heads;
-    rz_status_t status = rz_memory_map_range(fd, 0, SHM_PAGE, true, &doorbell);
+    rz_status_t status = rz_memory_map_range(fd, 0, shm_page_bytes(), true, &doorbell);
     if (status != RZ_OK)
         return status;
     shm->doorbell = doorbell;
-    status = rz_memory_map_range(fd, SHM_PAGE, heads_bytes, true, &heads);
+    status = rz_memory_map_range(fd, shm_page_bytes(), heads_bytes, true, &heads);
     if (status != RZ_OK)
         return status;
     shm->heads = heads;
-    return rz_memory_reserve(fd, 0, SHM_PAGE + heads_bytes);
+    return rz_memory_reserve(fd, 0, shm_page_bytes() + heads_bytes);
 }
 
 static enum rz_shm_copy shm_copy_from_environment(void)
@@ -136,8 +136,8 @@ static enum rz_shm_copy shm_copy_from_environment(void)
 rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
 {
     rz_assert(config->lane < config->lanes_max);
-    if (sysconf(_SC_PAGESIZE) != SHM_PAGE)
-        return RZ_ERR_UNSUPPORTED;
+    if (SHM_RING % shm_page_bytes() != 0)
+        return RZ_ERR_UNSUPPORTED; /* larger than on any machine known */
     struct shm *shm = calloc(1, sizeof *shm);
     if (!shm)
         return RZ_ERR_NO_MEMORY;
@@ -335,8 +335,8 @@ rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identi
     shm_bit_clear(shm->again, lane);
     atomic_fetch_and(&shm->doorbell->lanes[lane / 64 % RZ_DOORBELL_WORDS],
                      ~(UINT64_C(1) << lane % 64));
-    rz_status_t status = rz_memory_punch(shm->config.inbox_fd,
-                                         shm_lane_offset(lane, shm->config.lanes_max), SHM_LANE);
+    rz_status_t status = rz_memory_punch(
+        shm->config.inbox_fd, shm_lane_offset(lane, shm->config.lanes_max), shm_lane_bytes());
     if (status != RZ_OK)
         return status;
     atomic_store(&shm->heads[lane].read, 0);

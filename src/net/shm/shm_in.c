@@ -34,18 +34,18 @@ rz_status_t shm_in_open(struct shm *shm, struct shm_pair *pair)
     void *at;
     /* Its writer has backed it with pages; should there be no writer, the first look must be no
      * signal. */
-    rz_status_t status = rz_memory_reserve(fd, offset, SHM_PAGE);
+    rz_status_t status = rz_memory_reserve(fd, offset, shm_page_bytes());
     if (status == RZ_OK)
-        status = rz_memory_map_ring(fd, offset, SHM_PAGE, SHM_RING, false, &at);
+        status = rz_memory_map_ring(fd, offset, shm_page_bytes(), SHM_RING, false, &at);
     if (status != RZ_OK)
         return status;
     const struct shm_lane_page *page = at;
     if (!atomic_load(&page->opened)) {
-        rz_memory_unmap(at, SHM_PAGE + 2 * SHM_RING);
+        rz_memory_unmap(at, shm_page_bytes() + 2 * SHM_RING);
         return RZ_ERR_CLOSED;
     }
     pair->in.page = page;
-    pair->in.ring = (unsigned char *)at + SHM_PAGE;
+    pair->in.ring = (unsigned char *)at + shm_page_bytes();
     pair->in.head = atomic_load_explicit(&shm->heads[pair->lane].read, memory_order_relaxed);
     pair->torn = !in_identify(shm, pair, page);
     return RZ_OK;
@@ -53,7 +53,7 @@ rz_status_t shm_in_open(struct shm *shm, struct shm_pair *pair)
 
 void shm_in_close(struct shm_pair *pair)
 {
-    rz_memory_unmap((void *)pair->in.page, SHM_PAGE + 2 * SHM_RING);
+    rz_memory_unmap((void *)pair->in.page, shm_page_bytes() + 2 * SHM_RING);
 }
 
 /* Its ring holds what no living writer writes: nothing more is read from it, nobody else is

@@ -12,14 +12,14 @@
 #ifndef RZ_NET_SHM_LAYOUT_H
 #define RZ_NET_SHM_LAYOUT_H
 
+#include "port/memory.h"
+
 #include <rhizome/types.h>
 
 #include <stdatomic.h>
 
 enum {
-    SHM_PAGE = 4096,
-    SHM_RING = 64 * 1024,
-    SHM_LANE = SHM_PAGE + SHM_RING,
+    SHM_RING = 64 * 1024, /* whole pages, also where these are as large as that */
     SHM_LINE = 64,
     SHM_SLOTS = 64, /* payloads that one process can offer to another at a time: bits of a word */
     SHM_EAGER_MAX = 8 * 1024,
@@ -90,14 +90,26 @@ static inline size_t shm_record_bytes(uint32_t header_bytes, size_t body_bytes)
     return (shm_body_offset(header_bytes) + body_bytes + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1);
 }
 
+/* Pages are mapped one by one, so they are those of the machine. */
+static inline size_t shm_page_bytes(void)
+{
+    return rz_memory_page_bytes();
+}
+
+static inline size_t shm_lane_bytes(void)
+{
+    return shm_page_bytes() + SHM_RING;
+}
+
 static inline size_t shm_heads_bytes(uint32_t lanes_max)
 {
-    return ((size_t)lanes_max * sizeof(struct shm_head) + SHM_PAGE - 1) & ~(size_t)(SHM_PAGE - 1);
+    size_t page = shm_page_bytes();
+    return ((size_t)lanes_max * sizeof(struct shm_head) + page - 1) & ~(page - 1);
 }
 
 static inline size_t shm_lane_offset(uint32_t lane, uint32_t lanes_max)
 {
-    return SHM_PAGE + shm_heads_bytes(lanes_max) + (size_t)lane * SHM_LANE;
+    return shm_page_bytes() + shm_heads_bytes(lanes_max) + lane * shm_lane_bytes();
 }
 
 #endif

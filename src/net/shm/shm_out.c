@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static_assert(sizeof(struct shm_op) <= sizeof(((struct rz_net_op *)0)->net_private), "fits");
-static_assert(sizeof(struct shm_lane_page) <= SHM_PAGE, "fits");
+static_assert(sizeof(struct shm_lane_page) <= 4096, "fits into the smallest page there is");
 
 /* The largest record must find room in an empty ring, and room for it must not mean waiting for an
  * empty ring. */
@@ -20,9 +20,9 @@ static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_RING, "several 
 
 static void out_unmap(struct shm_pair *pair)
 {
-    rz_memory_unmap(pair->out.doorbell, SHM_PAGE);
-    rz_memory_unmap((void *)pair->out.heads_page, SHM_PAGE);
-    rz_memory_unmap(pair->out.page, SHM_PAGE + 2 * SHM_RING);
+    rz_memory_unmap(pair->out.doorbell, shm_page_bytes());
+    rz_memory_unmap((void *)pair->out.heads_page, shm_page_bytes());
+    rz_memory_unmap(pair->out.page, shm_page_bytes() + 2 * SHM_RING);
     if (pair->out.event_fd > 0)
         close(pair->out.event_fd);
     memset(&pair->out, 0, sizeof pair->out);
@@ -32,25 +32,27 @@ static void out_unmap(struct shm_pair *pair)
 static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
 {
     uint32_t lane = shm->config.lane, lanes_max = shm->config.lanes_max;
-    size_t head_at = SHM_PAGE + lane * sizeof(struct shm_head);
+    size_t head_at = shm_page_bytes() + lane * sizeof(struct shm_head);
     size_t lane_at = shm_lane_offset(lane, lanes_max);
     void *at;
-    rz_status_t status = rz_memory_reserve(inbox_fd, lane_at, SHM_LANE);
+    rz_status_t status = rz_memory_reserve(inbox_fd, lane_at, shm_lane_bytes());
     if (status == RZ_OK)
-        status = rz_memory_map_range(inbox_fd, 0, SHM_PAGE, true, &at);
+        status = rz_memory_map_range(inbox_fd, 0, shm_page_bytes(), true, &at);
     if (status != RZ_OK)
         return status;
     pair->out.doorbell = at;
-    status = rz_memory_map_range(inbox_fd, head_at / SHM_PAGE * SHM_PAGE, SHM_PAGE, false, &at);
+    status = rz_memory_map_range(inbox_fd, head_at / shm_page_bytes() * shm_page_bytes(),
+                                 shm_page_bytes(), false, &at);
     if (status != RZ_OK)
         return status;
     pair->out.heads_page = at;
-    pair->out.head = (const struct shm_head *)(const void *)((const char *)at + head_at % SHM_PAGE);
-    status = rz_memory_map_ring(inbox_fd, lane_at, SHM_PAGE, SHM_RING, true, &at);
+    pair->out.head =
+        (const struct shm_head *)(const void *)((const char *)at + head_at % shm_page_bytes());
+    status = rz_memory_map_ring(inbox_fd, lane_at, shm_page_bytes(), SHM_RING, true, &at);
     if (status != RZ_OK)
         return status;
     pair->out.page = at;
-    pair->out.ring = (unsigned char *)at + SHM_PAGE;
+    pair->out.ring = (unsigned char *)at + shm_page_bytes();
     return RZ_OK;
 }
 

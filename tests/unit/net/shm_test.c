@@ -469,16 +469,17 @@ static void tear(unsigned from, unsigned in, uint64_t seed)
 {
     void *at;
     size_t offset = shm_lane_offset(from, rig.n);
-    assert_int_equal(rz_memory_map_range(rig.inbox_fd[in], offset, SHM_LANE, true, &at), RZ_OK);
+    assert_int_equal(rz_memory_map_range(rig.inbox_fd[in], offset, shm_lane_bytes(), true, &at),
+                     RZ_OK);
     struct shm_lane_page *page = at;
     struct rz_random random = {.state = seed};
-    unsigned char *ring = (unsigned char *)at + SHM_PAGE;
+    unsigned char *ring = (unsigned char *)at + shm_page_bytes();
     for (unsigned i = 0; i < SHM_RING; i++)
         ring[i] = (unsigned char)rz_random_below(&random, i % 64 < 8 ? 6 : 256);
     uint64_t tail = page->tail;
     atomic_store(&page->tail,
                  seed % 3 ? tail + 64 * rz_random_below(&random, 1025) : rz_random_next(&random));
-    rz_memory_unmap(at, SHM_LANE);
+    rz_memory_unmap(at, shm_lane_bytes());
     rz_doorbell_ring_lane(rig.bell[in], from, rig.event_fd[in]);
 }
 

@@ -21,35 +21,36 @@ static void memory_is_sealed_and_shared(void **state)
     (void)state;
     int fd;
     void *a, *b;
+    const size_t page = rz_memory_page_bytes(), bytes = 2 * page + 1808;
     size_t mapped = 0;
-    assert_int_equal(rz_memory_create("rhizome-test", 10000, &fd), RZ_OK);
+    assert_int_equal(rz_memory_create("rhizome-test", bytes, &fd), RZ_OK);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-    assert_int_equal(ftruncate(fd, 4096), -1);
-    assert_int_equal(ftruncate(fd, 20000), -1);
-    assert_int_equal(rz_memory_reserve(fd, 4096, 4096), RZ_OK);
+    assert_int_equal(ftruncate(fd, (off_t)page), -1);
+    assert_int_equal(ftruncate(fd, 2 * (off_t)bytes), -1);
+    assert_int_equal(rz_memory_reserve(fd, page, page), RZ_OK);
     assert_int_equal(rz_memory_map(fd, 0, true, &a, &mapped), RZ_OK);
-    assert_int_equal(mapped, 10000);
-    assert_int_equal(rz_memory_map_range(fd, 4096, 4096, false, &b), RZ_OK);
-    strcpy((char *)a + 4096, "seen");
+    assert_int_equal(mapped, bytes);
+    assert_int_equal(rz_memory_map_range(fd, page, page, false, &b), RZ_OK);
+    strcpy((char *)a + page, "seen");
     assert_string_equal((char *)b, "seen");
     void *beyond;
-    assert_int_equal(rz_memory_map(fd, 10001, false, &beyond, NULL), RZ_ERR_MALFORMED);
-    assert_int_equal(rz_memory_map_range(fd, 8192, 4096, false, &beyond), RZ_ERR_MALFORMED);
-    assert_int_equal(rz_memory_map_range(fd, SIZE_MAX - 4095, 4096, false, &beyond),
+    assert_int_equal(rz_memory_map(fd, bytes + 1, false, &beyond, NULL), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_memory_map_range(fd, 2 * page, page, false, &beyond), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_memory_map_range(fd, SIZE_MAX - page + 1, page, false, &beyond),
                      RZ_ERR_MALFORMED);
     rz_memory_unmap(a, mapped);
-    rz_memory_unmap(b, 4096);
+    rz_memory_unmap(b, page);
     close(fd);
 }
 
 static void what_wraps_in_a_ring_is_contiguous(void **state)
 {
     (void)state;
-    enum { FRONT = 4096, RING = 16384 };
+    const size_t FRONT = rz_memory_page_bytes(), RING = 4 * FRONT;
     int fd;
     void *at;
     assert_int_equal(rz_memory_create("rhizome-test", FRONT + RING, &fd), RZ_OK);
-    assert_int_equal(rz_memory_map_ring(fd, 4096, FRONT, RING, true, &at), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_memory_map_ring(fd, FRONT, FRONT, RING, true, &at), RZ_ERR_MALFORMED);
     assert_int_equal(rz_memory_map_ring(fd, 0, FRONT, RING, true, &at), RZ_OK);
     char *ring = (char *)at + FRONT;
     memcpy(ring + RING - 3, "wrapped", 8);
