@@ -192,7 +192,7 @@ static void tell(struct rz_story *story)
     if (story->terminal)
         rz_recovery_tell(&times, story->terminal);
     if (story->report)
-        rz_recovery_record(&times, story->report);
+        rz_recovery_times_record(&times, story->report);
     if (story->recovered)
         story->recovered(story->arg, &times);
     if (times.way == RZ_RECOVERY_REINIT)

@@ -328,7 +328,7 @@ bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
 
 /* ---- In words ---- */
 
-void rz_recovery_record(const struct rz_recovery_times *times, FILE *report)
+void rz_recovery_times_record(const struct rz_recovery_times *times, FILE *report)
 {
     fprintf(report, "event=recovery way=%s epoch=%u deaths=%u rounds=%u generation=%llu",
             rz_recovery_way_names[times->way], times->epoch, times->deaths, times->rounds,

@@ -112,7 +112,7 @@ bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
                        struct rz_recovery_times *times);
 
 /* "event=recovery way=reinit epoch=2 ... detect_ms=0.240 ...", a line of the report. */
-void rz_recovery_record(const struct rz_recovery_times *times, FILE *report);
+void rz_recovery_times_record(const struct rz_recovery_times *times, FILE *report);
 /* "spread 0.44, agree 0.47, ... ms" and "12 iterations lost (28 to 40), 0.013 s of work", lines of
  * the story. */
 void rz_recovery_tell(const struct rz_recovery_times *times, FILE *terminal);

@@ -7,7 +7,7 @@
 
 /* --- letters: each content once, so that a flight is a pointer -------------------------------- */
 
-static struct rz_letter **letter_slot(struct rz_explorer *x, const struct rz_letter *letter)
+static struct rz_sim_letter **letter_slot(struct rz_explorer *x, const struct rz_sim_letter *letter)
 {
     size_t i = letter->hash & (x->letters_max - 1);
     while (x->letters[i] && !rz_letter_equal(x->letters[i], letter))
@@ -17,7 +17,7 @@ static struct rz_letter **letter_slot(struct rz_explorer *x, const struct rz_let
 
 static void letters_enlarge(struct rz_explorer *x)
 {
-    struct rz_letter **old = x->letters;
+    struct rz_sim_letter **old = x->letters;
     size_t old_max = x->letters_max;
     x->letters_max = old_max > 0 ? 2 * old_max : 1024;
     x->letters = rz_sim_memory(NULL, x->letters_max * sizeof(*x->letters));
@@ -28,11 +28,11 @@ static void letters_enlarge(struct rz_explorer *x)
     free(old);
 }
 
-static struct rz_letter *letter_intern(struct rz_explorer *x, struct rz_letter *letter)
+static struct rz_sim_letter *letter_intern(struct rz_explorer *x, struct rz_sim_letter *letter)
 {
     if (2 * (x->n_letters + 1) > x->letters_max)
         letters_enlarge(x);
-    struct rz_letter **slot = letter_slot(x, letter);
+    struct rz_sim_letter **slot = letter_slot(x, letter);
     if (*slot) {
         rz_letter_release(letter);
         return *slot;
@@ -61,7 +61,7 @@ void rz_explorer_forget(struct rz_explorer *x, uint32_t i)
     memmove(&x->flights[i], &x->flights[i + 1], (x->n_flights - i) * sizeof *x->flights);
 }
 
-static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to)
+static void on_send(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from, rz_id to)
 {
     (void)from;
     struct rz_explorer *x = sim->driver_data;
@@ -77,7 +77,7 @@ static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz
     flight_add(x, flight);
 }
 
-static void on_call(struct rz_sim *sim, struct rz_letter *letter, rz_id to)
+static void on_call(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id to)
 {
     struct rz_explorer *x = sim->driver_data;
     uint32_t order = 0;
@@ -164,7 +164,7 @@ static void lose(struct rz_explorer *x, const struct rz_choice *choice)
 
 static bool apply_arrival(struct rz_explorer *x, const struct rz_choice *choice)
 {
-    const struct rz_letter *letter = x->flights[choice->flight].letter;
+    const struct rz_sim_letter *letter = x->flights[choice->flight].letter;
     rz_explorer_forget(x, choice->flight);
     if (letter->is_call && !letter->unordered)
         calls_move_up(x, choice->member);

@@ -8,7 +8,7 @@
 
 /* One message or call on its way to one member. */
 struct rz_flight {
-    struct rz_letter *letter;
+    struct rz_sim_letter *letter;
     rz_id to;
     uint32_t order;   /* of ordered calls: their place in the member's queue */
     rz_time sent;     /* timed scenarios: when it was sent; it arrives */
@@ -47,7 +47,7 @@ struct rz_explorer {
     size_t n_choices, choices_max;
     char *saved; /* a stack of what the steps on the path have overwritten */
     size_t saved_bytes, saved_max;
-    struct rz_letter **letters; /* each content once; open addressing */
+    struct rz_sim_letter **letters; /* each content once; open addressing */
     size_t n_letters, letters_max;
 };
 
@@ -117,7 +117,7 @@ void rz_turns_apply(struct rz_explorer *x, const struct rz_choice *choice);
 /* --- reduce.c: what the scenario's claims save ------------------------------------------------ */
 
 /* The letter to be sent instead; takes over and gives one reference. */
-struct rz_letter *rz_reduce_letter(const struct rz_explorer *x, struct rz_letter *letter);
+struct rz_sim_letter *rz_reduce_letter(const struct rz_explorer *x, struct rz_sim_letter *letter);
 
 /* Whether the flight is a copy that need not be there. */
 bool rz_reduce_copy(const struct rz_explorer *x, const struct rz_flight *flight);
@@ -125,7 +125,7 @@ bool rz_reduce_copy(const struct rz_explorer *x, const struct rz_flight *flight)
 /* Whether a copy of the letter that member has just received would do nothing, where that is
  * claimed. */
 bool rz_reduce_check_copy(const struct rz_explorer *x, rz_id member,
-                          const struct rz_letter *letter);
+                          const struct rz_sim_letter *letter);
 
 /* Take away the flights that will never matter; false: the claim does not hold. */
 bool rz_reduce_flights(struct rz_explorer *x);

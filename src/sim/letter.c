@@ -13,9 +13,9 @@ void *rz_sim_memory(void *old, size_t bytes)
     return memory;
 }
 
-static struct rz_letter *letter_create(const uint64_t *items, uint32_t n_items)
+static struct rz_sim_letter *letter_create(const uint64_t *items, uint32_t n_items)
 {
-    struct rz_letter *letter = rz_sim_memory(NULL, sizeof *letter + n_items * sizeof *items);
+    struct rz_sim_letter *letter = rz_sim_memory(NULL, sizeof *letter + n_items * sizeof *items);
     memset(letter, 0, sizeof *letter);
     letter->refs = 1;
     letter->n_items = n_items;
@@ -31,11 +31,12 @@ static uint64_t hash_words(uint64_t hash, const uint64_t *words, uint32_t n)
     return hash;
 }
 
-struct rz_letter *rz_letter_from_message(const struct rz_message *message, const uint64_t *items)
+struct rz_sim_letter *rz_sim_letter_of_message(const struct rz_message *message,
+                                               const uint64_t *items)
 {
     uint64_t words[sizeof *message / sizeof(uint64_t)];
     _Static_assert(sizeof words == sizeof *message, "a message is whole words");
-    struct rz_letter *letter = letter_create(items, message->n_items);
+    struct rz_sim_letter *letter = letter_create(items, message->n_items);
     letter->message = *message;
     memcpy(words, message, sizeof words);
     letter->hash = hash_words(1, words, sizeof words / sizeof *words);
@@ -43,9 +44,9 @@ struct rz_letter *rz_letter_from_message(const struct rz_message *message, const
     return letter;
 }
 
-struct rz_letter *rz_letter_from_call(const struct rz_sim_call *call)
+struct rz_sim_letter *rz_sim_letter_of_call(const struct rz_sim_call *call)
 {
-    struct rz_letter *letter = letter_create(call->items, call->n_items);
+    struct rz_sim_letter *letter = letter_create(call->items, call->n_items);
     letter->is_call = true;
     letter->unordered = call->unordered;
     letter->call = call->call;
@@ -56,7 +57,7 @@ struct rz_letter *rz_letter_from_call(const struct rz_sim_call *call)
     return letter;
 }
 
-bool rz_letter_equal(const struct rz_letter *a, const struct rz_letter *b)
+bool rz_letter_equal(const struct rz_sim_letter *a, const struct rz_sim_letter *b)
 {
     return a->hash == b->hash && a->is_call == b->is_call && a->unordered == b->unordered &&
            a->call == b->call && memcmp(a->arg, b->arg, sizeof a->arg) == 0 &&
@@ -64,7 +65,7 @@ bool rz_letter_equal(const struct rz_letter *a, const struct rz_letter *b)
            memcmp(a->items, b->items, a->n_items * sizeof *a->items) == 0;
 }
 
-void rz_letter_release(struct rz_letter *letter)
+void rz_letter_release(struct rz_sim_letter *letter)
 {
     if (--letter->refs == 0)
         free(letter);

@@ -8,14 +8,14 @@
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-struct rz_letter *rz_reduce_letter(const struct rz_explorer *x, struct rz_letter *letter)
+struct rz_sim_letter *rz_reduce_letter(const struct rz_explorer *x, struct rz_sim_letter *letter)
 {
     const struct rz_sim_claims *claims = &x->sim->scenario->claims;
     if (x->whole || !claims->simplify)
         return letter;
     struct rz_message message = letter->message;
     claims->simplify(&message);
-    struct rz_letter *simple = rz_letter_from_message(&message, letter->items);
+    struct rz_sim_letter *simple = rz_sim_letter_of_message(&message, letter->items);
     rz_letter_release(letter);
     return simple;
 }
@@ -33,7 +33,8 @@ bool rz_reduce_copy(const struct rz_explorer *x, const struct rz_flight *flight)
     return false;
 }
 
-bool rz_reduce_check_copy(const struct rz_explorer *x, rz_id member, const struct rz_letter *letter)
+bool rz_reduce_check_copy(const struct rz_explorer *x, rz_id member,
+                          const struct rz_sim_letter *letter)
 {
     struct rz_sim *sim = x->sim;
     if (x->whole || !sim->scenario->claims.copies_void || letter->is_call || !sim->alive[member] ||
@@ -49,7 +50,7 @@ bool rz_reduce_flights(struct rz_explorer *x)
     const struct rz_sim_claims *claims = &sim->scenario->claims;
     for (uint32_t i = x->n_flights; i-- > 0 && !x->whole && claims->message_void;) {
         const struct rz_flight *flight = &x->flights[i];
-        const struct rz_letter *letter = flight->letter;
+        const struct rz_sim_letter *letter = flight->letter;
         if (letter->is_call ||
             !claims->message_void(sim, flight->to, &letter->message, letter->items))
             continue;

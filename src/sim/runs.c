@@ -19,7 +19,7 @@ struct due {
     enum due_kind kind;
     rz_id to;
     rz_id about; /* TELL: who is dead; CRASH: number in the plan */
-    struct rz_letter *letter;
+    struct rz_sim_letter *letter;
 };
 
 enum delay_style { DELAY_UNIFORM, DELAY_WILD, DELAY_SLOW_LINKS, DELAY_EVEN, DELAY_STYLES };
@@ -112,7 +112,7 @@ static rz_time draw_delay(struct rz_sim *sim, struct rz_random *random, rz_id fr
 }
 
 static void push(struct rz_sim *sim, enum due_kind kind, rz_time at, rz_id to, rz_id about,
-                 struct rz_letter *letter)
+                 struct rz_sim_letter *letter)
 {
     due_push(sim->driver_data, (struct due){.at = at,
                                             .tie = rz_random_next(&sim->network),
@@ -124,7 +124,7 @@ static void push(struct rz_sim *sim, enum due_kind kind, rz_time at, rz_id to, r
 
 /* The second copy has a stream of its own, as the other faults have: without it the rest of the run
  * stays as it is. */
-static void push_copy(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to,
+static void push_copy(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from, rz_id to,
                       rz_time later)
 {
     letter->refs++;
@@ -136,7 +136,7 @@ static void push_copy(struct rz_sim *sim, struct rz_letter *letter, rz_id from, 
                                             .letter = letter});
 }
 
-static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to)
+static void on_send(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from, rz_id to)
 {
     struct run *run = sim->driver_data;
     struct rz_sim_fate fate = rz_plan_fate(sim, &run->plan, from, to);
@@ -153,7 +153,7 @@ static void on_send(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz
     push(sim, DUE_LETTER, at, to, 0, letter);
 }
 
-static void on_call(struct rz_sim *sim, struct rz_letter *letter, rz_id to)
+static void on_call(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id to)
 {
     struct run *run = sim->driver_data;
     rz_time at = sim->common->now + draw_delay(sim, &sim->network, to, to);

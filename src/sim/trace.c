@@ -76,7 +76,7 @@ static void put_name(char *text, size_t bytes, const char *name, const char *kin
 }
 
 void rz_trace_letter(struct rz_sim *sim, const char *verb, rz_id member,
-                     const struct rz_letter *letter)
+                     const struct rz_sim_letter *letter)
 {
     if (!sim->trace)
         return;

@@ -127,7 +127,7 @@ static void carry_out_send(struct rz_sim *sim, rz_id from, const struct rz_actio
     rz_assert(action->n_to > 0);
     rz_assert(action->message.from == from);
     rz_assert(action->message.room == sim->scenario->room->number);
-    struct rz_letter *letter = rz_letter_from_message(&action->message, action->items);
+    struct rz_sim_letter *letter = rz_sim_letter_of_message(&action->message, action->items);
     for (uint32_t i = 0; i < action->n_to; i++) {
         rz_id to = action->to[i];
         rz_assert(to < sim->n && to != from);
@@ -203,7 +203,7 @@ static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *fir
     }
 }
 
-static struct rz_event event_of_letter(const struct rz_sim *sim, const struct rz_letter *letter)
+static struct rz_event event_of_letter(const struct rz_sim *sim, const struct rz_sim_letter *letter)
 {
     struct rz_event event = {.now = sim->common->now, .items = letter->items};
     if (letter->is_call) {
@@ -309,7 +309,7 @@ bool rz_world_start(struct rz_sim *sim)
     return safe;
 }
 
-bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_letter *letter,
+bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_sim_letter *letter,
                       const struct rz_sim_cut *cut)
 {
     struct rz_event event = event_of_letter(sim, letter);
@@ -362,7 +362,7 @@ void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result)
              sim->why[0] ? sim->why : "a property does not hold (its checker gave no reason)");
 }
 
-bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_letter *letter)
+bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_letter *letter)
 {
     const struct rz_proto_room *room = sim->scenario->room;
     const struct rz_sim_member *at = &sim->members[member];
@@ -432,7 +432,7 @@ bool rz_sim_say(struct rz_sim *sim, const char *format, ...)
 void rz_sim_call(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call)
 {
     if (sim->alive[member])
-        sim->driver->call(sim, rz_letter_from_call(call), member);
+        sim->driver->call(sim, rz_sim_letter_of_call(call), member);
 }
 
 void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call)
@@ -440,7 +440,7 @@ void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call 
     rz_assert(sim->starting || member == sim->stepping);
     rz_assert(sim->n_soon < sizeof sim->soon / sizeof *sim->soon);
     sim->soon_member[sim->n_soon] = member;
-    sim->soon[sim->n_soon++] = rz_letter_from_call(call);
+    sim->soon[sim->n_soon++] = rz_sim_letter_of_call(call);
 }
 
 void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id dead)

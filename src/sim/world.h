@@ -10,7 +10,7 @@
 
 /* Something on its way to a member: a message with its payload, or a call. Immutable; shared by its
  * destinations. */
-struct rz_letter {
+struct rz_sim_letter {
     uint64_t hash; /* of the content */
     uint32_t refs;
     bool is_call;
@@ -22,10 +22,11 @@ struct rz_letter {
     uint64_t items[];
 };
 
-struct rz_letter *rz_letter_from_message(const struct rz_message *message, const uint64_t *items);
-struct rz_letter *rz_letter_from_call(const struct rz_sim_call *call);
-bool rz_letter_equal(const struct rz_letter *a, const struct rz_letter *b);
-void rz_letter_release(struct rz_letter *letter); /* gives back one reference */
+struct rz_sim_letter *rz_sim_letter_of_message(const struct rz_message *message,
+                                               const uint64_t *items);
+struct rz_sim_letter *rz_sim_letter_of_call(const struct rz_sim_call *call);
+bool rz_letter_equal(const struct rz_sim_letter *a, const struct rz_sim_letter *b);
+void rz_letter_release(struct rz_sim_letter *letter); /* gives back one reference */
 
 /* Where a step of a dying member ends, the calls that its host makes at once included: after
  * `actions` actions (0: the step does not happen at all); of the destinations it sent to, some get
@@ -44,8 +45,8 @@ struct rz_sim_member {
 
 /* What a driver does with what the world puts out. Each takes over one reference to the letter. */
 struct rz_sim_driver {
-    void (*send)(struct rz_sim *sim, struct rz_letter *letter, rz_id from, rz_id to);
-    void (*call)(struct rz_sim *sim, struct rz_letter *letter, rz_id to);
+    void (*send)(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from, rz_id to);
+    void (*call)(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id to);
     void (*tell)(struct rz_sim *sim, rz_id member, rz_id dead);
 };
 
@@ -85,8 +86,8 @@ struct rz_sim {
     struct rz_check_group group;
     struct rz_random network, faults, lag, host, trouble;
     bool starting;
-    rz_id stepping;             /* the member whose step is under way, or RZ_ID_NONE */
-    struct rz_letter *soon[16]; /* calls to be made when this step has ended */
+    rz_id stepping;                 /* the member whose step is under way, or RZ_ID_NONE */
+    struct rz_sim_letter *soon[16]; /* calls to be made when this step has ended */
     rz_id soon_member[16];
     uint32_t n_soon;
     struct rz_action actions[64];
@@ -125,7 +126,7 @@ void rz_world_destroy(struct rz_sim *sim);
 /* Each of these returns false when a property does not hold or a room asserted; sim->why says it.
  */
 bool rz_world_start(struct rz_sim *sim);
-bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_letter *letter,
+bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_sim_letter *letter,
                       const struct rz_sim_cut *cut);
 bool rz_world_tick(struct rz_sim *sim, rz_id member, const struct rz_sim_cut *cut);
 bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *dead, uint32_t n_dead,
@@ -138,7 +139,7 @@ bool rz_world_check_liveness(struct rz_sim *sim);
 void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result);
 
 /* Whether a letter would leave the member as it is and bring no action; does not change it. */
-bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_letter *letter);
+bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_letter *letter);
 
 /* --- trace.c: what happened last, in words ---------------------------------------------------- */
 
@@ -149,7 +150,7 @@ void rz_trace_print(const struct rz_sim_trace *trace, FILE *out);
 __attribute__((format(printf, 2, 3))) void rz_trace_line(struct rz_sim *sim, const char *format,
                                                          ...);
 void rz_trace_letter(struct rz_sim *sim, const char *verb, rz_id member,
-                     const struct rz_letter *letter);
+                     const struct rz_sim_letter *letter);
 void rz_trace_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action);
 
 /* --- the faults of a random run (plan.c) ------------------------------------------------------ */

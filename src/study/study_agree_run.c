@@ -150,9 +150,9 @@ static bool found_dead(struct rz_agree_run *run, struct rz_timing *timing, rz_id
     return any != 0;
 }
 
-/* ALGORITHMS 2.7: the failed are agreed until nothing new is among them, then the greatest of the
- * lowest free context ids, whether all accept it, and the activation; each repeated in place when
- * it finds somebody dead. True: the shrink is done. */
+/* As Open MPI shrinks: the failed are agreed until nothing new is among them, then the greatest of
+ * the lowest free context ids, whether all accept it, and the activation; each repeated in place
+ * when it finds somebody dead. True: the shrink is done. */
 static bool shrunk(struct rz_agree_run *run, struct rz_timing *timing, rz_id member,
                    const struct rz_action *notice)
 {

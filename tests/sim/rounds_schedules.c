@@ -35,7 +35,7 @@ static void larger_worlds_hold_at_random(void **state)
         run("rounds", "one", worlds[i].members, worlds[i].crashes, 1, 1000, NULL);
 }
 
-/* ALGORITHMS 8, item 4. A death: victim @ step of the victim : the last action of it that is done :
+/* A death: victim @ step of the victim : the last action of it that is done :
  * a word that says which destinations it reaches. Every victim, its first steps, whole and broken
  * multicasts; the values may differ, the specification may not. */
 static void oracle_and_agree_hold_under_the_same_deaths(void **state)

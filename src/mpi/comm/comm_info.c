@@ -2,7 +2,7 @@
  * Hints of communicators. Most are assertions of the user about how the communicator is used: the
  * known ones are kept and shown, nothing depends on them. Those that matter: how far the error of a
  * death reaches, and which calls tell it alike everywhere (mpi_error_range, mpi_error_uniform:
- * ULFM; ALGORITHMS 2.9), by which engine the members agree (rz_agree;
+ * ULFM), by which engine the members agree (rz_agree;
  * docs/agreement-engines.md), and how a revocation gets to them (rz_revoke).
  */
 #include "mpi/comm/comm.h"

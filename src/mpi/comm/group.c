@@ -71,7 +71,7 @@ struct rz_group *rz_group_predefined(unsigned handle)
     return empty;
 }
 
-void rz_groups_close(void)
+void rz_group_forget_empty(void)
 {
     free(empty);
     empty = NULL;

@@ -24,6 +24,6 @@ void rz_group_retain(struct rz_group *group);
 void rz_group_release(struct rz_group *group);
 
 /* MPI_GROUP_EMPTY made at the first use; freed by finalize. */
-void rz_groups_close(void);
+void rz_group_forget_empty(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "wire/envelope.h"
 
 enum rz_word_kind {
-    RZ_WORD_INVITE,  /* the sender has made communicators that you belong to (ft/comm_replace.c) */
+    RZ_WORD_INVITE,  /* the sender has made communicators that you belong to (ft/invitation.c) */
     RZ_WORD_CONNECT, /* to a port: the sender's group wants to connect (comm/connect.c) */
     RZ_WORD_ACCEPT,  /* the answer to CONNECT */
     RZ_WORD_REFUSE,  /* the other one */

@@ -233,7 +233,7 @@ static void engine_close(void)
     rz_requests_abandon();
     rz_requests_close();
     rz_comms_close();
-    rz_groups_close();
+    rz_group_forget_empty();
     rz_buffered_close();
     rz_sync_close();
     rz_matcher_clear(&rz_engine.matcher);

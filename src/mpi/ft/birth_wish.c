@@ -54,7 +54,7 @@ static void ask(uint64_t question, uint32_t dead)
     rz_engine_tell_daemon(&message);
 }
 
-int rz_births_ask(struct rz_birth_wish *wish, const uint32_t *dead, uint32_t n)
+int rz_birth_wish_ask(struct rz_birth_wish *wish, const uint32_t *dead, uint32_t n)
 {
     bool *refused = calloc(n + 1, sizeof(*refused));
     if (refused == NULL) {
@@ -74,7 +74,7 @@ int rz_births_ask(struct rz_birth_wish *wish, const uint32_t *dead, uint32_t n)
     return MPI_SUCCESS;
 }
 
-void rz_births_end(struct rz_birth_wish *wish)
+void rz_birth_wish_end(struct rz_birth_wish *wish)
 {
     rz_list_unlink(&wishes, wish);
     free(wish->refused);

@@ -8,7 +8,8 @@
 
 #include "mpi/core/engine.h"
 
-/* Births that were asked for; memory of the caller from rz_births_ask until rz_births_end. */
+/* Births that were asked for; memory of the caller from rz_birth_wish_ask until rz_birth_wish_end.
+ */
 struct rz_birth_wish {
     uint64_t first, last; /* the numbers of its questions */
     uint64_t unanswered;
@@ -26,14 +27,14 @@ uint32_t rz_birth_after(uint32_t dead);
  * the engine may not have looked at since (rz_engine_look_again). Asking for births that others
  * asked for, too, is harmless. MPI_ERR_NO_MEM: nothing was asked.
  */
-int rz_births_ask(struct rz_birth_wish *wish, const uint32_t *dead, uint32_t n);
+int rz_birth_wish_ask(struct rz_birth_wish *wish, const uint32_t *dead, uint32_t n);
 
 static inline bool rz_births_answered(const struct rz_birth_wish *wish)
 {
     return wish->unanswered == 0;
 }
 
-void rz_births_end(struct rz_birth_wish *wish);
+void rz_birth_wish_end(struct rz_birth_wish *wish);
 
 /* The program has been told of these deaths and goes on: says so to the daemon, once per death.
  * Those who live or ended in order are left out. */

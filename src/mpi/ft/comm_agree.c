@@ -1,4 +1,4 @@
-/* MPIX_Comm_agree and its kin (ULFM; ALGORITHMS 2.6). */
+/* MPIX_Comm_agree and its kin (ULFM). */
 #include "mpi/ft/comm_agree.h"
 
 #include "base/random.h"

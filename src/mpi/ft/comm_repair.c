@@ -239,7 +239,7 @@ static void make_next(struct line *line)
 static void ask_for_births(struct line *line)
 {
     rz_kill_here(RZ_KILL_REPLACE_AGREED);
-    if (rz_births_ask(&line->wish, line->dead, line->n_dead) != MPI_SUCCESS) {
+    if (rz_birth_wish_ask(&line->wish, line->dead, line->n_dead) != MPI_SUCCESS) {
         out_of_memory();
     }
     line->stage = BIRTHS;
@@ -251,7 +251,7 @@ static void births_answered(struct line *line)
     struct repair *repair = line->repair;
     rz_engine_look_again(); /* at the board, which may know of them for as long as of the answer */
     if (rz_engine.rollback) {
-        rz_births_end(&line->wish);
+        rz_birth_wish_end(&line->wish);
         return;
     }
     if (line->wish.status != RZ_OK) {
@@ -263,7 +263,7 @@ static void births_answered(struct line *line)
         repair->why = RZ_ERR_PROC_FAILED;
     }
     make_next(line);
-    rz_births_end(&line->wish);
+    rz_birth_wish_end(&line->wish);
     line->stage = READY;
 }
 
@@ -473,7 +473,7 @@ static int end(struct repair *repair, int error, struct rz_comm *made[])
         bool finished = line->stage == FINISHED && error != RZM_ROLLBACK;
         made[i] = finished ? line->comm : NULL;
         if (line->stage == BIRTHS) {
-            rz_births_end(&line->wish);
+            rz_birth_wish_end(&line->wish);
         }
         if (!finished && line->comm != NULL) {
             rz_comm_release(line->comm);

@@ -1,4 +1,4 @@
-/* MPIX_Comm_revoke: marked first, told to the others then (ULFM; ALGORITHMS 2.1). */
+/* MPIX_Comm_revoke: marked first, told to the others then (ULFM). */
 #include "mpi/ft/comm_revoke.h"
 
 #include "mpi/comm/comm.h"

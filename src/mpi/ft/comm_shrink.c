@@ -1,5 +1,5 @@
 /*
- * MPIX_Comm_shrink (ULFM; ALGORITHMS 2.7): one agreement on who is dead. The rest is a function of
+ * MPIX_Comm_shrink (ULFM): one agreement on who is dead. The rest is a function of
  * what was agreed: the group is who is left, the context id comes from the old one, the number of
  * the agreement and the dead, so that nothing needs to be agreed for it.
  */

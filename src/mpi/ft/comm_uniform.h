@@ -1,5 +1,5 @@
 /*
- * The same verdict at all members (info key mpi_error_uniform; ULFM; ALGORITHMS 2.9): calls that
+ * The same verdict at all members (info key mpi_error_uniform; ULFM): calls that
  * make communicators (construct), and collective operations, too (coll), end with an agreement on
  * how it went. Where a member was told MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED, all are.
  *

@@ -1,5 +1,5 @@
 /*
- * Global restart, seen from a process (section 7 of the specification). The daemons decide; here
+ * Global restart, seen from a process (docs/reinit.md). The daemons decide; here
  * the old epoch is given up, the door raised, the barrier of the new epoch awaited, and
  * MPI_COMM_WORLD made whole.
  */

@@ -88,7 +88,7 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
 
 /*
  * That process is gone (dead or ended) and its transport was drained: end what else
- * waits for it, in the order of decisions of section 2.4 of the specification. `death`: those who
+ * waits for it, in the order of the rules in p2p.c. `death`: those who
  * wait for anybody, and collectives, are concerned, too.
  */
 void rz_p2p_gone(uint32_t process, bool death);

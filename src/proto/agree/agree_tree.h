@@ -3,7 +3,7 @@
  * (agree_shape.c); the dead are skipped (agree_tree.c): a living member hangs below its nearest
  * living ancestor, or below the root when it has none; the root is the living member with the
  * smallest id. So the parent depends only on the set of dead, not on the order in which they were
- * found (ERA, SC'15; repair as in ALGORITHMS 3.5).
+ * found (ERA, SC'15; docs/protocols/agree.md).
  *
  * Shapes, over the members not in base, in the order of their ids:
  *   binary    position m below (m - 1) / 2;

@@ -1,5 +1,5 @@
-/* Properties of the dynamic group (ALGORITHMS 6.11), over the states of a group of at most
- * RZ_DIAGNOSE_CHECK_MAX members and what was seen of it before. */
+/* Properties of the dynamic group (docs/protocols/diagnose.md), over the states of a group of at
+ * most RZ_DIAGNOSE_CHECK_MAX members and what was seen of it before. */
 #ifndef RZ_PROTO_DIAGNOSE_CHECK_H
 #define RZ_PROTO_DIAGNOSE_CHECK_H
 

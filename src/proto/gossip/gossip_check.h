@@ -1,6 +1,6 @@
 /*
- * Properties of gossip, over the states of a group (ALGORITHMS 4.8). S4-2 is certain for MATRIX
- * only; with LIST and SUM it, S4-5 and S4-6 hold with high probability: docs/protocols/gossip.md.
+ * Properties of gossip, over the states of a group (docs/protocols/gossip.md). S4-2 is certain for
+ * MATRIX only; with LIST and SUM it, S4-5 and S4-6 hold with high probability.
  */
 #ifndef RZ_PROTO_GOSSIP_CHECK_H
 #define RZ_PROTO_GOSSIP_CHECK_H

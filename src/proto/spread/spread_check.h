@@ -1,4 +1,4 @@
-/* Properties of reliable broadcast (ALGORITHMS 1.9: S1-2, S1-4, L1-1), over the states of a group.
+/* Properties of reliable broadcast (docs/protocols/spread.md), over the states of a group.
  */
 #ifndef RZ_PROTO_SPREAD_CHECK_H
 #define RZ_PROTO_SPREAD_CHECK_H

@@ -127,7 +127,7 @@ static void the_root_may_die_at_any_time(void **state)
         rz_table_destroy(run("agree", &options));
 }
 
-/* ALGORITHMS 2.7: four agreements, and one more for failures that are new. */
+/* Four agreements, and one more for failures that are new. */
 static void a_shrink_is_so_many_agreements(void **state)
 {
     (void)state;

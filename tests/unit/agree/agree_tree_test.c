@@ -130,7 +130,7 @@ static uint32_t count_of(uint32_t bits)
     return n;
 }
 
-/* S3-7 and ALGORITHMS 3.5: up to 9 members, up to 4 dead, any one of them agreed before. */
+/* S3-7 (docs/protocols/agree.md): up to 9 members, up to 4 dead, any one of them agreed before. */
 static void the_parent_depends_on_the_set_of_the_dead_alone(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void the_parent_depends_on_the_set_of_the_dead_alone(void **state)
             }
 }
 
-/* ALGORITHMS 3.5: with 16 members per node (15 + 2) / 8 children per member that has any, the
+/* With 16 members per node (15 + 2) / 8 children per member that has any, the
  * branching degree that the source quotes for ERA. */
 static void bin_bin_with_16_per_node_branches_by_2_125(void **state)
 {

@@ -254,7 +254,7 @@ static void test_a_damaged_checkpoint(void **state)
     assert_true(rz_timeline_take(&timeline, &times));
     assert_true(times.rounds == 3 && times.generation == 3 && times.damaged == 4);
     FILE *out = open_memstream(&text, &bytes);
-    rz_recovery_record(&times, out);
+    rz_recovery_times_record(&times, out);
     rz_recovery_tell(&times, out);
     fclose(out);
     assert_non_null(strstr(text, " generation=3 damaged_generation=4 "));
@@ -351,7 +351,7 @@ static void test_lines(void **state)
     mark(1, 2, 8, 243 * MS);
     assert_true(rz_timeline_take(&timeline, &times));
     FILE *out = open_memstream(&text, &bytes);
-    rz_recovery_record(&times, out);
+    rz_recovery_times_record(&times, out);
     rz_recovery_tell(&times, out);
     fclose(out);
     assert_string_equal(
