@@ -18,6 +18,9 @@ enum rz_envelope_kind {
     RZ_ENVELOPE_ACK,     /* the message `serial` has met its receive */
     RZ_ENVELOPE_LETTER,  /* of a protocol core: passes no matcher (mpi/ft/council_letter.h) */
     RZ_ENVELOPE_WORD,    /* outside of any communicator: no matcher either (mpi/comm/word.h) */
+    RZ_ENVELOPE_CANCEL,  /* the sender takes the message `serial` back, if it met no receive yet */
+    RZ_ENVELOPE_CANCELLED, /* the answer: it is gone */
+    RZ_ENVELOPE_MET,       /* the other answer: it has met its receive, or was not kept */
     RZ_ENVELOPE_COUNT
 };
 

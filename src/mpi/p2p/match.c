@@ -266,6 +266,22 @@ struct rz_match_entry *rz_match_find(struct rz_matcher *matcher, uint64_t id, in
     return entry;
 }
 
+struct rz_match_entry *
+rz_match_take_back(struct rz_matcher *matcher, uint64_t id,
+                   bool (*is)(const struct rz_match_entry *entry, const void *arg), const void *arg)
+{
+    struct rz_match_context *context = context_find(matcher, id);
+    struct rz_match_entry *entry = context != NULL ? context->early.first : NULL;
+    while (entry != NULL && !is(entry, arg)) {
+        entry = entry->row_next;
+    }
+    if (entry != NULL) {
+        table_remove(&matcher->early, entry);
+        row_remove(&context->early, entry);
+    }
+    return entry;
+}
+
 bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry)
 {
     entry->number = ++matcher->next_number;

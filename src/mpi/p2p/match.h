@@ -70,6 +70,13 @@ bool rz_match_keep(struct rz_matcher *matcher, struct rz_match_entry *entry);
 struct rz_match_entry *rz_match_find(struct rz_matcher *matcher, uint64_t context, int32_t source,
                                      int32_t tag, bool take);
 
+/* The first kept message of the context for which is(entry, arg), taken out; NULL:
+ * none. */
+struct rz_match_entry *rz_match_take_back(struct rz_matcher *matcher, uint64_t context,
+                                          bool (*is)(const struct rz_match_entry *entry,
+                                                     const void *arg),
+                                          const void *arg);
+
 /* Posts a receive for which rz_match_find found nothing. entry->context, source and tag are set.
  * False: no memory. */
 bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry);

@@ -216,6 +216,12 @@ void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, 
     if (envelope->kind == RZ_ENVELOPE_ACK) {
         rz_sync_acknowledged(envelope->serial, from);
         drop_token(path, token);
+    } else if (envelope->kind == RZ_ENVELOPE_CANCEL) {
+        rz_sync_cancel_wanted(envelope);
+        drop_token(path, token);
+    } else if (envelope->kind == RZ_ENVELOPE_CANCELLED || envelope->kind == RZ_ENVELOPE_MET) {
+        rz_sync_cancel_answered(envelope);
+        drop_token(path, token);
     } else if (envelope->kind == RZ_ENVELOPE_LETTER) {
         rz_letter_arrived(path, envelope, data, bytes, token);
     } else if (envelope->kind == RZ_ENVELOPE_WORD) {

@@ -65,12 +65,15 @@ static void end_with(struct rz_request *request, rz_status_t status)
 
 /* ---- Sending ---- */
 
+/* What a send waits for. */
+#define SEND_DUE (RZ_REQUEST_PAYLOAD_DUE | RZ_REQUEST_ACK_DUE | RZ_REQUEST_CANCEL_DUE)
+
 /* A synchronous send ends when both its payload was taken over and the acknowledgement has come, in
- * any order. */
-static void send_settle(struct rz_request *request, enum rz_request_flags what)
+ * any order; one that is to be cancelled not before the answer. */
+static void send_settle(struct rz_request *request, uint32_t what)
 {
-    request->flags &= ~(uint32_t)what;
-    if (!(request->flags & (RZ_REQUEST_PAYLOAD_DUE | RZ_REQUEST_ACK_DUE)) ||
+    request->flags &= ~what;
+    if (!(request->flags & SEND_DUE) ||
         (request->comm->revoked && !(request->flags & RZ_REQUEST_NETWORK))) {
         p2p_complete(request, MPI_SUCCESS);
     }
@@ -80,6 +83,14 @@ void rz_p2p_acknowledged(struct rz_request *request)
 {
     if (request->flags & RZ_REQUEST_ACK_DUE) {
         send_settle(request, RZ_REQUEST_ACK_DUE);
+    }
+}
+
+void rz_p2p_cancel_answered(struct rz_request *request, bool cancelled)
+{
+    if (request->flags & RZ_REQUEST_CANCEL_DUE) {
+        rz_status_set_cancelled(&request->status, cancelled);
+        send_settle(request, RZ_REQUEST_CANCEL_DUE | (cancelled ? RZ_REQUEST_ACK_DUE : 0));
     }
 }
 
@@ -141,10 +152,10 @@ static void send_go(struct rz_request *request)
     struct rz_parcel *parcel = &request->parcel;
     struct rz_envelope envelope;
     envelope_init(&envelope, request->comm, request->plane, request->tag);
+    envelope.serial = request->serial;
     request->flags |= RZ_REQUEST_PAYLOAD_DUE;
     if (request->flags & RZ_REQUEST_SYNC) {
         envelope.kind = RZ_ENVELOPE_SYNC;
-        envelope.serial = request->serial;
         request->flags |= RZ_REQUEST_ACK_DUE;
     }
     rz_engine.counters.sends++;
@@ -205,6 +216,14 @@ static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datat
     return request;
 }
 
+/* Whether a send can wait for its receive: so that it can be cancelled, it is given a serial. (The
+ * bound is below what any transport sends without asking.) */
+static bool may_wait(const struct rz_request *request)
+{
+    return request->flags & RZ_REQUEST_SYNC ||
+           (request->plane == RZ_PLANE_POINT && request->bytes > 4096);
+}
+
 /* Begins (for a persistent request: again) what p2p_new described. */
 static int send_start(struct rz_request *request)
 {
@@ -216,9 +235,10 @@ static int send_start(struct rz_request *request)
     if (!send_pack(request, request->buffer, request->flags & RZ_REQUEST_COPY)) {
         return MPI_ERR_NO_MEM;
     }
-    if (request->flags & RZ_REQUEST_SYNC && !rz_sync_await(request)) {
+    if (may_wait(request) && !rz_sync_await(request)) {
         return MPI_ERR_NO_MEM;
     }
+    rz_status_set_cancelled(&request->status, false);
     send_go(request);
     return MPI_SUCCESS;
 }
@@ -443,7 +463,9 @@ static void request_look_at_death(struct rz_request *request, uint32_t process, 
     if (request->flags & RZ_REQUEST_NETWORK) {
         return;
     }
-    if (concerns(request, process)) {
+    if (concerns(request, process) && (request->flags & SEND_DUE) == RZ_REQUEST_CANCEL_DUE) {
+        rz_request_complete(request, MPI_SUCCESS); /* it has sent, and nobody answers any more */
+    } else if (concerns(request, process)) {
         if (request->flags & RZ_REQUEST_POSTED) {
             rz_p2p_withdraw(request);
             request->status.MPI_SOURCE = request->match.source;
@@ -527,9 +549,29 @@ static int p2p_restart(struct rz_request *request)
     return request->flags & RZ_REQUEST_SEND ? send_start(request) : receive_start(request);
 }
 
-/* Only a receive that has met nothing can be cancelled; a send has gone, or is about to. */
+/* What has met its other half cannot be cancelled. Whether a send has its receiver says. */
+static void send_cancel(struct rz_request *request)
+{
+    struct rz_envelope envelope;
+    envelope_init(&envelope, request->comm, request->plane, request->tag);
+    envelope.serial = request->serial;
+    if (request->serial == 0 || request->flags & RZ_REQUEST_CANCEL_DUE) {
+        return;
+    }
+    if (rz_comm_process(request->comm, request->peer) == rz_engine.self) {
+        request->flags |= RZ_REQUEST_CANCEL_DUE;
+        rz_p2p_cancel_answered(request, rz_sync_cancel_own(&envelope));
+    } else if (rz_sync_cancel(request, &envelope)) {
+        request->flags |= RZ_REQUEST_CANCEL_DUE;
+    }
+}
+
 static void p2p_cancel(struct rz_request *request)
 {
+    if (request->flags & RZ_REQUEST_SEND) {
+        send_cancel(request);
+        return;
+    }
     if (request->flags & RZ_REQUEST_POSTED) {
         rz_p2p_withdraw(request);
         rz_status_set_cancelled(&request->status, true);

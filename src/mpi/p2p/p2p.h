@@ -74,6 +74,9 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
 /* The acknowledgement of a synchronous send has come. */
 void rz_p2p_acknowledged(struct rz_request *request);
 
+/* Its receiver has said whether the send that was to be cancelled is. */
+void rz_p2p_cancel_answered(struct rz_request *request, bool cancelled);
+
 /* Takes a posted receive out of the matcher. */
 void rz_p2p_withdraw(struct rz_request *request);
 

@@ -53,12 +53,20 @@ void rz_sync_release(struct rz_request *request)
     request->serial = 0;
 }
 
-void rz_sync_acknowledged(uint64_t serial, uint32_t process)
+/* The request that is called so, and waits for an answer of that process; or NULL. */
+static struct rz_request *request_of(uint64_t serial, uint32_t process)
 {
     uint32_t index = (uint32_t)serial;
     struct rz_request *request = index < n_slots ? slots[index].request : NULL;
-    if (request != NULL && request->serial == serial &&
-        rz_comm_process(request->comm, request->peer) == process) {
+    bool fits = request != NULL && request->serial == serial &&
+                rz_comm_process(request->comm, request->peer) == process;
+    return fits ? request : NULL;
+}
+
+void rz_sync_acknowledged(uint64_t serial, uint32_t process)
+{
+    struct rz_request *request = request_of(serial, process);
+    if (request != NULL) {
         rz_p2p_acknowledged(request);
     }
 }
@@ -71,30 +79,83 @@ static void ack_done(struct rz_net_op *op, rz_status_t status)
     free((char *)op - offsetof(struct rz_parcel, op));
 }
 
-void rz_sync_acknowledge(const struct rz_envelope *envelope)
+/* Sends an envelope of that kind about the message of `envelope`. False: that process is gone. */
+static bool tell(uint32_t process, const struct rz_envelope *envelope, enum rz_envelope_kind kind)
 {
     const struct rz_link_info *info = rz_engine.info;
-    uint32_t from = rz_message_from(envelope);
-    if (from == rz_engine.self) {
-        rz_sync_acknowledged(envelope->serial, from);
-        return;
-    }
     struct rz_parcel *parcel = calloc(1, sizeof(*parcel));
     if (parcel == NULL) {
-        abort(); /* the sender would wait for ever */
+        abort(); /* the other one would wait for ever */
     }
-    struct rz_envelope answer = *envelope;
-    answer.kind = RZ_ENVELOPE_ACK;
-    answer.slot = info->self.rank;
-    answer.incarnation = info->self.incarnation;
+    struct rz_envelope about = *envelope;
+    about.kind = kind;
+    about.slot = info->self.rank;
+    about.incarnation = info->self.incarnation;
     rz_parcel_init(parcel, ack_done);
-    rz_envelope_encode(&answer, parcel->op.header);
+    rz_envelope_encode(&about, parcel->op.header);
     parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
-    if (rz_peer_send(from, parcel) == RZ_IN_PROGRESS) {
+    rz_status_t status = rz_peer_send(process, parcel);
+    if (status == RZ_IN_PROGRESS) {
         acks_on_their_way++;
     } else {
         free(parcel);
     }
+    return status == RZ_OK || status == RZ_IN_PROGRESS;
+}
+
+void rz_sync_acknowledge(const struct rz_envelope *envelope)
+{
+    uint32_t from = rz_message_from(envelope);
+    if (from == rz_engine.self) {
+        rz_sync_acknowledged(envelope->serial, from);
+    } else {
+        tell(from, envelope, RZ_ENVELOPE_ACK);
+    }
+}
+
+/* ---- Cancelling ---- */
+
+bool rz_sync_cancel(const struct rz_request *request, const struct rz_envelope *envelope)
+{
+    return tell(rz_comm_process(request->comm, request->peer), envelope, RZ_ENVELOPE_CANCEL);
+}
+
+static bool is_called_so(const struct rz_match_entry *entry, const void *arg)
+{
+    const struct rz_envelope *wanted = arg;
+    const struct rz_envelope *kept = &RZ_EARLY_OF(entry)->envelope;
+    return kept->serial == wanted->serial && kept->slot == wanted->slot &&
+           kept->incarnation == wanted->incarnation;
+}
+
+/* Takes the message out of those that met no receive. */
+static bool take_back(const struct rz_envelope *envelope)
+{
+    struct rz_match_entry *entry =
+        rz_match_take_back(&rz_engine.matcher, envelope->context, is_called_so, envelope);
+    if (entry != NULL) {
+        rz_message_drop(RZ_EARLY_OF(entry));
+    }
+    return entry != NULL;
+}
+
+void rz_sync_cancel_wanted(const struct rz_envelope *envelope)
+{
+    bool taken = envelope->serial != 0 && take_back(envelope);
+    tell(rz_message_from(envelope), envelope, taken ? RZ_ENVELOPE_CANCELLED : RZ_ENVELOPE_MET);
+}
+
+void rz_sync_cancel_answered(const struct rz_envelope *envelope)
+{
+    struct rz_request *request = request_of(envelope->serial, rz_message_from(envelope));
+    if (request != NULL) {
+        rz_p2p_cancel_answered(request, envelope->kind == RZ_ENVELOPE_CANCELLED);
+    }
+}
+
+bool rz_sync_cancel_own(const struct rz_envelope *envelope)
+{
+    return take_back(envelope);
 }
 
 bool rz_sync_quiet(void)

@@ -1,6 +1,11 @@
 /*
- * Synchronous sends: the acknowledgement that a message has met its receive. It names a serial,
- * never an address; a serial is a slot and how often the slot was used.
+ * Sends that may wait for their receivers: the acknowledgement that a synchronous one has met its
+ * receive, and cancelling. Both name a serial, never an address; a serial is a slot and how often
+ * the slot was used.
+ *
+ * A send is cancelled by its receiver, which alone knows whether it was met: CANCEL is answered by
+ * CANCELLED, and the message is dropped there, or by MET. The request ends after the answer. So it
+ * ends once the receiver makes progress, in whatever call, also if nobody ever receives.
  */
 #ifndef RZ_MPI_SYNC_H
 #define RZ_MPI_SYNC_H
@@ -20,7 +25,20 @@ void rz_sync_acknowledge(const struct rz_envelope *envelope);
 /* An acknowledgement has come from that process. */
 void rz_sync_acknowledged(uint64_t serial, uint32_t process);
 
-/* Whether all acknowledgements have gone. */
+/* MPI_Cancel of a send that has a serial and has not ended: its receiver is asked. False: it cannot
+ * be, and nothing is cancelled. */
+bool rz_sync_cancel(const struct rz_request *request, const struct rz_envelope *envelope);
+
+/* The same of a message to the own process: whether it was taken back. */
+bool rz_sync_cancel_own(const struct rz_envelope *envelope);
+
+/* CANCEL has come. */
+void rz_sync_cancel_wanted(const struct rz_envelope *envelope);
+
+/* CANCELLED or MET has come. */
+void rz_sync_cancel_answered(const struct rz_envelope *envelope);
+
+/* Whether all acknowledgements and the like have gone. */
 bool rz_sync_quiet(void);
 
 void rz_sync_close(void);

@@ -69,7 +69,8 @@ enum rz_request_flags {
     RZ_REQUEST_ACK_DUE = 1 << 10,    /* the acknowledgement has not come yet */
     RZ_REQUEST_LOST =
         1 << 11, /* its connection is gone; the daemons' verdict or a roll-back will end it */
-    RZ_REQUEST_TRUNCATED = 1 << 12 /* the message was longer than the room for it */
+    RZ_REQUEST_TRUNCATED = 1 << 12, /* the message was longer than the room for it */
+    RZ_REQUEST_CANCEL_DUE = 1 << 13 /* the receiver was asked whether it can be cancelled */
 };
 
 struct rz_request {
@@ -93,7 +94,7 @@ struct rz_request {
     void *packed;      /* owned until complete: packed data of a non-contiguous type, payload of a
                           buffered send */
     size_t bytes;      /* send: of the payload; receive: room in the user's buffer */
-    uint64_t serial;   /* MPI_Ssend: what the acknowledgement names */
+    uint64_t serial;   /* of a send that may wait for its receiver: names it in answers; or 0 */
     int peer, tag;     /* as the user gave them: dest or source */
     int pending_error; /* MPI_ERR_PROC_FAILED_PENDING: a test or wait must tell; else MPI_SUCCESS */
     enum rz_plane plane;
