@@ -290,6 +290,13 @@ static void refused(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     cannot(program, 1);
     cannot(program, 2);
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Comm none;
+    int length, error = MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+                                       &none, MPI_ERRCODES_IGNORE);
+    MPI_Error_string(error, text, &length);
+    CHECK(strstr(text, "with --no-ft") != NULL || strstr(text, "with --detector flat") != NULL);
+    CHECK(attribute(MPI_UNIVERSE_SIZE) == size);
 }
 
 /* Who finalizes while it shares a communicator with others waits for them, unless they have freed

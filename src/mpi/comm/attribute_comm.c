@@ -36,7 +36,8 @@ static const void *predefined_value(int keyval)
     static int fault_tolerant;
     static int universe_size, appnum;
     const struct rz_link_info *info = rz_engine.info;
-    universe_size = (int)(info->alone ? info->n_ranks : info->n_slots);
+    bool fixed = info->alone || info->hb_timeout != 0 || rz_engine.board->flags & RZ_BOARD_NO_FT;
+    universe_size = (int)(fixed ? info->n_ranks : info->n_slots);
     appnum = info->cohort.processes != NULL ? (int)info->cohort.command : 0;
     switch (keyval) {
     case MPI_TAG_UB:

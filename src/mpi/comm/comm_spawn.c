@@ -295,10 +295,10 @@ static int start(struct spawning *spawning, const struct rz_news *order, uint32_
     if (birth->status == RZ_OK && birth->n != n) {
         return MPI_ERR_NO_MEM; /* the answer was not kept */
     }
+    const char *why = rz_dynamic_refusal();
     if (birth->status == RZ_ERR_UNSUPPORTED) {
-        return rzm_error(MPI_ERR_SPAWN,
-                         "no process can be started with --no-ft or --detector flat, "
-                         "inside MPIX_Reinit, or where the job begins or ends");
+        return rzm_error(MPI_ERR_SPAWN, "no process can be started %s",
+                         why != NULL ? why : "where the job begins or ends");
     }
     if (birth->status == RZ_ERR_NO_MEMORY) {
         return rzm_error(MPI_ERR_SPAWN, "there is no room in the job for %u more processes", n);
@@ -358,6 +358,7 @@ static int tell(struct spawning *spawning, int error)
     if (is_root && spawning->news != NULL) {
         spawning->news->error = error;
     }
+    const char *why = rz_dynamic_refusal();
     int told = rz_news_tell(spawning->comm, spawning->operation, spawning->root,
                             is_root && spawning->news == NULL ? error : MPI_SUCCESS, &news);
     if (told != MPI_SUCCESS && !is_root) { /* it may have come in part */
@@ -366,7 +367,9 @@ static int tell(struct spawning *spawning, int error)
     }
     spawning->news = news.data;
     if (told == MPI_SUCCESS && !is_root && spawning->news->error != MPI_SUCCESS) {
-        error = rzm_error(spawning->news->error, "the root could not start the processes");
+        error = why != NULL
+                    ? rzm_error(spawning->news->error, "no process can be started %s", why)
+                    : rzm_error(spawning->news->error, "the root could not start the processes");
     }
     return error != MPI_SUCCESS ? error : told;
 }

@@ -210,3 +210,22 @@ int rz_dynamic_finish(void)
     free(requests);
     return error;
 }
+
+/* ---- Jobs that no process can join ---- */
+
+const char *rz_dynamic_refusal(void)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    if (info->alone) {
+        return "without rzrun";
+    }
+    if (rz_engine.board->flags & RZ_BOARD_NO_FT) {
+        return "with --no-ft, in any call of this job";
+    }
+    if (info->hb_timeout != 0) {
+        return "with --detector flat, in any call of this job; with ring (the default) or swim "
+               "they "
+               "can";
+    }
+    return rz_engine.reinit_open ? "inside MPIX_Reinit" : NULL;
+}

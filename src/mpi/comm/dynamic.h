@@ -109,4 +109,8 @@ struct rz_spawn_wish {
 int rz_spawn_commands_write(const struct rz_spawn_wish *wish, struct rz_news *order,
                             uint32_t *n_processes);
 
+/* Why no process can be started while this job runs, to follow "no process can be started"; NULL:
+ * it can, as far as this process knows. */
+const char *rz_dynamic_refusal(void);
+
 #endif
