@@ -1,6 +1,9 @@
 #include "cli/cli.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,26 +20,63 @@ _Noreturn void rz_cli_refuse(const struct rz_cli *cli, const char *format, ...)
     exit(RZ_EXIT_USAGE);
 }
 
-/* Whether word is this option, alone or as --name=VALUE; *value leads to VALUE or is NULL. */
-static bool matches(const struct rz_cli_option *option, const char *word, const char **value)
+int rz_cli_finish(const char *name, int status)
+{
+    bool lost = ferror(stdout), pending = __fpending(stdout) > 0;
+    errno = 0;
+    if (fclose(stdout) == 0 && !lost)
+        return status;
+    if (!lost && !pending && errno == EBADF) /* it was closed, and nothing was to be written */
+        return status;
+    fprintf(stderr, "%s: standard output cannot be written%s%s\n", name, errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return RZ_EXIT_UNWRITTEN;
+}
+
+/* Whether word is `name`, alone or with its value behind it; *value leads to that or is NULL. */
+static bool is_name(const char *word, const char *name, size_t n, bool counts, const char **value)
 {
     *value = NULL;
+    if (strncmp(word, name, n) != 0)
+        return false;
+    if (word[n] == '=')
+        *value = word + n + 1;
+    else if (n == 2 && counts && isdigit((unsigned char)word[n]))
+        *value = word + n;
+    return *value || !word[n];
+}
+
+static bool matches(const struct rz_cli_option *option, const char *word, const char **value)
+{
+    bool counts = option->argument && strcmp(option->argument, "N") == 0;
     if (!option->name)
         return false;
-    if (strcmp(word, option->name) == 0 || (option->other && strcmp(word, option->other) == 0))
+    if (is_name(word, option->name, strlen(option->name), counts, value))
         return true;
-    size_t n = strlen(option->name);
-    if (n > 2 && strncmp(word, option->name, n) == 0 && word[n] == '=') {
-        *value = word + n + 1;
-        return true;
+    for (const char *other = option->other; other && *other;) {
+        size_t n = strcspn(other, " ");
+        if (is_name(word, other, n, counts, value))
+            return true;
+        other += n + (other[n] == ' ');
     }
     return false;
+}
+
+static const struct rz_cli_option *find(const struct rz_cli_option *options, const char *word,
+                                        const char **value)
+{
+    for (; options->name || options->help; options++)
+        if (matches(options, word, value))
+            return options;
+    return NULL;
 }
 
 static _Noreturn void refuse_unknown(const struct rz_cli *cli, const char *word)
 {
     const char *names[OPTIONS_MAX + 1] = {NULL}, *nearest;
     size_t n = 0;
+    if (cli->elsewhere && find(cli->elsewhere, word, &nearest))
+        rz_cli_refuse(cli, "option '%s' %s", word, cli->where);
     for (const struct rz_cli_option *o = cli->options; (o->name || o->help) && n < OPTIONS_MAX; o++)
         if (o->name)
             names[n++] = o->name;
@@ -56,7 +96,25 @@ static void common_options(const struct rz_cli *cli, const char *word)
         printf("%s (Rhizome) %s\n", cli->name, RZ_VERSION);
     else
         refuse_unknown(cli, word);
-    exit(0);
+    exit(rz_cli_finish(cli->name, 0));
+}
+
+/* The word behind argv[*i], or the two as one; NULL: there are too few. What is made here lives as
+ * long as argv. */
+static const char *words_behind(const struct rz_cli_option *option, int argc, char **argv, int *i)
+{
+    bool two = strchr(option->argument, ' ') != NULL;
+    if (argc - *i <= 1 + two)
+        return NULL;
+    const char *first = argv[++*i];
+    if (!two)
+        return first;
+    const char *second = argv[++*i];
+    size_t bytes = strlen(first) + strlen(second) + 2;
+    char *both = malloc(bytes);
+    if (both)
+        snprintf(both, bytes, "%s=%s", first, second);
+    return both;
 }
 
 int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target)
@@ -64,20 +122,19 @@ int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target)
     int i = 1;
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
         const char *value = NULL, *why = "it has a bad value";
-        const struct rz_cli_option *option = cli->options;
         if (strcmp(argv[i], "--") == 0)
             return i + 1;
-        while ((option->name || option->help) && !matches(option, argv[i], &value))
-            option++;
-        if (!option->name) {
+        const struct rz_cli_option *option = find(cli->options, argv[i], &value);
+        if (!option && cli->more)
+            option = find(cli->more, argv[i], &value);
+        if (!option) {
             common_options(cli, argv[i]);
             continue;
         }
         const char *word = option->name;
         if (option->argument && !value) {
-            if (++i == argc)
+            if (!(value = words_behind(option, argc, argv, &i)))
                 rz_cli_refuse(cli, "option '%s' wants %s behind it", word, option->argument);
-            value = argv[i];
         } else if (!option->argument && value) {
             rz_cli_refuse(cli, "option '%s' takes no value", word);
         }

@@ -10,12 +10,15 @@
 
 /* Exit status of every command of ours after a bad command line. */
 #define RZ_EXIT_USAGE 2
+/* The same where standard output could not be written. */
+#define RZ_EXIT_UNWRITTEN 9
 
 struct rz_cli_option {
     const char *name;  /* "--hostfile"; NULL: a heading in the help, its text in `help` */
-    const char *other; /* another spelling, "-H", or NULL */
-    const char
-        *argument; /* "FILE", or NULL: takes none. `--name=VALUE` and `--name VALUE` are the same */
+    const char *other; /* other spellings, "-H -host", or NULL */
+    /* "FILE", or NULL: takes none. `--name=VALUE` and `--name VALUE` are the same, and `-n4` and
+     * `-n 4`. "NAME VALUE": takes two words, and has them as `NAME=VALUE`. */
+    const char *argument;
     const char *help;
     /* Takes the value (NULL without argument). False: *why holds one clause that says what is
      * wrong. */
@@ -44,8 +47,11 @@ struct rz_cli {
     const char *summary;  /* one line */
     const char *synopsis; /* "[OPTION]... PROGRAM [ARGUMENT]..." */
     const char *description;
-    const struct rz_cli_option *options; /* ends with an entry whose name and help are NULL */
-    const char *epilogue;                /* exit status, examples; or NULL */
+    const struct rz_cli_option *options;   /* ends with an entry whose name and help are NULL */
+    const struct rz_cli_option *more;      /* a second table, behind the first; or NULL */
+    const char *epilogue;                  /* exit status, examples; or NULL */
+    const struct rz_cli_option *elsewhere; /* options that are not taken here, or NULL; */
+    const char *where;                     /* and what is said of them */
 };
 
 /*
@@ -55,6 +61,13 @@ struct rz_cli {
  * RZ_EXIT_USAGE.
  */
 int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target);
+
+/*
+ * The end of a command's main: writes what stands in stdout's buffer. The exit status: `status`,
+ * or, where anything that was written to stdout is lost, RZ_EXIT_UNWRITTEN after a line that says
+ * why.
+ */
+int rz_cli_finish(const char *name, int status);
 
 /* Prints `name: message` and a hint at --help, and exits with RZ_EXIT_USAGE. */
 _Noreturn void rz_cli_refuse(const struct rz_cli *cli, const char *format, ...)

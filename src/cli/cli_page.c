@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 96
@@ -27,17 +28,35 @@ static void wrap(FILE *out, const char *text, int column, int indent)
     fputc('\n', out);
 }
 
+/* All spellings and the argument. */
+static int names(FILE *out, const struct rz_cli_option *option)
+{
+    int written = 0;
+    for (const char *other = option->other; other && *other; other++)
+        written += *other == ' ' ? fprintf(out, ", ") : fprintf(out, "%c", *other);
+    return written + fprintf(out, "%s%s%s%s", option->other ? ", " : "", option->name,
+                             option->argument ? " " : "", option->argument ? option->argument : "");
+}
+
 static void help_option(FILE *out, const struct rz_cli_option *option)
 {
-    int column = fprintf(out, "  %s%s%s%s%s", option->other ? option->other : "",
-                         option->other ? ", " : "", option->name, option->argument ? " " : "",
-                         option->argument ? option->argument : "");
+    int column = fprintf(out, "  ") + names(out, option);
     if (column >= INDENT - 1) {
         fputc('\n', out);
         column = 0;
     }
     column += fprintf(out, "%*s", INDENT - column, "");
     wrap(out, option->help, column, INDENT);
+}
+
+static void help_options(FILE *out, const struct rz_cli_option *options)
+{
+    for (; options->name || options->help; options++) {
+        if (options->name)
+            help_option(out, options);
+        else
+            fprintf(out, "\n%s\n", options->help);
+    }
 }
 
 static const struct rz_cli_option common[] = {
@@ -50,13 +69,9 @@ void rz_cli_help(const struct rz_cli *cli, FILE *out)
 {
     fprintf(out, "%s: %s\n\nusage: %s %s\n\n", cli->name, cli->summary, cli->name, cli->synopsis);
     wrap(out, cli->description, 0, 0);
-    for (const struct rz_cli_option *option = cli->options; option->name || option->help;
-         option++) {
-        if (option->name)
-            help_option(out, option);
-        else
-            fprintf(out, "\n%s\n", option->help);
-    }
+    help_options(out, cli->options);
+    if (cli->more)
+        help_options(out, cli->more);
     fprintf(out, "\nOther\n");
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         help_option(out, &common[i]);
@@ -85,12 +100,28 @@ static void manual_text(FILE *out, const char *text)
 static void manual_option(FILE *out, const struct rz_cli_option *option)
 {
     fputs(".TP\n.B ", out);
-    char name[128];
-    snprintf(name, sizeof name, "%s%s%s%s%s", option->other ? option->other : "",
-             option->other ? ", " : "", option->name, option->argument ? " " : "",
-             option->argument ? option->argument : "");
-    manual_text(out, name);
+    char *text = NULL;
+    size_t bytes;
+    FILE *name = open_memstream(&text, &bytes);
+    if (name) {
+        names(name, option);
+        fclose(name);
+        manual_text(out, text);
+    }
+    free(text);
     manual_text(out, option->help);
+}
+
+static void manual_options(FILE *out, const struct rz_cli_option *options)
+{
+    for (; options->name || options->help; options++) {
+        if (options->name) {
+            manual_option(out, options);
+        } else {
+            fputs(".SS ", out);
+            manual_text(out, options->help);
+        }
+    }
 }
 
 void rz_cli_manual(const struct rz_cli *cli, FILE *out)
@@ -105,15 +136,9 @@ void rz_cli_manual(const struct rz_cli *cli, FILE *out)
     fputs(".SH DESCRIPTION\n", out);
     manual_text(out, cli->description);
     fputs(".SH OPTIONS\n", out);
-    for (const struct rz_cli_option *option = cli->options; option->name || option->help;
-         option++) {
-        if (option->name) {
-            manual_option(out, option);
-        } else {
-            fputs(".SS ", out);
-            manual_text(out, option->help);
-        }
-    }
+    manual_options(out, cli->options);
+    if (cli->more)
+        manual_options(out, cli->more);
     fputs(".SS Other\n", out);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         manual_option(out, &common[i]);

@@ -79,7 +79,9 @@ bool rz_quantity_share(const char *text, double *value)
     return true;
 }
 
-bool rz_quantity_duration(const char *text, rz_time *value)
+/* One `number unit` at *text, which moves behind it; the unit is smaller than *unit, which becomes
+ * it. */
+static bool duration_part(const char **text, rz_time *unit, double *ns)
 {
     static const struct {
         const char *name;
@@ -90,15 +92,40 @@ bool rz_quantity_duration(const char *text, rz_time *value)
                  {"m", 60 * RZ_SECOND},
                  {"h", 3600 * RZ_SECOND}};
     char *end;
-    if (!isdigit((unsigned char)*text))
+    if (!isdigit((unsigned char)**text))
         return false;
-    double number = strtod(text, &end);
-    if (end != text + strspn(text, "0123456789.e+-")) /* strtod reads hexadecimal numbers, too */
+    double number = strtod(*text, &end);
+    if (end != *text + strspn(*text, "0123456789.e+-")) /* strtod reads hexadecimal numbers, too */
         return false;
+    size_t n = strcspn(end, "0123456789");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].name) == 0 && number * (double)units[i].ns < 1e18) {
-            *value = (rz_time)(number * (double)units[i].ns);
+        if (strlen(units[i].name) == n && strncmp(end, units[i].name, n) == 0 &&
+            units[i].ns < *unit) {
+            *unit = units[i].ns;
+            *ns += number * (double)units[i].ns;
+            *text = end + n;
             return true;
         }
     return false;
+}
+
+bool rz_quantity_duration(const char *text, rz_time *value)
+{
+    rz_time unit = RZ_TIME_NEVER;
+    double ns = 0;
+    do
+        if (!duration_part(&text, &unit, &ns) || ns >= 1e18)
+            return false;
+    while (*text);
+    *value = (rz_time)ns;
+    return true;
+}
+
+bool rz_quantity_seconds(const char *text, rz_time *value)
+{
+    uint64_t seconds;
+    if (!rz_quantity_number(text, 0, 1000000000, &seconds))
+        return rz_quantity_duration(text, value);
+    *value = seconds * RZ_SECOND;
+    return true;
 }

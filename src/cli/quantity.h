@@ -16,8 +16,11 @@ bool rz_quantity_bytes(const char *text, uint64_t low, uint64_t high, uint64_t *
 /* A share from 0 to 1, written as one (0.001) or in percent (0.1%). */
 bool rz_quantity_share(const char *text, double *value);
 
-/* A duration: a number (decimals allowed) and us, ms, s, m or h right behind it. False: text is
- * none. */
+/* A duration: a number (decimals allowed) and us, ms, s, m or h right behind it; or several of
+ * them, larger units first: 1h30m. False: text is none. */
 bool rz_quantity_duration(const char *text, rz_time *value);
+
+/* The same, where a whole number alone is a number of seconds. */
+bool rz_quantity_seconds(const char *text, rz_time *value);
 
 #endif

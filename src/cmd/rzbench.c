@@ -8,6 +8,7 @@
 #include "port/clock.h"
 #include "port/process.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -414,6 +415,19 @@ static void parse(struct rz_bench *bench, int argc, char **argv)
         rz_cli_refuse(&cli, "'%s' is one word too many", argv[at]);
 }
 
+/* Whether all of it was written; NULL is good. */
+static bool closed(FILE *file, const char *path)
+{
+    if (!file)
+        return true;
+    bool lost = ferror(file);
+    errno = ENOSPC; /* of what was lost before it is the likely cause */
+    if (fclose(file) == 0 && !lost)
+        return true;
+    fprintf(stderr, "rzbench: %s: not all of it could be written: %s\n", path, strerror(errno));
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     static struct rz_bench bench = {.limit = 30 * RZ_SECOND, .part = "all"};
@@ -438,9 +452,7 @@ int main(int argc, char **argv)
         show_end(&bench);
     }
     nftw(bench.folder, forget, 8, FTW_DEPTH | FTW_PHYS);
-    if (bench.report_file)
-        fclose(bench.report_file);
-    if (bench.csv_file)
-        fclose(bench.csv_file);
-    return good ? 0 : EXIT_INCOMPLETE;
+    good = closed(bench.report_file, bench.report) && good;
+    good = closed(bench.csv_file, bench.csv) && good;
+    return rz_cli_finish(cli.name, good ? 0 : EXIT_INCOMPLETE);
 }

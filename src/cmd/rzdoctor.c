@@ -32,7 +32,8 @@ static const struct rz_cli cli = {
         "MPI_ERR_UNSUPPORTED_OPERATION. NAME is a function, or a pattern like 'MPI_Win_*'.",
     .options = options,
     .epilogue = "Exit status: 0, also with warnings; 1 there is a fault, or a function that was "
-                "named does not\nwork; 2 the command line is wrong.\n\n"
+                "named does not\nwork; 2 the command line is wrong; 9 standard\noutput could not "
+                "be written.\n\n"
                 "Examples:\n"
                 "  rzdoctor\n"
                 "  rzdoctor features --missing\n"
@@ -64,7 +65,7 @@ int main(int argc, char **argv)
     if (strcmp(command, "features") == 0) {
         if (wish.missing && wish.working)
             rz_cli_refuse(&cli, "--missing and --working exclude each other");
-        return rz_doctor_features(&wish, refuse_name);
+        return rz_cli_finish(cli.name, rz_doctor_features(&wish, refuse_name));
     }
     if (strcmp(command, "check") != 0 && strcmp(command, "probe") != 0)
         rz_cli_refuse(&cli, "there are check and features, but no '%s'", command);
@@ -73,5 +74,7 @@ int main(int argc, char **argv)
                       wish.missing ? "--missing" : "--working");
     if (wish.names_n > 0)
         rz_cli_refuse(&cli, "'%s' is one word too many", wish.names[0]);
-    return strcmp(command, "probe") == 0 ? rz_doctor_probe() : rz_doctor_check(&wish);
+    if (strcmp(command, "probe") == 0)
+        return rz_doctor_probe();
+    return rz_cli_finish(cli.name, rz_doctor_check(&wish));
 }

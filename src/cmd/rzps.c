@@ -214,7 +214,7 @@ static const struct rz_cli cli = {
                    "ranks it carries.",
     .options = table,
     .epilogue = "Exit status\n  0  there are jobs (or: the job is there)\n  1  there is none\n"
-                "  2  bad command line"};
+                "  2  bad command line\n  9  standard output could not be written"};
 
 static bool job_is_meant(const json_t *job, const char *prefix)
 {
@@ -264,5 +264,5 @@ int main(int argc, char **argv)
         }
     }
     json_decref(jobs);
-    return n > 0 ? RZPS_GOOD : RZPS_NO_JOB;
+    return rz_cli_finish(cli.name, n > 0 ? RZPS_GOOD : RZPS_NO_JOB);
 }

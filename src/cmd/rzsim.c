@@ -101,14 +101,15 @@ static const char *epilogue(void)
         used += (size_t)snprintf(text + used, sizeof text - used, "  %-16s %s\n", study->name,
                                  study->summary);
     if (used < sizeof text)
-        snprintf(text + used, sizeof text - used,
-                 "\nEach has its own --help.\n\n"
-                 "Exit status: 0; 1 a property does not hold, or a file or figure could not be "
-                 "written;\n2 the command line is wrong.\n\n"
-                 "Examples:\n"
-                 "  rzsim check agree --seeds 1..10000\n"
-                 "  rzsim ring --nodes 4096 --kill 3 --hb-period 100ms --hb-timeout 300ms\n"
-                 "  rzsim figure all --out figures --budget 10m");
+        snprintf(
+            text + used, sizeof text - used,
+            "\nEach has its own --help.\n\n"
+            "Exit status: 0; 1 a property does not hold, or a file or figure could not be "
+            "written;\n2 the command line is wrong; 9 standard output could not be written.\n\n"
+            "Examples:\n"
+            "  rzsim check agree --seeds 1..10000\n"
+            "  rzsim ring --nodes 4096 --kill 3 --hb-period 100ms --hb-timeout 300ms\n"
+            "  rzsim figure all --out figures --budget 10m");
     return text;
 }
 
@@ -198,9 +199,9 @@ int main(int argc, char **argv)
         rz_cli_refuse(&cli, "say what to do: a command, or a study");
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[at], commands[i].name) == 0)
-            return commands[i].run(argc - at, argv + at);
+            return rz_cli_finish(cli.name, commands[i].run(argc - at, argv + at));
     const struct rz_study *study = rz_study_find(argv[at]);
     if (study)
-        return rz_rzsim_study(study, argc - at, argv + at);
+        return rz_cli_finish(cli.name, rz_rzsim_study(study, argc - at, argv + at));
     refuse_command(&cli, argv[at]);
 }

@@ -11,9 +11,12 @@ static void test_durations(void **state)
     static const struct {
         const char *text;
         rz_time ns;
-    } good[] = {{"900ms", 900 * RZ_MILLISECOND}, {"2s", 2 * RZ_SECOND},  {"0.5s", RZ_SECOND / 2},
-                {"10us", 10 * RZ_MICROSECOND},   {"1m", 60 * RZ_SECOND}, {"1h", 3600 * RZ_SECOND}};
-    static const char *const bad[] = {"", "s", "2", "2 s", "-1s", "2sec", "1e30h", "nan", "0x2s1"};
+    } good[] = {{"900ms", 900 * RZ_MILLISECOND}, {"2s", 2 * RZ_SECOND},
+                {"0.5s", RZ_SECOND / 2},         {"10us", 10 * RZ_MICROSECOND},
+                {"1m", 60 * RZ_SECOND},          {"1h", 3600 * RZ_SECOND},
+                {"1h30m", 5400 * RZ_SECOND},     {"1m0.5s", 60 * RZ_SECOND + RZ_SECOND / 2}};
+    static const char *const bad[] = {"",    "s",     "2",     "2 s",  "-1s",  "2sec", "1e30h",
+                                      "nan", "0x2s1", "30m1h", "1m1m", "1h30", "1h-1m"};
     rz_time ns;
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -23,6 +26,9 @@ static void test_durations(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (rz_quantity_duration(bad[i], &ns))
             fail_msg("'%s' was taken for a duration", bad[i]);
+    assert_true(rz_quantity_seconds("90", &ns) && ns == 90 * RZ_SECOND);
+    assert_true(rz_quantity_seconds("1m30s", &ns) && ns == 90 * RZ_SECOND);
+    assert_false(rz_quantity_seconds("1.5", &ns));
 }
 
 static void test_numbers(void **state)
