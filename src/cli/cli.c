@@ -99,8 +99,8 @@ static void common_options(const struct rz_cli *cli, const char *word)
     exit(rz_cli_finish(cli->name, 0));
 }
 
-/* The word behind argv[*i], or the two as one; NULL: there are too few. What is made here lives as
- * long as argv. */
+/* The word behind argv[*i], or the two as one; NULL: there are too few. What is made here lives
+ * until the next call. */
 static const char *words_behind(const struct rz_cli_option *option, int argc, char **argv, int *i)
 {
     bool two = strchr(option->argument, ' ') != NULL;
@@ -110,8 +110,10 @@ static const char *words_behind(const struct rz_cli_option *option, int argc, ch
     if (!two)
         return first;
     const char *second = argv[++*i];
+    static char *both;
     size_t bytes = strlen(first) + strlen(second) + 2;
-    char *both = malloc(bytes);
+    free(both);
+    both = malloc(bytes);
     if (both)
         snprintf(both, bytes, "%s=%s", first, second);
     return both;

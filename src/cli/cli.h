@@ -17,7 +17,8 @@ struct rz_cli_option {
     const char *name;  /* "--hostfile"; NULL: a heading in the help, its text in `help` */
     const char *other; /* other spellings, "-H -host", or NULL */
     /* "FILE", or NULL: takes none. `--name=VALUE` and `--name VALUE` are the same, and `-n4` and
-     * `-n 4`. "NAME VALUE": takes two words, and has them as `NAME=VALUE`. */
+     * `-n 4`. "NAME VALUE": takes two words, and has them as `NAME=VALUE`, which lives until `take`
+     * returns. */
     const char *argument;
     const char *help;
     /* Takes the value (NULL without argument). False: *why holds one clause that says what is

@@ -7,6 +7,7 @@
 #include "daemon/detached.h"
 #include "daemon/ending.h"
 #include "daemon/input.h"
+#include "daemon/job.h"
 #include "daemon/lanes.h"
 #include "daemon/link_service.h"
 #include "daemon/loop.h"
@@ -246,7 +247,7 @@ static void say_not_executed(struct rz_child *p, const struct rz_spawn_report *r
     struct rz_program program;
     p->not_executed = true;
     if (!rz_births_program(p->daemon, p->rank, &program))
-        program = rz_program_of_job(&p->daemon->job);
+        program = rz_job_program(&p->daemon->job, p->rank);
     rz_spawn_report_tell(report, &program, reason, sizeof reason);
     if (rz_births_speaks(p->daemon, p->rank, p->incarnation))
         rz_daemon_log(p->daemon, 0, "a process that the program wants: %s", reason);
@@ -275,7 +276,7 @@ static bool look_at_report(struct rz_child *p)
         return true;
     }
     char reason[512];
-    const struct rz_program program = rz_program_of_job(&p->daemon->job);
+    const struct rz_program program = rz_job_program(&p->daemon->job, p->rank);
     int code = rz_spawn_report_tell(&report, &program, reason, sizeof reason);
     rz_daemon_tell_aborted(p->daemon, p->rank, (uint32_t)code, reason);
     p->state = p->state == RZ_CHILD_DEAD ? RZ_CHILD_DEAD : RZ_CHILD_LEFT;
@@ -408,7 +409,7 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
     table->spawned[rank] = incarnation;
     struct rz_program program;
     if (!rz_births_program(daemon, rank, &program))
-        program = rz_program_of_job(&daemon->job);
+        program = rz_job_program(&daemon->job, rank);
     struct rz_child *p = calloc(1, sizeof *p);
     rz_status_t status = p ? RZ_OK : RZ_ERR_NO_MEMORY;
     uint32_t core = rz_binding_choose(daemon);

@@ -25,6 +25,20 @@
 
 #include <event2/event.h>
 
+/* What a process runs. */
+struct rz_program {
+    char **arguments;      /* NULL-terminated; the program first */
+    char **environment;    /* NULL-terminated; on top of the job's; NULL: nothing */
+    const char *directory; /* "": the daemon's own */
+    uint32_t maxprocs;     /* how many of it were asked for */
+};
+
+/* Of a job with several programs: the ranks from `first` on, up to those of the next. */
+struct rz_daemon_context {
+    uint32_t first;
+    struct rz_program program; /* its texts belong to the job */
+};
+
 /* What JOB told; fixed for the life of the daemon. All arrays and texts are copies that belong to
  * the daemon. */
 struct rz_daemon_job {
@@ -57,6 +71,8 @@ struct rz_daemon_job {
     char **arguments,
         **environment; /* NULL-terminated; environment: NAME=value, on top of the daemon's own */
     char *directory;   /* "": the daemon's own */
+    struct rz_daemon_context *contexts; /* [n_contexts] by rank; none: all run the same */
+    uint32_t n_contexts;
 };
 
 /* Priorities of events in the loop: verdicts of the watch go before everything else. */

@@ -96,6 +96,7 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_JOB_KEY=%s", hex);
     set_made(e, "RZ_JOB_ID=%llu", (unsigned long long)job->id);
     set_made(e, "RZ_RANK=%u", rank);
+    set_made(e, "RZ_APPNUM=%u", rz_job_appnum(job, rank));
     set_made(e, "RZ_INCARNATION=%u", incarnation);
     rz_scratch_path(scratch, job->id, job->node);
     set_made(e, "RZ_SCRATCH=%s", scratch);

@@ -14,7 +14,7 @@ _Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_BYTES, "a derived key is one auth
 /* Bounds of what one job may be; above them a launcher is broken, not ambitious. */
 #define NODES_MAX 65536u
 #define RANKS_MAX 1048576u
-#define TEXTS_MAX 65536u
+#define TEXTS_MAX 4194304u
 #define HB_PERIOD_MIN_NS (100 * RZ_MICROSECOND)
 
 static void derive(const struct rz_daemon_job *job, const char *purpose, uint32_t a, uint32_t b,
@@ -87,6 +87,82 @@ static bool read_texts(const uint8_t *bytes, uint32_t length, char ***texts)
     return r.at == r.end;
 }
 
+static void free_texts(char **texts)
+{
+    for (char **text = texts; text && *text; text++)
+        free(*text);
+    free(texts);
+}
+
+/* n texts; false: there are fewer, or no memory. */
+static bool read_so_many(struct rz_wire_reader *r, uint32_t n, char ***texts)
+{
+    if (r->malformed || n > TEXTS_MAX || n > (size_t)(r->end - r->at) ||
+        !(*texts = calloc((size_t)n + 1, sizeof **texts)))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = rz_wire_get_text(r);
+        if (r->malformed || !((*texts)[i] = strdup(text)))
+            return false;
+    }
+    return true;
+}
+
+static bool read_context(struct rz_wire_reader *r, struct rz_daemon_context *context,
+                         uint32_t *n_ranks)
+{
+    struct rz_program *program = &context->program;
+    uint32_t n = rz_wire_get_u32(r);
+    const char *directory = rz_wire_get_text(r);
+    context->first = *n_ranks;
+    program->maxprocs = n;
+    *n_ranks += n;
+    if (r->malformed || n == 0 || n > RANKS_MAX || *n_ranks > RANKS_MAX ||
+        !(program->directory = strdup(directory)) ||
+        !read_so_many(r, rz_wire_get_u32(r), &program->arguments) || !program->arguments[0] ||
+        !read_so_many(r, rz_wire_get_u32(r), &program->environment))
+        return false;
+    for (char **entry = program->environment; *entry; entry++)
+        if (!strchr(*entry, '='))
+            return false;
+    return true;
+}
+
+static bool read_contexts(struct rz_daemon_job *job, const struct rz_launch_job *m)
+{
+    struct rz_wire_reader r;
+    uint32_t n_ranks = 0;
+    rz_wire_reader_init(&r, m->contexts, m->contexts_length);
+    while (r.at != r.end) {
+        struct rz_daemon_context *more =
+            realloc(job->contexts, (job->n_contexts + 1) * sizeof *job->contexts);
+        if (!more)
+            return false;
+        job->contexts = more;
+        job->contexts[job->n_contexts] = (struct rz_daemon_context){0};
+        if (!read_context(&r, &job->contexts[job->n_contexts++], &n_ranks))
+            return false;
+    }
+    return job->n_contexts == 0 || n_ranks == job->n_ranks;
+}
+
+uint32_t rz_job_appnum(const struct rz_daemon_job *job, uint32_t slot)
+{
+    uint32_t number = 0;
+    while (number + 1 < job->n_contexts && slot < job->n_ranks &&
+           job->contexts[number + 1].first <= slot)
+        number++;
+    return number;
+}
+
+struct rz_program rz_job_program(const struct rz_daemon_job *job, uint32_t slot)
+{
+    if (job->n_contexts == 0)
+        return (struct rz_program){
+            .arguments = job->arguments, .directory = job->directory, .maxprocs = job->n_ranks};
+    return job->contexts[rz_job_appnum(job, slot)].program;
+}
+
 static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n,
                            struct rz_overlay_peer **peers)
 {
@@ -122,6 +198,8 @@ static const char *read_arrays(struct rz_daemon_job *job, const struct rz_launch
     for (char **entry = job->environment; *entry; entry++)
         if (!strchr(*entry, '='))
             return "JOB: an entry of the environment lacks its value";
+    if (!read_contexts(job, m))
+        return "JOB: the programs are malformed, or are not of all ranks";
     job->directory = strdup(m->directory);
     job->checkpoints.folder = strdup(m->checkpoint_folder);
     return job->directory && job->checkpoints.folder ? NULL : "JOB: out of memory";
@@ -197,13 +275,6 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
     return RZ_OK;
 }
 
-static void free_texts(char **texts)
-{
-    for (char **text = texts; text && *text; text++)
-        free(*text);
-    free(texts);
-}
-
 void rz_job_clear(struct rz_daemon_job *job)
 {
     for (uint32_t i = 0; job->peers && i < job->n_nodes; i++)
@@ -214,6 +285,12 @@ void rz_job_clear(struct rz_daemon_job *job)
     free_texts(job->arguments);
     free_texts(job->environment);
     free(job->directory);
+    for (uint32_t i = 0; i < job->n_contexts; i++) {
+        free_texts(job->contexts[i].program.arguments);
+        free_texts(job->contexts[i].program.environment);
+        free((char *)job->contexts[i].program.directory);
+    }
+    free(job->contexts);
     free(job->checkpoints.folder);
     sodium_memzero(job, sizeof *job);
 }

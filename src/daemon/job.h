@@ -12,6 +12,11 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
                         const char **why);
 void rz_job_clear(struct rz_daemon_job *job);
 
+/* Which of the job's programs a rank runs (MPI_APPNUM), from 0, and that program, whose texts
+ * belong to the job. Slots behind the ranks: the first one. */
+uint32_t rz_job_appnum(const struct rz_daemon_job *job, uint32_t slot);
+struct rz_program rz_job_program(const struct rz_daemon_job *job, uint32_t slot);
+
 /* What process (rank, incarnation) proves itself with: derived from the job key, which stays
  * between daemons. */
 void rz_job_process_key(const struct rz_daemon_job *job, uint32_t rank, uint32_t incarnation,

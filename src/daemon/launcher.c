@@ -208,7 +208,7 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, struct rz_daemon *daem
     rz_status_t status = RZ_ERR_SYSTEM;
     if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
         fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
-        status = rz_frames_open(&launcher->frames, fd, RZ_LAUNCH_FRAME_MAX);
+        status = rz_frames_open(&launcher->frames, fd, RZ_LAUNCH_JOB_MAX);
     if (status == RZ_OK)
         status = rz_loop_watch(daemon->base, &launcher->writable, fd, EV_WRITE, launcher_writable,
                                launcher);

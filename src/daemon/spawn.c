@@ -4,6 +4,7 @@
 #include "daemon/environment.h"
 #include "port/channel.h"
 #include "port/process.h"
+#include "port/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +23,6 @@ enum spawn_step { STEP_PARENT, STEP_DESCRIPTORS, STEP_DIRECTORY, STEP_EXEC };
 struct spawn_ends {
     int link[2], output[2], error[2], report[2];
 };
-
-struct rz_program rz_program_of_job(const struct rz_daemon_job *job)
-{
-    return (struct rz_program){
-        .arguments = job->arguments, .directory = job->directory, .maxprocs = job->n_ranks};
-}
 
 int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_program *run,
                          char *text, size_t bytes)
@@ -112,9 +107,11 @@ static bool no_wait(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-static rz_status_t ends_open(struct spawn_ends *ends)
+static rz_status_t ends_open(struct spawn_ends *ends, bool terminal)
 {
-    if (rz_channel_pair(ends->link) != RZ_OK || pipe2(ends->output, O_CLOEXEC) != 0 ||
+    if (rz_channel_pair(ends->link) != RZ_OK ||
+        (!(terminal && rz_terminal_pair(ends->output) == RZ_OK) &&
+         pipe2(ends->output, O_CLOEXEC) != 0) ||
         pipe2(ends->error, O_CLOEXEC) != 0 || pipe2(ends->report, O_CLOEXEC) != 0)
         return RZ_ERR_SYSTEM;
     if (!no_wait(ends->link[0]) || !no_wait(ends->output[0]) || !no_wait(ends->error[0]) ||
@@ -141,7 +138,7 @@ rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t inc
         rz_environment_make(&daemon->job, program, rank, incarnation, RZ_SPAWN_LINK_FD);
     if (!environment)
         return RZ_ERR_NO_MEMORY;
-    rz_status_t status = ends_open(&ends);
+    rz_status_t status = ends_open(&ends, daemon->job.flags & RZ_JOB_PTY);
     if (status != RZ_OK)
         goto err_close;
     /* No handler of the daemon may run in the child. */

@@ -8,17 +8,6 @@
 
 #include <sys/types.h>
 
-/* What a process runs. */
-struct rz_program {
-    char **arguments;      /* NULL-terminated; the program first */
-    char **environment;    /* NULL-terminated; on top of the job's; NULL: nothing */
-    const char *directory; /* "": the daemon's own */
-    uint32_t maxprocs;     /* how many of it were asked for */
-};
-
-/* The job's. */
-struct rz_program rz_program_of_job(const struct rz_daemon_job *job);
-
 /* The descriptor that a process finds its link at; also in its environment as RZ_LINK_FD. */
 #define RZ_SPAWN_LINK_FD 3
 

@@ -10,27 +10,27 @@
 #include <stdlib.h>
 
 static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *options,
-                   const char *program, const char *daemon)
+                   const char *daemon)
 {
     for (;; attempts->n++) {
         attempts->again = false;
         if (!rz_checkpoints_attempt(&attempts->checkpoints, options, attempts->n == 0))
             return RZ_EXIT_CHECKPOINT;
-        int status = rz_session_run(options, attempts, program, daemon);
+        int status = rz_session_run(options, attempts, daemon);
         if (!attempts->again)
             return status;
         unsetenv(RZ_KILL_AT); /* a daemon that was to die for a test has */
     }
 }
 
-int rz_attempts_run(const struct rz_rzrun_options *options, const char *program, const char *daemon)
+int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
 {
     struct rz_attempts *attempts = calloc(1, sizeof *attempts); /* much for a small stack */
     int status = RZ_EXIT_CHECKPOINT;
     rz_assert(attempts != NULL);
     attempts->begun = rz_clock_now();
     if (rz_checkpoints_open(&attempts->checkpoints, options)) {
-        status = run_all(attempts, options, program, daemon);
+        status = run_all(attempts, options, daemon);
         rz_checkpoints_close(&attempts->checkpoints, options, status);
     }
     free(attempts);

@@ -24,7 +24,6 @@ struct rz_attempts {
 };
 
 /* Runs the job to its end, in as many attempts as it takes; the exit status. */
-int rz_attempts_run(const struct rz_rzrun_options *options, const char *program,
-                    const char *daemon);
+int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon);
 
 #endif

@@ -61,26 +61,36 @@ static bool read_rack(const char *text, struct rz_layout_node *node, const char 
     return *text && strlen(text) < sizeof node->rack;
 }
 
-bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char **why)
+/* The first n bytes of a list. */
+static bool add_host(struct rz_layout *layout, const char *list, size_t n, const char **why)
 {
     char word[128];
-    while (true) {
+    struct rz_layout_node node = {.place.slots = 1}; /* as mpiexec counts one only named */
+    *why = "a host name has 1 to 63 characters";
+    if (n >= sizeof word)
+        return false;
+    memcpy(word, list, n);
+    word[n] = 0;
+    char *colon = strchr(word, ':');
+    if (colon) {
+        *colon = 0;
+        if (!read_slots(colon + 1, &node, why))
+            return false;
+    }
+    name_host(&node, word);
+    return add(layout, &node, why);
+}
+
+bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char **why)
+{
+    static char text[256];
+    for (unsigned number = 1;; number++) {
         size_t n = strcspn(list, ",");
-        struct rz_layout_node node = {.place.slots = 1}; /* as mpiexec counts one only named */
-        *why = "a host name has 1 to 63 characters";
-        if (n >= sizeof word)
+        if (!add_host(layout, list, n, why)) {
+            snprintf(text, sizeof text, "host %u of the list: %s", number, *why);
+            *why = text;
             return false;
-        memcpy(word, list, n);
-        word[n] = 0;
-        char *colon = strchr(word, ':');
-        if (colon) {
-            *colon = 0;
-            if (!read_slots(colon + 1, &node, why))
-                return false;
         }
-        name_host(&node, word);
-        if (!add(layout, &node, why))
-            return false;
         list += n;
         if (!*list++)
             return true;
@@ -108,7 +118,9 @@ bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const ch
     if (!in)
         return false;
     bool good = true;
+    uint32_t number = 0;
     while (good && getline(&line, &room, in) >= 0) {
+        number++;
         struct rz_layout_node node = {.place.slots = 1};
         char *save, *word;
         line[strcspn(line, "#\n")] = 0;
@@ -119,6 +131,11 @@ bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const ch
         while (good && (word = strtok_r(NULL, " \t\r", &save)))
             good = read_word(word, &node, why);
         good = good && add(layout, &node, why);
+    }
+    if (!good) {
+        static char text[256];
+        snprintf(text, sizeof text, "line %u: %s", number, *why);
+        *why = text;
     }
     if (good && ferror(in)) {
         *why = "the file cannot be read; is it a directory?";
@@ -138,6 +155,12 @@ bool rz_layout_emulate(struct rz_layout *layout, uint32_t n, const char **why)
         if (!add(layout, &(struct rz_layout_node){.host = "localhost"}, why))
             return false;
     return true;
+}
+
+void rz_layout_per_node(struct rz_layout *layout, uint32_t n)
+{
+    for (uint32_t i = 0; i < layout->n_nodes; i++)
+        layout->nodes[i].place.slots = n;
 }
 
 void rz_layout_spare(struct rz_layout *layout, uint32_t n)

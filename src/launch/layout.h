@@ -24,12 +24,16 @@ struct rz_layout {
 };
 
 /* Appends nodes from `host[:slots],...` or from lines `host [slots=N] [rack=NAME]` (with
- * #-comments) of a file. False: *why. */
+ * #-comments) of a file. False: *why, static text, which names the line, or the host's place in the
+ * list. */
 bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char **why);
 bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const char **why);
 
 /* Emulates `n` nodes on this machine. */
 bool rz_layout_emulate(struct rz_layout *layout, uint32_t n, const char **why);
+
+/* Each node has n slots, whatever was said of it. */
+void rz_layout_per_node(struct rz_layout *layout, uint32_t n);
 
 /* Keeps the last n nodes free; n < n_nodes. */
 void rz_layout_spare(struct rz_layout *layout, uint32_t n);

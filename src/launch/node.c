@@ -143,9 +143,10 @@ void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
 {
     if (node->gone || !node->channel)
         return;
-    uint8_t *frame = malloc(RZ_LAUNCH_FRAME_MAX);
+    size_t room = message->type == RZ_LAUNCH_JOB ? RZ_LAUNCH_JOB_MAX : RZ_LAUNCH_FRAME_MAX;
+    uint8_t *frame = malloc(room);
     rz_assert(frame != NULL);
-    size_t n = rz_launch_encode(message, frame, RZ_LAUNCH_FRAME_MAX);
+    size_t n = rz_launch_encode(message, frame, room);
     rz_assert(n > 0);
     rz_frames_send(node->channel, frame, n); /* an end shows in reading */
     free(frame);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int judge(const char *path, const char **why)
@@ -30,27 +31,44 @@ static int judge(const char *path, const char **why)
     return 0;
 }
 
-int rz_program_find(const char *name, char *path, size_t path_max, const char **why)
+static int find_here(const char *name, char *path, size_t path_max, const char **why)
 {
-    if (strchr(name, '/')) {
-        char here[4096] = "";
-        bool relative =
-            name[0] != '/' && getcwd(here, sizeof here - 1); /* processes may start elsewhere */
-        snprintf(path, path_max, "%s%s%s", here, relative ? "/" : "", name);
-        return judge(path, why);
-    }
-    const char *list = getenv("PATH");
-    *why = "it is in no directory of PATH (write ./ before a program of this directory)";
-    for (const char *at = list ? list : "/usr/bin:/bin"; *at;) {
+    char here[4096] = "";
+    bool relative =
+        name[0] != '/' && getcwd(here, sizeof here - 1); /* processes may start elsewhere */
+    snprintf(path, path_max, "%s%s%s", here, relative ? "/" : "", name);
+    return judge(path, why);
+}
+
+static bool find_in(const char *list, const char *name, char *path, size_t path_max)
+{
+    const char *ignored;
+    for (const char *at = list; *at;) {
         size_t n = strcspn(at, ":");
         snprintf(path, path_max, "%.*s/%s", (int)n, at, name);
-        const char *ignored;
         if (n > 0 && judge(path, &ignored) == 0)
-            return 0;
+            return true;
         at += n + (at[n] == ':');
     }
+    return false;
+}
+
+int rz_program_find(const char *name, const char *first, char *path, size_t path_max,
+                    const char **why)
+{
+    const char *list = getenv("PATH"), *ignored;
+    if (strchr(name, '/'))
+        return find_here(name, path, path_max, why);
+    if (*name && ((first && find_in(first, name, path, path_max)) ||
+                  find_in(list ? list : "/usr/bin:/bin", name, path, path_max) ||
+                  find_here(name, path, path_max, &ignored) == 0))
+        return 0;
+    *why = "it is in no directory of PATH, nor in this one";
     return RZ_EXIT_NOT_FOUND;
 }
+
+/* The loader lists what a program needs within so long. */
+#define LOADER_BOUND_S 10
 
 /* A 64-bit ELF file, mapped. */
 struct image {
@@ -85,7 +103,33 @@ static bool foreign_name(const char *name)
     return false;
 }
 
-static bool look_through(const struct image *image, char *library, size_t library_max)
+/* What an image says of the libraries it wants; texts lie in it, or are NULL. */
+struct wishes {
+    const char *interpreter, *foreign, *path; /* path: DT_RPATH or DT_RUNPATH */
+    bool abi;                                 /* it wants RZ_PROGRAM_LIBRARY */
+};
+
+/* A text in the image, which has an end there. */
+static const char *text_at(const struct image *image, uint64_t offset)
+{
+    const char *text = within(image, offset, 1);
+    return text && memchr(text, 0, image->bytes - offset) ? text : NULL;
+}
+
+static void take_entry(const struct image *image, const Elf64_Dyn *entry, uint64_t strings,
+                       struct wishes *wishes)
+{
+    const char *text = text_at(image, strings + entry->d_un.d_val);
+    if (!text)
+        return;
+    if (entry->d_tag == DT_RPATH || entry->d_tag == DT_RUNPATH)
+        wishes->path = text;
+    if (entry->d_tag == DT_NEEDED && !wishes->foreign && foreign_name(text))
+        wishes->foreign = text;
+    wishes->abi |= entry->d_tag == DT_NEEDED && strcmp(text, RZ_PROGRAM_LIBRARY) == 0;
+}
+
+static bool look_through(const struct image *image, struct wishes *wishes)
 {
     const Elf64_Ehdr *header = within(image, 0, sizeof *header);
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -99,40 +143,104 @@ static bool look_through(const struct image *image, char *library, size_t librar
         if (segments[i].p_type == PT_DYNAMIC) {
             dynamic = within(image, segments[i].p_offset, segments[i].p_filesz);
             n_dynamic = segments[i].p_filesz / sizeof *dynamic;
+        } else if (segments[i].p_type == PT_INTERP) {
+            wishes->interpreter = text_at(image, segments[i].p_offset);
         }
     uint64_t strings = 0;
     for (size_t i = 0; dynamic && i < n_dynamic; i++)
         if (dynamic[i].d_tag == DT_STRTAB &&
             !file_offset(segments, header->e_phnum, dynamic[i].d_un.d_ptr, &strings))
             return false;
-    for (size_t i = 0; dynamic && strings && i < n_dynamic; i++) {
-        if (dynamic[i].d_tag != DT_NEEDED)
-            continue;
-        const char *name = within(image, strings + dynamic[i].d_un.d_val, 32);
-        if (name && memchr(name, 0, 32) && foreign_name(name)) {
-            snprintf(library, library_max, "%s", name);
-            return true;
-        }
+    for (size_t i = 0; dynamic && strings && i < n_dynamic; i++)
+        take_entry(image, &dynamic[i], strings, wishes);
+    return true;
+}
+
+/* Maps the file; bytes 0: it cannot be. */
+static struct image image_open(const char *path)
+{
+    struct stat info;
+    struct image image = {.bytes = 0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return image;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+        void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (at != MAP_FAILED)
+            image = (struct image){.at = at, .bytes = (size_t)info.st_size};
     }
-    return false;
+    close(fd);
+    return image;
+}
+
+static void image_close(struct image *image)
+{
+    if (image->bytes > 0)
+        munmap((void *)image->at, image->bytes);
 }
 
 bool rz_program_of_another_mpi(const char *path, char *library, size_t library_max)
 {
-    struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool foreign = false;
-    if (fstat(fd, &info) == 0 && info.st_size > 0) {
-        struct image image = {.bytes = (size_t)info.st_size};
-        void *at = mmap(NULL, image.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (at != MAP_FAILED) {
-            image.at = at;
-            foreign = look_through(&image, library, library_max);
-            munmap(at, image.bytes);
-        }
-    }
-    close(fd);
+    struct image image = image_open(path);
+    struct wishes wishes = {0};
+    bool foreign = look_through(&image, &wishes) && wishes.foreign;
+    if (foreign)
+        snprintf(library, library_max, "%s", wishes.foreign);
+    image_close(&image);
     return foreign;
+}
+
+/* Whether the library lies in one of the directories of a path; those relative to the program's
+ * own ($ORIGIN) are left to the loader. */
+static bool lies_in(const char *path)
+{
+    char file[4096];
+    while (path && *path) {
+        size_t n = strcspn(path, ":");
+        snprintf(file, sizeof file, "%.*s/%s", (int)n, path, RZ_PROGRAM_LIBRARY);
+        if (n > 0 && access(file, R_OK) == 0)
+            return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}
+
+/* Asks the loader to list what it finds for the program, of which it runs nothing. */
+static bool loader_misses(const char *interpreter, const char *path, const char *library_path)
+{
+    char listed[16384];
+    size_t n = 0;
+    int out[2], status = 0;
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        dup2(out[1], STDERR_FILENO);
+        if (library_path)
+            setenv("LD_LIBRARY_PATH", library_path, 1);
+        alarm(LOADER_BOUND_S);
+        execl(interpreter, interpreter, "--list", path, (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    for (ssize_t got;
+         n < sizeof listed - 1 && ((got = read(out[0], listed + n, sizeof listed - 1 - n)) > 0 ||
+                                   (got < 0 && errno == EINTR));)
+        n += got > 0 ? (size_t)got : 0;
+    listed[n] = 0;
+    close(out[0]);
+    if (pid > 0)
+        waitpid(pid, &status, 0);
+    return status != 0 && strstr(listed, RZ_PROGRAM_LIBRARY) != NULL;
+}
+
+bool rz_program_lacks_library(const char *path, const char *library_path)
+{
+    struct image image = image_open(path);
+    struct wishes wishes = {0};
+    bool lacks = look_through(&image, &wishes) && wishes.abi && wishes.interpreter &&
+                 !lies_in(wishes.path) && loader_misses(wishes.interpreter, path, library_path);
+    image_close(&image);
+    return lacks;
 }

@@ -5,15 +5,27 @@
 #include <rhizome/types.h>
 
 /*
- * Finds name as the shell would (in PATH unless it holds a slash) and writes its path. 0, or
- * RZ_EXIT_NOT_FOUND or RZ_EXIT_NOT_EXECUTABLE with *why.
+ * Finds name (unless it holds a slash: in the directories of `first`, like PATH, where it is not
+ * NULL; in PATH; in the working directory) and writes its path. 0, or RZ_EXIT_NOT_FOUND or
+ * RZ_EXIT_NOT_EXECUTABLE with *why.
  */
-int rz_program_find(const char *name, char *path, size_t path_max, const char **why);
+int rz_program_find(const char *name, const char *first, char *path, size_t path_max,
+                    const char **why);
 
 /*
  * Whether the program asks for the library of another MPI (then each process would think it is
  * alone): writes that library's name. Only looks at ELF files; a script is not followed.
  */
 bool rz_program_of_another_mpi(const char *path, char *library, size_t library_max);
+
+/* The library of the MPI ABI that programs are linked to. */
+#define RZ_PROGRAM_LIBRARY "libmpi_abi.so.1"
+
+/*
+ * Whether the program asks for RZ_PROGRAM_LIBRARY and the loader finds none for it: neither by the
+ * program's own paths nor by LD_LIBRARY_PATH (library_path, or rzrun's own where that is NULL) nor
+ * in the system. A script is not followed.
+ */
+bool rz_program_lacks_library(const char *path, const char *library_path);
 
 #endif

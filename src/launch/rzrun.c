@@ -12,34 +12,118 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* rzd lies beside rzrun, in the build tree as when installed. */
-static void find_daemon(char *path, size_t path_max)
+/* rzd lies beside rzrun, in the build tree as when installed; libraries in directories beside that.
+ */
+static void find_beside(const char *name, char *path, size_t path_max)
 {
-    if (!rz_process_path(path, path_max - 5))
+    if (!rz_process_path(path, path_max - strlen(name) - 1))
         path[0] = 0;
     char *slash = strrchr(path, '/');
-    snprintf(slash ? slash + 1 : path, 5, "rzd");
+    strcpy(slash ? slash + 1 : path, name);
+}
+
+/* The directory of our MPI library; false: there is none beside rzrun. */
+static bool find_libraries(char *path, size_t path_max)
+{
+    static const char *const places[] = {"../lib/" RZ_PROGRAM_LIBRARY,
+                                         "../" RZ_LIBRARIES "/" RZ_PROGRAM_LIBRARY};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char file[PATH_MAX];
+        find_beside(places[i], file, sizeof file);
+        char *real = realpath(file, NULL);
+        if (!real)
+            continue;
+        *strrchr(real, '/') = 0;
+        snprintf(path, path_max, "%s", real);
+        free(real);
+        return true;
+    }
+    return false;
+}
+
+static const char *library_path_of(const struct rz_context *part)
+{
+    static const char name[] = "LD_LIBRARY_PATH=";
+    const char *own = getenv("LD_LIBRARY_PATH");
+    for (uint32_t i = 0; i < part->environment.n; i++)
+        if (strncmp(part->environment.texts[i], name, sizeof name - 1) == 0)
+            own = part->environment.texts[i] + sizeof name - 1;
+    return own;
+}
+
+/* A program that was linked elsewhere, to another library of the same ABI, finds ours; what the
+ * user chose stands before it. */
+static void give_library(struct rz_context *part)
+{
+    char folder[PATH_MAX], text[2 * PATH_MAX];
+    const char *own = library_path_of(part);
+    if (!rz_program_lacks_library(part->program[0], own))
+        return;
+    if (!find_libraries(folder, sizeof folder)) {
+        fprintf(stderr,
+                "rzrun: %s wants " RZ_PROGRAM_LIBRARY ", which the loader does not find, and there "
+                "is none beside rzrun; set LD_LIBRARY_PATH to its directory\n",
+                part->program[0]);
+        return;
+    }
+    snprintf(text, sizeof text, "LD_LIBRARY_PATH=%s%s%s", own ? own : "", own && *own ? ":" : "",
+             folder);
+    rz_texts_add(&part->environment, text);
+}
+
+/* 0, or the exit status after words; the path belongs to the part from now on. */
+static int find_program(struct rz_context *part)
+{
+    char path[PATH_MAX];
+    const char *why;
+    int error = rz_program_find(part->program[0], part->path, path, sizeof path, &why);
+    if (error)
+        fprintf(stderr, "rzrun: cannot run '%s': %s\n", part->program[0], why);
+    else if (!(part->program[0] = strdup(path)))
+        error = RZ_EXIT_START;
+    else
+        give_library(part);
+    return error;
+}
+
+/* --verbose: what the command line was taken for. */
+static void tell(const struct rz_rzrun_options *options)
+{
+    for (uint32_t i = 0; i < options->n_contexts; i++)
+        fprintf(stderr, "rzrun: %u ranks of %s\n", options->contexts[i].n_ranks,
+                options->contexts[i].program[0]);
+    for (uint32_t i = 0; i < options->layout.n_nodes; i++) {
+        uint32_t n_ranks = 0;
+        for (uint32_t rank = 0; rank < options->n_ranks; rank++)
+            n_ranks += options->layout.placement[rank] == i;
+        fprintf(stderr, "rzrun: node %u (%s): %u ranks\n", i, options->layout.nodes[i].host,
+                n_ranks);
+    }
+    for (uint32_t i = 0; i < options->without_effect.n; i++)
+        fprintf(stderr, "rzrun: without effect: %s\n", options->without_effect.texts[i]);
 }
 
 int main(int argc, char **argv)
 {
     static struct rz_rzrun_options options;
-    char program[PATH_MAX], daemon[PATH_MAX];
-    const char *why;
+    char daemon[PATH_MAX];
     rz_surroundings_settle();
     if (getenv(RZ_KILL_AT))
         rz_kill_arm(getenv(RZ_KILL_AT), 0);
     rz_rzrun_options_read(&options, argc, argv);
     if (options.attach || options.finish)
         return rz_surroundings_exit(rz_attach_run(&options));
-    int error = rz_program_find(options.program[0], program, sizeof program, &why);
-    if (error) {
-        fprintf(stderr, "rzrun: cannot run '%s': %s\n", options.program[0], why);
-        return error;
+    for (uint32_t i = 0; i < options.n_contexts; i++) {
+        int error = find_program(&options.contexts[i]);
+        if (error)
+            return error;
     }
-    find_daemon(daemon, sizeof daemon);
-    options.program[0] = program;
-    int status = rz_attempts_run(&options, program, daemon);
+    if (options.verbosity > 0)
+        tell(&options);
+    find_beside("rzd", daemon, sizeof daemon);
+    int status = rz_attempts_run(&options, daemon);
+    for (uint32_t i = 0; i < options.n_contexts; i++)
+        free(options.contexts[i].program[0]);
     rz_rzrun_options_clear(&options);
     return rz_surroundings_exit(status);
 }

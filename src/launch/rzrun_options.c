@@ -1,18 +1,17 @@
 #include "launch/rzrun_options.h"
+#include "launch/rzrun_foreign.h"
+#include "launch/rzrun_settle.h"
 
 #include "base/assert.h"
 #include "ckpt/file_header.h"
 #include "cli/quantity.h"
-#include "launch/silent.h"
 #include "outcome/exit_codes.h"
-#include "place/machine.h"
-#include "port/netns.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define OPTIONS ((struct rz_rzrun_options *)target)
+#define PART (&OPTIONS->contexts[OPTIONS->n_contexts - 1])
 
 static bool whole(const char *value, uint64_t low, uint64_t high, uint32_t *number,
                   const char **why)
@@ -36,7 +35,7 @@ static bool duration(const char *value, rz_time *time, const char **why)
 
 RZ_CLI_TAKE(ranks)
 {
-    return whole(value, 1, RZ_RANKS_MAX, &OPTIONS->n_ranks, why);
+    return whole(value, 1, RZ_RANKS_MAX, &PART->n_ranks, why);
 }
 
 RZ_CLI_TAKE(nodes)
@@ -63,13 +62,34 @@ RZ_CLI_TAKE(hostfile)
 
 RZ_CLI_TAKE_FLAG(oversubscribe, OPTIONS->oversubscribe)
 
+/* What other launchers bind to and map by, and no node here is divided into. */
+static bool is_other_part(const char *value, size_t n)
+{
+    static const char *const parts[] = {"socket",  "package", "numa",     "board",   "l1cache",
+                                        "l2cache", "l3cache", "hwthread", "machine", "pu"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strlen(parts[i]) == n && strncmp(value, parts[i], n) == 0)
+            return true;
+    return false;
+}
+
+/* WORD, WORD:MODIFIER,... as Open MPI has them, or ppr:N:node. */
 RZ_CLI_TAKE(map_by)
 {
     static const char *const words[] = {
         [RZ_PLACE_BY_SLOT] = "slot", [RZ_PLACE_BY_NODE] = "node", [RZ_PLACE_BY_CORE] = "core"};
-    *why = "it is `slot`, `node` or `core`";
+    size_t n = strcspn(value, ":");
+    char what[16];
+    *why = "it is `slot`, `node`, `core` or `ppr:N:node`";
+    if (sscanf(value, "ppr:%5u:%15[a-z]", &OPTIONS->per_node, what) == 2 && OPTIONS->per_node > 0)
+        return strcmp(what, "node") == 0;
+    OPTIONS->oversubscribe |= strcasestr(value + n, ":oversubscribe") != NULL;
+    if (is_other_part(value, n)) {
+        rz_texts_add(&OPTIONS->without_effect, "--map-by what is no slot, node or core");
+        return true;
+    }
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(value, words[i]) == 0) {
+        if (strlen(words[i]) == n && strncmp(value, words[i], n) == 0) {
             OPTIONS->map_by = (enum rz_place_by)i;
             return true;
         }
@@ -78,9 +98,14 @@ RZ_CLI_TAKE(map_by)
 
 RZ_CLI_TAKE(bind_to)
 {
+    size_t n = strcspn(value, ":");
     *why = "it is `core` or `none`";
-    OPTIONS->bind_to_core = strcmp(value, "core") == 0;
-    return OPTIONS->bind_to_core || strcmp(value, "none") == 0;
+    if (is_other_part(value, n)) {
+        rz_texts_add(&OPTIONS->without_effect, "--bind-to what is no core");
+        return true;
+    }
+    OPTIONS->bind_to_core = n == 4 && strncmp(value, "core", n) == 0;
+    return OPTIONS->bind_to_core || (n == 4 && strncmp(value, "none", n) == 0);
 }
 
 RZ_CLI_TAKE_FLAG(report_bindings, OPTIONS->report_bindings)
@@ -91,7 +116,9 @@ RZ_CLI_TAKE(spares)
 }
 
 RZ_CLI_TAKE_FLAG(no_ft, OPTIONS->no_ft)
-RZ_CLI_TAKE_TEXT(directory, OPTIONS->directory)
+RZ_CLI_TAKE_TEXT(directory, PART->directory)
+RZ_CLI_TAKE_TEXT(path, PART->path)
+RZ_CLI_TAKE_TEXT(app, OPTIONS->app_file)
 
 RZ_CLI_TAKE(export)
 {
@@ -101,12 +128,19 @@ RZ_CLI_TAKE(export)
         return false;
     size_t bytes = strlen(value) + 2 + (own ? strlen(own) : 0);
     char *text = malloc(bytes);
-    OPTIONS->environment =
-        realloc(OPTIONS->environment, (OPTIONS->n_environment + 2) * sizeof(char *));
-    rz_assert(text && OPTIONS->environment);
+    rz_assert(text != NULL);
     snprintf(text, bytes, "%s%s%s", value, own ? "=" : "", own ? own : "");
-    OPTIONS->environment[OPTIONS->n_environment++] = text;
-    OPTIONS->environment[OPTIONS->n_environment] = NULL;
+    rz_texts_add(&PART->environment, text);
+    free(text);
+    return true;
+}
+
+/* For the processes of all parts. */
+static bool for_all(struct rz_rzrun_options *options, const char *name, const char *value)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%s=%s", name, value);
+    rz_texts_add(&options->environment, text);
     return true;
 }
 
@@ -114,13 +148,10 @@ RZ_CLI_TAKE(initial_errhandler)
 {
     static const char *const names[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
                                         "mpi_errors_return"};
-    char text[64];
     *why = "it is mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return";
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(value, names[i]) == 0) {
-            snprintf(text, sizeof text, "RZ_INITIAL_ERRHANDLER=%s", value);
-            return take_export(target, text, why);
-        }
+        if (strcmp(value, names[i]) == 0)
+            return for_all(OPTIONS, "RZ_INITIAL_ERRHANDLER", value);
     }
     return false;
 }
@@ -128,13 +159,10 @@ RZ_CLI_TAKE(initial_errhandler)
 RZ_CLI_TAKE(agree)
 {
     static const char *const names[] = {"era", "twophase", "gossip1", "gossip2", "gossip3"};
-    char text[32];
     *why = "it is `era`, `twophase`, `gossip1`, `gossip2` or `gossip3`";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(value, names[i]) == 0) {
-            snprintf(text, sizeof text, "RZ_AGREE=%s", value);
-            return take_export(target, text, why);
-        }
+        if (strcmp(value, names[i]) == 0)
+            return for_all(OPTIONS, "RZ_AGREE", value);
     }
     return false;
 }
@@ -145,10 +173,25 @@ RZ_CLI_TAKE(wait)
     if (strcmp(value, "auto") != 0 && strcmp(value, "yield") != 0) {
         return false;
     }
-    return take_export(target, strcmp(value, "auto") == 0 ? "RZ_WAIT=auto" : "RZ_WAIT=yield", why);
+    return for_all(OPTIONS, "RZ_WAIT", value);
 }
 
 RZ_CLI_TAKE_FLAG(label, OPTIONS->label)
+RZ_CLI_TAKE(stdout)
+{
+    static const char *const words[] = {[RZ_STDOUT_AUTO] = "auto",
+                                        [RZ_STDOUT_PTY] = "pty",
+                                        [RZ_STDOUT_LINE] = "line",
+                                        [RZ_STDOUT_FULL] = "full"};
+    *why = "it is `auto`, `pty`, `line` or `full`";
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(value, words[i]) == 0) {
+            OPTIONS->rank_stdout = (enum rz_stdout)i;
+            return true;
+        }
+    return false;
+}
+
 RZ_CLI_TAKE_FLAG(progress, OPTIONS->progress)
 RZ_CLI_TAKE_FLAG(story, OPTIONS->story)
 RZ_CLI_TAKE_TEXT(report, OPTIONS->report)
@@ -207,7 +250,8 @@ RZ_CLI_TAKE(silence_timeout)
 
 RZ_CLI_TAKE(timeout)
 {
-    return duration(value, &OPTIONS->timeout, why);
+    *why = "it wants a number of seconds, or a time like 300ms, 2s or 1h30m";
+    return rz_quantity_seconds(value, &OPTIONS->timeout) && OPTIONS->timeout > 0;
 }
 
 RZ_CLI_TAKE_FLAG(detach, OPTIONS->detach)
@@ -309,7 +353,7 @@ RZ_CLI_TAKE(verbose)
 
 static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, "Placement", NULL},
-    {"-n", "-np", "N",
+    {"-n", "-np --np --n -c", "N",
      "Start N ranks. Default: one for each slot, or for each node where slots have no bound.",
      take_ranks},
     {"--nodes", NULL, "N",
@@ -319,24 +363,24 @@ static const struct rz_cli_option table[] = {
      "How --nodes emulates them. local (default): they share this machine's network. netns: each "
      "has a network and a host name of its own, and real links between; needs root.",
      take_adapter},
-    {"--host", "-H", "HOST[:SLOTS],...",
+    {"--host", "-H -host -hosts --hosts", "HOST[:SLOTS],...",
      "Nodes to run on, with the number of ranks each can take (1).", take_host},
-    {"--hostfile", "-hostfile", "FILE",
+    {"--hostfile", "-f -hostfile -machinefile --machinefile", "FILE",
      "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are numbered "
      "so that those who watch each other and keep each other's checkpoints stand in different "
      "ones.",
      take_hostfile},
-    {"--map-by", NULL, "slot|node|core",
+    {"--map-by", "-map-by", "slot|node|core",
      "slot (default): fill the slots of one node after the other; evenly where slots are not "
      "bounded. node: one rank for each node in turn. core: one for each core of one node after "
      "the other.",
      take_map_by},
-    {"--oversubscribe", NULL, NULL, "Allow more ranks than slots, at the start and when nodes die.",
-     take_oversubscribe},
+    {"--oversubscribe", "-oversubscribe", NULL,
+     "Allow more ranks than slots, at the start and when nodes die.", take_oversubscribe},
     {"--spares", NULL, "N",
      "Keep the last N nodes free at the start; ranks of a node that dies go there first.",
      take_spares},
-    {"--bind-to", NULL, "core|none",
+    {"--bind-to", "-bind-to", "core|none",
      "none (default): processes run wherever the system puts them. core: each has a core to "
      "itself, also one that is started again if its node has a free one. Nodes of one machine "
      "divide its cores.",
@@ -349,13 +393,17 @@ static const struct rz_cli_option table[] = {
      "revocations sooner where ranks outnumber processors, and costs all processors all the time, "
      "as with mpi_yield_when_idle elsewhere.",
      take_wait},
-    {"--report-bindings", NULL, NULL,
+    {"--report-bindings", "-report-bindings", NULL,
      "Say on standard error where each process may run, also those started again.",
      take_report_bindings},
     {NULL, NULL, NULL, "The program's surroundings", NULL},
-    {"--wdir", "-wdir", "DIR", "Working directory of the processes.", take_directory},
+    {"--wdir", "-wdir -wd --wd", "DIR", "Working directory of the processes.", take_directory},
+    {"--path", "-path", "DIR:...", "Look for the program there first, then in PATH.", take_path},
     {"-x", NULL, "NAME[=VALUE]", "Give the processes this environment variable. May be repeated.",
      take_export},
+    {"-env", "--env", "NAME VALUE", "The same.", take_export},
+    {"--app", "-app -configfile --configfile", "FILE",
+     "Instead of programs on the command line: a file of parts, a line each.", take_app},
     {"--initial-errhandler", "-initial-errhandler", "HANDLER",
      "What errors do until the program says otherwise: mpi_errors_are_fatal (default), "
      "mpi_errors_abort, mpi_errors_return.",
@@ -451,7 +499,14 @@ static const struct rz_cli_option table[] = {
      take_inject},
     {"--seed", NULL, "N", "Seed of the random faults (1).", take_seed},
     {NULL, NULL, NULL, "Output", NULL},
-    {"--label", "-l", NULL, "Begin each line of output with the rank that wrote it.", take_label},
+    {"--label", "-l --tag-output -tag-output -prepend-rank --prepend-rank", NULL,
+     "Begin each line of output with the rank that wrote it.", take_label},
+    {"--stdout", NULL, "auto|pty|line|full",
+     "What the ranks' standard output is, and so when they write. pty: a pseudo-terminal: line by "
+     "line, as at a terminal. line: a pipe; from MPI_Init on C programs write line by line, and "
+     "lose no line when they die. full: a pipe, written when a buffer is full, which is faster for "
+     "very much output. auto (default): pty where rzrun's own is a terminal, else line.",
+     take_stdout},
     {"--progress", NULL, NULL, "Show the iterations on the terminal while the program runs.",
      take_progress},
     {"--story", NULL, NULL,
@@ -463,9 +518,12 @@ static const struct rz_cli_option table[] = {
      "Write a case file (JSON, docs/cases.md) for each death: who accused, on what evidence, when "
      "each daemon learnt of it, what was done.",
      take_cases},
-    {"--verbose", "-v", NULL, "Let the daemons say what they do. Twice: more.", take_verbose},
+    {"--verbose", "-v", NULL,
+     "Say what rzrun makes of the command line, and let the daemons say what they do.",
+     take_verbose},
     {NULL, NULL, NULL, "Life of the job (docs/detached.md)", NULL},
-    {"--timeout", NULL, "T", "End the job after this time, and say who waits for whom.",
+    {"--timeout", "-timeout", "T",
+     "End the job after this time (seconds, or 300ms, 1h30m), and say who waits for whom.",
      take_timeout},
     {"--detach", NULL, NULL,
      "Start the job, print its number and return; it goes on by itself. Its standard input is "
@@ -492,11 +550,15 @@ static const struct rz_cli_option table[] = {
 const struct rz_cli rz_rzrun_cli = {
     .name = "rzrun",
     .summary = "run an MPI program that survives the loss of processes and nodes",
-    .synopsis = "[OPTION]... PROGRAM [ARGUMENT]...",
-    .description = "Starts one daemon per node and, through them, the ranks of PROGRAM; shows "
-                   "their output and returns the "
-                   "exit status of the job. Prints nothing of its own on success unless asked.",
+    .synopsis = "[OPTION]... PROGRAM [ARGUMENT]... [: [OPTION]... PROGRAM [ARGUMENT]...]...",
+    .description =
+        "Starts one daemon per node and, through them, the ranks of PROGRAM; shows "
+        "their output and returns the "
+        "exit status of the job. Prints nothing of its own on success unless asked. "
+        "Behind each `:` another program begins, whose ranks come next; there -n, --wdir, "
+        "-x and --path are its own, all other options stand before the first program.",
     .options = table,
+    .more = rz_rzrun_foreign,
     .epilogue =
         "Exit status: 0 if the last incarnation of every process returned 0 and every death was "
         "repaired\n"
@@ -511,175 +573,6 @@ const struct rz_cli rz_rzrun_cli = {
                   "  rzrun -n 8 --nodes 4 --inject 'kill node 2 at iteration 90' --story ./hpccg "
                   "32 32 32"};
 
-static void settle_ranks(struct rz_rzrun_options *options)
-{
-    uint64_t slots = rz_layout_slots(&options->layout);
-    if (!options->n_ranks)
-        options->n_ranks = slots ? (uint32_t)(slots < RZ_RANKS_MAX ? slots : RZ_RANKS_MAX)
-                                 : options->layout.n_nodes - options->n_spares;
-    options->slots_limit = slots && !options->oversubscribe;
-    if (options->slots_limit && options->n_ranks > slots) {
-        fprintf(stderr,
-                "rzrun: %u ranks do not fit into %llu slots%s; add hosts or slots (--host "
-                "HOST:SLOTS), or say --oversubscribe\n",
-                options->n_ranks, (unsigned long long)slots,
-                options->n_spares ? " (those of --spares not counted)" : "");
-        exit(RZ_EXIT_SLOTS);
-    }
-}
-
-/*
- * Which tree agreements take (RZ_AGREE_TREE of the library), told to all processes alike: where
- * ranks take turns on fewer processors, a star within the nodes is faster than a tree. The user's
- * own choice stands.
- */
-static void settle_tree(struct rz_rzrun_options *options)
-{
-    uint64_t places = rz_layout_slots(&options->layout);
-    const char *chosen = getenv("RZ_AGREE_TREE"), *why;
-    char text[64];
-    if (!options->named)
-        places = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-    if (!chosen && places && options->n_ranks > places)
-        chosen = "star";
-    for (uint32_t i = 0; chosen && i < options->n_environment; i++)
-        if (strncmp(options->environment[i], "RZ_AGREE_TREE=", strlen("RZ_AGREE_TREE=")) == 0)
-            return;
-    if (!chosen)
-        return;
-    snprintf(text, sizeof text, "RZ_AGREE_TREE=%s", chosen);
-    take_export(options, text, &why);
-}
-
-/* 0: nobody wants to know. */
-static uint32_t cores_of_machine(const struct rz_rzrun_options *options)
-{
-    struct rz_machine machine;
-    if (!options->bind_to_core && options->map_by != RZ_PLACE_BY_CORE)
-        return 0;
-    if (rz_machine_look(&machine) != RZ_OK) {
-        fprintf(stderr, "rzrun: hwloc does not know the cores of this machine; --map-by slot and "
-                        "--bind-to none do without\n");
-        exit(RZ_EXIT_START);
-    }
-    uint32_t n = machine.n_cores;
-    rz_machine_clear(&machine);
-    return n;
-}
-
-static void check_binding(const struct rz_rzrun_options *options)
-{
-    uint32_t n_ranks, node;
-    if (!options->bind_to_core || options->oversubscribe)
-        return;
-    node = rz_layout_crowded_node(&options->layout, &n_ranks);
-    if (node == RZ_ID_NONE)
-        return;
-    fprintf(stderr,
-            "rzrun: --bind-to core: node %u has %u ranks and, of this machine's cores, %u; start "
-            "fewer ranks, leave them unbound (--bind-to none), or say --oversubscribe to bind only "
-            "as many as there are cores\n",
-            node, n_ranks, options->layout.nodes[node].place.cores);
-    exit(RZ_EXIT_SLOTS);
-}
-
-static void settle_layout(struct rz_rzrun_options *options)
-{
-    const char *why;
-    if (options->emulated_nodes && options->layout.n_nodes)
-        rz_cli_refuse(
-            &rz_rzrun_cli,
-            "--nodes emulates nodes, --host and --hostfile name them: give one or the other");
-    if (options->adapter == RZ_ADAPTER_NETNS && options->layout.n_nodes)
-        rz_cli_refuse(&rz_rzrun_cli, "--adapter netns is for emulated nodes: give --nodes");
-    if (options->adapter == RZ_ADAPTER_NETNS && options->emulated_nodes > RZ_NETNS_NODES_MAX)
-        rz_cli_refuse(&rz_rzrun_cli, "--adapter netns can have %d nodes, as many as a switch ports",
-                      RZ_NETNS_NODES_MAX);
-    options->named = options->layout.n_nodes > 0;
-    if (!options->named &&
-        !rz_layout_emulate(&options->layout, options->emulated_nodes ? options->emulated_nodes : 1,
-                           &why))
-        rz_cli_refuse(&rz_rzrun_cli, "--nodes: %s", why);
-    if (options->n_spares >= options->layout.n_nodes)
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "--spares %u leaves no node to start on: there are %u; add nodes (--nodes, "
-                      "--host), or keep fewer free",
-                      options->n_spares, options->layout.n_nodes);
-    rz_layout_spare(&options->layout, options->n_spares);
-    settle_ranks(options);
-    settle_tree(options);
-    rz_layout_divide_cores(&options->layout, cores_of_machine(options));
-    rz_layout_place(&options->layout, options->n_ranks, options->map_by);
-    check_binding(options);
-}
-
-/* Later deaths may leave fewer nodes than a group wants; then it is made of those that are left. */
-static void check_scheme(const struct rz_rzrun_options *options)
-{
-    char text[RZ_SCHEME_TEXT_MAX];
-    uint32_t n = rz_scheme_nodes(&options->scheme);
-    rz_scheme_text(&options->scheme, text);
-    if (options->layout.n_nodes < n)
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "--checkpoint %s wants groups of %u nodes, and there are %u: add nodes "
-                      "(--nodes, --host), or take smaller groups",
-                      text, n, options->layout.n_nodes);
-}
-
-/* The last part of the program's name, with a `-` for what cannot stand in a name. */
-static void settle_checkpoint_name(struct rz_rzrun_options *options)
-{
-    static char name[RZ_CKPT_NAME_MAX];
-    const char *slash = strrchr(options->program[0], '/');
-    snprintf(name, sizeof name, "%.60s", slash ? slash + 1 : options->program[0]);
-    for (char *at = name; *at; at++) {
-        const char one[2] = {*at, 0};
-        if (!rz_ckpt_name_valid(one) && (at == name || *at != '.'))
-            *at = '-';
-    }
-    options->checkpoint_name = *name ? name : "job";
-}
-
-static void settle_checkpoints(struct rz_rzrun_options *options)
-{
-    const char *what = options->scheme.kind == RZ_SCHEME_FILE ? "--checkpoint file"
-                       : options->restart                     ? "--restart"
-                       : options->keep_checkpoints            ? "--keep-checkpoints"
-                       : options->checkpoint_name             ? "--checkpoint-name"
-                       : options->checkpoint_keep             ? "--checkpoint-keep"
-                                                              : NULL;
-    if (!options->checkpoint_dir && what)
-        rz_cli_refuse(&rz_rzrun_cli, "%s needs a directory for the files: --checkpoint-dir DIR",
-                      what);
-    if (!options->checkpoint_dir)
-        return;
-    if (options->no_ft)
-        rz_cli_refuse(&rz_rzrun_cli, "with --no-ft checkpoints are not kept: leave out "
-                                     "--checkpoint-dir");
-    if (options->detach)
-        rz_cli_refuse(&rz_rzrun_cli, "--checkpoint-dir needs an rzrun that stays, to see to the "
-                                     "files; --detach is to go: leave one");
-    if (!options->checkpoint_keep)
-        options->checkpoint_keep = 2;
-    if (!options->checkpoint_name)
-        settle_checkpoint_name(options);
-}
-
-static void check_faults(const struct rz_rzrun_options *options)
-{
-    for (uint32_t i = 0; i < options->n_faults; i++) {
-        const struct rz_fault *fault = &options->faults[i];
-        for (uint32_t n = 0; n < fault->n_nodes; n++)
-            if (fault->nodes[n] >= options->layout.n_nodes)
-                rz_cli_refuse(&rz_rzrun_cli, "--inject: there is no node %u, they are 0 to %u",
-                              fault->nodes[n], options->layout.n_nodes - 1);
-        uint32_t bound = fault->node ? options->layout.n_nodes : options->n_ranks;
-        if (!fault->random && fault->target >= bound)
-            rz_cli_refuse(&rz_rzrun_cli, "--inject: there is no %s %u, they are 0 to %u",
-                          fault->node ? "node" : "rank", fault->target, bound - 1);
-    }
-}
-
 static void check_attach(const struct rz_rzrun_options *options, int n_arguments)
 {
     if (n_arguments > 0 || options->detach)
@@ -690,70 +583,130 @@ static void check_attach(const struct rz_rzrun_options *options, int n_arguments
         rz_cli_refuse(&rz_rzrun_cli, "give --attach or --end, not both");
 }
 
-/* What rzrun does itself as long as it is there, nobody does when it has gone. */
-static void check_detach(const struct rz_rzrun_options *options)
+/* ---- the parts of the command line */
+
+/* Behind the first `:`; what of them concerns the whole job stands before the first program. */
+static const struct rz_cli_option part_table[] = {
+    {"-n", "-np --np --n -c", "N", "Start N ranks (1).", take_ranks},
+    {"--wdir", "-wdir -wd --wd", "DIR", "Working directory.", take_directory},
+    {"--path", "-path", "DIR:...", "Look for the program there first.", take_path},
+    {"-x", NULL, "NAME[=VALUE]", "Give an environment variable.", take_export},
+    {"-env", "--env", "NAME VALUE", "The same.", take_export},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static const struct rz_cli part_cli = {.name = "rzrun",
+                                       .summary = "behind a `:`",
+                                       .synopsis = "... : [OPTION]... PROGRAM [ARGUMENT]...",
+                                       .description = "",
+                                       .options = part_table,
+                                       .elsewhere = table,
+                                       .where = "concerns the whole job, and stands before the "
+                                                "first program"};
+
+/* words[0] is the command's name, or the `:` before. The program's words, whose last is followed
+ * by NULL. */
+static void read_part(struct rz_rzrun_options *options, char **words, int n)
 {
-    const char *what = options->n_faults   ? "--inject"
-                       : options->report   ? "--report"
-                       : options->cases    ? "--cases"
-                       : options->story    ? "--story"
-                       : options->progress ? "--progress"
-                                           : NULL;
-    if (!options->detach)
-        return;
-    if (what)
-        rz_cli_refuse(&rz_rzrun_cli, "%s needs an rzrun that stays, --detach is to go: leave one",
-                      what);
-    if (options->on_failure == RZ_ON_FAILURE_RESTART)
-        rz_cli_refuse(&rz_rzrun_cli, "--on-failure restart needs an rzrun that stays, to begin the "
-                                     "job anew; --detach is to go: leave one");
-    if (options->adapter == RZ_ADAPTER_NETNS)
-        rz_cli_refuse(
-            &rz_rzrun_cli,
-            "--adapter netns and --detach do not go together: from outside their networks "
-            "nobody could attach to the nodes");
+    bool global = options->n_contexts == 0;
+    options->contexts =
+        realloc(options->contexts, (options->n_contexts + 1) * sizeof *options->contexts);
+    rz_assert(options->contexts != NULL);
+    struct rz_context *part = &options->contexts[options->n_contexts++];
+    *part = (struct rz_context){.directory = ""};
+    int first = rz_cli_parse(global ? &rz_rzrun_cli : &part_cli, n, words, options);
+    part->program = calloc((size_t)(n - first) + 1, sizeof *part->program);
+    rz_assert(part->program != NULL);
+    memcpy(part->program, words + first, (size_t)(n - first) * sizeof *part->program);
+}
+
+static void read_list(struct rz_rzrun_options *options, char **words, int n)
+{
+    for (int at = 0; at < n;) {
+        int length = 1 + rz_context_words(words + at + 1, n - at - 1);
+        read_part(options, words + at, length);
+        at += length;
+    }
+}
+
+/* The lines of --app become the parts; what the command line said of its own part goes for each. */
+static void read_app(struct rz_rzrun_options *options)
+{
+    const char *why;
+    int n;
+    char **words = rz_context_file(options->app_file, &n, &why);
+    if (!words)
+        rz_cli_refuse(&rz_rzrun_cli, "--app '%s': %s", options->app_file, why);
+    char **list = calloc((size_t)n + 2, sizeof *list);
+    rz_assert(list != NULL);
+    list[0] = (char *)":";
+    memcpy(list + 1, words, (size_t)n * sizeof *list);
+    struct rz_context *own = &options->contexts[0];
+    for (uint32_t i = 0; i < own->environment.n; i++)
+        rz_texts_add(&options->environment, own->environment.texts[i]);
+    const char *directory = own->directory;
+    rz_texts_clear(&own->environment);
+    free(own->program);
+    own->program = NULL;
+    uint32_t of_line = own->n_ranks;
+    options->n_contexts = 1; /* so that only options of a part are taken */
+    read_list(options, list, n + 1);
+    memmove(options->contexts, options->contexts + 1,
+            --options->n_contexts * sizeof *options->contexts);
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        struct rz_context *part = &options->contexts[i];
+        part->n_ranks = part->n_ranks ? part->n_ranks : of_line;
+        part->directory = *part->directory ? part->directory : directory;
+    }
+    free(list);
+}
+
+/* False: there is nothing to start. */
+static bool read_parts(struct rz_rzrun_options *options, int argc, char **argv)
+{
+    read_list(options, argv, argc);
+    uint32_t n_words = 0;
+    for (char **word = options->contexts[0].program; *word; word++)
+        n_words++;
+    if (options->attach || options->finish) {
+        check_attach(options, (int)n_words);
+        return false;
+    }
+    if (options->app_file && n_words > 0)
+        rz_cli_refuse(&rz_rzrun_cli, "--app names the programs: there is '%s', too",
+                      options->contexts[0].program[0]);
+    if (options->app_file)
+        read_app(options);
+    for (uint32_t i = 0; i < options->n_contexts; i++)
+        if (!options->contexts[i].program[0] && options->n_contexts == 1)
+            rz_cli_refuse(&rz_rzrun_cli, "there is no program to run");
+        else if (!options->contexts[i].program[0])
+            rz_cli_refuse(&rz_rzrun_cli, "part %u of the command line has no program", i + 1);
+    return true;
 }
 
 void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **argv)
 {
     *options = (struct rz_rzrun_options){.seed = 1,
-                                         .directory = "",
                                          .hb_period = 100 * RZ_MILLISECOND,
                                          /* hb_timeout: once the nodes are known */
                                          .spool_bytes = UINT64_C(4) << 20,
                                          .linger = 600 * RZ_SECOND,
                                          .scheme = {.kind = RZ_SCHEME_BUDDY},
                                          .restarts_max = 10};
-    int first = rz_cli_parse(&rz_rzrun_cli, argc, argv, options);
-    if (options->attach || options->finish) {
-        check_attach(options, argc - first);
+    if (!read_parts(options, argc, argv))
         return;
-    }
-    if (first >= argc)
-        rz_cli_refuse(&rz_rzrun_cli, "there is no program to run");
-    options->program = argv + first;
-    if (!options->hb_timeout)
-        options->hb_timeout = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
-    if (options->hb_timeout <= options->hb_period)
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "--hb-timeout must be longer than --hb-period, best three times as long");
-    if (options->no_ft && (options->on_failure_given || options->n_spares))
-        rz_cli_refuse(&rz_rzrun_cli, "with --no-ft the first death ends the job: %s has no meaning",
-                      options->on_failure_given ? "--on-failure" : "--spares");
-    check_detach(options);
-    settle_layout(options);
-    if (!options->silence_timeout)
-        options->silence_timeout =
-            options->layout.n_nodes > 1 ? RZ_SILENT_NODES : RZ_SILENT_ONE_NODE;
-    check_scheme(options);
-    settle_checkpoints(options);
-    check_faults(options);
+    rz_rzrun_settle(options);
 }
 
 void rz_rzrun_options_clear(struct rz_rzrun_options *options)
 {
     rz_layout_clear(&options->layout);
-    for (uint32_t i = 0; i < options->n_environment; i++)
-        free(options->environment[i]);
-    free(options->environment);
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        rz_texts_clear(&options->contexts[i].environment);
+        free(options->contexts[i].program);
+    }
+    free(options->contexts);
+    rz_texts_clear(&options->environment);
+    rz_texts_clear(&options->without_effect);
 }

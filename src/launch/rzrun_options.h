@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "launch/inject.h"
 #include "launch/layout.h"
+#include "launch/rzrun_contexts.h"
 #include "wire/launch_messages.h"
 
 #define RZ_FAULTS_MAX 64
@@ -26,8 +27,23 @@ enum rz_on_failure {
     RZ_ON_FAILURE_ABORT     /* the job ends */
 };
 
+/* What the standard output of processes is. */
+enum rz_stdout {
+    RZ_STDOUT_AUTO, /* as rzrun's: a terminal or a pipe of lines */
+    RZ_STDOUT_PTY,  /* a pseudo-terminal */
+    RZ_STDOUT_LINE, /* a pipe; from MPI_Init on each line is written when it is whole */
+    RZ_STDOUT_FULL  /* a pipe; the C library writes when its buffer is full */
+};
+
 struct rz_rzrun_options {
-    uint32_t n_ranks; /* 0: not given */
+    uint32_t n_ranks;            /* of all parts */
+    struct rz_context *contexts; /* [n_contexts]: the parts of the command line; a part's options,
+                                    while it is read, go to the last one */
+    uint32_t n_contexts;
+    const char *app_file;           /* of parts, or NULL */
+    uint32_t per_node;              /* ranks; 0: not given */
+    struct rz_texts without_effect; /* options that were taken, and change nothing */
+    bool warned;                    /* of one of them */
     struct rz_layout layout;
     uint32_t emulated_nodes; /* 0: not given */
     enum rz_adapter adapter;
@@ -39,11 +55,9 @@ struct rz_rzrun_options {
     bool oversubscribe, label, progress, story;
     bool slots_limit; /* slots hold, at the start and after deaths */
     enum rz_on_failure on_failure;
-    char **environment; /* NAME=value, NULL-terminated */
-    uint32_t n_environment;
-    const char *directory; /* "": where rzrun is */
-    const char *report;    /* file for the record, or NULL */
-    const char *cases;     /* folder for case files, or NULL */
+    struct rz_texts environment; /* NAME=value; of all parts */
+    const char *report;          /* file for the record, or NULL */
+    const char *cases;           /* folder for case files, or NULL */
     struct rz_fault faults[RZ_FAULTS_MAX];
     uint32_t n_faults;
     uint64_t seed;
@@ -55,13 +69,13 @@ struct rz_rzrun_options {
     const char *attach; /* the number of the job to look at, or how it begins; NULL: run one */
     const char *finish; /* the same of a job to end */
     enum rz_detector detector;
+    enum rz_stdout rank_stdout;
     uint32_t restarts_max, verbosity;
     struct rz_scheme scheme;     /* how checkpoints are kept */
     const char *checkpoint_dir;  /* for files, or NULL */
     const char *checkpoint_name; /* of the job, in there */
     uint32_t checkpoint_keep;    /* generations */
     bool restart, keep_checkpoints;
-    char **program; /* NULL-terminated: program and arguments */
 };
 
 extern const struct rz_cli rz_rzrun_cli;

@@ -111,6 +111,7 @@ static uint32_t job_flags(const struct rz_session *session)
            (options->no_ft ? RZ_JOB_NO_FT : 0) | (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |
+           (options->rank_stdout == RZ_STDOUT_PTY ? RZ_JOB_PTY : 0) |
            (options->detach ? RZ_JOB_DETACHED : 0);
 }
 
@@ -139,15 +140,44 @@ static void put_checkpoints(struct rz_launch_job *job, const struct rz_session *
     job->restored_number = checkpoints->restored.number;
 }
 
+static void put_contexts(struct rz_wire_writer *w, const struct rz_rzrun_options *options)
+{
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        const struct rz_context *context = &options->contexts[i];
+        uint32_t n_words = 0;
+        while (context->program[n_words])
+            n_words++;
+        rz_wire_put_u32(w, context->n_ranks);
+        rz_wire_put_text(w, context->directory);
+        rz_wire_put_u32(w, n_words);
+        put_list(w, context->program);
+        rz_wire_put_u32(w, context->environment.n);
+        put_list(w, context->environment.texts);
+    }
+}
+
+/* w[0]: the first program, w[1]: the environment, w[2]: where there are several, all of them. */
+static void put_programs(struct rz_wire_writer w[3], const struct rz_session *session)
+{
+    const struct rz_rzrun_options *options = session->options;
+    put_list(&w[0], options->contexts[0].program);
+    put_list(&w[1], options->environment.texts);
+    put_attempt(&w[1], session);
+    if (options->n_contexts == 1)
+        put_list(&w[1], options->contexts[0].environment.texts);
+    else
+        put_contexts(&w[2], options);
+}
+
 static void send_job(struct rz_session *session)
 {
     const struct rz_rzrun_options *options = session->options;
     const struct rz_layout *layout = &options->layout;
-    size_t part = RZ_LAUNCH_FRAME_MAX / 8;
-    uint8_t *parts = malloc(5 * part);
+    size_t part = RZ_LAUNCH_JOB_MAX / 4;
+    uint8_t *parts = malloc(6 * part);
     rz_assert(parts != NULL);
-    struct rz_wire_writer w[5];
-    for (unsigned i = 0; i < 5; i++)
+    struct rz_wire_writer w[6];
+    for (unsigned i = 0; i < 6; i++)
         rz_wire_writer_init(&w[i], parts + i * part, part);
     put_numbers(&w[0], layout->placement, layout->n_ranks);
     put_numbers(&w[1], layout->slots, layout->n_nodes);
@@ -156,11 +186,9 @@ static void send_job(struct rz_session *session)
         rz_wire_put_u32(&w[2], session->nodes[i].tcp_port);
         rz_wire_put_u32(&w[2], session->nodes[i].udp_port);
     }
-    put_list(&w[3], options->program);
-    put_list(&w[4], options->environment);
-    put_attempt(&w[4], session);
+    put_programs(&w[3], session);
     bool overflow = false;
-    for (unsigned i = 0; i < 5; i++)
+    for (unsigned i = 0; i < 6; i++)
         overflow |= w[i].overflow;
     struct rz_launch_message message = {
         .type = RZ_LAUNCH_JOB,
@@ -191,7 +219,9 @@ static void send_job(struct rz_session *session)
                 .arguments_length = (uint32_t)(w[3].at - w[3].start),
                 .environment = w[4].start,
                 .environment_length = (uint32_t)(w[4].at - w[4].start),
-                .directory = options->directory}};
+                .contexts = w[5].start,
+                .contexts_length = (uint32_t)(w[5].at - w[5].start),
+                .directory = options->contexts[0].directory}};
     put_checkpoints(&message.job, session);
     session->started = true;
     if (overflow) {
@@ -520,11 +550,23 @@ static int look_for_restart(struct rz_session *session, int status)
     return RZ_EXIT_RESTARTS;
 }
 
+static void say_another_mpi(const struct rz_rzrun_options *options)
+{
+    char library[64];
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        const char *program = options->contexts[i].program[0];
+        if (rz_program_of_another_mpi(program, library, sizeof library))
+            fprintf(stderr,
+                    "rzrun: %s is linked to %s, the library of another MPI: each of its processes "
+                    "was alone. Compile it with Rhizome's mpicc.\n",
+                    program, library);
+    }
+}
+
 /* Says what went wrong, once, where the program has not said it itself. */
-static int conclude(struct rz_session *session, const char *program)
+static int conclude(struct rz_session *session)
 {
     const char *cause, *why;
-    char library[64];
     if (session->detached)
         return 0;
     int status = rz_outcome_status(&session->referee.outcome, &cause);
@@ -544,18 +586,13 @@ static int conclude(struct rz_session *session, const char *program)
     if (status == RZ_EXIT_LOST || status == RZ_EXIT_START)
         rz_nodes_tell_ends(session->nodes, session->options->layout.n_nodes,
                            session->referee.outcome.cut_off);
-    if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1 &&
-        rz_program_of_another_mpi(program, library, sizeof library))
-        fprintf(stderr,
-                "rzrun: %s is linked to %s, the library of another MPI: each of its processes was "
-                "alone. "
-                "Compile it with Rhizome's mpicc.\n",
-                program, library);
+    if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1)
+        say_another_mpi(session->options);
     return status;
 }
 
 int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *attempts,
-                   const char *program, const char *daemon)
+                   const char *daemon)
 {
     struct rz_session *session = calloc(1, sizeof *session);
     const char *why;
@@ -597,7 +634,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         end_nodes(session);
         rz_kill_here(RZ_KILL_LAUNCH_OVER);
     }
-    int status = rz_session_output_close(session, conclude(session, program));
+    int status = rz_session_output_close(session, conclude(session));
     close_events(session);
     if (session->switch_fd >= 0)
         close(session->switch_fd);

@@ -80,7 +80,7 @@ struct rz_session {
 /* Runs the job to its end, or to that of this attempt (attempts->again); the exit status. Leaves
  * nothing running. */
 int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *attempts,
-                   const char *program, const char *daemon);
+                   const char *daemon);
 
 /* Tells all nodes to end, their processes having so long to do it by themselves. */
 void rz_session_end(struct rz_session *session, uint32_t grace_ms);

@@ -33,6 +33,7 @@ struct rz_link_info {
     uint32_t n_ranks, n_nodes, node, lane, lanes_max;
     uint32_t n_slots;   /* of processes, on the board and in messages; the ranks come first */
     uint32_t job_token; /* in each header of the data plane */
+    uint32_t appnum;    /* which of the command line's programs this is */
     bool restarted;     /* this incarnation replaces a dead one */
     bool alone;         /* no daemon */
     int inbox_fd, doorbell_fd;
@@ -56,7 +57,8 @@ typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *messa
 
 /*
  * Joins the job that the environment names: RZ_LINK_FD (a socket inherited over exec, close-on-exec
- * from here on), RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION. HELLO and WELCOME,
+ * from here on), RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION;
+ * RZ_APPNUM may be missing. HELLO and WELCOME,
  * maps board, inbox and watch page, locks the own watch slot (from then on the daemon learns of our
  * death within a fraction of a millisecond). Call once, in MPI_Init, after the last exec; socket
  * and key are taken out of the environment then, for the program's own children are no members of

@@ -25,6 +25,7 @@ enum { KEY_BYTES_MAX = 64 };
 /* What the daemon put into the environment. */
 struct join_environment {
     struct rz_identity self;
+    uint32_t appnum;
     uint8_t key[KEY_BYTES_MAX];
     uint32_t key_bytes;
 };
@@ -60,7 +61,7 @@ static bool join_key(const char *hex, struct join_environment *environment)
 
 static rz_status_t join_environment(struct join_environment *environment)
 {
-    uint64_t job, rank, incarnation;
+    uint64_t job, rank, incarnation, appnum;
     if (!join_number(getenv("RZ_JOB_ID"), UINT64_MAX, &job) ||
         !join_number(getenv("RZ_RANK"), UINT32_MAX, &rank) ||
         !join_number(getenv("RZ_INCARNATION"), UINT32_MAX, &incarnation) || incarnation == 0 ||
@@ -71,6 +72,9 @@ static rz_status_t join_environment(struct join_environment *environment)
     }
     environment->self = (struct rz_identity){
         .job = job, .rank = (uint32_t)rank, .incarnation = (uint32_t)incarnation};
+    if (!join_number(getenv("RZ_APPNUM"), INT32_MAX, &appnum))
+        appnum = 0;
+    environment->appnum = (uint32_t)appnum;
     return RZ_OK;
 }
 
@@ -267,6 +271,7 @@ rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
     link->info.fd = (int)fd;
     link->daemon = rz_channel_peer(link->info.fd);
     link->info.self = environment.self;
+    link->info.appnum = environment.appnum;
     rz_process_keep_on_exec(link->info.fd, false);
     int flags = fcntl(link->info.fd, F_GETFL);
     fcntl(link->info.fd, F_SETFL, flags | O_NONBLOCK);

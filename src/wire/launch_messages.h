@@ -6,7 +6,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 7
+#define RZ_LAUNCH_VERSION 8
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
@@ -88,10 +88,13 @@ enum rz_waiting_state {
     256u                        /* the ranks of a lost node go to one node, where there is room    \
                                  */
 #define RZ_JOB_SLOTS_LIMIT 512u /* no node ever has more processes than slots */
+#define RZ_JOB_PTY 2048u        /* processes write to pseudo-terminals */
 #define RZ_JOB_DETACHED 32u     /* rzrun will go; the daemons keep output and outcome */
 
-/* No message is longer than this many bytes. */
+/* No message is longer than this many bytes; JOB holds command lines, of which a system takes 6 MiB
+ * at the most. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)
+#define RZ_LAUNCH_JOB_MAX (32u << 20)
 
 /* clang-format off */
 #define RZ_LAUNCH_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
@@ -128,7 +131,8 @@ enum rz_waiting_state {
         U32(restored_run) U32(restored_epoch) U64(restored_number) /* the generation to begin from; number 0: none */ \
         U32(flags) U32(verbosity) U64(spool_bytes) U64(linger_ns) U64(timeout_ns) \
         BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \
-        BYTES(environment) TEXT(directory) \
+        BYTES(environment) TEXT(directory) BYTES(contexts) \
+        /* contexts: none, or of each program ranks u32, directory text, number of arguments u32, texts, of variables u32, texts */ \
         END(JOB, job) /* placement, slots: u32 each; addresses: per node text, tcp u32, udp u32; the rest: texts; spool, linger, timeout: of a detached job */ \
     MESSAGE(STDIN, stdin_data) BYTES(data) U32(end) END(STDIN, stdin_data) \
     MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) BYTES(nodes) U64(amount) \

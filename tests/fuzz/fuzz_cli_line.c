@@ -36,9 +36,17 @@ static void look(const struct rz_rzrun_options *options)
         rz_fuzz_holds(layout->placement[i] < layout->n_nodes);
     rz_fuzz_holds(options->hb_timeout > options->hb_period && options->hb_period > 0);
     rz_fuzz_holds(options->n_faults <= RZ_FAULTS_MAX);
-    for (uint32_t i = 0; i < options->n_environment; i++)
-        rz_fuzz_holds(strchr(options->environment[i], '=') > options->environment[i]);
-    rz_fuzz_holds(options->program[0] != NULL);
+    for (uint32_t i = 0; i < options->environment.n; i++)
+        rz_fuzz_holds(strchr(options->environment.texts[i], '=') > options->environment.texts[i]);
+    uint32_t n_ranks = 0;
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        const struct rz_context *part = &options->contexts[i];
+        rz_fuzz_holds(part->program[0] != NULL && part->n_ranks > 0);
+        for (uint32_t k = 0; k < part->environment.n; k++)
+            rz_fuzz_holds(strchr(part->environment.texts[k], '=') > part->environment.texts[k]);
+        n_ranks += part->n_ranks;
+    }
+    rz_fuzz_holds(n_ranks == options->n_ranks);
 }
 
 /* The words of the input, each up to a NUL; a block of its own for each. */
@@ -88,6 +96,8 @@ static int read_line(struct rz_rzrun_options *options, int n, char **words)
     }
     inside = false;
     stdout = out, stderr = err;
+    if (status == 0)
+        nowhere = NULL; /* a page was printed, and its stream closed */
     return status;
 }
 

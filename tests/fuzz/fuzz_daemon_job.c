@@ -20,6 +20,10 @@ static void look(const struct rz_daemon_job *job, const struct rz_launch_job *to
     for (uint32_t i = 0; i < job->n_nodes; i++)
         rz_fuzz_holds(job->peers[i].address != NULL && job->slots[i] < UINT32_MAX);
     rz_fuzz_holds(job->arguments[0] != NULL && job->directory != NULL);
+    for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
+        struct rz_program program = rz_job_program(job, rank);
+        rz_fuzz_holds(program.arguments[0] != NULL && program.directory != NULL);
+    }
     rz_fuzz_holds(!*job->checkpoints.folder || rz_ckpt_name_valid(job->checkpoints.name));
     rz_fuzz_holds(job->checkpoints.restored.number == 0 || job->checkpoints.run > 1);
     for (char **entry = job->environment; *entry; entry++)
@@ -56,11 +60,28 @@ static uint32_t put_texts(uint8_t *at, const char *const *texts)
     return (uint32_t)(w.at - at);
 }
 
+/* A program for the first rank, another for all others. */
+static uint32_t put_programs(uint8_t *bytes, size_t room, uint32_t n_ranks)
+{
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, bytes, room);
+    for (uint32_t i = 0; i < 2; i++) {
+        rz_wire_put_u32(&w, i == 0 ? 1 : n_ranks - 1);
+        rz_wire_put_text(&w, "/there");
+        rz_wire_put_u32(&w, 2);
+        rz_wire_put_text(&w, "./program");
+        rz_wire_put_text(&w, "-x");
+        rz_wire_put_u32(&w, 1);
+        rz_wire_put_text(&w, "A=b");
+    }
+    return (uint32_t)(w.at - w.start);
+}
+
 static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
 {
     static const char *const arguments[] = {"./program", "-x", "", NULL};
     static const char *const environment[] = {"A=b", "PATH=/usr/bin", "EMPTY=", NULL};
-    uint8_t key[RZ_JOB_KEY_BYTES] = {1}, numbers[64], addresses[256], words[2][256];
+    uint8_t key[RZ_JOB_KEY_BYTES] = {1}, numbers[64], addresses[256], words[2][256], parts[256];
     uint32_t n_nodes = 1 + number, n_ranks = 2 * n_nodes;
     struct rz_wire_writer w;
     if (number >= 3)
@@ -95,6 +116,10 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
                 .restored_epoch = number == 1,
                 .restored_number = number == 1 ? 12 : 0,
                 .directory = "/"}};
+    if (number == 2) {
+        message.job.contexts = parts;
+        message.job.contexts_length = put_programs(parts, sizeof parts, n_ranks);
+    }
     rz_wire_writer_init(&w, addresses, sizeof addresses);
     for (uint32_t i = 0; i < n_nodes; i++) {
         rz_wire_put_text(&w, "127.0.0.1");

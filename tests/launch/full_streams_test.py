@@ -97,6 +97,13 @@ class FullStreams(rig.LaunchTest):
         result = self.finish(self.start("-c", f"{line}; echo ${{PIPESTATUS[0]}}", rzrun="/bin/bash"))
         self.assertEqual(result.out, "line\n141\n", result.err)
 
+    def test_viewer_whose_reader_goes_leaves_the_job(self):
+        job = self.runs("--detach", SH, "-c", "while :; do echo line; sleep 0.05; done").out.strip()
+        line = f'"{rig.RZRUN}" --attach {job} | head -n 1; echo ${{PIPESTATUS[0]}}'
+        result = self.finish(self.start("-c", line, rzrun="/bin/bash"))
+        self.assertEqual(result.out, "line\n141\n", result.err)
+        self.runs("--end", job)
+
     def test_reader_that_goes_where_sigpipe_is_ignored(self):
         reader, writer = os.pipe()
         os.close(reader)
@@ -134,7 +141,7 @@ class FullStreams(rig.LaunchTest):
         """The death of a rank ends the job; news of it reach rzrun although nobody reads the output."""
         report = f"{self.folder}/report"
         script = f"if [ $RZ_RANK = 1 ]; then sleep 1; kill -9 $$; fi; {FLOOD}; exec sleep 100"
-        process, reader = self.blocked("-n", "2", "--nodes", "2", "--report", report, SH, "-c", script)
+        process, reader = self.blocked("-n", "2", "--nodes", "2", "--on-failure", "abort", "--report", report, SH, "-c", script)
         self.assertTrue(rig.await_true(lambda: "event=death" in self.text(report)), self.text(report))
         read_all(reader)
         self.assertEqual(self.status_of(process), 137)

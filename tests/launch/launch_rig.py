@@ -104,11 +104,11 @@ def holders(possessions):
 
 def names():
     """What lies in the places where a program might forget something. (Abstract sockets end with their process.) Folders of
-    rzbench are none of a job: it may run beside these tests."""
+    rzbench and of the tests of builds are none of a job: they may run beside these tests."""
     found = {f"{folder}/{name}" for folder in ("/dev/shm", "/tmp") for name in os.listdir(folder)}
     with open("/proc/net/unix") as sockets:
         found |= {"socket " + line.split()[7] for line in sockets if len(line.split()) == 8}
-    return {name for name in found if re.search(r"/(rz(?!bench-)|rhizome|ucx)|socket /?(rz|rhizome)", name)}
+    return {name for name in found if re.search(r"/(rz(?!bench-)|rhizome(?!-(clang|subproject|plain|packager|cross)-)|ucx)|socket /?(rz|rhizome)", name)}
 
 
 class Result:

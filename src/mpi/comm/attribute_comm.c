@@ -38,7 +38,7 @@ static const void *predefined_value(int keyval)
     const struct rz_link_info *info = rz_engine.info;
     bool fixed = info->alone || info->hb_timeout != 0 || rz_engine.board->flags & RZ_BOARD_NO_FT;
     universe_size = (int)(fixed ? info->n_ranks : info->n_slots);
-    appnum = info->cohort.processes != NULL ? (int)info->cohort.command : 0;
+    appnum = (int)(info->cohort.processes != NULL ? info->cohort.command : info->appnum);
     switch (keyval) {
     case MPI_TAG_UB:
         return &tag_ub;

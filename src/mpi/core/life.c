@@ -14,6 +14,7 @@
 #include "mpi/ft/council.h"
 #include "mpi/core/engine.h"
 #include "mpi/core/info.h"
+#include "mpi/core/streams.h"
 #include "mpi/core/flat.h"
 #include "mpi/ft/ft.h"
 #include "mpi/ft/revoke_nodes.h"
@@ -100,6 +101,7 @@ static int engine_open(void)
     if (error != MPI_SUCCESS) {
         return error;
     }
+    rz_streams_settle();
     rz_kill_here(RZ_KILL_JOINED);
     rz_engine.self = rz_process(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
     rz_engine.members = calloc(rz_engine.info->n_slots, sizeof(*rz_engine.members));

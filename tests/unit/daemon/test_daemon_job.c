@@ -76,6 +76,50 @@ static void a_good_job_is_read_whole(void **state)
     rz_job_clear(&job);
 }
 
+/* Rank 0 runs "one", ranks 1 and 2 "two" with an argument, a variable and a directory. */
+static uint32_t put_programs(uint8_t *bytes, size_t room)
+{
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, bytes, room);
+    rz_wire_put_u32(&w, 1);
+    rz_wire_put_text(&w, "");
+    rz_wire_put_u32(&w, 1);
+    rz_wire_put_text(&w, "one");
+    rz_wire_put_u32(&w, 0);
+    rz_wire_put_u32(&w, 2);
+    rz_wire_put_text(&w, "/there");
+    rz_wire_put_u32(&w, 2);
+    rz_wire_put_text(&w, "two");
+    rz_wire_put_text(&w, "2");
+    rz_wire_put_u32(&w, 1);
+    rz_wire_put_text(&w, "A=b");
+    return (uint32_t)(w.at - w.start);
+}
+
+static void each_rank_has_its_program(void **state)
+{
+    struct example e;
+    struct rz_daemon_job job;
+    const char *why;
+    uint8_t programs[128];
+    (void)state;
+    make(&e);
+    e.job.contexts = programs;
+    e.job.contexts_length = put_programs(programs, sizeof programs);
+    assert_int_equal(rz_job_read(&job, &e.job, &why), RZ_OK);
+    assert_string_equal(rz_job_program(&job, 0).arguments[0], "one");
+    for (uint32_t rank = 1; rank < 3; rank++) {
+        struct rz_program program = rz_job_program(&job, rank);
+        assert_int_equal(rz_job_appnum(&job, rank), 1);
+        assert_string_equal(program.arguments[1], "2");
+        assert_null(program.arguments[2]);
+        assert_string_equal(program.environment[0], "A=b");
+        assert_string_equal(program.directory, "/there");
+    }
+    assert_int_equal(rz_job_appnum(&job, 3), 0); /* a slot behind the ranks */
+    rz_job_clear(&job);
+}
+
 static void refused(const struct example *e)
 {
     struct rz_daemon_job job;
@@ -106,6 +150,12 @@ static void each_bad_value_is_refused_in_words(void **state)
     make(&e), e.job.arguments_length = 0, refused(&e);
     make(&e), e.job.arguments_length--, refused(&e);
     make(&e), e.environment[8] = '_', refused(&e); /* the '=' */
+    uint8_t programs[128];
+    uint32_t n = put_programs(programs, sizeof programs);
+    for (uint32_t length = 1; length < n; length++)
+        make(&e), e.job.contexts = programs, e.job.contexts_length = length, refused(&e);
+    make(&e), e.job.contexts = programs, e.job.contexts_length = n, e.job.n_ranks = 2;
+    e.job.placement_length = 8, refused(&e); /* programs of three ranks */
 }
 
 /* The second run of a job on its folder, which begins from the first. */
@@ -168,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_job_is_read_whole),
+        cmocka_unit_test(each_rank_has_its_program),
         cmocka_unit_test(each_bad_value_is_refused_in_words),
         cmocka_unit_test(where_checkpoints_are_must_fit_together),
         cmocka_unit_test(keys_of_processes_differ_and_hide_the_job_key),

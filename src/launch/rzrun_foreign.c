@@ -1,0 +1,184 @@
+/*
+ * Options that scripts written for other launchers give (the mpiexec of the MPI standard, MPICH's
+ * hydra, Open MPI's mpirun). Where Rhizome has the same thing, they are it; where the option can
+ * change nothing here it is taken, and named with --verbose.
+ */
+#include "launch/rzrun_foreign.h"
+
+#include "launch/rzrun_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS ((struct rz_rzrun_options *)target)
+
+/* Nothing here, and nothing lost. */
+static bool without_effect(struct rz_rzrun_options *options, const char *what)
+{
+    rz_texts_add(&options->without_effect, what);
+    return true;
+}
+
+static bool named(const char *value, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(value, *names) == 0)
+            return true;
+    return false;
+}
+
+#define TAKE_WITHOUT_EFFECT(name, option)                                                          \
+    RZ_CLI_TAKE(name)                                                                              \
+    {                                                                                              \
+        (void)value, (void)why;                                                                    \
+        return without_effect(OPTIONS, option);                                                    \
+    }
+
+TAKE_WITHOUT_EFFECT(as_root, "--allow-run-as-root")
+TAKE_WITHOUT_EFFECT(quiet, "--quiet")
+TAKE_WITHOUT_EFFECT(whole_environment, "-genvall")
+TAKE_WITHOUT_EFFECT(launcher, "-launcher")
+TAKE_WITHOUT_EFFECT(interface, "-iface")
+TAKE_WITHOUT_EFFECT(prefix, "--prefix")
+TAKE_WITHOUT_EFFECT(rank_by, "--rank-by")
+TAKE_WITHOUT_EFFECT(display, "--display")
+TAKE_WITHOUT_EFFECT(cleanup, "-disable-auto-cleanup")
+TAKE_WITHOUT_EFFECT(soft, "-soft")
+TAKE_WITHOUT_EFFECT(arch, "-arch")
+
+RZ_CLI_TAKE(global_environment)
+{
+    *why = "it wants a name and a value";
+    rz_texts_add(&OPTIONS->environment, value);
+    return *value != '=';
+}
+
+RZ_CLI_TAKE(with_ft)
+{
+    static const char *const on[] = {"mpi", "ulfm", "yes", "true", "1", NULL};
+    static const char *const off[] = {"no", "none", "false", "0", NULL};
+    *why = "it is `mpi`, `ulfm` or `no`";
+    OPTIONS->no_ft |= named(value, off);
+    return named(value, on) || named(value, off);
+}
+
+RZ_CLI_TAKE(parameter_set)
+{
+    (void)why;
+    return strcmp(value, "ft-enable-mpi") == 0 || without_effect(OPTIONS, "-am");
+}
+
+RZ_CLI_TAKE(per_node)
+{
+    char *end;
+    unsigned long n = strtoul(value, &end, 10);
+    *why = "it wants a whole number from 1 on";
+    if (*value < '1' || *value > '9' || *end || n > RZ_RANKS_MAX)
+        return false;
+    OPTIONS->per_node = (uint32_t)n;
+    return true;
+}
+
+/* Parameters of Open MPI that choose among its own parts, or that Rhizome has by itself. */
+static bool is_of_its_parts(const char *name)
+{
+    static const char *const beginnings[] = {"btl",
+                                             "pml",
+                                             "mtl",
+                                             "oob",
+                                             "plm",
+                                             "ras",
+                                             "rmaps",
+                                             "coll",
+                                             "orte",
+                                             "prte",
+                                             "pmix",
+                                             "opal",
+                                             "ompi_",
+                                             "hwloc",
+                                             "osc",
+                                             "io=",
+                                             "sharedfp",
+                                             "topo",
+                                             "ess",
+                                             "odls",
+                                             "iof",
+                                             "sec",
+                                             "routed",
+                                             "mpi_ft_",
+                                             "mpi_show",
+                                             "mpi_warn",
+                                             "mpi_abort",
+                                             "mpi_preconnect",
+                                             "mpi_param_check",
+                                             "mpi_leave_pinned",
+                                             "shmem",
+                                             "common",
+                                             "errmgr",
+                                             "event",
+                                             NULL};
+    for (const char *const *beginning = beginnings; *beginning; beginning++)
+        if (strncmp(name, *beginning, strlen(*beginning)) == 0)
+            return true;
+    return false;
+}
+
+RZ_CLI_TAKE(parameter)
+{
+    char text[160];
+    (void)why;
+    if (strcmp(value, "mpi_yield_when_idle=1") == 0) {
+        rz_texts_add(&OPTIONS->environment, "RZ_WAIT=yield");
+        return true;
+    }
+    if (strcmp(value, "rmaps_base_oversubscribe=1") == 0 ||
+        strcmp(value, "rmaps_default_mapping_policy=:oversubscribe") == 0)
+        return OPTIONS->oversubscribe = true;
+    if (!is_of_its_parts(value) && !OPTIONS->warned) {
+        fprintf(stderr,
+                "rzrun: the parameter %.*s of another MPI is not known here and has no effect; "
+                "nor have others that may follow (--verbose names them)\n",
+                (int)strcspn(value, "="), value);
+        OPTIONS->warned = true;
+    }
+    snprintf(text, sizeof text, "--mca %.*s", (int)strcspn(value, "="), value);
+    return without_effect(OPTIONS, text);
+}
+
+const struct rz_cli_option rz_rzrun_foreign[] = {
+    {NULL, NULL, NULL, "As other launchers have it (docs/launchers.md)", NULL},
+    {"-ppn", "--ppn -perhost --perhost -npernode --npernode -N", "N",
+     "Put N ranks on each node in turn.", take_per_node},
+    {"-genv", "--genv", "NAME VALUE",
+     "Give the processes of all programs this environment variable.", take_global_environment},
+    {"--with-ft", "-with-ft", "mpi|ulfm|no", "no: as --no-ft. Else nothing: faults are tolerated.",
+     take_with_ft},
+    {"-am", "--am --tune -tune", "NAME", "Nothing: ft-enable-mpi is how Rhizome is.",
+     take_parameter_set},
+    {"--mca", "-mca --gmca -gmca --omca --prtemca --pmixmca", "NAME VALUE",
+     "Parameters of Open MPI. mpi_yield_when_idle and rmaps_base_oversubscribe are --wait yield "
+     "and "
+     "--oversubscribe; others have no effect.",
+     take_parameter},
+    {"--allow-run-as-root", "-allow-run-as-root", NULL, "Nothing.", take_as_root},
+    {"--quiet", "-quiet", NULL, "Nothing: rzrun is.", take_quiet},
+    {"-genvall", "-envall --genvall --envall", NULL, "Nothing: processes have rzrun's environment.",
+     take_whole_environment},
+    {"-launcher", "--launcher -bootstrap --bootstrap -rmk --rmk", "NAME", "Nothing.",
+     take_launcher},
+    {"-iface", "--iface", "NAME", "Nothing.", take_interface},
+    {"--prefix", "-prefix", "DIR", "Nothing.", take_prefix},
+    {"--rank-by", "-rank-by --rankby", "WHAT", "Nothing: ranks are numbered as they are placed.",
+     take_rank_by},
+    {"--display", "--display-map -display-map --display-allocation -display-allocation", NULL,
+     "Nothing; see --report-bindings.", take_display},
+    {"-disable-auto-cleanup",
+     "--disable-auto-cleanup --enable-recovery -enable-recovery "
+     "--continuous -continuous",
+     NULL, "Nothing: a death ends what cannot go on without the dead process, no more.",
+     take_cleanup},
+    {"-soft", "--soft", "LIST", "Nothing: -n says how many.", take_soft},
+    {"-arch", "--arch", "NAME", "Nothing.", take_arch},
+    {NULL, NULL, NULL, NULL, NULL},
+};
