@@ -60,7 +60,12 @@ static void check_real(const char *text)
         rz_fuzz_holds(share >= 0 && share <= 1);
     else
         rz_fuzz_holds(share == -1);
-    if (!rz_quantity_duration(text, &time)) {
+    rz_time seconds = 77;
+    bool plain = *text && text[strspn(text, "0123456789")] == 0;
+    bool good = rz_quantity_duration(text, &time);
+    rz_fuzz_holds(rz_quantity_seconds(text, &seconds) ? good ? seconds == time : plain
+                                                      : !good && seconds == 77);
+    if (!good) {
         rz_fuzz_holds(time == 77);
         return;
     }
