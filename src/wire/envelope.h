@@ -21,6 +21,9 @@ enum rz_envelope_kind {
     RZ_ENVELOPE_CANCEL,  /* the sender takes the message `serial` back, if it met no receive yet */
     RZ_ENVELOPE_CANCELLED, /* the answer: it is gone */
     RZ_ENVELOPE_MET,       /* the other answer: it has met its receive, or was not kept */
+    RZ_ENVELOPE_INQUIRY,   /* will a message of this context and tag come? serial: a failed process
+                              (mpi/ft/inquiry.h) */
+    RZ_ENVELOPE_ABSENT,    /* none will */
     RZ_ENVELOPE_COUNT
 };
 

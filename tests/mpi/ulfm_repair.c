@@ -50,8 +50,9 @@ static void revoked_is_of_no_use(MPI_Comm comm)
           MPI_ERR_REVOKED);
     CHECK(class_of(MPI_Comm_dup(comm, &copy)) == MPI_ERR_REVOKED);
     CHECK(class_of(MPI_Probe(0, 0, comm, MPI_STATUS_IGNORE)) == MPI_ERR_REVOKED);
-    int error = MPI_Ibarrier(comm, &request);
-    CHECK(class_of(error) == MPI_ERR_REVOKED);
+    CHECK(MPI_Ibarrier(comm, &request) == MPI_SUCCESS);
+    int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(class_of(error) == MPI_ERR_REVOKED && request == MPI_REQUEST_NULL);
     /* Agreement works on it, and knows of the death. */
     MPIX_Comm_ack_failed(comm, 1 << 20, &flag);
     do {

@@ -189,11 +189,13 @@ static void early(void)
 {
     int value = 0, flag = 1;
     MPI_Comm copy;
+    MPI_Request made;
     lose_the_last();
     for (int i = 0; i < 100; i++) {
         int first = i % victim;
         if (rank == first) {
-            MPI_Comm_dup(MPI_COMM_WORLD, &copy); /* local: the others come later */
+            /* It is there at once; the others come later. */
+            CHECK(MPI_Comm_idup(MPI_COMM_WORLD, &copy, &made) == MPI_SUCCESS);
             MPIX_Comm_revoke(copy);
         }
         if (rank == first && victim > 1) {
@@ -202,8 +204,9 @@ static void early(void)
             MPI_Recv(&value, 1, MPI_INT, first, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
         if (rank != first) {
-            MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+            CHECK(MPI_Comm_idup(MPI_COMM_WORLD, &copy, &made) == MPI_SUCCESS);
         }
+        CHECK(class_of(MPI_Wait(&made, MPI_STATUS_IGNORE)) == MPI_ERR_PROC_FAILED);
         CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, rank, 9, copy, MPI_STATUS_IGNORE)) ==
               MPI_ERR_REVOKED);
         MPIX_Comm_agree(copy, &flag);

@@ -1,6 +1,7 @@
 #include "mpi/coll/schedule.h"
 
 #include "mpi/ft/comm_uniform.h"
+#include "mpi/ft/inquiry.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/request/wait.h"
 
@@ -47,6 +48,9 @@ struct rz_schedule {
     struct rz_request *request; /* of a uniform one that is not blocking */
     bool told;                  /* how it ended here; the verdict ends it */
     uint64_t operation;
+    struct rz_comm *whole; /* whose operation it is, whatever it is turned to */
+    struct rz_participation participation;
+    size_t complete; /* of `pending`, in order, as far as was looked */
 };
 
 static struct rz_schedule *kept;
@@ -162,17 +166,29 @@ void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
 
 /* ---- Writing it ---- */
 
-static int error_of_comm(const struct rz_comm *comm)
-{
-    return comm->revoked            ? MPI_ERR_REVOKED
-           : comm->collectives_dead ? MPI_ERR_PROC_FAILED
-                                    : MPI_SUCCESS;
-}
-
 static void note(struct rz_schedule *schedule, int error)
 {
     schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
     schedule->over |= error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE;
+}
+
+static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
+                        struct rz_schedule **schedule)
+{
+    struct rz_schedule *made = schedule_alloc();
+    if (made == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    made->comm = made->whole = comm;
+    made->operation = operation;
+    made->tag = rz_comm_operation_tag(operation);
+    made->error = MPI_SUCCESS;
+    made->over = false;
+    made->n = 0;
+    made->uniform = uniform;
+    made->row = NULL;
+    *schedule = made;
+    return MPI_SUCCESS;
 }
 
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
@@ -183,27 +199,12 @@ int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule
     }
     /* Counted even if it comes to nothing here, since the other members count it. */
     uint64_t operation = rz_comm_begin(comm, call);
-    bool uniform = rz_comm_is_uniform(comm, RZ_UNIFORM_COLL);
-    error = error_of_comm(comm);
-    if (error != MPI_SUCCESS && !uniform) {
-        return error;
-    }
-    struct rz_schedule *made = schedule_alloc();
-    if (made == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    made->comm = comm;
-    made->operation = operation;
-    made->tag = rz_comm_operation_tag(operation);
-    made->error = MPI_SUCCESS;
-    made->over = false;
-    made->n = 0;
-    made->at = 0;
-    made->uniform = uniform;
-    made->row = NULL;
-    note(made, error); /* the others may be told it, too */
-    *schedule = made;
-    return MPI_SUCCESS;
+    return schedule_new(comm, operation, rz_comm_is_uniform(comm, RZ_UNIFORM_COLL), schedule);
+}
+
+int rz_schedule_part(struct rz_comm *comm, uint64_t operation, struct rz_schedule **schedule)
+{
+    return schedule_new(comm, operation, false, schedule);
 }
 
 struct rz_comm *rz_schedule_comm(const struct rz_schedule *schedule)
@@ -340,17 +341,31 @@ static bool pending_reserve(struct rz_schedule *schedule)
     return true;
 }
 
-/* A message could not begin here: those who wait for it will not hear from this process, so neither
- * does it wait. */
+/*
+ * It will not succeed: it waits for nobody's message any more, and sends none. Those who wait for
+ * one are told now, not when all that it has sent was read: of members that have failed each could
+ * wait for another one to read. A process that fails in a part of an operation leaves all of it.
+ */
 static void give_up(struct rz_schedule *schedule, int error)
 {
     note(schedule, error);
     for (size_t i = 0; i < schedule->n_pending; i++) {
         struct rz_request *request = schedule->pending[i];
-        if (!request->complete) {
+        if (!request->complete && !(request->flags & RZ_REQUEST_SEND)) {
             request->class->cancel(request);
         }
     }
+    struct rz_participation *all = rz_operation_find(schedule->whole, schedule->tag);
+    if (all != NULL) {
+        rz_operation_end(schedule->whole, all);
+    }
+}
+
+/* How a message ended, as far as the operation needs it. */
+static int error_of_message(const struct rz_request *request)
+{
+    bool unneeded = request->flags & RZ_REQUEST_SEND && request->error == MPI_ERR_PROC_FAILED;
+    return unneeded ? MPI_SUCCESS : request->error;
 }
 
 static void begin_message(struct rz_schedule *schedule, const struct step *step)
@@ -370,6 +385,10 @@ static void begin_message(struct rz_schedule *schedule, const struct step *step)
         return;
     }
     schedule->pending[schedule->n_pending++] = request;
+    error = request->complete ? error_of_message(request) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
+        give_up(schedule, error);
+    }
 }
 
 static void begin_step(struct rz_schedule *schedule, const struct step *step)
@@ -405,14 +424,89 @@ static bool advance(struct rz_schedule *schedule)
     return schedule->n_pending > 0;
 }
 
+/* Before its first step. A part of an operation runs within that. */
+static void begin_steps(struct rz_schedule *schedule)
+{
+    struct rz_comm *comm = schedule->whole;
+    schedule->at = schedule->complete = 0;
+    if (comm->revoked) {
+        note(schedule, MPI_ERR_REVOKED);
+    } else if (rz_operation_find(comm, schedule->tag) != NULL) {
+        return;
+    } else if (comm->collectives_dead) {
+        note(schedule, MPI_ERR_PROC_FAILED);
+    } else {
+        rz_operation_begin(comm, &schedule->participation, schedule->tag);
+    }
+}
+
+/* After its last step. */
+static void end_steps(struct rz_schedule *schedule)
+{
+    rz_operation_end(schedule->whole, &schedule->participation);
+}
+
+/* Among what is pending something may have failed already; then the rest is not waited for. */
+static void look_for_failures(struct rz_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->n_pending && !schedule->over; i++) {
+        const struct rz_request *request = schedule->pending[i];
+        int error = request->complete ? error_of_message(request) : MPI_SUCCESS;
+        if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
+            give_up(schedule, error);
+        }
+    }
+}
+
+/* Whether nothing is pending any more. */
+static bool is_settled(void *arg)
+{
+    struct rz_schedule *schedule = arg;
+    if (__builtin_expect(schedule->whole->collectives_dead, 0)) {
+        look_for_failures(schedule);
+    }
+    while (schedule->complete < schedule->n_pending &&
+           schedule->pending[schedule->complete]->complete) {
+        schedule->complete++;
+    }
+    return schedule->complete == schedule->n_pending;
+}
+
+/* Gives back what was pending. */
+static void collect(struct rz_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->n_pending; i++) {
+        note(schedule, error_of_message(schedule->pending[i]));
+        rz_request_destroy(schedule->pending[i]);
+    }
+    schedule->n_pending = schedule->complete = 0;
+}
+
+static void settle(struct rz_schedule *schedule)
+{
+    if (!is_settled(schedule)) {
+        const struct rz_request *request = schedule->pending[schedule->complete];
+        struct rz_blocked blocked = {.call = request->comm->call,
+                                     .comm = request->comm,
+                                     .operation = request->comm->operations,
+                                     .peer = rz_wait_whom(request),
+                                     .tag = request->tag};
+        /* At a roll-back all of them have ended with it, so that they can be given back here, too.
+         */
+        rz_engine_wait(&blocked, is_settled, schedule);
+    }
+    collect(schedule);
+}
+
 int rz_schedule_run(struct rz_schedule *schedule)
 {
     schedule->verdict = (struct rz_ruling){0};
     begin_verdict(schedule);
+    begin_steps(schedule);
     while (advance(schedule)) {
-        note(schedule, rz_p2p_wait(schedule->pending, schedule->n_pending));
-        schedule->n_pending = 0;
+        settle(schedule);
     }
+    end_steps(schedule);
     int error = schedule->error;
     if (schedule->uniform && error != RZM_ROLLBACK) {
         error = rz_ruling_wait(&schedule->verdict, error, schedule->comm->call);
@@ -427,12 +521,12 @@ int rz_schedule_run(struct rz_schedule *schedule)
 static bool run_on(struct rz_schedule *schedule)
 {
     while (advance(schedule)) {
-        if (!rz_p2p_done(schedule->pending, schedule->n_pending)) {
+        if (!is_settled(schedule)) {
             return false;
         }
-        note(schedule, rz_p2p_end(schedule->pending, schedule->n_pending));
-        schedule->n_pending = 0;
+        collect(schedule);
     }
+    end_steps(schedule);
     return true;
 }
 
@@ -479,6 +573,7 @@ static void schedule_abandon(struct rz_request *request)
 
 static void schedule_destroy(struct rz_request *request)
 {
+    end_steps(request->state); /* at a roll-back it has not come to its end */
     schedule_release(request->state);
 }
 
@@ -488,6 +583,7 @@ static void begin_request(struct rz_request *request)
     struct rz_schedule *schedule = request->state;
     schedule->told = false;
     schedule->request = request;
+    begin_steps(schedule);
     if (schedule->uniform) {
         schedule->verdict = (struct rz_ruling){.ended = verdict_ended};
         begin_verdict(schedule);
@@ -503,14 +599,8 @@ static void begin_request(struct rz_request *request)
 static int schedule_restart(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
-    int error = error_of_comm(schedule->comm);
-    if (error != MPI_SUCCESS && !schedule->uniform) {
-        return error;
-    }
     schedule->error = MPI_SUCCESS;
     schedule->over = false;
-    schedule->at = 0;
-    note(schedule, error);
     begin_request(request);
     return MPI_SUCCESS;
 }
@@ -525,7 +615,7 @@ static const struct rz_request_class schedule_class = {
     .destroy = schedule_destroy,
 };
 
-/* A request for it that has not begun; what kept the schedule from beginning ends it here. */
+/* A request for it that has not begun; what kept the plan from being made ends it here. */
 static int request_for(struct rz_schedule *schedule, struct rz_request **request)
 {
     struct rz_request *made = NULL;

@@ -8,9 +8,12 @@
  * return an error: the first one (no memory) is kept and ends the operation before it begins.
  *
  * Errors while it runs: a message that was too long (MPI_ERR_TRUNCATE) is remembered and told at
- * the end, for the others wait for this process to go on; all other errors end it at the next
- * fence. In both cases nothing is pending any more when the call returns or the request completes:
- * see p2p.h.
+ * the end, for the others wait for this process to go on; any other error of a receive ends it at
+ * once. A message to a failed process is nothing that this one needs, and no error. In all cases
+ * nothing is pending any more when the call returns or the request completes: see p2p.h.
+ *
+ * A failed member (docs/failure-semantics.md): an operation that began before the failure was known
+ * goes on, and fails where a receive does. One that begins later fails at once and sends nothing.
  */
 #ifndef RZ_MPI_SCHEDULE_H
 #define RZ_MPI_SCHEDULE_H
@@ -22,10 +25,14 @@ struct rz_schedule;
 
 /*
  * Begins a collective operation of comm and numbers it. call: a literal, for the hang report. What
- * keeps it from beginning: RZM_ROLLBACK, MPI_ERR_REVOKED, MPI_ERR_PROC_FAILED (a member is dead),
- * MPI_ERR_NO_MEM.
+ * keeps it from beginning: RZM_ROLLBACK, MPI_ERR_OTHER (rz_comm_enter), MPI_ERR_NO_MEM. That comm
+ * is revoked, or a member has failed, is told by the end of the operation.
  */
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule);
+
+/* A part of an operation that was numbered before: of a call that makes a communicator.
+ * MPI_ERR_NO_MEM. */
+int rz_schedule_part(struct rz_comm *comm, uint64_t operation, struct rz_schedule **schedule);
 
 /* The communicator it was begun for, or turned to. */
 struct rz_comm *rz_schedule_comm(const struct rz_schedule *schedule);

@@ -31,14 +31,13 @@ static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
     return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_PLANE_COUNT - 1);
 }
 
-static bool context_is_free(uint64_t context)
+struct rz_comm *rz_comm_by_context(uint64_t context)
 {
-    for (struct rz_comm *comm = living; comm != NULL; comm = comm->next) {
-        if (comm->context == context) {
-            return false;
-        }
+    struct rz_comm *comm = living;
+    while (comm != NULL && comm->context != (context & ~(uint64_t)(RZ_PLANE_COUNT - 1))) {
+        comm = comm->next;
     }
-    return true;
+    return comm;
 }
 
 /* ---- Those that have ended ---- */
@@ -64,12 +63,12 @@ bool rz_comm_has_ended(uint64_t context)
 
 /* ---- Deaths ---- */
 
-/* A member died. */
-static void stop_collectives(struct rz_comm *comm)
+/* Messages that have come are kept: what they belong to may still succeed. */
+void rz_comm_stop_collectives(struct rz_comm *comm)
 {
-    if (!comm->collectives_dead) {
-        comm->collectives_dead = true;
-        rz_message_close_context(rz_comm_context(comm, RZ_PLANE_COLLECTIVE));
+    comm->collectives_dead = true;
+    if (comm->local != NULL) {
+        comm->local->collectives_dead = true;
     }
 }
 
@@ -104,7 +103,7 @@ void rz_comms_death(uint32_t dead)
     struct rz_comm *next;
     for (struct rz_comm *comm = living; comm != NULL; comm = next) {
         if (rz_comm_holds(comm->inter != NULL ? comm->inter : comm, dead)) {
-            stop_collectives(comm);
+            rz_comm_stop_collectives(comm);
         }
         rz_comm_retain(comm); /* revoking ends requests, the last of which may hold it */
         rz_comm_look_at_range(comm);
@@ -146,6 +145,7 @@ static void comm_end(struct rz_comm *comm)
     if (comm->topology_free != NULL) {
         comm->topology_free(comm->topology);
     }
+    rz_participations_forget(&comm->participations);
     rz_comm_note_end(comm->context);
     for (int plane = 0; plane < RZ_PLANE_COUNT; plane++) {
         rz_message_forget_context(rz_comm_context(comm, (enum rz_plane)plane));
@@ -194,7 +194,7 @@ static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
                     struct rz_group *remote, uint64_t context, struct rz_comm **newcomm)
 {
     struct rz_comm *comm = free_first;
-    if (!context_is_free(context)) {
+    if (rz_comm_by_context(context) != NULL) {
         return rzm_error(MPI_ERR_INTERN, "two communicators came to the same context id");
     }
     if (comm != NULL) {
@@ -225,10 +225,7 @@ static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
         uint32_t process = group->process[i];
         if (rz_process_dead(process) && !ended_well(process)) {
             rz_engine_list_dead(process);
-            stop_collectives(comm);
-            if (comm->local != NULL) {
-                stop_collectives(comm->local);
-            }
+            rz_comm_stop_collectives(comm);
         }
     }
 }

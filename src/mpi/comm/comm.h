@@ -7,6 +7,7 @@
 #define RZ_MPI_COMM_H
 
 #include "mpi/comm/group.h"
+#include "mpi/comm/participation.h"
 #include "mpi/ft/agreement.h"
 #include "mpi/ft/revoke_nodes.h"
 
@@ -40,8 +41,10 @@ struct rz_comm {
                       revoked from birth */
     bool met; /* made by processes that had no communicator in common: spawn, connect, accept, join
                */
-    bool collectives_dead; /* a member died: collectives of this communicator end with
-                              MPI_ERR_PROC_FAILED */
+    bool collectives_dead; /* a member is known to have failed: only collective operations that had
+                              begun before go on, and those whose messages are all here */
+    struct rz_participations participations; /* of this process; a hidden one has none */
+    struct rz_participation making;          /* a call that makes a communicator out of this one */
     uint32_t acknowledged; /* how many of the failed (as found by get_failed, in order) the user has
                               acknowledged */
     struct rz_council *council;  /* council.h; NULL: nothing was agreed or revoked on it yet */
@@ -133,9 +136,23 @@ int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *dat
 
 /*
  * A creation that all of comm take part in: its number, from 1. RZM_ROLLBACK, MPI_ERR_REVOKED: it
- * does not count.
+ * does not count. Messages of it may be sent until rz_comm_create_end (ft/inquiry.h), which the
+ * entry points call.
  */
 int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation);
+void rz_comm_create_end(struct rz_comm *comm);
+
+/*
+ * Returns when all members have entered the creation with this number. MPI_ERR_PROC_FAILED: one of
+ * them has failed, or another member tells so.
+ */
+int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation);
+
+/* The living communicator with this id, whatever the plane; NULL: none. */
+struct rz_comm *rz_comm_by_context(uint64_t context);
+
+/* A member is known to have failed, here or elsewhere. */
+void rz_comm_stop_collectives(struct rz_comm *comm);
 
 /* The value of the info key mpi_memory_alloc_kinds, of sessions and communicators. */
 #define RZ_MEMORY_KINDS "mpi,system"

@@ -1,8 +1,10 @@
-/* Making and freeing communicators. Of an intra-communicator only MPI_Comm_create_group sends
- * messages here. */
+/* Making and freeing communicators. What a new one is, every member computes by itself; but nobody
+ * leaves the call before all have entered it, so that a failed one is told of. */
+#include "mpi/coll/coll.h"
 #include "mpi/core/attribute.h"
 #include "mpi/comm/dynamic.h"
 #include "mpi/ft/comm_uniform.h"
+#include "mpi/ft/inquiry.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/request/wait.h"
 
@@ -18,62 +20,80 @@ static struct rz_datatype *bytes_type(void)
 
 /* Everything to rank 0: each collects its subtree of a binomial tree, which is a row of ranks that
  * begins at itself. */
-static int gather_to_0(struct rz_comm *comm, int tag, size_t bytes, char *all)
+static void plan_gather_to_0(struct rz_schedule *schedule, size_t bytes, char *all)
 {
-    int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    for (int span = 1; span < size; span *= 2) {
-        int from = rank + span;
-        if (rank & span) {
-            int n = span < size - rank ? span : size - rank;
-            return rz_p2p_send(all + (size_t)rank * bytes, (MPI_Count)((size_t)n * bytes),
-                               bytes_type(), rank - span, tag, comm);
-        }
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    int rank = rz_comm_rank(comm), size = rz_comm_size(comm), span = 1;
+    for (; span < size && !(rank & span); span *= 2) {
+        int from = rank + span, n = span < size - from ? span : size - from;
         if (from < size) {
-            int n = span < size - from ? span : size - from;
-            int error = rz_p2p_recv(all + (size_t)from * bytes, (MPI_Count)((size_t)n * bytes),
-                                    bytes_type(), from, tag, comm);
-            if (error != MPI_SUCCESS) {
-                return error;
-            }
+            rz_schedule_recv(schedule, all + (size_t)from * bytes, (MPI_Count)((size_t)n * bytes),
+                             bytes_type(), from);
         }
     }
-    return MPI_SUCCESS;
+    rz_schedule_fence(schedule);
+    if (span < size) {
+        int n = span < size - rank ? span : size - rank;
+        rz_schedule_send(schedule, all + (size_t)rank * bytes, (MPI_Count)((size_t)n * bytes),
+                         bytes_type(), rank - span);
+    }
 }
 
 /* Down a binomial tree; places in it are counted from root. */
-int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes)
+static void plan_spread(struct rz_schedule *schedule, int root, void *data, size_t bytes)
 {
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
     int64_t size = rz_comm_size(comm), place = (rz_comm_rank(comm) - root + size) % size, span = 1;
-    int tag = rz_comm_operation_tag(operation);
     while (span < size && !(place & span)) {
         span *= 2;
     }
-    int error = MPI_SUCCESS;
     if (place != 0) {
         int from = (int)((place - span + root) % size);
-        error = rz_p2p_recv(data, (MPI_Count)bytes, bytes_type(), from, tag, comm);
+        rz_schedule_recv(schedule, data, (MPI_Count)bytes, bytes_type(), from);
     }
-    for (span /= 2; span > 0 && error == MPI_SUCCESS; span /= 2) {
+    rz_schedule_fence(schedule);
+    for (span /= 2; span > 0; span /= 2) {
         if (place + span < size) {
             int to = (int)((place + span + root) % size);
-            error = rz_p2p_send(data, (MPI_Count)bytes, bytes_type(), to, tag, comm);
+            rz_schedule_send(schedule, data, (MPI_Count)bytes, bytes_type(), to);
         }
     }
-    return error;
+}
+
+int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes)
+{
+    struct rz_schedule *schedule;
+    int error = rz_schedule_part(comm, operation, &schedule);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    plan_spread(schedule, root, data, bytes);
+    return rz_schedule_run(schedule);
 }
 
 int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine, size_t bytes,
                      void *all)
 {
-    int tag = rz_comm_operation_tag(operation);
+    struct rz_schedule *schedule;
+    int error = rz_schedule_part(comm, operation, &schedule);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
     memcpy((char *)all + (size_t)rz_comm_rank(comm) * bytes, mine, bytes);
-    int error = gather_to_0(comm, tag, bytes, all);
-    return error != MPI_SUCCESS
-               ? error
-               : rz_comm_spread(comm, operation, 0, all, (size_t)rz_comm_size(comm) * bytes);
+    plan_gather_to_0(schedule, bytes, all);
+    rz_schedule_fence(schedule);
+    plan_spread(schedule, 0, all, (size_t)rz_comm_size(comm) * bytes);
+    return rz_schedule_run(schedule);
 }
 
-/* ---- Beginning ---- */
+int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation)
+{
+    struct rz_schedule *schedule;
+    int error = rz_schedule_part(comm, operation, &schedule);
+    return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_barrier(schedule));
+}
+
+/* ---- Beginning and ending ---- */
 
 int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
@@ -83,23 +103,30 @@ int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *opera
     }
     if (error == MPI_SUCCESS) {
         *operation = rz_comm_begin(comm, call);
+        rz_comm_create_end(comm); /* of a call that nobody ended */
+    }
+    if (error == MPI_SUCCESS && !comm->collectives_dead) {
+        rz_operation_begin(comm, &comm->making, rz_comm_operation_tag(*operation));
     }
     return error;
 }
 
+void rz_comm_create_end(struct rz_comm *comm)
+{
+    rz_operation_end(comm, &comm->making);
+}
+
 /* ---- MPI_Comm_dup ---- */
 
-int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
+/* All of it that needs nobody else. */
+static int duplicate_make(struct rz_comm *comm, uint64_t operation, struct rz_info *info,
+                          struct rz_comm **newcomm)
 {
-    uint64_t operation;
+    bool inter = comm->object.flags & RZ_COMM_INTER;
     struct rz_comm *made = NULL;
-    int error = rz_comm_create_begin(comm, "MPI_Comm_dup", &operation);
-    if (error == MPI_SUCCESS) {
-        bool inter = comm->object.flags & RZ_COMM_INTER;
-        uint64_t words[3] = {comm->context, operation, 0};
-        error =
-            rz_comm_make(words, comm->group, inter ? comm->remote : NULL, comm->errhandler, &made);
-    }
+    uint64_t words[3] = {comm->context, operation, 0};
+    int error =
+        rz_comm_make(words, comm->group, inter ? comm->remote : NULL, comm->errhandler, &made);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -116,17 +143,22 @@ int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
         rz_comm_release(made);
         return error;
     }
+    rz_comm_take_hints(made, info);
     *newcomm = made;
     return MPI_SUCCESS;
 }
 
 int rzm_comm_dup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm)
 {
-    int error = rzm_comm_dup(comm, newcomm);
-    if (error == MPI_SUCCESS) {
-        rz_comm_take_hints(*newcomm, info);
-    }
-    return error;
+    uint64_t operation;
+    int error = rz_comm_create_begin(comm, "MPI_Comm_dup", &operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, operation);
+    return error != MPI_SUCCESS ? error : duplicate_make(comm, operation, info, newcomm);
+}
+
+int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
+{
+    return rzm_comm_dup_with_info(comm, NULL, newcomm);
 }
 
 /* A duplicate that is there, and whose verdict is not. */
@@ -182,18 +214,35 @@ static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made
     return MPI_SUCCESS;
 }
 
-/* The duplicate is there at once; where nothing is agreed the request is complete. */
+/* Ends when all have called it. */
+static int duplicate_await(struct rz_comm *comm, uint64_t operation, struct rz_request **request)
+{
+    struct rz_schedule *schedule;
+    int error = rz_schedule_part(comm, operation, &schedule);
+    return error != MPI_SUCCESS ? error : rz_schedule_start(rz_plan_barrier(schedule), request);
+}
+
+/* The duplicate is there at once. */
 int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm *newcomm,
                             struct rz_request **request)
 {
+    uint64_t operation = 0;
     struct rz_comm *made = NULL;
-    int error = rzm_comm_dup_with_info(comm, info, &made);
+    int error = rz_comm_enter(comm);
+    if (error == MPI_SUCCESS && comm->revoked) {
+        error = MPI_ERR_REVOKED;
+    }
     bool uniform = error != RZM_ROLLBACK && rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT);
+    if (error == MPI_SUCCESS) {
+        operation = rz_comm_begin(comm, "MPI_Comm_idup");
+        error = uniform && comm->collectives_dead ? MPI_ERR_PROC_FAILED
+                                                  : duplicate_make(comm, operation, info, &made);
+    }
     if (error != MPI_SUCCESS && !uniform) {
         return error;
     }
     error = uniform ? duplicate_agree(comm, error, made, newcomm, request)
-                    : rz_request_new_complete(comm, request);
+                    : duplicate_await(comm, operation, request);
     if (error != MPI_SUCCESS) {
         if (made != NULL) {
             rzm_comm_free(made);
@@ -233,6 +282,7 @@ int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm
     if (error == MPI_SUCCESS) {
         error = rz_comm_create_begin(comm, "MPI_Comm_create", &operation);
     }
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, operation);
     if (error != MPI_SUCCESS) {
         return error;
     }

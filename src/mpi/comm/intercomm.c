@@ -162,6 +162,7 @@ int rz_intercomm_create(struct rz_comm *inter, struct rz_group *group, int error
 {
     uint64_t operation;
     int begun = rz_comm_create_begin(inter, "MPI_Comm_create", &operation);
+    begun = begun != MPI_SUCCESS ? begun : rz_comm_synchronise(inter, operation);
     if (begun != MPI_SUCCESS) {
         return begun;
     }
@@ -188,6 +189,7 @@ int rzm_intercomm_merge(struct rz_comm *intercomm, int high, struct rz_comm **ne
         return rzm_error(MPI_ERR_COMM, "intercomm is no inter-communicator");
     }
     error = rz_comm_create_begin(intercomm, "MPI_Intercomm_merge", &operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(intercomm, operation);
     error = error != MPI_SUCCESS
                 ? error
                 : rz_intercomm_swap(intercomm, operation, MPI_SUCCESS, &said, &theirs);

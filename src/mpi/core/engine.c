@@ -7,6 +7,7 @@
 #include "mpi/ft/comm_revoke.h"
 #include "mpi/ft/council.h"
 #include "mpi/ft/ft.h"
+#include "mpi/ft/inquiry.h"
 #include "mpi/ft/revoke_nodes.h"
 #include "mpi/monitor/monitors.h"
 #include "mpi/p2p/lane_ends.h"
@@ -116,6 +117,9 @@ static void member_gone(struct rz_member *member, bool death)
     }
     rz_councils_death(process);
     rz_p2p_gone(process, death);
+    if (death) {
+        rz_inquire_all();
+    }
 }
 
 /* Agreements leave out who has ended in order as they do the dead; it is not to be accused. */
@@ -320,6 +324,9 @@ unsigned rz_engine_progress(void)
     }
     if (__builtin_expect(rz_words_new, 0)) {
         events += rz_words_look();
+    }
+    if (__builtin_expect(rz_inquiries_unread != NULL, 0)) {
+        events += rz_inquiries_read();
     }
     if (__builtin_expect(rz_councils_deadline != RZ_TIME_NEVER, 0)) {
         events += rz_councils_tick();

@@ -17,6 +17,7 @@
 #include "mpi/core/streams.h"
 #include "mpi/core/flat.h"
 #include "mpi/ft/ft.h"
+#include "mpi/ft/inquiry.h"
 #include "mpi/ft/revoke_nodes.h"
 #include "mpi/ft/council_letter.h"
 #include "mpi/ft/inviters.h"
@@ -229,6 +230,7 @@ static void engine_close(void)
     rz_unborn_close();
     rz_letters_close();
     rz_words_close();
+    rz_inquiries_close();
     rz_matched_close();
     rz_paths_close();
     rz_peers_forget();

@@ -255,6 +255,7 @@ int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made)
     if (comm == NULL) { /* a new process, to whom RZ_Comm_replace gives its first one */
         return error;
     }
+    rz_comm_create_end(comm);
     return rz_uniform_made_by(comm, NULL, 0, error, made);
 }
 

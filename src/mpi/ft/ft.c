@@ -11,6 +11,7 @@
 #include "mpi/ft/council.h"
 #include "mpi/core/engine.h"
 #include "mpi/ft/checkpoint.h"
+#include "mpi/ft/inquiry.h"
 #include "mpi/ft/reinit_async.h"
 #include "mpi/ft/council_letter.h"
 #include "mpi/monitor/monitors.h"
@@ -99,6 +100,7 @@ void rz_ft_give_up(void)
     rz_unborn_close();
     rz_letters_close();
     rz_words_close();
+    rz_inquiries_close();
     rz_matched_close();
     rz_paths_quiet();
     rz_requests_abandon();

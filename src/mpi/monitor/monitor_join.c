@@ -351,6 +351,7 @@ int rz_monitor_join(struct rz_comm *comm, const struct rz_monitor *monitor, int 
     uint64_t word = rz_mix(rz_mix(comm->context, operation), KIND_GROUP);
     made->number = rz_comm_number(word, comm->group->process[0]);
     error = made->n > 1 ? join_others(monitor, operation, error, made) : error;
+    rz_comm_create_end(comm);
     if (error != MPI_SUCCESS) {
         rz_monitor_group_end(made);
         return error;

@@ -3,6 +3,7 @@
 #include "mpi/chapter.h"
 #include "mpi/comm/word.h"
 #include "mpi/ft/council_letter.h"
+#include "mpi/ft/inquiry.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/peer.h"
 #include "mpi/p2p/sync.h"
@@ -226,6 +227,12 @@ void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, 
         rz_letter_arrived(path, envelope, data, bytes, token);
     } else if (envelope->kind == RZ_ENVELOPE_WORD) {
         rz_word_arrived(path, envelope, data, bytes, token);
+    } else if (envelope->kind == RZ_ENVELOPE_INQUIRY) {
+        rz_inquiry_arrived(envelope);
+        drop_token(path, token);
+    } else if (envelope->kind == RZ_ENVELOPE_ABSENT) {
+        rz_absence_arrived(envelope);
+        drop_token(path, token);
     } else if ((uint32_t)envelope->source > RZ_SLOT_MASK) {
         rz_engine.counters.foreign++; /* no communicator has such a rank: nobody may look it up */
         drop_token(path, token);

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "mpi/ft/ft.h"
+#include "mpi/ft/inquiry.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/peer.h"
 #include "mpi/p2p/sync.h"
@@ -185,16 +186,22 @@ static void send_go(struct rz_request *request)
     }
 }
 
-/* MPI_SUCCESS, or why no message of comm may be begun on that plane. */
-static int comm_refuses(const struct rz_comm *comm, enum rz_plane plane)
+/* Whether it is a message of a collective operation in spite of a failed member. */
+static bool goes_on(const struct rz_request *request)
 {
-    if (comm->revoked && plane != RZ_PLANE_REPAIR) {
+    return __builtin_expect(request->comm->collectives_dead, 0) &&
+           request->plane == RZ_PLANE_COLLECTIVE;
+}
+
+/* MPI_SUCCESS, or why it may not begin. */
+static int comm_refuses(const struct rz_request *request)
+{
+    if (request->comm->revoked && request->plane != RZ_PLANE_REPAIR) {
         return MPI_ERR_REVOKED;
     }
-    if (comm->collectives_dead && plane == RZ_PLANE_COLLECTIVE) {
-        return MPI_ERR_PROC_FAILED;
-    }
-    return MPI_SUCCESS;
+    return goes_on(request) && rz_operation_find(request->comm, request->tag) == NULL
+               ? MPI_ERR_PROC_FAILED
+               : MPI_SUCCESS;
 }
 
 static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype,
@@ -227,7 +234,7 @@ static bool may_wait(const struct rz_request *request)
 /* Begins (for a persistent request: again) what p2p_new described. */
 static int send_start(struct rz_request *request)
 {
-    int refused = comm_refuses(request->comm, request->plane);
+    int refused = comm_refuses(request);
     if (request->peer == MPI_PROC_NULL || refused != MPI_SUCCESS) {
         rz_request_complete(request, refused);
         return MPI_SUCCESS;
@@ -240,6 +247,9 @@ static int send_start(struct rz_request *request)
     }
     rz_status_set_cancelled(&request->status, false);
     send_go(request);
+    if (goes_on(request)) {
+        rz_inquire(request);
+    }
     return MPI_SUCCESS;
 }
 
@@ -283,6 +293,15 @@ static bool comm_has_news_of_death(const struct rz_comm *comm)
     return rz_engine.n_dead > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
 }
 
+/* A failed process, or a member that will not take part in an operation, is waited for in vain. */
+void rz_p2p_receive_fails(struct rz_request *request)
+{
+    rz_p2p_withdraw(request);
+    request->status.MPI_SOURCE = request->match.source;
+    request->status.MPI_TAG = request->match.tag;
+    rz_request_complete(request, MPI_ERR_PROC_FAILED);
+}
+
 /* Rules 5 and 6 for a receive that met no message. */
 static void receive_look_at_deaths(struct rz_request *request)
 {
@@ -298,10 +317,9 @@ static void receive_look_at_deaths(struct rz_request *request)
             rz_engine.completions++; /* that, too, is news to who waits */
         }
     } else if (rz_process_dead(rz_comm_process(request->comm, source))) {
-        rz_p2p_withdraw(request);
-        request->status.MPI_SOURCE = source;
-        request->status.MPI_TAG = request->match.tag;
-        rz_request_complete(request, MPI_ERR_PROC_FAILED);
+        rz_p2p_receive_fails(request);
+    } else if (goes_on(request)) {
+        rz_inquire(request);
     }
 }
 
@@ -310,7 +328,7 @@ static int receive_start(struct rz_request *request)
     struct rz_comm *comm = request->comm;
     rz_status_set_empty(&request->status);
     request->pending_error = MPI_SUCCESS;
-    int refused = comm_refuses(comm, request->plane);
+    int refused = comm_refuses(request);
     if (request->peer == MPI_PROC_NULL || refused != MPI_SUCCESS) {
         request->status.MPI_SOURCE = MPI_PROC_NULL;
         rz_request_complete(request, refused);
@@ -467,18 +485,13 @@ static void request_look_at_death(struct rz_request *request, uint32_t process, 
         rz_request_complete(request, MPI_SUCCESS); /* it has sent, and nobody answers any more */
     } else if (concerns(request, process)) {
         if (request->flags & RZ_REQUEST_POSTED) {
-            rz_p2p_withdraw(request);
-            request->status.MPI_SOURCE = request->match.source;
-            request->status.MPI_TAG = request->match.tag;
-        }
-        rz_request_complete(request, MPI_ERR_PROC_FAILED);
-    } else if (death && request->flags & RZ_REQUEST_POSTED) {
-        if (request->plane == RZ_PLANE_COLLECTIVE && request->comm->collectives_dead) {
-            rz_p2p_withdraw(request);
+            rz_p2p_receive_fails(request);
+        } else {
             rz_request_complete(request, MPI_ERR_PROC_FAILED);
-        } else if (request->match.source == MPI_ANY_SOURCE) {
-            receive_look_at_deaths(request);
         }
+    } else if (death && request->flags & RZ_REQUEST_POSTED &&
+               request->match.source == MPI_ANY_SOURCE) {
+        receive_look_at_deaths(request);
     }
 }
 

@@ -7,9 +7,10 @@
  * group if inter), or MPI_PROC_NULL. Between two processes messages of one tag arrive in the order
  * sent.
  *
- * Errors: when a member of comm has died all of these end with MPI_ERR_PROC_FAILED, whoever the
- * peer is, because others may have left the operation already; RZM_ROLLBACK when the job goes back.
- * In both cases nothing is pending any more when the call returns: temporaries may be freed.
+ * Errors: MPI_ERR_PROC_FAILED when the peer has failed, or when a member of comm has and the peer
+ * tells that it does not take part in the operation (ft/inquiry.h), or when this process does not;
+ * RZM_ROLLBACK when the job goes back. Nothing is pending any more when the call returns:
+ * temporaries may be freed.
  */
 #ifndef RZ_MPI_P2P_H
 #define RZ_MPI_P2P_H
@@ -79,6 +80,9 @@ void rz_p2p_cancel_answered(struct rz_request *request, bool cancelled);
 
 /* Takes a posted receive out of the matcher. */
 void rz_p2p_withdraw(struct rz_request *request);
+
+/* A posted receive ends with MPI_ERR_PROC_FAILED: its source has failed, or will not send. */
+void rz_p2p_receive_fails(struct rz_request *request);
 
 /* Before telling a pending_error: it may have been acknowledged since. */
 void rz_p2p_look_again(struct rz_request *request);

@@ -69,8 +69,9 @@ enum rz_request_flags {
     RZ_REQUEST_ACK_DUE = 1 << 10,    /* the acknowledgement has not come yet */
     RZ_REQUEST_LOST =
         1 << 11, /* its connection is gone; the daemons' verdict or a roll-back will end it */
-    RZ_REQUEST_TRUNCATED = 1 << 12, /* the message was longer than the room for it */
-    RZ_REQUEST_CANCEL_DUE = 1 << 13 /* the receiver was asked whether it can be cancelled */
+    RZ_REQUEST_TRUNCATED = 1 << 12,  /* the message was longer than the room for it */
+    RZ_REQUEST_CANCEL_DUE = 1 << 13, /* the receiver was asked whether it can be cancelled */
+    RZ_REQUEST_INQUIRED = 1 << 14    /* its peer was asked about it (ft/inquiry.h) */
 };
 
 struct rz_request {

@@ -1,4 +1,5 @@
-/* Communicators with Cartesian topologies. Everyone computes who is in; no message is sent. */
+/* Communicators with Cartesian topologies. Everyone computes who is in; messages only tell that all
+ * have come. */
 #include "mpi/topo/cart.h"
 #include "mpi/core/engine.h"
 
@@ -26,11 +27,8 @@ static int grid_size(int ndims, const int dims[], int size, int *n)
 
 static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
-    int error = rz_comm_enter(comm);
-    if (error == MPI_SUCCESS) {
-        *operation = rz_comm_begin(comm, call);
-        error = comm->revoked ? MPI_ERR_REVOKED : MPI_SUCCESS;
-    }
+    int error = rz_comm_create_begin(comm, call, operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, *operation);
     if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
         error = rzm_error(MPI_ERR_COMM,
                           "comm is an inter-communicator, which has no Cartesian topology");

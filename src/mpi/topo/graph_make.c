@@ -7,11 +7,8 @@
 
 static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
-    int error = rz_comm_enter(comm);
-    if (error == MPI_SUCCESS) {
-        *operation = rz_comm_begin(comm, call);
-        error = comm->revoked ? MPI_ERR_REVOKED : MPI_SUCCESS;
-    }
+    int error = rz_comm_create_begin(comm, call, operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, *operation);
     if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
         error =
             rzm_error(MPI_ERR_COMM, "comm is an inter-communicator, which has no graph topology");

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "fake_world.h"
 #include "mpi/ft/ft.h"
+#include "mpi/ft/inquiry.h"
 #include "mpi/p2p/p2p.h"
 #include "proto/recover/recover.h"
 
@@ -199,30 +200,133 @@ static void any_source_is_told_until_the_death_is_acknowledged(void **state)
     rz_group_release(known);
 }
 
-static void collectives_of_a_broken_communicator_end_whoever_they_wait_for(void **state)
+/* How many messages of that kind this process has sent to that rank about an operation. */
+static int said(enum rz_envelope_kind kind, uint32_t to, uint64_t context, int tag)
+{
+    int n = 0;
+    for (size_t i = 0; i < fake.n_sent; i++) {
+        const struct fake_sent *sent = &fake.sent[i];
+        n += sent->envelope.kind == kind && sent->world == to &&
+             sent->envelope.context == context && sent->envelope.tag == tag;
+    }
+    return n;
+}
+
+static void others_say(enum rz_envelope_kind kind, uint32_t from, uint64_t context, int tag)
+{
+    struct rz_envelope envelope = fake_envelope(from, context, tag);
+    envelope.kind = kind;
+    envelope.serial = fake_process(3);
+    fake_inject(&envelope, NULL, 0, false);
+}
+
+static uint64_t inside(void)
+{
+    return rz_comm_context(fake_comm(), RZ_PLANE_COLLECTIVE);
+}
+
+static struct rz_request *receive_inside(char *text, uint32_t from, int tag)
+{
+    struct rz_request *request;
+    assert_int_equal(rz_p2p_irecv(text, 8, fake_bytes(), (int)from, tag, fake_comm(), &request),
+                     MPI_SUCCESS);
+    return request;
+}
+
+static int end_of(struct rz_request *request)
+{
+    assert_true(request->complete);
+    int error = request->error;
+    rz_request_destroy(request);
+    return error;
+}
+
+/* Of an operation that goes on only what the dead one was to send fails. */
+static void messages_of_the_living_go_on_inside_collectives(void **state)
+{
+    (void)state;
+    char text[4][8];
+    struct rz_participation going_on;
+    rz_operation_begin(fake_comm(), &going_on, 1);
+    struct rz_request *of_dead = receive_inside(text[0], 3, 1),
+                      *of_living = receive_inside(text[1], 2, 1),
+                      *of_absent = receive_inside(text[2], 4, 1);
+    inject(1, RZ_PLANE_COLLECTIVE, 1, false);
+    fake_verdict(3, RZ_VERDICT_DEAD);
+    fake_rounds(3);
+    assert_int_equal(end_of(of_dead), MPI_ERR_PROC_FAILED);
+    assert_false(of_living->complete);
+    assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 2, inside(), 1), 1);
+    assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 4, inside(), 1), 1);
+    fake_verdict(6, RZ_VERDICT_DEAD); /* nobody is asked twice */
+    inject(2, RZ_PLANE_COLLECTIVE, 1, false);
+    others_say(RZ_ENVELOPE_ABSENT, 2, inside(), 1); /* after its message it changes nothing */
+    others_say(RZ_ENVELOPE_ABSENT, 4, inside(), 1);
+    fake_rounds(3);
+    assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 2, inside(), 1), 1);
+    assert_int_equal(end_of(of_living), MPI_SUCCESS);
+    assert_int_equal(end_of(of_absent), MPI_ERR_PROC_FAILED);
+    assert_int_equal(end_of(receive_inside(text[3], 1, 1)), MPI_SUCCESS); /* it lay here */
+    rz_operation_end(fake_comm(), &going_on);
+}
+
+static void one_that_leaves_a_collective_tells_those_who_asked(void **state)
 {
     (void)state;
     char text[8];
-    struct rz_comm *without, *with;
+    struct rz_participation going_on;
+    rz_operation_begin(fake_comm(), &going_on, 1);
+    others_say(RZ_ENVELOPE_INQUIRY, 2, inside(), 1); /* it knows of a death, and this process now */
+    others_say(RZ_ENVELOPE_INQUIRY, 2, inside(), 1);
+    others_say(RZ_ENVELOPE_INQUIRY, 4, inside(), 2);
+    inject(2, RZ_PLANE_COLLECTIVE, 1, true); /* nobody will receive it: its sender must be let go */
+    fake_rounds(3);
+    assert_true(fake_comm()->collectives_dead);
+    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 2, inside(), 1), 0);
+    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 4, inside(), 2), 1);
+    assert_int_equal(fake.tokens_out, 1);
+    rz_operation_end(fake_comm(), &going_on);
+    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 2, inside(), 1), 1);
+    assert_int_equal(fake.tokens_out, 0);
+    inject(5, RZ_PLANE_COLLECTIVE, 1, true);
+    others_say(RZ_ENVELOPE_INQUIRY, 5, inside(), 1);
+    others_say(RZ_ENVELOPE_INQUIRY, 5, UINT64_C(0x5678000) | RZ_PLANE_COLLECTIVE, 1); /* unknown */
+    fake_rounds(3);
+    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 5, inside(), 1), 1);
+    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 5, UINT64_C(0x5678000) | RZ_PLANE_COLLECTIVE, 1), 1);
+    assert_int_equal(fake.tokens_out, 0);
+    /* What it said it does. */
+    assert_int_equal(end_of(receive_inside(text, 5, 3)), MPI_ERR_PROC_FAILED);
+}
+
+static void collectives_that_begin_after_a_death_fail_at_once(void **state)
+{
+    (void)state;
+    char text[8];
+    struct rz_comm *without, *with = fake_duplicate();
     int ranks[2] = {0, 1};
     struct rz_group *pair;
     assert_int_equal(rzm_group_incl(fake_comm()->group, 2, ranks, &pair), MPI_SUCCESS);
-    assert_int_equal(rzm_comm_create(fake_comm(), pair, &without), MPI_SUCCESS);
-    assert_int_equal(rzm_comm_dup(fake_comm(), &with), MPI_SUCCESS);
-    inject(1, RZ_PLANE_COLLECTIVE, 9, true); /* nobody will receive it: its sender must be let go */
-    rz_engine_progress();
-    assert_int_equal(fake.tokens_out, 1);
+    assert_int_equal(rz_comm_derive(fake_comm(), pair, 99, 0, &without), MPI_SUCCESS);
     fake.turn = turn_death_of_3;
+    fake_rounds(3);
     assert_int_equal(rz_p2p_recv(text, 8, fake_bytes(), 2, 1, fake_comm()), MPI_ERR_PROC_FAILED);
-    assert_int_equal(fake.tokens_out, 0);
-    inject(1, RZ_PLANE_COLLECTIVE, 9, true);
-    rz_engine_progress();
-    assert_int_equal(fake.tokens_out, 0);
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, fake_comm()), MPI_ERR_PROC_FAILED);
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, with), MPI_ERR_PROC_FAILED);
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, without), MPI_SUCCESS);
-    struct rz_comm *late;
-    assert_int_equal(rzm_comm_dup(fake_comm(), &late), MPI_SUCCESS);
+    size_t sent = fake.n_sent;
+    assert_int_equal(rzm_barrier(fake_comm()), MPI_ERR_PROC_FAILED);
+    struct rz_comm *made;
+    assert_int_equal(rzm_comm_dup(fake_comm(), &made), MPI_ERR_PROC_FAILED);
+    assert_int_equal(rzm_comm_create(fake_comm(), pair, &made), MPI_ERR_PROC_FAILED);
+    /* By the request, where there is one. */
+    struct rz_request *request;
+    assert_int_equal(rzm_ibarrier(fake_comm(), &request), MPI_SUCCESS);
+    MPI_Request handle = rz_request_handle(request);
+    assert_int_equal(rzm_wait(&handle, NULL), MPI_ERR_PROC_FAILED);
+    assert_true(handle == MPI_REQUEST_NULL);
+    assert_int_equal(fake.n_sent, sent);
+    struct rz_comm *late = fake_duplicate();
     assert_true(late->collectives_dead);
     rz_comm_release(late);
     rz_comm_release(with);
@@ -369,8 +473,7 @@ static void deaths_are_held_and_the_roll_back_ends_everything(void **state)
     char text[3][8];
     enter_reinit();
     uint64_t old_context = fake_comm()->context;
-    struct rz_comm *dup;
-    assert_int_equal(rzm_comm_dup(fake_comm(), &dup), MPI_SUCCESS);
+    struct rz_comm *dup = fake_duplicate();
     fake.slow_sends = true;
     MPI_Request handles[4] = {start_recv(text[0], 3, 0), start_recv(text[1], MPI_ANY_SOURCE, 5),
                               start_send(3, true), start_send(2, false)};
@@ -638,7 +741,9 @@ int main(void)
         IN_WORLD(sends_that_the_transport_still_holds_end_with_the_death),
         IN_WORLD(both_halves_end_where_the_send_finds_its_peer_dead),
         IN_WORLD(any_source_is_told_until_the_death_is_acknowledged),
-        IN_WORLD(collectives_of_a_broken_communicator_end_whoever_they_wait_for),
+        IN_WORLD(messages_of_the_living_go_on_inside_collectives),
+        IN_WORLD(one_that_leaves_a_collective_tells_those_who_asked),
+        IN_WORLD(collectives_that_begin_after_a_death_fail_at_once),
         IN_WORLD(one_that_ended_well_concerns_only_those_who_name_it),
         IN_WORLD(a_lane_is_given_up_when_the_death_of_its_owner_was_dealt_with),
         IN_WORLD(who_was_replaced_ends_though_its_successor_has_ended_too),

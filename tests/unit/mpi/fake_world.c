@@ -9,6 +9,7 @@
 
 #include "mpi/chapter.h"
 #include "link/waits.h"
+#include "mpi/comm/comm.h"
 #include "mpi/core/engine.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
@@ -507,6 +508,15 @@ int fake_world_teardown(void **state)
 struct rz_comm *fake_comm(void)
 {
     return rz_comm_predefined(0x101);
+}
+
+struct rz_comm *fake_duplicate(void)
+{
+    struct rz_comm *made;
+    uint64_t operation = rz_comm_begin(fake_comm(), "");
+    assert_int_equal(rz_comm_derive(fake_comm(), fake_comm()->group, operation, 0, &made),
+                     MPI_SUCCESS);
+    return made;
 }
 
 struct rz_datatype *fake_bytes(void)

@@ -73,6 +73,9 @@ int fake_world_teardown(void **state);
 struct rz_comm *fake_comm(void);
 struct rz_datatype *fake_bytes(void);
 
+/* A communicator of the same processes, made without the others. */
+struct rz_comm *fake_duplicate(void);
+
 /* So many rounds of progress. */
 void fake_rounds(int rounds);
 

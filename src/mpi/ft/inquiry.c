@@ -1,0 +1,233 @@
+#include "mpi/ft/inquiry.h"
+
+#include "mpi/comm/comm.h"
+#include "mpi/core/engine.h"
+#include "mpi/p2p/message.h"
+#include "mpi/p2p/note.h"
+#include "mpi/p2p/p2p.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct rz_inquiry {
+    struct rz_inquiry *next;
+    struct rz_envelope envelope;
+};
+
+struct rz_inquiry *rz_inquiries_unread;
+static struct rz_inquiry **unread_last = &rz_inquiries_unread;
+
+/* Others wait for what these messages say. */
+static _Noreturn void out_of_memory(void)
+{
+    fprintf(stderr, "rhizome: rank %u: no memory to tell others of a failed collective operation\n",
+            rz_engine.info->self.rank);
+    abort();
+}
+
+/* ---- Taking part ---- */
+
+/* Operations of a hidden local communicator are those of its inter-communicator. */
+static struct rz_comm *whole(const struct rz_comm *comm)
+{
+    return (struct rz_comm *)(uintptr_t)(comm->inter != NULL ? comm->inter : comm);
+}
+
+struct rz_participation *rz_operation_find(const struct rz_comm *comm, int tag)
+{
+    return rz_participation_find(&whole(comm)->participations, tag);
+}
+
+void rz_operation_begin(struct rz_comm *comm, struct rz_participation *one, int tag)
+{
+    rz_participation_begin(&whole(comm)->participations, one, tag);
+}
+
+static void send_note(uint32_t process, enum rz_envelope_kind kind, struct rz_envelope envelope)
+{
+    struct rz_note *note = rz_note_new(0);
+    if (note == NULL) {
+        out_of_memory();
+    }
+    envelope.kind = kind;
+    note->envelope = envelope;
+    rz_note_send(process, note);
+}
+
+static void answer(const struct rz_question *question)
+{
+    send_note(question->process, RZ_ENVELOPE_ABSENT,
+              (struct rz_envelope){.context = question->context, .tag = question->tag});
+}
+
+/* What has come for an operation that failed here meets no receive any more. */
+static void drop_leftovers(uint64_t context, int source, int tag)
+{
+    struct rz_match_entry *entry;
+    while ((entry = rz_match_find(&rz_engine.matcher, context, source, tag, true)) != NULL) {
+        rz_message_drop(RZ_EARLY_OF(entry));
+    }
+}
+
+void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
+{
+    if (!one->on) {
+        return;
+    }
+    comm = whole(comm);
+    struct rz_question *question = rz_participation_end(&comm->participations, one);
+    if (__builtin_expect(comm->collectives_dead, 0) && !rz_engine.rollback) {
+        drop_leftovers(rz_comm_context(comm, RZ_PLANE_COLLECTIVE), MPI_ANY_SOURCE, one->tag);
+        if (comm->local != NULL) {
+            drop_leftovers(rz_comm_context(comm->local, RZ_PLANE_COLLECTIVE), MPI_ANY_SOURCE,
+                           one->tag);
+        }
+    }
+    while (question != NULL) {
+        struct rz_question *next = question->next;
+        if (!rz_engine.rollback) {
+            answer(question);
+        }
+        free(question);
+        question = next;
+    }
+}
+
+/* ---- Asking ---- */
+
+/* A failed process of comm: so that who is asked knows of it, too. */
+static uint32_t failed_member(const struct rz_comm *comm)
+{
+    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
+        if (rz_comm_holds(comm, rz_engine.dead[i])) {
+            return rz_engine.dead[i];
+        }
+    }
+    return rz_engine.self;
+}
+
+static bool is_to_be_asked_about(const struct rz_request *request)
+{
+    uint32_t waits = RZ_REQUEST_POSTED | RZ_REQUEST_SEND;
+    return request->class == &rz_p2p_class && request->plane == RZ_PLANE_COLLECTIVE &&
+           request->comm->collectives_dead && request->active && request->flags & waits &&
+           !(request->flags & RZ_REQUEST_INQUIRED);
+}
+
+void rz_inquire(struct rz_request *request)
+{
+    if (!is_to_be_asked_about(request)) {
+        return;
+    }
+    struct rz_comm *comm = request->comm;
+    uint32_t process = rz_comm_process(comm, request->peer);
+    request->flags |= RZ_REQUEST_INQUIRED;
+    if (process == rz_engine.self || rz_process_dead(process)) {
+        return;
+    }
+    send_note(process, RZ_ENVELOPE_INQUIRY,
+              (struct rz_envelope){.context = rz_comm_context(comm, RZ_PLANE_COLLECTIVE),
+                                   .source = comm->group->rank,
+                                   .tag = request->tag,
+                                   .serial = failed_member(whole(comm))});
+}
+
+/* Sending may end requests, so the list is looked through anew after each. */
+void rz_inquire_all(void)
+{
+    struct rz_request *request = rz_engine.active;
+    while (request != NULL) {
+        bool asks = is_to_be_asked_about(request);
+        if (asks) {
+            rz_inquire(request);
+        }
+        request = asks ? rz_engine.active : request->next;
+    }
+}
+
+/* ---- Being asked ---- */
+
+void rz_inquiry_arrived(const struct rz_envelope *envelope)
+{
+    struct rz_inquiry *inquiry = malloc(sizeof(*inquiry));
+    if (inquiry == NULL) {
+        out_of_memory();
+    }
+    *inquiry = (struct rz_inquiry){.envelope = *envelope};
+    *unread_last = inquiry;
+    unread_last = &inquiry->next;
+}
+
+static struct rz_inquiry *take_first(void)
+{
+    struct rz_inquiry *inquiry = rz_inquiries_unread;
+    rz_inquiries_unread = inquiry->next;
+    if (rz_inquiries_unread == NULL) {
+        unread_last = &rz_inquiries_unread;
+    }
+    return inquiry;
+}
+
+/*
+ * From here on the failed member is known here, too, so that no operation begins in comm that would
+ * wait for anybody: "I do not take part" stays true. The same holds of a communicator that is yet
+ * to be made, for it will have a failed member.
+ */
+static void inquiry_read(const struct rz_envelope *envelope)
+{
+    uint32_t failed = (uint32_t)envelope->serial;
+    if (rz_process_slot(failed) < rz_engine.info->n_slots && failed != rz_engine.self) {
+        rz_engine_learn_death(failed);
+    }
+    struct rz_question question = {
+        .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
+    struct rz_comm *comm = rz_comm_by_context(envelope->context);
+    if (comm != NULL) {
+        comm = whole(comm);
+        rz_comm_stop_collectives(comm);
+        if (!rz_participation_ask(&comm->participations, &question)) {
+            return;
+        }
+    }
+    drop_leftovers(envelope->context, envelope->source, envelope->tag);
+    answer(&question);
+}
+
+unsigned rz_inquiries_read(void)
+{
+    unsigned n = 0;
+    while (rz_inquiries_unread != NULL && !rz_engine.rollback) {
+        struct rz_inquiry *inquiry = take_first();
+        inquiry_read(&inquiry->envelope);
+        free(inquiry);
+        n++;
+    }
+    return n;
+}
+
+void rz_inquiries_close(void)
+{
+    while (rz_inquiries_unread != NULL) {
+        free(take_first());
+    }
+}
+
+/* ---- Being answered ---- */
+
+static bool waits_for(const struct rz_request *request, const struct rz_envelope *envelope)
+{
+    return request->class == &rz_p2p_class && request->flags & RZ_REQUEST_POSTED &&
+           request->match.context == envelope->context && request->match.tag == envelope->tag &&
+           rz_comm_process(request->comm, request->match.source) == rz_message_from(envelope);
+}
+
+void rz_absence_arrived(const struct rz_envelope *envelope)
+{
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+        next = request->next;
+        if (waits_for(request, envelope)) {
+            rz_p2p_receive_fails(request);
+        }
+    }
+}

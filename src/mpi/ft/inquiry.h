@@ -1,0 +1,49 @@
+/*
+ * A failed member, and who waits for the living ones. A collective operation fails at a process
+ * only where a message that it needs will never come: from the failed process, or from a member
+ * that has left the operation or will not begin it. Of the latter it learns by asking: as soon as a
+ * failed member of the communicator is known, each message of a collective operation that has not
+ * ended is inquired about at its living peer, once. The peer answers when it does not take part in
+ * the operation (comm/participation.h): at once, or when it leaves it. An answer never overtakes
+ * the messages that its sender sent before.
+ */
+#ifndef RZ_MPI_INQUIRY_H
+#define RZ_MPI_INQUIRY_H
+
+#include "mpi/request/request.h"
+#include "wire/envelope.h"
+
+struct rz_inquiry;
+
+extern struct rz_inquiry *rz_inquiries_unread;
+
+/* Whether this process takes part in the operation of comm (a hidden local one: of its
+ * inter-communicator) whose messages have this tag; NULL: it does not. */
+struct rz_participation *rz_operation_find(const struct rz_comm *comm, int tag);
+
+/* It does from now on; no failed member of comm is known. */
+void rz_operation_begin(struct rz_comm *comm, struct rz_participation *one, int tag);
+
+/* It does no more, which is told to those who asked; nothing if it has ended already. */
+void rz_operation_end(struct rz_comm *comm, struct rz_participation *one);
+
+/* Asks the peer of a message of a collective operation about it, unless it was asked already. Not
+ * from inside a callback of a transport. */
+void rz_inquire(struct rz_request *request);
+
+/* The same for all active requests of communicators with a failed member. */
+void rz_inquire_all(void);
+
+/* An inquiry has passed the door: it is read outside of callbacks. */
+void rz_inquiry_arrived(const struct rz_envelope *envelope);
+
+/* Reads what has arrived; how many. */
+unsigned rz_inquiries_read(void);
+
+/* Somebody tells that no message of it will come: who waits for one fails. */
+void rz_absence_arrived(const struct rz_envelope *envelope);
+
+/* Forgets what was not read: at a roll-back and in finalize. */
+void rz_inquiries_close(void);
+
+#endif
