@@ -281,6 +281,7 @@ void rz_engine_check(void)
     }
     read_link();
     rz_time now = rz_clock_now();
+    rz_paths_overdue();
     rz_peers_overdue(now);
     rz_p2p_overdue(now);
     rz_councils_ask_slowly(now);

@@ -9,7 +9,6 @@
 #include "port/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* How long transports may take to let go of memory before they are destroyed. */
@@ -17,7 +16,7 @@
 
 /* How long a process waits for a network that its node had before, and between two tries. */
 #define CUT_OFF_MAX (30 * RZ_SECOND)
-enum { AGAIN_US = 20000 };
+#define CUT_OFF_AGAIN (20 * RZ_MILLISECOND)
 
 static uint32_t net_wanted; /* the newest epoch in which somebody off this node wants our card */
 static uint32_t card_epoch; /* the newest epoch in which the open transport's card was put */
@@ -86,7 +85,7 @@ static void on_card(void *arg, const struct rz_link_message *message, const int 
     (void)arg;
     const struct rz_link_card *card = &message->card;
     struct rz_peer *peer = rz_peer_asked(card->rank, card->incarnation, RZ_PATH_UCX);
-    if (peer != NULL && card->epoch == rz_engine.epoch) {
+    if (peer != NULL && card->epoch == rz_engine.epoch && peer->path->net != NULL) {
         rz_peer_introduce(peer, card->card, card->card_length);
     }
     close_all(fds, n_fds);
@@ -158,22 +157,57 @@ static void note_reason(void *arg, const char *text)
 /*
  * A node that had a network and has none now is cut off. That is no error of its processes, which
  * would end the whole job by it: the others hear nothing of them meanwhile, and either the network
- * comes back or the node is declared dead.
+ * comes back or the node is declared dead. Until then nobody waits in here: peers queue, and the
+ * engine tries again (rz_paths_overdue).
  */
-static rz_status_t open_patiently(const struct rz_ucx_config *config, struct rz_net **net,
-                                  struct rz_path *path)
+static struct rz_cut_off {
+    bool waits;
+    uint32_t epoch;
+    rz_time until, again;
+} cut_off;
+
+/* The try failed: whether there will be another. */
+static bool will_try_again(rz_time now)
 {
-    rz_time deadline = rz_clock_now() + (rz_engine.epoch > 1 ? CUT_OFF_MAX : 0);
-    rz_status_t status = rz_ucx_open(config, net, &path->ops);
-    while (status == RZ_ERR_SYSTEM && rz_clock_now() < deadline) {
-        usleep(AGAIN_US);
-        status = rz_ucx_open(config, net, &path->ops);
+    if (!cut_off.waits || cut_off.epoch != rz_engine.epoch) {
+        bool had_one = rz_engine.epoch > 1;
+        cut_off = (struct rz_cut_off){.epoch = rz_engine.epoch,
+                                      .until = now + (had_one ? CUT_OFF_MAX : 0)};
     }
+    cut_off.waits = now < cut_off.until;
+    cut_off.again = now + CUT_OFF_AGAIN;
+    return cut_off.waits;
+}
+
+/* RZ_IN_PROGRESS: not now, but perhaps later. */
+static rz_status_t open_once(const struct rz_ucx_config *config, struct rz_net **net,
+                             struct rz_path *path)
+{
+    rz_time now = rz_clock_now();
+    if (cut_off.waits && cut_off.epoch == rz_engine.epoch && now < cut_off.again) {
+        return RZ_IN_PROGRESS;
+    }
+    rz_status_t status = rz_ucx_open(config, net, &path->ops);
+    if (status == RZ_ERR_SYSTEM && will_try_again(now)) {
+        return RZ_IN_PROGRESS;
+    }
+    cut_off.waits = false;
     if (status != RZ_OK) {
         fprintf(stderr, "rhizome: rank %u: no network between nodes: %s\n",
                 rz_engine.info->self.rank, refusal);
     }
     return status;
+}
+
+void rz_paths_overdue(void)
+{
+    if (!cut_off.waits || rz_engine.rollback) {
+        return;
+    }
+    rz_status_t status = rz_paths_open_ucx();
+    if (status != RZ_IN_PROGRESS) {
+        rz_peers_network(status);
+    }
 }
 
 /* Once in each epoch: it says that this process reached it, and by which transport. */
@@ -210,13 +244,14 @@ rz_status_t rz_paths_open_ucx(void)
                                    .peers_estimated = rz_engine.info->n_ranks - 1,
                                    .complain = note_reason};
     struct rz_net *net = NULL;
-    refused = open_patiently(&config, &net, path);
-    if (refused == RZ_OK) {
+    rz_status_t status = open_once(&config, &net, path);
+    if (status == RZ_OK) {
         path->net = net;
         card_epoch = 0;
-        refused = put_card(path);
+        status = put_card(path);
     }
-    return refused;
+    refused = status == RZ_IN_PROGRESS ? RZ_OK : status;
+    return status;
 }
 
 /* ---- Both ---- */

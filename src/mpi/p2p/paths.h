@@ -11,8 +11,13 @@
 /* Registers for the daemon's answers and opens shared memory (nothing to open when alone). */
 rz_status_t rz_paths_open(void);
 
-/* Opens the transport between nodes, if it is not open, and tells the daemon how it is reached. */
+/* Opens the transport between nodes, if it is not open, and tells the daemon how it is reached.
+ * RZ_IN_PROGRESS: this node is cut off; it is tried again for a while, and the peers hear of it
+ * (rz_peers_network). Never waits. */
 rz_status_t rz_paths_open_ucx(void);
+
+/* Tries again where that is due; from time to time, not from inside a callback. */
+void rz_paths_overdue(void);
 
 /* The same, if somebody off this node wants our card of this epoch: when an epoch begins. */
 void rz_paths_open_wanted(void);

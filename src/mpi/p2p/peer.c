@@ -112,7 +112,8 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
     uint64_t word = member->word;
     bool here = rz_board_node(word) == rz_engine.info->node;
     rz_status_t status = here ? RZ_OK : rz_paths_open_ucx();
-    if (status != RZ_OK) {
+    bool later = status == RZ_IN_PROGRESS;
+    if (status != RZ_OK && !later) {
         return status;
     }
     struct rz_peer *peer = calloc(1, sizeof(*peer));
@@ -124,9 +125,27 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
     peer->incarnation = rz_board_incarnation(word);
     peer->path = &rz_engine.paths[here ? RZ_PATH_SHM : RZ_PATH_UCX];
     member->peer = peer;
-    rz_paths_ask(rz_process_slot(process), here ? RZ_PATH_SHM : RZ_PATH_UCX);
+    if (!later) {
+        rz_paths_ask(rz_process_slot(process), here ? RZ_PATH_SHM : RZ_PATH_UCX);
+    }
     *new_peer = peer;
     return RZ_OK;
+}
+
+void rz_peers_network(rz_status_t status)
+{
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        struct rz_peer *peer = rz_engine.members[slot].peer;
+        if (peer == NULL || peer->state != RZ_PEER_ASKED ||
+            peer->path != &rz_engine.paths[RZ_PATH_UCX]) {
+            continue;
+        }
+        if (status == RZ_OK) {
+            rz_paths_ask(slot, RZ_PATH_UCX);
+        } else {
+            rz_peer_close(slot, true, status);
+        }
+    }
 }
 
 struct rz_peer *rz_peer_asked(uint32_t slot, uint32_t incarnation, enum rz_path_kind kind)
@@ -299,7 +318,7 @@ static void roll_back(uint32_t slot, struct rz_peer *peer)
 {
     struct rz_path *path = peer->path;
     rz_engine.members[slot].spoken_to = true;
-    if (path->ops->rest != NULL && peer->state != RZ_PEER_ASKED) {
+    if (peer->state != RZ_PEER_ASKED && path->ops->rest != NULL) {
         bool rests = peer->state == RZ_PEER_OPEN &&
                      path->ops->rest(path->net, peer->number, RZ_ERR_ROLLBACK);
         path->spoilt = path->spoilt || (!rests && lives(peer));

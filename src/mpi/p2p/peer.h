@@ -53,6 +53,10 @@ bool rz_peer_withdraw(uint32_t process, struct rz_parcel *parcel);
 /* That process sends to us: connect to it, too, if it lives. */
 void rz_peer_meet(uint32_t process);
 
+/* The network between nodes has been opened (RZ_OK) or will not be: for the peers that wait for it.
+ */
+void rz_peers_network(rz_status_t status);
+
 /* The peer that was asked for by this identity on this path and still waits, or NULL. */
 struct rz_peer *rz_peer_asked(uint32_t slot, uint32_t incarnation, enum rz_path_kind kind);
 
