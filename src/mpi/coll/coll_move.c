@@ -62,6 +62,11 @@ struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule)
     if (rz_plan_is_inter(schedule)) {
         return rz_inter_barrier(schedule);
     }
+    if (rz_comm_size(comm) == 2) { /* one message's time rather than two */
+        rz_schedule_recv_part(schedule, &nothing, !rank);
+        rz_schedule_send_part(schedule, &nothing, !rank);
+        return schedule;
+    }
     int n = rz_splits(rz_comm_size(comm), rank, 0, splits);
     for (int i = n - 1; i >= 0; i--) {
         if (splits[i].host == rank) {

@@ -93,6 +93,27 @@ static void reduce_tree(struct rz_schedule *schedule, const struct rz_reduction 
     }
 }
 
+/* ---- Two ranks ---- */
+
+/* Both send what they have and reduce for themselves, with the same bracket: one message's time
+ * rather than two. */
+static void allreduce_two(struct rz_schedule *schedule, const struct rz_reduction *reduction)
+{
+    bool right = rz_comm_rank(rz_schedule_comm(schedule)) == 1;
+    bool in_place = reduction->from == reduction->to;
+    void *room = right || in_place ? room_for(schedule, reduction) : reduction->to;
+    recv_to(schedule, reduction, room, !right);
+    send(schedule, reduction, reduction->from, !right);
+    rz_schedule_fence(schedule); /* in place, what is sent lies where the result comes */
+    if (right) {
+        copy(schedule, reduction, reduction->from, reduction->to);
+        combine(schedule, reduction, room, reduction->to);
+    } else {
+        combine(schedule, reduction, reduction->from, room);
+        copy(schedule, reduction, room, reduction->to);
+    }
+}
+
 /* ---- In parts: rank i reduces part i of the vector, with the same brackets ---- */
 
 static bool goes_in_parts(struct rz_schedule *schedule, const struct rz_reduction *reduction)
@@ -187,7 +208,9 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
     if (bytes_of(reduction) == 0) {
         return schedule;
     }
-    if (!goes_in_parts(schedule, reduction)) {
+    if (!goes_in_parts(schedule, reduction) && rz_comm_size(rz_schedule_comm(schedule)) == 2) {
+        allreduce_two(schedule, reduction);
+    } else if (!goes_in_parts(schedule, reduction)) {
         reduce_tree(schedule, reduction, 0);
         rz_schedule_fence(schedule); /* in place, what is sent up lies where the result comes */
         rz_plan_bcast(schedule, &whole, 0);
