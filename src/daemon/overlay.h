@@ -32,7 +32,7 @@ struct rz_overlay_config {
     const uint8_t *key; /* RZ_JOB_KEY_BYTES, copied */
     uint32_t n_nodes, self;
     const struct rz_overlay_peer *peers; /* [n_nodes], copied */
-    rz_time prove_ns;                    /* who connects proves itself within this time; 0: 5 s */
+    rz_time prove_ns;                    /* who connects proves itself within this time; 0: 30 s */
     void *arg;
     /* A message of an authenticated peer; pointers are valid during the call. */
     void (*message)(void *arg, rz_id from, const struct rz_overlay_message *message);

@@ -98,14 +98,16 @@ static void connect_later(struct outgoing *out)
 }
 
 /*
- * RZ_ERR_CLOSED: the peer's side says that its daemon is gone. Else no way leads to it, as when one
- * of us is cut off: that proves nothing, and half of a partition would outvote the other by it.
- * What was sent over a connection that stood cannot be sent again; then the peer counts as silent.
+ * RZ_ERR_CLOSED: the peer's side says that its daemon is gone; but not in the midst of the
+ * handshake: a daemon under load may have closed what took too long, and a dead one refuses the
+ * next try. Else no way leads to it, as when one of us is cut off: that proves nothing, and half of
+ * a partition would outvote the other by it. What was sent over a connection that stood cannot be
+ * sent again; then the peer counts as silent.
  */
 static void outgoing_failed(struct outgoing *out, rz_status_t status)
 {
     struct rz_overlay *overlay = out->overlay;
-    if (status != RZ_ERR_CLOSED && !out->ready) {
+    if (!out->ready && (status != RZ_ERR_CLOSED || out->said_hello)) {
         connect_later(out);
         return;
     }
