@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 SOURCE = os.path.abspath(os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.path.abspath(__file__)) + "/../.."))
+BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
 SKIPPED = 77
 RING = ["ring", "rzrun", "rzd"]  # and what these load; the rest is built where a variant says so
 
@@ -103,9 +104,27 @@ def subproject(work):
     ring_runs(f"{work}/out/rhizome", f"{work}/out/ring")
 
 
+def cross(work):
+    """For another machine, which is played by this one: no program of the build is run, here neither to write its manual page."""
+    other = ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={os.uname().machine}"]
+    out = configure(f"{work}/bare", *other)
+    wants("No manual page of rzrun" in out, "it is said that there are no manual pages")
+    wants(" --man" not in commands(f"{work}/bare"), "no program of the build writes a manual page")
+    configure(f"{work}/tools", *other, f"-DRZ_HOST_TOOLS={BUILD}/bin")
+    for name in ("rzrun", "rzps", "rzsim", "rzbench", "rzdoctor"):
+        wants(f"{BUILD}/bin/{name} --man" in commands(f"{work}/tools"), f"the host's {name} writes the page")
+    wants(f"{work}/tools/bin/rzrun --man" not in commands(f"{work}/tools"), "no program of the build is run")
+    configure(f"{work}/emulated", *other, "-DCMAKE_CROSSCOMPILING_EMULATOR=/usr/bin/env")
+    wants(f"/usr/bin/env {work}/emulated/bin/rzrun --man" in commands(f"{work}/emulated"), "the emulator runs it")
+
+
+def commands(build):
+    return does("ninja", "-C", build, "-t", "commands")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("variant", choices=("clang", "subproject", "plain"))
+    parser.add_argument("variant", choices=("clang", "subproject", "plain", "cross"))
     parser.add_argument("--keep", action="store_true", help="leave the folder, and say where it is")
     options = parser.parse_args()
     work = tempfile.mkdtemp(prefix=f"rhizome-{options.variant}-")
