@@ -263,9 +263,11 @@ static void conclude(struct rz_detached *d)
     if (cut_off && !d->finish)
         rz_referee_all_lost(&d->referee, self);
     int code = rz_outcome_status(&d->referee.outcome, &cause);
-    const struct rz_launch_message result = {
-        .type = RZ_LAUNCH_RESULT,
-        .result = {.code = (uint32_t)code, .cut_off = cut_off, .cause = cause ? cause : ""}};
+    const struct rz_launch_message result = {.type = RZ_LAUNCH_RESULT,
+                                             .result = {.code = (uint32_t)code,
+                                                        .cut_off = cut_off,
+                                                        .n_nodes = d->daemon->job.n_nodes,
+                                                        .cause = cause ? cause : ""}};
     rz_attached_conclude(d->attached, &result);
     rz_loop_arm_every(d->linger, d->daemon->job.linger_ns);
 }

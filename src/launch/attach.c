@@ -22,6 +22,8 @@
 /* Once a node has told the result, the others follow within seconds; so long after the last word of
  * any, those that are left are stopped or cut off, and not waited for. */
 #define SILENCE_NS (6 * RZ_SECOND)
+/* A daemon that has not answered at all by then is stopped, most likely. */
+#define GREET_BOUND_NS (30 * RZ_SECOND)
 /* --end: so long until all nodes have ended. */
 #define END_BOUND_NS (15 * RZ_SECOND)
 /* Of a job ended by --end: as if rzrun had been terminated. */
@@ -36,7 +38,7 @@ struct part {
     uint32_t node;
     struct rz_frames *frames;
     bool greeted, result;
-    uint32_t code, cut_off;
+    uint32_t code, cut_off, n_nodes;
     char cause[256];
 };
 
@@ -198,6 +200,7 @@ static void on_result(struct part *part, const struct rz_launch_result *result)
     part->result = true;
     part->code = result->code;
     part->cut_off = result->cut_off;
+    part->n_nodes = result->n_nodes;
     snprintf(part->cause, sizeof part->cause, "%s", result->cause);
 }
 
@@ -301,6 +304,17 @@ static int leave_unread(const struct attach *attach)
     return RZ_EXIT_OUTPUT;
 }
 
+/* A node that has gone has taken along what nobody had fetched. */
+static void tell_missing(const struct attach *attach, uint32_t n_nodes)
+{
+    uint32_t there = 0;
+    for (size_t i = 0; i < attach->n_parts; i++)
+        there += attach->parts[i].result;
+    if (there < n_nodes)
+        fprintf(stderr, "rzrun: %u of %u nodes are gone; what they wrote last may be missing\n",
+                n_nodes - there, n_nodes);
+}
+
 static int conclude(struct attach *attach)
 {
     if (attach->unread)
@@ -319,6 +333,7 @@ static int conclude(struct attach *attach)
     collect(attach);
     if (attach->options->finish)
         return 0;
+    tell_missing(attach, best->n_nodes);
     if (*best->cause)
         fprintf(stderr, "rzrun: %s\n", best->cause);
     return (int)best->code;
@@ -364,16 +379,45 @@ static void give_silent_ones_up(struct attach *attach)
     }
 }
 
+/* Of nodes that have not even answered nothing is known; without any other there is nothing to wait
+ * for. */
+static void give_mute_ones_up(struct attach *attach)
+{
+    bool any = false;
+    for (size_t i = 0; i < attach->n_parts; i++) {
+        struct part *part = &attach->parts[i];
+        if (part->frames && !part->greeted) {
+            fprintf(stderr, "rzrun: the daemon of node %u does not answer; it may be stopped\n",
+                    part->node);
+            let_go(part);
+        }
+        any |= part->greeted;
+    }
+    if (!any && !attach->refused)
+        attach->refused = RZ_EXIT_NO_JOB;
+}
+
+static bool any_mute(const struct attach *attach)
+{
+    for (size_t i = 0; i < attach->n_parts; i++)
+        if (attach->parts[i].frames && !attach->parts[i].greeted)
+            return true;
+    return false;
+}
+
 static int follow(struct attach *attach)
 {
-    rz_time end = attach->options->finish ? rz_clock_now() + END_BOUND_NS : RZ_TIME_NEVER;
+    rz_time begun = rz_clock_now(), mute = begun + GREET_BOUND_NS;
+    rz_time end = attach->options->finish ? begun + END_BOUND_NS : RZ_TIME_NEVER;
     while (!attach->refused && !attach->unread && !all_told(attach)) {
         rz_time silent = best_result(attach) ? attach->heard + SILENCE_NS : RZ_TIME_NEVER;
-        rz_time until = silent < end ? silent : end;
+        rz_time until = silent < end ? silent : end, greeting = any_mute(attach) ? mute : until;
         if (rz_clock_now() >= until)
             give_silent_ones_up(attach);
+        else if (rz_clock_now() >= greeting)
+            give_mute_ones_up(attach);
         else
-            wait_for_news(attach, until);
+            wait_for_news(attach, until < greeting ? until : greeting);
     }
     rz_show_output_late(&attach->show, RZ_TIME_NEVER);
     rz_show_output_wait(&attach->show, 0);

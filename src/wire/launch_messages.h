@@ -118,7 +118,7 @@ enum rz_waiting_state {
     MESSAGE(CAN_DETACH, can_detach) END(CAN_DETACH, can_detach)           /* all run here; without you the job ends still */ \
     MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* it goes on without you from now on */ \
     MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
-    MESSAGE(RESULT, result) U32(code) U32(cut_off) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
+    MESSAGE(RESULT, result) U32(code) U32(cut_off) U32(n_nodes) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
     MESSAGE(DONE, done) END(DONE, done)                                   /* among daemons: no process is left here */ \
     /* both ways: are you there; I am */ \
     MESSAGE(ALIVE, alive) END(ALIVE, alive) \
