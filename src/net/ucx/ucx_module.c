@@ -1,29 +1,10 @@
 /* The module: opening, turning and closing; its table. */
 #include "net/ucx/ucx_internal.h"
 
-#include "base/assert.h"
-#include "port/clock.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
-
-/* How long close waits for accepted messages to leave. */
-#define FLUSH_NS (200 * RZ_MILLISECOND)
-
-unsigned rz_ucx_progress(struct rz_net *net)
-{
-    rz_assert(!net->inside);
-    net->inside = true;
-    unsigned count = ucp_worker_progress(net->worker);
-    net->inside = false;
-    if (net->attention != NULL || net->finished.first != NULL)
-        count += rz_ucx_settle(net);
-    net->idle = count == 0;
-    return count;
-}
 
 static bool arm(struct rz_net *net)
 {
@@ -31,57 +12,22 @@ static bool arm(struct rz_net *net)
      * message of a connection. */
     if (!net->idle || net->finished.first != NULL)
         return false;
-    return ucp_worker_arm(net->worker) == UCS_OK;
+    return ucp_worker_arm(((struct rz_ucx_net *)net)->worker) == UCS_OK;
 }
 
 static int descriptor(struct rz_net *net)
 {
-    return net->fd;
-}
-
-/* ---- closing ---- */
-
-static bool each_peer(struct rz_net *net, bool (*visit)(struct rz_ucx_peer *peer))
-{
-    bool all = true;
-    for (size_t i = 0; i < net->buckets_count; i++) {
-        for (struct rz_ucx_peer *peer = net->buckets[i], *next; peer != NULL; peer = next) {
-            next = peer->next_in_bucket;
-            all = visit(peer) && all;
-        }
-    }
-    return all;
-}
-
-static bool end_peer(struct rz_ucx_peer *peer)
-{
-    rz_ucx_peer_end(peer, RZ_ERR_CANCELLED);
-    return true;
-}
-
-static bool free_peer(struct rz_ucx_peer *peer)
-{
-    while (peer->tokens != NULL)
-        rz_ucx_token_free(peer->tokens);
-    free(peer);
-    return true;
+    return ((struct rz_ucx_net *)net)->fd;
 }
 
 static void close_net(struct rz_net *net)
 {
-    rz_assert(!net->inside);
-    net->deaf = true;
-    rz_time limit = rz_clock_now() + FLUSH_NS;
-    while (!each_peer(net, rz_ucx_send_last) && rz_clock_now() < limit)
-        (void)rz_ucx_progress(net);
-    each_peer(net, end_peer);
-    (void)rz_ucx_settle(net);
-    ucp_worker_destroy(net->worker);
-    ucp_cleanup(net->context);
-    each_peer(net, free_peer);
-    free(net->numbered);
-    free(net->buckets);
-    free(net);
+    struct rz_ucx_net *ucx = (struct rz_ucx_net *)net;
+    rz_rdv_close(net);
+    ucp_worker_destroy(ucx->worker);
+    ucp_cleanup(ucx->context);
+    rz_rdv_free(net);
+    free(ucx);
 }
 
 /* ---- opening ---- */
@@ -94,7 +40,7 @@ static rz_status_t complain(const struct rz_ucx_config *config, rz_status_t stat
     return status;
 }
 
-static ucs_status_t open_context(struct rz_net *net, const struct rz_ucx_config *config)
+static ucs_status_t open_context(struct rz_ucx_net *net, const struct rz_ucx_config *config)
 {
     ucp_config_t *settings;
     ucs_status_t status = ucp_config_read(NULL, NULL, &settings);
@@ -110,16 +56,14 @@ static ucs_status_t open_context(struct rz_net *net, const struct rz_ucx_config 
     return status;
 }
 
-static ucs_status_t open_worker(struct rz_net *net)
+static ucs_status_t open_worker(struct rz_ucx_net *net)
 {
     ucp_worker_params_t parameters = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                       .thread_mode = UCS_THREAD_MODE_SERIALIZED};
     ucs_status_t status = ucp_worker_create(net->context, &parameters, &net->worker);
     if (status == UCS_OK)
         status = ucp_worker_get_efd(net->worker, &net->fd);
-    if (status == UCS_OK && rz_ucx_listen(net) != RZ_OK)
-        status = UCS_ERR_NO_MEMORY;
-    return status;
+    return status == UCS_OK ? rz_ucx_listen(net) : status;
 }
 
 static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **result)
@@ -127,18 +71,16 @@ static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **
     const char *problem = rz_ucx_environment_problem();
     if (problem != NULL)
         return complain(config, RZ_ERR_INVALID, problem);
-    struct rz_net *net = calloc(1, sizeof *net);
+    struct rz_ucx_net *net = calloc(1, sizeof *net);
     if (net == NULL)
         return complain(config, RZ_ERR_NO_MEMORY, "no memory for the transport");
-    net->host = config->host;
-    net->job = config->job;
     net->fd = -1;
     /* UCX starts a thread; it inherits the mask, and the program's signals must not go there. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     ucs_status_t status = UCS_OK;
-    if (getrandom(&net->name, sizeof net->name, 0) != sizeof net->name)
+    if (rz_rdv_open(&net->net, &rz_ucx_carrier, config->job, &config->host) != RZ_OK)
         status = UCS_ERR_IO_ERROR;
     if (status == UCS_OK)
         status = open_context(net, config);
@@ -146,7 +88,7 @@ static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **
         status = open_worker(net);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status == UCS_OK) {
-        *result = net;
+        *result = &net->net;
         return RZ_OK;
     }
     char text[128];
@@ -163,18 +105,18 @@ static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **
 static const struct rz_net_ops operations = {
     .name = "ucx",
     .eager_max = RZ_UCX_EAGER_MAX,
-    .card = rz_ucx_card,
-    .connect = rz_ucx_connect,
-    .send = rz_ucx_send,
-    .fetch = rz_ucx_fetch,
-    .drop = rz_ucx_drop,
-    .withdraw = rz_ucx_withdraw,
-    .progress = rz_ucx_progress,
+    .card = rz_rdv_card,
+    .connect = rz_rdv_connect,
+    .send = rz_rdv_send,
+    .fetch = rz_rdv_fetch,
+    .drop = rz_rdv_drop,
+    .withdraw = rz_rdv_withdraw,
+    .progress = rz_rdv_progress,
     .arm = arm,
     .fd = descriptor,
-    .disconnect = rz_ucx_disconnect,
-    .rest = rz_ucx_rest,
-    .quiet = rz_ucx_quiet,
+    .disconnect = rz_rdv_disconnect,
+    .rest = rz_rdv_rest,
+    .quiet = rz_rdv_quiet,
     .close = close_net,
 };
 

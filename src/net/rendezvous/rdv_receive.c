@@ -1,0 +1,139 @@
+/* What comes in. */
+#include "net/rendezvous/rendezvous.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tokens ---- */
+
+static void token_link(struct rz_net_token *token, struct rz_net_token **list)
+{
+    token->next = *list;
+    token->back = list;
+    if (token->next != NULL)
+        token->next->back = &token->next;
+    *list = token;
+}
+
+static void token_unlink(struct rz_net_token *token)
+{
+    *token->back = token->next;
+    if (token->next != NULL)
+        token->next->back = token->back;
+}
+
+void rz_rdv_token_free(struct rz_net_token *token)
+{
+    token_unlink(token);
+    free(token);
+}
+
+void rz_rdv_drop(struct rz_net *net, rz_net_token_t token)
+{
+    struct rz_rdv_peer *peer = token->peer;
+    (void)net;
+    if (token->gone) {
+        rz_rdv_token_free(token);
+        return;
+    }
+    token_unlink(token);
+    token_link(token, &peer->dropping);
+    (void)rz_rdv_pump(peer);
+}
+
+rz_status_t rz_rdv_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                         struct rz_net_op *op)
+{
+    struct rz_rdv_peer *peer = token->peer;
+    rz_status_t status = token->gone ? peer->status : RZ_OK;
+    if (status != RZ_OK || bytes == 0) {
+        rz_rdv_drop(net, token);
+        return status;
+    }
+    rz_rdv_op_set(op, RZ_RDV_DATA, (uintptr_t)data);
+    rz_rdv_op_set(op, RZ_RDV_BYTES, bytes < token->bytes ? bytes : token->bytes);
+    rz_rdv_op_set(op, RZ_RDV_ID, token->id);
+    rz_rdv_op_set(op, RZ_RDV_DONE, 0);
+    rz_rdv_token_free(token);
+    rz_rdv_queue_put(&peer->taking, op);
+    (void)rz_rdv_pump(peer);
+    return RZ_IN_PROGRESS;
+}
+
+/* ---- frames ---- */
+
+static void offered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
+{
+    struct rz_net_token *token = calloc(1, sizeof *token);
+    if (token == NULL) {
+        rz_rdv_peer_break(peer); /* a message is lost: nothing after it may arrive */
+        return;
+    }
+    token->peer = peer;
+    token->id = frame->id;
+    token->bytes = frame->place;
+    /* One that parted from us, or was declared dead, may still speak: its payloads are gone like
+     * all others of it. */
+    token->gone = peer->state == RZ_RDV_BROKEN || peer->state == RZ_RDV_ENDED;
+    token_link(token, &peer->tokens);
+    const struct rz_net_host *host = &peer->net->host;
+    host->arrived(host->arg, frame->header, frame->header_bytes, NULL, token->bytes, token);
+}
+
+void *rz_rdv_piece_place(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piece)
+{
+    bool live = peer->state == RZ_RDV_LIVE && !peer->error_seen;
+    struct rz_net_op *op = live ? rz_rdv_queue_find(&peer->fetching, piece->id) : NULL;
+    if (op == NULL)
+        return NULL; /* not wanted any more */
+    if (piece->place != rz_rdv_op_get(op, RZ_RDV_DONE) ||
+        piece->bytes > rz_rdv_op_get(op, RZ_RDV_BYTES) - piece->place) {
+        rz_rdv_peer_break(peer);
+        return NULL;
+    }
+    return (unsigned char *)op->net_private[RZ_RDV_DATA] + piece->place;
+}
+
+void rz_rdv_piece_done(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piece)
+{
+    if (rz_rdv_piece_place(peer, piece) == NULL)
+        return;
+    struct rz_net_op *op = rz_rdv_queue_find(&peer->fetching, piece->id);
+    rz_rdv_op_set(op, RZ_RDV_DONE, piece->place + piece->bytes);
+    if (piece->place + piece->bytes < rz_rdv_op_get(op, RZ_RDV_BYTES))
+        return;
+    rz_rdv_queue_remove(&peer->fetching, op);
+    rz_rdv_finish(peer->net, op, RZ_OK);
+}
+
+/* Frames that only a live peer has a say in. */
+static void answered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
+{
+    if (peer->state != RZ_RDV_LIVE || peer->error_seen)
+        return;
+    if (frame->kind == RZ_RDV_TAKE)
+        rz_rdv_taken(peer, frame->id, frame->place);
+    else if (frame->kind == RZ_RDV_DROP)
+        rz_rdv_dropped(peer, frame->id);
+}
+
+void rz_rdv_arrived(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
+{
+    const struct rz_net *net = peer->net;
+    if (net->deaf)
+        return;
+    if (frame->kind == RZ_RDV_SMALL && frame->bytes <= net->carrier->eager_max) {
+        net->host.arrived(net->host.arg, frame->header, frame->header_bytes, frame->data,
+                          frame->bytes, NULL);
+    } else if (frame->kind == RZ_RDV_OFFER && frame->place > net->carrier->eager_max) {
+        offered(peer, frame);
+    } else if (frame->kind == RZ_RDV_PIECE) {
+        void *place = rz_rdv_piece_place(peer, frame);
+        if (place != NULL) {
+            memcpy(place, frame->data, frame->bytes);
+            rz_rdv_piece_done(peer, frame);
+        }
+    } else {
+        answered(peer, frame);
+    }
+}

@@ -1,0 +1,165 @@
+/* What goes out. */
+#include "net/rendezvous/rendezvous.h"
+
+#include "base/assert.h"
+/* Bytes that one turn may send to one peer; the others want their turn. */
+#define TURN_BYTES_MAX (4u << 20)
+
+static rz_status_t put(struct rz_rdv_peer *peer, enum rz_rdv_kind kind, uint64_t id, uint64_t place,
+                       const struct rz_net_op *op, const void *data, size_t bytes)
+{
+    const struct rz_rdv_frame frame = {.kind = kind,
+                                       .id = id,
+                                       .place = place,
+                                       .header = op != NULL ? op->header : NULL,
+                                       .header_bytes = op != NULL ? op->header_bytes : 0,
+                                       .data = data,
+                                       .bytes = bytes};
+    return peer->net->carrier->put(peer, &frame);
+}
+
+bool rz_rdv_send_last(struct rz_rdv_peer *peer)
+{
+    if (!peer->last_sent && peer->connection != NULL && !peer->error_seen)
+        peer->last_sent = put(peer, RZ_RDV_LAST, 0, 0, NULL, NULL, 0) == RZ_OK;
+    return peer->last_sent || peer->connection == NULL || peer->error_seen;
+}
+
+rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes,
+                        struct rz_net_op *op)
+{
+    struct rz_rdv_peer *peer = rz_rdv_peer_by_number(net, number);
+    rz_assert(op->header_bytes <= RZ_NET_HEADER_MAX);
+    if (peer == NULL)
+        return RZ_ERR_INVALID;
+    if (peer->state != RZ_RDV_LIVE)
+        return peer->status;
+    if (peer->waiting.first == NULL && bytes <= net->carrier->eager_max &&
+        rz_rdv_peer_reach(peer)) {
+        rz_status_t status = put(peer, RZ_RDV_SMALL, 0, 0, op, data, bytes);
+        if (status != RZ_IN_PROGRESS)
+            return status;
+    }
+    rz_rdv_op_set(op, RZ_RDV_DATA, (uintptr_t)data);
+    rz_rdv_op_set(op, RZ_RDV_BYTES, bytes);
+    rz_rdv_op_set(op, RZ_RDV_ID, ++net->offers);
+    rz_rdv_op_set(op, RZ_RDV_DONE, 0);
+    rz_rdv_queue_put(&peer->waiting, op);
+    (void)rz_rdv_pump(peer);
+    return RZ_IN_PROGRESS;
+}
+
+/* ---- the parts of pumping: each sends one frame, or says why not; RZ_ERR_INVALID: nothing to send
+ * ---- */
+
+static rz_status_t answer(struct rz_rdv_peer *peer)
+{
+    struct rz_net_token *token = peer->dropping;
+    struct rz_net_op *op = peer->taking.first;
+    rz_status_t status = RZ_ERR_INVALID;
+    if (token != NULL) {
+        status = put(peer, RZ_RDV_DROP, token->id, 0, NULL, NULL, 0);
+        if (status == RZ_OK)
+            rz_rdv_token_free(token);
+    } else if (op != NULL) {
+        status = put(peer, RZ_RDV_TAKE, rz_rdv_op_get(op, RZ_RDV_ID),
+                     rz_rdv_op_get(op, RZ_RDV_BYTES), NULL, NULL, 0);
+        if (status == RZ_OK)
+            rz_rdv_queue_put(&peer->fetching, rz_rdv_queue_take(&peer->taking));
+    }
+    return status;
+}
+
+static rz_status_t begin(struct rz_rdv_peer *peer)
+{
+    struct rz_net_op *op = peer->waiting.first;
+    if (op == NULL)
+        return RZ_ERR_INVALID;
+    uint64_t bytes = rz_rdv_op_get(op, RZ_RDV_BYTES), id = rz_rdv_op_get(op, RZ_RDV_ID);
+    const void *data = op->net_private[RZ_RDV_DATA];
+    bool small = bytes <= peer->net->carrier->eager_max;
+    rz_status_t status = small ? put(peer, RZ_RDV_SMALL, 0, 0, op, data, bytes)
+                               : put(peer, RZ_RDV_OFFER, id, bytes, op, NULL, 0);
+    if (status != RZ_OK)
+        return status;
+    (void)rz_rdv_queue_take(&peer->waiting);
+    if (small)
+        rz_rdv_finish(peer->net, op, RZ_OK);
+    else
+        rz_rdv_queue_put(&peer->offered, op);
+    return RZ_OK;
+}
+
+static rz_status_t stream(struct rz_rdv_peer *peer)
+{
+    struct rz_net_op *op = peer->streaming.first;
+    if (op == NULL)
+        return RZ_ERR_INVALID;
+    uint64_t done = rz_rdv_op_get(op, RZ_RDV_DONE), left = rz_rdv_op_get(op, RZ_RDV_BYTES) - done;
+    const unsigned char *data = op->net_private[RZ_RDV_DATA];
+    size_t piece_max = peer->net->carrier->piece_max;
+    size_t piece = left < piece_max ? left : piece_max;
+    rz_status_t status =
+        put(peer, RZ_RDV_PIECE, rz_rdv_op_get(op, RZ_RDV_ID), done, NULL, data + done, piece);
+    if (status != RZ_OK)
+        return status;
+    rz_rdv_op_set(op, RZ_RDV_DONE, done + piece);
+    if (piece == left)
+        rz_rdv_finish(peer->net, rz_rdv_queue_take(&peer->streaming), RZ_OK);
+    return RZ_OK;
+}
+
+bool rz_rdv_pump(struct rz_rdv_peer *peer)
+{
+    /* Small messages do not wait behind large payloads: the three take turns. */
+    static rz_status_t (*const parts[])(struct rz_rdv_peer *) = {answer, begin, stream};
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    unsigned empty = 0;
+    bool sent = false;
+    bool room = rz_rdv_peer_reach(peer);
+    size_t rounds = TURN_BYTES_MAX / peer->net->carrier->piece_max * PARTS;
+    for (size_t i = 0; room && empty < PARTS && i < rounds; i++) {
+        rz_status_t status = parts[i % PARTS](peer);
+        empty = status == RZ_ERR_INVALID ? empty + 1 : 0;
+        room = status == RZ_OK || status == RZ_ERR_INVALID;
+        sent = sent || status == RZ_OK;
+    }
+    if (empty < PARTS && peer->address != NULL)
+        rz_rdv_peer_attend(peer);
+    return sent;
+}
+
+/* ---- answers to our offers ---- */
+
+/* And was withdrawn since. */
+static bool was_offered(const struct rz_rdv_peer *peer, uint64_t id)
+{
+    return id > 0 && id <= peer->net->offers;
+}
+
+void rz_rdv_taken(struct rz_rdv_peer *peer, uint64_t id, uint64_t bytes)
+{
+    struct rz_net_op *op = rz_rdv_queue_find(&peer->offered, id);
+    if (op == NULL && was_offered(peer, id))
+        return;
+    if (op == NULL || bytes == 0 || bytes > rz_rdv_op_get(op, RZ_RDV_BYTES)) {
+        rz_rdv_peer_break(peer);
+        return;
+    }
+    rz_rdv_queue_remove(&peer->offered, op);
+    rz_rdv_op_set(op, RZ_RDV_BYTES, bytes);
+    rz_rdv_queue_put(&peer->streaming, op);
+    rz_rdv_peer_attend(peer);
+}
+
+void rz_rdv_dropped(struct rz_rdv_peer *peer, uint64_t id)
+{
+    struct rz_net_op *op = rz_rdv_queue_find(&peer->offered, id);
+    if (op == NULL) {
+        if (!was_offered(peer, id))
+            rz_rdv_peer_break(peer);
+        return;
+    }
+    rz_rdv_queue_remove(&peer->offered, op);
+    rz_rdv_finish(peer->net, op, RZ_OK);
+}

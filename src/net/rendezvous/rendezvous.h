@@ -1,0 +1,200 @@
+/*
+ * The part that the transports between nodes have in common: eager messages, rendezvous for large
+ * payloads, queues, tokens, and the ends of all that. A carrier (net/tcp, net/ucx) only moves
+ * frames: each is sent at once and whole, or not at all, so that it holds neither operations nor
+ * memory of the user, and an end is ours to give. A large payload is offered; the receiver takes or
+ * drops it; it comes in pieces, which are written only while the fetch lives.
+ */
+#ifndef RZ_NET_RENDEZVOUS_RENDEZVOUS_H
+#define RZ_NET_RENDEZVOUS_RENDEZVOUS_H
+
+#include "net/net.h"
+#include "wire/cursor.h"
+
+enum rz_rdv_kind {
+    RZ_RDV_SMALL, /* a whole message */
+    RZ_RDV_OFFER, /* a large one: id, place = bytes of its payload */
+    RZ_RDV_TAKE,  /* answer to an offer: id, place = bytes wanted */
+    RZ_RDV_DROP,  /* answer to an offer: id */
+    RZ_RDV_PIECE, /* of what was taken: id, place = offset */
+    RZ_RDV_LAST,  /* nothing; accepted only after all before it has left the carrier */
+    RZ_RDV_KIND_COUNT
+};
+
+/* A frame: what the carrier moves. */
+struct rz_rdv_frame {
+    enum rz_rdv_kind kind;
+    uint64_t id, place;
+    const void *header; /* the user's */
+    uint32_t header_bytes;
+    const void *data;
+    size_t bytes;
+};
+
+struct rz_rdv_peer;
+
+/* What a carrier does. None of these is called from inside `turn`, but for put. */
+struct rz_carrier_ops {
+    uint32_t card_magic;
+    size_t eager_max; /* payloads above are offered */
+    size_t piece_max; /* no frame has a longer payload */
+
+    /* Writes how this process is reached. RZ_ERR_SYSTEM: it cannot be found out. */
+    rz_status_t (*address)(struct rz_net *net, struct rz_wire_writer *writer);
+    /* Whether these bytes of a card are an address. */
+    bool (*is_address)(const uint8_t *address, size_t bytes);
+    /* Begins the connection to peer->address: peer->connection. False: it cannot be. */
+    bool (*connect)(struct rz_rdv_peer *peer);
+    /* Sends a frame over peer->connection: RZ_OK, RZ_IN_PROGRESS (no room or not connected yet;
+     * nothing was sent), or RZ_ERR_CLOSED. Nothing of the frame is kept. */
+    rz_status_t (*put)(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
+    /* Closes all connections with peer. */
+    void (*shut)(struct rz_rdv_peer *peer);
+    /* Looks for news: rz_rdv_arrived, rz_rdv_peer_break, rz_rdv_peer_attend. Their number. */
+    unsigned (*turn)(struct rz_net *net);
+};
+
+/* Uses of rz_net_op.net_private. */
+enum rz_rdv_slot {
+    RZ_RDV_NEXT,  /* the following operation of a queue */
+    RZ_RDV_DATA,  /* the user's memory */
+    RZ_RDV_BYTES, /* how much of it; after the end: the status */
+    RZ_RDV_ID,    /* of the offer */
+    RZ_RDV_DONE,  /* bytes sent or received */
+};
+
+/* First in, first out. */
+struct rz_rdv_queue {
+    struct rz_net_op *first, *last;
+};
+
+enum rz_rdv_state {
+    RZ_RDV_STRANGER, /* has sent to us, but was not connected by our user */
+    RZ_RDV_LIVE,
+    RZ_RDV_RESTING, /* rolled back by the user, who may connect it again */
+    RZ_RDV_BROKEN,  /* the connection is gone and the user told */
+    RZ_RDV_ENDED,   /* disconnected by the user */
+};
+
+/* A process met or made known; kept until the transport is closed, so that late messages and
+ * callbacks find it. */
+struct rz_rdv_peer {
+    struct rz_net *net;
+    uint64_t name; /* random, chosen by the peer at open; in its card and its messages */
+    rz_peer_t number;
+    enum rz_rdv_state state;
+    rz_status_t status; /* how operations with it end when it is not live */
+    void *connection;   /* of the carrier; NULL before the first message to it and after the end */
+    void *incoming;     /* of the carrier: over which the peer sends to us; NULL: none */
+    uint8_t *address;   /* of its card; NULL for a stranger and after the end */
+    size_t address_bytes;
+    bool error_seen; /* the connection is broken; not yet dealt with */
+    bool attention;  /* is in net->attention */
+    bool last_sent;  /* closing: RZ_RDV_LAST has gone out */
+    struct rz_rdv_peer *next_attention, *next_in_bucket;
+    struct rz_rdv_queue waiting;   /* sends of which nothing has gone out, in order */
+    struct rz_rdv_queue offered;   /* sends not answered yet */
+    struct rz_rdv_queue streaming; /* sends being sent in pieces */
+    struct rz_rdv_queue taking;    /* fetches whose TAKE has not gone out */
+    struct rz_rdv_queue fetching;  /* fetches whose pieces come */
+    struct rz_net_token *tokens;   /* of the user */
+    struct rz_net_token *dropping; /* whose DROP has not gone out */
+};
+
+/* A payload that lies with its sender. */
+struct rz_net_token {
+    struct rz_net_token *next, **back;
+    struct rz_rdv_peer *peer;
+    uint64_t id;
+    size_t bytes;
+    bool gone; /* the sender is not live */
+};
+
+/* The first member of each carrier's own. */
+struct rz_net {
+    const struct rz_carrier_ops *carrier;
+    struct rz_net_host host;
+    uint64_t job, name, offers;
+    bool inside; /* the carrier's turn is on the stack: no connection may be made or closed now */
+    bool deaf;   /* closing: nothing arrives any more */
+    bool idle;   /* the last look found nothing */
+    struct rz_rdv_peer **numbered, **buckets;
+    size_t numbered_room, buckets_count, peers_count;
+    struct rz_rdv_peer *attention; /* broken, ended, or with something to send */
+    struct rz_rdv_queue finished;  /* operations that have ended; done is called outside of turn */
+};
+
+/* rdv_peer.c */
+
+/* A random name, and nothing else yet. RZ_ERR_SYSTEM: no randomness. */
+rz_status_t rz_rdv_open(struct rz_net *net, const struct rz_carrier_ops *carrier, uint64_t job,
+                        const struct rz_net_host *host);
+/* Sends, for a bounded time, what was accepted; then all connections are shut, all operations
+ * ended. */
+void rz_rdv_close(struct rz_net *net);
+/* Frees the peers, once the carrier will not speak of them any more. */
+void rz_rdv_free(struct rz_net *net);
+
+struct rz_rdv_peer *rz_rdv_peer_by_number(const struct rz_net *net, rz_peer_t number);
+/* found or made; NULL: no memory */
+struct rz_rdv_peer *rz_rdv_peer_meet(struct rz_net *net, uint64_t name);
+/* begins the connection where that is possible now; whether there is one */
+bool rz_rdv_peer_reach(struct rz_rdv_peer *peer);
+void rz_rdv_peer_attend(struct rz_rdv_peer *peer);
+void rz_rdv_peer_break(struct rz_rdv_peer *peer); /* notes a broken connection */
+void rz_rdv_peer_end(struct rz_rdv_peer *peer, rz_status_t status);
+
+/* Deals with broken connections, ends, room to send, and finished operations. */
+unsigned rz_rdv_settle(struct rz_net *net);
+
+/* Functions of the table in net.h. */
+rz_status_t rz_rdv_card(struct rz_net *net, void *card, size_t *bytes);
+rz_status_t rz_rdv_connect(struct rz_net *net, rz_peer_t number, const void *card, size_t bytes);
+void rz_rdv_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_status_t status);
+bool rz_rdv_rest(struct rz_net *net, rz_peer_t number, rz_status_t status);
+bool rz_rdv_quiet(struct rz_net *net);
+unsigned rz_rdv_progress(struct rz_net *net);
+
+/* rdv_send.c */
+rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes,
+                        struct rz_net_op *op);
+/* sends what waits while there is room; whether anything went out */
+bool rz_rdv_pump(struct rz_rdv_peer *peer);
+bool rz_rdv_send_last(struct rz_rdv_peer *peer); /* whether all sent before has left the carrier */
+void rz_rdv_taken(struct rz_rdv_peer *peer, uint64_t id, uint64_t bytes);
+void rz_rdv_dropped(struct rz_rdv_peer *peer, uint64_t id);
+
+/* rdv_receive.c */
+
+/* A whole frame has come from peer; one that makes no sense breaks the connection. For carriers,
+ * from inside turn. */
+void rz_rdv_arrived(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
+
+/*
+ * For carriers that read pieces straight to their place: where the payload of this piece belongs
+ * (its bytes from `place` on), as long as no other function of the transport was called; NULL:
+ * nobody wants it (any more). Once all of it is there: rz_rdv_piece_done. The header and data of
+ * the frame are not looked at.
+ */
+void *rz_rdv_piece_place(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piece);
+void rz_rdv_piece_done(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piece);
+
+rz_status_t rz_rdv_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
+                         struct rz_net_op *op);
+void rz_rdv_drop(struct rz_net *net, rz_net_token_t token);
+void rz_rdv_token_free(struct rz_net_token *token);
+
+/* rdv_op.c */
+bool rz_rdv_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
+                     struct rz_net_op *op);
+void rz_rdv_queue_put(struct rz_rdv_queue *queue, struct rz_net_op *op);
+struct rz_net_op *rz_rdv_queue_take(struct rz_rdv_queue *queue);
+struct rz_net_op *rz_rdv_queue_find(const struct rz_rdv_queue *queue, uint64_t id);
+void rz_rdv_queue_remove(struct rz_rdv_queue *queue, struct rz_net_op *op);
+uint64_t rz_rdv_op_get(const struct rz_net_op *op, enum rz_rdv_slot slot);
+void rz_rdv_op_set(struct rz_net_op *op, enum rz_rdv_slot slot, uint64_t value);
+void rz_rdv_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status);
+void rz_rdv_finish_all(struct rz_rdv_peer *peer); /* all operations with peer, with its status */
+unsigned rz_rdv_deliver(struct rz_net *net);      /* calls done for what has finished */
+
+#endif
