@@ -7,23 +7,25 @@
 #include <string.h>
 #include <unistd.h>
 
-_Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_KEYBYTES,
-               "the job key is the key of the authenticator");
+_Static_assert(RZ_JOB_KEY_BYTES == RZ_PROOF_KEY_BYTES, "the job key is the key of proofs");
 _Static_assert(RZ_JOB_KEY_BYTES == RZ_DATAGRAM_KEY_BYTES, "and of datagrams");
 
-void rz_overlay_make_proof(const struct rz_overlay *overlay, enum rz_overlay_role role,
-                           const uint8_t *nonce, rz_id connector, rz_id acceptor,
-                           uint8_t proof[crypto_auth_BYTES])
+const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
+                                              const uint8_t *challenge, const uint8_t *answer,
+                                              rz_id connector, rz_id acceptor,
+                                              struct rz_overlay_terms *terms)
 {
-    uint8_t text[RZ_OVERLAY_NONCE_BYTES + 20];
     struct rz_wire_writer w;
-    memcpy(text, nonce, RZ_OVERLAY_NONCE_BYTES);
-    rz_wire_writer_init(&w, text + RZ_OVERLAY_NONCE_BYTES, 20);
-    rz_wire_put_u32(&w, role);
+    rz_wire_writer_init(&w, terms->bound, sizeof terms->bound);
     rz_wire_put_u64(&w, overlay->config.job);
     rz_wire_put_u32(&w, connector);
     rz_wire_put_u32(&w, acceptor);
-    crypto_auth(proof, text, sizeof text, overlay->key);
+    terms->proof = (struct rz_proof_terms){.key = overlay->key,
+                                           .challenge = challenge,
+                                           .answer = answer,
+                                           .bound = terms->bound,
+                                           .bound_bytes = sizeof terms->bound};
+    return &terms->proof;
 }
 
 /* ---- evidence */
@@ -154,7 +156,7 @@ const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *o
 rz_status_t rz_overlay_open(struct rz_overlay **result, struct event_base *base,
                             const char *address)
 {
-    if (sodium_init() < 0)
+    if (rz_proof_begin() != RZ_OK)
         return RZ_ERR_SYSTEM;
     struct rz_overlay *overlay = calloc(1, sizeof *overlay);
     if (!overlay)

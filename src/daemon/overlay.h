@@ -5,10 +5,10 @@
  * graph, at the start) and only reads from those it accepted: no crossing connections, one order
  * per direction.
  *
- * Both ends of a connection prove first, by nonces and keyed hashes, that they hold the job's key;
- * until then frames are short, time and number of such connections are bounded. The proof is for
- * the connection: who can change what travels on an open one (and so sits on the network between
- * two nodes of the job) is not kept out.
+ * Both ends of a connection prove first, by nonces and keyed hashes, that they hold the job's key
+ * (net/proof); until then frames are short, time and number of such connections are bounded. From
+ * then on each frame is encrypted and authenticated under a key of that connection: whoever sits on
+ * the network between two nodes of the job can end the connection, and no more.
  */
 #ifndef RZ_DAEMON_OVERLAY_H
 #define RZ_DAEMON_OVERLAY_H

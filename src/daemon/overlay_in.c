@@ -29,6 +29,7 @@ static void incoming_close(struct incoming *in)
     overlay->n_unproved -= in->peer == RZ_ID_NONE;
     event_free(in->readable);
     rz_frames_close(in->frames);
+    rz_seal_end(&in->seal);
     free(in);
 }
 
@@ -40,11 +41,10 @@ static void close_stranger(struct incoming *in)
 
 /* ---- the handshake */
 
-static void welcome(struct incoming *in, const uint8_t *nonce)
+static void welcome(struct incoming *in, const struct rz_proof_terms *terms)
 {
-    uint8_t proof[crypto_auth_BYTES], frame[RZ_OVERLAY_HANDSHAKE_MAX];
-    rz_overlay_make_proof(in->overlay, RZ_OVERLAY_ACCEPTOR, nonce, in->peer,
-                          in->overlay->config.self, proof);
+    uint8_t proof[RZ_PROOF_BYTES], frame[RZ_OVERLAY_HANDSHAKE_MAX];
+    rz_proof_make(terms, RZ_PROOF_ACCEPTOR, proof);
     struct rz_overlay_message message = {.type = RZ_OVERLAY_WELCOME,
                                          .welcome = {.proof = proof, .proof_length = sizeof proof}};
     rz_frames_send(in->frames, frame, rz_overlay_encode(&message, frame, sizeof frame));
@@ -56,25 +56,26 @@ static bool prove(struct incoming *in, const struct rz_overlay_message *message)
     const struct rz_overlay_hello *hello = &message->hello;
     if (message->type != RZ_OVERLAY_HELLO || hello->version != RZ_OVERLAY_VERSION ||
         hello->job != overlay->config.job || hello->from >= overlay->config.n_nodes ||
-        hello->from == overlay->config.self || hello->proof_length != crypto_auth_BYTES ||
+        hello->from == overlay->config.self || hello->proof_length != RZ_PROOF_BYTES ||
         hello->nonce_length != RZ_OVERLAY_NONCE_BYTES)
         return false;
-    uint8_t proof[crypto_auth_BYTES];
-    rz_overlay_make_proof(overlay, RZ_OVERLAY_CONNECTOR, in->nonce, hello->from,
-                          overlay->config.self, proof);
-    if (sodium_memcmp(proof, hello->proof, sizeof proof) != 0)
+    struct rz_overlay_terms room;
+    const struct rz_proof_terms *terms = rz_overlay_terms(overlay, in->nonce, hello->nonce,
+                                                          hello->from, overlay->config.self, &room);
+    if (!rz_proof_holds(terms, RZ_PROOF_CONNECTOR, hello->proof))
         return false;
     in->peer = hello->from;
     overlay->n_unproved--;
-    rz_frames_limit(in->frames, RZ_OVERLAY_FRAME_MAX);
-    welcome(in, hello->nonce);
+    rz_frames_limit(in->frames, RZ_OVERLAY_SEALED_MAX);
+    rz_seal_begin(&in->seal, terms);
+    welcome(in, terms);
     return true;
 }
 
 static void challenge(struct incoming *in)
 {
     uint8_t frame[RZ_OVERLAY_HANDSHAKE_MAX];
-    randombytes_buf(in->nonce, sizeof in->nonce);
+    rz_proof_nonce(in->nonce);
     struct rz_overlay_message message = {.type = RZ_OVERLAY_CHALLENGE,
                                          .challenge = {.version = RZ_OVERLAY_VERSION,
                                                        .nonce = in->nonce,
@@ -119,10 +120,11 @@ static bool incoming_frame(struct incoming *in, const void *bytes, size_t n)
 {
     struct rz_overlay *overlay = in->overlay;
     struct rz_overlay_message message;
-    if (rz_overlay_decode(&message, bytes, n) != RZ_OK)
-        return false;
     if (in->peer == RZ_ID_NONE)
-        return prove(in, &message);
+        return rz_overlay_decode(&message, bytes, n) == RZ_OK && prove(in, &message);
+    if (rz_seal_get(&in->seal, bytes, n, overlay->opened) != RZ_OK ||
+        rz_overlay_decode(&message, overlay->opened, n - RZ_SEAL_BYTES) != RZ_OK)
+        return false;
     if (overlay->outgoing[in->peer].fenced)
         return true; /* dropped; it was told when it was fenced */
     if (message.type == RZ_OVERLAY_LEAVING) {

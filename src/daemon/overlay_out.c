@@ -30,6 +30,14 @@ static void outgoing_push(struct outgoing *out, const void *bytes, size_t n)
         outgoing_update(out);
 }
 
+/* Once both ends are proved: nobody else reads, changes, repeats or leaves out a frame. */
+static void outgoing_push_sealed(struct outgoing *out, const void *bytes, size_t n)
+{
+    uint8_t *sealed = out->overlay->sealed;
+    rz_seal_put(&out->seal, bytes, n, sealed);
+    outgoing_push(out, sealed, n + RZ_SEAL_BYTES);
+}
+
 static void outgoing_write(evutil_socket_t fd, short what, void *arg)
 {
     struct outgoing *out = arg;
@@ -69,6 +77,7 @@ static void drop_connection(struct outgoing *out)
         rz_frames_close(out->frames);
     out->readable = out->writable = NULL;
     out->frames = NULL;
+    rz_seal_end(&out->seal);
     out->said_hello = out->ready = false;
 }
 
@@ -120,13 +129,21 @@ static void outgoing_failed(struct outgoing *out, rz_status_t status)
 
 /* ---- both prove that they hold the job's key; then the connection carries what waited for it */
 
+static const struct rz_proof_terms *outgoing_terms(const struct outgoing *out,
+                                                   struct rz_overlay_terms *room)
+{
+    return rz_overlay_terms(out->overlay, out->challenge, out->nonce, out->overlay->config.self,
+                            out->peer, room);
+}
+
 static void answer_challenge(struct outgoing *out, const struct rz_overlay_challenge *challenge)
 {
     struct rz_overlay *overlay = out->overlay;
-    uint8_t proof[crypto_auth_BYTES], frame[RZ_OVERLAY_HANDSHAKE_MAX];
-    rz_overlay_make_proof(overlay, RZ_OVERLAY_CONNECTOR, challenge->nonce, overlay->config.self,
-                          out->peer, proof);
-    randombytes_buf(out->nonce, sizeof out->nonce);
+    uint8_t proof[RZ_PROOF_BYTES], frame[RZ_OVERLAY_HANDSHAKE_MAX];
+    struct rz_overlay_terms room;
+    memcpy(out->challenge, challenge->nonce, sizeof out->challenge);
+    rz_proof_nonce(out->nonce);
+    rz_proof_make(outgoing_terms(out, &room), RZ_PROOF_CONNECTOR, proof);
     struct rz_overlay_message hello = {.type = RZ_OVERLAY_HELLO,
                                        .hello = {.version = RZ_OVERLAY_VERSION,
                                                  .job = overlay->config.job,
@@ -141,10 +158,12 @@ static void answer_challenge(struct outgoing *out, const struct rz_overlay_chall
 
 static void become_ready(struct outgoing *out)
 {
+    struct rz_overlay_terms room;
     out->ready = true;
-    rz_frames_limit(out->frames, RZ_OVERLAY_FRAME_MAX);
+    rz_frames_limit(out->frames, RZ_OVERLAY_SEALED_MAX);
+    rz_seal_begin(&out->seal, outgoing_terms(out, &room));
     for (struct waiting_frame *f = out->first; f; f = f->next)
-        outgoing_push(out, f->data, f->bytes);
+        outgoing_push_sealed(out, f->data, f->bytes);
     forget_waiting(out);
     event_add(out->writable,
               NULL); /* who waits for room hears of it, even if all is sent already */
@@ -152,11 +171,9 @@ static void become_ready(struct outgoing *out)
 
 static bool is_proof(const struct outgoing *out, const struct rz_overlay_welcome *welcome)
 {
-    uint8_t proof[crypto_auth_BYTES];
-    rz_overlay_make_proof(out->overlay, RZ_OVERLAY_ACCEPTOR, out->nonce, out->overlay->config.self,
-                          out->peer, proof);
-    return welcome->proof_length == sizeof proof &&
-           sodium_memcmp(welcome->proof, proof, sizeof proof) == 0;
+    struct rz_overlay_terms room;
+    return welcome->proof_length == RZ_PROOF_BYTES &&
+           rz_proof_holds(outgoing_terms(out, &room), RZ_PROOF_ACCEPTOR, welcome->proof);
 }
 
 /* False: who listens there is none of us. */
@@ -225,7 +242,7 @@ void rz_overlay_outgoing_send(struct outgoing *out, const void *bytes, size_t n)
     if (!out->frames && !(out->again && event_pending(out->again, EV_TIMEOUT, NULL)))
         rz_overlay_outgoing_open(out);
     if (out->ready) {
-        outgoing_push(out, bytes, n);
+        outgoing_push_sealed(out, bytes, n);
         return;
     }
     struct waiting_frame *frame = malloc(sizeof *frame + n);

@@ -3,6 +3,7 @@
 #define RZ_DAEMON_OVERLAY_PRIVATE_H
 
 #include "net/datagram/datagram.h"
+#include "net/proof/proof.h"
 #include "daemon/overlay.h"
 #include "daemon/overlay_faults.h"
 #include "port/channel.h"
@@ -11,7 +12,8 @@
 #include <event2/event.h>
 #include <sodium.h>
 
-#define RZ_OVERLAY_NONCE_BYTES 32
+#define RZ_OVERLAY_NONCE_BYTES RZ_PROOF_NONCE_BYTES
+#define RZ_OVERLAY_SEALED_MAX (RZ_OVERLAY_FRAME_MAX + RZ_SEAL_BYTES)
 
 /* A frame that waits until its connection has proved itself. */
 struct waiting_frame {
@@ -27,7 +29,8 @@ struct outgoing {
     struct rz_frames *frames; /* NULL: not opened */
     struct event *readable, *writable;
     struct event *again; /* pending: no way led to the peer, and it is tried again later */
-    uint8_t nonce[RZ_OVERLAY_NONCE_BYTES];
+    uint8_t challenge[RZ_OVERLAY_NONCE_BYTES], nonce[RZ_OVERLAY_NONCE_BYTES];
+    struct rz_seal seal;    /* of each frame, once ready */
     bool said_hello, ready; /* ready: the peer has proved itself, too */
     bool fenced, suspect, broken, left, above_low;
     struct waiting_frame *first, **last;
@@ -43,6 +46,7 @@ struct incoming {
     rz_id peer;       /* RZ_ID_NONE until HELLO has proved it */
     rz_time prove_by; /* closed then, unless it has */
     uint8_t nonce[RZ_OVERLAY_NONCE_BYTES];
+    struct rz_seal seal; /* of each frame, once it has */
 };
 
 /* Where a daemon listens. */
@@ -66,15 +70,19 @@ struct rz_overlay {
     struct rz_overlay_refusals refusals;
     bool ending;
     uint8_t scratch[RZ_OVERLAY_FRAME_MAX];
+    uint8_t sealed[RZ_OVERLAY_SEALED_MAX]; /* a frame that goes out */
+    uint8_t opened[RZ_OVERLAY_FRAME_MAX];  /* one that has come */
 };
 
-/* Who proves with it: two proofs over one nonce differ. */
-enum rz_overlay_role { RZ_OVERLAY_CONNECTOR, RZ_OVERLAY_ACCEPTOR };
-
-/* Keyed hash over the other side's nonce, role, job, connector, acceptor. */
-void rz_overlay_make_proof(const struct rz_overlay *overlay, enum rz_overlay_role role,
-                           const uint8_t *nonce, rz_id connector, rz_id acceptor,
-                           uint8_t proof[crypto_auth_BYTES]);
+/* What both ends of a connection prove: for this job, from connector to acceptor. */
+struct rz_overlay_terms {
+    struct rz_proof_terms proof;
+    uint8_t bound[16];
+};
+const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
+                                              const uint8_t *challenge, const uint8_t *answer,
+                                              rz_id connector, rz_id acceptor,
+                                              struct rz_overlay_terms *terms);
 
 /*
  * The connection with peer broke. First everything that has already come in is read, then the break

@@ -1,7 +1,8 @@
 /*
  * Between daemons, over TCP: each frame is its length (u32), then one message. Nothing but
  * CHALLENGE, HELLO and WELCOME is parsed before the peer has proved that it holds the job key, and
- * no frame is longer than RZ_OVERLAY_HANDSHAKE_MAX until then. Heartbeats travel as authenticated
+ * no frame is longer than RZ_OVERLAY_HANDSHAKE_MAX until then; after it each message is sealed
+ * (net/proof). Heartbeats travel as authenticated
  * UDP datagrams (net/datagram/datagram.h).
  */
 #ifndef RZ_WIRE_OVERLAY_MESSAGES_H
@@ -9,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 7
+#define RZ_OVERLAY_VERSION 8
 
 /* No message is longer than this many bytes. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
@@ -19,8 +20,8 @@
 #define RZ_OVERLAY_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     MESSAGE(CHALLENGE, challenge) U32(version) BYTES(nonce) END(CHALLENGE, challenge)  /* acceptor -> connector */ \
     MESSAGE(HELLO, hello) U32(version) U64(job) U32(from) BYTES(proof) BYTES(nonce) END(HELLO, hello) \
-        /* keyed hash of the challenge's nonce, job, from, to; a nonce of its own */ \
-    MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* keyed hash of HELLO's nonce, job, from, to */ \
+        /* net/proof: over both nonces, job, from, to; a nonce of its own */ \
+    MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* the same of the acceptor */ \
     MESSAGE(PROTOCOL, protocol) BYTES(message) END(PROTOCOL, protocol)                  /* as protocol_message.h */ \
     MESSAGE(GET_CARD, get_card) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) \
         END(GET_CARD, get_card)                     /* of this incarnation or a newer one */ \

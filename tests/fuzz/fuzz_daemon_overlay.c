@@ -5,6 +5,7 @@
 #include "daemon/overlay.h"
 #include "fuzz_family.h"
 #include "net/datagram/datagram.h"
+#include "net/proof/proof.h"
 #include "port/channel.h"
 #include "port/socket.h"
 #include "wire/protocol_message.h"
@@ -36,6 +37,7 @@ static struct world {
     struct rz_address tcp[NODES], udp[NODES];
     int listening[NODES], datagrams[NODES];
     bool proved;
+    struct rz_seal seal; /* of what is sent then */
     unsigned messages, heartbeats, broken;
     uint64_t sum;
 } world;
@@ -139,7 +141,7 @@ static void send_all(int fd, const void *bytes, size_t n)
 
 static void send_frame(int fd, const void *bytes, size_t n)
 {
-    uint8_t frame[512];
+    uint8_t frame[2048];
     if (n + 4 > sizeof frame)
         return;
     for (unsigned i = 0; i < 4; i++)
@@ -168,17 +170,17 @@ static bool read_nonce(int fd, uint8_t nonce[NONCE])
 /* HELLO; `wrong`: one thing of it is not as it must be. */
 static void say_hello(int fd, unsigned wrong)
 {
-    uint8_t nonce[NONCE], text[NONCE + 20], proof[crypto_auth_BYTES], frame[512];
+    uint8_t nonce[NONCE], bound[16], proof[RZ_PROOF_BYTES], frame[512];
     struct rz_wire_writer w;
     if (!read_nonce(fd, nonce))
         return;
-    memcpy(text, nonce, NONCE);
-    rz_wire_writer_init(&w, text + NONCE, 20);
-    rz_wire_put_u32(&w, wrong == 9 ? 1 : 0); /* the proof of an acceptor */
+    rz_wire_writer_init(&w, bound, sizeof bound);
     rz_wire_put_u64(&w, wrong == 1 ? JOB + 1 : JOB);
     rz_wire_put_u32(&w, wrong == 2 ? 2 : PEER);
     rz_wire_put_u32(&w, wrong == 3 ? 2 : SELF);
-    crypto_auth(proof, text, sizeof text, key);
+    const struct rz_proof_terms terms = {key, nonce, nonce, bound, sizeof bound};
+    rz_proof_make(&terms, wrong == 9 ? RZ_PROOF_ACCEPTOR : RZ_PROOF_CONNECTOR, proof);
+    rz_seal_begin(&world.seal, &terms);
     proof[0] ^= wrong == 4;
     struct rz_overlay_message hello = {.type = RZ_OVERLAY_HELLO,
                                        .hello = {.version = RZ_OVERLAY_VERSION + (wrong == 5),
@@ -204,7 +206,13 @@ static void as_connector(struct rz_fuzz_input *input, unsigned wrong, bool prove
     while (rz_fuzz_left(input) > 0) {
         size_t n = 1 + rz_fuzz_take(input, 1) * 4;
         const uint8_t *at = rz_fuzz_bytes(input, &n);
-        send_all(fd, at, n);
+        if (world.proved && n > 4) {
+            uint8_t sealed[2048];
+            rz_seal_put(&world.seal, at + 4, n - 4, sealed);
+            send_frame(fd, sealed, n - 4 + RZ_SEAL_BYTES);
+        } else {
+            send_all(fd, at, n);
+        }
         turn();
     }
     close(fd);
@@ -298,7 +306,7 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
         message.challenge = (struct rz_overlay_challenge){
             .version = RZ_OVERLAY_VERSION, .nonce = nonce, .nonce_length = NONCE};
     size_t at = 2;
-    bytes[at] = number < 8 && number != 4 ? 60 : 0;
+    bytes[at] = number != 4 ? 255 : 0;
     at += number != 4;
     size_t n = rz_overlay_encode(&message, bytes + at + 4, max - at - 4);
     for (unsigned i = 0; i < 4; i++)
@@ -306,9 +314,9 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     return n > 0 ? at + 4 + n : 0;
 }
 
-/* The overlay itself has a frame of the largest size, and each stream a buffer. */
+/* The overlay itself has three frames of the largest size, and each stream a buffer. */
 const struct rz_fuzz_target rz_fuzz_target = {.name = "fuzz_daemon_overlay",
                                               .input_max = 1024,
-                                              .memory_fixed = 6u << 20,
+                                              .memory_fixed = 16u << 20,
                                               .memory_factor = 64,
                                               .seed = seed};

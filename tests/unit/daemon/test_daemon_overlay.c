@@ -6,6 +6,7 @@
 #include "overlay_sides.h"
 
 #include "net/datagram/datagram.h"
+#include "net/proof/proof.h"
 #include "port/socket.h"
 #include "wire/cursor.h"
 #include "wire/protocol_message.h"
@@ -102,34 +103,39 @@ static void receive_frame(int fd, struct rz_overlay_message *message)
     assert_int_equal(rz_overlay_decode(message, frame, n), RZ_OK);
 }
 
-/* As overlay_private.h says it; role 0 connects, 1 accepts. */
-static void make_proof(const uint8_t *with, uint32_t role, const uint8_t *nonce, uint32_t connector,
-                       uint32_t acceptor, uint8_t proof[crypto_auth_BYTES])
+/* As overlay_private.h says it. */
+static void make_terms(const uint8_t *with, const uint8_t *challenge, const uint8_t *answer,
+                       struct rz_proof_terms *terms)
 {
-    uint8_t text[NONCE + 20];
+    static uint8_t bound[16];
     struct rz_wire_writer w;
-    memcpy(text, nonce, NONCE);
-    rz_wire_writer_init(&w, text + NONCE, 20);
-    rz_wire_put_u32(&w, role);
+    rz_wire_writer_init(&w, bound, sizeof bound);
     rz_wire_put_u64(&w, JOB);
-    rz_wire_put_u32(&w, connector);
-    rz_wire_put_u32(&w, acceptor);
-    crypto_auth(proof, text, sizeof text, with);
+    rz_wire_put_u32(&w, 1);
+    rz_wire_put_u32(&w, 0);
+    *terms = (struct rz_proof_terms){with, challenge, answer, bound, sizeof bound};
 }
+
+/* Of the last one answered. */
+static uint8_t last_challenge[NONCE];
 
 static void answer_challenge(int fd, const uint8_t *with, const uint8_t *nonce, uint8_t *proof)
 {
     struct rz_overlay_message message;
     receive_frame(fd, &message);
     assert_int_equal(message.type, RZ_OVERLAY_CHALLENGE);
-    if (with)
-        make_proof(with, 0, message.challenge.nonce, 1, 0, proof);
+    memcpy(last_challenge, message.challenge.nonce, NONCE);
+    if (with) {
+        struct rz_proof_terms terms;
+        make_terms(with, last_challenge, nonce, &terms);
+        rz_proof_make(&terms, RZ_PROOF_CONNECTOR, proof);
+    }
     message = (struct rz_overlay_message){.type = RZ_OVERLAY_HELLO,
                                           .hello = {.version = RZ_OVERLAY_VERSION,
                                                     .job = JOB,
                                                     .from = 1,
                                                     .proof = proof,
-                                                    .proof_length = crypto_auth_BYTES,
+                                                    .proof_length = RZ_PROOF_BYTES,
                                                     .nonce = nonce,
                                                     .nonce_length = NONCE}};
     send_frame(fd, &message);
@@ -202,7 +208,7 @@ static void another_key_opens_nothing(void **state)
 
 static void the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing(void **state)
 {
-    uint8_t proof[crypto_auth_BYTES], expected[crypto_auth_BYTES], nonce[NONCE] = "of the test";
+    uint8_t proof[RZ_PROOF_BYTES], expected[RZ_PROOF_BYTES], nonce[NONCE] = "of the test";
     struct rz_overlay_message message;
     (void)state;
     start_side(0, key, 0);
@@ -210,7 +216,9 @@ static void the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing(voi
     answer_challenge(fd, key, nonce, proof);
     receive_frame(fd, &message);
     assert_int_equal(message.type, RZ_OVERLAY_WELCOME);
-    make_proof(key, 1, nonce, 1, 0, expected);
+    struct rz_proof_terms terms;
+    make_terms(key, last_challenge, nonce, &terms);
+    rz_proof_make(&terms, RZ_PROOF_ACCEPTOR, expected);
     assert_int_equal(message.welcome.proof_length, sizeof expected);
     assert_memory_equal(message.welcome.proof, expected, sizeof expected);
     int again = stranger_to(0);
@@ -219,6 +227,55 @@ static void the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing(voi
     assert_int_equal(rz_overlay_refusals(side[0].overlay)->connections, 1);
     close(again);
     close(fd);
+}
+
+static void send_sealed(int fd, struct rz_seal *seal, const struct rz_overlay_message *message,
+                        unsigned spoil)
+{
+    uint8_t plain[256], frame[4 + 256 + RZ_SEAL_BYTES];
+    size_t n = rz_overlay_encode(message, plain, sizeof plain) + RZ_SEAL_BYTES;
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, frame, 4);
+    rz_wire_put_u32(&w, (uint32_t)n);
+    rz_seal_put(seal, plain, n - RZ_SEAL_BYTES, frame + 4);
+    if (spoil < n)
+        frame[4 + spoil] ^= 1;
+    assert_int_equal(send(fd, frame, n + 4, MSG_NOSIGNAL), (ssize_t)n + 4);
+}
+
+/* After the proof frames are sealed: one that was changed, repeated, left out or sent in plain text
+ * ends the connection and is not looked at. */
+static void a_frame_that_is_not_the_next_one_ends_the_connection(void **state)
+{
+    enum { CHANGED, REPEATED, LEFT_OUT, PLAIN, WAYS };
+    const struct rz_overlay_message ping = {.type = RZ_OVERLAY_PING};
+    uint8_t proof[RZ_PROOF_BYTES], nonce[NONCE] = "of the test";
+    (void)state;
+    start_side(0, key, 0);
+    for (unsigned way = 0; way < WAYS; way++) {
+        struct rz_overlay_message message;
+        struct rz_proof_terms terms;
+        struct rz_seal seal;
+        unsigned before = side[0].messages;
+        int fd = stranger_to(0);
+        answer_challenge(fd, key, nonce, proof);
+        receive_frame(fd, &message);
+        make_terms(key, last_challenge, nonce, &terms);
+        rz_seal_begin(&seal, &terms);
+        send_sealed(fd, &seal, &ping, UINT32_MAX);
+        RUN_UNTIL(side[0].messages == before + 1);
+        if (way == REPEATED)
+            seal.frames--;
+        if (way == LEFT_OUT)
+            seal.frames++;
+        if (way == PLAIN)
+            send_frame(fd, &ping);
+        else
+            send_sealed(fd, &seal, &ping, way == CHANGED ? 2 : UINT32_MAX);
+        RUN_UNTIL(is_closed(fd));
+        close(fd);
+        assert_int_equal(side[0].messages, before + 1);
+    }
 }
 
 /* Whoever has the port of a daemon that is gone learns nothing. */
@@ -409,6 +466,7 @@ int main(void)
         TEST(nothing_is_parsed_before_the_proof),
         TEST(another_key_opens_nothing),
         TEST(the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing),
+        TEST(a_frame_that_is_not_the_next_one_ends_the_connection),
         TEST(an_impostor_hears_nothing),
         TEST(who_says_nothing_or_too_slowly_is_closed),
         TEST(a_crowd_of_strangers_keeps_no_friend_out),
