@@ -147,7 +147,7 @@ static bool check_library_path(struct rz_doctor_report *report)
     return false;
 }
 
-/* A variable that a rank's UCX would find, and will not do. */
+/* A variable that a rank's UCX finds with rzrun --net ucx. */
 static unsigned check_ucx_variables(struct rz_doctor_report *report)
 {
     unsigned n = 0;
@@ -158,12 +158,9 @@ static unsigned check_ucx_variables(struct rz_doctor_report *report)
         char remedy[64];
         snprintf(remedy, sizeof remedy, "unset %s", v->name);
         n++;
-        if (v->problem)
-            rz_doctor_say(report, RZ_DOCTOR_FAULT, v->name, remedy, "is \"%s\": %s", value,
-                          v->problem);
-        else
-            rz_doctor_say(report, RZ_DOCTOR_WARNING, v->name, remedy,
-                          "is \"%s\"; without it, rzrun would set \"%s\"", value, v->value);
+        rz_doctor_say(report, RZ_DOCTOR_WARNING, v->name, remedy,
+                      "is \"%s\"; with --net ucx rzrun %s \"%s\"", value,
+                      v->problem ? "sets" : "would set", v->value);
     }
     return n;
 }
@@ -188,13 +185,16 @@ static const struct {
      {"MPICH_", "MPIR_", "HYDRA_", "PMI_", "I_MPI_", "MV2_"},
      "read by MPICH and its kin, not by Rhizome",
      "unset them, if this shell came from mpiexec of MPICH; else leave them"},
-    {"UCX_*", {"UCX_"}, "changes what UCX does in each rank", "unset them, if nobody wants that"},
+    {"UCX_*",
+     {"UCX_"},
+     "changes what UCX does in each rank, where it is used (--net ucx)",
+     "unset them, if nobody wants that"},
     {"of a job",
      {"RZ_LINK_FD=", "RZ_JOB_ID=", "RZ_JOB_KEY=", "RZ_RANK=", "RZ_INCARNATION="},
      "of a rank of a running job; a program started here would take itself for it",
      "unset them"},
     {"of tests",
-     {"RZ_SHM_CMA=", "RZ_UCX_MODULE="},
+     {"RZ_SHM_CMA=", "RZ_UCX_MODULE=", "RZ_TCP_MODULE="},
      "changes how Rhizome sends messages; meant for tests",
      "unset them"},
     {"loader",

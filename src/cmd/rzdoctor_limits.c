@@ -1,6 +1,7 @@
 /* rzdoctor check: limits of this user and of the control group, and the network of this machine. */
 #include "cmd/rzdoctor.h"
 
+#include "net/tcp/tcp.h"
 #include "net/ucx/ucx.h"
 #include "port/socket.h"
 
@@ -216,16 +217,21 @@ static void check_loopback(struct rz_doctor_report *report)
     }
 }
 
-/* What UCX will find in the environment of a rank: the user's settings stand above ours. */
-static void set_ucx_environment(void)
+static void name_module(const char *file, const char *variable)
 {
     char lib[RZ_DOCTOR_PATH], module[RZ_DOCTOR_PATH + 64];
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++)
-        setenv(v->name, v->value, 0);
     if (rz_doctor_lib(lib)) {
-        snprintf(module, sizeof module, "%s/rhizome/rhizome-ucx.so", lib);
-        setenv("RZ_UCX_MODULE", module, 0);
+        snprintf(module, sizeof module, "%s/rhizome/%s", lib, file);
+        setenv(variable, module, 0);
     }
+}
+
+/* As the daemon does it for rzrun --net ucx. */
+static void set_ucx_environment(void)
+{
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++)
+        setenv(v->name, v->value, v->problem != NULL);
+    name_module("rhizome-ucx.so", "RZ_UCX_MODULE");
 }
 
 static void say_why(void *arg, const char *text)
@@ -269,23 +275,48 @@ static void check_ucx(struct rz_doctor_report *report)
 {
     struct rz_doctor_trial trial;
     if (rz_doctor_try(try_ucx, NULL, LIMIT_S, &trial)) {
-        rz_doctor_say(report, RZ_DOCTOR_OK, "UCX", NULL,
-                      "%s, transport tcp: messages between nodes", trial.text);
+        rz_doctor_say(report, RZ_DOCTOR_OK, "UCX", NULL, "%s: for rzrun --net ucx", trial.text);
         return;
     }
     trial.text[strcspn(trial.text, "\n")] = '\0';
-    rz_doctor_say(report, RZ_DOCTOR_FAULT, "UCX",
-                  rz_ucx_environment_problem() && strstr(trial.text, "must be")
-                      ? "unset this variable; rzrun sets it as it must be"
-                      : "install UCX 1.13 or later with transport tcp (Debian: libucx0); unset "
-                        "RZ_UCX_MODULE and UCX_* variables",
-                  "cannot be used (a job on one node needs no UCX): %s",
+    rz_doctor_say(report, RZ_DOCTOR_OK, "UCX", NULL,
+                  "cannot be used, which matters for rzrun --net ucx alone: %s",
                   trial.text[0] ? trial.text : "it does not come up");
+}
+
+static int try_tcp(void *arg)
+{
+    static const uint8_t key[RZ_TCP_KEY_BYTES];
+    (void)arg;
+    struct rz_tcp_config config = {.self = {.job = 1},
+                                   .key = key,
+                                   .ip = RZ_ADDRESS_LOOPBACK,
+                                   .host = {.arrived = nothing_arrives, .broken = nothing_breaks},
+                                   .complain = say_why};
+    struct rz_net *net;
+    const struct rz_net_ops *ops;
+    name_module("rhizome-tcp.so", "RZ_TCP_MODULE");
+    return rz_tcp_open(&config, &net, &ops) != RZ_OK;
+}
+
+static void check_tcp(struct rz_doctor_report *report)
+{
+    struct rz_doctor_trial trial;
+    bool good = rz_doctor_try(try_tcp, NULL, LIMIT_S, &trial);
+    trial.text[strcspn(trial.text, "\n")] = '\0';
+    if (good)
+        rz_doctor_say(report, RZ_DOCTOR_OK, "TCP", NULL, "messages between nodes travel over it");
+    else
+        rz_doctor_say(report, RZ_DOCTOR_FAULT, "TCP",
+                      "install Rhizome again; install libsodium (Debian: libsodium23)",
+                      "cannot carry messages between nodes (a job on one node needs none): %s",
+                      trial.text[0] ? trial.text : "it does not come up");
 }
 
 void rz_doctor_check_network(struct rz_doctor_report *report)
 {
     rz_doctor_section(report, "Network");
     check_loopback(report);
+    check_tcp(report);
     check_ucx(report);
 }

@@ -93,7 +93,7 @@ void rz_doctor_check_jobs(struct rz_doctor_report *report)
         const char *subject, *text;
         char *nodes;
     } jobs[] = {{"one node", "2 ranks exchanged messages through shared memory", "1"},
-                {"two nodes", "2 ranks on emulated nodes exchanged messages through UCX", "2"}};
+                {"two nodes", "2 ranks on emulated nodes exchanged messages over TCP", "2"}};
     rz_doctor_section(report, "Jobs");
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         struct rz_doctor_trial trial;

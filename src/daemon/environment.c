@@ -72,14 +72,18 @@ __attribute__((format(printf, 2, 3))) static void set_made(struct environment *e
     set(e, entry);
 }
 
-/* What UCX must find before the process starts; the user's own settings stand above it. */
+/* What UCX must find before the process starts, where it is wanted (rzrun --net ucx). The user's
+ * own settings stand above what is only good, and not above what must be. */
 static void set_network(struct environment *e, const struct rz_daemon_job *job)
 {
     bool single = rz_job_single_host(job);
+    char **net = find(e, "RZ_NET=");
+    if (!net || strcmp(*net, "RZ_NET=ucx") != 0)
+        return;
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         char entry[ENTRY_BYTES];
         snprintf(entry, sizeof entry, "%s=%s", v->name, v->value);
-        if ((single || !v->single_host) && !find(e, entry))
+        if ((single || !v->single_host) && (v->problem || !find(e, entry)))
             set(e, entry);
     }
 }

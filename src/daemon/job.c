@@ -41,6 +41,11 @@ void rz_job_ring_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYT
     derive(job, "ring", 0, 0, key);
 }
 
+void rz_job_net_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES])
+{
+    derive(job, "net", 0, 0, key);
+}
+
 void rz_job_group_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES])
 {
     derive(job, "group", 0, 0, key);

@@ -26,6 +26,9 @@ void rz_job_process_key(const struct rz_daemon_job *job, uint32_t rank, uint32_t
  * Each of them holds it, so it is no proof against one of them. */
 void rz_job_ring_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES]);
 
+/* The same for connections between processes of different nodes (net/tcp). */
+void rz_job_net_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES]);
+
 /* The same for datagrams of dynamic groups (groups.h). */
 void rz_job_group_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BYTES]);
 

@@ -16,6 +16,7 @@
 #include "port/kill_point.h"
 #include "port/channel.h"
 #include "port/clock.h"
+#include "port/socket.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -232,7 +233,8 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
     struct rz_daemon *daemon = p->daemon;
     rz_kill_here(RZ_KILL_DAEMON_HELLO);
     const char *why = hello_problem(p, hello);
-    uint8_t ring_key[RZ_JOB_KEY_BYTES];
+    uint8_t ring_key[RZ_JOB_KEY_BYTES], net_key[RZ_JOB_KEY_BYTES];
+    struct rz_address node = {0};
     int ring_fd = -1;
     if (!why && rz_judge_join(p, ring_key, &ring_fd) != RZ_OK)
         why = "its node has no socket left for its heartbeats (--detector flat)";
@@ -242,6 +244,8 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
             close(ring_fd);
         return;
     }
+    rz_job_net_key(&daemon->job, net_key);
+    rz_address_parse(daemon->job.peers[daemon->job.node].address, &node); /* the overlay has it */
     int fds[] = {rz_board_writer_fd(daemon->board), p->share.inbox_fd, p->share.bell_fd,
                  rz_child_watch_fd(daemon),         p->share.waits_fd, ring_fd};
     unsigned n_fds = sizeof fds / sizeof *fds;
@@ -260,6 +264,9 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
                     .job_token = daemon->job.token,
                     .restarted = rz_births_replaces(daemon, p->rank, p->incarnation),
                     .hb_timeout_ns = daemon->job.hb_timeout_ns,
+                    .node_ip = node.ip,
+                    .net_key = net_key,
+                    .net_key_length = sizeof net_key,
                     .ring_key = ring_key,
                     .ring_key_length = ring_fd >= 0 ? sizeof ring_key : 0}};
     send_to(p, &message, fds, ring_fd >= 0 ? n_fds : n_fds - 1);
@@ -270,6 +277,7 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
     if (ring_fd >= 0)
         close(ring_fd);
     sodium_memzero(ring_key, sizeof ring_key);
+    sodium_memzero(net_key, sizeof net_key);
     rz_daemon_record(daemon, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
                                                        .epoch = daemon->epoch,
                                                        .rank = p->rank,

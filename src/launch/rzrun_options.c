@@ -167,6 +167,15 @@ RZ_CLI_TAKE(agree)
     return false;
 }
 
+RZ_CLI_TAKE(net)
+{
+    *why = "it is `tcp` or `ucx`";
+    if (strcmp(value, "tcp") != 0 && strcmp(value, "ucx") != 0) {
+        return false;
+    }
+    return take_export(target, strcmp(value, "tcp") == 0 ? "RZ_NET=tcp" : "RZ_NET=ucx", why);
+}
+
 RZ_CLI_TAKE(wait)
 {
     *why = "it is `auto` or `yield`";
@@ -385,6 +394,16 @@ static const struct rz_cli_option table[] = {
      "itself, also one that is started again if its node has a free one. Nodes of one machine "
      "divide its cores.",
      take_bind_to},
+    {"--net", NULL, "tcp|ucx",
+     "How messages travel between nodes. tcp (default): over TCP, each connection opened by "
+     "processes "
+     "that prove to each other that they belong to this job. ucx: over UCX's TCP, for comparison; "
+     "UCX proves nothing, so that whoever reaches its ports can end a rank or write into its "
+     "memory: "
+     "only for machines without other users. UCX_* variables of the environment matter to ucx "
+     "alone; "
+     "those that must have one value are set so.",
+     take_net},
     {"--wait", NULL, "auto|yield",
      "How a call that waits does so. auto (default): where each rank has a processor, it looks for "
      "as long as several wake-ups take on this machine, then sleeps until it is woken; where ranks "

@@ -16,6 +16,7 @@
 #include "wire/link_messages.h"
 
 #define RZ_LINK_RING_KEY_BYTES 32
+#define RZ_LINK_NET_KEY_BYTES 32
 
 /* What COHORT told a spawned process; memory belongs to the link. */
 struct rz_link_cohort_info {
@@ -37,6 +38,8 @@ struct rz_link_info {
     bool restarted;     /* this incarnation replaces a dead one */
     bool alone;         /* no daemon */
     int inbox_fd, doorbell_fd;
+    uint32_t node_ip; /* of this node, in host byte order: where processes of others reach it */
+    uint8_t net_key[RZ_LINK_NET_KEY_BYTES]; /* what they prove themselves with */
     /* With --detector flat; else 0 and -1. */
     rz_time hb_timeout;
     int ring_fd; /* the socket for heartbeats */

@@ -168,8 +168,11 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
     info->restarted = welcome->restarted != 0;
     if (welcome->version != RZ_LINK_VERSION || welcome->job != info->self.job)
         return RZ_ERR_VERSION;
-    if (info->self.rank >= info->n_slots || info->lane >= info->lanes_max)
+    if (info->self.rank >= info->n_slots || info->lane >= info->lanes_max ||
+        welcome->net_key_length != sizeof info->net_key)
         return RZ_ERR_MALFORMED;
+    info->node_ip = welcome->node_ip;
+    memcpy(info->net_key, welcome->net_key, sizeof info->net_key);
     rz_status_t status = join_map_board(link, fds[FD_BOARD]);
     if (status == RZ_OK)
         status = join_ring(link, welcome, &fds[FD_RING]);

@@ -1,12 +1,12 @@
 /*
- * Kills of a process that talks through the UCX transport, at many points of its life. Three
- * processes over loopback TCP: the victim; the survivor, which must end all it has with the victim
- * soon after the verdict, with no wrong data, no double end, and no byte written into memory whose
- * operation has ended; a bystander, whose exchange with the survivor must go on. The verdict comes
- * before the death (by another detector) or after it.
+ * Kills of a process that talks through a transport between nodes, at many points of its life.
+ * Three processes over loopback TCP: the victim; the survivor, which must end all it has with the
+ * victim soon after the verdict, with no wrong data, no double end, and no byte written into memory
+ * whose operation has ended; a bystander, whose exchange with the survivor must go on. The verdict
+ * comes before the death (by another detector) or after it.
  *
- *   ucx_kill [runs [seed [case]]]        run i has the seed seed + i, from which everything follows
- * but the case, if given
+ *   fault_ucx_kill | fault_tcp_kill [runs [seed [case]]]        run i has the seed seed + i, from
+ * which everything follows but the case, if given
  */
 #include "ucx_kill.h"
 
@@ -53,10 +53,12 @@ static _Noreturn void give_up(const char *what, int status)
     for (unsigned role = 0; role < KILL_ROLES; role++)
         if (run.pid[role] > 0 && !run.reaped[role])
             kill(run.pid[role], SIGKILL);
-    fprintf(stderr, "ucx_kill: seed %llu, case \"%s\", verdict %s: %s (status %x): %s\n",
+    fprintf(stderr,
+            INTERNODE_NAME "_kill: seed %llu, case \"%s\", verdict %s: %s (status %x): %s\n",
             (unsigned long long)run.seed, case_texts[page->kind], run.early ? "early" : "late",
             what, (unsigned)status, page->complaint[0] != '\0' ? page->complaint : "no word");
-    fprintf(stderr, "again: ucx_kill 1 %llu %u\n", (unsigned long long)run.seed, page->kind);
+    fprintf(stderr, "again: " INTERNODE_NAME "_kill 1 %llu %u\n", (unsigned long long)run.seed,
+            page->kind);
     exit(1);
 }
 
@@ -241,8 +243,7 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     int kind = argc > 3 ? atoi(argv[3]) : -1;
     rz_assert(runs <= RUNS_MAX && kind < KILL_CASE_COUNT);
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++)
-        setenv(v->name, v->value, 0);
+    internode_environment();
     run.page =
         mmap(NULL, sizeof *run.page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     rz_assert(run.page != MAP_FAILED);

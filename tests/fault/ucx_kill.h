@@ -3,7 +3,7 @@
 #define RZ_TESTS_UCX_KILL_H
 
 #include "../patience.h"
-#include "net/ucx/ucx.h"
+#include "internode.h"
 #include "port/doorbell.h"
 
 #include <stdatomic.h>

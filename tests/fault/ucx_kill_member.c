@@ -94,13 +94,12 @@ static void explain(void *arg, const char *text)
 void kill_member_open(const struct kill_member *member)
 {
     self = *member;
-    struct rz_ucx_config config = {
+    struct internode config = {
         .job = self.page->seed,
         .host = {NULL, arrived, broken},
-        .peers_estimated = KILL_ROLES - 1,
         .complain = explain,
     };
-    if (rz_ucx_open(&config, &kill_net, &kill_ops) != RZ_OK)
+    if (internode_open(&config, &kill_net, &kill_ops) != RZ_OK)
         kill_complain(self.page, "open");
     struct kill_card *card = &self.page->cards[self.role];
     size_t bytes = sizeof card->card;

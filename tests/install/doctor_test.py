@@ -135,10 +135,9 @@ class Check(rig.InstallTest):
         self.assertEqual(found["mpiexec"]["verdict"], "ok")
 
     def test_variables_left_over(self):
-        found = self.check(status=1, UCX_TLS="all", OMPI_MCA_btl="self", RZ_SHM_CMA="0")
-        self.assertEqual(found["UCX_TLS"]["verdict"], "fault")
-        self.assertIn("UCX_TLS", found["UCX"]["text"])
-        self.assertEqual(found["two nodes"]["verdict"], "fault")
+        found = self.check(UCX_TLS="rc,ud", OMPI_MCA_btl="self", RZ_SHM_CMA="0")
+        self.assertEqual(found["UCX_TLS"]["verdict"], "warning")
+        self.assertEqual(found["two nodes"]["verdict"], "ok")
         self.assertEqual(found["one node"]["verdict"], "ok")
         self.assertIn("OMPI_MCA_btl", found["another MPI's"]["text"])
         self.assertIn("RZ_SHM_CMA", found["of tests"]["text"])
@@ -200,14 +199,14 @@ class Check(rig.InstallTest):
         broken = f"{self.work}/broken"
         shutil.copytree(self.prefix, broken, symlinks=True)
         os.remove(f"{broken}/bin/rzd")
-        os.remove(next(f"{folder}/rhizome-ucx.so" for folder, _, names in os.walk(broken) if "rhizome-ucx.so" in names))
+        os.remove(next(f"{folder}/rhizome-tcp.so" for folder, _, names in os.walk(broken) if "rhizome-tcp.so" in names))
         self.bin, whole = f"{broken}/bin", self.bin
         try:
             found = self.check(status=1)
         finally:
             self.bin = whole
         self.assertIn("rzd", found["commands"]["text"])
-        for subject in ("UCX", "one node", "two nodes"):
+        for subject in ("TCP", "one node", "two nodes"):
             self.assertEqual(found[subject]["verdict"], "fault")
 
 

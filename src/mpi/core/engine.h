@@ -18,6 +18,9 @@
 #include "mpi/p2p/match.h"
 #include "net/net.h"
 
+/* tcp or ucx: which transport carries messages between nodes. */
+#define RZ_NET_ENVIRONMENT "RZ_NET"
+
 /* auto, or yield: never sleep. */
 #define RZ_WAIT_ENVIRONMENT "RZ_WAIT"
 
@@ -57,7 +60,7 @@ struct rz_path {
     bool spoilt;        /* it has lost a connection to a process that lives */
 };
 
-enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_UCX, RZ_PATH_COUNT };
+enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_NET, RZ_PATH_COUNT };
 
 /* What this process knows of a slot: the board's word as last dealt with, and the peer if it ever
  * sent to the process that lives there. */

@@ -223,14 +223,14 @@ void rz_engine_await_others(void)
 static void sleep_on_doorbell(rz_time timeout_ns)
 {
     const struct rz_link_info *info = rz_engine.info;
-    struct rz_path *ucx = &rz_engine.paths[RZ_PATH_UCX];
+    struct rz_path *between = &rz_engine.paths[RZ_PATH_NET];
     int fds[2] = {info->fd, -1};
     unsigned n_fds = 1;
-    if (ucx->net != NULL) {
-        fds[n_fds++] = ucx->ops->fd(ucx->net);
+    if (between->net != NULL) {
+        fds[n_fds++] = between->ops->fd(between->net);
     }
-    uint32_t value = rz_doorbell_prepare(info->doorbell,
-                                         ucx->net != NULL ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
+    uint32_t value = rz_doorbell_prepare(info->doorbell, between->net != NULL ? RZ_DOORBELL_POLL
+                                                                              : RZ_DOORBELL_FUTEX);
     if (!nothing_new()) {
         rz_doorbell_awake(info->doorbell);
         return;

@@ -5,10 +5,13 @@
 #include "mpi/p2p/peer.h"
 #include "mpi/p2p/unborn.h"
 #include "net/shm/shm.h"
+#include "net/tcp/tcp.h"
 #include "net/ucx/ucx.h"
 #include "port/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* How long transports may take to let go of memory before they are destroyed. */
@@ -44,7 +47,7 @@ static struct rz_net_host host_of(struct rz_path *path)
 void rz_paths_ask(uint32_t slot, enum rz_path_kind kind)
 {
     struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = slot}};
-    if (kind == RZ_PATH_UCX) {
+    if (kind == RZ_PATH_NET) {
         message = (struct rz_link_message){.type = RZ_LINK_GET_CARD,
                                            .get_card = {.rank = slot, .epoch = rz_engine.epoch}};
     }
@@ -84,7 +87,7 @@ static void on_card(void *arg, const struct rz_link_message *message, const int 
 {
     (void)arg;
     const struct rz_link_card *card = &message->card;
-    struct rz_peer *peer = rz_peer_asked(card->rank, card->incarnation, RZ_PATH_UCX);
+    struct rz_peer *peer = rz_peer_asked(card->rank, card->incarnation, RZ_PATH_NET);
     if (peer != NULL && card->epoch == rz_engine.epoch && peer->path->net != NULL) {
         rz_peer_introduce(peer, card->card, card->card_length);
     }
@@ -104,7 +107,7 @@ void rz_paths_open_wanted(void)
 {
     /* Without a network nobody off this node reaches us; those who try hear it from their own. */
     if (net_wanted == rz_engine.epoch && !rz_engine.rollback) {
-        rz_paths_open_ucx();
+        rz_paths_open_net();
     }
 }
 
@@ -154,6 +157,46 @@ static void note_reason(void *arg, const char *text)
     snprintf(refusal, sizeof(refusal), "%s", text);
 }
 
+/* Strangers that are turned away: whoever runs the job should know, and nothing else follows. */
+static void warn(void *arg, const char *text)
+{
+    (void)arg;
+    fprintf(stderr, "rhizome: rank %u: %s\n", rz_engine.info->self.rank, text);
+}
+
+static rz_status_t open_ucx(struct rz_net **net, struct rz_path *path)
+{
+    struct rz_ucx_config config = {.job = rz_engine.info->self.job,
+                                   .host = host_of(path),
+                                   .peers_estimated = rz_engine.info->n_ranks - 1,
+                                   .complain = note_reason};
+    return rz_ucx_open(&config, net, &path->ops);
+}
+
+static rz_status_t open_tcp(struct rz_net **net, struct rz_path *path)
+{
+    struct rz_tcp_config config = {.self = rz_engine.info->self,
+                                   .key = rz_engine.info->net_key,
+                                   .ip = rz_engine.info->node_ip,
+                                   .host = host_of(path),
+                                   .complain = note_reason,
+                                   .warn = warn};
+    return rz_tcp_open(&config, net, &path->ops);
+}
+
+static rz_status_t open_chosen(struct rz_net **net, struct rz_path *path)
+{
+    const char *chosen = getenv(RZ_NET_ENVIRONMENT);
+    if (chosen == NULL || strcmp(chosen, "tcp") == 0) {
+        return open_tcp(net, path);
+    }
+    if (strcmp(chosen, "ucx") == 0) {
+        return open_ucx(net, path);
+    }
+    note_reason(NULL, RZ_NET_ENVIRONMENT " is neither tcp nor ucx");
+    return RZ_ERR_INVALID;
+}
+
 /*
  * A node that had a network and has none now is cut off. That is no error of its processes, which
  * would end the whole job by it: the others hear nothing of them meanwhile, and either the network
@@ -180,14 +223,13 @@ static bool will_try_again(rz_time now)
 }
 
 /* RZ_IN_PROGRESS: not now, but perhaps later. */
-static rz_status_t open_once(const struct rz_ucx_config *config, struct rz_net **net,
-                             struct rz_path *path)
+static rz_status_t open_once(struct rz_net **net, struct rz_path *path)
 {
     rz_time now = rz_clock_now();
     if (cut_off.waits && cut_off.epoch == rz_engine.epoch && now < cut_off.again) {
         return RZ_IN_PROGRESS;
     }
-    rz_status_t status = rz_ucx_open(config, net, &path->ops);
+    rz_status_t status = open_chosen(net, path);
     if (status == RZ_ERR_SYSTEM && will_try_again(now)) {
         return RZ_IN_PROGRESS;
     }
@@ -204,7 +246,7 @@ void rz_paths_overdue(void)
     if (!cut_off.waits || rz_engine.rollback) {
         return;
     }
-    rz_status_t status = rz_paths_open_ucx();
+    rz_status_t status = rz_paths_open_net();
     if (status != RZ_IN_PROGRESS) {
         rz_peers_network(status);
     }
@@ -229,22 +271,18 @@ static rz_status_t put_card(const struct rz_path *path)
     return status;
 }
 
-rz_status_t rz_paths_open_ucx(void)
+rz_status_t rz_paths_open_net(void)
 {
     static rz_status_t refused = RZ_OK;
-    struct rz_path *path = &rz_engine.paths[RZ_PATH_UCX];
+    struct rz_path *path = &rz_engine.paths[RZ_PATH_NET];
     if (refused != RZ_OK) {
         return refused;
     }
     if (path->net != NULL) {
         return put_card(path);
     }
-    struct rz_ucx_config config = {.job = rz_engine.info->self.job,
-                                   .host = host_of(path),
-                                   .peers_estimated = rz_engine.info->n_ranks - 1,
-                                   .complain = note_reason};
     struct rz_net *net = NULL;
-    rz_status_t status = open_once(&config, &net, path);
+    rz_status_t status = open_once(&net, path);
     if (status == RZ_OK) {
         path->net = net;
         card_epoch = 0;

@@ -14,7 +14,7 @@ rz_status_t rz_paths_open(void);
 /* Opens the transport between nodes, if it is not open, and tells the daemon how it is reached.
  * RZ_IN_PROGRESS: this node is cut off; it is tried again for a while, and the peers hear of it
  * (rz_peers_network). Never waits. */
-rz_status_t rz_paths_open_ucx(void);
+rz_status_t rz_paths_open_net(void);
 
 /* Tries again where that is due; from time to time, not from inside a callback. */
 void rz_paths_overdue(void);
@@ -32,7 +32,7 @@ void rz_paths_forget(uint32_t slot, uint32_t incarnation);
 /*
  * After the peers were rolled back: progresses until the transports have let go of everything, two
  * seconds at most. One that has lost a connection to a process that lives is closed then, and
- * opened anew at its next use, with a new card (UCX connects a pair of workers once).
+ * opened anew at its next use, with a new card (a name is connected once).
  */
 void rz_paths_quiet(void);
 

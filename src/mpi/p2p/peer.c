@@ -111,7 +111,7 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
     struct rz_member *member = rz_member_of(process);
     uint64_t word = member->word;
     bool here = rz_board_node(word) == rz_engine.info->node;
-    rz_status_t status = here ? RZ_OK : rz_paths_open_ucx();
+    rz_status_t status = here ? RZ_OK : rz_paths_open_net();
     bool later = status == RZ_IN_PROGRESS;
     if (status != RZ_OK && !later) {
         return status;
@@ -123,10 +123,10 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
     }
     peer->process = process;
     peer->incarnation = rz_board_incarnation(word);
-    peer->path = &rz_engine.paths[here ? RZ_PATH_SHM : RZ_PATH_UCX];
+    peer->path = &rz_engine.paths[here ? RZ_PATH_SHM : RZ_PATH_NET];
     member->peer = peer;
     if (!later) {
-        rz_paths_ask(rz_process_slot(process), here ? RZ_PATH_SHM : RZ_PATH_UCX);
+        rz_paths_ask(rz_process_slot(process), here ? RZ_PATH_SHM : RZ_PATH_NET);
     }
     *new_peer = peer;
     return RZ_OK;
@@ -137,11 +137,11 @@ void rz_peers_network(rz_status_t status)
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
         struct rz_peer *peer = rz_engine.members[slot].peer;
         if (peer == NULL || peer->state != RZ_PEER_ASKED ||
-            peer->path != &rz_engine.paths[RZ_PATH_UCX]) {
+            peer->path != &rz_engine.paths[RZ_PATH_NET]) {
             continue;
         }
         if (status == RZ_OK) {
-            rz_paths_ask(slot, RZ_PATH_UCX);
+            rz_paths_ask(slot, RZ_PATH_NET);
         } else {
             rz_peer_close(slot, true, status);
         }

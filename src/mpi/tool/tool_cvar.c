@@ -56,6 +56,8 @@ struct cvar {
 };
 
 static const struct cvar table[] = {
+    {RZ_NET_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
+     "Environment: tcp (default) or ucx: what carries messages between nodes"},
     {"RZ_SHM_CMA", CVAR_SWITCH, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment: how long messages between processes of a node are copied: 0 through the ring, "
      "1 directly from the sender's memory, otherwise whichever works"},
@@ -125,13 +127,12 @@ static struct cvar cvar_at(int index)
     if (index < N_OWN) {
         return table[index];
     }
-    return (struct cvar){
-        rz_ucx_environment[index - N_OWN].name,
-        CVAR_TEXT,
-        RZ_TOOL_TRANSPORT,
-        MPI_T_VERBOSITY_MPIDEV_DETAIL,
-        NULL,
-        "Environment of UCX, which carries messages between nodes; set by the launcher"};
+    return (struct cvar){rz_ucx_environment[index - N_OWN].name,
+                         CVAR_TEXT,
+                         RZ_TOOL_TRANSPORT,
+                         MPI_T_VERBOSITY_MPIDEV_DETAIL,
+                         NULL,
+                         "Environment of UCX, for RZ_NET=ucx; set by the launcher"};
 }
 
 int rz_tool_cvars(void)

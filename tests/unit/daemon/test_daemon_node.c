@@ -54,7 +54,7 @@ static void a_program_finds_its_environment_and_nothing_else_open(void **state)
                        "ls /proc/$$/fd | tr '\\n' ' '"));
     fake_await_exit(&job, 0, 0, true, false);
     fake_output(&job, 0, 1, text);
-    assert_memory_equal(text, "a b|self|y|3|4711\n0 1 2 3 ", strlen("a b|self|y|3|4711\n0 1 2 3 "));
+    assert_memory_equal(text, "a b|self||3|4711\n0 1 2 3 ", strlen("a b|self||3|4711\n0 1 2 3 "));
     fake_end(&job, 0);
 }
 

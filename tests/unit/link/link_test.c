@@ -27,6 +27,8 @@
 
 #include <cmocka.h>
 
+#define NET_KEY "the key of the network of a job "
+
 enum { RANKS = 4, SLOTS = 6, SPAWNED = 5, LANES_MAX = 8, RANK = 2, INCARNATION = 3, FDS = 5 };
 static const uint64_t JOB = 4711, HB_PERIOD_NS = 20 * RZ_MILLISECOND,
                       LEASE_NS = 60 * RZ_MILLISECOND;
@@ -87,7 +89,10 @@ static int setup(void **state)
                                          .watch_slot = d.slot,
                                          .job = JOB,
                                          .job_token = 99,
-                                         .restarted = 1};
+                                         .restarted = 1,
+                                         .node_ip = 0x7F000101,
+                                         .net_key = (const uint8_t *)NET_KEY,
+                                         .net_key_length = RZ_LINK_NET_KEY_BYTES};
     char fd[16];
     snprintf(fd, sizeof fd, "%d", d.link[1]);
     setenv("RZ_LINK_FD", fd, 1);

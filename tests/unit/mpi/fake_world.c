@@ -12,7 +12,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/core/engine.h"
 #include "net/shm/shm.h"
-#include "net/ucx/ucx.h"
+#include "net/tcp/tcp.h"
 #include "proto/recover/recover.h"
 
 #include <fcntl.h>
@@ -309,7 +309,7 @@ rz_status_t rz_shm_lane_over(struct rz_net *n, uint32_t lane, struct rz_identity
     return fake.lane_refusal;
 }
 
-rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **out,
+rz_status_t rz_tcp_open(const struct rz_tcp_config *config, struct rz_net **out,
                         const struct rz_net_ops **ops)
 {
     fake.net_tries++;

@@ -63,23 +63,23 @@ static void try_it(const struct trial *trial)
     fake.net_refusal = trial->refusal;
     fake.net_refusals = trial->refusals;
     rz_time begin = slept;
-    rz_status_t status = rz_paths_open_ucx();
+    rz_status_t status = rz_paths_open_net();
     while (status == RZ_IN_PROGRESS) {
         slept += PASSES;
         rz_paths_overdue();
-        status = rz_paths_open_ucx();
+        status = rz_paths_open_net();
     }
     assert_int_equal(status, trial->expected);
     assert_true(fake.net_tries >= trial->tries);
     assert_in_range(slept - begin, trial->least, trial->most);
     bool open = trial->expected == RZ_OK;
-    assert_int_equal(rz_engine.paths[RZ_PATH_UCX].net != NULL, open);
+    assert_int_equal(rz_engine.paths[RZ_PATH_NET].net != NULL, open);
     if (open) { /* others can find us there */
         assert_int_equal(fake.last_link.type, RZ_LINK_PUT_CARD);
         assert_int_equal(fake.last_link.put_card.epoch, trial->epoch);
     }
     unsigned tries = fake.net_tries;
-    assert_int_equal(rz_paths_open_ucx(), trial->expected); /* it is settled */
+    assert_int_equal(rz_paths_open_net(), trial->expected); /* it is settled */
     assert_int_equal(fake.net_tries, tries);
     fake_world_end();
 }

@@ -1,6 +1,6 @@
 /* Half round trips of the transport over loopback: two processes, the table only. Usage:
- * ucx_pingpong [turns] */
-#include "net/ucx/ucx.h"
+ * ucx_pingpong | tcp_pingpong [turns] */
+#include "internode.h"
 #include "port/clock.h"
 
 #include <sched.h>
@@ -107,8 +107,7 @@ int main(int argc, char **argv)
                                    32768, 65536, 262144, 1u << 20, 4u << 20};
     unsigned turns = argc > 1 ? (unsigned)atoi(argv[1]) : 2000;
     int pair[2];
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++)
-        setenv(v->name, v->value, 0);
+    internode_environment();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
         return 1;
     pid_t child = fork();
@@ -120,8 +119,8 @@ int main(int argc, char **argv)
     sched_setaffinity(0, sizeof core, &core);
     in = malloc(BYTES_MAX);
     out = calloc(1, BYTES_MAX);
-    struct rz_ucx_config config = {.host = {NULL, arrived, broken}, .complain = complain};
-    if (rz_ucx_open(&config, &net, &ops) != RZ_OK)
+    struct internode config = {.host = {NULL, arrived, broken}, .complain = complain};
+    if (internode_open(&config, &net, &ops) != RZ_OK)
         return 1;
     unsigned char card[CARD_MAX];
     size_t bytes = sizeof card;

@@ -1,4 +1,4 @@
-/* A roll-back of the UCX transport's users: connections rest, and are woken. */
+/* A roll-back of the users of a transport between nodes: connections rest, and are woken. */
 #include "ucx_rig.h"
 
 #include "base/random.h"
@@ -109,6 +109,6 @@ int main(void)
         cmocka_unit_test(what_rests_is_woken_by_the_same_card),
         cmocka_unit_test(a_broken_connection_does_not_rest),
     };
-    ucx_rig_environment();
+    internode_environment();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

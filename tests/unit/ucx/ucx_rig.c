@@ -88,17 +88,16 @@ static void complain(void *arg, const char *text)
     snprintf(last_complaint, sizeof last_complaint, "%s", text);
 }
 
-struct rz_ucx_config side_config(struct side *side)
+struct internode side_config(struct side *side)
 {
-    return (struct rz_ucx_config){
-        .job = JOB, .host = {side, arrived, broken}, .peers_estimated = 1, .complain = complain};
+    return (struct internode){.job = JOB, .host = {side, arrived, broken}, .complain = complain};
 }
 
 void open_side(struct side *side)
 {
-    struct rz_ucx_config config = side_config(side);
+    struct internode config = side_config(side);
     *side = (struct side){.notes = calloc(NOTES_MAX, sizeof(struct note))};
-    rz_status_t status = rz_ucx_open(&config, &side->net, &ops);
+    rz_status_t status = internode_open(&config, &side->net, &ops);
     if (status != RZ_OK)
         fail_msg("open: %s: %s", rz_status_text(status), last_complaint);
 }
@@ -130,10 +129,4 @@ void open_pair(struct side *a, struct side *b)
     open_side(b);
     introduce(a, b);
     introduce(b, a);
-}
-
-void ucx_rig_environment(void)
-{
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++)
-        setenv(v->name, v->value, 1);
 }

@@ -1,10 +1,10 @@
-/* What tests of the UCX transport share: transports in one process over loopback TCP, and what they
- * have seen. */
+/* What tests of the transports between nodes share: transports in one process over loopback TCP,
+ * and what they have seen. */
 #ifndef RZ_TESTS_UCX_RIG_H
 #define RZ_TESTS_UCX_RIG_H
 
 #include "../../patience.h"
-#include "net/ucx/ucx.h"
+#include "internode.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -54,11 +54,8 @@ struct rz_net_op *fresh_op(struct result *result, uint64_t number);
 void side_send(struct side *from, rz_peer_t to, const void *data, size_t bytes,
                struct result *result, uint64_t number);
 
-/* The environment that UCX needs; before the first side is opened. */
-void ucx_rig_environment(void);
-
 /* By which its notes are taken. */
-struct rz_ucx_config side_config(struct side *side);
+struct internode side_config(struct side *side);
 void open_side(struct side *side);
 void close_side(struct side *side);
 

@@ -1,0 +1,330 @@
+/* Connections that others open: strangers until they have proved themselves, then frames come in.
+ */
+#include "net/tcp/tcp_internal.h"
+
+#include "base/assert.h"
+#include "port/clock.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* So many connections may be unproved at a time; one more, and the oldest of them is closed. One of
+ * ours that is met by that tries again. */
+#define UNPROVED_MAX 256
+
+/* Accepted in one turn: those who have come must get their turn to prove themselves. */
+#define ACCEPTS_MAX 16
+
+/* Without a free descriptor nobody is listened to for so long. */
+#define DEAF_NS (100 * RZ_MILLISECOND)
+
+/* Bytes that one connection may bring in one turn; the others want their turn. */
+#define TURN_BYTES_MAX (1u << 20)
+
+/* ---- the lists ---- */
+
+static void in_link(struct rz_tcp_in *in, struct rz_tcp_in **list)
+{
+    in->next = *list;
+    in->back = list;
+    if (in->next != NULL)
+        in->next->back = &in->next;
+    *list = in;
+}
+
+static void in_unlink(struct rz_tcp_in *in)
+{
+    *in->back = in->next;
+    if (in->next != NULL)
+        in->next->back = in->back;
+}
+
+void rz_tcp_in_close(struct rz_tcp_in *in)
+{
+    struct rz_tcp_net *tcp = in->tcp;
+    in_unlink(in);
+    tcp->n_unproved -= in->peer == NULL;
+    if (in->peer != NULL)
+        in->peer->incoming = NULL;
+    if (tcp->hot == in)
+        tcp->hot = NULL;
+    close(in->source.fd);
+    in->source.fd = -1;
+    in_link(in, &tcp->closed_in); /* epoll may have told of it in this turn */
+}
+
+void rz_tcp_in_free(struct rz_tcp_net *tcp)
+{
+    struct rz_tcp_in *in;
+    while ((in = tcp->closed_in) != NULL) {
+        in_unlink(in);
+        free(in->buffer);
+        free(in);
+    }
+}
+
+/* ---- strangers ---- */
+
+static void turn_away(struct rz_tcp_in *in, const char *why)
+{
+    struct rz_tcp_net *tcp = in->tcp;
+    char text[160], address[RZ_ADDRESS_TEXT];
+    tcp->refused++;
+    if (!tcp->told && tcp->warn != NULL) {
+        snprintf(text, sizeof text, "%s on %s was turned away (told once)", why,
+                 rz_address_text(&tcp->address, address));
+        tcp->warn(tcp->net.host.arg, text);
+        tcp->told = true;
+    }
+    rz_tcp_in_close(in);
+}
+
+static struct rz_tcp_in *oldest_unproved(const struct rz_tcp_net *tcp)
+{
+    struct rz_tcp_in *oldest = tcp->unproved;
+    while (oldest != NULL && oldest->next != NULL)
+        oldest = oldest->next;
+    return oldest;
+}
+
+static void listen_to(struct rz_tcp_net *tcp, bool on)
+{
+    struct epoll_event event = {.events = on ? EPOLLIN : 0, .data.ptr = &tcp->listener};
+    epoll_ctl(tcp->epoll, EPOLL_CTL_MOD, tcp->listener.fd, &event);
+    tcp->accept_after = on ? 0 : rz_clock_now() + DEAF_NS;
+}
+
+void rz_tcp_in_tick(struct rz_tcp_net *tcp, rz_time now)
+{
+    struct rz_tcp_in *oldest;
+    if (tcp->accept_after != 0 && now >= tcp->accept_after)
+        listen_to(tcp, true);
+    /* Silence is no offence: whoever opened it may compute, and tries again. */
+    while ((oldest = oldest_unproved(tcp)) != NULL && now >= oldest->prove_by) {
+        tcp->refused++;
+        rz_tcp_in_close(oldest);
+    }
+}
+
+static void welcome_stranger(struct rz_tcp_net *tcp, int fd)
+{
+    struct rz_tcp_in *in = calloc(1, sizeof *in);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = in};
+    uint8_t challenge[RZ_TCP_CHALLENGE_BYTES];
+    if (in == NULL || epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+        free(in);
+        close(fd);
+        return;
+    }
+    in->source = (struct rz_tcp_source){.what = RZ_TCP_IN, .fd = fd};
+    in->tcp = tcp;
+    in->prove_by = rz_clock_now() + tcp->prove_ns;
+    in->shake = (struct rz_tcp_shake){
+        .key = tcp->key,
+        .job = tcp->self.job,
+        .acceptor = {tcp->net.name, tcp->self.rank, tcp->self.incarnation},
+    };
+    in_link(in, &tcp->unproved);
+    tcp->n_unproved++;
+    rz_tcp_challenge_write(&in->shake, challenge);
+    if (send(fd, challenge, sizeof challenge, MSG_NOSIGNAL) != (ssize_t)sizeof challenge)
+        rz_tcp_in_close(in);
+}
+
+void rz_tcp_accept(struct rz_tcp_net *tcp)
+{
+    for (unsigned i = 0; i < ACCEPTS_MAX; i++) {
+        int fd;
+        rz_status_t status = rz_socket_accept(tcp->listener.fd, &fd, NULL);
+        if (status == RZ_IN_PROGRESS)
+            return;
+        if (status == RZ_OK && tcp->n_unproved >= UNPROVED_MAX)
+            turn_away(oldest_unproved(tcp), "a connection that did not prove itself, of too many,");
+        if (status == RZ_OK) {
+            welcome_stranger(tcp, fd);
+        } else if (tcp->n_unproved > 0) {
+            turn_away(oldest_unproved(tcp), "a connection that did not prove itself, with no "
+                                            "descriptor left for others,");
+        } else {
+            listen_to(tcp, false);
+            return;
+        }
+    }
+}
+
+/* What is read here is answered on another connection, so that an acknowledgement at once, with
+ * nothing to carry, only costs: it is delayed, as on a connection of both directions. */
+static void tune(int fd)
+{
+    int off = 0, bytes = RZ_TCP_SOCKET_BYTES;
+    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+}
+
+/* The connector has shown that it holds the key. False: there is one by this name already, or no
+ * memory. */
+static bool admit(struct rz_tcp_in *in)
+{
+    struct rz_tcp_net *tcp = in->tcp;
+    uint8_t welcome[RZ_TCP_WELCOME_BYTES];
+    struct rz_rdv_peer *peer = rz_rdv_peer_meet(&tcp->net, in->shake.connector.name);
+    bool gone = peer == NULL || peer->state == RZ_RDV_BROKEN || peer->state == RZ_RDV_ENDED;
+    if (gone || peer->incoming != NULL || peer->error_seen ||
+        (in->buffer = malloc(RZ_TCP_BUFFER_BYTES)) == NULL)
+        return false;
+    in_unlink(in);
+    in_link(in, &tcp->proved);
+    tcp->n_unproved--;
+    in->peer = peer;
+    peer->incoming = in;
+    tune(in->source.fd);
+    rz_tcp_welcome_write(&in->shake, welcome);
+    if (send(in->source.fd, welcome, sizeof welcome, MSG_NOSIGNAL) != (ssize_t)sizeof welcome)
+        in->ended = true;
+    return true;
+}
+
+static unsigned read_hello(struct rz_tcp_in *in)
+{
+    ssize_t n;
+    do
+        n = recv(in->source.fd, in->hello + in->hello_bytes, sizeof in->hello - in->hello_bytes, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN)
+        return 0;
+    if (n <= 0) {
+        rz_tcp_in_close(in);
+        return 1;
+    }
+    in->hello_bytes += (size_t)n;
+    if (in->hello_bytes < sizeof in->hello)
+        return 0;
+    if (!rz_tcp_hello_read(&in->shake, in->hello))
+        turn_away(in, "a connection without proof that it belongs to this job");
+    else if (!admit(in))
+        rz_tcp_in_close(in);
+    return 1;
+}
+
+/* ---- frames ---- */
+
+/* What has come of a piece goes to its place; the rest of it will be read there at once. */
+static void begin_piece(struct rz_tcp_in *in, const struct rz_rdv_frame *frame)
+{
+    size_t here = in->end - in->start, n = here < frame->bytes ? here : frame->bytes;
+    uint8_t *place = rz_rdv_piece_place(in->peer, frame);
+    if (place != NULL)
+        memcpy(place, in->buffer + in->start, n);
+    in->start += n;
+    in->piece = *frame;
+    in->piece_left = frame->bytes - n;
+    if (in->piece_left == 0)
+        rz_rdv_piece_done(in->peer, &in->piece);
+}
+
+/* Takes whole frames out of the buffer; how many. */
+static unsigned parse(struct rz_tcp_in *in)
+{
+    unsigned count = 0;
+    while (in->piece_left == 0 && in->end - in->start >= RZ_TCP_FRAME_BYTES) {
+        struct rz_rdv_frame frame;
+        const uint8_t *at = in->buffer + in->start;
+        if (rz_tcp_frame_decode(&frame, at) != RZ_OK) {
+            in->ended = true;
+            break;
+        }
+        size_t head = RZ_TCP_FRAME_BYTES + frame.header_bytes;
+        if (frame.kind == RZ_RDV_PIECE) {
+            in->start += head;
+            begin_piece(in, &frame);
+        } else if (in->end - in->start >= head + frame.bytes) {
+            frame.header = at + RZ_TCP_FRAME_BYTES;
+            frame.data = at + head;
+            in->start += head + frame.bytes;
+            rz_rdv_arrived(in->peer, &frame);
+        } else {
+            break;
+        }
+        count++;
+    }
+    if (in->start > 0) {
+        memmove(in->buffer, in->buffer + in->start, in->end - in->start);
+        in->end -= in->start;
+        in->start = 0;
+    }
+    return count;
+}
+
+/* Where the next bytes go. While a piece is under way: to its place, and behind it no more than the
+ * head of the next frame, so that the payload of the next piece can be read to its place, too. */
+static int plan(struct rz_tcp_in *in, struct iovec parts[2])
+{
+    static uint8_t unwanted[RZ_TCP_BUFFER_BYTES];
+    if (in->piece_left == 0) {
+        parts[0] = (struct iovec){in->buffer + in->end, RZ_TCP_BUFFER_BYTES - in->end};
+        return 1;
+    }
+    uint8_t *place = rz_rdv_piece_place(in->peer, &in->piece);
+    if (place == NULL) {
+        size_t n = in->piece_left < sizeof unwanted ? in->piece_left : sizeof unwanted;
+        parts[0] = (struct iovec){unwanted, n};
+        return 1;
+    }
+    rz_assert(in->end == 0);
+    parts[0] = (struct iovec){place + (in->piece.bytes - in->piece_left), in->piece_left};
+    parts[1] = (struct iovec){in->buffer, RZ_TCP_FRAME_BYTES};
+    return 2;
+}
+
+static void account(struct rz_tcp_in *in, size_t n)
+{
+    size_t of_piece = n < in->piece_left ? n : in->piece_left;
+    bool was_piece = in->piece_left > 0;
+    in->piece_left -= of_piece;
+    in->end += n - of_piece;
+    if (was_piece && in->piece_left == 0)
+        rz_rdv_piece_done(in->peer, &in->piece);
+}
+
+static unsigned read_frames(struct rz_tcp_in *in)
+{
+    unsigned count = 0;
+    size_t total = 0;
+    while (!in->ended && total < TURN_BYTES_MAX) {
+        struct iovec parts[2];
+        int n_parts = plan(in, parts);
+        size_t wanted = parts[0].iov_len + (n_parts == 2 ? parts[1].iov_len : 0);
+        ssize_t n = n_parts == 1 ? recv(in->source.fd, parts[0].iov_base, wanted, 0)
+                                 : readv(in->source.fd, parts, n_parts);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        in->ended = n <= 0;
+        if (n <= 0)
+            break;
+        total += (size_t)n;
+        account(in, (size_t)n);
+        count += 1 + parse(in);
+        if ((size_t)n < wanted)
+            break;
+    }
+    if (!in->ended)
+        return count;
+    rz_rdv_peer_break(in->peer);
+    rz_tcp_in_close(in);
+    return count + 1;
+}
+
+unsigned rz_tcp_in_read(struct rz_tcp_in *in)
+{
+    return in->peer == NULL ? read_hello(in) : read_frames(in);
+}

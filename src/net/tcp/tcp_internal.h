@@ -1,0 +1,100 @@
+/* What the files of the module share. */
+#ifndef RZ_NET_TCP_TCP_INTERNAL_H
+#define RZ_NET_TCP_TCP_INTERNAL_H
+
+#include "net/tcp/tcp.h"
+#include "net/tcp/tcp_frame.h"
+#include "port/socket.h"
+
+/* What epoll tells of; the first member of each. */
+enum rz_tcp_what { RZ_TCP_LISTENER, RZ_TCP_IN, RZ_TCP_OUT };
+struct rz_tcp_source {
+    enum rz_tcp_what what;
+    int fd; /* -1: closed */
+};
+
+/* A connection that somebody opened: we read on it, and send only the handshake. */
+struct rz_tcp_in {
+    struct rz_tcp_source source;
+    struct rz_tcp_net *tcp;
+    struct rz_tcp_in *next, **back; /* unproved: the newest first; proved; or closed */
+    struct rz_rdv_peer *peer;       /* NULL until it has proved itself */
+    rz_time prove_by;
+    struct rz_tcp_shake shake;
+    uint8_t hello[RZ_TCP_HELLO_BYTES];
+    size_t hello_bytes;
+    uint8_t *buffer;           /* [RZ_TCP_BUFFER_BYTES], once it is proved */
+    size_t start, end;         /* of what is in it */
+    struct rz_rdv_frame piece; /* under way, if bytes are left */
+    size_t piece_left;
+    bool ended; /* nothing more can be read */
+};
+
+/* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes,
+ * which no cache holds. */
+#define RZ_TCP_SOCKET_BYTES (256 << 10)
+
+/* Room for any frame but a piece, and for some that follow. */
+#define RZ_TCP_BUFFER_BYTES 65536u
+
+enum rz_tcp_out_state {
+    RZ_TCP_UNCONNECTED, /* no socket; it is tried again at again_at */
+    RZ_TCP_CHALLENGED,  /* the challenge is awaited */
+    RZ_TCP_ANSWERED,    /* the welcome is awaited */
+    RZ_TCP_READY
+};
+
+/* Our own connection to a peer: we send on it, and read only the handshake. */
+struct rz_tcp_out {
+    struct rz_tcp_source source;
+    struct rz_rdv_peer *peer;
+    enum rz_tcp_out_state state;
+    struct rz_tcp_out *next; /* of those not ready yet */
+    rz_time again_at, give_up_at;
+    struct rz_tcp_shake shake;
+    uint8_t read[RZ_TCP_CHALLENGE_BYTES];
+    size_t read_bytes;
+    bool full;                 /* until epoll says otherwise */
+    uint8_t *rest;             /* of a frame of which a part has gone out; NULL before the first */
+    size_t rest_at, rest_ends; /* what of it is still to go */
+};
+
+struct rz_tcp_net {
+    struct rz_net net;
+    struct rz_tcp_source listener;
+    struct rz_address address;
+    int epoll;
+    struct rz_identity self;
+    uint8_t key[RZ_TCP_KEY_BYTES];
+    rz_time prove_ns;
+    rz_time accept_after; /* no descriptor was free: so long nobody is listened to; 0: listening */
+    struct rz_tcp_in *unproved, *proved, *closed_in;
+    unsigned n_unproved;
+    uint64_t refused;
+    bool told; /* that a connection was turned away */
+    void (*warn)(void *arg, const char *text);
+    struct rz_tcp_in *hot; /* what came last came over it */
+    struct rz_tcp_out *unready;
+};
+
+static inline struct rz_tcp_net *rz_tcp_of(const struct rz_rdv_peer *peer)
+{
+    return (struct rz_tcp_net *)peer->net;
+}
+
+/* tcp_out.c: the functions of the carrier, and what epoll tells of connections of ours. */
+bool rz_tcp_out_is_address(const uint8_t *address, size_t bytes);
+bool rz_tcp_out_connect(struct rz_rdv_peer *peer);
+rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
+void rz_tcp_out_close(struct rz_tcp_out *out);
+void rz_tcp_out_event(struct rz_tcp_out *out, uint32_t events);
+void rz_tcp_out_tick(struct rz_tcp_net *tcp, rz_time now); /* tries again, or gives up */
+
+/* tcp_in.c */
+void rz_tcp_accept(struct rz_tcp_net *tcp);
+unsigned rz_tcp_in_read(struct rz_tcp_in *in); /* how many frames or pieces of them have come */
+void rz_tcp_in_close(struct rz_tcp_in *in);
+void rz_tcp_in_tick(struct rz_tcp_net *tcp, rz_time now); /* ends the patience with strangers */
+void rz_tcp_in_free(struct rz_tcp_net *tcp);              /* those that are closed */
+
+#endif

@@ -1,0 +1,193 @@
+/* The module: opening, turning and closing; its tables. */
+#include "net/tcp/tcp_internal.h"
+
+#include "base/assert.h"
+#include "port/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Who connects proves itself within this time. */
+#define PROVE_NS (10 * RZ_SECOND)
+
+enum { EVENTS_MAX = 64 };
+
+/* ---- the carrier ---- */
+
+static rz_status_t address(struct rz_net *net, struct rz_wire_writer *writer)
+{
+    const struct rz_tcp_net *tcp = (struct rz_tcp_net *)net;
+    rz_wire_put_u32(writer, 4 * sizeof(uint32_t)); /* the length of what follows */
+    rz_wire_put_u32(writer, tcp->address.ip);
+    rz_wire_put_u32(writer, tcp->address.port);
+    rz_wire_put_u32(writer, tcp->self.rank);
+    rz_wire_put_u32(writer, tcp->self.incarnation);
+    return RZ_OK;
+}
+
+static void shut(struct rz_rdv_peer *peer)
+{
+    if (peer->connection != NULL)
+        rz_tcp_out_close(peer->connection);
+    peer->connection = NULL;
+    if (peer->incoming != NULL)
+        rz_tcp_in_close(peer->incoming);
+}
+
+static unsigned handle(struct rz_tcp_net *tcp, const struct epoll_event *event)
+{
+    struct rz_tcp_source *source = event->data.ptr;
+    if (source->fd < 0)
+        return 0; /* closed in this turn */
+    if (source->what == RZ_TCP_OUT) {
+        rz_tcp_out_event((struct rz_tcp_out *)source, event->events);
+        return 1;
+    }
+    if (source->what == RZ_TCP_LISTENER) {
+        rz_tcp_accept(tcp);
+        return 1;
+    }
+    struct rz_tcp_in *in = (struct rz_tcp_in *)source;
+    unsigned count = rz_tcp_in_read(in);
+    if (in->peer != NULL && in->source.fd >= 0)
+        tcp->hot = in;
+    return count;
+}
+
+static unsigned turn(struct rz_net *net)
+{
+    struct rz_tcp_net *tcp = (struct rz_tcp_net *)net;
+    struct epoll_event events[EVENTS_MAX];
+    unsigned count = tcp->hot != NULL ? rz_tcp_in_read(tcp->hot) : 0;
+    if (count == 0) {
+        int n = epoll_wait(tcp->epoll, events, EVENTS_MAX, 0);
+        for (int i = 0; i < n; i++)
+            count += handle(tcp, &events[i]);
+    }
+    if (tcp->unready != NULL || tcp->n_unproved > 0 || tcp->accept_after != 0) {
+        rz_time now = rz_clock_now();
+        rz_tcp_out_tick(tcp, now);
+        rz_tcp_in_tick(tcp, now);
+    }
+    rz_tcp_in_free(tcp);
+    return count;
+}
+
+static const struct rz_carrier_ops carrier = {
+    .card_magic = 0x43545a52u, /* "RZTC" */
+    .eager_max = RZ_TCP_EAGER_MAX,
+    .piece_max = RZ_TCP_PIECE_MAX,
+    .address = address,
+    .is_address = rz_tcp_out_is_address,
+    .connect = rz_tcp_out_connect,
+    .put = rz_tcp_out_put,
+    .shut = shut,
+    .turn = turn,
+};
+
+/* ---- sleeping ---- */
+
+/* The epoll descriptor is readable as long as something has not been dealt with, but for what waits
+ * in here. */
+static bool arm(struct rz_net *net)
+{
+    return net->idle && net->finished.first == NULL;
+}
+
+static int descriptor(struct rz_net *net)
+{
+    return ((struct rz_tcp_net *)net)->epoll;
+}
+
+/* ---- opening and closing ---- */
+
+static void release(struct rz_tcp_net *tcp)
+{
+    while (tcp->unproved != NULL)
+        rz_tcp_in_close(tcp->unproved);
+    rz_tcp_in_free(tcp);
+    if (tcp->listener.fd >= 0)
+        close(tcp->listener.fd);
+    if (tcp->epoll >= 0)
+        close(tcp->epoll);
+    rz_rdv_free(&tcp->net);
+    explicit_bzero(tcp, sizeof *tcp);
+    free(tcp);
+}
+
+static void close_net(struct rz_net *net)
+{
+    rz_rdv_close(net);
+    release((struct rz_tcp_net *)net);
+}
+
+static rz_status_t begin(struct rz_tcp_net *tcp, const struct rz_tcp_config *config)
+{
+    rz_status_t status = rz_proof_begin();
+    if (status == RZ_OK)
+        status = rz_rdv_open(&tcp->net, &carrier, config->self.job, &config->host);
+    if (status == RZ_OK)
+        status = rz_socket_listen(&tcp->address, &tcp->listener.fd);
+    if (status != RZ_OK)
+        return status;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &tcp->listener};
+    tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
+    return tcp->epoll >= 0 && epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, tcp->listener.fd, &event) == 0
+               ? RZ_OK
+               : RZ_ERR_SYSTEM;
+}
+
+static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **net)
+{
+    struct rz_tcp_net *tcp = calloc(1, sizeof *tcp);
+    if (tcp == NULL)
+        return RZ_ERR_NO_MEMORY;
+    tcp->listener = (struct rz_tcp_source){.what = RZ_TCP_LISTENER, .fd = -1};
+    tcp->epoll = -1;
+    tcp->address = (struct rz_address){.ip = config->ip};
+    tcp->self = config->self;
+    memcpy(tcp->key, config->key, sizeof tcp->key);
+    tcp->prove_ns = config->prove_ns > 0 ? config->prove_ns : PROVE_NS;
+    tcp->warn = config->warn;
+    rz_status_t status = begin(tcp, config);
+    if (status == RZ_OK) {
+        *net = &tcp->net;
+        return RZ_OK;
+    }
+    if (config->complain != NULL) {
+        char text[128], own[RZ_ADDRESS_TEXT];
+        snprintf(text, sizeof text, "TCP: no socket can listen on %s: %s",
+                 rz_address_text(&tcp->address, own), strerror(errno));
+        config->complain(config->host.arg, text);
+    }
+    release(tcp);
+    return status;
+}
+
+static const struct rz_net_ops operations = {
+    .name = "tcp",
+    .eager_max = RZ_TCP_EAGER_MAX,
+    .card = rz_rdv_card,
+    .connect = rz_rdv_connect,
+    .send = rz_rdv_send,
+    .fetch = rz_rdv_fetch,
+    .drop = rz_rdv_drop,
+    .withdraw = rz_rdv_withdraw,
+    .progress = rz_rdv_progress,
+    .arm = arm,
+    .fd = descriptor,
+    .disconnect = rz_rdv_disconnect,
+    .rest = rz_rdv_rest,
+    .quiet = rz_rdv_quiet,
+    .close = close_net,
+};
+
+__attribute__((visibility("default"))) const struct rz_net_tcp_entry rz_net_tcp_entry = {
+    .version = RZ_NET_TCP_VERSION,
+    .ops = &operations,
+    .open = open_net,
+};

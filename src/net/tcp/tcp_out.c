@@ -1,0 +1,286 @@
+/* Connections that we open: the connector's part of the handshake, then frames go out. */
+#include "net/tcp/tcp_internal.h"
+
+#include "port/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* An address in a card: ip, port, slot, incarnation. */
+#define ADDRESS_BYTES 16u
+
+/* One that was closed before it was proved (the other side had too many to know ours among them),
+ * or to which no way led, is tried again, for so long. */
+#define AGAIN_NS (20 * RZ_MILLISECOND)
+#define GIVE_UP_NS (30 * RZ_SECOND)
+
+#define REST_BYTES (RZ_TCP_FRAME_BYTES + RZ_NET_HEADER_MAX + RZ_TCP_PIECE_MAX)
+
+/* ---- the list of those that are not ready ---- */
+
+static void list_unready(struct rz_tcp_out *out)
+{
+    struct rz_tcp_net *tcp = rz_tcp_of(out->peer);
+    out->next = tcp->unready;
+    tcp->unready = out;
+}
+
+static void unlist_unready(struct rz_tcp_out *out)
+{
+    struct rz_tcp_out **at = &rz_tcp_of(out->peer)->unready;
+    while (*at != NULL && *at != out)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = out->next;
+}
+
+/* ---- connecting ---- */
+
+static struct rz_address read_address(const uint8_t *bytes, struct rz_tcp_party *party)
+{
+    struct rz_wire_reader reader;
+    struct rz_address address;
+    rz_wire_reader_init(&reader, bytes, ADDRESS_BYTES);
+    address.ip = rz_wire_get_u32(&reader);
+    address.port = (uint16_t)rz_wire_get_u32(&reader);
+    party->slot = rz_wire_get_u32(&reader);
+    party->incarnation = rz_wire_get_u32(&reader);
+    return address;
+}
+
+bool rz_tcp_out_is_address(const uint8_t *address, size_t bytes)
+{
+    struct rz_wire_reader reader;
+    rz_wire_reader_init(&reader, address, bytes);
+    (void)rz_wire_get_u32(&reader);
+    uint32_t port = rz_wire_get_u32(&reader);
+    return bytes == ADDRESS_BYTES && port > 0 && port <= UINT16_MAX;
+}
+
+static void hang_up(struct rz_tcp_out *out)
+{
+    if (out->source.fd >= 0)
+        close(out->source.fd);
+    out->source.fd = -1;
+    out->state = RZ_TCP_UNCONNECTED;
+    out->read_bytes = 0;
+    out->again_at = rz_clock_now() + AGAIN_NS;
+}
+
+/* False: nobody listens there, as its host says: our peer is gone. */
+static bool begin(struct rz_tcp_out *out)
+{
+    struct rz_tcp_net *tcp = rz_tcp_of(out->peer);
+    struct rz_address to = read_address(out->peer->address, &out->shake.acceptor);
+    rz_status_t status = rz_socket_connect(&to, &out->source.fd);
+    if (status == RZ_OK || status == RZ_IN_PROGRESS) {
+        /* Edges: room to send is told when it comes, and not again. */
+        struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET,
+                                    .data.ptr = &out->source};
+        out->state = RZ_TCP_CHALLENGED;
+        if (epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, out->source.fd, &event) == 0)
+            return true;
+    } else {
+        out->source.fd = -1;
+    }
+    hang_up(out);
+    return status != RZ_ERR_CLOSED;
+}
+
+bool rz_tcp_out_connect(struct rz_rdv_peer *peer)
+{
+    struct rz_tcp_net *tcp = rz_tcp_of(peer);
+    struct rz_tcp_out *out = calloc(1, sizeof *out);
+    if (out == NULL)
+        return false;
+    out->source = (struct rz_tcp_source){.what = RZ_TCP_OUT, .fd = -1};
+    out->peer = peer;
+    out->give_up_at = rz_clock_now() + GIVE_UP_NS;
+    out->shake = (struct rz_tcp_shake){
+        .key = tcp->key,
+        .job = tcp->self.job,
+        .connector = {tcp->net.name, tcp->self.rank, tcp->self.incarnation},
+        .acceptor = {.name = peer->name},
+    };
+    if (!begin(out)) {
+        free(out);
+        return false;
+    }
+    list_unready(out);
+    peer->connection = out;
+    return true;
+}
+
+void rz_tcp_out_close(struct rz_tcp_out *out)
+{
+    unlist_unready(out);
+    if (out->source.fd >= 0)
+        close(out->source.fd);
+    free(out->rest);
+    free(out);
+}
+
+void rz_tcp_out_tick(struct rz_tcp_net *tcp, rz_time now)
+{
+    for (struct rz_tcp_out *out = tcp->unready; out != NULL; out = out->next) {
+        bool again = out->state == RZ_TCP_UNCONNECTED && now >= out->again_at;
+        if (now >= out->give_up_at || (again && !begin(out)))
+            rz_rdv_peer_break(out->peer);
+    }
+}
+
+/* ---- the handshake ---- */
+
+static bool send_hello(struct rz_tcp_out *out)
+{
+    uint8_t hello[RZ_TCP_HELLO_BYTES];
+    rz_tcp_hello_write(&out->shake, hello);
+    out->state = RZ_TCP_ANSWERED;
+    out->read_bytes = 0;
+    return send(out->source.fd, hello, sizeof hello, MSG_NOSIGNAL) == (ssize_t)sizeof hello;
+}
+
+static void become_ready(struct rz_tcp_out *out)
+{
+    int bytes = RZ_TCP_SOCKET_BYTES;
+    setsockopt(out->source.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    unlist_unready(out);
+    out->state = RZ_TCP_READY;
+    rz_rdv_peer_attend(out->peer);
+}
+
+/* One message of the other side is whole. False: it is not our peer. */
+static bool handle(struct rz_tcp_out *out)
+{
+    if (out->state == RZ_TCP_CHALLENGED)
+        return rz_tcp_challenge_read(&out->shake, out->read) && send_hello(out);
+    if (!rz_tcp_welcome_read(&out->shake, out->read))
+        return false;
+    become_ready(out);
+    return true;
+}
+
+static void shake_hands(struct rz_tcp_out *out)
+{
+    while (out->state == RZ_TCP_CHALLENGED || out->state == RZ_TCP_ANSWERED) {
+        size_t whole =
+            out->state == RZ_TCP_CHALLENGED ? RZ_TCP_CHALLENGE_BYTES : RZ_TCP_WELCOME_BYTES;
+        ssize_t n = recv(out->source.fd, out->read + out->read_bytes, whole - out->read_bytes, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0 && errno == ECONNREFUSED) {
+            rz_rdv_peer_break(out->peer);
+            return;
+        }
+        out->read_bytes += n > 0 ? (size_t)n : 0;
+        if (n <= 0 || (out->read_bytes == whole && !handle(out)))
+            hang_up(out);
+    }
+}
+
+/* ---- frames ---- */
+
+/* What of a frame has not gone out; the user may have its memory back. False: no memory. */
+static bool keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigned n, size_t sent)
+{
+    if (out->rest == NULL && (out->rest = malloc(REST_BYTES)) == NULL)
+        return false;
+    out->rest_at = out->rest_ends = 0;
+    for (unsigned i = 0; i < n; i++) {
+        size_t skip = sent < parts[i].iov_len ? sent : parts[i].iov_len;
+        if (parts[i].iov_len > skip)
+            memcpy(out->rest + out->rest_ends, (const uint8_t *)parts[i].iov_base + skip,
+                   parts[i].iov_len - skip);
+        out->rest_ends += parts[i].iov_len - skip;
+        sent -= skip;
+    }
+    return true;
+}
+
+/* RZ_IN_PROGRESS: no room for all of it. */
+static rz_status_t flush_rest(struct rz_tcp_out *out)
+{
+    while (out->rest_at < out->rest_ends) {
+        ssize_t n = send(out->source.fd, out->rest + out->rest_at, out->rest_ends - out->rest_at,
+                         MSG_NOSIGNAL);
+        if (n >= 0) {
+            out->rest_at += (size_t)n;
+        } else if (errno == EAGAIN) {
+            out->full = true;
+            return RZ_IN_PROGRESS;
+        } else if (errno != EINTR) {
+            rz_rdv_peer_break(out->peer);
+            return RZ_ERR_CLOSED;
+        }
+    }
+    return RZ_OK;
+}
+
+static rz_status_t put_now(struct rz_tcp_out *out, const struct rz_rdv_frame *frame)
+{
+    uint8_t head[RZ_TCP_FRAME_BYTES];
+    rz_tcp_frame_encode(frame, head);
+    struct iovec parts[3] = {{head, sizeof head},
+                             {(void *)frame->header, frame->header_bytes},
+                             {(void *)frame->data, frame->bytes}};
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 3};
+    size_t whole = sizeof head + frame->header_bytes + frame->bytes;
+    ssize_t sent;
+    do
+        sent = sendmsg(out->source.fd, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent == (ssize_t)whole)
+        return RZ_OK;
+    out->full = sent >= 0 || errno == EAGAIN;
+    if (sent < 0 && errno == EAGAIN)
+        return RZ_IN_PROGRESS;
+    if (sent >= 0 && keep_rest(out, parts, 3, (size_t)sent))
+        return RZ_OK;
+    rz_rdv_peer_break(out->peer);
+    return RZ_ERR_CLOSED;
+}
+
+rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
+{
+    struct rz_tcp_out *out = peer->connection;
+    if (out->state != RZ_TCP_READY || out->full)
+        return RZ_IN_PROGRESS;
+    rz_status_t status = out->rest_at < out->rest_ends ? flush_rest(out) : RZ_OK;
+    if (status != RZ_OK || frame->kind == RZ_RDV_LAST)
+        return status;
+    return put_now(out, frame);
+}
+
+/* After the handshake nothing may come but the end. */
+static void look_for_end(struct rz_tcp_out *out)
+{
+    uint8_t byte;
+    ssize_t n;
+    do
+        n = recv(out->source.fd, &byte, 1, 0);
+    while (n < 0 && errno == EINTR);
+    if (n >= 0 || errno != EAGAIN)
+        rz_rdv_peer_break(out->peer);
+}
+
+void rz_tcp_out_event(struct rz_tcp_out *out, uint32_t events)
+{
+    if (out->state != RZ_TCP_READY) {
+        shake_hands(out);
+        return;
+    }
+    if (events & EPOLLOUT) {
+        out->full = false;
+        (void)flush_rest(out);
+        rz_rdv_peer_attend(out->peer);
+    }
+    if (events & ~(uint32_t)EPOLLOUT)
+        look_for_end(out);
+}
