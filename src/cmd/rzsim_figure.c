@@ -192,7 +192,7 @@ static bool judge_again(const struct rz_figure *figure, const struct request *re
 {
     struct rz_figure_options options = request->options;
     const char *why = "it does not say why";
-    if (purse->end > 0 && purse->end - now() < seconds_of(figure))
+    if (purse->end > 0 && purse->end < now())
         return false;
     options.seed += number * SEED_STEP;
     if (rz_figure_judge_again(figure, &options, report, &why))
@@ -200,6 +200,22 @@ static bool judge_again(const struct rz_figure *figure, const struct request *re
     fprintf(stderr, "rzsim: figure %s, seed %llu: %s\n", figure->name,
             (unsigned long long)options.seed, why);
     return false;
+}
+
+/* How many of the figures, the cheap ones first, can be judged with all seeds in the time left. */
+static size_t affordable(const struct rz_figure *const *figures, size_t n,
+                         const struct request *request, const struct purse *purse)
+{
+    double pace =
+        purse->planned > 0.5 && purse->spent > purse->planned ? purse->spent / purse->planned : 1;
+    double left = purse->end - now();
+    size_t fit = 0;
+    for (; fit < n && purse->end > 0; fit++) {
+        left -= seconds_of(figures[fit]) * pace * (double)(request->seeds - 1);
+        if (left < 0)
+            break;
+    }
+    return purse->end > 0 ? fit : n;
 }
 
 /* --- the report --- */
@@ -263,18 +279,30 @@ static bool write_readme(const struct request *request, struct rz_figure_report 
 
 /* Seed by seed, for figures share the runs of a seed. */
 static void judge_seeds(const struct request *request, const struct rz_figure **figures, size_t n,
-                        bool all, const struct purse *purse, struct rz_figure_report *report)
+                        const struct purse *purse, struct rz_figure_report *report)
 {
     for (uint64_t number = 1; number < request->seeds; number++) {
-        for (size_t i = 0; i < n; i++)
+        bool any = false;
+        for (size_t i = 0; i < n; i++) {
             if (figures[i] && !judge_again(figures[i], request, number, purse, report))
                 figures[i] = NULL;
-        if (all)
-            write_readme(request, report);
-        printf("seed %llu of %llu\n", (unsigned long long)number + 1,
+            any = any || figures[i];
+        }
+        if (!any)
+            return;
+        printf("%zu figures, seed %llu of %llu\n", n, (unsigned long long)number + 1,
                (unsigned long long)request->seeds);
         fflush(stdout);
     }
+}
+
+/* First those that the time suffices for, then the others, with as many seeds as it does. */
+static void judge_again_all(const struct request *request, const struct rz_figure **figures,
+                            size_t n, const struct purse *purse, struct rz_figure_report *report)
+{
+    size_t fit = affordable(figures, n, request, purse);
+    judge_seeds(request, figures, fit, purse, report);
+    judge_seeds(request, figures + fit, n - fit, purse, report);
 }
 
 static int finish(const struct request *request, struct rz_figure_report *report, bool all)
@@ -325,13 +353,14 @@ int rz_rzsim_figure(int argc, char **argv)
     for (size_t i = 0; i < n; i++)
         purse.seconds_to_come += seconds_of(figures[i]);
     bool all = strcmp(name, "all") == 0;
+    size_t made = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!make(figures[i], &request, &purse, report))
-            figures[i] = NULL;
+        if (make(figures[i], &request, &purse, report))
+            figures[made++] = figures[i];
         if (all)
             write_readme(&request, report);
     }
-    judge_seeds(&request, figures, n, all, &purse, report);
+    judge_again_all(&request, figures, made, &purse, report);
     int status = finish(&request, report, all);
     rz_figure_report_destroy(report);
     return status;
