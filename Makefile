@@ -32,7 +32,6 @@ torture: build
 
 figures: build
 	@tools/figures --budget $(BUDGET)
-	@tools/figure-index
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

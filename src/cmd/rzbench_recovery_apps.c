@@ -308,6 +308,50 @@ static void show_commands(struct rz_bench_recovery *study, const struct stores *
     }
 }
 
+/* The row of the most ranks in which both have a value; NULL: there is none. */
+static const struct rz_bench_samples *largest(struct rz_bench_table *table, enum method method,
+                                              enum method other, const char **ranks)
+{
+    for (unsigned r = table->n_rows; r > 0; r--) {
+        struct rz_bench_samples *one =
+            rz_bench_cell(table, table->rows[r - 1], methods[method].column);
+        if (one->n > 0 && rz_bench_cell(table, table->rows[r - 1], methods[other].column)->n > 0) {
+            *ranks = table->rows[r - 1];
+            return one;
+        }
+    }
+    return NULL;
+}
+
+/* Figure 5 of the source: restarting and Reinit take the same application time, ULFM more, the more
+ * so the more ranks there are. */
+static void claim_application(struct rz_bench_recovery *study, const struct app *app,
+                              struct rz_bench_table *table)
+{
+    static const enum method others[] = {ULFM, RESTART};
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *ranks = NULL;
+        const struct rz_bench_samples *other = largest(table, others[i], REINIT, &ranks);
+        char what[RZ_BENCH_CLAIM_TEXT_MAX];
+        if (!other)
+            continue;
+        struct rz_bench_interval ratio =
+            rz_bench_interval_ratio(other, rz_bench_cell(table, ranks, methods[REINIT].column));
+        if (others[i] == ULFM)
+            snprintf(what, sizeof what,
+                     "figure 5, %s, %s ranks: application time, ULFM / Reinit (ULFM takes more)",
+                     app->name, ranks);
+        else
+            snprintf(what, sizeof what,
+                     "figure 5, %s, %s ranks: application time, restart / Reinit (the same)",
+                     app->name, ranks);
+        if (others[i] == ULFM)
+            rz_bench_claim_least(&study->claims, what, 1, &ratio, "");
+        else
+            rz_bench_claim_most(&study->claims, what, 1.1, &ratio, "");
+    }
+}
+
 static void make_app(struct rz_bench_recovery *study, const struct stores *stores,
                      const struct app *app, enum rz_bench_death_of death)
 {
@@ -329,6 +373,8 @@ static void make_app(struct rz_bench_recovery *study, const struct stores *store
     show_commands(study, stores, app, ranks[0], death);
     for (int i = 0; i < MEASURE_COUNT; i++)
         rz_bench_table_show(study->bench, &tables.of[i]);
+    if (death == RZ_BENCH_PROCESS)
+        claim_application(study, app, &tables.of[APPLICATION]);
 }
 
 /* What is not here is said, and left out. */

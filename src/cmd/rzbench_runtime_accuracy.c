@@ -80,7 +80,8 @@ bool rz_bench_runtime_accuracy(struct rz_bench *bench)
 {
     static struct rz_bench_table table = {.name = "accuracy",
                                           .title = "Living nodes accused in a run (figure 8)",
-                                          .rows_are = "heartbeats"};
+                                          .rows_are = "heartbeats",
+                                          .plot = true};
     unsigned n = rz_bench_repetitions(bench, REPETITIONS, REPETITIONS_QUICK);
     if (!rz_bench_compile(bench, "bench_group", false))
         return false;
