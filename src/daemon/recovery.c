@@ -107,6 +107,8 @@ static void learn_of_node(struct rz_recovery *recovery, rz_id node, bool proof)
     }
     if (proof)
         rz_recovery_gone(recovery, node);
+    else
+        rz_recovery_silence_told(recovery, node);
     uint64_t other = rz_recover_pack_daemon(node, !proof);
     bool again = rz_items_contain(recovery->known, recovery->n_known, other);
     rz_overlay_fence(daemon->overlay, node);

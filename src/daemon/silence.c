@@ -15,9 +15,11 @@
 #define ANSWER_TIMEOUTS 3
 
 /*
- * Who accuses another one of silence asks all others whether they are there: where those that
- * answer are too few for a quorum it is we who are cut off, and stop. Else a side without quorum
- * would have to accuse the members of the other side one after the other before it knew.
+ * A daemon that hears of a silent node, by its own detector or as news, asks all others whether they
+ * are there: where those that answer are too few for a quorum it is this node that is cut off, and
+ * stops. Else a side without quorum would have to accuse the members of the other side one after the
+ * other before it knew; and if only the accuser asked, the members of that side would stop one after
+ * the other, each when it misses the one before it.
  */
 struct rz_roll_call {
     struct rz_recovery *recovery;
@@ -68,10 +70,12 @@ static void count(evutil_socket_t fd, short what, void *arg)
                               "this node hears too few others for a quorum");
 }
 
-static void roll_call_begin(struct rz_recovery *recovery, rz_id accused)
+void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id accused)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
     struct rz_roll_call *call = recovery->roll_call;
+    if (recovery->ending)
+        return;
     if (!call) {
         call = recovery->roll_call = calloc(1, sizeof *call + job->n_nodes);
         rz_assert(call != NULL);
@@ -120,7 +124,6 @@ void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const cha
     rz_recovery_record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
                        0, how);
     rz_recovery_observe(recovery, rz_recover_pack_daemon(node, false));
-    roll_call_begin(recovery, node);
 }
 
 /* Where it does not bind us one other node is left at most: it will not hear us any more, and
