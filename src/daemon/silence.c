@@ -15,11 +15,11 @@
 #define ANSWER_TIMEOUTS 3
 
 /*
- * A daemon that hears of a silent node, by its own detector or as news, asks all others whether they
- * are there: where those that answer are too few for a quorum it is this node that is cut off, and
- * stops. Else a side without quorum would have to accuse the members of the other side one after the
- * other before it knew; and if only the accuser asked, the members of that side would stop one after
- * the other, each when it misses the one before it.
+ * A daemon that hears of a silent node, by its own detector or as news, asks all others whether
+ * they are there: where those that answer are too few for a quorum it is this node that is cut off,
+ * and stops. Else a side without quorum would have to accuse the members of the other side one
+ * after the other before it knew; and if only the accuser asked, the members of that side would
+ * stop one after the other, each when it misses the one before it.
  */
 struct rz_roll_call {
     struct rz_recovery *recovery;

@@ -51,8 +51,8 @@ const char *rz_recovery_stop_words(rz_status_t why);
 /* Others hold this node for dead: it stops, where they can go on without it. */
 void rz_recovery_fenced(struct rz_recovery *recovery);
 
-/* A node is said to be silent: by this node's detector, or by news. Begins to ask the others whether
- * they are there, unless that is under way. Nothing while the job ends. */
+/* A node is said to be silent: by this node's detector, or by news. Begins to ask the others
+ * whether they are there, unless that is under way. Nothing while the job ends. */
 void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id accused);
 
 /* Something has come from that node; it is proved to be dead. */

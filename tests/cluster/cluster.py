@@ -278,7 +278,7 @@ def no_rights(draw, detections):
     """Without the rights to make namespaces rzrun says so, and what to do."""
     yield None
     done = subprocess.run(["setpriv", "--bounding-set=-all", rig.rig.RZRUN, "--nodes", "2", "--adapter", "netns", "true"],
-                          capture_output=True, text=True, timeout=rig.HANG_S)
+                          capture_output=True, text=True, timeout=rig.rig.HANG_S)
     expect(done.returncode == 4 and "unshare -Ur rzrun" in done.stderr, f"exit status {done.returncode}: {done.stderr}")
 
 
