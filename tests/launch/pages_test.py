@@ -13,7 +13,7 @@ def options_of_the_table():
         table = re.search(r"rz_cli_option table\[\] = \{(.*?)\n\};", source.read(), re.S).group(1)
     names = set()
     for entry in re.findall(r'\{"(-[^"]*)", (NULL|"-[^"]*")', table):
-        names |= {name.strip('"') for name in entry if name != "NULL"}
+        names |= {name for names_of_it in entry if names_of_it != "NULL" for name in names_of_it.strip('"').split()}
     return names
 
 
