@@ -142,11 +142,15 @@ static void round_of(struct kill_page *page, struct rz_random *random, unsigned 
     for (unsigned i = 0; i < kills; i++)
         kill_one(page, &rig, random, KILL_BYSTANDERS + i);
     atomic_store(&page->stop, 1);
-    for (unsigned b = 0; b < KILL_BYSTANDERS; b++)
-        rz_doorbell_ring(rig.bell[b], rig.event_fd[b]);
     for (unsigned b = 0; b < KILL_BYSTANDERS; b++) {
         int status;
-        if (waitpid((pid_t)page->pid[b], &status, 0) < 0 || status != 0)
+        pid_t ended;
+        /* Rung until it is gone: it looks at the stop word before it prepares its sleep. */
+        while ((ended = waitpid((pid_t)page->pid[b], &status, WNOHANG)) == 0) {
+            rz_doorbell_ring(rig.bell[b], rig.event_fd[b]);
+            usleep(1000);
+        }
+        if (ended < 0 || status != 0)
             give_up(page, "a bystander found something wrong");
         page->reaped[b] = true;
     }
