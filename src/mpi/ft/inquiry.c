@@ -214,10 +214,12 @@ void rz_inquiries_close(void)
 
 /* ---- Being answered ---- */
 
+/* An answer that was not asked for says nothing. */
 static bool waits_for(const struct rz_request *request, const struct rz_envelope *envelope)
 {
     return request->class == &rz_p2p_class && request->flags & RZ_REQUEST_POSTED &&
-           request->match.context == envelope->context && request->match.tag == envelope->tag &&
+           request->flags & RZ_REQUEST_INQUIRED && request->match.context == envelope->context &&
+           request->match.tag == envelope->tag &&
            rz_comm_process(request->comm, request->match.source) == rz_message_from(envelope);
 }
 
