@@ -103,13 +103,21 @@ static void tell(const struct rz_rzrun_options *options)
         fprintf(stderr, "rzrun: without effect: %s\n", options->without_effect.texts[i]);
 }
 
+/* Code that rzrun shares with daemons (checkpoint files) passes their points, which are not meant
+ * here. */
+static void arm_kill_point(const char *plan)
+{
+    static const char own[] = "launch-";
+    if (plan && strncmp(plan, own, strlen(own)) == 0)
+        rz_kill_arm(plan, 0);
+}
+
 int main(int argc, char **argv)
 {
     static struct rz_rzrun_options options;
     char daemon[PATH_MAX];
     rz_surroundings_settle();
-    if (getenv(RZ_KILL_AT))
-        rz_kill_arm(getenv(RZ_KILL_AT), 0);
+    arm_kill_point(getenv(RZ_KILL_AT));
     rz_rzrun_options_read(&options, argc, argv);
     if (options.attach || options.finish)
         return rz_surroundings_exit(rz_attach_run(&options));
