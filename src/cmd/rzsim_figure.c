@@ -252,12 +252,13 @@ static void write_report(const struct request *request, const struct rz_figure_r
     fputs("* Hollow marks, where a picture has them, are values that its key names; all else was "
           "measured in these runs, in virtual time unless a row says otherwise.\n",
           out);
-    fprintf(out,
-            "* What was measured is that of seed %llu; each row was judged with %llu seed%s "
-            "([verdicts.csv](verdicts.csv) has all), and its verdict is that of most of them, with "
-            "the 95 %% interval of their share.\n\n",
-            (unsigned long long)request->options.seed, (unsigned long long)request->seeds,
-            request->seeds == 1 ? "" : "s");
+    fprintf(
+        out,
+        "* What was measured is that of seed %llu; each row was judged with up to %llu seed%s, as "
+        "many as it says ([verdicts.csv](verdicts.csv) has all), and its verdict is that of most "
+        "of them, with the 95 %% interval of their share.\n\n",
+        (unsigned long long)request->options.seed, (unsigned long long)request->seeds,
+        request->seeds == 1 ? "" : "s");
     rz_figure_report_markdown(report, out);
 }
 

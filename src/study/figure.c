@@ -188,7 +188,7 @@ static void share_interval(uint32_t part, uint32_t of, double *low, double *high
 {
     double z = 1.96, n = of, p = part / n;
     double middle = p + z * z / (2 * n), half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
-    *low = (middle - half) / (1 + z * z / n);
+    *low = fmax(0, (middle - half) / (1 + z * z / n));
     *high = (middle + half) / (1 + z * z / n);
 }
 
