@@ -10,6 +10,13 @@ WAITS = rig.program("launch_waits")
 GATE = "while [ ! -e {} ]; do sleep 0.05; done; echo through"
 
 
+def node_of(daemon):
+    """By its command line: process numbers are given in any order."""
+    with open(f"/proc/{daemon.pid}/cmdline", encoding="utf-8") as file:
+        words = file.read().split("\0")
+    return int(words[words.index("--node") + 1])
+
+
 class Silence(rig.LaunchTest):
     def stop(self, daemons):
         for daemon in daemons:
@@ -18,7 +25,7 @@ class Silence(rig.LaunchTest):
     def given_up(self, nodes, which, *arguments):
         """These daemons are stopped: the job ends with words, and leaves nothing."""
         run = self.start("-n", "4", "--nodes", str(nodes), "--silence-timeout", "2s", *arguments, WAITS, "traffic")
-        daemons = sorted(self.await_members(4, nodes)["rzd"], key=lambda daemon: daemon.pid)
+        daemons = sorted(self.await_members(4, nodes)["rzd"], key=node_of)
         self.stop([daemons[node] for node in which])
         result = self.finish(run)
         self.assertEqual(result.status, rig.LOST, result.err)
