@@ -26,6 +26,7 @@
 #include "ulfm.h"
 #include "use.h"
 
+#include <malloc.h>
 #include <mpi-ext.h>
 
 #include <signal.h>
@@ -154,6 +155,9 @@ static void cycles(int argc, char **argv)
 {
     int last = atoi(argv[2]), cycle = incarnation == 1 ? 0 : -1, grow = argc > 4;
     struct use mine = {0, 0, 0}, daemons = mine;
+    /* The large buffers of is_whole never come from the heap, where others would pin their pages.
+     */
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
     MPI_Comm comm = begin();
     for (;;) {
         int now;
