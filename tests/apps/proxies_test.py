@@ -201,10 +201,10 @@ def damage():
         command = job("hpccg", WAYS["files"], ["--inject", "stop rank 5 at iteration 30 for 60s", "--inject", "kill rank 5 at 6000ms"])
         started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         bound, before = time.monotonic() + HANG_S, None
-        while time.monotonic() < bound and (len(before or []) != 2 or not before[0].endswith(f".{30 << 20}") or before != of_rank(5)):
+        while time.monotonic() < bound and (len(before or []) < 2 or not before[0].endswith(f".{30 << 20}") or before != of_rank(5)):
             before = of_rank(5)
             time.sleep(0.1)
-        for path in of_rank(5)[:n]:
+        for path in before if n > 1 else before[:1]:  # three where it stopped before it removed the oldest
             harm(path)
         out, said = started.communicate(timeout=2 * HANG_S)
         if started.returncode != 0 or words not in said or f"the checkpoint {before[0]} " not in said:
