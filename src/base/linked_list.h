@@ -15,4 +15,23 @@
             *rz_list_at = (*rz_list_at)->next;                                                     \
     } while (0)
 
+/* Lists whose items also have a field `back`, the place that points to them: an item goes without a
+ * search, and without knowing which list it is in. Puts an item at the front of *first. */
+#define rz_list_push(first, item)                                                                  \
+    do {                                                                                           \
+        (item)->next = *(first);                                                                   \
+        (item)->back = (first);                                                                    \
+        if ((item)->next != NULL)                                                                  \
+            (item)->next->back = &(item)->next;                                                    \
+        *(first) = (item);                                                                         \
+    } while (0)
+
+/* Takes an item out of the list that it is in. */
+#define rz_list_remove(item)                                                                       \
+    do {                                                                                           \
+        *(item)->back = (item)->next;                                                              \
+        if ((item)->next != NULL)                                                                  \
+            (item)->next->back = (item)->back;                                                     \
+    } while (0)
+
 #endif

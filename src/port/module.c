@@ -11,7 +11,7 @@ static void *load_beside(const char *name)
 {
     static const char *const places[] = {"rhizome", "../lib/rhizome"};
     Dl_info info;
-    if (dladdr((const void *)rz_module_load, &info) == 0 || info.dli_fname == NULL)
+    if (dladdr((const void *)rz_module_entry, &info) == 0 || info.dli_fname == NULL)
         return NULL;
     const char *slash = strrchr(info.dli_fname, '/');
     int length = slash == NULL ? 1 : (int)(slash - info.dli_fname);
@@ -28,8 +28,22 @@ static void *load_beside(const char *name)
     return NULL;
 }
 
-void *rz_module_load(const char *name, const char *variable)
+const void *rz_module_entry(const char *name, const char *variable, const char *symbol,
+                            uint32_t version, const char **why)
 {
+    static char text[256];
     const char *named = getenv(variable);
-    return named != NULL ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : load_beside(name);
+    void *module = named != NULL ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : load_beside(name);
+    if (module == NULL) {
+        const char *reason = dlerror();
+        snprintf(text, sizeof text, "%s was not found", name);
+        *why = reason != NULL ? reason : text;
+        return NULL;
+    }
+    const uint32_t *entry = dlsym(module, symbol);
+    if (entry != NULL && *entry == version)
+        return entry;
+    snprintf(text, sizeof text, "%s is of another build", name);
+    *why = text;
+    return NULL;
 }

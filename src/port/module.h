@@ -2,12 +2,16 @@
 #ifndef RZ_PORT_MODULE_H
 #define RZ_PORT_MODULE_H
 
+#include <stdint.h>
+
 /*
- * Loads the module `name` from the folder rhizome beside the library that contains this code
- * (lib/libmpi_abi.so), or seen from a program of the build or installed tree (bin/, tests/); or
- * from the path that the environment's `variable` names. For ever: modules are not unloaded. NULL:
- * why is told by dlerror, which may be NULL where there was no such file.
+ * What the module `name` exports as `symbol`, a struct that begins with its version (uint32_t),
+ * which must be this one. The module is loaded from the folder rhizome beside the library that
+ * contains this code (lib/libmpi_abi.so), or seen from a program of the build or installed tree
+ * (bin/, tests/); or from the path that the environment's `variable` names. For ever: modules are
+ * not unloaded. NULL: *why, until the next call.
  */
-void *rz_module_load(const char *name, const char *variable);
+const void *rz_module_entry(const char *name, const char *variable, const char *symbol,
+                            uint32_t version, const char **why);
 
 #endif

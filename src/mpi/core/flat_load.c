@@ -4,7 +4,6 @@
 #include "mpi/flat/flat_state.h"
 #include "port/module.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 #define MODULE "rhizome-flat.so"
@@ -14,15 +13,13 @@ static struct rz_flat *flat_ring;
 
 static rz_status_t load(void)
 {
-    void *module = rz_module_load(MODULE, "RZ_FLAT_MODULE");
-    const struct rz_flat_entry *found = module != NULL ? dlsym(module, "rz_flat_entry") : NULL;
-    if (found == NULL || found->version != RZ_FLAT_MODULE_VERSION) {
-        const char *reason = dlerror();
-        fprintf(stderr, "rhizome: --detector flat needs " MODULE " beside the library: %s\n",
-                reason != NULL ? reason : "it is of another build");
+    const char *why;
+    entry =
+        rz_module_entry(MODULE, "RZ_FLAT_MODULE", "rz_flat_entry", RZ_FLAT_MODULE_VERSION, &why);
+    if (entry == NULL) {
+        fprintf(stderr, "rhizome: --detector flat needs " MODULE " beside the library: %s\n", why);
         return RZ_ERR_UNSUPPORTED;
     }
-    entry = found;
     return RZ_OK;
 }
 

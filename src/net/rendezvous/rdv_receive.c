@@ -1,30 +1,16 @@
 /* What comes in. */
 #include "net/rendezvous/rendezvous.h"
 
+#include "base/linked_list.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- tokens ---- */
 
-static void token_link(struct rz_net_token *token, struct rz_net_token **list)
-{
-    token->next = *list;
-    token->back = list;
-    if (token->next != NULL)
-        token->next->back = &token->next;
-    *list = token;
-}
-
-static void token_unlink(struct rz_net_token *token)
-{
-    *token->back = token->next;
-    if (token->next != NULL)
-        token->next->back = token->back;
-}
-
 void rz_rdv_token_free(struct rz_net_token *token)
 {
-    token_unlink(token);
+    rz_list_remove(token);
     free(token);
 }
 
@@ -36,8 +22,8 @@ void rz_rdv_drop(struct rz_net *net, rz_net_token_t token)
         rz_rdv_token_free(token);
         return;
     }
-    token_unlink(token);
-    token_link(token, &peer->dropping);
+    rz_list_remove(token);
+    rz_list_push(&peer->dropping, token);
     (void)rz_rdv_pump(peer);
 }
 
@@ -75,7 +61,7 @@ static void offered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
     /* One that parted from us, or was declared dead, may still speak: its payloads are gone like
      * all others of it. */
     token->gone = peer->state == RZ_RDV_BROKEN || peer->state == RZ_RDV_ENDED;
-    token_link(token, &peer->tokens);
+    rz_list_push(&peer->tokens, token);
     const struct rz_net_host *host = &peer->net->host;
     host->arrived(host->arg, frame->header, frame->header_bytes, NULL, token->bytes, token);
 }

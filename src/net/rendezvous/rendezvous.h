@@ -197,4 +197,11 @@ void rz_rdv_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status)
 void rz_rdv_finish_all(struct rz_rdv_peer *peer); /* all operations with peer, with its status */
 unsigned rz_rdv_deliver(struct rz_net *net);      /* calls done for what has finished */
 
+/* What the table of a transport over the rendezvous (struct rz_net_ops) takes from here; name,
+ * eager_max, arm, fd and close are its own. */
+#define RZ_RDV_OPERATIONS                                                                          \
+    .card = rz_rdv_card, .connect = rz_rdv_connect, .send = rz_rdv_send, .fetch = rz_rdv_fetch,    \
+    .drop = rz_rdv_drop, .withdraw = rz_rdv_withdraw, .progress = rz_rdv_progress,                 \
+    .disconnect = rz_rdv_disconnect, .rest = rz_rdv_rest, .quiet = rz_rdv_quiet
+
 #endif

@@ -3,6 +3,7 @@
 #include "net/tcp/tcp_internal.h"
 
 #include "base/assert.h"
+#include "base/linked_list.h"
 #include "port/clock.h"
 
 #include <errno.h>
@@ -31,26 +32,10 @@
 
 /* ---- the lists ---- */
 
-static void in_link(struct rz_tcp_in *in, struct rz_tcp_in **list)
-{
-    in->next = *list;
-    in->back = list;
-    if (in->next != NULL)
-        in->next->back = &in->next;
-    *list = in;
-}
-
-static void in_unlink(struct rz_tcp_in *in)
-{
-    *in->back = in->next;
-    if (in->next != NULL)
-        in->next->back = in->back;
-}
-
 void rz_tcp_in_close(struct rz_tcp_in *in)
 {
     struct rz_tcp_net *tcp = in->tcp;
-    in_unlink(in);
+    rz_list_remove(in);
     tcp->n_unproved -= in->peer == NULL;
     if (in->peer != NULL)
         in->peer->incoming = NULL;
@@ -58,14 +43,14 @@ void rz_tcp_in_close(struct rz_tcp_in *in)
         tcp->hot = NULL;
     close(in->source.fd);
     in->source.fd = -1;
-    in_link(in, &tcp->closed_in); /* epoll may have told of it in this turn */
+    rz_list_push(&tcp->closed_in, in); /* epoll may have told of it in this turn */
 }
 
 void rz_tcp_in_free(struct rz_tcp_net *tcp)
 {
     struct rz_tcp_in *in;
     while ((in = tcp->closed_in) != NULL) {
-        in_unlink(in);
+        rz_list_remove(in);
         free(in->buffer);
         free(in);
     }
@@ -132,7 +117,7 @@ static void welcome_stranger(struct rz_tcp_net *tcp, int fd)
         .job = tcp->self.job,
         .acceptor = {tcp->net.name, tcp->self.rank, tcp->self.incarnation},
     };
-    in_link(in, &tcp->unproved);
+    rz_list_push(&tcp->unproved, in);
     tcp->n_unproved++;
     rz_tcp_challenge_write(&in->shake, challenge);
     if (send(fd, challenge, sizeof challenge, MSG_NOSIGNAL) != (ssize_t)sizeof challenge)
@@ -180,8 +165,8 @@ static bool admit(struct rz_tcp_in *in)
     if (gone || peer->incoming != NULL || peer->error_seen ||
         (in->buffer = malloc(RZ_TCP_BUFFER_BYTES)) == NULL)
         return false;
-    in_unlink(in);
-    in_link(in, &tcp->proved);
+    rz_list_remove(in);
+    rz_list_push(&tcp->proved, in);
     tcp->n_unproved--;
     in->peer = peer;
     peer->incoming = in;

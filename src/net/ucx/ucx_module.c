@@ -105,18 +105,9 @@ static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **
 static const struct rz_net_ops operations = {
     .name = "ucx",
     .eager_max = RZ_UCX_EAGER_MAX,
-    .card = rz_rdv_card,
-    .connect = rz_rdv_connect,
-    .send = rz_rdv_send,
-    .fetch = rz_rdv_fetch,
-    .drop = rz_rdv_drop,
-    .withdraw = rz_rdv_withdraw,
-    .progress = rz_rdv_progress,
+    RZ_RDV_OPERATIONS,
     .arm = arm,
     .fd = descriptor,
-    .disconnect = rz_rdv_disconnect,
-    .rest = rz_rdv_rest,
-    .quiet = rz_rdv_quiet,
     .close = close_net,
 };
 
