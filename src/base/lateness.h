@@ -13,8 +13,8 @@
 /* More is not believed, of oneself or of others: such a machine stood still. */
 #define RZ_LATENESS_MAX (30 * RZ_SECOND)
 
-/* Whoever waits for somebody that is late waits longer by so many times what it said: it may have
- * doubled since. */
+/* An observer waits longer by so many times what the observed process said: it may have doubled
+ * since. */
 #define RZ_LATENESS_FACTOR 2
 
 struct rz_lateness {

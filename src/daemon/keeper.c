@@ -56,7 +56,7 @@ static void tell_end(struct keeper *keeper)
     keeper->lifeline_fd = -1;
     keeper->kill_at = rz_clock_now() + RZ_KEEPER_GRACE_MS * RZ_MILLISECOND;
     continue_node(keeper);
-    kill(keeper->daemon, SIGCONT); /* one that somebody else has stopped ends in order, too */
+    kill(keeper->daemon, SIGCONT); /* one that was stopped from outside ends in order, too */
     rz_kill_here(RZ_KILL_KEEPER_TOLD);
 }
 

@@ -20,7 +20,7 @@ static void arm(struct event *timer, rz_time after)
                                 .tv_usec = (suseconds_t)(after % RZ_SECOND / RZ_MICROSECOND)});
 }
 
-/* Whether the page is worth showing, once it was not asked for by the end: somebody has waited for
+/* Whether the page is worth showing, once it was not asked for by the end: a process has waited for
  * long still, and it was not shown before. */
 static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
 {

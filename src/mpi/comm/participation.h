@@ -47,7 +47,7 @@ struct rz_question *rz_participation_end(struct rz_participations *all,
 struct rz_participation *rz_participation_find(const struct rz_participations *all, int tag);
 
 /*
- * Somebody asks about question->tag. True: the answer is due now, for this process does not take
+ * A process asks about question->tag. True: the answer is due now, for this process does not take
  * part (or there is no memory to remember it). False: a copy of the question is kept until the
  * operation ends; the same one is kept once.
  */

@@ -52,8 +52,8 @@ static inline void relax(void)
 #endif
 }
 
-/* Who holds the lock while it spins gives it to whom is queued, within a round: to sleep for that
- * would take far longer. */
+/* A thread that holds the lock while it spins gives it to the queued one, within a round: to sleep
+ * for that would take far longer. */
 static void lock_take_queued(void)
 {
     atomic_fetch_add(&queued, 1);
