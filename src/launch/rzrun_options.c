@@ -449,7 +449,7 @@ static const struct rz_cli_option table[] = {
      take_hang_report},
     {"--silence-timeout", NULL, "T",
      "End the job when no daemon has said anything for T, for example because they were stopped. "
-     " Default: 10m with one node, whose processes go on once the daemon does; 1m with "
+     "Default: 10m with one node, whose processes go on once the daemon does; 1m with "
      "several. A job stopped with rzrun (Ctrl-Z) and a suspended machine are not silent.",
      take_silence_timeout},
     {NULL, NULL, NULL, "What a death does", NULL},

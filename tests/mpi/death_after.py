@@ -6,23 +6,12 @@ runs it again.
 """
 import argparse
 import shlex
-import subprocess
 import sys
 import time
 
+import kill_job
+
 JOB_MAX_S = 150
-
-
-def run(command):
-    """Why it did not end well, or None; and its output."""
-    try:
-        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=JOB_MAX_S, check=False)
-    except subprocess.TimeoutExpired as late:
-        output = late.stdout or b""
-        return f"did not end within {JOB_MAX_S} s", output.decode() if isinstance(output, bytes) else output
-    if "not so" in job.stdout or "Sanitizer" in job.stdout:
-        return "something was not so", job.stdout
-    return None if "3 are left" in job.stdout else "did not come to its end", job.stdout
 
 
 def main():
@@ -39,7 +28,7 @@ def main():
     while jobs < options.jobs if options.jobs else time.monotonic() - began < options.seconds:
         command = [options.rzrun, "--oversubscribe", "--on-failure", "continue", *options.where, options.program,
                    str(options.seed + jobs), *lossy]
-        why, output = run(command)
+        why, output = kill_job.run(command, "not so|Sanitizer", "3 are left", JOB_MAX_S)
         jobs += 1
         if why is not None:
             failures += 1

@@ -9,12 +9,12 @@ import os
 import random
 import re
 import shlex
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG_S  # noqa: E402
+import kill_job  # noqa: E402
 
 PLACES = {
     "one node": (4, ["-n", "4"]),
@@ -29,6 +29,7 @@ POINTS = {
     "connect": {"connect": 1, "accept": 1, "last-word": 1, "comm": 4, "send": 20, "sent": 20, "arrived": 30, "letter": 12,
                 "read": 12, "step": 12, "decided": 4, "revoked": 1},
 }
+BAD = r"not so|assert|Sanitizer|signal (?!9)\d|no answer within"
 REPAIRED = re.compile(r"repaired [1-9]|was killed by signal 9")
 
 
@@ -48,18 +49,6 @@ def draw(chance):
     return place, [*words, "-x", f"RZ_KILL_AT={point}:{nth}@{victim}"], scene
 
 
-def run(command):
-    """(why it did not end well or None, output)"""
-    try:
-        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False)
-    except subprocess.TimeoutExpired as late:
-        output = late.stdout or b""
-        return f"did not end within {HANG_S} s", output.decode() if isinstance(output, bytes) else output
-    if re.search(r"not so|assert|Sanitizer|signal (?!9)\d|no answer within", job.stdout):
-        return "something was not so", job.stdout
-    return None if "as it should be" in job.stdout else "did not come to its end", job.stdout
-
-
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("rzrun")
@@ -72,7 +61,7 @@ def main():
     while sum(kills.values()) < options.kills if options.kills else time.monotonic() - began < options.seconds:
         place, words, scene = draw(chance)
         command = [options.rzrun, "--oversubscribe", "--on-failure", "continue", *words, options.program, scene]
-        why, output = run(command)
+        why, output = kill_job.run(command, BAD, "as it should be", HANG_S)
         jobs += 1
         point = words[-1].split("=")[1].split(":")[0]
         kills[point] = kills.get(point, 0) + (REPAIRED.search(output) is not None)
