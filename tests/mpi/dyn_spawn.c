@@ -7,6 +7,7 @@
 #include "use.h"
 
 #include <limits.h>
+#include <signal.h>
 
 static int rank, size;
 static char program[PATH_MAX];
@@ -105,6 +106,25 @@ static void child_held(MPI_Comm parent, int works_first)
     MPI_Send(&rank_here, 1, MPI_INT, 0, 3, parent);
 }
 
+/* Proposes, and does not look at what was agreed for as long as its parents would need to end. */
+static void child_late(MPI_Comm parent)
+{
+    int pid = 0, flag = 1;
+    MPI_Comm merged;
+    MPI_Request request;
+    CHECK(MPI_Intercomm_merge(parent, 1, &merged) == MPI_SUCCESS);
+    CHECK(MPI_Bcast(&pid, 1, MPI_INT, 0, merged) == MPI_SUCCESS && pid > 0);
+    CHECK(MPIX_Comm_agree(merged, &flag) == MPI_SUCCESS && flag == 1); /* opens all ways */
+    CHECK(MPIX_Comm_iagree(merged, &flag, &request) == MPI_SUCCESS);
+    for (int tries = 0; tries < 300 && kill(pid, 0) == 0; tries++) {
+        usleep(1000);
+    }
+    CHECK(kill(pid, 0) == 0);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 1);
+    CHECK(MPI_Comm_free(&parent) == MPI_SUCCESS);
+    CHECK(MPI_Comm_free(&merged) == MPI_SUCCESS);
+}
+
 static void child(MPI_Comm parent, int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -116,6 +136,8 @@ static void child(MPI_Comm parent, int argc, char **argv)
         child_many(parent);
     } else if (strcmp(what, "frees") == 0) {
         child_frees(parent);
+    } else if (strcmp(what, "late") == 0) {
+        child_late(parent);
     } else if (strcmp(what, "grand") == 0) {
         child_grand(parent);
     } else if (strcmp(what, "held") == 0 || strcmp(what, "freed") == 0) {
@@ -319,11 +341,37 @@ static void held(void)
     CHECK(MPI_Comm_free(&freed) == MPI_SUCCESS);
 }
 
+/* A process leaves its job only when all others know what was agreed with it. */
+static void late(int revokes)
+{
+    int pid = (int)getpid(), flag = 1;
+    MPI_Comm inter = spawn(program, "late", 1, 0, MPI_COMM_WORLD), merged;
+    CHECK(MPI_Intercomm_merge(inter, 0, &merged) == MPI_SUCCESS);
+    CHECK(MPI_Bcast(&pid, 1, MPI_INT, 0, merged) == MPI_SUCCESS);
+    CHECK(MPIX_Comm_agree(merged, &flag) == MPI_SUCCESS && flag == 1);
+    CHECK(MPIX_Comm_agree(merged, &flag) == MPI_SUCCESS && flag == 1);
+    if (revokes) {
+        MPIX_Comm_revoke(merged);
+    }
+    CHECK(MPI_Comm_free(&inter) == MPI_SUCCESS);
+    CHECK(MPI_Comm_free(&merged) == MPI_SUCCESS);
+}
+
+static void late_freed(void)
+{
+    late(0);
+}
+
+static void late_revoked(void)
+{
+    late(1);
+}
+
 static const struct scene scenes[] = {
-    {"plain", plain},    {"parts", parts},   {"multiple", multiple},
-    {"grand", grand},    {"held", held},     {"frees", frees},
-    {"info", info},      {"rounds", rounds}, {"impossible", impossible},
-    {"refused", refused}};
+    {"plain", plain},     {"parts", parts},     {"multiple", multiple},
+    {"grand", grand},     {"held", held},       {"frees", frees},
+    {"info", info},       {"rounds", rounds},   {"impossible", impossible},
+    {"refused", refused}, {"late", late_freed}, {"late_revoked", late_revoked}};
 
 int main(int argc, char **argv)
 {

@@ -151,10 +151,11 @@ static void comm_end(struct rz_comm *comm)
         rz_message_forget_context(rz_comm_context(comm, (enum rz_plane)plane));
     }
     rz_parent_ends(comm);
-    if (!closing && rz_dynamic_says_farewell(comm)) {
+    bool farewell = !closing && rz_dynamic_says_farewell(comm);
+    if (farewell) {
         rz_council_open(comm); /* others may wait for our farewell */
     }
-    rz_council_comm_ends(comm);
+    rz_council_comm_ends(comm, farewell);
     *(comm->prev != NULL ? &comm->prev->next : &living) = comm->next;
     if (comm->next != NULL) {
         comm->next->prev = comm->prev;

@@ -139,7 +139,8 @@ struct parting {
 static bool parted_or_revoked(void *arg)
 {
     const struct parting *parting = arg;
-    return parting->request->complete || parting->comm->revoked;
+    const struct rz_comm *comm = parting->comm;
+    return parting->request->complete || (comm->revoked && !rz_council_owes(comm));
 }
 
 static void tell_of_parting(struct rz_blocked *blocked, const void *arg)
@@ -147,7 +148,8 @@ static void tell_of_parting(struct rz_blocked *blocked, const void *arg)
     rz_council_waits_for(((const struct parting *)arg)->comm->council, blocked);
 }
 
-/* Who revokes comm has given it up, and may never have made it. */
+/* Who revokes comm has given it up, and may never have made it, unless something was agreed on it.
+ */
 static int part_end(struct rz_request *request, const char *call)
 {
     struct parting parting = {request, request->comm};
@@ -178,11 +180,35 @@ int rz_dynamic_part(struct rz_comm *comm, const char *call)
 static bool parts_with(const struct rz_comm *comm)
 {
     const struct rz_link_info *info = rz_engine.info;
-    if (comm->inter != NULL || comm->revoked) {
+    if (comm->inter != NULL || (comm->revoked && !rz_council_owes(comm))) {
         return false;
     }
     bool own_world = comm == rz_comm_predefined(0x101) && info->cohort.processes != NULL;
     return !comm->unshared && (own_world || rz_dynamic_says_farewell(comm));
+}
+
+static bool owes_nothing(void *arg)
+{
+    (void)arg;
+    return rz_council_in_debt() == NULL;
+}
+
+static void tell_of_debt(struct rz_blocked *blocked, const void *arg)
+{
+    (void)arg;
+    rz_council_waits_for(rz_council_in_debt(), blocked);
+}
+
+/*
+ * A member that has not yet taken what was agreed last on a communicator would find this process
+ * gone, and the agreement failed at itself alone. No ring of processes can wait here: each has
+ * proposed something on all such communicators that it has, and on those that it had.
+ */
+static int settle_debts(const char *call)
+{
+    struct rz_blocked blocked = {
+        .call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG, .look = tell_of_debt};
+    return rz_engine_wait(&blocked, owes_nothing, NULL);
 }
 
 /* All at once: whoever waits for one after the other could wait in a ring with others. */
@@ -208,7 +234,7 @@ int rz_dynamic_finish(void)
         error = part_end(requests[i], "MPI_Finalize");
     }
     free(requests);
-    return error;
+    return error != MPI_SUCCESS ? error : settle_debts("MPI_Finalize");
 }
 
 /* ---- Jobs that no process can join ---- */

@@ -54,7 +54,8 @@ bool rz_dynamic_says_farewell(const struct rz_comm *comm);
 int rz_dynamic_part(struct rz_comm *comm, const char *call);
 
 /* In MPI_Finalize: the same for all that are left, and for the world of a spawned process, which
- * the daemons' barrier does not count. */
+ * the daemons' barrier does not count; and nobody leaves to whom others still look for what was
+ * agreed on a communicator that this process has ended. */
 int rz_dynamic_finish(void);
 
 /* ---- The end of connect and accept that hears from others (connect.c) ---- */

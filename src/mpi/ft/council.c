@@ -300,6 +300,7 @@ static void announce(struct rz_council *council, const struct rz_decision *decis
     motion->min = decision->min;
     motion->max = decision->max;
     motion->n_dead = decision->n_dead;
+    council->owes = motion != &council->farewell && council->of == 0;
     learn_dead(council, dead, motion->n_dead);
     council->voting = false;
     motion->dead = dead;
@@ -391,6 +392,20 @@ void rz_council_waits_for(const struct rz_council *council, struct rz_blocked *b
     if (member != RZ_ID_NONE) {
         blocked->peer = rz_council_process(council, member);
     }
+}
+
+bool rz_council_owes(const struct rz_comm *comm)
+{
+    return comm->council != NULL && comm->council->owes;
+}
+
+const struct rz_council *rz_council_in_debt(void)
+{
+    const struct rz_council *council = councils;
+    while (council != NULL && !(council->owner == NULL && council->owes)) {
+        council = council->next;
+    }
+    return council;
 }
 
 bool rz_council_has_proposed(const struct rz_comm *comm)
@@ -634,9 +649,10 @@ void rz_council_dismiss(struct rz_council **owner)
     farewell(council);
 }
 
-void rz_council_comm_ends(struct rz_comm *comm)
+void rz_council_comm_ends(struct rz_comm *comm, bool farewell)
 {
     if (comm->council != NULL) {
+        comm->council->owes &= farewell;
         rz_council_dismiss(&comm->council);
     }
     rz_rulings_comm_ends(comm);

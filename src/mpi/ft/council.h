@@ -37,6 +37,16 @@ struct rz_motion {
  */
 int rz_council_propose(struct rz_comm *comm, struct rz_motion *motion);
 
+/*
+ * Whether another member of comm may still wait for what was agreed last: as long as nothing was
+ * agreed after it. All living members have comm then, for all of them proposed.
+ */
+bool rz_council_owes(const struct rz_comm *comm);
+
+/* The council of a communicator with a farewell (rz_dynamic_says_farewell) that this process has
+ * ended but owes the last agreement to others; NULL: there is none. */
+const struct rz_council *rz_council_in_debt(void);
+
 /* For reports: sets in *blocked the number of the agreement that this process takes part in and one
  * whose word it waits for. council: NULL, nothing is known. */
 void rz_council_waits_for(const struct rz_council *council, struct rz_blocked *blocked);
@@ -121,9 +131,10 @@ void rz_council_open(struct rz_comm *comm);
 void rz_council_deposits_open(void);
 void rz_councils_ask_slowly(rz_time now);
 
-/* A communicator is whole: letters for it may have come already. One ends: its council stays. */
+/* A communicator is whole: letters for it may have come already. One ends, with a farewell
+ * (rz_dynamic_says_farewell) or without: its council stays. */
 void rz_councils_comm_begun(void);
-void rz_council_comm_ends(struct rz_comm *comm);
+void rz_council_comm_ends(struct rz_comm *comm, bool farewell);
 
 /* All councils end: at a roll-back and in finalize. */
 void rz_councils_close(void);

@@ -29,6 +29,7 @@ struct rz_council {
     struct rz_hosted spread;
     struct rz_motion *motions, **motions_last; /* the first is being voted on */
     bool voting;
+    bool owes; /* something was decided here, and another member may not know of it yet */
     struct rz_council_asking {
         rz_time at, wait; /* when the daemon is asked next, and how long after; at 0: not at all */
         bool hurry;       /* a death has cut somebody off: whoever waits looks at the clock */
