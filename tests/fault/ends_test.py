@@ -74,13 +74,8 @@ class Rig(rig.LaunchTest):
             self.assertRegex(result.err, r"(?m)^rzrun: .", f"{what}: status {result.status} without a word\n{result.out}")
 
     def left_behind(self):
-        """Other jobs may run on the machine: a folder in memory is theirs where a daemon of that job still listens."""
-        with open("/proc/net/unix", encoding="ascii", errors="replace") as sockets:
-            alive = set(re.findall(r"@rhizome/\d+/([0-9a-f]{16})/", sockets.read()))
-        def foreign(name):
-            job = re.match(r"/dev/shm/rhizome-(\d+)-", name)
-            return f"{int(job[1]):016x}" in alive if job else name.startswith("socket ")
-        return [name for name in super().left_behind() if not foreign(name)]
+        """Sockets are others': each name is of one job, and those of its own jobs end with their processes."""
+        return [name for name in super().left_behind() if not name.startswith("socket ")]
 
     def stopped(self):
         return [process for process in rig.marked(self.mark) if process.state == STOPPED]
@@ -127,7 +122,7 @@ class Rig(rig.LaunchTest):
                 self.right(attached, words, what + ", attached")
 
     def nothing_left(self, what):
-        left = not rig.await_true(lambda: not self.left_behind(), rig.LEFT_S) and self.left_behind()
+        left = rig.lasting(self.left_behind)
         self.assertFalse(left, f"{what}: left behind")
 
     def run_case(self, point, kind, action, mode, node):

@@ -18,7 +18,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../launch")
 import launch_rig as rig  # noqa: E402
 
 BOUND_S = int(os.environ.get("PEERS_BOUND_S", rig.HANG_S))  # against hangs
-LEFT_S = 60  # so long after rzrun's end, however it ended, nothing may be left
 KILLED = 128 + 9
 FOUR_NODES = ["--nodes", "4"]
 PATIENT = ["--hb-timeout", "5s"]  # deaths come with proof here: a loaded machine shall not add nodes that only seem dead
@@ -77,9 +76,8 @@ def judge(mode, done, left):
 
 def left_behind(mark, before):
     def left():
-        return [f"process {p.pid}: {p.command}" for p in rig.marked(mark)] + sorted(rig.names() - before)
-    rig.await_true(lambda: not left(), LEFT_S)
-    return left()
+        return [f"process {p.pid}: {p.command}" for p in rig.marked(mark)] + rig.forgotten(before)
+    return rig.lasting(left)
 
 
 def run_seed(build, mode, seed):

@@ -71,7 +71,7 @@ class Detach(rig.LaunchTest):
         return None
 
     def assert_gone(self):
-        self.assertTrue(rig.await_true(lambda: not self.left_behind(), rig.LEFT_S), "not gone")
+        self.assertEqual(rig.lasting(self.left_behind), [], "not gone")
 
     # ---- output
 

@@ -38,7 +38,7 @@ class Leftover(rig.LaunchTest):
             rig.await_true(lambda: process.poll() is not None, 1)
             process.send_signal(signal.SIGINT)
         self.finish(process)
-        left = not rig.await_true(lambda: not self.left_behind(), rig.LEFT_S) and self.left_behind()
+        left = rig.lasting(self.left_behind)
         self.assertFalse(left, f"{name}: {victim} killed {delay_s * 1000:.0f} ms after its start (seed {SEED})")
 
     def kill_all_kinds(self, victim):

@@ -6,7 +6,7 @@ import launch_rig as rig
 class Orphans(rig.LaunchTest):
     def test_nothing_is_left(self):
         self.runs("-n", "2", "--nodes", "2", "--oversubscribe", "/bin/sh", "-c", "setsid sleep 1000 & exit 0")
-        self.assertTrue(rig.await_true(lambda: not self.left_behind()), f"left: {self.left_behind()}")
+        self.assertEqual(rig.lasting(self.left_behind, rig.HANG_S), [])
 
 
 if __name__ == "__main__":
