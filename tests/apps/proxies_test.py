@@ -16,6 +16,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from patience import HANG, HANG_S  # noqa: E402
 
 BUILD = sys.argv[1]
 RZRUN = f"{BUILD}/bin/rzrun"
+MARK = "RZ_TEST_MARK"  # the variable that tells which processes belong to which job
 # Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
 # Of the ULFM way; a directory for each run of this test, and empty after each job.
 FILES = tempfile.mkdtemp(prefix="proxies-test-files-")
@@ -188,6 +190,21 @@ def of_rank(rank):
     return sorted(glob.glob(f"{FILES}/*/rank-{rank}.*[0-9]"), key=lambda path: -int(path.rsplit(".", 1)[1]))
 
 
+def kill_rank(rank, mark):
+    """The process that runs as this rank of the job with this mark."""
+    wanted = {f"RZ_RANK={rank}".encode(), f"{MARK}={mark}".encode()}
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                found += [int(pid)] if wanted <= set(environ.read().split(b"\0")) else []
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    if len(found) != 1:
+        sys.exit(f"rank {rank} is not one process, but {found}")
+    os.kill(found[0], signal.SIGKILL)
+
+
 def damage():
     """Rank 5 stands still in an iteration, all others wait for it, and is killed when its files were changed."""
     calm = undisturbed("hpccg")
@@ -198,14 +215,16 @@ def damage():
              ("content", 1, "is damaged: its content does not fit its checksum", lambda path: change(path, 1000)),
              ("both", 2, "all begin again at the beginning", lambda path: change(path, 1000)))
     for kind, n, words, harm in kinds:
-        command = job("hpccg", WAYS["files"], ["--inject", "stop rank 5 at iteration 30 for 60s", "--inject", "kill rank 5 at 6000ms"])
-        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = job("hpccg", WAYS["files"], ["--inject", f"stop rank 5 at iteration 30 for {2 * HANG_S}s"])
+        mark = f"{os.getpid()}-{kind}"
+        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ, **{MARK: mark}))
         bound, before = time.monotonic() + HANG_S, None
         while time.monotonic() < bound and (len(before or []) < 2 or not before[0].endswith(f".{30 << 20}") or before != of_rank(5)):
             before = of_rank(5)
             time.sleep(0.1)
         for path in before if n > 1 else before[:1]:  # three where it stopped before it removed the oldest
             harm(path)
+        kill_rank(5, mark)
         out, said = started.communicate(timeout=2 * HANG_S)
         if started.returncode != 0 or words not in said or f"the checkpoint {before[0]} " not in said:
             sys.exit(f"{shlex.join(command)}\n{kind}: ended with {started.returncode}, or did not say '{words}' of {before}:\n{out}{said}")

@@ -191,10 +191,11 @@ class FullStreams(rig.LaunchTest):
 
     def test_lines_of_ranks_do_not_mix(self):
         """Long lines in pieces, by eight ranks at once, with labels and without."""
-        script = "i=0; while [ $i -lt 40 ]; do head -c 6000 /dev/zero | tr '\\0' $RZ_RANK; printf %s $RZ_RANK; echo; i=$((i+1)); done"
+        script = ("some=$(head -c 3000 /dev/zero | tr '\\0' $RZ_RANK); i=0;"
+                  "while [ $i -lt 40 ]; do printf %s $some; printf %s $some; echo $RZ_RANK; i=$((i+1)); done")
         for label in ([], ["--label"]):
-            # On a crowded machine a writer may rest within a line for longer than rzrun waits for its end.
-            self.assertTrue(any(self.whole(self.runs("-n", "8", "--nodes", "2", *label, SH, "-c", script).out, label) for _ in range(4)))
+            # Where there is much to do, a writer may rest within a line for longer than rzrun waits for the end of the line.
+            self.assertTrue(any(self.whole(self.runs("-n", "8", "--nodes", "2", *label, SH, "-c", script).out, label) for _ in range(30)))
 
     def whole(self, out, label):
         lines = out.splitlines()
