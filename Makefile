@@ -1,23 +1,30 @@
-# The two commands of the README are `make demo` and `make check`; both install what is missing, and build.
+# The two commands of the README are `make demo` and `make check`; both install what they miss, and build what they need.
 # BUDGET (seconds) bounds the long campaigns: make torture BUDGET=3600
 BUDGET ?= 600
 BUILD := build
-# How it is built: CMakePresets.json. In continuous integration: ci, where warnings are errors.
+# How everything is built: CMakePresets.json. In continuous integration: ci, where warnings are errors.
 PRESET ?= release
+configure = cmake --preset $(1) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
-.PHONY: all setup build demo check bench torture figures format tidy clean
+.PHONY: all core setup build demo check bench torture figures format tidy clean
 
-all: build
+all: core
+
+# The library, its commands and the examples; in a build folder that has more, all of it.
+core:
+	@tools/setup --core
+	@[ -f $(BUILD)/CMakeCache.txt ] || { $(call configure,core); }
+	@cmake --build $(BUILD)
 
 setup:
 	@tools/setup
 
+# Everything: tests, simulator, benchmarks, too.
 build: setup
-	@cmake --preset $(PRESET) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }
-	@rm -f $(BUILD).log
+	@$(call configure,$(PRESET))
 	@cmake --build --preset $(PRESET)
 
-demo: build
+demo: core
 	@tools/demo
 
 # Release build and all tests, then the parts that run under sanitizers; ctest's summary is the last word.

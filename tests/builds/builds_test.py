@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Builds other than that of the presets: configured and built in a folder of their own, and the ring run in it.
 
-    RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|subproject|plain|cross [--keep]
+    RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|core|subproject|plain|cross [--keep]
 """
 import argparse
+import glob
 import json
 import os
 import shutil
@@ -93,6 +94,22 @@ def clang(work):
     ring_runs(work)
 
 
+def core(work):
+    """The library, its commands and the examples, without UCX: nothing of the tests, the simulator and the benchmarks."""
+    configure(work, "-DRZ_TESTS=OFF", "-DRZ_SIMULATOR=OFF", "-DRZ_BENCH=OFF", "-DRZ_WITH_UCX=OFF", "-DRZ_WERROR=ON")
+    make(work)
+    built = sorted(os.listdir(f"{work}/bin"))
+    wants(not {"rzsim", "rzbench"} & set(built), f"neither simulator nor benchmarks: {built}")
+    wants({"rzrun", "rzd", "rzdoctor", "rzps", "mpicc", "mpiexec"} <= set(built), f"all commands of users: {built}")
+    wants(os.path.exists(f"{work}/share/man/man1/rzrun.1"), "the manual page of rzrun")
+    wants(not glob.glob(f"{work}/lib/librz_sim*") and not os.path.exists(f"{work}/tests"), "no laboratory")
+    ring_runs(work)
+    ring_runs(work, None, "--nodes", "2")
+    refused = subprocess.run(["cmake", "-S", SOURCE, "-B", f"{work}/half", "-DRZ_SIMULATOR=OFF"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True, env=clean_environment())
+    wants(refused.returncode != 0 and "RZ_TESTS needs RZ_SIMULATOR" in refused.stderr, "tests without the simulator are refused in words")
+
+
 def subproject(work):
     """A part of another project, whose build type is none: no -O, no -DNDEBUG, nothing but the library and its commands."""
     os.symlink(SOURCE, f"{work}/rhizome")
@@ -124,7 +141,7 @@ def commands(build):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("variant", choices=("clang", "subproject", "plain", "cross"))
+    parser.add_argument("variant", choices=("clang", "core", "subproject", "plain", "cross"))
     parser.add_argument("--keep", action="store_true", help="leave the folder, and say where it is")
     options = parser.parse_args()
     work = tempfile.mkdtemp(prefix=f"rhizome-{options.variant}-")
