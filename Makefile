@@ -28,7 +28,9 @@ demo: core
 	@tools/demo
 
 # Release build and all tests, then the parts that run under sanitizers; ctest's summary is the last word.
-check: build
+check:
+	@tools/setup --check
+	@$(MAKE) --no-print-directory build
 	@tools/check
 
 bench: build

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds other than that of the presets: configured and built in a folder of their own, and the ring run in it.
 
-    RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|core|subproject|plain|cross [--keep]
+    RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|core|subproject|plain|cross|arm64 [--keep]
 """
 import argparse
 import glob
@@ -16,6 +16,8 @@ SOURCE = os.path.abspath(os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.pat
 BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
 SKIPPED = 77
 RING = ["ring", "rzrun", "rzd"]  # and what these load; the rest is built where a variant says so
+# What another processor could have otherwise: the order of bytes and fields, checksums, erasure codes, atomics, and a protocol core.
+PORTABLE = ["wire_messages", "ckpt_pages", "ckpt_file", "ckpt_piece", "ckpt_erasure", "port_doorbell_test", "net_shm_lane_test", "test_ring"]
 
 # A project that has Rhizome as a part of it, says nothing of how to build it, and has targets with the names of our examples.
 USER = """
@@ -135,13 +137,42 @@ def cross(work):
     wants(f"/usr/bin/env {work}/emulated/bin/rzrun --man" in commands(f"{work}/emulated"), "the emulator runs it")
 
 
+def arm64(work):
+    """For arm64, with warnings as errors: the library, rzrun and rzd link; the emulator runs rzrun and a few unit tests."""
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        skip("there is no aarch64-linux-gnu-gcc: tools/setup --check installs it")
+    root = os.environ.get("RZ_ARM64_ROOT") or "/var/lib/rhizome/arm64-root"
+    if not os.path.isdir(f"{root}/usr/include"):
+        skip(f"there are no libraries for arm64 in {root}: tools/arm64-root")
+    qemu = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+    configure(work, "--toolchain", f"{SOURCE}/cmake/arm64.cmake", f"-DRZ_ARM64_ROOT={root}", "-DRZ_WERROR=ON",
+              f"-DRZ_HOST_TOOLS={BUILD}/bin")
+    make(work, *RING, *PORTABLE)
+    for name in ("bin/rzrun", "bin/rzd", "lib/libmpi_abi.so.1"):
+        wants(machine_of(f"{work}/{name}") == EM_AARCH64, f"{name} is for arm64")
+    if not qemu:
+        skip("all is built; there is no qemu-aarch64-static to run it by")
+    wants("Rhizome" in does(qemu, "-L", root, f"{work}/bin/rzrun", "--version"), "rzrun --version says what it is")
+    does("ctest", "--test-dir", work, "--output-on-failure", "--no-tests=error", "-R", f"^({'|'.join(PORTABLE)})$")
+
+
+EM_AARCH64 = 183  # ELF's number of the processor
+
+
+def machine_of(path):
+    with open(path, "rb") as file:
+        header = file.read(20)
+    wants(header[:4] == b"\x7fELF", f"{path} is an ELF file")
+    return int.from_bytes(header[18:20], "little")
+
+
 def commands(build):
     return does("ninja", "-C", build, "-t", "commands")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("variant", choices=("clang", "core", "subproject", "plain", "cross"))
+    parser.add_argument("variant", choices=("clang", "core", "subproject", "plain", "cross", "arm64"))
     parser.add_argument("--keep", action="store_true", help="leave the folder, and say where it is")
     options = parser.parse_args()
     work = tempfile.mkdtemp(prefix=f"rhizome-{options.variant}-")

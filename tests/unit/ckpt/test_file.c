@@ -232,7 +232,7 @@ int rename(const char *from, const char *to)
         disk.too_early += disk.synced != info.st_ino;
         disk.directory = stat(parent, &info) == 0 ? info.st_ino : 0;
     }
-    return (int)syscall(SYS_rename, from, to);
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 /* Some file systems say at the end only that they are full. */
