@@ -52,6 +52,9 @@ void rz_table_markdown(const struct rz_table *table, FILE *out); /* for docs */
 void rz_table_print_row(const struct rz_table *table, uint32_t row, FILE *out);
 /* NAN is an empty cell; every other number reads back as it was. False: *why. */
 bool rz_table_write_csv(const struct rz_table *table, const char *path, const char **why);
+/* Reads a file that rz_table_write_csv wrote: all cells are text, headings are the columns' names.
+ * The caller destroys the table. NULL: *why, which is strerror's text or constant. */
+struct rz_table *rz_table_read_csv(const char *path, const char **why);
 
 /* --- charts ----------------------------------------------------------------------------------- */
 
