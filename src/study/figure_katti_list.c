@@ -16,6 +16,7 @@ bool rz_katti_draw_10(const struct rz_figure_options *options, struct rz_table *
                       struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     double x[SIZES_MOST + 1], y[SIZES_MOST + 1], spread = 0, disagreeing = 0;
     uint32_t n = 0;
     rz_chart_labels(chart, "One failure before the run", "system size (processes)",
@@ -56,6 +57,7 @@ bool rz_katti_draw_11(const struct rz_figure_options *options, struct rz_table *
                       struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     static const char *const labels[] = {"algorithm 1 (bits)", "algorithm 2"};
     uint32_t largest = rz_katti_largest(options, 7, SIZES_MOST, 3);
     double traffic[2] = {0, 0};

@@ -79,6 +79,7 @@ bool rz_katti_draw_loss(const struct rz_figure_options *options, struct rz_table
                         struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     columns(table);
     measure(options, table);
     rz_chart_labels(chart, "256 processes, one is told of one death", "messages lost (percent)",

@@ -90,6 +90,7 @@ bool rz_katti_draw_5(const struct rz_figure_options *options, struct rz_table *t
                      struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     sizes_axes(chart, "One failure before the run");
     sizes_table(table);
     struct sweep sweep =
@@ -127,6 +128,7 @@ bool rz_katti_draw_8(const struct rz_figure_options *options, struct rz_table *t
                      struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     return draw_more(options, false, "Four failures before the run", "1 to 2", 0.5, 2.5, table,
                      chart, report);
 }
@@ -135,6 +137,7 @@ bool rz_katti_draw_9(const struct rz_figure_options *options, struct rz_table *t
                      struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     return draw_more(options, true, "Four failures at random dates in the first four cycles",
                      "slightly more than with failures before the run, which is 1 to 2", 1, 6,
                      table, chart, report);
@@ -153,6 +156,7 @@ bool rz_katti_draw_6(const struct rz_figure_options *options, struct rz_table *t
                      struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     uint64_t n;
     const struct rz_gossip_trial *trial = largest(options, &n);
     char title[80];
@@ -182,6 +186,7 @@ bool rz_katti_draw_7(const struct rz_figure_options *options, struct rz_table *t
                      struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     uint64_t n;
     const struct rz_gossip_trial *trial = largest(options, &n);
     char title[80];

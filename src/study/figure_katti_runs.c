@@ -74,20 +74,32 @@ static struct rz_gossip_trial *run(const struct rz_katti_case *what, uint64_t se
     return trial;
 }
 
+static struct kept *all; /* trials of figures drawn from seed `from` */
+static uint32_t n_kept, kept_max;
+static uint64_t from;
+
+void rz_katti_begin(const struct rz_figure_options *options)
+{
+    if (options->seed == from)
+        return;
+    for (uint32_t i = 0; i < n_kept; i++)
+        free(all[i].trial);
+    n_kept = 0;
+    from = options->seed;
+}
+
 const struct rz_gossip_trial *rz_katti_trial(const struct rz_katti_case *what, uint64_t seed)
 {
-    static struct kept *all;
-    static uint32_t n, max;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_kept; i++)
         if (all[i].seed == seed && same(&all[i].what, what))
             return all[i].trial;
-    if (n == max) {
-        max = max > 0 ? 2 * max : 64;
-        all = realloc(all, max * sizeof *all);
+    if (n_kept == kept_max) {
+        kept_max = kept_max > 0 ? 2 * kept_max : 64;
+        all = realloc(all, kept_max * sizeof *all);
         rz_assert(all != NULL);
     }
-    all[n] = (struct kept){*what, seed, run(what, seed)};
-    return all[n++].trial;
+    all[n_kept] = (struct kept){*what, seed, run(what, seed)};
+    return all[n_kept++].trial;
 }
 
 /* --- over several ----------------------------------------------------------------------------- */

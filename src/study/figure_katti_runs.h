@@ -19,7 +19,12 @@ struct rz_katti_case {
     bool model;
 };
 
-/* The same case and seed give the same trial, which is run once and belongs to this file. */
+/* Before the first trial of a figure: those kept of figures drawn from another seed are freed, for
+ * those of many seeds fill gigabytes. */
+void rz_katti_begin(const struct rz_figure_options *options);
+
+/* The same case and seed give the same trial, which is run once and belongs to this file;
+ * it stays until a figure begins with another seed. */
 const struct rz_gossip_trial *rz_katti_trial(const struct rz_katti_case *what, uint64_t seed);
 
 /* Over some trials: when the last process came to a stage, in those trials in which all did; NAN

@@ -162,6 +162,7 @@ bool rz_katti_draw_12(const struct rz_figure_options *options, struct rz_table *
                       struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     struct sweep sweep = {.largest = rz_katti_largest(options, 10, SIZES_MOST, 1) & ~1u};
     rz_chart_labels(chart, "One failure before the run, tolerance 0.1 %", "system size (processes)",
                     "cycles");
@@ -195,6 +196,7 @@ bool rz_katti_draw_13(const struct rz_figure_options *options, struct rz_table *
                       struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     static const char *const columns[] = {"known", "consensus", "committed"};
     uint64_t n, sum[RZ_GOSSIP_STAGES] = {0}, half[RZ_GOSSIP_STAGES] = {0};
     const struct rz_gossip_trial *trial = largest(options, &n);
@@ -238,6 +240,7 @@ bool rz_katti_draw_14(const struct rz_figure_options *options, struct rz_table *
                       struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     static const char *const labels[] = {"processes that know", "processes with consensus"};
     static const char *const columns[] = {"known", "consensus"};
     uint64_t n;
@@ -306,6 +309,7 @@ bool rz_katti_draw_15(const struct rz_figure_options *options, struct rz_table *
                       struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     (void)why;
+    rz_katti_begin(options);
     uint32_t power = rz_katti_largest(options, 10, TOLERANCE_SIZE, 1);
     double steps_back = 0, before[2] = {0, 0}, ends[2] = {0, 0};
     char title[80];
