@@ -19,13 +19,13 @@
 enum { FIGURES_MAX = 256 };
 
 #define EFFORT_LEAST 0.02 /* with less than that a figure says nothing */
-#define SEED_STEP 1000    /* more than a figure has trials: each takes the next seed */
 
 struct request {
     struct rz_figure_options options;
     const char *out, *note;
     uint64_t seeds; /* rows are judged with so many */
     rz_time budget; /* 0: none */
+    bool all, resume;
     char command[512];
 };
 
@@ -65,6 +65,7 @@ RZ_CLI_TAKE(budget)
     return rz_quantity_duration(value, &REQUEST->budget) && REQUEST->budget > 0;
 }
 
+RZ_CLI_TAKE_FLAG(resume, REQUEST->resume)
 RZ_CLI_TAKE_TEXT(note, REQUEST->note)
 
 const struct rz_cli_option rz_rzsim_figure_options[] = {
@@ -84,6 +85,11 @@ const struct rz_cli_option rz_rzsim_figure_options[] = {
      "Lower the effort of each figure such that all take about this time, and leave out what does "
      "not fit; further seeds are judged while time is left.",
      take_budget},
+    {"--resume", NULL, NULL,
+     "Of `all`: do not judge again the seeds that verdicts.csv in DIR has, which an earlier run "
+     "with "
+     "the same --trials left there, whole or cut short.",
+     take_resume},
     {"--note", NULL, "TEXT", "A line for the head of README.md, such as a commit.", take_note},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -192,9 +198,11 @@ static bool judge_again(const struct rz_figure *figure, const struct request *re
 {
     struct rz_figure_options options = request->options;
     const char *why = "it does not say why";
+    options.seed += number * RZ_FIGURE_SEED_STEP;
+    if (rz_figure_report_has(report, figure, options.seed))
+        return true;
     if (purse->end > 0 && purse->end < now())
         return false;
-    options.seed += number * SEED_STEP;
     if (rz_figure_judge_again(figure, &options, report, &why))
         return true;
     fprintf(stderr, "rzsim: figure %s, seed %llu: %s\n", figure->name,
@@ -202,16 +210,29 @@ static bool judge_again(const struct rz_figure *figure, const struct request *re
     return false;
 }
 
+/* Seeds that a figure is yet to be judged with. */
+static uint64_t seeds_to_come(const struct rz_figure *figure, const struct request *request,
+                              const struct rz_figure_report *report)
+{
+    uint64_t n = 0;
+    for (uint64_t number = 1; number < request->seeds; number++)
+        n += !rz_figure_report_has(report, figure,
+                                   request->options.seed + number * RZ_FIGURE_SEED_STEP);
+    return n;
+}
+
 /* How many of the figures, the cheap ones first, can be judged with all seeds in the time left. */
 static size_t affordable(const struct rz_figure *const *figures, size_t n,
-                         const struct request *request, const struct purse *purse)
+                         const struct request *request, const struct purse *purse,
+                         const struct rz_figure_report *report)
 {
     double pace =
         purse->planned > 0.5 && purse->spent > purse->planned ? purse->spent / purse->planned : 1;
     double left = purse->end - now();
     size_t fit = 0;
     for (; fit < n && purse->end > 0; fit++) {
-        left -= seconds_of(figures[fit]) * pace * (double)(request->seeds - 1);
+        left -=
+            seconds_of(figures[fit]) * pace * (double)seeds_to_come(figures[fit], request, report);
         if (left < 0)
             break;
     }
@@ -278,7 +299,30 @@ static bool write_readme(const struct request *request, struct rz_figure_report 
     return good && rename(temporary, path) == 0;
 }
 
-/* Seed by seed, for figures share the runs of a seed. */
+static bool write_verdicts(const struct request *request, const struct rz_figure_report *report,
+                           const char **why)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/verdicts.csv", request->out);
+    return rz_figure_report_csv(report, path, why);
+}
+
+/* What an earlier run has judged; none is no error. */
+static bool take_over(const struct request *request, struct rz_figure_report *report,
+                      const char **why)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/verdicts.csv", request->out);
+    if (!request->resume || access(path, F_OK) != 0)
+        return true;
+    long seeds = rz_figure_report_resume(report, path, why);
+    if (seeds >= 0)
+        printf("%s: %ld seeds of figures were judged before\n", path, seeds);
+    return seeds >= 0;
+}
+
+/* Seed by seed, for figures share the runs of a seed. What is judged is written at once: a run that
+ * is cut short can be resumed. */
 static void judge_seeds(const struct request *request, const struct rz_figure **figures, size_t n,
                         const struct purse *purse, struct rz_figure_report *report)
 {
@@ -291,6 +335,9 @@ static void judge_seeds(const struct request *request, const struct rz_figure **
         }
         if (!any)
             return;
+        const char *why;
+        if (request->all)
+            (void)write_verdicts(request, report, &why); /* the last time says what is wrong */
         printf("%zu figures, seed %llu of %llu\n", n, (unsigned long long)number + 1,
                (unsigned long long)request->seeds);
         fflush(stdout);
@@ -301,23 +348,21 @@ static void judge_seeds(const struct request *request, const struct rz_figure **
 static void judge_again_all(const struct request *request, const struct rz_figure **figures,
                             size_t n, const struct purse *purse, struct rz_figure_report *report)
 {
-    size_t fit = affordable(figures, n, request, purse);
+    size_t fit = affordable(figures, n, request, purse, report);
     judge_seeds(request, figures, fit, purse, report);
     judge_seeds(request, figures + fit, n - fit, purse, report);
 }
 
-static int finish(const struct request *request, struct rz_figure_report *report, bool all)
+static int finish(const struct request *request, struct rz_figure_report *report)
 {
     uint32_t failures = rz_figure_report_failures(report);
     const char *why = "";
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/verdicts.csv", request->out);
-    if (!all) {
+    if (!request->all) {
         putchar('\n');
         rz_figure_report_print(report, stdout);
     } else if (!write_readme(request, report)) {
         return rz_rzsim_fail("no README.md", strerror(errno));
-    } else if (!rz_figure_report_csv(report, path, &why)) {
+    } else if (!write_verdicts(request, report, &why)) {
         return rz_rzsim_fail("no verdicts.csv", why);
     } else {
         printf("%s/README.md: %u rows differ, %u figures could not be drawn\n", request->out,
@@ -347,22 +392,30 @@ int rz_rzsim_figure(int argc, char **argv)
     spell_command(&request, argc, argv);
     const char *name = rz_rzsim_word(&cli, argc, argv, &request);
     size_t n = find(name, figures);
+    request.all = strcmp(name, "all") == 0;
+    if (request.resume && !request.all)
+        rz_cli_refuse(&cli, "--resume goes with all alone: verdicts.csv has what all judges");
     if (mkdir(request.out, 0777) != 0 && errno != EEXIST)
         return rz_rzsim_fail(request.out, strerror(errno));
     struct rz_figure_report *report = rz_figure_report_create();
     struct purse purse = {.end = request.budget ? now() + (double)request.budget * 1e-9 : 0};
     for (size_t i = 0; i < n; i++)
         purse.seconds_to_come += seconds_of(figures[i]);
-    bool all = strcmp(name, "all") == 0;
     size_t made = 0;
     for (size_t i = 0; i < n; i++) {
         if (make(figures[i], &request, &purse, report))
             figures[made++] = figures[i];
-        if (all)
+        if (request.all)
             write_readme(&request, report);
     }
-    judge_again_all(&request, figures, made, &purse, report);
-    int status = finish(&request, report, all);
+    const char *why;
+    int status;
+    if (take_over(&request, report, &why)) {
+        judge_again_all(&request, figures, made, &purse, report);
+        status = finish(&request, report);
+    } else {
+        status = rz_rzsim_fail("verdicts.csv of an earlier run", why);
+    }
     rz_figure_report_destroy(report);
     return status;
 }

@@ -90,6 +90,7 @@ struct rz_figure_report *rz_figure_report_create(void)
     rz_table_column(report->seeds, "figure", "figure", NULL);
     rz_table_column(report->seeds, "what", "what", NULL);
     rz_table_column(report->seeds, "seed", "seed", NULL);
+    rz_table_column(report->seeds, "effort", "effort", NULL);
     rz_table_column(report->seeds, "verdict", "verdict", NULL);
     rz_table_column(report->seeds, "measured", "measured", NULL);
     return report;
@@ -352,17 +353,19 @@ static bool draw(const struct rz_figure *figure, const struct rz_figure_options 
     return good;
 }
 
-static void note_seed(struct rz_figure_report *report, const struct rz_figure *figure,
+static const char *const verdict_names[] = {[RZ_FIGURE_AGREES] = "agrees",
+                                            [RZ_FIGURE_DIFFERS] = "differs",
+                                            [RZ_FIGURE_NOT_COMPARABLE] = "not comparable"};
+
+static void note_seed(struct rz_figure_report *report, const struct entry *entry,
                       const struct row *row, uint64_t seed)
 {
     rz_table_row(report->seeds);
-    rz_table_text(report->seeds, "%s", figure->name);
+    rz_table_text(report->seeds, "%s", entry->figure->name);
     rz_table_text(report->seeds, "%s", row->what);
     rz_table_number(report->seeds, (double)seed);
-    rz_table_text(report->seeds, "%s",
-                  row->verdict == RZ_FIGURE_AGREES    ? "agrees"
-                  : row->verdict == RZ_FIGURE_DIFFERS ? "differs"
-                                                      : "not comparable");
+    rz_table_number(report->seeds, entry->effort);
+    rz_table_text(report->seeds, "%s", verdict_names[row->verdict]);
     rz_table_text(report->seeds, "%s", row->measured);
 }
 
@@ -377,7 +380,7 @@ bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_optio
     if (!good)
         entry->failed = copy(*why);
     for (uint32_t i = 0; i < entry->n_rows; i++)
-        note_seed(report, figure, &entry->rows[i], options->seed);
+        note_seed(report, entry, &entry->rows[i], options->seed);
     return good;
 }
 
@@ -416,10 +419,110 @@ bool rz_figure_judge_again(const struct rz_figure *figure, const struct rz_figur
     bool good = draw(figure, &same, NULL, again, why);
     for (uint32_t i = 0; good && i < again->entries[0].n_rows; i++) {
         add_seed(entry, &again->entries[0].rows[i]);
-        note_seed(report, figure, &again->entries[0].rows[i], options->seed);
+        note_seed(report, entry, &again->entries[0].rows[i], options->seed);
     }
     rz_figure_report_destroy(again);
     return good;
+}
+
+/* --- what an earlier run judged --- */
+
+/* A line of an earlier run; what it points to is its table's. */
+struct judged {
+    struct row row;
+    const char *figure;
+    uint64_t seed;
+    double effort;
+};
+
+/* False: it is none, or of a version that wrote other columns. */
+static bool read_judged(const struct rz_table *table, uint32_t line, struct judged *out)
+{
+    const char *cells[6];
+    static const char *const columns[] = {"figure", "what",    "seed",
+                                          "effort", "verdict", "measured"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (!(cells[i] = rz_table_text_at(table, line, columns[i])))
+            return false;
+    *out = (struct judged){
+        .figure = cells[0], .seed = strtoull(cells[2], NULL, 10), .effort = strtod(cells[3], NULL)};
+    out->row.what = (char *)(uintptr_t)cells[1]; /* not written to */
+    out->row.measured = (char *)(uintptr_t)cells[5];
+    size_t verdict = 0;
+    while (verdict <= RZ_FIGURE_NOT_COMPARABLE && strcmp(cells[4], verdict_names[verdict]) != 0)
+        verdict++;
+    out->row.verdict = (enum rz_figure_verdict)verdict;
+    out->row.judged = verdict != RZ_FIGURE_NOT_COMPARABLE;
+    out->row.agreed = verdict == RZ_FIGURE_AGREES;
+    return verdict <= RZ_FIGURE_NOT_COMPARABLE;
+}
+
+bool rz_figure_report_has(const struct rz_figure_report *report, const struct rz_figure *figure,
+                          uint64_t seed)
+{
+    for (uint32_t i = 0; i < rz_table_rows(report->seeds); i++)
+        if (rz_table_at(report->seeds, i, "seed") == (double)seed &&
+            strcmp(rz_table_text_at(report->seeds, i, "figure"), figure->name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_row(const struct entry *entry, const char *what)
+{
+    for (uint32_t i = 0; i < entry->n_rows; i++)
+        if (strcmp(entry->rows[i].what, what) == 0)
+            return true;
+    return false;
+}
+
+/* The lines of one figure and seed, from the first on. */
+static bool take_seed(struct rz_figure_report *report, struct entry *entry,
+                      const struct rz_table *table, uint32_t first)
+{
+    struct judged of, line;
+    uint32_t found = 0;
+    if (!read_judged(table, first, &of) || rz_figure_report_has(report, entry->figure, of.seed))
+        return false;
+    for (int take = 0; take < 2; take++) { /* first whether all rows are there */
+        if (take && found != entry->n_rows)
+            return false;
+        for (uint32_t i = first; i < rz_table_rows(table) && read_judged(table, i, &line); i++) {
+            if (line.seed != of.seed || strcmp(line.figure, of.figure) != 0 ||
+                line.effort != entry->effort || !has_row(entry, line.row.what))
+                continue;
+            found += !take;
+            if (take) {
+                add_seed(entry, &line.row);
+                note_seed(report, entry, &line.row, line.seed);
+            }
+        }
+    }
+    return true;
+}
+
+static struct entry *entry_named(const struct rz_figure_report *report, const char *name)
+{
+    for (uint32_t i = 0; i < report->n_entries; i++)
+        if (report->entries[i].figure && strcmp(report->entries[i].figure->name, name) == 0)
+            return &report->entries[i];
+    return NULL;
+}
+
+long rz_figure_report_resume(struct rz_figure_report *report, const char *path, const char **why)
+{
+    struct judged line;
+    long taken = 0;
+    struct rz_table *table = rz_table_read_csv(path, why);
+    bool good = table != NULL;
+    for (uint32_t i = 0; good && i < rz_table_rows(table); i++)
+        if (!(good = read_judged(table, i, &line)))
+            *why = "it has other columns or verdicts than rzsim figure writes";
+    for (uint32_t i = 0; good && i < rz_table_rows(table) && read_judged(table, i, &line); i++) {
+        struct entry *entry = entry_named(report, line.figure);
+        taken += entry && !entry->failed && take_seed(report, entry, table, i);
+    }
+    rz_table_destroy(table);
+    return good ? taken : -1;
 }
 
 bool rz_figure_report_csv(const struct rz_figure_report *report, const char *path, const char **why)

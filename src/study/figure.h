@@ -14,8 +14,10 @@ enum rz_figure_verdict { RZ_FIGURE_AGREES, RZ_FIGURE_DIFFERS, RZ_FIGURE_NOT_COMP
 
 struct rz_figure_report; /* rows of agreement: see rz_figure_judge */
 
+#define RZ_FIGURE_SEED_STEP 1000 /* more than a figure has trials: each takes the next seed */
+
 struct rz_figure_options {
-    uint64_t seed;
+    uint64_t seed; /* of the first trial; further seeds of a figure are RZ_FIGURE_SEED_STEP apart */
     uint32_t trials; /* per point; 0: the figure's own */
     double effort;   /* 1: in full; below: fewer points and smaller sizes, in proportion to time */
     bool progress;
@@ -53,6 +55,14 @@ bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_optio
  * seeds agree, and their verdict is that of the most. Nothing is drawn. False: *why. */
 bool rz_figure_judge_again(const struct rz_figure *figure, const struct rz_figure_options *options,
                            struct rz_figure_report *report, const char **why);
+
+/* Takes over the seeds that an earlier run judged and wrote by rz_figure_report_csv, of figures
+ * made in this report with the same effort: those that have all rows of the figure and were not
+ * judged here. Returns how many, counted for each figure; -1: *why, it is no such file. */
+long rz_figure_report_resume(struct rz_figure_report *report, const char *path, const char **why);
+/* Whether a figure was judged with a seed, here or in a run that was taken over. */
+bool rz_figure_report_has(const struct rz_figure_report *report, const struct rz_figure *figure,
+                          uint64_t seed);
 
 /* Notes that a figure was not made, and why. */
 void rz_figure_leave_out(struct rz_figure_report *report, const struct rz_figure *figure,

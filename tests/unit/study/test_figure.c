@@ -149,6 +149,78 @@ static void test_seeds(void **state)
     rz_figure_report_destroy(report);
 }
 
+static uint32_t drawn; /* how often draw_counted was called */
+
+static bool draw_counted(const struct rz_figure_options *options, struct rz_table *table,
+                         struct rz_chart *chart, struct rz_figure_report *report, const char **why)
+{
+    drawn++;
+    return draw_line(options, table, chart, report, why);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+/* A run takes over what an earlier one judged, but for seeds of which it lacks a row, which another
+ * effort was judged with, or which were judged here. */
+static void test_resume(void **state)
+{
+    static const struct rz_figure counted = {.name = "test-1",
+                                             .source = "Nobody 2000",
+                                             .title = "",
+                                             .stated = "",
+                                             .seconds = 1,
+                                             .draw = draw_counted};
+    struct rz_figure_options options = {.seed = 1, .effort = 1};
+    const char *why = "", *path = "verdicts.csv";
+    (void)state;
+    if (system("gnuplot --version > /dev/null 2>&1") != 0)
+        skip();
+    struct rz_figure_report *report = rz_figure_report_create();
+    assert_true(rz_figure_make(&counted, &options, folder, report, &why));
+    for (options.seed = 2; options.seed <= 4; options.seed += 2)
+        assert_true(rz_figure_judge_again(&counted, &options, report, &why));
+    assert_true(rz_figure_report_csv(report, in_folder(path), &why));
+    rz_figure_report_destroy(report);
+
+    FILE *more = fopen(in_folder(path), "a");
+    assert_non_null(more);
+    fputs("test-1,slope,6,1,agrees,0.50\n" /* cut short */
+          "test-0,slope,8,1,agrees,0.50\n",
+          more); /* another figure's */
+    for (int i = 0; i < 4; i++)
+        fprintf(more, "test-1,%s,10,0.5,agrees,1\n",
+                (const char *[]){"slope", "luck", "height | of it", "colour"}[i]);
+    fclose(more);
+
+    drawn = 0;
+    report = rz_figure_report_create();
+    options.seed = 1;
+    assert_true(rz_figure_make(&counted, &options, folder, report, &why));
+    assert_int_equal(rz_figure_report_resume(report, in_folder(path), &why), 2);
+    assert_true(rz_figure_report_has(report, &counted, 1));
+    assert_true(rz_figure_report_has(report, &counted, 4));
+    assert_false(rz_figure_report_has(report, &counted, 6));
+    assert_false(rz_figure_report_has(report, &counted, 10));
+    assert_int_equal(drawn, 1);
+    if (!strstr(markdown(report), "| luck | not stated; 2 | 1 | holds | 2 of 3 (21 to 94 %) |"))
+        fail_msg("%s", markdown(report));
+
+    write_file(in_folder(path), "figure,what,seed,verdict,measured\ntest-1,slope,1,agrees,1\n");
+    assert_int_equal(rz_figure_report_resume(report, in_folder(path), &why), -1);
+    assert_non_null(strstr(why, "other columns"));
+    assert_int_equal(rz_figure_report_resume(report, in_folder("none.csv"), &why), -1);
+    assert_int_equal(unlink(in_folder(path)), 0);
+    assert_int_equal(unlink(in_folder("test-1.csv")), 0);
+    assert_int_equal(unlink(in_folder("test-1.svg")), 0);
+    rz_figure_report_destroy(report);
+}
+
 /* The lists hold together. */
 static void test_list(void **state)
 {
@@ -177,6 +249,6 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_make), cmocka_unit_test(test_seeds),
-                                       cmocka_unit_test(test_list)};
+                                       cmocka_unit_test(test_resume), cmocka_unit_test(test_list)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
