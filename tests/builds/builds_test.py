@@ -16,8 +16,8 @@ SOURCE = os.path.abspath(os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.pat
 BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
 SKIPPED = 77
 RING = ["ring", "rzrun", "rzd"]  # and what these load; the rest is built where a variant says so
-# What another processor could have otherwise: the order of bytes and fields, checksums, erasure codes, atomics, and a protocol core.
-PORTABLE = ["wire_messages", "ckpt_pages", "ckpt_file", "ckpt_piece", "ckpt_erasure", "port_doorbell_test", "net_shm_lane_test", "test_ring"]
+# What another processor could have otherwise: the order of fields, checksums, erasure codes, atomics, kinds of numbers, a protocol core.
+PORTABLE = ["wire_messages", "ckpt_pages", "ckpt_file", "ckpt_piece", "ckpt_erasure", "port_doorbell_test", "net_shm_lane_test", "test_ring", "mpi_op_test"]
 
 # A project that has Rhizome as a part of it, says nothing of how to build it, and has targets with the names of our examples.
 USER = """

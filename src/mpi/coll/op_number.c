@@ -68,6 +68,10 @@
 #else
 #define FLOAT_128 _Float128
 #endif
+#elif __LDBL_MANT_DIG__ == 113 /* arm64: it is long double, and has no macro of its own */
+#define FLOAT_128 long double
+#endif
+#ifdef FLOAT_128
 #define REALS_128(X) X(F128, FLOAT_128)
 #define COMPLEXES_128(X) X(CF128, _Complex FLOAT_128)
 #else
