@@ -96,7 +96,9 @@ static inline void group_refused(int error, int class, const char *words)
 static inline void group_same(_Atomic uint64_t *word, uint64_t value)
 {
     uint64_t seen = 0;
-    if (!atomic_compare_exchange_strong(word, &seen, value)) {
+    if (!atomic_compare_exchange_strong(word, &seen, value) && seen != value) {
+        fprintf(stderr, "round %lld: %#llx, and another one has seen %#llx\n",
+                (long long)group_number, (unsigned long long)value, (unsigned long long)seen);
         CHECK(seen == value);
     }
 }

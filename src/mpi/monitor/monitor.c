@@ -171,6 +171,7 @@ static void monitor_take(struct rz_monitor *monitor, const struct rz_monitor *pl
     monitor->test = plan->test;
     monitor->test_state = plan->test_state;
     monitor->untold = untold;
+    monitor->agreed = group->agreed > monitor->agreed ? group->agreed : monitor->agreed;
     monitor->group = group;
 }
 
@@ -221,6 +222,7 @@ int rzm_group_monitor_start(struct rz_comm *comm, struct rz_info *info,
         return monitor_start(comm, info, &plan, monitor);
     }
     plan.group = (*monitor)->group;
+    plan.agreed = (*monitor)->agreed;
     return monitor_join(comm, info, *monitor, &plan);
 }
 

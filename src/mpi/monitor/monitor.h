@@ -30,6 +30,7 @@ struct rz_monitor_group {
     uint32_t *counter; /* [n]: of the snapshot, as of the last look */
     uint8_t *why;      /* [n]: RZ_GROUP_RECOMMENDED, _SLOW, _DEAD, as of the last look */
 
+    MPI_Count agreed;           /* how far all had come before its first round */
     uint32_t round;             /* 0: none yet */
     uint64_t *view;             /* [words]: a bit set of ranks */
     struct rz_comm *round_comm; /* of the view's members; NULL: this process is none */

@@ -122,8 +122,9 @@ static int ask_for_socket(struct socket_question *question)
 /* ---- What members tell one another ---- */
 
 struct card {
-    uint64_t terms; /* as a number */
-    uint32_t error; /* not 0: why this process will not go on, an error class */
+    uint64_t terms;  /* as a number */
+    uint64_t agreed; /* how far it knows that all have come */
+    uint32_t error;  /* not 0: why this process will not go on, an error class */
     uint32_t slot, incarnation;
     uint32_t ip, port;
     uint32_t goes_on; /* it was in the group before */
@@ -134,6 +135,7 @@ static void card_write(struct card *card, const struct rz_monitor *monitor, int 
 {
     const struct rz_identity *me = &rz_engine.info->self;
     *card = (struct card){.terms = rz_monitor_terms_number(&monitor->terms),
+                          .agreed = (uint64_t)monitor->agreed,
                           .error = (uint32_t)error,
                           .slot = me->rank,
                           .incarnation = me->incarnation,
@@ -271,6 +273,9 @@ static int group_make(const struct rz_monitor *monitor, uint64_t operation,
     bool goes_on = false;
     for (int k = 0; k < group->n; k++) {
         goes_on = goes_on || cards[k].goes_on;
+        /* One may have missed the last rounds of the group before. */
+        MPI_Count agreed = (MPI_Count)cards[k].agreed;
+        group->agreed = agreed > group->agreed ? agreed : group->agreed;
     }
     if (goes_on) {
         error = counters_exchange(group->comm, operation, monitor->group, cards, counters);
