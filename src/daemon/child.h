@@ -19,6 +19,7 @@
 #include "daemon/link_peer.h"
 #include "link/waits.h"
 #include "port/doorbell.h"
+#include "port/run_delay.h"
 #include "port/watch.h"
 
 #include <sys/types.h>
@@ -55,6 +56,8 @@ struct rz_child {
     bool store_refused;  /* it was told that its checkpoint pieces are not kept */
     uint64_t progress;   /* its counter, as the watchdog saw it change */
     rz_time progress_at; /* and when */
+    rz_time stuck;       /* since then, without what it waited for a processor */
+    struct rz_run_look run;
     uint32_t reached_epoch;
     enum rz_recover_phase reached_phase;
     struct rz_child_share share;

@@ -112,6 +112,12 @@ enum rz_detector_news rz_detector_read(const struct rz_core_notice *notice, rz_i
     return notice->room == RZ_ROOM_RING ? read_ring(notice) : read_swim(notice);
 }
 
+rz_id rz_detector_observed(const struct rz_core *core)
+{
+    bool ring = core->hosted.room->number == RZ_ROOM_RING;
+    return ring ? rz_ring_observing(core->hosted.state) : RZ_ID_NONE;
+}
+
 void rz_detector_late(struct rz_core *core, rz_time late)
 {
     if (core->hosted.room->number == RZ_ROOM_RING && late > 0)

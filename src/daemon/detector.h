@@ -33,8 +33,11 @@ bool rz_detector_by_datagram(const struct rz_message *message);
 
 enum rz_detector_news rz_detector_read(const struct rz_core_notice *notice, rz_id *node);
 
-/* This daemon was ready to run for so long and did not: the others shall know (ring; SWIM has a
- * measure of its own, Lifeguard's). */
+/* The node whose heartbeats this one awaits; RZ_ID_NONE: nobody's, or those of all (SWIM). */
+rz_id rz_detector_observed(const struct rz_core *core);
+
+/* This daemon, or the observed one, was ready to run for so long and did not: it is waited for
+ * longer, and the others shall know (ring; SWIM has a measure of its own, Lifeguard's). */
 void rz_detector_late(struct rz_core *core, rz_time late);
 
 /* The job is over: the coming silence is no death. */

@@ -178,11 +178,13 @@ static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n,
     for (uint32_t i = 0; i < n; i++) {
         const char *text = rz_wire_get_text(&r);
         uint32_t tcp = rz_wire_get_u32(&r), udp = rz_wire_get_u32(&r);
-        if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX ||
+        uint32_t pid = rz_wire_get_u32(&r);
+        if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX || pid > INT32_MAX ||
             !((*peers)[i].address = strdup(text)))
             return false;
         (*peers)[i].tcp_port = (uint16_t)tcp;
         (*peers)[i].udp_port = (uint16_t)udp;
+        (*peers)[i].pid = (pid_t)pid;
     }
     return r.at == r.end;
 }

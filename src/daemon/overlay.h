@@ -19,12 +19,15 @@
 
 #include <rhizome/protocol.h>
 
+#include <sys/types.h>
+
 struct event_base;
 struct rz_overlay;
 
 struct rz_overlay_peer {
     const char *address; /* numeric */
     uint16_t tcp_port, udp_port;
+    pid_t pid; /* of its daemon, where that is on this machine; else 0 */
 };
 
 struct rz_overlay_config {

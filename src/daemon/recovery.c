@@ -50,8 +50,14 @@ static void core_before_tick(void *arg, enum rz_room room)
     struct rz_recovery *recovery = arg;
     if (!rz_detector_is_room(room))
         return;
-    rz_detector_late(&recovery->detector,
-                     rz_own_lateness_look(&recovery->lateness, recovery->detector.late));
+    rz_time now = rz_clock_now();
+    rz_time own = rz_own_lateness_look(&recovery->lateness, recovery->detector.late);
+    rz_id observed = rz_detector_observed(&recovery->detector);
+    rz_time late = rz_peer_lateness_look(
+        &recovery->observed, observed != RZ_ID_NONE ? recovery->daemon->job.peers[observed].pid : 0,
+        now);
+    rz_lateness_raise(&recovery->lateness.lateness, now, late);
+    rz_detector_late(&recovery->detector, late > own ? late : own);
     rz_overlay_read_heartbeats(recovery->daemon->overlay);
 }
 
@@ -543,6 +549,8 @@ static void heartbeat_arrived(void *arg, const struct rz_message *message, const
     struct rz_recovery *recovery = arg;
     rz_judge_node_lives(recovery->daemon, message->from);
     rz_recovery_heard(recovery, message->from);
+    if (message->from == rz_detector_observed(&recovery->detector))
+        rz_peer_lateness_heard(&recovery->observed);
     if (message->room == recovery->detector.hosted.room->number)
         rz_core_step(
             &recovery->detector,

@@ -2,6 +2,7 @@
 #include "daemon/loop.h"
 #include "daemon/store_private.h"
 #include "port/clock.h"
+#include "port/run_delay.h"
 
 #include "base/assert.h"
 
@@ -24,13 +25,15 @@
 struct rz_roll_call {
     struct rz_recovery *recovery;
     struct event *timer;
-    rz_time until;  /* 0: none is under way */
-    uint8_t vote[]; /* [n_nodes] enum rz_recover_vote: SILENT: asked, or accused; GONE: not asked */
+    rz_time asked_at, until; /* until 0: none is under way */
+    uint8_t *vote; /* [n_nodes] enum rz_recover_vote: SILENT: asked, or accused; GONE: not asked */
+    struct rz_run_look run[]; /* [n_nodes] of the daemons of this machine, when they were asked */
 };
 
-static uint32_t ask_others(struct rz_recovery *recovery, uint8_t *vote)
+static uint32_t ask_others(struct rz_recovery *recovery, struct rz_roll_call *call)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
+    uint8_t *vote = call->vote;
     const struct rz_overlay_message ping = {.type = RZ_OVERLAY_PING};
     uint32_t asked = 0;
     for (rz_id node = 0; node < job->n_nodes; node += 1 + job->n_nodes / ASKED_MAX) {
@@ -39,6 +42,7 @@ static uint32_t ask_others(struct rz_recovery *recovery, uint8_t *vote)
             continue;
         rz_overlay_send(recovery->daemon->overlay, node, &ping);
         vote[node] = RZ_VOTE_SILENT;
+        call->run[node] = rz_run_delay_look(job->peers[node].pid);
         asked++;
     }
     return asked;
@@ -53,6 +57,28 @@ static void arm(struct rz_roll_call *call)
     rz_loop_arm_every(call->timer, wait);
 }
 
+/* Whether there may still be answers enough: those on this machine that have had no processor since
+ * they were asked cannot have heard it. Not for ever. */
+static bool may_still_answer(const struct rz_roll_call *call)
+{
+    const struct rz_daemon_job *job = &call->recovery->daemon->job;
+    uint8_t *vote = malloc(job->n_nodes);
+    if (!vote || rz_clock_now() - call->asked_at > RZ_LATENESS_MAX) {
+        free(vote);
+        return false;
+    }
+    for (rz_id node = 0; node < job->n_nodes; node++) {
+        struct rz_run_look now = {0};
+        if (call->vote[node] == RZ_VOTE_SILENT)
+            now = rz_run_delay_look(job->peers[node].pid);
+        bool starved = rz_run_delay_lasts(&call->run[node], &now);
+        vote[node] = starved ? (uint8_t)RZ_VOTE_LIVE : call->vote[node];
+    }
+    bool may = rz_recover_has_quorum(vote, job->n_nodes, RZ_ID_NONE);
+    free(vote);
+    return may;
+}
+
 static void count(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_roll_call *call = arg;
@@ -63,9 +89,14 @@ static void count(evutil_socket_t fd, short what, void *arg)
         arm(call); /* we slept, and could not hear */
         return;
     }
+    bool quorum = rz_recover_has_quorum(call->vote, job->n_nodes, RZ_ID_NONE);
+    if (!quorum && may_still_answer(call)) {
+        arm(call);
+        return;
+    }
     event_del(call->timer);
     call->until = 0;
-    if (!recovery->ending && !rz_recover_has_quorum(call->vote, job->n_nodes, RZ_ID_NONE))
+    if (!recovery->ending && !quorum)
         recovery->hooks->stop(recovery->daemon, RZ_ERR_NO_QUORUM,
                               "this node hears too few others for a quorum");
 }
@@ -77,8 +108,10 @@ void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id accused)
     if (recovery->ending)
         return;
     if (!call) {
-        call = recovery->roll_call = calloc(1, sizeof *call + job->n_nodes);
+        call = recovery->roll_call =
+            calloc(1, sizeof *call + job->n_nodes * (sizeof *call->run + sizeof *call->vote));
         rz_assert(call != NULL);
+        call->vote = (uint8_t *)(call->run + job->n_nodes);
         call->recovery = recovery;
         if (rz_loop_timer(recovery->daemon->base, &call->timer, count, call) != RZ_OK)
             rz_assert(!"memory for a timer");
@@ -88,7 +121,10 @@ void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id accused)
     memset(call->vote, RZ_VOTE_GONE, job->n_nodes);
     call->vote[job->node] = RZ_VOTE_LIVE;
     call->vote[accused] = RZ_VOTE_SILENT;
-    if (ask_others(recovery, call->vote) > 0) /* of two that are left each may be right */
+    memset(call->run, 0, job->n_nodes * sizeof *call->run);
+    call->run[accused] = rz_run_delay_look(job->peers[accused].pid);
+    call->asked_at = rz_clock_now();
+    if (ask_others(recovery, call) > 0) /* of two that are left each may be right */
         arm(call);
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/core.h"
 #include "daemon/daemon.h"
 #include "daemon/own_lateness.h"
+#include "daemon/peer_lateness.h"
 #include "daemon/recovery.h"
 #include "daemon/store.h"
 #include "daemon/store_files.h"
@@ -19,6 +20,7 @@ struct rz_recovery {
     struct rz_core_notices notices;
     struct event *noticing;
     struct rz_own_lateness lateness;
+    struct rz_peer_lateness observed;
     struct rz_core detector, spread, recover, commit;
     struct rz_store *store;
     struct rz_store_files *files; /* NULL: pieces are in no files */

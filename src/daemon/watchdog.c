@@ -27,25 +27,36 @@ static void bark(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now)
     rz_child_died(p, how, now);
 }
 
+/* Time in which it was to run and got no processor is no time without progress; time in which we
+ * did not look counts as one look: it may have been stopped as we were. */
+static void watch(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now, rz_time gap)
+{
+    const struct rz_run_look before = p->run;
+    uint64_t progress = rz_waits_progress(p->share.waits);
+    p->run = rz_run_delay_look(p->pid);
+    if (progress != p->progress || p->progress_at == 0) {
+        p->progress = progress;
+        p->progress_at = now;
+        p->stuck = 0;
+        return;
+    }
+    gap = gap < 2 * watchdog->every ? gap : watchdog->every;
+    p->stuck += gap - rz_run_delay_between(&before, &p->run, gap);
+    if (p->stuck >= watchdog->daemon->job.hang_timeout_ns)
+        bark(watchdog, p, now);
+}
+
 static void look(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_watchdog *watchdog = arg;
-    rz_time now = rz_clock_now(), late = now - watchdog->looked_at;
+    rz_time now = rz_clock_now(), gap = now - watchdog->looked_at;
     struct rz_child *next;
     (void)fd, (void)what;
     watchdog->looked_at = now;
-    bool slept = late > 2 * watchdog->every; /* they may have been stopped as we were */
     for (struct rz_child *p = rz_children(watchdog->daemon); p; p = next) {
         next = p->next;
-        if (p->state != RZ_CHILD_JOINED || !p->share.waits)
-            continue;
-        uint64_t progress = rz_waits_progress(p->share.waits);
-        if (progress != p->progress || p->progress_at == 0 || slept) {
-            p->progress = progress;
-            p->progress_at = now;
-        } else if (now - p->progress_at >= watchdog->daemon->job.hang_timeout_ns) {
-            bark(watchdog, p, now);
-        }
+        if (p->state == RZ_CHILD_JOINED && p->share.waits)
+            watch(watchdog, p, now, gap);
     }
 }
 

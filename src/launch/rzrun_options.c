@@ -441,7 +441,8 @@ static const struct rz_cli_option table[] = {
      take_hb_timeout},
     {"--hang-timeout", NULL, "T",
      "Kill a rank that has made no progress for T, as dead: neither an MPI call, in which it may "
-     "wait as long as it likes, nor RZ_Alive. Default: never.",
+     "wait as long as it likes, nor RZ_Alive; time without a processor does not count. "
+     "Default: never.",
      take_hang_timeout},
     {"--hang-report", NULL, "T",
      "Say on one page who waits for whom when a rank has waited in one call for longer than T; "

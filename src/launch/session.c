@@ -185,6 +185,7 @@ static void send_job(struct rz_session *session)
         rz_wire_put_text(&w[2], session->nodes[i].address);
         rz_wire_put_u32(&w[2], session->nodes[i].tcp_port);
         rz_wire_put_u32(&w[2], session->nodes[i].udp_port);
+        rz_wire_put_u32(&w[2], session->nodes[i].daemon_pid);
     }
     put_programs(&w[3], session);
     bool overflow = false;

@@ -6,7 +6,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 8
+#define RZ_LAUNCH_VERSION 9
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
@@ -133,7 +133,8 @@ enum rz_waiting_state {
         BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \
         BYTES(environment) TEXT(directory) BYTES(contexts) \
         /* contexts: none, or of each program ranks u32, directory text, number of arguments u32, texts, of variables u32, texts */ \
-        END(JOB, job) /* placement, slots: u32 each; addresses: per node text, tcp u32, udp u32; the rest: texts; spool, linger, timeout: of a detached job */ \
+        /* placement, slots: u32 each; addresses: per node text, tcp, udp, pid of its daemon (0: on another machine), u32 each; */ \
+        END(JOB, job) /* the rest: texts; spool, linger, timeout: of a detached job */ \
     MESSAGE(STDIN, stdin_data) BYTES(data) U32(end) END(STDIN, stdin_data) \
     MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) BYTES(nodes) U64(amount) \
         END(INJECT, inject) /* enum rz_inject; nodes: u32 each */ \

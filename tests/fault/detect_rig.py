@@ -3,6 +3,7 @@
 The program is tests/cluster/cluster_job.c: one lost, doubled or stale message, and its last line is not `exact`.
 """
 import concurrent.futures
+import contextlib
 import os
 import signal
 import subprocess
@@ -102,6 +103,30 @@ class DetectTest(rig.LaunchTest):
     def wake(self, pids):
         self.signal(pids, signal.SIGCONT)
         self.stopped -= set(pids)
+
+    @contextlib.contextmanager
+    def starved(self, pid, least_s):
+        """Waits until this process has waited for a processor, which another one with precedence keeps, for so long. Skipped where
+        the system lets nobody have precedence."""
+        core = min(os.sched_getaffinity(0))
+        def waited_s():
+            return int(rig.read(pid, "schedstat").split()[1]) / 1e9
+        def take_precedence():
+            os.sched_setaffinity(0, {core})
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        try:
+            keeper = subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=take_precedence)
+        except subprocess.SubprocessError:
+            self.skipTest("no process may have precedence here")
+        try:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                os.sched_setaffinity(int(thread), {core})
+            begun = waited_s()
+            rig.await_true(lambda: rig.look_at(pid) is None or waited_s() - begun > least_s)
+            yield
+        finally:
+            keeper.kill()
+            keeper.wait()
 
     def ends_exact(self, job, recovered):
         """The job ends with the right numbers, after at least one recovery or none."""

@@ -38,6 +38,13 @@ class Hang(rig.DetectTest):
         self.assertEqual(job.events("death_seen"), [])
         self.assertEqual(job.stop().status, 0)
 
+    def test_who_gets_no_processor(self):
+        """It would say that it is alive, and cannot."""
+        job = self.compute("alive")
+        with self.starved(job.processes(0)[1].pid, 3):
+            self.assertEqual(job.events("death_seen"), [])
+        self.assertEqual(job.stop().status, 0)
+
     def test_nobody_hangs_by_default(self):
         job = rig.Job(self, nodes=1, ranks=2, line=[rig.rig.program("detect_compute"), self.folder])
         rig.time.sleep(1.0)

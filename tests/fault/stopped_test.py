@@ -154,6 +154,16 @@ class Stopped(rig.DetectTest):
         self.assertEqual(rig.rig.look_at(job.daemon(1)).state, "T")
         job.stop()
 
+    def test_daemon_without_a_processor(self):
+        """Starved for longer than the timeout, from one moment to the next: it cannot say that it is late, and is not dead."""
+        job = rig.Job(self, "--hb-period", "100ms", "--hb-timeout", "500ms", nodes=3, ranks=3)
+        job.await_progress()
+        with self.starved(job.daemon(1), 4):
+            pass
+        job.await_progress()
+        self.nobody_accused(job)
+        self.ends_exact(job, recovered=False)
+
 
 if __name__ == "__main__":
     rig.main()

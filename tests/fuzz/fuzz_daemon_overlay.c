@@ -101,7 +101,7 @@ static void open_world(void)
         if (i != SELF && (rz_socket_listen(&world.tcp[i], &world.listening[i]) != RZ_OK ||
                           rz_socket_datagram(&world.udp[i], &world.datagrams[i]) != RZ_OK))
             abort();
-        peers[i] = (struct rz_overlay_peer){"127.0.0.1", world.tcp[i].port, world.udp[i].port};
+        peers[i] = (struct rz_overlay_peer){"127.0.0.1", world.tcp[i].port, world.udp[i].port, 0};
     }
     rz_overlay_ports(world.overlay, &peers[SELF].tcp_port, &peers[SELF].udp_port);
     world.tcp[SELF].port = peers[SELF].tcp_port;

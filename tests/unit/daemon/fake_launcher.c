@@ -111,6 +111,7 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
         rz_wire_put_text(&a, "127.0.0.1");
         rz_wire_put_u32(&a, job->node[i].tcp_port);
         rz_wire_put_u32(&a, job->node[i].udp_port);
+        rz_wire_put_u32(&a, (uint32_t)job->node[i].daemon);
     }
     assert_false(p.overflow || s.overflow || a.overflow);
     struct rz_launch_message message = {

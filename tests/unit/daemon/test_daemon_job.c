@@ -41,6 +41,7 @@ static void make(struct example *e)
         rz_wire_put_text(&w, "127.0.0.1");
         rz_wire_put_u32(&w, 1000 + i);
         rz_wire_put_u32(&w, 2000 + i);
+        rz_wire_put_u32(&w, 3000 + i);
     }
     e->job.addresses = e->addresses;
     e->job.addresses_length = (uint32_t)(w.at - w.start);
@@ -66,6 +67,7 @@ static void a_good_job_is_read_whole(void **state)
     assert_int_equal(job.placement[1], 1);
     assert_int_equal(job.peers[1].tcp_port, 1001);
     assert_int_equal(job.peers[1].udp_port, 2001);
+    assert_int_equal(job.peers[1].pid, 3001);
     assert_int_equal(job.share, 1);
     assert_int_equal(job.shares, 2);
     assert_string_equal(job.arguments[0], "program");
