@@ -262,6 +262,8 @@ static void conclude(struct rz_detached *d)
     event_del(d->done_bound);
     if (cut_off && !d->finish)
         rz_referee_all_lost(&d->referee, self);
+    if (!cut_off && d->daemon->recovery)
+        rz_recovery_leave(d->daemon->recovery);
     int code = rz_outcome_status(&d->referee.outcome, &cause);
     const struct rz_launch_message result = {.type = RZ_LAUNCH_RESULT,
                                              .result = {.code = (uint32_t)code,

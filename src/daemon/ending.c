@@ -20,13 +20,41 @@ struct rz_ending {
     struct event *timer;
     rz_time kill_at, leave_at;
     bool killed;
+    bool in_order; /* the job is over: the others end, too */
+    bool done;     /* all has ended here, and rzrun was told */
+    bool released; /* all others have heard that the job is over, or nobody can say so any more */
     int status;
 };
+
+/*
+ * No daemon goes before all have heard that the job is over: one that has not would take the end of
+ * our connections, or our silence, for a death, or find nobody where it looks for us.
+ */
+static void say_done(struct rz_daemon *daemon)
+{
+    const struct rz_launch_message done = {.type = RZ_LAUNCH_DONE};
+    if (daemon->end->done)
+        return;
+    daemon->end->done = true;
+    rz_daemon_tell_launcher(daemon, &done);
+    rz_kill_here(RZ_KILL_DAEMON_DONE);
+}
 
 static void leave(struct rz_daemon *daemon)
 {
     event_del(daemon->end->timer);
-    if (!daemon->detached || !rz_detached_stays(daemon->detached))
+    if (daemon->detached && rz_detached_stays(daemon->detached))
+        return;
+    if (daemon->end->in_order && !daemon->end->released)
+        say_done(daemon);
+    else
+        event_base_loopbreak(daemon->base);
+}
+
+void rz_ending_release(struct rz_daemon *daemon)
+{
+    daemon->end->released = true;
+    if (daemon->end->done)
         event_base_loopbreak(daemon->base);
 }
 
@@ -61,13 +89,16 @@ void rz_ending_begin(struct rz_daemon *daemon, int exit_status, rz_status_t why,
 {
     struct rz_ending *ending = daemon->end;
     rz_time kill_at = rz_clock_now() + grace_ms * RZ_MILLISECOND;
+    if (daemon->ending && exit_status != EXIT_SUCCESS) /* told to end alone */
+        rz_ending_release(daemon);
     if (!daemon->ending) {
         rz_kill_here(RZ_KILL_DAEMON_ENDING);
         daemon->ending = true;
         ending->status = exit_status;
+        ending->in_order = exit_status == EXIT_SUCCESS;
         ending->kill_at = kill_at;
         if (daemon->recovery)
-            rz_recovery_ending(daemon->recovery, exit_status == EXIT_SUCCESS);
+            rz_recovery_ending(daemon->recovery);
         if (daemon->board)
             rz_board_writer_stop(daemon->board, why);
         if (grace_ms > 0)

@@ -43,6 +43,7 @@ static void gone(struct rz_launcher *launcher)
     event_del(launcher->readable);
     event_del(launcher->writable);
     rz_outputs_hold(launcher->daemon, false);
+    rz_ending_release(launcher->daemon);
     if (launcher->daemon->detached && rz_detached_may_lose_rzrun(launcher->daemon->detached))
         return;
     rz_ending_begin(launcher->daemon, EXIT_FAILURE, RZ_ERR_JOB_ENDED, GONE_GRACE_MS);
@@ -125,6 +126,18 @@ static void on_job(struct rz_launcher *launcher, const struct rz_launch_job *job
 static void obey(struct rz_launcher *launcher, const struct rz_launch_message *message)
 {
     struct rz_daemon *daemon = launcher->daemon;
+    if (message->type == RZ_LAUNCH_LEAVE) {
+        rz_ending_release(daemon);
+        return;
+    }
+    if (message->type == RZ_LAUNCH_SHUTDOWN) {
+        if (daemon->detached)
+            rz_detached_dismiss(daemon->detached);
+        rz_ending_begin(daemon, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, message->shutdown.grace_ms);
+        return;
+    }
+    if (daemon->ending && !daemon->detached)
+        return;
     if (message->type == RZ_LAUNCH_JOB) {
         on_job(launcher, &message->job);
         return;
@@ -135,12 +148,6 @@ static void obey(struct rz_launcher *launcher, const struct rz_launch_message *m
     }
     if (message->type == RZ_LAUNCH_LET_GO && daemon->detached) {
         rz_detached_let_go(daemon->detached);
-        return;
-    }
-    if (message->type == RZ_LAUNCH_SHUTDOWN) {
-        if (daemon->detached)
-            rz_detached_dismiss(daemon->detached);
-        rz_ending_begin(daemon, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, message->shutdown.grace_ms);
         return;
     }
     if (!daemon->has_job) {
@@ -181,16 +188,14 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     rz_status_t status = rz_frames_read(launcher->frames);
     const void *bytes;
     size_t n;
-    /* A detached job may have come to its end before rzrun has gone. */
-    while (!launcher->gone && (!launcher->daemon->ending || launcher->daemon->detached) &&
-           rz_frames_next(launcher->frames, &bytes, &n)) {
+    while (!launcher->gone && rz_frames_next(launcher->frames, &bytes, &n)) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK)
             obey(launcher, &message);
-        else
+        else if (!launcher->daemon->ending)
             refuse(launcher, "a malformed message");
     }
-    if (status == RZ_ERR_MALFORMED)
+    if (status == RZ_ERR_MALFORMED && !launcher->daemon->ending)
         refuse(launcher, "a message longer than allowed");
     if (status != RZ_OK)
         gone(launcher);

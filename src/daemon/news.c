@@ -196,7 +196,8 @@ static void on_stop(struct rz_daemon *daemon, rz_status_t why, const char *words
         if (daemon->places[rank].node == daemon->job.node && daemon->places[rank].incarnation > 0)
             rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation,
                                  daemon->job.node, RZ_VERDICT_CUT_OFF);
-    rz_ending_begin(daemon, EXIT_FAILURE, ends_the_job(why) ? RZ_ERR_JOB_ENDED : why,
+    bool over = ends_the_job(why); /* by an agreement that others may not have heard of yet */
+    rz_ending_begin(daemon, over ? EXIT_SUCCESS : EXIT_FAILURE, over ? RZ_ERR_JOB_ENDED : why,
                     STOP_GRACE_MS);
 }
 

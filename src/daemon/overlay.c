@@ -257,11 +257,15 @@ void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer)
                            looks like our death */
 }
 
-void rz_overlay_ending(struct rz_overlay *overlay, bool say_so)
+void rz_overlay_ending(struct rz_overlay *overlay)
+{
+    overlay->ending = true;
+}
+
+void rz_overlay_leave(struct rz_overlay *overlay)
 {
     const struct rz_overlay_message leaving = {.type = RZ_OVERLAY_LEAVING};
     for (rz_id peer = 0; overlay->outgoing && peer < overlay->config.n_nodes; peer++)
-        if (overlay->outgoing[peer].ready && say_so)
+        if (overlay->outgoing[peer].ready)
             rz_overlay_send(overlay, peer, &leaving);
-    overlay->ending = true;
 }

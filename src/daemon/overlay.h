@@ -96,8 +96,10 @@ const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *o
  * dropped. Its connections stay open: their end would look like our death to it. */
 void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer);
 
-/* From now on broken connections are no evidence here; say_so: nor shall the end of ours be any to
- * the peers. */
-void rz_overlay_ending(struct rz_overlay *overlay, bool say_so);
+/* From now on broken connections are no evidence here. */
+void rz_overlay_ending(struct rz_overlay *overlay);
+
+/* Nor shall the end of ours be any to the peers that we have a connection to. */
+void rz_overlay_leave(struct rz_overlay *overlay);
 
 #endif

@@ -722,14 +722,19 @@ static void log_refusals(const struct rz_daemon *daemon)
             (unsigned long long)refused->datagrams, (unsigned long long)refused->repeated);
 }
 
-void rz_recovery_ending(struct rz_recovery *recovery, bool job_over)
+void rz_recovery_ending(struct rz_recovery *recovery)
 {
     if (recovery->ending)
         return;
     recovery->ending = true;
     log_refusals(recovery->daemon);
-    rz_overlay_ending(recovery->daemon->overlay, job_over);
-    if (job_over && !(recovery->daemon->job.flags & RZ_JOB_NO_FT))
+    rz_overlay_ending(recovery->daemon->overlay);
+}
+
+void rz_recovery_leave(struct rz_recovery *recovery)
+{
+    rz_overlay_leave(recovery->daemon->overlay);
+    if (!(recovery->daemon->job.flags & RZ_JOB_NO_FT))
         rz_detector_leave(&recovery->detector);
 }
 

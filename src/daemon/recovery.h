@@ -83,9 +83,13 @@ void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_r
  * to leave. Repeated calls are harmless. */
 void rz_recovery_repairing(struct rz_recovery *recovery);
 
-/* This daemon ends. job_over: so do all others, and nobody shall take it for a death; else (it was
- * stopped, or told to end alone) the others find out as they do of any death. */
-void rz_recovery_ending(struct rz_recovery *recovery, bool job_over);
+/* This daemon ends: from now on it finds nobody dead. It still answers and beats, until it goes:
+ * others may not have heard yet that the job is over. */
+void rz_recovery_ending(struct rz_recovery *recovery);
+
+/* After rz_recovery_ending, once: the job is over, and this daemon takes no part any more; nobody
+ * shall take its silence or its end for a death. */
+void rz_recovery_leave(struct rz_recovery *recovery);
 
 /* The daemon of node is silent, as the detector finds, or as the judge (judge.h): it is held for
  * dead. how: for the record. */

@@ -28,6 +28,7 @@ struct rz_node {
     enum { RZ_NODE_ATTACHED, RZ_NODE_CAN_DETACH, RZ_NODE_DETACHED } detached; /* needs us, or not */
     bool lost;             /* its death was agreed, though its daemon may be there still, stopped */
     uint32_t epoch;        /* the newest one in which it took part */
+    bool done;             /* all has ended there, and the daemon waits for LEAVE */
     bool input_ended;      /* standard input's end was told */
     uint32_t input_credit; /* bytes of input that it still takes */
     char address[64];

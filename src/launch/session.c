@@ -47,6 +47,23 @@ static bool is_lost(const struct rz_session *session, const struct rz_node *node
     return node->lost || node->epoch < session->epoch;
 }
 
+/* A daemon goes when all have ended what was theirs: one that has not heard yet that the job is
+ * over would take its end for a death. */
+static void let_all_leave(struct rz_session *session)
+{
+    const struct rz_launch_message message = {.type = RZ_LAUNCH_LEAVE};
+    if (!session->ending || session->leaving)
+        return;
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        const struct rz_node *node = &session->nodes[i];
+        if (!node->done && !node->gone && !is_lost(session, node))
+            return;
+    }
+    session->leaving = true;
+    rz_session_send_all(session, &message);
+    rz_kill_here(RZ_KILL_LAUNCH_LEAVE);
+}
+
 static void release_lost(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_session *session = arg;
@@ -54,6 +71,7 @@ static void release_lost(evutil_socket_t fd, short what, void *arg)
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
         if (is_lost(session, &session->nodes[i]))
             rz_node_release(&session->nodes[i]);
+    let_all_leave(session);
     if (all_gone(session))
         event_base_loopbreak(session->base);
 }
@@ -63,7 +81,10 @@ void rz_session_end(struct rz_session *session, uint32_t grace_ms)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_SHUTDOWN,
                                         .shutdown = {.grace_ms = grace_ms}};
-    rz_session_send_all(session, &message);
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        rz_node_send(&session->nodes[i], &message);
+        rz_kill_here(RZ_KILL_LAUNCH_SHUTDOWN);
+    }
     rz_kill_here(RZ_KILL_LAUNCH_ENDING);
     if (session->ending)
         return;
@@ -71,6 +92,7 @@ void rz_session_end(struct rz_session *session, uint32_t grace_ms)
     set_bound(session, END_BOUND_S);
     event_base_once(session->base, -1, EV_TIMEOUT, release_lost, session,
                     &(struct timeval){.tv_sec = LOST_BOUND_S});
+    let_all_leave(session);
     if (all_gone(session))
         event_base_loopbreak(session->base);
 }
@@ -328,15 +350,26 @@ static void report_binding(const struct rz_session *session, const struct rz_nod
             told->incarnation, node->index, name, told->binding);
 }
 
+static void on_done(struct rz_session *session, struct rz_node *node)
+{
+    node->done = true;
+    let_all_leave(session);
+}
+
+static void reach_kill_points(const struct rz_launch_message *message)
+{
+    if (message->type == RZ_LAUNCH_STARTED)
+        rz_kill_here(RZ_KILL_LAUNCH_STARTED);
+    if (message->type == RZ_LAUNCH_EXITED)
+        rz_kill_here(RZ_KILL_LAUNCH_EXITED);
+}
+
 static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *message)
 {
     struct rz_session *session = arg;
     uint32_t grace_ms;
     rz_session_heard(session, node, message);
-    if (message->type == RZ_LAUNCH_STARTED)
-        rz_kill_here(RZ_KILL_LAUNCH_STARTED);
-    if (message->type == RZ_LAUNCH_EXITED)
-        rz_kill_here(RZ_KILL_LAUNCH_EXITED);
+    reach_kill_points(message);
     if (rz_referee_refuses(&session->referee, node->index, message))
         return;
     bool over = rz_referee_take(&session->referee, node->index, message, &grace_ms);
@@ -387,6 +420,9 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     case RZ_LAUNCH_WAITING_END:
         rz_session_waits_end(session);
         break;
+    case RZ_LAUNCH_DONE:
+        on_done(session, node);
+        break;
     case RZ_LAUNCH_STALLED:
         rz_session_waits_stalled(session, message->stalled.for_ns);
         break;
@@ -419,6 +455,7 @@ static void on_ended(void *arg, struct rz_node *node)
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
         !session->options->detach)
         rz_session_end(session, grace_ms);
+    let_all_leave(session);
     rz_session_detach_if_all_run(session);
     rz_session_look_at_detached(session);
     if (!all_gone(session))

@@ -37,7 +37,7 @@ struct rz_session_waits {
     char why[96];
 };
 
-/* RUNNING -> ENDING (SHUTDOWN was sent) -> over. */
+/* RUNNING -> ENDING (SHUTDOWN was sent) -> leaving (all are DONE, LEAVE was sent) -> over. */
 struct rz_session {
     const struct rz_rzrun_options *options;
     struct rz_attempts *attempts;
@@ -66,7 +66,7 @@ struct rz_session {
     uint32_t epoch; /* the newest that any node told of */
     bool faults_armed;
     struct rz_session_fault faults[RZ_FAULTS_MAX];
-    bool ending;
+    bool ending, leaving; /* SHUTDOWN, LEAVE was sent */
     bool checkpoint_lost; /* a node cannot go back to where it must */
     bool detaching,
         numbered;  /* the nodes were told that we want to go; the user knows the number */

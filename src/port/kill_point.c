@@ -103,7 +103,9 @@ static const char *const names[RZ_KILL_POINTS] = {
     [RZ_KILL_LAUNCH_NUMBER] = "launch-number",
     [RZ_KILL_LAUNCH_LET_GO] = "launch-let-go",
     [RZ_KILL_LAUNCH_EXITED] = "launch-exited",
+    [RZ_KILL_LAUNCH_SHUTDOWN] = "launch-shutdown",
     [RZ_KILL_LAUNCH_ENDING] = "launch-ending",
+    [RZ_KILL_LAUNCH_LEAVE] = "launch-leave",
     [RZ_KILL_LAUNCH_RELEASED] = "launch-released",
     [RZ_KILL_LAUNCH_OVER] = "launch-over",
     [RZ_KILL_KEEPER_BEGIN] = "keeper-begin",
@@ -129,6 +131,7 @@ static const char *const names[RZ_KILL_POINTS] = {
     [RZ_KILL_DAEMON_ENDED] = "daemon-ended",
     [RZ_KILL_DAEMON_TOLD] = "daemon-told",
     [RZ_KILL_DAEMON_ENDING] = "daemon-ending",
+    [RZ_KILL_DAEMON_DONE] = "daemon-done",
     [RZ_KILL_DAEMON_EMPTY] = "daemon-empty",
     [RZ_KILL_DAEMON_CLEARED] = "daemon-cleared",
 };

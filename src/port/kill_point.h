@@ -113,7 +113,9 @@ enum rz_kill_point {
     RZ_KILL_LAUNCH_NUMBER,     /* it is written, no daemon was let go */
     RZ_KILL_LAUNCH_LET_GO,     /* a daemon was let go, others may not be */
     RZ_KILL_LAUNCH_EXITED,     /* it is told that a process has ended */
+    RZ_KILL_LAUNCH_SHUTDOWN,   /* a daemon was told to end, others may not be */
     RZ_KILL_LAUNCH_ENDING,     /* the daemons were told to end */
+    RZ_KILL_LAUNCH_LEAVE,      /* the daemons were told that all know of the end */
     RZ_KILL_LAUNCH_RELEASED,   /* their streams were closed, their keepers are awaited */
     RZ_KILL_LAUNCH_OVER,       /* all has ended, nothing was said of it */
     /* Of a keeper, whose node's number stands for the rank: the same. */
@@ -141,6 +143,7 @@ enum rz_kill_point {
     RZ_KILL_DAEMON_ENDED,      /* a process has ended, nobody was told */
     RZ_KILL_DAEMON_TOLD,       /* rzrun was told so */
     RZ_KILL_DAEMON_ENDING,     /* the daemon is told to end */
+    RZ_KILL_DAEMON_DONE,       /* all has ended here, and rzrun was told */
     RZ_KILL_DAEMON_EMPTY,      /* its loop was left, orphans may be there */
     RZ_KILL_DAEMON_CLEARED,    /* nothing is left but the last words to rzrun */
     RZ_KILL_POINTS

@@ -119,7 +119,7 @@ enum rz_waiting_state {
     MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* it goes on without you from now on */ \
     MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
     MESSAGE(RESULT, result) U32(code) U32(cut_off) U32(n_nodes) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
-    MESSAGE(DONE, done) END(DONE, done)                                   /* among daemons: no process is left here */ \
+    MESSAGE(DONE, done) END(DONE, done)                                   /* no process is left here, and the job is over; among daemons, too */ \
     /* both ways: are you there; I am */ \
     MESSAGE(ALIVE, alive) END(ALIVE, alive) \
     /* rzrun -> daemon */ \
@@ -144,7 +144,8 @@ enum rz_waiting_state {
     MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all run, say CAN_DETACH */ \
     MESSAGE(LET_GO, let_go) END(LET_GO, let_go)                           /* the user knows the job's number: say DETACHED */ \
     MESSAGE(FINISH, finish) U32(code) TEXT(reason) END(FINISH, finish)    /* end the whole job, a detached one */ \
-    MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) END(SHUTDOWN, shutdown) /* end all processes, then yourself */
+    MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) END(SHUTDOWN, shutdown) /* the job is over: end all processes, then say DONE */ \
+    MESSAGE(LEAVE, leave) END(LEAVE, leave)                           /* all others know that it is: end yourself */
 /* clang-format on */
 
 #define RZ_LAUNCH_NAME(NAME, name) RZ_LAUNCH_##NAME,

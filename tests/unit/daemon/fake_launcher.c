@@ -331,11 +331,35 @@ void fake_vanish(struct fake_job *job)
         close_node(&job->node[i]);
 }
 
+static bool is_done(const struct fake_node *node)
+{
+    for (const struct fake_message *m = node->first; m; m = m->next)
+        if (m->message.type == RZ_LAUNCH_DONE)
+            return true;
+    return !node->frames;
+}
+
+static bool all_done(const struct fake_job *job)
+{
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        if (!is_done(&job->node[i]))
+            return false;
+    return true;
+}
+
 void fake_end(struct fake_job *job, int status)
 {
     struct rz_launch_message shutdown = {.type = RZ_LAUNCH_SHUTDOWN, .shutdown = {.grace_ms = 0}};
+    struct rz_launch_message leave = {.type = RZ_LAUNCH_LEAVE};
     for (uint32_t i = 0; i < job->n_nodes; i++)
         fake_send(job, i, &shutdown);
+    for (rz_time until = deadline(); !all_done(job);) {
+        if (rz_clock_now() > until)
+            fail_msg("not all daemons have said DONE within %d s", TEST_HANG_S);
+        fake_pump(job, 10);
+    }
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        fake_send(job, i, &leave);
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         rz_time until = deadline();
         int wait_status;

@@ -75,7 +75,8 @@ void fake_pump(struct fake_job *job, int timeout_ms);
  * death. */
 void fake_vanish(struct fake_job *job);
 
-/* SHUTDOWN to all, waits for their exits (status expected), frees. */
+/* SHUTDOWN to all, LEAVE when all have said DONE or ended, waits for their exits (status expected),
+ * frees. */
 void fake_end(struct fake_job *job, int status);
 
 /* Frees; the daemons must have ended or be about to. */
