@@ -8,9 +8,13 @@ breach      a step that is far too long is noticed
 
 and more options go to comd (--eam)."""
 import math
+import os
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../tests")
+from patience import HANG_S  # noqa: E402
 
 SMALL = ["-x", "8", "-y", "8", "-z", "8"]  # unit cells: two cut-offs for each of two ranks along an axis
 # So hot that it is no crystal for long, and atoms change cells and ranks all the time; the edge is such that one rank
@@ -27,7 +31,7 @@ PUBLISHED_START = -1.166063303478
 def run(options, *arguments, status=0):
     """The lines of stdout; with another status than the one expected the check fails."""
     command = [sys.argv[1], "--oversubscribe", *options, sys.argv[2], *arguments, *sys.argv[4:]]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     if done.returncode != status:
         sys.exit(f"{' '.join(command)}\nended with {done.returncode} instead of {status}:\n{done.stdout}{done.stderr}")
     return done.stdout.splitlines(), done.stderr

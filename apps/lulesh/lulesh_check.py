@@ -6,9 +6,13 @@ decompose   1, 8 and 27 ranks on the same mesh, and other regions: the same bits
 conserve    the error of the energy goes down with the length of the step
 death       a rank and a node are killed: the same lines as the undisturbed run
 wrong       command lines, numbers of ranks and steps that cannot be: one line that says so"""
+import os
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../tests")
+from patience import HANG_S  # noqa: E402
 
 # -s: iterations, energy of the origin's element; as known for LULESH 2.0 on one rank.
 PUBLISHED = {5: (72, 7.853665e+03), 10: (231, 2.720531e+04)}
@@ -33,7 +37,7 @@ WRONG = [  # ranks, arguments, status, what is said
 def run(options, *arguments, status=0):
     """The lines of stdout, and stderr; with another status than the one expected the check fails."""
     command = [sys.argv[1], "--oversubscribe", *options, sys.argv[2], *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
     if done.returncode != status:
         sys.exit(f"{' '.join(command)}\nended with {done.returncode} instead of {status}:\n{done.stdout}{done.stderr}")
     return done.stdout.splitlines(), done.stderr

@@ -18,7 +18,9 @@ import sys
 import tempfile
 import time
 
-BOUND_S = 300  # against hangs; on a quiet machine a run takes a second
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+
 NODES = (1, 2, 4, 16)
 BAD = ("death_seen", "stopping", "out")  # records that a job without faults has no reason for
 
@@ -75,7 +77,7 @@ def run(line):
         process = subprocess.Popen([line[0], "--report", f"{folder}/report", *line[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    cwd=folder, text=True)
         try:
-            out, _ = process.communicate(timeout=BOUND_S + 60)
+            out, _ = process.communicate(timeout=2 * HANG_S)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGTERM)
             out, status = process.communicate()[0], "hung"
@@ -90,7 +92,7 @@ def run(line):
 
 
 def line_of(build, kind, nodes):
-    return [f"{build}/bin/rzrun", "-n", str(kind.ranks), "--nodes", str(nodes), "--oversubscribe", "--timeout", f"{BOUND_S}s", "--story",
+    return [f"{build}/bin/rzrun", "-n", str(kind.ranks), "--nodes", str(nodes), "--oversubscribe", "--timeout", f"{HANG_S}s", "--story",
             *kind.options, f"{build}/apps/{kind.program}", *kind.arguments]
 
 

@@ -21,6 +21,7 @@ import warnings
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../launch"))
 import launch_rig as rig
 
+QUIET_S = 1  # so long an answer is listened for that must not come
 NOBODY = 65534
 OPTIONS = argparse.Namespace(seconds=6, connections=1500, seed=1)
 
@@ -87,7 +88,7 @@ def as_nobody(work):
 
 def connect(address, port):
     to = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    to.settimeout(5)
+    to.settimeout(rig.HANG_S)
     to.connect((address, port))
     return to
 
@@ -170,7 +171,7 @@ def unix_attack(names, rng):
         for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
             try:
                 to = socket.socket(socket.AF_UNIX, kind)
-                to.settimeout(1)
+                to.settimeout(QUIET_S)
                 to.connect("\0" + name[1:])
                 to.send(rng.randbytes(100))
                 if to.recv(100):

@@ -2,6 +2,7 @@
  * Runs a target without libFuzzer: its seeds, the corpus beside it, then mutations of both. A case
  * is a pure function of seed and number, so what fails is replayed by naming the two.
  */
+#include "../patience.h"
 #include "base/random.h"
 #include "fuzz.h"
 
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HANG_S 60 /* for one input: generous, for machines under load */
+#define HANG_S TEST_HANG_S /* for one input */
 #define SEEDS_MAX 4096
 #define MUTATIONS_MAX 6
 

@@ -146,7 +146,7 @@ class BadInput(rig.LaunchTest):
 
     def test_what_is_right_is_not_refused(self):
         self.runs("-n", "3", "--host", "localhost:2", "--oversubscribe", TRUE)
-        self.runs("-np", "2", "--nodes=2", "--timeout=30s", "--", TRUE)
+        self.runs("-np", "2", "--nodes=2", "--timeout=" + rig.HANG, "--", TRUE)
         self.runs("-n", "2", "--hostfile", self.file("hosts", "localhost slots=2 # here\n"), "true")
         self.runs("--host", "localhost:2,127.0.0.1:2", TRUE)
 

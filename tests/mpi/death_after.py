@@ -5,13 +5,14 @@ runs it again.
     death_after.py RZRUN PROGRAM [--jobs 12 | --seconds 60] [--seed 1] -- RZRUN-OPTIONS
 """
 import argparse
+import os
 import shlex
 import sys
 import time
 
-import kill_job
-
-JOB_MAX_S = 150
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+from patience import HANG_S  # noqa: E402
+import kill_job  # noqa: E402
 
 
 def main():
@@ -28,7 +29,7 @@ def main():
     while jobs < options.jobs if options.jobs else time.monotonic() - began < options.seconds:
         command = [options.rzrun, "--oversubscribe", "--on-failure", "continue", *options.where, options.program,
                    str(options.seed + jobs), *lossy]
-        why, output = kill_job.run(command, "not so|Sanitizer", "3 are left", JOB_MAX_S)
+        why, output = kill_job.run(command, "not so|Sanitizer", "3 are left", HANG_S)
         jobs += 1
         if why is not None:
             failures += 1

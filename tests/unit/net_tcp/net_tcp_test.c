@@ -1,5 +1,6 @@
 /* The TCP transport among strangers, and in pieces of every length: raw sockets that know the
  * protocol and the key, the protocol alone, or neither. */
+#include "../../patience.h"
 #include "net/tcp/tcp.h"
 #include "net/tcp/tcp_frame.h"
 #include "port/clock.h"
@@ -18,7 +19,7 @@
 #include <cmocka.h>
 
 #define JOB 77
-#define HANG (60 * RZ_SECOND)
+#define HANG (TEST_HANG_S * RZ_SECOND)
 enum { CARD_MAX = 128, SMALL = 300 };
 
 static const uint8_t key[RZ_TCP_KEY_BYTES] = "the key of the job under test..";
