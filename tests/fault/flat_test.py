@@ -19,7 +19,7 @@ class Flat(rig.DetectTest):
 
     def test_stopped_process_is_dead(self):
         """Twice on the same node: the second ring knows the process that was started again, and its address."""
-        job = rig.Job(self, *FLAT)
+        job = rig.Job(self, *FLAT, *rig.PATIENT)
         self.frozen_process_is_replaced(job, 1, epoch=2)
         self.frozen_process_is_replaced(job, 1, epoch=3)
         self.ends_exact(job, recovered=True)

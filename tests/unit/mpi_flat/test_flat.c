@@ -195,10 +195,11 @@ static void only_the_key_counts(void **state)
         n = rz_datagram_seal(old, 0, payload, n, packet);
         rz_socket_send_to(member[5].info.ring_fd, packet, n, &member[0].address);
         rz_socket_send_to(member[5].info.ring_fd, "garbage", 7, &member[0].address);
-        found = hears(0, &message, (int)(PERIOD / RZ_MILLISECOND));
+        /* On a loaded machine others may accuse one another, and 0 hears of that. */
+        found =
+            hears(0, &message, (int)(PERIOD / RZ_MILLISECOND)) && message.type == RZ_LINK_SILENT;
     }
     assert_true(found);
-    assert_int_equal(message.type, RZ_LINK_SILENT);
     assert_int_equal(message.silent.rank, 5);
     rz_datagrams_close(old);
 }
