@@ -55,9 +55,9 @@ static void show(const struct rz_show_output *output, struct rz_show_stream *str
 static void show_tail(struct rz_show_output *output, struct rz_show_stream *stream, size_t who)
 {
     struct rz_show_tail *tail = &stream->tails[who];
-    show(output, stream, who, tail->bytes, tail->n);
-    output->waiting -= tail->n;
-    free(tail->bytes);
+    show(output, stream, who, tail->bytes.at, tail->bytes.n);
+    output->waiting -= tail->bytes.n;
+    free(tail->bytes.at);
     *tail = (struct rz_show_tail){0};
 }
 
@@ -76,18 +76,9 @@ static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t who)
 static void keep(struct rz_show_output *output, struct rz_show_tail *tail, const uint8_t *data,
                  size_t n)
 {
-    if (tail->room - tail->n < n) {
-        size_t room = tail->room ? tail->room : 256;
-        while (room - tail->n < n)
-            room *= 2;
-        tail->bytes = realloc(tail->bytes, room);
-        rz_assert(tail->bytes != NULL);
-        tail->room = room;
-    }
-    if (tail->n == 0)
+    if (tail->bytes.n == 0)
         tail->since = rz_clock_now();
-    memcpy(tail->bytes + tail->n, data, n);
-    tail->n += n;
+    rz_bytes_append(&tail->bytes, data, n);
     output->waiting += n;
 }
 
@@ -119,7 +110,7 @@ void rz_show_output(struct rz_show_output *output, const struct rz_launch_output
     }
     if (n > whole)
         keep(output, tail, message->data + whole, n - whole);
-    if (tail->n >= RZ_SHOW_LINE_MAX || output->waiting > RZ_SHOW_TAILS_MAX)
+    if (tail->bytes.n >= RZ_SHOW_LINE_MAX || output->waiting > RZ_SHOW_TAILS_MAX)
         show_tail(output, stream, who);
 }
 
@@ -129,7 +120,7 @@ rz_time rz_show_output_due(const struct rz_show_output *output)
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++)
         for (size_t who = 0; who < output->streams[i].n_tails; who++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[who];
-            if (tail->n > 0 && tail->since + RZ_SHOW_PATIENCE < due)
+            if (tail->bytes.n > 0 && tail->since + RZ_SHOW_PATIENCE < due)
                 due = tail->since + RZ_SHOW_PATIENCE;
         }
     return due;
@@ -140,7 +131,7 @@ void rz_show_output_late(struct rz_show_output *output, rz_time now)
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++)
         for (size_t who = 0; who < output->streams[i].n_tails; who++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[who];
-            if (tail->n > 0 && now >= tail->since + RZ_SHOW_PATIENCE)
+            if (tail->bytes.n > 0 && now >= tail->since + RZ_SHOW_PATIENCE)
                 show_tail(output, &output->streams[i], who);
         }
 }
@@ -196,7 +187,7 @@ void rz_show_output_close(struct rz_show_output *output)
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         struct rz_show_stream *stream = &output->streams[i];
         for (size_t who = 0; who < stream->n_tails; who++)
-            free(stream->tails[who].bytes);
+            free(stream->tails[who].bytes.at);
         free(stream->tails);
         rz_stream_writer_close(stream->writer);
         *stream = (struct rz_show_stream){0};

@@ -9,6 +9,7 @@
 #ifndef RZ_LAUNCH_SHOW_OUTPUT_H
 #define RZ_LAUNCH_SHOW_OUTPUT_H
 
+#include "launch/bytes.h"
 #include "launch/stream_writer.h"
 #include "wire/launch_messages.h"
 
@@ -23,8 +24,7 @@ enum { RZ_SHOW_STREAMS = 2 }; /* stdout, stderr */
 
 /* The beginning of a line that waits for its end. */
 struct rz_show_tail {
-    uint8_t *bytes;
-    size_t n, room;
+    struct rz_bytes bytes;
     rz_time since;
 };
 

@@ -1,6 +1,6 @@
 #include "launch/stream_writer.h"
 
-#include "base/assert.h"
+#include "launch/bytes.h"
 #include "port/thread.h"
 
 #include <errno.h>
@@ -12,11 +12,6 @@
 
 #define STACK_BYTES (64u << 10)
 
-struct bytes {
-    uint8_t *at;
-    size_t n, room;
-};
-
 struct rz_stream_writer {
     int fd, event_fd;
     pthread_t thread;
@@ -24,28 +19,14 @@ struct rz_stream_writer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* Under the lock. The thread takes all of `next` at a time, and writes it without the lock. */
-    struct bytes next;
+    struct rz_bytes next;
     size_t writing;
     int error;
     bool closed;
 };
 
-static void append(struct bytes *bytes, const void *more, size_t n)
-{
-    if (bytes->room - bytes->n < n) {
-        size_t room = bytes->room ? bytes->room : 4096;
-        while (room - bytes->n < n)
-            room *= 2;
-        bytes->at = realloc(bytes->at, room);
-        rz_assert(bytes->at != NULL);
-        bytes->room = room;
-    }
-    memcpy(bytes->at + bytes->n, more, n);
-    bytes->n += n;
-}
-
 /* 0, or errno. A descriptor that another process has made non-blocking is waited for. */
-static int write_all(int fd, const struct bytes *bytes)
+static int write_all(int fd, const struct rz_bytes *bytes)
 {
     for (size_t at = 0; at < bytes->n;) {
         ssize_t written = write(fd, bytes->at + at, bytes->n - at);
@@ -69,14 +50,14 @@ static void tell(const struct rz_stream_writer *writer)
 static void *run(void *arg)
 {
     struct rz_stream_writer *writer = arg;
-    struct bytes mine = {0};
+    struct rz_bytes mine = {0};
     pthread_mutex_lock(&writer->lock);
     while (!writer->closed || writer->next.n > 0) {
         if (writer->next.n == 0) {
             pthread_cond_wait(&writer->changed, &writer->lock);
             continue;
         }
-        struct bytes empty = mine;
+        struct rz_bytes empty = mine;
         mine = writer->next;
         writer->next = empty;
         writer->writing = mine.n;
@@ -121,7 +102,7 @@ void rz_stream_writer_put(struct rz_stream_writer *writer, const void *bytes, si
         writer->started = writer->error == 0;
     }
     if (writer->error == 0 && n > 0)
-        append(&writer->next, bytes, n);
+        rz_bytes_append(&writer->next, bytes, n);
     pthread_cond_broadcast(&writer->changed);
     pthread_mutex_unlock(&writer->lock);
 }
