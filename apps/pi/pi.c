@@ -6,7 +6,7 @@
  *   Camargo, Duarte: "Running resilient MPI applications on a dynamic group of recommended
  *   processes", Journal of the Brazilian Computer Society 24:5 (2018).
  *
- *   pi INTERVALS [--runs R] [--times] [--plot FILE] [--group KEY=VALUE] [--fail ...]
+ *   pi INTERVALS [--runs R] [--times] [--csv FILE] [--plot FILE] [--group KEY=VALUE] [--fail ...]
  *
  * The last line of standard output is `pi = VALUE, R runs of INTERVALS intervals`.
  */
@@ -28,7 +28,7 @@ static const double PI = 3.14159265358979323846;
 
 static struct {
     uint64_t intervals, runs;
-    const char *plot;
+    const char *csv, *plot;
     bool times;
 } options = {.runs = 1};
 
@@ -40,6 +40,7 @@ static const char usage[] =
     "usage: pi INTERVALS [options]\n"
     "  --runs R              so many times (1)\n"
     "  --times               the time of each run, on standard error\n"
+    "  --csv FILE            these times as run,seconds\n"
     "  --plot FILE           a curve of these times, an svg drawn by gnuplot\n";
 
 /* ---- Options */
@@ -55,9 +56,11 @@ static bool take_option(const char *name, const char *value)
 {
     if (strcmp(name, "--runs") == 0)
         options.runs = group_number(name, value, 1, RUNS_MAX);
+    else if (strcmp(name, "--csv") == 0 && value && *value)
+        options.csv = value;
     else if (strcmp(name, "--plot") == 0 && value && *value && !strchr(value, '\''))
         options.plot = value;
-    else if (strcmp(name, "--plot") == 0)
+    else if (strcmp(name, "--csv") == 0 || strcmp(name, "--plot") == 0)
         group_wrong(name, value, "a file");
     else
         return false;
@@ -144,10 +147,27 @@ static bool can_write(const char *path)
 }
 
 /* Before anything is computed, by one process; gnuplot would write to standard output instead. */
-static void look_at_plot(void)
+static void look_at_files(void)
 {
-    if (options.plot && group.rank == 0 && !can_write(options.plot))
+    if (group.rank == 0 &&
+        ((options.csv && !can_write(options.csv)) || (options.plot && !can_write(options.plot))))
         MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static bool write_csv(void)
+{
+    FILE *out = fopen(options.csv, "w");
+    if (out) {
+        fprintf(out, "run,seconds\n");
+        for (uint64_t i = 0; i < options.runs; i++)
+            if (!isnan(seconds[i]))
+                fprintf(out, "%llu,%.9f\n", (unsigned long long)i, seconds[i]);
+        bool good = !ferror(out);
+        if (fclose(out) == 0 && good)
+            return true;
+    }
+    fprintf(stderr, "pi: %s cannot be written: %s\n", options.csv, strerror(errno));
+    return false;
 }
 
 static bool plot(void)
@@ -190,7 +210,7 @@ static bool is_right(const double *parts, double *pi)
 static int show(const double *parts)
 {
     double pi = 0;
-    bool is_drawn = !options.plot || plot();
+    bool is_drawn = !options.plot || plot(), is_written = !options.csv || write_csv();
     if (!is_right(parts, &pi)) {
         fprintf(stderr, "pi: %.15g is wrong\n", pi);
         return 1;
@@ -198,7 +218,7 @@ static int show(const double *parts)
     printf("pi = %.12g, %llu runs of %llu intervals\n", pi, (unsigned long long)options.runs,
            (unsigned long long)options.intervals);
     fflush(stdout);
-    return !is_drawn;
+    return !is_drawn || !is_written;
 }
 
 static void open_bag(RZ_Tasks *tasks)
@@ -223,7 +243,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     group_open(&group, NULL);
     group_leaving(group.rank, group.size, options.runs);
-    look_at_plot();
+    look_at_files();
     open_bag(&tasks);
     bool done = repeat(tasks) && RZ_Tasks_results(tasks, &parts) == MPI_SUCCESS;
     group_acknowledge(&group);

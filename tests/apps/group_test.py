@@ -60,6 +60,7 @@ WRONG = [
     (PI, ["10", *["--group", "zeta=2"] * 17], "--group 'zeta=2' is not one of at most 16 settings"),
     (PI, ["10", "--runs", "0"], "--runs '0' is not a whole number from 1"),
     (PI, ["10", "--plot", ""], "--plot '' is not a file"),
+    (PI, ["10", "--csv", ""], "--csv '' is not a file"),
     (PI, ["0"], "INTERVALS '0' is not a whole number"),
     (PI, ["10", "--fail-count", "few"], "--fail-count 'few' is not a number of processes"),
 ]
@@ -258,14 +259,21 @@ def full():
 
 def pi():
     with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
-        plot = f"{folder}/pi.svg"
-        lines, said = run([*job(4), PI, "100000", "--runs", "20", "--times", "--plot", plot])
+        plot, csv = f"{folder}/pi.svg", f"{folder}/pi.csv"
+        lines, said = run([*job(4), PI, "100000", "--runs", "20", "--times", "--csv", csv, "--plot", plot])
         if len(lines) != 1 or not re.fullmatch(PI_LINE, lines[0]) or len(re.findall(r"(?m)^run \d+ of \d+ processes \S+ s$", said)) < 20:
             sys.exit(f"{lines}\n{said}")
-        xml.etree.ElementTree.parse(plot)
-    lines, said = run([*job(2), PI, "1000", "--plot", f"{folder}/nowhere/pi.svg"], 1)
-    if lines or said.count("cannot be written") != 1:
-        sys.exit(f"a plot that cannot be written: {lines}\n{said}")
+        drawn = "".join(xml.etree.ElementTree.parse(plot).getroot().itertext())
+        if "The same computation 20 times" not in drawn:
+            sys.exit(f"the plot has no title: {drawn}")
+        with open(csv, encoding="utf-8") as file:
+            heading, *rows = file.read().splitlines()
+        if heading != "run,seconds" or [row.split(",")[0] for row in rows] != [str(i) for i in range(20)]:
+            sys.exit(f"not the times of 20 runs: {heading} {rows}")
+    for option in "--plot", "--csv":
+        lines, said = run([*job(2), PI, "1000", option, f"{folder}/nowhere/pi"], 1)
+        if lines or said.count("cannot be written") != 1:
+            sys.exit(f"a file of {option} that cannot be written: {lines}\n{said}")
     alone = PI_LINE.replace("20 runs of 100000", "1 runs of 7").replace("1415926", "14")
     for ranks in 1, 3:  # more slices than intervals
         lines, _ = run([*job(ranks), PI, "7"])
