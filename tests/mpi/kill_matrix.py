@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+import kill_job
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG_S  # noqa: E402
 
@@ -26,23 +28,9 @@ ENGINES = ["twophase", "gossip1", "gossip2", "gossip3", "era"]
 # A sanitizer that is killed while it looks for leaks at the end complains of that.
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
 NEVER_BEGAN = "without MPI_Init, while other ranks wait for it"  # who exits before it joins ends the job, by rule
+BAD = "not so|assert|Sanitizer"
+GOOD = f"two are left|{re.escape(NEVER_BEGAN)}"
 LINE = re.compile(r"^killed (\S+) (\S+): (\d+) (\d+) (\d+)$", re.MULTILINE)
-
-
-def run(command):
-    """(why it did not end well or None, output)"""
-    try:
-        job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False,
-                             env=ENVIRONMENT)
-    except subprocess.TimeoutExpired as late:
-        output = late.stdout or b""
-        return f"did not end within {HANG_S} s", output.decode() if isinstance(output, bytes) else output
-    # The status tells of the first death, which was on purpose.
-    if "not so" in job.stdout or "assert" in job.stdout or "Sanitizer" in job.stdout:
-        return "something was not so", job.stdout
-    if NEVER_BEGAN in job.stdout:
-        return None, job.stdout
-    return None if "two are left" in job.stdout else "did not come to its end", job.stdout
 
 
 class Counts:
@@ -102,7 +90,7 @@ def main():
         words = words + chosen(options, jobs)
         command = [options.rzrun, "--oversubscribe", "--on-failure", "replace", *words, options.program,
                    str(options.seed + jobs), options.row or str(first)]
-        why, output = run(command)
+        why, output = kill_job.run(command, BAD, GOOD, HANG_S, ENVIRONMENT)
         before = counts.total()
         counts.add(place, output)
         first = (first + max(1, counts.total() - before)) % n_rows
