@@ -23,7 +23,7 @@ enum rz_envelope_kind {
     RZ_ENVELOPE_MET,       /* the other answer: it has met its receive, or was not kept */
     RZ_ENVELOPE_INQUIRY,   /* will a message of this context and tag come? serial: a failed process
                               (mpi/ft/inquiry.h) */
-    RZ_ENVELOPE_ABSENT,    /* none will */
+    RZ_ENVELOPE_ABSENT,    /* none will; serial: as above, 0: the receiver knows of one */
     RZ_ENVELOPE_COUNT
 };
 

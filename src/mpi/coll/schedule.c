@@ -341,6 +341,29 @@ static bool pending_reserve(struct rz_schedule *schedule)
     return true;
 }
 
+static bool sends_to(const struct step *step, const struct step *like)
+{
+    return step->kind == STEP_SEND && step->comm == like->comm && step->peer == like->peer;
+}
+
+/* Because of a failed member it sends nothing more: tells each process that it owes a message. */
+static void tell_absence(const struct rz_schedule *schedule)
+{
+    if (!schedule->whole->collectives_dead || rz_engine.rollback) {
+        return;
+    }
+    for (size_t i = schedule->at; i < schedule->n; i++) {
+        const struct step *step = &schedule->steps[i];
+        size_t before = schedule->at;
+        while (before < i && !sends_to(&schedule->steps[before], step)) {
+            before++;
+        }
+        if (step->kind == STEP_SEND && before == i) {
+            rz_absence_tell(step->comm, step->peer, schedule->tag);
+        }
+    }
+}
+
 /*
  * It will not succeed: it waits for nobody's message any more, and sends none. Those who wait for
  * one are told now, not when all that it has sent was read: of members that have failed each could
@@ -355,6 +378,7 @@ static void give_up(struct rz_schedule *schedule, int error)
             request->class->cancel(request);
         }
     }
+    tell_absence(schedule);
     struct rz_participation *all = rz_operation_find(schedule->whole, schedule->tag);
     if (all != NULL) {
         rz_operation_end(schedule->whole, all);
@@ -424,6 +448,17 @@ static bool advance(struct rz_schedule *schedule)
     return schedule->n_pending > 0;
 }
 
+/* A member failed before it begins. Others may wait in it: in the first such operation, for all
+ * that this process completed before had its messages. */
+static void refuse(struct rz_schedule *schedule)
+{
+    note(schedule, MPI_ERR_PROC_FAILED);
+    if (!schedule->whole->refusal_told) {
+        schedule->whole->refusal_told = true;
+        tell_absence(schedule);
+    }
+}
+
 /* Before its first step. A part of an operation runs within that. */
 static void begin_steps(struct rz_schedule *schedule)
 {
@@ -434,7 +469,7 @@ static void begin_steps(struct rz_schedule *schedule)
     } else if (rz_operation_find(comm, schedule->tag) != NULL) {
         return;
     } else if (comm->collectives_dead) {
-        note(schedule, MPI_ERR_PROC_FAILED);
+        refuse(schedule);
     } else {
         rz_operation_begin(comm, &schedule->participation, schedule->tag);
     }

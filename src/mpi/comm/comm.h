@@ -43,6 +43,7 @@ struct rz_comm {
                */
     bool collectives_dead; /* a member is known to have failed: only collective operations that had
                               begun before go on, and those whose messages are all here */
+    bool refusal_told;     /* the others were told of the first one that did not begin for that */
     struct rz_participations participations; /* of this process; a hidden one has none */
     struct rz_participation making;          /* a call that makes a communicator out of this one */
     uint32_t acknowledged; /* how many of the failed (as found by get_failed, in order) the user has

@@ -17,10 +17,10 @@ struct rz_participation *rz_participation_find(const struct rz_participations *a
     return one;
 }
 
-/* Takes the questions about an operation out of the list. */
-static struct rz_question *questions_take(struct rz_participations *all, int tag)
+/* Takes what is about an operation out of a list. */
+static struct rz_question *take_of(struct rz_question **list, int tag)
 {
-    struct rz_question *taken = NULL, **link = &all->questions;
+    struct rz_question *taken = NULL, **link = list;
     while (*link != NULL) {
         struct rz_question *question = *link;
         if (question->tag == tag) {
@@ -32,6 +32,15 @@ static struct rz_question *questions_take(struct rz_participations *all, int tag
         }
     }
     return taken;
+}
+
+static void list_free(struct rz_question *question)
+{
+    while (question != NULL) {
+        struct rz_question *next = question->next;
+        free(question);
+        question = next;
+    }
 }
 
 struct rz_question *rz_participation_end(struct rz_participations *all,
@@ -46,7 +55,10 @@ struct rz_question *rz_participation_end(struct rz_participations *all,
     }
     *link = one->next;
     one->on = false;
-    return all->questions != NULL ? questions_take(all, one->tag) : NULL;
+    if (all->absences != NULL) {
+        list_free(take_of(&all->absences, one->tag));
+    }
+    return all->questions != NULL ? take_of(&all->questions, one->tag) : NULL;
 }
 
 static bool same(const struct rz_question *a, const struct rz_question *b)
@@ -54,31 +66,57 @@ static bool same(const struct rz_question *a, const struct rz_question *b)
     return a->process == b->process && a->context == b->context && a->tag == b->tag;
 }
 
-bool rz_participation_ask(struct rz_participations *all, const struct rz_question *question)
+static bool list_has(const struct rz_question *list, const struct rz_question *question)
 {
-    if (rz_participation_find(all, question->tag) == NULL) {
-        return true;
+    while (list != NULL && !same(list, question)) {
+        list = list->next;
     }
-    for (const struct rz_question *known = all->questions; known != NULL; known = known->next) {
-        if (same(known, question)) {
-            return false;
-        }
+    return list != NULL;
+}
+
+/* A copy goes into the list, once; false: no memory. */
+static bool list_add(struct rz_question **list, const struct rz_question *question)
+{
+    if (list_has(*list, question)) {
+        return true;
     }
     struct rz_question *kept = malloc(sizeof(*kept));
     if (kept == NULL) {
-        return true;
+        return false;
     }
     *kept = *question;
-    kept->next = all->questions;
-    all->questions = kept;
-    return false;
+    kept->next = *list;
+    *list = kept;
+    return true;
+}
+
+bool rz_participation_ask(struct rz_participations *all, const struct rz_question *question)
+{
+    return rz_participation_find(all, question->tag) == NULL ||
+           !list_add(&all->questions, question);
+}
+
+bool rz_participation_is_asked(const struct rz_participations *all,
+                               const struct rz_question *question)
+{
+    return list_has(all->questions, question);
+}
+
+void rz_participation_miss(struct rz_participations *all, const struct rz_question *absence)
+{
+    if (rz_participation_find(all, absence->tag) != NULL) {
+        (void)list_add(&all->absences, absence); /* else its sender will be asked */
+    }
+}
+
+bool rz_participation_misses(const struct rz_participations *all, const struct rz_question *absence)
+{
+    return list_has(all->absences, absence);
 }
 
 void rz_participations_forget(struct rz_participations *all)
 {
-    while (all->questions != NULL) {
-        struct rz_question *question = all->questions;
-        all->questions = question->next;
-        free(question);
-    }
+    list_free(all->questions);
+    list_free(all->absences);
+    all->questions = all->absences = NULL;
 }

@@ -1,7 +1,7 @@
 /*
- * In which collective operations of a communicator this process takes part now, and who asked to be
- * told when it does no more. Pure bookkeeping: no message, no clock; the rule that it serves stands
- * in docs/failure-semantics.md.
+ * In which collective operations of a communicator this process takes part now, who asked to be
+ * told when it does no more, and which members have said that they do not take part in them. Pure
+ * bookkeeping: no message, no clock; the rule that it serves stands in docs/failure-semantics.md.
  *
  * Only a communicator with a failed member is asked about. There a process that does not take part
  * in an operation sends no message of it from now on: either it has left the operation, or it will
@@ -34,6 +34,7 @@ struct rz_question {
 struct rz_participations {
     struct rz_participation *first;
     struct rz_question *questions; /* about operations that go on */
+    struct rz_question *absences;  /* in such: `process` sends nothing more in `context` */
 };
 
 /* This process takes part in the operation from now on. */
@@ -53,7 +54,19 @@ struct rz_participation *rz_participation_find(const struct rz_participations *a
  */
 bool rz_participation_ask(struct rz_participations *all, const struct rz_question *question);
 
-/* Forgets all questions: nobody is to be answered any more. */
+/* Whether that question is kept, so that the end of the operation answers it. */
+bool rz_participation_is_asked(const struct rz_participations *all,
+                               const struct rz_question *question);
+
+/* absence->process sends no further message of that context and tag. It is remembered until the
+ * operation ends here; without memory, or if the operation does not go on here, not at all. */
+void rz_participation_miss(struct rz_participations *all, const struct rz_question *absence);
+
+/* Whether that was remembered. */
+bool rz_participation_misses(const struct rz_participations *all,
+                             const struct rz_question *absence);
+
+/* Forgets all questions and absences: nobody is to be answered any more. */
 void rz_participations_forget(struct rz_participations *all);
 
 #endif

@@ -5,9 +5,13 @@
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/note.h"
 #include "mpi/p2p/p2p.h"
+#include "mpi/p2p/peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* No process has this number: incarnations count from 1. */
+#define NOBODY 0u
 
 struct rz_inquiry {
     struct rz_inquiry *next;
@@ -54,10 +58,38 @@ static void send_note(uint32_t process, enum rz_envelope_kind kind, struct rz_en
     rz_note_send(process, note);
 }
 
+/* A failed process of comm: so that the receiver knows of it, too. */
+static uint32_t failed_member(const struct rz_comm *comm)
+{
+    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
+        if (rz_comm_holds(comm, rz_engine.dead[i])) {
+            return rz_engine.dead[i];
+        }
+    }
+    return NOBODY;
+}
+
 static void answer(const struct rz_question *question)
 {
-    send_note(question->process, RZ_ENVELOPE_ABSENT,
-              (struct rz_envelope){.context = question->context, .tag = question->tag});
+    send_note(
+        question->process, RZ_ENVELOPE_ABSENT,
+        (struct rz_envelope){.context = question->context, .tag = question->tag, .serial = NOBODY});
+}
+
+/* Where no connection is open yet none is opened for this: it would lead nowhere before the next
+ * call, and there the inquiry is answered. */
+void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
+{
+    const struct rz_question about = {.process = rz_comm_process(comm, peer),
+                                      .context = rz_comm_context(comm, RZ_PLANE_COLLECTIVE),
+                                      .tag = tag};
+    if (about.process == rz_engine.self || !rz_peer_is_open(about.process) ||
+        rz_participation_is_asked(&whole(comm)->participations, &about)) {
+        return;
+    }
+    send_note(about.process, RZ_ENVELOPE_ABSENT,
+              (struct rz_envelope){
+                  .context = about.context, .tag = tag, .serial = failed_member(whole(comm))});
 }
 
 /* What has come for an operation that failed here meets no receive any more. */
@@ -95,23 +127,21 @@ void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
 
 /* ---- Asking ---- */
 
-/* A failed process of comm: so that who is asked knows of it, too. */
-static uint32_t failed_member(const struct rz_comm *comm)
-{
-    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
-        if (rz_comm_holds(comm, rz_engine.dead[i])) {
-            return rz_engine.dead[i];
-        }
-    }
-    return rz_engine.self;
-}
-
 static bool is_to_be_asked_about(const struct rz_request *request)
 {
     uint32_t waits = RZ_REQUEST_POSTED | RZ_REQUEST_SEND;
     return request->class == &rz_p2p_class && request->plane == RZ_PLANE_COLLECTIVE &&
            request->comm->collectives_dead && request->active && request->flags & waits &&
            !(request->flags & RZ_REQUEST_INQUIRED);
+}
+
+/* That no message of it will come. */
+static bool has_been_told(const struct rz_request *request, uint32_t process)
+{
+    return rz_participation_misses(&whole(request->comm)->participations,
+                                   &(struct rz_question){.process = process,
+                                                         .context = request->match.context,
+                                                         .tag = request->tag});
 }
 
 void rz_inquire(struct rz_request *request)
@@ -123,6 +153,10 @@ void rz_inquire(struct rz_request *request)
     uint32_t process = rz_comm_process(comm, request->peer);
     request->flags |= RZ_REQUEST_INQUIRED;
     if (process == rz_engine.self || rz_process_dead(process)) {
+        return;
+    }
+    if (request->flags & RZ_REQUEST_POSTED && has_been_told(request, process)) {
+        rz_p2p_receive_fails(request);
         return;
     }
     send_note(process, RZ_ENVELOPE_INQUIRY,
@@ -145,7 +179,7 @@ void rz_inquire_all(void)
     }
 }
 
-/* ---- Being asked ---- */
+/* ---- Being asked, being told ---- */
 
 void rz_inquiry_arrived(const struct rz_envelope *envelope)
 {
@@ -168,6 +202,14 @@ static struct rz_inquiry *take_first(void)
     return inquiry;
 }
 
+static void learn(uint32_t failed)
+{
+    if (failed != NOBODY && rz_process_slot(failed) < rz_engine.info->n_slots &&
+        failed != rz_engine.self) {
+        rz_engine_learn_death(failed);
+    }
+}
+
 /*
  * From here on the failed member is known here, too, so that no operation begins in comm that would
  * wait for anybody: "I do not take part" stays true. The same holds of a communicator that is yet
@@ -175,10 +217,7 @@ static struct rz_inquiry *take_first(void)
  */
 static void inquiry_read(const struct rz_envelope *envelope)
 {
-    uint32_t failed = (uint32_t)envelope->serial;
-    if (rz_process_slot(failed) < rz_engine.info->n_slots && failed != rz_engine.self) {
-        rz_engine_learn_death(failed);
-    }
+    learn((uint32_t)envelope->serial);
     struct rz_question question = {
         .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
     struct rz_comm *comm = rz_comm_by_context(envelope->context);
@@ -193,12 +232,41 @@ static void inquiry_read(const struct rz_envelope *envelope)
     answer(&question);
 }
 
+static bool waits_for(const struct rz_request *request, const struct rz_question *absence)
+{
+    return request->class == &rz_p2p_class && request->plane == RZ_PLANE_COLLECTIVE &&
+           request->flags & RZ_REQUEST_POSTED && request->match.context == absence->context &&
+           request->match.tag == absence->tag &&
+           rz_comm_process(request->comm, request->match.source) == absence->process;
+}
+
+/* Where nobody has failed it says nothing. */
+static void absence_read(const struct rz_envelope *envelope)
+{
+    learn((uint32_t)envelope->serial);
+    struct rz_comm *comm = rz_comm_by_context(envelope->context);
+    if (comm == NULL || !comm->collectives_dead) {
+        return;
+    }
+    const struct rz_question absence = {
+        .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
+    rz_participation_miss(&whole(comm)->participations, &absence);
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+        next = request->next;
+        if (waits_for(request, &absence)) {
+            rz_p2p_receive_fails(request);
+        }
+    }
+}
+
 unsigned rz_inquiries_read(void)
 {
     unsigned n = 0;
     while (rz_inquiries_unread != NULL && !rz_engine.rollback) {
         struct rz_inquiry *inquiry = take_first();
-        inquiry_read(&inquiry->envelope);
+        bool asks = inquiry->envelope.kind == RZ_ENVELOPE_INQUIRY;
+        (asks ? inquiry_read : absence_read)(&inquiry->envelope);
         free(inquiry);
         n++;
     }
@@ -209,27 +277,5 @@ void rz_inquiries_close(void)
 {
     while (rz_inquiries_unread != NULL) {
         free(take_first());
-    }
-}
-
-/* ---- Being answered ---- */
-
-/* An answer that was not asked for says nothing. */
-static bool waits_for(const struct rz_request *request, const struct rz_envelope *envelope)
-{
-    return request->class == &rz_p2p_class && request->flags & RZ_REQUEST_POSTED &&
-           request->flags & RZ_REQUEST_INQUIRED && request->match.context == envelope->context &&
-           request->match.tag == envelope->tag &&
-           rz_comm_process(request->comm, request->match.source) == rz_message_from(envelope);
-}
-
-void rz_absence_arrived(const struct rz_envelope *envelope)
-{
-    struct rz_request *next;
-    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
-        next = request->next;
-        if (waits_for(request, envelope)) {
-            rz_p2p_receive_fails(request);
-        }
     }
 }

@@ -4,8 +4,10 @@
  * that has left the operation or will not begin it. Of the latter it learns by asking: as soon as a
  * failed member of the communicator is known, each message of a collective operation that has not
  * ended is inquired about at its living peer, once. The peer answers when it does not take part in
- * the operation (comm/participation.h): at once, or when it leaves it. An answer never overtakes
- * the messages that its sender sent before.
+ * the operation (comm/participation.h): at once, or when it leaves it. A process that leaves an
+ * operation, or refuses to begin one, because of a failure tells that unasked to those whom it owes
+ * messages: it may be outside of MPI, where it answers nobody, when they ask. What it says never
+ * overtakes the messages that it sent before.
  */
 #ifndef RZ_MPI_INQUIRY_H
 #define RZ_MPI_INQUIRY_H
@@ -34,14 +36,16 @@ void rz_inquire(struct rz_request *request);
 /* The same for all active requests of communicators with a failed member. */
 void rz_inquire_all(void);
 
-/* An inquiry has passed the door: it is read outside of callbacks. */
+/* Tells the process at that rank of comm (of its remote group) that no further message of the
+ * operation with this tag will come from here: some member is known to have failed. Not from inside
+ * a callback of a transport. */
+void rz_absence_tell(const struct rz_comm *comm, int peer, int tag);
+
+/* An inquiry, or the answer to one, has passed the door: it is read outside of callbacks. */
 void rz_inquiry_arrived(const struct rz_envelope *envelope);
 
 /* Reads what has arrived; how many. */
 unsigned rz_inquiries_read(void);
-
-/* Somebody tells that no message of it will come: who waits for one fails. */
-void rz_absence_arrived(const struct rz_envelope *envelope);
 
 /* Forgets what was not read: at a roll-back and in finalize. */
 void rz_inquiries_close(void);

@@ -227,11 +227,8 @@ void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, 
         rz_letter_arrived(path, envelope, data, bytes, token);
     } else if (envelope->kind == RZ_ENVELOPE_WORD) {
         rz_word_arrived(path, envelope, data, bytes, token);
-    } else if (envelope->kind == RZ_ENVELOPE_INQUIRY) {
+    } else if (envelope->kind == RZ_ENVELOPE_INQUIRY || envelope->kind == RZ_ENVELOPE_ABSENT) {
         rz_inquiry_arrived(envelope);
-        drop_token(path, token);
-    } else if (envelope->kind == RZ_ENVELOPE_ABSENT) {
-        rz_absence_arrived(envelope);
         drop_token(path, token);
     } else if ((uint32_t)envelope->source > RZ_SLOT_MASK) {
         rz_engine.counters.foreign++; /* no communicator has such a rank: nobody may look it up */

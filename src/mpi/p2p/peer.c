@@ -178,6 +178,12 @@ void rz_peer_meet(uint32_t process)
     }
 }
 
+bool rz_peer_is_open(uint32_t process)
+{
+    const struct rz_peer *peer = rz_member_of(process)->peer;
+    return !rz_process_dead(process) && peer != NULL && peer->state == RZ_PEER_OPEN;
+}
+
 /* ---- Sending and fetching ---- */
 
 static rz_status_t peer_submit(uint32_t process, struct rz_parcel *parcel)

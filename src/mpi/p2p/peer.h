@@ -50,6 +50,9 @@ void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token);
  * or will. True: it is the caller's again, and its done will not be called. */
 bool rz_peer_withdraw(uint32_t process, struct rz_parcel *parcel);
 
+/* Whether what is sent to that process goes at once: it lives, and the connection is open. */
+bool rz_peer_is_open(uint32_t process);
+
 /* That process sends to us: connect to it, too, if it lives. */
 void rz_peer_meet(uint32_t process);
 

@@ -299,6 +299,52 @@ static void one_that_leaves_a_collective_tells_those_who_asked(void **state)
     assert_int_equal(end_of(receive_inside(text, 5, 3)), MPI_ERR_PROC_FAILED);
 }
 
+/* Who gives up may be outside of MPI when others ask: it has told them before. */
+static void one_that_gives_up_tells_those_it_owes_messages_unasked(void **state)
+{
+    (void)state;
+    struct rz_request *request;
+    inject(1, RZ_PLANE_POINT, 0, false);
+    for (int peer = 1; peer < 8; peer++) { /* all are connected */
+        assert_int_equal(rzm_send("x", 1, fake_bytes(), peer, 0, fake_comm()), MPI_SUCCESS);
+    }
+    assert_int_equal(rzm_ibarrier(fake_comm(), &request), MPI_SUCCESS);
+    MPI_Request handle = rz_request_handle(request);
+    const struct rz_participation *going_on = fake_comm()->participations.first;
+    assert_non_null(going_on);
+    int tag = going_on->tag;
+    fake_verdict(4, RZ_VERDICT_DEAD); /* the root waits for it */
+    assert_int_equal(rzm_wait(&handle, NULL), MPI_ERR_PROC_FAILED);
+    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 1, inside(), tag), 1);
+    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 2, inside(), tag), 1);
+    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 3, inside(), tag), 0); /* it waits for 2 */
+}
+
+/* By it this process learns of the death, and remembers what will not come. */
+static void what_was_told_unasked_counts_as_an_answer(void **state)
+{
+    (void)state;
+    char text[3][8];
+    struct rz_participation going_on;
+    rz_operation_begin(fake_comm(), &going_on, 1);
+    struct rz_request *waits = receive_inside(text[0], 2, 1);
+    inject(2, RZ_PLANE_COLLECTIVE, 2, false);
+    others_say(RZ_ENVELOPE_ABSENT, 2, inside(), 1);
+    others_say(RZ_ENVELOPE_ABSENT, 4, inside(), 1);
+    fake_rounds(3);
+    assert_true(rz_process_dead(fake_process(3)));
+    assert_int_equal(end_of(waits), MPI_ERR_PROC_FAILED);
+    assert_int_equal(end_of(receive_inside(text[1], 4, 1)), MPI_ERR_PROC_FAILED);
+    assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 4, inside(), 1), 0);
+    struct rz_request *of_other = receive_inside(text[2], 5, 1);
+    assert_false(of_other->complete);
+    inject(5, RZ_PLANE_COLLECTIVE, 1, false);
+    fake_rounds(3);
+    assert_int_equal(end_of(of_other), MPI_SUCCESS);
+    rz_operation_end(fake_comm(), &going_on);
+    assert_null(fake_comm()->participations.absences);
+}
+
 static void collectives_that_begin_after_a_death_fail_at_once(void **state)
 {
     (void)state;
@@ -314,7 +360,15 @@ static void collectives_that_begin_after_a_death_fail_at_once(void **state)
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, fake_comm()), MPI_ERR_PROC_FAILED);
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, with), MPI_ERR_PROC_FAILED);
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, without), MPI_SUCCESS);
+    /* Nobody hears anything of it but that it fails, and that once: who may wait in it. */
     size_t sent = fake.n_sent;
+    assert_int_equal(rzm_barrier(fake_comm()), MPI_ERR_PROC_FAILED);
+    assert_true(fake.n_sent > sent);
+    for (size_t i = sent; i < fake.n_sent; i++) {
+        assert_int_equal(fake.sent[i].envelope.kind, RZ_ENVELOPE_ABSENT);
+        assert_int_equal(fake.sent[i].envelope.serial, fake_process(3));
+    }
+    sent = fake.n_sent;
     assert_int_equal(rzm_barrier(fake_comm()), MPI_ERR_PROC_FAILED);
     struct rz_comm *made;
     assert_int_equal(rzm_comm_dup(fake_comm(), &made), MPI_ERR_PROC_FAILED);
@@ -743,6 +797,8 @@ int main(void)
         IN_WORLD(any_source_is_told_until_the_death_is_acknowledged),
         IN_WORLD(messages_of_the_living_go_on_inside_collectives),
         IN_WORLD(one_that_leaves_a_collective_tells_those_who_asked),
+        IN_WORLD(one_that_gives_up_tells_those_it_owes_messages_unasked),
+        IN_WORLD(what_was_told_unasked_counts_as_an_answer),
         IN_WORLD(collectives_that_begin_after_a_death_fail_at_once),
         IN_WORLD(one_that_ended_well_concerns_only_those_who_name_it),
         IN_WORLD(a_lane_is_given_up_when_the_death_of_its_owner_was_dealt_with),

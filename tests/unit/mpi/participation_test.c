@@ -41,7 +41,7 @@ struct message {
     int operation;
     uint32_t mask; /* contributions that it carries */
     bool large;    /* its sender waits until it is taken */
-    int failed;    /* INQUIRY: who */
+    int failed;    /* INQUIRY, ABSENT: who */
 };
 
 struct channel {
@@ -174,17 +174,23 @@ static void say(int from, int to, struct message message)
     channel->messages[channel->n++] = message;
 }
 
+static int first_failed(const struct member *self)
+{
+    int failed = 0;
+    while (!self->knows[failed]) {
+        failed++;
+    }
+    return failed;
+}
+
 static void ask(int me, int operation, struct pending *pending)
 {
     struct member *self = &world.member[me];
     if (self->stopped && pending->on && !pending->asked && !self->knows[pending->peer]) {
-        int failed = 0;
-        while (!self->knows[failed]) {
-            failed++;
-        }
         pending->asked = true;
         say(me, pending->peer,
-            (struct message){.kind = INQUIRY, .operation = operation, .failed = failed});
+            (struct message){
+                .kind = INQUIRY, .operation = operation, .failed = first_failed(self)});
     }
 }
 
@@ -218,9 +224,26 @@ static void leave(int me, int operation)
     while (question != NULL) {
         struct rz_question *next = question->next;
         say(me, (int)question->process,
-            (struct message){.kind = ABSENT, .operation = question->tag});
+            (struct message){
+                .kind = ABSENT, .operation = question->tag, .failed = first_failed(self)});
         free(question);
         question = next;
+    }
+}
+
+/* Those that it owes messages are told unasked; those who asked are told when it leaves. */
+static void tell_absence(int me, int operation)
+{
+    const struct member *self = &world.member[me];
+    const struct run *run = &self->run[operation];
+    for (int i = run->at; self->stopped && i < run->plan.n; i++) {
+        const struct step *step = &run->plan.steps[i];
+        struct rz_question about = {.process = (uint32_t)step->peer, .tag = operation};
+        if (step->what == SEND && !rz_participation_is_asked(&self->all, &about)) {
+            say(me, step->peer,
+                (struct message){
+                    .kind = ABSENT, .operation = operation, .failed = first_failed(self)});
+        }
     }
 }
 
@@ -229,10 +252,17 @@ static void give_up(int me, int operation)
 {
     struct run *run = &world.member[me].run[operation];
     run->over = true;
+    tell_absence(me, operation);
     for (int i = 0; i < run->n_pending; i++) {
         run->pending[i].on = run->pending[i].on && run->pending[i].send;
     }
     leave(me, operation);
+}
+
+static bool is_missed(int me, int from, int operation)
+{
+    struct rz_question absence = {.process = (uint32_t)from, .tag = operation};
+    return rz_participation_misses(&world.member[me].all, &absence);
 }
 
 static void begin_message(int me, int operation, const struct step *step)
@@ -252,7 +282,7 @@ static void begin_message(int me, int operation, const struct step *step)
         self->is_early[step->peer][operation] = false;
         take(me, step->peer, operation, self->early[step->peer][operation]);
         return;
-    } else if (self->knows[step->peer]) {
+    } else if (self->knows[step->peer] || is_missed(me, step->peer, operation)) {
         give_up(me, operation);
         return;
     }
@@ -316,12 +346,13 @@ static void begin(int me)
     }
     struct run *run = &self->run[operation];
     self->begun++;
+    *run = (struct run){.active = !self->stopped, .mask = 1u << me};
+    plan_make(&run->plan, me, operation);
     if (self->stopped) {
         self->result[operation] = FAILED;
+        tell_absence(me, operation);
         return;
     }
-    *run = (struct run){.active = true, .mask = 1u << me};
-    plan_make(&run->plan, me, operation);
     rz_participation_begin(&self->all, &run->part, operation);
     advance(me, operation);
 }
@@ -374,7 +405,21 @@ static void inquired(int me, int from, const struct message *message)
     learn(me, message->failed);
     if (rz_participation_ask(&self->all, &question)) {
         drop(me, from, message->operation);
-        say(me, from, (struct message){.kind = ABSENT, .operation = message->operation});
+        say(me, from,
+            (struct message){
+                .kind = ABSENT, .operation = message->operation, .failed = first_failed(self)});
+    }
+}
+
+/* The receive that it is about may be begun only when the failure is learnt. */
+static void absent(int me, int from, const struct message *message)
+{
+    struct member *self = &world.member[me];
+    struct rz_question absence = {.process = (uint32_t)from, .tag = message->operation};
+    learn(me, message->failed);
+    rz_participation_miss(&self->all, &absence);
+    if (pending_find(&self->run[message->operation], from, false) != NULL) {
+        give_up(me, message->operation);
     }
 }
 
@@ -406,9 +451,7 @@ static void deliver(int from, int to)
         }
         break;
     case ABSENT:
-        if (pending != NULL) {
-            give_up(to, message.operation);
-        }
+        absent(to, from, &message);
         break;
     default:
         inquired(to, from, &message);
@@ -489,6 +532,7 @@ static void check(uint64_t seed)
             }
         }
         assert_null(self->alive ? self->all.questions : NULL);
+        assert_null(self->alive ? self->all.absences : NULL);
     }
 }
 
