@@ -21,7 +21,12 @@
 /* A verdict that has not come after so long will not come: the network is at fault. */
 #define VERDICT_MAX (30 * RZ_SECOND)
 
-static rz_time lost_last; /* when a request was last left without its connection; 0: none is */
+/* So long a receive waits for the connection that takes its acknowledgement: its sender may compute
+ * instead of answering. */
+#define ANSWER_MAX RZ_SECOND
+
+static rz_time answer_last; /* when a receive last began to wait for that; 0: none does */
+static rz_time lost_last;   /* when a request was last left without its connection; 0: none is */
 
 /* ---- Ends ---- */
 
@@ -382,6 +387,32 @@ void rz_p2p_withdraw(struct rz_request *request)
     request->flags &= ~(uint32_t)RZ_REQUEST_POSTED;
 }
 
+/* Its acknowledgement has not left yet. */
+static void await_answer(struct rz_request *request, int error)
+{
+    request->error = error;
+    request->flags &= ~(uint32_t)RZ_REQUEST_PAYLOAD_DUE;
+    answer_last = rz_clock_now();
+    if (!request->active) {
+        rz_request_activate(request);
+    }
+}
+
+static bool waits_for_answer_alone(const struct rz_request *request)
+{
+    uint32_t due = RZ_REQUEST_ANSWER_DUE | RZ_REQUEST_PAYLOAD_DUE;
+    return (request->flags & due) == RZ_REQUEST_ANSWER_DUE;
+}
+
+void rz_p2p_answered(struct rz_request *request)
+{
+    bool ends = waits_for_answer_alone(request);
+    request->flags &= ~(uint32_t)RZ_REQUEST_ANSWER_DUE;
+    if (ends) {
+        p2p_complete(request, request->error);
+    }
+}
+
 /* The payload has come, whole or as far as there was room: in the user's buffer, or packed. */
 static void receive_ended(struct rz_request *request, rz_status_t status)
 {
@@ -394,8 +425,12 @@ static void receive_ended(struct rz_request *request, rz_status_t status)
         rz_datatype_unpack(request->datatype, request->count, request->packed, bytes,
                            request->buffer);
     }
-    bool whole = !(request->flags & RZ_REQUEST_TRUNCATED);
-    p2p_complete(request, whole ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+    int error = request->flags & RZ_REQUEST_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    if (request->flags & RZ_REQUEST_ANSWER_DUE) {
+        await_answer(request, error);
+    } else {
+        p2p_complete(request, error);
+    }
 }
 
 static void receive_done(struct rz_net_op *op, rz_status_t status)
@@ -448,8 +483,8 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
     rz_status_set_bytes(&request->status, (int64_t)taken);
     rz_engine.counters.receives++;
     rz_engine.counters.bytes_received += taken;
-    if (envelope->kind == RZ_ENVELOPE_SYNC) {
-        rz_sync_acknowledge(envelope);
+    if (envelope->kind == RZ_ENVELOPE_SYNC && rz_sync_acknowledge(envelope, request)) {
+        request->flags |= RZ_REQUEST_ANSWER_DUE | RZ_REQUEST_PAYLOAD_DUE;
     }
     if (token != NULL) {
         receive_fetch(request, rz_message_from(envelope), path, token, taken);
@@ -483,6 +518,8 @@ static void request_look_at_death(struct rz_request *request, uint32_t process, 
     }
     if (concerns(request, process) && (request->flags & SEND_DUE) == RZ_REQUEST_CANCEL_DUE) {
         rz_request_complete(request, MPI_SUCCESS); /* it has sent, and nobody answers any more */
+    } else if (concerns(request, process) && waits_for_answer_alone(request)) {
+        rz_p2p_answered(request); /* it has received, and nobody waits for the answer any more */
     } else if (concerns(request, process)) {
         if (request->flags & RZ_REQUEST_POSTED) {
             rz_p2p_receive_fails(request);
@@ -534,8 +571,23 @@ void rz_p2p_revoked(const struct rz_comm *comm)
     }
 }
 
+static void end_unanswered(void)
+{
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+        next = request->next;
+        if (request->class == &rz_p2p_class && waits_for_answer_alone(request)) {
+            rz_p2p_answered(request);
+        }
+    }
+}
+
 void rz_p2p_overdue(rz_time now)
 {
+    if (answer_last != 0 && now - answer_last >= ANSWER_MAX) {
+        answer_last = 0;
+        end_unanswered();
+    }
     if (lost_last == 0 || now - lost_last < VERDICT_MAX || rz_engine.reinit_open) {
         return;
     }

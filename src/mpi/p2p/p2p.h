@@ -75,6 +75,10 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
 /* The acknowledgement of a synchronous send has come. */
 void rz_p2p_acknowledged(struct rz_request *request);
 
+/* The acknowledgement of a synchronous message has left, or never will: its receive need not wait
+ * for that. */
+void rz_p2p_answered(struct rz_request *request);
+
 /* Its receiver has said whether the send that was to be cancelled is. */
 void rz_p2p_cancel_answered(struct rz_request *request, bool cancelled);
 

@@ -53,12 +53,19 @@ void rz_sync_release(struct rz_request *request)
     request->serial = 0;
 }
 
-/* The request that is called so, and waits for an answer of that process; or NULL. */
-static struct rz_request *request_of(uint64_t serial, uint32_t process)
+/* The request that is called so; or NULL. */
+static struct rz_request *request_called(uint64_t serial)
 {
     uint32_t index = (uint32_t)serial;
     struct rz_request *request = index < n_slots ? slots[index].request : NULL;
-    bool fits = request != NULL && request->serial == serial &&
+    return request != NULL && request->serial == serial ? request : NULL;
+}
+
+/* The send that is called so, and waits for an answer of that process; or NULL. */
+static struct rz_request *request_of(uint64_t serial, uint32_t process)
+{
+    struct rz_request *request = request_called(serial);
+    bool fits = request != NULL && request->flags & RZ_REQUEST_SEND &&
                 rz_comm_process(request->comm, request->peer) == process;
     return fits ? request : NULL;
 }
@@ -72,45 +79,77 @@ void rz_sync_acknowledged(uint64_t serial, uint32_t process)
 }
 
 /* An acknowledgement on its way lives by itself. */
+struct ack {
+    struct rz_parcel parcel;
+    uint64_t receive; /* the serial of the receive that waits for it to go; 0: none does */
+};
+
 static void ack_done(struct rz_net_op *op, rz_status_t status)
 {
     (void)status; /* a sender that is gone will not miss it */
+    struct ack *ack = (struct ack *)(void *)((char *)op - offsetof(struct ack, parcel.op));
+    struct rz_request *receive = ack->receive != 0 ? request_called(ack->receive) : NULL;
     acks_on_their_way--;
-    free((char *)op - offsetof(struct rz_parcel, op));
+    free(ack);
+    if (receive != NULL) {
+        rz_p2p_answered(receive);
+    }
 }
 
-/* Sends an envelope of that kind about the message of `envelope`. False: that process is gone. */
-static bool tell(uint32_t process, const struct rz_envelope *envelope, enum rz_envelope_kind kind)
+/*
+ * Sends an envelope of that kind about the message of `envelope`. RZ_IN_PROGRESS: *sent is on its
+ * way; RZ_OK: it has gone; else that process is gone.
+ */
+static rz_status_t send_about(uint32_t process, const struct rz_envelope *envelope,
+                              enum rz_envelope_kind kind, struct ack **sent)
 {
     const struct rz_link_info *info = rz_engine.info;
-    struct rz_parcel *parcel = calloc(1, sizeof(*parcel));
-    if (parcel == NULL) {
+    struct ack *ack = calloc(1, sizeof(*ack));
+    if (ack == NULL) {
         abort(); /* the other one would wait for ever */
     }
     struct rz_envelope about = *envelope;
     about.kind = kind;
     about.slot = info->self.rank;
     about.incarnation = info->self.incarnation;
-    rz_parcel_init(parcel, ack_done);
-    rz_envelope_encode(&about, parcel->op.header);
-    parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
-    rz_status_t status = rz_peer_send(process, parcel);
+    rz_parcel_init(&ack->parcel, ack_done);
+    rz_envelope_encode(&about, ack->parcel.op.header);
+    ack->parcel.op.header_bytes = RZ_ENVELOPE_BYTES;
+    rz_status_t status = rz_peer_send(process, &ack->parcel);
     if (status == RZ_IN_PROGRESS) {
         acks_on_their_way++;
+        *sent = ack;
     } else {
-        free(parcel);
+        free(ack);
     }
+    return status;
+}
+
+/* False: that process is gone. */
+static bool tell(uint32_t process, const struct rz_envelope *envelope, enum rz_envelope_kind kind)
+{
+    struct ack *sent;
+    rz_status_t status = send_about(process, envelope, kind, &sent);
     return status == RZ_OK || status == RZ_IN_PROGRESS;
 }
 
-void rz_sync_acknowledge(const struct rz_envelope *envelope)
+/* Where the connection is open but has no room, the sender may be computing: nobody waits for that.
+ */
+bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *receive)
 {
     uint32_t from = rz_message_from(envelope);
     if (from == rz_engine.self) {
         rz_sync_acknowledged(envelope->serial, from);
-    } else {
-        tell(from, envelope, RZ_ENVELOPE_ACK);
+        return false;
     }
+    bool open = rz_peer_is_open(from);
+    struct ack *sent;
+    if (send_about(from, envelope, RZ_ENVELOPE_ACK, &sent) != RZ_IN_PROGRESS || open ||
+        !rz_sync_await(receive)) {
+        return false;
+    }
+    sent->receive = receive->serial;
+    return true;
 }
 
 /* ---- Cancelling ---- */

@@ -19,8 +19,13 @@ bool rz_sync_await(struct rz_request *request);
 /* The request has ended one way or the other: its serial means nothing any more. */
 void rz_sync_release(struct rz_request *request);
 
-/* The message of this envelope has met its receive: tell its sender. */
-void rz_sync_acknowledge(const struct rz_envelope *envelope);
+/*
+ * The message of this envelope has met that receive: tells its sender. True: that waits for a
+ * connection, and rz_p2p_answered(receive) is called when it has gone or never will, unless the
+ * receive has ended before. The receive is not to end until then: who dies after it was told that
+ * it has the message must not take the acknowledgement along.
+ */
+bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *receive);
 
 /* An acknowledgement has come from that process. */
 void rz_sync_acknowledged(uint64_t serial, uint32_t process);

@@ -71,7 +71,8 @@ enum rz_request_flags {
         1 << 11, /* its connection is gone; the daemons' verdict or a roll-back will end it */
     RZ_REQUEST_TRUNCATED = 1 << 12,  /* the message was longer than the room for it */
     RZ_REQUEST_CANCEL_DUE = 1 << 13, /* the receiver was asked whether it can be cancelled */
-    RZ_REQUEST_INQUIRED = 1 << 14    /* its peer was asked about it (ft/inquiry.h) */
+    RZ_REQUEST_INQUIRED = 1 << 14,   /* its peer was asked about it (ft/inquiry.h) */
+    RZ_REQUEST_ANSWER_DUE = 1 << 15  /* a receive whose acknowledgement has not left yet (sync.h) */
 };
 
 struct rz_request {
@@ -92,11 +93,12 @@ struct rz_request {
     void *buffer;                /* the user's */
     MPI_Count count;
     struct rz_datatype *datatype; /* retained while needed */
-    void *packed;      /* owned until complete: packed data of a non-contiguous type, payload of a
-                          buffered send */
-    size_t bytes;      /* send: of the payload; receive: room in the user's buffer */
-    uint64_t serial;   /* of a send that may wait for its receiver: names it in answers; or 0 */
-    int peer, tag;     /* as the user gave them: dest or source */
+    void *packed;    /* owned until complete: packed data of a non-contiguous type, payload of a
+                        buffered send */
+    size_t bytes;    /* send: of the payload; receive: room in the user's buffer */
+    uint64_t serial; /* of a send that may wait for its receiver: names it in answers; of a receive
+                        with ANSWER_DUE; or 0 */
+    int peer, tag;   /* as the user gave them: dest or source */
     int pending_error; /* MPI_ERR_PROC_FAILED_PENDING: a test or wait must tell; else MPI_SUCCESS */
     enum rz_plane plane;
 };
