@@ -23,6 +23,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
+import scratch  # noqa: E402
 from patience import HANG, HANG_S  # noqa: E402
 
 BUILD = sys.argv[1]
@@ -30,7 +31,8 @@ RZRUN = f"{BUILD}/bin/rzrun"
 MARK = "RZ_TEST_MARK"  # the variable that tells which processes belong to which job
 # Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
 # Of the ULFM way; a directory for each run of this test, and empty after each job.
-FILES = tempfile.mkdtemp(prefix="proxies-test-files-")
+FILES = scratch.folder("proxies-test-files-")
+tempfile.tempdir = scratch.folder("proxies-test-")  # all else that is made here
 NODES = ["--oversubscribe", "--hb-timeout", "5s", "--timeout", HANG, "-n", "8", "--nodes", "4"]
 COMD = ["comd", "-x", "8", "-y", "8", "-z", "8", "--temperature", "20000", "--print-every", "5"]
 PROXIES = {
@@ -273,4 +275,5 @@ try:
     else:
         survive(*sys.argv[2:])
 finally:
-    shutil.rmtree(FILES)
+    for work in FILES, tempfile.tempdir:
+        shutil.rmtree(work)
