@@ -3,10 +3,10 @@
 stopped and continued, or stopped for good there, with 1 and 2 nodes, attached, detached and with a spawn. Then the job
 ends with a status that is not 0 and a line, or goes on with the right answer; nothing waits for ever, nothing is left.
 
-    ends_test.py [--build build] [--sample N | --budget S] [--seeds 1] [--only WORD] [--random N]
+    ends_test.py [--build build] [--sample N | --slice K/N] [--budget S] [--seeds 1] [--only WORD] [--random N]
 
-Without --sample: the whole list, or as much of it as the budget allows, in an order that the seed draws. --random: so many
-kills and stops of a process at a random time in the first 60 ms instead. RZ_KILL_AT=POINT@NODE[+stop] repeats one.
+Without --sample: the whole list, or as much of it as the budget allows, in an order that the seed draws. --slice: the
+K-th of N parts of it. --random: so many kills and stops of a process at a random time in the first 60 ms instead. RZ_KILL_AT=POINT@NODE[+stop] repeats one.
 """
 import argparse
 import contextlib
@@ -22,6 +22,7 @@ SOURCE = os.path.abspath(os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.pat
 OPTIONS = argparse.ArgumentParser()
 OPTIONS.add_argument("--build", default=os.environ.get("RZ_TEST_BUILD", "build"))
 OPTIONS.add_argument("--sample", type=int)
+OPTIONS.add_argument("--slice", default="1/1")
 OPTIONS.add_argument("--budget", type=float)
 OPTIONS.add_argument("--seeds", type=int, default=1)
 OPTIONS.add_argument("--only", default="")
@@ -71,7 +72,7 @@ class Rig(rig.LaunchTest):
         if result.status == 0 and "nodes are gone; what they wrote last may be missing" not in result.err:
             self.assertRegex(result.out, ANSWERS[words[-1]], f"{what}: status 0\n{result.err}")
         elif result.status != 0:
-            self.assertRegex(result.err, r"(?m)^rzrun: .", f"{what}: status {result.status} without a word\n{result.out}")
+            self.assertRegex(result.err, r"(?m)^(rzrun|rhizome): .", f"{what}: status {result.status} without a word\n{result.out}")
 
     def left_behind(self):
         """Sockets are others': each name is of one job, and those of its own jobs end with their processes."""
@@ -176,6 +177,8 @@ def attempt(run):
 def chosen(draw):
     every = [case for case in cases() if options.only in " ".join(map(str, case))]
     draw.shuffle(every)
+    part, parts = map(int, options.slice.split("/"))
+    every = every[part - 1::parts]
     if options.sample:  # few that wait for the end of a silence
         slow = [case for case in every if case[2] == "stop"][:2]
         every = slow + [case for case in every if case[2] != "stop"][:options.sample - len(slow)]
