@@ -6,6 +6,7 @@
 #include "daemon/control.h"
 #include "daemon/detached.h"
 #include "daemon/ending.h"
+#include "daemon/environment.h"
 #include "daemon/groups.h"
 #include "daemon/input.h"
 #include "daemon/job.h"
@@ -170,6 +171,8 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
     *why = rz_status_text(status);
     if (status == RZ_OK && rz_control_open(&daemon->control, daemon) != RZ_OK)
         rz_daemon_log(daemon, 1, "has no control socket: rzps will not see it");
+    if (status == RZ_OK && daemon->job.node == 0) /* the others have the same */
+        rz_environment_tell_overruled(daemon);
     rz_kill_here(RZ_KILL_DAEMON_OPEN);
     return status;
 }

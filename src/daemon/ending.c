@@ -32,9 +32,11 @@ struct rz_ending {
  */
 static void say_done(struct rz_daemon *daemon)
 {
-    const struct rz_launch_message done = {.type = RZ_LAUNCH_DONE};
+    struct rz_launch_message done = {.type = RZ_LAUNCH_DONE};
     if (daemon->end->done)
         return;
+    if (daemon->recovery)
+        done.done.strangers = rz_recovery_strangers(daemon->recovery);
     daemon->end->done = true;
     rz_daemon_tell_launcher(daemon, &done);
     rz_kill_here(RZ_KILL_DAEMON_DONE);

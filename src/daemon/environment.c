@@ -72,13 +72,18 @@ __attribute__((format(printf, 2, 3))) static void set_made(struct environment *e
     set(e, entry);
 }
 
+static bool uses_ucx(const struct environment *e)
+{
+    char **net = find(e, "RZ_NET=");
+    return net && strcmp(*net, "RZ_NET=ucx") == 0;
+}
+
 /* What UCX must find before the process starts, where it is wanted (rzrun --net ucx). The user's
  * own settings stand above what is only good, and not above what must be. */
 static void set_network(struct environment *e, const struct rz_daemon_job *job)
 {
     bool single = rz_job_single_host(job);
-    char **net = find(e, "RZ_NET=");
-    if (!net || strcmp(*net, "RZ_NET=ucx") != 0)
+    if (!uses_ucx(e))
         return;
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         char entry[ENTRY_BYTES];
@@ -106,14 +111,20 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_SCRATCH=%s", scratch);
 }
 
+/* Of all programs of the job. */
+static void set_user(struct environment *e, const struct rz_daemon_job *job)
+{
+    for (char **entry = environ; *entry; entry++)
+        set(e, *entry);
+    for (char **entry = job->environment; *entry; entry++)
+        set(e, *entry);
+}
+
 char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_program *program,
                            uint32_t rank, uint32_t incarnation, int link_fd)
 {
     struct environment e = {0};
-    for (char **entry = environ; *entry; entry++)
-        set(&e, *entry);
-    for (char **entry = job->environment; *entry; entry++)
-        set(&e, *entry);
+    set_user(&e, job);
     for (char *const *entry = program->environment; entry && *entry; entry++)
         set(&e, *entry);
     set_network(&e, job);
@@ -123,6 +134,18 @@ char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_prog
         return e.entries;
     rz_environment_free(e.entries);
     return NULL;
+}
+
+void rz_environment_tell_overruled(const struct rz_daemon *daemon)
+{
+    struct environment e = {0};
+    set_user(&e, &daemon->job);
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name && uses_ucx(&e); v++) {
+        char **entry = find(&e, v->name);
+        if (v->problem && entry && strcmp(*entry + name_length(*entry) + 1, v->value) != 0)
+            rz_daemon_log(daemon, 0, "%s is overruled: %s", *entry, v->problem);
+    }
+    rz_environment_free(e.entries);
 }
 
 void rz_environment_free(char **environment)

@@ -12,4 +12,8 @@ char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_prog
                            uint32_t rank, uint32_t incarnation, int link_fd);
 void rz_environment_free(char **environment);
 
+/* Says, where the job uses UCX (rzrun --net ucx), which of the user's settings of UCX do not hold.
+ */
+void rz_environment_tell_overruled(const struct rz_daemon *daemon);
+
 #endif

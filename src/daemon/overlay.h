@@ -86,9 +86,11 @@ rz_status_t rz_overlay_inject(struct rz_overlay *overlay, enum rz_inject what,
 /* What was turned away, since the start. */
 struct rz_overlay_refusals {
     uint64_t connections; /* accepted, but not proved: garbage, wrong key, silence, too many */
-    uint64_t strangers;   /* opened by us, and somebody else listened there */
-    uint64_t datagrams;   /* garbage, wrong key, for others */
-    uint64_t repeated;    /* datagrams that had come before */
+    uint64_t
+        unproved; /* of them: all but those that went away without having said anything wrong */
+    uint64_t strangers; /* opened by us, and somebody else listened there */
+    uint64_t datagrams; /* garbage, wrong key, for others */
+    uint64_t repeated;  /* datagrams that had come before */
 };
 const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *overlay);
 

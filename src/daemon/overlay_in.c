@@ -33,9 +33,11 @@ static void incoming_close(struct incoming *in)
     free(in);
 }
 
-static void close_stranger(struct incoming *in)
+/* refused: by us; else it went away itself, as one of ours does that dies or ends. */
+static void close_stranger(struct incoming *in, bool refused)
 {
     in->overlay->refusals.connections++;
+    in->overlay->refusals.unproved += refused;
     incoming_close(in);
 }
 
@@ -109,7 +111,7 @@ static void out_of_patience(evutil_socket_t fd, short what, void *arg)
     struct incoming *oldest;
     (void)fd, (void)what;
     while ((oldest = oldest_unproved(overlay)) && oldest->prove_by <= rz_clock_now())
-        close_stranger(oldest);
+        close_stranger(oldest, true);
     wait_for_proofs(overlay);
 }
 
@@ -149,7 +151,7 @@ static void incoming_read(evutil_socket_t fd, short what, void *arg)
     if (good && (status == RZ_OK || status == RZ_ERR_NO_MEMORY))
         return;
     if (in->peer == RZ_ID_NONE) {
-        close_stranger(in);
+        close_stranger(in, !good || status == RZ_ERR_MALFORMED);
         return;
     }
     rz_id peer = in->peer;
@@ -166,7 +168,7 @@ static void accept_one(evutil_socket_t listen_fd, short what, void *arg)
     if (rz_socket_accept(listen_fd, &fd, NULL) != RZ_OK)
         return;
     if (overlay->n_unproved >= UNPROVED_MAX)
-        close_stranger(oldest_unproved(overlay));
+        close_stranger(oldest_unproved(overlay), true);
     struct incoming *in = calloc(1, sizeof *in);
     if (!in || rz_frames_open(&in->frames, fd, RZ_OVERLAY_HANDSHAKE_MAX) != RZ_OK) {
         free(in);

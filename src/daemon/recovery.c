@@ -720,6 +720,18 @@ static void log_refusals(const struct rz_daemon *daemon)
             "%llu repeated",
             (unsigned long long)refused->connections, (unsigned long long)refused->strangers,
             (unsigned long long)refused->datagrams, (unsigned long long)refused->repeated);
+    uint64_t strangers = refused->unproved + refused->strangers;
+    if (daemon->detached && strangers > 0) /* rzrun will not be there to say so */
+        rz_daemon_log(
+            daemon, 0,
+            "%llu connections were turned away: they did not prove that they belong to the job",
+            (unsigned long long)strangers);
+}
+
+uint64_t rz_recovery_strangers(const struct rz_recovery *recovery)
+{
+    const struct rz_overlay_refusals *refused = rz_overlay_refusals(recovery->daemon->overlay);
+    return refused->unproved + refused->strangers;
 }
 
 void rz_recovery_ending(struct rz_recovery *recovery)

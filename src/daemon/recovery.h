@@ -87,6 +87,9 @@ void rz_recovery_repairing(struct rz_recovery *recovery);
  * others may not have heard yet that the job is over. */
 void rz_recovery_ending(struct rz_recovery *recovery);
 
+/* Connections between daemons that were refused for lack of proof. */
+uint64_t rz_recovery_strangers(const struct rz_recovery *recovery);
+
 /* After rz_recovery_ending, once: the job is over, and this daemon takes no part any more; nobody
  * shall take its silence or its end for a death. */
 void rz_recovery_leave(struct rz_recovery *recovery);

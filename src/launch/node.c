@@ -214,3 +214,22 @@ void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n, char *const *wh
         told++;
     }
 }
+
+void rz_nodes_tell_strangers(const struct rz_node *nodes, uint32_t n)
+{
+    uint64_t sum = 0;
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += nodes[i].strangers;
+    if (sum == 0)
+        return;
+    fprintf(stderr,
+            "rzrun: %llu connections to daemons were turned away: they did not prove that they "
+            "belong to the job (",
+            (unsigned long long)sum);
+    for (uint32_t i = 0; i < n; i++)
+        if (nodes[i].strangers > 0 && told++ < TOLD_MAX)
+            fprintf(stderr, "%snode %u, %s port %u: %llu", told > 1 ? "; " : "", i,
+                    nodes[i].address, nodes[i].tcp_port, (unsigned long long)nodes[i].strangers);
+    fprintf(stderr, "%s)\n", told > TOLD_MAX ? "; others" : "");
+}

@@ -29,6 +29,7 @@ struct rz_node {
     bool lost;             /* its death was agreed, though its daemon may be there still, stopped */
     uint32_t epoch;        /* the newest one in which it took part */
     bool done;             /* all has ended there, and the daemon waits for LEAVE */
+    uint64_t strangers;    /* connections that its daemon refused for lack of proof */
     bool input_ended;      /* standard input's end was told */
     uint32_t input_credit; /* bytes of input that it still takes */
     char address[64];
@@ -60,5 +61,9 @@ void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms);
 /* Says on standard error how the daemons ended that were not told to, as far as they said why
  * (why[node], or NULL) or their keepers knew it; the first few of them. */
 void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n, char *const *why);
+
+/* Says in one line on standard error how many connections the daemons refused for lack of proof,
+ * and where; nothing where there were none. */
+void rz_nodes_tell_strangers(const struct rz_node *nodes, uint32_t n);
 
 #endif

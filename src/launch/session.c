@@ -350,9 +350,11 @@ static void report_binding(const struct rz_session *session, const struct rz_nod
             told->incarnation, node->index, name, told->binding);
 }
 
-static void on_done(struct rz_session *session, struct rz_node *node)
+static void on_done(struct rz_session *session, struct rz_node *node,
+                    const struct rz_launch_done *told)
 {
     node->done = true;
+    node->strangers = told->strangers;
     let_all_leave(session);
 }
 
@@ -421,7 +423,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         rz_session_waits_end(session);
         break;
     case RZ_LAUNCH_DONE:
-        on_done(session, node);
+        on_done(session, node, &message->done);
         break;
     case RZ_LAUNCH_STALLED:
         rz_session_waits_stalled(session, message->stalled.for_ns);
@@ -624,6 +626,7 @@ static int conclude(struct rz_session *session)
     if (status == RZ_EXIT_LOST || status == RZ_EXIT_START)
         rz_nodes_tell_ends(session->nodes, session->options->layout.n_nodes,
                            session->referee.outcome.cut_off);
+    rz_nodes_tell_strangers(session->nodes, session->options->layout.n_nodes);
     if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1)
         say_another_mpi(session->options);
     return status;

@@ -119,7 +119,7 @@ enum rz_waiting_state {
     MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* it goes on without you from now on */ \
     MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
     MESSAGE(RESULT, result) U32(code) U32(cut_off) U32(n_nodes) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
-    MESSAGE(DONE, done) END(DONE, done)                                   /* no process is left here, and the job is over; among daemons, too */ \
+    MESSAGE(DONE, done) U64(strangers) END(DONE, done) /* the job is over, no process is left here; so many were refused */ \
     /* both ways: are you there; I am */ \
     MESSAGE(ALIVE, alive) END(ALIVE, alive) \
     /* rzrun -> daemon */ \

@@ -230,7 +230,8 @@ class Strangers(rig.LaunchTest):
         lines = [line for line in result.err.splitlines() if "turned away" in line]
         self.assertTrue(lines, f"nothing was said: {result.err}")
         self.assertEqual(len(lines), len(set(lines)), result.err)
-        self.assertLessEqual(len(lines), 4 + 2, result.err)
+        self.assertLessEqual(len(lines), 4 + 2 + 1, result.err)
+        self.assertRegex(result.err, r"(?m)^rzrun: \d+ connections to daemons were turned away: .*\(node 0, \S+ port \d+: \d+; node 1, .*\)$")
         self.assertEqual([line for line in result.err.splitlines() if line not in lines], [])
 
     def test_files_and_local_sockets_are_closed_to_others(self):
@@ -250,6 +251,17 @@ class Strangers(rig.LaunchTest):
         result = self.finish(job)
         self.assertEqual(result.status, 0, result.err)
         self.assertEqual(result.err, "")
+
+    def test_a_ucx_variable_that_is_overruled_is_told_once(self):
+        if not os.path.exists(f"{rig.BUILD}/lib/rhizome/rhizome-ucx.so"):
+            self.skipTest("built without UCX")
+        for variables, told in ({"UCX_TLS": "rc,ud"}, 1), ({"UCX_TLS": "tcp"}, 0), ({}, 0):
+            job = self.start("--net", "ucx", "-n", "4", "--nodes", "2", "--oversubscribe", rig.program("strangers_job"),
+                             self.file("there", ""), environment=variables)
+            result = self.finish(job)
+            self.assertEqual(result.status, 0, result.err)
+            self.assertEqual(len(result.err.splitlines()), told, result.err)
+            self.assertRegex(result.err, r"\A(rzd\[0\]: UCX_TLS=rc,ud is overruled: UCX_TLS must be \"tcp\": .*\n)?\Z")
 
 
 if __name__ == "__main__":

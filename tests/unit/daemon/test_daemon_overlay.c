@@ -176,7 +176,12 @@ static void noise_is_refused(void **state)
         RUN_UNTIL(is_closed(fd));
         close(fd);
         assert_int_equal(rz_overlay_refusals(side[0].overlay)->connections, i + 1);
+        assert_int_equal(rz_overlay_refusals(side[0].overlay)->unproved, i + 1);
     }
+    close(stranger_to(0)); /* what goes away without a word was not refused */
+    RUN_UNTIL(rz_overlay_refusals(side[0].overlay)->connections ==
+              sizeof noise / sizeof *noise + 1);
+    assert_int_equal(rz_overlay_refusals(side[0].overlay)->unproved, sizeof noise / sizeof *noise);
     assert_int_equal(side[0].messages + side[0].broken, 0);
 }
 
