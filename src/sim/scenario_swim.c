@@ -143,6 +143,15 @@ static const char *notice_name(uint32_t what)
                        .pause_max = RZ_SECOND,                                                     \
                        .slow = 60 * RZ_MILLISECOND}
 
+/* A loaded machine: whole members do not run for seconds, many times, longer than any suspicion
+ * lasts; nothing is lost. */
+#define LATE                                                                                       \
+    CALLBACKS, .members_max = MEMBERS_MAX, .record_bytes = 8 * RZ_SWIM_CHECK_WORDS(MEMBERS_MAX),   \
+               .latency_min = 100 * RZ_MICROSECOND, .latency_max = 15 * RZ_MILLISECOND,            \
+               .timer_slack = 5 * RZ_MILLISECOND, .crash_until = 4 * RZ_SECOND,                    \
+               .horizon = 20 * RZ_SECOND,                                                          \
+               .faults = {.until = 8 * RZ_SECOND, .pauses = 12, .pause_max = 3 * RZ_SECOND}
+
 #define TICKS                                                                                      \
     CALLBACKS, .members_max = 4, .record_bytes = 8 * RZ_SWIM_CHECK_WORDS(4), .tick = 1,            \
                .crash_until = 4
@@ -193,6 +202,18 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .parameter = 0,
      COMMON,
      .faults = {.until = 2 * RZ_SECOND, .loss = 100, .partitions = 2}},
+    {.name = "late",
+     .summary = "members run up to three seconds late, again and again: who lives is cleared",
+     .members = 6,
+     .crashes = 2,
+     .parameter = CLEARED,
+     LATE},
+    {.name = "late-final",
+     .summary = "the same where death is final: who is declared dead stops",
+     .members = 6,
+     .crashes = 1,
+     .parameter = HASTY | FINAL,
+     LATE},
     {.name = "tiny",
      .summary = "a death in a world to be explored whole",
      .members = 2,
@@ -259,6 +280,12 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .members = 6,
      .violation_expected = true,
      MUTANT(MUTE, CLEARED)},
+    {.name = "mutant-mute-late",
+     .summary = "nobody refutes, where members only run late",
+     .members = 6,
+     .violation_expected = true,
+     LATE,
+     .parameter = MUTATION(MUTE) | CLEARED},
     {.name = "mutant-patient",
      .summary = "suspicions never end",
      .members = 6,

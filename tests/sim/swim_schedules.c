@@ -48,6 +48,15 @@ static void final_deaths_stop_whom_they_meet(void **state)
     run("final", 10, 2, 60);
 }
 
+static void lateness_of_seconds_is_survived(void **state)
+{
+    (void)state;
+    run("late", 6, 2, 150);
+    run("late", 12, 3, 20);
+    run("late-final", 6, 1, 150);
+    run("mutant-mute-late", 6, UINT32_MAX, 100);
+}
+
 static void parted_networks_find_their_dead(void **state)
 {
     (void)state;
@@ -88,6 +97,7 @@ int main(void)
         cmocka_unit_test(all_crashes_are_found_and_nobody_else_is_suspected),
         cmocka_unit_test(who_lives_is_cleared_when_faults_end),
         cmocka_unit_test(final_deaths_stop_whom_they_meet),
+        cmocka_unit_test(lateness_of_seconds_is_survived),
         cmocka_unit_test(parted_networks_find_their_dead),
         cmocka_unit_test(mutants_are_caught),
         cmocka_unit_test(cost_is_two_messages_per_member_and_period),
