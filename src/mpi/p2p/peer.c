@@ -227,8 +227,13 @@ rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parc
         queue_append(member->peer, parcel);
         return RZ_IN_PROGRESS;
     }
-    /* Of a dead sender, the transport knows whether the payload outlived it. */
     rz_kill_here(RZ_KILL_FETCH);
+    /* Within a node the transport knows whether the payload outlived its sender. From another node
+     * nobody sends it any more; the transport cannot know of a sender that it was never told of. */
+    if (dead && path == &rz_engine.paths[RZ_PATH_NET]) {
+        path->ops->drop(path->net, parcel->token);
+        return RZ_ERR_PROC_FAILED;
+    }
     return path->ops->fetch(path->net, parcel->token, parcel->data, parcel->bytes, &parcel->op);
 }
 
