@@ -13,7 +13,7 @@ import launch_rig as rig
 
 SH = "/bin/sh"
 ENDS, WAITS = rig.program("launch_ends"), rig.program("launch_waits")
-HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--checkpoint-every", "5"]
+HPCCG = [f"{rig.BUILD}/apps/hpccg", "24", "24", "24", "--checkpoint-every", "5"]
 NO_JOB = 7
 
 
@@ -175,7 +175,7 @@ class Detach(rig.LaunchTest):
         return [line for line in out.splitlines() if "residual" in line][-1:]
 
     def repaired(self, kind):
-        job = self.hpccg(12000)
+        job = self.hpccg(1000)  # seconds: it must not be over before the viewer has left
         viewer = self.attach(job)
         victims = self.await_members(4, 4)[kind]
         started = {process.pid for process in self.members()["process"]}
