@@ -64,6 +64,12 @@ static void let_all_leave(struct rz_session *session)
     rz_kill_here(RZ_KILL_LAUNCH_LEAVE);
 }
 
+void rz_session_leave_loop(struct rz_session *session)
+{
+    if (!session->flushing)
+        event_base_loopbreak(session->base);
+}
+
 static void release_lost(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_session *session = arg;
@@ -73,7 +79,7 @@ static void release_lost(evutil_socket_t fd, short what, void *arg)
             rz_node_release(&session->nodes[i]);
     let_all_leave(session);
     if (all_gone(session))
-        event_base_loopbreak(session->base);
+        rz_session_leave_loop(session);
 }
 
 /* Tells all nodes to end; when the last one has, the loop is left. */
@@ -464,7 +470,7 @@ static void on_ended(void *arg, struct rz_node *node)
         return;
     if (!session->ending && !session->detached)
         rz_referee_all_lost(&session->referee, node->index);
-    event_base_loopbreak(session->base);
+    rz_session_leave_loop(session);
 }
 
 /* ---- bounds */

@@ -82,6 +82,10 @@ struct rz_session {
 int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *attempts,
                    const char *daemon);
 
+/* Leaves the loop, for nothing more is to come from the nodes; not while the last output is still
+ * read, which ends when it has been, or is interrupted. */
+void rz_session_leave_loop(struct rz_session *session);
+
 /* Tells all nodes to end, their processes having so long to do it by themselves. */
 void rz_session_end(struct rz_session *session, uint32_t grace_ms);
 void rz_session_send_all(struct rz_session *session, const struct rz_launch_message *message);

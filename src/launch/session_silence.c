@@ -76,7 +76,7 @@ static void give_up(struct rz_session *session, const struct rz_node *node)
                                               : "no daemon has said anything",
                       (double)node->silence.lasted / 1e9, node->index, node->daemon_pid,
                       state_text(rz_process_state((pid_t)node->daemon_pid)));
-    event_base_loopbreak(session->base);
+    rz_session_leave_loop(session);
 }
 
 static void look_at_silence(struct rz_session *session, rz_time passed)
@@ -113,7 +113,7 @@ static void look_at_start(struct rz_session *session, rz_time passed)
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "%u of %u daemons have not reported, and none did within %u s",
                           n - session->n_listening, n, bound_s);
-    event_base_loopbreak(session->base);
+    rz_session_leave_loop(session);
 }
 
 static void look(evutil_socket_t fd, short what, void *arg)

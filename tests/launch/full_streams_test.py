@@ -77,6 +77,18 @@ class FullStreams(rig.LaunchTest):
         os.close(reader)
         self.assertEqual((self.status_of(process), len(out)), (0, 16000000))
 
+    def test_reader_that_comes_long_after_the_end(self):
+        """All of it is there still, though rzrun's bounds for nodes that are slow to end have passed."""
+        reader, writer = os.pipe()
+        process = self.start(SH, "-c", "head -c 300000 /dev/zero", stdout=writer)
+        os.close(writer)
+        rig.await_true(lambda: "rzd" in self.members())
+        rig.await_true(lambda: not self.members().get("rzd"))
+        threading.Event().wait(3)  # such a bound is 2 s, and nothing is to be seen of it
+        out = read_all(reader)
+        os.close(reader)
+        self.assertEqual((self.status_of(process), len(out)), (0, 300000))
+
     # ---- closed
 
     def test_reader_that_goes_ends_the_job(self):
