@@ -2,6 +2,7 @@
 #include "port/channel.h"
 #include "port/socket.h"
 
+#include "../../patience.h"
 #include "base/random.h"
 
 #include <fcntl.h>
@@ -187,7 +188,7 @@ static void a_frame_that_is_too_long_is_malformed(void **state)
 static void await(int fd, short events)
 {
     struct pollfd polled = {.fd = fd, .events = events};
-    assert_int_equal(poll(&polled, 1, 20000), 1);
+    assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
 }
 
 static void connections_begin_and_are_refused(void **state)
