@@ -60,11 +60,11 @@ class Ending(rig.LaunchTest):
         self.assertRegex(result.err, r"rank 1 .*MPI_Recv")
         self.assertRegex(result.err, r"rank 0 ")
 
-    def page_of_all(self, process):
-        """What the reports say until one has the circle; whoever has not come to its call yet makes an earlier one."""
+    def page_until(self, process, *words):
+        """What the reports say until all the words have been said; whoever has not come to its call yet makes an earlier one."""
         page = process.stderr.readline().decode()
         self.assertRegex(page, r"rzrun: nothing has come for .* who waits for whom:")
-        while "a circle" not in page:
+        while not all(re.search(word, page) for word in words):
             line = process.stderr.readline().decode()
             self.assertTrue(line, page)
             page += line
@@ -73,7 +73,7 @@ class Ending(rig.LaunchTest):
     def test_hang_report_ends_nobody(self):
         for nodes, wait in (("1", "auto"), ("2", "auto"), ("1", "yield"), ("2", "yield")):
             process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "300ms", "--wait", wait, WAITS, "receive")
-            page = self.page_of_all(process)
+            page = self.page_until(process, "a circle.*\n")
             for rank in range(3):
                 self.assertRegex(page, rf"rank {rank} waits .* MPI_Recv on MPI_COMM_WORLD, for rank {(rank + 1) % 3}, tag 77")
             self.assertIn("a circle, which nobody will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
@@ -86,7 +86,7 @@ class Ending(rig.LaunchTest):
         """Two communicators, shrunk in different orders: each waits for who waits in the other one."""
         for nodes in ("1", "2"):
             process = self.start("-n", "8", "--nodes", nodes, "--hang-report", "1s", OVERLAP, "circle", "shrink")
-            page = self.page_of_all(process)
+            page = self.page_until(process, "a circle.*\n")
             self.assertRegex(page, r"ranks 0,3-4 wait .* in MPIX_Comm_shrink on green \(3 of 5 are there\), operation 1, for rank 1\n")
             self.assertRegex(page, r"ranks 1-2,5 wait .* in MPIX_Comm_shrink on orange \(3 of 5 are there\), operation 1, for rank 3\n")
             circle = re.search(r"a circle, which nobody will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)
@@ -96,18 +96,20 @@ class Ending(rig.LaunchTest):
 
     def test_hang_report_tells_who_computes(self):
         process = self.start("-n", "3", "--hang-report", "300ms", WAITS, "compute")
-        lines = "".join(process.stderr.readline().decode() for _ in range(3))
-        self.assertRegex(lines, r"rank 0 \(node 0, pid \d+\) computes")
-        self.assertRegex(lines, r"ranks 1-2 wait .* for rank 0, tag 77")
+        self.page_until(process, r"rank 0 \(node 0, pid \d+\) computes", r"ranks 1-2 wait .* for rank 0, tag 77")
+        process.send_signal(signal.SIGINT)
+        self.finish(process)
+
+    def test_hang_report_tells_of_an_accept_that_nobody_connects_to(self):
+        process = self.start("-n", "2", "--nodes", "2", "--hang-report", "300ms", rig.program("dyn_connect"), "nobody")
+        self.page_until(process, "in MPI_Comm_accept on MPI_COMM_WORLD")
         process.send_signal(signal.SIGINT)
         self.finish(process)
 
     def test_hang_report_tells_which_end_is_awaited(self):
         for how, call in (("point", "the end of MPIX_Reinit"), ("end", "MPI_Finalize")):
             process = self.start("-n", "3", "--hang-report", "300ms", WAITS, how)
-            lines = "".join(process.stderr.readline().decode() for _ in range(3))
-            self.assertRegex(lines, r"rank 0 \(node 0, pid \d+\) computes")
-            self.assertRegex(lines, rf"ranks 1-2 wait .* s in {call}, operation 1\n")
+            self.page_until(process, r"rank 0 \(node 0, pid \d+\) computes", rf"ranks 1-2 wait .* s in {call}, operation 1\n")
             process.send_signal(signal.SIGINT)
             self.finish(process)
 
