@@ -23,7 +23,6 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG, HANG_S  # noqa: E402
 
-LEFT_S = 60  # so long after rzrun's end, however it ended, nothing may be left
 # Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
 HB_TIMEOUT = "3s"
 RANKS, NODES, NODES_DEAD_MAX = 8, 5, 2
@@ -103,7 +102,7 @@ def names():
 def left_behind(mark, before, alone):
     """What is left; processes in the middle of their end get a while. Names carry no mark: they are looked at where no
     other job may be at work."""
-    bound = time.monotonic() + LEFT_S
+    bound = time.monotonic() + HANG_S
     while (left := processes_left(mark)) and time.monotonic() < bound:
         time.sleep(0.02)
     return left + (sorted(names() - before) if alone else [])

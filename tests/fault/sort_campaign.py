@@ -23,7 +23,6 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG, HANG_S  # noqa: E402
 
-LEFT_S = 60  # so long after rzrun's end, however it ended, nothing may be left
 HB_TIMEOUT = "3s"  # deaths come with proof here; patience keeps a loaded machine from adding some that only seem to be
 KILLED = 128 + 9
 START_US = 30000  # from the end of MPI_Init on: the group stands by then, unless the machine is loaded
@@ -61,7 +60,7 @@ def processes_left(mark):
 
 def left_behind(mark, folder):
     """Processes in the middle of their end get a while. The folder is empty: who is last removes the checkpoints."""
-    bound = time.monotonic() + LEFT_S
+    bound = time.monotonic() + HANG_S
     while (left := processes_left(mark)) and time.monotonic() < bound:
         time.sleep(0.02)
     return left + os.listdir(folder)

@@ -317,7 +317,7 @@ class Detach(rig.LaunchTest):
                 continue
             # A job that goes on is one whose number was written.
             settled = lambda: not self.members()["rzd"] or all(page["detached"] == "running" for page in self.pages())
-            self.assertTrue(rig.await_true(settled, rig.LEFT_S), "the job hangs between rzrun and nobody")
+            self.assertTrue(rig.await_true(settled), "the job hangs between rzrun and nobody")
             for job in self.listening() - set(self.jobs):
                 self.assertEqual(out, job + "\n")
                 self.run_it("--end", job)

@@ -19,7 +19,6 @@ from patience import HANG, HANG_S  # noqa: E402, F401
 BUILD = os.environ.get("RZ_TEST_BUILD", "build")
 SOURCE = os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.path.abspath(__file__)) + "/../..")
 RZRUN = f"{BUILD}/bin/rzrun"
-LEFT_S = 60  # so long after rzrun's end, however it ended, on a busy machine, nothing may be left
 
 BAD_LINE, NO_SLOTS, NO_START, LOST, RESTARTS, TIMED_OUT, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 5, 6, 124, 126, 127
 
@@ -135,7 +134,7 @@ def forgotten(before):
     return sorted(found)
 
 
-def lasting(look, bound_s=LEFT_S):
+def lasting(look, bound_s=HANG_S):
     """What was there at each look, until that is nothing or the bound has passed. What comes and goes meanwhile is another
     test's: its job has just ended, and its daemons clear up."""
     end = time.monotonic() + bound_s
