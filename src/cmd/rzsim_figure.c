@@ -76,8 +76,8 @@ const struct rz_cli_option rz_rzsim_figure_options[] = {
     {"--effort", NULL, "X", "Below 1: fewer points and smaller sizes. Default: 1.", take_effort},
     {"--seed", NULL, "S", "Seed of the first trial. Default: 1.", take_seed},
     {"--seeds", NULL, "N",
-     "Judge each row with N seeds: S, S + 1000, and so on; its verdict is that of most of them. "
-     "The "
+     "Judge each row with N seeds: S, S + 1000, and so on; its verdict is that of most of them, or "
+     "that it depends on the seed, where the 95 % interval of their share has a half in it. The "
      "picture is that of the first. `all` writes each row in each seed to verdicts.csv. Default: "
      "1.",
      take_seeds},
@@ -277,7 +277,8 @@ static void write_report(const struct request *request, const struct rz_figure_r
         out,
         "* What was measured is that of seed %llu; each row was judged with up to %llu seed%s, as "
         "many as it says ([verdicts.csv](verdicts.csv) has all), and its verdict is that of most "
-        "of them, with the 95 %% interval of their share.\n\n",
+        "of them, with the 95 %% interval of their share; a row whose interval has a half in it "
+        "depends on the seed, and is neither.\n\n",
         (unsigned long long)request->options.seed, (unsigned long long)request->seeds,
         request->seeds == 1 ? "" : "s");
     rz_figure_report_markdown(report, out);

@@ -161,12 +161,27 @@ double rz_figure_report_seconds(const struct rz_figure_report *report)
     return report->n_entries > 0 ? report->entries[report->n_entries - 1].seconds : 0;
 }
 
-/* Over all seeds: it agrees where it does in more than half of those that can be compared. */
-static enum rz_figure_verdict verdict_of(const struct row *row)
+/* Wilson's interval of a share, 95 %. */
+static void share_interval(uint32_t part, uint32_t of, double *low, double *high)
 {
+    double z = 1.96, n = of, p = part / n;
+    double middle = p + z * z / (2 * n), half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+    *low = fmax(0, (middle - half) / (1 + z * z / n));
+    *high = (middle + half) / (1 + z * z / n);
+}
+
+/* Over all seeds: as in most of those that can be compared, if the interval leaves a half out. */
+enum outcome { AGREES, DIFFERS, NOT_COMPARABLE, DEPENDS };
+
+static enum outcome outcome_of(const struct row *row)
+{
+    double low, high;
     if (row->judged == 0)
-        return RZ_FIGURE_NOT_COMPARABLE;
-    return 2 * row->agreed > row->judged ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS;
+        return NOT_COMPARABLE;
+    share_interval(row->agreed, row->judged, &low, &high);
+    if (row->agreed > 0 && row->agreed < row->judged && low <= 0.5 && high >= 0.5)
+        return DEPENDS;
+    return 2 * row->agreed > row->judged ? AGREES : DIFFERS;
 }
 
 /* Whether it is held against an expectation of ours, as the source says nothing of it. */
@@ -175,22 +190,15 @@ static bool is_own(const struct row *row)
     return row->stated && strncmp(row->stated, OWN, strlen(OWN)) == 0;
 }
 
-static const char *verdict_text(enum rz_figure_verdict verdict, bool own)
+static const char *outcome_text(enum outcome outcome, bool own)
 {
-    if (verdict == RZ_FIGURE_NOT_COMPARABLE)
+    if (outcome == NOT_COMPARABLE)
         return "not comparable";
+    if (outcome == DEPENDS)
+        return "depends on the seed";
     if (own)
-        return verdict == RZ_FIGURE_AGREES ? "holds" : "**does not hold**";
-    return verdict == RZ_FIGURE_AGREES ? "agrees" : "**differs**";
-}
-
-/* Wilson's interval of a share, 95 %. */
-static void share_interval(uint32_t part, uint32_t of, double *low, double *high)
-{
-    double z = 1.96, n = of, p = part / n;
-    double middle = p + z * z / (2 * n), half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
-    *low = fmax(0, (middle - half) / (1 + z * z / n));
-    *high = (middle + half) / (1 + z * z / n);
+        return outcome == AGREES ? "holds" : "**does not hold**";
+    return outcome == AGREES ? "agrees" : "**differs**";
 }
 
 static void seeds_text(struct rz_table *table, const struct row *row)
@@ -250,39 +258,38 @@ static void agreement(const struct rz_figure_report *report, struct rz_table *ta
             rz_table_text(table, "%s", row->what);
             rz_table_text(table, "%s", row->stated ? row->stated : "");
             rz_table_text(table, "%s", row->measured);
-            rz_table_text(table, "%s", verdict_text(verdict_of(row), is_own(row)));
+            rz_table_text(table, "%s", outcome_text(outcome_of(row), is_own(row)));
             seeds_text(table, row);
             rz_table_text(table, "%s", row->reason ? row->reason : "");
         }
 }
 
-static uint32_t rows_with(const struct rz_figure_report *report, enum rz_figure_verdict verdict,
-                          bool own)
+static uint32_t rows_with(const struct rz_figure_report *report, enum outcome outcome, bool own)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < report->n_entries; i++)
         for (uint32_t row = 0; row < report->entries[i].n_rows; row++)
-            n += verdict_of(&report->entries[i].rows[row]) == verdict &&
+            n += outcome_of(&report->entries[i].rows[row]) == outcome &&
                  is_own(&report->entries[i].rows[row]) == own;
     return n;
 }
 
 uint32_t rz_figure_report_differences(const struct rz_figure_report *report)
 {
-    return rows_with(report, RZ_FIGURE_DIFFERS, false);
+    return rows_with(report, DIFFERS, false);
 }
 
 void rz_figure_report_markdown(const struct rz_figure_report *report, FILE *out)
 {
     fprintf(out,
-            "%u figures: %u rows agree with what the source states, %u differ, %u cannot be "
-            "compared. Of rows that the source says nothing of, held against an expectation of "
-            "this project, %u hold and %u do not.\n\n",
-            report->n_entries, rows_with(report, RZ_FIGURE_AGREES, false),
-            rows_with(report, RZ_FIGURE_DIFFERS, false),
-            rows_with(report, RZ_FIGURE_NOT_COMPARABLE, false) +
-                rows_with(report, RZ_FIGURE_NOT_COMPARABLE, true),
-            rows_with(report, RZ_FIGURE_AGREES, true), rows_with(report, RZ_FIGURE_DIFFERS, true));
+            "%u figures: %u rows agree with what the source states, %u differ, %u depend on the "
+            "seed, %u cannot be compared. Of rows that the source says nothing of, held against an "
+            "expectation of this project, %u hold, %u do not, and %u depend on the seed.\n\n",
+            report->n_entries, rows_with(report, AGREES, false), rows_with(report, DIFFERS, false),
+            rows_with(report, DEPENDS, false),
+            rows_with(report, NOT_COMPARABLE, false) + rows_with(report, NOT_COMPARABLE, true),
+            rows_with(report, AGREES, true), rows_with(report, DIFFERS, true),
+            rows_with(report, DEPENDS, true));
     struct rz_table *rows = rz_table_create("Agreement");
     struct rz_table *figures = rz_table_create("Figures");
     agreement(report, rows);

@@ -51,8 +51,9 @@ bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_optio
                     const char *folder, struct rz_figure_report *report, const char **why);
 
 /* Judges a figure that was made with another seed, which is in options (effort is as it was made
- * with): its rows count how many
- * seeds agree, and their verdict is that of the most. Nothing is drawn. False: *why. */
+ * with): its rows count how many seeds agree, and their verdict is that of the most, unless the
+ * 95 % interval of their share has a half in it: such a row depends on the seed. Nothing is drawn.
+ * False: *why. */
 bool rz_figure_judge_again(const struct rz_figure *figure, const struct rz_figure_options *options,
                            struct rz_figure_report *report, const char **why);
 
