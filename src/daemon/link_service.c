@@ -116,7 +116,7 @@ static bool on_get_card(struct rz_child *p, uint32_t rank, uint32_t epoch);
 static void answer_opens(struct rz_child *target)
 {
     struct rz_link_service *service = target->daemon->link_service;
-    struct rz_question question;
+    struct rz_daemon_question question;
     while (rz_questions_take(&service->questions, target->rank, target->incarnation, KIND(OPEN), 0,
                              &question)) {
         struct rz_child *asker = rz_child_of(target->daemon, question.asker);
@@ -130,7 +130,7 @@ static void answer_opens(struct rz_child *target)
 static void answer_cards(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
                          uint32_t epoch, const uint8_t *card, uint32_t bytes)
 {
-    struct rz_question question;
+    struct rz_daemon_question question;
     while (rz_questions_take(&daemon->link_service->questions, rank, incarnation, CARD_KINDS, epoch,
                              &question)) {
         if (question.kind == RZ_QUESTION_CARD)
@@ -148,7 +148,7 @@ void rz_link_service_ended(struct rz_child *p)
 }
 
 /* A card of a rank that lives here, or is about to, is wanted. */
-static void card_wanted(struct rz_daemon *daemon, struct rz_question question)
+static void card_wanted(struct rz_daemon *daemon, struct rz_daemon_question question)
 {
     struct rz_child *target = rz_child_of(daemon, question.target);
     uint32_t asked =
@@ -172,13 +172,14 @@ void rz_daemon_card_wanted(struct rz_daemon *daemon, rz_id from,
                            const struct rz_overlay_get_card *wanted)
 {
     if (wanted->rank < daemon->job.n_slots && wanted->asker < daemon->job.n_slots)
-        card_wanted(daemon, (struct rz_question){.kind = RZ_QUESTION_CARD_REMOTE,
-                                                 .target = wanted->rank,
-                                                 .target_incarnation = wanted->incarnation,
-                                                 .asker = wanted->asker,
-                                                 .asker_incarnation = wanted->asker_incarnation,
-                                                 .asker_node = from,
-                                                 .epoch = wanted->epoch});
+        card_wanted(daemon,
+                    (struct rz_daemon_question){.kind = RZ_QUESTION_CARD_REMOTE,
+                                                .target = wanted->rank,
+                                                .target_incarnation = wanted->incarnation,
+                                                .asker = wanted->asker,
+                                                .asker_incarnation = wanted->asker_incarnation,
+                                                .asker_node = from,
+                                                .epoch = wanted->epoch});
 }
 
 void rz_daemon_card_arrived(struct rz_daemon *daemon, const struct rz_overlay_card *card)
@@ -192,7 +193,7 @@ void rz_daemon_card_arrived(struct rz_daemon *daemon, const struct rz_overlay_ca
 /* Processes of this node asked for a card before their daemon had heard of the birth. */
 void rz_link_service_born(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation)
 {
-    struct rz_question question;
+    struct rz_daemon_question question;
     while (rz_questions_take(&daemon->link_service->questions, rank, incarnation, KIND(EARLY),
                              UINT32_MAX, &question)) {
         struct rz_child *asker = rz_child_of(daemon, question.asker);
@@ -313,12 +314,12 @@ static bool on_get_card(struct rz_child *p, uint32_t rank, uint32_t epoch)
     if (rank >= daemon->job.n_slots)
         return false;
     const struct rz_daemon_place *place = &daemon->places[rank];
-    struct rz_question question = {.kind = RZ_QUESTION_CARD,
-                                   .target = rank,
-                                   .target_incarnation = place->incarnation,
-                                   .asker = p->rank,
-                                   .asker_incarnation = p->incarnation,
-                                   .epoch = epoch};
+    struct rz_daemon_question question = {.kind = RZ_QUESTION_CARD,
+                                          .target = rank,
+                                          .target_incarnation = place->incarnation,
+                                          .asker = p->rank,
+                                          .asker_incarnation = p->incarnation,
+                                          .epoch = epoch};
     rz_id node = rz_recovery_daemon_of(daemon->recovery, rank);
     if (place->incarnation == 0 || node == RZ_ID_NONE) {
         question.kind = RZ_QUESTION_EARLY;
@@ -343,11 +344,11 @@ static bool on_open(struct rz_child *p, uint32_t rank)
     else if (!target || target->state == RZ_CHILD_SPAWNED)
         rz_questions_add(
             &daemon->link_service->questions,
-            (struct rz_question){.kind = RZ_QUESTION_OPEN,
-                                 .target = rank,
-                                 .target_incarnation = daemon->places[rank].incarnation,
-                                 .asker = p->rank,
-                                 .asker_incarnation = p->incarnation});
+            (struct rz_daemon_question){.kind = RZ_QUESTION_OPEN,
+                                        .target = rank,
+                                        .target_incarnation = daemon->places[rank].incarnation,
+                                        .asker = p->rank,
+                                        .asker_incarnation = p->incarnation});
     return true;
 }
 

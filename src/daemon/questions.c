@@ -21,10 +21,10 @@ static uint32_t find(const struct rz_questions *questions, uint32_t target, uint
     return i;
 }
 
-void rz_questions_add(struct rz_questions *questions, struct rz_question question)
+void rz_questions_add(struct rz_questions *questions, struct rz_daemon_question question)
 {
     for (uint32_t i = 0; i < questions->n; i++) {
-        struct rz_question *q = &questions->list[i];
+        struct rz_daemon_question *q = &questions->list[i];
         if (q->kind == question.kind && q->target == question.target &&
             q->asker == question.asker && q->asker_incarnation == question.asker_incarnation &&
             q->target_incarnation == question.target_incarnation) {
@@ -41,7 +41,7 @@ void rz_questions_add(struct rz_questions *questions, struct rz_question questio
 }
 
 bool rz_questions_take(struct rz_questions *questions, uint32_t target, uint32_t incarnation,
-                       unsigned kinds, uint32_t epoch, struct rz_question *question)
+                       unsigned kinds, uint32_t epoch, struct rz_daemon_question *question)
 {
     uint32_t i = find(questions, target, incarnation, kinds, epoch);
     if (i == questions->n)
@@ -55,7 +55,7 @@ uint32_t rz_questions_epoch(const struct rz_questions *questions, uint32_t targe
 {
     uint32_t newest = 0;
     for (uint32_t i = 0; i < questions->n; i++) {
-        const struct rz_question *q = &questions->list[i];
+        const struct rz_daemon_question *q = &questions->list[i];
         if (q->target == target && kinds & 1u << q->kind && q->epoch > newest)
             newest = q->epoch;
     }
@@ -65,7 +65,7 @@ uint32_t rz_questions_epoch(const struct rz_questions *questions, uint32_t targe
 void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker, uint32_t incarnation)
 {
     for (uint32_t i = 0; i < questions->n;) {
-        const struct rz_question *q = &questions->list[i];
+        const struct rz_daemon_question *q = &questions->list[i];
         if (q->asker == asker && q->asker_incarnation == incarnation &&
             q->kind != RZ_QUESTION_CARD_REMOTE)
             remove_at(questions, i);

@@ -14,7 +14,7 @@ enum rz_question_kind {
     RZ_QUESTION_EARLY        /* a local process wants the card of one that is not born yet */
 };
 
-struct rz_question {
+struct rz_daemon_question {
     enum rz_question_kind kind;
     uint32_t target, asker;                         /* slots */
     uint32_t target_incarnation, asker_incarnation; /* the target's: this one or a newer one */
@@ -23,17 +23,17 @@ struct rz_question {
 };
 
 struct rz_questions {
-    struct rz_question *list;
+    struct rz_daemon_question *list;
     uint32_t n, room;
 };
 
 /* Asserts that there is memory: a question lost would be a process that waits for ever. */
-void rz_questions_add(struct rz_questions *questions, struct rz_question question);
+void rz_questions_add(struct rz_questions *questions, struct rz_daemon_question question);
 
 /* Takes out one question about target, or an older incarnation of it, of one of kinds (1u << kind |
  * ...), asked in epoch or before; false: there is none. */
 bool rz_questions_take(struct rz_questions *questions, uint32_t target, uint32_t incarnation,
-                       unsigned kinds, uint32_t epoch, struct rz_question *question);
+                       unsigned kinds, uint32_t epoch, struct rz_daemon_question *question);
 
 /* The newest epoch in which one of kinds was asked about target; 0: none was (or only in no epoch).
  */

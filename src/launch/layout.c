@@ -19,7 +19,8 @@ static bool this_machine(const char *host)
     return strcmp(host, "localhost") == 0 || strcmp(host, own) == 0;
 }
 
-static bool add(struct rz_layout *layout, const struct rz_layout_node *node, const char **why)
+static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *node,
+                const char **why)
 {
     *why = "a host name has 1 to 63 characters";
     if (!*node->host)
@@ -62,7 +63,7 @@ static bool read_rack(const char *text, struct rz_layout_node *node, const char 
 }
 
 /* The first n bytes of a list. */
-static bool add_host(struct rz_layout *layout, const char *list, size_t n, const char **why)
+static bool add_host(struct rz_launch_layout *layout, const char *list, size_t n, const char **why)
 {
     char word[128];
     struct rz_layout_node node = {.place.slots = 1}; /* as mpiexec counts one only named */
@@ -81,7 +82,7 @@ static bool add_host(struct rz_layout *layout, const char *list, size_t n, const
     return add(layout, &node, why);
 }
 
-bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char **why)
+bool rz_layout_add_hosts(struct rz_launch_layout *layout, const char *list, const char **why)
 {
     static char text[256];
     for (unsigned number = 1;; number++) {
@@ -108,7 +109,7 @@ static bool read_word(const char *word, struct rz_layout_node *node, const char 
     return false;
 }
 
-bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const char **why)
+bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, const char **why)
 {
     char *line = NULL;
     size_t room = 0;
@@ -149,7 +150,7 @@ bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const ch
     return good;
 }
 
-bool rz_layout_emulate(struct rz_layout *layout, uint32_t n, const char **why)
+bool rz_layout_emulate(struct rz_launch_layout *layout, uint32_t n, const char **why)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!add(layout, &(struct rz_layout_node){.host = "localhost"}, why))
@@ -157,20 +158,20 @@ bool rz_layout_emulate(struct rz_layout *layout, uint32_t n, const char **why)
     return true;
 }
 
-void rz_layout_per_node(struct rz_layout *layout, uint32_t n)
+void rz_layout_per_node(struct rz_launch_layout *layout, uint32_t n)
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++)
         layout->nodes[i].place.slots = n;
 }
 
-void rz_layout_spare(struct rz_layout *layout, uint32_t n)
+void rz_layout_spare(struct rz_launch_layout *layout, uint32_t n)
 {
     rz_assert(n < layout->n_nodes);
     for (uint32_t i = layout->n_nodes - n; i < layout->n_nodes; i++)
         layout->nodes[i].place.spare = true;
 }
 
-void rz_layout_divide_cores(struct rz_layout *layout, uint32_t n_cores)
+void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores)
 {
     uint32_t first;
     for (uint32_t i = 0; i < layout->n_nodes; i++)
@@ -180,7 +181,7 @@ void rz_layout_divide_cores(struct rz_layout *layout, uint32_t n_cores)
 /* ---- placing */
 
 /* The rules know nodes by what matters to them. */
-static struct rz_place_node *plain_nodes(const struct rz_layout *layout)
+static struct rz_place_node *plain_nodes(const struct rz_launch_layout *layout)
 {
     struct rz_place_node *nodes = calloc(layout->n_nodes, sizeof *nodes);
     rz_assert(nodes != NULL);
@@ -189,7 +190,7 @@ static struct rz_place_node *plain_nodes(const struct rz_layout *layout)
     return nodes;
 }
 
-uint64_t rz_layout_slots(const struct rz_layout *layout)
+uint64_t rz_layout_slots(const struct rz_launch_layout *layout)
 {
     struct rz_place_node *nodes = plain_nodes(layout);
     uint64_t slots = rz_place_slots(nodes, layout->n_nodes);
@@ -198,7 +199,7 @@ uint64_t rz_layout_slots(const struct rz_layout *layout)
 }
 
 /* Racks as numbers: that of the first node in it. */
-static void number_racks(const struct rz_layout *layout, uint32_t *rack)
+static void number_racks(const struct rz_launch_layout *layout, uint32_t *rack)
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         rack[i] = i;
@@ -209,7 +210,7 @@ static void number_racks(const struct rz_layout *layout, uint32_t *rack)
 }
 
 /* Renumbers nodes; all that is known of them, and where ranks are, goes along. */
-static void number_along_ring(struct rz_layout *layout)
+static void number_along_ring(struct rz_launch_layout *layout)
 {
     uint32_t n = layout->n_nodes;
     uint32_t *rack = calloc(n, sizeof *rack), *order = calloc(n, sizeof *order);
@@ -231,7 +232,7 @@ static void number_along_ring(struct rz_layout *layout)
     free(number);
 }
 
-void rz_layout_place(struct rz_layout *layout, uint32_t n_ranks, enum rz_place_by by)
+void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_place_by by)
 {
     rz_assert(layout->n_nodes > 0);
     layout->n_ranks = n_ranks;
@@ -249,7 +250,7 @@ void rz_layout_place(struct rz_layout *layout, uint32_t n_ranks, enum rz_place_b
     free(nodes);
 }
 
-uint32_t rz_layout_crowded_node(const struct rz_layout *layout, uint32_t *n_ranks)
+uint32_t rz_layout_crowded_node(const struct rz_launch_layout *layout, uint32_t *n_ranks)
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         *n_ranks = 0;
@@ -261,10 +262,10 @@ uint32_t rz_layout_crowded_node(const struct rz_layout *layout, uint32_t *n_rank
     return RZ_ID_NONE;
 }
 
-void rz_layout_clear(struct rz_layout *layout)
+void rz_layout_clear(struct rz_launch_layout *layout)
 {
     free(layout->nodes);
     free(layout->placement);
     free(layout->slots);
-    *layout = (struct rz_layout){0};
+    *layout = (struct rz_launch_layout){0};
 }

@@ -16,7 +16,7 @@ struct rz_layout_node {
     struct rz_place_node place; /* slots 0: as many as come */
 };
 
-struct rz_layout {
+struct rz_launch_layout {
     uint32_t n_nodes, n_ranks;
     struct rz_layout_node *nodes;
     uint32_t *placement; /* [n_ranks] */
@@ -26,33 +26,33 @@ struct rz_layout {
 /* Appends nodes from `host[:slots],...` or from lines `host [slots=N] [rack=NAME]` (with
  * #-comments) of a file. False: *why, static text, which names the line, or the host's place in the
  * list. */
-bool rz_layout_add_hosts(struct rz_layout *layout, const char *list, const char **why);
-bool rz_layout_add_hostfile(struct rz_layout *layout, const char *file, const char **why);
+bool rz_layout_add_hosts(struct rz_launch_layout *layout, const char *list, const char **why);
+bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, const char **why);
 
 /* Emulates `n` nodes on this machine. */
-bool rz_layout_emulate(struct rz_layout *layout, uint32_t n, const char **why);
+bool rz_layout_emulate(struct rz_launch_layout *layout, uint32_t n, const char **why);
 
 /* Each node has n slots, whatever was said of it. */
-void rz_layout_per_node(struct rz_layout *layout, uint32_t n);
+void rz_layout_per_node(struct rz_launch_layout *layout, uint32_t n);
 
 /* Keeps the last n nodes free; n < n_nodes. */
-void rz_layout_spare(struct rz_layout *layout, uint32_t n);
+void rz_layout_spare(struct rz_launch_layout *layout, uint32_t n);
 
 /* This machine has so many cores for us: they are divided among its nodes. */
-void rz_layout_divide_cores(struct rz_layout *layout, uint32_t n_cores);
+void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores);
 
 /* The ranks that fit without crowding on nodes that are not spare; 0: no bound. */
-uint64_t rz_layout_slots(const struct rz_layout *layout);
+uint64_t rz_layout_slots(const struct rz_launch_layout *layout);
 
 /*
  * Puts ranks on nodes; then numbers the nodes along the ring of heartbeats, so that neighbours are
  * in different racks where possible (place/place.h). Without racks a node's number is its place in
  * the list; ranks lie as the list says in any case.
  */
-void rz_layout_place(struct rz_layout *layout, uint32_t n_ranks, enum rz_place_by by);
+void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_place_by by);
 
 /* A node that begins with more ranks than it has cores, or RZ_ID_NONE. */
-uint32_t rz_layout_crowded_node(const struct rz_layout *layout, uint32_t *n_ranks);
-void rz_layout_clear(struct rz_layout *layout);
+uint32_t rz_layout_crowded_node(const struct rz_launch_layout *layout, uint32_t *n_ranks);
+void rz_layout_clear(struct rz_launch_layout *layout);
 
 #endif

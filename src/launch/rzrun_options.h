@@ -44,7 +44,7 @@ struct rz_rzrun_options {
     uint32_t per_node;              /* ranks; 0: not given */
     struct rz_texts without_effect; /* options that were taken, and change nothing */
     bool warned;                    /* of one of them */
-    struct rz_layout layout;
+    struct rz_launch_layout layout;
     uint32_t emulated_nodes; /* 0: not given */
     enum rz_adapter adapter;
     enum rz_place_by map_by;

@@ -22,13 +22,13 @@
 
 /* ---- the end */
 
-void rz_session_send_all(struct rz_session *session, const struct rz_launch_message *message)
+void rz_session_send_all(struct rz_launch_session *session, const struct rz_launch_message *message)
 {
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
         rz_node_send(&session->nodes[i], message);
 }
 
-static bool all_gone(const struct rz_session *session)
+static bool all_gone(const struct rz_launch_session *session)
 {
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
         if (!session->nodes[i].gone)
@@ -36,20 +36,20 @@ static bool all_gone(const struct rz_session *session)
     return true;
 }
 
-static void set_bound(struct rz_session *session, unsigned seconds)
+static void set_bound(struct rz_launch_session *session, unsigned seconds)
 {
     event_add(session->last_word, &(struct timeval){.tv_sec = seconds});
 }
 
 /* A node that the others went on without: it may be stopped, and is not waited for. */
-static bool is_lost(const struct rz_session *session, const struct rz_node *node)
+static bool is_lost(const struct rz_launch_session *session, const struct rz_node *node)
 {
     return node->lost || node->epoch < session->epoch;
 }
 
 /* A daemon goes when all have ended what was theirs: one that has not heard yet that the job is
  * over would take its end for a death. */
-static void let_all_leave(struct rz_session *session)
+static void let_all_leave(struct rz_launch_session *session)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_LEAVE};
     if (!session->ending || session->leaving)
@@ -64,7 +64,7 @@ static void let_all_leave(struct rz_session *session)
     rz_kill_here(RZ_KILL_LAUNCH_LEAVE);
 }
 
-void rz_session_leave_loop(struct rz_session *session)
+void rz_session_leave_loop(struct rz_launch_session *session)
 {
     if (!session->flushing)
         event_base_loopbreak(session->base);
@@ -72,7 +72,7 @@ void rz_session_leave_loop(struct rz_session *session)
 
 static void release_lost(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     (void)fd, (void)what;
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
         if (is_lost(session, &session->nodes[i]))
@@ -83,7 +83,7 @@ static void release_lost(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Tells all nodes to end; when the last one has, the loop is left. */
-void rz_session_end(struct rz_session *session, uint32_t grace_ms)
+void rz_session_end(struct rz_launch_session *session, uint32_t grace_ms)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_SHUTDOWN,
                                         .shutdown = {.grace_ms = grace_ms}};
@@ -105,7 +105,7 @@ void rz_session_end(struct rz_session *session, uint32_t grace_ms)
 
 static void last_word(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     (void)fd, (void)what;
     event_base_loopbreak(session->base);
 }
@@ -124,7 +124,7 @@ static void put_numbers(struct rz_wire_writer *w, const uint32_t *numbers, uint3
         rz_wire_put_u32(w, numbers[i]);
 }
 
-static uint32_t job_flags(const struct rz_session *session)
+static uint32_t job_flags(const struct rz_launch_session *session)
 {
     const struct rz_rzrun_options *options = session->options;
     bool at_death_over =
@@ -144,7 +144,7 @@ static uint32_t job_flags(const struct rz_session *session)
 }
 
 /* A program that is run again from its beginning can tell the first run from a later one. */
-static void put_attempt(struct rz_wire_writer *w, const struct rz_session *session)
+static void put_attempt(struct rz_wire_writer *w, const struct rz_launch_session *session)
 {
     char text[32];
     snprintf(text, sizeof text, "RZ_ATTEMPT=%u", session->attempts->n + 1);
@@ -152,7 +152,7 @@ static void put_attempt(struct rz_wire_writer *w, const struct rz_session *sessi
         rz_wire_put_text(w, text);
 }
 
-static void put_checkpoints(struct rz_launch_job *job, const struct rz_session *session)
+static void put_checkpoints(struct rz_launch_job *job, const struct rz_launch_session *session)
 {
     const struct rz_rzrun_options *options = session->options;
     const struct rz_checkpoints *checkpoints = &session->attempts->checkpoints;
@@ -185,7 +185,7 @@ static void put_contexts(struct rz_wire_writer *w, const struct rz_rzrun_options
 }
 
 /* w[0]: the first program, w[1]: the environment, w[2]: where there are several, all of them. */
-static void put_programs(struct rz_wire_writer w[3], const struct rz_session *session)
+static void put_programs(struct rz_wire_writer w[3], const struct rz_launch_session *session)
 {
     const struct rz_rzrun_options *options = session->options;
     put_list(&w[0], options->contexts[0].program);
@@ -197,10 +197,10 @@ static void put_programs(struct rz_wire_writer w[3], const struct rz_session *se
         put_contexts(&w[2], options);
 }
 
-static void send_job(struct rz_session *session)
+static void send_job(struct rz_launch_session *session)
 {
     const struct rz_rzrun_options *options = session->options;
-    const struct rz_layout *layout = &options->layout;
+    const struct rz_launch_layout *layout = &options->layout;
     size_t part = RZ_LAUNCH_JOB_MAX / 4;
     uint8_t *parts = malloc(6 * part);
     rz_assert(parts != NULL);
@@ -267,7 +267,7 @@ static void send_job(struct rz_session *session)
     free(parts);
 }
 
-static void on_listening(struct rz_session *session, struct rz_node *node,
+static void on_listening(struct rz_launch_session *session, struct rz_node *node,
                          const struct rz_launch_listening *told)
 {
     if (node->listening || session->ending)
@@ -296,20 +296,20 @@ static void on_listening(struct rz_session *session, struct rz_node *node,
 
 static void on_recovered(void *arg, const struct rz_recovery_times *times)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     if (session->cases)
         rz_cases_recovered(session->cases, times);
 }
 
 static void on_settled(void *arg, uint32_t by, const struct rz_launch_event *event)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     rz_story_event(&session->story, by, event);
     if (session->cases)
         rz_cases_event(session->cases, by, event);
 }
 
-static void on_event(struct rz_session *session, struct rz_node *node,
+static void on_event(struct rz_launch_session *session, struct rz_node *node,
                      const struct rz_launch_event *event)
 {
     rz_story_record(&session->story, node->index, event);
@@ -327,7 +327,7 @@ static void on_event(struct rz_session *session, struct rz_node *node,
         session->nodes[event->node].lost = true;
 }
 
-static void on_stopping(struct rz_session *session, struct rz_node *node,
+static void on_stopping(struct rz_launch_session *session, struct rz_node *node,
                         const struct rz_launch_stopping *told)
 {
     rz_story_stopping(&session->story, node->index, told->reason);
@@ -344,7 +344,7 @@ static void on_stopping(struct rz_session *session, struct rz_node *node,
         rz_cases_stopping(session->cases, node->index, told->reason);
 }
 
-static void report_binding(const struct rz_session *session, const struct rz_node *node,
+static void report_binding(const struct rz_launch_session *session, const struct rz_node *node,
                            const struct rz_launch_started *told)
 {
     const struct rz_layout_node *place = &session->options->layout.nodes[node->index];
@@ -356,7 +356,7 @@ static void report_binding(const struct rz_session *session, const struct rz_nod
             told->incarnation, node->index, name, told->binding);
 }
 
-static void on_done(struct rz_session *session, struct rz_node *node,
+static void on_done(struct rz_launch_session *session, struct rz_node *node,
                     const struct rz_launch_done *told)
 {
     node->done = true;
@@ -374,7 +374,7 @@ static void reach_kill_points(const struct rz_launch_message *message)
 
 static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *message)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     uint32_t grace_ms;
     rz_session_heard(session, node, message);
     reach_kill_points(message);
@@ -448,7 +448,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
 
 static void on_ended(void *arg, struct rz_node *node)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     uint32_t grace_ms;
     node->early = !session->ending;
     if (!session->started && !session->ending) {
@@ -477,7 +477,7 @@ static void on_ended(void *arg, struct rz_node *node)
 
 static void out_of_time(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     (void)fd, (void)what;
     session->out_of_time = true;
     if (session->flushing)
@@ -490,7 +490,7 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
 
 /* ---- life */
 
-static void open_events(struct rz_session *session)
+static void open_events(struct rz_launch_session *session)
 {
     rz_session_signals_open(session);
     rz_session_input_open(session);
@@ -508,7 +508,7 @@ static void open_events(struct rz_session *session)
 }
 
 /* False: the job cannot be started. */
-static bool make_switch(struct rz_session *session)
+static bool make_switch(struct rz_launch_session *session)
 {
     const char *why;
     session->switch_fd = -1;
@@ -522,7 +522,7 @@ static bool make_switch(struct rz_session *session)
     return true;
 }
 
-static void start_nodes(struct rz_session *session, const char *daemon)
+static void start_nodes(struct rz_launch_session *session, const char *daemon)
 {
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         const char *why;
@@ -540,7 +540,7 @@ static void start_nodes(struct rz_session *session, const char *daemon)
 }
 
 /* Keepers end when their pipe does. Those of a detached job stay. */
-static void end_nodes(struct rz_session *session)
+static void end_nodes(struct rz_launch_session *session)
 {
     uint32_t n = session->options->layout.n_nodes;
     for (uint32_t i = 0; session->detached && i < n; i++)
@@ -549,7 +549,7 @@ static void end_nodes(struct rz_session *session)
         rz_nodes_end(session->nodes, n, END_BOUND_S * 1000);
 }
 
-static void close_events(struct rz_session *session)
+static void close_events(struct rz_launch_session *session)
 {
     rz_session_signals_close(session);
     for (uint32_t i = 0; i < session->options->n_faults; i++) {
@@ -565,7 +565,7 @@ static void close_events(struct rz_session *session)
     rz_session_waits_close(session);
 }
 
-static void close_report(struct rz_session *session)
+static void close_report(struct rz_launch_session *session)
 {
     FILE *report = session->story.report;
     if (!report)
@@ -579,7 +579,7 @@ static void close_report(struct rz_session *session)
 
 /* Whether a death, or a lost checkpoint, ended this attempt and there is another one; else the exit
  * status. */
-static int look_for_restart(struct rz_session *session, int status)
+static int look_for_restart(struct rz_launch_session *session, int status)
 {
     const struct rz_rzrun_options *options = session->options;
     bool death = options->on_failure == RZ_ON_FAILURE_RESTART &&
@@ -610,7 +610,7 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
 }
 
 /* Says what went wrong, once, where the program has not said it itself. */
-static int conclude(struct rz_session *session)
+static int conclude(struct rz_launch_session *session)
 {
     const char *cause, *why;
     if (session->detached)
@@ -641,7 +641,7 @@ static int conclude(struct rz_session *session)
 int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *attempts,
                    const char *daemon)
 {
-    struct rz_session *session = calloc(1, sizeof *session);
+    struct rz_launch_session *session = calloc(1, sizeof *session);
     const char *why;
     rz_assert(session && sodium_init() >= 0);
     session->options = options;

@@ -17,7 +17,7 @@ enum { RZ_SESSION_SIGNALS = 5 };
 
 /* A fault in this run. */
 struct rz_session_fault {
-    struct rz_session *session;
+    struct rz_launch_session *session;
     const struct rz_fault *fault;
     struct event *timer; /* NULL: it waits for an iteration */
     struct event *over;  /* of a network fault that has an end */
@@ -38,7 +38,7 @@ struct rz_session_waits {
 };
 
 /* RUNNING -> ENDING (SHUTDOWN was sent) -> leaving (all are DONE, LEAVE was sent) -> over. */
-struct rz_session {
+struct rz_launch_session {
     const struct rz_rzrun_options *options;
     struct rz_attempts *attempts;
     struct event_base *base;
@@ -84,52 +84,54 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
 
 /* Leaves the loop, for nothing more is to come from the nodes; not while the last output is still
  * read, which ends when it has been, or is interrupted. */
-void rz_session_leave_loop(struct rz_session *session);
+void rz_session_leave_loop(struct rz_launch_session *session);
 
 /* Tells all nodes to end, their processes having so long to do it by themselves. */
-void rz_session_end(struct rz_session *session, uint32_t grace_ms);
-void rz_session_send_all(struct rz_session *session, const struct rz_launch_message *message);
+void rz_session_end(struct rz_launch_session *session, uint32_t grace_ms);
+void rz_session_send_all(struct rz_launch_session *session,
+                         const struct rz_launch_message *message);
 
 /* session_waits.c: --timeout has run out, the page is shown before the end; a node found a process
  * that has waited for long; its answers. */
-void rz_session_waits_at_timeout(struct rz_session *session);
-void rz_session_waits_stalled(struct rz_session *session, rz_time for_ns);
-void rz_session_waits_told(struct rz_session *session, uint32_t node,
+void rz_session_waits_at_timeout(struct rz_launch_session *session);
+void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns);
+void rz_session_waits_told(struct rz_launch_session *session, uint32_t node,
                            const struct rz_launch_waiting *told);
-void rz_session_waits_end(struct rz_session *session);
-void rz_session_waits_close(struct rz_session *session);
+void rz_session_waits_end(struct rz_launch_session *session);
+void rz_session_waits_close(struct rz_launch_session *session);
 
 /* session_input.c: reads when there is something to read and a node that takes it; a node takes so
  * many bytes more. */
-void rz_session_input_open(struct rz_session *session);
-void rz_session_input_look(struct rz_session *session);
-void rz_session_input_wanted(struct rz_session *session, struct rz_node *node, uint32_t bytes);
-void rz_session_input_close(struct rz_session *session);
+void rz_session_input_open(struct rz_launch_session *session);
+void rz_session_input_look(struct rz_launch_session *session);
+void rz_session_input_wanted(struct rz_launch_session *session, struct rz_node *node,
+                             uint32_t bytes);
+void rz_session_input_close(struct rz_launch_session *session);
 
 /* session_output.c: from open to close stdio's stderr is among what the processes write. close
  * waits until all is written; the exit status, where lost output changes it. */
-rz_status_t rz_session_output_open(struct rz_session *session);
-void rz_session_output(struct rz_session *session, const struct rz_launch_output *output);
-int rz_session_output_close(struct rz_session *session, int status);
+rz_status_t rz_session_output_open(struct rz_launch_session *session);
+void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output);
+int rz_session_output_close(struct rz_launch_session *session, int status);
 
 /* session_signals.c */
-void rz_session_signals_open(struct rz_session *session);
-void rz_session_signals_close(struct rz_session *session);
+void rz_session_signals_open(struct rz_launch_session *session);
+void rz_session_signals_close(struct rz_launch_session *session);
 
 /* session_detach.c: all processes are there, or the job is over already: it needs us no more; what
  * follows when nodes have said that they can go on without us, and that they do. */
-void rz_session_detach(struct rz_session *session);
-void rz_session_detach_if_all_run(struct rz_session *session);
-void rz_session_look_at_detached(struct rz_session *session);
+void rz_session_detach(struct rz_launch_session *session);
+void rz_session_detach_if_all_run(struct rz_launch_session *session);
+void rz_session_look_at_detached(struct rz_launch_session *session);
 
 /* session_silence.c: looks at who is silent, from now on; a node has told something. */
-void rz_session_silence_open(struct rz_session *session);
-void rz_session_heard(struct rz_session *session, struct rz_node *node,
+void rz_session_silence_open(struct rz_launch_session *session);
+void rz_session_heard(struct rz_launch_session *session, struct rz_node *node,
                       const struct rz_launch_message *message);
 
 /* session_faults.c: faults that come with time, once all ranks are initialised; and those that come
  * with iterations. */
-void rz_session_arm_faults(struct rz_session *session);
-void rz_session_faults_at_iteration(struct rz_session *session, uint64_t iteration);
+void rz_session_arm_faults(struct rz_launch_session *session);
+void rz_session_faults_at_iteration(struct rz_launch_session *session, uint64_t iteration);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void rz_session_detach(struct rz_session *session)
+void rz_session_detach(struct rz_launch_session *session)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_DETACH};
     if (session->detaching || session->ending)
@@ -21,7 +21,7 @@ void rz_session_detach(struct rz_session *session)
     rz_session_send_all(session, &message);
 }
 
-void rz_session_detach_if_all_run(struct rz_session *session)
+void rz_session_detach_if_all_run(struct rz_launch_session *session)
 {
     const struct rz_outcome *outcome = &session->referee.outcome;
     for (uint32_t i = 0; i < outcome->n_ranks; i++)
@@ -31,7 +31,7 @@ void rz_session_detach_if_all_run(struct rz_session *session)
         rz_session_detach(session);
 }
 
-static bool tell_number(struct rz_session *session)
+static bool tell_number(struct rz_launch_session *session)
 {
     errno = 0;
     rz_kill_here(RZ_KILL_LAUNCH_CAN_DETACH);
@@ -44,7 +44,7 @@ static bool tell_number(struct rz_session *session)
 }
 
 /* Whether at least one node is there, and all that are have come so far. */
-static bool all(const struct rz_session *session, unsigned step)
+static bool all(const struct rz_launch_session *session, unsigned step)
 {
     bool any = false;
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
@@ -56,7 +56,7 @@ static bool all(const struct rz_session *session, unsigned step)
     return any;
 }
 
-static void let_all_go(struct rz_session *session)
+static void let_all_go(struct rz_launch_session *session)
 {
     const struct rz_launch_message go = {.type = RZ_LAUNCH_LET_GO};
     rz_kill_here(RZ_KILL_LAUNCH_NUMBER);
@@ -66,7 +66,7 @@ static void let_all_go(struct rz_session *session)
     }
 }
 
-void rz_session_look_at_detached(struct rz_session *session)
+void rz_session_look_at_detached(struct rz_launch_session *session)
 {
     if (session->ending || !session->detaching)
         return;

@@ -4,8 +4,8 @@
 #include "base/assert.h"
 #include "wire/cursor.h"
 
-static void order(struct rz_session *session, uint32_t node, enum rz_inject what, uint32_t rank,
-                  rz_time for_ns)
+static void order(struct rz_launch_session *session, uint32_t node, enum rz_inject what,
+                  uint32_t rank, rz_time for_ns)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_INJECT,
                                         .inject = {.what = what, .rank = rank, .for_ns = for_ns}};
@@ -13,7 +13,7 @@ static void order(struct rz_session *session, uint32_t node, enum rz_inject what
 }
 
 /* A running rank, or RZ_ID_NONE. */
-static uint32_t draw_rank(struct rz_session *session)
+static uint32_t draw_rank(struct rz_launch_session *session)
 {
     uint32_t running = 0, n = session->referee.outcome.n_ranks;
     for (uint32_t i = 0; i < n; i++)
@@ -28,7 +28,7 @@ static uint32_t draw_rank(struct rz_session *session)
 }
 
 /* A live node, but never the last one; else RZ_ID_NONE. */
-static uint32_t draw_node(struct rz_session *session)
+static uint32_t draw_node(struct rz_launch_session *session)
 {
     uint32_t live = 0, n = session->options->layout.n_nodes;
     for (uint32_t i = 0; i < n; i++)
@@ -43,7 +43,8 @@ static uint32_t draw_node(struct rz_session *session)
 }
 
 /* A fault of the network is told to all: each daemon sees to what it sends itself. */
-static void order_network(struct rz_session *session, const struct rz_fault *fault, bool begin)
+static void order_network(struct rz_launch_session *session, const struct rz_fault *fault,
+                          bool begin)
 {
     static const enum rz_inject what[] = {[RZ_FAULT_CUT] = RZ_INJECT_CUT,
                                           [RZ_FAULT_DELAY] = RZ_INJECT_DELAY,
@@ -74,7 +75,7 @@ static void network_fault_is_over(evutil_socket_t fd, short what, void *arg)
         order_network(timed->session, timed->fault, false);
 }
 
-static void begin_network_fault(struct rz_session *session, struct rz_session_fault *timed)
+static void begin_network_fault(struct rz_launch_session *session, struct rz_session_fault *timed)
 {
     const struct rz_fault *fault = timed->fault;
     order_network(session, fault, true);
@@ -87,7 +88,7 @@ static void begin_network_fault(struct rz_session *session, struct rz_session_fa
     event_add(timed->over, &after);
 }
 
-static void carry_out(struct rz_session *session, struct rz_session_fault *timed)
+static void carry_out(struct rz_launch_session *session, struct rz_session_fault *timed)
 {
     const struct rz_fault *fault = timed->fault;
     uint32_t victim = fault->target;
@@ -118,7 +119,7 @@ static void time_has_come(evutil_socket_t fd, short what, void *arg)
     carry_out(timed->session, timed);
 }
 
-void rz_session_arm_faults(struct rz_session *session)
+void rz_session_arm_faults(struct rz_launch_session *session)
 {
     if (session->faults_armed)
         return;
@@ -138,7 +139,7 @@ void rz_session_arm_faults(struct rz_session *session)
     }
 }
 
-void rz_session_faults_at_iteration(struct rz_session *session, uint64_t iteration)
+void rz_session_faults_at_iteration(struct rz_launch_session *session, uint64_t iteration)
 {
     for (uint32_t i = 0; i < session->options->n_faults; i++) {
         const struct rz_fault *fault = &session->options->faults[i];

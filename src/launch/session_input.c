@@ -9,19 +9,19 @@
 #define BACKGROUND_LOOK_MS 300
 
 /* The node that the input goes to; each node takes what it has asked for itself. */
-static struct rz_node *reader(struct rz_session *session)
+static struct rz_node *reader(struct rz_launch_session *session)
 {
     return &session->nodes[session->referee.outcome.ranks[0].node];
 }
 
 /* Reading would stop rzrun (SIGTTIN): it waits until it is brought to the foreground. */
-static bool in_background(const struct rz_session *session)
+static bool in_background(const struct rz_launch_session *session)
 {
     pid_t foreground = session->stdin_terminal ? tcgetpgrp(STDIN_FILENO) : -1;
     return foreground >= 0 && foreground != getpgrp();
 }
 
-void rz_session_input_look(struct rz_session *session)
+void rz_session_input_look(struct rz_launch_session *session)
 {
     const struct timeval later = {.tv_usec = BACKGROUND_LOOK_MS * 1000};
     if (session->stdin_ended || reader(session)->input_credit == 0 || session->ending)
@@ -43,7 +43,7 @@ static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
 
 static void on_input(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     struct rz_node *node = reader(session);
     uint8_t data[16384];
     (void)what;
@@ -71,7 +71,8 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
 }
 
 /* rank 0 has moved to another node after the input ended: that node must hear of the end, too. */
-void rz_session_input_wanted(struct rz_session *session, struct rz_node *node, uint32_t bytes)
+void rz_session_input_wanted(struct rz_launch_session *session, struct rz_node *node,
+                             uint32_t bytes)
 {
     if (!session->stdin_ended) {
         node->input_credit += bytes;
@@ -81,7 +82,7 @@ void rz_session_input_wanted(struct rz_session *session, struct rz_node *node, u
     }
 }
 
-void rz_session_input_open(struct rz_session *session)
+void rz_session_input_open(struct rz_launch_session *session)
 {
     struct stat info;
     session->stdin_terminal = isatty(STDIN_FILENO);
@@ -91,7 +92,7 @@ void rz_session_input_open(struct rz_session *session)
     session->stdin_later = evtimer_new(session->base, look_again, session);
 }
 
-void rz_session_input_close(struct rz_session *session)
+void rz_session_input_close(struct rz_launch_session *session)
 {
     event_free(session->stdin_readable);
     event_free(session->stdin_later);

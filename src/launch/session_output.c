@@ -21,7 +21,7 @@
 /* A job that was interrupted, or whose time ran out, has its last output read within so long. */
 #define LAST_READ_S 5
 
-static void hold(struct rz_session *session, bool held)
+static void hold(struct rz_launch_session *session, bool held)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_HOLD_OUTPUT,
                                         .hold_output = {.hold = held}};
@@ -31,13 +31,13 @@ static void hold(struct rz_session *session, bool held)
     rz_session_send_all(session, &message);
 }
 
-static void look_at_queue(struct rz_session *session)
+static void look_at_queue(struct rz_launch_session *session)
 {
     size_t queued = rz_show_output_queued(&session->show);
     hold(session, session->output_held ? queued > QUEUE_LOW : queued > QUEUE_HIGH);
 }
 
-static void look_at_tails(struct rz_session *session)
+static void look_at_tails(struct rz_launch_session *session)
 {
     rz_time due = rz_show_output_due(&session->show), now = rz_clock_now();
     if (due == RZ_TIME_NEVER || evtimer_pending(session->output_late, NULL))
@@ -49,13 +49,13 @@ static void look_at_tails(struct rz_session *session)
 
 static void late(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     (void)fd, (void)what;
     rz_show_output_late(&session->show, rz_clock_now());
     look_at_tails(session);
 }
 
-void rz_session_output(struct rz_session *session, const struct rz_launch_output *output)
+void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output)
 {
     rz_show_output(&session->show, output);
     if (!evtimer_pending(session->output_late, NULL))
@@ -65,7 +65,7 @@ void rz_session_output(struct rz_session *session, const struct rz_launch_output
 
 /* A reader that has gone ends the job, as SIGPIPE would; on a full disk it goes on, and its exit
  * status tells. */
-static void on_error(struct rz_session *session, int stream, int error)
+static void on_error(struct rz_launch_session *session, int stream, int error)
 {
     static const char *const names[RZ_SHOW_STREAMS] = {"output", "error"};
     session->output_error[stream] = error;
@@ -81,7 +81,7 @@ static void on_error(struct rz_session *session, int stream, int error)
 }
 
 /* Whether there was an error that is told now. */
-static bool look_at_errors(struct rz_session *session)
+static bool look_at_errors(struct rz_launch_session *session)
 {
     bool any = false;
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
@@ -96,7 +96,7 @@ static bool look_at_errors(struct rz_session *session)
 
 static void on_written(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     uint64_t count;
     ssize_t ignored = read(fd, &count, sizeof count);
     (void)ignored, (void)what;
@@ -106,7 +106,7 @@ static void on_written(evutil_socket_t fd, short what, void *arg)
         event_base_loopbreak(session->base);
 }
 
-rz_status_t rz_session_output_open(struct rz_session *session)
+rz_status_t rz_session_output_open(struct rz_launch_session *session)
 {
     rz_status_t status = rz_show_output_open(&session->show, session->options->label);
     if (status != RZ_OK)
@@ -128,7 +128,7 @@ rz_status_t rz_session_output_open(struct rz_session *session)
 
 /* All is shown before rzrun ends, however slow the reader is; an interrupt ends the waiting, and
  * --timeout. */
-static void flush(struct rz_session *session)
+static void flush(struct rz_launch_session *session)
 {
     session->flushing = session->ending = true;
     event_del(session->last_word);
@@ -141,7 +141,7 @@ static void flush(struct rz_session *session)
     } while (look_at_errors(session));
 }
 
-int rz_session_output_close(struct rz_session *session, int status)
+int rz_session_output_close(struct rz_launch_session *session, int status)
 {
     flush(session);
     fclose(stderr);

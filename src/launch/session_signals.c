@@ -6,7 +6,7 @@
 
 static void on_signal(evutil_socket_t number, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     (void)what;
     if (number == SIGUSR1 || number == SIGUSR2) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_SIGNAL,
@@ -29,7 +29,7 @@ static bool is_ignored(int number)
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-void rz_session_signals_open(struct rz_session *session)
+void rz_session_signals_open(struct rz_launch_session *session)
 {
     static const int numbers[RZ_SESSION_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
     for (unsigned i = 0; i < RZ_SESSION_SIGNALS; i++) {
@@ -40,7 +40,7 @@ void rz_session_signals_open(struct rz_session *session)
     }
 }
 
-void rz_session_signals_close(struct rz_session *session)
+void rz_session_signals_close(struct rz_launch_session *session)
 {
     for (unsigned i = 0; i < RZ_SESSION_SIGNALS; i++)
         if (session->signals[i])

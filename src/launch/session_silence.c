@@ -30,7 +30,7 @@ static const char *state_text(char state)
 }
 
 /* A node on which the end of the job still depends. */
-static bool is_watched(const struct rz_session *session, const struct rz_node *node)
+static bool is_watched(const struct rz_launch_session *session, const struct rz_node *node)
 {
     return !node->gone && !node->lost && node->epoch >= session->epoch;
 }
@@ -46,7 +46,7 @@ static void ask(struct rz_node *node)
 
 /* The node whose silence is that of the job: where deaths are found it takes all daemons to be
  * silent, elsewhere one is enough. NULL: there is nobody to hear anything from. */
-static struct rz_node *most_silent(struct rz_session *session, rz_time passed)
+static struct rz_node *most_silent(struct rz_launch_session *session, rz_time passed)
 {
     const struct rz_rzrun_options *options = session->options;
     struct rz_node *found = NULL, *lost = NULL;
@@ -67,7 +67,7 @@ static struct rz_node *most_silent(struct rz_session *session, rz_time passed)
     return found ? found : lost;
 }
 
-static void give_up(struct rz_session *session, const struct rz_node *node)
+static void give_up(struct rz_launch_session *session, const struct rz_node *node)
 {
     rz_outcome_decide(&session->referee.outcome, RZ_EXIT_LOST,
                       "the job was ended: %s for %.3g s (--silence-timeout); the "
@@ -79,7 +79,7 @@ static void give_up(struct rz_session *session, const struct rz_node *node)
     rz_session_leave_loop(session);
 }
 
-static void look_at_silence(struct rz_session *session, rz_time passed)
+static void look_at_silence(struct rz_launch_session *session, rz_time passed)
 {
     const struct rz_rzrun_options *options = session->options;
     const struct rz_node *node = most_silent(session, passed);
@@ -100,7 +100,7 @@ static void look_at_silence(struct rz_session *session, rz_time passed)
     }
 }
 
-static void look_at_start(struct rz_session *session, rz_time passed)
+static void look_at_start(struct rz_launch_session *session, rz_time passed)
 {
     const unsigned bound_s = START_BOUND_NS / RZ_SECOND;
     uint32_t n = session->options->layout.n_nodes;
@@ -118,7 +118,7 @@ static void look_at_start(struct rz_session *session, rz_time passed)
 
 static void look(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     rz_time now = rz_clock_now(), passed = now - session->looked;
     (void)fd, (void)what;
     session->looked = now;
@@ -130,7 +130,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
         look_at_silence(session, passed);
 }
 
-void rz_session_silence_open(struct rz_session *session)
+void rz_session_silence_open(struct rz_launch_session *session)
 {
     const struct timeval every = {.tv_sec = RZ_SILENT_LOOK / RZ_SECOND};
     session->looked = rz_clock_now();
@@ -139,7 +139,7 @@ void rz_session_silence_open(struct rz_session *session)
     event_add(session->look, &every);
 }
 
-void rz_session_heard(struct rz_session *session, struct rz_node *node,
+void rz_session_heard(struct rz_launch_session *session, struct rz_node *node,
                       const struct rz_launch_message *message)
 {
     node->silence.heard = true;

@@ -32,11 +32,11 @@ static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
            !rz_waits_page_same(&waits->page, &waits->shown, rz_clock_now() - waits->shown_at);
 }
 
-static void begin(struct rz_session *session, rz_time after);
+static void begin(struct rz_launch_session *session, rz_time after);
 
 /* The second look is there. A circle that both looks do not prove is looked at once more, later: no
  * node tells again of waits that it has told of. */
-static void show(struct rz_session *session)
+static void show(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
     bool doubtful = false;
@@ -59,7 +59,7 @@ static void show(struct rz_session *session)
         begin(session, session->options->hang_report);
 }
 
-static void finish(struct rz_session *session)
+static void finish(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
     if (!waits->asked)
@@ -83,7 +83,7 @@ static void no_answer(evutil_socket_t fd, short what, void *arg)
     finish(arg);
 }
 
-static void ask(struct rz_session *session)
+static void ask(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
     const struct rz_launch_message message = {.type = RZ_LAUNCH_DUMP_WAITING};
@@ -99,14 +99,14 @@ static void ask(struct rz_session *session)
 
 static void look_again(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_session *session = arg;
+    struct rz_launch_session *session = arg;
     (void)fd, (void)what;
     if (!session->ending)
         ask(session);
 }
 
 /* A first look, unless one is under way; not before `after` is over. */
-static void begin(struct rz_session *session, rz_time after)
+static void begin(struct rz_launch_session *session, rz_time after)
 {
     struct rz_session_waits *waits = &session->waits;
     if (!waits->bound) {
@@ -124,7 +124,7 @@ static void begin(struct rz_session *session, rz_time after)
     }
 }
 
-void rz_session_waits_at_timeout(struct rz_session *session)
+void rz_session_waits_at_timeout(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
     snprintf(waits->why, sizeof waits->why, "%.3g s are over",
@@ -135,7 +135,7 @@ void rz_session_waits_at_timeout(struct rz_session *session)
 
 /* Who is told of it by several nodes, or of several waits, says it once: whoever stalls now is on
  * the page, and who stalls soon behind it on the next one. */
-void rz_session_waits_stalled(struct rz_session *session, rz_time for_ns)
+void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns)
 {
     struct rz_session_waits *waits = &session->waits;
     rz_time now = rz_clock_now(), next = waits->shown_at + session->options->hang_report;
@@ -146,20 +146,20 @@ void rz_session_waits_stalled(struct rz_session *session, rz_time for_ns)
     begin(session, waits->shown_at && next > now ? next - now : 0);
 }
 
-void rz_session_waits_told(struct rz_session *session, uint32_t node,
+void rz_session_waits_told(struct rz_launch_session *session, uint32_t node,
                            const struct rz_launch_waiting *told)
 {
     if (session->waits.asked)
         rz_waits_page_add(&session->waits.page, node, told);
 }
 
-void rz_session_waits_end(struct rz_session *session)
+void rz_session_waits_end(struct rz_launch_session *session)
 {
     if (session->waits.asked && --session->waits.awaited == 0)
         finish(session);
 }
 
-void rz_session_waits_close(struct rz_session *session)
+void rz_session_waits_close(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
     rz_waits_page_clear(&waits->page);

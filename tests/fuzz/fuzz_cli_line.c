@@ -28,7 +28,7 @@ _Noreturn void __wrap_exit(int code)
 
 static void look(const struct rz_rzrun_options *options)
 {
-    const struct rz_layout *layout = &options->layout;
+    const struct rz_launch_layout *layout = &options->layout;
     rz_fuzz_holds(options->n_ranks >= 1 && options->n_ranks <= RZ_RANKS_MAX);
     rz_fuzz_holds(layout->n_nodes >= 1 && layout->n_nodes <= RZ_NODES_MAX);
     rz_fuzz_holds(layout->n_ranks == options->n_ranks);

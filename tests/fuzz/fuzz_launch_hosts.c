@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void look(const struct rz_layout *layout)
+static void look(const struct rz_launch_layout *layout)
 {
     rz_fuzz_holds(layout->n_nodes <= RZ_NODES_MAX);
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
@@ -19,7 +19,7 @@ static void look(const struct rz_layout *layout)
 }
 
 /* Every rank is on a node, and nobody beyond its slots while there are enough. */
-static void place(struct rz_layout *layout, uint32_t n_ranks, enum rz_place_by by)
+static void place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_place_by by)
 {
     uint64_t slots = rz_layout_slots(layout);
     uint32_t *load = calloc(layout->n_nodes, sizeof *load);
@@ -34,7 +34,8 @@ static void place(struct rz_layout *layout, uint32_t n_ranks, enum rz_place_by b
     free(load);
 }
 
-static bool add_file(struct rz_layout *layout, const uint8_t *data, size_t size, const char **why)
+static bool add_file(struct rz_launch_layout *layout, const uint8_t *data, size_t size,
+                     const char **why)
 {
     char path[64];
     int fd = memfd_create("hostfile", MFD_CLOEXEC);
@@ -67,7 +68,7 @@ static uint32_t lines_with_host(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rz_fuzz_input input = {data, data + size};
-    struct rz_layout layout = {0};
+    struct rz_launch_layout layout = {0};
     const char *why = NULL;
     bool list = rz_fuzz_below(&input, 2), good;
     uint32_t n_ranks = 1 + (uint32_t)rz_fuzz_below(&input, 64);

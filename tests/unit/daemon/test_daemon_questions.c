@@ -10,21 +10,21 @@
 #define OPEN (1u << RZ_QUESTION_OPEN)
 #define CARDS (1u << RZ_QUESTION_CARD | 1u << RZ_QUESTION_CARD_REMOTE)
 
-static struct rz_question about(enum rz_question_kind kind, uint32_t target, uint32_t asker,
-                                uint32_t epoch)
+static struct rz_daemon_question about(enum rz_question_kind kind, uint32_t target, uint32_t asker,
+                                       uint32_t epoch)
 {
-    return (struct rz_question){.kind = kind,
-                                .target = target,
-                                .target_incarnation = 1,
-                                .asker = asker,
-                                .asker_incarnation = 1,
-                                .epoch = epoch};
+    return (struct rz_daemon_question){.kind = kind,
+                                       .target = target,
+                                       .target_incarnation = 1,
+                                       .asker = asker,
+                                       .asker_incarnation = 1,
+                                       .epoch = epoch};
 }
 
 static void a_question_stands_once(void **state)
 {
     struct rz_questions questions = {0};
-    struct rz_question question;
+    struct rz_daemon_question question;
     (void)state;
     for (int i = 0; i < 3; i++)
         rz_questions_add(&questions, about(RZ_QUESTION_OPEN, 1, 2, 0));
@@ -40,7 +40,7 @@ static void a_question_stands_once(void **state)
 static void an_older_card_answers_no_question_of_a_newer_epoch(void **state)
 {
     struct rz_questions questions = {0};
-    struct rz_question question;
+    struct rz_daemon_question question;
     (void)state;
     rz_questions_add(&questions, about(RZ_QUESTION_CARD, 1, 2, 3));
     rz_questions_add(&questions,
@@ -58,7 +58,7 @@ static void an_older_card_answers_no_question_of_a_newer_epoch(void **state)
 static void the_questions_of_a_dead_asker_are_forgotten(void **state)
 {
     struct rz_questions questions = {0};
-    struct rz_question question;
+    struct rz_daemon_question question;
     (void)state;
     for (uint32_t target = 0; target < 100; target++) {
         rz_questions_add(&questions, about(RZ_QUESTION_OPEN, target, 7, 0));

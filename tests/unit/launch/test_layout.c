@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static void assert_counts(const struct rz_layout *layout, const uint32_t *expected)
+static void assert_counts(const struct rz_launch_layout *layout, const uint32_t *expected)
 {
     for (uint32_t node = 0; node < layout->n_nodes; node++) {
         uint32_t n = 0;
@@ -22,7 +22,7 @@ static void assert_counts(const struct rz_layout *layout, const uint32_t *expect
 
 static void test_unbounded_nodes_share_evenly(void **state)
 {
-    struct rz_layout layout = {0};
+    struct rz_launch_layout layout = {0};
     const char *why;
     (void)state;
     assert_true(rz_layout_emulate(&layout, 4, &why));
@@ -34,7 +34,7 @@ static void test_unbounded_nodes_share_evenly(void **state)
 
 static void test_slots_are_filled_in_order(void **state)
 {
-    struct rz_layout layout = {0};
+    struct rz_launch_layout layout = {0};
     const char *why;
     (void)state;
     assert_true(rz_layout_add_hosts(&layout, "localhost:3,127.0.0.1,localhost:2", &why));
@@ -46,7 +46,7 @@ static void test_slots_are_filled_in_order(void **state)
 
 static void test_oversubscribed_nodes_share_evenly(void **state)
 {
-    struct rz_layout layout = {0};
+    struct rz_launch_layout layout = {0};
     const char *why;
     (void)state;
     assert_true(rz_layout_add_hosts(&layout, "localhost:1,localhost:1", &why));
@@ -57,7 +57,7 @@ static void test_oversubscribed_nodes_share_evenly(void **state)
 
 static void test_spares_are_the_last_nodes(void **state)
 {
-    struct rz_layout layout = {0};
+    struct rz_launch_layout layout = {0};
     const char *why;
     (void)state;
     assert_true(rz_layout_add_hosts(&layout, "localhost:2,localhost:2,localhost:3", &why));
@@ -70,7 +70,7 @@ static void test_spares_are_the_last_nodes(void **state)
 }
 
 /* A file of lines, in memory that goes with the descriptor. */
-static bool read_hosts(struct rz_layout *layout, const char *text, const char **why)
+static bool read_hosts(struct rz_launch_layout *layout, const char *text, const char **why)
 {
     char path[64];
     int fd = memfd_create("hosts", MFD_CLOEXEC);
@@ -84,7 +84,7 @@ static bool read_hosts(struct rz_layout *layout, const char *text, const char **
 
 static void test_nodes_are_numbered_so_that_neighbours_share_no_rack(void **state)
 {
-    struct rz_layout layout = {0};
+    struct rz_launch_layout layout = {0};
     const char *why;
     (void)state;
     assert_true(read_hosts(&layout,
@@ -103,7 +103,7 @@ static void test_nodes_are_numbered_so_that_neighbours_share_no_rack(void **stat
 
 static void test_nodes_without_rack_keep_their_numbers(void **state)
 {
-    struct rz_layout layout = {0};
+    struct rz_launch_layout layout = {0};
     const char *why;
     (void)state;
     assert_true(read_hosts(&layout, "localhost slots=2\nlocalhost\nlocalhost slots=3\n", &why));
@@ -124,7 +124,7 @@ static void test_bad_lines_are_refused(void **state)
                                       "# nobody\n\n"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct rz_layout layout = {0};
+        struct rz_launch_layout layout = {0};
         const char *why = NULL;
         if (read_hosts(&layout, bad[i], &why))
             fail_msg("'%s' was taken for a host", bad[i]);
@@ -135,7 +135,7 @@ static void test_bad_lines_are_refused(void **state)
 
 static void test_cores_are_divided_and_crowds_found(void **state)
 {
-    struct rz_layout layout = {0};
+    struct rz_launch_layout layout = {0};
     const char *why;
     uint32_t n_ranks;
     (void)state;
@@ -157,7 +157,7 @@ static void test_bad_hosts_are_refused(void **state)
         ",localhost", "no.such.host", "localhost:99999999"};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct rz_layout layout = {0};
+        struct rz_launch_layout layout = {0};
         const char *why = NULL;
         if (rz_layout_add_hosts(&layout, bad[i], &why))
             fail_msg("'%s' was taken for a list of hosts", bad[i]);
