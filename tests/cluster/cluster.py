@@ -366,7 +366,7 @@ def campaign(scenarios, seeds, budget_s, report):
     if farewell_s is None:
         violations += 1
         print("left behind: a network namespace", flush=True)
-    gone_s = rig.FAREWELL_S if farewell_s is None else farewell_s
+    gone_s = rig.rig.HANG_S if farewell_s is None else farewell_s
     summary = (f"{len(rows)} runs, {violations} violations; the last network was gone after {gone_s:.1f} s; "
                f"silent nodes noticed (timeout {TIMEOUT_S * 1000:.0f} ms): {spread_of(detections)}")
     print(summary)

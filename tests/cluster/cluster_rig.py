@@ -15,7 +15,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../launch")
 import launch_rig as rig  # noqa: E402
 
 SKIPPED = 77
-FAREWELL_S = 60  # so long after the last job's end no network may be left
 INSIDE = "RZ_CLUSTER_INSIDE"
 NAMESPACES = "/proc/sys/user/max_net_namespaces"
 NETWORK = "10.77.0.0/16"
@@ -76,7 +75,7 @@ def await_no_namespaces():
     """Waits until all jobs' networks are gone; the seconds that it took, or None. They stay as long as the kernel tries to
     say goodbye over connections that their process has left: after a partition about as long as that was."""
     begin = time.monotonic()
-    gone = rig.await_true(lambda: not namespaces_left(), FAREWELL_S)  # asked again, it would see the one that it tried
+    gone = rig.await_true(lambda: not namespaces_left(), rig.HANG_S)  # asked again, it would see the one that it tried
     return time.monotonic() - begin if gone else None
 
 
