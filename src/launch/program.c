@@ -208,7 +208,7 @@ static bool lies_in(const char *path)
 /* Asks the loader to list what it finds for the program, of which it runs nothing. */
 static bool loader_misses(const char *interpreter, const char *path, const char *library_path)
 {
-    char listed[16384];
+    static char listed[16384]; /* stacks may be small */
     size_t n = 0;
     int out[2], status = 0;
     if (pipe2(out, O_CLOEXEC) != 0)

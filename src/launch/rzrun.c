@@ -8,6 +8,7 @@
 #include "launch/surroundings.h"
 #include "port/process.h"
 
+#include <event2/event.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static const char *library_path_of(const struct rz_context *part)
  * user chose stands before it. */
 static void give_library(struct rz_context *part)
 {
-    char folder[PATH_MAX], text[2 * PATH_MAX];
+    static char folder[PATH_MAX], text[2 * PATH_MAX]; /* stacks may be small */
     const char *own = library_path_of(part);
     if (!rz_program_lacks_library(part->program[0], own))
         return;
@@ -112,12 +113,21 @@ static void arm_kill_point(const char *plan)
         rz_kill_arm(plan, 0);
 }
 
+/* libevent has said why. */
+static void no_events(int error)
+{
+    (void)error;
+    fprintf(stderr, "rzrun: cannot start: there is no event loop\n");
+    exit(RZ_EXIT_START);
+}
+
 int main(int argc, char **argv)
 {
     static struct rz_rzrun_options options;
-    char daemon[PATH_MAX];
+    static char daemon[PATH_MAX];
     rz_surroundings_settle();
     arm_kill_point(getenv(RZ_KILL_AT));
+    event_set_fatal_callback(no_events);
     rz_rzrun_options_read(&options, argc, argv);
     if (options.attach || options.finish)
         return rz_surroundings_exit(rz_attach_run(&options));

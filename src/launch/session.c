@@ -670,8 +670,10 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         !(session->cases = rz_cases_open(options->cases, session->job, attempts->n_cases, &why)))
         rz_cli_refuse(&rz_rzrun_cli, "--cases: %s cannot be used: %s", options->cases, why);
     open_events(session);
-    rz_status_t status_of_output = rz_session_output_open(session);
-    rz_assert(status_of_output == RZ_OK);
+    if (rz_session_output_open(session) != RZ_OK) {
+        fprintf(stderr, "rzrun: cannot start: %s\n", strerror(errno));
+        exit(RZ_EXIT_START);
+    }
     session->story.terminal = options->story ? stderr : NULL;
     if (make_switch(session)) {
         start_nodes(session, daemon);

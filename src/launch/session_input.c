@@ -45,7 +45,7 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     struct rz_node *node = reader(session);
-    uint8_t data[16384];
+    static uint8_t data[16384]; /* stacks may be small */
     (void)what;
     if (node->input_credit == 0 || session->stdin_ended)
         return;

@@ -106,6 +106,13 @@ static void on_written(evutil_socket_t fd, short what, void *arg)
         event_base_loopbreak(session->base);
 }
 
+/* The words of an assertion must be out before the abort, which the writer's thread does not see.
+ */
+static void assertion_failed(const char *expression, const char *file, int line)
+{
+    dprintf(STDERR_FILENO, "rzrun: %s:%d: assertion failed: %s\n", file, line, expression);
+}
+
 rz_status_t rz_session_output_open(struct rz_launch_session *session)
 {
     rz_status_t status = rz_show_output_open(&session->show, session->options->label);
@@ -123,6 +130,7 @@ rz_status_t rz_session_output_open(struct rz_launch_session *session)
     session->own_stderr = stderr;
     stderr = rz_show_output_words(&session->show);
     rz_assert(stderr != NULL);
+    rz_assert_hook = assertion_failed;
     return RZ_OK;
 }
 
@@ -144,6 +152,7 @@ static void flush(struct rz_launch_session *session)
 int rz_session_output_close(struct rz_launch_session *session, int status)
 {
     flush(session);
+    rz_assert_hook = NULL;
     fclose(stderr);
     stderr = session->own_stderr;
     size_t unread = rz_show_output_queued(&session->show);

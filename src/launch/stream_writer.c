@@ -15,7 +15,7 @@
 struct rz_stream_writer {
     int fd, event_fd;
     pthread_t thread;
-    bool started;
+    bool started, alone; /* alone: no thread can be started, and the caller writes */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* Under the lock. The thread takes all of `next` at a time, and writes it without the lock. */
@@ -26,10 +26,10 @@ struct rz_stream_writer {
 };
 
 /* 0, or errno. A descriptor that another process has made non-blocking is waited for. */
-static int write_all(int fd, const struct rz_bytes *bytes)
+static int write_all(int fd, const uint8_t *bytes, size_t n)
 {
-    for (size_t at = 0; at < bytes->n;) {
-        ssize_t written = write(fd, bytes->at + at, bytes->n - at);
+    for (size_t at = 0; at < n;) {
+        ssize_t written = write(fd, bytes + at, n - at);
         if (written >= 0)
             at += (size_t)written;
         else if (errno == EAGAIN)
@@ -62,7 +62,7 @@ static void *run(void *arg)
         writer->next = empty;
         writer->writing = mine.n;
         pthread_mutex_unlock(&writer->lock);
-        int error = write_all(writer->fd, &mine);
+        int error = write_all(writer->fd, mine.at, mine.n);
         pthread_mutex_lock(&writer->lock);
         mine.n = writer->writing = 0;
         if (error != 0) {
@@ -97,12 +97,17 @@ rz_status_t rz_stream_writer_open(struct rz_stream_writer **result, int fd)
 void rz_stream_writer_put(struct rz_stream_writer *writer, const void *bytes, size_t n)
 {
     pthread_mutex_lock(&writer->lock);
-    if (!writer->started && writer->error == 0) {
-        writer->error = rz_thread_start(&writer->thread, "rzrun-write", STACK_BYTES, run, writer);
-        writer->started = writer->error == 0;
+    if (!writer->started && !writer->alone) {
+        writer->started =
+            rz_thread_start(&writer->thread, "rzrun-write", STACK_BYTES, run, writer) == 0;
+        writer->alone = !writer->started;
     }
-    if (writer->error == 0 && n > 0)
+    if (writer->alone && writer->error == 0) {
+        writer->error = write_all(writer->fd, bytes, n);
+        tell(writer);
+    } else if (writer->error == 0 && n > 0) {
         rz_bytes_append(&writer->next, bytes, n);
+    }
     pthread_cond_broadcast(&writer->changed);
     pthread_mutex_unlock(&writer->lock);
 }

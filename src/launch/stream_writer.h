@@ -15,7 +15,8 @@ struct rz_stream_writer;
  * byte. RZ_ERR_NO_MEMORY, RZ_ERR_SYSTEM. */
 rz_status_t rz_stream_writer_open(struct rz_stream_writer **writer, int fd);
 
-/* Queues n bytes; never blocks. After an error they are dropped. */
+/* Queues n bytes; never blocks, unless no thread can be started (a limit on processes): then it
+ * writes them itself. After an error they are dropped. */
 void rz_stream_writer_put(struct rz_stream_writer *writer, const void *bytes, size_t n);
 
 /* Bytes that are not written yet. */

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """The end of a job that does not end by itself: --timeout with its report, Ctrl-C, signals that are passed on."""
+import os
 import re
+import resource
 import signal
 import subprocess
 import time
+import unittest
 
 import launch_rig as rig
 
@@ -11,6 +14,7 @@ WAITS = rig.program("launch_waits")
 ENDS = rig.program("launch_ends")
 OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
+LONE_USER = 64999  # has no processes of its own
 
 
 class Ending(rig.LaunchTest):
@@ -22,8 +26,40 @@ class Ending(rig.LaunchTest):
         self.assertIn("the daemon of node 0 was killed by signal 25", result.err)
 
     def test_a_small_stack(self):
-        """64 KiB, for rzrun and its daemon too."""
-        self.runs("-c", f"ulimit -s 64; exec {rig.RZRUN} -n 2 --nodes 2 /bin/echo here", rzrun=SH)
+        """64 KiB, for rzrun and its daemon too, of which a large environment takes its share."""
+        for words in (["/bin/echo", "here"], [ENDS, "return", "0"]):
+            self.runs("-c", f"ulimit -s 64; exec {rig.RZRUN} -n 2 --nodes 2 {' '.join(words)}", rzrun=SH, environment={"LARGE": "x" * 30000})
+
+    def limited(self, which, limit, prepare=lambda: None):
+        """A run of which a resource is limited: it succeeds, or it says why not."""
+        def prepare_all():
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            prepare()
+            resource.setrlimit(which, (limit, limit))
+        result = self.run_it("-n", "2", SH, "-c", "echo here", preexec_fn=prepare_all)
+        if result.status == 0:
+            self.assertEqual(result.out, "here\n" * 2, result.err)
+        else:
+            self.assertRegex(result.err, r"(?m)^(rzrun|rzd|rhizome)(\[\d+\])?: .", f"status {result.status} with a limit of {limit}")
+        return result.status
+
+    def test_little_memory(self):
+        statuses = [self.limited(resource.RLIMIT_AS, mebi << 20) for mebi in (32, 48, 64, 80, 1024)]
+        self.assertEqual((statuses[0] != 0, statuses[-1]), (True, 0), statuses)
+
+    def test_few_descriptors(self):
+        statuses = [self.limited(resource.RLIMIT_NOFILE, limit) for limit in (4, 5, 6, 7, 8, 12, 20, 30, 100)]
+        self.assertEqual((statuses[:5], statuses[-1]), ([rig.NO_START] * 5, 0), statuses)
+
+    @unittest.skipUnless(os.geteuid() == 0, "a limit on processes counts those of a user, who must be another one")
+    def test_few_processes(self):
+        """Where rzrun cannot start a thread that writes, it writes all the same."""
+        def be_another_user():
+            os.setgroups([])
+            os.setgid(LONE_USER)
+            os.setuid(LONE_USER)
+        statuses = [self.limited(resource.RLIMIT_NPROC, limit, be_another_user) for limit in (0, 1, 2, 3, 4, 5, 6, 7, 8, 100)]
+        self.assertEqual((statuses[:2], statuses[-1]), ([rig.NO_START] * 2, 0), statuses)
 
     def test_a_daemon_without_descriptors(self):
         """Who is refused hears what is missing, and nothing about proofs."""
