@@ -308,7 +308,8 @@ static void process_exited(struct rz_child *p, int status)
         if (p->rank >= daemon->job.n_ranks)
             rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation, RZ_END_ORDER);
     }
-    tell_exited(daemon, p->rank, p->incarnation, status, clean, p->joined);
+    if (clean || !daemon->told_to_end) /* else by our own signal: it is lost with the node */
+        tell_exited(daemon, p->rank, p->incarnation, status, clean, p->joined);
     rz_kill_here(RZ_KILL_DAEMON_TOLD);
 }
 

@@ -210,11 +210,12 @@ static void close_modules(struct rz_daemon *daemon)
 
 static void told_to_end(evutil_socket_t signal_or_fd, short what, void *arg)
 {
-    const struct rz_daemon *daemon = arg;
+    struct rz_daemon *daemon = arg;
     int status = what & EV_SIGNAL ? 128 + (int)signal_or_fd : EXIT_FAILURE;
+    daemon->told_to_end |= !daemon->ending;
     if (daemon->detached)
         rz_detached_dismiss(daemon->detached);
-    rz_ending_begin(arg, status, RZ_ERR_JOB_ENDED, END_GRACE_MS);
+    rz_ending_begin(daemon, status, RZ_ERR_JOB_ENDED, END_GRACE_MS);
 }
 
 /* Nothing but its end can come: rzrun is gone, or the keeper is. */

@@ -95,6 +95,7 @@ struct rz_daemon {
     uint32_t *dead;                 /* [n_slots]: newest incarnation known dead, 0: none */
     struct rz_inherited inherited;  /* what its processes find as it was when it began */
     bool ending;                    /* the end has begun: no spawning, no recovery, no news */
+    bool told_to_end;               /* it ends by a signal, or with its keeper: the node is lost */
 
     struct rz_launcher *launcher;         /* launcher.h */
     int lifeline_fd;                      /* keeper.h; -1 without a keeper */

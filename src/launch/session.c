@@ -629,7 +629,8 @@ static int conclude(struct rz_launch_session *session)
                 session->attempts->n + 1);
     else if (cause && *cause)
         fprintf(stderr, "rzrun: %s\n", cause);
-    if (status == RZ_EXIT_LOST || status == RZ_EXIT_START)
+    if (status == RZ_EXIT_LOST || status == RZ_EXIT_START ||
+        (status != 0 && rz_outcome_by_death(&session->referee.outcome)))
         rz_nodes_tell_ends(session->nodes, session->options->layout.n_nodes,
                            session->referee.outcome.cut_off);
     rz_nodes_tell_strangers(session->nodes, session->options->layout.n_nodes);

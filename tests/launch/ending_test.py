@@ -25,6 +25,21 @@ class Ending(rig.LaunchTest):
         self.assertRegex(result.err, r"(?m)^rzrun: all nodes of the job are lost$")
         self.assertIn("the daemon of node 0 was killed by signal 25", result.err)
 
+    def test_a_node_that_ends_alone(self):
+        """Its daemon gets a signal, or loses its keeper, and ends its ranks: those are lost with it, whatever signal they got."""
+        ways = [(f"kill -{number} $PPID", "daemon", number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGSEGV)]
+        ways.append(("kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)", "keeper", signal.SIGKILL))
+        for how, what, number in ways:
+            go = f"{self.folder}/go.{what}.{int(number)}"
+            script = f"echo up; if [ $RZ_RANK = 1 ]; then {how}; sleep 100; fi; while [ ! -e {go} ]; do sleep 0.05; done"
+            process = self.start("-n", "2", "--nodes", "2", SH, "-c", script)
+            self.assertEqual(process.stdout.readline(), b"up\n")
+            self.assertTrue(rig.await_true(lambda: len(self.members()["rzd"]) == 1), "no node ends")
+            self.file(os.path.basename(go), "")
+            result = self.finish(process)
+            self.assertEqual(result.status, 128 + signal.SIGKILL, result.err)
+            self.assertRegex(result.err, rf"\Arzrun: rank 1 was lost with node 1\nrzrun: the {what} of node 1 was killed by signal {int(number)} ")
+
     def test_a_small_stack(self):
         """64 KiB, for rzrun and its daemon too, of which a large environment takes its share."""
         for words in (["/bin/echo", "here"], [ENDS, "return", "0"]):
