@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Daemons that are stopped: rzrun waits for no daemon for ever, and ends nothing that only pauses."""
+import contextlib
 import os
 import signal
 import time
@@ -18,9 +19,14 @@ def node_of(daemon):
 
 
 class Silence(rig.LaunchTest):
+    def signal(self, processes, number):
+        """Without those that have ended since: a shell starts and awaits short ones."""
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, number)
+
     def stop(self, daemons):
-        for daemon in daemons:
-            os.kill(daemon.pid, signal.SIGSTOP)
+        self.signal(daemons, signal.SIGSTOP)
 
     def given_up(self, nodes, which, *arguments):
         """These daemons are stopped: the job ends with words, and leaves nothing."""
@@ -65,12 +71,10 @@ class Silence(rig.LaunchTest):
     def test_a_job_that_is_stopped_as_a_whole(self):
         """For longer than --silence-timeout: rzrun did not run either, and so it was no silence."""
         run, members = self.gated()
-        everybody = [process.pid for kind in ("rzrun", "rzd-keeper", "rzd", "process") for process in members[kind]]
-        for pid in everybody:
-            os.kill(pid, signal.SIGSTOP)
+        everybody = [process for kind in ("rzrun", "rzd-keeper", "rzd", "process") for process in members[kind]]
+        self.signal(everybody, signal.SIGSTOP)
         time.sleep(3)  # longer
-        for pid in everybody:
-            os.kill(pid, signal.SIGCONT)
+        self.signal(everybody, signal.SIGCONT)
         self.goes_on(run)
 
     def test_a_keeper_that_is_stopped(self):
