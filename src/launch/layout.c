@@ -120,10 +120,15 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
         return false;
     bool good = true;
     uint32_t number = 0;
-    while (good && getline(&line, &room, in) >= 0) {
+    for (ssize_t n; good && (n = getline(&line, &room, in)) >= 0;) {
         number++;
         struct rz_layout_node node = {.place.slots = 1};
         char *save, *word;
+        if (memchr(line, 0, (size_t)n)) {
+            *why = "there is a zero byte in it";
+            good = false;
+            break;
+        }
         line[strcspn(line, "#\n")] = 0;
         char *host = strtok_r(line, " \t\r", &save);
         if (!host)

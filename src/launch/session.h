@@ -73,6 +73,7 @@ struct rz_launch_session {
     bool detached; /* all go on without us */
     struct rz_session_waits waits;
     bool stdin_ended, stdin_always_ready, stdin_terminal;
+    bool input_lost; /* it could not be read to its end, which was told */
     struct rz_random random;
     struct rz_show_output show;
 };

@@ -2,6 +2,7 @@
 #include "launch/session.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +42,17 @@ static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
     node->input_ended |= n == 0;
 }
 
+/* The processes see the end of their input, which it is not: that must not pass for success. Of
+ * input that was closed, or whose terminal has gone, more was never to come. */
+static void input_failed(struct rz_session *session, int error)
+{
+    struct stat info;
+    if (error == EBADF || (fstat(STDIN_FILENO, &info) == 0 && S_ISCHR(info.st_mode)))
+        return;
+    session->input_lost = true;
+    fprintf(stderr, "rzrun: standard input cannot be read: %s\n", strerror(error));
+}
+
 static void on_input(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
@@ -58,6 +70,8 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
         rz_session_input_look(session);
         return;
     }
+    if (n < 0)
+        input_failed(session, errno);
     send_input(node, data, n > 0 ? (uint32_t)n : 0);
     session->stdin_ended = n <= 0;
     node->input_credit -= n > 0 ? (uint32_t)n : 0;

@@ -156,7 +156,7 @@ int rz_session_output_close(struct rz_launch_session *session, int status)
     fclose(stderr);
     stderr = session->own_stderr;
     size_t unread = rz_show_output_queued(&session->show);
-    bool lost = unread > 0, piped = false;
+    bool lost = unread > 0 || session->input_lost, piped = false;
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         lost |= session->output_error[i] != 0;
         piped |= session->output_error[i] == EPIPE;

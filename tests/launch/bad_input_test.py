@@ -133,6 +133,7 @@ class BadInput(rig.LaunchTest):
                            ("localhost what\n", "slots=N"), ("localhost slots=1 more\n", "slots=N"),
                            ("# one\nlocalhost\n\nlocalhost slots=0\n", "line 4: slots"), ("localhost rack=\n", "rack's name")]:
             self.refused(["--hostfile", self.file("hosts", text), TRUE], BAD_LINE, says)
+        self.refused(["--hostfile", self.file("hosts", "localhost\nlocalhost\0 slots=2\n"), TRUE], BAD_LINE, "line 2: there is a zero byte")
         self.refused(["-n", "4", "--hostfile", self.file("hosts", "# two\nlocalhost slots=2\n\n"), TRUE], NO_SLOTS,
                      "4 ranks do not fit into 2 slots")
 

@@ -191,6 +191,14 @@ class FullStreams(rig.LaunchTest):
             self.runs("-n", "2", SH, "-c", "exit 0", stdin=zero)
             self.assertEqual(len(self.runs(SH, "-c", "head -c 1000000", stdin=zero).out), 1000000)
 
+    def test_input_that_cannot_be_read(self):
+        """Ranks see its end; the exit status tells that it was none."""
+        folder = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        result = self.runs("/bin/cat", stdin=folder, status=OUTPUT_LOST)
+        self.assertEqual(result.err, "rzrun: standard input cannot be read: Is a directory\n")
+        self.runs(SH, "-c", "cat; exit 3", stdin=folder, status=3)
+
     def test_input_is_a_terminal(self):
         terminal, other = pty.openpty()
         process = self.start(SH, "-c", "read line; echo got $line", stdin=other)

@@ -91,9 +91,10 @@ static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **
         *result = &net->net;
         return RZ_OK;
     }
-    char text[128];
-    snprintf(text, sizeof text, "UCX: %s (UCX_TLS=%s)", ucs_status_string(status),
-             getenv("UCX_TLS"));
+    char text[256];
+    const char *devices = getenv("UCX_NET_DEVICES");
+    snprintf(text, sizeof text, "UCX: %s (UCX_TLS=%s%s%s)", ucs_status_string(status),
+             getenv("UCX_TLS"), devices ? ", UCX_NET_DEVICES=" : "", devices ? devices : "");
     if (net->worker != NULL)
         ucp_worker_destroy(net->worker);
     if (net->context != NULL)

@@ -36,7 +36,7 @@ static void environment_is_checked(void **state)
     setenv("UCX_NET_DEVICES", "none0", 1);
     last_complaint[0] = '\0';
     assert_int_equal(internode_open(&config, &net, &ops), RZ_ERR_SYSTEM);
-    assert_string_not_equal(last_complaint, "");
+    assert_non_null(strstr(last_complaint, "UCX_NET_DEVICES=none0"));
     setenv("UCX_NET_DEVICES", "lo", 1);
 }
 #endif
