@@ -60,12 +60,18 @@ static uint64_t hash_of(const struct header *header, const uint32_t *at)
 
 /* ---- folders */
 
-static void folder_make(const char *path)
+/* Anybody may make a folder of such a name, and watch or lead astray what is written there. */
+static bool is_own_folder(const char *path)
 {
     struct stat facts;
+    return lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
+}
+
+static void folder_make(const char *path)
+{
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         sort_fatal("the folder %s for checkpoints cannot be made: %s", path, strerror(errno));
-    if (lstat(path, &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid())
+    if (!is_own_folder(path))
         sort_fatal("%s for checkpoints is no folder of this user", path);
 }
 
@@ -114,7 +120,8 @@ static int look_beside(void)
     for (struct dirent *entry; folder && n < FOLDERS_MAX && (entry = readdir(folder));) {
         char path[FOLDER_BYTES + sizeof entry->d_name];
         snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
-        if (strncmp(entry->d_name, name, strlen(name)) == 0 && strcmp(path, store.own) != 0)
+        if (strncmp(entry->d_name, name, strlen(name)) == 0 && strcmp(path, store.own) != 0 &&
+            is_own_folder(path))
             insert_folder(n++, strtoul(entry->d_name + strlen(name), NULL, 10));
     }
     if (folder)

@@ -12,6 +12,7 @@ import os
 import random
 import re
 import select
+import shutil
 import socket
 import struct
 import sys
@@ -244,6 +245,23 @@ class Strangers(rig.LaunchTest):
         status, text = as_nobody(lambda: unix_attack(names, random.Random(OPTIONS.seed)))
         self.assertEqual((status, text), (0, "[]"), names)
         self.complete(job)
+
+    def test_a_folder_that_passes_for_a_nodes_scratch_folder(self):
+        """Another user knows the job's number and makes a folder of that name for a node that is not there: nobody uses it."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to be another user")
+        sort = f"{rig.BUILD}/apps/hyperquicksort"
+        if not os.path.exists(sort):
+            self.skipTest("built without the sort")
+        script = (f'bait="${{RZ_SCRATCH%-*}}-9"; if [ $RZ_RANK = 0 ]; then mkdir -m 777 "$bait"; chown {NOBODY} "$bait"; '
+                  f'stat -c "%n %y" "$bait" >{self.folder}/bait; fi; exec {sort} 100000')
+        self.runs("-n", "2", "--nodes", "2", "/bin/sh", "-c", script)
+        with open(f"{self.folder}/bait") as file:
+            made = file.read().strip()
+        bait = made.split()[0]
+        now, inside = self.runs("-c", f'stat -c "%n %y" "{bait}"', rzrun="/bin/sh").out.strip(), os.listdir(bait)
+        shutil.rmtree(bait)
+        self.assertEqual((now, inside), (made, []))
 
     def test_a_site_that_sets_ucx_variables(self):
         job = self.start("-n", "2", "--nodes", "2", "--oversubscribe", rig.program("strangers_job"), self.file("there", ""),
