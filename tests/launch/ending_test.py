@@ -14,6 +14,7 @@ WAITS = rig.program("launch_waits")
 ENDS = rig.program("launch_ends")
 OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
+NO_SECCOMP = 77  # old_kernel says so
 LONE_USER = 64999  # has no processes of its own
 
 
@@ -61,6 +62,17 @@ class Ending(rig.LaunchTest):
     def test_little_memory(self):
         statuses = [self.limited(resource.RLIMIT_AS, mebi << 20) for mebi in (32, 48, 64, 80, 1024)]
         self.assertEqual((statuses[0] != 0, statuses[-1]), (True, 0), statuses)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs a mount namespace")
+    def test_no_memory_for_messages(self):
+        """Without memfd_create messages lie in /dev/shm, which may be full: that is said, and not that a peer does not answer."""
+        line = 'mount -t tmpfs -o size=256k none /dev/shm && exec "$@"'
+        result = self.run_it("-m", SH, "-c", line, "sh", os.path.abspath(rig.program("old_kernel")), "memfd_create", "--forbidden",
+                             os.path.abspath(rig.RZRUN), "-n", "2", os.path.abspath(WAITS), "traffic", rzrun="/usr/bin/unshare")
+        if result.status == NO_SECCOMP:
+            self.skipTest("there is no seccomp here")
+        self.assertRegex(result.err, r"rhizome: MPI_Sendrecv at rank \d: .*\(MPI_ERR_NO_MEM ")
+        self.assertNotEqual(result.status, 0)
 
     def test_few_descriptors(self):
         statuses = [self.limited(resource.RLIMIT_NOFILE, limit) for limit in (4, 5, 6, 7, 8, 12, 20, 30, 100)]

@@ -168,6 +168,9 @@ void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes)
     } else {
         mark_broken(peer);
     }
+    if (status == RZ_ERR_NO_MEMORY) { /* ours; no daemon will say that the peer is dead */
+        rz_peer_close(rz_process_slot(peer->process), true, status);
+    }
 }
 
 void rz_peer_meet(uint32_t process)
