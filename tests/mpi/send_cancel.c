@@ -123,6 +123,34 @@ static void persistent(int bytes)
     }
 }
 
+/* The receiver has given the communicator back: what has arrived there meets no receive any more. */
+static void after_the_end(int bytes)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (rank == 0) {
+        MPI_Request request;
+        CHECK(MPI_Issend(out[0], bytes, MPI_CHAR, 1, TAG, comm, &request) == MPI_SUCCESS);
+        MPI_Send(NULL, 0, MPI_INT, 1, ANSWER, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_INT, 1, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(cancelled(&request));
+    } else if (rank == 1) {
+        MPI_Recv(NULL, 0, MPI_INT, 0, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_free(&comm);
+    if (rank == 1) {
+        MPI_Send(NULL, 0, MPI_INT, 0, ANSWER, MPI_COMM_WORLD);
+    }
+}
+
+/* The receiver is in MPI_Finalize, or soon will be. */
+static void last_of_all(int bytes)
+{
+    MPI_Request request;
+    start(0, 'l', bytes, 1, &request);
+    CHECK(cancelled(&request));
+}
+
 static void to_oneself(int bytes)
 {
     MPI_Request request, receive;
@@ -149,7 +177,11 @@ int main(int argc, char **argv)
         if (size > 1) {
             the_right_one(sizes[i]);
             persistent(sizes[i]);
+            after_the_end(sizes[i]);
         }
+    }
+    for (size_t i = 0; size > 1 && rank == 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        last_of_all(sizes[i]);
     }
     MPI_Finalize();
     return 0;

@@ -19,6 +19,7 @@
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/paths.h"
 #include "mpi/p2p/peer.h"
+#include "mpi/p2p/sync.h"
 #include "mpi/request/request.h"
 #include "mpi/p2p/unborn.h"
 #include "mpi/comm/sessions.h"
@@ -101,6 +102,7 @@ void rz_ft_give_up(void)
     rz_letters_close();
     rz_words_close();
     rz_inquiries_close();
+    rz_sync_forget();
     rz_matched_close();
     rz_paths_quiet();
     rz_requests_abandon();

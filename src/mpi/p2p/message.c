@@ -30,6 +30,16 @@ static void drop_payload(struct rz_path *path, const struct rz_envelope *envelop
     }
 }
 
+/* The same of one that no receive will meet any more. */
+static void drop_unmet(struct rz_path *path, const struct rz_envelope *envelope,
+                       rz_net_token_t token)
+{
+    if (envelope->kind == RZ_ENVELOPE_SYNC) {
+        rz_sync_dropped(envelope);
+    }
+    drop_payload(path, envelope, token);
+}
+
 /* Without memory for a message that has arrived nothing can be promised to its sender any more. */
 static _Noreturn void out_of_memory(size_t bytes)
 {
@@ -110,7 +120,7 @@ void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, c
         rz_match_unpost(&rz_engine.matcher, posted);
         rz_p2p_receive(request, path, envelope, data, bytes, token);
     } else if (is_of_no_use(envelope)) {
-        drop_payload(path, envelope, token);
+        drop_unmet(path, envelope, token);
     } else {
         message_keep(path, envelope, data, bytes, token);
     }
@@ -134,7 +144,9 @@ static void drop_early(struct rz_match_context *context)
     struct rz_match_entry *entry;
     while ((entry = rz_match_find(&rz_engine.matcher, context->id, RZ_MATCH_ANY_SOURCE,
                                   RZ_MATCH_ANY_TAG, true)) != NULL) {
-        rz_message_drop(RZ_EARLY_OF(entry));
+        struct rz_early *message = RZ_EARLY_OF(entry);
+        drop_unmet(message->path, &message->envelope, message->token);
+        free(message);
     }
 }
 

@@ -16,6 +16,13 @@ static uint32_t acks_on_their_way;
 
 #define SLOT_NONE UINT32_MAX
 
+/* Synchronous messages that were dropped. Their senders wait for a receive that never comes: only
+ * programs that cancel such sends, or are wrong, add to it. */
+static struct dropped {
+    struct dropped *next;
+    struct rz_envelope envelope;
+} * all_dropped;
+
 static bool slots_grow(void)
 {
     uint32_t more = n_slots == 0 ? 32 : n_slots * 2;
@@ -159,12 +166,38 @@ bool rz_sync_cancel(const struct rz_request *request, const struct rz_envelope *
     return tell(rz_comm_process(request->comm, request->peer), envelope, RZ_ENVELOPE_CANCEL);
 }
 
-static bool is_called_so(const struct rz_match_entry *entry, const void *arg)
+static bool is_same(const struct rz_envelope *kept, const struct rz_envelope *wanted)
 {
-    const struct rz_envelope *wanted = arg;
-    const struct rz_envelope *kept = &RZ_EARLY_OF(entry)->envelope;
     return kept->serial == wanted->serial && kept->slot == wanted->slot &&
            kept->incarnation == wanted->incarnation;
+}
+
+static bool is_called_so(const struct rz_match_entry *entry, const void *arg)
+{
+    return is_same(&RZ_EARLY_OF(entry)->envelope, arg);
+}
+
+void rz_sync_dropped(const struct rz_envelope *envelope)
+{
+    struct dropped *dropped = calloc(1, sizeof(*dropped));
+    if (dropped == NULL) {
+        abort(); /* the sender would wait for ever */
+    }
+    *dropped = (struct dropped){all_dropped, *envelope};
+    all_dropped = dropped;
+}
+
+static bool take_from_dropped(const struct rz_envelope *envelope)
+{
+    for (struct dropped **at = &all_dropped; *at != NULL; at = &(*at)->next) {
+        struct dropped *dropped = *at;
+        if (is_same(&dropped->envelope, envelope)) {
+            *at = dropped->next;
+            free(dropped);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Takes the message out of those that met no receive. */
@@ -175,7 +208,7 @@ static bool take_back(const struct rz_envelope *envelope)
     if (entry != NULL) {
         rz_message_drop(RZ_EARLY_OF(entry));
     }
-    return entry != NULL;
+    return entry != NULL || take_from_dropped(envelope);
 }
 
 void rz_sync_cancel_wanted(const struct rz_envelope *envelope)
@@ -202,8 +235,18 @@ bool rz_sync_quiet(void)
     return acks_on_their_way == 0;
 }
 
+void rz_sync_forget(void)
+{
+    while (all_dropped != NULL) {
+        struct dropped *next = all_dropped->next;
+        free(all_dropped);
+        all_dropped = next;
+    }
+}
+
 void rz_sync_close(void)
 {
+    rz_sync_forget();
     free(slots);
     slots = NULL;
     n_slots = 0;
