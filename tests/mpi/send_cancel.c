@@ -123,7 +123,8 @@ static void persistent(int bytes)
     }
 }
 
-/* The receiver has given the communicator back: what has arrived there meets no receive any more. */
+/* The receiver has given the communicator back: what has arrived there meets no receive any more.
+ */
 static void after_the_end(int bytes)
 {
     MPI_Comm comm;

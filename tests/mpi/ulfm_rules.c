@@ -6,6 +6,8 @@
  *   insulation   what does not involve the dead goes on; a revocation is of one communicator
  *   derive       communicators made around a death are made whole by agreement, or not at all
  *   early        a revocation that arrives before the communicator does
+ *   completion   requests are made, and fail when they are waited for, of a death or a revocation
+ *   part         MPI_Comm_create_group tells of a known death among its group
  *   plain        with --no-ft, and nobody is killed: agreement is an allreduce
  */
 #include "scenes.h"
@@ -214,6 +216,86 @@ static void early(void)
     }
 }
 
+/* The call succeeds; what comes of it is told at the end of the request. */
+static void ends_with(int error, int made, MPI_Request *request)
+{
+    CHECK(made == MPI_SUCCESS);
+    CHECK(*request != MPI_REQUEST_NULL);
+    CHECK(class_of(MPI_Wait(request, MPI_STATUS_IGNORE)) == error);
+    CHECK(*request == MPI_REQUEST_NULL);
+}
+
+static void run_ends_with(int error, int made, MPI_Request *request)
+{
+    CHECK(made == MPI_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        CHECK(MPI_Start(request) == MPI_SUCCESS);
+        CHECK(class_of(MPI_Wait(request, MPI_STATUS_IGNORE)) == error);
+    }
+    CHECK(MPI_Request_free(request) == MPI_SUCCESS);
+}
+
+static void all_end_with(int error, MPI_Comm comm, MPI_Comm ring)
+{
+    enum { N = 64 };
+    int from[N] = {0}, to[N];
+    MPI_Request one;
+    MPI_Comm made;
+    ends_with(error, MPI_Ibarrier(comm, &one), &one);
+    ends_with(error, MPI_Ibcast(to, 1, MPI_INT, 0, comm, &one), &one);
+    ends_with(error, MPI_Ireduce(from, to, 1, MPI_INT, MPI_SUM, 0, comm, &one), &one);
+    ends_with(error, MPI_Iallreduce(from, to, 1, MPI_INT, MPI_SUM, comm, &one), &one);
+    ends_with(error, MPI_Iscan(from, to, 1, MPI_INT, MPI_SUM, comm, &one), &one);
+    ends_with(error, MPI_Igather(from, 1, MPI_INT, to, 1, MPI_INT, 0, comm, &one), &one);
+    ends_with(error, MPI_Iscatter(from, 1, MPI_INT, to, 1, MPI_INT, 0, comm, &one), &one);
+    ends_with(error, MPI_Iallgather(from, 1, MPI_INT, to, 1, MPI_INT, comm, &one), &one);
+    ends_with(error, MPI_Ialltoall(from, 1, MPI_INT, to, 1, MPI_INT, comm, &one), &one);
+    ends_with(error, MPI_Ineighbor_alltoall(from, 1, MPI_INT, to, 1, MPI_INT, ring, &one), &one);
+    ends_with(error, MPI_Isend(from, 1, MPI_INT, victim, 3, comm, &one), &one);
+    ends_with(error, MPI_Issend(from, 1, MPI_INT, victim, 3, comm, &one), &one);
+    ends_with(error, MPI_Irecv(to, 1, MPI_INT, victim, 3, comm, &one), &one);
+    ends_with(error, MPI_Comm_idup(comm, &made, &one), &one);
+    CHECK(MPI_Comm_free(&made) == MPI_SUCCESS);
+    run_ends_with(error, MPI_Barrier_init(comm, MPI_INFO_NULL, &one), &one);
+    run_ends_with(error, MPI_Bcast_init(to, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &one), &one);
+    run_ends_with(error, MPI_Recv_init(to, 1, MPI_INT, victim, 3, comm, &one), &one);
+    run_ends_with(error, MPI_Send_init(from, 1, MPI_INT, victim, 3, comm, &one), &one);
+}
+
+static void completion(void)
+{
+    MPI_Comm comm, ring;
+    int round = 1, flag = 1;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Cart_create(comm, 1, &size, &round, 0, &ring);
+    lose_the_last();
+    all_end_with(MPI_ERR_PROC_FAILED, comm, ring);
+    MPIX_Comm_agree(MPI_COMM_WORLD, &flag); /* all are through */
+    MPIX_Comm_revoke(comm);
+    MPIX_Comm_revoke(ring);
+    all_end_with(MPI_ERR_REVOKED, comm, ring);
+    MPI_Comm_free(&ring);
+    MPI_Comm_free(&comm);
+}
+
+static void part(void)
+{
+    MPI_Group all, some;
+    MPI_Comm made;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_excl(all, 1, &victim, &some);
+    lose_the_last();
+    for (int i = 0; i < 3; i++) {
+        int error = MPI_Comm_create_group(MPI_COMM_WORLD, all, 5, &made);
+        CHECK(class_of(error) == MPI_ERR_PROC_FAILED);
+    }
+    CHECK(MPI_Comm_create_group(MPI_COMM_WORLD, some, 5, &made) == MPI_SUCCESS);
+    CHECK(MPI_Barrier(made) == MPI_SUCCESS);
+    MPI_Comm_free(&made);
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+}
+
 static void plain(void)
 {
     int flag = ~(1 << rank), *fault_tolerant, there;
@@ -229,9 +311,9 @@ static void plain(void)
 
 int main(int argc, char **argv)
 {
-    static const struct scene scenes[] = {{"range", range},           {"agree", agree},
-                                          {"insulation", insulation}, {"derive", derive},
-                                          {"plain", plain},           {"early", early}};
+    static const struct scene scenes[] = {
+        {"range", range}, {"agree", agree}, {"insulation", insulation}, {"derive", derive},
+        {"plain", plain}, {"early", early}, {"completion", completion}, {"part", part}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

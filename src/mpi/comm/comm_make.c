@@ -229,10 +229,10 @@ int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm
     uint64_t operation = 0;
     struct rz_comm *made = NULL;
     int error = rz_comm_enter(comm);
-    if (error == MPI_SUCCESS && comm->revoked) {
+    bool uniform = error != RZM_ROLLBACK && rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT);
+    if (error == MPI_SUCCESS && uniform && comm->revoked) {
         error = MPI_ERR_REVOKED;
     }
-    bool uniform = error != RZM_ROLLBACK && rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT);
     if (error == MPI_SUCCESS) {
         operation = rz_comm_begin(comm, "MPI_Comm_idup");
         error = uniform && comm->collectives_dead ? MPI_ERR_PROC_FAILED
@@ -326,6 +326,18 @@ static int hear_from_leader(struct rz_comm *comm, const struct rz_group *group, 
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
 
+static bool has_failed(const struct rz_group *group)
+{
+    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
+        if (rz_group_find(group, rz_engine.dead[i]) != MPI_UNDEFINED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who knows of a failed member hears the leader all the same: its message must not wait for the
+ * next call. The id 0 says that the leader knows of one. */
 static int make_of_group(struct rz_comm *comm, struct rz_group *group, int tag,
                          struct rz_comm **newcomm)
 {
@@ -334,7 +346,14 @@ static int make_of_group(struct rz_comm *comm, struct rz_group *group, int tag,
     comm->call = "MPI_Comm_create_group";
     if (group->rank != 0) {
         error = hear_from_leader(comm, group, tag, &context);
+        if (error == MPI_SUCCESS && (context == 0 || has_failed(group))) {
+            error = MPI_ERR_PROC_FAILED;
+        }
         return error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, newcomm);
+    }
+    if (has_failed(group)) {
+        error = tell_group(comm, group, tag, &context);
+        return error != MPI_SUCCESS ? error : MPI_ERR_PROC_FAILED;
     }
     struct rz_comm *made;
     error = rz_comm_derive_alone(comm, group, &context, &made);

@@ -37,8 +37,8 @@ bool rz_sync_cancel(const struct rz_request *request, const struct rz_envelope *
 /* The same of a message to the own process: whether it was taken back. */
 bool rz_sync_cancel_own(const struct rz_envelope *envelope);
 
-/* That message is dropped before it has met a receive, as none will come: MPI_Finalize, or the end of
- * its communicator. A CANCEL of it takes it back. */
+/* That message is dropped before it has met a receive, as none will come: MPI_Finalize, or the end
+ * of its communicator. A CANCEL of it takes it back. */
 void rz_sync_dropped(const struct rz_envelope *envelope);
 
 /* CANCEL has come. */
