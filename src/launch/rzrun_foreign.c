@@ -43,6 +43,9 @@ TAKE_WITHOUT_EFFECT(interface, "-iface")
 TAKE_WITHOUT_EFFECT(prefix, "--prefix")
 TAKE_WITHOUT_EFFECT(rank_by, "--rank-by")
 TAKE_WITHOUT_EFFECT(display, "--display")
+TAKE_WITHOUT_EFFECT(display_map, "--display-map")
+TAKE_WITHOUT_EFFECT(hwthreads, "--use-hwthread-cpus")
+TAKE_WITHOUT_EFFECT(no_oversubscribe, "--nooversubscribe")
 TAKE_WITHOUT_EFFECT(cleanup, "-disable-auto-cleanup")
 TAKE_WITHOUT_EFFECT(soft, "-soft")
 TAKE_WITHOUT_EFFECT(arch, "-arch")
@@ -52,6 +55,21 @@ RZ_CLI_TAKE(global_environment)
     *why = "it wants a name and a value";
     rz_texts_add(&OPTIONS->environment, value);
     return *value != '=';
+}
+
+RZ_CLI_TAKE(one_per_node)
+{
+    (void)value, (void)why;
+    OPTIONS->per_node = 1;
+    return true;
+}
+
+RZ_CLI_TAKE(output)
+{
+    (void)why;
+    if (strcmp(value, "tag") == 0)
+        return OPTIONS->label = true;
+    return without_effect(OPTIONS, "--output");
 }
 
 RZ_CLI_TAKE(with_ft)
@@ -150,6 +168,7 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
     {NULL, NULL, NULL, "As other launchers have it (docs/launchers.md)", NULL},
     {"-ppn", "--ppn -perhost --perhost -npernode --npernode -N", "N",
      "Put N ranks on each node in turn.", take_per_node},
+    {"-pernode", "--pernode", NULL, "The same with one.", take_one_per_node},
     {"-genv", "--genv", "NAME VALUE",
      "Give the processes of all programs this environment variable.", take_global_environment},
     {"--with-ft", "-with-ft", "mpi|ulfm|no", "no: as --no-ft. Else nothing: faults are tolerated.",
@@ -171,10 +190,18 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
     {"--prefix", "-prefix", "DIR", "Nothing.", take_prefix},
     {"--rank-by", "-rank-by --rankby", "WHAT", "Nothing: ranks are numbered as they are placed.",
      take_rank_by},
-    {"--display", "--display-map -display-map --display-allocation -display-allocation", NULL,
-     "Nothing; see --report-bindings.", take_display},
-    {"-disable-auto-cleanup", "--disable-auto-cleanup --enable-recovery -enable-recovery", NULL,
-     "Nothing: a death ends what cannot go on without the failed process, no more.", take_cleanup},
+    {"--display", NULL, "WHAT", "Nothing; see --report-bindings.", take_display},
+    {"--display-map", "-display-map --display-allocation -display-allocation", NULL, "The same.",
+     take_display_map},
+    {"--output", NULL, "WHAT", "tag: as --label. Else nothing.", take_output},
+    {"--use-hwthread-cpus", "-use-hwthread-cpus", NULL, "Nothing.", take_hwthreads},
+    {"--nooversubscribe", "-nooversubscribe", NULL, "Nothing: slots are bounds unless asked.",
+     take_no_oversubscribe},
+    {"-disable-auto-cleanup",
+     "--disable-auto-cleanup --enable-recovery -enable-recovery "
+     "--recoverable",
+     NULL, "Nothing: a death ends what cannot go on without the failed process, no more.",
+     take_cleanup},
     {"--continuous", "-continuous", NULL, "The same.", take_cleanup},
     {"-soft", "--soft", "LIST", "Nothing: -n says how many.", take_soft},
     {"-arch", "--arch", "NAME", "Nothing.", take_arch},

@@ -84,6 +84,8 @@ RZ_CLI_TAKE(map_by)
     if (sscanf(value, "ppr:%5u:%15[a-z]", &OPTIONS->per_node, what) == 2 && OPTIONS->per_node > 0)
         return strcmp(what, "node") == 0;
     OPTIONS->oversubscribe |= strcasestr(value + n, ":oversubscribe") != NULL;
+    if (n == 0) /* modifiers alone */
+        return *value == ':';
     if (is_other_part(value, n)) {
         rz_texts_add(&OPTIONS->without_effect, "--map-by what is no slot, node or core");
         return true;

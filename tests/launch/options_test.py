@@ -22,6 +22,9 @@ LINES = [
     (["--mca", "rmaps_base_oversubscribe", "1", "-n", "2", "--host", "localhost:1"], 2),
     (["--allow-run-as-root", "--oversubscribe", "-quiet", "-genvall"], 1), (["-launcher", "ssh", "-iface", "lo"], 1),
     (["-disable-auto-cleanup", "--enable-recovery"], 1), (["--prefix", "/usr"], 1), (["-soft", "1:2", "-arch", "any"], 1),
+    (["--map-by", ":OVERSUBSCRIBE", "-n", "2", "--host", "localhost:1"], 2), (["--display", "map", "--display-map"], 1),
+    (["-pernode", "--nodes", "2", "-n", "2"], 2), (["--use-hwthread-cpus", "--nooversubscribe", "--recoverable"], 1),
+    (["--output", "merge"], 1),
 ]
 
 # These say something on standard error, and run all the same.
@@ -56,8 +59,8 @@ class Options(rig.LaunchTest):
             self.assertIn(line, result.err)
 
     def test_labels_and_variables(self):
-        for option in ("-l", "--tag-output", "-prepend-rank"):
-            self.assertEqual(self.runs(option, SH, "-c", "echo a").out, "[0] a\n")
+        for option in (["-l"], ["--tag-output"], ["-prepend-rank"], ["--output", "tag"]):
+            self.assertEqual(self.runs(*option, SH, "-c", "echo a").out, "[0] a\n")
         self.assertEqual(self.runs("-genv", "A", "one two", "-env", "B", "x=y", SH, "-c", 'echo "$A $B"').out, "one two x=y\n")
 
     def test_machine_files(self):
