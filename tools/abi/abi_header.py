@@ -148,10 +148,15 @@ inline int OMPI_Reinit(int argc, char **argv, RZ_Restart_point_failed point)
     return RZ_Reinit_failed(argc, argv, point);
 }
 }
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#elif defined(__GNUC__) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L)
+#ifdef __GNUC__ /* also in C99, without a word */
+#define RZ_GENERIC __extension__ _Generic
+#else
+#define RZ_GENERIC _Generic
+#endif
 #define OMPI_Reinit(argc, argv, point)                                                             \\
-    _Generic((point), RZ_Restart_point_failed: RZ_Reinit_failed, default: MPIX_Reinit)(argc, argv, \\
-                                                                                      point)
+    RZ_GENERIC((point), RZ_Restart_point_failed: RZ_Reinit_failed, default: MPIX_Reinit)(          \\
+        argc, argv, point)
 #else
 #define OMPI_Reinit MPIX_Reinit
 #endif

@@ -79,11 +79,15 @@ END
 
 strict="-Wall -Wextra -Werror -pedantic"
 for program in names binding reinit f2c; do
-    "$bin/mpicc" -std=c11 $strict -c "$work/$program.c" -o "$work/c.o"
+    for language in c99 c11; do
+        "$bin/mpicc" -std=$language $strict -c "$work/$program.c" -o "$work/c.o"
+    done
     cp "$work/$program.c" "$work/$program.cc"
     "$bin/mpicxx" -std=c++11 $strict -c "$work/$program.cc" -o "$work/cc.o"
     if command -v clang > /dev/null; then
-        RZ_CC=clang "$bin/mpicc" -std=c11 $strict -c "$work/$program.c" -o "$work/clang.o"
+        for language in c99 c11; do
+            RZ_CC=clang "$bin/mpicc" -std=$language $strict -c "$work/$program.c" -o "$work/clang.o"
+        done
     fi
 done
 # A header of C++ may stand between braces of "C".
