@@ -7,7 +7,7 @@
  *   derive       communicators made around a death are made whole by agreement, or not at all
  *   early        a revocation that arrives before the communicator does
  *   completion   requests are made, and fail when they are waited for, of a death or a revocation
- *   part         MPI_Comm_create_group tells of a known death among its group
+ *   part         what makes communicators of groups tells of a known death among them
  *   plain        with --no-ft, and nobody is killed: agreement is an allreduce
  */
 #include "scenes.h"
@@ -288,7 +288,12 @@ static void part(void)
     for (int i = 0; i < 3; i++) {
         int error = MPI_Comm_create_group(MPI_COMM_WORLD, all, 5, &made);
         CHECK(class_of(error) == MPI_ERR_PROC_FAILED);
+        error = MPI_Comm_create_from_group(all, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
+        CHECK(class_of(error) == MPI_ERR_PROC_FAILED);
     }
+    CHECK(MPI_Comm_create_from_group(some, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made) ==
+          MPI_SUCCESS);
+    MPI_Comm_free(&made);
     CHECK(MPI_Comm_create_group(MPI_COMM_WORLD, some, 5, &made) == MPI_SUCCESS);
     CHECK(MPI_Barrier(made) == MPI_SUCCESS);
     MPI_Comm_free(&made);

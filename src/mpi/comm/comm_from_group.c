@@ -127,13 +127,22 @@ int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, st
         return MPI_SUCCESS;
     }
     int error = check("group", group, errhandler);
+    struct rz_comm *made_here;
     if (error == MPI_SUCCESS) {
-        error = make_intra(KIND_INTRA, group, stringtag, errhandler, newcomm);
+        error = make_intra(KIND_INTRA, group, stringtag, errhandler, &made_here);
     }
-    if (error == MPI_SUCCESS) {
-        rz_comm_take_hints(*newcomm, info);
+    if (error != MPI_SUCCESS) {
+        return error;
     }
-    return error;
+    /* Nobody leaves before all have entered, so that a failed member is told of. */
+    error = rz_comm_synchronise(made_here, rz_comm_begin(made_here, "MPI_Comm_create_from_group"));
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made_here);
+        return error;
+    }
+    rz_comm_take_hints(made_here, info);
+    *newcomm = made_here;
+    return MPI_SUCCESS;
 }
 
 /* ---- MPI_Intercomm_create_from_groups ---- */
