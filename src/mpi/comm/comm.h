@@ -149,6 +149,10 @@ void rz_comm_create_end(struct rz_comm *comm);
  */
 int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation);
 
+/* The last thing of a call that made a communicator without its members having met: nobody leaves
+ * before all have entered, so that a failed member is told of. Releases it at an error. */
+int rz_comm_settle(struct rz_comm *made, const char *call);
+
 /* The living communicator with this id, whatever the plane; NULL: none. */
 struct rz_comm *rz_comm_by_context(uint64_t context);
 

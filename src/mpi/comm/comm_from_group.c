@@ -134,10 +134,8 @@ int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, st
     if (error != MPI_SUCCESS) {
         return error;
     }
-    /* Nobody leaves before all have entered, so that a failed member is told of. */
-    error = rz_comm_synchronise(made_here, rz_comm_begin(made_here, "MPI_Comm_create_from_group"));
+    error = rz_comm_settle(made_here, "MPI_Comm_create_from_group");
     if (error != MPI_SUCCESS) {
-        rz_comm_release(made_here);
         return error;
     }
     rz_comm_take_hints(made_here, info);

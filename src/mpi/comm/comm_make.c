@@ -93,6 +93,18 @@ int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation)
     return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_barrier(schedule));
 }
 
+int rz_comm_settle(struct rz_comm *made, const char *call)
+{
+    uint64_t operation;
+    int error = rz_comm_create_begin(made, call, &operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(made, operation);
+    rz_comm_create_end(made);
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+    }
+    return error;
+}
+
 /* ---- Beginning and ending ---- */
 
 int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
@@ -341,6 +353,7 @@ static bool has_failed(const struct rz_group *group)
 static int make_of_group(struct rz_comm *comm, struct rz_group *group, int tag,
                          struct rz_comm **newcomm)
 {
+    struct rz_comm *made;
     uint64_t context = 0;
     int error;
     comm->call = "MPI_Comm_create_group";
@@ -349,13 +362,15 @@ static int make_of_group(struct rz_comm *comm, struct rz_group *group, int tag,
         if (error == MPI_SUCCESS && (context == 0 || has_failed(group))) {
             error = MPI_ERR_PROC_FAILED;
         }
-        return error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, newcomm);
+        error = error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, &made);
+        error = error != MPI_SUCCESS ? error : rz_comm_settle(made, comm->call);
+        *newcomm = error == MPI_SUCCESS ? made : NULL;
+        return error;
     }
     if (has_failed(group)) {
         error = tell_group(comm, group, tag, &context);
         return error != MPI_SUCCESS ? error : MPI_ERR_PROC_FAILED;
     }
-    struct rz_comm *made;
     error = rz_comm_derive_alone(comm, group, &context, &made);
     if (error != MPI_SUCCESS) {
         return error;
@@ -365,8 +380,9 @@ static int make_of_group(struct rz_comm *comm, struct rz_group *group, int tag,
         rz_comm_release(made);
         return error;
     }
-    *newcomm = made;
-    return MPI_SUCCESS;
+    error = rz_comm_settle(made, comm->call);
+    *newcomm = error == MPI_SUCCESS ? made : NULL;
+    return error;
 }
 
 int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,

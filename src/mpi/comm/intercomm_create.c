@@ -69,6 +69,9 @@ int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz
     if (error == MPI_SUCCESS) {
         error = make(local_comm, seed, &theirs, newintercomm);
     }
+    rz_comm_create_end(local_comm);
+    error = error != MPI_SUCCESS ? error : rz_comm_settle(*newintercomm, "MPI_Intercomm_create");
+    *newintercomm = error == MPI_SUCCESS ? *newintercomm : NULL;
     free(theirs.data);
     return error;
 }
