@@ -44,7 +44,7 @@ static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
 
 /* The processes see the end of their input, which it is not: that must not pass for success. Of
  * input that was closed, or whose terminal has gone, more was never to come. */
-static void input_failed(struct rz_session *session, int error)
+static void input_failed(struct rz_launch_session *session, int error)
 {
     struct stat info;
     if (error == EBADF || (fstat(STDIN_FILENO, &info) == 0 && S_ISCHR(info.st_mode)))
