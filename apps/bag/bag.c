@@ -1,6 +1,6 @@
 /*
- * A bag of tasks of unequal length on a dynamic group of recommended processes: whoever dies, stops
- * or is slow meanwhile, the checksum of all results is that of an undisturbed run.
+ * A bag of tasks of unequal length on a dynamic group of recommended processes: whoever fails,
+ * stops or is slow meanwhile, the checksum of all results is that of an undisturbed run.
  *
  *   bag TASKS [--work W] [--failure-seconds S | --callbacks] [--group KEY=VALUE] [--times]
  *       [--fail ...]

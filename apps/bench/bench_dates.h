@@ -1,5 +1,5 @@
 /*
- * Dates of one job on one machine, where all its processes can write them although some die: a
+ * Dates of one job on one machine, where all its processes can write them although some fail: a
  * mapped file beside the program. CLOCK_MONOTONIC, in nanoseconds; 0: did not happen.
  */
 #ifndef BENCH_DATES_H
@@ -80,8 +80,8 @@ static inline struct bench_dates *bench_dates_of_world(const char *argv0)
     return rank == 0 ? dates : bench_dates_open(argv0, 0);
 }
 
-/* When everybody else is asleep in a call: dies, with that many mebibytes resident. */
-static inline _Noreturn void bench_die(struct bench_dates *dates, size_t mebibytes)
+/* When everybody else is asleep in a call: fails, with that many mebibytes resident. */
+static inline _Noreturn void bench_fail(struct bench_dates *dates, size_t mebibytes)
 {
     char *ballast = malloc((mebibytes << 20) + 1);
     if (!ballast) {
@@ -119,19 +119,19 @@ static inline double bench_median(double *values, int n)
 }
 
 /*
- * Says goodbye. After a death not every MPI comes through MPI_Finalize (some 20 % of the jobs of
+ * Says goodbye. After a failure not every MPI comes through MPI_Finalize (some 20 % of the jobs of
  * Open MPI 5.0.7 hang there), so the others leave without, when the figures have been written.
  */
-static inline int bench_finish(int after_death)
+static inline int bench_finish(int after_failure)
 {
     fflush(stdout);
 #ifndef RHIZOME
-    if (after_death) {
+    if (after_failure) {
         bench_sleep_ms(500);
         _exit(0);
     }
 #endif
-    (void)after_death;
+    (void)after_failure;
     MPI_Finalize();
     return 0;
 }

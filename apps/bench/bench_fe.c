@@ -6,7 +6,7 @@
  *
  * Laplace's equation on trilinear hexahedra, zero on the boundary, by conjugate gradients; each
  * place has LAYERS layers of ELEMENTS x ELEMENTS. All ranks but the last have a place; the last one
- * is a spare. At a third of the iterations the process in the middle dies. The others revoke,
+ * is a spare. At a third of the iterations the process in the middle fails. The others revoke,
  * shrink, and put the spare in its place by a split; it takes the solution as its neighbour last
  * had it, and all begin again from there. Prints `noticed`, `shrunk`, `repaired` and `resumed RANKS
  * MS`: from the kill until the last survivor has its error; from there until the last has the
@@ -35,7 +35,8 @@ static struct {
     struct mesh mesh;
     struct bench_dates *dates;
     MPI_Comm all, work;
-    int me, size, place, places, died; /* me: rank at the start; died: the repair is behind us */
+    int me, size, place, places,
+        failed; /* me: rank at the start; failed: the repair is behind us */
     long long noticed, shrunk, repaired, resumed;
 } job;
 
@@ -232,9 +233,9 @@ static int solve(struct mesh *mesh)
 {
     double rr = 0;
     mesh_make(mesh);
-    int code = mesh_load(mesh), victim = !job.died && job.place == job.places / 2;
+    int code = mesh_load(mesh), victim = !job.failed && job.place == job.places / 2;
     code = code != MPI_SUCCESS ? code : begin(mesh, &rr);
-    if (job.died && code == MPI_SUCCESS)
+    if (job.failed && code == MPI_SUCCESS)
         job.resumed = bench_now();
     for (int i = 0; code == MPI_SUCCESS && i < options.iterations; i++) {
         if (victim && i == options.iterations / 3) {
@@ -294,7 +295,7 @@ static void repair(void)
     if (code != MPI_SUCCESS)
         give_up("MPI_Comm_split", code);
     job.repaired = bench_now();
-    job.died = 1;
+    job.failed = 1;
 }
 
 /* Interrupted by the revocation, for nobody ever sends. */
@@ -354,7 +355,7 @@ int main(int argc, char **argv)
     MPI_Comm_split(job.all, job.place == SPARE ? MPI_UNDEFINED : 0, job.place, &job.work);
     int lost = job.places / 2, code = job.place == SPARE ? wait_as_spare() : solve(&job.mesh);
     if (code == MPI_SUCCESS)
-        give_up("the solver before the death", code);
+        give_up("the solver before the failure", code);
     repair();
     mesh_make(&job.mesh);
     give_copy(&job.mesh, lost);

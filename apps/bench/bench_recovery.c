@@ -1,12 +1,12 @@
 /*
- * From a death until the job is whole again, for any MPI:
+ * From a failure until the job is whole again, for any MPI:
  *
  *   bench_recovery reinit|replace|spawn|restart process|node MEBIBYTES
  *
  * All ranks meet in barriers. When all others sleep in one, the victim, which holds so many
  * mebibytes, kills itself, or (node) the daemon that it is a child of, and with it its node. The
  * job is repaired by MPIX_Reinit; by RZ_Comm_replace; as one does with what ULFM has (revoke,
- * shrink, spawn, merge, everybody back in his place); or by being begun anew, by its launcher or
+ * shrink, spawn, merge, everybody back in his place); or by being restarted, by its launcher or
  * whoever started that: what is measured then is the second run. Prints `repaired RANKS MS`: from
  * just before the kill until the last rank has the communicator; `recovered RANKS MS`: until the
  * last is past its first barrier. `absent METHOD`: this MPI has no such thing.
@@ -24,7 +24,7 @@ enum { BARRIERS = 3 };
 static struct {
     char **argv;
     const char *method;
-    int node_dies, rank, size;
+    int node_fails, rank, size;
     size_t mebibytes;
     struct bench_dates *dates;
 } bench;
@@ -40,12 +40,12 @@ static void absent(void)
         printf("absent %s\n", bench.method);
 }
 
-/* ---- Death ---- */
+/* ---- Failure ---- */
 
-static _Noreturn void die(void)
+static _Noreturn void crash(void)
 {
-    if (!bench.node_dies)
-        bench_die(bench.dates, bench.mebibytes);
+    if (!bench.node_fails)
+        bench_fail(bench.dates, bench.mebibytes);
     bench_sleep_ms(BENCH_SETTLE_MS);
     bench.dates->killed = 0; /* the page is there: no fault between the clock and the kill */
     bench.dates->killed = bench_now();
@@ -62,7 +62,7 @@ static int iterate(MPI_Comm comm)
     for (int i = 0; i < BARRIERS && code == MPI_SUCCESS; i++)
         code = MPI_Barrier(comm);
     if (code == MPI_SUCCESS && bench.rank == bench.size / 2 + 1)
-        die();
+        crash();
     return code == MPI_SUCCESS ? MPI_Barrier(comm) : code;
 }
 
@@ -140,9 +140,9 @@ static int begun_later(void)
     return revoked || parent != MPI_COMM_NULL;
 }
 
-static int replace(int newcomer, MPI_Comm *whole)
+static int replace(int spawned_process, MPI_Comm *whole)
 {
-    return RZ_Comm_replace(newcomer ? MPI_COMM_NULL : MPI_COMM_WORLD, whole);
+    return RZ_Comm_replace(spawned_process ? MPI_COMM_NULL : MPI_COMM_WORLD, whole);
 }
 #else
 static int begun_later(void)
@@ -152,9 +152,9 @@ static int begun_later(void)
     return parent != MPI_COMM_NULL;
 }
 
-static int replace(int newcomer, MPI_Comm *whole)
+static int replace(int spawned_process, MPI_Comm *whole)
 {
-    (void)newcomer, (void)whole;
+    (void)spawned_process, (void)whole;
     absent();
     return MPI_ERR_OTHER;
 }
@@ -163,20 +163,20 @@ static int replace(int newcomer, MPI_Comm *whole)
 /* The places that are empty, in order; the caller frees them. */
 static int *empty_places(MPI_Comm shrunk, int *n)
 {
-    MPI_Group world, living, dead;
+    MPI_Group world, living, failed;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Comm_group(shrunk, &living);
-    MPI_Group_difference(world, living, &dead);
-    MPI_Group_size(dead, n);
+    MPI_Group_difference(world, living, &failed);
+    MPI_Group_size(failed, n);
     int *places = calloc((size_t)*n + 1, 2 * sizeof *places), *all = places + *n;
     for (int i = 0; i < *n; i++)
         all[i] = i;
-    MPI_Group_translate_ranks(dead, *n, all, world, places);
-    MPI_Group_free(&world), MPI_Group_free(&living), MPI_Group_free(&dead);
+    MPI_Group_translate_ranks(failed, *n, all, world, places);
+    MPI_Group_free(&world), MPI_Group_free(&living), MPI_Group_free(&failed);
     return places;
 }
 
-/* A newcomer takes the place that its parents tell it. */
+/* A spawned process takes the place that its parents tell it. */
 static int join(MPI_Comm *whole)
 {
     MPI_Comm parent, merged;
@@ -187,11 +187,11 @@ static int join(MPI_Comm *whole)
     return MPI_Comm_split(merged, 0, place, whole);
 }
 
-static int spawn(int newcomer, MPI_Comm *whole)
+static int spawn(int spawned_process, MPI_Comm *whole)
 {
     MPI_Comm shrunk, between, merged;
     int self, n;
-    if (newcomer)
+    if (spawned_process)
         return join(whole);
     MPIX_Comm_shrink(MPI_COMM_WORLD, &shrunk);
     int *places = empty_places(shrunk, &n);
@@ -211,15 +211,15 @@ static int spawn(int newcomer, MPI_Comm *whole)
 static int by_ulfm(void)
 {
     MPI_Comm whole = MPI_COMM_NULL;
-    int newcomer = begun_later();
+    int spawned_process = begun_later();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     bench.dates =
-        newcomer ? bench_dates_open(bench.argv[0], 0) : bench_dates_of_world(bench.argv[0]);
-    if (!newcomer) {
+        spawned_process ? bench_dates_open(bench.argv[0], 0) : bench_dates_of_world(bench.argv[0]);
+    if (!spawned_process) {
         iterate(MPI_COMM_WORLD);
         MPIX_Comm_revoke(MPI_COMM_WORLD);
     }
-    if ((is("replace") ? replace : spawn)(newcomer, &whole) == MPI_SUCCESS)
+    if ((is("replace") ? replace : spawn)(spawned_process, &whole) == MPI_SUCCESS)
         go_on(whole);
     else
         printf("odd %d\n", bench.rank);
@@ -235,7 +235,7 @@ static int by_ulfm(void)
 
 /* ---- Anew ---- */
 
-/* Whether a run before this one has ended by the death. */
+/* Whether a run before this one has ended by the failure. */
 static int second_run(void)
 {
     char path[4096];
@@ -268,12 +268,12 @@ int main(int argc, char **argv)
         return 2;
     }
     bench.argv = argv, bench.method = argv[1], bench.mebibytes = (size_t)number;
-    bench.node_dies = strcmp(argv[2], "node") == 0;
+    bench.node_fails = strcmp(argv[2], "node") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.size);
-    int after_death = is("reinit")    ? by_reinit(argc, argv)
-                      : is("restart") ? by_restart()
-                                      : by_ulfm();
-    return bench_finish(after_death);
+    int after_failure = is("reinit")    ? by_reinit(argc, argv)
+                        : is("restart") ? by_restart()
+                                        : by_ulfm();
+    return bench_finish(after_failure);
 }

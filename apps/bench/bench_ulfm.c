@@ -2,7 +2,7 @@
  * What the calls of ULFM take, for any MPI that has them:
  *
  *   bench_ulfm agree MS           allreduce of one int and agree, in turns for that long
- *   bench_ulfm shrink DEATHS      shrink after so many deaths at once, all of them known
+ *   bench_ulfm shrink DEATHS      shrink after so many failures at once, all of them known
  *   bench_ulfm revoke ROUNDS      revoke, until the last pending receive is interrupted
  *   bench_ulfm floor ROUNDS       the same of processes woken by the kernel alone
  *   bench_ulfm perturb ROUNDS     collectives on a duplicate after a revoke
@@ -86,8 +86,8 @@ static double letters_now(void)
     if (state == 0) {
         state = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS &&
                         MPI_T_pvar_session_create(&session) == MPI_SUCCESS &&
-                        MPI_T_pvar_get_index("rz_letters_sent", MPI_T_PVAR_CLASS_COUNTER, &index) ==
-                            MPI_SUCCESS &&
+                        MPI_T_pvar_get_index("rz_protocol_messages_sent", MPI_T_PVAR_CLASS_COUNTER,
+                                             &index) == MPI_SUCCESS &&
                         MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &n) == MPI_SUCCESS &&
                         MPI_T_pvar_start(session, handle) == MPI_SUCCESS
                     ? 1
@@ -130,23 +130,23 @@ static void measure_agree(int ms)
 
 /* ---- shrink ---- */
 
-static int is_victim(int rank, int deaths)
+static int is_victim(int rank, int failures)
 {
-    for (int i = 0; i < deaths; i++)
-        if (rank == 1 + i * (bench.size - 1) / deaths)
+    for (int i = 0; i < failures; i++)
+        if (rank == 1 + i * (bench.size - 1) / failures)
             return 1;
     return 0;
 }
 
-/* All survivors know of all deaths when they return. */
-static void lose(int deaths)
+/* All survivors know of all failures when they return. */
+static void lose(int failures)
 {
     int nothing;
     MPI_Barrier(MPI_COMM_WORLD);
-    if (is_victim(bench.rank, deaths))
-        bench_die(bench.dates, 0);
+    if (is_victim(bench.rank, failures))
+        bench_fail(bench.dates, 0);
     for (int i = 0; i < bench.size; i++)
-        if (is_victim(i, deaths))
+        if (is_victim(i, failures))
             MPI_Recv(&nothing, 1, MPI_INT, i, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
@@ -167,13 +167,13 @@ static double one_shrink_us(MPI_Comm *shrunk)
     return slowest(MPI_Wtime() - start, *shrunk) * 1e6;
 }
 
-/* The first shrink is the one that removes the dead; the world stays as it is, so that further ones
- * do the same again. */
-static void measure_shrink(int deaths)
+/* The first shrink is the one that removes the failed processes; the world stays as it is, so that
+ * further ones do the same again. */
+static void measure_shrink(int failures)
 {
     double again[OPERATIONS], agreements[OPERATIONS];
     MPI_Comm shrunk, other;
-    lose(deaths);
+    lose(failures);
     one_agree_us(MPI_COMM_NULL); /* all are here */
     double first = one_shrink_us(&shrunk);
     for (int i = 0; i < OPERATIONS; i++) {
@@ -186,7 +186,7 @@ static void measure_shrink(int deaths)
     int left, lowest;
     MPI_Comm_size(shrunk, &left);
     MPI_Comm_rank(shrunk, &lowest);
-    if (left != bench.size - deaths)
+    if (left != bench.size - failures)
         MPI_Abort(MPI_COMM_WORLD, 1);
     if (lowest == 0)
         printf("first %d %.3f\nshrink %d %.3f\nagree %d %.3f\n", bench.size, first, bench.size,

@@ -3,7 +3,7 @@
 
 lattice     the energy of the perfect lattice: against sums over shells, those against published constants
 decompose   1 rank and 8 ranks over 2 nodes: the same energies, and here (same cells) the same bits
-death       a rank is killed: the same lines as the undisturbed run
+failure       a rank is killed: the same lines as the undisturbed run
 breach      a step that is far too long is noticed
 
 and more options go to comd (--eam)."""
@@ -120,14 +120,14 @@ def decompose():
         sys.exit(f"1 rank ends with '{one[-1]}', 8 ranks with '{eight[-1]}'")
 
 
-def death():
+def failure():
     calm, _ = run(TWO_NODES, *HOT)
     killed, story = run([*TWO_NODES, "--story", "--inject", "kill rank 3 at iteration 125"], *HOT)
     if "rank 3" not in story:
-        sys.exit(f"nobody died:\n{story}")
+        sys.exit(f"nobody failed:\n{story}")
     # Rank 0 prints again what it had printed since the checkpoint: the same lines.
     if set(killed) != set(calm) or killed[-4:] != calm[-4:]:
-        sys.exit("undisturbed:\n" + "\n".join(calm) + "\nwith a death:\n" + "\n".join(killed))
+        sys.exit("undisturbed:\n" + "\n".join(calm) + "\nwith a failure:\n" + "\n".join(killed))
 
 
 def breach():
@@ -136,4 +136,4 @@ def breach():
         sys.exit(f"not noticed:\n{said}")
 
 
-{"lattice": lattice, "decompose": decompose, "death": death, "breach": breach}[sys.argv[3]]()
+{"lattice": lattice, "decompose": decompose, "failure": failure, "breach": breach}[sys.argv[3]]()

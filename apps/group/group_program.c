@@ -188,14 +188,14 @@ void group_open(struct group *group, const char *fixed)
 
 void group_acknowledge(struct group *group)
 {
-    int dead;
+    int n_failed;
     MPI_Group failed;
     if (MPIX_Comm_get_failed(group->comm, &failed) != MPI_SUCCESS)
         return;
-    MPI_Group_size(failed, &dead);
+    MPI_Group_size(failed, &n_failed);
     MPI_Group_free(&failed);
-    if (dead > group->acknowledged)
-        MPIX_Comm_ack_failed(group->comm, dead, &group->acknowledged);
+    if (n_failed > group->acknowledged)
+        MPIX_Comm_ack_failed(group->comm, n_failed, &group->acknowledged);
 }
 
 bool group_is_first(const struct group *group)
@@ -252,7 +252,7 @@ int group_close(struct group *group, bool has_result)
 {
     int nobody = !has_result;
     group_stop(group);
-    MPIX_Comm_agree(group->comm, &nobody); /* also where somebody has died: it is one answer */
+    MPIX_Comm_agree(group->comm, &nobody); /* also where somebody has failed: it is one answer */
     if (nobody && is_first_living(group))
         fprintf(stderr, "%s: no result: all that are left have left the group\n", program->name);
     if (group->comm != MPI_COMM_WORLD)

@@ -4,7 +4,7 @@
  *
  *     group_parse(&program, argc, argv);   the options; ends the process for --help and wrong ones
  *     MPI_Init(&argc, &argv);
- *     group_open(&group, NULL);            whoever dies meanwhile does no harm
+ *     group_open(&group, NULL);            whoever fails meanwhile does no harm
  *     ... RZ_Group_monitor_round(group.monitor, ...)
  *     group_acknowledge(&group);           so that the job ends with status 0
  *     status = group_close(&group, done);  1: nobody has the result
@@ -65,12 +65,12 @@ struct group {
 
 /*
  * Starts a monitor, tested by leave_test, on MPI_COMM_WORLD, or on what is left of it where members
- * die before the group stands: collective over those that live. fixed: "KEY=VALUE", whatever the
+ * fail before the group stands: collective over those that live. fixed: "KEY=VALUE", whatever the
  * user's settings say of that key, or NULL. Ends the job where the group cannot be.
  */
 void group_open(struct group *group, const char *fixed);
 
-/* The deaths known so far are accepted: the program goes on without these processes. */
+/* The failures known so far are accepted: the program goes on without these processes. */
 void group_acknowledge(struct group *group);
 
 /* Whether this process is the first member of the latest view. */
@@ -85,7 +85,7 @@ void group_stop(struct group *group);
 
 /*
  * The end of the group, by an agreement of all of it that live: whether nobody has the result. Then
- * one says so, and all return 1; else 0. What is returned is the program's exit status. Who dies
+ * one says so, and all return 1; else 0. What is returned is the program's exit status. Who fails
  * before the agreement is acknowledged.
  */
 int group_close(struct group *group, bool has_result);

@@ -37,7 +37,7 @@ static const char usage[] =
     "                        (the least one that all processes fit into)\n"
     "  --method M            dgrp: the dynamic group of recommended processes (the default);\n"
     "                        no-rejoin: the same, who is out stays out; ulfm: revoke, agree,\n"
-    "                        shrink: only the dead are out\n"
+    "                        shrink: only the failed processes are out\n"
     "  --distribution D      uniform (the default), few (16 values), sorted, equal\n"
     "  --seed S              of the integers (1)\n"
     "  --store W             where checkpoints are: memory (of the machine; the default), or file\n"
@@ -176,7 +176,7 @@ static void fit_virtuals(int size)
 static void open_leaving(int rank, int size)
 {
     uint64_t moments = (sort_options.dimensions + 1) * (uint64_t)SORT_PLACES + 1;
-    bool is_ulfm = sort_options.way == &sort_ulfm_way; /* there who does not die comes back */
+    bool is_ulfm = sort_options.way == &sort_ulfm_way; /* there who does not fail comes back */
     if (!is_ulfm && leave_is_by_all(size))
         sort_store_close(true);
     if (is_ulfm)

@@ -223,7 +223,7 @@ static bool write_file(const char *folder, const struct sort_name *name,
     return well;
 }
 
-/* A folder may go while it is written to: its node has died, or the job is over. */
+/* A folder may go while it is written to: its node has failed, or the job is over. */
 static bool write_or_gone(const char *folder, const struct sort_name *name,
                           const struct sort_list *list)
 {

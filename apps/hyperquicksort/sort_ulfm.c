@@ -1,6 +1,6 @@
 /*
- * Turns by ULFM: an agreement ends each; after a death the living shrink to a smaller communicator
- * and do the step again. Who is only slow is waited for.
+ * Turns by ULFM: an agreement ends each; after a failure the living shrink to a smaller
+ * communicator and do the step again. Who is only slow is waited for.
  */
 #include "sort.h"
 
@@ -14,7 +14,7 @@ static struct {
     int size;
     uint64_t round;
     bool *lives;
-    int *ranks, *place; /* in comm, of each rank that began; -1: dead */
+    int *ranks, *place; /* in comm, of each rank that began; -1: failed */
 } way;
 
 /* Whether an error tells that a process is gone, or that a communicator has ended for that. */

@@ -49,7 +49,7 @@ const char leave_usage[] =
     "  --fail-seed S         what is random there (1)\n"
     "  --fail-time MS        that time at the most, a tenth at the least, milliseconds (1000)\n"
     "  --fail-within P%      they leave in the first part of the run (100%)\n"
-    "  --return P%           so many of those that did not die come back, the others end then\n"
+    "  --return P%           so many of those that did not fail come back, the others end then\n"
     "                        (100%)\n";
 
 /* ---- Time */
@@ -286,7 +286,7 @@ bool leave_is_for_good(void)
 
 /* ---- Leaving */
 
-static void die(void)
+static void crash(void)
 {
     raise(SIGKILL);
 }
@@ -335,7 +335,7 @@ void leave_at(uint64_t moment)
             (unsigned long long)moment, failures[own.failure]);
     if (own.before)
         own.before();
-    static void (*const ways[])(void) = {die, stop, be_slow, starve};
+    static void (*const ways[])(void) = {crash, stop, be_slow, starve};
     ways[own.failure]();
     own.has_left = !own.returns;
 }

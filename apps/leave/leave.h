@@ -33,7 +33,7 @@ bool leave_is_by_all(int size);
 /* Called before somebody leaves; the program's own experiment. NULL: none. */
 void leave_before(void (*act)(void));
 
-/* This process reaches a moment: dies, is stopped, does nothing or begins to starve here if it was
+/* This process reaches a moment: fails, is stopped, does nothing or begins to starve here if it was
  * drawn, and says so on standard error before; returns when it is back, or starves. */
 void leave_at(uint64_t moment);
 

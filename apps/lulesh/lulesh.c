@@ -238,7 +238,7 @@ static void report(const struct lulesh_mesh *mesh)
 
 /* Prints the result; the program's exit status. Rank 0's word is everybody's: what is looked at is
  * the same on all ranks. */
-static int judge(const struct lulesh_mesh *mesh)
+static int assess(const struct lulesh_mesh *mesh)
 {
     const struct asymmetry *off = &found.off;
     bool conserved = progress.drift <= DRIFT_MAX;
@@ -442,7 +442,7 @@ static int run(int argc, char **argv)
     if (!parse(argc, argv))
         return 2;
     int result = recovery_run(argc, argv, simulate);
-    return result == 0 ? judge(&mesh_) : result;
+    return result == 0 ? assess(&mesh_) : result;
 }
 
 int main(int argc, char **argv)

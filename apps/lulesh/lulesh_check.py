@@ -4,7 +4,7 @@
 known       iterations and energy of the origin as published for LULESH 2.0
 decompose   1, 8 and 27 ranks on the same mesh, and other regions: the same bits
 conserve    the error of the energy goes down with the length of the step
-death       a rank and a node are killed: the same lines as the undisturbed run
+failure       a rank and a node are killed: the same lines as the undisturbed run
 wrong       command lines, numbers of ranks and steps that cannot be: one line that says so"""
 import os
 import re
@@ -78,18 +78,18 @@ def conserve():
             sys.exit("the error of the energy does not go with the length of the step")
 
 
-def death():
+def failure():
     calm, _ = run(EIGHT, "-s", "5")
     killed, story = run([*EIGHT, "--story", "--inject", "kill rank 3 at iteration 110",
                          "--inject", "kill node 2 at iteration 190"], "-s", "5")
     for victim in "rank 3", "node 2":
         if victim not in story:
-            sys.exit(f"{victim} did not die:\n{story}")
+            sys.exit(f"{victim} did not crash:\n{story}")
     if sum(line.startswith("step 0 ") for line in killed) != 1:
         sys.exit("it began again at the beginning, not at a checkpoint:\n" + "\n".join(killed))
     # Rank 0 prints again what it had printed since the checkpoint: the same lines.
     if set(killed) != set(calm) or killed[-8:] != calm[-8:]:
-        sys.exit("undisturbed:\n" + "\n".join(calm) + "\nwith deaths:\n" + "\n".join(killed))
+        sys.exit("undisturbed:\n" + "\n".join(calm) + "\nwith failures:\n" + "\n".join(killed))
 
 
 def wrong():
@@ -104,4 +104,4 @@ def wrong():
         sys.exit(f"--help: {lines}{said}")
 
 
-{"known": known, "decompose": decompose, "conserve": conserve, "death": death, "wrong": wrong}[sys.argv[3]]()
+{"known": known, "decompose": decompose, "conserve": conserve, "failure": failure, "wrong": wrong}[sys.argv[3]]()

@@ -1,7 +1,7 @@
 /*
- * Nodes: the forces of their elements, and their motion.
+ * Nodes: the forces of their elements, and their proposal.
  *
- * An element pushes its corners by its pressure, and resists the four hourglass modes (motions of
+ * An element pushes its corners by its pressure, and resists the four hourglass modes (proposals of
  * the corners that its one quadrature point does not see) by a viscous force: D. Flanagan and
  * T. Belytschko, A uniform strain hexahedron and quadrilateral with orthogonal hourglass control,
  * Int. J. Numer. Methods Eng. 17 (1981) 679.
@@ -24,7 +24,7 @@ static double mode_sign(int mode, size_t corner)
     return lulesh_odd(corner & axes[mode]) ? -1.0 : 1.0;
 }
 
-/* A mode free of any motion that changes the volume evenly; shape[c] for each corner. */
+/* A mode free of any proposal that changes the volume evenly; shape[c] for each corner. */
 static void mode_shape(int mode, const vec_t r[LULESH_CORNERS], const vec_t slopes[LULESH_CORNERS],
                        double volume, double shape[LULESH_CORNERS])
 {

@@ -42,7 +42,7 @@ struct way {
     uint64_t (*recoveries)(void); /* before this entry to the loop, as far as this process knows */
 };
 
-/* A process dies when it begins this iteration, or all of its node. */
+/* A process fails when it begins this iteration, or all of its node. */
 struct fault {
     uint64_t iteration;
     int rank;
@@ -485,7 +485,7 @@ int recovery_run(int argc, char **argv, int (*loop)(void))
     if (result == 0 && options.way)
         print_times();
     if (run.recoveries < options.fail_count && options.failure != NO_FAILURE && run.rank == 0)
-        fprintf(stderr, "%s: of %llu deaths ordered by --fail %llu came\n", options.program,
+        fprintf(stderr, "%s: of %llu failures ordered by --fail %llu came\n", options.program,
                 (unsigned long long)options.fail_count, (unsigned long long)run.recoveries);
     return result;
 }

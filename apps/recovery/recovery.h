@@ -2,14 +2,12 @@
  * One loop, three ways to survive the loss of processes and nodes: what a program that iterates
  * needs besides its loop.
  *
- *   reinit    MPIX_Reinit, checkpoints by RZ_Checkpoint: the runtime replaces the dead and takes
- *             everybody back to the loop's beginning
- *   ulfm      the program itself: an error handler that revokes and jumps, RZ_Comm_replace (or
- *             shrink, spawn, merge and a new order), checkpoints in the memory of the processes or,
- *             with --checkpoint-files, in files
- *   restart   the job ends and is deployed again, checkpoints by RZ_Checkpoint, in files:
- *             `rzrun --on-failure restart --checkpoint-dir DIR`
- *   plain     none of it; the only one with an MPI that has none of these
+ *   reinit    MPIX_Reinit, checkpoints by RZ_Checkpoint: the runtime replaces the failed processes
+ * and takes everybody back to the loop's beginning ulfm      the program itself: an error handler
+ * that revokes and jumps, RZ_Comm_replace (or shrink, spawn, merge and a new order), checkpoints in
+ * the memory of the processes or, with --checkpoint-files, in files restart   the job ends and is
+ * deployed again, checkpoints by RZ_Checkpoint, in files: `rzrun --on-failure restart
+ * --checkpoint-dir DIR` plain     none of it; the only one with an MPI that has none of these
  *
  *     static int loop(void) {
  *         open(recovery_world());                      all memory stays from one entry to the next
@@ -32,7 +30,7 @@
  *         return status;
  *     }
  *
- * The loop is entered again after each death, in all processes, from a call of MPI or of this
+ * The loop is entered again after each failure, in all processes, from a call of MPI or of this
  * module that does not return. Then nothing but recovery_world() is valid of what MPI gave: make
  * communicators again, and tell recovery_use of them. Locals are gone; what shall stay is static.
  * Only the thread that runs the loop may call MPI.
@@ -71,7 +69,7 @@ extern const char recovery_usage[];
 void recovery_iterations(uint64_t iterations);
 
 /* Runs the loop to its end in all processes; returns what it returned. Collective, after MPI_Init,
- * once. argv: the program's own, for the processes that are started in the place of dead ones.
+ * once. argv: the program's own, for the processes that are started in the place of failed ones.
  * With --method rank 0 says at its end on standard error where the time went:
  *     times total T application T checkpoint T restore T recovery T        (seconds)
  * each the largest of all ranks: a process that was started late knows nothing of what was before.

@@ -38,7 +38,7 @@ static void reserve(struct copy *copy, size_t bytes)
 {
     copy->version = 0;
     copy->bytes = bytes;
-    recovery_room(&copy->memory, &copy->room, bytes);
+    recovery_protocol(&copy->memory, &copy->room, bytes);
 }
 
 static struct copy *other(struct copy copies[VERSIONS], int now)
@@ -183,7 +183,7 @@ static uint64_t newest_complete(const struct facts *facts)
     while (version > 0 && !complete(facts, version))
         version = newest_below(facts, version);
     if (any && version == 0 && b.rank == 0)
-        fprintf(stderr, "recovery: with the dead both copies of a process's checkpoint are lost; "
+        fprintf(stderr, "recovery: with the failed both copies of a process's checkpoint are lost; "
                         "all begin again at the beginning\n");
     return version;
 }

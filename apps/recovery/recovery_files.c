@@ -111,7 +111,7 @@ static void look(void)
             continue;
         uint64_t key = strtoull(entry->d_name + n, &end, 10);
         if (*end)
-            unlinkat(dirfd(folder), entry->d_name, 0); /* of a writer that died */
+            unlinkat(dirfd(folder), entry->d_name, 0); /* of a writer that failed */
         else
             note_key(key);
     }
@@ -191,7 +191,7 @@ static void reserve(struct copy *copy, size_t bytes)
 {
     copy->key = 0;
     copy->bytes = bytes;
-    recovery_room(&copy->memory, &copy->room, bytes);
+    recovery_protocol(&copy->memory, &copy->room, bytes);
 }
 
 /* What is wrong with it, in words; NULL: it is in the copy now. */

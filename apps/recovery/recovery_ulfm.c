@@ -51,19 +51,19 @@ static _Noreturn void give_up(const char *what, int error)
 /* Calls that complete many requests say only that one of them failed. */
 static bool has_trouble(MPI_Comm comm)
 {
-    int revoked = 0, dead = 0;
+    int revoked = 0, n_failed = 0;
     MPI_Group failed;
     if (comm == MPI_COMM_NULL)
         return false;
     MPIX_Comm_is_revoked(comm, &revoked);
     if (MPIX_Comm_get_failed(comm, &failed) == MPI_SUCCESS) {
-        MPI_Group_size(failed, &dead);
+        MPI_Group_size(failed, &n_failed);
         MPI_Group_free(&failed);
     }
-    return revoked || dead > 0;
+    return revoked || n_failed > 0;
 }
 
-static bool tells_of_death(MPI_Comm comm, int error)
+static bool tells_of_failure(MPI_Comm comm, int error)
 {
     int class;
     MPI_Error_class(error, &class);
@@ -79,7 +79,7 @@ static void on_error(MPI_Comm *comm, int *error, ...)
     if (!u.jumps)
         return;
     u.jumps = false;
-    if (!tells_of_death(*comm, *error))
+    if (!tells_of_failure(*comm, *error))
         give_up("an MPI call failed", *error);
     if (*comm != MPI_COMM_NULL)
         MPIX_Comm_revoke(*comm); /* it may be one that recovery_use was never told of */
@@ -87,7 +87,7 @@ static void on_error(MPI_Comm *comm, int *error, ...)
     longjmp(u.begin, 1);
 }
 
-/* Whether all say yes, nobody dead among them: the same answer everywhere. */
+/* Whether all say yes, nobody failed among them: the same answer everywhere. */
 static bool all_agree(MPI_Comm comm, bool yes)
 {
     int flag = yes;
@@ -150,7 +150,7 @@ static void replace(void)
     MPI_Comm whole;
     int error = RZ_Comm_replace(u.world, &whole);
     if (error != MPI_SUCCESS)
-        give_up("the dead cannot be replaced", error);
+        give_up("the failed cannot be replaced", error);
     take(whole);
 }
 
@@ -160,16 +160,16 @@ static void replace(void)
 static int ranks_lost(MPI_Comm living, int *lost)
 {
     int n;
-    MPI_Group before, after, dead;
+    MPI_Group before, after, n_failed;
     MPI_Comm_group(u.world, &before);
     MPI_Comm_group(living, &after);
-    MPI_Group_difference(before, after, &dead);
-    MPI_Group_size(dead, &n);
+    MPI_Group_difference(before, after, &n_failed);
+    MPI_Group_size(n_failed, &n);
     for (int i = 0; i < n; i++)
-        MPI_Group_translate_ranks(dead, 1, &i, before, &lost[i]);
+        MPI_Group_translate_ranks(n_failed, 1, &i, before, &lost[i]);
     MPI_Group_free(&before);
     MPI_Group_free(&after);
-    MPI_Group_free(&dead);
+    MPI_Group_free(&n_failed);
     return n;
 }
 
@@ -241,7 +241,8 @@ static void spawn(void)
     take(whole);
 }
 
-/* A newcomer's way in; it ends where that does not succeed: the others begin again without it. */
+/* A spawned process's way in; it ends where that does not succeed: the others begin again without
+ * it. */
 static void join_parents(MPI_Comm bridge)
 {
     int rank = -1;
@@ -258,7 +259,7 @@ static void join_parents(MPI_Comm bridge)
 
 /* ---- The run */
 
-/* True: this process came in the place of a dead one. */
+/* True: this process came in the place of a failed one. */
 static bool enter(void)
 {
     int incarnation;
@@ -335,7 +336,7 @@ int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recove
 
 /* ---- For stores */
 
-void recovery_room(unsigned char **memory, size_t *room, size_t bytes)
+void recovery_protocol(unsigned char **memory, size_t *room, size_t bytes)
 {
     if (bytes <= *room && *memory)
         return;

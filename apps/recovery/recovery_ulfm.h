@@ -50,7 +50,7 @@ struct recovery_store {
 
 /* For stores: memory for so many bytes of a copy, where there was room for *room; what it held may
  * be lost. Ends the program where there is none. */
-void recovery_room(unsigned char **memory, size_t *room, size_t bytes);
+void recovery_protocol(unsigned char **memory, size_t *room, size_t bytes);
 
 /* Runs the loop until it has come to its end in all processes. again: after a repair. */
 int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recovery_store *store,

@@ -1,4 +1,4 @@
-/* Step 1: a program as there are many. Rank 2 dies; what becomes of the others? */
+/* Step 1: a program as there are many. Rank 2 fails; what becomes of the others? */
 #include "tutorial.h"
 
 int main(int argc, char **argv)

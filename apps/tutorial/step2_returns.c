@@ -1,4 +1,4 @@
-/* Step 2: the call that runs into the death returns an error. */
+/* Step 2: the call that runs into the failure returns an error. */
 #include "tutorial.h"
 
 /* [loop] */
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     int error = compute(rank, size);
     MPI_Error_class(error, &class);
     if (class == MPI_ERR_PROC_FAILED) {
-        printf("rank %d: somebody has died\n", rank);
+        printf("rank %d: somebody has failed\n", rank);
     }
     /* [end] */
     MPI_Finalize();

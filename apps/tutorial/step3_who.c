@@ -1,24 +1,24 @@
-/* Step 3: who has died? */
+/* Step 3: who has failed? */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
 
 /* [who] */
-static void say_who_is_dead(MPI_Comm comm, int rank, int size)
+static void say_who_is_failed(MPI_Comm comm, int rank, int size)
 {
-    int n_acked, n_dead;
-    MPI_Group all, dead;
+    int n_acked, n_failed;
+    MPI_Group all, failed;
     MPIX_Comm_ack_failed(comm, size, &n_acked); /* "I know of these, and go on" */
-    MPIX_Comm_get_failed(comm, &dead);
+    MPIX_Comm_get_failed(comm, &failed);
     MPI_Comm_group(comm, &all);
-    MPI_Group_size(dead, &n_dead);
-    for (int i = 0; i < n_dead; i++) {
+    MPI_Group_size(failed, &n_failed);
+    for (int i = 0; i < n_failed; i++) {
         int who;
-        MPI_Group_translate_ranks(dead, 1, &i, all, &who);
-        printf("rank %d: rank %d is dead\n", rank, who);
+        MPI_Group_translate_ranks(failed, 1, &i, all, &who);
+        printf("rank %d: rank %d has failed\n", rank, who);
     }
     MPI_Group_free(&all);
-    MPI_Group_free(&dead);
+    MPI_Group_free(&failed);
 }
 /* [end] */
 
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
         error = MPI_Allreduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
     if (error != MPI_SUCCESS) {
-        say_who_is_dead(MPI_COMM_WORLD, rank, size);
+        say_who_is_failed(MPI_COMM_WORLD, rank, size);
     }
     MPI_Finalize();
     return 0;

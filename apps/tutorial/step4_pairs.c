@@ -1,4 +1,4 @@
-/* Step 4: a death is an error only for those who needed the dead. */
+/* Step 4: a failure is an error only for those who needed the failed processes. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     if (error == MPI_SUCCESS) {
         printf("rank %d: pi is %.6f\n", rank, mine + theirs);
     } else {
-        printf("rank %d: my partner has died\n", rank);
+        printf("rank %d: my partner has failed\n", rank);
     }
     /* [end] */
     if (error != MPI_SUCCESS) {

@@ -1,4 +1,4 @@
-/* Step 7: what the dead knew is known to a neighbour. */
+/* Step 7: what the failed knew is known to a neighbour. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
@@ -41,8 +41,8 @@ static int lives(int rank, MPI_Comm comm, MPI_Comm living)
 /* [end] */
 
 /* [repair] */
-/* The right neighbour takes over what the dead one had. Of two neighbours that die at once the left
- * one's part is lost: 0, and all begin again. */
+/* The right neighbour takes over what the failed one had. Of two neighbours that fail at once the
+ * left one's part is lost: 0, and all begin again. */
 static int repair(MPI_Comm *comm, double *mine, double *theirs)
 {
     int rank, size;

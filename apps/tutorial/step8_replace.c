@@ -1,5 +1,5 @@
-/* Step 8: the dead are replaced. Everybody has the rank that it had, and the loop never learns of
- * it. */
+/* Step 8: the failed processes are replaced. Everybody has the rank that it had, and the loop never
+ * learns of it. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
@@ -27,8 +27,8 @@ static int swap(struct state mine, struct state *theirs, int to, int from, MPI_C
 }
 
 /* [refill] */
-/* A newcomer (its step is -1) gets its part back from its right neighbour, and everybody a copy of
- * the left one's. Where neighbours are new both, a part is lost, and all begin again. */
+/* A spawned process (its step is -1) gets its part back from its right neighbour, and everybody a
+ * copy of the left one's. Where neighbours are new both, a part is lost, and all begin again. */
 static int refill(struct state *state, MPI_Comm comm)
 {
     int rank, size, oldest;
@@ -51,7 +51,7 @@ static int refill(struct state *state, MPI_Comm comm)
         error = swap(now, &left, to_right, to_left, comm);
     }
     if (!all_well(comm, error)) {
-        return 0; /* one more has died: the state stays what it was */
+        return 0; /* one more has failed: the state stays what it was */
     }
     now.theirs = left.mine;
     *state = now;
@@ -64,7 +64,7 @@ static void repair(MPI_Comm *comm, struct state *state)
 {
     do {
         MPI_Comm whole;
-        RZ_Comm_replace(*comm, &whole); /* all ranks, the dead ones by new processes */
+        RZ_Comm_replace(*comm, &whole); /* all ranks, the failed ones by new processes */
         if (*comm != MPI_COMM_WORLD) {
             MPI_Comm_free(comm);
         }
@@ -74,7 +74,7 @@ static void repair(MPI_Comm *comm, struct state *state)
 /* [end] */
 
 /* [join] */
-/* A newcomer gets by the same call what the survivors get. */
+/* A spawned process gets by the same call what the survivors get. */
 static void join(MPI_Comm *comm, struct state *state)
 {
     state->step = -1;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     MPI_Comm comm = MPI_COMM_WORLD;
     /* [start] */
     MPI_Init(&argc, &argv);
-    RZ_Incarnation(&incarnation); /* 1: from the start; 2: in the place of a dead one; ... */
+    RZ_Incarnation(&incarnation); /* 1: from the start; 2: in the place of a failed one; ... */
     if (incarnation == 1) {
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     } else {

@@ -10,7 +10,7 @@ static struct state {
     double mine, pi;
 } my;
 
-/* Entered by all at the start, and by all again after a death: by survivors, too. */
+/* Entered by all at the start, and by all again after a failure: by survivors, too. */
 static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
 {
     int rank, size;
@@ -23,7 +23,7 @@ static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
         my = (struct state){0, 0, 0};
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size); /* whole, whoever has died */
+    MPI_Comm_size(MPI_COMM_WORLD, &size); /* whole, whoever has failed */
     while (my.step < STEPS) {
         my.mine += share(my.step, rank, size);
         if (rank == 2 && how == MPIX_REINIT_NEW) {

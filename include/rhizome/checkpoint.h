@@ -83,7 +83,7 @@ extern "C" {
  *
  * In a roll-back regions are again what they were when MPIX_Reinit was entered: what was protected
  * since then is not protected any more, also in processes that live on, and the restart point
- * protects anew. So memory that the restart point protects may end with it, and what is protected
+ * protects again. So memory that the restart point protects may end with it, and what is protected
  * before MPIX_Reinit must stay.
  *
  * MPI_ERR_ARG: bad id, NULL memory, more bytes than memory can have, or a stream writes the region.
@@ -103,7 +103,7 @@ int RZ_Checkpoint_region_bytes(int id, size_t *bytes);
  * Opens a stream on region id; the caller closes it by fclose. It can seek.
  *
  * mode "w": what is written until fclose becomes the region's content, at once and as a whole: it
- * is part of every later checkpoint, until another stream writes the region anew. If memory runs
+ * is part of every later checkpoint, until another stream writes the region again. If memory runs
  * out, writes fail, fclose returns EOF, and RZ_Checkpoint is refused (MPI_ERR_NO_MEM) until the
  * region was written again or taken out (RZ_Checkpoint_protect with 0 bytes). While such a stream
  * is open RZ_Checkpoint and RZ_Restore are refused.
@@ -155,7 +155,7 @@ int RZ_Progress_mark(uint64_t iteration);
 
 /* Tells the runtime that this process is at work: for long computations without MPI calls, where
  * the watchdog (rzrun --hang-timeout) would hold it for hung. Cheap. As in any MPI call, a process
- * that was declared dead ends here, and a restart of the job may take place. */
+ * that was declared failed ends here, and a restart of the job may take place. */
 int RZ_Alive(void);
 
 #ifdef __cplusplus

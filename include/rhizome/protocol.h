@@ -5,14 +5,14 @@
  * inside the event, randomness from a generator inside the state, memory from the caller. The
  * simulator, the daemon and the MPI library link the same objects.
  *
- * Each room (enum rz_room) offers, S being its state and C its configuration:
+ * Each component (enum rz_component) offers, S being its state and C its configuration:
  *
- *   size_t       rz_ROOM_size(const C *);              bytes of state to provide, 8-byte aligned
- *   void         rz_ROOM_init(S *, const C *, rz_id self, rz_time now, uint64_t seed);
- *   enum rz_more rz_ROOM_step(S *, const struct rz_event *, struct rz_actions *out);
- *   rz_time      rz_ROOM_deadline(const S *);          when to step with RZ_EVENT_TICK
- *   uint64_t     rz_ROOM_hash(const S *);              canonical, without statistics
- *   void         rz_ROOM_grow(S *, size_t bytes);      after RZ_NEED: the block was enlarged
+ *   size_t       rz_PROTOCOL_size(const C *);              bytes of state to provide, 8-byte
+ * aligned void         rz_PROTOCOL_init(S *, const C *, rz_id self, rz_time now, uint64_t seed);
+ *   enum rz_more rz_PROTOCOL_step(S *, const struct rz_event *, struct rz_actions *out);
+ *   rz_time      rz_PROTOCOL_deadline(const S *);          when to step with RZ_EVENT_TICK
+ *   uint64_t     rz_PROTOCOL_hash(const S *);              canonical, without statistics
+ *   void         rz_PROTOCOL_grow(S *, size_t bytes);      after RZ_NEED: the block was enlarged
  *
  * State is one flat block: offsets, no pointers, zeroed at init. A copy (memcpy) is a snapshot.
  * Configurations are copied into the state; arrays they point to must be, too.
@@ -22,27 +22,27 @@
 
 #include <rhizome/types.h>
 
-enum rz_room {
-    RZ_ROOM_RING,
-    RZ_ROOM_SPREAD,
-    RZ_ROOM_AGREE,
-    RZ_ROOM_RECOVER,
-    RZ_ROOM_COMMIT,
-    RZ_ROOM_GOSSIP,
-    RZ_ROOM_SWIM,
-    RZ_ROOM_DIAGNOSE,
-    RZ_ROOM_PAXOS,
-    RZ_ROOM_TWOPHASE, /* baseline of agree */
-    RZ_ROOM_ROUNDS,   /* oracle of agree */
-    RZ_ROOM_TURN,
-    RZ_ROOM_COUNT
+enum rz_component {
+    RZ_PROTOCOL_RING,
+    RZ_PROTOCOL_SPREAD,
+    RZ_PROTOCOL_AGREE,
+    RZ_PROTOCOL_RECOVER,
+    RZ_PROTOCOL_COMMIT,
+    RZ_PROTOCOL_GOSSIP,
+    RZ_PROTOCOL_SWIM,
+    RZ_PROTOCOL_DIAGNOSE,
+    RZ_PROTOCOL_PAXOS,
+    RZ_PROTOCOL_TWOPHASE, /* baseline of agree */
+    RZ_PROTOCOL_ROUNDS,   /* oracle of agree */
+    RZ_PROTOCOL_TURN,
+    RZ_PROTOCOL_COUNT
 };
 
 /* The fixed header of each protocol message: 48 bytes. The payload is n_items 64-bit items beside
  * it. */
 struct rz_message {
-    uint8_t room;     /* enum rz_room */
-    uint8_t type;     /* of that room */
+    uint8_t protocol; /* enum rz_component */
+    uint8_t type;     /* of that component */
     uint16_t flags;   /* of that type; unused bits 0 */
     uint32_t view;    /* number of the immutable view that ids refer to; others are dropped */
     rz_id from;       /* the sender */
@@ -56,7 +56,7 @@ struct rz_message {
 enum rz_event_kind {
     RZ_EVENT_RECEIVE,  /* message and items arrived from message->from */
     RZ_EVENT_TICK,     /* the deadline has come */
-    RZ_EVENT_DEATH,    /* the members in ids are dead; final */
+    RZ_EVENT_FAILURE,  /* the members in ids have failed; final */
     RZ_EVENT_CONTINUE, /* the last step returned RZ_MORE */
     RZ_EVENT_CALL      /* a call of the host: call, arg, items, as the room's header says */
 };

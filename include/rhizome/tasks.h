@@ -1,7 +1,7 @@
 /*
  * A bag of tasks for a dynamic group of recommended processes (docs/group.md): tasks are dealt
  * evenly to the members of each round's view, their results exchanged when the next round begins,
- * and what a process that fell out had not done is dealt anew.
+ * and what a process that fell out had not done is dealt again.
  *
  *     RZ_Group_monitor_start(comm, MPI_INFO_NULL, NULL, NULL, &monitor);
  *     RZ_Tasks_open(monitor, 1000, sizeof result, NULL, &tasks);

@@ -1,4 +1,5 @@
-/* Words of the whole house: identities, time, rooms of the protocol core. No operating system here.
+/* Words of the whole house: identities, time, components of the protocol core. No operating system
+ * here.
  */
 #ifndef RHIZOME_TYPES_H
 #define RHIZOME_TYPES_H

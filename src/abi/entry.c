@@ -82,12 +82,12 @@ bool rz_call_world_may_end(struct rz_call *call)
 
 static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
 
-void rz_life_enter(void)
+void rz_init_enter(void)
 {
     pthread_mutex_lock(&life);
 }
 
-void rz_life_leave(void)
+void rz_init_leave(void)
 {
     pthread_mutex_unlock(&life);
 }

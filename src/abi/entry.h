@@ -84,13 +84,13 @@ static inline bool rz_call_begin(struct rz_call *call)
  * Where models begin and end, one thread after the other: MPI_Session_init may be called by any
  * thread at any time. Taken before the engine lock.
  */
-void rz_life_enter(void);
-void rz_life_leave(void);
+void rz_init_enter(void);
+void rz_init_leave(void);
 
 /* For MPI_Session_init. */
 static inline bool rz_call_begin_life(struct rz_call *call)
 {
-    rz_life_enter();
+    rz_init_enter();
     call->lives = true;
     rz_call_lock(call);
     return true;
@@ -130,7 +130,7 @@ static inline void rz_call_unlock(struct rz_call *call)
         call->locked = false;
     }
     if (call->lives) {
-        rz_life_leave();
+        rz_init_leave();
         call->lives = false;
     }
 }
@@ -245,7 +245,8 @@ static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm 
     return rz_arg_bad_handle(call, RZ_OBJECT_COMM, name, (uintptr_t)handle);
 }
 
-/* Of a newcomer (RZ_Comm_replace), which has no communicator yet but its own MPI_COMM_WORLD. */
+/* Of a spawned process (RZ_Comm_replace), which has no communicator yet but its own MPI_COMM_WORLD.
+ */
 static inline bool rz_arg_comm_or_null(struct rz_call *call, const char *name, MPI_Comm handle,
                                        struct rz_comm **comm)
 {

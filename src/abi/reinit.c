@@ -1,9 +1,9 @@
 /*
- * MPIX_Reinit: the program's loop is entered again after each death. The frame that roll-backs jump
- * to lives here, because it must stay on the stack while the loop runs, and the clean-up handlers,
- * which run before the jump; all else is the chapter's (mpi/ft/ft.h). Global restart: Georgakoudis,
- * Guo, Laguna, "Reinit++", ISC 2020; the shape of the call is that of its implementation, the
- * clean-up handlers are those of Laguna and others' proposal of 2016.
+ * MPIX_Reinit: the program's loop is entered again after each failure. The frame that roll-backs
+ * jump to lives here, because it must stay on the stack while the loop runs, and the clean-up
+ * handlers, which run before the jump; all else is the chapter's (mpi/ft/ft.h). Global restart:
+ * Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the shape of the call is that of its
+ * implementation, the clean-up handlers are those of Laguna and others' proposal of 2016.
  */
 #include "abi/reinit.h"
 
@@ -232,8 +232,8 @@ static int reinit_wait(struct rz_call *call, int *state)
 }
 
 /*
- * Rounds until one ends in every process. Each local is set anew in the round that reads it: what a
- * jump would leave undefined is never looked at. Returns MPI_SUCCESS with what the restart point
+ * Rounds until one ends in every process. Each local is set again in the round that reads it: what
+ * a jump would leave undefined is never looked at. Returns MPI_SUCCESS with what the restart point
  * returned, or an error class.
  */
 static int reinit_rounds(struct rz_call *call, int argc, char **argv,
@@ -282,7 +282,7 @@ static int reinit(struct rz_call *call, bool async, int argc, char **argv,
         call->error = reinit_step(call, rz_ft_reinit_enter);
         if (call->error == RZM_ROLLBACK) {
             call->error =
-                MPI_SUCCESS; /* a death on the threshold: the first round waits for its repair */
+                MPI_SUCCESS; /* a failure on the threshold: the first round waits for its repair */
         }
     }
     if (call->error == MPI_SUCCESS) {

@@ -20,13 +20,13 @@
     X(RZ_ERR_AUTHENTICATION, "peer did not prove that it belongs to this job")                     \
     X(RZ_ERR_REFUSED, "its daemon refused this process, and has said why")                         \
     /* process */                                                                                  \
-    X(RZ_ERR_PROC_FAILED, "the process died")                                                      \
-    X(RZ_ERR_PROC_FAILED_PENDING, "a process that might have matched died")                        \
+    X(RZ_ERR_PROC_FAILED, "the process failed")                                                    \
+    X(RZ_ERR_PROC_FAILED_PENDING, "a process that might have matched failed")                      \
     /* group */                                                                                    \
     X(RZ_ERR_REVOKED, "the communicator was revoked")                                              \
     /* job */                                                                                      \
     X(RZ_ERR_ROLLBACK, "the job is going back to its restart point")                               \
-    X(RZ_ERR_FENCED, "this process or node was declared dead")                                     \
+    X(RZ_ERR_FENCED, "this process or node was declared failed")                                   \
     X(RZ_ERR_NO_QUORUM, "this side of a partition has no quorum")                                  \
     X(RZ_ERR_EXISTS, "the name is taken")                                                          \
     X(RZ_ERR_NOT_FOUND, "there is no such name")                                                   \

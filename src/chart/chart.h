@@ -1,6 +1,6 @@
 /*
  * What a measurement is shown as: tables (text, CSV) and charts (gnuplot writes SVG or PNG). The
- * maker of a table or chart knows its subject, this room does not.
+ * maker of a table or chart knows its subject, this component does not.
  *
  * Tables and charts own copies of all they are given. Memory: malloc; running out of it ends the
  * program, which is a tool.
@@ -99,7 +99,7 @@ void rz_chart_panel(struct rz_chart *chart, const char *title, const char *x_lab
 const char *rz_chart_kind(const char *path);
 
 /* Draws by gnuplot; the ending of path (.svg, .png, .pdf) says what. False: *why says so, until the
- * next call of this room. */
+ * next call of this component. */
 bool rz_chart_draw(const struct rz_chart *chart, const char *path, const char **why);
 
 #endif

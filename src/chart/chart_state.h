@@ -1,4 +1,4 @@
-/* The inside of tables and charts, for the files of this room. */
+/* The inside of tables and charts, for the files of this component. */
 #ifndef RZ_CHART_CHART_STATE_H
 #define RZ_CHART_CHART_STATE_H
 

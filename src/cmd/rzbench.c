@@ -1,4 +1,5 @@
-/* rzbench: what a death costs, what a message costs, what a crowd costs; beside Open MPI and MPICH.
+/* rzbench: what a failure costs, what a message costs, what a crowd costs; beside Open MPI and
+ * MPICH.
  */
 #include "cmd/rzbench.h"
 
@@ -131,25 +132,25 @@ static const struct rz_cli_option options[] = {
 static const struct rz_cli cli = {
     .name = "rzbench",
     .summary = "measure Rhizome, beside Open MPI and MPICH where they are installed",
-    .synopsis = "death|latency|crowd|all|runtime [PART]|ulfm [PART]|recovery [PART]|checkpoint "
+    .synopsis = "failure|latency|crowd|all|runtime [PART]|ulfm [PART]|recovery [PART]|checkpoint "
                 "[PART]|group [PART]|mpi [PART] [OPTION]...",
     .description =
-        "death: from SIGKILL to the last survivor's error, and to its roll-back. latency: "
+        "failure: from SIGKILL to the last survivor's error, and to its roll-back. latency: "
         "ping-pong "
         "of two ranks, within a node and between nodes. crowd: 64 ranks on this machine, whole "
         "programs and collective calls. all: these three. runtime: the daemons, by parts: noise "
         "(what heartbeats cost messages), accuracy (how short they may be), detect (a silent or "
         "killed node: first seen, known to "
-        "all), many (several at once), spread (news of a dead process), members (beside "
+        "all), many (several at once), spread (news of a failed process), members (beside "
         "memberlist), footprint (an idle daemon); without PART all of them. ulfm: the calls of "
         "user-level failure mitigation over the number of ranks, beside Open MPI 5 where it is, by "
-        "parts: agree (beside allreduce), trees, engines, shrink, deaths (shrink over their "
+        "parts: agree (beside allreduce), trees, engines, shrink, failures (shrink over their "
         "number), "
         "revoke, perturb (collectives after a revoke), detect (SIGKILL to the last error), "
         "replace, "
         "program (one in the manner of MiniFE). recovery: global restart by MPIX_Reinit, the ULFM "
         "way "
-        "and beginning anew, beside the same of the peers, by parts: process, node (what dies; the "
+        "and restarting, beside the same of the peers, by parts: process, node (what fails; the "
         "recovery alone), apps (three applications); its last line is the verdict on what was "
         "asked "
         "(own bounds are shown, and do not count). checkpoint: "
@@ -169,7 +170,8 @@ static const struct rz_cli cli = {
         "repetitions.",
     .options = options,
     .epilogue =
-        "Exit status: 0; 1 when a run of death or ulfm was not complete, the verdict of recovery, "
+        "Exit status: 0; 1 when a run of failure or ulfm was not complete, the verdict of "
+        "recovery, "
         "checkpoint, group or mpi is "
         "that something does not hold, or nothing could be measured; 2 when the command line is "
         "wrong.\n\n"
@@ -333,7 +335,7 @@ static bool run_studies(struct rz_bench *bench)
         const char *name;
         bool (*make)(struct rz_bench *);
         double share_of_rest;
-    } studies[] = {{"death", rz_bench_death, 0.4},
+    } studies[] = {{"failure", rz_bench_failure, 0.4},
                    {"latency", rz_bench_latency, 0.4},
                    {"crowd", rz_bench_crowd, 1.0},
                    {"runtime", rz_bench_runtime, 1.0},
@@ -395,11 +397,11 @@ static void parse(struct rz_bench *bench, int argc, char **argv)
     bench->command_line = line;
     int at = rz_cli_parse(&cli, argc, argv, bench);
     if (at >= argc)
-        rz_cli_refuse(&cli, "say what to measure: death, latency, crowd, all, runtime, ulfm, "
+        rz_cli_refuse(&cli, "say what to measure: failure, latency, crowd, all, runtime, ulfm, "
                             "recovery, checkpoint, group or mpi");
     const char *study = argv[at];
     bench->study = study;
-    static const char *const known[] = {"death",    "latency",    "crowd", "all", "runtime", "ulfm",
+    static const char *const known[] = {"failure",  "latency",    "crowd", "all", "runtime", "ulfm",
                                         "recovery", "checkpoint", "group", "mpi", NULL};
     if (!is_one_of(known, study))
         rz_cli_refuse(&cli, "'%s' cannot be measured", study);

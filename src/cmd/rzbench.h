@@ -247,7 +247,7 @@ void rz_bench_table_show(struct rz_bench *bench, const struct rz_bench_table *ta
 
 /* --- the studies; false: they could not be made --- */
 
-bool rz_bench_death(struct rz_bench *bench);
+bool rz_bench_failure(struct rz_bench *bench);
 bool rz_bench_latency(struct rz_bench *bench);
 bool rz_bench_crowd(struct rz_bench *bench);
 bool rz_bench_runtime(struct rz_bench *bench);

@@ -22,11 +22,11 @@ static const double OVERHEAD_MOST = 1.09;
 
 static const struct way {
     const char *name, *method, *fail, *settings;
-} ways[] = {{"ULFM", "ulfm", "kill", ""},              /* has no notion of slow: there they die */
-            {"DGRP, deaths", "no-rejoin", "kill", ""}, /* the same event as there */
+} ways[] = {{"ULFM", "ulfm", "kill", ""}, /* has no notion of slow: there they fail */
+            {"DGRP, failures", "no-rejoin", "kill", ""}, /* the same event as there */
             {"DGRP, no rejoin", "no-rejoin", "stop", ""},
             {"DGRP, rejoin", "dgrp", "stop", "--group zeta=3"}};
-enum { ULFM, DEAD, OUT, BACK, N_WAYS };
+enum { ULFM, FAILED, OUT, BACK, N_WAYS };
 
 static const struct scenario {
     const char *name;
@@ -115,10 +115,10 @@ static double sort_once(const struct figure *figure, const struct way *way,
     return seconds;
 }
 
-/* Where nobody leaves, deaths are as stops. */
+/* Where nobody leaves, failures are as stops. */
 static bool is_run(const struct figure *figure, const struct scenario *scenario, unsigned way)
 {
-    return (scenario->sliced || !figure->slices) && (scenario->leave > 0 || way != DEAD);
+    return (scenario->sliced || !figure->slices) && (scenario->leave > 0 || way != FAILED);
 }
 
 static void sort_all(struct figure *figure)
@@ -150,18 +150,18 @@ static void claim_over_ulfm(struct figure *figure, const struct scenario *scenar
     rz_bench_claim_most(&figure->study->claims, what, OVERHEAD_MOST, &overhead, "");
 }
 
-/* A death is news of the runtime. Of a stop only tests tell, when an answer is late: ULFM has
+/* A failure is news of the runtime. Of a stop only tests tell, when an answer is late: ULFM has
  * nothing to set against that. */
 static void claim_overhead(struct figure *figure, const char *where)
 {
     claim_over_ulfm(figure, &scenarios[0], OUT, "", where);
     for (unsigned s = 1; s < N_SCENARIOS; s++) {
-        if (!is_run(figure, &scenarios[s], DEAD))
+        if (!is_run(figure, &scenarios[s], FAILED))
             continue;
-        claim_over_ulfm(figure, &scenarios[s], DEAD, ", by death in both", where);
+        claim_over_ulfm(figure, &scenarios[s], FAILED, ", by failure in both", where);
         if (figure->slices)
-            rz_bench_claim_excuse(&figure->study->claims, "a known death ends a round at once");
-        claim_over_ulfm(figure, &scenarios[s], OUT, ", by stops, there by death", where);
+            rz_bench_claim_excuse(&figure->study->claims, "a known failure ends a round at once");
+        claim_over_ulfm(figure, &scenarios[s], OUT, ", by stops, there by failure", where);
         rz_bench_claim_excuse(&figure->study->claims, "a stop is known by late answers alone");
     }
 }

@@ -76,9 +76,9 @@ static struct rz_bench_claim *add(struct rz_bench_claims *claims, const char *wh
     return claim;
 }
 
-static void judge(struct rz_bench_claims *claims, const char *what, const char *word, double bound,
-                  enum rz_bench_holds holds, const struct rz_bench_interval *measured,
-                  const char *unit)
+static void assess(struct rz_bench_claims *claims, const char *what, const char *word, double bound,
+                   enum rz_bench_holds holds, const struct rz_bench_interval *measured,
+                   const char *unit)
 {
     struct rz_bench_claim *claim = add(claims, what);
     char text[96];
@@ -100,23 +100,23 @@ static enum rz_bench_holds holds_if(bool good)
 void rz_bench_claim_least(struct rz_bench_claims *claims, const char *what, double least,
                           const struct rz_bench_interval *measured, const char *unit)
 {
-    judge(claims, what, "at least", least, holds_if(measured->median >= least), measured, unit);
+    assess(claims, what, "at least", least, holds_if(measured->median >= least), measured, unit);
 }
 
 void rz_bench_claim_most(struct rz_bench_claims *claims, const char *what, double most,
                          const struct rz_bench_interval *measured, const char *unit)
 {
-    judge(claims, what, "at most", most, holds_if(measured->median <= most), measured, unit);
+    assess(claims, what, "at most", most, holds_if(measured->median <= most), measured, unit);
 }
 
 void rz_bench_claim_not_less(struct rz_bench_claims *claims, const char *what, double bound,
                              const struct rz_bench_interval *measured, const char *unit)
 {
     bool chance = measured->n > 1 && measured->mean + measured->half >= bound;
-    judge(claims, what, "within the interval not less than", bound,
-          chance && measured->median < bound ? RZ_BENCH_HOLDS_WITHIN
-                                             : holds_if(measured->median >= bound),
-          measured, unit);
+    assess(claims, what, "within the interval not less than", bound,
+           chance && measured->median < bound ? RZ_BENCH_HOLDS_WITHIN
+                                              : holds_if(measured->median >= bound),
+           measured, unit);
 }
 
 void rz_bench_claim_all(struct rz_bench_claims *claims, const char *what, unsigned good,

@@ -215,7 +215,7 @@ static void claim_row(struct rz_bench_study *study, const struct rz_bench_table 
         rz_bench_claim_remark(&study->claims, "; nor without ever sleeping: it is not the waiting");
 }
 
-static bool is_judged(const char *row)
+static bool is_assessed(const char *row)
 {
     return strncmp(row, "latency", 7) == 0 || strncmp(row, "barrier", 7) == 0 ||
            strncmp(row, "allreduce", 9) == 0;
@@ -256,7 +256,7 @@ static bool pair(struct rz_bench_study *study)
     measure_all(study, 2, true, true, tables);
     show(study, 2, tables);
     for (unsigned r = 0; r < tables[0].n_rows; r++)
-        if (is_judged(tables[0].rows[r])) {
+        if (is_assessed(tables[0].rows[r])) {
             claim_row(study, &tables[0], r, "Rhizome", "yield");
             claim_row(study, &tables[0], r, "delayed", "yield, delayed");
         }

@@ -19,7 +19,7 @@ const char *const rz_bench_way_names[RZ_BENCH_WAY_COUNT] = {
     [RZ_BENCH_WAY_OPENMPI] = "Open MPI again", [RZ_BENCH_WAY_MPICH] = "MPICH again",
     [RZ_BENCH_WAY_ULFM] = "Open MPI 5, ULFM"};
 
-const char *const rz_bench_death_names[] = {
+const char *const rz_bench_failure_names[] = {
     [RZ_BENCH_PROCESS] = "process", [RZ_BENCH_NODE] = "node"};
 
 const char *const rz_bench_recovery_parts[] = {"process", "node", "apps", "all", NULL};

@@ -1,7 +1,7 @@
 /*
  * Inside the study `recovery`: global restart after Georgakoudis, Guo, Laguna (Reinit++, ISC 2020),
  * figures 4 to 7, on emulated nodes of this machine: by MPIX_Reinit, in the way of ULFM, and by
- * beginning anew; and what peers need for the same. All ways take turns in each repetition. Values
+ * restarting; and what peers need for the same. All ways take turns in each repetition. Values
  * are medians with the 95 % interval of the mean by Student's t.
  */
 #ifndef RZ_CMD_RZBENCH_RECOVERY_H
@@ -23,8 +23,8 @@ enum rz_bench_way {
 
 extern const char *const rz_bench_way_names[RZ_BENCH_WAY_COUNT]; /* of columns */
 
-enum rz_bench_death_of { RZ_BENCH_PROCESS, RZ_BENCH_NODE };
-extern const char *const rz_bench_death_names[]; /* "process" */
+enum rz_bench_failure_of { RZ_BENCH_PROCESS, RZ_BENCH_NODE };
+extern const char *const rz_bench_failure_names[]; /* "process" */
 
 enum { RZ_BENCH_RECOVERY_RANKS_MAX = 16 };
 
@@ -62,7 +62,7 @@ void rz_bench_dimensions(unsigned ranks, unsigned n[3]);
 /* --- the parts; false: they could not be made --- */
 
 /* Figures 6 and 7: the recovery alone, with a program of nothing but barriers. */
-bool rz_bench_recovery_times(struct rz_bench_recovery *study, enum rz_bench_death_of death);
+bool rz_bench_recovery_times(struct rz_bench_recovery *study, enum rz_bench_failure_of failure);
 /* Figures 4 and 5: three proxy applications that lose a process or a node in a random iteration. */
 bool rz_bench_recovery_apps(struct rz_bench_recovery *study);
 

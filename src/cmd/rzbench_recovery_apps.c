@@ -1,9 +1,9 @@
 /*
  * Figures 4 and 5: three proxy applications, weak scaling, a checkpoint after every iteration, and
- * one death in a random iteration, the same one for all methods. Where the time went they say
+ * one failure in a random iteration, the same one for all methods. Where the time went they say
  * themselves (apps/recovery). Stores as in table 2 of the paper: restart has files; Reinit and ULFM
- * memory for the death of a process and files for that of a node, and there, beside it, the memory
- * of another node.
+ * memory for the failure of a process and files for that of a node, and there, beside it, the
+ * memory of another node.
  */
 #include "cmd/rzbench_recovery.h"
 
@@ -104,14 +104,15 @@ struct stores {
     bool schemes, files; /* rzrun --checkpoint, --checkpoint-dir */
 };
 
-static bool is_there(const struct stores *stores, enum method method, enum rz_bench_death_of death)
+static bool is_there(const struct stores *stores, enum method method,
+                     enum rz_bench_failure_of failure)
 {
     switch (method) {
     case REINIT:
-        return death == RZ_BENCH_PROCESS || (stores->schemes && stores->files);
+        return failure == RZ_BENCH_PROCESS || (stores->schemes && stores->files);
     case REINIT_BUDDY:
     case ULFM_BUDDY:
-        return death == RZ_BENCH_NODE;
+        return failure == RZ_BENCH_NODE;
     case RESTART:
         return stores->files;
     default:
@@ -128,10 +129,10 @@ static void checkpoint_folder(const struct rz_bench_recovery *study, char *out, 
 enum { OPTIONS_MAX = 12 };
 
 static void options_of(const struct stores *stores, enum method method,
-                       enum rz_bench_death_of death, const char *report, const char *folder,
+                       enum rz_bench_failure_of failure, const char *report, const char *folder,
                        const char **out)
 {
-    bool files = method == RESTART || (method == REINIT && death == RZ_BENCH_NODE);
+    bool files = method == RESTART || (method == REINIT && failure == RZ_BENCH_NODE);
     const char *scheme = files ? "file" : method == REINIT ? "memory" : "buddy";
     *out++ = "--on-failure";
     *out++ = methods[method].on_failure;
@@ -150,14 +151,14 @@ static void options_of(const struct stores *stores, enum method method,
 
 static void command_of(const struct rz_bench_recovery *study, const struct stores *stores,
                        const struct app *app, enum method method, unsigned ranks,
-                       enum rz_bench_death_of death, unsigned seed,
+                       enum rz_bench_failure_of failure, unsigned seed,
                        struct rz_bench_command *command)
 {
     const char *options[OPTIONS_MAX];
     char folder[PATH_MAX + 32], path[PATH_MAX + 64], report[PATH_MAX + 32];
     rz_bench_recovery_report(study, report, sizeof report);
     checkpoint_folder(study, folder, sizeof folder);
-    options_of(stores, method, death, report, folder, options);
+    options_of(stores, method, failure, report, folder, options);
     rz_bench_command_add(command, "%s/rzrun", study->bench->bin);
     rz_bench_command_add(command, "-n");
     rz_bench_command_add(command, "%u", ranks);
@@ -173,14 +174,14 @@ static void command_of(const struct rz_bench_recovery *study, const struct store
     rz_bench_command_add(command, "%d", ITERATIONS);
     rz_bench_command_add(command, "--method");
     rz_bench_command_add(command, "%s", methods[method].method);
-    if (method == ULFM && death == RZ_BENCH_NODE) {
+    if (method == ULFM && failure == RZ_BENCH_NODE) {
         rz_bench_command_add(command, "--checkpoint-files");
         rz_bench_command_add(command, "%s", folder);
     }
     if (method == UNDISTURBED)
         return;
     rz_bench_command_add(command, "--fail");
-    rz_bench_command_add(command, "%s", rz_bench_death_names[death]);
+    rz_bench_command_add(command, "%s", rz_bench_failure_names[failure]);
     rz_bench_command_add(command, "--fail-seed");
     rz_bench_command_add(command, "%u", seed);
 }
@@ -204,7 +205,7 @@ struct tables {
     struct rz_bench_table of[MEASURE_COUNT];
 };
 
-/* What rzrun needed to begin anew the proxy cannot know: rzrun's report does. */
+/* What rzrun needed to restart the proxy cannot know: rzrun's report does. */
 static double value_of(const struct rz_bench_recovery *study, const char *line, enum method method,
                        int measure)
 {
@@ -231,14 +232,14 @@ static void take(const struct rz_bench_recovery *study, const struct rz_bench_ru
 
 static void measure(struct rz_bench_recovery *study, const struct stores *stores,
                     const struct app *app, enum method method, unsigned ranks,
-                    enum rz_bench_death_of death, unsigned repetition, struct tables *tables)
+                    enum rz_bench_failure_of failure, unsigned repetition, struct tables *tables)
 {
     struct rz_bench_command command = {0};
     struct rz_bench_run run;
     char text[2048];
     empty(study);
     rz_bench_recovery_forget(study);
-    command_of(study, stores, app, method, ranks, death, repetition + 1, &command);
+    command_of(study, stores, app, method, ranks, failure, repetition + 1, &command);
     rz_bench_run(study->bench, &command, 0, &run);
     bool good = run.end == RZ_BENCH_ENDED && run.status == 0 && rz_bench_line(&run, "times", NULL);
     if (run.end != RZ_BENCH_OUT_OF_TIME) {
@@ -274,15 +275,15 @@ static unsigned ranks_of(const struct rz_bench_recovery *study, const struct app
     return n;
 }
 
-static void begin_tables(const struct app *app, enum rz_bench_death_of death, struct tables *tables,
-                         char (*names)[2][RZ_BENCH_NAME_MAX * 2])
+static void begin_tables(const struct app *app, enum rz_bench_failure_of failure,
+                         struct tables *tables, char (*names)[2][RZ_BENCH_NAME_MAX * 2])
 {
     memset(tables, 0, sizeof *tables);
     for (int i = 0; i < MEASURE_COUNT; i++) {
         snprintf(names[i][0], sizeof names[i][0], "%s-%s-%s", app->name,
-                 rz_bench_death_names[death], measures[i].name);
-        snprintf(names[i][1], sizeof names[i][1], "%s, death of a %s: %s", app->name,
-                 rz_bench_death_names[death], measures[i].title);
+                 rz_bench_failure_names[failure], measures[i].name);
+        snprintf(names[i][1], sizeof names[i][1], "%s, failure of a %s: %s", app->name,
+                 rz_bench_failure_names[failure], measures[i].title);
         tables->of[i] = (struct rz_bench_table){.name = names[i][0],
                                                 .title = names[i][1],
                                                 .rows_are = "ranks",
@@ -295,14 +296,14 @@ static void begin_tables(const struct app *app, enum rz_bench_death_of death, st
 }
 
 static void show_commands(struct rz_bench_recovery *study, const struct stores *stores,
-                          const struct app *app, unsigned ranks, enum rz_bench_death_of death)
+                          const struct app *app, unsigned ranks, enum rz_bench_failure_of failure)
 {
     for (enum method method = 0; method < METHOD_COUNT; method++) {
         struct rz_bench_command command = {0};
         char text[2048];
-        if (!is_there(stores, method, death))
+        if (!is_there(stores, method, failure))
             continue;
-        command_of(study, stores, app, method, ranks, death, 1, &command);
+        command_of(study, stores, app, method, ranks, failure, 1, &command);
         rz_bench_command_show(study->bench, &command, text, sizeof text);
         rz_bench_say(study->bench, "    %s\n", text);
     }
@@ -353,27 +354,27 @@ static void claim_application(struct rz_bench_recovery *study, const struct app 
 }
 
 static void make_app(struct rz_bench_recovery *study, const struct stores *stores,
-                     const struct app *app, enum rz_bench_death_of death)
+                     const struct app *app, enum rz_bench_failure_of failure)
 {
     static struct tables tables;
     char names[MEASURE_COUNT][2][RZ_BENCH_NAME_MAX * 2];
     unsigned ranks[RZ_BENCH_RECOVERY_RANKS_MAX],
         n_ranks = ranks_of(study, app, ranks),
         n = rz_bench_repetitions(study->bench, REPETITIONS, REPETITIONS_QUICK);
-    begin_tables(app, death, &tables, names);
+    begin_tables(app, failure, &tables, names);
     for (unsigned i = 0; i < n; i++)
         for (unsigned k = 0; k < n_ranks; k++)
             for (enum method method = 0; method < METHOD_COUNT; method++)
-                if (is_there(stores, method, death) && rz_bench_may_go_on(study->bench))
-                    measure(study, stores, app, method, ranks[k], death, i, &tables);
+                if (is_there(stores, method, failure) && rz_bench_may_go_on(study->bench))
+                    measure(study, stores, app, method, ranks[k], failure, i, &tables);
     if (n_ranks == 0)
         return;
-    rz_bench_say(study->bench, "\n#### %s, death of a %s\n\n", app->name,
-                 rz_bench_death_names[death]);
-    show_commands(study, stores, app, ranks[0], death);
+    rz_bench_say(study->bench, "\n#### %s, failure of a %s\n\n", app->name,
+                 rz_bench_failure_names[failure]);
+    show_commands(study, stores, app, ranks[0], failure);
     for (int i = 0; i < MEASURE_COUNT; i++)
         rz_bench_table_show(study->bench, &tables.of[i]);
-    if (death == RZ_BENCH_PROCESS)
+    if (failure == RZ_BENCH_PROCESS)
         claim_application(study, app, &tables.of[APPLICATION]);
 }
 
@@ -402,10 +403,10 @@ bool rz_bench_recovery_apps(struct rz_bench_recovery *study)
     rz_bench_say(
         study->bench,
         "\n### Applications\n\nWeak scaling, %d iterations, a checkpoint after each, one "
-        "death in a random iteration (the same one for all methods). Recovery counts from the "
+        "failure in a random iteration (the same one for all methods). Recovery counts from the "
         "begin "
         "of the iteration that was cut off, as the proxies tell it; of restart from the notice "
-        "of the death until all stand at the start again, as rzrun tells it.\n\n",
+        "of the failure until all stand at the start again, as rzrun tells it.\n\n",
         ITERATIONS);
     struct stores stores = find_stores(study);
     unsigned n_apps = study->bench->quick ? 1 : sizeof apps / sizeof *apps;
@@ -417,9 +418,9 @@ bool rz_bench_recovery_apps(struct rz_bench_recovery *study)
             left -= 2;
             continue;
         }
-        for (enum rz_bench_death_of death = 0; death <= RZ_BENCH_NODE; death++, left--) {
+        for (enum rz_bench_failure_of failure = 0; failure <= RZ_BENCH_NODE; failure++, left--) {
             rz_bench_share_time(study->bench, end, left);
-            make_app(study, &stores, &apps[i], death);
+            make_app(study, &stores, &apps[i], failure);
         }
     }
     study->bench->deadline = end;

@@ -43,7 +43,7 @@ static void add_twice(struct rz_bench_command *command)
 }
 
 static void command_of(const struct rz_bench_recovery *study, enum rz_bench_way way, unsigned ranks,
-                       enum rz_bench_death_of death, struct rz_bench_command *command)
+                       enum rz_bench_failure_of failure, struct rz_bench_command *command)
 {
     static const char *const on_failure[] = {"repair", "replace", "replace", "restart"};
     char report[PATH_MAX + 32];
@@ -66,7 +66,7 @@ static void command_of(const struct rz_bench_recovery *study, enum rz_bench_way 
     else
         rz_bench_command_start(study->bench, &start, command);
     rz_bench_command_add(command, "%s", method_of(way));
-    rz_bench_command_add(command, "%s", rz_bench_death_names[death]);
+    rz_bench_command_add(command, "%s", rz_bench_failure_names[failure]);
     rz_bench_command_add(command, "%s", ballast);
 }
 
@@ -84,11 +84,11 @@ void rz_bench_recovery_forget(const struct rz_bench_recovery *study)
 
 /* Whether this way can be gone here, and is not known to take too long. */
 static bool is_there(const struct rz_bench_recovery *study, enum rz_bench_way way, unsigned ranks,
-                     enum rz_bench_death_of death)
+                     enum rz_bench_failure_of failure)
 {
     if (is_ours(way))
         return !(study->bench->quick && way == RZ_BENCH_WAY_SPAWN);
-    if (death == RZ_BENCH_NODE || ranks > RESTART_RANKS_MAX ||
+    if (failure == RZ_BENCH_NODE || ranks > RESTART_RANKS_MAX ||
         (study->peer_most[way] && ranks >= study->peer_most[way]))
         return false; /* they have no emulated nodes */
     if (study->bench->quick && ranks != study->ranks[0])
@@ -118,12 +118,12 @@ static double printed(const struct rz_bench_run *run, const char *what, unsigned
 
 /* Milliseconds from the kill past the first barrier; NAN: the run was not complete. */
 static double measure(struct rz_bench_recovery *study, enum rz_bench_way way, unsigned ranks,
-                      enum rz_bench_death_of death, double *repaired)
+                      enum rz_bench_failure_of failure, double *repaired)
 {
     struct rz_bench_command command = {0};
     struct rz_bench_run run;
     rz_bench_recovery_forget(study);
-    command_of(study, way, ranks, death, &command);
+    command_of(study, way, ranks, failure, &command);
     rz_bench_run(study->bench, &command, 0, &run);
     double recovered = printed(&run, "recovered", ranks);
     *repaired = printed(&run, "repaired", ranks);
@@ -172,7 +172,7 @@ struct tables {
     struct rz_bench_table whole, repaired, phases;
 };
 
-static void measure_row(struct rz_bench_recovery *study, enum rz_bench_death_of death,
+static void measure_row(struct rz_bench_recovery *study, enum rz_bench_failure_of failure,
                         unsigned ranks, unsigned repetition, struct tables *tables)
 {
     char row[RZ_BENCH_NAME_MAX];
@@ -180,9 +180,9 @@ static void measure_row(struct rz_bench_recovery *study, enum rz_bench_death_of 
     for (enum rz_bench_way way = 0; way < RZ_BENCH_WAY_COUNT; way++) {
         double repaired;
         bool enough = study->bench->quick && !is_ours(way) && repetition >= PEERS_QUICK;
-        if (enough || !is_there(study, way, ranks, death) || !rz_bench_may_go_on(study->bench))
+        if (enough || !is_there(study, way, ranks, failure) || !rz_bench_may_go_on(study->bench))
             continue;
-        double recovered = measure(study, way, ranks, death, &repaired);
+        double recovered = measure(study, way, ranks, failure, &repaired);
         const char *column = rz_bench_way_names[way];
         struct rz_bench_samples *whole = rz_bench_cell(&tables->whole, row, column);
         if (isnan(recovered))
@@ -194,15 +194,15 @@ static void measure_row(struct rz_bench_recovery *study, enum rz_bench_death_of 
     }
 }
 
-static void show_commands(struct rz_bench_recovery *study, enum rz_bench_death_of death)
+static void show_commands(struct rz_bench_recovery *study, enum rz_bench_failure_of failure)
 {
     unsigned ranks = study->ranks[0];
     for (enum rz_bench_way way = 0; way < RZ_BENCH_WAY_COUNT; way++) {
         struct rz_bench_command command = {0};
         char text[2048];
-        if (!is_there(study, way, ranks, death))
+        if (!is_there(study, way, ranks, failure))
             continue;
-        command_of(study, way, ranks, death, &command);
+        command_of(study, way, ranks, failure, &command);
         rz_bench_command_show(study->bench, &command, text, sizeof text);
         rz_bench_say(study->bench, "    %s\n", text);
     }
@@ -240,14 +240,14 @@ static struct rz_bench_interval worst_ratio(const struct rz_bench_recovery *stud
 
 /* How many times slower another way is, at the number of ranks where it is the least. */
 static void claim_times(struct rz_bench_recovery *study, const struct rz_bench_table *table,
-                        enum rz_bench_death_of death, enum rz_bench_way other, double least)
+                        enum rz_bench_failure_of failure, enum rz_bench_way other, double least)
 {
     char what[RZ_BENCH_CLAIM_TEXT_MAX];
     unsigned where = 0;
     struct rz_bench_interval worst =
         worst_ratio(study, table, other, RZ_BENCH_WAY_REINIT, false, &where);
-    int used = snprintf(what, sizeof what, "%s / Reinit, death of a %s", rz_bench_way_names[other],
-                        rz_bench_death_names[death]);
+    int used = snprintf(what, sizeof what, "%s / Reinit, failure of a %s",
+                        rz_bench_way_names[other], rz_bench_failure_names[failure]);
     if (worst.n > 0)
         snprintf(what + used, sizeof what - (size_t)used, ", where it is least (%u ranks)", where);
     (least > 1 ? rz_bench_claim_least : rz_bench_claim_not_less)(&study->claims, what, least,
@@ -275,45 +275,45 @@ static void claim_per_rank(struct rz_bench_recovery *study, const struct rz_benc
                 (struct rz_bench_interval){.n = 1, .median = trend.a, .mean = trend.a, .half = NAN};
     }
     rz_bench_claim_most(&study->claims,
-                        "Reinit, each further rank (slope over ranks), death of a process", 0.3,
+                        "Reinit, each further rank (slope over ranks), failure of a process", 0.3,
                         &slope, " ms");
 }
 
-static void judge(struct rz_bench_recovery *study, enum rz_bench_death_of death,
-                  const struct rz_bench_table *table)
+static void assess(struct rz_bench_recovery *study, enum rz_bench_failure_of failure,
+                   const struct rz_bench_table *table)
 {
     /* The paper's best, for processes; for nodes the bound is our own. */
-    claim_times(study, table, death, RZ_BENCH_WAY_RESTART, death == RZ_BENCH_PROCESS ? 6 : 2);
-    if (death == RZ_BENCH_NODE)
+    claim_times(study, table, failure, RZ_BENCH_WAY_RESTART, failure == RZ_BENCH_PROCESS ? 6 : 2);
+    if (failure == RZ_BENCH_NODE)
         rz_bench_claim_excuse(&study->claims, "our own bound");
-    claim_times(study, table, death, RZ_BENCH_WAY_REPLACE, 1);
+    claim_times(study, table, failure, RZ_BENCH_WAY_REPLACE, 1);
     if (!study->bench->quick)
-        claim_times(study, table, death, RZ_BENCH_WAY_SPAWN, 1);
-    if (death == RZ_BENCH_NODE)
+        claim_times(study, table, failure, RZ_BENCH_WAY_SPAWN, 1);
+    if (failure == RZ_BENCH_NODE)
         return;
     claim_per_rank(study, table);
     claim_stated(study, table);
-    claim_times(study, table, death, RZ_BENCH_WAY_ULFM, 3);
-    claim_times(study, table, death, RZ_BENCH_WAY_OPENMPI, 1);
-    claim_times(study, table, death, RZ_BENCH_WAY_MPICH, 1);
+    claim_times(study, table, failure, RZ_BENCH_WAY_ULFM, 3);
+    claim_times(study, table, failure, RZ_BENCH_WAY_OPENMPI, 1);
+    claim_times(study, table, failure, RZ_BENCH_WAY_MPICH, 1);
 }
 
-static void begin_tables(enum rz_bench_death_of death, struct tables *tables)
+static void begin_tables(enum rz_bench_failure_of failure, struct tables *tables)
 {
     static const char *const names[2][3] = {{"process", "process-repaired", "process-phases"},
                                             {"node", "node-repaired", "node-phases"}};
     static const char *const titles[2][3] = {
-        {"Recovery from the death of a process, ms (figure 6)",
-         "Until all have the communicator again, ms; death of a process",
-         "Phases of the recovery by Reinit, ms; death of a process"},
-        {"Recovery from the death of a node, ms (figure 7)",
-         "Until all have the communicator again, ms; death of a node",
-         "Phases of the recovery by Reinit, ms; death of a node"}};
+        {"Recovery from the failure of a process, ms (figure 6)",
+         "Until all have the communicator again, ms; failure of a process",
+         "Phases of the recovery by Reinit, ms; failure of a process"},
+        {"Recovery from the failure of a node, ms (figure 7)",
+         "Until all have the communicator again, ms; failure of a node",
+         "Phases of the recovery by Reinit, ms; failure of a node"}};
     struct rz_bench_table *all[] = {&tables->whole, &tables->repaired, &tables->phases};
     memset(tables, 0, sizeof *tables);
     for (int i = 0; i < 3; i++) {
-        all[i]->name = names[death][i];
-        all[i]->title = titles[death][i];
+        all[i]->name = names[failure][i];
+        all[i]->title = titles[failure][i];
         all[i]->rows_are = "ranks";
         all[i]->unit = "ms";
         all[i]->intervals = true;
@@ -323,27 +323,27 @@ static void begin_tables(enum rz_bench_death_of death, struct tables *tables)
     }
 }
 
-bool rz_bench_recovery_times(struct rz_bench_recovery *study, enum rz_bench_death_of death)
+bool rz_bench_recovery_times(struct rz_bench_recovery *study, enum rz_bench_failure_of failure)
 {
     static struct tables tables;
     unsigned n = rz_bench_repetitions(study->bench, REPETITIONS, REPETITIONS_QUICK);
-    begin_tables(death, &tables);
+    begin_tables(failure, &tables);
     for (unsigned i = 0; i < n; i++)
         for (unsigned k = 0; k < study->n_ranks; k++)
-            measure_row(study, death, study->ranks[k], i, &tables);
+            measure_row(study, failure, study->ranks[k], i, &tables);
     rz_bench_say(
         study->bench,
-        "\n### Death of a %s\n\nAll others sleep in a barrier when the victim, which holds "
+        "\n### Failure of a %s\n\nAll others sleep in a barrier when the victim, which holds "
         "%s MiB, kills %s; from then until the last process, the new one%s included, is "
         "past the first barrier of the job that is whole again. On %s.\n\n",
-        rz_bench_death_names[death], ballast, death == RZ_BENCH_NODE ? "its daemon" : "itself",
-        death == RZ_BENCH_NODE ? "s" : "",
+        rz_bench_failure_names[failure], ballast,
+        failure == RZ_BENCH_NODE ? "its daemon" : "itself", failure == RZ_BENCH_NODE ? "s" : "",
         study->bench->nodes ? "as many nodes as asked for"
                             : "nodes of 16 ranks each, two at least");
-    show_commands(study, death);
+    show_commands(study, failure);
     rz_bench_table_show(study->bench, &tables.whole);
     rz_bench_table_show(study->bench, &tables.repaired);
     rz_bench_table_show(study->bench, &tables.phases);
-    judge(study, death, &tables.whole);
+    assess(study, failure, &tables.whole);
     return true;
 }

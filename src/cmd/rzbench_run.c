@@ -81,7 +81,7 @@ static _Noreturn void become(const struct rz_bench_command *command, pid_t paren
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     close(STDIN_FILENO);
-    if (setpgid(0, 0) != 0 || rz_process_die_with_parent(parent, SIGTERM) != RZ_OK)
+    if (setpgid(0, 0) != 0 || rz_process_fail_with_parent(parent, SIGTERM) != RZ_OK)
         _exit(EXIT_NOT_FOUND);
     execvp(command->argv[0], command->argv);
     dprintf(STDERR_FILENO, "%s: %s\n", command->argv[0], strerror(errno));

@@ -1,4 +1,4 @@
-/* How short the heartbeats may be before living nodes are accused (RDaemon#, figure 8). */
+/* How short the heartbeats may be before living nodes are reported (RDaemon#, figure 8). */
 #include "cmd/rzbench_runtime.h"
 
 #include <inttypes.h>
@@ -33,13 +33,13 @@ static void command_of(const struct rz_bench *bench, unsigned period_ms, const c
 }
 
 /* Nobody has failed: each is false. */
-static unsigned accusations(const char *report)
+static unsigned failure_reports(const char *report)
 {
     char line[1024];
     unsigned n = 0;
     FILE *file = fopen(report, "r");
     while (file && fgets(line, sizeof line, file))
-        n += strncmp(line, "event=death_seen ", 17) == 0;
+        n += strncmp(line, "event=failure_seen ", 17) == 0;
     if (file)
         fclose(file);
     return n;
@@ -57,13 +57,14 @@ static void measure(struct rz_bench *bench, struct rz_bench_table *table, unsign
     command_of(bench, period_ms, report, &command);
     rz_bench_run(bench, &command, 0, &run);
     if (run.end != RZ_BENCH_OUT_OF_TIME)
-        rz_bench_put(rz_bench_cell(table, row, "accusations"), repetition, accusations(report));
+        rz_bench_put(rz_bench_cell(table, row, "failure reports"), repetition,
+                     failure_reports(report));
     if (run.end == RZ_BENCH_ENDED)
         rz_bench_put(rz_bench_cell(table, row, "run s"), repetition, run.wall_s);
     rz_bench_run_free(&run);
 }
 
-/* The shortest period such that neither it nor a longer one saw an accusation; 0: none. */
+/* The shortest period such that neither it nor a longer one saw a failure report; 0: none. */
 static unsigned shortest_accurate(struct rz_bench_table *table)
 {
     unsigned shortest = 0;
@@ -79,7 +80,7 @@ static unsigned shortest_accurate(struct rz_bench_table *table)
 bool rz_bench_runtime_accuracy(struct rz_bench *bench)
 {
     static struct rz_bench_table table = {.name = "accuracy",
-                                          .title = "Living nodes accused in a run (figure 8)",
+                                          .title = "Living nodes reported in a run (figure 8)",
                                           .rows_are = "heartbeats",
                                           .plot = true};
     unsigned n = rz_bench_repetitions(bench, REPETITIONS, REPETITIONS_QUICK);
@@ -100,10 +101,10 @@ bool rz_bench_runtime_accuracy(struct rz_bench *bench)
     rz_bench_table_show(bench, &table);
     unsigned shortest = shortest_accurate(&table);
     if (shortest > 0)
-        rz_bench_say(bench, "\nThe shortest period without an accusation in any run: %u ms.\n",
+        rz_bench_say(bench, "\nThe shortest period without a failure report in any run: %u ms.\n",
                      shortest);
     else
-        rz_bench_say(bench, "\nThere was an accusation at every period: this machine is late by "
+        rz_bench_say(bench, "\nThere was a failure report at every period: this machine is late by "
                             "more than 200 ms.\n");
     return true;
 }

@@ -18,7 +18,7 @@ struct watched {
     char line[LINE_MAX_BYTES]; /* its beginning, while the end is not written yet */
     size_t used;
     unsigned told;  /* victims of which all know */
-    bool false_one; /* a living daemon accused one that lives */
+    bool false_one; /* a living daemon reported one that lives */
 };
 
 static long field(const char *line, const char *name)
@@ -54,15 +54,15 @@ static void earlier(rz_time *date, rz_time at)
         *date = at;
 }
 
-/* What a dead or deaf daemon says of others does not count. */
+/* What a failed or deaf daemon says of others does not count. */
 static void take_line(struct watched *watched)
 {
     const struct rz_bench_job *job = watched->job;
     const char *line = watched->line, *at_ns = strstr(line, " at_ns=");
     bool injected = strncmp(line, "event=injected ", 15) == 0,
-         seen = strncmp(line, "event=death_seen ", 17) == 0,
-         news = strncmp(line, "event=death_news ", 17) == 0;
-    if (job->fault == RZ_BENCH_STOP_RANK) /* its processes see and tell, daemons only judge */
+         seen = strncmp(line, "event=failure_seen ", 17) == 0,
+         news = strncmp(line, "event=failure_news ", 17) == 0;
+    if (job->fault == RZ_BENCH_STOP_RANK) /* its processes see and tell, daemons only assess */
         seen = news = strncmp(line, "event=flat_news ", 16) == 0;
     if (!at_ns || !(injected || seen || news))
         return;
@@ -74,7 +74,7 @@ static void take_line(struct watched *watched)
     unsigned v =
         of_nodes(job) && rank >= 0 ? job->n_victims : victim_of(job, of_nodes(job) ? node : rank);
     if (v == job->n_victims) {
-        bool consequence = of_nodes(job) && rank >= 0; /* of a node's death: those it had */
+        bool consequence = of_nodes(job) && rank >= 0; /* of a node's failure: those it had */
         watched->false_one = watched->false_one || ((seen || news) && by_living && !consequence);
         return;
     }
@@ -229,7 +229,7 @@ void rz_bench_tally_show(struct rz_bench *bench, const struct rz_bench_tally *ta
                  tally->runs - tally->incomplete - tally->falsely, tally->runs);
     if (tally->falsely > 0)
         rz_bench_say(bench,
-                     " In %u a living node was accused, since this machine was late by more than "
+                     " In %u a living node was reported, since this machine was late by more than "
                      "the timeout allows; they are left out.",
                      tally->falsely);
     rz_bench_say(bench, "\n");

@@ -167,7 +167,7 @@ bool rz_bench_runtime_members(struct rz_bench *bench)
     if (peer)
         rz_bench_say(bench,
                      "Of memberlist %u of %u runs complete; in %u a living member was declared "
-                     "dead, and they are left out.\n",
+                     "failed, and they are left out.\n",
                      theirs.runs - theirs.incomplete - theirs.falsely, theirs.runs, theirs.falsely);
     return true;
 }

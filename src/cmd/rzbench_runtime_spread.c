@@ -1,4 +1,4 @@
-/* A process dies: the news at the last daemon; figures 11 and 12 of RDaemon#. */
+/* A process fails: the news at the last daemon; figures 11 and 12 of RDaemon#. */
 #include "cmd/rzbench_runtime.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static struct rz_bench_job job_of(const struct rz_bench *bench, unsigned nodes, 
     struct rz_bench_job job = {.nodes = nodes,
                                .per_node = per_node,
                                .period = 100 * RZ_MILLISECOND,
-                               .timeout = RZ_SECOND, /* nodes do not die here */
+                               .timeout = RZ_SECOND, /* nodes do not fail here */
                                .detector = "ring",
                                .fault = RZ_BENCH_KILL_RANK,
                                .n_victims = kills < ranks ? kills : ranks - 1,
@@ -125,8 +125,9 @@ static void study_processes(struct rz_bench *bench, struct rz_bench_table *table
 bool rz_bench_runtime_spread(struct rz_bench *bench)
 {
     static struct rz_bench_table nodes = {.name = "spread-nodes",
-                                          .title = "A process dies: ms from SIGKILL to the news at "
-                                                   "the last daemon, over nodes (figure 11)",
+                                          .title =
+                                              "A process fails: ms from SIGKILL to the news at "
+                                              "the last daemon, over nodes (figure 11)",
                                           .rows_are = "nodes",
                                           .unit = "ms",
                                           .plot = true,
@@ -142,7 +143,7 @@ bool rz_bench_runtime_spread(struct rz_bench *bench)
                                               .axis = RZ_BENCH_AXIS_LOG2};
     struct rz_bench_tally tally = {0};
     struct rz_bench_job job = job_of(bench, 8, 4);
-    rz_bench_say(bench, "\n## News of a dead process\n\nThe processes have called MPI_Init and "
+    rz_bench_say(bench, "\n## News of a failed process\n\nThe processes have called MPI_Init and "
                         "rest; some are killed one after the other. All nodes share the "
                         "processors of this machine.\n\n");
     rz_bench_job_show(bench, &job);

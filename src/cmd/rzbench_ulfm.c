@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const rz_bench_ulfm_parts[] = {"agree",   "trees",   "engines", "shrink",
-                                           "deaths",  "revoke",  "perturb", "detect",
-                                           "replace", "program", "all",     NULL};
+const char *const rz_bench_ulfm_parts[] = {"agree",    "trees",   "engines", "shrink",
+                                           "failures", "revoke",  "perturb", "detect",
+                                           "replace",  "program", "all",     NULL};
 
 unsigned rz_bench_ulfm_greatest(const struct rz_bench_list *list, unsigned most)
 {
@@ -63,9 +63,9 @@ static void find_engines(struct rz_bench_ulfm *ulfm)
 static bool make_part(void *study, unsigned part)
 {
     static bool (*const parts[])(struct rz_bench_ulfm *) = {
-        rz_bench_ulfm_agree,   rz_bench_ulfm_trees,  rz_bench_ulfm_engines, rz_bench_ulfm_shrink,
-        rz_bench_ulfm_deaths,  rz_bench_ulfm_revoke, rz_bench_ulfm_perturb, rz_bench_ulfm_detect,
-        rz_bench_ulfm_replace, rz_bench_ulfm_program};
+        rz_bench_ulfm_agree,    rz_bench_ulfm_trees,  rz_bench_ulfm_engines, rz_bench_ulfm_shrink,
+        rz_bench_ulfm_failures, rz_bench_ulfm_revoke, rz_bench_ulfm_perturb, rz_bench_ulfm_detect,
+        rz_bench_ulfm_replace,  rz_bench_ulfm_program};
     struct rz_bench_ulfm *ulfm = study;
     ulfm->peer_limit = 0;
     return parts[part](ulfm);
@@ -74,7 +74,7 @@ static bool make_part(void *study, unsigned part)
 bool rz_bench_ulfm(struct rz_bench *bench)
 {
     static const double shares[] = {0.19, 0.06, 0.08, 0.18, 0.15, 0.26, 0.2, 0.43, 0.5, 1.0};
-    static const char *const programs[] = {"bench_ulfm", "bench_ulfm_death", "bench_fe"};
+    static const char *const programs[] = {"bench_ulfm", "bench_ulfm_failure", "bench_fe"};
     struct rz_bench_ulfm ulfm = {.bench = bench};
     list_of(bench->ranks   ? bench->ranks
             : bench->quick ? "4,8"

@@ -27,7 +27,7 @@ struct rz_bench_ulfm_job {
     const char *arguments[3]; /* the first NULL ends them */
     const char *option[2];    /* of rzrun: "--agree", "era"; NULL: none */
     const char *environment;  /* "RZ_REVOKE=flat"; NULL: as it is */
-    bool replaces;            /* deaths are replaced, not only survived */
+    bool replaces;            /* failures are replaced, not only survived */
     bool slow;                /* it may take longer than the limit: no run that is not complete */
 };
 
@@ -94,7 +94,7 @@ bool rz_bench_ulfm_agree(struct rz_bench_ulfm *ulfm);
 bool rz_bench_ulfm_trees(struct rz_bench_ulfm *ulfm);
 bool rz_bench_ulfm_engines(struct rz_bench_ulfm *ulfm);
 bool rz_bench_ulfm_shrink(struct rz_bench_ulfm *ulfm);
-bool rz_bench_ulfm_deaths(struct rz_bench_ulfm *ulfm);
+bool rz_bench_ulfm_failures(struct rz_bench_ulfm *ulfm);
 bool rz_bench_ulfm_revoke(struct rz_bench_ulfm *ulfm);
 bool rz_bench_ulfm_perturb(struct rz_bench_ulfm *ulfm);
 bool rz_bench_ulfm_detect(struct rz_bench_ulfm *ulfm);

@@ -22,8 +22,8 @@ struct sweep {
                     unsigned nodes, unsigned repetition);
     void (*show)(struct rz_bench_ulfm *ulfm, unsigned ranks, unsigned nodes); /* the commands */
     /* What the table was asked to show; NULL: nothing. */
-    void (*judge)(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table, unsigned ranks,
-                  unsigned nodes);
+    void (*assess)(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table, unsigned ranks,
+                   unsigned nodes);
     enum which which;
 };
 
@@ -61,9 +61,9 @@ static void sweep_nodes(struct rz_bench_ulfm *ulfm, const struct sweep *sweep, u
     rz_bench_say(ulfm->bench, "\n");
     sweep->show(ulfm, last, nodes);
     rz_bench_table_show(ulfm->bench, &table);
-    if (sweep->judge)
-        sweep->judge(ulfm, &table, rz_bench_ulfm_greatest(&ulfm->ranks, RZ_BENCH_ULFM_RANKS_USUAL),
-                     nodes);
+    if (sweep->assess)
+        sweep->assess(ulfm, &table, rz_bench_ulfm_greatest(&ulfm->ranks, RZ_BENCH_ULFM_RANKS_USUAL),
+                      nodes);
 }
 
 /* Each table gets its share of the time that is left. */
@@ -172,8 +172,8 @@ static void show_agree(struct rz_bench_ulfm *ulfm, unsigned ranks, unsigned node
 }
 
 /* Of the peer on several nodes (TCP over loopback, and it sees one node) nothing was asked. */
-static void judge_agree(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
-                        unsigned ranks, unsigned nodes)
+static void assess_agree(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
+                         unsigned ranks, unsigned nodes)
 {
     char row[RZ_BENCH_NAME_MAX], what[RZ_BENCH_GOAL_TEXT_MAX];
     row_of(ranks, row);
@@ -187,7 +187,7 @@ bool rz_bench_ulfm_agree(struct rz_bench_ulfm *ulfm)
 {
     static const struct sweep agree = {
         .stem = "agree",
-        .title = "Agreement without deaths, us",
+        .title = "Agreement without failures, us",
         .text =
             "### Agreement\n\nMPIX_Comm_agree and MPI_Allreduce of one int (MPI_BAND) in turns, "
             "in one job: one call, the slowest rank's time over many calls.",
@@ -196,14 +196,14 @@ bool rz_bench_ulfm_agree(struct rz_bench_ulfm *ulfm)
         .log_scale = true,
         .measure = measure_agree,
         .show = show_agree,
-        .judge = judge_agree};
+        .assess = assess_agree};
     messages.jobs = messages.exact = 0;
     sweep(ulfm, &agree);
-    rz_bench_say(
-        ulfm->bench,
-        "\nMessages of one agreement, as MPI_T counts them (rz_letters_sent): exactly 2 (n "
-        "- 1) in %u of %u jobs.\n",
-        messages.exact, messages.jobs);
+    rz_bench_say(ulfm->bench,
+                 "\nMessages of one agreement, as MPI_T counts them (rz_protocol_messages_sent): "
+                 "exactly 2 (n "
+                 "- 1) in %u of %u jobs.\n",
+                 messages.exact, messages.jobs);
     rz_bench_ulfm_goal_count(ulfm, "jobs whose agreements took exactly 2 (n - 1) messages", "all",
                              messages.exact, messages.jobs);
     return true;
@@ -341,8 +341,8 @@ static void show_shrink(struct rz_bench_ulfm *ulfm, unsigned ranks, unsigned nod
     show_call(ulfm, ranks, nodes, "shrink", "0");
 }
 
-static void judge_shrink(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
-                         unsigned ranks, unsigned nodes)
+static void assess_shrink(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
+                          unsigned ranks, unsigned nodes)
 {
     char row[RZ_BENCH_NAME_MAX], what[RZ_BENCH_GOAL_TEXT_MAX];
     row_of(ranks, row);
@@ -356,7 +356,7 @@ bool rz_bench_ulfm_shrink(struct rz_bench_ulfm *ulfm)
 {
     static const struct sweep shrink = {
         .stem = "shrink",
-        .title = "Shrink without deaths, us",
+        .title = "Shrink without failures, us",
         .text = "### Shrink\n\nSingle calls, each behind a barrier: the slowest rank's time, the "
                 "median of 8. Two agrees: twice one agreement measured so in the same job.",
         .unit = "one call, us",
@@ -364,7 +364,7 @@ bool rz_bench_ulfm_shrink(struct rz_bench_ulfm *ulfm)
         .log_scale = true,
         .measure = measure_shrink,
         .show = show_shrink,
-        .judge = judge_shrink};
+        .assess = assess_shrink};
     return sweep(ulfm, &shrink);
 }
 
@@ -424,8 +424,8 @@ static void show_revoke(struct rz_bench_ulfm *ulfm, unsigned ranks, unsigned nod
     rz_bench_ulfm_show(ulfm, &job);
 }
 
-static void judge_revoke(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
-                         unsigned ranks, unsigned nodes)
+static void assess_revoke(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
+                          unsigned ranks, unsigned nodes)
 {
     char row[RZ_BENCH_NAME_MAX], what[RZ_BENCH_GOAL_TEXT_MAX];
     row_of(ranks, row);
@@ -454,7 +454,7 @@ bool rz_bench_ulfm_revoke(struct rz_bench_ulfm *ulfm)
         .log_scale = true,
         .measure = measure_revoke,
         .show = show_revoke,
-        .judge = judge_revoke};
+        .assess = assess_revoke};
     return sweep(ulfm, &revoke);
 }
 
@@ -485,8 +485,8 @@ static void show_perturbation(struct rz_bench_ulfm *ulfm, unsigned ranks, unsign
 }
 
 /* Undisturbed is what chance alone makes of two medians: a tenth. */
-static void judge_perturbation(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
-                               unsigned ranks, unsigned nodes)
+static void assess_perturbation(struct rz_bench_ulfm *ulfm, const struct rz_bench_table *table,
+                                unsigned ranks, unsigned nodes)
 {
     char row[RZ_BENCH_NAME_MAX], what[RZ_BENCH_GOAL_TEXT_MAX];
     row_of(ranks, row);
@@ -507,7 +507,7 @@ bool rz_bench_ulfm_perturb(struct rz_bench_ulfm *ulfm)
         .log_scale = true,
         .measure = measure_perturbation,
         .show = show_perturbation,
-        .judge = judge_perturbation,
+        .assess = assess_perturbation,
         .which = FIRST_NODES};
     return sweep(ulfm, &perturb);
 }

@@ -30,8 +30,8 @@ static struct rz_bench_goal *add(struct rz_bench_ulfm *ulfm, const char *what)
     return goal;
 }
 
-static void judge(struct rz_bench_goal *goal, const struct rz_bench_summary *summary,
-                  const char *unit, double most)
+static void assess(struct rz_bench_goal *goal, const struct rz_bench_summary *summary,
+                   const char *unit, double most)
 {
     char text[96];
     if (!isnan(most))
@@ -52,7 +52,7 @@ void rz_bench_ulfm_goal(struct rz_bench_ulfm *ulfm, const char *what, const char
     if (cell)
         summary = rz_bench_summarise(cell);
     if (goal)
-        judge(goal, &summary, unit, most);
+        assess(goal, &summary, unit, most);
 }
 
 void rz_bench_ulfm_goal_ratio(struct rz_bench_ulfm *ulfm, const char *what, double most,
@@ -65,7 +65,7 @@ void rz_bench_ulfm_goal_ratio(struct rz_bench_ulfm *ulfm, const char *what, doub
     if (above && below)
         summary = rz_bench_ratio(above, below);
     if (goal)
-        judge(goal, &summary, "", most);
+        assess(goal, &summary, "", most);
 }
 
 void rz_bench_ulfm_goal_count(struct rz_bench_ulfm *ulfm, const char *what, const char *asked,

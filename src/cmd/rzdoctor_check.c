@@ -106,7 +106,7 @@ void *rz_doctor_open_library(const char **why)
 _Noreturn static void trial_run(int (*body)(void *arg), void *arg, int out, pid_t parent)
 {
     setpgid(0, 0);
-    if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK)
+    if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK)
         _exit(1);
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);

@@ -183,7 +183,7 @@ static const struct {
      "unset them, if this shell came from mpirun of Open MPI; else leave them"},
     {"another MPI's",
      {"MPICH_", "MPIR_", "HYDRA_", "PMI_", "I_MPI_", "MV2_"},
-     "read by MPICH and its kin, not by Rhizome",
+     "read by MPICH and variants, not by Rhizome",
      "unset them, if this shell came from mpiexec of MPICH; else leave them"},
     {"UCX_*",
      {"UCX_"},

@@ -59,7 +59,7 @@ static int does_without(const char *call, const char *since, const char *instead
 /* In a child of a trial; it ends with the trial, too. */
 _Noreturn static void wait_to_be_killed(pid_t parent)
 {
-    while (rz_process_die_with_parent(parent, SIGKILL) == RZ_OK)
+    while (rz_process_fail_with_parent(parent, SIGKILL) == RZ_OK)
         pause();
     _exit(1);
 }
@@ -147,8 +147,8 @@ static int try_watch(void *arg)
     kill(child, SIGKILL);
     struct pollfd ready = {.fd = rz_watch_event_fd(watch), .events = POLLIN};
     if (poll(&ready, 1, LIMIT_MS) != 1 || !rz_watch_take(watch, &slot, &end, &at) ||
-        end != RZ_WATCH_DIED)
-        return refused("the kernel does not mark the robust mutex of a dead process");
+        end != RZ_WATCH_FAILED)
+        return refused("the kernel does not mark the robust mutex of a failed process");
     printf("a killed process was noticed after %.2f ms", (double)(at - killed) / 1e6);
     if (rz_watch_waits_for_many())
         return 0;
@@ -200,7 +200,7 @@ static int try_copy(void *arg)
         return refused("fork");
     pid_t reader = fork();
     if (reader == 0) {
-        if (rz_process_die_with_parent(self, SIGKILL) != RZ_OK)
+        if (rz_process_fail_with_parent(self, SIGKILL) != RZ_OK)
             _exit(1);
         struct rz_process_vector part = {theirs, (uint64_t)(uintptr_t)mine, sizeof mine};
         errno = 0;
@@ -354,7 +354,7 @@ void rz_doctor_check_kernel(struct rz_doctor_report *report)
         rz_doctor_say(report, RZ_DOCTOR_OK, "robust futexes", NULL, "%s", trial.text);
     else
         rz_doctor_say(report, RZ_DOCTOR_FAULT, "robust futexes",
-                      "a kernel with robust futexes; deaths are noticed later without", "%s",
+                      "a kernel with robust futexes; failures are noticed later without", "%s",
                       why(&trial, room));
     check_copy(report);
 }

@@ -126,7 +126,7 @@ static void show_jobs(const json_t *jobs)
         snprintf(alive, sizeof alive, "%zu", json_array_size(nodes));
         printf("%-16s  %-20.20s  %5s  %6zu  %5zu  %6" JSON_INTEGER_FORMAT "  %-6s  %9s\n",
                text_of(job, "job"), slash ? slash + 1 : program, alive, json_array_size(ranks),
-               count_with(nodes, "state", "dead") + count_with(ranks, "verdict", "dead"),
+               count_with(nodes, "state", "failed") + count_with(ranks, "verdict", "failed"),
                number_of(job, "epoch"), text_of(job, "phase"), age);
     }
 }
@@ -181,7 +181,7 @@ static void show_job(const json_t *job)
 {
     const json_t *detection = json_object_get(job, "detection");
     const json_t *bytes = json_object_get(detection, "heartbeat_bytes_per_second");
-    printf("detector %s, a heartbeat each %.0f ms, silent for %.0f ms is dead",
+    printf("detector %s, a heartbeat each %.0f ms, silent for %.0f ms has failed",
            text_of(detection, "detector"),
            1e3 * json_real_value(json_object_get(detection, "hb_period_seconds")),
            1e3 * json_real_value(json_object_get(detection, "hb_timeout_seconds")));

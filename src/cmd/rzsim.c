@@ -16,7 +16,7 @@ static void list_scenarios(const char *indent)
 {
     const struct rz_sim_scenario *scenario;
     for (size_t i = 0; (scenario = rz_sim_scenario_at(i)); i++)
-        printf("%s%-8s %-22s %3u members, %u crashes: %s%s\n", indent, scenario->room->name,
+        printf("%s%-8s %-22s %3u members, %u crashes: %s%s\n", indent, scenario->protocol->name,
                scenario->name, scenario->members, scenario->crashes, scenario->summary,
                scenario->violation_expected ? " (mutant: a violation is expected)" : "");
 }
@@ -56,10 +56,10 @@ static int list(int argc, char **argv)
     static const struct {
         const char *name, *heading;
         void (*print)(const char *indent);
-    } parts[] = {
-        {"scenarios", "Scenarios of rooms, for rzsim check ROOM --scenario NAME", list_scenarios},
-        {"studies", "Studies, for rzsim STUDY", list_studies},
-        {"figures", "Figures, for rzsim figure NAME", list_figures}};
+    } parts[] = {{"scenarios", "Scenarios of components, for rzsim check ROOM --scenario NAME",
+                  list_scenarios},
+                 {"studies", "Studies, for rzsim STUDY", list_studies},
+                 {"figures", "Figures, for rzsim figure NAME", list_figures}};
     const char *word = rz_rzsim_word(&list_cli, argc, argv, NULL);
     bool found = false;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -1,4 +1,4 @@
-/* rzsim check and rzsim replay: protocol rooms under the explorer (src/sim). */
+/* rzsim check and rzsim replay: protocol components under the explorer (src/sim). */
 #include "cmd/rzsim.h"
 
 #include "cli/quantity.h"
@@ -80,7 +80,8 @@ const struct rz_cli_option rz_rzsim_check_options[] = {
     {"--scenario", NULL, "NAME", "A scenario of the room. Default: its first; rzsim list has all.",
      take_scenario},
     {"--members", NULL, "N", "Members of the view. Default: the scenario's.", take_members},
-    {"--crashes", NULL, "K", "At most so many of them die. Default: the scenario's.", take_crashes},
+    {"--crashes", NULL, "K", "At most so many of them fail. Default: the scenario's.",
+     take_crashes},
     {"--seeds", NULL, "A..B", "Random schedules with these seeds. Default: 1..1000.", take_seeds},
     {"--exhaustive", NULL, NULL, "Every schedule instead of random ones.", take_exhaustive},
     {"--whole", NULL, NULL,
@@ -93,7 +94,8 @@ const struct rz_cli_option rz_rzsim_replay_options[] = {
     {NULL, NULL, NULL, "Which schedule", NULL},
     {"--scenario", NULL, "NAME", "The scenario. Default: the room's first.", take_scenario},
     {"--members", NULL, "N", "Members of the view. Default: the scenario's.", take_members},
-    {"--crashes", NULL, "K", "At most so many of them die. Default: the scenario's.", take_crashes},
+    {"--crashes", NULL, "K", "At most so many of them fail. Default: the scenario's.",
+     take_crashes},
     {"--seed", NULL, "S", "The seed of a random schedule.", take_seed},
     {"--plan", NULL, "FAULTS", "Its crashes and other faults, as a violation prints them, or none.",
      take_plan},
@@ -108,10 +110,11 @@ static const struct rz_cli check_cli = {
     .name = "rzsim check",
     .summary = "put a protocol to the proof: random schedules, or every schedule",
     .synopsis = "ROOM [OPTION]...",
-    .description = "Runs the shipped objects of a protocol room under a scheduler that delays, "
-                   "reorders, crashes members and loses what they had in flight, and asks the "
-                   "protocol's properties after every step. A violation is shortened, and printed "
-                   "with the command that replays it.",
+    .description =
+        "Runs the shipped objects of a protocol component under a scheduler that delays, "
+        "reorders, crashes members and loses what they had in flight, and asks the "
+        "protocol's properties after every step. A violation is shortened, and printed "
+        "with the command that replays it.",
     .options = rz_rzsim_check_options,
     .epilogue =
         "Exit status: 0 the properties hold (of a mutant: a violation was found), 1 they do "
@@ -129,7 +132,7 @@ static const struct rz_cli replay_cli = {
 static void print_figures(const struct request *request, const struct rz_sim_result *result)
 {
     const struct rz_sim_scenario *scenario = request->options.scenario;
-    printf("%s/%s: ", scenario->room->name, scenario->name);
+    printf("%s/%s: ", scenario->protocol->name, scenario->name);
     if (request->exhaustive)
         printf("%llu states, %llu transitions, %llu quiescent, depth %u, %llu cycles",
                (unsigned long long)result->states, (unsigned long long)result->transitions,
@@ -148,21 +151,23 @@ static void print_figures(const struct request *request, const struct rz_sim_res
 }
 
 /* The scenario meant, which can be played with so many members. */
-static void find_scenario(const struct rz_cli *cli, const char *room, struct request *request)
+static void find_scenario(const struct rz_cli *cli, const char *protocol, struct request *request)
 {
-    if (!room)
+    if (!protocol)
         rz_cli_refuse(cli, "name a room of protocol; rzsim list has them");
     struct rz_sim_options *options = &request->options;
-    options->scenario = rz_sim_find(room, request->scenario);
-    if (!options->scenario && rz_sim_find(room, NULL))
-        rz_cli_refuse(cli, "%s has no scenario '%s'; rzsim list has them", room, request->scenario);
+    options->scenario = rz_sim_find(protocol, request->scenario);
+    if (!options->scenario && rz_sim_find(protocol, NULL))
+        rz_cli_refuse(cli, "%s has no scenario '%s'; rzsim list has them", protocol,
+                      request->scenario);
     if (!options->scenario)
-        rz_cli_refuse(cli, "there is no room '%s'; rzsim list has them", room);
+        rz_cli_refuse(cli, "there is no room '%s'; rzsim list has them", protocol);
     uint32_t most = options->scenario->members_max;
     if (request->exhaustive && (most == 0 || most > 32))
         most = 32;
     if (most > 0 && options->members > most)
-        rz_cli_refuse(cli, "%s/%s takes at most %u members", room, options->scenario->name, most);
+        rz_cli_refuse(cli, "%s/%s takes at most %u members", protocol, options->scenario->name,
+                      most);
 }
 
 static struct request no_request(void)
@@ -174,8 +179,8 @@ int rz_rzsim_check(int argc, char **argv)
 {
     static struct rz_sim_result result;
     struct request request = no_request();
-    const char *room = rz_rzsim_word(&check_cli, argc, argv, &request);
-    find_scenario(&check_cli, room, &request);
+    const char *protocol = rz_rzsim_word(&check_cli, argc, argv, &request);
+    find_scenario(&check_cli, protocol, &request);
     if (request.exhaustive)
         rz_sim_explore(&request.options, &result);
     else
@@ -188,8 +193,8 @@ int rz_rzsim_replay(int argc, char **argv)
 {
     static struct rz_sim_result result;
     struct request request = no_request();
-    const char *room = rz_rzsim_word(&replay_cli, argc, argv, &request);
-    find_scenario(&replay_cli, room, &request);
+    const char *protocol = rz_rzsim_word(&replay_cli, argc, argv, &request);
+    find_scenario(&replay_cli, protocol, &request);
     if (!request.options.path && !request.seed_given)
         rz_cli_refuse(&replay_cli, "it needs --seed or --path");
     rz_sim_replay(&request.options, &result);

@@ -91,10 +91,11 @@ static const struct rz_cli cli = {
     .name = "rzsim compare",
     .summary = "the failure detectors side by side",
     .synopsis = "[OPTION]...",
-    .description = "The heartbeat ring with its broadcast, SWIM with and without Lifeguard, and "
-                   "gossip 1, 2 and 3, all with the same period: time to detection and until all "
-                   "know, messages, false accusations, over the number of members, under loss and "
-                   "with slow members.",
+    .description =
+        "The heartbeat ring with its broadcast, SWIM with and without Lifeguard, and "
+        "gossip 1, 2 and 3, all with the same period: time to detection and until all "
+        "know, messages, false failure reports, over the number of members, under loss and "
+        "with slow members.",
     .options = rz_rzsim_compare_options,
     .epilogue = "Exit status: 0, 1 when something could not be written, 2 the command line is "
                 "wrong."};

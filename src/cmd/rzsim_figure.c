@@ -23,7 +23,7 @@ enum { FIGURES_MAX = 256 };
 struct request {
     struct rz_figure_options options;
     const char *out, *note;
-    uint64_t seeds; /* rows are judged with so many */
+    uint64_t seeds; /* rows are assessed with so many */
     rz_time budget; /* 0: none */
     bool all, resume;
     char command[512];
@@ -76,17 +76,18 @@ const struct rz_cli_option rz_rzsim_figure_options[] = {
     {"--effort", NULL, "X", "Below 1: fewer points and smaller sizes. Default: 1.", take_effort},
     {"--seed", NULL, "S", "Seed of the first trial. Default: 1.", take_seed},
     {"--seeds", NULL, "N",
-     "Judge each row with N seeds: S, S + 1000, and so on; its verdict is that of most of them, or "
+     "Assess each row with N seeds: S, S + 1000, and so on; its verdict is that of most of them, "
+     "or "
      "that it depends on the seed, where the 95 % interval of their share has a half in it. The "
      "picture is that of the first. `all` writes each row in each seed to verdicts.csv. Default: "
      "1.",
      take_seeds},
     {"--budget", NULL, "T",
      "Lower the effort of each figure such that all take about this time, and leave out what does "
-     "not fit; further seeds are judged while time is left.",
+     "not fit; further seeds are assessed while time is left.",
      take_budget},
     {"--resume", NULL, NULL,
-     "Of `all`: do not judge again the seeds that verdicts.csv in DIR has, which an earlier run "
+     "Of `all`: do not assess again the seeds that verdicts.csv in DIR has, which an earlier run "
      "with "
      "the same --trials left there, whole or cut short.",
      take_resume},
@@ -98,7 +99,7 @@ static const struct rz_cli cli = {
     .summary = "redraw the figures of the papers from runs made now",
     .synopsis = "NAME|all [OPTION]...",
     .description = "Runs what a figure shows, draws it beside the values that the paper states "
-                   "(hollow marks), writes all points as CSV, and judges row by row whether they "
+                   "(hollow marks), writes all points as CSV, and assesses row by row whether they "
                    "agree, with one seed or with many. rzsim list figures has the names.",
     .options = rz_rzsim_figure_options,
     .epilogue = "Exit status: 0, 1 a figure could not be drawn, 2 the command line is wrong. A "
@@ -193,8 +194,9 @@ static bool make(const struct rz_figure *figure, const struct request *request, 
 }
 
 /* Rows of a figure that was made, with one more seed; false: it fails, or no time is left. */
-static bool judge_again(const struct rz_figure *figure, const struct request *request,
-                        uint64_t number, const struct purse *purse, struct rz_figure_report *report)
+static bool assess_again(const struct rz_figure *figure, const struct request *request,
+                         uint64_t number, const struct purse *purse,
+                         struct rz_figure_report *report)
 {
     struct rz_figure_options options = request->options;
     const char *why = "it does not say why";
@@ -203,14 +205,14 @@ static bool judge_again(const struct rz_figure *figure, const struct request *re
         return true;
     if (purse->end > 0 && purse->end < now())
         return false;
-    if (rz_figure_judge_again(figure, &options, report, &why))
+    if (rz_figure_assess_again(figure, &options, report, &why))
         return true;
     fprintf(stderr, "rzsim: figure %s, seed %llu: %s\n", figure->name,
             (unsigned long long)options.seed, why);
     return false;
 }
 
-/* Seeds that a figure is yet to be judged with. */
+/* Seeds that a figure is yet to be assessed with. */
 static uint64_t seeds_to_come(const struct rz_figure *figure, const struct request *request,
                               const struct rz_figure_report *report)
 {
@@ -221,7 +223,8 @@ static uint64_t seeds_to_come(const struct rz_figure *figure, const struct reque
     return n;
 }
 
-/* How many of the figures, the cheap ones first, can be judged with all seeds in the time left. */
+/* How many of the figures, the cheap ones first, can be assessed with all seeds in the time left.
+ */
 static size_t affordable(const struct rz_figure *const *figures, size_t n,
                          const struct request *request, const struct purse *purse,
                          const struct rz_figure_report *report)
@@ -275,7 +278,8 @@ static void write_report(const struct request *request, const struct rz_figure_r
           out);
     fprintf(
         out,
-        "* What was measured is that of seed %llu; each row was judged with up to %llu seed%s, as "
+        "* What was measured is that of seed %llu; each row was assessed with up to %llu seed%s, "
+        "as "
         "many as it says ([verdicts.csv](verdicts.csv) has all), and its verdict is that of most "
         "of them, with the 95 %% interval of their share; a row whose interval has a half in it "
         "depends on the seed, and is neither.\n\n",
@@ -308,7 +312,7 @@ static bool write_verdicts(const struct request *request, const struct rz_figure
     return rz_figure_report_csv(report, path, why);
 }
 
-/* What an earlier run has judged; none is no error. */
+/* What an earlier run has assessed; none is no error. */
 static bool take_over(const struct request *request, struct rz_figure_report *report,
                       const char **why)
 {
@@ -318,19 +322,19 @@ static bool take_over(const struct request *request, struct rz_figure_report *re
         return true;
     long seeds = rz_figure_report_resume(report, path, why);
     if (seeds >= 0)
-        printf("%s: %ld seeds of figures were judged before\n", path, seeds);
+        printf("%s: %ld seeds of figures were assessed before\n", path, seeds);
     return seeds >= 0;
 }
 
-/* Seed by seed, for figures share the runs of a seed. What is judged is written at once: a run that
- * is cut short can be resumed. */
-static void judge_seeds(const struct request *request, const struct rz_figure **figures, size_t n,
-                        const struct purse *purse, struct rz_figure_report *report)
+/* Seed by seed, for figures share the runs of a seed. What is assessed is written at once: a run
+ * that is cut short can be resumed. */
+static void assess_seeds(const struct request *request, const struct rz_figure **figures, size_t n,
+                         const struct purse *purse, struct rz_figure_report *report)
 {
     for (uint64_t number = 1; number < request->seeds; number++) {
         bool any = false;
         for (size_t i = 0; i < n; i++) {
-            if (figures[i] && !judge_again(figures[i], request, number, purse, report))
+            if (figures[i] && !assess_again(figures[i], request, number, purse, report))
                 figures[i] = NULL;
             any = any || figures[i];
         }
@@ -346,12 +350,12 @@ static void judge_seeds(const struct request *request, const struct rz_figure **
 }
 
 /* First those that the time suffices for, then the others, with as many seeds as it does. */
-static void judge_again_all(const struct request *request, const struct rz_figure **figures,
-                            size_t n, const struct purse *purse, struct rz_figure_report *report)
+static void assess_again_all(const struct request *request, const struct rz_figure **figures,
+                             size_t n, const struct purse *purse, struct rz_figure_report *report)
 {
     size_t fit = affordable(figures, n, request, purse, report);
-    judge_seeds(request, figures, fit, purse, report);
-    judge_seeds(request, figures + fit, n - fit, purse, report);
+    assess_seeds(request, figures, fit, purse, report);
+    assess_seeds(request, figures + fit, n - fit, purse, report);
 }
 
 static int finish(const struct request *request, struct rz_figure_report *report)
@@ -395,7 +399,7 @@ int rz_rzsim_figure(int argc, char **argv)
     size_t n = find(name, figures);
     request.all = strcmp(name, "all") == 0;
     if (request.resume && !request.all)
-        rz_cli_refuse(&cli, "--resume goes with all alone: verdicts.csv has what all judges");
+        rz_cli_refuse(&cli, "--resume goes with all alone: verdicts.csv has what all assesses");
     if (mkdir(request.out, 0777) != 0 && errno != EEXIST)
         return rz_rzsim_fail(request.out, strerror(errno));
     struct rz_figure_report *report = rz_figure_report_create();
@@ -412,7 +416,7 @@ int rz_rzsim_figure(int argc, char **argv)
     const char *why;
     int status;
     if (take_over(&request, report, &why)) {
-        judge_again_all(&request, figures, made, &purse, report);
+        assess_again_all(&request, figures, made, &purse, report);
         status = finish(&request, report);
     } else {
         status = rz_rzsim_fail("verdicts.csv of an earlier run", why);

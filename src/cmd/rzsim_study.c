@@ -61,11 +61,11 @@ static void parse(const struct rz_cli *cli, struct rz_study_request *request, in
 static void title(const struct rz_study_request *request, char *out, size_t bytes)
 {
     const struct rz_study *study = request->study;
-    char deaths[32] = "";
+    char failures[32] = "";
     if (study->takes & RZ_STUDY_KILL)
-        snprintf(deaths, sizeof deaths, ", %u die", request->options.kill);
+        snprintf(failures, sizeof failures, ", %u fail", request->options.kill);
     snprintf(out, bytes, "%s: %llu %s%s, seed %llu", study->name,
-             (unsigned long long)request->options.members, study->members_are, deaths,
+             (unsigned long long)request->options.members, study->members_are, failures,
              (unsigned long long)request->options.seed);
 }
 

@@ -105,7 +105,7 @@ uint32_t rz_binding_choose(const struct rz_daemon *daemon)
         return RZ_ID_NONE;
     memset(binding->taken, 0, binding->n_cores * sizeof *binding->taken);
     for (const struct rz_child *p = rz_children(daemon); p; p = p->next)
-        if (p->core < binding->n_cores && p->state != RZ_CHILD_DEAD)
+        if (p->core < binding->n_cores && p->state != RZ_CHILD_FAILED)
             binding->taken[p->core] = true;
     uint32_t core = rz_place_free_core(binding->taken, binding->n_cores);
     fill_mask(binding, core);

@@ -147,21 +147,21 @@ int rz_board_writer_fd(const struct rz_board_writer *writer)
 }
 
 void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
-                          uint32_t node, enum rz_verdict verdict)
+                          uint32_t node, enum rz_process_state cause)
 {
     rz_assert(rank < writer->board->n_slots);
     uint64_t before = atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed);
     rz_assert(rz_board_incarnation(before) <= incarnation);
-    if (rz_board_incarnation(before) == incarnation && rz_board_verdict(before) != RZ_VERDICT_ALIVE)
+    if (rz_board_incarnation(before) == incarnation && rz_board_state(before) != RZ_PROCESS_ALIVE)
         return;
-    atomic_store_explicit(&writer->board->rank[rank],
-                          rz_board_rank_word(incarnation, node, verdict), memory_order_release);
+    atomic_store_explicit(&writer->board->rank[rank], rz_board_rank_word(incarnation, node, cause),
+                          memory_order_release);
     atomic_fetch_add_explicit(&writer->board->rank_news, 1, memory_order_release);
 }
 
-enum rz_verdict rz_board_writer_verdict(const struct rz_board_writer *writer, uint32_t rank)
+enum rz_process_state rz_board_writer_state(const struct rz_board_writer *writer, uint32_t rank)
 {
-    return rz_board_verdict(atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed));
+    return rz_board_state(atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed));
 }
 
 void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
@@ -196,9 +196,9 @@ void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation
     atomic_store_explicit(&board->revocations, count + 1, memory_order_release);
 }
 
-void rz_board_writer_node_died(struct rz_board_writer *writer)
+void rz_board_writer_node_failed(struct rz_board_writer *writer)
 {
-    atomic_fetch_add_explicit(&writer->board->nodes_dead, 1, memory_order_release);
+    atomic_fetch_add_explicit(&writer->board->nodes_failed, 1, memory_order_release);
 }
 
 void rz_board_writer_stop(struct rz_board_writer *writer, rz_status_t why)

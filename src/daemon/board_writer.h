@@ -21,8 +21,8 @@ int rz_board_writer_fd(const struct rz_board_writer *writer);
 
 /* The place and verdict of a rank; the verdict of an incarnation never goes back to ALIVE. */
 void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
-                          uint32_t node, enum rz_verdict verdict);
-enum rz_verdict rz_board_writer_verdict(const struct rz_board_writer *writer, uint32_t rank);
+                          uint32_t node, enum rz_process_state cause);
+enum rz_process_state rz_board_writer_state(const struct rz_board_writer *writer, uint32_t rank);
 void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
                            enum rz_recover_phase phase);
 void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation);
@@ -34,8 +34,8 @@ void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_
 /* One more revocation, for the log. */
 void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation);
 
-/* One more daemon is known dead. */
-void rz_board_writer_node_died(struct rz_board_writer *writer);
+/* One more daemon is known failed. */
+void rz_board_writer_node_failed(struct rz_board_writer *writer);
 
 /* The processes of this node must end; the lease is withdrawn for ever. Publishes. */
 void rz_board_writer_stop(struct rz_board_writer *writer, rz_status_t why);

@@ -2,7 +2,7 @@
 
 #include "base/assert.h"
 #include "daemon/binding.h"
-#include "daemon/births.h"
+#include "daemon/spawns.h"
 #include "daemon/board_writer.h"
 #include "daemon/detached.h"
 #include "daemon/ending.h"
@@ -36,7 +36,7 @@ struct rz_child_table {
     struct rz_child *first;
     uint32_t *spawned; /* [n_slots]: newest incarnation forked here, 0: none */
     struct rz_watch *watch;
-    struct event *verdicts, *exits, *recount;
+    struct event *causes, *exits, *recount;
     struct rz_lanes *lanes; /* NULL: all is being freed */
 };
 
@@ -48,7 +48,7 @@ struct rz_child *rz_children(const struct rz_daemon *daemon)
 struct rz_child *rz_child_of(const struct rz_daemon *daemon, uint32_t rank)
 {
     for (struct rz_child *p = rz_children(daemon); p; p = p->next)
-        if (p->rank == rank && p->state != RZ_CHILD_DEAD)
+        if (p->rank == rank && p->state != RZ_CHILD_FAILED)
             return p;
     return NULL;
 }
@@ -65,7 +65,7 @@ bool rz_child_has_ended(const struct rz_daemon *daemon, uint32_t rank)
     const struct rz_child *p = rz_child_of(daemon, rank);
     return place->node == daemon->job.node &&
            daemon->children->spawned[rank] == place->incarnation &&
-           daemon->dead[rank] < place->incarnation && (!p || p->state == RZ_CHILD_LEFT);
+           daemon->failed[rank] < place->incarnation && (!p || p->state == RZ_CHILD_LEFT);
 }
 
 void rz_child_signal(const struct rz_child *p, int number)
@@ -95,43 +95,43 @@ void rz_children_ring(const struct rz_daemon *daemon, uint32_t reason)
 
 /* ---- the end of a process */
 
-static void record_death(const struct rz_child *p, const char *how, rz_time at)
+static void record_failure(const struct rz_child *p, const char *how, rz_time at)
 {
-    struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_DEATH_SEEN,
+    struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_FAILURE_SEEN,
                                     .epoch = p->daemon->epoch,
                                     .rank = p->rank,
                                     .node = p->daemon->job.node,
                                     .incarnation = p->incarnation,
-                                    .value = p->hung ? RZ_DEATH_HUNG : RZ_DEATH_PLAIN,
+                                    .value = p->hung ? RZ_FAILURE_HUNG : RZ_FAILURE_PLAIN,
                                     .at_ns = at,
                                     .note = how};
     rz_daemon_record(p->daemon, &event);
 }
 
-void rz_child_died(struct rz_child *p, const char *how, rz_time at)
+void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
 {
     struct rz_daemon *daemon = p->daemon;
     rz_link_service_drain(p); /* what it said before counts: a BYE above all */
-    if (p->state == RZ_CHILD_DEAD || p->state == RZ_CHILD_LEFT)
+    if (p->state == RZ_CHILD_FAILED || p->state == RZ_CHILD_LEFT)
         return;
-    p->state = RZ_CHILD_DEAD;
-    rz_child_signal(p, SIGKILL); /* dead is final, also for what it started */
+    p->state = RZ_CHILD_FAILED;
+    rz_child_signal(p, SIGKILL); /* failed is final, also for what it started */
     rz_link_service_forget(p);
-    rz_births_forget(daemon, p->rank, p->incarnation);
+    rz_spawns_forget(daemon, p->rank, p->incarnation);
     if (p->ordered || daemon->ending || !current(p))
         return;
-    record_death(p, how, at);
+    record_failure(p, how, at);
     if (daemon->job.flags & RZ_JOB_NO_FT)
         return; /* rzrun hears how it ended, and ends the job */
     rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node,
-                         p->hung ? RZ_VERDICT_HUNG : RZ_VERDICT_DEAD);
+                         p->hung ? RZ_PROCESS_HUNG : RZ_PROCESS_FAILED);
     rz_board_writer_publish(daemon->board);
     if (p->not_executed)
-        rz_births_never(daemon, p->rank, p->incarnation);
-    rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation,
-                             p->hung           ? RZ_END_HUNG
-                             : p->not_executed ? RZ_END_NEVER
-                                               : RZ_END_DEATH);
+        rz_spawns_never(daemon, p->rank, p->incarnation);
+    rz_recovery_process_failed(daemon->recovery, p->rank, p->incarnation,
+                               p->hung           ? RZ_END_HUNG
+                               : p->not_executed ? RZ_END_NEVER
+                                                 : RZ_END_FAILURE);
     rz_children_recount(daemon);
 }
 
@@ -147,21 +147,21 @@ static void tell_exited(struct rz_daemon *daemon, uint32_t rank, uint32_t incarn
     rz_daemon_tell_launcher(daemon, &message);
 }
 
-void rz_child_stillborn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
-                        const char *how)
+void rz_child_start_failed(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                           const char *how)
 {
     struct rz_child never = {.daemon = daemon, .rank = rank, .incarnation = incarnation};
-    record_death(&never, how, rz_clock_now());
-    rz_births_never(daemon, rank, incarnation);
-    rz_board_writer_rank(daemon->board, rank, incarnation, daemon->job.node, RZ_VERDICT_DEAD);
+    record_failure(&never, how, rz_clock_now());
+    rz_spawns_never(daemon, rank, incarnation);
+    rz_board_writer_rank(daemon->board, rank, incarnation, daemon->job.node, RZ_PROCESS_FAILED);
     rz_board_writer_publish(daemon->board);
-    rz_recovery_process_died(daemon->recovery, rank, incarnation, RZ_END_NEVER);
+    rz_recovery_process_failed(daemon->recovery, rank, incarnation, RZ_END_NEVER);
     tell_exited(daemon, rank, incarnation, W_EXITCODE(RZ_SPAWN_NOT_STARTED, 0), false, false);
 }
 
 void rz_child_kill(struct rz_child *p, const char *why)
 {
-    if (p->state == RZ_CHILD_DEAD || p->given_up)
+    if (p->state == RZ_CHILD_FAILED || p->given_up)
         return;
     p->given_up = true;
     rz_daemon_log(p->daemon, 0, "rank %u is killed: %s", p->rank, why);
@@ -174,10 +174,10 @@ void rz_child_order_end(struct rz_child *p)
     rz_link_service_drain(p); /* what it said before counts: a BYE above all */
     p->ordered = true;
     if (p->state != RZ_CHILD_LEFT)
-        p->state = RZ_CHILD_DEAD;
+        p->state = RZ_CHILD_FAILED;
     rz_child_signal(p, SIGKILL);
     rz_link_service_forget(p);
-    rz_births_forget(p->daemon, p->rank, p->incarnation);
+    rz_spawns_forget(p->daemon, p->rank, p->incarnation);
 }
 
 /* Who may still write to the lane of a child that was reaped: rz_lanes_ended. */
@@ -195,7 +195,7 @@ static void look_at_lanes(struct rz_daemon *daemon)
     for (; rz_lanes_next_over(lanes, &over->lane, &over->rank, &over->incarnation); over->lane++) {
         for (struct rz_child *p = rz_children(daemon); p; p = p->next)
             if (p->state == RZ_CHILD_JOINED) {
-                /* One that is about to die counts until then, whether it hears this or not. */
+                /* One that is about to fail counts until then, whether it hears this or not. */
                 rz_lanes_ask(lanes, over->lane, p->share.lane);
                 rz_link_service_send(p, &message);
             }
@@ -236,20 +236,20 @@ static void process_free(struct rz_child *p)
     for (int i = 0; i < 2; i++)
         if (p->output[i])
             rz_output_leave(p->output[i]);
-    free(p->card);
+    free(p->ep_address);
     free(p);
 }
 
-/* It is told as a death when its exit is seen; the reason once for all that run the same. */
+/* It is told as a failure when its exit is seen; the reason once for all that run the same. */
 static void say_not_executed(struct rz_child *p, const struct rz_spawn_report *report)
 {
     char reason[512];
     struct rz_program program;
     p->not_executed = true;
-    if (!rz_births_program(p->daemon, p->rank, &program))
+    if (!rz_spawns_program(p->daemon, p->rank, &program))
         program = rz_job_program(&p->daemon->job, p->rank);
     rz_spawn_report_tell(report, &program, reason, sizeof reason);
-    if (rz_births_speaks(p->daemon, p->rank, p->incarnation))
+    if (rz_spawns_speaks(p->daemon, p->rank, p->incarnation))
         rz_daemon_log(p->daemon, 0, "a process that the program wants: %s", reason);
 }
 
@@ -271,7 +271,7 @@ static bool look_at_report(struct rz_child *p)
         rz_detached_executed(p->daemon->detached);
     if (got != sizeof report)
         return false;
-    if (rz_births_is_newcomer(p->daemon, p->rank, p->incarnation)) {
+    if (rz_spawns_is_spawned_process(p->daemon, p->rank, p->incarnation)) {
         say_not_executed(p, &report);
         return true;
     }
@@ -279,7 +279,7 @@ static bool look_at_report(struct rz_child *p)
     const struct rz_program program = rz_job_program(&p->daemon->job, p->rank);
     int code = rz_spawn_report_tell(&report, &program, reason, sizeof reason);
     rz_daemon_tell_aborted(p->daemon, p->rank, (uint32_t)code, reason);
-    p->state = p->state == RZ_CHILD_DEAD ? RZ_CHILD_DEAD : RZ_CHILD_LEFT;
+    p->state = p->state == RZ_CHILD_FAILED ? RZ_CHILD_FAILED : RZ_CHILD_LEFT;
     return true;
 }
 
@@ -294,19 +294,19 @@ static void process_exited(struct rz_child *p, int status)
             rz_output_drain(p->output[i]);
     rz_link_service_drain(p);
     bool plain = !p->joined && WIFEXITED(status);
-    if (p->state != RZ_CHILD_DEAD && p->not_executed)
-        rz_child_died(p, "it could not be executed", rz_clock_now());
-    else if (p->state != RZ_CHILD_DEAD && !plain)
-        rz_child_died(p, "exit", rz_clock_now());
-    bool clean = p->state != RZ_CHILD_DEAD;
+    if (p->state != RZ_CHILD_FAILED && p->not_executed)
+        rz_child_failed(p, "it could not be executed", rz_clock_now());
+    else if (p->state != RZ_CHILD_FAILED && !plain)
+        rz_child_failed(p, "exit", rz_clock_now());
+    bool clean = p->state != RZ_CHILD_FAILED;
     rz_child_signal(p, SIGKILL); /* before waitpid: until then the group's number is its own */
     if (clean && current(p) && !daemon->ending) {
         rz_board_writer_rank(daemon->board, p->rank, p->incarnation, daemon->job.node,
-                             RZ_VERDICT_ENDED);
+                             RZ_PROCESS_ENDED);
         rz_board_writer_publish(daemon->board);
         rz_link_service_ended(p);
         if (p->rank >= daemon->job.n_ranks)
-            rz_recovery_process_died(daemon->recovery, p->rank, p->incarnation, RZ_END_ORDER);
+            rz_recovery_process_failed(daemon->recovery, p->rank, p->incarnation, RZ_END_ORDER);
     }
     if (clean || !daemon->told_to_end) /* else by our own signal: it is lost with the node */
         tell_exited(daemon, p->rank, p->incarnation, status, clean, p->joined);
@@ -345,7 +345,7 @@ static void reap(evutil_socket_t fd, short what, void *arg)
     rz_ending_look(daemon);
 }
 
-static void take_verdicts(evutil_socket_t fd, short what, void *arg)
+static void take_causes(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_child_table *table = arg;
     uint32_t slot;
@@ -353,9 +353,9 @@ static void take_verdicts(evutil_socket_t fd, short what, void *arg)
     rz_time at;
     (void)fd, (void)what;
     while (rz_watch_take(table->watch, &slot, &end, &at))
-        for (struct rz_child *p = table->first; p && end == RZ_WATCH_DIED; p = p->next)
+        for (struct rz_child *p = table->first; p && end == RZ_WATCH_FAILED; p = p->next)
             if (p->share.slot == slot) {
-                rz_child_died(p, "robust mutex", at);
+                rz_child_failed(p, "robust mutex", at);
                 break;
             }
 }
@@ -409,7 +409,7 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
         return;
     table->spawned[rank] = incarnation;
     struct rz_program program;
-    if (!rz_births_program(daemon, rank, &program))
+    if (!rz_spawns_program(daemon, rank, &program))
         program = rz_job_program(&daemon->job, rank);
     struct rz_child *p = calloc(1, sizeof *p);
     rz_status_t status = p ? RZ_OK : RZ_ERR_NO_MEMORY;
@@ -422,9 +422,9 @@ void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnatio
         snprintf(reason, sizeof reason, "cannot start a process: %s: %s", rz_status_text(status),
                  strerror(errno));
         free(p);
-        if (rz_births_is_newcomer(daemon, rank, incarnation)) {
+        if (rz_spawns_is_spawned_process(daemon, rank, incarnation)) {
             rz_daemon_log(daemon, 0, "%s", reason);
-            rz_child_stillborn(daemon, rank, incarnation, reason);
+            rz_child_start_failed(daemon, rank, incarnation, reason);
         } else {
             rz_daemon_tell_aborted(daemon, rank, RZ_SPAWN_NOT_STARTED, reason);
         }
@@ -486,7 +486,7 @@ static void out_of_patience(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     event_del(p->patience);
     if (p->state == RZ_CHILD_JOINED)
-        rz_child_died(p, "closed its link", rz_clock_now());
+        rz_child_failed(p, "closed its link", rz_clock_now());
 }
 
 void rz_child_link_closed(struct rz_child *p)
@@ -513,15 +513,15 @@ static void look_who_entered(struct rz_daemon *daemon)
 {
     bool entered = false, alive = false;
     for (struct rz_child *p = rz_children(daemon); p; p = p->next) {
-        if (p->rank >= daemon->job.n_ranks || p->state == RZ_CHILD_DEAD || !current(p))
+        if (p->rank >= daemon->job.n_ranks || p->state == RZ_CHILD_FAILED || !current(p))
             continue;
         alive = true;
         if (!p->entered && !has_reached(p, daemon->epoch, RZ_PHASE_RUN))
             return;
         entered |= p->entered;
     }
-    /* That the dead would have come nobody knows but who started the job. Not while others wait in
-     * MPI_Init: they must come out of it first. */
+    /* That the failed processes would have come nobody knows but who started the job. Not while
+     * others wait in MPI_Init: they must come out of it first. */
     entered |= daemon->job.flags & RZ_JOB_REPAIRS && !alive && daemon->phase == RZ_PHASE_RUN;
     if (entered && !rz_recovery_is_repairing(daemon->recovery))
         rz_recovery_repairing(daemon->recovery);
@@ -535,7 +535,7 @@ static void recount(evutil_socket_t fd, short what, void *arg)
         return;
     look_who_entered(daemon);
     for (struct rz_child *p = rz_children(daemon); p; p = p->next)
-        if (p->rank < daemon->job.n_ranks && p->state != RZ_CHILD_DEAD && current(p) &&
+        if (p->rank < daemon->job.n_ranks && p->state != RZ_CHILD_FAILED && current(p) &&
             !has_reached(p, daemon->epoch, daemon->phase))
             return;
     rz_recovery_reached(daemon->recovery, daemon->epoch, daemon->phase);
@@ -553,8 +553,8 @@ rz_status_t rz_child_table_open(struct rz_child_table **result, struct rz_daemon
     struct rz_child_table *table = calloc(1, sizeof *table);
     if (!table)
         return RZ_ERR_NO_MEMORY;
-    /* All processes may come to live here, while as many as ranks that died here before wait to be
-     * reaped.
+    /* All processes may come to live here, while as many as ranks that failed here before wait to
+     * be reaped.
      */
     uint32_t n = daemon->job.n_slots + daemon->job.n_ranks;
     table->daemon = daemon;
@@ -565,8 +565,8 @@ rz_status_t rz_child_table_open(struct rz_child_table **result, struct rz_daemon
     if (status == RZ_OK)
         status = rz_watch_open(&table->watch, n < WATCH_SLOTS_MAX ? n : WATCH_SLOTS_MAX);
     if (status == RZ_OK)
-        status = rz_loop_watch(daemon->base, &table->verdicts, rz_watch_event_fd(table->watch),
-                               EV_READ | EV_PERSIST, take_verdicts, table);
+        status = rz_loop_watch(daemon->base, &table->causes, rz_watch_event_fd(table->watch),
+                               EV_READ | EV_PERSIST, take_causes, table);
     if (status == RZ_OK)
         status = rz_loop_watch(daemon->base, &table->exits, SIGCHLD, EV_SIGNAL | EV_PERSIST, reap,
                                daemon);
@@ -576,7 +576,7 @@ rz_status_t rz_child_table_open(struct rz_child_table **result, struct rz_daemon
         rz_child_table_close(table);
         return status;
     }
-    event_priority_set(table->verdicts, RZ_DAEMON_PRIORITY_VERDICT);
+    event_priority_set(table->causes, RZ_DAEMON_PRIORITY_CAUSE);
     *result = table;
     return RZ_OK;
 }
@@ -589,7 +589,7 @@ void rz_child_table_close(struct rz_child_table *table)
     table->lanes = NULL;
     while (table->first)
         process_free(table->first);
-    rz_loop_free(table->verdicts);
+    rz_loop_free(table->causes);
     rz_loop_free(table->exits);
     rz_loop_free(table->recount);
     if (table->watch)

@@ -1,16 +1,16 @@
 /*
  * The processes of a node: from fork to the last trace.
  *
- *   SPAWNED -> JOINED -> LEFT          (HELLO; BYE or ABORT: what follows is no death)
+ *   SPAWNED -> JOINED -> LEFT          (HELLO; BYE or ABORT: what follows is no failure)
  *      any  -> DEAD                    (verdict, once per incarnation)
  *
- * A death is noticed first by the watch (the robust mutex that a joined process holds), else by its
- * exit. An exit without HELLO is plain: a program that does not use MPI ended; but to be killed by
- * a signal is a death at any time before LEFT. Whatever the end, the process group is killed, and
- * only waitpid lets go of what the process used: record, watch slot, inbox. Its lane serves another
- * once all have closed what it had of it (lanes.h). Exits are reaped at once: a reader that copies
- * from a process by pid compares the identity token it reads beside the data, so that a pid which
- * came to another process cannot deceive it.
+ * A failure is noticed first by the watch (the robust mutex that a joined process holds), else by
+ * its exit. An exit without HELLO is plain: a program that does not use MPI ended; but to be killed
+ * by a signal is a failure at any time before LEFT. Whatever the end, the process group is killed,
+ * and only waitpid lets go of what the process used: record, watch slot, inbox. Its lane serves
+ * another once all have closed what it had of it (lanes.h). Exits are reaped at once: a reader that
+ * copies from a process by pid compares the identity token it reads beside the data, so that a pid
+ * which came to another process cannot deceive it.
  */
 #ifndef RZ_DAEMON_CHILD_H
 #define RZ_DAEMON_CHILD_H
@@ -24,7 +24,7 @@
 
 #include <sys/types.h>
 
-enum rz_child_state { RZ_CHILD_SPAWNED, RZ_CHILD_JOINED, RZ_CHILD_LEFT, RZ_CHILD_DEAD };
+enum rz_child_state { RZ_CHILD_SPAWNED, RZ_CHILD_JOINED, RZ_CHILD_LEFT, RZ_CHILD_FAILED };
 
 #define RZ_CHILD_NO_SLOT UINT32_MAX
 
@@ -46,11 +46,11 @@ struct rz_child {
     pid_t pid;     /* of the child, and its process group; ours until it is reaped */
     uint32_t core; /* of this node, that it is bound to, or RZ_ID_NONE (binding.h) */
     enum rz_child_state state;
-    bool joined;   /* has said HELLO (and may have left or died since) */
+    bool joined;   /* has said HELLO (and may have left or failed since) */
     bool entered;  /* MPIX_Reinit */
     bool given_up; /* killed for what it did: it is not listened to any more */
     bool ordered; /* its end was ordered by us (superseded, end of the job): nobody is to be told of
-                     a death */
+                     a failure */
     bool hung;    /* the watchdog's verdict */
     bool not_executed;   /* exec refused its program, which a process of the job wanted to have */
     bool store_refused;  /* it was told that its checkpoint pieces are not kept */
@@ -62,9 +62,10 @@ struct rz_child {
     enum rz_recover_phase reached_phase;
     struct rz_child_share share;
     struct rz_link_peer link;
-    uint8_t *card;
-    uint32_t card_bytes, card_epoch; /* each epoch has a card of its own: its transport is new */
-    uint32_t piece_source;           /* node that the last PIECE sent to it came from */
+    uint8_t *ep_address;
+    uint32_t ep_address_bytes,
+        ep_address_epoch;  /* each epoch has an endpoint address of its own: its transport is new */
+    uint32_t piece_source; /* node that the last PIECE sent to it came from */
     struct rz_output *output[2];
     int report_fd;
     struct event *report;   /* the exec's outcome */
@@ -75,17 +76,18 @@ struct rz_child {
 struct rz_child_table;
 
 rz_status_t rz_child_table_open(struct rz_child_table **table, struct rz_daemon *daemon);
-/* Frees what is left; the processes must be dead already (ending.h sees to it). */
+/* Frees what is left; the processes must be failed already (ending.h sees to it). */
 void rz_child_table_close(struct rz_child_table *table);
 
 /* Forks (rank, incarnation), unless it was already. An error is told to rzrun in words and ends the
- * job; of a newcomer (births.h) it is a death. */
+ * job; of a spawned process (spawns.h) it is a failure. */
 void rz_child_spawn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation);
 
 /* The process of rank here that is alive as far as we know (SPAWNED, JOINED or LEFT), or NULL. */
 struct rz_child *rz_child_of(const struct rz_daemon *daemon, uint32_t rank);
 
-/* Whether the current incarnation of rank ran here and has ended, or left MPI, without a death. */
+/* Whether the current incarnation of rank ran here and has ended, or left MPI, without a failure.
+ */
 bool rz_child_has_ended(const struct rz_daemon *daemon, uint32_t rank);
 
 /* All that are not reaped yet, linked by next. */
@@ -100,23 +102,23 @@ int rz_child_watch_fd(const struct rz_daemon *daemon);
 bool rz_child_closed_lane(struct rz_child *process, uint32_t lane, uint32_t rank,
                           uint32_t incarnation);
 
-/* It has said BYE or ABORT: from here on its exit is no death. */
+/* It has said BYE or ABORT: from here on its exit is no failure. */
 void rz_child_leave(struct rz_child *process);
 
 /* The verdict. how and at for the record. Messages that came before it count. */
-void rz_child_died(struct rz_child *process, const char *how, rz_time at);
+void rz_child_failed(struct rz_child *process, const char *how, rz_time at);
 
-/* A process that was born by decision cannot even be forked: a death like any other. */
-void rz_child_stillborn(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
-                        const char *how);
+/* A process that was spawned by decision cannot even be forked: a failure like any other. */
+void rz_child_start_failed(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                           const char *how);
 
-/* Kills a process that misbehaves (text for the user); its death is then noticed as any other. */
+/* Kills a process that misbehaves (text for the user); its failure is then noticed as any other. */
 void rz_child_kill(struct rz_child *process, const char *why);
 
-/* The agreement or the end of the job has done with it: killed, and no death to tell. */
+/* The agreement or the end of the job has done with it: killed, and no failure to tell. */
 void rz_child_order_end(struct rz_child *process);
 
-/* Its link has ended: without BYE it has a little time to end by itself, then it is dead. */
+/* Its link has ended: without BYE it has a little time to end by itself, then it has failed. */
 void rz_child_link_closed(struct rz_child *process);
 
 /* A signal to a process and what it started; to all of them. */

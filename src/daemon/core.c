@@ -34,7 +34,7 @@ static void queue_notice(struct rz_core *core, const struct rz_action *action)
     struct rz_core_notice *notice = malloc(sizeof *notice + action->n_items * sizeof(uint64_t));
     rz_assert(notice != NULL);
     notice->next = NULL;
-    notice->room = core->hosted.room->number;
+    notice->protocol = core->embedded.protocol->number;
     notice->what = action->what;
     memcpy(notice->arg, action->arg, sizeof notice->arg);
     notice->n_items = action->n_items;
@@ -72,7 +72,7 @@ static rz_time core_now(struct rz_core *core)
 
 static void set_timer(struct rz_core *core)
 {
-    rz_time deadline = core->hosted.room->deadline(core->hosted.state);
+    rz_time deadline = core->embedded.protocol->deadline(core->embedded.state);
     if (deadline == core->armed)
         return;
     core->armed = deadline;
@@ -99,7 +99,7 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
         set_timer(core);
         return;
     }
-    core->host->before_tick(core->host->arg, core->hosted.room->number);
+    core->host->before_tick(core->host->arg, core->embedded.protocol->number);
     rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_TICK});
 }
 
@@ -107,17 +107,17 @@ void rz_core_step(struct rz_core *core, const struct rz_event *event)
 {
     struct rz_event now = *event;
     now.now = core_now(core);
-    bool done = rz_hosted_step(&core->hosted, &now, carry_out, core);
+    bool done = rz_embedded_step(&core->embedded, &now, carry_out, core);
     rz_assert(done);
     set_timer(core);
 }
 
-void rz_core_open(struct rz_core *core, const struct rz_proto_room *room, const void *config,
+void rz_core_open(struct rz_core *core, const struct rz_protocol *protocol, const void *config,
                   rz_id self, rz_time now, uint64_t seed, const struct rz_core_host *host,
                   struct rz_core_notices *notices, struct event_base *base)
 {
     *core = (struct rz_core){.host = host, .notices = notices, .armed = RZ_TIME_NEVER};
-    bool opened = rz_hosted_open(&core->hosted, room, config, self, now, seed);
+    bool opened = rz_embedded_open(&core->embedded, protocol, config, self, now, seed);
     core->timer = event_new(base, -1, 0, timer_fired, core);
     rz_assert(opened && core->timer != NULL);
     event_priority_set(core->timer, 0);
@@ -132,7 +132,7 @@ void rz_core_close(struct rz_core *core)
 {
     if (core->timer)
         event_free(core->timer);
-    rz_hosted_close(&core->hosted);
+    rz_embedded_close(&core->embedded);
     *core = (struct rz_core){0};
 }
 
@@ -146,9 +146,9 @@ void rz_core_call(struct rz_core *core, uint32_t call, uint64_t arg0, uint64_t a
                                           .n_items = n_items});
 }
 
-void rz_core_death(struct rz_core *core, rz_id id, bool proof)
+void rz_core_failure(struct rz_core *core, rz_id id, bool proof)
 {
     rz_core_step(core,
                  &(struct rz_event){
-                     .kind = RZ_EVENT_DEATH, .ids = &id, .n_ids = 1, .arg = {proof, 0, 0, 0}});
+                     .kind = RZ_EVENT_FAILURE, .ids = &id, .n_ids = 1, .arg = {proof, 0, 0, 0}});
 }

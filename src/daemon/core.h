@@ -1,12 +1,12 @@
 /*
- * A hosted protocol core (host/hosted.h) in the daemon's loop: carries out its actions, keeps its
+ * A hosted protocol core (host/embedded.h) in the daemon's loop: carries out its actions, keeps its
  * timer. Notices are not carried out at once but queued for the host, in order,
  * so that no core is stepped from inside another's step.
  */
 #ifndef RZ_DAEMON_CORE_H
 #define RZ_DAEMON_CORE_H
 
-#include "host/hosted.h"
+#include "host/embedded.h"
 
 #include <event2/event.h>
 
@@ -16,15 +16,15 @@
 
 struct rz_core_host {
     void *arg;
-    /* Before a tick of this room: deliver what has come but was not read yet. */
-    void (*before_tick)(void *arg, enum rz_room room);
+    /* Before a tick of this component: deliver what has come but was not read yet. */
+    void (*before_tick)(void *arg, enum rz_component protocol);
     void (*send)(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items);
 };
 
 /* A copy of a NOTIFY action, in memory of its own. */
 struct rz_core_notice {
     struct rz_core_notice *next;
-    enum rz_room room;
+    enum rz_component protocol;
     uint32_t what;
     uint64_t arg[4];
     uint32_t n_items;
@@ -38,7 +38,7 @@ struct rz_core_notices {
 };
 
 struct rz_core {
-    struct rz_hosted hosted;
+    struct rz_embedded embedded;
     const struct rz_core_host *host;
     struct rz_core_notices *notices;
     struct event *timer;
@@ -60,7 +60,7 @@ void rz_core_notices_clear(struct rz_core_notices *notices);
 
 /* Makes and begins the core; nothing is told to it before rz_core_started but by rz_core_step.
  * Asserts that there is memory. */
-void rz_core_open(struct rz_core *core, const struct rz_proto_room *room, const void *config,
+void rz_core_open(struct rz_core *core, const struct rz_protocol *protocol, const void *config,
                   rz_id self, rz_time now, uint64_t seed, const struct rz_core_host *host,
                   struct rz_core_notices *notices, struct event_base *base);
 void rz_core_started(struct rz_core *core);
@@ -69,9 +69,9 @@ void rz_core_close(struct rz_core *core);
 /* One event; event->now is filled in here. */
 void rz_core_step(struct rz_core *core, const struct rz_event *event);
 
-/* Shorthands for a call and for news of deaths. */
+/* Shorthands for a call and for news of failures. */
 void rz_core_call(struct rz_core *core, uint32_t call, uint64_t arg0, uint64_t arg1, uint64_t arg2,
                   const uint64_t *items, uint32_t n_items);
-void rz_core_death(struct rz_core *core, rz_id id, bool proof);
+void rz_core_failure(struct rz_core *core, rz_id id, bool proof);
 
 #endif

@@ -1,7 +1,7 @@
 #include "daemon/daemon.h"
 
 #include "daemon/binding.h"
-#include "daemon/births.h"
+#include "daemon/spawns.h"
 #include "daemon/board_writer.h"
 #include "daemon/control.h"
 #include "daemon/detached.h"
@@ -10,7 +10,7 @@
 #include "daemon/groups.h"
 #include "daemon/input.h"
 #include "daemon/job.h"
-#include "daemon/judge.h"
+#include "daemon/arbiter.h"
 #include "daemon/keeper.h"
 #include "daemon/launcher.h"
 #include "daemon/link_service.h"
@@ -49,7 +49,7 @@ struct loop_events {
     struct event *lifeline, *terminated, *interrupted;
 };
 
-/* Never waits for whoever reads standard error: a daemon that waits is held for dead. */
+/* Never waits for whoever reads standard error: a daemon that waits is held for failed. */
 static void say(const char *line, size_t n)
 {
     struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -103,8 +103,8 @@ static rz_status_t open_revocations(struct rz_daemon *daemon)
 static rz_status_t open_modules(struct rz_daemon *daemon)
 {
     daemon->places = calloc(daemon->job.n_slots, sizeof *daemon->places);
-    daemon->dead = calloc(daemon->job.n_slots, sizeof *daemon->dead);
-    if (!daemon->places || !daemon->dead)
+    daemon->failed = calloc(daemon->job.n_slots, sizeof *daemon->failed);
+    if (!daemon->places || !daemon->failed)
         return RZ_ERR_NO_MEMORY;
     for (uint32_t slot = 0; slot < daemon->job.n_slots; slot++)
         daemon->places[slot].node = RZ_ID_NONE;
@@ -122,7 +122,7 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
     if (status == RZ_OK)
         status = rz_board_writer_open(&daemon->board, daemon);
     if (status == RZ_OK)
-        status = rz_births_open(&daemon->births, daemon);
+        status = rz_spawns_open(&daemon->spawns, daemon);
     if (status == RZ_OK)
         status = rz_names_open(&daemon->names, daemon);
     if (status == RZ_OK)
@@ -130,7 +130,7 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
     if (status == RZ_OK)
         status = rz_stall_open(&daemon->stall, daemon);
     if (status == RZ_OK)
-        status = rz_judge_open(&daemon->judge, daemon);
+        status = rz_arbiter_open(&daemon->arbiter, daemon);
     if (status == RZ_OK)
         status = open_revocations(daemon);
     if (status == RZ_OK)
@@ -187,9 +187,9 @@ static void close_modules(struct rz_daemon *daemon)
     rz_control_close(daemon->control);
     rz_watchdog_close(daemon->watchdog);
     rz_stall_close(daemon->stall);
-    rz_judge_close(daemon->judge);
+    rz_arbiter_close(daemon->arbiter);
     rz_names_close(daemon->names);
-    rz_births_close(daemon->births);
+    rz_spawns_close(daemon->spawns);
     rz_child_table_close(daemon->children);
     daemon->children = NULL;
     rz_binding_close(daemon->binding);
@@ -204,7 +204,7 @@ static void close_modules(struct rz_daemon *daemon)
     rz_launcher_close(daemon->launcher);
     rz_ending_close(daemon->end);
     free(daemon->places);
-    free(daemon->dead);
+    free(daemon->failed);
     rz_job_clear(&daemon->job);
 }
 

@@ -76,7 +76,7 @@ struct rz_daemon_job {
 };
 
 /* Priorities of events in the loop: verdicts of the watch go before everything else. */
-enum { RZ_DAEMON_PRIORITY_VERDICT, RZ_DAEMON_PRIORITY_OTHER, RZ_DAEMON_PRIORITIES };
+enum { RZ_DAEMON_PRIORITY_CAUSE, RZ_DAEMON_PRIORITY_OTHER, RZ_DAEMON_PRIORITIES };
 
 /* Where a rank is. */
 struct rz_daemon_place {
@@ -92,7 +92,7 @@ struct rz_daemon {
     uint32_t epoch;                 /* whose processes run here; 0 before the first */
     enum rz_recover_phase phase;    /* of epoch */
     struct rz_daemon_place *places; /* [n_slots], of epoch; empty: node RZ_ID_NONE, incarnation 0 */
-    uint32_t *dead;                 /* [n_slots]: newest incarnation known dead, 0: none */
+    uint32_t *failed;               /* [n_slots]: newest incarnation known failed, 0: none */
     struct rz_inherited inherited;  /* what its processes find as it was when it began */
     bool ending;                    /* the end has begun: no spawning, no recovery, no news */
     bool told_to_end;               /* it ends by a signal, or with its keeper: the node is lost */
@@ -108,11 +108,11 @@ struct rz_daemon {
     bool outputs_held;                    /* they are not read now */
     struct rz_ending *end;                /* ending.h */
     struct rz_control *control;           /* control.h; from JOB on; NULL: nobody can ask */
-    struct rz_births *births;             /* births.h; from JOB on */
+    struct rz_spawns *spawns;             /* spawns.h; from JOB on */
     struct rz_names *names;               /* names.h; from JOB on */
     struct rz_watchdog *watchdog;         /* watchdog.h; from JOB on */
     struct rz_stall *stall;               /* stall.h; from JOB on */
-    struct rz_judge *judge;               /* judge.h; from JOB on; NULL: another detector */
+    struct rz_arbiter *arbiter;           /* arbiter.h; from JOB on; NULL: another detector */
     struct rz_detached *detached;         /* detached.h; from JOB on; NULL: rzrun stays */
 
     struct rz_overlay *overlay;         /* open before JOB; started by recovery */
@@ -169,12 +169,13 @@ int rz_daemon_run(const struct rz_daemon_options *options);
 
 /* ---- called by recovery, from an event of its own; the hooks are in news.h */
 
-/* A process of node `from` wants the card of one of ours; answered by rz_recovery_give_card, now or
- * when there is one. */
-void rz_daemon_card_wanted(struct rz_daemon *daemon, rz_id from,
-                           const struct rz_overlay_get_card *wanted);
+/* A process of node `from` wants the endpoint address of one of ours; answered by
+ * rz_recovery_give_ep_address, now or when there is one. */
+void rz_daemon_ep_address_wanted(struct rz_daemon *daemon, rz_id from,
+                                 const struct rz_overlay_get_ep_address *wanted);
 
-/* The answer to rz_recovery_get_card; no card: that process is gone. */
-void rz_daemon_card_arrived(struct rz_daemon *daemon, const struct rz_overlay_card *card);
+/* The answer to rz_recovery_get_ep_address; no endpoint address: that process is gone. */
+void rz_daemon_ep_address_arrived(struct rz_daemon *daemon,
+                                  const struct rz_overlay_ep_address *ep_address);
 
 #endif

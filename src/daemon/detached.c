@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So long the result waits for nodes that do not say DONE: dead ones that nobody has missed yet. */
+/* So long the result waits for nodes that do not say DONE: failed ones that nobody has missed yet.
+ */
 #define DONE_BOUND_NS (5 * RZ_SECOND)
 
 struct rz_detached {
@@ -33,7 +34,7 @@ struct rz_detached {
     bool dismissed;    /* the daemon does not stay */
     bool empty;        /* no process is left here */
     bool over;         /* the result is fixed */
-    bool *done;        /* [n_nodes]: has said DONE, or is dead */
+    bool *done;        /* [n_nodes]: has said DONE, or has failed */
     uint8_t frame[RZ_LAUNCH_FRAME_MAX];
 };
 
@@ -52,13 +53,13 @@ static bool is_fact(struct rz_detached *d, const struct rz_launch_message *messa
     case RZ_LAUNCH_EVENT:
         if (message->event.kind == RZ_EVENT_RECORD_JOINED && !d->joined_told)
             return d->joined_told = true;
-        /* A birth also, that each daemon decides: the end of its parents may be heard before that
+        /* A spawn also, that each daemon decides: the end of its parents may be heard before that
          * decision is. */
         if (message->event.kind == RZ_EVENT_RECORD_ACKNOWLEDGED ||
             message->event.kind == RZ_EVENT_RECORD_ENDED_BY ||
-            message->event.kind == RZ_EVENT_RECORD_BORN)
+            message->event.kind == RZ_EVENT_RECORD_SPAWNED)
             return true;
-        return message->event.kind == RZ_EVENT_RECORD_DEATH_SEEN &&
+        return message->event.kind == RZ_EVENT_RECORD_FAILURE_SEEN &&
                message->event.rank != RZ_ID_NONE;
     default:
         return false;
@@ -116,7 +117,7 @@ void rz_detached_fact(struct rz_detached *d, uint32_t from, const void *bytes, s
         hear(d, from, &message);
 }
 
-void rz_detached_node_died(struct rz_detached *d, uint32_t node)
+void rz_detached_node_failed(struct rz_detached *d, uint32_t node)
 {
     uint32_t grace_ms;
     d->done[node] = true; /* nothing is waited for there */

@@ -9,7 +9,7 @@
  *   OVER        no process is left on any node that lives (each has said DONE): the result is fixed
  *               and stays here until somebody has fetched it, --linger long at most
  *
- * A node that must stop (cut off, declared dead) keeps its part of the output in the same way.
+ * A node that must stop (cut off, declared failed) keeps its part of the output in the same way.
  */
 #ifndef RZ_DAEMON_DETACHED_H
 #define RZ_DAEMON_DETACHED_H
@@ -37,8 +37,8 @@ void rz_detached_wanted(struct rz_detached *detached);
 /* It goes: the user knows the job's number. It is told DETACHED. */
 void rz_detached_let_go(struct rz_detached *detached);
 
-/* The stream has ended. True: as it should. False: rzrun died before it had let go, so that the job
- * ends; the others are told. */
+/* The stream has ended. True: as it should. False: rzrun failed before it had let go, so that the
+ * job ends; the others are told. */
 bool rz_detached_may_lose_rzrun(struct rz_detached *detached);
 
 /* ---- what happens here */
@@ -58,7 +58,7 @@ bool rz_detached_stays(struct rz_detached *detached);
 /* ---- from the other daemons */
 
 void rz_detached_fact(struct rz_detached *detached, uint32_t from, const void *bytes, size_t n);
-void rz_detached_node_died(struct rz_detached *detached, uint32_t node);
+void rz_detached_node_failed(struct rz_detached *detached, uint32_t node);
 
 /* ---- from rzrun --attach and --end (control.c) */
 

@@ -19,8 +19,8 @@
  * processes that could be found silent. */
 #define FLAT_SLOWER 10
 
-RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
-RZ_PROTO_ROOM(swim, RZ_ROOM_SWIM);
+RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
+RZ_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
 
 static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
                       const struct rz_core_host *host, struct rz_core_notices *notices,
@@ -33,7 +33,7 @@ static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uin
                                           .hb_timeout = slower * job->hb_timeout_ns,
                                           .start_slack = START_SLACK,
                                           .lateness_max = RZ_LATENESS_MAX};
-    rz_core_open(core, &rz_proto_room_ring, &config, job->node, rz_clock_now(), job->id, host,
+    rz_core_open(core, &rz_protocol_ring, &config, job->node, rz_clock_now(), job->id, host,
                  notices, base);
     core->oversleeps = config.hb_timeout; /* what is less counts as lateness */
 }
@@ -48,7 +48,7 @@ static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uin
     config.view = view;
     config.final = true;
     config.suspicion_mult = SWIM_SUSPICION_MULT;
-    rz_core_open(core, &rz_proto_room_swim, &config, job->node, rz_clock_now() + SWIM_SLACK,
+    rz_core_open(core, &rz_protocol_swim, &config, job->node, rz_clock_now() + SWIM_SLACK,
                  job->id + job->node /* each in an order of its own */, host, notices, base);
     core->oversleeps = interval;
 }
@@ -61,20 +61,20 @@ void rz_detector_open(struct rz_core *core, const struct rz_daemon_job *job, uin
         swim_open(core, job, view, host, notices, base);
     else
         ring_open(core, job, view, host, notices, base);
-    if (!(job->flags & RZ_JOB_NO_FT)) /* else nobody looks for deaths: it sleeps for ever */
+    if (!(job->flags & RZ_JOB_NO_FT)) /* else nobody looks for failures: it sleeps for ever */
         rz_core_started(core);
 }
 
-bool rz_detector_is_room(uint32_t room)
+bool rz_detector_is_protocol(uint32_t protocol)
 {
-    return room == RZ_ROOM_RING || room == RZ_ROOM_SWIM;
+    return protocol == RZ_PROTOCOL_RING || protocol == RZ_PROTOCOL_SWIM;
 }
 
 bool rz_detector_by_datagram(const struct rz_message *message)
 {
-    if (message->room == RZ_ROOM_RING)
+    if (message->protocol == RZ_PROTOCOL_RING)
         return message->type == RZ_RING_HEARTBEAT;
-    return message->room == RZ_ROOM_SWIM && message->type != RZ_SWIM_PULL &&
+    return message->protocol == RZ_PROTOCOL_SWIM && message->type != RZ_SWIM_PULL &&
            message->type != RZ_SWIM_PUSH;
 }
 
@@ -94,7 +94,7 @@ static enum rz_detector_news read_ring(const struct rz_core_notice *notice)
 static enum rz_detector_news read_swim(const struct rz_core_notice *notice)
 {
     switch ((enum rz_swim_notice)notice->what) {
-    case RZ_SWIM_TOLD_DEAD:
+    case RZ_SWIM_TOLD_FAILED:
         return RZ_DETECTOR_SILENT;
     case RZ_SWIM_FENCED:
         return RZ_DETECTOR_FENCED;
@@ -109,23 +109,23 @@ static enum rz_detector_news read_swim(const struct rz_core_notice *notice)
 enum rz_detector_news rz_detector_read(const struct rz_core_notice *notice, rz_id *node)
 {
     *node = (rz_id)notice->arg[0];
-    return notice->room == RZ_ROOM_RING ? read_ring(notice) : read_swim(notice);
+    return notice->protocol == RZ_PROTOCOL_RING ? read_ring(notice) : read_swim(notice);
 }
 
 rz_id rz_detector_observed(const struct rz_core *core)
 {
-    bool ring = core->hosted.room->number == RZ_ROOM_RING;
-    return ring ? rz_ring_observing(core->hosted.state) : RZ_ID_NONE;
+    bool ring = core->embedded.protocol->number == RZ_PROTOCOL_RING;
+    return ring ? rz_ring_observing(core->embedded.state) : RZ_ID_NONE;
 }
 
 void rz_detector_late(struct rz_core *core, rz_time late)
 {
-    if (core->hosted.room->number == RZ_ROOM_RING && late > 0)
+    if (core->embedded.protocol->number == RZ_PROTOCOL_RING && late > 0)
         rz_core_call(core, RZ_RING_LATENESS, late, 0, 0, NULL, 0);
 }
 
 void rz_detector_leave(struct rz_core *core)
 {
-    bool ring = core->hosted.room->number == RZ_ROOM_RING;
+    bool ring = core->embedded.protocol->number == RZ_PROTOCOL_RING;
     rz_core_call(core, ring ? (uint32_t)RZ_RING_LEAVE : (uint32_t)RZ_SWIM_LEAVE, 0, 0, 0, NULL, 0);
 }

@@ -3,11 +3,10 @@
  * Lifeguard; both are the objects that the simulator runs, hosted by recovery as one core.
  *
  *   ring   hb_period between heartbeats, hb_timeout of silence until the verdict.
- *   flat   the ring among processes is not here (judge.h); that of the daemons beats ten times more
- *          slowly beside it.
- *   swim   a probe each hb_timeout / 4, at least each hb_period; a suspect has hb_timeout (times
- * the decimal logarithm of the number of nodes, where that is more) to refute, and up to six times
- * as long where nobody else suspects it. Death is final.
+ *   flat   the ring among processes is not here (arbiter.h); that of the daemons beats ten times
+ * more slowly beside it. swim   a probe each hb_timeout / 4, at least each hb_period; a suspect has
+ * hb_timeout (times the decimal logarithm of the number of nodes, where that is more) to refute,
+ * and up to six times as long where nobody else suspects it. Failure is final.
  */
 #ifndef RZ_DAEMON_DETECTOR_H
 #define RZ_DAEMON_DETECTOR_H
@@ -17,16 +16,16 @@
 
 enum rz_detector_news {
     RZ_DETECTOR_NOTHING,
-    RZ_DETECTOR_SILENT, /* *node is held for dead, without proof */
-    RZ_DETECTOR_FENCED  /* the others hold this daemon for dead */
+    RZ_DETECTOR_SILENT, /* *node is held for failed, without proof */
+    RZ_DETECTOR_FENCED  /* the others hold this daemon for failed */
 };
 
 void rz_detector_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
                       const struct rz_core_host *host, struct rz_core_notices *notices,
                       struct event_base *base);
 
-/* Whether messages of this room are a detector's. */
-bool rz_detector_is_room(uint32_t room);
+/* Whether messages of this component are a detector's. */
+bool rz_detector_is_protocol(uint32_t room);
 
 /* Whether a detector's message goes as a datagram: what is repeated anyway, and small. */
 bool rz_detector_by_datagram(const struct rz_message *message);
@@ -40,7 +39,7 @@ rz_id rz_detector_observed(const struct rz_core *core);
  * longer, and the others shall know (ring; SWIM has a measure of its own, Lifeguard's). */
 void rz_detector_late(struct rz_core *core, rz_time late);
 
-/* The job is over: the coming silence is no death. */
+/* The job is over: the coming silence is no failure. */
 void rz_detector_leave(struct rz_core *core);
 
 #endif

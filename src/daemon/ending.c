@@ -28,7 +28,7 @@ struct rz_ending {
 
 /*
  * No daemon goes before all have heard that the job is over: one that has not would take the end of
- * our connections, or our silence, for a death, or find nobody where it looks for us.
+ * our connections, or our silence, for a failure, or find nobody where it looks for us.
  */
 static void say_done(struct rz_daemon *daemon)
 {

@@ -17,12 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
-RZ_PROTO_ROOM(turn, RZ_ROOM_TURN);
+RZ_PROTOCOL(view_change, RZ_PROTOCOL_TURN);
 
-#define VIEW_BYTES_MAX ((RZ_TURN_PROCESSES_MAX + 63) / 64 * 8)
+#define VIEW_BYTES_MAX ((RZ_VIEW_CHANGE_PROCESSES_MAX + 63) / 64 * 8)
 
 /* Processes, counters, the name, and all other fields of GROUP_ARRIVE. */
-_Static_assert(RZ_TURN_PROCESSES_MAX *(RZ_LINK_PAIR_BYTES + 8) + RZ_GROUP_NAME_MAX + 64 <=
+_Static_assert(RZ_VIEW_CHANGE_PROCESSES_MAX *(RZ_LINK_PAIR_BYTES + 8) + RZ_GROUP_NAME_MAX + 64 <=
                    RZ_LINK_MESSAGE_MAX,
                "the largest group can arrive");
 
@@ -225,7 +225,7 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     struct rz_core_notice *notice;
     (void)fd, (void)what;
     while ((notice = rz_core_notices_take(&groups->notices))) {
-        if (notice->what == RZ_TURN_ROUND)
+        if (notice->what == RZ_VIEW_CHANGE_ROUND)
             on_round(groups, notice);
         else
             on_refused(groups, notice);
@@ -243,7 +243,7 @@ static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_a
     uint32_t n = arrive->processes_length / RZ_LINK_PAIR_BYTES;
     uint32_t n_counters = arrive->counters_length / 8;
     if (arrive->processes_length % RZ_LINK_PAIR_BYTES != 0 || arrive->counters_length % 8 != 0 ||
-        n > RZ_TURN_PROCESSES_MAX || n_counters > n || arrive->rank >= n ||
+        n > RZ_VIEW_CHANGE_PROCESSES_MAX || n_counters > n || arrive->rank >= n ||
         strlen(arrive->name) > RZ_GROUP_NAME_MAX)
         return NULL;
     *n_items = n + n_counters;
@@ -251,14 +251,14 @@ static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_a
     rz_assert(items != NULL);
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, arrive->processes, arrive->processes_length);
-    for (uint32_t i = 0; i < n; i++) { /* slot, incarnation: RZ_TURN_PROCESS, byte by byte */
+    for (uint32_t i = 0; i < n; i++) { /* slot, incarnation: RZ_VIEW_CHANGE_PROCESS, byte by byte */
         uint32_t slot = rz_wire_get_u32(&r);
-        items[i] = RZ_TURN_PROCESS(slot, rz_wire_get_u32(&r));
+        items[i] = RZ_VIEW_CHANGE_PROCESS(slot, rz_wire_get_u32(&r));
     }
     rz_wire_reader_init(&r, arrive->counters, arrive->counters_length);
     for (uint32_t i = 0; i < n_counters; i++)
         items[n + i] = rz_wire_get_u64(&r);
-    if (items[arrive->rank] == RZ_TURN_PROCESS(p->rank, p->incarnation) &&
+    if (items[arrive->rank] == RZ_VIEW_CHANGE_PROCESS(p->rank, p->incarnation) &&
         rz_diagnose_are_counters(n, items + n, n_counters))
         return items;
     free(items);
@@ -286,14 +286,14 @@ static bool arrives(struct rz_child *p, struct line *line,
                     const struct rz_link_group_arrive *arrive)
 {
     struct rz_groups *groups = p->daemon->groups;
-    struct rz_turn_look look;
+    struct rz_view_change_look look;
     uint32_t n_items, n = arrive->processes_length / RZ_LINK_PAIR_BYTES;
     if (of_an_old_epoch(p))
         return true;
     uint64_t *items = items_of(p, arrive, &n_items);
     if (!items)
         return false;
-    bool known = rz_turn_look_for(groups->turn.hosted.state, arrive->group, &look);
+    bool known = rz_view_change_look_for(groups->turn.embedded.state, arrive->group, &look);
     if (known && (look.n != n || memcmp(look.processes, items, n * sizeof *items) != 0)) {
         refuse_others(p, line, arrive->group);
         free(items);
@@ -303,7 +303,7 @@ static bool arrives(struct rz_child *p, struct line *line,
     note_arrival(group, p, line, arrive, items + n, n_items - n);
     rz_core_step(&groups->turn,
                  &(struct rz_event){.kind = RZ_EVENT_CALL,
-                                    .call = RZ_TURN_ARRIVE,
+                                    .call = RZ_VIEW_CHANGE_ARRIVE,
                                     .arg = {arrive->group, arrive->round,
                                             (uint64_t)arrive->rank << 32 | n, arrive->progress},
                                     .items = items,
@@ -319,7 +319,7 @@ bool rz_groups_arrive(struct rz_child *p, const struct rz_link_group_arrive *arr
 
 static void leave(struct rz_groups *groups, struct group *group, struct member **at)
 {
-    rz_core_call(&groups->turn, RZ_TURN_LEAVE, group->number, (*at)->rank, 0, NULL, 0);
+    rz_core_call(&groups->turn, RZ_VIEW_CHANGE_LEAVE, group->number, (*at)->rank, 0, NULL, 0);
     member_remove(at);
 }
 
@@ -496,9 +496,9 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
     rz_overlay_send_protocol(groups->daemon->overlay, to, message, items, false);
 }
 
-static void core_before_tick(void *arg, enum rz_room room)
+static void core_before_tick(void *arg, enum rz_component protocol)
 {
-    (void)arg, (void)room;
+    (void)arg, (void)protocol;
 }
 
 void rz_groups_message(struct rz_groups *groups, const struct rz_message *message,
@@ -509,26 +509,26 @@ void rz_groups_message(struct rz_groups *groups, const struct rz_message *messag
                  &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
 }
 
-/* ---- deaths and epochs ---- */
+/* ---- failures and epochs ---- */
 
-static void tell_dead(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
+static void tell_failed(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
 {
-    const uint64_t process = RZ_TURN_PROCESS(slot, incarnation);
-    rz_core_call(&groups->turn, RZ_TURN_PROCESS_DEAD, 0, 0, 0, &process, 1);
+    const uint64_t process = RZ_VIEW_CHANGE_PROCESS(slot, incarnation);
+    rz_core_call(&groups->turn, RZ_VIEW_CHANGE_PROCESS_FAILED, 0, 0, 0, &process, 1);
 }
 
-void rz_groups_node_died(struct rz_groups *groups, rz_id node, bool proof)
+void rz_groups_node_failed(struct rz_groups *groups, rz_id node, bool proof)
 {
     const struct rz_daemon *daemon = groups->daemon;
-    rz_core_death(&groups->turn, node, proof);
+    rz_core_failure(&groups->turn, node, proof);
     for (uint32_t slot = 0; slot < daemon->job.n_slots; slot++)
         if (daemon->places[slot].node == node && daemon->places[slot].incarnation > 0)
-            tell_dead(groups, slot, daemon->places[slot].incarnation);
+            tell_failed(groups, slot, daemon->places[slot].incarnation);
 }
 
-void rz_groups_process_died(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
+void rz_groups_process_failed(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
 {
-    tell_dead(groups, slot, incarnation);
+    tell_failed(groups, slot, incarnation);
     for (struct group *group = groups->groups; group; group = group->next)
         for (struct member **at = &group->members; *at;)
             if ((*at)->slot == slot && (*at)->incarnation <= incarnation)
@@ -545,12 +545,12 @@ enum { GROUPS_MAX = 128 };
 static void open_core(struct rz_groups *groups)
 {
     const struct rz_daemon *daemon = groups->daemon;
-    const struct rz_turn_config config = {.n_members = daemon->job.n_nodes,
-                                          .view = groups->epoch,
-                                          .n_slots = daemon->job.n_slots,
-                                          .groups_max = GROUPS_MAX};
-    rz_core_open(&groups->turn, &rz_proto_room_turn, &config, daemon->job.node, rz_clock_now(), 0,
-                 &groups->host, &groups->notices, daemon->base);
+    const struct rz_view_change_config config = {.n_members = daemon->job.n_nodes,
+                                                 .view = groups->epoch,
+                                                 .n_slots = daemon->job.n_slots,
+                                                 .groups_max = GROUPS_MAX};
+    rz_core_open(&groups->turn, &rz_protocol_view_change, &config, daemon->job.node, rz_clock_now(),
+                 0, &groups->host, &groups->notices, daemon->base);
 }
 
 /* No message of the new epoch has come before: its processes run only when all daemons are in it
@@ -567,11 +567,11 @@ void rz_groups_epoch(struct rz_groups *groups)
     rz_core_notices_clear(&groups->notices);
     open_core(groups);
     for (rz_id node = 0; node < daemon->job.n_nodes; node++)
-        if (node != daemon->job.node && rz_recovery_node_dead(daemon->recovery, node))
-            rz_groups_node_died(groups, node, true);
+        if (node != daemon->job.node && rz_recovery_node_failed(daemon->recovery, node))
+            rz_groups_node_failed(groups, node, true);
     for (uint32_t slot = 0; slot < daemon->job.n_slots; slot++)
-        if (daemon->dead[slot] > 0)
-            tell_dead(groups, slot, daemon->dead[slot]);
+        if (daemon->failed[slot] > 0)
+            tell_failed(groups, slot, daemon->failed[slot]);
 }
 
 /* ---- life ---- */
@@ -613,7 +613,7 @@ bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_l
     const struct group *group = groups->groups;
     while (group && (group->votes || i-- > 0))
         group = group->next;
-    if (!group || !rz_turn_look_for(groups->turn.hosted.state, group->number, &look->turn))
+    if (!group || !rz_view_change_look_for(groups->turn.embedded.state, group->number, &look->turn))
         return false;
     look->name = group->name;
     look->events = group->events;

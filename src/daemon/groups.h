@@ -1,6 +1,6 @@
 /*
- * Computing rounds of dynamic groups (RZ_Group_monitor): hosts proto/turn for the processes of
- * this node. A process that waits for a round says so (GROUP_ARRIVE); the daemons settle among
+ * Computing rounds of dynamic groups (RZ_Group_monitor): hosts proto/view_change for the processes
+ * of this node. A process that waits for a round says so (GROUP_ARRIVE); the daemons settle among
  * themselves when the round ends, and each tells its own (GROUP_ROUND). Nothing of a group outlives
  * its processes, or its epoch: a roll-back forgets all groups.
  */
@@ -8,7 +8,7 @@
 #define RZ_DAEMON_GROUPS_H
 
 #include "daemon/daemon.h"
-#include "proto/turn/turn.h"
+#include "proto/view_change/view_change.h"
 
 struct rz_groups;
 struct rz_child;
@@ -30,13 +30,13 @@ bool rz_groups_leave(struct rz_child *process, const struct rz_link_group_leave 
 /* It has come to its end in order: it leaves all its groups. */
 void rz_groups_process_left(struct rz_child *process);
 
-/* From the host of the other cores: a message of the room `turn`, the death of a node. */
+/* From the host of the other cores: a message of the room `turn`, the failure of a node. */
 void rz_groups_message(struct rz_groups *groups, const struct rz_message *message,
                        const uint64_t *items);
-void rz_groups_node_died(struct rz_groups *groups, rz_id node, bool proof);
+void rz_groups_node_failed(struct rz_groups *groups, rz_id node, bool proof);
 
-/* A process of the job has died, or ended, anywhere. */
-void rz_groups_process_died(struct rz_groups *groups, uint32_t slot, uint32_t incarnation);
+/* A process of the job has failed, or ended, anywhere. */
+void rz_groups_process_failed(struct rz_groups *groups, uint32_t slot, uint32_t incarnation);
 
 /* daemon->epoch is a new one. */
 void rz_groups_epoch(struct rz_groups *groups);
@@ -45,7 +45,7 @@ void rz_groups_epoch(struct rz_groups *groups);
  * Pointers hold until the next event. */
 struct rz_groups_look {
     const char *name;
-    struct rz_turn_look turn;
+    struct rz_view_change_look turn;
     const uint32_t *events; /* [n]: the greatest counters that processes of this node have told */
 };
 bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_look *look);

@@ -51,7 +51,7 @@ void rz_job_group_key(const struct rz_daemon_job *job, uint8_t key[RZ_JOB_KEY_BY
     derive(job, "group", 0, 0, key);
 }
 
-static uint32_t data_plane_token(const struct rz_daemon_job *job)
+static uint32_t data_context_offset_token(const struct rz_daemon_job *job)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];
     struct rz_wire_reader r;
@@ -278,7 +278,7 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
         return RZ_ERR_INVALID;
     }
     memcpy(job->key, m->key, sizeof job->key);
-    job->token = data_plane_token(job);
+    job->token = data_context_offset_token(job);
     return RZ_OK;
 }
 

@@ -202,7 +202,7 @@ int rz_keeper_start(int alive_fd, int other_fd)
             close(alive_fd);
         /* Not killed with the keeper, but woken where it was stopped: it must see the end of the
          * lifeline. */
-        if (rz_process_die_with_parent(keeper_pid, SIGCONT) != RZ_OK)
+        if (rz_process_fail_with_parent(keeper_pid, SIGCONT) != RZ_OK)
             _exit(EXIT_FAILURE);
         return lifeline[1];
     }

@@ -1,7 +1,7 @@
 /*
  * The keeper: the parent of a daemon, which owns nothing but the duty that nothing is left behind.
  * It adopts every orphan of the node, holds a pipe from rzrun, and kills the whole tree when the
- * daemon has died (the death of a node) or when rzrun has gone and the daemon has not ended in
+ * daemon has failed (the failure of a node) or when rzrun has gone and the daemon has not ended in
  * order within RZ_KEEPER_GRACE_MS.
  *
  * In a detached job (rz_keeper_detach) rzrun may go: nothing but the daemon's end, or a signal to

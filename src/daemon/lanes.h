@@ -9,7 +9,7 @@
  *                         close what it has of it (LANE_OVER)
  *        -> FREE          all have answered (LANE_CLOSED), or have left or ended themselves
  *
- * A process that joins later need not be asked: the old owner had died before, and was never told
+ * A process that joins later need not be asked: the old owner had failed before, and was never told
  * how to reach it. One that computes for long answers late: until then the lane serves nobody. An
  * owner whose end cannot be seen (another pid namespace) keeps its lane for ever.
  *

@@ -1,12 +1,12 @@
 #include "daemon/link_service.h"
 
 #include "base/assert.h"
-#include "daemon/births.h"
+#include "daemon/spawns.h"
 #include "daemon/board_writer.h"
-#include "daemon/deposits.h"
+#include "daemon/decision_cache.h"
 #include "daemon/groups.h"
 #include "daemon/job.h"
-#include "daemon/judge.h"
+#include "daemon/arbiter.h"
 #include "daemon/launcher.h"
 #include "daemon/names.h"
 #include "daemon/questions.h"
@@ -26,12 +26,12 @@
 
 /* Messages of one process per turn of the loop: no process keeps the others waiting. */
 #define TURN_MESSAGES 32
-/* What can lie in the buffer of a dead process's socket, generously. */
+/* What can lie in the buffer of a failed process's socket, generously. */
 #define DRAIN_MESSAGES 4096
-#define CARD_BYTES_MAX 4096
+#define EP_ADDRESS_BYTES_MAX 4096
 
 #define KIND(kind) (1u << RZ_QUESTION_##kind)
-#define CARD_KINDS (KIND(CARD) | KIND(CARD_REMOTE))
+#define EP_ADDRESS_KINDS (KIND(EP_ADDRESS) | KIND(EP_ADDRESS_REMOTE))
 
 struct rz_link_service {
     struct rz_daemon *daemon;
@@ -88,30 +88,31 @@ static void send_opened(struct rz_child *asker, struct rz_child *target)
 }
 
 /* Not to another incarnation than the one that asked. */
-static void send_card(struct rz_daemon *daemon, uint32_t asker, uint32_t asker_incarnation,
-                      uint32_t rank, uint32_t incarnation, uint32_t epoch, const uint8_t *card,
-                      uint32_t bytes)
+static void send_ep_address(struct rz_daemon *daemon, uint32_t asker, uint32_t asker_incarnation,
+                            uint32_t rank, uint32_t incarnation, uint32_t epoch,
+                            const uint8_t *ep_address, uint32_t bytes)
 {
     const struct rz_child *p = rz_child_of(daemon, asker);
     if (!p || p->incarnation != asker_incarnation)
         return;
-    struct rz_link_message message = {.type = RZ_LINK_CARD,
-                                      .card = {.rank = rank,
-                                               .incarnation = incarnation,
-                                               .epoch = epoch,
-                                               .card = card,
-                                               .card_length = bytes}};
+    struct rz_link_message message = {.type = RZ_LINK_EP_ADDRESS,
+                                      .ep_address = {.rank = rank,
+                                                     .incarnation = incarnation,
+                                                     .epoch = epoch,
+                                                     .ep_address = ep_address,
+                                                     .ep_address_length = bytes}};
     rz_daemon_link_send(daemon, asker, &message, -1);
 }
 
-/* Somebody wants the card that target has in epoch, or will have; it answers by PUT_CARD. */
-static void ask_for_card(struct rz_child *target, uint32_t epoch)
+/* Somebody wants the endpoint address that target has in epoch, or will have; it answers by
+ * PUT_EP_ADDRESS. */
+static void ask_for_ep_address(struct rz_child *target, uint32_t epoch)
 {
     struct rz_link_message message = {.type = RZ_LINK_OPEN_NET, .open_net = {.epoch = epoch}};
     send_to(target, &message, NULL, 0);
 }
 
-static bool on_get_card(struct rz_child *p, uint32_t rank, uint32_t epoch);
+static bool on_get_ep_address(struct rz_child *p, uint32_t rank, uint32_t epoch);
 
 static void answer_opens(struct rz_child *target)
 {
@@ -126,54 +127,57 @@ static void answer_opens(struct rz_child *target)
     }
 }
 
-/* Answers who wants the card that rank has in epoch; bytes 0: it has ended, there will be none. */
-static void answer_cards(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
-                         uint32_t epoch, const uint8_t *card, uint32_t bytes)
+/* Answers who wants the endpoint address that rank has in epoch; bytes 0: it has ended, there will
+ * be none. */
+static void answer_ep_addresses(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                                uint32_t epoch, const uint8_t *ep_address, uint32_t bytes)
 {
     struct rz_daemon_question question;
-    while (rz_questions_take(&daemon->link_service->questions, rank, incarnation, CARD_KINDS, epoch,
-                             &question)) {
-        if (question.kind == RZ_QUESTION_CARD)
-            send_card(daemon, question.asker, question.asker_incarnation, rank, incarnation, epoch,
-                      card, bytes);
+    while (rz_questions_take(&daemon->link_service->questions, rank, incarnation, EP_ADDRESS_KINDS,
+                             epoch, &question)) {
+        if (question.kind == RZ_QUESTION_EP_ADDRESS)
+            send_ep_address(daemon, question.asker, question.asker_incarnation, rank, incarnation,
+                            epoch, ep_address, bytes);
         else
-            rz_recovery_give_card(daemon->recovery, question.asker_node, rank, incarnation,
-                                  question.asker, question.asker_incarnation, epoch, card, bytes);
+            rz_recovery_give_ep_address(daemon->recovery, question.asker_node, rank, incarnation,
+                                        question.asker, question.asker_incarnation, epoch,
+                                        ep_address, bytes);
     }
 }
 
 void rz_link_service_ended(struct rz_child *p)
 {
-    answer_cards(p->daemon, p->rank, p->incarnation, p->daemon->epoch, (const uint8_t *)"", 0);
+    answer_ep_addresses(p->daemon, p->rank, p->incarnation, p->daemon->epoch, (const uint8_t *)"",
+                        0);
 }
 
-/* A card of a rank that lives here, or is about to, is wanted. */
-static void card_wanted(struct rz_daemon *daemon, struct rz_daemon_question question)
+/* An endpoint address of a rank that lives here, or is about to, is wanted. */
+static void ep_address_wanted(struct rz_daemon *daemon, struct rz_daemon_question question)
 {
     struct rz_child *target = rz_child_of(daemon, question.target);
     uint32_t asked =
-        rz_questions_epoch(&daemon->link_service->questions, question.target, CARD_KINDS);
+        rz_questions_epoch(&daemon->link_service->questions, question.target, EP_ADDRESS_KINDS);
     rz_questions_add(&daemon->link_service->questions, question);
     bool joined = target && target->state == RZ_CHILD_JOINED &&
                   target->incarnation >= question.target_incarnation;
-    if (joined && target->card && target->card_epoch >= question.epoch)
-        answer_cards(daemon, target->rank, target->incarnation, target->card_epoch, target->card,
-                     target->card_bytes);
+    if (joined && target->ep_address && target->ep_address_epoch >= question.epoch)
+        answer_ep_addresses(daemon, target->rank, target->incarnation, target->ep_address_epoch,
+                            target->ep_address, target->ep_address_bytes);
     else if (joined && asked < question.epoch)
-        ask_for_card(target, question.epoch);
+        ask_for_ep_address(target, question.epoch);
     else if (daemon->places[question.target].incarnation >= question.target_incarnation &&
              rz_child_has_ended(daemon, question.target))
-        answer_cards(daemon, question.target, daemon->places[question.target].incarnation,
-                     daemon->epoch, (const uint8_t *)"", 0);
+        answer_ep_addresses(daemon, question.target, daemon->places[question.target].incarnation,
+                            daemon->epoch, (const uint8_t *)"", 0);
     /* else: answered when it joins */
 }
 
-void rz_daemon_card_wanted(struct rz_daemon *daemon, rz_id from,
-                           const struct rz_overlay_get_card *wanted)
+void rz_daemon_ep_address_wanted(struct rz_daemon *daemon, rz_id from,
+                                 const struct rz_overlay_get_ep_address *wanted)
 {
     if (wanted->rank < daemon->job.n_slots && wanted->asker < daemon->job.n_slots)
-        card_wanted(daemon,
-                    (struct rz_daemon_question){.kind = RZ_QUESTION_CARD_REMOTE,
+        ep_address_wanted(
+            daemon, (struct rz_daemon_question){.kind = RZ_QUESTION_EP_ADDRESS_REMOTE,
                                                 .target = wanted->rank,
                                                 .target_incarnation = wanted->incarnation,
                                                 .asker = wanted->asker,
@@ -182,16 +186,19 @@ void rz_daemon_card_wanted(struct rz_daemon *daemon, rz_id from,
                                                 .epoch = wanted->epoch});
 }
 
-void rz_daemon_card_arrived(struct rz_daemon *daemon, const struct rz_overlay_card *card)
+void rz_daemon_ep_address_arrived(struct rz_daemon *daemon,
+                                  const struct rz_overlay_ep_address *ep_address)
 {
-    if (card->rank < daemon->job.n_slots && card->asker < daemon->job.n_slots &&
-        card->card_length <= CARD_BYTES_MAX)
-        send_card(daemon, card->asker, card->asker_incarnation, card->rank, card->incarnation,
-                  card->epoch, card->card, card->card_length);
+    if (ep_address->rank < daemon->job.n_slots && ep_address->asker < daemon->job.n_slots &&
+        ep_address->ep_address_length <= EP_ADDRESS_BYTES_MAX)
+        send_ep_address(daemon, ep_address->asker, ep_address->asker_incarnation, ep_address->rank,
+                        ep_address->incarnation, ep_address->epoch, ep_address->ep_address,
+                        ep_address->ep_address_length);
 }
 
-/* Processes of this node asked for a card before their daemon had heard of the birth. */
-void rz_link_service_born(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation)
+/* Processes of this node asked for an endpoint address before their daemon had heard of the spawn.
+ */
+void rz_link_service_spawned(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation)
 {
     struct rz_daemon_question question;
     while (rz_questions_take(&daemon->link_service->questions, rank, incarnation, KIND(EARLY),
@@ -199,7 +206,7 @@ void rz_link_service_born(struct rz_daemon *daemon, uint32_t rank, uint32_t inca
         struct rz_child *asker = rz_child_of(daemon, question.asker);
         if (asker && asker->state == RZ_CHILD_JOINED &&
             asker->incarnation == question.asker_incarnation)
-            on_get_card(asker, rank, question.epoch);
+            on_get_ep_address(asker, rank, question.epoch);
     }
 }
 
@@ -237,7 +244,7 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
     uint8_t ring_key[RZ_JOB_KEY_BYTES], net_key[RZ_JOB_KEY_BYTES];
     struct rz_address node = {0};
     int ring_fd = -1;
-    if (!why && rz_judge_join(p, ring_key, &ring_fd) != RZ_OK)
+    if (!why && rz_arbiter_join(p, ring_key, &ring_fd) != RZ_OK)
         why = "its node has no socket left for its heartbeats (--detector flat)";
     if (why || rz_child_join(p, (pid_t)hello->pid, &why) != RZ_OK) {
         refuse(p, why);
@@ -263,7 +270,7 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
                     .watch_slot = p->share.slot,
                     .job = daemon->job.id,
                     .job_token = daemon->job.token,
-                    .restarted = rz_births_replaces(daemon, p->rank, p->incarnation),
+                    .restarted = rz_spawns_replaces(daemon, p->rank, p->incarnation),
                     .hb_timeout_ns = daemon->job.hb_timeout_ns,
                     .node_ip = node.ip,
                     .net_key = net_key,
@@ -273,7 +280,7 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
     send_to(p, &message, fds, ring_fd >= 0 ? n_fds : n_fds - 1);
     rz_kill_here(RZ_KILL_DAEMON_WELCOME);
     if (p->rank >= daemon->job.n_ranks &&
-        rz_births_cohort(daemon, p->rank, p->incarnation, &message))
+        rz_spawns_cohort(daemon, p->rank, p->incarnation, &message))
         send_to(p, &message, NULL, 0);
     if (ring_fd >= 0)
         close(ring_fd);
@@ -286,35 +293,37 @@ static void on_hello(struct rz_child *p, const struct rz_link_hello *hello)
                                                        .incarnation = p->incarnation,
                                                        .note = ""});
     answer_opens(p);
-    uint32_t wanted = rz_questions_epoch(&daemon->link_service->questions, p->rank, CARD_KINDS);
+    uint32_t wanted =
+        rz_questions_epoch(&daemon->link_service->questions, p->rank, EP_ADDRESS_KINDS);
     if (wanted > 0)
-        ask_for_card(p, wanted);
+        ask_for_ep_address(p, wanted);
 }
 
 /* ---- the other messages of a process that has joined; false: it broke the protocol */
 
-static bool on_put_card(struct rz_child *p, const struct rz_link_put_card *put)
+static bool on_put_ep_address(struct rz_child *p, const struct rz_link_put_ep_address *put)
 {
-    if (put->card_length == 0 || put->card_length > CARD_BYTES_MAX)
+    if (put->ep_address_length == 0 || put->ep_address_length > EP_ADDRESS_BYTES_MAX)
         return false;
-    uint8_t *card = malloc(put->card_length);
-    rz_assert(card != NULL);
-    memcpy(card, put->card, put->card_length);
-    free(p->card);
-    p->card = card;
-    p->card_bytes = put->card_length;
-    p->card_epoch = put->epoch;
-    answer_cards(p->daemon, p->rank, p->incarnation, put->epoch, card, put->card_length);
+    uint8_t *ep_address = malloc(put->ep_address_length);
+    rz_assert(ep_address != NULL);
+    memcpy(ep_address, put->ep_address, put->ep_address_length);
+    free(p->ep_address);
+    p->ep_address = ep_address;
+    p->ep_address_bytes = put->ep_address_length;
+    p->ep_address_epoch = put->epoch;
+    answer_ep_addresses(p->daemon, p->rank, p->incarnation, put->epoch, ep_address,
+                        put->ep_address_length);
     return true;
 }
 
-static bool on_get_card(struct rz_child *p, uint32_t rank, uint32_t epoch)
+static bool on_get_ep_address(struct rz_child *p, uint32_t rank, uint32_t epoch)
 {
     struct rz_daemon *daemon = p->daemon;
     if (rank >= daemon->job.n_slots)
         return false;
     const struct rz_daemon_place *place = &daemon->places[rank];
-    struct rz_daemon_question question = {.kind = RZ_QUESTION_CARD,
+    struct rz_daemon_question question = {.kind = RZ_QUESTION_EP_ADDRESS,
                                           .target = rank,
                                           .target_incarnation = place->incarnation,
                                           .asker = p->rank,
@@ -325,10 +334,10 @@ static bool on_get_card(struct rz_child *p, uint32_t rank, uint32_t epoch)
         question.kind = RZ_QUESTION_EARLY;
         rz_questions_add(&daemon->link_service->questions, question);
     } else if (node == daemon->job.node) {
-        card_wanted(daemon, question);
+        ep_address_wanted(daemon, question);
     } else {
-        rz_recovery_get_card(daemon->recovery, rank, place->incarnation, p->rank, p->incarnation,
-                             epoch);
+        rz_recovery_get_ep_address(daemon->recovery, rank, place->incarnation, p->rank,
+                                   p->incarnation, epoch);
     }
     return true;
 }
@@ -390,14 +399,14 @@ static void on_mark(struct rz_child *p, uint64_t iteration)
 }
 
 /* Checkpoints that the daemons keep belong to MPIX_Reinit: all processes of an epoch store, and all
- * find their pieces again. Who was born in the midst of one has none, and gives none. */
+ * find their pieces again. Who was spawned in the midst of one has none, and gives none. */
 static bool refuses_store(struct rz_child *p)
 {
     struct rz_link_message message = {
         .type = RZ_LINK_REFUSED,
         .refused = {.reason = "a process that was replaced or spawned has no part in the "
                               "checkpoints of MPIX_Reinit"}};
-    if (!rz_births_is_newcomer(p->daemon, p->rank, p->incarnation))
+    if (!rz_spawns_is_spawned_process(p->daemon, p->rank, p->incarnation))
         return false;
     if (!p->store_refused)
         rz_daemon_log(p->daemon, 0, "process %u, incarnation %u: %s", p->rank, p->incarnation,
@@ -448,7 +457,7 @@ static bool on_silent(struct rz_child *p, const struct rz_link_silent *silent)
 {
     if (silent->rank >= p->daemon->job.n_ranks || silent->rank == p->rank)
         return false;
-    rz_judge_accused(p->daemon, silent->epoch, silent->rank, silent->incarnation);
+    rz_arbiter_reported(p->daemon, silent->epoch, silent->rank, silent->incarnation);
     return true;
 }
 
@@ -499,7 +508,7 @@ static bool on_abort(struct rz_child *p, const struct rz_link_abort *told)
     snprintf(by, sizeof by, "%s %u: %s", p->rank < daemon->job.n_ranks ? "rank" : "process",
              p->rank, told->reason);
     for (uint32_t i = 0; pairs && i < n; i++)
-        rz_births_end(daemon, pairs[i].slot, pairs[i].incarnation, code, by);
+        rz_spawns_end(daemon, pairs[i].slot, pairs[i].incarnation, code, by);
     free(pairs);
     return pairs != NULL;
 }
@@ -509,10 +518,10 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
 {
     struct rz_daemon *daemon = p->daemon;
     switch (message->type) {
-    case RZ_LINK_PUT_CARD:
-        return on_put_card(p, &message->put_card);
-    case RZ_LINK_GET_CARD:
-        return on_get_card(p, message->get_card.rank, message->get_card.epoch);
+    case RZ_LINK_PUT_EP_ADDRESS:
+        return on_put_ep_address(p, &message->put_ep_address);
+    case RZ_LINK_GET_EP_ADDRESS:
+        return on_get_ep_address(p, message->get_ep_address.rank, message->get_ep_address.epoch);
     case RZ_LINK_OPEN:
         return on_open(p, message->open.rank);
     case RZ_LINK_REPAIRING:
@@ -530,9 +539,9 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
         on_want_piece(p, message->want_piece.epoch);
         return true;
     case RZ_LINK_REPLACE:
-        return rz_births_replace(p, &message->replace);
+        return rz_spawns_replace(p, &message->replace);
     case RZ_LINK_SPAWN:
-        return rz_births_spawn(p, &message->spawn);
+        return rz_spawns_spawn(p, &message->spawn);
     case RZ_LINK_ACKNOWLEDGED:
         return on_acknowledged(p, &message->acknowledged);
     case RZ_LINK_RESTORED:
@@ -544,7 +553,7 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
     case RZ_LINK_SILENT:
         return on_silent(p, &message->silent);
     case RZ_LINK_HEARD:
-        rz_judge_heard(daemon, p->rank, &message->heard);
+        rz_arbiter_heard(daemon, p->rank, &message->heard);
         return message->heard.rank < daemon->job.n_ranks;
     case RZ_LINK_ABORT:
         return on_abort(p, &message->abort);
@@ -555,7 +564,7 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
         on_revoked_ask(p, message->revoked_ask.revocation);
         return true;
     case RZ_LINK_DECISION_ASK:
-        return rz_deposits_ask(p, &message->decision_ask);
+        return rz_decision_cache_ask(p, &message->decision_ask);
     case RZ_LINK_GROUP_JOIN:
         rz_groups_join(p, message->group_join.question);
         return true;

@@ -15,7 +15,7 @@ void rz_link_service_close(struct rz_link_service *service);
 /* Attends to the link of a new process; takes fd over. */
 rz_status_t rz_link_service_attach(struct rz_child *process, int fd);
 
-/* Deals with everything that the process has sent so far (it may be dead). */
+/* Deals with everything that the process has sent so far (it may be failed). */
 void rz_link_service_drain(struct rz_child *process);
 
 /* A message to a process that has joined; one that does not read is killed. */
@@ -24,12 +24,13 @@ void rz_link_service_send(struct rz_child *process, const struct rz_link_message
 void rz_link_service_send_with(struct rz_child *process, const struct rz_link_message *message,
                                const int *fds, unsigned n_fds);
 
-/* It has ended in order, whether it ever joined or not: who asked for its card hears that there is
- * none. */
+/* It has ended in order, whether it ever joined or not: who asked for its endpoint address hears
+ * that there is none. */
 void rz_link_service_ended(struct rz_child *process);
 
-/* The process was born, by decision: who asked for its card before that is attended to. */
-void rz_link_service_born(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation);
+/* The process was spawned, by decision: who asked for its endpoint address before that is attended
+ * to. */
+void rz_link_service_spawned(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation);
 
 /* Closes its link and forgets its questions. May be repeated. */
 void rz_link_service_forget(struct rz_child *process);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who published, and its how-manieth: the identity of an entry. */
+/* Who published, and its ordinal: the identity of an entry. */
 struct owner {
     uint32_t rank, incarnation;
     uint64_t serial;
@@ -75,27 +75,27 @@ static void entry_remove(struct rz_names *names, struct entry **at)
     free(entry);
 }
 
-static bool owner_is_dead(const struct rz_names *names, const struct owner *owner)
+static bool owner_is_failed(const struct rz_names *names, const struct owner *owner)
 {
     const struct rz_daemon *daemon = names->daemon;
-    if (owner->rank >= daemon->job.n_slots || daemon->dead[owner->rank] >= owner->incarnation)
+    if (owner->rank >= daemon->job.n_slots || daemon->failed[owner->rank] >= owner->incarnation)
         return true;
     const struct rz_daemon_place *place = &daemon->places[owner->rank];
     return place->incarnation > owner->incarnation ||
            (place->incarnation == owner->incarnation && place->incarnation > 0 &&
-            rz_recovery_node_dead(daemon->recovery, place->node));
+            rz_recovery_node_failed(daemon->recovery, place->node));
 }
 
 /*
  * RZ_OK; RZ_ERR_EXISTS: another process has the name, and keeps it. A higher rank's entry stays,
- * too, until its daemon takes it back: if the lower one dies before that, nobody is told that he
+ * too, until its daemon takes it back: if the lower one fails before that, nobody is told that he
  * has lost.
  */
 static rz_status_t entry_put(struct rz_names *names, const struct owner *owner, const char *service,
                              const char *port)
 {
     struct entry **at = entry_at(names, service);
-    if (owner_is_dead(names, owner))
+    if (owner_is_failed(names, owner))
         return RZ_OK; /* nobody asks any more */
     if (*at && !same_process(&(*at)->owner, owner) && (*at)->owner.rank < owner->rank)
         return RZ_ERR_EXISTS;
@@ -204,7 +204,7 @@ static void tell_all(struct rz_names *names, const char *put, const struct owner
                                 .awaited = awaited};
     names->pending = pending;
     for (rz_id node = 0; node < daemon->job.n_nodes; node++) {
-        if (node == daemon->job.node || rz_recovery_node_dead(daemon->recovery, node))
+        if (node == daemon->job.node || rz_recovery_node_failed(daemon->recovery, node))
             continue;
         awaited[node] = true;
         pending->n_awaited++;
@@ -284,7 +284,7 @@ static void send_drop(struct rz_names *names, rz_id to, const struct owner *owne
                       const char *service)
 {
     const struct rz_daemon *daemon = names->daemon;
-    if (to != daemon->job.node && !rz_recovery_node_dead(daemon->recovery, to))
+    if (to != daemon->job.node && !rz_recovery_node_failed(daemon->recovery, to))
         send_entry(names, to, NULL, 0, owner, service);
 }
 
@@ -295,8 +295,8 @@ static void send_drop_to_all(struct rz_names *names, const struct owner *owner, 
 }
 
 /*
- * Somebody has taken the name away, and may die before all have heard it: the daemon of the process
- * that published it hears it from each of the others, and tells all.
+ * Somebody has taken the name away, and may fail before all have heard it: the daemon of the
+ * process that published it hears it from each of the others, and tells all.
  */
 static void pass_on_drop(struct rz_names *names, rz_id from, const struct owner *owner,
                          const char *service)
@@ -360,12 +360,12 @@ void rz_names_message(struct rz_names *names, rz_id from, const struct rz_overla
     }
 }
 
-/* ---- Deaths ---- */
+/* ---- Failures ---- */
 
-static void drop_names_of_dead(struct rz_names *names)
+static void drop_names_of_failed(struct rz_names *names)
 {
     for (struct entry **at = &names->entries; *at;)
-        if (owner_is_dead(names, &(*at)->owner))
+        if (owner_is_failed(names, &(*at)->owner))
             entry_remove(names, at);
         else
             at = &(*at)->next;
@@ -381,14 +381,14 @@ void rz_names_process_ended(struct rz_names *names, uint32_t rank, uint32_t inca
             at = &(*at)->next;
 }
 
-void rz_names_look_at_deaths(struct rz_names *names)
+void rz_names_look_at_failures(struct rz_names *names)
 {
     const struct rz_daemon *daemon = names->daemon;
-    drop_names_of_dead(names);
+    drop_names_of_failed(names);
     for (struct pending **at = &names->pending; *at;) {
         struct pending *pending = *at;
         for (rz_id node = 0; node < daemon->job.n_nodes; node++)
-            if (pending->awaited[node] && rz_recovery_node_dead(daemon->recovery, node)) {
+            if (pending->awaited[node] && rz_recovery_node_failed(daemon->recovery, node)) {
                 pending->awaited[node] = false;
                 pending->n_awaited--;
             }

@@ -30,7 +30,7 @@ void rz_names_message(struct rz_names *names, rz_id from, const struct rz_overla
 /* A spawned process has ended in order: its names go, too. */
 void rz_names_process_ended(struct rz_names *names, uint32_t rank, uint32_t incarnation);
 
-/* Somebody died: the names of dead processes go, and no dead daemon is waited for. */
-void rz_names_look_at_deaths(struct rz_names *names);
+/* Somebody failed: the names of failed processes go, and no failed daemon is waited for. */
+void rz_names_look_at_failures(struct rz_names *names);
 
 #endif

@@ -1,6 +1,6 @@
 #include "daemon/news.h"
 
-#include "daemon/births.h"
+#include "daemon/spawns.h"
 #include "daemon/board_writer.h"
 #include "daemon/daemon.h"
 #include "daemon/detached.h"
@@ -18,7 +18,7 @@
 static void record_news(struct rz_daemon *daemon, uint32_t rank, rz_id node, uint32_t incarnation,
                         const char *note)
 {
-    struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_DEATH_NEWS,
+    struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_FAILURE_NEWS,
                                     .epoch = daemon->epoch,
                                     .rank = rank,
                                     .node = node,
@@ -30,12 +30,12 @@ static void record_news(struct rz_daemon *daemon, uint32_t rank, rz_id node, uin
 void rz_news_write_rank(struct rz_daemon *daemon, uint32_t rank)
 {
     const struct rz_daemon_place *place = &daemon->places[rank];
-    bool dead = daemon->dead[rank] >= place->incarnation ||
-                rz_recovery_node_dead(daemon->recovery, place->node);
+    bool failed = daemon->failed[rank] >= place->incarnation ||
+                  rz_recovery_node_failed(daemon->recovery, place->node);
     rz_board_writer_rank(daemon->board, rank, place->incarnation, place->node,
-                         dead ? RZ_VERDICT_DEAD : RZ_VERDICT_ALIVE);
-    if (dead) /* with a node that had died before it was known to be there, too */
-        rz_groups_process_died(daemon->groups, rank, place->incarnation);
+                         failed ? RZ_PROCESS_FAILED : RZ_PROCESS_ALIVE);
+    if (failed) /* with a node that had failed before it was known to be there, too */
+        rz_groups_process_failed(daemon->groups, rank, place->incarnation);
 }
 
 /* A spawned process has ended in order. Of its own daemon's board the word is there already. */
@@ -43,57 +43,58 @@ static void on_ended(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnati
 {
     if (daemon->places[slot].incarnation == incarnation) {
         rz_board_writer_rank(daemon->board, slot, incarnation, daemon->places[slot].node,
-                             RZ_VERDICT_ENDED);
+                             RZ_PROCESS_ENDED);
         rz_board_writer_publish(daemon->board);
     }
-    rz_births_ended(daemon, slot, incarnation);
+    rz_spawns_ended(daemon, slot, incarnation);
     rz_names_process_ended(daemon->names, slot, incarnation);
-    rz_groups_process_died(daemon->groups, slot, incarnation);
+    rz_groups_process_failed(daemon->groups, slot, incarnation);
 }
 
-static void on_died(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, enum rz_end end)
+static void on_failed(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,
+                      enum rz_end end)
 {
     struct rz_child *p = rz_child_of(daemon, rank);
     bool hung = end == RZ_END_HUNG;
-    if (daemon->ending || daemon->dead[rank] >= incarnation)
+    if (daemon->ending || daemon->failed[rank] >= incarnation)
         return;
     if (end == RZ_END_ORDER) {
         on_ended(daemon, rank, incarnation);
         return;
     }
     if (end == RZ_END_NEVER)
-        rz_births_never(daemon, rank, incarnation);
-    daemon->dead[rank] = incarnation;
+        rz_spawns_never(daemon, rank, incarnation);
+    daemon->failed[rank] = incarnation;
     if (daemon->epoch > 0 && daemon->places[rank].incarnation == incarnation) {
         if (hung) /* the first verdict stays */
             rz_board_writer_rank(daemon->board, rank, incarnation, daemon->places[rank].node,
-                                 RZ_VERDICT_HUNG);
+                                 RZ_PROCESS_HUNG);
         rz_news_write_rank(daemon, rank);
         rz_board_writer_publish(daemon->board);
     }
     record_news(daemon, rank, daemon->places[rank].node, incarnation, hung ? "hung" : "");
     if (p && p->incarnation <= incarnation)
         rz_child_order_end(p); /* it lives, but all others were told that it does not */
-    rz_names_look_at_deaths(daemon->names);
-    rz_groups_process_died(daemon->groups, rank, incarnation);
+    rz_names_look_at_failures(daemon->names);
+    rz_groups_process_failed(daemon->groups, rank, incarnation);
     rz_children_recount(daemon);
 }
 
-static void on_node_died(struct rz_daemon *daemon, rz_id node, bool proof)
+static void on_node_failed(struct rz_daemon *daemon, rz_id node, bool proof)
 {
     if (daemon->ending)
         return;
     record_news(daemon, RZ_ID_NONE, node, 0, proof ? "proof" : "silence");
     if (daemon->detached)
-        rz_detached_node_died(daemon->detached, node);
-    rz_board_writer_node_died(daemon->board);
+        rz_detached_node_failed(daemon->detached, node);
+    rz_board_writer_node_failed(daemon->board);
     for (uint32_t rank = 0; daemon->epoch > 0 && rank < daemon->job.n_slots; rank++)
         if (daemon->places[rank].node == node)
             rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation, node,
-                                 RZ_VERDICT_DEAD);
+                                 RZ_PROCESS_FAILED);
     rz_board_writer_publish(daemon->board);
-    rz_names_look_at_deaths(daemon->names);
-    rz_births_node_died(daemon, node);
+    rz_names_look_at_failures(daemon->names);
+    rz_spawns_node_failed(daemon, node);
 }
 
 void rz_news_end_stale(struct rz_daemon *daemon)
@@ -163,7 +164,7 @@ static void on_phase(struct rz_daemon *daemon, uint32_t epoch, enum rz_recover_p
     rz_children_recount(daemon);
 }
 
-static void on_deaths_noted(struct rz_daemon *daemon)
+static void on_failures_noted(struct rz_daemon *daemon)
 {
     if (!daemon->ending)
         rz_children_recount(daemon);
@@ -191,22 +192,22 @@ static void on_stop(struct rz_daemon *daemon, rz_status_t why, const char *words
     if (daemon->ending)
         return;
     rz_daemon_tell_launcher(daemon, &message);
-    /* What is cut off says so to its own processes, too: they are not dead of themselves. */
+    /* What is cut off says so to its own processes, too: they are not failed of themselves. */
     for (uint32_t rank = 0; !ends_the_job(why) && rank < daemon->job.n_slots; rank++)
         if (daemon->places[rank].node == daemon->job.node && daemon->places[rank].incarnation > 0)
             rz_board_writer_rank(daemon->board, rank, daemon->places[rank].incarnation,
-                                 daemon->job.node, RZ_VERDICT_CUT_OFF);
+                                 daemon->job.node, RZ_PROCESS_DISCONNECTED);
     bool over = ends_the_job(why); /* by an agreement that others may not have heard of yet */
     rz_ending_begin(daemon, over ? EXIT_SUCCESS : EXIT_FAILURE, over ? RZ_ERR_JOB_ENDED : why,
                     STOP_GRACE_MS);
 }
 
-const struct rz_recovery_hooks rz_news_hooks = {.died = on_died,
-                                                .node_died = on_node_died,
+const struct rz_recovery_hooks rz_news_hooks = {.failed = on_failed,
+                                                .node_failed = on_node_failed,
                                                 .epoch = on_epoch,
                                                 .phase = on_phase,
-                                                .deaths_noted = on_deaths_noted,
-                                                .births = rz_births_decided,
-                                                .settled = rz_births_look,
+                                                .failures_noted = on_failures_noted,
+                                                .spawns = rz_spawns_decided,
+                                                .settled = rz_spawns_look,
                                                 .committed = on_committed,
                                                 .stop = on_stop};

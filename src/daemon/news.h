@@ -1,4 +1,4 @@
-/* What recovery tells the node: news of deaths, epochs, phases, generations, the end. See struct
+/* What recovery tells the node: news of failures, epochs, phases, generations, the end. See struct
  * rz_recovery_hooks. */
 #ifndef RZ_DAEMON_NEWS_H
 #define RZ_DAEMON_NEWS_H

@@ -110,7 +110,7 @@ void rz_orders_signal(struct rz_daemon *daemon, uint32_t number)
 static const enum rz_waiting_state idle_state[] = {[RZ_CHILD_SPAWNED] = RZ_WAITING_NOT_JOINED,
                                                    [RZ_CHILD_JOINED] = RZ_WAITING_COMPUTES,
                                                    [RZ_CHILD_LEFT] = RZ_WAITING_LEFT,
-                                                   [RZ_CHILD_DEAD] = RZ_WAITING_DEAD};
+                                                   [RZ_CHILD_FAILED] = RZ_WAITING_FAILED};
 
 static void tell_waiting(struct rz_daemon *daemon, const struct rz_child *p,
                          enum rz_waiting_state state, const struct rz_wait_text *w)

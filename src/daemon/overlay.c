@@ -1,7 +1,7 @@
 #include "daemon/overlay_private.h"
 
 #include "base/assert.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -251,10 +251,10 @@ void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer)
     if (out->fenced || peer == overlay->config.self)
         return;
     struct rz_overlay_message fenced = {.type = RZ_OVERLAY_FENCED,
-                                        .fenced = {.reason = "declared dead by the others"}};
+                                        .fenced = {.reason = "declared failed by the others"}};
     rz_overlay_send(overlay, peer, &fenced);
     out->fenced = true; /* the connections stay open: a zombie must read FENCED, not an end that
-                           looks like our death */
+                           looks like our failure */
 }
 
 void rz_overlay_ending(struct rz_overlay *overlay)

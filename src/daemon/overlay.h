@@ -94,8 +94,8 @@ struct rz_overlay_refusals {
 };
 const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *overlay);
 
-/* Peer is dead: it is told FENCED, nothing else is sent to it any more, and what it still sends is
- * dropped. Its connections stay open: their end would look like our death to it. */
+/* Peer has failed: it is told FENCED, nothing else is sent to it any more, and what it still sends
+ * is dropped. Its connections stay open: their end would look like our failure to it. */
 void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer);
 
 /* From now on broken connections are no evidence here. */

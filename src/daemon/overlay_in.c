@@ -4,7 +4,7 @@
 #include "base/linked_list.h"
 #include "daemon/loop.h"
 #include "port/clock.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void incoming_close(struct incoming *in)
     free(in);
 }
 
-/* refused: by us; else it went away itself, as one of ours does that dies or ends. */
+/* refused: by us; else it went away itself, as one of ours does that fails or ends. */
 static void close_stranger(struct incoming *in, bool refused)
 {
     in->overlay->refusals.connections++;
@@ -233,7 +233,7 @@ rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
         event_new(overlay->base, overlay->listen_fd, EV_READ | EV_PERSIST, accept_one, overlay);
     overlay->arriving =
         event_new(overlay->base, overlay->udp_fd, EV_READ | EV_PERSIST, datagrams_read, overlay);
-    if (overlay->arriving) /* before everything else: a heartbeat read late looks like a death */
+    if (overlay->arriving) /* before everything else: a heartbeat read late looks like a failure */
         event_priority_set(overlay->arriving, 0);
     if (!overlay->accepting || !overlay->arriving ||
         rz_loop_timer(overlay->base, &overlay->patience, out_of_patience, overlay) != RZ_OK)

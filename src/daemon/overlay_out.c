@@ -108,7 +108,7 @@ static void connect_later(struct outgoing *out)
 
 /*
  * RZ_ERR_CLOSED: the peer's side says that its daemon is gone; but not in the midst of the
- * handshake: a daemon under load may have closed what took too long, and a dead one refuses the
+ * handshake: a daemon under load may have closed what took too long, and a failed one refuses the
  * next try. Else no way leads to it, as when one of us is cut off: that proves nothing, and half of
  * a partition would outvote the other by it. What was sent over a connection that stood cannot be
  * sent again; then the peer counts as silent.
@@ -206,7 +206,7 @@ static void outgoing_read(evutil_socket_t fd, short what, void *arg)
     while (good && rz_frames_next(out->frames, &bytes, &n))
         good = !out->ready && shake_hands(out, bytes, n);
     if (!good) {
-        /* A stranger has the place of our peer: nothing is said to it, and no death is proved. */
+        /* A stranger has the place of our peer: nothing is said to it, and no failure is proved. */
         out->overlay->refusals.strangers++;
         event_del(out->readable);
     } else if (status == RZ_ERR_CLOSED || status == RZ_ERR_TIMEOUT) {

@@ -87,7 +87,7 @@ const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
 /*
  * The connection with peer broke. First everything that has already come in is read, then the break
  * is reported: a daemon that was stopped for a while may find FENCED there, and must not take the
- * closed connections of those who went on without it for their deaths.
+ * closed connections of those who went on without it for their failures.
  */
 void rz_overlay_suspect(struct rz_overlay *overlay, rz_id peer);
 

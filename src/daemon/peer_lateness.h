@@ -1,7 +1,7 @@
 /*
  * How late the daemon that this one observes runs, where both are on one machine: what the kernel
  * says of it, while it itself cannot say anything since it gets no processor. A silence that comes
- * of that is no death; it counts as lateness (base/lateness.h).
+ * of that is no failure; it counts as lateness (base/lateness.h).
  */
 #ifndef RZ_DAEMON_PEER_LATENESS_H
 #define RZ_DAEMON_PEER_LATENESS_H

@@ -67,7 +67,7 @@ void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker, uin
     for (uint32_t i = 0; i < questions->n;) {
         const struct rz_daemon_question *q = &questions->list[i];
         if (q->asker == asker && q->asker_incarnation == incarnation &&
-            q->kind != RZ_QUESTION_CARD_REMOTE)
+            q->kind != RZ_QUESTION_EP_ADDRESS_REMOTE)
             remove_at(questions, i);
         else
             i++;

@@ -1,6 +1,6 @@
 /*
  * Who waits for whom to join: processes that want to reach a process which has not said HELLO yet,
- * or has no card yet. Each question stands once.
+ * or has no endpoint address yet. Each question stands once.
  */
 #ifndef RZ_DAEMON_QUESTIONS_H
 #define RZ_DAEMON_QUESTIONS_H
@@ -8,18 +8,19 @@
 #include <rhizome/types.h>
 
 enum rz_question_kind {
-    RZ_QUESTION_OPEN,        /* a local process wants shared memory with target */
-    RZ_QUESTION_CARD,        /* a local process wants target's card */
-    RZ_QUESTION_CARD_REMOTE, /* a process of another node wants target's card */
-    RZ_QUESTION_EARLY        /* a local process wants the card of one that is not born yet */
+    RZ_QUESTION_OPEN,              /* a local process wants shared memory with target */
+    RZ_QUESTION_EP_ADDRESS,        /* a local process wants target's endpoint address */
+    RZ_QUESTION_EP_ADDRESS_REMOTE, /* a process of another node wants target's endpoint address */
+    RZ_QUESTION_EARLY /* a local process wants the endpoint address of one that is not spawned yet
+                       */
 };
 
 struct rz_daemon_question {
     enum rz_question_kind kind;
     uint32_t target, asker;                         /* slots */
     uint32_t target_incarnation, asker_incarnation; /* the target's: this one or a newer one */
-    uint32_t asker_node; /* of RZ_QUESTION_CARD_REMOTE: which knows where to find it */
-    uint32_t epoch;      /* the asker's: an older card is of no use to it */
+    uint32_t asker_node; /* of RZ_QUESTION_EP_ADDRESS_REMOTE: which knows where to find it */
+    uint32_t epoch;      /* the asker's: an older endpoint address is of no use to it */
 };
 
 struct rz_questions {

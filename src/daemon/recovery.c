@@ -2,19 +2,19 @@
 
 #include "base/assert.h"
 #include "base/idset.h"
-#include "daemon/births.h"
-#include "daemon/deposits.h"
+#include "daemon/spawns.h"
+#include "daemon/decision_cache.h"
 #include "daemon/detached.h"
 #include "daemon/detector.h"
 #include "daemon/groups.h"
-#include "daemon/judge.h"
+#include "daemon/arbiter.h"
 #include "daemon/names.h"
 #include "daemon/revocations.h"
 #include "daemon/store_private.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
 #include "proto/spread/spread.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +22,18 @@
 /* All daemons of a job are one immutable view for its whole life. */
 #define VIEW 1
 
-RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
-RZ_PROTO_ROOM(recover, RZ_ROOM_RECOVER);
-RZ_PROTO_ROOM(commit, RZ_ROOM_COMMIT);
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
+RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
+RZ_PROTOCOL(commit, RZ_PROTOCOL_COMMIT);
 
-/* In news of the death of a process: its daemon found that it hung; or it is no death, a spawned
- * process has ended in order; both: it was never begun. In no other item: agreement and recovery
- * treat all ends alike. */
+/* In news of the failure of a process: its daemon found that it hung; or it is no failure, a
+ * spawned process has ended in order; both: it was never begun. In no other item: agreement and
+ * recovery treat all ends alike. */
 #define NEWS_HUNG (UINT64_C(1) << 62)
 #define NEWS_ENDED (UINT64_C(1) << 61)
 _Static_assert((NEWS_HUNG | NEWS_ENDED) == RZ_RECOVER_HOST_FLAGS,
                "the bits that are left to hosts");
-static const uint64_t end_flags[] = {[RZ_END_DEATH] = 0,
+static const uint64_t end_flags[] = {[RZ_END_FAILURE] = 0,
                                      [RZ_END_HUNG] = NEWS_HUNG,
                                      [RZ_END_ORDER] = NEWS_ENDED,
                                      [RZ_END_NEVER] = NEWS_HUNG | NEWS_ENDED};
@@ -45,10 +45,10 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
                              rz_detector_by_datagram(message));
 }
 
-static void core_before_tick(void *arg, enum rz_room room)
+static void core_before_tick(void *arg, enum rz_component protocol)
 {
     struct rz_recovery *recovery = arg;
-    if (!rz_detector_is_room(room))
+    if (!rz_detector_is_protocol(protocol))
         return;
     rz_time now = rz_clock_now();
     rz_time own = rz_own_lateness_look(&recovery->lateness, recovery->detector.late);
@@ -75,7 +75,7 @@ void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind,
     rz_daemon_record(recovery->daemon, &event);
 }
 
-/* ---- deaths */
+/* ---- failures */
 
 const char *rz_recovery_stop_words(rz_status_t why)
 {
@@ -83,7 +83,7 @@ const char *rz_recovery_stop_words(rz_status_t why)
     case RZ_ERR_NO_QUORUM:
         return "this side of a partition has no quorum";
     case RZ_ERR_FENCED:
-        return "the other daemons have declared this node dead";
+        return "the other daemons have declared this node failed";
     case RZ_ERR_CHECKPOINT_LOST:
         return "a piece of the checkpoint to go back to is damaged, and the checkpoint before it "
                "is "
@@ -93,7 +93,7 @@ const char *rz_recovery_stop_words(rz_status_t why)
     }
 }
 
-/* Room in the sorted set of known deaths; true when item was new. */
+/* Room in the sorted set of known failures; true when item was new. */
 static bool remember(struct rz_recovery *recovery, uint64_t item)
 {
     if (recovery->n_known == recovery->known_max) {
@@ -118,15 +118,15 @@ static void learn_of_node(struct rz_recovery *recovery, rz_id node, bool proof)
     uint64_t other = rz_recover_pack_daemon(node, !proof);
     bool again = rz_items_contain(recovery->known, recovery->n_known, other);
     rz_overlay_fence(daemon->overlay, node);
-    rz_store_peer_died(recovery->store, node);
-    rz_core_death(&recovery->detector, node, proof);
-    rz_core_death(&recovery->spread, node, proof);
-    rz_revocations_node_died(daemon->revocations, node, proof);
-    rz_groups_node_died(daemon->groups, node, proof);
-    rz_core_death(&recovery->commit, node, proof);
-    rz_core_death(&recovery->recover, node, proof);
+    rz_store_peer_failed(recovery->store, node);
+    rz_core_failure(&recovery->detector, node, proof);
+    rz_core_failure(&recovery->spread, node, proof);
+    rz_revocations_node_failed(daemon->revocations, node, proof);
+    rz_groups_node_failed(daemon->groups, node, proof);
+    rz_core_failure(&recovery->commit, node, proof);
+    rz_core_failure(&recovery->recover, node, proof);
     if (!again)
-        recovery->hooks->node_died(daemon, node, proof);
+        recovery->hooks->node_failed(daemon, node, proof);
 }
 
 static void learn_of_process(struct rz_recovery *recovery, uint32_t slot, uint32_t incarnation,
@@ -134,15 +134,15 @@ static void learn_of_process(struct rz_recovery *recovery, uint32_t slot, uint32
 {
     if (slot >= recovery->daemon->job.n_slots)
         return;
-    enum rz_end end = RZ_END_DEATH;
+    enum rz_end end = RZ_END_FAILURE;
     while (end_flags[end] != flags)
         end++;
-    /* Those who wait for the dead first: what is agreed on takes messages. */
-    recovery->hooks->died(recovery->daemon, slot, incarnation, end);
-    rz_core_call(&recovery->recover, RZ_RECOVER_DIED, slot, incarnation, 0, NULL, 0);
+    /* Those who wait for the failed first: what is agreed on takes messages. */
+    recovery->hooks->failed(recovery->daemon, slot, incarnation, end);
+    rz_core_call(&recovery->recover, RZ_RECOVER_FAILED, slot, incarnation, 0, NULL, 0);
 }
 
-/* News of a death, of damage, or of a birth that is wanted, own or from elsewhere; each counts
+/* News of a failure, of damage, or of a spawn that is wanted, own or from elsewhere; each counts
  * once.
  */
 static void learn(struct rz_recovery *recovery, uint64_t item)
@@ -171,8 +171,8 @@ void rz_recovery_observe(struct rz_recovery *recovery, uint64_t item)
         rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, &item, 1);
 }
 
-void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                              enum rz_end end)
+void rz_recovery_process_failed(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                                enum rz_end end)
 {
     rz_recovery_observe(recovery, rz_recover_pack_process(rank, incarnation) | end_flags[end]);
 }
@@ -198,10 +198,10 @@ static void connection_broken(void *arg, rz_id peer)
     struct rz_recovery *recovery = arg;
     struct rz_daemon *daemon = recovery->daemon;
     if (daemon->detached && daemon->job.flags & RZ_JOB_NO_FT)
-        rz_detached_node_died(daemon->detached, peer); /* for rzrun, which would have seen it */
+        rz_detached_node_failed(daemon->detached, peer); /* for rzrun, which would have seen it */
     if (recovery->ending || daemon->job.flags & RZ_JOB_NO_FT)
         return;
-    rz_recovery_record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0,
+    rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0,
                        0, "broken connection");
     rz_recovery_observe(recovery, rz_recover_pack_daemon(peer, true));
 }
@@ -211,7 +211,7 @@ static void connection_lost(void *arg, rz_id peer)
     struct rz_recovery *recovery = arg;
     if (recovery->ending || recovery->daemon->job.flags & RZ_JOB_NO_FT)
         return;
-    rz_recovery_record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0,
+    rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0,
                        0, "lost connection");
     rz_recovery_observe(recovery, rz_recover_pack_daemon(peer, false));
 }
@@ -267,7 +267,7 @@ void rz_recovery_repairing(struct rz_recovery *recovery)
     rz_core_call(&recovery->recover, RZ_RECOVER_REPAIRING, 0, 0, 0, NULL, 0);
 }
 
-/* Tells commit of the new epoch: where each rank is, then which daemons are agreed dead. */
+/* Tells commit of the new epoch: where each rank is, then which daemons are agreed failed. */
 static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
@@ -275,38 +275,40 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
     rz_assert(items != NULL);
     uint32_t n = 0;
     for (uint32_t rank = 0; rank < job->n_ranks; rank++)
-        items[n++] = rz_recover_daemon_of(recovery->recover.hosted.state, rank);
+        items[n++] = rz_recover_daemon_of(recovery->recover.embedded.state, rank);
     for (rz_id node = 0; node < job->n_nodes; node++)
-        if (rz_recover_daemon_agreed_dead(recovery->recover.hosted.state, node))
+        if (rz_recover_daemon_agreed_failed(recovery->recover.embedded.state, node))
             items[n++] = node;
     rz_core_call(&recovery->commit, RZ_COMMIT_EPOCH, epoch, generation, 0, items, n);
     free(items);
 }
 
-/* What these nodes still say is refused from now on. Not after LEFT: then deaths are noted without
- * a quorum, on both sides of a partition. */
+/* What these nodes still say is refused from now on. Not after LEFT: then failures are noted
+ * without a quorum, on both sides of a partition. */
 static void tell_who_is_out(struct rz_recovery *recovery)
 {
-    const struct rz_recover *state = recovery->recover.hosted.state;
+    const struct rz_recover *state = recovery->recover.embedded.state;
     for (rz_id node = 0; node < recovery->daemon->job.n_nodes; node++)
-        if (rz_recover_phase(state) != RZ_PHASE_LEFT && rz_recover_daemon_agreed_dead(state, node))
+        if (rz_recover_phase(state) != RZ_PHASE_LEFT &&
+            rz_recover_daemon_agreed_failed(state, node))
             rz_recovery_record(recovery, RZ_EVENT_RECORD_OUT, rz_recover_epoch(state), RZ_ID_NONE,
                                node, 0, 0, "");
 }
 
 static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
-    if (epoch != rz_recover_epoch(recovery->recover.hosted.state))
+    if (epoch != rz_recover_epoch(recovery->recover.embedded.state))
         return; /* overtaken by a newer one, whose notice is on its way */
     tell_who_is_out(recovery);
     recovery->epoch = epoch;
     recovery->posted_committed = 0;
     tell_commit_epoch(recovery, epoch, generation);
     /* What is restored: the newest that all agreed on may be lost. */
-    rz_recovery_record(
-        recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->daemon->job.node, 0,
-        rz_store_files_number(recovery->files, rz_commit_generation(recovery->commit.hosted.state)),
-        "");
+    rz_recovery_record(recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE,
+                       recovery->daemon->job.node, 0,
+                       rz_store_files_number(recovery->files,
+                                             rz_commit_generation(recovery->commit.embedded.state)),
+                       "");
     recovery->hooks->epoch(recovery->daemon, epoch, generation);
 }
 
@@ -354,18 +356,18 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
     case RZ_RECOVER_PHASE:
         on_phase(recovery, (uint32_t)notice->arg[0], (enum rz_recover_phase)notice->arg[1]);
         break;
-    case RZ_RECOVER_DEATHS:
+    case RZ_RECOVER_FAILURES:
         tell_who_is_out(recovery);
         for (uint32_t i = 0; i < notice->n_items; i++)
             record_noted(recovery, notice->items[i]);
-        recovery->hooks->deaths_noted(recovery->daemon);
+        recovery->hooks->failures_noted(recovery->daemon);
         break;
     case RZ_RECOVER_STOP:
         on_stop(recovery, (rz_status_t)notice->arg[0], notice->arg[1]);
         break;
-    case RZ_RECOVER_BIRTHS:
+    case RZ_RECOVER_SPAWNS:
         recovery->round = (uint32_t)notice->arg[0];
-        recovery->hooks->births(recovery->daemon, (rz_status_t)notice->arg[1], notice->items,
+        recovery->hooks->spawns(recovery->daemon, (rz_status_t)notice->arg[1], notice->items,
                                 notice->n_items);
         break;
     case RZ_RECOVER_WANTED:
@@ -381,8 +383,8 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
  */
 static void post_committed(struct rz_recovery *recovery)
 {
-    uint64_t committed = rz_commit_generation(recovery->commit.hosted.state);
-    uint64_t floor = rz_recover_generation_floor(recovery->recover.hosted.state);
+    uint64_t committed = rz_commit_generation(recovery->commit.embedded.state);
+    uint64_t floor = rz_recover_generation_floor(recovery->recover.embedded.state);
     uint64_t base = rz_store_base(recovery->store), upto = floor < committed ? floor : committed;
     upto = rz_store_files_bound(recovery->files, upto);
     if (recovery->epoch == 0 || recovery->restored_epoch != recovery->epoch ||
@@ -423,13 +425,13 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     struct rz_core_notice *notice;
     (void)fd, (void)what;
     while ((notice = rz_core_notices_take(&recovery->notices))) {
-        if (rz_detector_is_room(notice->room))
+        if (rz_detector_is_protocol(notice->protocol))
             on_detector(recovery, notice);
-        else if (notice->room == RZ_ROOM_SPREAD)
+        else if (notice->protocol == RZ_PROTOCOL_SPREAD)
             on_spread(recovery, notice);
         else if (recovery->ending)
             ; /* the end has its own course */
-        else if (notice->room == RZ_ROOM_RECOVER)
+        else if (notice->protocol == RZ_PROTOCOL_RECOVER)
             on_recover(recovery, notice);
         else
             on_commit(recovery, notice);
@@ -443,12 +445,12 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
 
 /* ---- what comes from other daemons */
 
-static struct rz_core *core_of(struct rz_recovery *recovery, uint8_t room)
+static struct rz_core *core_of(struct rz_recovery *recovery, uint8_t protocol)
 {
     struct rz_core *const cores[] = {&recovery->detector, &recovery->spread, &recovery->recover,
                                      &recovery->commit};
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
-        if (cores[i]->hosted.room->number == room)
+        if (cores[i]->embedded.protocol->number == protocol)
             return cores[i];
     return NULL;
 }
@@ -465,10 +467,10 @@ static void protocol_arrived(struct rz_recovery *recovery, rz_id from, const voi
     if (rz_protocol_message_decode(&message, recovery->scratch, items_max, bytes, n) != RZ_OK ||
         message.from != from)
         return;
-    struct rz_core *core = core_of(recovery, message.room);
-    if (message.room == RZ_ROOM_SPREAD && message.view == RZ_REVOCATIONS_VIEW)
+    struct rz_core *core = core_of(recovery, message.protocol);
+    if (message.protocol == RZ_PROTOCOL_SPREAD && message.view == RZ_REVOCATIONS_VIEW)
         rz_revocations_message(recovery->daemon->revocations, &message, recovery->scratch);
-    else if (message.room == RZ_ROOM_TURN)
+    else if (message.protocol == RZ_PROTOCOL_TURN)
         rz_groups_message(recovery->daemon->groups, &message, recovery->scratch);
     else if (core)
         rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE,
@@ -480,18 +482,18 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
 {
     struct rz_recovery *recovery = arg;
     struct rz_daemon *daemon = recovery->daemon;
-    rz_judge_node_lives(daemon, from);
+    rz_arbiter_node_lives(daemon, from);
     rz_recovery_heard(recovery, from);
     switch (message->type) {
     case RZ_OVERLAY_PROTOCOL:
         protocol_arrived(recovery, from, message->protocol.message,
                          message->protocol.message_length);
         break;
-    case RZ_OVERLAY_GET_CARD:
-        rz_daemon_card_wanted(daemon, from, &message->get_card);
+    case RZ_OVERLAY_GET_EP_ADDRESS:
+        rz_daemon_ep_address_wanted(daemon, from, &message->get_ep_address);
         break;
-    case RZ_OVERLAY_CARD:
-        rz_daemon_card_arrived(daemon, &message->card);
+    case RZ_OVERLAY_EP_ADDRESS:
+        rz_daemon_ep_address_arrived(daemon, &message->ep_address);
         break;
     case RZ_OVERLAY_PIECE:
     case RZ_OVERLAY_CHANGES:
@@ -513,10 +515,10 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
         rz_names_message(daemon->names, from, message);
         break;
     case RZ_OVERLAY_SPAWN_ORDER:
-        rz_births_message(daemon, from, &message->spawn_order);
+        rz_spawns_message(daemon, from, &message->spawn_order);
         break;
     case RZ_OVERLAY_END_PROCESS:
-        rz_births_end(daemon, message->end_process.rank, message->end_process.incarnation,
+        rz_spawns_end(daemon, message->end_process.rank, message->end_process.incarnation,
                       message->end_process.code, message->end_process.by);
         break;
     case RZ_OVERLAY_FACT:
@@ -526,11 +528,11 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
         break;
     case RZ_OVERLAY_RING_PORT:
     case RZ_OVERLAY_SILENT:
-        rz_judge_message(daemon, from, message);
+        rz_arbiter_message(daemon, from, message);
         break;
     case RZ_OVERLAY_DECISION_ASK:
     case RZ_OVERLAY_DECISION:
-        rz_deposits_message(daemon, from, message);
+        rz_decision_cache_message(daemon, from, message);
         break;
     case RZ_OVERLAY_PING:
         rz_overlay_send(daemon->overlay, from,
@@ -547,11 +549,11 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
 static void heartbeat_arrived(void *arg, const struct rz_message *message, const uint64_t *items)
 {
     struct rz_recovery *recovery = arg;
-    rz_judge_node_lives(recovery->daemon, message->from);
+    rz_arbiter_node_lives(recovery->daemon, message->from);
     rz_recovery_heard(recovery, message->from);
     if (message->from == rz_detector_observed(&recovery->detector))
         rz_peer_lateness_heard(&recovery->observed);
-    if (message->room == recovery->detector.hosted.room->number)
+    if (message->protocol == recovery->detector.embedded.protocol->number)
         rz_core_step(
             &recovery->detector,
             &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
@@ -563,34 +565,34 @@ static void queue_has_room(void *arg, rz_id peer)
     rz_store_writable(recovery->store, peer);
 }
 
-void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                          uint32_t asker, uint32_t asker_incarnation, uint32_t epoch)
+void rz_recovery_get_ep_address(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                                uint32_t asker, uint32_t asker_incarnation, uint32_t epoch)
 {
     struct rz_daemon *daemon = recovery->daemon;
-    rz_id node = rz_recover_daemon_of(recovery->recover.hosted.state, rank);
-    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_CARD,
-                                         .get_card = {.rank = rank,
-                                                      .incarnation = incarnation,
-                                                      .asker = asker,
-                                                      .asker_incarnation = asker_incarnation,
-                                                      .epoch = epoch}};
+    rz_id node = rz_recover_daemon_of(recovery->recover.embedded.state, rank);
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_EP_ADDRESS,
+                                         .get_ep_address = {.rank = rank,
+                                                            .incarnation = incarnation,
+                                                            .asker = asker,
+                                                            .asker_incarnation = asker_incarnation,
+                                                            .epoch = epoch}};
     if (node != daemon->job.node && node < daemon->job.n_nodes)
         rz_overlay_send(daemon->overlay, node, &message);
 }
 
-void rz_recovery_give_card(struct rz_recovery *recovery, rz_id node, uint32_t rank,
-                           uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
-                           uint32_t epoch, const void *card, uint32_t bytes)
+void rz_recovery_give_ep_address(struct rz_recovery *recovery, rz_id node, uint32_t rank,
+                                 uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
+                                 uint32_t epoch, const void *ep_address, uint32_t bytes)
 {
     struct rz_daemon *daemon = recovery->daemon;
-    struct rz_overlay_message message = {.type = RZ_OVERLAY_CARD,
-                                         .card = {.rank = rank,
-                                                  .incarnation = incarnation,
-                                                  .asker = asker,
-                                                  .asker_incarnation = asker_incarnation,
-                                                  .epoch = epoch,
-                                                  .card = card,
-                                                  .card_length = bytes}};
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_EP_ADDRESS,
+                                         .ep_address = {.rank = rank,
+                                                        .incarnation = incarnation,
+                                                        .asker = asker,
+                                                        .asker_incarnation = asker_incarnation,
+                                                        .epoch = epoch,
+                                                        .ep_address = ep_address,
+                                                        .ep_address_length = bytes}};
     if (node != daemon->job.node && node < daemon->job.n_nodes)
         rz_overlay_send(daemon->overlay, node, &message);
 }
@@ -629,13 +631,13 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
                                             .view = VIEW};
     const struct {
         struct rz_core *core;
-        const struct rz_proto_room *room;
+        const struct rz_protocol *protocol;
         const void *config;
-    } cores[] = {{&recovery->spread, &rz_proto_room_spread, &spread},
-                 {&recovery->recover, &rz_proto_room_recover, &recover},
-                 {&recovery->commit, &rz_proto_room_commit, &commit}};
+    } cores[] = {{&recovery->spread, &rz_protocol_spread, &spread},
+                 {&recovery->recover, &rz_protocol_recover, &recover},
+                 {&recovery->commit, &rz_protocol_commit, &commit}};
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
-        rz_core_open(cores[i].core, cores[i].room, cores[i].config, job->node, now, job->id,
+        rz_core_open(cores[i].core, cores[i].protocol, cores[i].config, job->node, now, job->id,
                      &recovery->core_host, &recovery->notices, base);
     rz_detector_open(&recovery->detector, job, VIEW, &recovery->core_host, &recovery->notices,
                      base);
@@ -645,7 +647,7 @@ static void begin_first_epoch(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_recovery *recovery = arg;
     (void)fd, (void)what;
-    on_epoch(recovery, rz_recover_epoch(recovery->recover.hosted.state), 0);
+    on_epoch(recovery, rz_recover_epoch(recovery->recover.embedded.state), 0);
 }
 
 rz_status_t rz_recovery_open(struct rz_recovery **result, struct rz_daemon *daemon,
@@ -752,32 +754,32 @@ void rz_recovery_leave(struct rz_recovery *recovery)
 
 uint32_t rz_recovery_next_begun(const struct rz_recovery *recovery, uint32_t from)
 {
-    return rz_recover_next_begun(recovery->recover.hosted.state, from);
+    return rz_recover_next_begun(recovery->recover.embedded.state, from);
 }
 
 rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank)
 {
-    return rz_recover_daemon_of(recovery->recover.hosted.state, rank);
+    return rz_recover_daemon_of(recovery->recover.embedded.state, rank);
 }
 
 uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank)
 {
-    return rz_recover_incarnation_of(recovery->recover.hosted.state, rank);
+    return rz_recover_incarnation_of(recovery->recover.embedded.state, rank);
 }
 
-enum rz_recover_birth rz_recovery_birth(const struct rz_recovery *recovery, uint32_t slot,
+enum rz_recover_spawn rz_recovery_spawn(const struct rz_recovery *recovery, uint32_t slot,
                                         uint32_t incarnation)
 {
-    return rz_recover_birth(recovery->recover.hosted.state, slot, incarnation);
+    return rz_recover_spawn(recovery->recover.embedded.state, slot, incarnation);
 }
 
 bool rz_recovery_is_repairing(const struct rz_recovery *recovery)
 {
-    return rz_recover_repairing(recovery->recover.hosted.state);
+    return rz_recover_repairing(recovery->recover.embedded.state);
 }
 
-bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node)
+bool rz_recovery_node_failed(const struct rz_recovery *recovery, rz_id node)
 {
     return node >= recovery->daemon->job.n_nodes ||
-           rz_recover_daemon_dead(recovery->recover.hosted.state, node);
+           rz_recover_daemon_failed(recovery->recover.embedded.state, node);
 }

@@ -15,10 +15,10 @@ struct rz_recovery;
 
 /* How a process came to its end, as news tell it. */
 enum rz_end {
-    RZ_END_DEATH,
-    RZ_END_HUNG,  /* a death: its daemon ended it because it made no progress */
+    RZ_END_FAILURE,
+    RZ_END_HUNG,  /* a failure: its daemon ended it because it made no progress */
     RZ_END_ORDER, /* none: a spawned process has ended, and its slot is free */
-    RZ_END_NEVER  /* a death: it could not even be begun, nor could another one in its place */
+    RZ_END_NEVER  /* a failure: it could not even be begun, nor could another one in its place */
 };
 
 /*
@@ -28,19 +28,20 @@ enum rz_end {
  */
 struct rz_recovery_hooks {
     /* News of an end, not yet agreed: post the verdict on the board, ring. Once per incarnation. */
-    void (*died)(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, enum rz_end end);
-    void (*node_died)(struct rz_daemon *daemon, rz_id node, bool proof);
+    void (*failed)(struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation, enum rz_end end);
+    void (*node_failed)(struct rz_daemon *daemon, rz_id node, bool proof);
     /* A new epoch: placement and incarnations by rz_recovery_daemon_of / _incarnation_of. Write the
      * rank words, end local processes of stale incarnations, spawn what is placed here and does not
      * run yet, then write the epoch word (phase ENTER), ring. Also called for epoch 1. */
     void (*epoch)(struct rz_daemon *daemon, uint32_t epoch, uint64_t generation);
     /* A phase begins: write it on the board, ring. */
     void (*phase)(struct rz_daemon *daemon, uint32_t epoch, enum rz_recover_phase phase);
-    /* Deaths were agreed that nobody repairs: survivors that wait in REACHED must be counted anew.
+    /* Failures were agreed that nobody repairs: survivors that wait in REACHED must be counted
+     * again.
      */
-    void (*deaths_noted)(struct rz_daemon *daemon);
-    /* Births were decided: items as RZ_RECOVER_BIRTHS; refused: RZ_OK, or why all of them are. */
-    void (*births)(struct rz_daemon *daemon, rz_status_t refused, const uint64_t *items,
+    void (*failures_noted)(struct rz_daemon *daemon);
+    /* Spawns were decided: items as RZ_RECOVER_SPAWNS; refused: RZ_OK, or why all of them are. */
+    void (*spawns)(struct rz_daemon *daemon, rz_status_t refused, const uint64_t *items,
                    uint32_t n_items);
     /* All notices so far have been told. */
     void (*settled)(struct rz_daemon *daemon);
@@ -57,19 +58,19 @@ rz_status_t rz_recovery_open(struct rz_recovery **recovery, struct rz_daemon *da
 void rz_recovery_close(struct rz_recovery *recovery);
 
 /* A process of this node came to its end (own observation). */
-void rz_recovery_process_died(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                              enum rz_end end);
+void rz_recovery_process_failed(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                                enum rz_end end);
 
 /* What this epoch goes back to cannot be given back whole: all go back to the generation before, or
  * the job ends. False: it is too late for that, the barrier may have opened. */
 bool rz_recovery_damaged(struct rz_recovery *recovery);
 
-/* A process of this node wants births: items as RZ_RECOVER_WANT. The decision comes by
- * hooks->births. */
+/* A process of this node wants spawns: items as RZ_RECOVER_WANT. The decision comes by
+ * hooks->spawns. */
 void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items);
 
-/* What has become of a wanted birth, by the newest decision. */
-enum rz_recover_birth rz_recovery_birth(const struct rz_recovery *recovery, uint32_t slot,
+/* What has become of a wanted spawn, by the newest decision. */
+enum rz_recover_spawn rz_recovery_spawn(const struct rz_recovery *recovery, uint32_t slot,
                                         uint32_t incarnation);
 
 /* Whether the job repairs itself, as agreed. */
@@ -83,7 +84,7 @@ void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_r
  * to leave. Repeated calls are harmless. */
 void rz_recovery_repairing(struct rz_recovery *recovery);
 
-/* This daemon ends: from now on it finds nobody dead. It still answers and beats, until it goes:
+/* This daemon ends: from now on it finds nobody failed. It still answers and beats, until it goes:
  * others may not have heard yet that the job is over. */
 void rz_recovery_ending(struct rz_recovery *recovery);
 
@@ -91,14 +92,14 @@ void rz_recovery_ending(struct rz_recovery *recovery);
 uint64_t rz_recovery_strangers(const struct rz_recovery *recovery);
 
 /* After rz_recovery_ending, once: the job is over, and this daemon takes no part any more; nobody
- * shall take its silence or its end for a death. */
+ * shall take its silence or its end for a failure. */
 void rz_recovery_leave(struct rz_recovery *recovery);
 
-/* The daemon of node is silent, as the detector finds, or as the judge (judge.h): it is held for
- * dead. how: for the record. */
+/* The daemon of node is silent, as the detector finds, or as the failure arbiter (arbiter.h): it is
+ * held for failed. how: for the record. */
 void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how);
 
-/* The first rank from `from` on that the newest agreed epoch began anew; the number of ranks: none.
+/* The first rank from `from` on that the newest agreed epoch restarted; the number of ranks: none.
  */
 uint32_t rz_recovery_next_begun(const struct rz_recovery *recovery, uint32_t from);
 
@@ -106,15 +107,15 @@ uint32_t rz_recovery_next_begun(const struct rz_recovery *recovery, uint32_t fro
 rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t rank);
 uint32_t rz_recovery_incarnation_of(const struct rz_recovery *recovery, uint32_t rank);
 /* True of RZ_ID_NONE: nobody is there. */
-bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node);
+bool rz_recovery_node_failed(const struct rz_recovery *recovery, rz_id node);
 
-/* Cards of processes on other nodes (link service), as of epoch or newer: the answer comes by
- * rz_daemon_card_arrived (daemon.h). */
-void rz_recovery_get_card(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
-                          uint32_t asker, uint32_t asker_incarnation, uint32_t epoch);
-/* Our process `rank` has a card (or is gone: bytes 0), which `asker` on node wants. */
-void rz_recovery_give_card(struct rz_recovery *recovery, rz_id node, uint32_t rank,
-                           uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
-                           uint32_t epoch, const void *card, uint32_t bytes);
+/* Endpoint addresses of processes on other nodes (link service), as of epoch or newer: the answer
+ * comes by rz_daemon_ep_address_arrived (daemon.h). */
+void rz_recovery_get_ep_address(struct rz_recovery *recovery, uint32_t rank, uint32_t incarnation,
+                                uint32_t asker, uint32_t asker_incarnation, uint32_t epoch);
+/* Our process `rank` has an endpoint address (or is gone: bytes 0), which `asker` on node wants. */
+void rz_recovery_give_ep_address(struct rz_recovery *recovery, rz_id node, uint32_t rank,
+                                 uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
+                                 uint32_t epoch, const void *ep_address, uint32_t bytes);
 
 #endif

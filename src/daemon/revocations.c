@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 
-/* A daemon that closes the ring over a dead one sends all it knows: in pieces of so many, each of
+/* A daemon that closes the ring over a failed one sends all it knows: in pieces of so many, each of
  * which means the same alone, so that no frame grows with the age of the job. */
 #define ITEMS_PER_MESSAGE 4096u
 
-RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 
 struct rz_revocations {
     struct rz_revocations_config config;
@@ -32,9 +32,9 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
     }
 }
 
-static void core_before_tick(void *arg, enum rz_room room)
+static void core_before_tick(void *arg, enum rz_component protocol)
 {
-    (void)arg, (void)room;
+    (void)arg, (void)protocol;
 }
 
 static void run_notices(evutil_socket_t fd, short what, void *arg)
@@ -66,7 +66,7 @@ rz_status_t rz_revocations_open(struct rz_revocations **result,
         return RZ_ERR_NO_MEMORY;
     }
     rz_core_notices_init(&revocations->notices, revocations->noticing);
-    rz_core_open(&revocations->spread, &rz_proto_room_spread, &spread, config->self, rz_clock_now(),
+    rz_core_open(&revocations->spread, &rz_protocol_spread, &spread, config->self, rz_clock_now(),
                  0, &revocations->host, &revocations->notices, config->base);
     *result = revocations;
     return RZ_OK;
@@ -89,7 +89,7 @@ void rz_revocations_add(struct rz_revocations *revocations, uint64_t revocation)
 
 bool rz_revocations_known(const struct rz_revocations *revocations, uint64_t revocation)
 {
-    return rz_spread_knows(revocations->spread.hosted.state, revocation);
+    return rz_spread_knows(revocations->spread.embedded.state, revocation);
 }
 
 void rz_revocations_message(struct rz_revocations *revocations, const struct rz_message *message,
@@ -99,7 +99,7 @@ void rz_revocations_message(struct rz_revocations *revocations, const struct rz_
                  &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
 }
 
-void rz_revocations_node_died(struct rz_revocations *revocations, rz_id node, bool proof)
+void rz_revocations_node_failed(struct rz_revocations *revocations, rz_id node, bool proof)
 {
-    rz_core_death(&revocations->spread, node, proof);
+    rz_core_failure(&revocations->spread, node, proof);
 }

@@ -1,10 +1,10 @@
 /*
  * Revoked communicators, spread among the daemons and handed to the processes: the two-level form
  * of a revocation. A process says it to its daemon (REVOKE), the daemons tell one another
- * (proto/spread, an object of its own beside that for deaths), and each writes it to the log on its
- * board (link/board.h), where its processes find it.
+ * (proto/spread, an object of its own beside that for failures), and each writes it to the log on
+ * its board (link/board.h), where its processes find it.
  *
- * What one daemon knows all that live get to know, whoever dies (docs/protocols/spread.md); a
+ * What one daemon knows all that live get to know, whoever fails (docs/protocols/spread.md); a
  * process has read it from the board only where its daemon knew. A revocation is a number of 64
  * bits that says all of it; daemons know nothing of communicators. Known ones are kept until the
  * end of the job, 24 bytes each.
@@ -43,9 +43,9 @@ void rz_revocations_add(struct rz_revocations *revocations, uint64_t revocation)
 /* Whether it is known here. What becomes known later is written to the board then. */
 bool rz_revocations_known(const struct rz_revocations *revocations, uint64_t revocation);
 
-/* From the host of the other cores: a message with our view, the death of a node. */
+/* From the host of the other cores: a message with our view, the failure of a node. */
 void rz_revocations_message(struct rz_revocations *revocations, const struct rz_message *message,
                             const uint64_t *items);
-void rz_revocations_node_died(struct rz_revocations *revocations, rz_id node, bool proof);
+void rz_revocations_node_failed(struct rz_revocations *revocations, rz_id node, bool proof);
 
 #endif

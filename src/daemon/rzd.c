@@ -6,7 +6,7 @@
  * F: an inherited stream socket, the launcher channel (wire/launch_messages.h). A: the reading end
  * of an inherited pipe (or a socket) whose other end only rzrun holds: its end means that rzrun is
  * gone. IP: where the overlay listens (127.0.0.1). Without --keeper the daemon runs alone, for
- * debugging: then nobody clears up after its death.
+ * debugging: then nobody clears up after its failure.
  *
  * Exit status: 0 after SHUTDOWN; 1 the node had to stop, or rzrun is gone; 2 rzrun was refused, or
  * usage; 128 + signal.

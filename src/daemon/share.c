@@ -21,7 +21,7 @@ void rz_share_init(struct rz_child_share *share)
 
 uint32_t rz_share_lanes_max(uint32_t n_slots)
 {
-    uint64_t lanes = (uint64_t)n_slots * 4; /* so many dead may wait for who computes for long */
+    uint64_t lanes = (uint64_t)n_slots * 4; /* so many failed may wait for who computes for long */
     return lanes < LANES_MIN ? LANES_MIN : lanes > LANES_MAX ? LANES_MAX : (uint32_t)lanes;
 }
 
@@ -79,7 +79,7 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
         *why = shortage();
     if (status == RZ_OK &&
         !rz_lanes_take(lanes, process->rank, process->incarnation, &share->lane)) {
-        *why = "processes of this node have not closed yet what dead ones left them: they have "
+        *why = "processes of this node have not closed yet what failed ones left them: they have "
                "computed for too long without a call of MPI";
         status = RZ_ERR_NO_MEMORY;
     }

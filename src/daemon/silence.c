@@ -18,15 +18,15 @@
 /*
  * A daemon that hears of a silent node, by its own detector or as news, asks all others whether
  * they are there: where those that answer are too few for a quorum it is this node that is cut off,
- * and stops. Else a side without quorum would have to accuse the members of the other side one
- * after the other before it knew; and if only the accuser asked, the members of that side would
+ * and stops. Else a side without quorum would have to report the members of the other side one
+ * after the other before it knew; and if only the observer asked, the members of that side would
  * stop one after the other, each when it misses the one before it.
  */
 struct rz_roll_call {
     struct rz_recovery *recovery;
     struct event *timer;
     rz_time asked_at, until; /* until 0: none is under way */
-    uint8_t *vote; /* [n_nodes] enum rz_recover_vote: SILENT: asked, or accused; GONE: not asked */
+    uint8_t *vote; /* [n_nodes] enum rz_recover_vote: SILENT: asked, or reported; GONE: not asked */
     struct rz_run_look run[]; /* [n_nodes] of the daemons of this machine, when they were asked */
 };
 
@@ -37,7 +37,7 @@ static uint32_t ask_others(struct rz_recovery *recovery, struct rz_roll_call *ca
     const struct rz_overlay_message ping = {.type = RZ_OVERLAY_PING};
     uint32_t asked = 0;
     for (rz_id node = 0; node < job->n_nodes; node += 1 + job->n_nodes / ASKED_MAX) {
-        if (node == job->node || rz_recovery_node_dead(recovery, node) ||
+        if (node == job->node || rz_recovery_node_failed(recovery, node) ||
             vote[node] != RZ_VOTE_GONE)
             continue;
         rz_overlay_send(recovery->daemon->overlay, node, &ping);
@@ -101,7 +101,7 @@ static void count(evutil_socket_t fd, short what, void *arg)
                               "this node hears too few others for a quorum");
 }
 
-void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id accused)
+void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id reported)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
     struct rz_roll_call *call = recovery->roll_call;
@@ -117,12 +117,12 @@ void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id accused)
             rz_assert(!"memory for a timer");
     }
     if (call->until != 0)
-        return; /* the accused is silent in that one, too */
+        return; /* the reported is silent in that one, too */
     memset(call->vote, RZ_VOTE_GONE, job->n_nodes);
     call->vote[job->node] = RZ_VOTE_LIVE;
-    call->vote[accused] = RZ_VOTE_SILENT;
+    call->vote[reported] = RZ_VOTE_SILENT;
     memset(call->run, 0, job->n_nodes * sizeof *call->run);
-    call->run[accused] = rz_run_delay_look(job->peers[accused].pid);
+    call->run[reported] = rz_run_delay_look(job->peers[reported].pid);
     call->asked_at = rz_clock_now();
     if (ask_others(recovery, call) > 0) /* of two that are left each may be right */
         arm(call);
@@ -155,9 +155,9 @@ void rz_recovery_roll_call_close(struct rz_recovery *recovery)
 
 void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how)
 {
-    if (recovery->ending || rz_recovery_node_dead(recovery, node))
+    if (recovery->ending || rz_recovery_node_failed(recovery, node))
         return; /* another has seen it first, and the news were faster */
-    rz_recovery_record(recovery, RZ_EVENT_RECORD_DEATH_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
+    rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
                        0, how);
     rz_recovery_observe(recovery, rz_recover_pack_daemon(node, false));
 }
@@ -167,12 +167,12 @@ void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const cha
 void rz_recovery_fenced(struct rz_recovery *recovery)
 {
     const struct rz_daemon_job *job = &recovery->daemon->job;
-    if (rz_recover_fence_binds(recovery->recover.hosted.state)) {
+    if (rz_recover_fence_binds(recovery->recover.embedded.state)) {
         recovery->hooks->stop(recovery->daemon, RZ_ERR_FENCED,
                               rz_recovery_stop_words(RZ_ERR_FENCED));
         return;
     }
     for (rz_id node = 0; node < job->n_nodes; node++)
         if (node != job->node)
-            rz_recovery_node_silent(recovery, node, "it holds this node for dead");
+            rz_recovery_node_silent(recovery, node, "it holds this node for failed");
 }

@@ -80,7 +80,7 @@ _Noreturn static void child_run(const struct rz_daemon *daemon, const struct spa
 {
     int report = ends->report[1];
     setpgid(0, 0);
-    if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK)
+    if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK)
         child_report(report, STEP_PARENT);
     rz_inherited_give(&daemon->inherited);
     rz_binding_apply(daemon->binding);

@@ -35,7 +35,7 @@ int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_p
 
 /*
  * Forks a process for (rank, incarnation) and lets it run program; stdin_fd becomes its
- * standard input. It is killed by the kernel when the thread that called dies: call from the main
+ * standard input. It is killed by the kernel when the thread that called fails: call from the main
  * thread only. RZ_ERR_SYSTEM (no more processes or descriptors), RZ_ERR_NO_MEMORY.
  */
 rz_status_t rz_spawn(const struct rz_daemon *daemon, uint32_t rank, uint32_t incarnation,

@@ -7,7 +7,7 @@
 #include "daemon/detached.h"
 #include "daemon/groups.h"
 #include "port/clock.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -61,24 +61,24 @@ static json_t *nodes(const struct rz_daemon *daemon)
     json_t *list = json_array();
     for (uint32_t node = 0; node < daemon->job.n_nodes; node++) {
         json_t *one = json_object();
-        bool dead = node != daemon->job.node && rz_recovery_node_dead(daemon->recovery, node);
+        bool failed = node != daemon->job.node && rz_recovery_node_failed(daemon->recovery, node);
         set(one, "node", json_integer(node));
         set(one, "address", json_string(daemon->job.peers[node].address));
-        set(one, "state", json_string(dead ? "dead" : "alive"));
+        set(one, "state", json_string(failed ? "failed" : "alive"));
         set(one, "slots", json_integer(daemon->job.slots[node]));
         json_array_append_new(list, one);
     }
     return list;
 }
 
-static const char *verdict(const struct rz_daemon *daemon, uint32_t rank)
+static const char *cause(const struct rz_daemon *daemon, uint32_t rank)
 {
     const struct rz_daemon_place *place = &daemon->places[rank];
     const struct rz_child *p = rz_child_of(daemon, rank);
-    if (daemon->dead[rank] >= place->incarnation ||
-        rz_recovery_node_dead(daemon->recovery, place->node))
-        return "dead";
-    bool ended = rz_board_writer_verdict(daemon->board, rank) == RZ_VERDICT_ENDED;
+    if (daemon->failed[rank] >= place->incarnation ||
+        rz_recovery_node_failed(daemon->recovery, place->node))
+        return "failed";
+    bool ended = rz_board_writer_state(daemon->board, rank) == RZ_PROCESS_ENDED;
     return ended || (p && p->state == RZ_CHILD_LEFT) ? "ended" : "alive";
 }
 
@@ -93,7 +93,7 @@ static json_t *ranks(const struct rz_daemon *daemon)
         set(one, "spawned", json_boolean(rank >= daemon->job.n_ranks));
         set(one, "node", json_integer(daemon->places[rank].node));
         set(one, "incarnation", json_integer(daemon->places[rank].incarnation));
-        set(one, "verdict", json_string(verdict(daemon, rank)));
+        set(one, "verdict", json_string(cause(daemon, rank)));
         json_array_append_new(list, one);
     }
     return list;
@@ -128,7 +128,7 @@ static json_t *waits_of(const struct rz_child *p, rz_time now)
 
 static json_t *processes(const struct rz_daemon *daemon)
 {
-    static const char *const states[] = {"started", "joined", "left", "dead"};
+    static const char *const states[] = {"started", "joined", "left", "failed"};
     rz_time now = rz_clock_now();
     json_t *list = json_array();
     for (const struct rz_child *p = rz_children(daemon); p; p = p->next) {

@@ -78,7 +78,7 @@ void store_drop_piece(struct rz_store *store, struct piece *piece)
 struct piece *store_add(struct rz_store *store, uint32_t rank, uint64_t generation, uint64_t bytes,
                         uint64_t hash, int fd)
 {
-    uint64_t floor = rz_recover_generation_floor(store->recovery->recover.hosted.state);
+    uint64_t floor = rz_recover_generation_floor(store->recovery->recover.embedded.state);
     drop(store, (struct unwanted){.rank = rank,
                                   .below = floor < generation - 1 ? floor : generation - 1,
                                   .same = generation});
@@ -109,7 +109,7 @@ void store_tell_commit(struct rz_store *store, enum rz_commit_call call, uint64_
 
 bool store_is_own(const struct rz_store *store, uint32_t rank)
 {
-    return rz_recover_daemon_of(store->recovery->recover.hosted.state, rank) ==
+    return rz_recover_daemon_of(store->recovery->recover.embedded.state, rank) ==
            store->recovery->daemon->job.node;
 }
 
@@ -201,7 +201,7 @@ static void answer_want(struct rz_store *store, uint32_t rank)
 /* A process stores a generation once, and the next one only when all have committed it. */
 static bool may_store(struct rz_store *store, uint32_t rank, uint64_t number)
 {
-    uint64_t next = rz_commit_next(store->recovery->commit.hosted.state);
+    uint64_t next = rz_commit_next(store->recovery->commit.embedded.state);
     return next - store->base == number && !store_find(store, rank, next);
 }
 
@@ -313,7 +313,7 @@ static void on_kept(struct rz_store *store, rz_id from, const struct rz_overlay_
 static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_piece_gone *told)
 {
     struct piece *piece = store_find(store, told->rank, told->generation);
-    if (rz_recovery_node_dead(store->recovery, from) ||
+    if (rz_recovery_node_failed(store->recovery, from) ||
         told->rank >= store->recovery->daemon->job.n_ranks || !store_is_own(store, told->rank))
         return;
     if (!piece && told->generation == store->restoring)
@@ -328,12 +328,13 @@ static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_
     }
 }
 
-/* A death is known that is not agreed on yet. */
+/* A failure is known that is not agreed on yet. */
 static bool another_epoch_comes(const struct rz_store *store)
 {
-    const struct rz_recover *recover = store->recovery->recover.hosted.state;
+    const struct rz_recover *recover = store->recovery->recover.embedded.state;
     for (rz_id node = 0; node < store->recovery->daemon->job.n_nodes; node++)
-        if (rz_recover_daemon_dead(recover, node) && !rz_recover_daemon_agreed_dead(recover, node))
+        if (rz_recover_daemon_failed(recover, node) &&
+            !rz_recover_daemon_agreed_failed(recover, node))
             return true;
     return false;
 }
@@ -570,7 +571,7 @@ static void begin_from_files(struct rz_store *store)
     }
     for (uint32_t rank = 0; rank < recovery->daemon->job.n_ranks; rank++)
         if (rz_store_files_begins(recovery->files) &&
-            rz_recover_daemon_of(recovery->recover.hosted.state, rank) ==
+            rz_recover_daemon_of(recovery->recover.embedded.state, rank) ==
                 recovery->daemon->job.node)
             rz_store_files_fetch(recovery->files, rank, 0);
 }
@@ -592,12 +593,12 @@ void rz_store_file_came(struct rz_store *store, uint32_t rank, uint64_t generati
 static void say_what_is_left(const struct rz_store *store, bool fell_back)
 {
     const struct rz_daemon *daemon = store->recovery->daemon;
-    const struct rz_recover *recover = store->recovery->recover.hosted.state;
+    const struct rz_recover *recover = store->recovery->recover.embedded.state;
     char scheme[RZ_SCHEME_TEXT_MAX];
     uint32_t n_live = 0, least = rz_scheme_nodes(&daemon->job.scheme);
     rz_id first = RZ_ID_NONE;
     for (rz_id node = daemon->job.n_nodes; node-- > 0;)
-        if (!rz_recover_daemon_agreed_dead(recover, node)) {
+        if (!rz_recover_daemon_agreed_failed(recover, node)) {
             first = node;
             n_live++;
         }
@@ -665,10 +666,10 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
     struct rz_recovery *recovery = store->recovery;
     struct rz_daemon *daemon = recovery->daemon;
     bool fell_back =
-        rz_recover_fell_back(recovery->recover.hosted.state) && store->restoring != generation;
+        rz_recover_fell_back(recovery->recover.embedded.state) && store->restoring != generation;
     store->epoch = epoch;
     store->restoring = generation;
-    store->base = rz_commit_next(recovery->commit.hosted.state) - 1;
+    store->base = rz_commit_next(recovery->commit.embedded.state) - 1;
     rz_store_files_epoch(recovery->files, epoch, generation);
     forget_epoch(store);
     drop(store, generation ? (struct unwanted){.rank = RZ_ID_NONE, .other_than = generation}

@@ -86,7 +86,7 @@ bool store_send_changes(struct rz_store *store, struct transfer *transfer)
 static struct piece *take_over(struct rz_store *store, rz_id from,
                                const struct rz_overlay_changes *told)
 {
-    uint64_t floor = rz_recover_generation_floor(store->recovery->recover.hosted.state);
+    uint64_t floor = rz_recover_generation_floor(store->recovery->recover.embedded.state);
     struct piece *base = store_find(store, told->rank, told->base);
     bool fits = base && base->have == base->bytes && base->hash == told->base_hash &&
                 base->bytes == told->total && base->generation + 1 < told->generation &&

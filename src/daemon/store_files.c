@@ -46,7 +46,8 @@ static const struct rz_daemon_job *job_of(const struct rz_store_files *files)
 
 static bool is_own(const struct rz_store_files *files, uint32_t rank)
 {
-    return rz_recover_daemon_of(files->recovery->recover.hosted.state, rank) == job_of(files)->node;
+    return rz_recover_daemon_of(files->recovery->recover.embedded.state, rank) ==
+           job_of(files)->node;
 }
 
 /* The only keeper of pieces is their file. */
@@ -59,7 +60,7 @@ static bool files_alone(const struct rz_store_files *files)
 static rz_id marker(const struct rz_store_files *files)
 {
     rz_id node = 0;
-    while (rz_recover_daemon_agreed_dead(files->recovery->recover.hosted.state, node))
+    while (rz_recover_daemon_agreed_failed(files->recovery->recover.embedded.state, node))
         node++;
     return node;
 }
@@ -72,7 +73,7 @@ uint64_t rz_store_files_number(const struct rz_store_files *files, uint64_t gene
 /* The full name of a generation, as seen from this epoch. */
 static struct rz_ckpt_generation name_of(const struct rz_store_files *files, uint64_t generation)
 {
-    const struct rz_commit *commit = files->recovery->commit.hosted.state;
+    const struct rz_commit *commit = files->recovery->commit.embedded.state;
     struct rz_ckpt_generation name = {.run = job_of(files)->checkpoints.run,
                                       .epoch = files->epoch,
                                       .number = rz_store_files_number(files, generation)};

@@ -181,7 +181,7 @@ static struct share *find_share(const struct parity *parity, uint32_t rank)
 static struct parity *add_parity(struct rz_store *store, uint32_t layout, uint64_t generation,
                                  uint32_t row, uint32_t n_blocks)
 {
-    uint64_t floor = rz_recover_generation_floor(store->recovery->recover.hosted.state);
+    uint64_t floor = rz_recover_generation_floor(store->recovery->recover.embedded.state);
     drop_old_parities(store, floor < generation - 1 ? floor : generation - 1);
     struct parity *parity = calloc(1, sizeof *parity + n_blocks * sizeof parity->block[0]);
     rz_assert(parity != NULL);

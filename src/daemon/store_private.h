@@ -24,11 +24,11 @@ struct rz_recovery {
     struct rz_core detector, spread, recover, commit;
     struct rz_store *store;
     struct rz_store_files *files; /* NULL: pieces are in no files */
-    uint64_t *known;              /* sorted items of all deaths known here (rz_recover_pack_*) */
+    uint64_t *known;              /* sorted items of all failures known here (rz_recover_pack_*) */
     uint32_t n_known, known_max;
     uint32_t epoch;            /* for which hooks->epoch was called */
     uint32_t restored_epoch;   /* whose PROTECTED has come */
-    uint32_t round;            /* of births, the newest that was told to hooks->births */
+    uint32_t round;            /* of spawns, the newest that was told to hooks->spawns */
     uint32_t entered_epoch;    /* whose ENTER our processes have reached */
     uint64_t posted_committed; /* generation last given to hooks->committed in this epoch */
     uint64_t *scratch;         /* items of a message being decoded */
@@ -50,14 +50,14 @@ const char *rz_recovery_stop_words(rz_status_t why);
 
 /* ---- silence.c */
 
-/* Others hold this node for dead: it stops, where they can go on without it. */
+/* Others hold this node for failed: it stops, where they can go on without it. */
 void rz_recovery_fenced(struct rz_recovery *recovery);
 
 /* A node is said to be silent: by this node's detector, or by news. Begins to ask the others
  * whether they are there, unless that is under way. Nothing while the job ends. */
-void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id accused);
+void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id reported);
 
-/* Something has come from that node; it is proved to be dead. */
+/* Something has come from that node; it is proved to be failed. */
 void rz_recovery_heard(struct rz_recovery *recovery, rz_id node);
 void rz_recovery_gone(struct rz_recovery *recovery, rz_id node);
 
@@ -84,8 +84,8 @@ void rz_store_message(struct rz_store *store, rz_id from, const struct rz_overla
 void rz_store_file_came(struct rz_store *store, uint32_t rank, uint64_t generation, int fd,
                         uint64_t bytes, uint64_t hash);
 
-/* The queue towards a peer has room again; a peer died. */
+/* The queue towards a peer has room again; a peer failed. */
 void rz_store_writable(struct rz_store *store, rz_id peer);
-void rz_store_peer_died(struct rz_store *store, rz_id peer);
+void rz_store_peer_failed(struct rz_store *store, rz_id peer);
 
 #endif

@@ -95,7 +95,7 @@ static bool may_ask(const struct rz_store *store, const struct rebuild *rebuild,
 {
     return place != rebuild->owner && !(rebuild->gone >> place & 1) &&
            rebuild->left_out != place + 1 &&
-           !rz_recovery_node_dead(store->recovery, rebuild->members[place]);
+           !rz_recovery_node_failed(store->recovery, rebuild->members[place]);
 }
 
 /* The columns to make a chunk from; false: there are not enough. */
@@ -156,12 +156,13 @@ static void ask(struct rz_store *store, const struct rebuild *rebuild)
     }
 }
 
-/* A death is known that is not agreed on yet: another epoch will come. */
+/* A failure is known that is not agreed on yet: another epoch will come. */
 static bool epoch_is_over(const struct rz_store *store)
 {
-    const struct rz_recover *recover = store->recovery->recover.hosted.state;
+    const struct rz_recover *recover = store->recovery->recover.embedded.state;
     for (rz_id node = 0; node < store->recovery->daemon->job.n_nodes; node++)
-        if (rz_recover_daemon_dead(recover, node) && !rz_recover_daemon_agreed_dead(recover, node))
+        if (rz_recover_daemon_failed(recover, node) &&
+            !rz_recover_daemon_agreed_failed(recover, node))
             return true;
     return false;
 }

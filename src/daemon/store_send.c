@@ -116,7 +116,7 @@ void store_send_small(struct rz_store *store, rz_id to, enum rz_overlay_type typ
     rz_overlay_send(store->recovery->daemon->overlay, to, &message);
 }
 
-void rz_store_peer_died(struct rz_store *store, rz_id peer)
+void rz_store_peer_failed(struct rz_store *store, rz_id peer)
 {
     for (struct transfer **link = &store->transfers; *link;) {
         struct transfer *transfer = *link;

@@ -110,7 +110,7 @@ struct rz_store {
 
 static inline const struct rz_commit *store_commit(const struct rz_store *store)
 {
-    return store->recovery->commit.hosted.state;
+    return store->recovery->commit.embedded.state;
 }
 
 static inline bool store_in_groups(const struct rz_store *store)

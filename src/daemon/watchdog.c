@@ -24,7 +24,7 @@ static void bark(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now)
     snprintf(how, sizeof how, "no progress for %.3g s", (double)(now - p->progress_at) / 1e9);
     rz_daemon_log(watchdog->daemon, 1, "rank %u hangs: %s", p->rank, how);
     p->hung = true;
-    rz_child_died(p, how, now);
+    rz_child_failed(p, how, now);
 }
 
 /* Time in which it was to run and got no processor is no time without progress; time in which we

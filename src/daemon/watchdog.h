@@ -1,6 +1,6 @@
 /*
  * The watchdog, off by default: a process whose progress counter (link/waits.h) has not moved for
- * hang_timeout_ns is held for hung and killed; its death is then one like any other, with that
+ * hang_timeout_ns is held for hung and killed; its failure is then one like any other, with that
  * verdict. The counter moves in every MPI call, also while one waits, and in RZ_Alive. Time in
  * which the process was to run and got no processor does not count.
  */

@@ -19,7 +19,7 @@ static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *
         int status = rz_session_run(options, attempts, daemon);
         if (!attempts->again)
             return status;
-        unsetenv(RZ_KILL_AT); /* a daemon that was to die for a test has */
+        unsetenv(RZ_KILL_AT); /* a daemon that was to fail for a test has */
     }
 }
 

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_FIRST 256
+#define PROTOCOL_FIRST 256
 
 void rz_bytes_append(struct rz_bytes *bytes, const void *more, size_t n)
 {
     if (n == 0)
         return;
     if (bytes->room - bytes->n < n) {
-        size_t room = bytes->room ? bytes->room : ROOM_FIRST;
+        size_t room = bytes->room ? bytes->room : PROTOCOL_FIRST;
         while (room - bytes->n < n)
             room *= 2;
         bytes->at = realloc(bytes->at, room);

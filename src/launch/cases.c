@@ -13,19 +13,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct death {
-    struct death *next;
+struct failure {
+    struct failure *next;
     uint32_t number; /* of the case, from 1 */
     uint32_t rank;   /* RZ_ID_NONE: a node */
     uint32_t node, incarnation;
     bool done; /* what was done is known */
-    json_t *document, *accusers, *told, *agreed;
+    json_t *document, *observers, *told, *agreed;
 };
 
 struct rz_cases {
     char *folder;
     uint64_t job;
-    struct death *deaths; /* newest first */
+    struct failure *failures; /* newest first */
     uint32_t n;
     uint32_t epoch;          /* the newest */
     uint64_t generation;     /* that it goes back to */
@@ -45,10 +45,10 @@ static void append(json_t *list, json_t *value)
 }
 
 /* "7.402 ms after it was seen" is what people compare; the clock is for other files. */
-static json_t *moment(const struct death *death, uint32_t node, rz_time at)
+static json_t *moment(const struct failure *failure, uint32_t node, rz_time at)
 {
     json_t *one = json_object();
-    const json_t *first = json_object_get(death->document, "seen_at_ns");
+    const json_t *first = json_object_get(failure->document, "seen_at_ns");
     set(one, "node", json_integer(node));
     set(one, "at_ns", json_integer((json_int_t)at));
     if (first)
@@ -57,49 +57,50 @@ static json_t *moment(const struct death *death, uint32_t node, rz_time at)
     return one;
 }
 
-static struct death *death_new(struct rz_cases *cases, uint32_t rank, uint32_t node,
-                               uint32_t incarnation)
+static struct failure *failure_new(struct rz_cases *cases, uint32_t rank, uint32_t node,
+                                   uint32_t incarnation)
 {
-    struct death *death = calloc(1, sizeof *death);
+    struct failure *failure = calloc(1, sizeof *failure);
     char job[24];
-    rz_assert(death != NULL);
-    *death = (struct death){.next = cases->deaths,
-                            .number = ++cases->n,
-                            .rank = rank,
-                            .node = node,
-                            .incarnation = incarnation,
-                            .document = json_object(),
-                            .accusers = json_array(),
-                            .told = json_array(),
-                            .agreed = json_array()};
-    cases->deaths = death;
+    rz_assert(failure != NULL);
+    *failure = (struct failure){.next = cases->failures,
+                                .number = ++cases->n,
+                                .rank = rank,
+                                .node = node,
+                                .incarnation = incarnation,
+                                .document = json_object(),
+                                .observers = json_array(),
+                                .told = json_array(),
+                                .agreed = json_array()};
+    cases->failures = failure;
     snprintf(job, sizeof job, "%016" PRIx64, cases->job);
-    set(death->document, "schema", json_string("rhizome.case.1"));
-    set(death->document, "job", json_string(job));
-    set(death->document, "case", json_integer(death->number));
-    set(death->document, "what", json_string(rank != RZ_ID_NONE ? "process" : "node"));
+    set(failure->document, "schema", json_string("rhizome.case.1"));
+    set(failure->document, "job", json_string(job));
+    set(failure->document, "case", json_integer(failure->number));
+    set(failure->document, "what", json_string(rank != RZ_ID_NONE ? "process" : "node"));
     if (rank != RZ_ID_NONE) {
-        set(death->document, "rank", json_integer(rank));
-        set(death->document, "incarnation", json_integer(incarnation));
+        set(failure->document, "rank", json_integer(rank));
+        set(failure->document, "incarnation", json_integer(incarnation));
     }
-    set(death->document, "node", json_integer(node));
-    set(death->document, "verdict", json_string("dead"));
-    set(death->document, "accusers", death->accusers);
-    set(death->document, "told", death->told);
-    set(death->document, "agreed", death->agreed);
-    set(death->document, "done", json_string("not known yet"));
-    return death;
+    set(failure->document, "node", json_integer(node));
+    set(failure->document, "verdict", json_string("failed"));
+    set(failure->document, "observers", failure->observers);
+    set(failure->document, "told", failure->told);
+    set(failure->document, "agreed", failure->agreed);
+    set(failure->document, "done", json_string("not known yet"));
+    return failure;
 }
 
-static void write_case(struct rz_cases *cases, const struct death *death)
+static void write_case(struct rz_cases *cases, const struct failure *failure)
 {
     struct rz_outfile out;
     const char *why = NULL;
     char path[4096];
-    snprintf(path, sizeof path, "%s/case-%04u.json", cases->folder, death->number);
+    snprintf(path, sizeof path, "%s/case-%04u.json", cases->folder, failure->number);
     bool good = rz_outfile_open(&out, path, &why);
     if (good) {
-        good = json_dumpf(death->document, out.file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+        good =
+            json_dumpf(failure->document, out.file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
         fputc('\n', out.file);
         good = rz_outfile_close(&out, good, &why);
     }
@@ -109,66 +110,66 @@ static void write_case(struct rz_cases *cases, const struct death *death)
 
 /* ---- What is told ---- */
 
-/* The death of that process, or of that node; an injected one may precede its detection, so that
+/* The failure of that process, or of that node; an injected one may precede its detection, so that
  * the incarnation is compared only where both know it. */
-static struct death *death_find(const struct rz_cases *cases, uint32_t rank, uint32_t node,
-                                uint32_t incarnation)
+static struct failure *failure_find(const struct rz_cases *cases, uint32_t rank, uint32_t node,
+                                    uint32_t incarnation)
 {
-    struct death *death = cases->deaths;
-    for (; death; death = death->next)
-        if (rank != RZ_ID_NONE ? death->rank == rank && death->incarnation == incarnation
-                               : death->rank == RZ_ID_NONE && death->node == node)
+    struct failure *failure = cases->failures;
+    for (; failure; failure = failure->next)
+        if (rank != RZ_ID_NONE ? failure->rank == rank && failure->incarnation == incarnation
+                               : failure->rank == RZ_ID_NONE && failure->node == node)
             break;
-    return death;
+    return failure;
 }
 
-static struct death *death_of(struct rz_cases *cases, const struct rz_launch_event *event)
+static struct failure *failure_of(struct rz_cases *cases, const struct rz_launch_event *event)
 {
-    struct death *death = death_find(cases, event->rank, event->node, event->incarnation);
-    return death ? death : death_new(cases, event->rank, event->node, event->incarnation);
+    struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation);
+    return failure ? failure : failure_new(cases, event->rank, event->node, event->incarnation);
 }
 
 static void on_injected(struct rz_cases *cases, const struct rz_launch_event *event)
 {
     if (strncmp(event->note, "kill", 4) == 0)
-        set(death_of(cases, event)->document, "injected_at_ns",
+        set(failure_of(cases, event)->document, "injected_at_ns",
             json_integer((json_int_t)event->at_ns));
 }
 
 static void on_seen(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
-    struct death *death = death_of(cases, event);
-    const json_t *first = json_object_get(death->document, "seen_at_ns");
+    struct failure *failure = failure_of(cases, event);
+    const json_t *first = json_object_get(failure->document, "seen_at_ns");
     if (!first || json_integer_value(first) > (json_int_t)event->at_ns)
-        set(death->document, "seen_at_ns", json_integer((json_int_t)event->at_ns));
-    json_t *accuser = moment(death, by, event->at_ns);
-    set(accuser, "evidence", json_string(event->note));
-    append(death->accusers, accuser);
-    if (event->rank != RZ_ID_NONE && event->value == RZ_DEATH_HUNG)
-        set(death->document, "verdict", json_string("hung"));
-    write_case(cases, death);
+        set(failure->document, "seen_at_ns", json_integer((json_int_t)event->at_ns));
+    json_t *observer = moment(failure, by, event->at_ns);
+    set(observer, "evidence", json_string(event->note));
+    append(failure->observers, observer);
+    if (event->rank != RZ_ID_NONE && event->value == RZ_FAILURE_HUNG)
+        set(failure->document, "verdict", json_string("hung"));
+    write_case(cases, failure);
 }
 
 static void on_news(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
-    struct death *death = death_of(cases, event);
-    append(death->told, moment(death, by, event->at_ns));
+    struct failure *failure = failure_of(cases, event);
+    append(failure->told, moment(failure, by, event->at_ns));
 }
 
-/* A new epoch settles all deaths that were open. */
+/* A new epoch settles all failures that were open. */
 static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     if (event->epoch <= 1)
         return;
-    for (struct death *death = cases->deaths; death; death = death->next) {
-        json_t *epoch = json_object_get(death->document, "epoch");
-        if (!epoch && !death->done) {
-            set(death->document, "epoch", json_integer(event->epoch));
-            set(death->document, "generation", json_integer((json_int_t)event->value));
-            epoch = json_object_get(death->document, "epoch");
+    for (struct failure *failure = cases->failures; failure; failure = failure->next) {
+        json_t *epoch = json_object_get(failure->document, "epoch");
+        if (!epoch && !failure->done) {
+            set(failure->document, "epoch", json_integer(event->epoch));
+            set(failure->document, "generation", json_integer((json_int_t)event->value));
+            epoch = json_object_get(failure->document, "epoch");
         }
         if (epoch && json_integer_value(epoch) == (json_int_t)event->epoch)
-            append(death->agreed, moment(death, by, event->at_ns));
+            append(failure->agreed, moment(failure, by, event->at_ns));
     }
     if (event->epoch > cases->epoch) {
         cases->epoch = event->epoch;
@@ -177,59 +178,59 @@ static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch
 }
 
 /* The epoch runs: what was lost is repaired, also what was to be by one that never ran, for there
- * was another death, or damage, in its recovery. */
+ * was another failure, or damage, in its recovery. */
 static void on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
-    for (struct death *death = cases->deaths; death; death = death->next) {
-        const json_t *epoch = json_object_get(death->document, "epoch");
-        if (death->done || !epoch || json_integer_value(epoch) > (json_int_t)event->epoch)
+    for (struct failure *failure = cases->failures; failure; failure = failure->next) {
+        const json_t *epoch = json_object_get(failure->document, "epoch");
+        if (failure->done || !epoch || json_integer_value(epoch) > (json_int_t)event->epoch)
             continue;
-        death->done = true;
+        failure->done = true;
         if (event->epoch == cases->epoch) {
-            set(death->document, "epoch", json_integer(event->epoch));
-            set(death->document, "generation", json_integer((json_int_t)cases->generation));
+            set(failure->document, "epoch", json_integer(event->epoch));
+            set(failure->document, "generation", json_integer((json_int_t)cases->generation));
         }
-        set(death->document, "done", json_string("global restart"));
-        set(death->document, "runs_again", moment(death, by, event->at_ns));
-        write_case(cases, death);
+        set(failure->document, "done", json_string("global restart"));
+        set(failure->document, "runs_again", moment(failure, by, event->at_ns));
+        write_case(cases, failure);
     }
 }
 
 static void on_noted(struct rz_cases *cases, const struct rz_launch_event *event)
 {
-    struct death *death = death_find(cases, event->rank, event->node, event->incarnation);
-    if (!death || death->done)
+    struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation);
+    if (!failure || failure->done)
         return;
-    death->done = true;
-    set(death->document, "done", json_string("noted; the program goes on without it"));
-    write_case(cases, death);
+    failure->done = true;
+    set(failure->document, "done", json_string("noted; the program goes on without it"));
+    write_case(cases, failure);
 }
 
-/* Its successor begins. Of a node that died each process has a successor of its own. */
-static void on_born(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+/* Its successor begins. Of a node that failed each process has a successor of its own. */
+static void on_spawned(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
-    struct death *death = death_find(cases, event->rank, event->node, event->incarnation - 1);
-    if (event->value != RZ_BORN_REPLACES || !death)
+    struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation - 1);
+    if (event->value != RZ_START_REPLACES || !failure)
         return;
-    death->done = true;
-    set(death->document, "done", json_string("replaced"));
-    append(death->agreed, moment(death, by, event->at_ns));
-    write_case(cases, death);
+    failure->done = true;
+    set(failure->document, "done", json_string("replaced"));
+    append(failure->agreed, moment(failure, by, event->at_ns));
+    write_case(cases, failure);
 }
 
 static void on_acknowledged(struct rz_cases *cases, const struct rz_launch_event *event)
 {
-    struct death *death = death_find(cases, event->rank, event->node, event->incarnation);
-    if (!death || json_object_get(death->document, "acknowledged"))
+    struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation);
+    if (!failure || json_object_get(failure->document, "acknowledged"))
         return;
-    set(death->document, "acknowledged", json_true());
-    write_case(cases, death);
+    set(failure->document, "acknowledged", json_true());
+    write_case(cases, failure);
 }
 
 static void on_ended_by(struct rz_cases *cases, const struct rz_launch_event *event)
 {
-    struct death *death = death_of(cases, event);
-    set(death->document, "ended_by", json_string(event->note));
+    struct failure *failure = failure_of(cases, event);
+    set(failure->document, "ended_by", json_string(event->note));
 }
 
 void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
@@ -238,10 +239,10 @@ void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_
     case RZ_EVENT_RECORD_INJECTED:
         on_injected(cases, event);
         break;
-    case RZ_EVENT_RECORD_DEATH_SEEN:
+    case RZ_EVENT_RECORD_FAILURE_SEEN:
         on_seen(cases, by, event);
         break;
-    case RZ_EVENT_RECORD_DEATH_NEWS:
+    case RZ_EVENT_RECORD_FAILURE_NEWS:
         on_news(cases, by, event);
         break;
     case RZ_EVENT_RECORD_EPOCH:
@@ -253,8 +254,8 @@ void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_
     case RZ_EVENT_RECORD_NOTED:
         on_noted(cases, event);
         break;
-    case RZ_EVENT_RECORD_BORN:
-        on_born(cases, by, event);
+    case RZ_EVENT_RECORD_SPAWNED:
+        on_spawned(cases, by, event);
         break;
     case RZ_EVENT_RECORD_ACKNOWLEDGED:
         on_acknowledged(cases, event);
@@ -269,13 +270,13 @@ void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_
 
 void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *started)
 {
-    for (struct death *death = cases->deaths; death; death = death->next) {
-        if (death->rank != started->rank || death->incarnation + 1 != started->incarnation)
+    for (struct failure *failure = cases->failures; failure; failure = failure->next) {
+        if (failure->rank != started->rank || failure->incarnation + 1 != started->incarnation)
             continue;
         json_t *again = json_object();
         set(again, "incarnation", json_integer(started->incarnation));
         set(again, "node", json_integer(started->node));
-        set(death->document, "started_again", again);
+        set(failure->document, "started_again", again);
     }
 }
 
@@ -283,7 +284,7 @@ static json_t *timeline_of(const struct rz_recovery_times *times)
 {
     json_t *timeline = json_object(), *phases = json_object(), *lost = json_object();
     set(timeline, "way", json_string(rz_recovery_way_names[times->way]));
-    set(timeline, "deaths", json_integer(times->deaths));
+    set(timeline, "failures", json_integer(times->failures));
     set(timeline, "rounds", json_integer(times->rounds));
     if (times->damaged)
         set(timeline, "damaged_generation", json_integer((json_int_t)times->damaged));
@@ -306,31 +307,31 @@ static json_t *timeline_of(const struct rz_recovery_times *times)
     return timeline;
 }
 
-/* Of a global restart: the deaths that this epoch settled; of a replacement those that were
+/* Of a global restart: the failures that this epoch settled; of a replacement those that were
  * replaced and have no timeline yet. */
 void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *times)
 {
-    for (struct death *death = cases->deaths; death; death = death->next) {
-        const json_t *epoch = json_object_get(death->document, "epoch");
-        const char *done = json_string_value(json_object_get(death->document, "done"));
+    for (struct failure *failure = cases->failures; failure; failure = failure->next) {
+        const json_t *epoch = json_object_get(failure->document, "epoch");
+        const char *done = json_string_value(json_object_get(failure->document, "done"));
         bool replaced = times->way == RZ_RECOVERY_REPLACE && strcmp(done, "replaced") == 0;
-        bool settled = times->way == RZ_RECOVERY_REINIT && death->done && epoch &&
+        bool settled = times->way == RZ_RECOVERY_REINIT && failure->done && epoch &&
                        json_integer_value(epoch) <= (json_int_t)times->epoch;
-        if ((!replaced && !settled) || json_object_get(death->document, "timeline"))
+        if ((!replaced && !settled) || json_object_get(failure->document, "timeline"))
             continue;
-        set(death->document, "timeline", timeline_of(times));
-        write_case(cases, death);
+        set(failure->document, "timeline", timeline_of(times));
+        write_case(cases, failure);
     }
 }
 
 void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason)
 {
-    struct death *death = death_find(cases, RZ_ID_NONE, node, 0);
-    if (!death)
-        death = death_new(cases, RZ_ID_NONE, node, 0);
-    set(death->document, "verdict", json_string("cut off"));
-    set(death->document, "its_own_words", json_string(reason));
-    write_case(cases, death);
+    struct failure *failure = failure_find(cases, RZ_ID_NONE, node, 0);
+    if (!failure)
+        failure = failure_new(cases, RZ_ID_NONE, node, 0);
+    set(failure->document, "verdict", json_string("cut off"));
+    set(failure->document, "its_own_words", json_string(reason));
+    write_case(cases, failure);
 }
 
 /* ---- Life ---- */
@@ -362,15 +363,15 @@ struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before
 
 bool rz_cases_close(struct rz_cases *cases, int status, const char **why)
 {
-    while (cases->deaths) {
-        struct death *death = cases->deaths;
-        cases->deaths = death->next;
-        if (!death->done)
-            set(death->document, "done", json_string("nothing: the job ended"));
-        set(death->document, "job_status", json_integer(status));
-        write_case(cases, death);
-        json_decref(death->document);
-        free(death);
+    while (cases->failures) {
+        struct failure *failure = cases->failures;
+        cases->failures = failure->next;
+        if (!failure->done)
+            set(failure->document, "done", json_string("nothing: the job ended"));
+        set(failure->document, "job_status", json_integer(status));
+        write_case(cases, failure);
+        json_decref(failure->document);
+        free(failure);
     }
     *why = cases->write_error;
     free(cases->folder);

@@ -1,8 +1,8 @@
 /*
- * Case files: for each death a JSON document that says who accused, on what evidence, when each
+ * Case files: for each failure a JSON document that says who reported, on what evidence, when each
  * daemon learnt of it and what was done. docs/cases.md describes the fields. Written into the
- * folder that `rzrun --cases` names, anew whenever something important is added, each time whole or
- * not at all.
+ * folder that `rzrun --cases` names, again whenever something important is added, each time whole
+ * or not at all.
  */
 #ifndef RZ_LAUNCH_CASES_H
 #define RZ_LAUNCH_CASES_H
@@ -26,10 +26,10 @@ uint32_t rz_cases_count(const struct rz_cases *cases);
 /* by: the node that tells. */
 void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event);
 
-/* A process was started: perhaps in the place of a dead one. */
+/* A process was started: perhaps in the place of a failed one. */
 void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *started);
 
-/* A recovery is over: its timeline goes into the case of each death that it repaired. */
+/* A recovery is over: its timeline goes into the case of each failure that it repaired. */
 void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *times);
 
 /* A node gives up because of that. */

@@ -104,7 +104,7 @@ static bool check_earlier(const struct rz_checkpoints *checkpoints,
     free(found);
     if (n > 0 && !options->restart)
         return refuse("%s holds checkpoints of an earlier job, up to generation %" PRIu64
-                      ": say --restart to go on from there, or remove it to begin anew",
+                      ": say --restart to go on from there, or remove it to restart",
                       checkpoints->path, newest);
     return true;
 }
@@ -164,7 +164,7 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
     bool nothing = checkpoints->restored.number == 0;
     checkpoints->none_whole = nothing && n > 0;
     if (checkpoints->none_whole && first)
-        return refuse("--restart: no generation in %s is whole; remove it to begin anew",
+        return refuse("--restart: no generation in %s is whole; remove it to restart",
                       checkpoints->path);
     if (checkpoints->none_whole)
         refuse("no generation in %s is whole: the job begins at its beginning", checkpoints->path);

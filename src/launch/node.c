@@ -117,7 +117,7 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     fcntl(channel[0], F_SETFL, O_NONBLOCK);
     pid_t rzrun = getpid(), pid = fork();
     /* Not killed with rzrun, but woken where it was stopped: it must see the end of its pipe. */
-    if (pid == 0 && rz_process_die_with_parent(rzrun, SIGCONT) != RZ_OK)
+    if (pid == 0 && rz_process_fail_with_parent(rzrun, SIGCONT) != RZ_OK)
         _exit(127);
     if (pid == 0)
         become_keeper(node, switch_fd, daemon, channel[1], alive[0]);

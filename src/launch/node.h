@@ -26,11 +26,11 @@ struct rz_node {
     bool early; /* that was before it was told to end */
     int status; /* of the keeper, as waitpid gives it; -1: it was not waited for */
     enum { RZ_NODE_ATTACHED, RZ_NODE_CAN_DETACH, RZ_NODE_DETACHED } detached; /* needs us, or not */
-    bool lost;             /* its death was agreed, though its daemon may be there still, stopped */
-    uint32_t epoch;        /* the newest one in which it took part */
-    bool done;             /* all has ended there, and the daemon waits for LEAVE */
-    uint64_t strangers;    /* connections that its daemon refused for lack of proof */
-    bool input_ended;      /* standard input's end was told */
+    bool lost;          /* its failure was agreed, though its daemon may be there still, stopped */
+    uint32_t epoch;     /* the newest one in which it took part */
+    bool done;          /* all has ended there, and the daemon waits for LEAVE */
+    uint64_t strangers; /* connections that its daemon refused for lack of proof */
+    bool input_ended;   /* standard input's end was told */
     uint32_t input_credit; /* bytes of input that it still takes */
     char address[64];
     uint32_t tcp_port, udp_port;

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int judge(const char *path, const char **why)
+static int assess(const char *path, const char **why)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
@@ -37,7 +37,7 @@ static int find_here(const char *name, char *path, size_t path_max, const char *
     bool relative =
         name[0] != '/' && getcwd(here, sizeof here - 1); /* processes may start elsewhere */
     snprintf(path, path_max, "%s%s%s", here, relative ? "/" : "", name);
-    return judge(path, why);
+    return assess(path, why);
 }
 
 static bool find_in(const char *list, const char *name, char *path, size_t path_max)
@@ -46,7 +46,7 @@ static bool find_in(const char *list, const char *name, char *path, size_t path_
     for (const char *at = list; *at;) {
         size_t n = strcspn(at, ":");
         snprintf(path, path_max, "%.*s/%s", (int)n, at, name);
-        if (n > 0 && judge(path, &ignored) == 0)
+        if (n > 0 && assess(path, &ignored) == 0)
             return true;
         at += n + (at[n] == ':');
     }

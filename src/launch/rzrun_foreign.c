@@ -200,7 +200,7 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
     {"-disable-auto-cleanup",
      "--disable-auto-cleanup --enable-recovery -enable-recovery "
      "--recoverable",
-     NULL, "Nothing: a death ends what cannot go on without the failed process, no more.",
+     NULL, "Nothing: a failure ends what cannot go on without the failed process, no more.",
      take_cleanup},
     {"--continuous", "-continuous", NULL, "The same.", take_cleanup},
     {"-soft", "--soft", "LIST", "Nothing: -n says how many.", take_soft},

@@ -387,9 +387,9 @@ static const struct rz_cli_option table[] = {
      "the other.",
      take_map_by},
     {"--oversubscribe", "-oversubscribe", NULL,
-     "Allow more ranks than slots, at the start and when nodes die.", take_oversubscribe},
+     "Allow more ranks than slots, at the start and when nodes fail.", take_oversubscribe},
     {"--spares", NULL, "N",
-     "Keep the last N nodes free at the start; ranks of a node that dies go there first.",
+     "Keep the last N nodes free at the start; ranks of a node that fails go there first.",
      take_spares},
     {"--bind-to", "-bind-to", "core|none",
      "none (default): processes run wherever the system puts them. core: each has a core to "
@@ -410,7 +410,7 @@ static const struct rz_cli_option table[] = {
      "How a call that waits does so. auto (default): where each rank has a processor, it looks for "
      "as long as several wake-ups take on this machine, then sleeps until it is woken; where ranks "
      "outnumber processors, it gives its processor to others for a moment, then sleeps. yield: it "
-     "never sleeps, only gives the processor to others: it hears of messages, deaths and "
+     "never sleeps, only gives the processor to others: it hears of messages, failures and "
      "revocations sooner where ranks outnumber processors, and costs all processors all the time, "
      "as with mpi_yield_when_idle elsewhere.",
      take_wait},
@@ -429,20 +429,20 @@ static const struct rz_cli_option table[] = {
      "What errors do until the program says otherwise: mpi_errors_are_fatal (default), "
      "mpi_errors_abort, mpi_errors_return.",
      take_initial_errhandler},
-    {NULL, NULL, NULL, "Detection of deaths", NULL},
+    {NULL, NULL, NULL, "Detection of failures", NULL},
     {"--detector", NULL, "ring|swim|flat",
      "How silent nodes are found. ring (default): each node watches one other. swim: random "
      "probes, suspicions that can be refuted (SWIM with Lifeguard); slower, and surer where "
      "messages are lost. flat: for comparison, each process watches another from a thread of its "
-     "own, and a process that is stopped is dead, too.",
+     "own, and a process that is stopped has failed, too.",
      take_detector},
     {"--hb-period", NULL, "T", "Time between two heartbeats of a node (100ms).", take_hb_period},
     {"--hb-timeout", NULL, "T",
-     "Silence after which a node is declared dead (300ms; 1s with --nodes, where nodes share one "
+     "Silence after which a node is declared failed (300ms; 1s with --nodes, where nodes share one "
      "machine and its load).",
      take_hb_timeout},
     {"--hang-timeout", NULL, "T",
-     "Kill a rank that has made no progress for T, as dead: neither an MPI call, in which it may "
+     "Kill a rank that has made no progress for T, as failed: neither an MPI call, in which it may "
      "wait as long as it likes, nor RZ_Alive; time without a processor does not count. "
      "Default: never.",
      take_hang_timeout},
@@ -455,24 +455,27 @@ static const struct rz_cli_option table[] = {
      "Default: 10m with one node, whose processes go on once the daemon does; 1m with "
      "several. A job stopped with rzrun (Ctrl-Z) and a suspended machine are not silent.",
      take_silence_timeout},
-    {NULL, NULL, NULL, "What a death does", NULL},
+    {NULL, NULL, NULL, "What a failure does", NULL},
     {"--on-failure", NULL, "auto|repair|continue|replace|restart|abort",
-     "auto (default): survivors hear of a death by their error handlers, whose default ends the "
-     "job; once the program has entered MPIX_Reinit, dead processes are replaced and the job goes "
+     "auto (default): survivors hear of a failure by their error handlers, whose default ends the "
+     "job; once the program has entered MPIX_Reinit, failed processes are replaced and the job "
+     "goes "
      "back to its last checkpoint; where the program asks for it, RZ_Comm_replace replaces "
      "them. repair: the same of a program that is known to enter MPIX_Reinit: if all its processes "
-     "die before any has, they are started again. continue: deaths are errors, and nobody is "
-     "replaced. replace: deaths are errors, also "
-     "inside MPIX_Reinit, and RZ_Comm_replace replaces the dead. restart: when a process or a "
-     "node dies, the job ends and begins anew, at most --max-restarts times, from the checkpoints "
-     "in --checkpoint-dir or from what the program itself finds. abort: the first death ends the "
+     "fail before any has, they are started again. continue: failures are errors, and nobody is "
+     "replaced. replace: failures are errors, also "
+     "inside MPIX_Reinit, and RZ_Comm_replace replaces the failed processes. restart: when a "
+     "process or a "
+     "node fails, the job ends and restarts, at most --max-restarts times, from the checkpoints "
+     "in --checkpoint-dir or from what the program itself finds. abort: the first failure ends the "
      "job.",
      take_on_failure},
     {"--agree", NULL, "ENGINE",
-     "What MPIX_Comm_agree, MPIX_Comm_shrink and their kin agree by, where the communicator's "
+     "What MPIX_Comm_agree, MPIX_Comm_shrink and variants agree by, where the communicator's "
      "info key rz_agree does not say otherwise (docs/agreement-engines.md). era (default): early "
      "returning agreement. twophase: two-phase commit. gossip1, gossip2, gossip3: random pings "
-     "with a matrix, a list, push-sum; that all then know the same dead is probable, an agreement "
+     "with a matrix, a list, push-sum; that all then know the same failed is probable, an "
+     "agreement "
      "by era checks it and decides where it is not so.",
      take_agree},
     {"--place-lost", NULL, "spread|together",
@@ -507,7 +510,7 @@ static const struct rz_cli_option table[] = {
     {"--keep-checkpoints", NULL, NULL, "Leave the files in DIR when the job has succeeded, too.",
      take_keep_checkpoints},
     {"--no-ft", NULL, NULL,
-     "No fault tolerance: the first death of a rank or a node ends the job, as with a plain MPI. "
+     "No fault tolerance: the first failure of a rank or a node ends the job, as with a plain MPI. "
      "Nodes send no heartbeats, MPIX_Reinit runs its function once, checkpoints are not kept, "
      "MPIX_Comm_agree is a plain MPI_Allreduce.",
      take_no_ft},
@@ -526,18 +529,20 @@ static const struct rz_cli_option table[] = {
     {"--stdout", NULL, "auto|pty|line|full",
      "What the ranks' standard output is, and so when they write. pty: a pseudo-terminal: line by "
      "line, as at a terminal. line: a pipe; from MPI_Init on C programs write line by line, and "
-     "lose no line when they die. full: a pipe, written when a buffer is full, which is faster for "
+     "lose no line when they fail. full: a pipe, written when a buffer is full, which is faster "
+     "for "
      "very much output. auto (default): pty where rzrun's own is a terminal, else line.",
      take_stdout},
     {"--progress", NULL, NULL, "Show the iterations on the terminal while the program runs.",
      take_progress},
     {"--story", NULL, NULL,
-     "Tell on standard error what died, how it was noticed and how long each step took.",
+     "Tell on standard error what failed, how it was noticed and how long each step took.",
      take_story},
     {"--report", NULL, "FILE",
      "Write everything that happened to FILE, one line `name=value ...` per event.", take_report},
     {"--cases", NULL, "FOLDER",
-     "Write a case file (JSON, docs/cases.md) for each death: who accused, on what evidence, when "
+     "Write a case file (JSON, docs/cases.md) for each failure: who reported, on what evidence, "
+     "when "
      "each daemon learnt of it, what was done.",
      take_cases},
     {"--verbose", "-v", NULL,
@@ -582,7 +587,7 @@ const struct rz_cli rz_rzrun_cli = {
     .options = table,
     .more = rz_rzrun_foreign,
     .epilogue =
-        "Exit status: 0 if the last incarnation of every process returned 0 and every death was "
+        "Exit status: 0 if the last incarnation of every process returned 0 and every failure was "
         "repaired\n"
         "or acknowledged by the program (MPIX_Comm_agree, _shrink, _replace, _ack_failed); else "
         "what ended\n"
@@ -591,7 +596,7 @@ const struct rz_cli rz_rzrun_cli = {
         "(docs/exit-status.md). "
         "rzrun's own:\n" RZ_EXIT_TABLE(
             LINE) "\n"
-                  "Example: eight ranks on four emulated nodes, of which one dies in the middle\n"
+                  "Example: eight ranks on four emulated nodes, of which one fails in the middle\n"
                   "  rzrun -n 8 --nodes 4 --inject 'kill node 2 at iteration 90' --story ./hpccg "
                   "32 32 32"};
 

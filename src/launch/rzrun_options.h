@@ -17,13 +17,13 @@ enum rz_adapter {
     RZ_ADAPTER_NETNS  /* each has a network of its own, joined by a switch: port/netns.h */
 };
 
-/* What the death of a process or node does to the job. */
+/* What the failure of a process or node does to the job. */
 enum rz_on_failure {
     RZ_ON_FAILURE_AUTO,     /* what the program's error handlers and MPIX_Reinit make of it */
     RZ_ON_FAILURE_REPAIR,   /* the same; that it enters MPIX_Reinit is known beforehand */
     RZ_ON_FAILURE_CONTINUE, /* an error, and nothing is repaired */
-    RZ_ON_FAILURE_REPLACE,  /* an error; the program may have its dead replaced */
-    RZ_ON_FAILURE_RESTART,  /* the job begins anew */
+    RZ_ON_FAILURE_REPLACE,  /* an error; the program may have its failed replaced */
+    RZ_ON_FAILURE_RESTART,  /* the job restarts */
     RZ_ON_FAILURE_ABORT     /* the job ends */
 };
 
@@ -53,7 +53,7 @@ struct rz_rzrun_options {
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
     bool lost_together;
     bool oversubscribe, label, progress, story;
-    bool slots_limit; /* slots hold, at the start and after deaths */
+    bool slots_limit; /* slots hold, at the start and after failures */
     enum rz_on_failure on_failure;
     struct rz_texts environment; /* NAME=value; of all parts */
     const char *report;          /* file for the record, or NULL */

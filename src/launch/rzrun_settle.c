@@ -124,7 +124,8 @@ static void settle_layout(struct rz_rzrun_options *options)
     check_binding(options);
 }
 
-/* Later deaths may leave fewer nodes than a group wants; then it is made of those that are left. */
+/* Later failures may leave fewer nodes than a group wants; then it is made of those that are left.
+ */
 static void check_scheme(const struct rz_rzrun_options *options)
 {
     char text[RZ_SCHEME_TEXT_MAX];
@@ -207,7 +208,7 @@ static void check_detach(const struct rz_rzrun_options *options)
                       what);
     if (options->on_failure == RZ_ON_FAILURE_RESTART)
         rz_cli_refuse(&rz_rzrun_cli, "--on-failure restart needs an rzrun that stays, to begin the "
-                                     "job anew; --detach is to go: leave one");
+                                     "job again; --detach is to go: leave one");
     if (options->adapter == RZ_ADAPTER_NETNS)
         rz_cli_refuse(
             &rz_rzrun_cli,
@@ -232,7 +233,8 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
         rz_cli_refuse(&rz_rzrun_cli,
                       "--hb-timeout must be longer than --hb-period, best three times as long");
     if (options->no_ft && (options->on_failure_given || options->n_spares))
-        rz_cli_refuse(&rz_rzrun_cli, "with --no-ft the first death ends the job: %s has no meaning",
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "with --no-ft the first failure ends the job: %s has no meaning",
                       options->on_failure_given ? "--on-failure" : "--spares");
     check_detach(options);
     settle_stdout(options);

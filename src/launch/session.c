@@ -48,7 +48,7 @@ static bool is_lost(const struct rz_launch_session *session, const struct rz_nod
 }
 
 /* A daemon goes when all have ended what was theirs: one that has not heard yet that the job is
- * over would take its end for a death. */
+ * over would take its end for a failure. */
 static void let_all_leave(struct rz_launch_session *session)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_LEAVE};
@@ -127,14 +127,14 @@ static void put_numbers(struct rz_wire_writer *w, const uint32_t *numbers, uint3
 static uint32_t job_flags(const struct rz_launch_session *session)
 {
     const struct rz_rzrun_options *options = session->options;
-    bool at_death_over =
+    bool at_failure_over =
         options->on_failure == RZ_ON_FAILURE_RESTART || options->on_failure == RZ_ON_FAILURE_ABORT;
     bool never_replace =
-        options->no_ft || at_death_over || options->on_failure == RZ_ON_FAILURE_CONTINUE;
+        options->no_ft || at_failure_over || options->on_failure == RZ_ON_FAILURE_CONTINUE;
     bool never_repair = never_replace || options->on_failure == RZ_ON_FAILURE_REPLACE;
     return (never_repair ? RZ_JOB_REPAIR_NEVER : 0) | (never_replace ? RZ_JOB_REPLACE_NEVER : 0) |
            (options->lost_together ? RZ_JOB_LOST_TOGETHER : 0) |
-           (options->slots_limit ? RZ_JOB_SLOTS_LIMIT : 0) | (at_death_over ? RZ_JOB_ABORT : 0) |
+           (options->slots_limit ? RZ_JOB_SLOTS_LIMIT : 0) | (at_failure_over ? RZ_JOB_ABORT : 0) |
            (options->on_failure == RZ_ON_FAILURE_REPAIR ? RZ_JOB_REPAIRS : 0) |
            (options->no_ft ? RZ_JOB_NO_FT : 0) | (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
@@ -577,21 +577,21 @@ static void close_report(struct rz_launch_session *session)
                 session->options->report, strerror(errno));
 }
 
-/* Whether a death, or a lost checkpoint, ended this attempt and there is another one; else the exit
- * status. */
+/* Whether a failure, or a lost checkpoint, ended this attempt and there is another one; else the
+ * exit status. */
 static int look_for_restart(struct rz_launch_session *session, int status)
 {
     const struct rz_rzrun_options *options = session->options;
-    bool death = options->on_failure == RZ_ON_FAILURE_RESTART &&
-                 rz_outcome_by_death(&session->referee.outcome);
+    bool failure = options->on_failure == RZ_ON_FAILURE_RESTART &&
+                   rz_outcome_by_failure(&session->referee.outcome);
     bool lost = session->checkpoint_lost && session->attempts->checkpoints.used;
-    if (!death && !lost)
+    if (!failure && !lost)
         return status;
     if (options->restarts_max == 0 || session->attempts->n < options->restarts_max) {
         session->attempts->again = true;
         return status;
     }
-    fprintf(stderr, "rzrun: the job was begun anew %u times (--max-restarts)\n",
+    fprintf(stderr, "rzrun: the job was restarted %u times (--max-restarts)\n",
             session->attempts->n);
     return RZ_EXIT_RESTARTS;
 }
@@ -619,18 +619,18 @@ static int conclude(struct rz_launch_session *session)
     status = look_for_restart(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,
                      session->options->layout.n_nodes);
-    rz_story_end(&session->story, status, session->attempts->again, &session->attempts->died);
+    rz_story_end(&session->story, status, session->attempts->again, &session->attempts->failed);
     if (session->cases)
         session->attempts->n_cases = rz_cases_count(session->cases);
     if (session->cases && !rz_cases_close(session->cases, status, &why))
         fprintf(stderr, "rzrun: --cases %s: %s\n", session->options->cases, why);
     if (session->attempts->again)
-        fprintf(stderr, "rzrun: %s; the job begins anew (%u)\n", cause ? cause : "a death",
+        fprintf(stderr, "rzrun: %s; the job restarts (%u)\n", cause ? cause : "a failure",
                 session->attempts->n + 1);
     else if (cause && *cause)
         fprintf(stderr, "rzrun: %s\n", cause);
     if (status == RZ_EXIT_LOST || status == RZ_EXIT_START ||
-        (status != 0 && rz_outcome_by_death(&session->referee.outcome)))
+        (status != 0 && rz_outcome_by_failure(&session->referee.outcome)))
         rz_nodes_tell_ends(session->nodes, session->options->layout.n_nodes,
                            session->referee.outcome.cut_off);
     rz_nodes_tell_strangers(session->nodes, session->options->layout.n_nodes);
@@ -662,7 +662,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
                                        .arg = session};
     rz_settled_open(&session->settled, options->layout.n_nodes, on_settled, session);
     rz_timeline_open(&session->story.timeline, options->n_ranks, &attempts->work,
-                     attempts->died.deaths > 0 ? &attempts->died : NULL);
+                     attempts->failed.failures > 0 ? &attempts->failed : NULL);
     if (options->report &&
         !(session->story.report = fopen(options->report, attempts->n > 0 ? "a" : "w")))
         rz_cli_refuse(&rz_rzrun_cli, "--report: %s cannot be written: %s", options->report,

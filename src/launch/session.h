@@ -48,7 +48,7 @@ struct rz_launch_session {
     int switch_fd;         /* that they are plugged in to, or -1; held, so that it stays */
     uint32_t n_listening;
     struct rz_referee referee;
-    struct rz_settled settled; /* which deaths of nodes story and case files tell of */
+    struct rz_settled settled; /* which failures of nodes story and case files tell of */
     struct rz_story story;
     struct rz_cases *cases; /* NULL: not asked for */
     struct event *signals[RZ_SESSION_SIGNALS], *stdin_readable, *stdin_later, *bound, *last_word;

@@ -1,6 +1,6 @@
 /*
  * What processes write on its way out of rzrun. A reader that is slow holds the writers, by way of
- * the daemons, and nothing else: news of deaths, exits, signals and --timeout go on.
+ * the daemons, and nothing else: news of failures, exits, signals and --timeout go on.
  */
 #include "launch/session.h"
 #include "launch/surroundings.h"

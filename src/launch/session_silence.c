@@ -44,7 +44,7 @@ static void ask(struct rz_node *node)
     rz_node_send(node, &message);
 }
 
-/* The node whose silence is that of the job: where deaths are found it takes all daemons to be
+/* The node whose silence is that of the job: where failures are found it takes all daemons to be
  * silent, elsewhere one is enough. NULL: there is nobody to hear anything from. */
 static struct rz_node *most_silent(struct rz_launch_session *session, rz_time passed)
 {

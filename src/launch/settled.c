@@ -55,7 +55,8 @@ static void look(struct rz_settled *settled)
 {
     struct rz_settled_held *held, **at = &settled->held;
     while ((held = *at)) {
-        bool dropped = settled->nodes[held->by].barred, due = settled->nodes[held->event.node].dead;
+        bool dropped = settled->nodes[held->by].barred,
+             due = settled->nodes[held->event.node].failed;
         if (!dropped && !due) {
             at = &held->next;
             continue;
@@ -76,7 +77,7 @@ void rz_settled_cut_off(struct rz_settled *settled, uint32_t node)
 
 void rz_settled_gone(struct rz_settled *settled, uint32_t node)
 {
-    settled->nodes[node].dead = true;
+    settled->nodes[node].failed = true;
     look(settled);
 }
 
@@ -88,10 +89,11 @@ static bool settles(const struct rz_settled *settled, const struct rz_launch_eve
            (event->kind == RZ_EVENT_RECORD_NOTED && !settled->left);
 }
 
-static bool accuses(const struct rz_settled *settled, const struct rz_launch_event *event)
+static bool reports(const struct rz_settled *settled, const struct rz_launch_event *event)
 {
     return event->rank == RZ_ID_NONE && is_node(settled, event->node) &&
-           (event->kind == RZ_EVENT_RECORD_DEATH_SEEN || event->kind == RZ_EVENT_RECORD_DEATH_NEWS);
+           (event->kind == RZ_EVENT_RECORD_FAILURE_SEEN ||
+            event->kind == RZ_EVENT_RECORD_FAILURE_NEWS);
 }
 
 void rz_settled_event(struct rz_settled *settled, uint32_t by, const struct rz_launch_event *event)
@@ -100,10 +102,10 @@ void rz_settled_event(struct rz_settled *settled, uint32_t by, const struct rz_l
         return;
     settled->left |= event->kind == RZ_EVENT_RECORD_LEFT;
     if (settles(settled, event)) {
-        settled->nodes[event->node] = (struct rz_settled_node){.dead = true, .barred = true};
+        settled->nodes[event->node] = (struct rz_settled_node){.failed = true, .barred = true};
         look(settled);
     }
-    if (accuses(settled, event) && !settled->nodes[event->node].dead)
+    if (reports(settled, event) && !settled->nodes[event->node].failed)
         hold(settled, by, event);
     else
         settled->deliver(settled->arg, by, event);

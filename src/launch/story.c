@@ -7,8 +7,8 @@
 
 static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
     [RZ_EVENT_RECORD_JOINED] = "joined",
-    [RZ_EVENT_RECORD_DEATH_SEEN] = "death_seen",
-    [RZ_EVENT_RECORD_DEATH_NEWS] = "death_news",
+    [RZ_EVENT_RECORD_FAILURE_SEEN] = "failure_seen",
+    [RZ_EVENT_RECORD_FAILURE_NEWS] = "failure_news",
     [RZ_EVENT_RECORD_EPOCH] = "epoch",
     [RZ_EVENT_RECORD_READY] = "ready",
     [RZ_EVENT_RECORD_RUN] = "run",
@@ -19,7 +19,7 @@ static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
     [RZ_EVENT_RECORD_INJECTED] = "injected",
     [RZ_EVENT_RECORD_FLAT_NEWS] = "flat_news",
     [RZ_EVENT_RECORD_OUT] = "out",
-    [RZ_EVENT_RECORD_BORN] = "born",
+    [RZ_EVENT_RECORD_SPAWNED] = "spawned",
     [RZ_EVENT_RECORD_ACKNOWLEDGED] = "acknowledged",
     [RZ_EVENT_RECORD_ENDED_BY] = "ended_by",
     [RZ_EVENT_RECORD_BEGUN] = "begun",
@@ -77,11 +77,11 @@ static double ms(rz_time from, rz_time to)
     return to > from ? (double)(to - from) / 1e6 : 0.0;
 }
 
-static struct rz_story_death *find(struct rz_story *story, uint32_t rank, uint32_t node,
-                                   uint32_t incarnation)
+static struct rz_story_failure *find(struct rz_story *story, uint32_t rank, uint32_t node,
+                                     uint32_t incarnation)
 {
-    for (uint32_t i = 0; i < story->n_deaths; i++) {
-        struct rz_story_death *d = &story->deaths[i];
+    for (uint32_t i = 0; i < story->n_failures; i++) {
+        struct rz_story_failure *d = &story->failures[i];
         if (rank != RZ_ID_NONE ? d->rank == rank && d->incarnation == incarnation
                                : d->rank == RZ_ID_NONE && d->node == node)
             return d;
@@ -89,35 +89,35 @@ static struct rz_story_death *find(struct rz_story *story, uint32_t rank, uint32
     return NULL;
 }
 
-/* The death that an event tells of. */
-static struct rz_story_death *known(struct rz_story *story, const struct rz_launch_event *event)
+/* The failure that an event tells of. */
+static struct rz_story_failure *known(struct rz_story *story, const struct rz_launch_event *event)
 {
     return find(story, event->rank, event->node, event->incarnation);
 }
 
-static void forget(struct rz_story *story, struct rz_story_death *d)
+static void forget(struct rz_story *story, struct rz_story_failure *d)
 {
-    *d = story->deaths[--story->n_deaths];
+    *d = story->failures[--story->n_failures];
 }
 
 static void tell(struct rz_story *story);
 
 /* NULL: there are too many. Those that were told make room. With a new one the recovery before it
  * is over. */
-static struct rz_story_death *death(struct rz_story *story, const struct rz_launch_event *event)
+static struct rz_story_failure *failure(struct rz_story *story, const struct rz_launch_event *event)
 {
-    struct rz_story_death *d = known(story, event);
+    struct rz_story_failure *d = known(story, event);
     if (d)
         return d;
     if (event->epoch >= story->timeline.epoch)
         tell(story);
-    for (uint32_t i = story->n_deaths; story->n_deaths == RZ_STORY_DEATHS_MAX && i-- > 0;)
-        if (story->deaths[i].told)
-            forget(story, &story->deaths[i]);
-    if (story->n_deaths == RZ_STORY_DEATHS_MAX)
+    for (uint32_t i = story->n_failures; story->n_failures == RZ_STORY_FAILURES_MAX && i-- > 0;)
+        if (story->failures[i].told)
+            forget(story, &story->failures[i]);
+    if (story->n_failures == RZ_STORY_FAILURES_MAX)
         return NULL;
-    d = &story->deaths[story->n_deaths++];
-    *d = (struct rz_story_death){
+    d = &story->failures[story->n_failures++];
+    *d = (struct rz_story_failure){
         .rank = event->rank, .node = event->node, .incarnation = event->incarnation};
     return d;
 }
@@ -131,14 +131,14 @@ void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason
     fflush(story->report);
 }
 
-static void tell_death(const struct rz_story *story, const struct rz_story_death *d)
+static void tell_failure(const struct rz_story *story, const struct rz_story_failure *d)
 {
     if (d->rank != RZ_ID_NONE)
         fprintf(story->terminal, "%s %u on node %u %s",
                 d->rank < story->n_ranks ? "rank" : "spawned process", d->rank, d->node,
-                d->hung ? "hung and was killed" : "died");
+                d->hung ? "hung and was killed" : "failed");
     else
-        fprintf(story->terminal, "node %u died", d->node);
+        fprintf(story->terminal, "node %u failed", d->node);
     if (d->seen)
         fprintf(story->terminal, "; noticed by %s", d->how);
     if (d->seen && d->injected)
@@ -146,14 +146,14 @@ static void tell_death(const struct rz_story *story, const struct rz_story_death
     fputc('\n', story->terminal);
 }
 
-static void tell_deaths(const struct rz_story *story, rz_time first)
+static void tell_failures(const struct rz_story *story, rz_time first)
 {
     clear_progress(story);
-    for (uint32_t i = 0; i < story->n_deaths; i++)
-        if (!story->deaths[i].told) {
+    for (uint32_t i = 0; i < story->n_failures; i++)
+        if (!story->failures[i].told) {
             fprintf(story->terminal, i == 0 ? "%8.3f s  " : "            ",
                     ms(story->start, first) / 1e3);
-            tell_death(story, &story->deaths[i]);
+            tell_failure(story, &story->failures[i]);
         }
 }
 
@@ -162,7 +162,7 @@ static void tell_times(const struct rz_story *story, const struct rz_recovery_ti
 {
     const struct rz_timeline *timeline = &story->timeline;
     if (times->way == RZ_RECOVERY_RESTART)
-        fprintf(story->terminal, "            begun anew after %.1f ms",
+        fprintf(story->terminal, "            restarted after %.1f ms",
                 ms(times->seen, times->run));
     else
         fprintf(story->terminal, "            agreed after %.2f ms, repaired after %.1f ms",
@@ -175,7 +175,7 @@ static void tell_times(const struct rz_story *story, const struct rz_recovery_ti
     fprintf(story->terminal, "  (epoch %u)\n", times->epoch);
 }
 
-/* The recovery is over: what died, how it was noticed, how long each step took. What followed a
+/* The recovery is over: what failed, how it was noticed, how long each step took. What followed a
  * replacement is the program's own affair, and was told when it was decided. */
 static void tell(struct rz_story *story)
 {
@@ -185,7 +185,7 @@ static void tell(struct rz_story *story)
     story->recoveries += times.way != RZ_RECOVERY_REPLACE;
     story->told_epoch = times.epoch;
     if (story->terminal && times.way == RZ_RECOVERY_REINIT)
-        tell_deaths(story, times.seen);
+        tell_failures(story, times.seen);
     clear_progress(story);
     if (story->terminal && times.way != RZ_RECOVERY_REPLACE)
         tell_times(story, &times);
@@ -196,27 +196,27 @@ static void tell(struct rz_story *story)
     if (story->recovered)
         story->recovered(story->arg, &times);
     if (times.way == RZ_RECOVERY_REINIT)
-        story->n_deaths = 0;
+        story->n_failures = 0;
 }
 
-/* A death without a recovery. */
-static void tell_alone(struct rz_story *story, struct rz_story_death *d)
+/* A failure without a recovery. */
+static void tell_alone(struct rz_story *story, struct rz_story_failure *d)
 {
     if (story->terminal && d->seen && !d->told) {
         clear_progress(story);
         fprintf(story->terminal, "%8.3f s  ", ms(story->start, d->seen) / 1e3);
-        tell_death(story, d);
+        tell_failure(story, d);
     }
     d->told = d->seen != 0;
 }
 
-/* By decision a process begins, as each daemon tells; its own one says it all. A dead one that it
+/* By decision a process begins, as each daemon tells; its own one says it all. A failed one that it
  * replaces is no part of a later recovery; without one, it was lost with its node. */
-static void on_born(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
+static void on_spawned(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
-    struct rz_story_death *d = find(story, event->rank, event->node, event->incarnation - 1);
+    struct rz_story_failure *d = find(story, event->rank, event->node, event->incarnation - 1);
     char after[32] = "";
-    if (event->value != RZ_BORN_REPLACES || by != event->node)
+    if (event->value != RZ_START_REPLACES || by != event->node)
         return;
     if (d) {
         tell_alone(story, d);
@@ -235,39 +235,39 @@ static void on_injected(struct rz_story *story, const struct rz_launch_event *ev
 {
     bool kill = strncmp(event->note, "kill", 4) == 0;
     bool another = kill && !known(story, event);
-    struct rz_story_death *d = kill ? death(story, event) : NULL;
+    struct rz_story_failure *d = kill ? failure(story, event) : NULL;
     if (!d || d->injected)
         return;
     d->injected = event->at_ns;
-    rz_timeline_death(&story->timeline, d->injected, 0, another);
+    rz_timeline_failure(&story->timeline, d->injected, 0, another);
 }
 
 static void on_seen(struct rz_story *story, const struct rz_launch_event *event)
 {
     bool another = !known(story, event);
     if (another && event->epoch < story->told_epoch)
-        return; /* one more observer of a death that was repaired since */
-    struct rz_story_death *d = death(story, event);
+        return; /* one more observer of a failure that was repaired since */
+    struct rz_story_failure *d = failure(story, event);
     if (!d || (d->seen && event->at_ns >= d->seen))
         return;
     d->seen = event->at_ns;
-    d->hung = event->value == RZ_DEATH_HUNG;
+    d->hung = event->value == RZ_FAILURE_HUNG;
     snprintf(d->how, sizeof d->how, "%s", event->note);
-    rz_timeline_death(&story->timeline, 0, d->seen, another);
+    rz_timeline_failure(&story->timeline, 0, d->seen, another);
 }
 
 void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
-    struct rz_story_death *d;
+    struct rz_story_failure *d;
     switch (event->kind) {
     case RZ_EVENT_RECORD_INJECTED:
         on_injected(story, event);
         break;
-    case RZ_EVENT_RECORD_DEATH_SEEN:
+    case RZ_EVENT_RECORD_FAILURE_SEEN:
         on_seen(story, event);
         break;
-    case RZ_EVENT_RECORD_BORN:
-        on_born(story, by, event);
+    case RZ_EVENT_RECORD_SPAWNED:
+        on_spawned(story, by, event);
         break;
     case RZ_EVENT_RECORD_NOTED:
         d = known(story, event);
@@ -318,11 +318,11 @@ void rz_story_end(struct rz_story *story, int status, bool again, struct rz_reco
 {
     tell(story);
     clear_progress(story);
-    *before = (struct rz_recovery_times){.deaths = 0};
+    *before = (struct rz_recovery_times){.failures = 0};
     if (again && !story->timeline.open && story->lost) /* it ended the job before others told */
-        rz_timeline_death(&story->timeline, 0, story->lost, true);
+        rz_timeline_failure(&story->timeline, 0, story->lost, true);
     if (again && rz_timeline_again(&story->timeline, rz_clock_now(), before) && story->terminal)
-        tell_deaths(story, before->seen);
+        tell_failures(story, before->seen);
     if (story->report)
         fprintf(story->report,
                 again ? "event=again status=%d recoveries=%u\n"

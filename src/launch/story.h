@@ -13,10 +13,10 @@
 
 #include <stdio.h>
 
-#define RZ_STORY_DEATHS_MAX 16
+#define RZ_STORY_FAILURES_MAX 16
 
-/* One death as it was noticed. */
-struct rz_story_death {
+/* One failure as it was noticed. */
+struct rz_story_failure {
     uint32_t rank; /* RZ_ID_NONE: a node */
     uint32_t node, incarnation;
     rz_time injected, seen; /* 0: unknown */
@@ -25,16 +25,16 @@ struct rz_story_death {
     char how[64];
 };
 
-/* The recovery being told: from the first death to the first iteration after it. In a job that does
- * not go back, each death when it is agreed, and who takes its place. */
+/* The recovery being told: from the first failure to the first iteration after it. In a job that
+ * does not go back, each failure when it is agreed, and who takes its place. */
 struct rz_story {
     FILE *terminal; /* NULL: nothing is told */
     FILE *report;   /* NULL: nothing is recorded */
     bool progress;
     uint32_t n_ranks;
     rz_time start; /* all ranks initialised for the first time */
-    struct rz_story_death deaths[RZ_STORY_DEATHS_MAX];
-    uint32_t n_deaths;
+    struct rz_story_failure failures[RZ_STORY_FAILURES_MAX];
+    uint32_t n_failures;
     struct rz_timeline timeline;
     rz_time lost; /* rzrun saw the first node go; 0: none */
     rz_time progress_shown;
@@ -61,7 +61,7 @@ void rz_story_switch(struct rz_story *story, int switch_fd);
 /* Writes an event into the report: each one, whoever told it. by: the node that tells. */
 void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event);
 
-/* Tells of it, on the terminal; of a node's death only what the job has settled (settled.h). */
+/* Tells of it, on the terminal; of a node's failure only what the job has settled (settled.h). */
 void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event);
 void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
 
@@ -69,8 +69,8 @@ void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
 void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t n_nodes);
 
 /* Tells what is left to tell, ends a progress line, records the exit status; again: the job begins
- * anew, and *before is what the next attempt's timeline begins with (its deaths are 0 where there
- * is nothing). Closes the timeline. */
+ * again, and *before is what the next attempt's timeline begins with (its failures are 0 where
+ * there is nothing). Closes the timeline. */
 void rz_story_end(struct rz_story *story, int status, bool again, struct rz_recovery_times *before);
 
 #endif

@@ -43,7 +43,7 @@ void rz_timeline_open(struct rz_timeline *timeline, uint32_t n_ranks, struct rz_
         return;
     timeline->way = RZ_RECOVERY_RESTART;
     timeline->open = true;
-    timeline->deaths = before->deaths;
+    timeline->failures = before->failures;
     timeline->rounds = before->rounds;
     timeline->killed = before->killed;
     timeline->seen = before->seen;
@@ -69,25 +69,25 @@ static void begin_round(struct rz_timeline *timeline, uint32_t epoch, uint64_t g
 
 /* ---- What happens ---- */
 
-/* A recovery comes. News of the death may have been heard before the first notice of it. */
+/* A recovery comes. News of the failure may have been heard before the first notice of it. */
 static void begin(struct rz_timeline *timeline)
 {
     begin_round(timeline, timeline->epoch, timeline->generation);
     timeline->way = RZ_RECOVERY_REINIT;
     timeline->killed = timeline->seen = 0;
     timeline->damaged = 0;
-    timeline->deaths = timeline->rounds = 0;
+    timeline->failures = timeline->rounds = 0;
     timeline->open = true;
 }
 
-void rz_timeline_death(struct rz_timeline *timeline, rz_time killed, rz_time seen, bool another)
+void rz_timeline_failure(struct rz_timeline *timeline, rz_time killed, rz_time seen, bool another)
 {
     if (!timeline->open)
         begin(timeline);
-    timeline->deaths += another;
+    timeline->failures += another;
     earlier(&timeline->killed, killed);
     earlier(&timeline->seen, seen);
-    rz_work_died(timeline->work, killed ? killed : seen);
+    rz_work_failed(timeline->work, killed ? killed : seen);
 }
 
 static void on_epoch(struct rz_timeline *timeline, const struct rz_launch_event *event)
@@ -95,7 +95,7 @@ static void on_epoch(struct rz_timeline *timeline, const struct rz_launch_event 
     if (event->epoch < timeline->epoch)
         return;
     if (event->epoch > 1 && event->epoch > timeline->epoch && !timeline->open)
-        begin(timeline); /* the notice of the death is on its way, from another node */
+        begin(timeline); /* the notice of the failure is on its way, from another node */
     if (event->epoch > timeline->epoch)
         begin_round(timeline, event->epoch, event->value);
     later(&timeline->agreed, event->at_ns);
@@ -107,16 +107,16 @@ static struct rz_timeline_rank *rank_of(struct rz_timeline *timeline,
     return event->rank < timeline->n_ranks ? &timeline->ranks[event->rank] : NULL;
 }
 
-static void on_born(struct rz_timeline *timeline, const struct rz_launch_event *event)
+static void on_spawned(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
-    if (event->value != RZ_BORN_REPLACES || !rank || event->incarnation < rank->incarnation)
+    if (event->value != RZ_START_REPLACES || !rank || event->incarnation < rank->incarnation)
         return;
     timeline->way = RZ_RECOVERY_REPLACE;
     timeline->replaced = true;
     later(&timeline->agreed, event->at_ns);
     if (event->incarnation == rank->incarnation)
-        return; /* other nodes tell of the same birth */
+        return; /* other nodes tell of the same spawn */
     timeline->n_awaited += !rank->awaited;
     *rank = (struct rz_timeline_rank){.incarnation = event->incarnation, .awaited = true};
 }
@@ -139,9 +139,9 @@ static void on_at_start(struct rz_timeline *timeline, const struct rz_launch_eve
     struct rz_timeline_rank *rank = rank_of(timeline, event);
     if (!rank || event->epoch != timeline->epoch || event->incarnation < rank->incarnation)
         return;
-    bool newcomer = rank->joined == event->epoch;
+    bool spawned_process = rank->joined == event->epoch;
     rank->at_start = event->epoch;
-    later(newcomer ? &timeline->started : &timeline->back, event->at_ns);
+    later(spawned_process ? &timeline->started : &timeline->back, event->at_ns);
 }
 
 static void goes_on(struct rz_timeline *timeline, struct rz_timeline_rank *rank)
@@ -164,14 +164,14 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
 {
     bool now = event->epoch == timeline->epoch;
     switch (event->kind) {
-    case RZ_EVENT_RECORD_DEATH_NEWS:
+    case RZ_EVENT_RECORD_FAILURE_NEWS:
         later(&timeline->news, event->at_ns);
         break;
     case RZ_EVENT_RECORD_EPOCH:
         on_epoch(timeline, event);
         break;
-    case RZ_EVENT_RECORD_BORN:
-        on_born(timeline, event);
+    case RZ_EVENT_RECORD_SPAWNED:
+        on_spawned(timeline, event);
         break;
     case RZ_EVENT_RECORD_BEGUN:
         if (now)
@@ -204,8 +204,8 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
     }
 }
 
-/* Whether the mark is of the time after the death. A process at whose daemon the new epoch is known
- * may still be heard with what it said before: until it stands at the start. */
+/* Whether the mark is of the time after the failure. A process at whose daemon the new epoch is
+ * known may still be heard with what it said before: until it stands at the start. */
 static bool is_after(const struct rz_timeline *timeline, const struct rz_timeline_rank *rank,
                      const struct rz_launch_mark *mark)
 {
@@ -213,7 +213,8 @@ static bool is_after(const struct rz_timeline *timeline, const struct rz_timelin
     case RZ_RECOVERY_REINIT:
         return timeline->rounds > 0 && mark->epoch == timeline->epoch &&
                rank->at_start == timeline->epoch;
-    case RZ_RECOVERY_REPLACE: /* the newcomer says where it goes on; the others are there, too */
+    case RZ_RECOVERY_REPLACE: /* the spawned process says where it goes on; the others are there,
+                                 too */
         return timeline->replaced && timeline->n_awaited == 0 &&
                (rank->incarnation > 1 || timeline->work->resumed);
     case RZ_RECOVERY_RESTART:
@@ -298,7 +299,7 @@ bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *ti
         return false;
     *times = (struct rz_recovery_times){.way = timeline->way,
                                         .epoch = timeline->epoch,
-                                        .deaths = timeline->deaths,
+                                        .failures = timeline->failures,
                                         .rounds = timeline->rounds,
                                         .killed = timeline->killed,
                                         .seen = timeline->seen,
@@ -319,7 +320,7 @@ bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
 {
     if (!timeline->open)
         return false;
-    *times = (struct rz_recovery_times){.deaths = timeline->deaths,
+    *times = (struct rz_recovery_times){.failures = timeline->failures,
                                         .killed = timeline->killed,
                                         .seen = timeline->seen,
                                         .run = stopped};
@@ -330,8 +331,8 @@ bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
 
 void rz_recovery_times_record(const struct rz_recovery_times *times, FILE *report)
 {
-    fprintf(report, "event=recovery way=%s epoch=%u deaths=%u rounds=%u generation=%llu",
-            rz_recovery_way_names[times->way], times->epoch, times->deaths, times->rounds,
+    fprintf(report, "event=recovery way=%s epoch=%u failures=%u rounds=%u generation=%llu",
+            rz_recovery_way_names[times->way], times->epoch, times->failures, times->rounds,
             (unsigned long long)times->generation);
     if (times->damaged)
         fprintf(report, " damaged_generation=%llu", (unsigned long long)times->damaged);

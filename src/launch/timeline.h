@@ -18,8 +18,8 @@
 /* How the job was repaired. */
 enum rz_recovery_way {
     RZ_RECOVERY_REINIT,  /* everybody went back to the start (MPIX_Reinit) */
-    RZ_RECOVERY_REPLACE, /* others took the places of the dead (RZ_Comm_replace) */
-    RZ_RECOVERY_RESTART  /* the job was ended and begun anew (--on-failure restart) */
+    RZ_RECOVERY_REPLACE, /* others took the places of the failed (RZ_Comm_replace) */
+    RZ_RECOVERY_RESTART  /* the job was ended and restarted (--on-failure restart) */
 };
 
 /* The phases, in the order in which they are told. Each but the ones said otherwise begins when the
@@ -47,12 +47,12 @@ extern const char *const rz_recovery_phase_names[]; /* "roll_back" */
 /* One recovery, told when it is over. */
 struct rz_recovery_times {
     enum rz_recovery_way way;
-    uint32_t epoch;          /* that runs now; REPLACE: in which it took place */
-    uint32_t deaths, rounds; /* decisions it took: a death in a recovery makes one more */
-    rz_time killed, seen;    /* the first death */
-    rz_time run, restored;   /* the last node's, the last process's */
-    uint64_t generation;     /* that was restored; 0: none */
-    uint64_t damaged;        /* the generation that was given up for it; 0: none */
+    uint32_t epoch;            /* that runs now; REPLACE: in which it took place */
+    uint32_t failures, rounds; /* decisions it took: a failure in a recovery makes one more */
+    rz_time killed, seen;      /* the first failure */
+    rz_time run, restored;     /* the last node's, the last process's */
+    uint64_t generation;       /* that was restored; 0: none */
+    uint64_t damaged;          /* the generation that was given up for it; 0: none */
     double phase_ms[RZ_RECOVERY_PHASE_COUNT]; /* NAN: there was none, or nothing is known of it */
     double whole_ms; /* from the kill, or else from `seen`, until the program runs again */
     struct rz_work_lost lost;
@@ -64,7 +64,7 @@ struct rz_timeline_rank {
     uint32_t joined;   /* the epoch in which it came; 0: it has not */
     uint32_t at_start; /* the epoch at whose start it stood last */
     uint32_t going_on; /* the epoch in which it has restored, or marked an iteration */
-    bool awaited;      /* REPLACE: it was born, and has not joined yet */
+    bool awaited;      /* REPLACE: it was spawned, and has not joined yet */
 };
 
 struct rz_timeline {
@@ -72,32 +72,32 @@ struct rz_timeline {
     struct rz_timeline_rank *ranks;
     struct rz_work *work; /* outlives the timeline, and with it an attempt of the job */
     enum rz_recovery_way way;
-    bool open; /* a recovery is under way, or a death was seen that may lead to one */
-    uint32_t epoch, rounds, deaths;
+    bool open; /* a recovery is under way, or a failure was seen that may lead to one */
+    uint32_t epoch, rounds, failures;
     uint32_t n_awaited, n_going_on;
-    bool replaced;        /* REPLACE: a birth was decided */
-    rz_time killed, seen; /* the first death */
+    bool replaced;        /* REPLACE: a spawn was decided */
+    rz_time killed, seen; /* the first failure */
     rz_time news, agreed, stopped, begun, started, back, protected, run, restored;
     uint64_t generation, damaged;
 };
 
-/* before: of the attempt of the job before this one, which a death ended; NULL: this is the first.
- * work is the caller's. Running out of memory ends the program, which is a tool. */
+/* before: of the attempt of the job before this one, which a failure ended; NULL: this is the
+ * first. work is the caller's. Running out of memory ends the program, which is a tool. */
 void rz_timeline_open(struct rz_timeline *timeline, uint32_t n_ranks, struct rz_work *work,
                       const struct rz_recovery_times *before);
 void rz_timeline_close(struct rz_timeline *timeline);
 
-/* A death, as its observers tell: killed or seen at 0 is not known (yet). another: it was not told
- * before. */
-void rz_timeline_death(struct rz_timeline *timeline, rz_time killed, rz_time seen, bool another);
-/* Of all deaths that were told none was one. */
+/* A failure, as its observers tell: killed or seen at 0 is not known (yet). another: it was not
+ * told before. */
+void rz_timeline_failure(struct rz_timeline *timeline, rz_time killed, rz_time seen, bool another);
+/* Of all failures that were told none was one. */
 void rz_timeline_refuted(struct rz_timeline *timeline);
 
-/* Any event of the record but deaths (others are ignored). */
+/* Any event of the record but failures (others are ignored). */
 void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_event *event);
 void rz_timeline_mark(struct rz_timeline *timeline, const struct rz_launch_mark *mark);
 
-/* The program runs again on all nodes that told so: further deaths begin a new recovery. */
+/* The program runs again on all nodes that told so: further failures begin a new recovery. */
 bool rz_timeline_runs(const struct rz_timeline *timeline);
 /* Moreover nothing that belongs to it can come any more. */
 bool rz_timeline_settled(const struct rz_timeline *timeline);
@@ -106,8 +106,8 @@ bool rz_timeline_settled(const struct rz_timeline *timeline);
  * one. False: there was none. */
 bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *times);
 
-/* The attempt has ended by a death, and there is another: what the next one's timeline begins with.
- * False: nobody died. */
+/* The attempt has ended by a failure, and there is another: what the next one's timeline begins
+ * with. False: nobody failed. */
 bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
                        struct rz_recovery_times *times);
 

@@ -134,11 +134,11 @@ static void put_idle(const struct rz_waits_entry *entries, size_t n, FILE *out)
     static const char *const one[] = {[RZ_WAITING_NOT_JOINED] = "has not called MPI_Init",
                                       [RZ_WAITING_COMPUTES] = "computes",
                                       [RZ_WAITING_LEFT] = "has left MPI",
-                                      [RZ_WAITING_DEAD] = "is dead"};
+                                      [RZ_WAITING_FAILED] = "has failed"};
     static const char *const many[] = {[RZ_WAITING_NOT_JOINED] = "have not called MPI_Init",
                                        [RZ_WAITING_COMPUTES] = "compute",
                                        [RZ_WAITING_LEFT] = "have left MPI",
-                                       [RZ_WAITING_DEAD] = "are dead"};
+                                       [RZ_WAITING_FAILED] = "have failed"};
     put_ranks(entries, n, out);
     if (n == 1)
         fprintf(out, " (node %u, pid %u)", entries[0].node, entries[0].pid);

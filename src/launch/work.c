@@ -31,10 +31,10 @@ void rz_work_mark(struct rz_work *work, uint64_t iteration, rz_time at)
     work->marked = true;
 }
 
-void rz_work_died(struct rz_work *work, rz_time at)
+void rz_work_failed(struct rz_work *work, rz_time at)
 {
-    if (!work->died)
-        work->died = at;
+    if (!work->failed)
+        work->failed = at;
 }
 
 void rz_work_resume(struct rz_work *work, uint64_t iteration, rz_time at)
@@ -71,16 +71,16 @@ static double begun_at(const struct rz_work *work, uint64_t iteration)
 struct rz_work_lost rz_work_lost(const struct rz_work *work)
 {
     struct rz_work_lost lost = {.seconds = NAN};
-    if (!work->marked || !work->resumed || !work->died)
+    if (!work->marked || !work->resumed || !work->failed)
         return lost;
     lost.known = true;
     lost.from = work->again;
     lost.to = work->newest > work->again ? work->newest : work->again;
-    double at = begun_at(work, work->again), died = (double)work->died;
+    double at = begun_at(work, work->again), failed = (double)work->failed;
     if (work->newest < work->again)
         lost.seconds = 0; /* it went on where nobody had been */
     else if (!isnan(at))
-        lost.seconds = died > at ? (died - at) / 1e9 : 0;
+        lost.seconds = failed > at ? (failed - at) / 1e9 : 0;
     return lost;
 }
 
@@ -93,6 +93,6 @@ void rz_work_go_on(struct rz_work *work)
         rz_work_mark(work, work->again, work->again_at);
         rz_work_mark(work, work->reached, work->reached_at);
     }
-    work->died = 0;
+    work->failed = 0;
     work->resumed = false;
 }

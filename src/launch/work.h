@@ -1,7 +1,7 @@
 /*
  * The work that a recovery loses: iterations, as the processes mark them (RZ_Progress_mark), and
  * the time for which they ran. Pure; for the timeline, which says when marks are of the time before
- * a death and when of the time after it.
+ * a failure and when of the time after it.
  */
 #ifndef RZ_LAUNCH_WORK_H
 #define RZ_LAUNCH_WORK_H
@@ -20,24 +20,24 @@ struct rz_work {
     uint32_t n;
     struct rz_work_date dates[RZ_WORK_DATES_MAX]; /* iterations grow */
     bool marked, resumed;
-    uint64_t newest;  /* that any process has begun, before the death */
+    uint64_t newest;  /* that any process has begun, before the failure */
     uint64_t again;   /* the least that any process began after it */
     uint64_t reached; /* the greatest */
     rz_time again_at, reached_at;
-    rz_time died; /* 0: nobody has */
+    rz_time failed; /* 0: nobody has */
 };
 
-/* known: iterations were marked before the death and after it. */
+/* known: iterations were marked before the failure and after it. */
 struct rz_work_lost {
     bool known;
     uint64_t from, to; /* the program goes on with iteration from, after having begun `to` */
-    double seconds;    /* from the beginning of iteration `from` until the death; NAN: not known */
+    double seconds; /* from the beginning of iteration `from` until the failure; NAN: not known */
 };
 
-/* A process began iteration; of the time before the death, if there was one. */
+/* A process began iteration; of the time before the failure, if there was one. */
 void rz_work_mark(struct rz_work *work, uint64_t iteration, rz_time at);
-/* The first death; later ones are ignored until rz_work_go_on. */
-void rz_work_died(struct rz_work *work, rz_time at);
+/* The first failure; later ones are ignored until rz_work_go_on. */
+void rz_work_failed(struct rz_work *work, rz_time at);
 /* A process began iteration, after the recovery. */
 void rz_work_resume(struct rz_work *work, uint64_t iteration, rz_time at);
 

@@ -18,20 +18,20 @@
 #define RZ_BOARD_MAGIC UINT32_C(0x52485a42) /* "BZHR" */
 #define RZ_BOARD_LAYOUT 4
 
-enum rz_verdict {
-    RZ_VERDICT_ALIVE,
-    RZ_VERDICT_DEAD,
-    RZ_VERDICT_HUNG,
-    RZ_VERDICT_CUT_OFF,
-    RZ_VERDICT_ENDED
+enum rz_process_state {
+    RZ_PROCESS_ALIVE,
+    RZ_PROCESS_FAILED,
+    RZ_PROCESS_HUNG,
+    RZ_PROCESS_DISCONNECTED,
+    RZ_PROCESS_ENDED
 };
 
 /* One word per slot: incarnation (32 bits), node (24), verdict (8). Slots 0..n_ranks-1 are the
  * ranks; a slot behind them that never had a process has the word 0. */
 static inline uint64_t rz_board_rank_word(uint32_t incarnation, uint32_t node,
-                                          enum rz_verdict verdict)
+                                          enum rz_process_state cause)
 {
-    return (uint64_t)incarnation << 32 | (uint64_t)(node & 0xFFFFFF) << 8 | (uint64_t)verdict;
+    return (uint64_t)incarnation << 32 | (uint64_t)(node & 0xFFFFFF) << 8 | (uint64_t)cause;
 }
 static inline uint32_t rz_board_incarnation(uint64_t word)
 {
@@ -41,9 +41,9 @@ static inline uint32_t rz_board_node(uint64_t word)
 {
     return (uint32_t)(word >> 8) & 0xFFFFFF;
 }
-static inline enum rz_verdict rz_board_verdict(uint64_t word)
+static inline enum rz_process_state rz_board_state(uint64_t word)
 {
-    return (enum rz_verdict)(word & 0xFF);
+    return (enum rz_process_state)(word & 0xFF);
 }
 
 /* Flags of a board. */
@@ -52,8 +52,8 @@ static inline enum rz_verdict rz_board_verdict(uint64_t word)
 
 #define RZ_BOARD_OWN_NAMES 16u /* each node has a host name of its own, also on one machine */
 
-#define RZ_BOARD_NO_REPAIR 2u /* deaths are errors, also inside MPIX_Reinit */
-#define RZ_BOARD_NO_FT 4u     /* the first death ends the job: nothing needs to outlive one */
+#define RZ_BOARD_NO_REPAIR 2u /* failures are errors, also inside MPIX_Reinit */
+#define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: nothing needs to outlive one */
 #define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts */
 
 /* Where the datagrams of a rank's process go, with --detector flat: the end of its incarnation's
@@ -73,7 +73,8 @@ static inline uint16_t rz_board_ring_port(uint64_t word)
     return (uint16_t)(word >> 32);
 }
 
-/* lease_ns of a daemon whose silence harms nobody: deaths are not survived, or it is the only one.
+/* lease_ns of a daemon whose silence harms nobody: failures are not survived, or it is the only
+ * one.
  */
 #define RZ_BOARD_LEASE_FOREVER (UINT64_MAX / 4)
 
@@ -93,9 +94,9 @@ struct rz_board {
     _Atomic uint64_t epoch_phase;       /* epoch << 8 | enum rz_recover_phase */
     _Atomic uint64_t
         lease_renewed_ns; /* CLOCK_MONOTONIC of the last renewal; 0: the daemon has withdrawn it */
-    _Atomic uint64_t committed;  /* how many checkpoints of the current epoch are committed */
-    _Atomic uint64_t nodes_dead; /* how many daemons are known dead */
-    _Atomic uint64_t stop;       /* not 0: the processes of this node must end (rz_status_t) */
+    _Atomic uint64_t committed;    /* how many checkpoints of the current epoch are committed */
+    _Atomic uint64_t nodes_failed; /* how many daemons are known failed */
+    _Atomic uint64_t stop;         /* not 0: the processes of this node must end (rz_status_t) */
     /* The log of revocations: how many there ever were, and the last ones: the i-th (from 0) stands
      * in word i % revocations_max. A word is written before it counts. */
     _Atomic uint64_t revocations;
@@ -104,7 +105,7 @@ struct rz_board {
     _Alignas(64) _Atomic uint64_t rank[]; /* [n_slots] rz_board_rank_word */
 };
 
-/* Whether anything is done about deaths but to end the job. */
+/* Whether anything is done about failures but to end the job. */
 static inline bool rz_board_fault_tolerant(const struct rz_board *board)
 {
     return !(board->flags & RZ_BOARD_NO_FT);

@@ -1,11 +1,12 @@
 /*
- * What a process has decided with others, deposited where its daemon can read it: beside its wait
+ * What a process has decided with others, cached where its daemon can read it: beside its wait
  * objects (waits.h). A member whose word is awaited may have left its call and compute for long;
  * its daemon says for it what it would say (docs/protocols/agree.md).
  *
- * One deposit per communicator, its last decision; of more communicators than there are deposits
- * the oldest one gives way. Each is guarded by a sequence number of its own (odd while it is being
- * written): a process killed while writing spoils that one alone, and nobody waits for anybody.
+ * One cached decision per communicator, its last decision; of more communicators than there are
+ * cached decisions the oldest one gives way. Each is guarded by a sequence number of its own (odd
+ * while it is being written): a process killed while writing spoils that one alone, and nobody
+ * waits for anybody.
  */
 #ifndef RZ_LINK_DECISIONS_H
 #define RZ_LINK_DECISIONS_H
@@ -15,9 +16,9 @@
 #include <stdatomic.h>
 
 #define RZ_DECISIONS_MAX 64
-#define RZ_DECISION_WORDS_MAX 128 /* a decision with more is not deposited */
+#define RZ_DECISION_WORDS_MAX 128 /* a decision with more is not cached */
 
-struct rz_decision_deposit {
+struct rz_cached_decision {
     _Alignas(64) _Atomic uint32_t sequence;
     _Atomic uint32_t n_words;      /* 0: not in use */
     _Atomic uint64_t communicator; /* a number that is its own in the whole job, for ever */
@@ -26,24 +27,24 @@ struct rz_decision_deposit {
 };
 
 struct rz_decisions {
-    struct rz_decision_deposit deposit[RZ_DECISIONS_MAX];
+    struct rz_cached_decision cached[RZ_DECISIONS_MAX];
 };
 
-/* Process: writes into deposit, whatever it held. One writer. */
-static inline void rz_decision_write(struct rz_decision_deposit *deposit, uint64_t communicator,
+/* Process: writes into cached decision, whatever it held. One writer. */
+static inline void rz_decision_write(struct rz_cached_decision *cached, uint64_t communicator,
                                      uint64_t number, const uint64_t *words, uint32_t n_words)
 {
-    uint32_t sequence = atomic_load_explicit(&deposit->sequence, memory_order_relaxed);
-    atomic_store_explicit(&deposit->sequence, sequence + 1, memory_order_relaxed);
+    uint32_t sequence = atomic_load_explicit(&cached->sequence, memory_order_relaxed);
+    atomic_store_explicit(&cached->sequence, sequence + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
     if (n_words > RZ_DECISION_WORDS_MAX)
         n_words = 0;
-    atomic_store_explicit(&deposit->n_words, n_words, memory_order_relaxed);
-    atomic_store_explicit(&deposit->communicator, communicator, memory_order_relaxed);
-    atomic_store_explicit(&deposit->number, number, memory_order_relaxed);
+    atomic_store_explicit(&cached->n_words, n_words, memory_order_relaxed);
+    atomic_store_explicit(&cached->communicator, communicator, memory_order_relaxed);
+    atomic_store_explicit(&cached->number, number, memory_order_relaxed);
     for (uint32_t i = 0; i < n_words; i++)
-        atomic_store_explicit(&deposit->words[i], words[i], memory_order_relaxed);
-    atomic_store_explicit(&deposit->sequence, sequence + 2, memory_order_release);
+        atomic_store_explicit(&cached->words[i], words[i], memory_order_relaxed);
+    atomic_store_explicit(&cached->sequence, sequence + 2, memory_order_release);
 }
 
 /* Daemon: how many words of that decision it has copied; 0: it is not here, or is being written. */
@@ -51,17 +52,17 @@ static inline uint32_t rz_decision_read(const struct rz_decisions *decisions, ui
                                         uint64_t number, uint64_t words[RZ_DECISION_WORDS_MAX])
 {
     for (int i = 0; i < RZ_DECISIONS_MAX; i++) {
-        const struct rz_decision_deposit *deposit = &decisions->deposit[i];
-        uint32_t before = atomic_load_explicit(&deposit->sequence, memory_order_acquire);
-        uint32_t n = atomic_load_explicit(&deposit->n_words, memory_order_relaxed);
+        const struct rz_cached_decision *cached = &decisions->cached[i];
+        uint32_t before = atomic_load_explicit(&cached->sequence, memory_order_acquire);
+        uint32_t n = atomic_load_explicit(&cached->n_words, memory_order_relaxed);
         if (n > RZ_DECISION_WORDS_MAX || before % 2 != 0 ||
-            atomic_load_explicit(&deposit->communicator, memory_order_relaxed) != communicator ||
-            atomic_load_explicit(&deposit->number, memory_order_relaxed) != number)
+            atomic_load_explicit(&cached->communicator, memory_order_relaxed) != communicator ||
+            atomic_load_explicit(&cached->number, memory_order_relaxed) != number)
             continue;
         for (uint32_t k = 0; k < n; k++)
-            words[k] = atomic_load_explicit(&deposit->words[k], memory_order_relaxed);
+            words[k] = atomic_load_explicit(&cached->words[k], memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);
-        if (before == atomic_load_explicit(&deposit->sequence, memory_order_relaxed))
+        if (before == atomic_load_explicit(&cached->sequence, memory_order_relaxed))
             return n;
     }
     return 0;

@@ -8,8 +8,8 @@ rz_time rz_lease_period(const struct rz_board *board)
 /* Nobody could go on without this node, so that nothing is gained by its processes' end. */
 static bool is_last_node(const struct rz_board *board)
 {
-    uint64_t dead = atomic_load_explicit(&board->nodes_dead, memory_order_acquire);
-    return board->n_nodes > 0 && dead + 1 >= board->n_nodes;
+    uint64_t failed = atomic_load_explicit(&board->nodes_failed, memory_order_acquire);
+    return board->n_nodes > 0 && failed + 1 >= board->n_nodes;
 }
 
 enum rz_lease_state rz_lease_look(struct rz_lease *lease, const struct rz_board *board, rz_time now)

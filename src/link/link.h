@@ -35,7 +35,7 @@ struct rz_link_info {
     uint32_t n_slots;   /* of processes, on the board and in messages; the ranks come first */
     uint32_t job_token; /* in each header of the data plane */
     uint32_t appnum;    /* which of the command line's programs this is */
-    bool restarted;     /* this incarnation replaces a dead one */
+    bool restarted;     /* this incarnation replaces a failed one */
     bool alone;         /* no daemon */
     int inbox_fd, doorbell_fd;
     uint32_t node_ip; /* of this node, in host byte order: where processes of others reach it */
@@ -63,7 +63,7 @@ typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *messa
  * from here on), RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION;
  * RZ_APPNUM may be missing. HELLO and WELCOME,
  * maps board, inbox and watch page, locks the own watch slot (from then on the daemon learns of our
- * death within a fraction of a millisecond). Call once, in MPI_Init, after the last exec; socket
+ * failure within a fraction of a millisecond). Call once, in MPI_Init, after the last exec; socket
  * and key are taken out of the environment then, for the program's own children are no members of
  * the job. RZ_ERR_VERSION, RZ_ERR_REFUSED: refused; the reason was printed. RZ_ERR_TIMEOUT:
  * no answer within 30 s, or within 10 min of a daemon that waits for a
@@ -89,9 +89,9 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
 rz_status_t rz_link_progress(struct rz_link *link);
 
 /*
- * RZ_ERR_FENCED when this process must end: the node was declared dead, its side has no quorum, or
- * its daemon has withdrawn the lease. A lease that runs out because the daemon is stopped or gone
- * ends the process from the helper thread, with a line that says so (lease.h).
+ * RZ_ERR_FENCED when this process must end: the node was declared failed, its side has no quorum,
+ * or its daemon has withdrawn the lease. A lease that runs out because the daemon is stopped or
+ * gone ends the process from the helper thread, with a line that says so (lease.h).
  */
 rz_status_t rz_link_check(struct rz_link *link);
 

@@ -31,7 +31,7 @@ static rz_status_t alone_board(struct rz_link *link)
     board->job = link->info.self.job;
     board->epoch_phase = UINT64_C(1) << 8 | RZ_PHASE_RUN;
     board->lease_renewed_ns = rz_clock_now();
-    board->rank[0] = rz_board_rank_word(1, 0, RZ_VERDICT_ALIVE);
+    board->rank[0] = rz_board_rank_word(1, 0, RZ_PROCESS_ALIVE);
     link->board = board;
     link->info.board = board;
     return RZ_OK;

@@ -8,7 +8,7 @@
  *
  * What the entry point has done before it calls:
  *   the state was checked (MPI_Init done where needed), the engine lock is held (if threads share
- * the engine); handles were looked up: `struct rz_comm *` and its kin are living objects of their
+ * the engine); handles were looked up: `struct rz_comm *` and variants are living objects of their
  * kind, NULL only where the call allows the null handle (an info argument, a request of
  * MPI_REQUEST_NULL, MPI_Message of MPI_MESSAGE_NULL never); counts are >= 0, tags in 0..RZ_TAG_UB
  * or MPI_ANY_TAG where allowed, ranks within the communicator (the remote group of an
@@ -23,7 +23,7 @@
  * reference becomes the user's); a handle that the call consumes (MPI_Comm_free, MPI_Mrecv): the
  * pointer; the entry point stores the null handle. The free functions never see a predefined
  * object: that is an error, except of a group or error handler, where it does nothing; the requests
- * of MPI_Wait and MPI_Test and their kin: the user's array of handles, each valid or null, which
+ * of MPI_Wait and MPI_Test and variants: the user's array of handles, each valid or null, which
  * the chapter updates; a count or displacement that is int in one variant and MPI_Count or MPI_Aint
  * in the other: MPI_Count; out: MPI_Count *, and the entry point narrows it for the int variant;
  * arrays of them: struct rz_counts; all else as in MPI.
@@ -81,7 +81,8 @@ _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeo
 
 /*
  * Where this process is in its MPI life. The library runs while the world model does (from MPI_Init
- * to MPI_Finalize) or a session is open; both are kept by life.c and read by the entry points.
+ * to MPI_Finalize) or a session is open; both are kept by init_finalize.c and read by the entry
+ * points.
  */
 enum rz_phase { RZ_PHASE_BEFORE, RZ_PHASE_RUNNING, RZ_PHASE_AFTER };
 extern enum rz_phase rz_phase; /* of the library; reason.c */

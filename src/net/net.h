@@ -55,11 +55,13 @@ struct rz_net_ops {
 
     /* Bytes by which others can connect; *bytes: in the room, out the length. RZ_ERR_INVALID: too
      * small. */
-    rz_status_t (*card)(struct rz_net *net, void *card, size_t *bytes);
+    rz_status_t (*ep_address)(struct rz_net *net, void *ep_address, size_t *bytes);
 
-    /* Make peer known, from its card. A peer number is used once: a new incarnation is a new peer.
+    /* Make peer known, from its endpoint address. A peer number is used once: a new incarnation is
+     * a new peer.
      */
-    rz_status_t (*connect)(struct rz_net *net, rz_peer_t peer, const void *card, size_t bytes);
+    rz_status_t (*connect)(struct rz_net *net, rz_peer_t peer, const void *ep_address,
+                           size_t bytes);
 
     /*
      * Send op->header and data to peer. RZ_OK: done, data may be reused, op->done is not called.
@@ -95,7 +97,7 @@ struct rz_net_ops {
     int (*fd)(struct rz_net *net); /* -1: the doorbell alone */
 
     /*
-     * Peer is dead (or rolled back): take what already lies here from it first (`drain`: deliver
+     * Peer has failed (or rolled back): take what already lies here from it first (`drain`: deliver
      * complete messages), then end every operation with it with `status`, now or within a bounded
      * number of progress calls; no memory of the user is touched after its operation ended. Tokens
      * of the peer stay valid to fetch (which then returns an error where the payload is gone) or
@@ -113,10 +115,10 @@ struct rz_net_ops {
 
     /*
      * As disconnect without drain (roll-back), but the connection stays, unused: connect with the
-     * same card makes it the peer's again, under a new number, and what peer sends may arrive
-     * before that, and what it sent before the roll-back. False: it is broken, and disconnected for
-     * good; who can still be reached needs another transport, here or there. NULL: this transport
-     * cannot.
+     * same endpoint address makes it the peer's again, under a new number, and what peer sends may
+     * arrive before that, and what it sent before the roll-back. False: it is broken, and
+     * disconnected for good; who can still be reached needs another transport, here or there. NULL:
+     * this transport cannot.
      */
     bool (*rest)(struct rz_net *net, rz_peer_t peer, rz_status_t status);
 

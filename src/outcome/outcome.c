@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #define NAME_BYTES 40
-#define LAST_DEATH "; the last death: "
+#define LAST_FAILURE "; the last failure: "
 
 void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_t *placement,
                      uint32_t n_nodes)
@@ -62,7 +62,7 @@ static bool covers(uint32_t told, const struct rz_rank *r)
 
 static bool spoils(const struct rz_rank *r)
 {
-    bool known = r->state == RZ_RANK_DIED && covers(r->acknowledged, r) && !r->abort_code;
+    bool known = r->state == RZ_RANK_FAILED && covers(r->acknowledged, r) && !r->abort_code;
     return r->code != 0 && !known;
 }
 
@@ -77,7 +77,7 @@ static void keep_past(struct rz_outcome *outcome, const struct rz_rank *r)
 static void begin(struct rz_outcome *outcome, struct rz_rank *r, enum rz_rank_state state,
                   uint32_t incarnation, uint32_t node)
 {
-    if (r->state == RZ_RANK_DIED && r->order > outcome->replaced.order)
+    if (r->state == RZ_RANK_FAILED && r->order > outcome->replaced.order)
         outcome->replaced = *r;
     *r = (struct rz_rank){.state = state,
                           .incarnation = incarnation,
@@ -97,8 +97,8 @@ void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t inca
         begin(outcome, r, RZ_RANK_RUNNING, incarnation, node);
 }
 
-void rz_outcome_born(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation, uint32_t node,
-                     bool spawned)
+void rz_outcome_spawned(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
+                        uint32_t node, bool spawned)
 {
     struct rz_rank *r = &outcome->ranks[slot];
     if (incarnation <= r->incarnation)
@@ -128,29 +128,29 @@ void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t inc
              rz_outcome_name(outcome, slot, name, sizeof name), by);
 }
 
-/* The last death that was none by order; NULL: none was told of yet. */
-static const struct rz_rank *last_death(const struct rz_outcome *outcome)
+/* The last failure that was none by order; NULL: none was told of yet. */
+static const struct rz_rank *last_failure(const struct rz_outcome *outcome)
 {
     const struct rz_rank *last = outcome->replaced.order > 0 ? &outcome->replaced : NULL;
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
-        bool is_death = r->state == RZ_RANK_DIED && (r->dying || r->seen);
-        if (is_death && (!last || r->order > last->order))
+        bool is_failure = r->state == RZ_RANK_FAILED && (r->failing || r->seen);
+        if (is_failure && (!last || r->order > last->order))
             last = r;
     }
     return last;
 }
 
-static void name_last_death(struct rz_outcome *outcome)
+static void name_last_failure(struct rz_outcome *outcome)
 {
-    const struct rz_rank *last = outcome->worn_out ? last_death(outcome) : NULL;
-    char *behind = strstr(outcome->cause, LAST_DEATH), node[32] = "";
+    const struct rz_rank *last = outcome->worn_out ? last_failure(outcome) : NULL;
+    char *behind = strstr(outcome->cause, LAST_FAILURE), node[32] = "";
     if (!last)
         return;
     size_t n = behind ? (size_t)(behind - outcome->cause) : strlen(outcome->cause);
     if (!last->with_node)
         snprintf(node, sizeof node, " on node %u", last->node);
-    snprintf(outcome->cause + n, sizeof outcome->cause - n, LAST_DEATH "%s%s", last->cause, node);
+    snprintf(outcome->cause + n, sizeof outcome->cause - n, LAST_FAILURE "%s%s", last->cause, node);
 }
 
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
@@ -185,19 +185,19 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
         snprintf(r->cause, sizeof r->cause, "%s exited with status %d%s", name, r->code,
                  clean ? "" : " before MPI_Finalize");
         if (!clean && r->code == 0)
-            r->code = 1; /* an end before MPI_Finalize is a death whatever its status says */
+            r->code = 1; /* an end before MPI_Finalize is a failure whatever its status says */
     }
-    r->state = clean ? RZ_RANK_ENDED : RZ_RANK_DIED;
-    r->dying |= !clean && !outcome->decided;
-    name_last_death(outcome);
+    r->state = clean ? RZ_RANK_ENDED : RZ_RANK_FAILED;
+    r->failing |= !clean && !outcome->decided;
+    name_last_failure(outcome);
 }
 
-void rz_outcome_dying(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
+void rz_outcome_failing(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
 {
     struct rz_rank *r = &outcome->ranks[rank];
     if (incarnation != r->incarnation || r->seen)
         return;
-    r->dying |= !outcome->decided;
+    r->failing |= !outcome->decided;
     r->seen = true;
     r->order = ++outcome->ends; /* exits are told later, in any order */
 }
@@ -205,13 +205,13 @@ void rz_outcome_dying(struct rz_outcome *outcome, uint32_t rank, uint32_t incarn
 void rz_outcome_hung(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
 {
     struct rz_rank *r = &outcome->ranks[rank];
-    rz_outcome_dying(outcome, rank, incarnation);
+    rz_outcome_failing(outcome, rank, incarnation);
     r->hung |= incarnation == r->incarnation;
 }
 
-void rz_outcome_death_known(struct rz_outcome *outcome)
+void rz_outcome_failure_known(struct rz_outcome *outcome)
 {
-    outcome->death_known |= !outcome->decided;
+    outcome->failure_known |= !outcome->decided;
 }
 
 void rz_outcome_cut_off(struct rz_outcome *outcome, uint32_t node, const char *why)
@@ -227,8 +227,8 @@ void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
         char name[NAME_BYTES];
         if (r->node != node || (r->state != RZ_RANK_WAITED_FOR && r->state != RZ_RANK_RUNNING))
             continue;
-        r->state = RZ_RANK_DIED;
-        r->dying |= !outcome->decided;
+        r->state = RZ_RANK_FAILED;
+        r->failing |= !outcome->decided;
         r->order = ++outcome->ends;
         r->with_node = true;
         r->code = r->abort_code ? r->abort_code : 128 + 9;
@@ -268,7 +268,7 @@ void rz_outcome_worn_out(struct rz_outcome *outcome, int code, const char *reaso
 {
     outcome->worn_out |= !outcome->decided;
     rz_outcome_decide(outcome, code, "%s", reason);
-    name_last_death(outcome);
+    name_last_failure(outcome);
 }
 
 void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,
@@ -284,31 +284,31 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
 {
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
-        bool stays_dead =
-            r->state == RZ_RANK_DIED && (covers(r->noted, r) || outcome->nodes_noted[r->node]);
-        if (r->state != RZ_RANK_ENDED && r->state != RZ_RANK_EMPTY && !stays_dead)
+        bool stays_failed =
+            r->state == RZ_RANK_FAILED && (covers(r->noted, r) || outcome->nodes_noted[r->node]);
+        if (r->state != RZ_RANK_ENDED && r->state != RZ_RANK_EMPTY && !stays_failed)
             return false;
     }
     return true;
 }
 
-/* The first end that was not good; among those that nothing had preceded, where `dying`. */
-static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool dying)
+/* The first end that was not good; among those that nothing had preceded, where `failing`. */
+static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool failing)
 {
     const struct rz_rank *first = NULL;
     for (uint32_t i = 0; i < outcome->n_slots + outcome->n_past; i++) {
         const struct rz_rank *r =
             i < outcome->n_slots ? &outcome->ranks[i] : &outcome->past[i - outcome->n_slots];
-        if (spoils(r) && (r->dying || !dying) && (!first || r->order < first->order))
+        if (spoils(r) && (r->failing || !failing) && (!first || r->order < first->order))
             first = r;
     }
     return first;
 }
 
-bool rz_outcome_all_died(const struct rz_outcome *outcome)
+bool rz_outcome_all_failed(const struct rz_outcome *outcome)
 {
     for (uint32_t rank = 0; rank < outcome->n_ranks; rank++)
-        if (outcome->ranks[rank].state != RZ_RANK_DIED)
+        if (outcome->ranks[rank].state != RZ_RANK_FAILED)
             return false;
     return !outcome->any_left;
 }
@@ -318,31 +318,32 @@ void rz_outcome_left(struct rz_outcome *outcome)
     outcome->any_left = true;
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
-        bool dead = i < outcome->n_ranks && (covers(r->noted, r) || outcome->nodes_noted[r->node]);
+        bool failed =
+            i < outcome->n_ranks && (covers(r->noted, r) || outcome->nodes_noted[r->node]);
         bool spawned = i >= outcome->n_ranks &&
                        (r->state == RZ_RANK_WAITED_FOR || r->state == RZ_RANK_RUNNING);
-        if (dead || spawned)
+        if (failed || spawned)
             return;
     }
     outcome->all_left = true;
 }
 
-bool rz_outcome_by_death(const struct rz_outcome *outcome)
+bool rz_outcome_by_failure(const struct rz_outcome *outcome)
 {
     if (outcome->all_left)
         return false;
     if (outcome->decided && !outcome->aborted)
-        return outcome->by_death;
-    if (outcome->aborted && outcome->death_known)
+        return outcome->by_failure;
+    if (outcome->aborted && outcome->failure_known)
         return true; /* why the survivor gave up */
     for (uint32_t i = 0; outcome->aborted && i < outcome->n_slots; i++)
-        if ((outcome->ranks[i].seen || outcome->ranks[i].dying) && !outcome->ranks[i].abort_code)
-            return true; /* the same; nobody sees those who die with their node */
+        if ((outcome->ranks[i].seen || outcome->ranks[i].failing) && !outcome->ranks[i].abort_code)
+            return true; /* the same; nobody sees those who fail with their node */
     const struct rz_rank *first = outcome->aborted ? NULL : first_end(outcome, false);
-    return first && first->state == RZ_RANK_DIED && !first->abort_code;
+    return first && first->state == RZ_RANK_FAILED && !first->abort_code;
 }
 
-/* Success is that every rank came to its end, or died with the knowledge of somebody that did. A
+/* Success is that every rank came to its end, or failed with the knowledge of somebody that did. A
  * rank whose end nobody told of is no success, whatever led to that. */
 static bool has_succeeded(const struct rz_outcome *outcome)
 {
@@ -358,7 +359,7 @@ static bool has_succeeded(const struct rz_outcome *outcome)
 
 int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
 {
-    /* A survivor that gives up because a rank is dead is not what ended the job. */
+    /* A survivor that gives up because a rank has failed is not what ended the job. */
     const struct rz_rank *first = NULL;
     if (!outcome->decided || outcome->aborted)
         first = first_end(outcome, outcome->aborted);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#define FIRST_DEATH "; --on-failure lets the first death end the job"
+#define FIRST_FAILURE "; --on-failure lets the first failure end the job"
 
 void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_t *placement,
                      uint32_t n_nodes, uint32_t flags)
@@ -28,7 +28,7 @@ static bool is_complete(const struct rz_referee *referee, uint32_t *grace_ms)
 {
     if (referee->over || !rz_outcome_complete(&referee->outcome))
         return false;
-    if (referee->repairs && rz_outcome_all_died(&referee->outcome))
+    if (referee->repairs && rz_outcome_all_failed(&referee->outcome))
         return false; /* the daemons start them again, or say why they do not */
     *grace_ms = 0;
     return true;
@@ -47,12 +47,12 @@ static bool half_joined(struct rz_referee *referee, uint32_t *grace_ms)
 }
 
 /* The standard's default, chosen for the whole job. */
-static bool end_at_death(struct rz_referee *referee, const struct rz_rank *r, uint32_t *grace_ms)
+static bool end_at_failure(struct rz_referee *referee, const struct rz_rank *r, uint32_t *grace_ms)
 {
-    if (!referee->abort || referee->over || r->state != RZ_RANK_DIED)
+    if (!referee->abort || referee->over || r->state != RZ_RANK_FAILED)
         return false;
-    referee->outcome.by_death |= !referee->outcome.decided && !r->abort_code;
-    rz_outcome_decide(&referee->outcome, r->code, "%s%s", r->cause, FIRST_DEATH);
+    referee->outcome.by_failure |= !referee->outcome.decided && !r->abort_code;
+    rz_outcome_decide(&referee->outcome, r->code, "%s%s", r->cause, FIRST_FAILURE);
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }
@@ -65,7 +65,7 @@ static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited 
     if (told->rank >= referee->outcome.n_slots)
         return false;
     bool spawned = told->rank >= referee->outcome.n_ranks;
-    /* A later one is repaired, and one that was killed is a death like any other. */
+    /* A later one is repaired, and one that was killed is a failure like any other. */
     bool plain = !spawned && !told->hello &&
                  (told->clean || (told->incarnation == 1 && (referee->no_ft || WIFEXITED(status))));
     if (plain) {
@@ -79,7 +79,7 @@ static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited 
         *grace_ms = RZ_END_GRACE_MS;
         end = true;
     }
-    if (end_at_death(referee, &referee->outcome.ranks[told->rank], grace_ms))
+    if (end_at_failure(referee, &referee->outcome.ranks[told->rank], grace_ms))
         end = true;
     return end || is_complete(referee, grace_ms);
 }
@@ -101,25 +101,26 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
                      uint32_t *grace_ms)
 {
     bool process = event->rank < referee->outcome.n_slots;
-    if (event->kind == RZ_EVENT_RECORD_BORN && process && event->node < referee->outcome.n_nodes)
-        rz_outcome_born(&referee->outcome, event->rank, event->incarnation, event->node,
-                        event->value == RZ_BORN_SPAWNED);
+    if (event->kind == RZ_EVENT_RECORD_SPAWNED && process && event->node < referee->outcome.n_nodes)
+        rz_outcome_spawned(&referee->outcome, event->rank, event->incarnation, event->node,
+                           event->value == RZ_START_SPAWNED);
     if (event->kind == RZ_EVENT_RECORD_ACKNOWLEDGED && process)
         rz_outcome_acknowledged(&referee->outcome, event->rank, event->incarnation);
     if (event->kind == RZ_EVENT_RECORD_ENDED_BY && process)
         rz_outcome_ended_by(&referee->outcome, event->rank, event->incarnation,
                             (uint32_t)event->value, event->note);
-    if (event->kind == RZ_EVENT_RECORD_DEATH_SEEN && process) {
-        if (event->value == RZ_DEATH_HUNG)
+    if (event->kind == RZ_EVENT_RECORD_FAILURE_SEEN && process) {
+        if (event->value == RZ_FAILURE_HUNG)
             rz_outcome_hung(&referee->outcome, event->rank, event->incarnation);
         else
-            rz_outcome_dying(&referee->outcome, event->rank, event->incarnation);
+            rz_outcome_failing(&referee->outcome, event->rank, event->incarnation);
     }
-    if (event->kind == RZ_EVENT_RECORD_DEATH_NEWS) {
-        rz_outcome_death_known(&referee->outcome);
-        /* A survivor's daemon may tell of it before that of the dead does, and of an abort next. */
+    if (event->kind == RZ_EVENT_RECORD_FAILURE_NEWS) {
+        rz_outcome_failure_known(&referee->outcome);
+        /* A survivor's daemon may tell of it before that of the failed processes does, and of an
+         * abort next. */
         if (process)
-            rz_outcome_dying(&referee->outcome, event->rank, event->incarnation);
+            rz_outcome_failing(&referee->outcome, event->rank, event->incarnation);
     }
     if (event->kind == RZ_EVENT_RECORD_LEFT)
         rz_outcome_left(&referee->outcome);
@@ -222,9 +223,10 @@ bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *g
     rz_outcome_node_lost(&referee->outcome, node);
     if (!referee->no_ft && !referee->abort)
         return is_complete(referee, grace_ms);
-    referee->outcome.by_death |= !referee->outcome.decided;
+    referee->outcome.by_failure |= !referee->outcome.decided;
     rz_outcome_decide(&referee->outcome, 128 + SIGKILL, "node %u was lost%s", node,
-                      referee->no_ft ? ", which ends a job without fault tolerance" : FIRST_DEATH);
+                      referee->no_ft ? ", which ends a job without fault tolerance"
+                                     : FIRST_FAILURE);
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }
@@ -232,7 +234,7 @@ bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *g
 void rz_referee_all_lost(struct rz_referee *referee, uint32_t node)
 {
     const char *why = referee->outcome.cut_off[node];
-    referee->outcome.by_death |= !referee->outcome.decided;
+    referee->outcome.by_failure |= !referee->outcome.decided;
     if (why)
         rz_outcome_decide(&referee->outcome, RZ_EXIT_LOST,
                           "all nodes of the job are lost; the last one, node %u, was cut off: %s",

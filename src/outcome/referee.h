@@ -13,9 +13,9 @@
 
 struct rz_referee {
     struct rz_outcome outcome;
-    bool no_ft;        /* nobody looks for deaths: the first that shows ends the job */
+    bool no_ft;        /* nobody looks for failures: the first that shows ends the job */
     bool abort;        /* --on-failure abort: so does the first of a job with fault tolerance */
-    bool repairs;      /* all ranks that died, before any came to its end, are started again */
+    bool repairs;      /* all ranks that failed, before any came to its end, are started again */
     bool over;         /* set by the host once it has begun the end: later losses mean nothing */
     bool joined;       /* some rank has initialised our MPI */
     uint32_t stranger; /* a rank that ended without ever doing so, or RZ_ID_NONE */

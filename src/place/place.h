@@ -27,8 +27,8 @@ void rz_place_ranks(enum rz_place_by by, const struct rz_place_node *nodes, uint
                     uint32_t n_ranks, uint32_t *placement);
 
 /*
- * What a daemon may carry without crowding, for those who place ranks after a death: its slots, or
- * where it has none, as many ranks as the fullest node begins with.
+ * What a daemon may carry without crowding, for those who place ranks after a failure: its slots,
+ * or where it has none, as many ranks as the fullest node begins with.
  */
 void rz_place_capacities(const struct rz_place_node *nodes, uint32_t n_nodes,
                          const uint32_t *placement, uint32_t n_ranks, uint32_t *slots);

@@ -16,8 +16,8 @@ enum { DOORBELL_FDS_MAX = 31, DELAY_MAX_US = 1000000 };
 /*
  * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences,
  * looks for news. In every order one of the two sees the other's store. A waker that sees AWAKE may
- * go on at once: the sleeper's look comes later. A waker that dies before it has woken the sleeper
- * leaves its news to the ring of the daemon, which rings for the death.
+ * go on at once: the sleeper's look comes later. A waker that fails before it has woken the sleeper
+ * leaves its news to the ring of the daemon, which rings for the failure.
  */
 static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
 {

@@ -1,5 +1,5 @@
 /*
- * Places where a process can be told to die: RZ_KILL_AT=POINT[:NTH][@RANK] ends it by SIGKILL when
+ * Places where a process can be told to fail: RZ_KILL_AT=POINT[:NTH][@RANK] ends it by SIGKILL when
  * it comes to that place for the NTH time (1); RZ_KILL_AT=POINT[:NTH][@RANK]+stop stops it there
  * by SIGSTOP. For tests of what the others make of it; without the
  * variable a place costs one load and one branch.
@@ -14,43 +14,43 @@
 #define RZ_KILL_AT "RZ_KILL_AT"
 
 enum rz_kill_point {
-    RZ_KILL_SEND,            /* a message of the user or of a collective is about to leave */
-    RZ_KILL_SENT,            /* it was given to the transport */
-    RZ_KILL_ARRIVED,         /* a message has passed the door, nothing was made of it yet */
-    RZ_KILL_LETTER,          /* a letter of a protocol is about to leave, to one of several */
-    RZ_KILL_READ,            /* a letter is about to be read */
-    RZ_KILL_STEP,            /* a protocol has made a step, nothing of it was done */
-    RZ_KILL_DECIDED,         /* something was agreed, the caller does not know yet */
-    RZ_KILL_REVOKED,         /* a communicator is marked, nobody else was told */
-    RZ_KILL_REVOKE_TOLD,     /* the daemon was told of it */
-    RZ_KILL_COMM,            /* a communicator is about to be made */
-    RZ_KILL_RING_WRITE,      /* a record stands in shared memory, unpublished */
-    RZ_KILL_RING_TOLD,       /* it is published, the reader was not woken */
-    RZ_KILL_FETCH,           /* a payload is about to be fetched */
-    RZ_KILL_FETCHED,         /* it was copied, its sender was not told */
-    RZ_KILL_GOSSIP,          /* gossip has found out who is dead, nothing was checked yet */
-    RZ_KILL_SPAWN,           /* processes are about to be ordered */
-    RZ_KILL_SPAWNED,         /* the daemon has said who they are, nobody else knows */
-    RZ_KILL_READY,           /* a spawned process has said so, and was not told to go on */
-    RZ_KILL_GO,              /* one of the spawned is about to be told to go on */
-    RZ_KILL_CONNECT,         /* a port is about to be asked */
-    RZ_KILL_ACCEPT,          /* who asked is about to be answered */
-    RZ_KILL_LAST_WORD,       /* the accepting root is about to be told that all is well */
-    RZ_KILL_JOIN,            /* a process is about to say over a socket who it is */
-    RZ_KILL_REPLACE_AGREED,  /* the members have agreed who is to be replaced */
-    RZ_KILL_REPLACE_ASKED,   /* the daemon was asked for processes in place of the dead */
-    RZ_KILL_REPLACE_INVITED, /* one of the newcomers was told where it belongs */
-    RZ_KILL_REPLACE_LAST,    /* the agreement that newcomers take part in is about to begin */
-    RZ_KILL_REPLACE_JOINED,  /* a newcomer knows where it belongs */
-    RZ_KILL_GROUP_SOCKET,    /* a group monitor has a socket, the others know nothing of it */
-    RZ_KILL_GROUP_CARDS,     /* it has told them, and knows what they said */
-    RZ_KILL_GROUP_MADE,      /* its thread is there, or it failed; nothing is agreed */
-    RZ_KILL_GROUP_ARRIVED,   /* the daemon was told that a process waits for the next round */
-    RZ_KILL_GROUP_ROUND,     /* it was told of that, and is not in it yet */
-    RZ_KILL_VOTE_PREPARE,    /* a vote on who comes back was called, in the monitor's thread */
-    RZ_KILL_VOTE_PROMISE,    /* it has answered such a call, with its vote */
-    RZ_KILL_VOTE_ACCEPT,     /* it has proposed what most voted for */
-    RZ_KILL_VOTE_ACCEPTED,   /* it has told the proposer that it agrees */
+    RZ_KILL_SEND,             /* a message of the user or of a collective is about to leave */
+    RZ_KILL_SENT,             /* it was given to the transport */
+    RZ_KILL_ARRIVED,          /* a message has passed the epoch check, nothing was made of it yet */
+    RZ_KILL_PROTOCOL_MESSAGE, /* a letter of a protocol is about to leave, to one of several */
+    RZ_KILL_READ,             /* a letter is about to be read */
+    RZ_KILL_STEP,             /* a protocol has made a step, nothing of it was done */
+    RZ_KILL_DECIDED,          /* something was agreed, the caller does not know yet */
+    RZ_KILL_REVOKED,          /* a communicator is marked, nobody else was told */
+    RZ_KILL_REVOKE_TOLD,      /* the daemon was told of it */
+    RZ_KILL_COMM,             /* a communicator is about to be made */
+    RZ_KILL_RING_WRITE,       /* a record stands in shared memory, unpublished */
+    RZ_KILL_RING_TOLD,        /* it is published, the reader was not woken */
+    RZ_KILL_FETCH,            /* a payload is about to be fetched */
+    RZ_KILL_FETCHED,          /* it was copied, its sender was not told */
+    RZ_KILL_GOSSIP,           /* gossip has found out who has failed, nothing was checked yet */
+    RZ_KILL_SPAWN,            /* processes are about to be ordered */
+    RZ_KILL_SPAWNED,          /* the daemon has said who they are, nobody else knows */
+    RZ_KILL_READY,            /* a spawned process has said so, and was not told to go on */
+    RZ_KILL_GO,               /* one of the spawned is about to be told to go on */
+    RZ_KILL_CONNECT,          /* a port is about to be asked */
+    RZ_KILL_ACCEPT,           /* who asked is about to be answered */
+    RZ_KILL_LAST_WORD,        /* the accepting root is about to be told that all is well */
+    RZ_KILL_JOIN,             /* a process is about to say over a socket who it is */
+    RZ_KILL_REPLACE_AGREED,   /* the members have agreed who is to be replaced */
+    RZ_KILL_REPLACE_ASKED, /* the daemon was asked for processes in place of the failed processes */
+    RZ_KILL_REPLACE_BOOTSTRAPPED, /* one of the spawned processes was told where it belongs */
+    RZ_KILL_REPLACE_LAST, /* the agreement that spawned processes take part in is about to begin */
+    RZ_KILL_REPLACE_JOINED,     /* a spawned process knows where it belongs */
+    RZ_KILL_GROUP_SOCKET,       /* a group monitor has a socket, the others know nothing of it */
+    RZ_KILL_GROUP_EP_ADDRESSES, /* it has told them, and knows what they said */
+    RZ_KILL_GROUP_MADE,         /* its thread is there, or it failed; nothing is agreed */
+    RZ_KILL_GROUP_ARRIVED,      /* the daemon was told that a process waits for the next round */
+    RZ_KILL_GROUP_ROUND,        /* it was told of that, and is not in it yet */
+    RZ_KILL_VOTE_PREPARE,       /* a vote on who comes back was called, in the monitor's thread */
+    RZ_KILL_VOTE_PROMISE,       /* it has answered such a call, with its vote */
+    RZ_KILL_VOTE_ACCEPT,        /* it has proposed what most voted for */
+    RZ_KILL_VOTE_ACCEPTED,      /* it has told the proposer that it agrees */
     /* Of a daemon, whose number stands for the rank: checkpoint files. */
     RZ_KILL_FILE_BEGIN,   /* a piece is about to be written */
     RZ_KILL_FILE_OPENED,  /* its file is there, empty, under another name */
@@ -155,7 +155,7 @@ struct rz_kill_plan {
     int signal;
 };
 
-extern struct rz_kill_plan *rz_kill_plan; /* NULL: nobody is to die */
+extern struct rz_kill_plan *rz_kill_plan; /* NULL: nobody is to fail */
 
 /* One reaches a point; does not return when it was the one. */
 void rz_kill_reached(enum rz_kill_point point);

@@ -42,7 +42,7 @@ size_t rz_memory_page_bytes(void)
 /* Set when memory had to be made without seals. */
 static atomic_bool unsealed;
 
-/* Where memfd_create is forbidden: as good but for the seals. Nothing is left whenever we die. */
+/* Where memfd_create is forbidden: as good but for the seals. Nothing is left whenever we fail. */
 static int open_nameless(void)
 {
     int memory = open("/dev/shm", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);

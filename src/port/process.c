@@ -51,11 +51,11 @@ rz_status_t rz_process_adopt_orphans(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
-rz_status_t rz_process_die_with_parent(pid_t parent, int signal)
+rz_status_t rz_process_fail_with_parent(pid_t parent, int signal)
 {
     if (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) != 0)
         return RZ_ERR_SYSTEM;
-    /* A parent that died before the call sends nothing any more. */
+    /* A parent that failed before the call sends nothing any more. */
     return getppid() == parent ? RZ_OK : RZ_ERR_CLOSED;
 }
 

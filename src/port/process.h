@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A close-on-exec descriptor of pid, readable once it died. RZ_ERR_PROC_FAILED: no such process;
+/* A close-on-exec descriptor of pid, readable once it failed. RZ_ERR_PROC_FAILED: no such process;
  * RZ_ERR_UNSUPPORTED: the kernel (before 5.3) has no such descriptors. */
 rz_status_t rz_process_open(pid_t pid, int *pidfd);
 
@@ -23,7 +23,7 @@ rz_status_t rz_process_adopt_orphans(void);
  * In a child after fork: be sent `signal` when the thread that forked it ends. RZ_ERR_CLOSED:
  * parent is gone already; the caller exits.
  */
-rz_status_t rz_process_die_with_parent(pid_t parent, int signal);
+rz_status_t rz_process_fail_with_parent(pid_t parent, int signal);
 
 /* Standard input, output and error become /dev/null: nobody shall wait for the end of a terminal or
  * a pipe because this process holds it. */

@@ -1,4 +1,5 @@
-/* The daemon's side of the watch: slots, waiter threads, the deaths and clean ends they noticed. */
+/* The daemon's side of the watch: slots, waiter threads, the failures and clean ends they noticed.
+ */
 #include "port/watch.h"
 
 #include "base/assert.h"
@@ -63,7 +64,7 @@ static struct rz_watch_slot *watch_slot(struct rz_watch *watch, uint32_t slot)
 
 /*
  * Looks at a slot; true when it is to be waited for, with the value to wait on. The kernel wakes
- * waiters at a death, and the owner at an unlock, only where FUTEX_WAITERS is set.
+ * waiters at a failure, and the owner at an unlock, only where FUTEX_WAITERS is set.
  */
 static bool watch_look(struct rz_watch *watch, uint32_t index, uint32_t *value)
 {
@@ -83,7 +84,7 @@ static bool watch_look(struct rz_watch *watch, uint32_t index, uint32_t *value)
     if (word == 0 && !held)
         return false; /* not locked yet; the child kicks when it has */
     *entry = (struct watch_entry){.state = WATCH_ENDED,
-                                  .end = word == 0 ? RZ_WATCH_CLEAN : RZ_WATCH_DIED,
+                                  .end = word == 0 ? RZ_WATCH_CLEAN : RZ_WATCH_FAILED,
                                   .at = rz_clock_now()};
     uint64_t one = 1;
     ssize_t written = write(watch->event_fd, &one, sizeof one);

@@ -1,12 +1,12 @@
 /*
- * The early verdict: a process that dies is noticed within a fraction of a millisecond, however
+ * The early verdict: a process that fails is noticed within a fraction of a millisecond, however
  * much memory it leaves behind. Each child locks a process-shared robust mutex in a page of its
- * daemon; the kernel marks the word at death, before it tears the memory down (waitpid, pidfd and
+ * daemon; the kernel marks the word at failure, before it tears the memory down (waitpid, pidfd and
  * socket EOF come only after).
  *
  * Child: a helper thread with all signals blocked owns the lock and sleeps for ever. Daemon: one
  * waiter thread per 127 slots in futex_waitv (on kernels that lack it, before 5.16, one per slot in
- * use, in futex), which tells of deaths through an eventfd and rz_watch_take.
+ * use, in futex), which tells of failures through an eventfd and rz_watch_take.
  */
 #ifndef RZ_PORT_WATCH_H
 #define RZ_PORT_WATCH_H
@@ -18,7 +18,7 @@
 struct rz_watch;      /* daemon side */
 struct rz_watch_held; /* child side */
 
-enum rz_watch_end { RZ_WATCH_DIED, RZ_WATCH_CLEAN };
+enum rz_watch_end { RZ_WATCH_FAILED, RZ_WATCH_CLEAN };
 
 /* A watch page with `slots` slots (bounded by one or several waiter threads, started here with all
  * signals blocked). */

@@ -58,7 +58,7 @@ static void watch_rest(struct rz_watch_held *held)
     pthread_mutex_unlock(&held->lock);
 }
 
-/* A thread of its own, because a main thread that calls pthread_exit would look dead. */
+/* A thread of its own, because a main thread that calls pthread_exit would look failed. */
 static void *watch_own(void *arg)
 {
     struct rz_watch_held *held = arg;

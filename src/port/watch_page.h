@@ -1,6 +1,6 @@
 /*
  * The watch page as daemon and children share it. Each slot is a robust mutex, whose lock word the
- * kernel marks at its owner's death, and a word by which the owner tells that it once held the
+ * kernel marks at its owner's failure, and a word by which the owner tells that it once held the
  * lock.
  */
 #ifndef RZ_PORT_WATCH_PAGE_H

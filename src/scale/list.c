@@ -52,25 +52,25 @@ static void draw(void *user, uint32_t self, rz_id first, rz_id end, rz_id *to)
     tally->replies += usual;
 }
 
-static void deliver(void *user, struct rz_scale_parcel *parcels, uint32_t count)
+static void deliver(void *user, struct rz_scale_message *send_descs, uint32_t count)
 {
     const struct rz_scale_list *list = user;
     struct rz_scale_plane known = list->known, heard = list->heard;
     for (uint32_t i = 0; i < count; i++) {
-        rz_id next = parcels[i + RZ_SCALE_LIST_AHEAD < count ? i + RZ_SCALE_LIST_AHEAD : i].to;
+        rz_id next = send_descs[i + RZ_SCALE_LIST_AHEAD < count ? i + RZ_SCALE_LIST_AHEAD : i].to;
         __builtin_prefetch(rz_scale_plane_word(heard, next), 1);
-        rz_id to = parcels[i].to;
-        rz_scale_plane_add(heard, to, rz_scale_plane_get(known, parcels[i].from));
-        parcels[i].to = rz_scale_plane_get(heard, to);
+        rz_id to = send_descs[i].to;
+        rz_scale_plane_add(heard, to, rz_scale_plane_get(known, send_descs[i].from));
+        send_descs[i].to = rz_scale_plane_get(heard, to);
     }
 }
 
-static void collect(void *user, const struct rz_scale_parcel *parcels, uint32_t count)
+static void collect(void *user, const struct rz_scale_message *send_descs, uint32_t count)
 {
     const struct rz_scale_list *list = user;
     struct rz_scale_plane gained = list->gained;
     for (uint32_t i = 0; i < count; i++)
-        rz_scale_plane_add(gained, parcels[i].from, parcels[i].to);
+        rz_scale_plane_add(gained, send_descs[i].from, send_descs[i].to);
 }
 
 static const struct rz_scale_route route = {draw, deliver, collect};

@@ -51,28 +51,28 @@ static void count_message(const struct rz_scale_list *list, rz_id p, uint32_t kn
             counts[i] = said >> i & 1 ? counts[i] + (counts[i] < COUNT_MAX) : 0;
 }
 
-static void deliver(void *user, struct rz_scale_parcel *parcels, uint32_t count)
+static void deliver(void *user, struct rz_scale_message *send_descs, uint32_t count)
 {
     const struct rz_scale_list *list = user;
     for (uint32_t i = 0; i < count; i++) {
-        rz_id next = parcels[i + RZ_SCALE_LIST_AHEAD < count ? i + RZ_SCALE_LIST_AHEAD : i].to;
+        rz_id next = send_descs[i + RZ_SCALE_LIST_AHEAD < count ? i + RZ_SCALE_LIST_AHEAD : i].to;
         __builtin_prefetch(rz_scale_plane_word(list->heard, next), 1);
         __builtin_prefetch(rz_scale_plane_word(list->settled, next));
         __builtin_prefetch(rz_scale_list_counts(list, next), 1);
-        rz_id to = parcels[i].to;
-        uint32_t said = rz_scale_plane_get(list->known, parcels[i].from);
+        rz_id to = send_descs[i].to;
+        uint32_t said = rz_scale_plane_get(list->known, send_descs[i].from);
         count_message(list, to, rz_scale_plane_get(list->heard, to), said);
         rz_scale_plane_add(list->heard, to, said);
-        parcels[i].to = rz_scale_plane_get(list->heard, to);
+        send_descs[i].to = rz_scale_plane_get(list->heard, to);
     }
 }
 
-static void collect(void *user, const struct rz_scale_parcel *parcels, uint32_t count)
+static void collect(void *user, const struct rz_scale_message *send_descs, uint32_t count)
 {
     const struct rz_scale_list *list = user;
     for (uint32_t i = 0; i < count; i++) {
-        rz_scale_plane_add(list->gained, parcels[i].from, parcels[i].to);
-        rz_scale_plane_add(list->answered, parcels[i].from, 1);
+        rz_scale_plane_add(list->gained, send_descs[i].from, send_descs[i].to);
+        rz_scale_plane_add(list->answered, send_descs[i].from, 1);
     }
 }
 

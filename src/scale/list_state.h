@@ -40,7 +40,7 @@ struct rz_scale_list {
     struct rz_scale_tally tally[RZ_SCALE_CREW_MAX];
 };
 
-#define RZ_SCALE_LIST_AHEAD 32 /* parcels between a prefetch and its use */
+#define RZ_SCALE_LIST_AHEAD 32 /* send descriptors between a prefetch and its use */
 
 /* Whom p pings in this cycle, q being its first draw; a failed one where p does not know it.
  * RZ_ID_NONE: it knows that nobody else lives. */

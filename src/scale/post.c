@@ -5,10 +5,11 @@
 /* Senders in a chunk: what is drawn and sorted stays in a processor's own cache. */
 #define CHUNK_MAX UINT32_C(32768)
 
-/* One thread's chunk of a block, sorted by range: range r has parcels[at[r] .. at[r + 1]). */
+/* One thread's chunk of a block, sorted by range: range r has send descriptors[at[r] .. at[r + 1]).
+ */
 struct tray {
     uint32_t at[RZ_SCALE_CREW_MAX + 1];
-    struct rz_scale_parcel *parcels;
+    struct rz_scale_message *send_descs;
 };
 
 struct rz_scale_post {
@@ -36,8 +37,8 @@ struct rz_scale_post *rz_scale_post_create(struct rz_scale_crew *crew, uint32_t 
         post->drawn[i] = calloc(post->chunk, sizeof(rz_id));
         for (uint32_t b = 0; b < 2; b++) {
             struct tray *tray = &post->trays[i][b];
-            tray->parcels = calloc(post->chunk, sizeof(struct rz_scale_parcel));
-            if (!post->drawn[i] || !tray->parcels) {
+            tray->send_descs = calloc(post->chunk, sizeof(struct rz_scale_message));
+            if (!post->drawn[i] || !tray->send_descs) {
                 rz_scale_post_destroy(post);
                 return NULL;
             }
@@ -50,15 +51,15 @@ void rz_scale_post_destroy(struct rz_scale_post *post)
 {
     for (uint32_t i = 0; i < post->size; i++) {
         free(post->drawn[i]);
-        free(post->trays[i][0].parcels);
-        free(post->trays[i][1].parcels);
+        free(post->trays[i][0].send_descs);
+        free(post->trays[i][1].send_descs);
     }
     free(post);
 }
 
 uint64_t rz_scale_post_bytes(const struct rz_scale_post *post)
 {
-    uint64_t sender = sizeof(rz_id) + 2 * sizeof(struct rz_scale_parcel);
+    uint64_t sender = sizeof(rz_id) + 2 * sizeof(struct rz_scale_message);
     return sizeof(*post) + (uint64_t)post->size * post->chunk * sender;
 }
 
@@ -83,8 +84,8 @@ static void sort(const struct rz_scale_post *post, struct tray *tray, rz_id firs
     tray->at[post->size] = all;
     for (uint32_t i = 0; i < count; i++)
         if (to[i] != RZ_ID_NONE)
-            tray->parcels[next[range_of(post, to[i])]++] =
-                (struct rz_scale_parcel){first + i, to[i]};
+            tray->send_descs[next[range_of(post, to[i])]++] =
+                (struct rz_scale_message){first + i, to[i]};
 }
 
 static void fill(struct rz_scale_post *post, uint32_t self, uint64_t block, struct tray *tray,
@@ -101,7 +102,7 @@ static void collect(const struct rz_scale_post *post, const struct tray *tray,
                     const struct rz_scale_route *route, void *user)
 {
     if (route->collect)
-        route->collect(user, tray->parcels, tray->at[post->size]);
+        route->collect(user, tray->send_descs, tray->at[post->size]);
 }
 
 void rz_scale_post_carry(struct rz_scale_post *post, uint32_t self,
@@ -118,7 +119,7 @@ void rz_scale_post_carry(struct rz_scale_post *post, uint32_t self,
             collect(post, &post->trays[self][!b], route, user);
         for (uint32_t i = 0; i < post->size; i++) {
             const struct tray *tray = &post->trays[i][b];
-            route->deliver(user, tray->parcels + tray->at[self],
+            route->deliver(user, tray->send_descs + tray->at[self],
                            tray->at[self + 1] - tray->at[self]);
         }
     }

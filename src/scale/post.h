@@ -9,7 +9,7 @@
 
 #include "scale/crew.h"
 
-struct rz_scale_parcel {
+struct rz_scale_message {
     rz_id from;
     rz_id to; /* deliver may leave its answer here, for collect */
 };
@@ -21,10 +21,10 @@ struct rz_scale_post;
 struct rz_scale_route {
     /* to[p - first] = target of p, or RZ_ID_NONE, for p in [first, end). */
     void (*draw)(void *user, uint32_t self, rz_id first, rz_id end, rz_id *to);
-    /* In order; more parcels for the same range may follow. */
-    void (*deliver)(void *user, struct rz_scale_parcel *parcels, uint32_t count);
-    /* The same parcels after all of them have been delivered, in no order. Optional. */
-    void (*collect)(void *user, const struct rz_scale_parcel *parcels, uint32_t count);
+    /* In order; more send descriptors for the same range may follow. */
+    void (*deliver)(void *user, struct rz_scale_message *send_descs, uint32_t count);
+    /* The same send descriptors after all of them have been delivered, in no order. Optional. */
+    void (*collect)(void *user, const struct rz_scale_message *send_descs, uint32_t count);
 };
 
 /* NULL: no memory. The crew must outlive it. */

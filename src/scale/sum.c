@@ -1,7 +1,7 @@
 /*
  * Algorithm 3 with failures before the first cycle only (before_only): everybody holds weight from
  * the start, and trades it whether it knows of the failure or not. Each member's PING of the cycle
- * lies in its parcel of halves; the target's answer takes its place.
+ * lies in its send descriptor of halves; the target's answer takes its place.
  */
 #include "scale/sum.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define AHEAD 16 /* parcels between a prefetch and its use */
+#define AHEAD 16 /* send descriptors between a prefetch and its use */
 #define MILLION 1000000
 
 __extension__ typedef unsigned __int128 wide_t;
@@ -72,8 +72,8 @@ static bool within_tolerance(const struct rz_scale_rules *rules, uint64_t mass, 
     return weight > 0 && (wide_t)off * MILLION <= (wide_t)weight * rules->tolerance_ppm;
 }
 
-static void judge(const struct rz_scale_sum *sum, struct rz_scale_sum_member *member,
-                  struct rz_scale_tally *tally)
+static void assess(const struct rz_scale_sum *sum, struct rz_scale_sum_member *member,
+                   struct rz_scale_tally *tally)
 {
     const struct rz_scale_rules *rules = &sum->rules;
     uint64_t mass = member->phase == 1 ? member->detected : member->consensus;
@@ -112,7 +112,7 @@ static void end_cycle(const struct rz_scale_sum *sum, struct rz_scale_sum_member
     if (!awake(member))
         return;
     if (member->phase > 0 && member->phase < 3)
-        judge(sum, member, tally);
+        assess(sum, member, tally);
     bool unsettled = member->phase > 0 && member->phase < 3;
     if (!unsettled && sum->cycle >= sum->rules.initial)
         member->returned = true;
@@ -168,15 +168,15 @@ static void draw(void *user, uint32_t self, rz_id first, rz_id end, rz_id *to)
 }
 
 /* The answer is halved off before the other's halves are added. */
-static void deliver(void *user, struct rz_scale_parcel *parcels, uint32_t count)
+static void deliver(void *user, struct rz_scale_message *send_descs, uint32_t count)
 {
     struct rz_scale_sum *sum = user;
     struct rz_scale_sum_member *members = sum->members;
     for (uint32_t i = 0; i < count; i++) {
         if (i + AHEAD < count)
-            __builtin_prefetch(&members[parcels[i + AHEAD].to], 1);
-        struct rz_scale_sum_member *member = &members[parcels[i].to];
-        struct halves *halves = &sum->halves[parcels[i].from], ping = *halves;
+            __builtin_prefetch(&members[send_descs[i + AHEAD].to], 1);
+        struct rz_scale_sum_member *member = &members[send_descs[i].to];
+        struct halves *halves = &sum->halves[send_descs[i].from], ping = *halves;
         if (ping.weight & KNOWS && member->phase == 0)
             learn(sum, member);
         *halves = halve_all(member);

@@ -29,7 +29,7 @@ static bool flight_is_twin(const struct rz_explorer *x, uint32_t i)
     const struct rz_flight *a = &x->flights[i];
     for (uint32_t k = 0; k < i; k++) {
         const struct rz_flight *b = &x->flights[k];
-        if (a->letter == b->letter && a->to == b->to && a->order == b->order &&
+        if (a->packet == b->packet && a->to == b->to && a->order == b->order &&
             a->earliest == b->earliest && a->latest == b->latest)
             return true;
     }
@@ -46,7 +46,7 @@ void rz_choices_arrivals(struct rz_explorer *x, rz_id member)
         rz_choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_ARRIVAL,
                                              .member = flight->to,
                                              .flight = i,
-                                             .what = flight->letter->hash});
+                                             .what = flight->packet->hash});
     }
 }
 
@@ -56,9 +56,9 @@ static uint64_t news_of(const struct rz_sim *sim, rz_id member)
     uint64_t pending = sim->pending[(size_t)member * sim->row_words];
     if (sim->scenario->tick == 0)
         return pending;
-    for (rz_id dead = 0; dead < sim->n; dead++)
-        if (sim->news_at[(size_t)member * sim->n + dead] > sim->common->now)
-            pending &= ~(UINT64_C(1) << dead);
+    for (rz_id failed = 0; failed < sim->n; failed++)
+        if (sim->news_at[(size_t)member * sim->n + failed] > sim->common->now)
+            pending &= ~(UINT64_C(1) << failed);
     return pending;
 }
 
@@ -67,7 +67,7 @@ void rz_choices_news(struct rz_explorer *x, rz_id member)
     uint64_t news = news_of(x->sim, member);
     for (uint64_t bits = news; bits; bits = (bits - 1) & news) {
         bool single = (bits & (bits - 1)) == 0;
-        if (single || !x->sim->scenario->death_arg)
+        if (single || !x->sim->scenario->failure_arg)
             rz_choice_push(
                 x, (struct rz_choice){.kind = RZ_CHOOSE_TELL, .member = member, .bits = bits});
     }
@@ -75,7 +75,7 @@ void rz_choices_news(struct rz_explorer *x, rz_id member)
 
 static rz_time deadline_of(const struct rz_sim *sim, rz_id member)
 {
-    return sim->alive[member] ? sim->scenario->room->deadline(sim->members[member].state)
+    return sim->alive[member] ? sim->scenario->protocol->deadline(sim->members[member].state)
                               : RZ_TIME_NEVER;
 }
 
@@ -91,9 +91,9 @@ static rz_time news_due(const struct rz_sim *sim, rz_id member)
 {
     rz_time slack = sim->scenario->news_max - sim->scenario->latency_min, first = RZ_TIME_NEVER;
     uint64_t pending = sim->pending[(size_t)member * sim->row_words];
-    for (rz_id dead = 0; sim->scenario->news_max > 0 && dead < sim->n; dead++) {
-        rz_time due = sim->news_at[(size_t)member * sim->n + dead] + slack;
-        if (pending >> dead & 1 && due < first)
+    for (rz_id failed = 0; sim->scenario->news_max > 0 && failed < sim->n; failed++) {
+        rz_time due = sim->news_at[(size_t)member * sim->n + failed] + slack;
+        if (pending >> failed & 1 && due < first)
             first = due;
     }
     return first;
@@ -138,49 +138,51 @@ void rz_choices_time(struct rz_explorer *x)
     rz_choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_TIME, .until = until});
 }
 
-/* --- deaths ----------------------------------------------------------------------------------- */
+/* --- failures -----------------------------------------------------------------------------------
+ */
 
-bool rz_flight_dies_with(const struct rz_explorer *x, const struct rz_flight *flight,
-                         enum rz_choice_kind kind, rz_id member)
+bool rz_flight_fails_with(const struct rz_explorer *x, const struct rz_flight *flight,
+                          enum rz_choice_kind kind, rz_id member)
 {
-    if (flight->letter->is_call || flight->letter->message.from != member)
+    if (flight->packet->is_call || flight->packet->message.from != member)
         return false;
     /* In turns what was sent earlier is lost when the member is condemned. */
-    return kind != RZ_CHOOSE_CRASH || !rz_turns_taken(x) || flight->sent == x->sim->common->now;
+    return kind != RZ_CHOOSE_CRASH || !rz_view_change_taken(x) ||
+           flight->sent == x->sim->common->now;
 }
 
 static uint64_t flight_hash(const struct rz_flight *flight)
 {
-    return rz_mix(flight->letter->hash, flight->to);
+    return rz_mix(flight->packet->hash, flight->to);
 }
 
 uint64_t rz_explorer_sent_by(const struct rz_explorer *x, rz_id member)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < x->n_flights; i++)
-        if (rz_flight_dies_with(x, &x->flights[i], RZ_CHOOSE_CONDEMN, member))
+        if (rz_flight_fails_with(x, &x->flights[i], RZ_CHOOSE_CONDEMN, member))
             sum += flight_hash(&x->flights[i]);
     return sum;
 }
 
-void rz_choices_death(struct rz_explorer *x, enum rz_choice_kind kind, rz_id member)
+void rz_choices_failure(struct rz_explorer *x, enum rz_choice_kind kind, rz_id member)
 {
-    uint64_t letters[LOSS_MAX];
+    uint64_t packets[LOSS_MAX];
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->n_flights && !x->sim->scenario->fenced; i++)
-        if (rz_flight_dies_with(x, &x->flights[i], kind, member)) {
+        if (rz_flight_fails_with(x, &x->flights[i], kind, member)) {
             rz_assert(n < LOSS_MAX);
-            letters[n++] = flight_hash(&x->flights[i]);
+            packets[n++] = flight_hash(&x->flights[i]);
         }
     for (uint64_t bits = kind == RZ_CHOOSE_CONDEMN; bits < UINT64_C(1) << n; bits++) {
         struct rz_choice choice = {.kind = kind, .member = member, .bits = bits};
         for (uint32_t i = 0; i < n; i++)
-            choice.what += bits >> i & 1 ? letters[i] : 0;
+            choice.what += bits >> i & 1 ? packets[i] : 0;
         rz_choice_push(x, choice);
     }
 }
 
-bool rz_choices_may_die(const struct rz_explorer *x, rz_id member)
+bool rz_choices_may_fail(const struct rz_explorer *x, rz_id member)
 {
     const struct rz_sim *sim = x->sim;
     const struct rz_sim_scenario *scenario = sim->scenario;
@@ -212,8 +214,8 @@ uint32_t rz_explorer_choices(struct rz_explorer *x, uint32_t *active)
 {
     const struct rz_sim *sim = x->sim;
     size_t first = x->n_choices;
-    if (rz_turns_taken(x))
-        return rz_turns_choices(x, active);
+    if (rz_view_change_taken(x))
+        return rz_view_change_choices(x, active);
     if (!x->trying && rz_reduce_to_news(x)) {
         push_first_news(x);
         return *active = 1;
@@ -226,7 +228,7 @@ uint32_t rz_explorer_choices(struct rz_explorer *x, uint32_t *active)
     rz_choices_time(x);
     *active = (uint32_t)(x->n_choices - first);
     for (rz_id id = 0; id < sim->n; id++)
-        if (rz_choices_may_die(x, id))
-            rz_choices_death(x, RZ_CHOOSE_CRASH, id);
+        if (rz_choices_may_fail(x, id))
+            rz_choices_failure(x, RZ_CHOOSE_CRASH, id);
     return (uint32_t)(x->n_choices - first);
 }

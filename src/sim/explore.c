@@ -46,7 +46,7 @@ static bool visit_children(struct search *search)
         return false;
     if (active == 0) {
         search->result->quiescent++;
-        search->result->finals += rz_turns_final(x);
+        search->result->finals += rz_view_change_final(x);
         if (!rz_world_check_liveness(x->sim))
             return false;
     }
@@ -216,7 +216,7 @@ static void report(struct search *search)
     snprintf(result->reason, sizeof result->reason, "%s", again.reason);
     snprintf(result->replay, sizeof result->replay,
              "rzsim replay %s --scenario %s --members %u --crashes %u --path %s%s",
-             options->scenario->room->name, options->scenario->name, sim->n, sim->crashes_max,
+             options->scenario->protocol->name, options->scenario->name, sim->n, sim->crashes_max,
              text[0] ? text : "-", options->whole ? " --whole" : "");
     if (!options->quiet) {
         rz_trace_print(trace, out);

@@ -5,41 +5,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- letters: each content once, so that a flight is a pointer -------------------------------- */
+/* --- packets: each content once, so that a flight is a pointer -------------------------------- */
 
-static struct rz_sim_letter **letter_slot(struct rz_explorer *x, const struct rz_sim_letter *letter)
+static struct rz_sim_packet **packet_slot(struct rz_explorer *x, const struct rz_sim_packet *packet)
 {
-    size_t i = letter->hash & (x->letters_max - 1);
-    while (x->letters[i] && !rz_letter_equal(x->letters[i], letter))
-        i = (i + 1) & (x->letters_max - 1);
-    return &x->letters[i];
+    size_t i = packet->hash & (x->packets_max - 1);
+    while (x->packets[i] && !rz_protocol_message_equal(x->packets[i], packet))
+        i = (i + 1) & (x->packets_max - 1);
+    return &x->packets[i];
 }
 
-static void letters_enlarge(struct rz_explorer *x)
+static void packets_enlarge(struct rz_explorer *x)
 {
-    struct rz_sim_letter **old = x->letters;
-    size_t old_max = x->letters_max;
-    x->letters_max = old_max > 0 ? 2 * old_max : 1024;
-    x->letters = rz_sim_memory(NULL, x->letters_max * sizeof(*x->letters));
-    memset(x->letters, 0, x->letters_max * sizeof(*x->letters));
+    struct rz_sim_packet **old = x->packets;
+    size_t old_max = x->packets_max;
+    x->packets_max = old_max > 0 ? 2 * old_max : 1024;
+    x->packets = rz_sim_memory(NULL, x->packets_max * sizeof(*x->packets));
+    memset(x->packets, 0, x->packets_max * sizeof(*x->packets));
     for (size_t i = 0; i < old_max; i++)
         if (old[i])
-            *letter_slot(x, old[i]) = old[i];
+            *packet_slot(x, old[i]) = old[i];
     free(old);
 }
 
-static struct rz_sim_letter *letter_intern(struct rz_explorer *x, struct rz_sim_letter *letter)
+static struct rz_sim_packet *packet_intern(struct rz_explorer *x, struct rz_sim_packet *packet)
 {
-    if (2 * (x->n_letters + 1) > x->letters_max)
-        letters_enlarge(x);
-    struct rz_sim_letter **slot = letter_slot(x, letter);
+    if (2 * (x->n_packets + 1) > x->packets_max)
+        packets_enlarge(x);
+    struct rz_sim_packet **slot = packet_slot(x, packet);
     if (*slot) {
-        rz_letter_release(letter);
+        rz_protocol_message_release(packet);
         return *slot;
     }
-    *slot = letter;
-    x->n_letters++;
-    return letter;
+    *slot = packet;
+    x->n_packets++;
+    return packet;
 }
 
 /* --- flights ---------------------------------------------------------------------------------- */
@@ -61,14 +61,14 @@ void rz_explorer_forget(struct rz_explorer *x, uint32_t i)
     memmove(&x->flights[i], &x->flights[i + 1], (x->n_flights - i) * sizeof *x->flights);
 }
 
-static void on_send(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from, rz_id to)
+static void on_send(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id from, rz_id to)
 {
     (void)from;
     struct rz_explorer *x = sim->driver_data;
     const struct rz_sim_scenario *scenario = sim->scenario;
-    letter = rz_reduce_letter(x, letter);
+    packet = rz_reduce_packet(x, packet);
     struct rz_flight flight = {
-        .letter = letter_intern(x, letter), .to = to, .latest = RZ_TIME_NEVER};
+        .packet = packet_intern(x, packet), .to = to, .latest = RZ_TIME_NEVER};
     if (scenario->latency_max > 0) {
         flight.sent = sim->common->now;
         flight.earliest = sim->common->now + scenario->latency_min;
@@ -77,12 +77,12 @@ static void on_send(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from
     flight_add(x, flight);
 }
 
-static void on_call(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id to)
+static void on_call(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id to)
 {
     struct rz_explorer *x = sim->driver_data;
     uint32_t order = 0;
-    for (uint32_t i = 0; i < x->n_flights && !letter->unordered; i++)
-        if (x->flights[i].letter->is_call && !x->flights[i].letter->unordered &&
+    for (uint32_t i = 0; i < x->n_flights && !packet->unordered; i++)
+        if (x->flights[i].packet->is_call && !x->flights[i].packet->unordered &&
             x->flights[i].to == to)
             order++;
     /* In timed scenarios calls come before crash_until, like the other things that hosts and fate
@@ -90,15 +90,15 @@ static void on_call(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id to)
     const struct rz_sim_scenario *scenario = sim->scenario;
     rz_time latest = scenario->latency_max > 0 ? scenario->crash_until : RZ_TIME_NEVER;
     flight_add(x,
-               (struct rz_flight){.letter = letter_intern(x, letter),
+               (struct rz_flight){.packet = packet_intern(x, packet),
                                   .to = to,
                                   .order = order,
                                   .latest = latest > sim->common->now ? latest : sim->common->now});
 }
 
-static void on_tell(struct rz_sim *sim, rz_id member, rz_id dead)
+static void on_tell(struct rz_sim *sim, rz_id member, rz_id failed)
 {
-    (void)sim, (void)member, (void)dead; /* the world's pending bits say it */
+    (void)sim, (void)member, (void)failed; /* the world's pending bits say it */
 }
 
 static const struct rz_sim_driver explore_driver = {on_send, on_call, on_tell};
@@ -108,7 +108,7 @@ static void calls_move_up(struct rz_explorer *x, rz_id member)
 {
     for (uint32_t i = 0; i < x->n_flights; i++) {
         struct rz_flight *flight = &x->flights[i];
-        if (flight->letter->is_call && !flight->letter->unordered && flight->to == member) {
+        if (flight->packet->is_call && !flight->packet->unordered && flight->to == member) {
             rz_assert(flight->order > 0);
             flight->order--;
         }
@@ -117,18 +117,18 @@ static void calls_move_up(struct rz_explorer *x, rz_id member)
 
 /* --- letting a choice happen ------------------------------------------------------------------ */
 
-/* Messages of one known dead would be dropped on arrival (the room is asked); they need not stay in
- * flight. */
-static bool drop_fenced(struct rz_explorer *x, rz_id member, uint64_t dead)
+/* Messages of one known failed would be dropped on arrival (the room is asked); they need not stay
+ * in flight. */
+static bool drop_fenced(struct rz_explorer *x, rz_id member, uint64_t failed)
 {
     for (uint32_t i = x->n_flights; i-- > 0;) {
         const struct rz_flight *flight = &x->flights[i];
-        if (flight->to != member || flight->letter->is_call ||
-            !(dead >> flight->letter->message.from & 1))
+        if (flight->to != member || flight->packet->is_call ||
+            !(failed >> flight->packet->message.from & 1))
             continue;
-        if (!rz_world_check_void(x->sim, member, flight->letter))
-            return rz_sim_say(x->sim, "%u, who knows that %u is dead, took a message from it",
-                              member, flight->letter->message.from);
+        if (!rz_world_check_void(x->sim, member, flight->packet))
+            return rz_sim_say(x->sim, "%u, who knows that %u has failed, took a message from it",
+                              member, flight->packet->message.from);
         rz_explorer_forget(x, i);
     }
     return true;
@@ -136,12 +136,12 @@ static bool drop_fenced(struct rz_explorer *x, rz_id member, uint64_t dead)
 
 static bool apply_tell(struct rz_explorer *x, const struct rz_choice *choice)
 {
-    rz_id dead[64];
+    rz_id failed[64];
     uint32_t n = 0;
     for (rz_id id = 0; id < x->sim->n; id++)
         if (choice->bits >> id & 1)
-            dead[n++] = id;
-    return rz_world_tell(x->sim, choice->member, dead, n, NULL) &&
+            failed[n++] = id;
+    return rz_world_tell(x->sim, choice->member, failed, n, NULL) &&
            (!x->sim->scenario->fenced || !x->sim->alive[choice->member] ||
             drop_fenced(x, choice->member, choice->bits));
 }
@@ -153,9 +153,9 @@ static void lose(struct rz_explorer *x, const struct rz_choice *choice)
     bool keep;
     for (uint32_t i = 0; i < x->n_flights; i += keep) {
         keep = true;
-        if (rz_flight_dies_with(x, &x->flights[i], choice->kind, choice->member) &&
+        if (rz_flight_fails_with(x, &x->flights[i], choice->kind, choice->member) &&
             choice->bits >> own++ & 1) {
-            rz_trace_letter(x->sim, "loses", choice->member, x->flights[i].letter);
+            rz_trace_packet(x->sim, "loses", choice->member, x->flights[i].packet);
             keep = false;
             rz_explorer_forget(x, i);
         }
@@ -164,15 +164,15 @@ static void lose(struct rz_explorer *x, const struct rz_choice *choice)
 
 static bool apply_arrival(struct rz_explorer *x, const struct rz_choice *choice)
 {
-    const struct rz_sim_letter *letter = x->flights[choice->flight].letter;
+    const struct rz_sim_packet *packet = x->flights[choice->flight].packet;
     rz_explorer_forget(x, choice->flight);
-    if (letter->is_call && !letter->unordered)
+    if (packet->is_call && !packet->unordered)
         calls_move_up(x, choice->member);
-    return rz_world_deliver(x->sim, choice->member, letter, NULL) &&
-           rz_reduce_check_copy(x, choice->member, letter);
+    return rz_world_deliver(x->sim, choice->member, packet, NULL) &&
+           rz_reduce_check_copy(x, choice->member, packet);
 }
 
-static void drop_for_dead(struct rz_explorer *x)
+static void drop_for_failed(struct rz_explorer *x)
 {
     for (uint32_t i = x->n_flights; i-- > 0;)
         if (!x->sim->alive[x->flights[i].to])
@@ -204,16 +204,16 @@ bool rz_explorer_apply(struct rz_explorer *x, const struct rz_choice *choice)
     case RZ_CHOOSE_CONDEMN:
         lose(x, choice);
         break;
-    case RZ_CHOOSE_TURN:
+    case RZ_CHOOSE_VIEW_CHANGE:
         break;
     }
-    rz_turns_apply(x, choice);
+    rz_view_change_apply(x, choice);
     if (alive != sim->common->n_alive)
-        drop_for_dead(x);
+        drop_for_failed(x);
     safe = safe && rz_reduce_flights(x);
     if (choice->kind < RZ_CHOOSE_TIME && sim->alive[choice->member])
         sim->members[choice->member].hash =
-            sim->scenario->room->hash(sim->members[choice->member].state);
+            sim->scenario->protocol->hash(sim->members[choice->member].state);
     return safe;
 }
 
@@ -221,7 +221,7 @@ bool rz_explorer_start(struct rz_explorer *x)
 {
     if (!rz_world_start(x->sim))
         return false;
-    rz_turns_start(x);
+    rz_view_change_start(x);
     return rz_reduce_flights(x);
 }
 
@@ -298,7 +298,7 @@ uint64_t rz_explorer_hash(const struct rz_explorer *x)
         hash = rz_mix(hash, sim->alive[id] ? sim->members[id].hash : 0);
     for (uint32_t i = 0; i < x->n_flights; i++) {
         const struct rz_flight *flight = &x->flights[i];
-        uint64_t one = rz_mix(flight->letter->hash, ((uint64_t)flight->order << 32) + flight->to);
+        uint64_t one = rz_mix(flight->packet->hash, ((uint64_t)flight->order << 32) + flight->to);
         flights += flight->latest == RZ_TIME_NEVER ? one : rz_mix(one, flight->latest);
     }
     return rz_mix(hash, flights);
@@ -321,10 +321,10 @@ void rz_explorer_open(struct rz_explorer *x, const struct rz_sim_options *option
 
 void rz_explorer_close(struct rz_explorer *x)
 {
-    for (size_t i = 0; i < x->letters_max; i++)
-        if (x->letters[i])
-            rz_letter_release(x->letters[i]);
-    free(x->letters);
+    for (size_t i = 0; i < x->packets_max; i++)
+        if (x->packets[i])
+            rz_protocol_message_release(x->packets[i]);
+    free(x->packets);
     free(x->saved);
     free(x->choices);
     free(x->flights);

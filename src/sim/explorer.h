@@ -8,7 +8,7 @@
 
 /* One message or call on its way to one member. */
 struct rz_flight {
-    struct rz_sim_letter *letter;
+    struct rz_sim_packet *packet;
     rz_id to;
     uint32_t order;   /* of ordered calls: their place in the member's queue */
     rz_time sent;     /* timed scenarios: when it was sent; it arrives */
@@ -22,18 +22,20 @@ enum rz_choice_kind {
     RZ_CHOOSE_TICK,
     RZ_CHOOSE_TIME, /* from here on no member steps */
     RZ_CHOOSE_CRASH,
-    RZ_CHOOSE_CONDEMN, /* turns.c: the member dies in this tick, and messages are lost with it */
-    RZ_CHOOSE_TURN     /* turns.c: the next one's turn */
+    RZ_CHOOSE_CONDEMN, /* view_changes.c: the member fails in this tick, and messages are lost with
+                          it */
+    RZ_CHOOSE_VIEW_CHANGE /* view_changes.c: the next one's turn */
 };
 
 /* Something that may happen next. */
 struct rz_choice {
     enum rz_choice_kind kind;
     rz_id member;
-    uint32_t flight;   /* ARRIVAL */
-    uint64_t bits;     /* TELL: the dead; CRASH, CONDEMN: which of the member's flights are lost */
-    rz_time until;     /* TIME */
-    uint64_t what;     /* ARRIVAL: hash of the letter; CRASH: sum of the hashes of those lost */
+    uint32_t flight; /* ARRIVAL */
+    uint64_t bits; /* TELL: the failed processes; CRASH, CONDEMN: which of the member's flights are
+                      lost */
+    rz_time until; /* TIME */
+    uint64_t what; /* ARRIVAL: hash of the packet; CRASH: sum of the hashes of those lost */
     uint64_t identity; /* the same thing in another order of events has the same identity */
 };
 
@@ -47,8 +49,8 @@ struct rz_explorer {
     size_t n_choices, choices_max;
     char *saved; /* a stack of what the steps on the path have overwritten */
     size_t saved_bytes, saved_max;
-    struct rz_sim_letter **letters; /* each content once; open addressing */
-    size_t n_letters, letters_max;
+    struct rz_sim_packet **packets; /* each content once; open addressing */
+    size_t n_packets, packets_max;
 };
 
 void rz_explorer_open(struct rz_explorer *x, const struct rz_sim_options *options);
@@ -90,42 +92,43 @@ bool rz_choices_overdue(const struct rz_explorer *x, rz_id member);
 
 /* CRASH or CONDEMN of the member, with each subset (CONDEMN: but the empty one) of what may be lost
  * with it. */
-void rz_choices_death(struct rz_explorer *x, enum rz_choice_kind kind, rz_id member);
-bool rz_choices_may_die(const struct rz_explorer *x, rz_id member);
+void rz_choices_failure(struct rz_explorer *x, enum rz_choice_kind kind, rz_id member);
+bool rz_choices_may_fail(const struct rz_explorer *x, rz_id member);
 
-/* Whether this message may be lost when this member dies so. */
-bool rz_flight_dies_with(const struct rz_explorer *x, const struct rz_flight *flight,
-                         enum rz_choice_kind kind, rz_id member);
+/* Whether this message may be lost when this member fails so. */
+bool rz_flight_fails_with(const struct rz_explorer *x, const struct rz_flight *flight,
+                          enum rz_choice_kind kind, rz_id member);
 
 /* The hashes of all flights that a crash of this member may take with it, added up. */
 uint64_t rz_explorer_sent_by(const struct rz_explorer *x, rz_id member);
 
-/* --- turns.c: members act one after the other in each tick ------------------------------------ */
+/* --- view_changes.c: members act one after the other in each tick
+ * ------------------------------------ */
 
 /* Whether they do. */
-bool rz_turns_taken(const struct rz_explorer *x);
+bool rz_view_change_taken(const struct rz_explorer *x);
 
-void rz_turns_start(struct rz_explorer *x);
-uint32_t rz_turns_choices(struct rz_explorer *x, uint32_t *active);
+void rz_view_change_start(struct rz_explorer *x);
+uint32_t rz_view_change_choices(struct rz_explorer *x, uint32_t *active);
 
 /* The present state's hash, whoever's turn it is. */
-uint64_t rz_turns_final(const struct rz_explorer *x);
+uint64_t rz_view_change_final(const struct rz_explorer *x);
 
 /* Whose turn it is after a choice. */
-void rz_turns_apply(struct rz_explorer *x, const struct rz_choice *choice);
+void rz_view_change_apply(struct rz_explorer *x, const struct rz_choice *choice);
 
 /* --- reduce.c: what the scenario's claims save ------------------------------------------------ */
 
-/* The letter to be sent instead; takes over and gives one reference. */
-struct rz_sim_letter *rz_reduce_letter(const struct rz_explorer *x, struct rz_sim_letter *letter);
+/* The packet to be sent instead; takes over and gives one reference. */
+struct rz_sim_packet *rz_reduce_packet(const struct rz_explorer *x, struct rz_sim_packet *packet);
 
 /* Whether the flight is a copy that need not be there. */
 bool rz_reduce_copy(const struct rz_explorer *x, const struct rz_flight *flight);
 
-/* Whether a copy of the letter that member has just received would do nothing, where that is
+/* Whether a copy of the packet that member has just received would do nothing, where that is
  * claimed. */
 bool rz_reduce_check_copy(const struct rz_explorer *x, rz_id member,
-                          const struct rz_sim_letter *letter);
+                          const struct rz_sim_packet *packet);
 
 /* Take away the flights that will never matter; false: the claim does not hold. */
 bool rz_reduce_flights(struct rz_explorer *x);

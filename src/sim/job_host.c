@@ -1,4 +1,4 @@
-/* What the daemon does with the notices: processes are started and rolled back, births, barriers.
+/* What the daemon does with the notices: processes are started and rolled back, spawns, barriers.
  * Its store: job_pieces.c. */
 #include "sim/job_node.h"
 
@@ -30,7 +30,7 @@ static void start_processes(struct rz_job_node *node)
         uint32_t incarnation = rz_recover_incarnation_of(recover, rank);
         bool survivor = process->incarnation == incarnation;
         if (survivor && process->state == RZ_JOB_KILLED)
-            continue; /* its death is known here and not agreed yet */
+            continue; /* its failure is known here and not agreed yet */
         /* S7-3: who lives is not replaced. */
         rz_assert(survivor || process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
         *process = (struct rz_job_process){.state = RZ_JOB_STARTING,
@@ -64,7 +64,7 @@ static void kill_process(struct rz_job_node *node, uint32_t slot, bool ended)
     process->state = RZ_JOB_KILLED;
     if (ended)
         node->ended[slot] = process->incarnation;
-    rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, slot, process->incarnation, 0);
+    rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_FAILED, slot, process->incarnation, 0);
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_NEWS, slot, process->incarnation, ended);
 }
 
@@ -77,8 +77,8 @@ static bool stays(uint32_t slot, uint32_t incarnation)
 static void step_process(struct rz_job_node *node, uint32_t slot)
 {
     struct rz_job_process *process = &node->process[slot];
-    bool newcomer = rz_recover_phase(rz_job_recover(node)) != RZ_PHASE_ENTER;
-    if (process->state == RZ_JOB_STARTING && (slot >= node->n_ranks || newcomer)) {
+    bool spawned_process = rz_recover_phase(rz_job_recover(node)) != RZ_PHASE_ENTER;
+    if (process->state == RZ_JOB_STARTING && (slot >= node->n_ranks || spawned_process)) {
         process->state = RZ_JOB_RUNNING;
         want_step(node, slot);
     } else if (process->state == RZ_JOB_STARTING) {
@@ -124,22 +124,22 @@ static void leave(struct rz_job_node *node)
         node->process[rank].state = RZ_JOB_HAS_LEFT;
 }
 
-/* ---- births */
+/* ---- spawns */
 
-/* A birth or a cohort is wanted here: everybody must hear of it. */
+/* A spawn or a cohort is wanted here: everybody must hear of it. */
 static void want(struct rz_job_node *node, uint64_t item)
 {
     rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_WANT, item, 0, 0);
-    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_BIRTH_NEWS, item, 0, 0);
+    rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_SPAWN_NEWS, item, 0, 0);
 }
 
 static void ask(struct rz_job_node *node, uint32_t slot, uint32_t incarnation)
 {
     const struct rz_recover *recover = rz_job_recover(node);
     if (rz_recover_incarnation_of(recover, slot) + 1 != incarnation)
-        return; /* born meanwhile */
+        return; /* spawned meanwhile */
     node->asked[slot] = incarnation;
-    want(node, rz_recover_pack_birth(slot, incarnation));
+    want(node, rz_recover_pack_spawn(slot, incarnation));
 }
 
 /* arg = count, fuse, eager, as RZ_JOB_SPAWN. */
@@ -168,7 +168,7 @@ static void review_held(struct rz_job_node *node)
 static void start_newborn(struct rz_job_node *node, uint64_t item)
 {
     uint32_t slot, incarnation;
-    if (!rz_recover_unpack_birth(item, &slot, &incarnation) ||
+    if (!rz_recover_unpack_spawn(item, &slot, &incarnation) ||
         rz_recover_daemon_of(rz_job_recover(node), slot) != node->self)
         return;
     struct rz_job_process *process = &node->process[slot];
@@ -181,16 +181,16 @@ static void start_newborn(struct rz_job_node *node, uint64_t item)
     want_step(node, slot);
 }
 
-/* All of a cohort are born, or none. */
+/* All of a cohort are spawned, or none. */
 static void look_at_cohort(const uint64_t *items, uint32_t n_items, uint32_t count)
 {
     uint32_t n = 0, slot, incarnation;
-    while (n < n_items && rz_recover_unpack_birth(items[n], &slot, &incarnation))
+    while (n < n_items && rz_recover_unpack_spawn(items[n], &slot, &incarnation))
         n++;
     rz_assert(n == 0 || n == count);
 }
 
-static void take_births(struct rz_job_node *node, const struct rz_action *notice)
+static void take_spawns(struct rz_job_node *node, const struct rz_action *notice)
 {
     rz_id asker;
     uint32_t serial, count;
@@ -208,7 +208,7 @@ static void take_births(struct rz_job_node *node, const struct rz_action *notice
         start_newborn(node, notice->items[i]);
 }
 
-/* Somebody here will ask for the dead, once for each. */
+/* Somebody here will ask for the failed processes, once for each. */
 static void review_asks(struct rz_job_node *node)
 {
     const struct rz_recover *recover = rz_job_recover(node);
@@ -217,7 +217,7 @@ static void review_asks(struct rz_job_node *node)
     for (uint32_t slot = 0; slot < node->n_slots; slot++) {
         uint32_t incarnation = rz_recover_incarnation_of(recover, slot);
         if (incarnation == 0 || node->asking[slot] > incarnation ||
-            node->ended[slot] == incarnation || !rz_recover_process_dead(recover, slot))
+            node->ended[slot] == incarnation || !rz_recover_process_failed(recover, slot))
             continue;
         node->asking[slot] = incarnation + 1;
         rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_ASK, slot, incarnation + 1, 0);
@@ -249,7 +249,7 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
     case RZ_JOB_HEARD:
         if (event->arg[2] && node->ended[rank] < event->arg[1])
             node->ended[rank] = (uint32_t)event->arg[1];
-        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DIED, rank, event->arg[1], 0);
+        rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_FAILED, rank, event->arg[1], 0);
         break;
     case RZ_JOB_REACHED:
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REACHED, event->arg[0], event->arg[1],
@@ -277,7 +277,7 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
     case RZ_JOB_DAMAGED:
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DAMAGED, event->arg[0], 0, 0);
         break;
-    case RZ_JOB_DEATH:
+    case RZ_JOB_FAILURE:
         rz_assert(!"internal");
     }
 }
@@ -302,11 +302,11 @@ void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice)
     case RZ_RECOVER_STOP:
         node->stopped = true;
         break;
-    case RZ_RECOVER_DEATHS:
+    case RZ_RECOVER_FAILURES:
     case RZ_RECOVER_WANTED:
         break;
-    case RZ_RECOVER_BIRTHS:
-        take_births(node, notice);
+    case RZ_RECOVER_SPAWNS:
+        take_spawns(node, notice);
         break;
     }
 }

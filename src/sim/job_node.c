@@ -109,10 +109,10 @@ static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_act
     for (uint32_t i = 0; i < out->count; i++) {
         struct rz_action *action = &out->v[i];
         if (action->kind == RZ_ACTION_SEND) {
-            rz_assert(action->message.room ==
-                      (which == RZ_JOB_RECOVER ? RZ_ROOM_RECOVER : RZ_ROOM_COMMIT));
+            rz_assert(action->message.protocol ==
+                      (which == RZ_JOB_RECOVER ? RZ_PROTOCOL_RECOVER : RZ_PROTOCOL_COMMIT));
             rz_assert(action->message.flags == 0);
-            action->message.room = RZ_ROOM_COMMIT;
+            action->message.protocol = RZ_PROTOCOL_COMMIT;
             action->message.flags = (uint16_t)which;
             continue;
         }
@@ -167,7 +167,7 @@ static enum rz_more call_epoch(struct rz_job_node *node, const struct rz_event *
     for (uint32_t rank = 0; rank < node->n_ranks; rank++)
         items[event.n_items++] = rz_recover_daemon_of(recover_of(node), rank);
     for (rz_id d = 0; d < node->n_daemons; d++)
-        if (rz_recover_daemon_agreed_dead(recover_of(node), d))
+        if (rz_recover_daemon_agreed_failed(recover_of(node), d))
             items[event.n_items++] = d;
     event.items = items;
     return step_object(node, RZ_JOB_COMMIT, &event, out);
@@ -180,7 +180,7 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
     struct rz_event event = {.kind = RZ_EVENT_CALL, .now = now, .call = next.what};
     memcpy(event.arg, next.arg, sizeof event.arg);
     enum rz_more more = RZ_MORE;
-    rz_id dead = (rz_id)next.arg[0];
+    rz_id failed = (rz_id)next.arg[0];
     switch ((enum rz_job_work_kind)next.kind) {
     case RZ_JOB_CALL_RECOVER:
         event.items = next.arg; /* of RZ_RECOVER_WANT and _DAMAGED */
@@ -188,8 +188,9 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
         more = step_object(node, RZ_JOB_RECOVER, &event, out);
         break;
     case RZ_JOB_CALL_COMMIT:
-        if (next.what == RZ_JOB_DEATH)
-            event = (struct rz_event){.kind = RZ_EVENT_DEATH, .now = now, .ids = &dead, .n_ids = 1};
+        if (next.what == RZ_JOB_FAILURE)
+            event =
+                (struct rz_event){.kind = RZ_EVENT_FAILURE, .now = now, .ids = &failed, .n_ids = 1};
         more = event.kind == RZ_EVENT_CALL && next.what == RZ_COMMIT_EPOCH
                    ? call_epoch(node, &event, out)
                    : step_object(node, RZ_JOB_COMMIT, &event, out);
@@ -204,7 +205,7 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
         out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_SEND,
                                                   .to = &node->to,
                                                   .n_to = 1,
-                                                  .message = {.room = RZ_ROOM_COMMIT,
+                                                  .message = {.protocol = RZ_PROTOCOL_COMMIT,
                                                               .type = (uint8_t)next.what,
                                                               .flags = RZ_JOB_HOST,
                                                               .view = node->view,
@@ -248,15 +249,17 @@ static enum rz_more receive(struct rz_job_node *node, const struct rz_event *eve
     struct rz_message message = *event->message;
     struct rz_event inner = *event;
     inner.message = &message;
-    /* The host knows the dead, too: what still comes from them is dropped at its door. */
-    if (rz_recover_daemon_dead(recover_of(node), message.from))
+    /* The host knows the failed processes, too: what still comes from them is dropped at its door.
+     */
+    if (rz_recover_daemon_failed(recover_of(node), message.from))
         return RZ_DONE;
     message.flags = 0;
     if (event->message->flags == RZ_JOB_HOST) {
         rz_job_on_message(node, &message);
         return RZ_MORE;
     }
-    message.room = event->message->flags == RZ_JOB_RECOVER ? RZ_ROOM_RECOVER : RZ_ROOM_COMMIT;
+    message.protocol =
+        event->message->flags == RZ_JOB_RECOVER ? RZ_PROTOCOL_RECOVER : RZ_PROTOCOL_COMMIT;
     return step_object(node, event->message->flags, &inner, out);
 }
 
@@ -265,10 +268,10 @@ enum rz_more rz_job_step(struct rz_job_node *node, const struct rz_event *event,
 {
     if (event->kind == RZ_EVENT_RECEIVE)
         return receive(node, event, out);
-    if (event->kind == RZ_EVENT_DEATH) {
+    if (event->kind == RZ_EVENT_FAILURE) {
         enum rz_more more = step_object(node, RZ_JOB_RECOVER, event, out);
         for (uint32_t i = 0; i < event->n_ids && more != RZ_NEED; i++)
-            rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_JOB_DEATH, event->ids[i], 0, 0);
+            rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_JOB_FAILURE, event->ids[i], 0, 0);
         return more;
     }
     if (event->kind == RZ_EVENT_CALL) {

@@ -2,7 +2,7 @@
  * A daemon with its processes, as far as recovery and checkpoints go: the hosts of recover and
  * commit in the simulator. Itself a pure state machine, so that it can be a member of a world: the
  * two objects, the processes of its ranks, the store with two places per rank. What the daemon of
- * the house does with the same notices, this does in small.
+ * the source tree does with the same notices, this does in small.
  *
  * A process starts, stands at the barrier ENTER, runs: takes checkpoints, leaves. Its state is its
  * position, the number of checkpoints its program has passed; a piece carries it.
@@ -34,28 +34,28 @@ struct rz_job_config {
     struct rz_commit_config commit;
     uint32_t positions; /* checkpoints of the program; 0: none */
     bool repairing;     /* the program calls MPIX_Reinit */
-    uint32_t askers;    /* the first so many daemons ask for the births of the dead they know of */
+    uint32_t askers; /* the first so many daemons ask for the spawns of the failed they know of */
     uint32_t mutations; /* enum rz_job_mutation */
 };
 
 enum rz_job_call {
     RZ_JOB_BEGIN,   /* first of all */
     RZ_JOB_STEP,    /* arg = rank, incarnation, epoch: a process goes on */
-    RZ_JOB_KILL,    /* arg = rank, fuse: after so many rounds the process dies, if it lives here */
-    RZ_JOB_HEARD,   /* arg = slot, incarnation, ended: news of a death from another daemon */
+    RZ_JOB_KILL,    /* arg = rank, fuse: after so many rounds the process fails, if it lives here */
+    RZ_JOB_HEARD,   /* arg = slot, incarnation, ended: news of a failure from another daemon */
     RZ_JOB_REACHED, /* arg = epoch, phase, round: what the processes said arrives at last */
-    RZ_JOB_ASK,     /* arg = slot, incarnation: a process asks for this birth */
+    RZ_JOB_ASK,     /* arg = slot, incarnation: a process asks for this spawn */
     /* arg = count, fuse, eager: after so many rounds, and not in phase ENTER unless eager, a
      * process asks for a cohort */
     RZ_JOB_SPAWN,
-    RZ_JOB_WANTED, /* arg = item: news of a wanted birth from another daemon */
+    RZ_JOB_WANTED, /* arg = item: news of a wanted spawn from another daemon */
     /* arg = rank, epoch it was written in << 32 | position, generation: a file is durable, was read
      */
     RZ_JOB_WRITTEN,
     RZ_JOB_READ,
     RZ_JOB_SPOIL,   /* arg = fuse: later than so many rounds a piece to be restored is damaged */
     RZ_JOB_DAMAGED, /* arg = item: news of damage from another daemon */
-    RZ_JOB_DEATH    /* internal: a death is told to commit */
+    RZ_JOB_FAILURE  /* internal: a failure is told to commit */
 };
 
 /* Notices; those of the objects have RZ_JOB_RECOVER or RZ_JOB_COMMIT added. */
@@ -66,7 +66,7 @@ enum rz_job_notice {
     RZ_JOB_NEWS,          /* make RZ_JOB_HEARD at all others */
     RZ_JOB_WANTS_ASK,     /* make the call RZ_JOB_ASK with these arguments some time */
     RZ_JOB_WANTS_SPAWN,   /* likewise RZ_JOB_SPAWN */
-    RZ_JOB_BIRTH_NEWS,    /* make RZ_JOB_WANTED at all others */
+    RZ_JOB_SPAWN_NEWS,    /* make RZ_JOB_WANTED at all others */
     RZ_JOB_WANTS_WRITE,   /* put this piece into a file: then make RZ_JOB_WRITTEN some time */
     RZ_JOB_WANTS_READ,  /* arg = rank, epoch it was written in, generation: RZ_JOB_READ likewise */
     RZ_JOB_WANTS_SPOIL, /* make the call RZ_JOB_SPOIL with these arguments some time */
@@ -137,13 +137,13 @@ struct rz_job_node {
     bool said_repairing;      /* RZ_RECOVER_REPAIRING */
     uint32_t protected_epoch; /* the newest epoch whose pieces are all protected */
     uint32_t said_reached;    /* as rz_job_process.reached */
-    uint32_t said_round;      /* and the round of births counted */
+    uint32_t said_round;      /* and the round of spawns counted */
     uint32_t round;           /* the newest one worked in */
     uint32_t serial;          /* cohorts asked for here */
     uint32_t answered;        /* the last of them that a notice told of */
     uint32_t n_held;
     uint32_t held[RZ_JOB_HELD_MAX];    /* counts of the cohorts that wait for phase RUN */
-    uint32_t asking[RZ_JOB_SLOTS_MAX]; /* the newest birth somebody here is about to ask for */
+    uint32_t asking[RZ_JOB_SLOTS_MAX]; /* the newest spawn somebody here is about to ask for */
     uint32_t asked[RZ_JOB_SLOTS_MAX];  /* the newest one asked for */
     uint32_t ended[RZ_JOB_SLOTS_MAX];  /* the newest incarnation that ended in order */
     struct rz_job_process process[RZ_JOB_SLOTS_MAX];

@@ -229,7 +229,7 @@ static void ask_group(struct rz_job_node *node, uint32_t rank, const struct rz_j
                 take_block(node, rank, node->self, piece);
             else
                 found_damage(node); /* others might do; damage is rare enough */
-        } else if (!rz_recover_daemon_dead(rz_job_recover(node), group.members[i])) {
+        } else if (!rz_recover_daemon_failed(rz_job_recover(node), group.members[i])) {
             rz_job_queue_message(node, RZ_JOB_ASK_BLOCK, group.members[i], rank,
                                  rz_commit_epoch(commit), name);
         }

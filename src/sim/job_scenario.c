@@ -42,10 +42,10 @@ static void grow(void *state, size_t bytes)
     rz_job_grow(state, bytes);
 }
 
-const struct rz_proto_room rz_job_room_of_recover = {"recover", RZ_ROOM_COMMIT, size_of, init,
-                                                     step,      deadline,       hash,    grow};
-const struct rz_proto_room rz_job_room_of_commit = {"commit", RZ_ROOM_COMMIT, size_of, init,
-                                                    step,     deadline,       hash,    grow};
+const struct rz_protocol rz_job_protocol_of_recover = {
+    "recover", RZ_PROTOCOL_COMMIT, size_of, init, step, deadline, hash, grow};
+const struct rz_protocol rz_job_protocol_of_commit = {"commit", RZ_PROTOCOL_COMMIT, size_of, init,
+                                                      step,     deadline,           hash,    grow};
 
 /* ---- configuration and calls */
 
@@ -187,7 +187,7 @@ void rz_job_scenario_start(struct rz_sim *sim)
     if (kills > 0 && !at_once)
         kills = (uint32_t)rz_sim_random(sim, kills + 1);
     for (uint32_t i = 0; i < kills; i++) {
-        /* The same rank again, half of the time: its next incarnation is to die early, too. */
+        /* The same rank again, half of the time: its next incarnation is to fail early, too. */
         if (i == 0 || rz_sim_random(sim, 2) == 0)
             rank = (uint32_t)rz_sim_random(sim, slots_of(sim));
         uint64_t fuse = at_once ? 0 : draw_fuse(sim);
@@ -216,13 +216,13 @@ static void at_all_others(struct rz_sim *sim, rz_id member, enum rz_job_call cal
             make_call(sim, other, call, notice);
 }
 
-static void mix_births(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+static void mix_spawns(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct rz_job_record *record = rz_sim_record(sim);
-    uint64_t mixed = rz_mix(rz_mix(record->births[member], notice->arg[0]), notice->arg[1]);
+    uint64_t mixed = rz_mix(rz_mix(record->spawns[member], notice->arg[0]), notice->arg[1]);
     for (uint32_t i = 0; i < notice->n_items; i++)
         mixed = rz_mix(mixed, notice->items[i]);
-    record->births[member] = mixed;
+    record->spawns[member] = mixed;
     record->told[member]++;
 }
 
@@ -270,9 +270,9 @@ static void note_reached(struct rz_sim *sim)
     }
 }
 
-/* A barrier opens only when each rank's process has reached it, the newcomers' too; where the job
- * is not repaired the dead do not count. Asked when the member tells of it: later decisions of the
- * same event have not been made yet. */
+/* A barrier opens only when each rank's process has reached it, the spawned processes' too; where
+ * the job is not repaired the failed processes do not count. Asked when the member tells of it:
+ * later decisions of the same event have not been made yet. */
 static void look_at_barrier(struct rz_sim *sim, rz_id member)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -282,7 +282,7 @@ static void look_at_barrier(struct rz_sim *sim, rz_id member)
     for (uint32_t rank = 0; rank < ranks_of(sim); rank++)
         if ((record->incarnation[rank] < rz_recover_incarnation_of(recover, rank) ||
              record->reached[rank] < now) &&
-            (rz_recover_repairing(recover) || !rz_recover_process_dead(recover, rank))) {
+            (rz_recover_repairing(recover) || !rz_recover_process_failed(recover, rank))) {
             record->early = (uint8_t)(member + 1);
             record->early_rank = (uint8_t)rank;
         }
@@ -307,7 +307,7 @@ static void look_at_stop(struct rz_sim *sim, rz_id member)
     struct rz_job_record *record = rz_sim_record(sim);
     uint32_t left = 0;
     for (rz_id d = 0; d < rz_sim_members(sim); d++)
-        if (!rz_recover_daemon_agreed_dead(rz_job_recover(node_of(sim, member)), d))
+        if (!rz_recover_daemon_agreed_failed(rz_job_recover(node_of(sim, member)), d))
             left += slots_of_daemon(sim);
     if (record->stopped[member] == RZ_ERR_NO_SLOTS + 1 && left >= ranks_of(sim))
         record->stopped_early = (uint8_t)(member + 1);
@@ -325,8 +325,8 @@ static void look_at_entered(struct rz_sim *sim)
         for (uint32_t rank = 0; node && rank < node->n_ranks; rank++) {
             const struct rz_job_process *process = &node->process[rank];
             bool on_the_way = process->state != RZ_JOB_ABSENT && process->state < RZ_JOB_LEAVING;
-            bool newcomer = process->incarnation > 1; /* it was not waited for */
-            if (process->epoch == 1 && on_the_way && !newcomer && !process->reinit)
+            bool spawned_process = process->incarnation > 1; /* it was not waited for */
+            if (process->epoch == 1 && on_the_way && !spawned_process && !process->reinit)
                 record->carried_off = (uint8_t)(rank + 1);
         }
     }
@@ -355,7 +355,7 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
     case RZ_JOB_WANTS_SPAWN:
         make_call(sim, member, RZ_JOB_SPAWN, notice);
         break;
-    case RZ_JOB_BIRTH_NEWS:
+    case RZ_JOB_SPAWN_NEWS:
         at_all_others(sim, member, RZ_JOB_WANTED, notice);
         break;
     case RZ_JOB_WANTS_SPOIL:
@@ -371,8 +371,8 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
     case RZ_JOB_WANTS_READ:
         read_file(sim, member, notice);
         break;
-    case RZ_JOB_RECOVER + RZ_RECOVER_BIRTHS:
-        mix_births(sim, member, notice);
+    case RZ_JOB_RECOVER + RZ_RECOVER_SPAWNS:
+        mix_spawns(sim, member, notice);
         break;
     case RZ_JOB_RECOVER + RZ_RECOVER_EPOCH:
         look_at_entered(sim);
@@ -392,7 +392,7 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
     }
 }
 
-uint64_t rz_job_scenario_death_arg(struct rz_sim *sim, rz_id observer, rz_id dead)
+uint64_t rz_job_scenario_failure_arg(struct rz_sim *sim, rz_id observer, rz_id failed)
 {
     switch ((enum rz_job_evidence)field(sim, 20, 2)) {
     case RZ_JOB_PROOF:
@@ -400,7 +400,7 @@ uint64_t rz_job_scenario_death_arg(struct rz_sim *sim, rz_id observer, rz_id dea
     case RZ_JOB_SILENT:
         return 0;
     case RZ_JOB_MIXED:
-        return (observer + dead) % 3 == 0;
+        return (observer + failed) % 3 == 0;
     }
     return 0;
 }
@@ -412,9 +412,9 @@ static bool lives(const struct rz_job_process *process)
     return process->state != RZ_JOB_ABSENT && process->state != RZ_JOB_KILLED;
 }
 
-/* All are told of the same births in the same order; no process is begun at two daemons, and no
+/* All are told of the same spawns in the same order; no process is begun at two daemons, and no
  * slot has two living ones. */
-static bool births_single(struct rz_sim *sim)
+static bool spawns_single(struct rz_sim *sim)
 {
     const struct rz_job_record *record = rz_sim_record(sim);
     for (rz_id a = 0; a < rz_sim_members(sim); a++)
@@ -422,12 +422,12 @@ static bool births_single(struct rz_sim *sim)
             const struct rz_job_node *x = node_of(sim, a), *y = node_of(sim, b);
             if (!x || !y || x->stopped || y->stopped)
                 continue;
-            if (record->told[a] == record->told[b] && record->births[a] != record->births[b])
-                return rz_sim_say(sim, "%u and %u were told of different births", b, a);
+            if (record->told[a] == record->told[b] && record->spawns[a] != record->spawns[b])
+                return rz_sim_say(sim, "%u and %u were told of different spawns", b, a);
             for (uint32_t slot = 0; slot < slots_of(sim); slot++) {
                 const struct rz_job_process *p = &x->process[slot], *q = &y->process[slot];
                 if (p->incarnation == q->incarnation && p->incarnation > 0)
-                    return rz_sim_say(sim, "process %u.%u was born at %u and at %u", slot,
+                    return rz_sim_say(sim, "process %u.%u was spawned at %u and at %u", slot,
                                       p->incarnation, b, a);
                 if (lives(p) && lives(q))
                     return rz_sim_say(sim, "slot %u has two processes, at %u and at %u", slot, b,
@@ -562,8 +562,8 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
                           record->fell_back - 1);
     if (record->no_file)
         return rz_sim_say(sim, "the file of rank %u is not there", record->no_file - 1);
-    return births_single(sim) && check_objects(sim, rz_recover_check_uniform, true) &&
-           check_objects(sim, rz_recover_check_births, true) &&
+    return spawns_single(sim) && check_objects(sim, rz_recover_check_uniform, true) &&
+           check_objects(sim, rz_recover_check_spawns, true) &&
            check_objects(sim, rz_recover_check_open, true) &&
            check_objects(sim, rz_recover_check_world, true) &&
            check_objects(sim, rz_commit_check_uniform, false) &&
@@ -580,7 +580,7 @@ static bool answered(struct rz_sim *sim, rz_id member)
     const struct rz_recover *recover = rz_job_recover(node);
     for (uint32_t slot = 0; slot < node->n_slots; slot++)
         if (node->asked[slot] > 0 &&
-            rz_recover_birth(recover, slot, node->asked[slot]) == RZ_BIRTH_OPEN)
+            rz_recover_spawn(recover, slot, node->asked[slot]) == RZ_SPAWN_OPEN)
             return rz_sim_say(sim, "liveness: %u asked for process %u.%u, and nothing is decided",
                               member, slot, node->asked[slot]);
     if (rz_recover_cohorts_decided(recover, member) != node->serial ||
@@ -624,8 +624,8 @@ static bool may_stop(const struct rz_sim *sim, rz_status_t why)
     return field(sim, 20, 2) != RZ_JOB_PROOF || field(sim, 24, 4) > 0;
 }
 
-/* Its decision died with it; the others decide anew, where the damage may matter no more: what was
- * damaged is lost with it, or lies elsewhere. */
+/* Its decision failed with it; the others decide again, where the damage may matter no more: what
+ * was damaged is lost with it, or lies elsewhere. */
 static bool lost_its_stop(struct rz_sim *sim, rz_id member)
 {
     const struct rz_job_record *record = rz_sim_record(sim);
@@ -683,7 +683,7 @@ const char *rz_job_scenario_notice_name(uint32_t what)
     static const char *const recover[] = {"EPOCH", "PHASE", "DEATHS", "STOP", "WANTED", "BIRTHS"};
     static const char *const commit[] = {"COMMITTED", "RESTORE", "PROTECTED"};
     static const char *const host[] = {"WANTS_STEP", "WANTS_REACHED", "WANTS_KILL", "NEWS",
-                                       "WANTS_ASK",  "WANTS_SPAWN",   "BIRTH_NEWS", "WANTS_WRITE",
+                                       "WANTS_ASK",  "WANTS_SPAWN",   "SPAWN_NEWS", "WANTS_WRITE",
                                        "WANTS_READ", "WANTS_SPOIL",   "DAMAGE_NEWS"};
     if (what >= RZ_JOB_COMMIT)
         return commit[what - RZ_JOB_COMMIT];

@@ -6,7 +6,7 @@
 #include "sim/job_node.h"
 #include "sim/sim.h"
 
-/* How deaths of daemons are told. */
+/* How failures of daemons are told. */
 enum rz_job_evidence { RZ_JOB_PROOF, RZ_JOB_SILENT, RZ_JOB_MIXED };
 
 /* Packed into struct rz_sim_scenario.parameter, each in its field. */
@@ -19,9 +19,11 @@ enum rz_job_evidence { RZ_JOB_PROOF, RZ_JOB_SILENT, RZ_JOB_MIXED };
 #define RZ_JOB_AT_ONCE (UINT64_C(1) << 23)       /* kills come without delay: for exhaustive mode */
 #define RZ_JOB_RESTARTS(n) ((uint64_t)(n) << 24) /* 4: restarts_max */
 #define RZ_JOB_DAMAGES(n) ((uint64_t)(n) << 38)  /* 4: pieces found damaged at most */
-#define RZ_JOB_REPLACE (UINT64_C(1) << 28)       /* the dead are asked for, by every daemon */
-#define RZ_JOB_ONE_ASKER (UINT64_C(1) << 29)     /* by the first one only */
-#define RZ_JOB_SCHEME(s) ((uint64_t)(s) << 30)   /* 2: enum rz_commit_scheme */
+#define RZ_JOB_REPLACE                                                                             \
+    (UINT64_C(1) << 28) /* the failed processes are asked for, by every daemon                     \
+                         */
+#define RZ_JOB_ONE_ASKER (UINT64_C(1) << 29)   /* by the first one only */
+#define RZ_JOB_SCHEME(s) ((uint64_t)(s) << 30) /* 2: enum rz_commit_scheme */
 /* 5: one of enum rz_recover_mutation, by its bit */
 #define RZ_JOB_RECOVER_MUTANT(m) ((uint64_t)(__builtin_ctz(m) + 1) << 32)
 #define RZ_JOB_TIGHT (UINT64_C(1) << 37) /* slots are limits, few more than there are ranks */
@@ -33,12 +35,12 @@ enum rz_job_evidence { RZ_JOB_PROOF, RZ_JOB_SILENT, RZ_JOB_MIXED };
 #define RZ_JOB_GROUPS(data, parity)                                                                \
     (RZ_JOB_SCHEME(RZ_COMMIT_GROUPS) | (uint64_t)(data) << 56 | (uint64_t)(parity) << 60)
 
-extern const struct rz_proto_room rz_job_room_of_recover, rz_job_room_of_commit;
+extern const struct rz_protocol rz_job_protocol_of_recover, rz_job_protocol_of_commit;
 
 const void *rz_job_scenario_config(struct rz_sim *sim, rz_id member);
 void rz_job_scenario_start(struct rz_sim *sim);
 void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice);
-uint64_t rz_job_scenario_death_arg(struct rz_sim *sim, rz_id observer, rz_id dead);
+uint64_t rz_job_scenario_failure_arg(struct rz_sim *sim, rz_id observer, rz_id failed);
 bool rz_job_scenario_safety(struct rz_sim *sim);
 bool rz_job_scenario_liveness(struct rz_sim *sim);
 const char *rz_job_scenario_message_name(uint8_t type);
@@ -52,7 +54,7 @@ struct rz_job_record {
     uint32_t reached[RZ_JOB_RANKS_MAX]; /* newest barrier that the newest incarnation of the rank
                                            has reached, see rz_job_process */
     uint32_t incarnation[RZ_JOB_RANKS_MAX]; /* that incarnation */
-    uint64_t births[RZ_JOB_DAEMONS_MAX];    /* the notices of births each member was given, mixed */
+    uint64_t spawns[RZ_JOB_DAEMONS_MAX];    /* the notices of spawns each member was given, mixed */
     uint32_t told[RZ_JOB_DAEMONS_MAX];      /* how many they are */
     uint8_t early;                          /* a member + 1 that opened a barrier too early */
     uint8_t early_rank;                     /* and who was missing */
@@ -68,10 +70,10 @@ struct rz_job_record {
 };
 
 #define RZ_JOB_SCENARIO(which)                                                                     \
-    .room = &rz_job_room_of_##which, .members_max = RZ_JOB_DAEMONS_MAX, .fenced = true,            \
+    .protocol = &rz_job_protocol_of_##which, .members_max = RZ_JOB_DAEMONS_MAX, .fenced = true,    \
     .detector = RZ_SIM_DETECTOR_PERFECT, .record_bytes = sizeof(struct rz_job_record),             \
     .config = rz_job_scenario_config, .start = rz_job_scenario_start,                              \
-    .notified = rz_job_scenario_notified, .death_arg = rz_job_scenario_death_arg,                  \
+    .notified = rz_job_scenario_notified, .failure_arg = rz_job_scenario_failure_arg,              \
     .safety = rz_job_scenario_safety, .liveness = rz_job_scenario_liveness,                        \
     .message_name = rz_job_scenario_message_name, .call_name = rz_job_scenario_call_name,          \
     .notice_name = rz_job_scenario_notice_name

@@ -52,7 +52,7 @@ static uint64_t draw_step(struct rz_sim *sim)
     return rz_random_below(&sim->faults, UINT64_C(1) << rz_random_below(&sim->faults, 8));
 }
 
-/* Whole racks, each at one date, as long as no more than `most` die. */
+/* Whole racks, each at one date, as long as no more than `most` fail. */
 static void draw_racks(struct rz_sim *sim, struct rz_sim_plan *plan, uint32_t most)
 {
     uint32_t rack = sim->scenario->rack, racks = (sim->n + rack - 1) / rack;
@@ -67,7 +67,7 @@ static void draw_racks(struct rz_sim *sim, struct rz_sim_plan *plan, uint32_t mo
     }
 }
 
-/* Single members, or a stretch of them; some runs let them die at one date. */
+/* Single members, or a stretch of them; some runs let them fail at one date. */
 static void draw_victims(struct rz_sim *sim, struct rz_sim_plan *plan, uint32_t most)
 {
     struct rz_random *faults = &sim->faults;

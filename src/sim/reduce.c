@@ -8,25 +8,25 @@
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-struct rz_sim_letter *rz_reduce_letter(const struct rz_explorer *x, struct rz_sim_letter *letter)
+struct rz_sim_packet *rz_reduce_packet(const struct rz_explorer *x, struct rz_sim_packet *packet)
 {
     const struct rz_sim_claims *claims = &x->sim->scenario->claims;
     if (x->whole || !claims->simplify)
-        return letter;
-    struct rz_message message = letter->message;
+        return packet;
+    struct rz_message message = packet->message;
     claims->simplify(&message);
-    struct rz_sim_letter *simple = rz_sim_letter_of_message(&message, letter->items);
-    rz_letter_release(letter);
+    struct rz_sim_packet *simple = rz_sim_packet_of_message(&message, packet->items);
+    rz_protocol_message_release(packet);
     return simple;
 }
 
 bool rz_reduce_copy(const struct rz_explorer *x, const struct rz_flight *flight)
 {
-    if (x->whole || !x->sim->scenario->claims.copies_void || flight->letter->is_call)
+    if (x->whole || !x->sim->scenario->claims.copies_void || flight->packet->is_call)
         return false;
     for (uint32_t i = 0; i < x->n_flights; i++) {
         const struct rz_flight *other = &x->flights[i];
-        if (other->letter == flight->letter && other->to == flight->to &&
+        if (other->packet == flight->packet && other->to == flight->to &&
             other->earliest == flight->earliest && other->latest == flight->latest)
             return true;
     }
@@ -34,14 +34,14 @@ bool rz_reduce_copy(const struct rz_explorer *x, const struct rz_flight *flight)
 }
 
 bool rz_reduce_check_copy(const struct rz_explorer *x, rz_id member,
-                          const struct rz_sim_letter *letter)
+                          const struct rz_sim_packet *packet)
 {
     struct rz_sim *sim = x->sim;
-    if (x->whole || !sim->scenario->claims.copies_void || letter->is_call || !sim->alive[member] ||
-        rz_world_check_void(sim, member, letter))
+    if (x->whole || !sim->scenario->claims.copies_void || packet->is_call || !sim->alive[member] ||
+        rz_world_check_void(sim, member, packet))
         return true;
     return rz_sim_say(sim, "claimed to be void, but is not: a second copy from %u to %u",
-                      letter->message.from, member);
+                      packet->message.from, member);
 }
 
 bool rz_reduce_flights(struct rz_explorer *x)
@@ -50,19 +50,20 @@ bool rz_reduce_flights(struct rz_explorer *x)
     const struct rz_sim_claims *claims = &sim->scenario->claims;
     for (uint32_t i = x->n_flights; i-- > 0 && !x->whole && claims->message_void;) {
         const struct rz_flight *flight = &x->flights[i];
-        const struct rz_sim_letter *letter = flight->letter;
-        if (letter->is_call ||
-            !claims->message_void(sim, flight->to, &letter->message, letter->items))
+        const struct rz_sim_packet *packet = flight->packet;
+        if (packet->is_call ||
+            !claims->message_void(sim, flight->to, &packet->message, packet->items))
             continue;
-        if (!rz_world_check_void(sim, flight->to, letter))
+        if (!rz_world_check_void(sim, flight->to, packet))
             return rz_sim_say(sim, "claimed to be void, but is not: a message from %u to %u",
-                              letter->message.from, flight->to);
+                              packet->message.from, flight->to);
         rz_explorer_forget(x, i);
     }
     return true;
 }
 
-/* --- news of deaths --------------------------------------------------------------------------- */
+/* --- news of failures ---------------------------------------------------------------------------
+ */
 
 bool rz_reduce_to_news(const struct rz_explorer *x)
 {
@@ -121,13 +122,13 @@ static bool commute(struct rz_explorer *x, const struct rz_choice *news, struct 
     if (!state_after(x, news, rest, &one) || !state_after(x, &other, *news, &two))
         return false;
     return one == two || rz_sim_say(x->sim,
-                                    "claimed to commute, but do not: news of a death to %u, and "
+                                    "claimed to commute, but do not: news of a failure to %u, and "
                                     "something that happens to %u",
                                     news->member, other.member);
 }
 
-/* Whether the news commute with all that may come next, and still do after one more death or piece
- * of news elsewhere: these bring forth what is not there yet. */
+/* Whether the news commute with all that may come next, and still do after one more failure or
+ * piece of news elsewhere: these bring forth what is not there yet. */
 static bool commute_with_all(struct rz_explorer *x, const struct rz_choice *news, bool further)
 {
     size_t top = x->n_choices;

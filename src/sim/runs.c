@@ -11,15 +11,15 @@
 
 #define STEPS_MAX UINT64_C(4000000)
 
-enum due_kind { DUE_LETTER, DUE_TELL, DUE_TICK, DUE_CRASH };
+enum due_kind { DUE_PACKET, DUE_TELL, DUE_TICK, DUE_CRASH };
 
 struct due {
     rz_time at;
     uint64_t tie; /* drawn: equal dates come in any order */
     enum due_kind kind;
     rz_id to;
-    rz_id about; /* TELL: who is dead; CRASH: number in the plan */
-    struct rz_sim_letter *letter;
+    rz_id about; /* TELL: who has failed; CRASH: number in the plan */
+    struct rz_sim_packet *packet;
 };
 
 enum delay_style { DELAY_UNIFORM, DELAY_WILD, DELAY_SLOW_LINKS, DELAY_EVEN, DELAY_STYLES };
@@ -29,7 +29,7 @@ struct run {
     size_t count, capacity;
     enum delay_style style;
     bool plain;
-    uint32_t tell_shift; /* how much slower than messages the news of deaths are at most */
+    uint32_t tell_shift; /* how much slower than messages the news of failures are at most */
     bool lag_differs;    /* each member has a lag of its own */
     uint64_t lost, doubled, waited;
     rz_time *tick_at; /* of each member: the date of its queued tick, or NEVER */
@@ -112,31 +112,31 @@ static rz_time draw_delay(struct rz_sim *sim, struct rz_random *random, rz_id fr
 }
 
 static void push(struct rz_sim *sim, enum due_kind kind, rz_time at, rz_id to, rz_id about,
-                 struct rz_sim_letter *letter)
+                 struct rz_sim_packet *packet)
 {
     due_push(sim->driver_data, (struct due){.at = at,
                                             .tie = rz_random_next(&sim->network),
                                             .kind = kind,
                                             .to = to,
                                             .about = about,
-                                            .letter = letter});
+                                            .packet = packet});
 }
 
 /* The second copy has a stream of its own, as the other faults have: without it the rest of the run
  * stays as it is. */
-static void push_copy(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from, rz_id to,
+static void push_copy(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id from, rz_id to,
                       rz_time later)
 {
-    letter->refs++;
+    packet->refs++;
     rz_time at = sim->common->now + draw_delay(sim, &sim->trouble, from, to) + later;
     due_push(sim->driver_data, (struct due){.at = at,
                                             .tie = rz_random_next(&sim->trouble),
-                                            .kind = DUE_LETTER,
+                                            .kind = DUE_PACKET,
                                             .to = to,
-                                            .letter = letter});
+                                            .packet = packet});
 }
 
-static void on_send(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from, rz_id to)
+static void on_send(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id from, rz_id to)
 {
     struct run *run = sim->driver_data;
     struct rz_sim_fate fate = rz_plan_fate(sim, &run->plan, from, to);
@@ -145,34 +145,34 @@ static void on_send(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from
     run->doubled += fate.doubled;
     if (fate.lost) {
         rz_trace_line(sim, "%u   its message to %u is lost", from, to);
-        rz_letter_release(letter);
+        rz_protocol_message_release(packet);
         return;
     }
     if (fate.doubled)
-        push_copy(sim, letter, from, to, fate.later);
-    push(sim, DUE_LETTER, at, to, 0, letter);
+        push_copy(sim, packet, from, to, fate.later);
+    push(sim, DUE_PACKET, at, to, 0, packet);
 }
 
-static void on_call(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id to)
+static void on_call(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id to)
 {
     struct run *run = sim->driver_data;
     rz_time at = sim->common->now + draw_delay(sim, &sim->network, to, to);
-    if (!letter->unordered) {
+    if (!packet->unordered) {
         if (at <= run->call_at[to])
             at = run->call_at[to] + 1;
         run->call_at[to] = at;
     }
-    push(sim, DUE_LETTER, at, to, 0, letter);
+    push(sim, DUE_PACKET, at, to, 0, packet);
 }
 
-static void on_tell(struct rz_sim *sim, rz_id member, rz_id dead)
+static void on_tell(struct rz_sim *sim, rz_id member, rz_id failed)
 {
     const struct run *run = sim->driver_data;
     uint32_t shift = run->tell_shift;
     if (run->lag_differs)
         shift = (uint32_t)(rz_mix(rz_mix(sim->seed, 7), member) % (shift + 1));
-    rz_time delay = draw_delay(sim, &sim->network, dead, member) << shift;
-    push(sim, DUE_TELL, sim->common->now + delay, member, dead, NULL);
+    rz_time delay = draw_delay(sim, &sim->network, failed, member) << shift;
+    push(sim, DUE_TELL, sim->common->now + delay, member, failed, NULL);
 }
 
 static const struct rz_sim_driver random_driver = {on_send, on_call, on_tell};
@@ -199,7 +199,7 @@ static void tick_schedule(struct rz_sim *sim, rz_id member)
     struct run *run = sim->driver_data;
     if (!sim->alive[member])
         return;
-    rz_time deadline = sim->scenario->room->deadline(sim->members[member].state);
+    rz_time deadline = sim->scenario->protocol->deadline(sim->members[member].state);
     if (deadline >= run->tick_at[member])
         return;
     run->tick_at[member] = deadline;
@@ -215,7 +215,7 @@ static bool serve_tick(struct rz_sim *sim, rz_id member)
     struct run *run = sim->driver_data;
     run->tick_at[member] = RZ_TIME_NEVER;
     bool safe = true;
-    if (sim->scenario->room->deadline(sim->members[member].state) <= sim->common->now)
+    if (sim->scenario->protocol->deadline(sim->members[member].state) <= sim->common->now)
         safe = rz_world_tick(sim, member, cut_of(sim, member));
     return safe;
 }
@@ -225,13 +225,13 @@ static bool serve_tell(struct rz_sim *sim, const struct due *due)
     uint64_t *row = sim->pending + (size_t)due->to * sim->row_words;
     if (!rz_bit_get(row, due->about))
         return true; /* it came along with another one */
-    rz_id dead[RZ_SIM_PLAN_MAX] = {due->about};
+    rz_id failed[RZ_SIM_PLAN_MAX] = {due->about};
     uint32_t n = 1;
-    if (!sim->scenario->death_arg && rz_random_below(&sim->lag, 2))
+    if (!sim->scenario->failure_arg && rz_random_below(&sim->lag, 2))
         for (rz_id id = 0; id < sim->n && n < RZ_SIM_PLAN_MAX; id++)
             if (id != due->about && rz_bit_get(row, id))
-                dead[n++] = id;
-    return rz_world_tell(sim, due->to, dead, n, cut_of(sim, due->to));
+                failed[n++] = id;
+    return rz_world_tell(sim, due->to, failed, n, cut_of(sim, due->to));
 }
 
 /* What comes for a paused member waits; its timers come after all else that has waited, as the
@@ -246,7 +246,7 @@ static bool wait_for_pause(struct rz_sim *sim, const struct due *due)
     later.at = until;
     if (due->kind == DUE_TICK)
         later.tie = UINT64_MAX;
-    else if (due->letter && due->letter->is_call && !due->letter->unordered && due->tie > due->at)
+    else if (due->packet && due->packet->is_call && !due->packet->unordered && due->tie > due->at)
         later.tie = due->at; /* the calls of a host keep their order */
     run->waited++;
     due_push(run, later);
@@ -264,16 +264,16 @@ static bool serve(struct rz_sim *sim, const struct due *due)
     if (sim->alive[due->to]) {
         if (wait_for_pause(sim, due))
             return true;
-        if (due->kind == DUE_LETTER)
-            safe = rz_world_deliver(sim, due->to, due->letter, cut_of(sim, due->to));
+        if (due->kind == DUE_PACKET)
+            safe = rz_world_deliver(sim, due->to, due->packet, cut_of(sim, due->to));
         else if (due->kind == DUE_TELL)
             safe = serve_tell(sim, due);
         else
             safe = serve_tick(sim, due->to);
         tick_schedule(sim, due->to);
     }
-    if (due->letter)
-        rz_letter_release(due->letter);
+    if (due->packet)
+        rz_protocol_message_release(due->packet);
     return safe;
 }
 
@@ -344,8 +344,8 @@ static void run_init(struct rz_sim *sim, struct run *run, const struct rz_sim_op
 static void run_free(struct run *run)
 {
     for (size_t i = 0; i < run->count; i++)
-        if (run->heap[i].letter)
-            rz_letter_release(run->heap[i].letter);
+        if (run->heap[i].packet)
+            rz_protocol_message_release(run->heap[i].packet);
     free(run->heap);
     free(run->tick_at);
     free(run->call_at);

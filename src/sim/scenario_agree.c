@@ -3,7 +3,7 @@
 #include "proto/agree/agree_check.h"
 #include "sim/sim.h"
 
-RZ_PROTO_ROOM(agree, RZ_ROOM_AGREE);
+RZ_PROTOCOL(agree, RZ_PROTOCOL_AGREE);
 
 #define MEMBERS_MAX 64
 #define VIEW 7
@@ -80,13 +80,13 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
 }
 
 /* Whatever a member decides lies where the hosts of all others find it, each at any time from then
- * on, also when some know that it has died: which a host must not do. */
-static void notified_and_deposits(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
+ * on, also when some know that it has failed: which a host must not do. */
+static void notified_and_cached(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct rz_message message;
     if (notice->what == RZ_AGREE_DECIDED) {
         const uint64_t *items =
-            rz_agree_deposit(rz_sim_state(sim, member), notice->arg[0], &message);
+            rz_agree_cached(rz_sim_state(sim, member), notice->arg[0], &message);
         for (rz_id other = 0; items && other < rz_sim_members(sim); other++) {
             struct rz_sim_call call = {.call = RZ_AGREE_TAKE,
                                        .arg = {member, notice->arg[0], message.word[0]},
@@ -100,8 +100,8 @@ static void notified_and_deposits(struct rz_sim *sim, rz_id member, const struct
     notified(sim, member, notice);
 }
 
-/* Hosts that propose only when they hear of a death, or that somebody else has begun: the way of a
- * recovery. */
+/* Hosts that propose only when they hear of a failure, or that somebody else has begun: the way of
+ * a recovery. */
 static void notified_of_news(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     const struct record *record = rz_sim_record(sim);
@@ -109,10 +109,10 @@ static void notified_of_news(struct rz_sim *sim, rz_id member, const struct rz_a
         propose_next(sim, member);
 }
 
-static void died(struct rz_sim *sim, rz_id dead)
+static void failed(struct rz_sim *sim, rz_id failed)
 {
     const struct record *record = rz_sim_record(sim);
-    (void)dead;
+    (void)failed;
     for (rz_id member = 0; member < rz_sim_members(sim); member++)
         if (rz_sim_alive(sim, member) && record->queued[member] == 0)
             propose_next(sim, member);
@@ -163,9 +163,10 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON(most, window)                                                                       \
-    .room = &rz_proto_room_agree, .members_max = most, .record_bytes = RECORD_BYTES(most, window), \
-    .detector = RZ_SIM_DETECTOR_PERFECT, .config = config_of, .safety = safety,                    \
-    .message_name = message_name, .call_name = call_name, .notice_name = notice_name
+    .protocol = &rz_protocol_agree, .members_max = most,                                           \
+    .record_bytes = RECORD_BYTES(most, window), .detector = RZ_SIM_DETECTOR_PERFECT,               \
+    .config = config_of, .safety = safety, .message_name = message_name, .call_name = call_name,   \
+    .notice_name = notice_name
 
 #define PROPOSING_IN(shape, most, operations, window)                                              \
     COMMON(most, window), .fenced = true, .parameter = PARAMETER(0, operations, window) | (shape), \
@@ -198,14 +199,14 @@ const struct rz_sim_scenario rz_agree_scenarios[] = {
      .crashes = 2,
      PROPOSING(MEMBERS_MAX, 7, 3)},
     {.name = "news",
-     .summary = "one operation, begun by the news of a death",
+     .summary = "one operation, begun by the news of a failure",
      .members = 7,
      .crashes = 3,
      COMMON(MEMBERS_MAX, 1),
      .fenced = true,
      .parameter = PARAMETER(0, 1, 1),
      .notified = notified_of_news,
-     .died = died,
+     .failed = failed,
      .liveness = liveness},
     {.name = "tiny",
      .summary = "one operation in a world to be explored whole",
@@ -250,15 +251,15 @@ const struct rz_sim_scenario rz_agree_scenarios[] = {
     MUTANT(RZ_AGREE_NO_RESEND_UP, "resending-up", 4, 1, 1),
     MUTANT(RZ_AGREE_NO_LAG, "lag", 4, 2, 2),
     MUTANT(RZ_AGREE_COLLECT_EARLY, "late-collection", 3, 2, 2),
-    {.name = "mutant-dead-deposits",
-     .summary = "deposits of members known dead are found, too: must be caught",
+    {.name = "mutant-failed-cached decisions",
+     .summary = "cached decisions of members known failed are found, too: must be caught",
      .members = 4,
      .crashes = 2,
      COMMON(8, 1),
      .fenced = true,
      .parameter = PARAMETER(0, 1, 1),
      .start = start,
-     .notified = notified_and_deposits,
+     .notified = notified_and_cached,
      .liveness = all_done,
      .violation_expected = true},
 };

@@ -1,17 +1,17 @@
 /* Checkpoints through recoveries, under each scheme: the generation restored is whole, however
- * daemons and processes die. */
+ * daemons and processes fail. */
 #include "sim/job_scenario.h"
 
-#define MUTANT(mutants, what, n, deaths, parameters)                                               \
+#define MUTANT(mutants, what, n, failures, parameters)                                             \
     {                                                                                              \
         RZ_JOB_SCENARIO(commit), .name = "mutant-" what, .summary = what ": must be caught",       \
-                                 .members = n, .crashes = deaths, .violation_expected = true,      \
+                                 .members = n, .crashes = failures, .violation_expected = true,    \
                                  .parameter = (mutants) | (parameters)                             \
     }
 
 const struct rz_sim_scenario rz_commit_scenarios[] = {
     {.name = "job",
-     .summary = "a job that takes checkpoints; daemons and processes die, with proof",
+     .summary = "a job that takes checkpoints; daemons and processes fail, with proof",
      .members = 4,
      .crashes = 2,
      .parameter = RZ_JOB_RANKS(6) | RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
@@ -23,20 +23,21 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      .parameter = RZ_JOB_RANKS(8) | RZ_JOB_SPARES(3) | RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
      RZ_JOB_SCENARIO(commit)},
     {.name = "silent",
-     .summary = "the same with silent deaths: the job goes on, or stops at all daemons",
+     .summary = "the same with silent failures: the job goes on, or stops at all daemons",
      .members = 7,
      .crashes = 4,
      .parameter =
          RZ_JOB_RANKS(7) | RZ_JOB_POSITIONS(4) | RZ_JOB_KILLS(2) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
      RZ_JOB_SCENARIO(commit)},
     {.name = "tiny",
-     .summary = "two daemons, one rank, one checkpoint, one death, to be explored whole",
+     .summary = "two daemons, one rank, one checkpoint, one failure, to be explored whole",
      .members = 2,
      .crashes = 1,
      .parameter = RZ_JOB_RANKS(1) | RZ_JOB_POSITIONS(1) | RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(commit)},
     {.name = "tiny-spares",
-     .summary = "one rank, two spare daemons, its process and its daemon die, to be explored whole",
+     .summary =
+         "one rank, two spare daemons, its process and its daemon fail, to be explored whole",
      .members = 3,
      .crashes = 1,
      .crashable = 1,
@@ -44,14 +45,14 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
                   RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(commit)},
     {.name = "memory",
-     .summary = "pieces with their owners alone; daemons and processes die",
+     .summary = "pieces with their owners alone; daemons and processes fail",
      .members = 5,
      .crashes = 2,
      .parameter = RZ_JOB_SCHEME(RZ_COMMIT_MEMORY) | RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) |
                   RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
      RZ_JOB_SCENARIO(commit)},
     {.name = "files",
-     .summary = "pieces in files, which all daemons but one may die without",
+     .summary = "pieces in files, which all daemons but one may fail without",
      .members = 5,
      .crashes = 4,
      .parameter = RZ_JOB_SCHEME(RZ_COMMIT_FILES) | RZ_JOB_RANKS(6) | RZ_JOB_SPARES(2) |
@@ -71,7 +72,7 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      .parameter = RZ_JOB_GROUPS(3, 2) | RZ_JOB_RANKS(6) | RZ_JOB_POSITIONS(5) | RZ_JOB_KILLS(3),
      RZ_JOB_SCENARIO(commit)},
     {.name = "rs-silent",
-     .summary = "the same with spare daemons and silent deaths",
+     .summary = "the same with spare daemons and silent failures",
      .members = 7,
      .crashes = 4,
      .parameter = RZ_JOB_GROUPS(2, 2) | RZ_JOB_RANKS(7) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(4) |
@@ -99,21 +100,21 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
                   RZ_JOB_KILLS(4) | RZ_JOB_DAMAGES(4),
      RZ_JOB_SCENARIO(commit)},
     {.name = "damage-silent",
-     .summary = "the same with buddies and silent deaths",
+     .summary = "the same with buddies and silent failures",
      .members = 6,
      .crashes = 3,
      .parameter = RZ_JOB_RANKS(6) | RZ_JOB_SPARES(1) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(3) |
                   RZ_JOB_DAMAGES(3) | RZ_JOB_EVIDENCE(RZ_JOB_MIXED),
      RZ_JOB_SCENARIO(commit)},
     {.name = "tiny-damage",
-     .summary = "two daemons, one rank, two checkpoints, its process dies, damage is found, to be "
+     .summary = "two daemons, one rank, two checkpoints, its process fails, damage is found, to be "
                 "explored whole",
      .members = 2,
      .parameter = RZ_JOB_RANKS(1) | RZ_JOB_POSITIONS(2) | RZ_JOB_KILLS(1) | RZ_JOB_DAMAGES(1) |
                   RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(commit)},
     {.name = "tiny-xor",
-     .summary = "a group of three daemons, one rank, one checkpoint, its daemon may die, to be "
+     .summary = "a group of three daemons, one rank, one checkpoint, its daemon may fail, to be "
                 "explored whole",
      .members = 3,
      .crashes = 1,
@@ -122,8 +123,9 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
                   RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(commit)},
     {.name = "tiny-rs",
-     .summary = "a group of three daemons, of which any two may die, one rank, two checkpoints, to "
-                "be explored whole",
+     .summary =
+         "a group of three daemons, of which any two may fail, one rank, two checkpoints, to "
+         "be explored whole",
      .members = 3,
      .crashes = 2,
      .parameter = RZ_JOB_GROUPS(1, 2) | RZ_JOB_RANKS(1) | RZ_JOB_SPARES(2) | RZ_JOB_POSITIONS(2) |
@@ -131,7 +133,7 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
      RZ_JOB_SCENARIO(commit)},
     MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_UNCOPIED), "uncopied", 4, 1,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
-    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_DESPITE_DEATH), "despite-death", 4, 2,
+    MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_DESPITE_FAILURE), "despite-failure", 4, 2,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_COMMIT_MUTANT(RZ_COMMIT_EARLY_HOME), "early-home", 4, 2,
            RZ_JOB_RANKS(4) | RZ_JOB_POSITIONS(4)),
@@ -159,7 +161,7 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
            RZ_JOB_RANKS(6) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(4) | RZ_JOB_DAMAGES(4)),
     /* A rare one: to be explored whole. */
     {.name = "mutant-unaware",
-     .summary = "unaware contributions settle deaths: must be caught",
+     .summary = "unaware contributions settle failures: must be caught",
      .members = 3,
      .crashes = 1,
      .crashable = 1,

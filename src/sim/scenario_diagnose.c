@@ -1,12 +1,13 @@
-/* The dynamic group under loss, partitions, pauses and deaths. The group's decisions on rejoins and
- * the agreement on views, which other rooms make, are made here at once from all states. */
+/* The dynamic group under loss, partitions, pauses and failures. The group's decisions on rejoins
+ * and the agreement on views, which other components make, are made here at once from all states.
+ */
 #include "sim/sim.h"
 
 #include "base/assert.h"
 #include "proto/diagnose/diagnose.h"
 #include "proto/diagnose/diagnose_check.h"
 
-RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
+RZ_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
 
 #define MEMBERS_MAX RZ_DIAGNOSE_CHECK_MAX
 #define VIEW 6
@@ -173,7 +174,7 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     const struct rz_diagnose_config *config = config_of(sim, member);
     rz_id k = (rz_id)notice->arg[0];
     if (notice->what == RZ_DIAGNOSE_TESTED) {
-        rz_assert(rz_diagnose_check_verdict(group, &record->seen, member, notice->arg));
+        rz_assert(rz_diagnose_check_diagnosis(group, &record->seen, member, notice->arg));
     } else if (notice->what == RZ_DIAGNOSE_WANT_REJOIN) {
         rz_assert(rz_diagnose_check_want(group, &record->seen, member, k, config->zeta));
         decide_on_rejoin(sim, member, k, (uint32_t)notice->arg[1]);
@@ -230,7 +231,7 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_proto_room_diagnose, .members_max = MEMBERS_MAX,                                   \
+    .protocol = &rz_protocol_diagnose, .members_max = MEMBERS_MAX,                                 \
     .record_bytes = sizeof(struct record), .config = config_of, .start = start,                    \
     .notified = notified, .safety = safety, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
@@ -259,7 +260,7 @@ static const char *notice_name(uint32_t what)
 
 const struct rz_sim_scenario rz_diagnose_scenarios[] = {
     {.name = "group",
-     .summary = "removals and rejoins under loss, partitions, pauses and deaths",
+     .summary = "removals and rejoins under loss, partitions, pauses and failures",
      .members = 4,
      .crashes = 2,
      FAULTS,
@@ -292,7 +293,7 @@ const struct rz_sim_scenario rz_diagnose_scenarios[] = {
      .parameter = HEALTH | BY_HOST | DEAF,
      TIMED},
     {.name = "last-one",
-     .summary = "with local health, all others die, and the last one finds it out",
+     .summary = "with local health, all others fail, and the last one finds it out",
      .members = 5,
      .crashes = 4,
      .parameter = HEALTH,
@@ -305,7 +306,7 @@ const struct rz_sim_scenario rz_diagnose_scenarios[] = {
      FAULTS,
      TIMED},
     {.name = "cube-health",
-     .summary = "as cube, with local health, and most may die",
+     .summary = "as cube, with local health, and most may fail",
      .members = 8,
      .crashes = 6,
      .parameter = CUBE | HEALTH,

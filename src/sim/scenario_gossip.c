@@ -1,11 +1,11 @@
-/* Scenarios of gossip: deaths before and during a run, news from a detector instead of silence, a
+/* Scenarios of gossip: failures before and during a run, news from a detector instead of silence, a
  * lossy network, and mutants that must be caught. */
 #include "sim/sim.h"
 
 #include "proto/gossip/gossip.h"
 #include "proto/gossip/gossip_check.h"
 
-RZ_PROTO_ROOM(gossip, RZ_ROOM_GOSSIP);
+RZ_PROTOCOL(gossip, RZ_PROTOCOL_GOSSIP);
 
 #define MEMBERS_MAX RZ_GOSSIP_WATCHED_MAX
 #define VIEW 5
@@ -13,13 +13,13 @@ RZ_PROTO_ROOM(gossip, RZ_ROOM_GOSSIP);
 /* Packed into struct rz_sim_scenario.parameter: kind | flags | mutations. */
 enum {
     KIND = 3,
-    TOLD = 4,       /* silence accuses nobody */
+    TOLD = 4,       /* silence reports nobody */
     LOSSY = 8,      /* answers may be lost, and mass with them: no count need come true */
     DEAF = 16,      /* the last member hears nothing: it has another view */
     HASTY = 32,     /* calls return as early as the rules allow */
     TINY = 64,      /* time in ticks, few cycles */
     UNSURE = 128,   /* no property that holds with high probability only */
-    PUBLISHED = 256 /* algorithm 3 without restarts: deaths before the run only */
+    PUBLISHED = 256 /* algorithm 3 without restarts: failures before the run only */
 };
 #define MUTATION(mutation) ((uint64_t)(mutation) << 16)
 
@@ -61,7 +61,7 @@ static const void *config(struct rz_sim *sim, rz_id member)
         .cycles_max = 120,
         .initial = wants(sim, HASTY) ? 0 : INITIAL,
         .before_only = wants(sim, PUBLISHED),
-        .accuse = !wants(sim, TOLD),
+        .report = !wants(sim, TOLD),
         .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter >> 16),
     };
     if (wants(sim, TINY)) {
@@ -166,7 +166,7 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_proto_room_gossip, .members_max = MEMBERS_MAX,                                     \
+    .protocol = &rz_protocol_gossip, .members_max = MEMBERS_MAX,                                   \
     .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified, \
     .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
@@ -189,19 +189,19 @@ static const char *notice_name(uint32_t what)
 
 const struct rz_sim_scenario rz_gossip_scenarios[] = {
     {.name = "matrix",
-     .summary = "algorithm 1: deaths before the run",
+     .summary = "algorithm 1: failures before the run",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_MATRIX,
      BEFORE},
     {.name = "matrix-during",
-     .summary = "algorithm 1: deaths during the run",
+     .summary = "algorithm 1: failures during the run",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_MATRIX,
      DURING},
     {.name = "matrix-told",
-     .summary = "algorithm 1: a detector tells of deaths, messages are lost and doubled",
+     .summary = "algorithm 1: a detector tells of failures, messages are lost and doubled",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_MATRIX | TOLD,
@@ -209,13 +209,13 @@ const struct rz_sim_scenario rz_gossip_scenarios[] = {
      .faults = {.until = 3 * RZ_SECOND, .loss = 100, .duplication = 50, .partitions = 2},
      DURING},
     {.name = "list",
-     .summary = "algorithm 2: deaths before the run",
+     .summary = "algorithm 2: failures before the run",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_LIST,
      BEFORE},
     {.name = "list-told",
-     .summary = "algorithm 2: a detector tells of deaths, messages are lost and doubled",
+     .summary = "algorithm 2: a detector tells of failures, messages are lost and doubled",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_LIST | TOLD,
@@ -223,39 +223,39 @@ const struct rz_sim_scenario rz_gossip_scenarios[] = {
      .faults = {.until = RZ_SECOND, .loss = 100, .duplication = 50, .partitions = 1},
      BEFORE},
     {.name = "sum",
-     .summary = "algorithm 3: deaths before the run",
+     .summary = "algorithm 3: failures before the run",
      .members = 12,
      .crashes = 3,
      .parameter = RZ_GOSSIP_SUM,
      BEFORE},
     {.name = "sum-before",
-     .summary = "algorithm 3 as published, without restarts: deaths before the run",
+     .summary = "algorithm 3 as published, without restarts: failures before the run",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_SUM | PUBLISHED,
      BEFORE_CYCLES},
     {.name = "sum-before-told",
-     .summary = "algorithm 3 as published: a detector tells of deaths before the run",
+     .summary = "algorithm 3 as published: a detector tells of failures before the run",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_SUM | TOLD | PUBLISHED,
      .detector = RZ_SIM_DETECTOR_PERFECT,
      BEFORE_CYCLES},
     {.name = "sum-during",
-     .summary = "algorithm 3: deaths during the run, each restarts the count",
+     .summary = "algorithm 3: failures during the run, each restarts the count",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_SUM,
      DURING},
     {.name = "sum-told",
-     .summary = "algorithm 3: a detector tells of deaths, silence accuses nobody",
+     .summary = "algorithm 3: a detector tells of failures, silence reports nobody",
      .members = 12,
      .crashes = 4,
      .parameter = RZ_GOSSIP_SUM | TOLD,
      .detector = RZ_SIM_DETECTOR_PERFECT,
      DURING},
     {.name = "sum-lossy",
-     .summary = "algorithm 3: a detector tells of deaths, messages are lost",
+     .summary = "algorithm 3: a detector tells of failures, messages are lost",
      .members = 12,
      .crashes = 3,
      .parameter = RZ_GOSSIP_SUM | TOLD | LOSSY | UNSURE,
@@ -270,7 +270,7 @@ const struct rz_sim_scenario rz_gossip_scenarios[] = {
      .detector = RZ_SIM_DETECTOR_PERFECT,
      DURING},
     {.name = "tiny-sum",
-     .summary = "algorithm 3: one death, few cycles, in a world to be explored whole",
+     .summary = "algorithm 3: one failure, few cycles, in a world to be explored whole",
      .members = 3,
      .crashes = 1,
      .parameter = RZ_GOSSIP_SUM | TINY,
@@ -279,14 +279,14 @@ const struct rz_sim_scenario rz_gossip_scenarios[] = {
      .summary = "algorithm 3: an estimate that is right once is believed",
      .members = 48,
      .crashes = 1,
-     .parameter = RZ_GOSSIP_SUM | HASTY | MUTATION(RZ_GOSSIP_NAIVE_VERDICT),
+     .parameter = RZ_GOSSIP_SUM | HASTY | MUTATION(RZ_GOSSIP_NAIVE_DIAGNOSIS),
      .violation_expected = true,
      BEFORE},
     {.name = "mutant-naive-before",
      .summary = "algorithm 3 as published: an estimate that is right once is believed",
      .members = 48,
      .crashes = 1,
-     .parameter = RZ_GOSSIP_SUM | HASTY | PUBLISHED | MUTATION(RZ_GOSSIP_NAIVE_VERDICT),
+     .parameter = RZ_GOSSIP_SUM | HASTY | PUBLISHED | MUTATION(RZ_GOSSIP_NAIVE_DIAGNOSIS),
      .violation_expected = true,
      BEFORE_CYCLES},
     {.name = "mutant-lose-half-before",
@@ -304,7 +304,7 @@ const struct rz_sim_scenario rz_gossip_scenarios[] = {
      .violation_expected = true,
      BEFORE_CYCLES},
     {.name = "mutant-published-during",
-     .summary = "algorithm 3 as published: who dies in the run takes mass along for good",
+     .summary = "algorithm 3 as published: who fails in the run takes mass along for good",
      .members = 12,
      .crashes = 2,
      .parameter = RZ_GOSSIP_SUM | PUBLISHED,
@@ -340,7 +340,7 @@ const struct rz_sim_scenario rz_gossip_scenarios[] = {
      .violation_expected = true,
      BEFORE},
     {.name = "mutant-list-during",
-     .summary = "algorithm 2: deaths during the run are agreed on by some and not by others",
+     .summary = "algorithm 2: failures during the run are agreed on by some and not by others",
      .members = 12,
      .crashes = 2,
      .parameter = RZ_GOSSIP_LIST | HASTY,

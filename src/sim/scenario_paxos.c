@@ -5,7 +5,7 @@
 #include "proto/paxos/paxos.h"
 #include "proto/paxos/paxos_check.h"
 
-RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
+RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 
 #define MEMBERS_MAX 64
 #define VIEW 9
@@ -207,7 +207,7 @@ static const char *notice_name(uint32_t what)
 
 #define COMMON COMMON_OF(safety)
 #define COMMON_OF(check)                                                                           \
-    .room = &rz_proto_room_paxos, .members_max = MEMBERS_MAX,                                      \
+    .protocol = &rz_protocol_paxos, .members_max = MEMBERS_MAX,                                    \
     .record_bytes = sizeof(struct record), .config = config_of, .start = start,                    \
     .notified = notified, .safety = check, .detector = RZ_SIM_DETECTOR_PERFECT,                    \
     .message_name = message_name, .call_name = call_name, .notice_name = notice_name

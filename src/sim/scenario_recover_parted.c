@@ -1,7 +1,7 @@
 /*
  * Partitions of the daemons, as the quorum of recovery meets them: each side holds the other for
- * dead, by silence, each member at its own time, while messages from before are still on their way.
- * The other scenarios of recover have a perfect detector, and so no partition.
+ * failed, by silence, each member at its own time, while messages from before are still on their
+ * way. The other scenarios of recover have a perfect detector, and so no partition.
  */
 #include "sim/sim.h"
 
@@ -9,13 +9,13 @@
 #include "base/status.h"
 #include "proto/recover/recover.h"
 
-RZ_PROTO_ROOM(recover, RZ_ROOM_RECOVER);
+RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
 
 #define MEMBERS_MAX 16
 #define VIEW 9
 
 enum {
-    HEARSAY = 1 /* each member may hear, too, that it is held for dead itself */
+    HEARSAY = 1 /* each member may hear, too, that it is held for failed itself */
 };
 #define MUTATIONS(mutations) ((uint64_t)(mutations) << 32)
 
@@ -72,10 +72,10 @@ static void start(struct rz_sim *sim)
 }
 
 /* A partition gives no proof; the end of a daemon that stops does, on its own side. */
-static uint64_t death_arg(struct rz_sim *sim, rz_id observer, rz_id dead)
+static uint64_t failure_arg(struct rz_sim *sim, rz_id observer, rz_id failed)
 {
     const struct record *record = rz_sim_record(sim);
-    return record->stopped[dead] && same_side(record, observer, dead);
+    return record->stopped[failed] && same_side(record, observer, failed);
 }
 
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
@@ -102,7 +102,7 @@ static bool is_winner(struct rz_sim *sim, rz_id member)
 /* Whether a lives and has decided, with a quorum, to go on without b. */
 static bool goes_on_without(struct rz_sim *sim, rz_id a, rz_id b)
 {
-    return rz_sim_alive(sim, a) && rz_recover_daemon_agreed_dead(rz_sim_state(sim, a), b);
+    return rz_sim_alive(sim, a) && rz_recover_daemon_agreed_failed(rz_sim_state(sim, a), b);
 }
 
 /* In the end. A decision that members of both sides took part in may be made on both sides, in two
@@ -143,9 +143,9 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_proto_room_recover, .members_max = MEMBERS_MAX, .fenced = true,                    \
+    .protocol = &rz_protocol_recover, .members_max = MEMBERS_MAX, .fenced = true,                  \
     .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified, \
-    .death_arg = death_arg, .liveness = liveness, .message_name = message_name,                    \
+    .failure_arg = failure_arg, .liveness = liveness, .message_name = message_name,                \
     .notice_name = notice_name
 
 #define MUTANT(mutation, what, n, parameters)                                                      \
@@ -161,7 +161,7 @@ const struct rz_sim_scenario rz_recover_parted_scenarios[] = {
      .members = 5,
      COMMON},
     {.name = "parted-two",
-     .summary = "each of two holds the other for dead, and hears that it is: one goes on",
+     .summary = "each of two holds the other for failed, and hears that it is: one goes on",
      .members = 2,
      .parameter = HEARSAY,
      COMMON},

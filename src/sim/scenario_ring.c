@@ -1,4 +1,4 @@
-/* Scenarios of the heartbeat ring: with and without news of deaths from elsewhere, with members
+/* Scenarios of the heartbeat ring: with and without news of failures from elsewhere, with members
  * that leave. */
 #include "sim/sim.h"
 
@@ -6,7 +6,7 @@
 #include "proto/ring/ring.h"
 #include "proto/ring/ring_check.h"
 
-RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
+RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
 
 #define MEMBERS_MAX 256
 #define VIEW 3
@@ -24,7 +24,7 @@ enum {
     TICKS_2 = 32,
     TICKS_3 = 64,
     ERRORS = 128, /* members are suspected in error, and must stop */
-    CALM = 256,   /* nobody dies: who leaves is not suspected */
+    CALM = 256,   /* nobody fails: who leaves is not suspected */
     LATE = 512,   /* members run up to LATE_MAX late, and say so */
     UNEVEN = 1024 /* every second member beats three times as often */
 };
@@ -35,7 +35,7 @@ struct small_record {
 };
 
 struct record {
-    rz_time died_at[MEMBERS_MAX];
+    rz_time failed_at[MEMBERS_MAX];
 };
 
 static bool wants(const struct rz_sim *sim, uint64_t what)
@@ -81,30 +81,30 @@ static void start(struct rz_sim *sim)
         rz_sim_call_now(sim, id, &late);
 }
 
-static void tell_all(struct rz_sim *sim, rz_id dead)
+static void tell_all(struct rz_sim *sim, rz_id failed)
 {
     for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, NEWS); id++)
-        rz_sim_tell(sim, id, dead);
+        rz_sim_tell(sim, id, failed);
 }
 
-static void died(struct rz_sim *sim, rz_id member)
+static void failed(struct rz_sim *sim, rz_id member)
 {
     if (wants(sim, SMALL))
         return;
     struct record *record = rz_sim_record(sim);
-    record->died_at[member] = rz_sim_now(sim);
+    record->failed_at[member] = rz_sim_now(sim);
 }
 
-/* f deaths at most delay one detection by f(f+1) timeouts, and f times the slack (SC'16: T_stab
+/* f failures at most delay one detection by f(f+1) timeouts, and f times the slack (SC'16: T_stab
  * without the news). */
-static void check_latency(struct rz_sim *sim, rz_id dead)
+static void check_latency(struct rz_sim *sim, rz_id failed)
 {
     const struct record *record = rz_sim_record(sim);
     const struct rz_sim_scenario *scenario = rz_sim_scenario(sim);
     const struct rz_ring_config *ring = config(sim, 0);
     uint64_t f = scenario->crashes;
     rz_time slack = scenario->latency_max + scenario->timer_slack;
-    rz_time took = rz_sim_now(sim) - record->died_at[dead];
+    rz_time took = rz_sim_now(sim) - record->failed_at[failed];
     rz_assert(took + scenario->latency_max >= ring->hb_timeout - ring->hb_period);
     rz_time timeout = ring->hb_timeout + (wants(sim, LATE) ? 2 * LATE_MAX : 0);
     rz_assert(took <= f * (f + 1) * timeout + f * slack + ring->start_slack);
@@ -166,8 +166,8 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_proto_room_ring, .members_max = MEMBERS_MAX, .config = config, .start = start,     \
-    .notified = notified, .died = died, .safety = safety, .liveness = liveness,                    \
+    .protocol = &rz_protocol_ring, .members_max = MEMBERS_MAX, .config = config, .start = start,   \
+    .notified = notified, .failed = failed, .safety = safety, .liveness = liveness,                \
     .message_name = message_name, .call_name = call_name, .notice_name = notice_name
 
 /* Period 100 ms + slack 10 ms + spread of transfers 20 ms < timeout 300 ms: nobody is suspected in
@@ -195,7 +195,7 @@ static const char *notice_name(uint32_t what)
 
 const struct rz_sim_scenario rz_ring_scenarios[] = {
     {.name = "news",
-     .summary = "deaths found by silence, news spread by the host",
+     .summary = "failures found by silence, news spread by the host",
      .members = 12,
      .crashes = 5,
      .parameter = NEWS | BOUNDED,
@@ -207,19 +207,19 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .parameter = BOUNDED,
      REAL_TIME},
     {.name = "single",
-     .summary = "one death: the latency of detection is within its bound",
+     .summary = "one failure: the latency of detection is within its bound",
      .members = 12,
      .crashes = 1,
      .parameter = NEWS | BOUNDED,
      REAL_TIME},
     {.name = "leave",
-     .summary = "every third member leaves while others die",
+     .summary = "every third member leaves while others fail",
      .members = 13,
      .crashes = 4,
      .parameter = NEWS | LEAVES,
      REAL_TIME},
     {.name = "rough",
-     .summary = "messages come twice, racks of three die",
+     .summary = "messages come twice, racks of three fail",
      .members = 12,
      .crashes = 6,
      .rack = 3,
@@ -227,7 +227,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .parameter = NEWS,
      REAL_TIME},
     {.name = "leave-calm",
-     .summary = "every third member leaves, nobody dies, nobody is suspected",
+     .summary = "every third member leaves, nobody fails, nobody is suspected",
      .members = 12,
      .parameter = NEWS | LEAVES | CALM,
      REAL_TIME},
@@ -245,7 +245,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .parameter = NEWS | LATE,
      LATE_TIME(LATE_MAX)},
     {.name = "late-single",
-     .summary = "the same with one death: it is found within the timeout and the lateness",
+     .summary = "the same with one failure: it is found within the timeout and the lateness",
      .members = 12,
      .crashes = 1,
      .parameter = NEWS | LATE | BOUNDED,
@@ -264,7 +264,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .parameter = NEWS | UNEVEN,
      REAL_TIME},
     {.name = "tiny",
-     .summary = "two deaths in a world to be explored whole",
+     .summary = "two failures in a world to be explored whole",
      .members = 4,
      .crashes = 2,
      .parameter = NEWS | SMALL,
@@ -272,7 +272,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 26,
      TICKS},
     {.name = "tiny-silent",
-     .summary = "two deaths without news in a world to be explored whole",
+     .summary = "two failures without news in a world to be explored whole",
      .members = 4,
      .crashes = 2,
      .parameter = SMALL,
@@ -280,7 +280,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 26,
      TICKS},
     {.name = "tiny-leave",
-     .summary = "two members leave, one dies, in a world to be explored whole",
+     .summary = "two members leave, one fails, in a world to be explored whole",
      .members = 4,
      .crashes = 1,
      .parameter = NEWS | LEAVES | SMALL,
@@ -288,7 +288,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 34,
      TICKS},
     {.name = "tiny-lag",
-     .summary = "two deaths, of which each member hears at its own time, to be explored whole",
+     .summary = "two failures, of which each member hears at its own time, to be explored whole",
      .members = 4,
      .crashes = 2,
      .parameter = SMALL,
@@ -297,7 +297,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 26,
      TICKS},
     {.name = "turns",
-     .summary = "three deaths, period 1 and timeout 2, to be explored whole",
+     .summary = "three failures, period 1 and timeout 2, to be explored whole",
      .members = 6,
      .crashes = 3,
      .parameter = NEWS | SMALL | TICKS_2,
@@ -305,7 +305,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 34,
      TURNS(1)},
     {.name = "turns-silent",
-     .summary = "three deaths without news, period 1 and timeout 2, to be explored whole",
+     .summary = "three failures without news, period 1 and timeout 2, to be explored whole",
      .members = 6,
      .crashes = 3,
      .parameter = SMALL | TICKS_2,
@@ -313,7 +313,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 40,
      TURNS(1)},
     {.name = "turns-jitter",
-     .summary = "two deaths, period 1 and timeout 3, uneven transfers, to be explored whole",
+     .summary = "two failures, period 1 and timeout 3, uneven transfers, to be explored whole",
      .members = 4,
      .crashes = 2,
      .parameter = NEWS | SMALL | TICKS_3,
@@ -321,7 +321,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 40,
      TURNS(2)},
     {.name = "turns-leave",
-     .summary = "two members leave, two die, period 1 and timeout 2, to be explored whole",
+     .summary = "two members leave, two fail, period 1 and timeout 2, to be explored whole",
      .members = 4,
      .crashes = 2,
      .parameter = NEWS | LEAVES | SMALL | TICKS_2,
@@ -346,14 +346,14 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 20,
      TICKS},
     {.name = "mutant-keep-observed",
-     .summary = "goes on watching one known dead",
+     .summary = "goes on watching one known failed",
      .members = 12,
      .crashes = 2,
      .parameter = NEWS | MUTATIONS(RZ_RING_KEEP_OBSERVED),
      .violation_expected = true,
      REAL_TIME},
     {.name = "mutant-keep-observer",
-     .summary = "goes on serving one known dead",
+     .summary = "goes on serving one known failed",
      .members = 12,
      .crashes = 2,
      .parameter = NEWS | MUTATIONS(RZ_RING_KEEP_OBSERVER),
@@ -384,7 +384,7 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .horizon = 26,
      TICKS},
     {.name = "mutant-not-fenced",
-     .summary = "goes on when it is held for dead: false suspicions go round the ring",
+     .summary = "goes on when it is held for failed: false suspicions go round the ring",
      .members = 12,
      .crashes = 0,
      .parameter = NEWS | ERRORS | MUTATIONS(RZ_RING_NOT_FENCED),

@@ -2,7 +2,7 @@
 #include "proto/rounds/rounds_check.h"
 #include "sim/sim.h"
 
-RZ_PROTO_ROOM(rounds, RZ_ROOM_ROUNDS);
+RZ_PROTOCOL(rounds, RZ_PROTOCOL_ROUNDS);
 
 #define VIEW 7
 
@@ -60,11 +60,11 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON(mutations)                                                                          \
-    .room = &rz_proto_room_rounds, .members_max = RZ_ROUNDS_MEMBERS_MAX, .parameter = (mutations), \
-    .record_bytes = sizeof(struct record), .detector = RZ_SIM_DETECTOR_PERFECT,                    \
-    .fenced = (mutations) != RZ_ROUNDS_NO_FENCE, .config = config_of, .start = start,              \
-    .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
-    .notice_name = notice_name
+    .protocol = &rz_protocol_rounds, .members_max = RZ_ROUNDS_MEMBERS_MAX,                         \
+    .parameter = (mutations), .record_bytes = sizeof(struct record),                               \
+    .detector = RZ_SIM_DETECTOR_PERFECT, .fenced = (mutations) != RZ_ROUNDS_NO_FENCE,              \
+    .config = config_of, .start = start, .safety = safety, .liveness = liveness,                   \
+    .message_name = message_name, .call_name = call_name, .notice_name = notice_name
 
 #define MUTANT(mutation, without, n, f)                                                            \
     {                                                                                              \

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 
 #define MEMBERS_MAX 256
 #define VIEW 7
@@ -124,7 +124,7 @@ static void simplify(struct rz_message *message)
 }
 
 #define COMMON                                                                                     \
-    .room = &rz_proto_room_spread, .members_max = MEMBERS_MAX,                                     \
+    .protocol = &rz_protocol_spread, .members_max = MEMBERS_MAX,                                   \
     .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified, \
     .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
@@ -154,7 +154,7 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      COMMON,
      CLAIMS},
     {.name = "rough",
-     .summary = "four items; messages come twice, links are slow, members stop, racks die",
+     .summary = "four items; messages come twice, links are slow, members stop, racks fail",
      .members = 12,
      .crashes = 11,
      .rack = 3,
@@ -164,14 +164,14 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      COMMON,
      CLAIMS},
     {.name = "undetected",
-     .summary = "nobody learns of deaths: fewer than a member's neighbours do no harm",
+     .summary = "nobody learns of failures: fewer than a member's neighbours do no harm",
      .members = 12,
      .crashes = 5,
      .parameter = MANY,
      COMMON,
      CLAIMS},
     {.name = "undetected-one",
-     .summary = "one item, nobody learns of deaths: fewer than a member's neighbours do no harm",
+     .summary = "one item, nobody learns of failures: fewer than a member's neighbours do no harm",
      .members = 6,
      .crashes = 3,
      .parameter = ONE,
@@ -186,7 +186,7 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      LATER},
     {.name = "late-rough",
      .summary =
-         "beside the tree later; messages come twice, links are slow, members stop, racks die",
+         "beside the tree later; messages come twice, links are slow, members stop, racks fail",
      .members = 12,
      .crashes = 11,
      .rack = 3,
@@ -195,7 +195,8 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .detector = RZ_SIM_DETECTOR_PERFECT,
      LATER},
     {.name = "late-undetected",
-     .summary = "beside the tree later, nobody learns of deaths: fewer than neighbours do no harm",
+     .summary =
+         "beside the tree later, nobody learns of failures: fewer than neighbours do no harm",
      .members = 12,
      .crashes = 5,
      .parameter = MANY | LATE,
@@ -208,7 +209,7 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .detector = RZ_SIM_DETECTOR_PERFECT,
      TICKS},
     {.name = "mutant-undetected",
-     .summary = "nobody learns of deaths, as many as a member's neighbours",
+     .summary = "nobody learns of failures, as many as a member's neighbours",
      .members = 6,
      .crashes = 4,
      .parameter = ONE,
@@ -216,7 +217,7 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      COMMON,
      CLAIMS},
     {.name = "mutant-offsets",
-     .summary = "distances 2^k - 1: fewer undetected deaths than D(n) do harm",
+     .summary = "distances 2^k - 1: fewer undetected failures than D(n) do harm",
      .members = 6,
      .crashes = 3,
      .parameter = PARAMETER(ONE, RZ_SPREAD_WRONG_OFFSETS),
@@ -240,7 +241,7 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      COMMON,
      CLAIMS},
     {.name = "mutant-open-ring",
-     .summary = "the ring is not closed over the dead",
+     .summary = "the ring is not closed over the failed",
      .members = 6,
      .crashes = 4,
      .parameter = PARAMETER(ONE, RZ_SPREAD_OPEN_RING),

@@ -1,12 +1,12 @@
 /* Scenarios of SWIM: crashes, members that leave, lost and doubled messages, members that pause,
- * parted networks, hasty suspicions, final deaths; and mutants. */
+ * parted networks, hasty suspicions, final failures; and mutants. */
 #include "sim/sim.h"
 
 #include "base/assert.h"
 #include "proto/swim/swim.h"
 #include "proto/swim/swim_check.h"
 
-RZ_PROTO_ROOM(swim, RZ_ROOM_SWIM);
+RZ_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
 
 #define VIEW 9
 #define PERIOD (100 * RZ_MILLISECOND)
@@ -41,7 +41,7 @@ static void in_ticks(struct rz_swim_config *made)
     made->retransmit_mult = 1;
     made->gossip_interval = 2;
     made->gossip_nodes = 1;
-    made->gossip_to_dead = 8;
+    made->gossip_to_failed = 8;
     made->push_pull_interval = 0;
 }
 
@@ -123,7 +123,7 @@ static const char *notice_name(uint32_t what)
 }
 
 #define CALLBACKS                                                                                  \
-    .room = &rz_proto_room_swim, .config = config, .start = start, .notified = notified,           \
+    .protocol = &rz_protocol_swim, .config = config, .start = start, .notified = notified,         \
     .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
 
@@ -160,13 +160,13 @@ static const char *notice_name(uint32_t what)
 
 const struct rz_sim_scenario rz_swim_scenarios[] = {
     {.name = "crash",
-     .summary = "members die; nobody living is ever suspected",
+     .summary = "members fail; nobody living is ever suspected",
      .members = 6,
      .crashes = 3,
      .parameter = ACCURATE,
      COMMON},
     {.name = "leave",
-     .summary = "every third member leaves while others die",
+     .summary = "every third member leaves while others fail",
      .members = 6,
      .crashes = 2,
      .parameter = LEAVES | ACCURATE,
@@ -190,13 +190,13 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .parameter = CLEARED | HASTY,
      FAULTY},
     {.name = "final",
-     .summary = "death is final, who is declared dead stops",
+     .summary = "failure is final, who is declared failed stops",
      .members = 6,
      .crashes = 1,
      .parameter = HASTY | FINAL,
      FAULTY},
     {.name = "parted",
-     .summary = "the network parts: the dead are dead on either side",
+     .summary = "the network parts: the failed processes have failed on either side",
      .members = 6,
      .crashes = 2,
      .parameter = 0,
@@ -209,13 +209,13 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .parameter = CLEARED,
      LATE},
     {.name = "late-final",
-     .summary = "the same where death is final: who is declared dead stops",
+     .summary = "the same where failure is final: who is declared failed stops",
      .members = 6,
      .crashes = 1,
      .parameter = HASTY | FINAL,
      LATE},
     {.name = "tiny",
-     .summary = "a death in a world to be explored whole",
+     .summary = "a failure in a world to be explored whole",
      .members = 2,
      .crashes = 1,
      .parameter = SMALL | ACCURATE,
@@ -223,7 +223,7 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .latency_max = 1,
      .horizon = 20},
     {.name = "tiny-leave",
-     .summary = "one leaves, one dies, in a world to be explored whole",
+     .summary = "one leaves, one fails, in a world to be explored whole",
      .members = 2,
      .crashes = 1,
      .parameter = SMALL | ACCURATE | LEAVES,
@@ -238,7 +238,7 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .latency_max = 3,
      .horizon = 16},
     {.name = "tiny-three",
-     .summary = "three members and a death for a short while, to be explored whole",
+     .summary = "three members and a failure for a short while, to be explored whole",
      .members = 3,
      .crashes = 1,
      .parameter = SMALL | ACCURATE | UNENDING,
@@ -256,12 +256,12 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .violation_expected = true,
      MUTANT(TIE_ALIVE, CLEARED)},
     {.name = "mutant-first",
-     .summary = "newer evidence does not bring the dead back",
+     .summary = "newer evidence does not bring the failed back",
      .members = 6,
      .violation_expected = true,
      MUTANT(FIRST_COMES, CLEARED | HASTY)},
     {.name = "mutant-forge",
-     .summary = "accusers raise the incarnation of the accused",
+     .summary = "observers raise the incarnation of the reported",
      .members = 6,
      .violation_expected = true,
      MUTANT(FORGE, CLEARED)},

@@ -2,7 +2,7 @@
 #include "proto/twophase/twophase_check.h"
 #include "sim/sim.h"
 
-RZ_PROTO_ROOM(twophase, RZ_ROOM_TWOPHASE);
+RZ_PROTOCOL(twophase, RZ_PROTOCOL_TWOPHASE);
 
 #define MEMBERS_MAX 64
 #define VIEW 7
@@ -94,7 +94,7 @@ static const char *notice_name(uint32_t what)
 }
 
 #define COMMON(mutations, operations)                                                              \
-    .room = &rz_proto_room_twophase, .members_max = MEMBERS_MAX,                                   \
+    .protocol = &rz_protocol_twophase, .members_max = MEMBERS_MAX,                                 \
     .parameter = PARAMETER(mutations, operations), .record_bytes = sizeof(struct record),          \
     .detector = RZ_SIM_DETECTOR_PERFECT, .fenced = (mutations) != RZ_TWOPHASE_NO_FENCE,            \
     .config = config_of, .start = start, .notified = notified, .safety = safety,                   \

@@ -122,7 +122,7 @@ static void report(const struct rz_sim_options *options, uint64_t seed,
     rz_plan_format(plan, faults, sizeof faults);
     snprintf(result->replay, sizeof result->replay,
              "rzsim replay %s --scenario %s --members %u --seed %llu --plan %s%s",
-             options->scenario->room->name, options->scenario->name, members_of(options),
+             options->scenario->protocol->name, options->scenario->name, members_of(options),
              (unsigned long long)seed, faults, options->plain ? " --plain" : "");
     struct rz_sim_trace *trace = rz_trace_create(NULL);
     struct rz_sim_result again = {0};

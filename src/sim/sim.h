@@ -1,5 +1,5 @@
 /*
- * The simulator: n members of one view, each a state block of one protocol room, on a virtual
+ * The simulator: n members of one view, each a state block of one protocol component, on a virtual
  * network with virtual time, crashes and a detector. The members are the shipped objects; the
  * engine owns their memory.
  *
@@ -10,10 +10,10 @@
  * Both deliver messages in any order (channels are not FIFO) and let a crash take any part of a
  * multicast with it. A run is a pure function of (scenario, members, crashes, seed).
  *
- * A room's author writes one file src/sim/scenario_ROOM.c that defines
- *     const struct rz_sim_scenario rz_ROOM_scenarios[];
- *     const size_t rz_ROOM_scenarios_count;
- * the build finds it by its name. Properties live in src/proto/ROOM/ROOM_check.c and see the
+ * A room's author writes one file src/sim/scenario_PROTOCOL.c that defines
+ *     const struct rz_sim_scenario rz_PROTOCOL_scenarios[];
+ *     const size_t rz_PROTOCOL_scenarios_count;
+ * the build finds it by its name. Properties live in src/proto/ROOM/PROTOCOL_check.c and see the
  * members through struct rz_check_group.
  */
 #ifndef RZ_SIM_SIM_H
@@ -22,16 +22,17 @@
 #include <rhizome/protocol.h>
 
 #include "proto/check.h"
-#include "proto/room.h"
+#include "proto/protocol.h"
 
 #include <stdio.h>
 
 struct rz_sim; /* one world: members, messages in flight, clock, record */
 
-/* Who learns of a death, other than by the room's own messages. */
+/* Who learns of a failure, other than by the room's own messages. */
 enum rz_sim_detector {
     RZ_SIM_DETECTOR_NONE,   /* a crash is only silence (or what the host tells by rz_sim_tell) */
-    RZ_SIM_DETECTOR_PERFECT /* each live member is told of each death, in its own time and order */
+    RZ_SIM_DETECTOR_PERFECT /* each live member is told of each failure, in its own time and order
+                             */
 };
 
 /* A call of the host, as the room's header says. Items are copied. */
@@ -74,7 +75,7 @@ struct rz_sim_claims {
     bool copies_void;
     /* Set to 0 what no step depends on but for the order of destinations. */
     void (*simplify)(struct rz_message *message);
-    /* News of a death may come before all else that is due: they commute with it, one by one or
+    /* News of a failure may come before all else that is due: they commute with it, one by one or
      * together. */
     bool news_first;
     /* Timed: within one tick members do not touch each other, so that they may act in turn: what is
@@ -95,28 +96,28 @@ struct rz_sim_claims {
 struct rz_sim_scenario {
     const char *name;    /* unique in its room */
     const char *summary; /* one line for rzsim list */
-    const struct rz_proto_room *room;
+    const struct rz_protocol *protocol;
 
     uint32_t members;     /* default; rzsim --members overrides */
     uint32_t members_max; /* 0: no bound (exhaustive mode: at most 32) */
-    uint32_t crashes;     /* at most so many members die in a run; default of --crashes */
-    uint64_t crashable;   /* exhaustive: bit set of the members that may die; 0: all of them */
-    uint32_t rack;        /* random: members i with the same i / rack may die all at once; 0: no
+    uint32_t crashes;     /* at most so many members fail in a run; default of --crashes */
+    uint64_t crashable;   /* exhaustive: bit set of the members that may fail; 0: all of them */
+    uint32_t rack;        /* random: members i with the same i / rack may fail all at once; 0: no
                              racks */
     struct rz_sim_faults faults; /* random */
     struct rz_sim_claims claims; /* exhaustive */
     uint64_t parameter;          /* for the scenario's own callbacks (mutations, ...) */
     bool violation_expected;     /* a mutant: not to find a violation is the error */
-    bool fenced;                 /* drops messages of members known dead: see README.md */
+    bool fenced;                 /* drops messages of members known failed: see README.md */
     enum rz_sim_detector detector;
 
-    /* Timed rooms only (ring); zero elsewhere. Transfer times 0, 0: any. */
+    /* Timed components only (ring); zero elsewhere. Transfer times 0, 0: any. */
     rz_time latency_min, latency_max;
     rz_time timer_slack; /* random: a timer is served up to so much late */
     rz_time crash_until; /* crashes come before this date (and queued calls, in exhaustive mode) */
     rz_time horizon;     /* the run ends here, and liveness is asked; 0: at quiescence */
     rz_time tick;        /* exhaustive: time goes on in such units; latency_max a multiple of it */
-    rz_time news_max;    /* exhaustive: news of a death take latency_min to so long; 0: no bound */
+    rz_time news_max; /* exhaustive: news of a failure take latency_min to so long; 0: no bound */
 
     size_t record_bytes;
 
@@ -130,11 +131,11 @@ struct rz_sim_scenario {
      * _halt. Optional. */
     void (*notified)(struct rz_sim *sim, rz_id member, const struct rz_action *notice);
 
-    /* A member has died (or halted). Optional. */
-    void (*died)(struct rz_sim *sim, rz_id member);
+    /* A member has failed (or halted). Optional. */
+    void (*failed)(struct rz_sim *sim, rz_id member);
 
-    /* arg[0] of the RZ_EVENT_DEATH that tells observer of dead. Optional: 0. */
-    uint64_t (*death_arg)(struct rz_sim *sim, rz_id observer, rz_id dead);
+    /* arg[0] of the RZ_EVENT_FAILURE that tells observer of failed. Optional: 0. */
+    uint64_t (*failure_arg)(struct rz_sim *sim, rz_id observer, rz_id failed);
 
     /* Whether the properties hold now; else say why by rz_sim_say. safety: after every step and
      * crash. liveness: at quiescence (nothing in flight, no call or notice pending) or at the
@@ -155,27 +156,27 @@ const struct rz_sim_scenario *rz_sim_scenario(const struct rz_sim *sim);
 rz_time rz_sim_now(const struct rz_sim *sim);
 void *rz_sim_record(struct rz_sim *sim);
 
-/* The state block of a live member, read-only; NULL when it is dead or has halted. */
+/* The state block of a live member, read-only; NULL when it has failed or has halted. */
 const void *rz_sim_state(const struct rz_sim *sim, rz_id member);
 bool rz_sim_alive(const struct rz_sim *sim, rz_id member);
 
-/* The members as the checkers of the rooms take them; valid until the next step. */
+/* The members as the checkers of the components take them; valid until the next step. */
 const struct rz_check_group *rz_sim_group(struct rz_sim *sim);
 
 /* Say why a property does not hold; returns false, for `return rz_sim_say(...)`. */
 __attribute__((format(printf, 2, 3))) bool rz_sim_say(struct rz_sim *sim, const char *format, ...);
 
 /* Queue a call of member's host: it is made at an arbitrary later time. Ignored when the member is
- * dead. */
+ * failed. */
 void rz_sim_call(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call);
 
 /* Make a call as soon as the step under way has ended, before anything else happens. Only for the
  * member being notified; in start: for any member. */
 void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call);
 
-/* Queue RZ_EVENT_DEATH(dead) for member, at an arbitrary later time; once per pair, ever. A member
- * that lives may be told that it is held for dead itself. */
-void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id dead);
+/* Queue RZ_EVENT_FAILURE(failed) for member, at an arbitrary later time; once per pair, ever. A
+ * member that lives may be told that it is held for failed itself. */
+void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id failed);
 
 /* The member's host stops it (it left, or was told to stop): no further step; its sent messages
  * stay in flight. Where the detector is perfect the others are told as of a crash. */
@@ -232,7 +233,7 @@ bool rz_sim_passed(const struct rz_sim_scenario *scenario, const struct rz_sim_r
 /* --- the table of scenarios (scenarios.c) ----------------------------------------------------- */
 
 /* The scenario with this name in a room; name NULL: the room's first. NULL: there is none. */
-const struct rz_sim_scenario *rz_sim_find(const char *room, const char *name);
+const struct rz_sim_scenario *rz_sim_find(const char *protocol, const char *name);
 
 /* All scenarios, one after the other: i = 0, 1, ... until NULL. */
 const struct rz_sim_scenario *rz_sim_scenario_at(size_t i);

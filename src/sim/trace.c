@@ -75,28 +75,28 @@ static void put_name(char *text, size_t bytes, const char *name, const char *kin
         put(text, bytes, "%s %u", kind, number);
 }
 
-void rz_trace_letter(struct rz_sim *sim, const char *verb, rz_id member,
-                     const struct rz_sim_letter *letter)
+void rz_trace_packet(struct rz_sim *sim, const char *verb, rz_id member,
+                     const struct rz_sim_packet *packet)
 {
     if (!sim->trace)
         return;
     const struct rz_sim_scenario *scenario = sim->scenario;
     char text[256] = "";
-    if (letter->is_call) {
-        put_name(text, sizeof text, scenario->call_name ? scenario->call_name(letter->call) : NULL,
-                 "call", letter->call);
-        put(text, sizeof text, " %llx %llx %llx %llx", (unsigned long long)letter->arg[0],
-            (unsigned long long)letter->arg[1], (unsigned long long)letter->arg[2],
-            (unsigned long long)letter->arg[3]);
+    if (packet->is_call) {
+        put_name(text, sizeof text, scenario->call_name ? scenario->call_name(packet->call) : NULL,
+                 "call", packet->call);
+        put(text, sizeof text, " %llx %llx %llx %llx", (unsigned long long)packet->arg[0],
+            (unsigned long long)packet->arg[1], (unsigned long long)packet->arg[2],
+            (unsigned long long)packet->arg[3]);
     } else {
-        const struct rz_message *m = &letter->message;
+        const struct rz_message *m = &packet->message;
         put_name(text, sizeof text, scenario->message_name ? scenario->message_name(m->type) : NULL,
                  "message", m->type);
         put(text, sizeof text, " from %u origin %u seq %llu flags %x words %llx %llx", m->from,
             m->origin, (unsigned long long)m->seq, m->flags, (unsigned long long)m->word[0],
             (unsigned long long)m->word[1]);
     }
-    put_items(text, sizeof text, letter->items, letter->n_items);
+    put_items(text, sizeof text, packet->items, packet->n_items);
     rz_trace_line(sim, "%u %s %s", member, verb, text);
 }
 

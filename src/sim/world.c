@@ -50,15 +50,15 @@ static void common_lay_out(struct rz_sim *sim)
 
 static void member_create(struct rz_sim *sim, rz_id id)
 {
-    const struct rz_proto_room *room = sim->scenario->room;
+    const struct rz_protocol *protocol = sim->scenario->protocol;
     struct rz_sim_member *member = &sim->members[id];
     const void *config = sim->scenario->config(sim, id);
-    member->bytes = member->capacity = room->size(config);
+    member->bytes = member->capacity = protocol->size(config);
     member->state = rz_sim_memory(NULL, member->bytes);
-    /* Rooms zero their state themselves: give them something else to find. */
+    /* Components zero their state themselves: give them something else to find. */
     memset(member->state, 0xA5, member->bytes);
-    room->init(member->state, config, id, 0, rz_mix(rz_mix(sim->seed, 1), id));
-    member->hash = room->hash(member->state);
+    protocol->init(member->state, config, id, 0, rz_mix(rz_mix(sim->seed, 1), id));
+    member->hash = protocol->hash(member->state);
     member->steps = 0;
     sim->alive[id] = true;
     sim->states[id] = member->state;
@@ -102,7 +102,7 @@ struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t se
 void rz_world_destroy(struct rz_sim *sim)
 {
     for (uint32_t i = 0; i < sim->n_soon; i++)
-        rz_letter_release(sim->soon[i]);
+        rz_protocol_message_release(sim->soon[i]);
     for (rz_id id = 0; id < sim->n; id++)
         free(sim->members[id].state);
     free(sim->members);
@@ -126,27 +126,27 @@ static void carry_out_send(struct rz_sim *sim, rz_id from, const struct rz_actio
 {
     rz_assert(action->n_to > 0);
     rz_assert(action->message.from == from);
-    rz_assert(action->message.room == sim->scenario->room->number);
-    struct rz_sim_letter *letter = rz_sim_letter_of_message(&action->message, action->items);
+    rz_assert(action->message.protocol == sim->scenario->protocol->number);
+    struct rz_sim_packet *packet = rz_sim_packet_of_message(&action->message, action->items);
     for (uint32_t i = 0; i < action->n_to; i++) {
         rz_id to = action->to[i];
         rz_assert(to < sim->n && to != from);
         sim->messages++;
         if (!arrives(cut, number, i)) {
-            rz_trace_line(sim, "%u   dies before its message reaches %u", from, to);
+            rz_trace_line(sim, "%u   fails before its message reaches %u", from, to);
             continue;
         }
         if (sim->trace) {
             char verb[32];
             snprintf(verb, sizeof verb, "  sends to %u", to);
-            rz_trace_letter(sim, verb, from, letter);
+            rz_trace_packet(sim, verb, from, packet);
         }
         if (!sim->alive[to])
             continue;
-        letter->refs++;
-        sim->driver->send(sim, letter, from, to);
+        packet->refs++;
+        sim->driver->send(sim, packet, from, to);
     }
-    rz_letter_release(letter);
+    rz_protocol_message_release(packet);
 }
 
 static void carry_out(struct rz_sim *sim, rz_id member, const struct rz_action *action,
@@ -173,19 +173,19 @@ static void member_grow(struct rz_sim *sim, rz_id id, size_t bytes)
     member->bytes = bytes;
     if (sim->alive[id])
         sim->states[id] = member->state;
-    sim->scenario->room->grow(member->state, bytes);
+    sim->scenario->protocol->grow(member->state, bytes);
 }
 
-/* Steps until the event is dealt with, or the member has carried out the actions that its death
+/* Steps until the event is dealt with, or the member has carried out the actions that its failure
  * allows; *count of them were carried out before. */
 static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *first,
                         const struct rz_sim_cut *cut, uint32_t *count)
 {
-    const struct rz_proto_room *room = sim->scenario->room;
+    const struct rz_protocol *protocol = sim->scenario->protocol;
     struct rz_event event = *first;
     for (;;) {
         struct rz_actions out = {.v = sim->actions, .max = sim->actions_max};
-        enum rz_more more = room->step(sim->members[id].state, &event, &out);
+        enum rz_more more = protocol->step(sim->members[id].state, &event, &out);
         rz_assert(out.count <= out.max);
         if (more == RZ_NEED) {
             rz_assert(out.count == 0);
@@ -203,17 +203,17 @@ static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *fir
     }
 }
 
-static struct rz_event event_of_letter(const struct rz_sim *sim, const struct rz_sim_letter *letter)
+static struct rz_event event_of_packet(const struct rz_sim *sim, const struct rz_sim_packet *packet)
 {
-    struct rz_event event = {.now = sim->common->now, .items = letter->items};
-    if (letter->is_call) {
+    struct rz_event event = {.now = sim->common->now, .items = packet->items};
+    if (packet->is_call) {
         event.kind = RZ_EVENT_CALL;
-        event.call = letter->call;
-        event.n_items = letter->n_items;
-        memcpy(event.arg, letter->arg, sizeof event.arg);
+        event.call = packet->call;
+        event.n_items = packet->n_items;
+        memcpy(event.arg, packet->arg, sizeof event.arg);
     } else {
         event.kind = RZ_EVENT_RECEIVE;
-        event.message = &letter->message;
+        event.message = &packet->message;
     }
     return event;
 }
@@ -224,8 +224,8 @@ static void make_calls_soon(struct rz_sim *sim, const struct rz_sim_cut *cut, ui
         rz_id id = sim->soon_member[i];
         if (!sim->alive[id] || (cut && *count >= cut->actions))
             continue;
-        struct rz_event event = event_of_letter(sim, sim->soon[i]);
-        rz_trace_letter(sim, "is called at once:", id, sim->soon[i]);
+        struct rz_event event = event_of_packet(sim, sim->soon[i]);
+        rz_trace_packet(sim, "is called at once:", id, sim->soon[i]);
         sim->stepping = id;
         member_step(sim, id, &event, cut, count);
     }
@@ -234,7 +234,7 @@ static void make_calls_soon(struct rz_sim *sim, const struct rz_sim_cut *cut, ui
 static void forget_calls_soon(struct rz_sim *sim)
 {
     for (uint32_t i = 0; i < sim->n_soon; i++)
-        rz_letter_release(sim->soon[i]);
+        rz_protocol_message_release(sim->soon[i]);
     sim->n_soon = 0;
 }
 
@@ -247,8 +247,8 @@ static void lose_member(struct rz_sim *sim, rz_id id)
     memset(sim->pending + (size_t)id * sim->row_words, 0, sim->row_words * sizeof *sim->pending);
     if (sim->scenario->tick > 0)
         memset(sim->news_at + (size_t)id * sim->n, 0, sim->n * sizeof *sim->news_at);
-    if (sim->scenario->died)
-        sim->scenario->died(sim, id);
+    if (sim->scenario->failed)
+        sim->scenario->failed(sim, id);
     if (sim->scenario->detector != RZ_SIM_DETECTOR_PERFECT)
         return;
     for (rz_id other = 0; other < sim->n; other++)
@@ -257,7 +257,7 @@ static void lose_member(struct rz_sim *sim, rz_id id)
 
 static void crash_now(struct rz_sim *sim, rz_id id)
 {
-    rz_trace_line(sim, "%u dies", id);
+    rz_trace_line(sim, "%u fails", id);
     sim->crashed[id] = true;
     sim->common->n_crashed++;
     lose_member(sim, id);
@@ -309,11 +309,11 @@ bool rz_world_start(struct rz_sim *sim)
     return safe;
 }
 
-bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_sim_letter *letter,
+bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_sim_packet *packet,
                       const struct rz_sim_cut *cut)
 {
-    struct rz_event event = event_of_letter(sim, letter);
-    rz_trace_letter(sim, letter->is_call ? "is called:" : "receives", to, letter);
+    struct rz_event event = event_of_packet(sim, packet);
+    rz_trace_packet(sim, packet->is_call ? "is called:" : "receives", to, packet);
     return step_guarded(sim, to, &event, cut);
 }
 
@@ -324,18 +324,18 @@ bool rz_world_tick(struct rz_sim *sim, rz_id member, const struct rz_sim_cut *cu
     return step_guarded(sim, member, &event, cut);
 }
 
-bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *dead, uint32_t n_dead,
+bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *failed, uint32_t n_failed,
                    const struct rz_sim_cut *cut)
 {
     struct rz_event event = {
-        .kind = RZ_EVENT_DEATH, .now = sim->common->now, .ids = dead, .n_ids = n_dead};
-    if (sim->scenario->death_arg)
-        event.arg[0] = sim->scenario->death_arg(sim, member, dead[0]);
-    for (uint32_t i = 0; i < n_dead; i++) {
-        rz_trace_line(sim, "%u learns that %u is dead", member, dead[i]);
-        rz_bit_clear(sim->pending + (size_t)member * sim->row_words, dead[i]);
+        .kind = RZ_EVENT_FAILURE, .now = sim->common->now, .ids = failed, .n_ids = n_failed};
+    if (sim->scenario->failure_arg)
+        event.arg[0] = sim->scenario->failure_arg(sim, member, failed[0]);
+    for (uint32_t i = 0; i < n_failed; i++) {
+        rz_trace_line(sim, "%u learns that %u has failed", member, failed[i]);
+        rz_bit_clear(sim->pending + (size_t)member * sim->row_words, failed[i]);
         if (sim->scenario->tick > 0)
-            sim->news_at[(size_t)member * sim->n + dead[i]] = 0;
+            sim->news_at[(size_t)member * sim->n + failed[i]] = 0;
     }
     return step_guarded(sim, member, &event, cut);
 }
@@ -362,9 +362,9 @@ void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result)
              sim->why[0] ? sim->why : "a property does not hold (its checker gave no reason)");
 }
 
-bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_letter *letter)
+bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_packet *packet)
 {
-    const struct rz_proto_room *room = sim->scenario->room;
+    const struct rz_protocol *protocol = sim->scenario->protocol;
     const struct rz_sim_member *at = &sim->members[member];
     at_work = sim;
     if (setjmp(sim->escape) != 0) {
@@ -373,11 +373,11 @@ bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_l
     }
     sim->scratch = rz_sim_memory(sim->scratch, at->bytes);
     memcpy(sim->scratch, at->state, at->bytes);
-    struct rz_event event = event_of_letter(sim, letter);
+    struct rz_event event = event_of_packet(sim, packet);
     struct rz_actions out = {.v = sim->actions, .max = sim->actions_max};
-    enum rz_more more = room->step(sim->scratch, &event, &out);
-    bool dropped =
-        more == RZ_DONE && out.count == 0 && room->hash(sim->scratch) == room->hash(at->state);
+    enum rz_more more = protocol->step(sim->scratch, &event, &out);
+    bool dropped = more == RZ_DONE && out.count == 0 &&
+                   protocol->hash(sim->scratch) == protocol->hash(at->state);
     at_work = NULL;
     return dropped;
 }
@@ -432,7 +432,7 @@ bool rz_sim_say(struct rz_sim *sim, const char *format, ...)
 void rz_sim_call(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call)
 {
     if (sim->alive[member])
-        sim->driver->call(sim, rz_sim_letter_of_call(call), member);
+        sim->driver->call(sim, rz_sim_packet_of_call(call), member);
 }
 
 void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call)
@@ -440,20 +440,20 @@ void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call 
     rz_assert(sim->starting || member == sim->stepping);
     rz_assert(sim->n_soon < sizeof sim->soon / sizeof *sim->soon);
     sim->soon_member[sim->n_soon] = member;
-    sim->soon[sim->n_soon++] = rz_sim_letter_of_call(call);
+    sim->soon[sim->n_soon++] = rz_sim_packet_of_call(call);
 }
 
-void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id dead)
+void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id failed)
 {
     size_t row = (size_t)member * sim->row_words;
-    if (!sim->alive[member] || rz_bit_get(sim->told + row, dead))
+    if (!sim->alive[member] || rz_bit_get(sim->told + row, failed))
         return;
-    rz_bit_set(sim->told + row, dead);
-    rz_bit_set(sim->pending + row, dead);
+    rz_bit_set(sim->told + row, failed);
+    rz_bit_set(sim->pending + row, failed);
     const struct rz_sim_scenario *scenario = sim->scenario;
     if (scenario->tick > 0 && (scenario->latency_min > 0 || scenario->news_max > 0))
-        sim->news_at[(size_t)member * sim->n + dead] = sim->common->now + scenario->latency_min;
-    sim->driver->tell(sim, member, dead);
+        sim->news_at[(size_t)member * sim->n + failed] = sim->common->now + scenario->latency_min;
+    sim->driver->tell(sim, member, failed);
 }
 
 void rz_sim_halt(struct rz_sim *sim, rz_id member)

@@ -10,7 +10,7 @@
 
 /* Something on its way to a member: a message with its payload, or a call. Immutable; shared by its
  * destinations. */
-struct rz_sim_letter {
+struct rz_sim_packet {
     uint64_t hash; /* of the content */
     uint32_t refs;
     bool is_call;
@@ -22,17 +22,17 @@ struct rz_sim_letter {
     uint64_t items[];
 };
 
-struct rz_sim_letter *rz_sim_letter_of_message(const struct rz_message *message,
+struct rz_sim_packet *rz_sim_packet_of_message(const struct rz_message *message,
                                                const uint64_t *items);
-struct rz_sim_letter *rz_sim_letter_of_call(const struct rz_sim_call *call);
-bool rz_letter_equal(const struct rz_sim_letter *a, const struct rz_sim_letter *b);
-void rz_letter_release(struct rz_sim_letter *letter); /* gives back one reference */
+struct rz_sim_packet *rz_sim_packet_of_call(const struct rz_sim_call *call);
+bool rz_protocol_message_equal(const struct rz_sim_packet *a, const struct rz_sim_packet *b);
+void rz_protocol_message_release(struct rz_sim_packet *packet); /* gives back one reference */
 
-/* Where a step of a dying member ends, the calls that its host makes at once included: after
+/* Where a step of a failing member ends, the calls that its host makes at once included: after
  * `actions` actions (0: the step does not happen at all); of the destinations it sent to, some get
  * nothing. */
 struct rz_sim_cut {
-    uint32_t actions; /* carried out before death; UINT32_MAX: all */
+    uint32_t actions; /* carried out before failure; UINT32_MAX: all */
     uint64_t loss;    /* 0: nothing is lost; else the seed by which each destination is drawn */
 };
 
@@ -43,11 +43,11 @@ struct rz_sim_member {
     uint64_t steps;
 };
 
-/* What a driver does with what the world puts out. Each takes over one reference to the letter. */
+/* What a driver does with what the world puts out. Each takes over one reference to the packet. */
 struct rz_sim_driver {
-    void (*send)(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id from, rz_id to);
-    void (*call)(struct rz_sim *sim, struct rz_sim_letter *letter, rz_id to);
-    void (*tell)(struct rz_sim *sim, rz_id member, rz_id dead);
+    void (*send)(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id from, rz_id to);
+    void (*call)(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id to);
+    void (*tell)(struct rz_sim *sim, rz_id member, rz_id failed);
 };
 
 /* The part of a world that is neither member states nor things in flight; one block, copied by
@@ -56,8 +56,8 @@ struct rz_sim_common {
     rz_time now;
     uint32_t n_crashed;
     uint32_t n_alive;
-    /* turns.c: whose turn it is in this tick, from which member on fates are still open, and who
-     * must die in its turn. */
+    /* view_changes.c: whose turn it is in this tick, from which member on fates are still open, and
+     * who must fail in its turn. */
     uint32_t turn, fate;
     uint64_t condemned;
 };
@@ -75,7 +75,7 @@ struct rz_sim {
     struct rz_sim_common *common;
     size_t common_bytes;
     bool *alive, *crashed;
-    uint64_t *told; /* n rows of row_words: members[i] has been or will be told of these deaths */
+    uint64_t *told; /* n rows of row_words: members[i] has been or will be told of these failures */
     uint64_t *pending; /* the same shape: will be told, but has not been */
     uint32_t row_words;
     rz_time *news_at; /* explored timed worlds: date from which the pending news (n rows of n) may
@@ -87,7 +87,7 @@ struct rz_sim {
     struct rz_random network, faults, lag, host, trouble;
     bool starting;
     rz_id stepping;                 /* the member whose step is under way, or RZ_ID_NONE */
-    struct rz_sim_letter *soon[16]; /* calls to be made when this step has ended */
+    struct rz_sim_packet *soon[16]; /* calls to be made when this step has ended */
     rz_id soon_member[16];
     uint32_t n_soon;
     struct rz_action actions[64];
@@ -115,7 +115,7 @@ static inline void rz_bit_clear(uint64_t *row, uint32_t i)
     row[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
 
-/* Memory or death of the simulator: it is a tool. */
+/* Memory or failure of the simulator: it is a tool. */
 void *rz_sim_memory(void *old, size_t bytes);
 
 /* A world with its members initialised; the scenario's start is not called yet. */
@@ -126,10 +126,10 @@ void rz_world_destroy(struct rz_sim *sim);
 /* Each of these returns false when a property does not hold or a room asserted; sim->why says it.
  */
 bool rz_world_start(struct rz_sim *sim);
-bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_sim_letter *letter,
+bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_sim_packet *packet,
                       const struct rz_sim_cut *cut);
 bool rz_world_tick(struct rz_sim *sim, rz_id member, const struct rz_sim_cut *cut);
-bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *dead, uint32_t n_dead,
+bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *failed, uint32_t n_failed,
                    const struct rz_sim_cut *cut);
 bool rz_world_crash(struct rz_sim *sim, rz_id member);
 bool rz_world_check_safety(struct rz_sim *sim);
@@ -138,8 +138,8 @@ bool rz_world_check_liveness(struct rz_sim *sim);
 /* Copies why a property does not hold. */
 void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result);
 
-/* Whether a letter would leave the member as it is and bring no action; does not change it. */
-bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_letter *letter);
+/* Whether a packet would leave the member as it is and bring no action; does not change it. */
+bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_packet *packet);
 
 /* --- trace.c: what happened last, in words ---------------------------------------------------- */
 
@@ -149,8 +149,8 @@ void rz_trace_destroy(struct rz_sim_trace *trace);
 void rz_trace_print(const struct rz_sim_trace *trace, FILE *out);
 __attribute__((format(printf, 2, 3))) void rz_trace_line(struct rz_sim *sim, const char *format,
                                                          ...);
-void rz_trace_letter(struct rz_sim *sim, const char *verb, rz_id member,
-                     const struct rz_sim_letter *letter);
+void rz_trace_packet(struct rz_sim *sim, const char *verb, rz_id member,
+                     const struct rz_sim_packet *packet);
 void rz_trace_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action);
 
 /* --- the faults of a random run (plan.c) ------------------------------------------------------ */

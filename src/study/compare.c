@@ -15,14 +15,14 @@
 #define MEMBERS_OF_A_ROW (UINT64_C(1) << 15)
 #define TRIALS_FAULTY 10
 
-/* Where nobody dies so many periods are watched; in search of wrong accusations. */
+/* Where nobody fails so many periods are watched; in search of wrong failure reports. */
 #define PERIODS_QUIET 10
 #define PERIODS_FAULTY 60
 
 static const struct contestant {
     const char *label, *study;
     bool lifeguard;
-    bool watches; /* goes on for ever; else it is a call that ends, and somebody must die in it */
+    bool watches; /* goes on for ever; else it is a call that ends, and somebody must fail in it */
 } contestants[] = {
     {"ring and broadcast", "ring", false, true}, {"SWIM", "swim", false, true},
     {"SWIM with Lifeguard", "swim", true, true}, {"gossip 1", "gossip1", false, false},
@@ -31,10 +31,10 @@ static const struct contestant {
 
 static const struct ordeal {
     const char *label;
-    bool death; /* one dies, and the others get to know; else nobody does */
+    bool failure; /* one fails, and the others get to know; else nobody does */
     double loss;
     bool slow; /* one member in sixteen answers two periods and a half late */
-} death_of_one = {"one death", true, 0, false}, quiet = {"quiet", false, 0, false},
+} failure_of_one = {"one failure", true, 0, false}, quiet = {"quiet", false, 0, false},
   faults[] = {{"no fault", false, 0, false},
               {"1 % lost", false, 0.01, false},
               {"5 % lost", false, 0.05, false},
@@ -44,22 +44,25 @@ static const struct ordeal {
 const char rz_compare_legend[] =
     "All have the same period: a heartbeat, a probe, a cycle of gossip. The ring's patience is "
     "three of them; SWIM has memberlist's parameters in proportion.\n\n"
-    "* **one death**: a member dies at a random point of a period. Periods until somebody has "
-    "found it (SWIM: suspects it), until all hold it for dead, until all have agreed on it "
-    "(gossip); medians. Gossip is a call, begun after the death; the others watch for ever.\n"
-    "* **quiet**: nobody dies in ten periods: what watching costs.\n"
-    "* **no fault, lost, slow members**: sixty periods without a death (gossip: a call with one). "
+    "* **one failure**: a member fails at a random point of a period. Periods until somebody has "
+    "found it (SWIM: suspects it), until all hold it for failed, until all have agreed on it "
+    "(gossip); medians. Gossip is a call, begun after the failure; the others watch for ever.\n"
+    "* **quiet**: nobody fails in ten periods: what watching costs.\n"
+    "* **no fault, lost, slow members**: sixty periods without a failure (gossip: a call with "
+    "one). "
     "Slow: what one member in sixteen sends arrives two periods and a half late.\n"
-    "* **false accusations**: living members declared dead, per thousand members and period. Whom "
-    "the ring accuses has to stop; whom SWIM accuses comes back; whom gossip accuses is not "
+    "* **false failure reports**: living members declared failed, per thousand members and period. "
+    "Whom "
+    "the ring reports has to stop; whom SWIM reports comes back; whom gossip reports is not "
     "pinged any more.\n\n"
     "Messages and bytes are those sent, 48 bytes and 8 for each item; memory is all that a run "
     "needs, the largest groups tell best what a member needs.";
 
 struct result {
-    double detected, known, decided; /* periods after the death, medians; NAN: not in all trials */
-    double messages, bytes, wrong;   /* per member and period; wrong: per thousand of these */
-    double memory, seconds;          /* bytes per member; of processor time, in all */
+    double detected, known,
+        decided;                   /* periods after the failure, medians; NAN: not in all trials */
+    double messages, bytes, wrong; /* per member and period; wrong: per thousand of these */
+    double memory, seconds;        /* bytes per member; of processor time, in all */
     uint32_t trials;
     char note[64]; /* why there is nothing, or what is odd */
 };
@@ -70,7 +73,7 @@ struct comparison {
     struct rz_table *table;
     uint64_t sizes[SIZES_MAX];
     uint32_t n_sizes;
-    struct result death[CONTESTANTS][SIZES_MAX], calm[CONTESTANTS][SIZES_MAX];
+    struct result failure[CONTESTANTS][SIZES_MAX], calm[CONTESTANTS][SIZES_MAX];
     struct result faulty[CONTESTANTS][FAULTS];
     uint64_t faulty_members;
     uint64_t done, all;
@@ -84,7 +87,7 @@ static uint32_t trials_of(const struct comparison *comparison, const struct orde
     uint64_t trials = MEMBERS_OF_A_ROW / members;
     if (comparison->options->trials > 0)
         return comparison->options->trials;
-    if (ordeal != &death_of_one && ordeal != &quiet)
+    if (ordeal != &failure_of_one && ordeal != &quiet)
         return TRIALS_FAULTY;
     return trials > 40 ? 40 : trials > 0 ? (uint32_t)trials : 1;
 }
@@ -100,12 +103,12 @@ static struct rz_study_options options_of(const struct comparison *comparison,
     options.hb_period = options.cycle = comparison->period;
     options.hb_timeout = 3 * comparison->period;
     options.lifeguard = contestant->lifeguard;
-    options.kill = ordeal->death || !contestant->watches;
+    options.kill = ordeal->failure || !contestant->watches;
     options.loss = ordeal->loss;
     options.slow = ordeal->slow ? (uint32_t)(members / 16) : 0;
     options.slow_by = 5 * comparison->period / 2;
     options.progress = false;
-    if (!ordeal->death && contestant->watches)
+    if (!ordeal->failure && contestant->watches)
         options.until = (ordeal == &quiet ? PERIODS_QUIET : PERIODS_FAULTY) * comparison->period;
     return options;
 }
@@ -124,20 +127,20 @@ static double total(const struct rz_table *table, const char *column)
 }
 
 static void evaluate(struct result *result, const struct rz_table *table,
-                     const struct comparison *comparison, uint64_t members, bool death)
+                     const struct comparison *comparison, uint64_t members, bool failure)
 {
     double period = (double)comparison->period / (double)RZ_MILLISECOND;
     double lasted = total(table, "lasted_ms") / period * (double)members;
     result->trials = rz_table_rows(table);
-    result->detected = death ? median(table, "detect_first_ms") / period : NAN;
-    result->known = death ? median(table, "known_ms") / period : NAN;
-    result->decided = death ? median(table, "decided_ms") / period : NAN;
+    result->detected = failure ? median(table, "detect_first_ms") / period : NAN;
+    result->known = failure ? median(table, "known_ms") / period : NAN;
+    result->decided = failure ? median(table, "decided_ms") / period : NAN;
     result->messages = total(table, "messages") / lasted;
     result->bytes = total(table, "bytes") / lasted;
-    result->wrong = 1000 * total(table, "false_accusations") / lasted;
+    result->wrong = 1000 * total(table, "false_failure_reports") / lasted;
     result->memory = median(table, "bytes_member");
     result->seconds = total(table, "seconds");
-    if (death && isnan(result->known))
+    if (failure && isnan(result->known))
         snprintf(result->note, sizeof result->note, "not all got to know in each trial");
 }
 
@@ -179,7 +182,7 @@ static struct result measure(const struct comparison *comparison,
     struct rz_table *table = rz_table_create("");
     struct rz_chart *chart = rz_chart_create("", "", "");
     if (study->run(&options, table, chart, &why))
-        evaluate(&result, table, comparison, members, ordeal->death);
+        evaluate(&result, table, comparison, members, ordeal->failure);
     else
         snprintf(result.note, sizeof result.note, "%s", why);
     rz_chart_destroy(chart);
@@ -218,7 +221,7 @@ static void add_columns(struct rz_table *table)
     rz_table_column(table, "decided_periods", "agreed", "periods");
     rz_table_column(table, "messages", "messages", "per member and period");
     rz_table_column(table, "bytes", "bytes", "per member and period");
-    rz_table_column(table, "wrong", "false accusations", "per 1000 members and period");
+    rz_table_column(table, "wrong", "false failure reports", "per 1000 members and period");
     rz_table_column(table, "bytes_member", "memory", "B per member");
     rz_table_column(table, "seconds", "processor time", "s");
     rz_table_column(table, "note", "note", NULL);
@@ -229,8 +232,8 @@ static void measure_all(struct comparison *comparison)
     comparison->all = CONTESTANTS * (2 * comparison->n_sizes + FAULTS);
     for (size_t c = 0; c < CONTESTANTS; c++)
         for (uint32_t s = 0; s < comparison->n_sizes; s++)
-            add_row(comparison, &contestants[c], &death_of_one, comparison->sizes[s],
-                    &comparison->death[c][s]);
+            add_row(comparison, &contestants[c], &failure_of_one, comparison->sizes[s],
+                    &comparison->failure[c][s]);
     for (size_t c = 0; c < CONTESTANTS; c++)
         for (uint32_t s = 0; s < comparison->n_sizes && contestants[c].watches; s++)
             add_row(comparison, &contestants[c], &quiet, comparison->sizes[s],
@@ -245,7 +248,7 @@ static void measure_all(struct comparison *comparison)
 
 static void draw_over_size(struct rz_chart *chart, const struct comparison *comparison,
                            enum rz_chart_scale scale,
-                           double (*value)(const struct result *death, const struct result *calm))
+                           double (*value)(const struct result *failure, const struct result *calm))
 {
     rz_chart_scales(chart, RZ_CHART_LOG2, scale);
     if (scale == RZ_CHART_LINEAR)
@@ -253,40 +256,40 @@ static void draw_over_size(struct rz_chart *chart, const struct comparison *comp
     for (size_t c = 0; c < CONTESTANTS; c++) {
         rz_chart_curve(chart, contestants[c].label, RZ_CHART_LINES_POINTS);
         for (uint32_t s = 0; s < comparison->n_sizes; s++) {
-            double y = value(&comparison->death[c][s], &comparison->calm[c][s]);
+            double y = value(&comparison->failure[c][s], &comparison->calm[c][s]);
             if (y > 0)
                 rz_chart_point(chart, (double)comparison->sizes[s], y);
         }
     }
 }
 
-static double found(const struct result *death, const struct result *calm)
+static double found(const struct result *failure, const struct result *calm)
 {
     (void)calm;
-    return death->detected;
+    return failure->detected;
 }
 
-static double known(const struct result *death, const struct result *calm)
+static double known(const struct result *failure, const struct result *calm)
 {
     (void)calm;
-    return death->known;
+    return failure->known;
 }
 
-/* Of those that watch for ever, while nobody dies; of the others in their call. */
-static double bytes(const struct result *death, const struct result *calm)
+/* Of those that watch for ever, while nobody fails; of the others in their call. */
+static double bytes(const struct result *failure, const struct result *calm)
 {
-    return calm->trials > 0 ? calm->bytes : death->bytes;
+    return calm->trials > 0 ? calm->bytes : failure->bytes;
 }
 
 static void draw(struct rz_chart *chart, const struct comparison *comparison)
 {
-    rz_chart_labels(chart, "One member dies: found by somebody", "members", "periods");
+    rz_chart_labels(chart, "One member fails: found by somebody", "members", "periods");
     draw_over_size(chart, comparison, RZ_CHART_LINEAR, found);
-    rz_chart_panel(chart, "One member dies: known to all", "members", "periods");
+    rz_chart_panel(chart, "One member fails: known to all", "members", "periods");
     draw_over_size(chart, comparison, RZ_CHART_LINEAR, known);
     rz_chart_panel(chart, "Traffic", "members", "bytes per member and period");
     draw_over_size(chart, comparison, RZ_CHART_LOG10, bytes);
-    rz_chart_panel(chart, "False accusations under loss (none: not drawn)",
+    rz_chart_panel(chart, "False failure reports under loss (none: not drawn)",
                    "messages lost, per cent", "per 1000 members and period");
     rz_chart_scales(chart, RZ_CHART_LINEAR, RZ_CHART_LOG10);
     rz_chart_range_x(chart, 0, 6);

@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 
-#include "study_rooms.h" /* made by CMakeLists.txt: RZ_FIGURE_SOURCES(X), an X(SOURCE) for each figure_SOURCE.c */
+#include "study_protocols.h" /* made by CMakeLists.txt: RZ_FIGURE_SOURCES(X), an X(SOURCE) for each figure_SOURCE.c */
 
 #include <limits.h>
 #include <math.h>
@@ -51,7 +51,7 @@ const struct rz_figure *rz_figure_find(const char *name)
 struct row {
     enum rz_figure_verdict verdict;          /* of the first seed */
     char *what, *stated, *reason, *measured; /* reason: NULL where there is none */
-    uint32_t judged, agreed;                 /* seeds in which it could be compared, and agreed */
+    uint32_t assessed, agreed;               /* seeds in which it could be compared, and agreed */
 };
 
 struct entry {
@@ -127,9 +127,9 @@ static struct entry *new_entry(struct rz_figure_report *report, const struct rz_
     return &report->entries[report->n_entries++];
 }
 
-void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict verdict,
-                     const char *what, const char *stated, const char *reason,
-                     const char *measured_format, ...)
+void rz_figure_assess(struct rz_figure_report *report, enum rz_figure_verdict verdict,
+                      const char *what, const char *stated, const char *reason,
+                      const char *measured_format, ...)
 {
     char measured[512];
     va_list arguments;
@@ -144,7 +144,7 @@ void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict ver
                                                 .stated = copy(stated),
                                                 .reason = copy(reason),
                                                 .measured = copy(measured),
-                                                .judged = verdict != RZ_FIGURE_NOT_COMPARABLE,
+                                                .assessed = verdict != RZ_FIGURE_NOT_COMPARABLE,
                                                 .agreed = verdict == RZ_FIGURE_AGREES};
 }
 
@@ -176,12 +176,12 @@ enum outcome { AGREES, DIFFERS, NOT_COMPARABLE, DEPENDS };
 static enum outcome outcome_of(const struct row *row)
 {
     double low, high;
-    if (row->judged == 0)
+    if (row->assessed == 0)
         return NOT_COMPARABLE;
-    share_interval(row->agreed, row->judged, &low, &high);
-    if (row->agreed > 0 && row->agreed < row->judged && low <= 0.5 && high >= 0.5)
+    share_interval(row->agreed, row->assessed, &low, &high);
+    if (row->agreed > 0 && row->agreed < row->assessed && low <= 0.5 && high >= 0.5)
         return DEPENDS;
-    return 2 * row->agreed > row->judged ? AGREES : DIFFERS;
+    return 2 * row->agreed > row->assessed ? AGREES : DIFFERS;
 }
 
 /* Whether it is held against an expectation of ours, as the source says nothing of it. */
@@ -204,12 +204,12 @@ static const char *outcome_text(enum outcome outcome, bool own)
 static void seeds_text(struct rz_table *table, const struct row *row)
 {
     double low, high;
-    if (row->judged < 2) {
-        rz_table_text(table, "%s", row->judged == 1 ? "1" : "");
+    if (row->assessed < 2) {
+        rz_table_text(table, "%s", row->assessed == 1 ? "1" : "");
         return;
     }
-    share_interval(row->agreed, row->judged, &low, &high);
-    rz_table_text(table, "%u of %u (%.0f to %.0f %%)", row->agreed, row->judged, 100 * low,
+    share_interval(row->agreed, row->assessed, &low, &high);
+    rz_table_text(table, "%u of %u (%.0f to %.0f %%)", row->agreed, row->assessed, 100 * low,
                   100 * high);
 }
 
@@ -341,7 +341,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* folder: NULL to judge only. */
+/* folder: NULL to assess only. */
 static bool draw(const struct rz_figure *figure, const struct rz_figure_options *options,
                  const char *folder, struct rz_figure_report *report, const char **why)
 {
@@ -406,7 +406,7 @@ static void add_seed(struct entry *entry, const struct row *again)
         struct row *row = &entry->rows[i];
         if (strcmp(row->what, again->what) != 0)
             continue;
-        row->judged += again->judged;
+        row->assessed += again->assessed;
         row->agreed += again->agreed;
         if (!row->reason)
             row->reason = copy(again->reason);
@@ -414,8 +414,8 @@ static void add_seed(struct entry *entry, const struct row *again)
     }
 }
 
-bool rz_figure_judge_again(const struct rz_figure *figure, const struct rz_figure_options *options,
-                           struct rz_figure_report *report, const char **why)
+bool rz_figure_assess_again(const struct rz_figure *figure, const struct rz_figure_options *options,
+                            struct rz_figure_report *report, const char **why)
 {
     struct entry *entry = entry_of(report, figure);
     rz_assert(entry);
@@ -432,10 +432,10 @@ bool rz_figure_judge_again(const struct rz_figure *figure, const struct rz_figur
     return good;
 }
 
-/* --- what an earlier run judged --- */
+/* --- what an earlier run assessed --- */
 
 /* A line of an earlier run; what it points to is its table's. */
-struct judged {
+struct assessed {
     struct row row;
     const char *figure;
     uint64_t seed;
@@ -443,7 +443,7 @@ struct judged {
 };
 
 /* False: it is none, or of a version that wrote other columns. */
-static bool read_judged(const struct rz_table *table, uint32_t line, struct judged *out)
+static bool read_assessed(const struct rz_table *table, uint32_t line, struct assessed *out)
 {
     const char *cells[6];
     static const char *const columns[] = {"figure", "what",    "seed",
@@ -451,7 +451,7 @@ static bool read_judged(const struct rz_table *table, uint32_t line, struct judg
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (!(cells[i] = rz_table_text_at(table, line, columns[i])))
             return false;
-    *out = (struct judged){
+    *out = (struct assessed){
         .figure = cells[0], .seed = strtoull(cells[2], NULL, 10), .effort = strtod(cells[3], NULL)};
     out->row.what = (char *)(uintptr_t)cells[1]; /* not written to */
     out->row.measured = (char *)(uintptr_t)cells[5];
@@ -459,7 +459,7 @@ static bool read_judged(const struct rz_table *table, uint32_t line, struct judg
     while (verdict <= RZ_FIGURE_NOT_COMPARABLE && strcmp(cells[4], verdict_names[verdict]) != 0)
         verdict++;
     out->row.verdict = (enum rz_figure_verdict)verdict;
-    out->row.judged = verdict != RZ_FIGURE_NOT_COMPARABLE;
+    out->row.assessed = verdict != RZ_FIGURE_NOT_COMPARABLE;
     out->row.agreed = verdict == RZ_FIGURE_AGREES;
     return verdict <= RZ_FIGURE_NOT_COMPARABLE;
 }
@@ -486,14 +486,14 @@ static bool has_row(const struct entry *entry, const char *what)
 static bool take_seed(struct rz_figure_report *report, struct entry *entry,
                       const struct rz_table *table, uint32_t first)
 {
-    struct judged of, line;
+    struct assessed of, line;
     uint32_t found = 0;
-    if (!read_judged(table, first, &of) || rz_figure_report_has(report, entry->figure, of.seed))
+    if (!read_assessed(table, first, &of) || rz_figure_report_has(report, entry->figure, of.seed))
         return false;
     for (int take = 0; take < 2; take++) { /* first whether all rows are there */
         if (take && found != entry->n_rows)
             return false;
-        for (uint32_t i = first; i < rz_table_rows(table) && read_judged(table, i, &line); i++) {
+        for (uint32_t i = first; i < rz_table_rows(table) && read_assessed(table, i, &line); i++) {
             if (line.seed != of.seed || strcmp(line.figure, of.figure) != 0 ||
                 line.effort != entry->effort || !has_row(entry, line.row.what))
                 continue;
@@ -517,14 +517,14 @@ static struct entry *entry_named(const struct rz_figure_report *report, const ch
 
 long rz_figure_report_resume(struct rz_figure_report *report, const char *path, const char **why)
 {
-    struct judged line;
+    struct assessed line;
     long taken = 0;
     struct rz_table *table = rz_table_read_csv(path, why);
     bool good = table != NULL;
     for (uint32_t i = 0; good && i < rz_table_rows(table); i++)
-        if (!(good = read_judged(table, i, &line)))
+        if (!(good = read_assessed(table, i, &line)))
             *why = "it has other columns or verdicts than rzsim figure writes";
-    for (uint32_t i = 0; good && i < rz_table_rows(table) && read_judged(table, i, &line); i++) {
+    for (uint32_t i = 0; good && i < rz_table_rows(table) && read_assessed(table, i, &line); i++) {
         struct entry *entry = entry_named(report, line.figure);
         taken += entry && !entry->failed && take_seed(report, entry, table, i);
     }

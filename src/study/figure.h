@@ -1,6 +1,6 @@
 /*
  * Figures: each redraws one figure of a source from runs made here, marks what the source states,
- * and judges agreement row by row. A file figure_SOURCE.c defines const struct rz_figure
+ * and assesses agreement row by row. A file figure_SOURCE.c defines const struct rz_figure
  * rz_SOURCE_figures[] and rz_SOURCE_figures_count; the build finds it by its name.
  */
 #ifndef RZ_STUDY_FIGURE_H
@@ -12,7 +12,7 @@
 
 enum rz_figure_verdict { RZ_FIGURE_AGREES, RZ_FIGURE_DIFFERS, RZ_FIGURE_NOT_COMPARABLE };
 
-struct rz_figure_report; /* rows of agreement: see rz_figure_judge */
+struct rz_figure_report; /* rows of agreement: see rz_figure_assess */
 
 #define RZ_FIGURE_SEED_STEP 1000 /* more than a figure has trials: each takes the next seed */
 
@@ -30,7 +30,7 @@ struct rz_figure {
     const char *stated; /* what the source states, in our words */
     double seconds;     /* about how long it takes in full on two processors */
     /* Measures: fills table (all points) and chart (the source's axes, by rz_chart_labels: it comes
-     * with the source as its title and no other words), and judges. False: *why. */
+     * with the source as its title and no other words), and assesses. False: *why. */
     bool (*draw)(const struct rz_figure_options *options, struct rz_table *table,
                  struct rz_chart *chart, struct rz_figure_report *report, const char **why);
 };
@@ -42,9 +42,9 @@ const struct rz_figure *rz_figure_at(size_t i);
  * that is accepted where its words leave one, what was measured (text), and the reason where it
  * differs (else NULL). Where the source says nothing of it, stated begins with "not stated", and
  * the row counts as an expectation of this project. */
-void rz_figure_judge(struct rz_figure_report *report, enum rz_figure_verdict verdict,
-                     const char *what, const char *stated, const char *reason,
-                     const char *measured_format, ...) __attribute__((format(printf, 6, 7)));
+void rz_figure_assess(struct rz_figure_report *report, enum rz_figure_verdict verdict,
+                      const char *what, const char *stated, const char *reason,
+                      const char *measured_format, ...) __attribute__((format(printf, 6, 7)));
 
 /* Draws one figure into folder: NAME.svg, NAME.csv; appends its rows to the report. False: *why. */
 bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_options *options,
@@ -54,14 +54,14 @@ bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_optio
  * with): its rows count how many seeds agree, and their verdict is that of the most, unless the
  * 95 % interval of their share has a half in it: such a row depends on the seed. Nothing is drawn.
  * False: *why. */
-bool rz_figure_judge_again(const struct rz_figure *figure, const struct rz_figure_options *options,
-                           struct rz_figure_report *report, const char **why);
+bool rz_figure_assess_again(const struct rz_figure *figure, const struct rz_figure_options *options,
+                            struct rz_figure_report *report, const char **why);
 
-/* Takes over the seeds that an earlier run judged and wrote by rz_figure_report_csv, of figures
+/* Takes over the seeds that an earlier run assessed and wrote by rz_figure_report_csv, of figures
  * made in this report with the same effort: those that have all rows of the figure and were not
- * judged here. Returns how many, counted for each figure; -1: *why, it is no such file. */
+ * assessed here. Returns how many, counted for each figure; -1: *why, it is no such file. */
 long rz_figure_report_resume(struct rz_figure_report *report, const char *path, const char **why);
-/* Whether a figure was judged with a seed, here or in a run that was taken over. */
+/* Whether a figure was assessed with a seed, here or in a run that was taken over. */
 bool rz_figure_report_has(const struct rz_figure_report *report, const struct rz_figure *figure,
                           uint64_t seed);
 

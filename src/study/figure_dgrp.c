@@ -222,10 +222,10 @@ static bool draw_7(const struct rz_figure_options *options, struct rz_table *tab
     time_axes(table, chart, "p1 tests p0, threshold close to the test time");
     time_curves(table, 1, chart);
     bool agrees = above > 0 && wrong == 0;
-    rz_figure_judge(report, verdict(agrees), "peaks above the threshold",
-                    "p0 is non-recommended at those points, and at no others",
-                    reason(agrees, rz_dgrp_load_differs),
-                    "%u of %u tests above it, %u judged otherwise", above, SHORT, wrong);
+    rz_figure_assess(report, verdict(agrees), "peaks above the threshold",
+                     "p0 is non-recommended at those points, and at no others",
+                     reason(agrees, rz_dgrp_load_differs),
+                     "%u of %u tests above it, %u assessed otherwise", above, SHORT, wrong);
     rz_dgrp_destroy(run);
     return true;
 }
@@ -241,12 +241,12 @@ static void draw_long(const struct rz_dgrp_run *run, uint32_t watch, const char 
     time_curves(table, BUCKET, chart);
 }
 
-static void judge_level(const struct rz_dgrp_run *run, uint32_t watch,
-                        struct rz_figure_report *report)
+static void assess_level(const struct rz_dgrp_run *run, uint32_t watch,
+                         struct rz_figure_report *report)
 {
     float median = quantile(&run->watches[watch], run->interval, 0.5);
-    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "test time where nothing happens",
-                    "45 to 50 ms", "our load was made so", "median %.1f ms", median);
+    rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE, "test time where nothing happens",
+                     "45 to 50 ms", "our load was made so", "median %.1f ms", median);
 }
 
 static bool draw_8(const struct rz_figure_options *options, struct rz_table *table,
@@ -257,11 +257,11 @@ static bool draw_8(const struct rz_figure_options *options, struct rz_table *tab
     draw_long(run, P11_P2, "p11 tests p2", table, chart);
     uint32_t count = failures(&run->watches[P11_P2], run->interval);
     bool agrees = count == 0;
-    rz_figure_judge(report, verdict(agrees), "p11 finds p2 non-recommended (load made for it)",
-                    "never", reason(agrees, rz_dgrp_load_differs),
-                    "%u times in %llu intervals: its times vary, so its threshold is "
-                    "high",
-                    count, (unsigned long long)run->interval);
+    rz_figure_assess(report, verdict(agrees), "p11 finds p2 non-recommended (load made for it)",
+                     "never", reason(agrees, rz_dgrp_load_differs),
+                     "%u times in %llu intervals: its times vary, so its threshold is "
+                     "high",
+                     count, (unsigned long long)run->interval);
     return true;
 }
 
@@ -273,11 +273,11 @@ static bool draw_9(const struct rz_figure_options *options, struct rz_table *tab
     draw_long(run, P6_P2, "p6 tests p2", table, chart);
     uint32_t count = failures(&run->watches[P6_P2], run->interval);
     bool agrees = alike(count, 7, run->interval);
-    rz_figure_judge(report, verdict(agrees), "p6 finds p2 non-recommended (load made for it)",
-                    "7 times in 30,000 intervals (accepted: 4 to 10)",
-                    reason(agrees, rz_dgrp_load_differs), "%u times in %llu intervals", count,
-                    (unsigned long long)run->interval);
-    judge_level(run, P6_P2, report);
+    rz_figure_assess(report, verdict(agrees), "p6 finds p2 non-recommended (load made for it)",
+                     "7 times in 30,000 intervals (accepted: 4 to 10)",
+                     reason(agrees, rz_dgrp_load_differs), "%u times in %llu intervals", count,
+                     (unsigned long long)run->interval);
+    assess_level(run, P6_P2, report);
     return true;
 }
 
@@ -293,9 +293,9 @@ static bool draw_10(const struct rz_figure_options *options, struct rz_table *ta
         spread[i] = quantile(&run->watches[watches[i]], run->interval, 1) -
                     quantile(&run->watches[watches[i]], run->interval, 0);
     bool agrees = spread[0] < spread[1] / 2;
-    rz_figure_judge(report, verdict(agrees), "test times of p11 at p0", "little variation",
-                    reason(agrees, rz_dgrp_load_differs),
-                    "within %.1f ms (those of p2 at p6: within %.1f ms)", spread[0], spread[1]);
+    rz_figure_assess(report, verdict(agrees), "test times of p11 at p0", "little variation",
+                     reason(agrees, rz_dgrp_load_differs),
+                     "within %.1f ms (those of p2 at p6: within %.1f ms)", spread[0], spread[1]);
     return true;
 }
 
@@ -315,8 +315,8 @@ static uint64_t zoom_at(const struct rz_dgrp_watch *watch, uint64_t intervals)
     return best + ZOOM <= intervals ? best : intervals - ZOOM + 1;
 }
 
-static void judge_detections(const struct rz_dgrp_run *run, const struct rz_dgrp_watch *watch,
-                             uint64_t from, struct rz_figure_report *report)
+static void assess_detections(const struct rz_dgrp_run *run, const struct rz_dgrp_watch *watch,
+                              uint64_t from, struct rz_figure_report *report)
 {
     static const char *const stated[] = {
         "62.39 ms against a threshold of 48.42 ms (accepted: 55 to 80 against 45 to 70 ms)",
@@ -329,20 +329,20 @@ static void judge_detections(const struct rz_dgrp_run *run, const struct rz_dgrp
             continue;
         bool agrees = watch->time[i] > 55 && watch->time[i] < 80 && watch->threshold[i] > 45 &&
                       watch->threshold[i] < 70;
-        rz_figure_judge(report, verdict(agrees), what[found], stated[found],
-                        reason(agrees, rz_dgrp_load_differs),
-                        "%.2f ms against a threshold of %.2f ms, interval %llu", watch->time[i],
-                        watch->threshold[i], (unsigned long long)i);
+        rz_figure_assess(report, verdict(agrees), what[found], stated[found],
+                         reason(agrees, rz_dgrp_load_differs),
+                         "%.2f ms against a threshold of %.2f ms, interval %llu", watch->time[i],
+                         watch->threshold[i], (unsigned long long)i);
         found++;
     }
     for (; found < 2; found++)
-        rz_figure_judge(report, is_short(run) ? RZ_FIGURE_NOT_COMPARABLE : RZ_FIGURE_DIFFERS,
-                        what[found], stated[found], is_short(run) ? fewer : rz_dgrp_load_differs,
-                        "none in these intervals");
+        rz_figure_assess(report, is_short(run) ? RZ_FIGURE_NOT_COMPARABLE : RZ_FIGURE_DIFFERS,
+                         what[found], stated[found], is_short(run) ? fewer : rz_dgrp_load_differs,
+                         "none in these intervals");
 }
 
 /* What "two and a half times" can mean. */
-static void judge_factor(const struct rz_figure_options *options, struct rz_figure_report *report)
+static void assess_factor(const struct rz_figure_options *options, struct rz_figure_report *report)
 {
     struct rz_dgrp_host hosts[HOSTS];
     rz_dgrp_hosts_cluster(hosts, HOSTS);
@@ -361,7 +361,7 @@ static void judge_factor(const struct rz_figure_options *options, struct rz_figu
     for (uint64_t i = 1; i <= MULTIPLIED; i++)
         least = run->watches[0].threshold[i] < least ? run->watches[0].threshold[i] : least;
     bool agrees = removed > 0;
-    rz_figure_judge(
+    rz_figure_assess(
         report, verdict(agrees), "threshold = 2.5 * timeout",
         "so the text; thresholds of 48.42 and 62.1 ms",
         reason(agrees, "a threshold of 48.42 ms over tests of 45 to 50 ms cannot be 2.5 times "
@@ -381,8 +381,8 @@ static bool draw_11(const struct rz_figure_options *options, struct rz_table *ta
     time_rows(watch, from, from + ZOOM - 1, 1, table);
     time_axes(table, chart, "p6 tests p2: a stretch with detections");
     time_curves(table, 1, chart);
-    judge_detections(run, watch, from, report);
-    judge_factor(options, report);
+    assess_detections(run, watch, from, report);
+    assess_factor(options, report);
     return true;
 }
 
@@ -410,24 +410,24 @@ static bool draw_12(const struct rz_figure_options *options, struct rz_table *ta
     }
     uint32_t at = 6 * HOSTS + 2, changes = run->removed[2] + run->rejoined[2];
     bool agrees = alike(run->wanted[at], 9, run->interval);
-    rz_figure_judge(report, verdict(agrees), "p6 asks for the rejoin of p2",
-                    "nine times (accepted: 5 to 13)",
-                    reason(agrees, "the first tester that counts five asks for all; which one that "
-                                   "is depends on the load, and ours is synthetic"),
-                    "%u times", run->wanted[at]);
+    rz_figure_assess(
+        report, verdict(agrees), "p6 asks for the rejoin of p2", "nine times (accepted: 5 to 13)",
+        reason(agrees, "the first tester that counts five asks for all; which one that "
+                       "is depends on the load, and ours is synthetic"),
+        "%u times", run->wanted[at]);
     agrees = alike(run->voted_yes[at], 2, run->interval);
-    rz_figure_judge(
+    rz_figure_assess(
         report, verdict(agrees), "p6 votes yes on the rejoin of p2", "twice (accepted: 1 to 3)",
         reason(agrees, "our testers see the same burst and count alike; theirs differed"),
         "%u times, no %u times", run->voted_yes[at], run->voted_no[at]);
     agrees = alike(changes, 11, run->interval);
-    rz_figure_judge(report, verdict(agrees), "p2 changes its state (load made for it)",
-                    "11 times (accepted: 6 to 16)", reason(agrees, rz_dgrp_load_differs),
-                    "%u times", changes);
+    rz_figure_assess(report, verdict(agrees), "p2 changes its state (load made for it)",
+                     "11 times (accepted: 6 to 16)", reason(agrees, rz_dgrp_load_differs),
+                     "%u times", changes);
     agrees = run->removed[11] == 0;
-    rz_figure_judge(report, verdict(agrees), "p11 changes its state (load made for it)", "never",
-                    reason(agrees, rz_dgrp_load_differs), "%u times",
-                    run->removed[11] + run->rejoined[11]);
+    rz_figure_assess(report, verdict(agrees), "p11 changes its state (load made for it)", "never",
+                     reason(agrees, rz_dgrp_load_differs), "%u times",
+                     run->removed[11] + run->rejoined[11]);
     return true;
 }
 
@@ -462,7 +462,7 @@ static void find_falls(const struct rz_dgrp_run *run, struct fall falls[3])
     }
 }
 
-static void judge_costs(const struct rz_figure_options *options, struct rz_figure_report *report)
+static void assess_costs(const struct rz_figure_options *options, struct rz_figure_report *report)
 {
     struct rz_dgrp_host hosts[HOSTS];
     rz_dgrp_hosts_even(hosts, HOSTS, 0);
@@ -472,25 +472,25 @@ static void judge_costs(const struct rz_figure_options *options, struct rz_figur
     rz_dgrp_go(run);
     double each = (double)rz_timing_count(run->timing, 0, UINT32_MAX).messages / QUIET;
     bool agrees = each == 2 * HOSTS * (HOSTS - 1);
-    rz_figure_judge(report, verdict(agrees), "messages per interval",
-                    "each tests each: 2N(N-1) = 612", NULL, "%.2f where nothing happens", each);
+    rz_figure_assess(report, verdict(agrees), "messages per interval",
+                     "each tests each: 2N(N-1) = 612", NULL, "%.2f where nothing happens", each);
     rz_dgrp_destroy(run);
 }
 
 /* A process that answers in time comes back: the first tester that counts zeta good tests asks for
  * it, and where the others have counted too few, the next tester that counts zeta does. It is no
  * bound: which testers see it in time may change from interval to interval. */
-static void judge_liveness(const struct rz_dgrp_run *run, struct rz_figure_report *report)
+static void assess_liveness(const struct rz_dgrp_run *run, struct rz_figure_report *report)
 {
     uint32_t longest = rz_dgrp_kept_out_longest(run);
     bool agrees = longest < 2 * RZ_DGRP_ZETA;
-    rz_figure_judge(report, verdict(agrees),
-                    "longest run of answers in time, to more than half of the members, by a "
-                    "process that is out",
-                    "not stated; mostly below 2 zeta = 10: at zeta the first tester asks for the "
-                    "rejoin, where it is refused another one asks",
-                    reason(agrees, "testers that see it in time change, and each counts alone"),
-                    "%u intervals", longest);
+    rz_figure_assess(report, verdict(agrees),
+                     "longest run of answers in time, to more than half of the members, by a "
+                     "process that is out",
+                     "not stated; mostly below 2 zeta = 10: at zeta the first tester asks for the "
+                     "rejoin, where it is refused another one asks",
+                     reason(agrees, "testers that see it in time change, and each counts alone"),
+                     "%u intervals", longest);
 }
 
 static bool draw_13(const struct rz_figure_options *options, struct rz_table *table,
@@ -518,11 +518,11 @@ static bool draw_13(const struct rz_figure_options *options, struct rz_table *ta
     struct fall falls[3];
     find_falls(run, falls);
     bool agrees = run->group_size[1] == HOSTS;
-    rz_figure_judge(report, verdict(agrees), "at the start", "18",
-                    reason(agrees, rz_dgrp_load_differs), "%u", run->group_size[1]);
+    rz_figure_assess(report, verdict(agrees), "at the start", "18",
+                     reason(agrees, rz_dgrp_load_differs), "%u", run->group_size[1]);
     agrees = falls[0].low <= 5;
     bool cut = !agrees && is_short(run);
-    rz_figure_judge(
+    rz_figure_assess(
         report, cut ? RZ_FIGURE_NOT_COMPARABLE : verdict(agrees),
         "the deepest fall (load made for it)",
         "to 3 at 13,149; others to 4 at 1271 and 8 at 1298 (accepted: the deepest to 5 at "
@@ -530,13 +530,13 @@ static bool draw_13(const struct rz_figure_options *options, struct rz_table *ta
         reason(agrees, cut ? fewer : rz_dgrp_load_differs), "to %u; others to %u and %u",
         falls[0].low, falls[1].low, falls[2].low);
     agrees = run->group_size[run->interval] >= HOSTS - 2;
-    rz_figure_judge(report, verdict(agrees), "after each fall", "the group recovers",
-                    reason(agrees, rz_dgrp_load_differs),
-                    "within %llu, %llu and %llu intervals; %u at the end",
-                    (unsigned long long)falls[0].lasted, (unsigned long long)falls[1].lasted,
-                    (unsigned long long)falls[2].lasted, run->group_size[run->interval]);
-    judge_costs(options, report);
-    judge_liveness(run, report);
+    rz_figure_assess(report, verdict(agrees), "after each fall", "the group recovers",
+                     reason(agrees, rz_dgrp_load_differs),
+                     "within %llu, %llu and %llu intervals; %u at the end",
+                     (unsigned long long)falls[0].lasted, (unsigned long long)falls[1].lasted,
+                     (unsigned long long)falls[2].lasted, run->group_size[run->interval]);
+    assess_costs(options, report);
+    assess_liveness(run, report);
     return true;
 }
 

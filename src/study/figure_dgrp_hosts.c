@@ -82,7 +82,7 @@ bool rz_dgrp_draw_composition(const struct rz_figure_options *options, struct rz
     count_removals(run, &single, &most);
     bool agrees = single > 0 && most > HOSTS / 2;
     bool few = run->interval < RZ_DGRP_INTERVALS;
-    rz_figure_judge(
+    rz_figure_assess(
         report, agrees ? RZ_FIGURE_AGREES : (few ? RZ_FIGURE_NOT_COMPARABLE : RZ_FIGURE_DIFFERS),
         "how processes leave (load made for it)", "single removals, and falls of most at once",
         agrees ? NULL : rz_dgrp_load_differs, "%llu times one alone; up to %u in one interval",
@@ -155,7 +155,7 @@ bool rz_dgrp_draw_table3(const struct rz_figure_options *options, struct rz_tabl
     rz_chart_range_y(chart, floor(fmin(heavy_most, other_least)) - 3, 100);
     bool agrees = heavy_most < other_least;
     bool few = run->interval < RZ_DGRP_INTERVALS;
-    rz_figure_judge(
+    rz_figure_assess(
         report, agrees ? RZ_FIGURE_AGREES : (few ? RZ_FIGURE_NOT_COMPARABLE : RZ_FIGURE_DIFFERS),
         "load of the hosts beside their state (load made for it)",
         "those often non-recommended ran on loaded hosts", agrees ? NULL : rz_dgrp_load_differs,

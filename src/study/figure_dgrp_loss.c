@@ -78,7 +78,7 @@ static void curve(const struct rz_table *table, const char *column, const char *
         rz_chart_point(chart, rz_table_at(table, row, "loss"), rz_table_at(table, row, column));
 }
 
-static void judge(const struct rz_table *table, struct rz_figure_report *report)
+static void assess(const struct rz_table *table, struct rz_figure_report *report)
 {
     double different = 0, longest = 0, healed = 0;
     for (uint32_t row = 0; row < LOSSES; row++) {
@@ -87,23 +87,23 @@ static void judge(const struct rz_table *table, struct rz_figure_report *report)
         longest = fmax(longest, rz_table_at(table, row, "apart_longest"));
         healed = isnan(at) || isnan(healed) ? NAN : fmax(healed, at);
     }
-    rz_figure_judge(report, different == 0 ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS,
-                    "views of one round that differ, up to 1 % lost",
-                    "unreliable channels do not break the views",
-                    different == 0 ? NULL : "the agreement is broken", "%.0f", different);
-    rz_figure_judge(report, isnan(healed) ? RZ_FIGURE_DIFFERS : RZ_FIGURE_AGREES,
-                    "what members know, after the last loss", "counters heal by themselves",
-                    isnan(healed) ? "not within 100 intervals" : NULL,
-                    "all in, by the same counters, after %.0f intervals at most; while messages "
-                    "get lost, groups differ for at most %.0f in a row",
-                    healed, longest);
-    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "removals of processes that are in time",
-                    "none stated", "one lost message is a failed test, and one is enough",
-                    "%.0f, %.0f and %.0f in %.0f intervals at 0.01 %%, 0.1 %% and 1 %%; least "
-                    "group %.0f",
-                    rz_table_at(table, 1, "removals"), rz_table_at(table, 2, "removals"),
-                    rz_table_at(table, 3, "removals"), rz_table_at(table, 3, "intervals"),
-                    rz_table_at(table, 3, "least"));
+    rz_figure_assess(report, different == 0 ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS,
+                     "views of one round that differ, up to 1 % lost",
+                     "unreliable channels do not break the views",
+                     different == 0 ? NULL : "the agreement is broken", "%.0f", different);
+    rz_figure_assess(report, isnan(healed) ? RZ_FIGURE_DIFFERS : RZ_FIGURE_AGREES,
+                     "what members know, after the last loss", "counters heal by themselves",
+                     isnan(healed) ? "not within 100 intervals" : NULL,
+                     "all in, by the same counters, after %.0f intervals at most; while messages "
+                     "get lost, groups differ for at most %.0f in a row",
+                     healed, longest);
+    rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE, "removals of processes that are in time",
+                     "none stated", "one lost message is a failed test, and one is enough",
+                     "%.0f, %.0f and %.0f in %.0f intervals at 0.01 %%, 0.1 %% and 1 %%; least "
+                     "group %.0f",
+                     rz_table_at(table, 1, "removals"), rz_table_at(table, 2, "removals"),
+                     rz_table_at(table, 3, "removals"), rz_table_at(table, 3, "intervals"),
+                     rz_table_at(table, 3, "least"));
 }
 
 bool rz_dgrp_draw_loss(const struct rz_figure_options *options, struct rz_table *table,
@@ -118,6 +118,6 @@ bool rz_dgrp_draw_loss(const struct rz_figure_options *options, struct rz_table 
     rz_chart_range_y(chart, 0, HOSTS + 1);
     curve(table, "mean", "group, mean", chart);
     curve(table, "least", "group, least", chart);
-    judge(table, report);
+    assess(table, report);
     return true;
 }

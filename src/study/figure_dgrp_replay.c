@@ -37,7 +37,7 @@ static void curve(const struct rz_table *table, const char *column, const char *
                            rz_table_at(table, row, column));
 }
 
-static void judge(const struct rz_dgrp_replay *replay, struct rz_figure_report *report)
+static void assess(const struct rz_dgrp_replay *replay, struct rz_figure_report *report)
 {
     uint32_t found = 0, others = 0;
     for (uint64_t i = RZ_DGRP_REPLAY_FROM; i <= RZ_DGRP_REPLAY_INTERVALS; i++) {
@@ -46,19 +46,19 @@ static void judge(const struct rz_dgrp_replay *replay, struct rz_figure_report *
         others += replay->detected[i] && !peak;
     }
     bool agrees = found == RZ_DGRP_REPLAY_PEAKS && others == 0;
-    rz_figure_judge(report, agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS,
-                    "detections where the published times are replayed",
-                    "at 13,226 and 13,641, at no other of 13,200 to 13,700",
-                    agrees ? NULL : "the base is not known, ours is fitted",
-                    "%u of these two, %u others", found, others);
+    rz_figure_assess(report, agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS,
+                     "detections where the published times are replayed",
+                     "at 13,226 and 13,641, at no other of 13,200 to 13,700",
+                     agrees ? NULL : "the base is not known, ours is fitted",
+                     "%u of these two, %u others", found, others);
     for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++) {
         const struct rz_dgrp_peak *stated = &rz_dgrp_replay_peaks[peak];
-        rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE,
-                        peak == 0 ? "threshold at 13,226" : "threshold at 13,641",
-                        peak == 0 ? "48.42 ms" : "62.1 ms", "the base's noise is fitted to it",
-                        "%.2f ms, with a base of %.1f ms and noise of up to %.2f ms to both sides",
-                        milliseconds(replay->threshold[stated->interval]),
-                        milliseconds(RZ_DGRP_REPLAY_MEAN), milliseconds(replay->width[peak]));
+        rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE,
+                         peak == 0 ? "threshold at 13,226" : "threshold at 13,641",
+                         peak == 0 ? "48.42 ms" : "62.1 ms", "the base's noise is fitted to it",
+                         "%.2f ms, with a base of %.1f ms and noise of up to %.2f ms to both sides",
+                         milliseconds(replay->threshold[stated->interval]),
+                         milliseconds(RZ_DGRP_REPLAY_MEAN), milliseconds(replay->width[peak]));
     }
 }
 
@@ -79,7 +79,7 @@ bool rz_dgrp_draw_replay(const struct rz_figure_options *options, struct rz_tabl
     for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++)
         rz_chart_point(chart, (double)rz_dgrp_replay_peaks[peak].interval,
                        milliseconds(rz_dgrp_replay_peaks[peak].threshold));
-    judge(replay, report);
+    assess(replay, report);
     free(replay);
     return true;
 }

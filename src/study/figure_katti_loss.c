@@ -35,10 +35,11 @@ static void columns(struct rz_table *table)
     rz_table_column(table, "algorithm", "algorithm", NULL);
     rz_table_column(table, "loss", "messages lost", "%");
     rz_table_column(table, "trials", "trials", NULL);
-    rz_table_column(table, "cycles", "last consensus (3: commit), death told, where all come to it",
-                    "cycles");
-    rz_table_column(table, "disagreeing", "calls that disagree, death told", NULL);
-    rz_table_column(table, "accusations", "false accusations, by silence", "per process and cycle");
+    rz_table_column(table, "cycles",
+                    "last consensus (3: commit), failure told, where all come to it", "cycles");
+    rz_table_column(table, "disagreeing", "calls that disagree, failure told", NULL);
+    rz_table_column(table, "failure reports", "false failure reports, by silence",
+                    "per process and cycle");
     rz_table_column(table, "disagreeing_silence", "calls that disagree, by silence", NULL);
 }
 
@@ -58,7 +59,7 @@ static void measure(const struct rz_figure_options *options, struct rz_table *ta
             rz_table_number(table, trials);
             rz_table_number(table, a.last);
             rz_table_number(table, a.disagreeing);
-            rz_table_number(table, b.accusations);
+            rz_table_number(table, b.failure_reports);
             rz_table_number(table, b.disagreeing);
         }
 }
@@ -82,28 +83,28 @@ bool rz_katti_draw_loss(const struct rz_figure_options *options, struct rz_table
     rz_katti_begin(options);
     columns(table);
     measure(options, table);
-    rz_chart_labels(chart, "256 processes, one is told of one death", "messages lost (percent)",
+    rz_chart_labels(chart, "256 processes, one is told of one failure", "messages lost (percent)",
                     "cycles to the last consensus (3: commit)");
     rz_chart_range_y(chart, 0, NAN);
     curves(table, "cycles", chart);
-    rz_chart_panel(chart, "256 processes, silence accuses", "messages lost (percent)",
-                   "false accusations per process and cycle");
-    curves(table, "accusations", chart);
+    rz_chart_panel(chart, "256 processes, silence reports", "messages lost (percent)",
+                   "false failure reports per process and cycle");
+    curves(table, "failure reports", chart);
     double more = rz_table_at(table, LOSSES - 1, "cycles") / rz_table_at(table, 0, "cycles");
-    rz_katti_judge(report, "algorithm 1 at 10 % loss: so many times the cycles",
-                   "gossip tolerates moderate loss", more, 0.9, 1.5, NULL);
+    rz_katti_assess(report, "algorithm 1 at 10 % loss: so many times the cycles",
+                    "gossip tolerates moderate loss", more, 0.9, 1.5, NULL);
     double list = rz_table_at(table, 2 * LOSSES - 1, "disagreeing");
-    rz_katti_judge(report, "algorithm 2 at 10 % loss: share of calls that disagree",
-                   "gossip tolerates moderate loss", list, 0, 0.01, NULL);
-    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE,
-                    "algorithm 3 at 1 % loss, tolerance 0.1 %: share of calls that disagree",
-                    "reliable channels are assumed",
-                    "a lost answer takes mass out of the count for good", "%.3g",
-                    rz_table_at(table, 2 * LOSSES + 1, "disagreeing"));
-    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE,
-                    "false accusations per process and cycle at 1 % loss, algorithm 1",
-                    "reliable channels are assumed",
-                    "a lost ping or answer is a detection: there is no suspicion", "%.3g",
-                    rz_table_at(table, 1, "accusations"));
+    rz_katti_assess(report, "algorithm 2 at 10 % loss: share of calls that disagree",
+                    "gossip tolerates moderate loss", list, 0, 0.01, NULL);
+    rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE,
+                     "algorithm 3 at 1 % loss, tolerance 0.1 %: share of calls that disagree",
+                     "reliable channels are assumed",
+                     "a lost answer takes mass out of the count for good", "%.3g",
+                     rz_table_at(table, 2 * LOSSES + 1, "disagreeing"));
+    rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE,
+                     "false failure reports per process and cycle at 1 % loss, algorithm 1",
+                     "reliable channels are assumed",
+                     "a lost ping or answer is a detection: there is no suspicion", "%.3g",
+                     rz_table_at(table, 1, "failure reports"));
     return true;
 }

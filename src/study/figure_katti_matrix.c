@@ -77,13 +77,13 @@ static void sizes_axes(struct rz_chart *chart, const char *title)
     rz_chart_range_y(chart, 0, NAN);
 }
 
-static void judge_logarithm(struct rz_figure_report *report, const struct sweep *sweep)
+static void assess_logarithm(struct rz_figure_report *report, const struct sweep *sweep)
 {
     struct rz_katti_line line = rz_katti_line(sweep->power, sweep->last, sweep->n);
-    rz_katti_judge(report, "a straight line over log2 of the size explains (share of variance)",
-                   "logarithmic growth", line.fit, 0.9, 1, OTHER_DRAWS);
-    rz_katti_judge(report, "cycles more for each doubling", "not stated; about 1", line.slope, 0.7,
-                   1.6, OTHER_DRAWS);
+    rz_katti_assess(report, "a straight line over log2 of the size explains (share of variance)",
+                    "logarithmic growth", line.fit, 0.9, 1, OTHER_DRAWS);
+    rz_katti_assess(report, "cycles more for each doubling", "not stated; about 1", line.slope, 0.7,
+                    1.6, OTHER_DRAWS);
 }
 
 bool rz_katti_draw_5(const struct rz_figure_options *options, struct rz_table *table,
@@ -98,12 +98,12 @@ bool rz_katti_draw_5(const struct rz_figure_options *options, struct rz_table *t
     rz_chart_curve(chart, "a first model of ours", RZ_CHART_STATED);
     for (uint32_t i = 0; i < sizeof expected / sizeof *expected; i++)
         rz_chart_point(chart, (double)(UINT64_C(1) << (SIZES_LEAST + i)), expected[i]);
-    judge_logarithm(report, &sweep);
+    assess_logarithm(report, &sweep);
     char what[64], stated[96];
     double most = expected[sweep.largest - SIZES_LEAST];
     snprintf(what, sizeof what, "cycles with %u processes", 1u << sweep.largest);
     snprintf(stated, sizeof stated, "not stated; %.1f by a first model of ours", most);
-    rz_katti_judge(report, what, stated, sweep.last[sweep.n - 1], most - 2, most + 2, OTHER_DRAWS);
+    rz_katti_assess(report, what, stated, sweep.last[sweep.n - 1], most - 2, most + 2, OTHER_DRAWS);
     return true;
 }
 
@@ -118,9 +118,9 @@ static bool draw_more(const struct rz_figure_options *options, bool during, cons
     double more = 0;
     for (uint32_t i = 0; i < four.n; i++)
         more += (four.last[i] - one.last[i]) / four.n;
-    judge_logarithm(report, &four);
-    rz_katti_judge(report, "cycles more than with one failure, mean over the sizes", stated, more,
-                   low, high, "the dates of the source's failures are not known");
+    assess_logarithm(report, &four);
+    rz_katti_assess(report, "cycles more than with one failure, mean over the sizes", stated, more,
+                    low, high, "the dates of the source's failures are not known");
     return true;
 }
 
@@ -176,9 +176,9 @@ bool rz_katti_draw_6(const struct rz_figure_options *options, struct rz_table *t
             steepest = share / before;
         before = end = share;
     }
-    rz_katti_judge(report, "most that the share grew in one cycle, below a half (factor)",
-                   "exponential growth", steepest, 2, 1e9, OTHER_DRAWS);
-    rz_katti_judge(report, "share at the end", "all", end, 1, 1, OTHER_DRAWS);
+    rz_katti_assess(report, "most that the share grew in one cycle, below a half (factor)",
+                    "exponential growth", steepest, 2, 1e9, OTHER_DRAWS);
+    rz_katti_assess(report, "share at the end", "all", end, 1, 1, OTHER_DRAWS);
     return true;
 }
 
@@ -202,7 +202,7 @@ bool rz_katti_draw_7(const struct rz_figure_options *options, struct rz_table *t
         rz_table_number(table, trial->reached[1][cycle]);
         rz_chart_point(chart, (double)cycle, trial->reached[1][cycle]);
     }
-    rz_katti_judge(report, "cycles from the first to the last process", "a narrow distribution",
-                   (double)(trial->last[1] - trial->first[1]), 1, 5, OTHER_DRAWS);
+    rz_katti_assess(report, "cycles from the first to the last process", "a narrow distribution",
+                    (double)(trial->last[1] - trial->first[1]), 1, 5, OTHER_DRAWS);
     return true;
 }

@@ -11,7 +11,7 @@
 #define CYCLE (100 * RZ_MILLISECOND)
 #define KILLS_MAX 8
 #define STREAM_DATES 0x64617465
-#define DEATHS_WITHIN (4 * CYCLE) /* of deaths in the run; the source's dates are not known */
+#define FAILURES_WITHIN (4 * CYCLE) /* of failures in the run; the source's dates are not known */
 
 /* --- trials, kept ----------------------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ static void draw_victims(const struct rz_katti_case *what, uint64_t seed, rz_id 
     options.kill = what->kills;
     rz_study_draw_victims(&options, seed, victims);
     for (uint32_t i = 0; i < what->kills; i++)
-        dates[i] = what->during ? rz_random_below(&random, DEATHS_WITHIN) : 0;
+        dates[i] = what->during ? rz_random_below(&random, FAILURES_WITHIN) : 0;
 }
 
 static struct rz_gossip_trial *run(const struct rz_katti_case *what, uint64_t seed)
@@ -57,7 +57,7 @@ static struct rz_gossip_trial *run(const struct rz_katti_case *what, uint64_t se
                    .start_spread = CYCLE,
                    .tolerance_ppm = what->ppm,
                    .before_only = what->kind == RZ_GOSSIP_SUM && !what->during,
-                   .accuse = !what->told},
+                   .report = !what->told},
         .network = {.latency = 50 * RZ_MICROSECOND,
                     .jitter = 20 * RZ_MICROSECOND,
                     .loss = what->loss_ppm / 1e6},
@@ -115,7 +115,7 @@ struct rz_katti_point rz_katti_point(const struct rz_katti_case *what, uint32_t 
         double process_cycles = (double)trial->lasted / (double)CYCLE * (double)what->n;
         sum.traffic += (double)trial->bytes / process_cycles;
         sum.disagreeing += (double)trial->disagreeing / (double)trial->living;
-        sum.accusations += (double)trial->false_accusations / process_cycles;
+        sum.failure_reports += (double)trial->false_failure_reports / process_cycles;
         if (last == 0)
             continue;
         complete++;
@@ -128,7 +128,7 @@ struct rz_katti_point rz_katti_point(const struct rz_katti_case *what, uint32_t 
     sum.last /= complete;
     sum.traffic /= trials;
     sum.disagreeing /= trials;
-    sum.accusations /= trials;
+    sum.failure_reports /= trials;
     return sum;
 }
 
@@ -165,8 +165,8 @@ uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual
     return options->effort < 0.3 ? (usual + 3) / 4 : usual;
 }
 
-void rz_katti_judge(struct rz_figure_report *report, const char *what, const char *stated,
-                    double measured, double low, double high, const char *reason)
+void rz_katti_assess(struct rz_figure_report *report, const char *what, const char *stated,
+                     double measured, double low, double high, const char *reason)
 {
     double rounding = 1e-9; /* of means and fits */
     bool agrees = measured >= low - rounding && measured <= high + rounding;
@@ -177,6 +177,6 @@ void rz_katti_judge(struct rz_figure_report *report, const char *what, const cha
         snprintf(accepted, sizeof accepted, "%s (accepted: from %g)", stated, low);
     else
         snprintf(accepted, sizeof accepted, "%s (accepted: %g to %g)", stated, low, high);
-    rz_figure_judge(report, agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, what, accepted,
-                    agrees ? NULL : reason, "%.3g", measured);
+    rz_figure_assess(report, agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, what, accepted,
+                     agrees ? NULL : reason, "%.3g", measured);
 }

@@ -14,8 +14,8 @@ struct rz_katti_case {
     uint32_t kills;
     uint32_t ppm;
     uint32_t loss_ppm;
-    bool during; /* each dies at its own date in the run, else all before it */
-    bool told;   /* one member is told of each death, silence accuses nobody */
+    bool during; /* each fails at its own date in the run, else all before it */
+    bool told;   /* one member is told of each failure, silence reports nobody */
     bool model;
 };
 
@@ -34,7 +34,7 @@ struct rz_katti_point {
     double first, last, least, most; /* means of the first and last; least and most of the last */
     double traffic;                  /* bytes sent per process and cycle */
     double disagreeing;              /* calls that disagree, per process */
-    double accusations;              /* false ones, per process and cycle */
+    double failure_reports;          /* false ones, per process and cycle */
 };
 struct rz_katti_point rz_katti_point(const struct rz_katti_case *what, uint32_t stage,
                                      uint64_t seed, uint32_t trials);
@@ -54,8 +54,8 @@ uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual
 
 /* An expectation that is a number: agrees within the bounds, which the row tells. high: INFINITY
  * for none. */
-void rz_katti_judge(struct rz_figure_report *report, const char *what, const char *stated,
-                    double measured, double low, double high, const char *reason);
+void rz_katti_assess(struct rz_figure_report *report, const char *what, const char *stated,
+                     double measured, double low, double high, const char *reason);
 
 /* The figures of each file. */
 typedef bool rz_katti_draw(const struct rz_figure_options *options, struct rz_table *table,

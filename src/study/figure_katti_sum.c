@@ -101,7 +101,7 @@ static void draw_sizes(const struct sweep *sweep, const struct rz_table *table,
             rz_chart_point(chart, exp2(expected[i].power), expected[i].last[stage]);
 }
 
-static void judge_largest(const struct sweep *sweep, struct rz_figure_report *report)
+static void assess_largest(const struct sweep *sweep, struct rz_figure_report *report)
 {
     size_t i = 0;
     while (i < sizeof expected / sizeof *expected && expected[i].power != sweep->largest)
@@ -118,12 +118,12 @@ static void judge_largest(const struct sweep *sweep, struct rz_figure_report *re
                      "not stated; %.1f by a first model of ours with a window of 1, about %.1f "
                      "more with 4",
                      expected[i].last[stage], window_adds[stage]);
-        rz_katti_judge(report, what, stated, sweep->last[stage][sweep->n - 1], wanted - 3,
-                       wanted + 3, stage == 0 ? FEW_TRIALS : LATER);
+        rz_katti_assess(report, what, stated, sweep->last[stage][sweep->n - 1], wanted - 3,
+                        wanted + 3, stage == 0 ? FEW_TRIALS : LATER);
     }
 }
 
-static void judge_window_of_3(const struct sweep *sweep, struct rz_figure_report *report)
+static void assess_window_of_3(const struct sweep *sweep, struct rz_figure_report *report)
 {
     for (size_t i = 0; i < sizeof window_of_3 / sizeof *window_of_3; i++) {
         char what[80], stated[120];
@@ -134,13 +134,13 @@ static void judge_window_of_3(const struct sweep *sweep, struct rz_figure_report
                  window_of_3[i].power);
         snprintf(stated, sizeof stated,
                  "not stated; %.1f by a first model of ours with a window of 3", wanted);
-        rz_katti_judge(report, what, stated,
-                       sweep->last[2][(window_of_3[i].power - SIZES_LEAST) / 2], wanted - 1,
-                       wanted + 4, LATER);
+        rz_katti_assess(report, what, stated,
+                        sweep->last[2][(window_of_3[i].power - SIZES_LEAST) / 2], wanted - 1,
+                        wanted + 4, LATER);
     }
 }
 
-static void judge_sizes(const struct sweep *sweep, struct rz_figure_report *report)
+static void assess_sizes(const struct sweep *sweep, struct rz_figure_report *report)
 {
     static const double low[] = {0.3, 0.6, 0.6}, high[] = {0.8, 2, 2};
     for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
@@ -149,13 +149,13 @@ static void judge_sizes(const struct sweep *sweep, struct rz_figure_report *repo
         snprintf(what, sizeof what,
                  "%s: a straight line over log2 of the size explains (share of variance)",
                  stages[stage]);
-        rz_katti_judge(report, what, "logarithmic growth", line.fit, 0.85, 1, FEW_TRIALS);
+        rz_katti_assess(report, what, "logarithmic growth", line.fit, 0.85, 1, FEW_TRIALS);
         snprintf(what, sizeof what, "%s: cycles more for each doubling", stages[stage]);
-        rz_katti_judge(report, what, "not stated; logarithmic growth of any slope", line.slope,
-                       low[stage], high[stage], stage == 0 ? FEW_TRIALS : LATER);
+        rz_katti_assess(report, what, "not stated; logarithmic growth of any slope", line.slope,
+                        low[stage], high[stage], stage == 0 ? FEW_TRIALS : LATER);
     }
-    judge_largest(sweep, report);
-    judge_window_of_3(sweep, report);
+    assess_largest(sweep, report);
+    assess_window_of_3(sweep, report);
 }
 
 bool rz_katti_draw_12(const struct rz_figure_options *options, struct rz_table *table,
@@ -178,7 +178,7 @@ bool rz_katti_draw_12(const struct rz_figure_options *options, struct rz_table *
     rz_table_column(table, "model_commit", "all have committed (synchronous)", "cycles");
     sweep_sizes(options, &sweep, table);
     draw_sizes(&sweep, table, chart);
-    judge_sizes(&sweep, report);
+    assess_sizes(&sweep, report);
     return true;
 }
 
@@ -222,17 +222,17 @@ bool rz_katti_draw_13(const struct rz_figure_options *options, struct rz_table *
     }
     bool successive = half[0] < half[1] && half[1] < half[2] && trial->last[0] < trial->first[1] &&
                       sum[2] == trial->living;
-    rz_figure_judge(report, successive ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS,
-                    "half of the processes have come to each phase in cycle",
-                    "three successive S-curves", successive ? NULL : "two phases overlap",
-                    "%llu, %llu, %llu", (unsigned long long)half[0], (unsigned long long)half[1],
-                    (unsigned long long)half[2]);
-    rz_katti_judge(report, "consensus while a process did not know of the failure",
-                   "consistency is guaranteed", (double)trial->false_consensus, 0, 0,
-                   "an estimate was right by chance for 4 cycles");
-    rz_katti_judge(report, "commits while a process had no consensus", "consistency is guaranteed",
-                   (double)trial->early_commits, 0, 0,
-                   "an estimate was right by chance for 4 cycles");
+    rz_figure_assess(report, successive ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS,
+                     "half of the processes have come to each phase in cycle",
+                     "three successive S-curves", successive ? NULL : "two phases overlap",
+                     "%llu, %llu, %llu", (unsigned long long)half[0], (unsigned long long)half[1],
+                     (unsigned long long)half[2]);
+    rz_katti_assess(report, "consensus while a process did not know of the failure",
+                    "consistency is guaranteed", (double)trial->false_consensus, 0, 0,
+                    "an estimate was right by chance for 4 cycles");
+    rz_katti_assess(report, "commits while a process had no consensus", "consistency is guaranteed",
+                    (double)trial->early_commits, 0, 0,
+                    "an estimate was right by chance for 4 cycles");
     return true;
 }
 
@@ -268,10 +268,10 @@ bool rz_katti_draw_14(const struct rz_figure_options *options, struct rz_table *
                 rz_chart_point(chart, row + 1, y);
         }
         off = fabs(end / (double)trial->living - 1);
-        rz_katti_judge(report,
-                       i == 0 ? "last estimate of those that know, relative error"
-                              : "last estimate of those with consensus, relative error",
-                       "converges to the fault-free processes", off, 0, 0.01, LATER);
+        rz_katti_assess(report,
+                        i == 0 ? "last estimate of those that know, relative error"
+                               : "last estimate of those with consensus, relative error",
+                        "converges to the fault-free processes", off, 0, 0.01, LATER);
     }
     rz_chart_curve(chart, "fault-free processes", RZ_CHART_DASHED);
     rz_chart_point(chart, 0, (double)trial->living);
@@ -336,12 +336,12 @@ bool rz_katti_draw_15(const struct rz_figure_options *options, struct rz_table *
         rz_table_number(table, (double)trial->false_consensus);
     }
     draw_tolerances(table, chart);
-    rz_katti_judge(report, "smaller tolerances with an earlier consensus or commit",
-                   "none: later for smaller tolerances", steps_back, 0, 0,
-                   "one run per tolerance: by chance");
-    rz_katti_judge(report, "consensus at 0.01 % after that at 10 %, cycles",
-                   "not stated; 11 by a first model of ours", before[0] - ends[0], 6, 18, LATER);
-    rz_katti_judge(report, "commit at 0.01 % after that at 10 %, cycles",
-                   "not stated; 22 by a first model of ours", before[1] - ends[1], 12, 32, LATER);
+    rz_katti_assess(report, "smaller tolerances with an earlier consensus or commit",
+                    "none: later for smaller tolerances", steps_back, 0, 0,
+                    "one run per tolerance: by chance");
+    rz_katti_assess(report, "consensus at 0.01 % after that at 10 %, cycles",
+                    "not stated; 11 by a first model of ours", before[0] - ends[0], 6, 18, LATER);
+    rz_katti_assess(report, "commit at 0.01 % after that at 10 %, cycles",
+                    "not stated; 22 by a first model of ours", before[1] - ends[1], 12, 32, LATER);
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * RDaemon# (Zhong, Bouteiller, Luo, Bosilca, EuroMPI 2019), figures 9 to 15. A node's death is
+ * RDaemon# (Zhong, Bouteiller, Luo, Bosilca, EuroMPI 2019), figures 9 to 15. A node's failure is
  * found by the ring of daemons, and told to all; the timeout is twice the period. 30 trials a
  * point, as there. Flat, called ULFM: a ring of all processes.
  */
@@ -42,14 +42,14 @@ static double ms(rz_time time)
 
 /* --- figure 9: number of processes ------------------------------------------------------------ */
 
-/* When a member is first declared dead: that is what memberlist tells its user. */
+/* When a member is first declared failed: that is what memberlist tells its user. */
 static bool swim_over_members(struct rz_rdaemon *figure, rz_time period)
 {
     static const uint32_t members[] = {8, 16, 32, 64, 96, 128, 192, 256};
     struct rz_rdaemon_points points = {0};
     if (!rz_study_find("swim")) {
-        rz_figure_judge(figure->report, RZ_FIGURE_NOT_COMPARABLE, "SWIM", "grows linearly", NO_SWIM,
-                        "nothing");
+        rz_figure_assess(figure->report, RZ_FIGURE_NOT_COMPARABLE, "SWIM", "grows linearly",
+                         NO_SWIM, "nothing");
         return true;
     }
     struct rz_study_options options = swim_options(figure, period);
@@ -63,14 +63,14 @@ static bool swim_over_members(struct rz_rdaemon *figure, rz_time period)
     struct rz_rdaemon_fit logarithm = rz_rdaemon_fit(&points, true);
     bool linear = line.a > 0 && line.r2 > 0.9 && line.r2 > logarithm.r2;
     rz_rdaemon_draw_fit(figure, &points, logarithm, true, "members");
-    rz_figure_judge(figure->report, rz_rdaemon_verdict(linear), "SWIM over members",
-                    "grows linearly",
-                    linear ? NULL
-                           : "the suspicion timeout grows with the logarithm of the members, and "
-                             "the time until a probe hardly; what grew linearly there is not "
-                             "in the protocol",
-                    "%.0f ms at 8, %.0f ms at 256; R2 = %.3f linear, %.3f logarithmic",
-                    points.y[0].mean, points.y[points.n - 1].mean, line.r2, logarithm.r2);
+    rz_figure_assess(figure->report, rz_rdaemon_verdict(linear), "SWIM over members",
+                     "grows linearly",
+                     linear ? NULL
+                            : "the suspicion timeout grows with the logarithm of the members, and "
+                              "the time until a probe hardly; what grew linearly there is not "
+                              "in the protocol",
+                     "%.0f ms at 8, %.0f ms at 256; R2 = %.3f linear, %.3f logarithmic",
+                     points.y[0].mean, points.y[points.n - 1].mean, line.r2, logarithm.r2);
     return true;
 }
 
@@ -94,13 +94,13 @@ static bool draw_9(const struct rz_figure_options *options, struct rz_table *tab
     rz_rdaemon_level(&figure, "the timeout", 0, 768, 1000);
     struct rz_rdaemon_ends ends = rz_rdaemon_ends(&points);
     bool below = ends.most <= 1000.1;
-    rz_figure_judge(report, rz_rdaemon_verdict(below), "RDaemon#: every trial",
-                    "below the timeout, 1,000 ms", below ? NULL : "late", "%.1f to %.1f ms",
-                    ends.least, ends.most);
+    rz_figure_assess(report, rz_rdaemon_verdict(below), "RDaemon#: every trial",
+                     "below the timeout, 1,000 ms", below ? NULL : "late", "%.1f to %.1f ms",
+                     ends.least, ends.most);
     bool flat = ends.mean_most - ends.mean_least < 50;
-    rz_figure_judge(report, rz_rdaemon_verdict(flat), "RDaemon# over processes", "flat",
-                    flat ? NULL : "the mean moves", "means from %.1f to %.1f ms", ends.mean_least,
-                    ends.mean_most);
+    rz_figure_assess(report, rz_rdaemon_verdict(flat), "RDaemon# over processes", "flat",
+                     flat ? NULL : "the mean moves", "means from %.1f to %.1f ms", ends.mean_least,
+                     ends.mean_most);
     return swim_over_members(&figure, period);
 }
 
@@ -144,22 +144,22 @@ static void draw_bounds(struct rz_rdaemon *figure)
         rz_chart_point(figure->chart, periods_ms[i], 2 * periods_ms[i]);
 }
 
-static void judge_within(struct rz_rdaemon *figure, const char *what,
-                         const struct rz_rdaemon_points *points)
+static void assess_within(struct rz_rdaemon *figure, const char *what,
+                          const struct rz_rdaemon_points *points)
 {
     double least, most;
     bool inside = within(points, &least, &most);
-    rz_figure_judge(figure->report, rz_rdaemon_verdict(inside), what,
-                    "between the period and the timeout", inside ? NULL : "a trial lies outside",
-                    "%.3f to %.3f periods", least, most);
+    rz_figure_assess(figure->report, rz_rdaemon_verdict(inside), what,
+                     "between the period and the timeout", inside ? NULL : "a trial lies outside",
+                     "%.3f to %.3f periods", least, most);
 }
 
 static bool swim_over_periods(struct rz_rdaemon *figure)
 {
     struct rz_rdaemon_points points = {0};
     if (!rz_study_find("swim")) {
-        rz_figure_judge(figure->report, RZ_FIGURE_NOT_COMPARABLE, "SWIM", "more than 10 periods",
-                        NO_SWIM, "nothing");
+        rz_figure_assess(figure->report, RZ_FIGURE_NOT_COMPARABLE, "SWIM", "more than 10 periods",
+                         NO_SWIM, "nothing");
         return true;
     }
     rz_rdaemon_curve(figure, "SWIM, 256 members");
@@ -171,10 +171,10 @@ static bool swim_over_periods(struct rz_rdaemon *figure)
     double least = INFINITY;
     for (uint32_t i = 0; i < points.n; i++)
         least = fmin(least, points.y[i].mean / points.x[i]);
-    rz_figure_judge(figure->report, rz_rdaemon_verdict(least > 10), "SWIM, 256 members (means)",
-                    "more than 10 periods",
-                    least > 10 ? NULL : "the parameters of the source are not known",
-                    "at least %.1f periods", least);
+    rz_figure_assess(figure->report, rz_rdaemon_verdict(least > 10), "SWIM, 256 members (means)",
+                     "more than 10 periods",
+                     least > 10 ? NULL : "the parameters of the source are not known",
+                     "at least %.1f periods", least);
     return true;
 }
 
@@ -193,12 +193,12 @@ static bool draw_10(const struct rz_figure_options *options, struct rz_table *ta
     if (!ring_over_periods(&figure, "known_ms", &known))
         return false;
     draw_bounds(&figure);
-    judge_within(&figure, "RDaemon#: detection", &seen);
+    assess_within(&figure, "RDaemon#: detection", &seen);
     double gap = 0;
     for (uint32_t i = 0; i < seen.n; i++)
         gap = fmax(gap, known.y[i].mean - seen.y[i].mean);
-    rz_figure_judge(report, rz_rdaemon_verdict(gap < 5), "from detection to the last notification",
-                    "right after", gap < 5 ? NULL : "slow", "%.3f ms at most (means)", gap);
+    rz_figure_assess(report, rz_rdaemon_verdict(gap < 5), "from detection to the last notification",
+                     "right after", gap < 5 ? NULL : "slow", "%.3f ms at most (means)", gap);
     return swim_over_periods(&figure);
 }
 
@@ -217,14 +217,15 @@ static bool ulfm_node(struct rz_rdaemon *figure)
             return false;
     }
     bool inside = within(&node, &least, &most);
-    rz_figure_judge(figure->report, rz_rdaemon_verdict(inside),
-                    "ULFM: a node whose 12 processes are neighbours in the ring",
-                    "between the period and the timeout",
-                    inside ? NULL
-                           : "a flat ring finds neighbours one by one, after 2k - 1 timeouts; what "
-                             "else told ULFM's processes of a lost node there is not in the "
-                             "algorithm",
-                    "%.3f to %.3f periods", least, most);
+    rz_figure_assess(figure->report, rz_rdaemon_verdict(inside),
+                     "ULFM: a node whose 12 processes are neighbours in the ring",
+                     "between the period and the timeout",
+                     inside
+                         ? NULL
+                         : "a flat ring finds neighbours one by one, after 2k - 1 timeouts; what "
+                           "else told ULFM's processes of a lost node there is not in the "
+                           "algorithm",
+                     "%.3f to %.3f periods", least, most);
     return true;
 }
 
@@ -239,7 +240,7 @@ static bool draw_13(const struct rz_figure_options *options, struct rz_table *ta
     rz_rdaemon_curve(&figure, "RDaemon#: a node");
     if (!ring_over_periods(&figure, "known_ms", &daemons))
         return false;
-    judge_within(&figure, "RDaemon#: until all know", &daemons);
+    assess_within(&figure, "RDaemon#: until all know", &daemons);
     if (!ulfm_node(&figure))
         return false;
     draw_bounds(&figure);
@@ -269,9 +270,9 @@ static bool draw_14(const struct rz_figure_options *options, struct rz_table *ta
     rz_rdaemon_level(&figure, "the timeout", 4, 64, ms(2 * period));
     struct rz_rdaemon_ends ends = rz_rdaemon_ends(&points);
     bool inside = ends.least > 500 && ends.most < 1000.5;
-    rz_figure_judge(report, rz_rdaemon_verdict(inside), "every trial, 4 to 64 nodes",
-                    "always between 500 and 1,000 ms", inside ? NULL : "a trial lies outside",
-                    "%.1f to %.1f ms", ends.least, ends.most);
+    rz_figure_assess(report, rz_rdaemon_verdict(inside), "every trial, 4 to 64 nodes",
+                     "always between 500 and 1,000 ms", inside ? NULL : "a trial lies outside",
+                     "%.1f to %.1f ms", ends.least, ends.most);
     return true;
 }
 
@@ -293,15 +294,15 @@ static bool over_failures(struct rz_rdaemon *figure, const char *label, uint32_t
 }
 
 /* What failures drawn at random cost more than one, of what neighbours cost more. */
-static void judge_random(struct rz_rdaemon *figure, const char *what, const char *reason,
-                         const struct rz_rdaemon_points *row,
-                         const struct rz_rdaemon_points *random)
+static void assess_random(struct rz_rdaemon *figure, const char *what, const char *reason,
+                          const struct rz_rdaemon_points *row,
+                          const struct rz_rdaemon_points *random)
 {
     const struct rz_table_spread *last = &random->y[random->n - 1];
     double first = random->y[0].mean;
     double share = (last->mean - first) / (row->y[row->n - 1].mean - first);
     bool flat = share < 0.05;
-    rz_figure_judge(
+    rz_figure_assess(
         figure->report, rz_rdaemon_verdict(flat), what,
         "nearly flat: a marginal increase (accepted: below 5 % of what neighbours take more)",
         flat ? NULL : reason,
@@ -314,25 +315,26 @@ static bool draw_15(const struct rz_figure_options *options, struct rz_table *ta
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     struct rz_rdaemon figure = rz_rdaemon_begin(options, table, chart, report, why, 30, "failures",
-                                                "nodes that die at once", NULL);
+                                                "nodes that fail at once", NULL);
     struct rz_rdaemon_points row = {0}, random = {0}, sparse = {0};
-    rz_chart_labels(chart, NULL, "nodes that die at once", "until all know (ms)");
+    rz_chart_labels(chart, NULL, "nodes that fail at once", "until all know (ms)");
     if (!over_failures(&figure, "neighbours", 64, RZ_STUDY_VICTIMS_CONTIGUOUS, &row) ||
         !over_failures(&figure, "drawn from 64", 64, RZ_STUDY_VICTIMS_RANDOM, &random) ||
         !over_failures(&figure, "drawn from 1,024", 1024, RZ_STUDY_VICTIMS_RANDOM, &sparse))
         return false;
     struct rz_rdaemon_fit line = rz_rdaemon_fit(&row, false);
     rz_rdaemon_draw_fit(&figure, &row, line, false, "failures");
-    rz_figure_judge(report, rz_rdaemon_verdict(line.r2 > 0.999), "neighbours", "linear",
-                    line.r2 > 0.999 ? NULL : "not a line",
-                    "%.0f ms for each further one (twice the timeout: 2,000), R2 = %.5f", line.a,
-                    line.r2);
-    judge_random(&figure, "drawn at random from 64 nodes",
-                 "of eight drawn from 64, two are often neighbours, which costs two timeouts more; "
-                 "how many nodes the source drew from is not stated",
-                 &row, &random);
-    judge_random(&figure, "drawn at random from 1,024 nodes", "neighbours are still met", &row,
-                 &sparse);
+    rz_figure_assess(report, rz_rdaemon_verdict(line.r2 > 0.999), "neighbours", "linear",
+                     line.r2 > 0.999 ? NULL : "not a line",
+                     "%.0f ms for each further one (twice the timeout: 2,000), R2 = %.5f", line.a,
+                     line.r2);
+    assess_random(
+        &figure, "drawn at random from 64 nodes",
+        "of eight drawn from 64, two are often neighbours, which costs two timeouts more; "
+        "how many nodes the source drew from is not stated",
+        &row, &random);
+    assess_random(&figure, "drawn at random from 1,024 nodes", "neighbours are still met", &row,
+                  &sparse);
     return true;
 }
 

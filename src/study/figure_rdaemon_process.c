@@ -1,5 +1,5 @@
 /*
- * RDaemon#, figures 11 and 12: a process dies; how long until all know.
+ * RDaemon#, figures 11 and 12: a process fails; how long until all know.
  *
  * As at the source, daemons talk over sockets (the network of rz_study_defaults) and ULFM's
  * processes over the fast interconnect (that of the study). What a message costs in their software
@@ -41,42 +41,42 @@ static struct rz_rdaemon_points over_processes(const struct rz_rdaemon_points *o
     return all;
 }
 
-static void judge_11(struct rz_rdaemon *figure, const struct rz_rdaemon_points *daemons,
-                     const struct rz_rdaemon_points *daemons_12,
-                     const struct rz_rdaemon_points *ulfm, const struct rz_rdaemon_points *ulfm_12)
+static void assess_11(struct rz_rdaemon *figure, const struct rz_rdaemon_points *daemons,
+                      const struct rz_rdaemon_points *daemons_12,
+                      const struct rz_rdaemon_points *ulfm, const struct rz_rdaemon_points *ulfm_12)
 {
     struct rz_rdaemon_fit nodes = rz_rdaemon_fit(daemons_12, true);
     struct rz_rdaemon_points processes = over_processes(ulfm, ulfm_12, 12);
     struct rz_rdaemon_fit all = rz_rdaemon_fit(&processes, true);
     uint32_t last = daemons->n - 1;
     double one = daemons->y[last].mean, twelve = daemons_12->y[last].mean;
-    rz_figure_judge(figure->report, rz_rdaemon_verdict(nodes.r2 > 0.95),
-                    "RDaemon#, 12 processes per node: trend", "a log2(nodes) + b",
-                    nodes.r2 > 0.95 ? NULL : "the fit is poor",
-                    "%.4f log2(nodes) %+.4f ms, R2 = %.3f", nodes.a, nodes.b, nodes.r2);
+    rz_figure_assess(figure->report, rz_rdaemon_verdict(nodes.r2 > 0.95),
+                     "RDaemon#, 12 processes per node: trend", "a log2(nodes) + b",
+                     nodes.r2 > 0.95 ? NULL : "the fit is poor",
+                     "%.4f log2(nodes) %+.4f ms, R2 = %.3f", nodes.a, nodes.b, nodes.r2);
     bool alike = fabs(twelve - one) < 0.25 * one;
-    rz_figure_judge(figure->report, rz_rdaemon_verdict(alike),
-                    "RDaemon#: 12 processes per node against 1", "nodes count, not processes",
-                    alike ? NULL : "the star to the processes costs the daemon a send for each",
-                    "%.4f ms against %.4f ms at %g nodes", twelve, one, daemons->x[last]);
-    rz_figure_judge(figure->report, rz_rdaemon_verdict(all.r2 > 0.9),
-                    "ULFM, 1 and 12 processes per node: trend", "a log2(processes) + b",
-                    all.r2 > 0.9 ? NULL : "near-first sending grows faster than log2",
-                    "%.4f log2(processes) %+.4f ms, R2 = %.3f", all.a, all.b, all.r2);
+    rz_figure_assess(figure->report, rz_rdaemon_verdict(alike),
+                     "RDaemon#: 12 processes per node against 1", "nodes count, not processes",
+                     alike ? NULL : "the star to the processes costs the daemon a send for each",
+                     "%.4f ms against %.4f ms at %g nodes", twelve, one, daemons->x[last]);
+    rz_figure_assess(figure->report, rz_rdaemon_verdict(all.r2 > 0.9),
+                     "ULFM, 1 and 12 processes per node: trend", "a log2(processes) + b",
+                     all.r2 > 0.9 ? NULL : "near-first sending grows faster than log2",
+                     "%.4f log2(processes) %+.4f ms, R2 = %.3f", all.a, all.b, all.r2);
     double ratio = twelve / ulfm_12->y[last].mean;
     bool as_there = ratio > 1 && ratio < 2.5;
-    rz_figure_judge(figure->report, rz_rdaemon_verdict(as_there),
-                    "RDaemon# (sockets) against ULFM (fast network), 64 nodes of 12",
-                    "below 5 ms against 2 to 3 ms: more, but not 2.5 times",
-                    as_there ? NULL
-                             : "both networks are assumed; there the runtime's software weighs on "
-                               "both forms",
-                    "%.2f times as long", ratio);
-    rz_figure_judge(figure->report, RZ_FIGURE_NOT_COMPARABLE, "milliseconds",
-                    "RDaemon# below 5 ms, ULFM 2 to 3 ms",
-                    "there the time is that of the runtime's software; the model has only the "
-                    "network's",
-                    "%.4f ms and %.4f ms", twelve, ulfm_12->y[last].mean);
+    rz_figure_assess(figure->report, rz_rdaemon_verdict(as_there),
+                     "RDaemon# (sockets) against ULFM (fast network), 64 nodes of 12",
+                     "below 5 ms against 2 to 3 ms: more, but not 2.5 times",
+                     as_there ? NULL
+                              : "both networks are assumed; there the runtime's software weighs on "
+                                "both forms",
+                     "%.2f times as long", ratio);
+    rz_figure_assess(figure->report, RZ_FIGURE_NOT_COMPARABLE, "milliseconds",
+                     "RDaemon# below 5 ms, ULFM 2 to 3 ms",
+                     "there the time is that of the runtime's software; the model has only the "
+                     "network's",
+                     "%.4f ms and %.4f ms", twelve, ulfm_12->y[last].mean);
 }
 
 bool rz_rdaemon_draw_11(const struct rz_figure_options *options, struct rz_table *table,
@@ -102,7 +102,7 @@ bool rz_rdaemon_draw_11(const struct rz_figure_options *options, struct rz_table
     rz_chart_curve(chart, "stated: ULFM, 2 to 3 ms", RZ_CHART_STATED);
     rz_chart_point(chart, 64, 2);
     rz_chart_point(chart, 64, 3);
-    judge_11(&figure, &daemons, &daemons_12, &ulfm, &ulfm_12);
+    assess_11(&figure, &daemons, &daemons_12, &ulfm, &ulfm_12);
     return true;
 }
 
@@ -121,13 +121,13 @@ bool rz_rdaemon_draw_12(const struct rz_figure_options *options, struct rz_table
     rz_rdaemon_draw_fit(&figure, &daemons, fit, true, "nodes");
     rz_chart_curve(chart, "stated: 4,096 processes", RZ_CHART_STATED);
     rz_chart_point(chart, 128, 10);
-    rz_figure_judge(report, rz_rdaemon_verdict(fit.r2 > 0.95), "trend over nodes",
-                    "logarithmic in nodes", fit.r2 > 0.95 ? NULL : "the fit is poor",
-                    "%.4f log2(nodes) %+.4f ms, R2 = %.3f", fit.a, fit.b, fit.r2);
-    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "milliseconds at 4,096 processes",
-                    "about 10 ms",
-                    "there the time is that of the runtime's software; the model has only the "
-                    "network's",
-                    "%.4f ms", last);
+    rz_figure_assess(report, rz_rdaemon_verdict(fit.r2 > 0.95), "trend over nodes",
+                     "logarithmic in nodes", fit.r2 > 0.95 ? NULL : "the fit is poor",
+                     "%.4f log2(nodes) %+.4f ms, R2 = %.3f", fit.a, fit.b, fit.r2);
+    rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE, "milliseconds at 4,096 processes",
+                     "about 10 ms",
+                     "there the time is that of the runtime's software; the model has only the "
+                     "network's",
+                     "%.4f ms", last);
     return true;
 }

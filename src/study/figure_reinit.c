@@ -2,9 +2,9 @@
  * Global restart (Georgakoudis, Guo, Laguna: Reinit++, ISC 2020; figures 6 and 7) where this
  * machine has no room for it: recovery by MPIX_Reinit over the number of ranks, 16 per node. What
  * daemons say to each other is run here, with the shipped objects: the news on the binomial graph,
- * the agreement on the dead, and that on the barrier. What one node does by itself does not depend
- * on the others; it was measured, and is added. The parts are added as they follow each other
- * (tests/unit/study/test_reinit.c runs them together: within a quarter).
+ * the agreement on the failed processes, and that on the barrier. What one node does by itself does
+ * not depend on the others; it was measured, and is added. The parts are added as they follow each
+ * other (tests/unit/study/test_reinit.c runs them together: within a quarter).
  */
 #include "study/figure_ulfm_sweep.h"
 
@@ -32,10 +32,10 @@ static const double detect_process_us = 200, detect_node_us = 600, fork_us = 350
 
 /*
  * What one node does for each rank of the job, in nanoseconds of processor time: each step alone in
- * a loop, built for release, 2^14 to 2^20 ranks, medians. After any death the placement is handed
- * to commit, 1.2 (the loop of daemon/recovery.c), which lays pieces out anew, 5.5 (rz_commit_step,
+ * a loop, built for release, 2^14 to 2^20 ranks, medians. After any failure the placement is handed
+ * to commit, 1.2 (the loop of daemon/recovery.c), which lays pieces out again, 5.5 (rz_commit_step,
  * RZ_COMMIT_EPOCH and RZ_COMMIT_OPENED, without copies), and processes read the board, 1.2.
- * Decision and barrier look at words of 64 ranks, 0.2 (rz_recover_step); a node's death lets the
+ * Decision and barrier look at words of 64 ranks, 0.2 (rz_recover_step); a node's failure lets the
  * decision look for its ranks among all and for a place of each of the 16 among all nodes, 8, and
  * the board be written, 0.5.
  */
@@ -59,12 +59,12 @@ static struct rz_study_options daemons_of(const struct rz_ulfm *figure, uint64_t
     return options;
 }
 
-/* The news reach all; all decide who is dead; all find that everybody stands at the start. */
+/* The news reach all; all decide who has failed; all find that everybody stands at the start. */
 static bool network_us(struct rz_ulfm *figure, uint64_t ranks, bool node, double *us)
 {
     struct rz_study_options news = daemons_of(figure, ranks), decision = news, barrier = news;
     struct rz_table_spread known, decided, each;
-    news.payload = decision.payload = 1; /* the death */
+    news.payload = decision.payload = 1; /* the failure */
     *us = 0;
     if (news.members < 2)
         return true; /* one node is of one mind */
@@ -79,7 +79,7 @@ static bool network_us(struct rz_ulfm *figure, uint64_t ranks, bool node, double
     if (!rz_ulfm_measure(figure, "agree", &decision, node ? "decided_ms" : "each_us", &decided) ||
         !rz_ulfm_measure(figure, "agree", &barrier, "each_us", &each))
         return false;
-    /* Of a node's death the decision counts from the death on, and has the news in it. */
+    /* Of a node's failure the decision counts from the failure on, and has the news in it. */
     *us = (node ? decided.median * 1000 : known.median * 1000 + decided.median) + each.median;
     return true;
 }
@@ -98,7 +98,7 @@ static bool all_curves(struct rz_ulfm *figure, uint64_t largest, struct rz_ulfm_
 {
     for (int i = 0; i < CURVES; i++) {
         rz_ulfm_curve(figure, &curves[i]);
-        /* A node's death leaves another one. */
+        /* A node's failure leaves another one. */
         for (uint64_t ranks = i == NODE ? 4 * PER_NODE : PER_NODE; ranks <= largest; ranks *= 2) {
             struct parts parts;
             if (!recovery(figure, ranks, i == NODE, &parts))
@@ -120,8 +120,8 @@ static double at(const struct rz_ulfm_curve *curve, double ranks)
     return NAN;
 }
 
-static void judge_constant(struct rz_ulfm *figure, const struct rz_ulfm_curve *curve, double from,
-                           double to, const char *stated)
+static void assess_constant(struct rz_ulfm *figure, const struct rz_ulfm_curve *curve, double from,
+                            double to, const char *stated)
 {
     char what[128], why[128];
     double ratio = at(curve, to) / at(curve, from);
@@ -132,30 +132,30 @@ static void judge_constant(struct rz_ulfm *figure, const struct rz_ulfm_curve *c
     snprintf(why, sizeof why,
              "messages along trees, and passes of each node over tables of all ranks, %.1f ms",
              per_rank_process_ns * to / 1e6);
-    rz_figure_judge(figure->report, rz_ulfm_verdict(constant), what, stated, constant ? NULL : why,
-                    "%.2f ms and %.2f ms: %.2f times", at(curve, from) / 1000, at(curve, to) / 1000,
-                    ratio);
+    rz_figure_assess(figure->report, rz_ulfm_verdict(constant), what, stated, constant ? NULL : why,
+                     "%.2f ms and %.2f ms: %.2f times", at(curve, from) / 1000,
+                     at(curve, to) / 1000, ratio);
 }
 
-static void judge(struct rz_ulfm *figure, const struct rz_ulfm_curve *curves, double largest)
+static void assess(struct rz_ulfm *figure, const struct rz_ulfm_curve *curves, double largest)
 {
-    judge_constant(figure, &curves[PROCESS], 16, 1024, "constant");
-    judge_constant(figure, &curves[NODE], 64, 1024, "nearly constant");
-    judge_constant(figure, &curves[PROCESS], 16, 65536, "not stated; asked for: constant");
-    judge_constant(figure, &curves[PROCESS], 16, largest, "not stated; asked for: constant");
+    assess_constant(figure, &curves[PROCESS], 16, 1024, "constant");
+    assess_constant(figure, &curves[NODE], 64, 1024, "nearly constant");
+    assess_constant(figure, &curves[PROCESS], 16, 65536, "not stated; asked for: constant");
+    assess_constant(figure, &curves[PROCESS], 16, largest, "not stated; asked for: constant");
     struct rz_ulfm_fit logarithm = rz_ulfm_fit(&curves[NETWORK], true),
                        line = rz_ulfm_fit(&curves[NETWORK], false);
     bool logarithmic = logarithm.r2 > line.r2;
-    rz_figure_judge(figure->report, rz_ulfm_verdict(logarithmic), curves[NETWORK].label,
-                    "not stated; messages along trees: logarithmic",
-                    logarithmic ? NULL : "the curve bends",
-                    "%.0f us per doubling; R2 = %.3f logarithmic, %.3f linear", logarithm.a,
-                    logarithm.r2, line.r2);
-    rz_figure_judge(figure->report, RZ_FIGURE_NOT_COMPARABLE, "heights at 1024 ranks",
-                    "0.5 s for a process, 1.5 s for a node",
-                    "another machine, and what one node does was measured on this one",
-                    "%.1f ms and %.1f ms", at(&curves[PROCESS], 1024) / 1000,
-                    at(&curves[NODE], 1024) / 1000);
+    rz_figure_assess(figure->report, rz_ulfm_verdict(logarithmic), curves[NETWORK].label,
+                     "not stated; messages along trees: logarithmic",
+                     logarithmic ? NULL : "the curve bends",
+                     "%.0f us per doubling; R2 = %.3f logarithmic, %.3f linear", logarithm.a,
+                     logarithm.r2, line.r2);
+    rz_figure_assess(figure->report, RZ_FIGURE_NOT_COMPARABLE, "heights at 1024 ranks",
+                     "0.5 s for a process, 1.5 s for a node",
+                     "another machine, and what one node does was measured on this one",
+                     "%.1f ms and %.1f ms", at(&curves[PROCESS], 1024) / 1000,
+                     at(&curves[NODE], 1024) / 1000);
 }
 
 static bool draw(const struct rz_figure_options *options, struct rz_table *table,
@@ -163,8 +163,8 @@ static bool draw(const struct rz_figure_options *options, struct rz_table *table
 {
     struct rz_ulfm figure = {options, table, chart, report, why, true};
     struct rz_ulfm_curve curves[CURVES] = {
-        [PROCESS] = {.label = "death of a process"},
-        [NODE] = {.label = "death of a node of 16"},
+        [PROCESS] = {.label = "failure of a process"},
+        [NODE] = {.label = "failure of a node of 16"},
         [NETWORK] = {.label = "news, decision and barrier alone (process)"}};
     uint64_t largest = rz_ulfm_largest(&figure, 1 << 20);
     rz_ulfm_begin(&figure, "ranks", "ranks");
@@ -172,7 +172,7 @@ static bool draw(const struct rz_figure_options *options, struct rz_table *table
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);
     if (!all_curves(&figure, largest, curves))
         return false;
-    judge(&figure, curves, (double)largest);
+    assess(&figure, curves, (double)largest);
     return true;
 }
 
@@ -181,7 +181,7 @@ const struct rz_figure rz_reinit_figures[] = {
      .title = "Recovery by global restart over the number of ranks",
      .source = SOURCE,
      .stated =
-         "Reinit++ recovers from the death of a process in about 0.5 s and of a node in about "
+         "Reinit++ recovers from the failure of a process in about 0.5 s and of a node in about "
          "1.5 s, constant from 16 to 1024 ranks",
      .seconds = 12,
      .draw = draw},

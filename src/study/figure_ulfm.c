@@ -43,47 +43,47 @@ static bool twophase_curve(struct rz_ulfm *figure, const char *study, uint64_t l
     return true;
 }
 
-static void judge_shape(struct rz_ulfm *figure, const struct rz_ulfm_curve *curve,
-                        const char *stated, bool logarithmic, const char *reason)
+static void assess_shape(struct rz_ulfm *figure, const struct rz_ulfm_curve *curve,
+                         const char *stated, bool logarithmic, const char *reason)
 {
     struct rz_ulfm_fit logarithm = rz_ulfm_fit(curve, true), line = rz_ulfm_fit(curve, false);
     bool agrees = logarithmic ? logarithm.r2 > line.r2 && logarithm.r2 > 0.95
                               : line.r2 > logarithm.r2 && line.r2 > 0.95;
-    rz_figure_judge(figure->report, rz_ulfm_verdict(agrees), curve->label, stated,
-                    agrees ? NULL : reason,
-                    "%.2f us per doubling; R2 = %.3f logarithmic, %.3f linear", logarithm.a,
-                    logarithm.r2, line.r2);
+    rz_figure_assess(figure->report, rz_ulfm_verdict(agrees), curve->label, stated,
+                     agrees ? NULL : reason,
+                     "%.2f us per doubling; R2 = %.3f logarithmic, %.3f linear", logarithm.a,
+                     logarithm.r2, line.r2);
 }
 
 /* --- ERA and the two-phase commit ------------------------------------------------------------- */
 
-static void judge_era(struct rz_ulfm *figure, const struct rz_ulfm_curve *era,
-                      const struct rz_ulfm_curve *twophase, const struct rz_ulfm_curve *scans)
+static void assess_era(struct rz_ulfm *figure, const struct rz_ulfm_curve *era,
+                       const struct rz_ulfm_curve *twophase, const struct rz_ulfm_curve *scans)
 {
     uint32_t last = scans->n - 1;
-    judge_shape(figure, era, "logarithmic: 6.7 log_2.125(x), 6.16 us per doubling", true,
-                "the curve bends");
+    assess_shape(figure, era, "logarithmic: 6.7 log_2.125(x), 6.16 us per doubling", true,
+                 "the curve bends");
     struct rz_ulfm_fit fit = rz_ulfm_fit(era, true);
-    rz_figure_judge(figure->report, RZ_FIGURE_NOT_COMPARABLE, "height of ERA's curve",
-                    "6.7 log_2.125(x) us on a Cray XC30",
-                    "the network's figures are assumed, and the unit is implied there",
-                    "%.2f log_2.125(x) %+.1f us; %.1f us at %.0f ranks, the published one %.1f us",
-                    fit.a * log2(2.125), fit.b, era->y[last], era->x[last],
-                    published(era->x[last]));
-    judge_shape(figure, scans, "linear in practice: linear local computations dominate", false,
-                "at these sizes the network dominates 1 ns per member");
-    judge_shape(figure, twophase, "logarithmic in theory", true,
-                "bitmaps of n bits weigh more than the steps");
+    rz_figure_assess(figure->report, RZ_FIGURE_NOT_COMPARABLE, "height of ERA's curve",
+                     "6.7 log_2.125(x) us on a Cray XC30",
+                     "the network's figures are assumed, and the unit is implied there",
+                     "%.2f log_2.125(x) %+.1f us; %.1f us at %.0f ranks, the published one %.1f us",
+                     fit.a * log2(2.125), fit.b, era->y[last], era->x[last],
+                     published(era->x[last]));
+    assess_shape(figure, scans, "linear in practice: linear local computations dominate", false,
+                 "at these sizes the network dominates 1 ns per member");
+    assess_shape(figure, twophase, "logarithmic in theory", true,
+                 "bitmaps of n bits weigh more than the steps");
     bool below = era->y[last] < scans->y[last] && era->y[last] < twophase->y[last];
-    rz_figure_judge(figure->report, rz_ulfm_verdict(below), "ERA against Log2phases, at scale",
-                    "ERA is far below", below ? NULL : "it is not",
-                    "%.1f us against %.1f us with scans of 1 ns per rank (assumed) and %.1f us "
-                    "without, at %.0f ranks",
-                    era->y[last], scans->y[last], twophase->y[last], era->x[last]);
-    rz_figure_judge(figure->report, rz_ulfm_verdict(figure->messages_exact),
-                    "messages without deaths", "2 (n - 1)",
-                    figure->messages_exact ? NULL : "more or fewer", "%s in every run",
-                    figure->messages_exact ? "2 (n - 1)" : "not 2 (n - 1)");
+    rz_figure_assess(figure->report, rz_ulfm_verdict(below), "ERA against Log2phases, at scale",
+                     "ERA is far below", below ? NULL : "it is not",
+                     "%.1f us against %.1f us with scans of 1 ns per rank (assumed) and %.1f us "
+                     "without, at %.0f ranks",
+                     era->y[last], scans->y[last], twophase->y[last], era->x[last]);
+    rz_figure_assess(figure->report, rz_ulfm_verdict(figure->messages_exact),
+                     "messages without failures", "2 (n - 1)",
+                     figure->messages_exact ? NULL : "more or fewer", "%s in every run",
+                     figure->messages_exact ? "2 (n - 1)" : "not 2 (n - 1)");
 }
 
 static bool draw_era(const struct rz_figure_options *options, struct rz_table *table,
@@ -107,7 +107,7 @@ static bool draw_era(const struct rz_figure_options *options, struct rz_table *t
     rz_chart_curve(chart, "stated: 6.7 log_2.125(x)", RZ_CHART_DASHED);
     for (uint32_t i = 0; i < bin.n; i++)
         rz_chart_point(chart, bin.x[i], published(bin.x[i]));
-    judge_era(&figure, &bin, &twophase, &scans);
+    assess_era(&figure, &bin, &twophase, &scans);
     return true;
 }
 
@@ -150,31 +150,31 @@ static bool draw_topology(const struct rz_figure_options *options, struct rz_tab
         there = i;
     }
     double ratio = bin.y[last] / allreduce(&network, bin.x[last]);
-    rz_figure_judge(report, rz_ulfm_verdict(worse), "bin/star against flat",
-                    "worse: 16 copies one after the other at each node's first rank",
-                    worse ? NULL : "copies within a node are too cheap here",
-                    "%.1f us against %.1f us at %.0f ranks", star.y[last], flat.y[last],
-                    bin.x[last]);
-    rz_figure_judge(report, rz_ulfm_verdict(best),
-                    "bin/bin against the others, as many ranks as there", "the best of the three",
-                    best ? NULL : "it is not at every size",
-                    "%.1f us against %.1f us (bin/star %.1f us) at %.0f ranks, %s at all sizes "
-                    "below",
-                    bin.y[there], flat.y[there], star.y[there], bin.x[there],
-                    best ? "lower than both" : "not lower");
+    rz_figure_assess(report, rz_ulfm_verdict(worse), "bin/star against flat",
+                     "worse: 16 copies one after the other at each node's first rank",
+                     worse ? NULL : "copies within a node are too cheap here",
+                     "%.1f us against %.1f us at %.0f ranks", star.y[last], flat.y[last],
+                     bin.x[last]);
+    rz_figure_assess(report, rz_ulfm_verdict(best),
+                     "bin/bin against the others, as many ranks as there", "the best of the three",
+                     best ? NULL : "it is not at every size",
+                     "%.1f us against %.1f us (bin/star %.1f us) at %.0f ranks, %s at all sizes "
+                     "below",
+                     bin.y[there], flat.y[there], star.y[there], bin.x[there],
+                     best ? "lower than both" : "not lower");
     if (last > there)
-        rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "bin/bin against flat, more ranks",
-                        "not measured there",
-                        "each level of bin/bin costs a little more: four children, near ones first",
-                        "%.1f us against %.1f us at %.0f ranks", bin.y[last], flat.y[last],
-                        bin.x[last]);
+        rz_figure_assess(
+            report, RZ_FIGURE_NOT_COMPARABLE, "bin/bin against flat, more ranks",
+            "not measured there",
+            "each level of bin/bin costs a little more: four children, near ones first",
+            "%.1f us against %.1f us at %.0f ranks", bin.y[last], flat.y[last], bin.x[last]);
     bool twice = ratio > 1.5 && ratio < 2.8;
-    rz_figure_judge(report, rz_ulfm_verdict(twice), "bin/bin against an optimised allreduce",
-                    "about twice: up and down do not overlap", twice ? NULL : "it is not",
-                    "%.2f times at %.0f ranks, the allreduce computed", ratio, bin.x[last]);
-    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "flat against Open MPI's allreduce",
-                    "about the same, both blind to nodes", "no MPI library runs here",
-                    "flat: %.1f us at %.0f ranks", flat.y[last], bin.x[last]);
+    rz_figure_assess(report, rz_ulfm_verdict(twice), "bin/bin against an optimised allreduce",
+                     "about twice: up and down do not overlap", twice ? NULL : "it is not",
+                     "%.2f times at %.0f ranks, the allreduce computed", ratio, bin.x[last]);
+    rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE, "flat against Open MPI's allreduce",
+                     "about the same, both blind to nodes", "no MPI library runs here",
+                     "flat: %.1f us at %.0f ranks", flat.y[last], bin.x[last]);
     return true;
 }
 
@@ -214,15 +214,15 @@ static bool draw_shrink(const struct rz_figure_options *options, struct rz_table
     uint32_t last = era.n - 1, lower = 0;
     for (uint32_t i = 0; i < era.n; i++)
         lower += era.y[i] < scans.y[i];
-    rz_figure_judge(report, rz_ulfm_verdict(lower == era.n), "ERA against Log2phases",
-                    "ERA is lower throughout", lower == era.n ? NULL : "not at every point",
-                    "lower at %u of %u points; %.0f us against %.0f us at %.0f failed", lower,
-                    era.n, era.y[last], scans.y[last], era.x[last]);
+    rz_figure_assess(report, rz_ulfm_verdict(lower == era.n), "ERA against Log2phases",
+                     "ERA is lower throughout", lower == era.n ? NULL : "not at every point",
+                     "lower at %u of %u points; %.0f us against %.0f us at %.0f failed", lower,
+                     era.n, era.y[last], scans.y[last], era.x[last]);
     double growth = era.y[last] / era.y[0];
-    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "shrink over failures",
-                    "measured inside an application (S3D with Fenix), 16 to 1024 cores failed",
-                    "here a shrink alone, after news of all deaths within 10 us",
-                    "%.2f times as long at %.0f failed as at %.0f", growth, era.x[last], era.x[0]);
+    rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE, "shrink over failures",
+                     "measured inside an application (S3D with Fenix), 16 to 1024 cores failed",
+                     "here a shrink alone, after news of all failures within 10 us",
+                     "%.2f times as long at %.0f failed as at %.0f", growth, era.x[last], era.x[0]);
     return true;
 }
 

@@ -1,7 +1,7 @@
 /*
- * What a program in the manner of MiniFE waits for when one process died and a spare takes its
+ * What a program in the manner of MiniFE waits for when one process failed and a spare takes its
  * place: the revoke reaches all, the survivors shrink, and two collectives give everybody his place
- * (an allgather and a split; counted as agreements without deaths, which move as an allreduce
+ * (an allgather and a split; counted as agreements without failures, which move as an allreduce
  * does). The parts are measured one by one and added: none begins before the one before has ended
  * everywhere. `rzbench ulfm program` measures the same on real processes.
  */
@@ -12,8 +12,8 @@
 
 enum { COLLECTIVES = 2 };
 
-/* One process has died, and everybody hears of it ten microseconds later. */
-static struct rz_study_options with_a_death(const struct rz_study_options *point)
+/* One process has failed, and everybody hears of it ten microseconds later. */
+static struct rz_study_options with_a_failure(const struct rz_study_options *point)
 {
     struct rz_study_options options = *point;
     options.kill = 1;
@@ -52,31 +52,31 @@ static bool recovery_curve(struct rz_ulfm *figure, const char *study, uint64_t l
     struct rz_study_options point = rz_ulfm_options(figure);
     rz_ulfm_curve(figure, curve);
     for (point.members = 32; point.members <= largest; point.members *= 2) {
-        struct rz_study_options dead = with_a_death(&point);
+        struct rz_study_options failed = with_a_failure(&point);
         struct rz_table_spread shrunk;
-        if (!rz_ulfm_measure(figure, study, &dead, "decided_ms", &shrunk))
+        if (!rz_ulfm_measure(figure, study, &failed, "decided_ms", &shrunk))
             return false;
         rz_ulfm_add(figure, (double)point.members, rests[curve->n] + shrunk.median * 1000, curve);
     }
     return true;
 }
 
-static void judge(struct rz_ulfm *figure, const struct rz_ulfm_curve *era,
-                  const struct rz_ulfm_curve *scans, const struct rz_ulfm_curve *one)
+static void assess(struct rz_ulfm *figure, const struct rz_ulfm_curve *era,
+                   const struct rz_ulfm_curve *scans, const struct rz_ulfm_curve *one)
 {
     struct rz_ulfm_fit logarithm = rz_ulfm_fit(era, true), line = rz_ulfm_fit(era, false);
     bool scales = logarithm.r2 > line.r2 && logarithm.r2 > 0.95;
     uint32_t last = scans->n - 1, end = era->n - 1;
     bool below = era->y[last] < scans->y[last] / 2;
-    rz_figure_judge(figure->report, rz_ulfm_verdict(scales), "recovery by ERA over ranks",
-                    "scales with ERA: logarithmic", scales ? NULL : "the curve bends",
-                    "%.1f us per doubling; R2 = %.3f logarithmic, %.3f linear", logarithm.a,
-                    logarithm.r2, line.r2);
-    rz_figure_judge(figure->report, rz_ulfm_verdict(below), "ERA against Log2phases, at scale",
-                    "ERA is far below", below ? NULL : "it is not",
-                    "%.0f us against %.0f us at %.0f ranks", era->y[last], scans->y[last],
-                    scans->x[last]);
-    rz_figure_judge(
+    rz_figure_assess(figure->report, rz_ulfm_verdict(scales), "recovery by ERA over ranks",
+                     "scales with ERA: logarithmic", scales ? NULL : "the curve bends",
+                     "%.1f us per doubling; R2 = %.3f logarithmic, %.3f linear", logarithm.a,
+                     logarithm.r2, line.r2);
+    rz_figure_assess(figure->report, rz_ulfm_verdict(below), "ERA against Log2phases, at scale",
+                     "ERA is far below", below ? NULL : "it is not",
+                     "%.0f us against %.0f us at %.0f ranks", era->y[last], scans->y[last],
+                     scans->x[last]);
+    rz_figure_assess(
         figure->report, RZ_FIGURE_NOT_COMPARABLE, "one agreement (ours) against three for a shrink",
         "measured inside an application, on another network", "the network's figures are assumed",
         "%.0f us against %.0f us at %.0f ranks", one->y[end], era->y[end], era->x[end]);
@@ -101,6 +101,6 @@ bool rz_ulfm_draw_recovery(const struct rz_figure_options *options, struct rz_ta
         !recovery_curve(&figure, "agree", largest, rests, &one) ||
         !recovery_curve(&figure, "shrink-twophase", of_scans, rests, &scans))
         return false;
-    judge(&figure, &era, &scans, &one);
+    assess(&figure, &era, &scans, &one);
     return true;
 }

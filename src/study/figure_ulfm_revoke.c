@@ -1,7 +1,7 @@
 /*
  * The benchmark of revoke: plan A repeats a collective on a communicator until one rank revokes it
  * instead; then plan B does the same collective on another one. The collective is an agreement
- * without deaths on a tree by node, for it moves as an allreduce does: up and down a tree. Its
+ * without failures on a tree by node, for it moves as an allreduce does: up and down a tree. Its
  * messages and what is left of the revoke's flood share the processes' time.
  */
 #include "base/assert.h"
@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
-RZ_PROTO_ROOM(agree, RZ_ROOM_AGREE);
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
+RZ_PROTOCOL(agree, RZ_PROTOCOL_AGREE);
 
 enum { PART_REVOKE, PART_COLLECTIVE };
 #define OPERATIONS 4 /* of plan B */
@@ -75,7 +75,7 @@ static struct plans run_plans(const struct rz_study_options *options, uint64_t s
     network.receive_overhead_local = options->receive_overhead * 2 / 5;
     struct rz_timing_setup setup = {.members = (uint32_t)options->members,
                                     .n_parts = 2,
-                                    .parts = {&rz_proto_room_spread, &rz_proto_room_agree},
+                                    .parts = {&rz_protocol_spread, &rz_protocol_agree},
                                     .network = network,
                                     .seed = seed,
                                     .study = &plans,
@@ -112,20 +112,20 @@ static void measure(struct rz_ulfm *figure, const struct rz_study_options *optio
     }
 }
 
-static void judge(struct rz_ulfm *figure, const struct rz_ulfm_curve *quiet,
-                  const struct rz_ulfm_curve *revoke, const struct rz_ulfm_curve *b)
+static void assess(struct rz_ulfm *figure, const struct rz_ulfm_curve *quiet,
+                   const struct rz_ulfm_curve *revoke, const struct rz_ulfm_curve *b)
 {
     uint32_t last = quiet->n - 1;
     struct rz_ulfm_fit logarithm = rz_ulfm_fit(revoke, true), line = rz_ulfm_fit(revoke, false);
     bool grows_slowly = logarithm.r2 > line.r2 && logarithm.r2 > 0.9;
-    rz_figure_judge(figure->report, rz_ulfm_verdict(grows_slowly), "revoke over ranks",
-                    "about constant to logarithmic", grows_slowly ? NULL : "a line fits better",
-                    "%.1f us at %.0f, %.1f us at %.0f; "
-                    "R2 = %.3f logarithmic, %.3f linear",
-                    revoke->y[0], revoke->x[0], revoke->y[last], revoke->x[last], logarithm.r2,
-                    line.r2);
+    rz_figure_assess(figure->report, rz_ulfm_verdict(grows_slowly), "revoke over ranks",
+                     "about constant to logarithmic", grows_slowly ? NULL : "a line fits better",
+                     "%.1f us at %.0f, %.1f us at %.0f; "
+                     "R2 = %.3f logarithmic, %.3f linear",
+                     revoke->y[0], revoke->x[0], revoke->y[last], revoke->x[last], logarithm.r2,
+                     line.r2);
     bool shorter = revoke->y[last] < quiet->y[last];
-    rz_figure_judge(
+    rz_figure_assess(
         figure->report, rz_ulfm_verdict(shorter),
         "A's last operation, which is revoked, against one that is not",
         "Bouteiller, Bosilca, Dongarra, EuroMPI'15, on figure 3: a revoked barrier takes "
@@ -135,7 +135,7 @@ static void judge(struct rz_ulfm *figure, const struct rz_ulfm_curve *quiet,
         revoke->y[last] / quiet->y[last], revoke->x[last]);
     double first = b[0].y[0] - quiet->y[0], final = b[0].y[last] - quiet->y[last];
     bool constant = final - first < fmax(2, first / 2);
-    rz_figure_judge(
+    rz_figure_assess(
         figure->report, rz_ulfm_verdict(constant),
         "B's first operation: its extra time over one without a revoke",
         "almost constant over the ranks, or falling (accepted: half as much again, or 2 us)",
@@ -151,11 +151,11 @@ static void judge(struct rz_ulfm *figure, const struct rz_ulfm_curve *quiet,
     for (uint32_t k = 0; k < 3; k++) {
         double ratio = b[k].y[last] / quiet->y[last];
         bool agrees = ratio >= least[k] && ratio <= most[k];
-        rz_figure_judge(figure->report, rz_ulfm_verdict(agrees), names[k], stated[k],
-                        agrees ? NULL
-                               : "no more of the flood is left here: a message costs its "
-                                 "receiver half a microsecond and nothing afterwards",
-                        "%.3f times a quiet one at %.0f ranks", ratio, quiet->x[last]);
+        rz_figure_assess(figure->report, rz_ulfm_verdict(agrees), names[k], stated[k],
+                         agrees ? NULL
+                                : "no more of the flood is left here: a message costs its "
+                                  "receiver half a microsecond and nothing afterwards",
+                         "%.3f times a quiet one at %.0f ranks", ratio, quiet->x[last]);
     }
 }
 
@@ -187,6 +187,6 @@ bool rz_ulfm_draw_revoke(const struct rz_figure_options *options, struct rz_tabl
         for (uint32_t i = 0; i < n; i++)
             rz_ulfm_add(&figure, quiet.x[i], y[i][k], curve);
     }
-    judge(&figure, &quiet, &revoke, b);
+    assess(&figure, &quiet, &revoke, b);
     return true;
 }

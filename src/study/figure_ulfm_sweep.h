@@ -22,7 +22,7 @@ struct rz_ulfm {
     struct rz_chart *chart;
     struct rz_figure_report *report;
     const char **why;
-    bool messages_exact; /* every run without deaths had as many as the formula says */
+    bool messages_exact; /* every run without failures had as many as the formula says */
 };
 
 /* Begins the table: curve, x (as named), median, least and most in microseconds. */

@@ -71,7 +71,7 @@ RZ_CLI_TAKE(seed)
 }
 TAKE_TIME(until)
 TAKE_COUNT(kill, 0, 1u << 24)
-/* Who dies says that somebody does. */
+/* Who fails says that somebody does. */
 TAKE_FLAG(kill_contiguous, victims = RZ_STUDY_VICTIMS_CONTIGUOUS;
           OPTIONS->kill += OPTIONS->kill == 0)
 TAKE_FLAG(kill_root, victims = RZ_STUDY_VICTIMS_FIRST; OPTIONS->kill += OPTIONS->kill == 0)
@@ -178,17 +178,17 @@ const struct rz_study_option rz_study_option_table[] = {
     {0, COUNT64, AT(seed), {"--seed", NULL, "S", "Seed of the first trial.", take_seed}},
     {0, TIME, AT(until), {"--until", NULL, "T",
      "End a trial at this virtual time, if the study does not choose one.", take_until}},
-    {RZ_STUDY_KILL, PLAIN, 0, {NULL, NULL, NULL, "Who dies", NULL}},
-    {RZ_STUDY_KILL, COUNT, AT(kill), {"--kill", NULL, "K", "So many die.", take_kill}},
+    {RZ_STUDY_KILL, PLAIN, 0, {NULL, NULL, NULL, "Who fails", NULL}},
+    {RZ_STUDY_KILL, COUNT, AT(kill), {"--kill", NULL, "K", "So many fail.", take_kill}},
     {RZ_STUDY_KILL, PLAIN, 0, {"--kill-contiguous", NULL, NULL,
      "They are neighbours, instead of drawn at random.", take_kill_contiguous}},
     {RZ_STUDY_KILL, PLAIN, 0, {"--kill-root", NULL, NULL,
      "They are member 0 and those after it: the root of a tree.", take_kill_root}},
     {RZ_STUDY_KILL, PLAIN, 0, {"--kill-rack", NULL, NULL, "They are whole nodes.", take_kill_rack}},
     {RZ_STUDY_KILL, TIME, AT(kill_at), {"--kill-at", NULL, "T",
-     "They die at this virtual time. Default: a random date.", take_kill_at}},
+     "They fail at this virtual time. Default: a random date.", take_kill_at}},
     {RZ_STUDY_KILL, PLAIN, 0, {"--kill-during", NULL, NULL,
-     "Each dies at its own random date, instead of all at once.", take_kill_during}},
+     "Each fails at its own random date, instead of all at once.", take_kill_during}},
     {0, PLAIN, 0, {NULL, NULL, NULL, "The protocol", NULL}},
     {RZ_STUDY_HEARTBEAT, TIME, AT(hb_period), {"--hb-period", NULL, "T",
      "Time from heartbeat to heartbeat.", take_hb_period}},
@@ -244,7 +244,7 @@ const struct rz_study_option rz_study_option_table[] = {
     {RZ_STUDY_SLOW, TIME, AT(slow_by), {"--slow-by", NULL, "T",
      "How much later slow members do everything.", take_slow_by}},
     {RZ_STUDY_LAG, TIME, AT(detector_lag), {"--detector-lag", NULL, "T",
-     "News of a death arrive up to so much later.", take_detector_lag}},
+     "News of a failure arrive up to so much later.", take_detector_lag}},
     {0, PLAIN, 0, {NULL, NULL, NULL, "What is written", NULL}},
     {0, PLAIN, 0, {"--csv", NULL, "FILE", "The table as CSV.", take_csv}},
     {0, PLAIN, 0, {"--plot", NULL, "FILE",

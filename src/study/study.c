@@ -6,7 +6,7 @@
 #include "chart/outfile.h"
 #include "timing/timing.h"
 
-#include "study_rooms.h" /* made by CMakeLists.txt: RZ_STUDY_ROOMS(X), an X(ROOM) for each study_ROOM.c */
+#include "study_protocols.h" /* made by CMakeLists.txt: RZ_STUDY_PROTOCOLS(X), an X(ROOM) for each study_PROTOCOL.c */
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,25 +15,25 @@
 
 /* --- the list --- */
 
-#define DECLARE(room)                                                                              \
-    extern const struct rz_study rz_##room##_studies[];                                            \
-    extern const size_t rz_##room##_studies_count;
-RZ_STUDY_ROOMS(DECLARE)
+#define DECLARE(protocol)                                                                          \
+    extern const struct rz_study rz_##protocol##_studies[];                                        \
+    extern const size_t rz_##protocol##_studies_count;
+RZ_STUDY_PROTOCOLS(DECLARE)
 #undef DECLARE
 
-#define LIST(room) {rz_##room##_studies, &rz_##room##_studies_count},
+#define LIST(protocol) {rz_##protocol##_studies, &rz_##protocol##_studies_count},
 static const struct {
     const struct rz_study *v;
     const size_t *count;
-} rooms[] = {RZ_STUDY_ROOMS(LIST){NULL, NULL}};
+} protocols[] = {RZ_STUDY_PROTOCOLS(LIST){NULL, NULL}};
 #undef LIST
 
 const struct rz_study *rz_study_at(size_t i)
 {
-    for (size_t room = 0; rooms[room].v; room++) {
-        if (i < *rooms[room].count)
-            return &rooms[room].v[i];
-        i -= *rooms[room].count;
+    for (size_t protocol = 0; protocols[protocol].v; protocol++) {
+        if (i < *protocols[protocol].count)
+            return &protocols[protocol].v[i];
+        i -= *protocols[protocol].count;
     }
     return NULL;
 }
@@ -104,7 +104,8 @@ static void draw_sorted(struct rz_random *random, uint64_t of, uint32_t n, rz_id
 static void draw_nodes(struct rz_random *random, uint64_t members, uint32_t per_node, uint32_t n,
                        rz_id *out)
 {
-    uint64_t full = members / per_node; /* a last node that is not full dies only with all others */
+    uint64_t full =
+        members / per_node; /* a last node that is not full fails only with all others */
     uint32_t wanted = (uint32_t)(((uint64_t)n + per_node - 1) / per_node);
     uint64_t nodes = wanted <= full ? full : wanted;
     rz_id *drawn = malloc((wanted > 0 ? wanted : 1) * sizeof *drawn);
@@ -145,7 +146,7 @@ bool rz_study_fits(uint64_t members, uint64_t bytes_each, const char **why)
 {
     if (bytes_each <= RZ_STUDY_MEMORY_MAX / members)
         return true;
-    *why = "so many members with so many deaths or items each take more than 8 GiB of memory";
+    *why = "so many members with so many failures or items each take more than 8 GiB of memory";
     return false;
 }
 

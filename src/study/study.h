@@ -1,11 +1,11 @@
 /*
- * Studies: what rzsim measures. A study sets protocol rooms up in timing runs (or calls a scale
- * model), does so for each trial, and reports one table with a row per trial and one chart of what
- * happened over virtual time. Figures (figure.h) run studies over a sweep and stand their results
- * beside what the papers state.
+ * Studies: what rzsim measures. A study sets protocol components up in timing runs (or calls a
+ * scale model), does so for each trial, and reports one table with a row per trial and one chart of
+ * what happened over virtual time. Figures (figure.h) run studies over a sweep and stand their
+ * results beside what the papers state.
  *
- * A file study_ROOM.c defines const struct rz_study rz_ROOM_studies[] and its count
- * rz_ROOM_studies_count; the build finds it by its name.
+ * A file study_PROTOCOL.c defines const struct rz_study rz_PROTOCOL_studies[] and its count
+ * rz_PROTOCOL_studies_count; the build finds it by its name.
  */
 #ifndef RZ_STUDY_STUDY_H
 #define RZ_STUDY_STUDY_H
@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-/* Which members die. */
+/* Which members fail. */
 enum rz_study_victims {
     RZ_STUDY_VICTIMS_RANDOM,
     RZ_STUDY_VICTIMS_CONTIGUOUS,
@@ -35,7 +35,7 @@ struct rz_study_options {
     uint32_t per_node;             /* --per-node */
     uint32_t trials;               /* --trials: with seeds seed, seed + 1, ... */
     uint64_t seed;                 /* --seed */
-    uint32_t kill;                 /* --kill: how many die */
+    uint32_t kill;                 /* --kill: how many fail */
     enum rz_study_victims victims; /* --kill-contiguous, --kill-root, --kill-rack */
     rz_time kill_at;  /* --kill-at; RZ_TIME_NEVER: a random date of the study's choice */
     bool kill_during; /* --kill-during: each at its own random date in the run, not all at once */
@@ -65,7 +65,8 @@ struct rz_study_options {
     double loss, duplication;  /* --loss, --duplication: fractions */
     uint32_t slow;             /* --slow: so many members answer late */
     rz_time slow_by;           /* --slow-by */
-    rz_time detector_lag; /* --detector-lag: news of deaths arrive up to so much later, uniformly */
+    rz_time
+        detector_lag; /* --detector-lag: news of failures arrive up to so much later, uniformly */
 
     const char *trace; /* --trace FILE: of the first trial, for Perfetto */
     bool progress;     /* a line on standard error while it runs, where that is a terminal */
@@ -87,7 +88,7 @@ enum rz_study_takes {
     RZ_STUDY_MODEL = 2048,
     RZ_STUDY_LIFEGUARD = 4096, /* lifeguard, profile */
     RZ_STUDY_FACTOR = 8192,
-    RZ_STUDY_LOSS = 16384, /* loss, duplication: rooms that tolerate it */
+    RZ_STUDY_LOSS = 16384, /* loss, duplication: components that tolerate it */
     RZ_STUDY_SLOW = 32768,
     RZ_STUDY_LAG = 65536,
     RZ_STUDY_PER_NODE = 131072,
@@ -106,9 +107,9 @@ struct rz_study {
     void (*defaults)(struct rz_study_options *options);
     /*
      * Runs all trials. table: a row per trial, columns made here; every study has the columns that
-     * apply of: trial, detect_first_ms, detect_last_ms (detection of all deaths by somebody),
-     * known_ms (until all living know all deaths), decided_ms, cycles_..., messages, bytes,
-     * messages_hot (the most that one member sent), false_accusations, events, seconds (of
+     * apply of: trial, detect_first_ms, detect_last_ms (detection of all failures by somebody),
+     * known_ms (until all living know all failures), decided_ms, cycles_..., messages, bytes,
+     * messages_hot (the most that one member sent), false_failure_reports, events, seconds (of
      * processor), bytes_member (of memory).
      * chart: what happened over virtual time in the first trial. False: *why says what is wrong
      * with the options.
@@ -135,7 +136,7 @@ struct rz_timing_network rz_study_network(const struct rz_study_options *options
  */
 void rz_study_draw_victims(const struct rz_study_options *options, uint64_t seed, rz_id *victims);
 
-/* Whether so many members with so many bytes each, of deaths told and items sent, can be held in
+/* Whether so many members with so many bytes each, of failures told and items sent, can be held in
  * memory (RZ_STUDY_MEMORY_MAX); false: *why, which is left alone else. */
 bool rz_study_fits(uint64_t members, uint64_t bytes_each, const char **why);
 #define RZ_STUDY_MEMORY_MAX (UINT64_C(8) << 30)

@@ -124,7 +124,7 @@ static void revoke_defaults(struct rz_study_options *options)
     options->payload = 1; /* the context id with its epoch */
 }
 
-#define DEATHS (RZ_STUDY_KILL | RZ_STUDY_LAG | RZ_STUDY_PER_NODE | RZ_STUDY_TRACE)
+#define FAILURES (RZ_STUDY_KILL | RZ_STUDY_LAG | RZ_STUDY_PER_NODE | RZ_STUDY_TRACE)
 
 const struct rz_study rz_agree_studies[] = {
     {.name = "agree",
@@ -132,7 +132,7 @@ const struct rz_study rz_agree_studies[] = {
      .members_are = "ranks",
      .members_default = 1024,
      .members_max = 1 << 20,
-     .takes = DEATHS | RZ_STUDY_TREE | RZ_STUDY_OPERATIONS | RZ_STUDY_PAYLOAD,
+     .takes = FAILURES | RZ_STUDY_TREE | RZ_STUDY_OPERATIONS | RZ_STUDY_PAYLOAD,
      .defaults = rz_agree_defaults,
      .run = agree_run},
     {.name = "twophase",
@@ -140,7 +140,7 @@ const struct rz_study rz_agree_studies[] = {
      .members_are = "ranks",
      .members_default = 1024,
      .members_max = RZ_TWOPHASE_MEMBERS_MAX,
-     .takes = DEATHS | RZ_STUDY_OPERATIONS,
+     .takes = FAILURES | RZ_STUDY_OPERATIONS,
      .defaults = rz_agree_defaults,
      .run = twophase_run},
     {.name = "twophase-scans",
@@ -148,7 +148,7 @@ const struct rz_study rz_agree_studies[] = {
      .members_are = "ranks",
      .members_default = 1024,
      .members_max = RZ_TWOPHASE_MEMBERS_MAX,
-     .takes = DEATHS | RZ_STUDY_OPERATIONS,
+     .takes = FAILURES | RZ_STUDY_OPERATIONS,
      .defaults = rz_agree_defaults,
      .run = scans_run},
     {.name = "rounds",
@@ -156,15 +156,15 @@ const struct rz_study rz_agree_studies[] = {
      .members_are = "ranks",
      .members_default = 8,
      .members_max = RZ_ROUNDS_MEMBERS_MAX,
-     .takes = DEATHS,
+     .takes = FAILURES,
      .defaults = rounds_defaults,
      .run = rounds_run},
     {.name = "shrink",
-     .summary = "a smaller communicator after deaths: agreements on failed, id, activation",
+     .summary = "a smaller communicator after failures: agreements on failed, id, activation",
      .members_are = "ranks",
      .members_default = 1024,
      .members_max = 1 << 20,
-     .takes = DEATHS | RZ_STUDY_TREE,
+     .takes = FAILURES | RZ_STUDY_TREE,
      .defaults = rz_agree_defaults,
      .run = shrink_run},
     {.name = "shrink-twophase",
@@ -172,7 +172,7 @@ const struct rz_study rz_agree_studies[] = {
      .members_are = "ranks",
      .members_default = 1024,
      .members_max = RZ_TWOPHASE_MEMBERS_MAX,
-     .takes = DEATHS,
+     .takes = FAILURES,
      .defaults = rz_agree_defaults,
      .run = shrink_twophase_run},
     {.name = "revoke",
@@ -180,7 +180,7 @@ const struct rz_study rz_agree_studies[] = {
      .members_are = "ranks",
      .members_default = 1024,
      .members_max = 1 << 20,
-     .takes = DEATHS | RZ_STUDY_NEAR_FIRST,
+     .takes = FAILURES | RZ_STUDY_NEAR_FIRST,
      .defaults = revoke_defaults,
      .run = rz_ring_spread_run},
 };

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-RZ_PROTO_ROOM(agree, RZ_ROOM_AGREE);
-RZ_PROTO_ROOM(twophase, RZ_ROOM_TWOPHASE);
-RZ_PROTO_ROOM(rounds, RZ_ROOM_ROUNDS);
+RZ_PROTOCOL(agree, RZ_PROTOCOL_AGREE);
+RZ_PROTOCOL(twophase, RZ_PROTOCOL_TWOPHASE);
+RZ_PROTOCOL(rounds, RZ_PROTOCOL_ROUNDS);
 
 static void *memory(size_t bytes)
 {
@@ -74,11 +74,11 @@ static rz_time adapter_wait(struct rz_timing *timing, rz_id from, rz_id to)
 
 /* --- what each protocol is called ------------------------------------------------------------- */
 
-static const struct rz_proto_room *room_of(enum rz_agree_protocol protocol)
+static const struct rz_protocol *protocol_of(enum rz_agree_protocol protocol)
 {
-    static const struct rz_proto_room *const rooms[] = {
-        &rz_proto_room_agree, &rz_proto_room_twophase, &rz_proto_room_rounds};
-    return rooms[protocol];
+    static const struct rz_protocol *const protocols[] = {&rz_protocol_agree, &rz_protocol_twophase,
+                                                          &rz_protocol_rounds};
+    return protocols[protocol];
 }
 
 static const char *const messages_of[3][7] = {
@@ -127,22 +127,22 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 
 /* --- the hosts -------------------------------------------------------------------------------- */
 
-/* The call of all three rooms has number 0 and the flag, or `and`, first. */
+/* The call of all three components has number 0 and the flag, or `and`, first. */
 static void propose(struct rz_agree_run *run, struct rz_timing *timing, rz_id member, rz_time at)
 {
     uint64_t arg[4] = {~(UINT64_C(1) << member % 64), member, member, 0};
     rz_timing_call(timing, member, 0, at, 0, arg, run->items, (uint32_t)run->n_items);
 }
 
-/* Whether the decision found somebody dead that no earlier one had. */
-static bool found_dead(struct rz_agree_run *run, struct rz_timing *timing, rz_id member,
-                       const struct rz_action *notice)
+/* Whether the decision found somebody failed that no earlier one had. */
+static bool found_failed(struct rz_agree_run *run, struct rz_timing *timing, rz_id member,
+                         const struct rz_action *notice)
 {
     if (run->protocol == RZ_AGREE_BY_ERA) {
-        uint32_t n_dead, before = run->n_dead[member];
-        rz_agree_dead(rz_timing_state(timing, member, 0), &n_dead);
-        run->n_dead[member] = n_dead;
-        return n_dead != before;
+        uint32_t n_failed, before = run->n_failed[member];
+        rz_agree_failed(rz_timing_state(timing, member, 0), &n_failed);
+        run->n_failed[member] = n_failed;
+        return n_failed != before;
     }
     uint64_t any = 0;
     for (uint32_t i = 0; i < notice->n_items; i++)
@@ -152,11 +152,11 @@ static bool found_dead(struct rz_agree_run *run, struct rz_timing *timing, rz_id
 
 /* As Open MPI shrinks: the failed are agreed until nothing new is among them, then the greatest of
  * the lowest free context ids, whether all accept it, and the activation; each repeated in place
- * when it finds somebody dead. True: the shrink is done. */
+ * when it finds somebody failed. True: the shrink is done. */
 static bool shrunk(struct rz_agree_run *run, struct rz_timing *timing, rz_id member,
                    const struct rz_action *notice)
 {
-    run->stage[member] += !found_dead(run, timing, member, notice);
+    run->stage[member] += !found_failed(run, timing, member, notice);
     return run->stage[member] == 4;
 }
 
@@ -197,9 +197,10 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
         propose(run, timing, member, 0);
 }
 
-/* --- deaths ----------------------------------------------------------------------------------- */
+/* --- failures -----------------------------------------------------------------------------------
+ */
 
-/* About when the decision is on its way down, without deaths. */
+/* About when the decision is on its way down, without failures. */
 static rz_time expected(const struct rz_agree_run *run)
 {
     const struct rz_timing_network *network = &run->network;
@@ -212,7 +213,7 @@ static rz_time expected(const struct rz_agree_run *run)
            2;
 }
 
-static rz_time death_date(const struct rz_agree_run *run, struct rz_random *random)
+static rz_time failure_date(const struct rz_agree_run *run, struct rz_random *random)
 {
     const struct rz_study_options *options = run->options;
     rz_time lasts = expected(run);
@@ -222,15 +223,15 @@ static rz_time death_date(const struct rz_agree_run *run, struct rz_random *rand
     return options->kill_at + (options->kill_during ? rz_random_below(random, lasts) : 0);
 }
 
-/* The detector is perfect: each of the living hears of each death within detector_lag, in its own
- * time; of deaths at one date together. A shrink begins with that. */
-static void plan_deaths(struct rz_agree_run *run, struct rz_timing *timing, const rz_id *victims)
+/* The detector is perfect: each of the living hears of each failure within detector_lag, in its own
+ * time; of failures at one date together. A shrink begins with that. */
+static void plan_failures(struct rz_agree_run *run, struct rz_timing *timing, const rz_id *victims)
 {
     const struct rz_study_options *options = run->options;
     uint32_t each = options->kill_during ? 1 : options->kill;
     struct rz_random random = {rz_mix(run->seed, 0x64617465)};
     for (uint32_t i = 0; i < options->kill; i += each) {
-        rz_time at = death_date(run, &random);
+        rz_time at = failure_date(run, &random);
         for (uint32_t k = i; k < i + each; k++)
             rz_timing_kill(timing, victims[k], at);
         for (rz_id id = 0; id < run->n; id++) {
@@ -256,7 +257,7 @@ static void plan(struct rz_agree_run *run, struct rz_timing *timing)
     if (!run->shrinks || options->kill == 0)
         for (rz_id id = 0; id < run->n; id++)
             propose(run, timing, id, 0);
-    plan_deaths(run, timing, victims);
+    plan_failures(run, timing, victims);
     free(victims);
 }
 
@@ -285,7 +286,7 @@ static void begin(struct rz_agree_run *run, uint64_t seed)
     rz_agree_adapters_begin(&run->adapters, run->n, &run->network);
     run->digest = memory(run->n * sizeof *run->digest);
     run->stage = memory(run->shrinks ? run->n : 0);
-    run->n_dead = memory(run->shrinks ? run->n * sizeof *run->n_dead : 0);
+    run->n_failed = memory(run->shrinks ? run->n * sizeof *run->n_failed : 0);
     run->first_at = run->last_at = 0;
     run->decided = run->attempts = run->n_curve = 0;
 }
@@ -297,7 +298,7 @@ static void end(struct rz_agree_run *run)
     free(run->doomed);
     free(run->digest);
     free(run->stage);
-    free(run->n_dead);
+    free(run->n_failed);
 }
 
 static struct rz_timing_setup setup_of(struct rz_agree_run *run)
@@ -305,7 +306,7 @@ static struct rz_timing_setup setup_of(struct rz_agree_run *run)
     return (struct rz_timing_setup){
         .members = run->n,
         .n_parts = 1,
-        .parts = {room_of(run->protocol)},
+        .parts = {protocol_of(run->protocol)},
         .network = run->network,
         .seed = run->seed,
         .until = run->options->until,
@@ -386,7 +387,7 @@ static void draw(const struct rz_agree_run *run, struct rz_chart *chart)
     if (!chart)
         return;
     rz_chart_labels(chart, "agreement", "time [us]", "members that have decided");
-    rz_chart_curve(chart, room_of(run->protocol)->name, RZ_CHART_STEPS);
+    rz_chart_curve(chart, protocol_of(run->protocol)->name, RZ_CHART_STEPS);
     for (uint32_t i = 0; i < run->n_curve; i++)
         rz_chart_point(chart, (double)run->curve_at[i] / RZ_MICROSECOND,
                        (double)(i * run->curve_step + 1));

@@ -1,5 +1,5 @@
 /* Inside the studies agree, twophase, rounds, shrink and revoke: hosts that agree on operations one
- * after the other, deaths, and who has decided when. */
+ * after the other, failures, and who has decided when. */
 #ifndef RZ_STUDY_STUDY_AGREE_RUN_H
 #define RZ_STUDY_STUDY_AGREE_RUN_H
 
@@ -48,10 +48,10 @@ struct rz_agree_run {
     uint64_t n_items;          /* 0 but by ERA */
     uint8_t *doomed;           /* members that the study kills */
     uint8_t *stage;            /* of a shrink, per member */
-    uint32_t *n_dead;          /* of a shrink: agreed dead at the last decision, per member */
+    uint32_t *n_failed;        /* of a shrink: agreed failed at the last decision, per member */
     uint64_t *digest;          /* of the last decision, per member */
     uint64_t living, left;     /* members that stay; those of them that are not done */
-    rz_time begun_at;          /* the first deaths or calls that the study makes */
+    rz_time begun_at;          /* the first failures or calls that the study makes */
     rz_time first_at, last_at; /* when the first and the last of the living were done */
     uint32_t decided;          /* operations that the last one decided */
     uint32_t attempts;         /* rounds, or attempts of a two-phase commit */

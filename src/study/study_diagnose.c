@@ -1,7 +1,7 @@
 /*
  * The study of the dynamic group of recommended processes on hosts under synthetic load: who is put
- * out and comes back, when the dead are out everywhere, and what it costs. With --factor the
- * threshold is multiplied, else 2.5 ms are added.
+ * out and comes back, when the failed processes are out everywhere, and what it costs. With
+ * --factor the threshold is multiplied, else 2.5 ms are added.
  */
 #include "study/study.h"
 
@@ -59,7 +59,7 @@ static void columns(struct rz_table *table)
     rz_table_column(table, "known_ms", "known by all", "ms");
     rz_table_column(table, "removals", "removals", NULL);
     rz_table_column(table, "rejoins", "rejoins", NULL);
-    rz_table_column(table, "false_accusations", "of the living", NULL);
+    rz_table_column(table, "false_failure_reports", "of the living", NULL);
     rz_table_column(table, "refusals", "rejoins refused", NULL);
     rz_table_column(table, "takeovers", "takeovers", NULL);
     rz_table_column(table, "doubts", "doubts", NULL);
@@ -84,8 +84,8 @@ static double sent(const struct rz_dgrp_run *run, uint32_t part, uint32_t type)
     return (double)rz_timing_count(run->timing, part, type).messages;
 }
 
-/* First and last date of the deaths' detection, since the death; NAN: none, or not all. */
-static void row_deaths(const struct rz_dgrp_run *run, struct rz_table *table)
+/* First and last date of the failures' detection, since the failure; NAN: none, or not all. */
+static void row_failures(const struct rz_dgrp_run *run, struct rz_table *table)
 {
     rz_time first = RZ_TIME_NEVER, last = 0;
     uint32_t killed = 0;
@@ -118,7 +118,7 @@ static void row(const struct rz_dgrp_run *run, struct rz_table *table, uint32_t 
     rz_table_row(table);
     rz_table_number(table, trial);
     rz_table_number(table, (double)run->interval);
-    row_deaths(run, table);
+    row_failures(run, table);
     rz_table_number(table, removals);
     rz_table_number(table, rejoins);
     rz_table_number(table, (double)run->false_removals);
@@ -152,8 +152,8 @@ static void draw(const struct rz_dgrp_run *run, struct rz_chart *chart)
             rz_chart_point(chart, (double)i, run->group_size[i]);
 }
 
-static void plan_deaths(struct rz_dgrp_run *run, const struct rz_study_options *options,
-                        uint64_t seed)
+static void plan_failures(struct rz_dgrp_run *run, const struct rz_study_options *options,
+                          uint64_t seed)
 {
     rz_id *victims = malloc((options->kill + 1) * sizeof *victims);
     struct rz_random random = {rz_mix(seed, 0x64617465)};
@@ -193,7 +193,7 @@ static bool trial(const struct rz_study_options *options, uint32_t number, struc
     if (*why)
         return false;
     struct rz_dgrp_run *run = rz_dgrp_create(&setup);
-    plan_deaths(run, options, setup.seed);
+    plan_failures(run, options, setup.seed);
     rz_dgrp_go(run);
     row(run, table, number);
     if (number == 0)

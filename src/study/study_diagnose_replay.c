@@ -100,7 +100,7 @@ static void replay_interval(struct rz_diagnose *p6, uint64_t interval,
     rz_time began = interval * RZ_SECOND;
     step(p6, &(struct rz_event){.kind = RZ_EVENT_TICK, .now = began});
     rz_assert(rz_diagnose_interval(p6) == interval);
-    struct rz_message reply = {.room = RZ_ROOM_DIAGNOSE,
+    struct rz_message reply = {.protocol = RZ_PROTOCOL_DIAGNOSE,
                                .type = RZ_DIAGNOSE_REPLY,
                                .from = P2,
                                .origin = P2,

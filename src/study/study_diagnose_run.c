@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
-RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
+RZ_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
+RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 
 #define DIAGNOSE RZ_DGRP_DIAGNOSE
 #define PAXOS RZ_DGRP_PAXOS
@@ -320,7 +320,7 @@ void rz_dgrp_go(struct rz_dgrp_run *run)
     rz_time interval = run->setup.diagnose.interval;
     struct rz_timing_setup setup = {.members = run->n,
                                     .n_parts = RZ_DGRP_PARTS,
-                                    .parts = {&rz_proto_room_diagnose, &rz_proto_room_paxos},
+                                    .parts = {&rz_protocol_diagnose, &rz_protocol_paxos},
                                     .network = run->setup.network,
                                     .seed = run->setup.seed,
                                     .until = run->setup.intervals * interval - 1,

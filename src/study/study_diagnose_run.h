@@ -1,6 +1,6 @@
 /*
- * A dynamic group of recommended processes on loaded hosts: rooms diagnose and paxos joined as a
- * host joins them, for the study of diagnose and the figures of DGRP.
+ * A dynamic group of recommended processes on loaded hosts: components diagnose and paxos joined as
+ * a host joins them, for the study of diagnose and the figures of DGRP.
  *
  * The load is synthetic: a test's task takes a base time and noise; hosts have bursts, in which it
  * takes longer for a number of intervals; some testers are noisy; now and then a storm slows most

@@ -23,7 +23,7 @@ static void defaults(struct rz_study_options *options)
     options->send_overhead = options->receive_overhead = 0;
 }
 
-static const char *const stages[] = {"know the dead", "have consensus", "have committed"};
+static const char *const stages[] = {"know the failed", "have consensus", "have committed"};
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static void columns(struct rz_table *table, enum rz_gossip_kind kind)
     rz_table_column(table, "bytes", "bytes", NULL);
     rz_table_column(table, "traffic_member", "sent per member", "B");
     rz_table_column(table, "messages_hot", "most by one", NULL);
-    rz_table_column(table, "false_accusations", "false accusations", NULL);
+    rz_table_column(table, "false_failure_reports", "false failure reports", NULL);
     rz_table_column(table, "lasted_ms", "virtual time", "ms");
     rz_table_column(table, "events", "events", NULL);
     rz_table_column(table, "seconds", "processor time", "s");
@@ -98,7 +98,7 @@ static void row(struct rz_table *table, const struct rz_gossip_trial_setup *setu
     rz_table_number(table, bytes);
     rz_table_number(table, bytes / (double)setup->gossip.n_members);
     rz_table_number(table, setup->model ? NAN : (double)trial->messages_hot);
-    rz_table_number(table, (double)trial->false_accusations);
+    rz_table_number(table, (double)trial->false_failure_reports);
     rz_table_number(table, milliseconds(trial->lasted));
     rz_table_number(table, setup->model ? NAN : (double)trial->events);
     rz_table_number(table, trial->seconds);
@@ -143,7 +143,7 @@ static void draw_dates(const struct rz_study_options *options, uint64_t seed, rz
 }
 
 /* Then the count of algorithm 3 is the published one, which knows no others. */
-static bool all_die_before(const struct rz_study_options *options)
+static bool all_fail_before(const struct rz_study_options *options)
 {
     return !options->kill_during && (options->kill_at == RZ_TIME_NEVER || options->kill_at == 0);
 }
@@ -158,8 +158,8 @@ static struct rz_gossip_trial_setup setup_of(const struct rz_study_options *opti
                                       .timeout = options->cycle / 2,
                                       .start_spread = options->cycle,
                                       .before_only =
-                                          kind == RZ_GOSSIP_SUM && all_die_before(options),
-                                      .accuse = true,
+                                          kind == RZ_GOSSIP_SUM && all_fail_before(options),
+                                      .report = true,
                                       .initial = options->initial_cycles,
                                       .window = options->window,
                                       .tolerance_ppm = (uint32_t)(options->tolerance * 1e6 + 0.5)};
@@ -191,7 +191,7 @@ static bool check(const struct rz_study_options *options, enum rz_gossip_kind ki
         *why = "--tolerance: from 0.0001% to 100%";
     else if (options->model && (options->kill_during || options->kill_at != RZ_TIME_NEVER ||
                                 options->kill == 0 || options->loss > 0 || options->slow > 0))
-        *why = "--model: some die, before the run, and nothing is lost or late";
+        *why = "--model: some fail, before the run, and nothing is lost or late";
     return *why == NULL;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-RZ_PROTO_ROOM(gossip, RZ_ROOM_GOSSIP);
+RZ_PROTOCOL(gossip, RZ_PROTOCOL_GOSSIP);
 
 /* Streams of a trial's seed. */
 #define STREAM_TOLD 0x746F6C64
@@ -109,7 +109,7 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
     uint32_t victim = victim_of(run, notice->arg[0]);
     bool own = notice->what == RZ_GOSSIP_DETECTED && notice->arg[1] != RZ_GOSSIP_HEARD;
     if (victim == UINT32_MAX || rz_timing_alive(timing, (rz_id)notice->arg[0])) {
-        run->trial->false_accusations += own;
+        run->trial->false_failure_reports += own;
         return;
     }
     if (own)
@@ -218,7 +218,7 @@ static struct rz_timing_setup timing_setup(struct run *run)
 {
     return (struct rz_timing_setup){.members = run->n,
                                     .n_parts = 1,
-                                    .parts = {&rz_proto_room_gossip},
+                                    .parts = {&rz_protocol_gossip},
                                     .network = run->setup->network,
                                     .seed = run->setup->seed,
                                     .until = run->setup->until,

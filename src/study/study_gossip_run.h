@@ -15,9 +15,9 @@ struct rz_gossip_trial_setup {
     uint64_t seed;
     const rz_id *victims; /* sorted */
     uint32_t n_victims;
-    const rz_time *dates; /* when each dies; 0: before the run, it never begins */
-    bool told;    /* instead of silence: one living member drawn at random is told of each death */
-    bool model;   /* the scale model; LIST and SUM, all victims dead before */
+    const rz_time *dates; /* when each fails; 0: before the run, it never begins */
+    bool told;  /* instead of silence: one living member drawn at random is told of each failure */
+    bool model; /* the scale model; LIST and SUM, all victims failed before */
     bool observe; /* objects: look at the first living member at the end of each cycle */
     rz_time until;
     rz_time slow_by; /* messages of these members come so much later */
@@ -39,10 +39,10 @@ struct rz_gossip_trial {
     uint64_t first[RZ_GOSSIP_STAGES], last[RZ_GOSSIP_STAGES];
     rz_time last_at[RZ_GOSSIP_STAGES];       /* RZ_TIME_NEVER: as last 0 */
     uint64_t detect_first, detect_last;      /* cycle of the first, the last own detection */
-    rz_time detect_first_at, detect_last_at; /* a death by somebody, after it; the last of them */
+    rz_time detect_first_at, detect_last_at; /* a failure by somebody, after it; the last of them */
     uint64_t returned;                       /* cycle in which the last call returned */
-    uint64_t disagreeing; /* calls without success, or with another set than the dead */
-    uint64_t false_consensus, early_commits, false_accusations;
+    uint64_t disagreeing; /* calls without success, or with another set than the failed processes */
+    uint64_t false_consensus, early_commits, false_failure_reports;
     uint64_t messages, bytes, messages_hot, bytes_hot; /* the model counts messages only */
     rz_time lasted;
     uint64_t events;

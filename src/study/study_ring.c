@@ -1,6 +1,6 @@
 /*
  * Studies of the heartbeat ring with its broadcast, joined as the daemon joins them: a member found
- * silent is broadcast, and everybody who hears of a death tells both rooms.
+ * silent is broadcast, and everybody who hears of a failure tells both components.
  *
  * Two levels: members are daemons, each tells its processes in a star. Flat: members are processes,
  * and the broadcast sends to near ones first.
@@ -46,9 +46,9 @@ static bool ring_check(const struct rz_study_options *options, const char **why)
     return *why == NULL;
 }
 
-/* Dates of deaths: at a random point of a period when all is quiet, or spread over some timeouts.
+/* Dates of failures: at a random point of a period when all is quiet, or spread over some timeouts.
  */
-static rz_time death_date(const struct rz_study_options *options, struct rz_random *random)
+static rz_time failure_date(const struct rz_study_options *options, struct rz_random *random)
 {
     if (options->kill_at != RZ_TIME_NEVER && !options->kill_during)
         return options->kill_at;
@@ -57,7 +57,7 @@ static rz_time death_date(const struct rz_study_options *options, struct rz_rand
     return from + rz_random_below(random, over);
 }
 
-static void plan_deaths(struct rz_ring_run *run)
+static void plan_failures(struct rz_ring_run *run)
 {
     struct rz_study_options draw = *run->options;
     rz_id *victims = malloc((run->n_news + 1) * sizeof *victims);
@@ -69,14 +69,14 @@ static void plan_deaths(struct rz_ring_run *run)
     for (uint32_t i = 0; i < run->n_news; i++) {
         bool again = i == 0 || run->options->kill_during;
         run->news[i].item = victims[i];
-        run->news[i].at = again ? death_date(run->options, &random) : run->news[0].at;
+        run->news[i].at = again ? failure_date(run->options, &random) : run->news[0].at;
         run->doomed[victims[i]] = 1;
     }
     run->living = run->n - run->n_news;
     free(victims);
 }
 
-/* Neighbours that die together are found one by one, each after two timeouts. */
+/* Neighbours that fail together are found one by one, each after two timeouts. */
 static rz_time ring_until(const struct rz_ring_run *run)
 {
     const struct rz_study_options *options = run->options;
@@ -99,7 +99,7 @@ static bool ring_trial(const struct rz_study_options *options, uint32_t trial,
     uint64_t n = options->members * (options->flat ? options->per_node : 1);
     rz_ring_run_begin(run, options, (uint32_t)n, options->kill, options->seed + trial);
     run->with_ring = true;
-    plan_deaths(run);
+    plan_failures(run);
     rz_ring_run_expect(run);
     struct rz_timing_setup setup = rz_ring_run_setup(run);
     setup.until = ring_until(run);
@@ -137,7 +137,7 @@ static bool ring_run(const struct rz_study_options *options, struct rz_table *ta
 
 const struct rz_study rz_ring_studies[] = {
     {.name = "ring",
-     .summary = "heartbeats in a ring and a broadcast: nodes die, and all get to know",
+     .summary = "heartbeats in a ring and a broadcast: nodes fail, and all get to know",
      .members_are = "nodes",
      .members_default = 64,
      .members_max = 1 << 20,
@@ -146,7 +146,7 @@ const struct rz_study rz_ring_studies[] = {
      .defaults = defaults,
      .run = ring_run},
     {.name = "process",
-     .summary = "a process dies: its daemon sees it and tells everybody",
+     .summary = "a process fails: its daemon sees it and tells everybody",
      .members_are = "nodes",
      .members_default = 64,
      .members_max = 1 << 20,

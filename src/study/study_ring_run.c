@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
-RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
+RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 
 static void *memory(size_t bytes)
 {
@@ -40,7 +40,7 @@ void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *o
 {
     *run = (struct rz_ring_run){.options = options, .n = n, .n_news = n_news, .seed = seed};
     run->network = rz_study_network(options);
-    run->hosted = options->flat ? 0 : options->per_node;
+    run->embedded = options->flat ? 0 : options->per_node;
     if (!options->flat)
         run->network.per_node = 1;
     run->ring = (struct rz_ring_config){
@@ -110,8 +110,8 @@ static void learn(struct rz_ring_run *run, struct rz_timing *timing, struct rz_r
         rz_timing_stop(timing);
 }
 
-/* A living member gives up, for others hold it for dead. */
-static void died(struct rz_timing *timing, rz_id member)
+/* A living member gives up, for others hold it for failed. */
+static void failed(struct rz_timing *timing, rz_id member)
 {
     struct rz_ring_run *run = rz_timing_study(timing);
     if (run->doomed[member])
@@ -140,7 +140,7 @@ static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id mem
         return;
     struct rz_ring_news *news = find_news(run, item);
     if (rz_timing_alive(timing, (rz_id)item))
-        run->false_accusations++;
+        run->false_failure_reports++;
     else if (news && news->seen_at == RZ_TIME_NEVER)
         news->seen_at = rz_timing_now(timing);
     rz_timing_call(timing, member, RZ_RING_PART_SPREAD, 0, RZ_SPREAD_BROADCAST, NULL, &item, 1);
@@ -149,14 +149,15 @@ static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id mem
 /* The daemon tells its processes, one after the other; when the last one knows. */
 static rz_time tell_processes(struct rz_ring_run *run, struct rz_timing *timing, rz_id member)
 {
-    if (run->hosted == 0)
+    if (run->embedded == 0)
         return rz_timing_now(timing);
-    run->local_messages += run->hosted;
-    return rz_timing_work(timing, member, run->hosted * run->network.send_overhead_local) +
+    run->local_messages += run->embedded;
+    return rz_timing_work(timing, member, run->embedded * run->network.send_overhead_local) +
            run->network.latency_local + run->network.receive_overhead_local;
 }
 
-/* As src/daemon/recovery.c: each death is told to the other rooms; who hears of its own is fenced.
+/* As src/daemon/recovery.c: each failure is told to the other components; who hears of its own is
+ * fenced.
  */
 static void on_spread(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
                       const struct rz_action *notice)
@@ -168,10 +169,10 @@ static void on_spread(struct rz_ring_run *run, struct rz_timing *timing, rz_id m
             learn(run, timing, news, at);
         if (!run->with_ring)
             continue;
-        rz_id dead = (rz_id)notice->items[i];
-        rz_timing_tell(timing, member, RZ_RING_PART_RING, 0, &dead, 1);
-        if (dead != member)
-            rz_timing_tell(timing, member, RZ_RING_PART_SPREAD, 0, &dead, 1);
+        rz_id failed = (rz_id)notice->items[i];
+        rz_timing_tell(timing, member, RZ_RING_PART_RING, 0, &failed, 1);
+        if (failed != member)
+            rz_timing_tell(timing, member, RZ_RING_PART_SPREAD, 0, &failed, 1);
     }
 }
 
@@ -236,13 +237,13 @@ struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run)
         .study = run,
         .config = config,
         .notified = notified,
-        .died = died,
+        .failed = failed,
         .delay = run->slow ? slow_senders : NULL,
         .message_name = run->with_ring ? ring_or_spread_message : spread_message,
         .notice_name = run->with_ring ? ring_or_spread_notice : spread_notice};
     if (run->with_ring)
-        setup.parts[setup.n_parts++] = &rz_proto_room_ring;
-    setup.parts[setup.n_parts++] = &rz_proto_room_spread;
+        setup.parts[setup.n_parts++] = &rz_protocol_ring;
+    setup.parts[setup.n_parts++] = &rz_protocol_spread;
     return setup;
 }
 
@@ -266,7 +267,7 @@ void rz_ring_columns(struct rz_table *table, bool seen)
     rz_table_column(table, "local_messages", "local messages", NULL);
     rz_table_column(table, "messages_hot", "most by one", NULL);
     if (seen)
-        rz_table_column(table, "false_accusations", "false accusations", NULL);
+        rz_table_column(table, "false_failure_reports", "false failure reports", NULL);
     rz_table_column(table, "lasted_ms", "virtual time", "ms");
     rz_table_column(table, "events", "events", NULL);
     rz_table_column(table, "seconds", "processor time", "s");
@@ -274,13 +275,13 @@ void rz_ring_columns(struct rz_table *table, bool seen)
     rz_table_column(table, "bytes_member", "memory per member", "B");
 }
 
-/* Who was held for dead before its date of death was known from the start. */
-static double after(rz_time date, rz_time death)
+/* Who was held for failed before its date of failure was known from the start. */
+static double after(rz_time date, rz_time failure)
 {
-    return date > death ? milliseconds(date - death) : 0;
+    return date > failure ? milliseconds(date - failure) : 0;
 }
 
-/* Of each death from its own date: when it was found, and when all knew it. */
+/* Of each failure from its own date: when it was found, and when all knew it. */
 static void latencies(const struct rz_ring_run *run, double *first, double *last, double *known)
 {
     *first = *last = NAN;
@@ -329,7 +330,7 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
     rz_table_number(table, (double)run->local_messages);
     rz_table_number(table, (double)rz_timing_hottest(timing).sent);
     if (seen)
-        rz_table_number(table, (double)run->false_accusations);
+        rz_table_number(table, (double)run->false_failure_reports);
     rz_table_number(table, milliseconds(rz_timing_now(timing)));
     rz_table_number(table, (double)cost.events);
     rz_table_number(table, cost.seconds);
@@ -343,7 +344,7 @@ static int by_date(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* How the news of the first death found went round: the millisecond after its detection. */
+/* How the news of the first failure found went round: the millisecond after its detection. */
 static void draw_close(struct rz_chart *chart, const struct rz_ring_run *run, rz_time from)
 {
     rz_chart_panel(chart, NULL, "microseconds since the first detection",
@@ -366,7 +367,7 @@ void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run)
         return;
     /* Members tell their processes in their own time: the last one of each may come late. */
     qsort(run->curve_at, run->n_curve, sizeof *run->curve_at, by_date);
-    rz_chart_labels(chart, NULL, run->with_ring ? "milliseconds since the first death" : "ms",
+    rz_chart_labels(chart, NULL, run->with_ring ? "milliseconds since the first failure" : "ms",
                     run->n_news > 1 ? "members that know (mean)" : "members that know");
     rz_chart_curve(chart, "members that know", RZ_CHART_STEPS);
     rz_chart_point(chart, 0, 0);

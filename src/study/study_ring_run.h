@@ -1,5 +1,5 @@
-/* Inside the studies ring, process and spread: the host that joins the rooms as the daemon does,
- * and who knows what when. */
+/* Inside the studies ring, process and spread: the host that joins the components as the daemon
+ * does, and who knows what when. */
 #ifndef RZ_STUDY_STUDY_RING_RUN_H
 #define RZ_STUDY_STUDY_RING_RUN_H
 
@@ -10,7 +10,7 @@
 
 #define RZ_RING_CURVE_MAX 4096
 
-/* Something that all must learn: the death of `item`, from `at` on. */
+/* Something that all must learn: the failure of `item`, from `at` on. */
 struct rz_ring_news {
     uint64_t item;
     rz_time at;
@@ -25,7 +25,7 @@ struct rz_ring_run {
     struct rz_timing_network network;
     struct rz_ring_config ring;
     struct rz_spread_config spread;
-    uint32_t n, hosted; /* members; processes that each tells in a star, 0: none */
+    uint32_t n, embedded; /* members; processes that each tells in a star, 0: none */
     uint64_t seed;
     bool with_ring;            /* part 0; else spread is part 0 */
     struct rz_ring_news *news; /* sorted by item */
@@ -33,7 +33,7 @@ struct rz_ring_run {
     uint8_t *doomed;  /* members that the study kills, or has killed: nobody waits for them */
     uint64_t living;  /* the others */
     uint64_t missing; /* pairs of living members and news that they do not know */
-    uint64_t false_accusations, local_messages;
+    uint64_t false_failure_reports, local_messages;
     rz_time curve_at[RZ_RING_CURVE_MAX]; /* when the i-th part of all was known */
     uint64_t learnt, curve_step;
     uint32_t n_curve;
@@ -57,7 +57,7 @@ void rz_ring_run_expect(struct rz_ring_run *run);
 rz_time rz_ring_run_all_know(const struct rz_ring_run *run);
 
 /* The columns that all three studies begin and end with, and their cells. seen: also who found the
- * deaths, and when. */
+ * failures, and when. */
 void rz_ring_columns(struct rz_table *table, bool seen);
 void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
                  const struct rz_timing *timing, uint32_t trial, bool seen);

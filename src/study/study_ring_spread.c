@@ -1,4 +1,4 @@
-/* Studies of the broadcast alone: news of a process's death, and one broadcast. */
+/* Studies of the broadcast alone: news of a process's failure, and one broadcast. */
 #include "study/study_ring_run.h"
 
 #include "base/assert.h"
@@ -8,7 +8,8 @@
 
 #define PROCESS_ITEM UINT64_C(1) << 40 /* told apart from members' ids */
 
-/* --- a process dies --------------------------------------------------------------------------- */
+/* --- a process fails ---------------------------------------------------------------------------
+ */
 
 /* Two levels: its daemon learns it from the system, as fast as a local message. Flat: its successor
  * in the ring sees the connection break. */
@@ -72,7 +73,7 @@ bool rz_ring_process_run(const struct rz_study_options *options, struct rz_table
 /* --- one broadcast ---------------------------------------------------------------------------- */
 
 /* While the broadcast is under way, if the options do not say when. */
-static rz_time death_date(const struct rz_ring_run *run, struct rz_random *random)
+static rz_time failure_date(const struct rz_ring_run *run, struct rz_random *random)
 {
     const struct rz_study_options *options = run->options;
     uint32_t hops = 1;
@@ -85,14 +86,14 @@ static rz_time death_date(const struct rz_ring_run *run, struct rz_random *rando
     return rz_random_below(random, lasts);
 }
 
-/* Survivors hear of each death within detector_lag, each in its own time. */
-static void spread_deaths(struct rz_ring_run *run, struct rz_timing *timing, const rz_id *victims)
+/* Survivors hear of each failure within detector_lag, each in its own time. */
+static void spread_failures(struct rz_ring_run *run, struct rz_timing *timing, const rz_id *victims)
 {
     struct rz_random random = {rz_mix(run->seed, 0x64617465)};
-    rz_time at = death_date(run, &random);
+    rz_time at = failure_date(run, &random);
     for (uint32_t i = 0; i < run->options->kill; i++) {
         if (i > 0 && run->options->kill_during)
-            at = death_date(run, &random);
+            at = failure_date(run, &random);
         rz_timing_kill(timing, victims[i], at);
         for (rz_id id = 0; id < run->n; id++)
             if (!run->doomed[id])
@@ -102,7 +103,7 @@ static void spread_deaths(struct rz_ring_run *run, struct rz_timing *timing, con
     }
 }
 
-/* Member 0, if it is not dead from the start. */
+/* Member 0, if it is not failed from the start. */
 static rz_id origin_of(const struct rz_ring_run *run)
 {
     rz_id origin = 0;
@@ -134,7 +135,7 @@ static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
     rz_assert(run && victims && items);
     rz_ring_run_begin(run, options, (uint32_t)options->members, 1, options->seed + trial);
     run->network.per_node = options->per_node;
-    run->hosted = 0;
+    run->embedded = 0;
     rz_study_draw_victims(options, run->seed, victims);
     for (uint32_t i = 0; i < options->kill; i++)
         run->doomed[victims[i]] = 1;
@@ -149,7 +150,7 @@ static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
         struct rz_timing *timing = rz_timing_create(&setup);
         rz_timing_call(timing, origin_of(run), 0, 0, RZ_SPREAD_BROADCAST, NULL, items,
                        options->payload);
-        spread_deaths(run, timing, victims);
+        spread_failures(run, timing, victims);
         rz_timing_run(timing);
         spread_row(table, run, timing, trial);
         if (trial == 0)

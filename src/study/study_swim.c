@@ -1,7 +1,7 @@
 /*
- * The study of SWIM: when somebody first suspects the dead, when all hold them for dead, what it
- * costs, and whom it accuses wrongly. The probe interval is --hb-period or --cycle, whichever was
- * said; --profile takes memberlist's own parameters instead, with their interval.
+ * The study of SWIM: when somebody first suspects the failed processes, when all hold them for
+ * failed, what it costs, and whom it reports wrongly. The probe interval is --hb-period or --cycle,
+ * whichever was said; --profile takes memberlist's own parameters instead, with their interval.
  */
 #include "study/study.h"
 
@@ -14,18 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-RZ_PROTO_ROOM(swim, RZ_ROOM_SWIM);
+RZ_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
 
 #define CURVE_MAX 2048
 
-/* How many (living member, death) pairs had reached a stage at a date. */
+/* How many (living member, failure) pairs had reached a stage at a date. */
 struct curve {
     rz_time at[CURVE_MAX];
     uint64_t count[CURVE_MAX];
     uint32_t n;
 };
 
-struct death {
+struct failure {
     rz_id member;
     rz_time at, suspected_at, declared_at; /* by the first; RZ_TIME_NEVER: by nobody yet */
 };
@@ -33,16 +33,16 @@ struct death {
 struct run {
     const struct rz_study_options *options;
     struct rz_swim_config config;
-    uint32_t n, n_deaths;
+    uint32_t n, n_failures;
     uint64_t seed;
-    struct death *deaths; /* by member */
+    struct failure *failures; /* by member */
     uint8_t *doomed, *slow;
-    uint32_t *accused_up_to; /* incarnations of each living member that were declared dead */
-    uint64_t *knows;         /* a bit for each (death, member) */
+    uint32_t *reported_up_to; /* incarnations of each living member that were declared failed */
+    uint64_t *knows;          /* a bit for each (failure, member) */
     uint64_t pairs, suspecting, knowing, step;
     rz_time known_at;
-    uint64_t false_suspicions, false_accusations, false_of_fast;
-    struct curve suspects, dead;
+    uint64_t false_suspicions, false_failure_reports, false_of_fast;
+    struct curve suspects, failed;
 };
 
 static void *memory(size_t bytes)
@@ -59,13 +59,13 @@ static double milliseconds(rz_time time)
 
 /* --- what the hosts are told ------------------------------------------------------------------ */
 
-static struct death *find_death(struct run *run, rz_id member)
+static struct failure *find_failure(struct run *run, rz_id member)
 {
-    for (uint32_t low = 0, high = run->n_deaths; low < high;) {
+    for (uint32_t low = 0, high = run->n_failures; low < high;) {
         uint32_t middle = (low + high) / 2;
-        if (run->deaths[middle].member == member)
-            return &run->deaths[middle];
-        if (run->deaths[middle].member < member)
+        if (run->failures[middle].member == member)
+            return &run->failures[middle];
+        if (run->failures[middle].member < member)
             low = middle + 1;
         else
             high = middle;
@@ -81,32 +81,32 @@ static void draw(struct curve *curve, uint64_t count, uint64_t step, rz_time now
     curve->count[curve->n++] = count;
 }
 
-static void learn(struct run *run, struct rz_timing *timing, const struct death *death,
+static void learn(struct run *run, struct rz_timing *timing, const struct failure *failure,
                   rz_id member)
 {
-    uint64_t bit = (uint64_t)(death - run->deaths) * run->n + member;
+    uint64_t bit = (uint64_t)(failure - run->failures) * run->n + member;
     if (run->doomed[member] || run->knows[bit / 64] >> (bit % 64) & 1)
         return;
     run->knows[bit / 64] |= UINT64_C(1) << (bit % 64);
     run->known_at = rz_timing_now(timing);
-    draw(&run->dead, ++run->knowing, run->step, run->known_at);
+    draw(&run->failed, ++run->knowing, run->step, run->known_at);
     if (run->knowing == run->pairs)
         rz_timing_stop(timing);
 }
 
 /* Of the wrong ones only those count that the member makes itself, by its own probe or timer; a
- * death once for each incarnation, whose timers run out at many members. */
-static void accuse_living(struct run *run, const struct rz_action *notice, rz_id member)
+ * failure once for each incarnation, whose timers run out at many members. */
+static void report_living(struct run *run, const struct rz_action *notice, rz_id member)
 {
     if (notice->arg[2] != member)
         return;
     if (notice->what == RZ_SWIM_TOLD_SUSPECT)
         run->false_suspicions++;
     rz_id about = (rz_id)notice->arg[0];
-    if (notice->what != RZ_SWIM_TOLD_DEAD || notice->arg[1] < run->accused_up_to[about])
+    if (notice->what != RZ_SWIM_TOLD_FAILED || notice->arg[1] < run->reported_up_to[about])
         return;
-    run->accused_up_to[about] = (uint32_t)notice->arg[1] + 1;
-    run->false_accusations++;
+    run->reported_up_to[about] = (uint32_t)notice->arg[1] + 1;
+    run->false_failure_reports++;
     run->false_of_fast += !(run->slow && run->slow[about]);
 }
 
@@ -117,21 +117,21 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
     (void)part;
     rz_id about = (rz_id)notice->arg[0];
     if (rz_timing_alive(timing, about)) {
-        accuse_living(run, notice, member);
+        report_living(run, notice, member);
         return;
     }
-    struct death *death = find_death(run, about);
+    struct failure *failure = find_failure(run, about);
     rz_time now = rz_timing_now(timing);
-    rz_assert(death != NULL);
+    rz_assert(failure != NULL);
     if (notice->what == RZ_SWIM_TOLD_SUSPECT) {
-        if (death->suspected_at == RZ_TIME_NEVER)
-            death->suspected_at = now;
+        if (failure->suspected_at == RZ_TIME_NEVER)
+            failure->suspected_at = now;
         if (!run->doomed[member])
             draw(&run->suspects, ++run->suspecting, run->step, now);
-    } else if (notice->what == RZ_SWIM_TOLD_DEAD) {
-        if (death->declared_at == RZ_TIME_NEVER)
-            death->declared_at = now;
-        learn(run, timing, death, member);
+    } else if (notice->what == RZ_SWIM_TOLD_FAILED) {
+        if (failure->declared_at == RZ_TIME_NEVER)
+            failure->declared_at = now;
+        learn(run, timing, failure, member);
     }
 }
 
@@ -207,21 +207,21 @@ static void draw_slow(struct run *run)
 }
 
 /* At a random point of a period when all is quiet; --kill-during: within twenty of them. */
-static void draw_deaths(struct run *run)
+static void draw_failures(struct run *run)
 {
     const struct rz_study_options *options = run->options;
     struct rz_random random = {rz_mix(run->seed, 0x64617465)};
-    rz_id *victims = memory(run->n_deaths * sizeof *victims);
+    rz_id *victims = memory(run->n_failures * sizeof *victims);
     rz_time from =
         options->kill_at != RZ_TIME_NEVER ? options->kill_at : 2 * run->config.probe_interval;
     rz_time over = run->config.probe_interval * (options->kill_during ? 20 : 1);
     if (options->kill_at != RZ_TIME_NEVER && !options->kill_during)
         over = 1;
     rz_study_draw_victims(options, run->seed, victims);
-    for (uint32_t i = 0; i < run->n_deaths; i++) {
+    for (uint32_t i = 0; i < run->n_failures; i++) {
         rz_time at = i == 0 || options->kill_during ? from + rz_random_below(&random, over)
-                                                    : run->deaths[0].at;
-        run->deaths[i] = (struct death){victims[i], at, RZ_TIME_NEVER, RZ_TIME_NEVER};
+                                                    : run->failures[0].at;
+        run->failures[i] = (struct failure){victims[i], at, RZ_TIME_NEVER, RZ_TIME_NEVER};
         run->doomed[victims[i]] = 1;
     }
     free(victims);
@@ -233,39 +233,39 @@ static void run_begin(struct run *run, const struct rz_study_options *options,
     *run = (struct run){.options = options,
                         .config = *made,
                         .n = (uint32_t)options->members,
-                        .n_deaths = options->kill,
+                        .n_failures = options->kill,
                         .seed = seed};
-    run->deaths = memory(run->n_deaths * sizeof *run->deaths);
+    run->failures = memory(run->n_failures * sizeof *run->failures);
     run->doomed = memory(run->n);
-    run->accused_up_to = memory(run->n * sizeof *run->accused_up_to);
-    run->knows = memory(((uint64_t)run->n * run->n_deaths + 63) / 64 * sizeof *run->knows);
-    run->pairs = (uint64_t)(run->n - run->n_deaths) * run->n_deaths;
+    run->reported_up_to = memory(run->n * sizeof *run->reported_up_to);
+    run->knows = memory(((uint64_t)run->n * run->n_failures + 63) / 64 * sizeof *run->knows);
+    run->pairs = (uint64_t)(run->n - run->n_failures) * run->n_failures;
     run->step = run->pairs / CURVE_MAX + 1;
     if (options->slow > 0)
         draw_slow(run);
-    draw_deaths(run);
+    draw_failures(run);
 }
 
 static void run_end(struct run *run)
 {
-    free(run->deaths);
+    free(run->failures);
     free(run->doomed);
-    free(run->accused_up_to);
+    free(run->reported_up_to);
     free(run->knows);
     free(run->slow);
 }
 
-/* Without deaths sixty periods are watched. With them the run ends when all know; the bound is for
- * the unlucky: probing, the longest suspicion, whole exchanges. */
+/* Without failures sixty periods are watched. With them the run ends when all know; the bound is
+ * for the unlucky: probing, the longest suspicion, whole exchanges. */
 static rz_time run_until(const struct run *run, rz_time patience)
 {
     rz_time interval = run->config.probe_interval, last = 0;
     if (run->options->until > 0)
         return run->options->until;
-    if (run->n_deaths == 0)
+    if (run->n_failures == 0)
         return 60 * interval;
-    for (uint32_t i = 0; i < run->n_deaths; i++)
-        last = run->deaths[i].at > last ? run->deaths[i].at : last;
+    for (uint32_t i = 0; i < run->n_failures; i++)
+        last = run->failures[i].at > last ? run->failures[i].at : last;
     return last + 200 * interval + 4 * patience;
 }
 
@@ -289,7 +289,7 @@ static void columns(struct rz_table *table)
     rz_table_column(table, "detect_last_ms", "all suspected", "ms");
     rz_table_column(table, "detect_first_periods", "first suspicion", "periods");
     rz_table_column(table, "detect_round", "period of the probe that found it", NULL);
-    rz_table_column(table, "declared_ms", "first declared dead", "ms");
+    rz_table_column(table, "declared_ms", "first declared failed", "ms");
     rz_table_column(table, "known_ms", "all know", "ms");
     rz_table_column(table, "known_periods", "all know", "periods");
     rz_table_column(table, "messages", "messages", NULL);
@@ -298,7 +298,7 @@ static void columns(struct rz_table *table)
         rz_table_column(table, counted[i].name, counted[i].heading, NULL);
     rz_table_column(table, "messages_hot", "most by one", NULL);
     rz_table_column(table, "false_suspicions", "false suspicions", NULL);
-    rz_table_column(table, "false_accusations", "false accusations", NULL);
+    rz_table_column(table, "false_failure_reports", "false failure reports", NULL);
     rz_table_column(table, "false_of_fast", "of members that are not slow", NULL);
     rz_table_column(table, "lasted_ms", "virtual time", "ms");
     rz_table_column(table, "events", "events", NULL);
@@ -306,20 +306,20 @@ static void columns(struct rz_table *table)
     rz_table_column(table, "bytes_member", "memory per member", "B");
 }
 
-/* Of each death from its own date; NAN where one was never found. */
+/* Of each failure from its own date; NAN where one was never found. */
 static void latencies(const struct run *run, double *first, double *last, double *declared)
 {
     *first = *last = *declared = NAN;
-    for (uint32_t i = 0; i < run->n_deaths; i++) {
-        const struct death *death = &run->deaths[i];
-        double suspected = NAN, dead = NAN;
-        if (death->suspected_at != RZ_TIME_NEVER)
-            suspected = milliseconds(death->suspected_at - death->at);
-        if (death->declared_at != RZ_TIME_NEVER)
-            dead = milliseconds(death->declared_at - death->at);
+    for (uint32_t i = 0; i < run->n_failures; i++) {
+        const struct failure *failure = &run->failures[i];
+        double suspected = NAN, failed = NAN;
+        if (failure->suspected_at != RZ_TIME_NEVER)
+            suspected = milliseconds(failure->suspected_at - failure->at);
+        if (failure->declared_at != RZ_TIME_NEVER)
+            failed = milliseconds(failure->declared_at - failure->at);
         *first = i == 0 || suspected < *first ? suspected : *first;
         *last = i == 0 || isnan(suspected) || suspected > *last ? suspected : *last;
-        *declared = i == 0 || dead < *declared ? dead : *declared;
+        *declared = i == 0 || failed < *declared ? failed : *declared;
     }
 }
 
@@ -330,8 +330,8 @@ static void row(struct rz_table *table, const struct run *run, const struct rz_t
     struct rz_timing_counts all = rz_timing_count(timing, 0, UINT32_MAX);
     struct rz_timing_cost cost = rz_timing_cost(timing);
     latencies(run, &first, &last, &declared);
-    if (run->n_deaths > 0 && run->knowing == run->pairs)
-        known = milliseconds(run->known_at - run->deaths[0].at);
+    if (run->n_failures > 0 && run->knowing == run->pairs)
+        known = milliseconds(run->known_at - run->failures[0].at);
     const double cells[] = {
         trial,    first, last,           first / period,       ceil(first / period - 1),
         declared, known, known / period, (double)all.messages, (double)all.bytes};
@@ -342,7 +342,7 @@ static void row(struct rz_table *table, const struct run *run, const struct rz_t
         rz_table_number(table, (double)rz_timing_count(timing, 0, counted[i].type).messages);
     rz_table_number(table, (double)rz_timing_hottest(timing).sent);
     rz_table_number(table, (double)run->false_suspicions);
-    rz_table_number(table, (double)run->false_accusations);
+    rz_table_number(table, (double)run->false_failure_reports);
     rz_table_number(table, (double)run->false_of_fast);
     rz_table_number(table, milliseconds(rz_timing_now(timing)));
     rz_table_number(table, (double)cost.events);
@@ -356,8 +356,8 @@ static void draw_curve(struct rz_chart *chart, const struct run *run, const char
     rz_chart_curve(chart, label, RZ_CHART_STEPS);
     rz_chart_point(chart, 0, 0);
     for (uint32_t i = 0; i < curve->n; i++)
-        rz_chart_point(chart, milliseconds(curve->at[i]) - milliseconds(run->deaths[0].at),
-                       (double)curve->count[i] / run->n_deaths);
+        rz_chart_point(chart, milliseconds(curve->at[i]) - milliseconds(run->failures[0].at),
+                       (double)curve->count[i] / run->n_failures);
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -370,7 +370,7 @@ static bool run_trial(const struct rz_study_options *options, const struct rz_sw
     run_begin(run, options, made, options->seed + trial);
     struct rz_timing_setup setup = {.members = run->n,
                                     .n_parts = 1,
-                                    .parts = {&rz_proto_room_swim},
+                                    .parts = {&rz_protocol_swim},
                                     .network = rz_study_network(options),
                                     .seed = run->seed,
                                     .study = run,
@@ -383,14 +383,14 @@ static bool run_trial(const struct rz_study_options *options, const struct rz_sw
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
         rz_timing_until(timing, run_until(run, rz_swim_patience(rz_timing_state(timing, 0, 0), 1)));
-        for (uint32_t i = 0; i < run->n_deaths; i++)
-            rz_timing_kill(timing, run->deaths[i].member, run->deaths[i].at);
+        for (uint32_t i = 0; i < run->n_failures; i++)
+            rz_timing_kill(timing, run->failures[i].member, run->failures[i].at);
         rz_timing_run(timing);
         row(table, run, timing, trial);
-        if (trial == 0 && run->n_deaths > 0) {
-            rz_chart_labels(chart, NULL, "milliseconds since the first death", "members (mean)");
-            draw_curve(chart, run, "suspect the dead", &run->suspects);
-            draw_curve(chart, run, "hold them for dead", &run->dead);
+        if (trial == 0 && run->n_failures > 0) {
+            rz_chart_labels(chart, NULL, "milliseconds since the first failure", "members (mean)");
+            draw_curve(chart, run, "suspect the failed", &run->suspects);
+            draw_curve(chart, run, "hold them for failed", &run->failed);
         }
         rz_timing_destroy(timing);
     }
@@ -429,7 +429,7 @@ static bool swim_run(const struct rz_study_options *options, struct rz_table *ta
 
 const struct rz_study rz_swim_studies[] = {
     {.name = "swim",
-     .summary = "random probing, suspicion and gossip: members die, and all get to know",
+     .summary = "random probing, suspicion and gossip: members fail, and all get to know",
      .members_are = "members",
      .members_default = 64,
      .members_max = 1 << 20,

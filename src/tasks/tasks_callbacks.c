@@ -1,6 +1,6 @@
 /*
  * A bag by callbacks: no rounds but the last. The monitor calls when somebody falls out or comes
- * back, and each process deals itself its tasks anew, by what it knows; each result goes to all
+ * back, and each process deals itself its tasks again, by what it knows; each result goes to all
  * others as soon as it is there. What two processes know may differ for a while: then a task is
  * done twice, or later.
  *
@@ -21,12 +21,12 @@ enum word { WORD_OVER, WORD_GONE };
 struct rz_tasks_peers {
     MPI_Comm comm;
     int rank, size;
-    bool *is_in;    /* [size]: recommended, as far as is known here */
-    bool *is_dead;  /* [size] */
-    bool *has_gone; /* [size]: it has said its last word */
-    bool is_open;   /* the others count on its last word */
-    bool changed;   /* since tasks were dealt */
-    bool over;      /* somebody says so */
+    bool *is_in;     /* [size]: recommended, as far as is known here */
+    bool *is_failed; /* [size] */
+    bool *has_gone;  /* [size]: it has said its last word */
+    bool is_open;    /* the others count on its last word */
+    bool changed;    /* since tasks were dealt */
+    bool over;       /* somebody says so */
     double received;
     char *spare; /* for a result that is here already */
     MPI_Request *sends;
@@ -69,11 +69,11 @@ int rz_tasks_peers_open(struct RZ_Tasks_s *t, MPI_Comm comm)
                                      .rank = rank,
                                      .size = size,
                                      .is_in = rz_tasks_zeros((size_t)size, sizeof(bool)),
-                                     .is_dead = rz_tasks_zeros((size_t)size, sizeof(bool)),
+                                     .is_failed = rz_tasks_zeros((size_t)size, sizeof(bool)),
                                      .has_gone = rz_tasks_zeros((size_t)size, sizeof(bool)),
                                      .changed = true,
                                      .spare = rz_tasks_zeros((size_t)t->result_bytes, 1)};
-    if (!peers->is_in || !peers->is_dead || !peers->has_gone || !peers->spare)
+    if (!peers->is_in || !peers->is_failed || !peers->has_gone || !peers->spare)
         return MPI_ERR_NO_MEM;
     error = see_group(t);
     peers->is_open = error == MPI_SUCCESS;
@@ -87,7 +87,7 @@ static int note_loss(struct rz_tasks_peers *peers, int rank, int error)
 {
     if (error == MPI_SUCCESS || !rz_tasks_is_loss(error))
         return error;
-    peers->is_dead[rank] = true;
+    peers->is_failed[rank] = true;
     peers->is_in[rank] = false;
     peers->changed = true;
     return MPI_SUCCESS;
@@ -125,7 +125,7 @@ static int send_to_all(struct RZ_Tasks_s *t, const void *bytes, int n, int tag)
     for (int i = 1; i < peers->size && error == MPI_SUCCESS; i++) {
         int to = (peers->rank + i) % peers->size, done = 1;
         MPI_Request send = MPI_REQUEST_NULL;
-        if (peers->is_dead[to])
+        if (peers->is_failed[to])
             continue;
         if (!make_room(peers))
             return MPI_ERR_NO_MEM;
@@ -183,7 +183,7 @@ static int receive_all(struct RZ_Tasks_s *t)
     struct rz_tasks_peers *peers = t->peers;
     int error = MPI_SUCCESS;
     for (int k = 0; k < peers->size && error == MPI_SUCCESS; k++)
-        if (k != peers->rank && !peers->is_dead[k] && !peers->has_gone[k])
+        if (k != peers->rank && !peers->is_failed[k] && !peers->has_gone[k])
             error = receive_from(t, k);
     forget_sent(peers);
     peers->received = MPI_Wtime();
@@ -200,7 +200,7 @@ static void wait_a_little(void)
 /* Where nobody is recommended, a task done twice is better than none. */
 static bool is_member(const struct rz_tasks_peers *peers, int rank, bool anybody)
 {
-    return anybody ? peers->is_in[rank] : !peers->is_dead[rank];
+    return anybody ? peers->is_in[rank] : !peers->is_failed[rank];
 }
 
 static void deal(struct RZ_Tasks_s *t)
@@ -271,7 +271,7 @@ int rz_tasks_follow_callbacks(struct RZ_Tasks_s *t)
 static bool all_have_gone(const struct rz_tasks_peers *peers)
 {
     int k = 0;
-    while (k < peers->size && (k == peers->rank || peers->is_dead[k] || peers->has_gone[k]))
+    while (k < peers->size && (k == peers->rank || peers->is_failed[k] || peers->has_gone[k]))
         k++;
     return k == peers->size && peers->n_sends == 0;
 }
@@ -296,7 +296,7 @@ void rz_tasks_peers_close(struct RZ_Tasks_s *t)
     if (peers->is_open)
         part(t);
     free(peers->is_in);
-    free(peers->is_dead);
+    free(peers->is_failed);
     free(peers->has_gone);
     free(peers->spare);
     free(peers->sends);

@@ -8,40 +8,41 @@
 /* ---- The exchange of results: of the tasks [from, to) ---- */
 
 /* Results on their way: of each member how many, and where they begin. */
-struct parcel {
+struct send_desc {
     int *counts, *offsets;
     char *sent, *got;
     int n_got;
 };
 
-static void parcel_free(struct parcel *parcel)
+static void send_desc_free(struct send_desc *send_desc)
 {
-    free(parcel->counts);
-    free(parcel->offsets);
-    free(parcel->sent);
-    free(parcel->got);
+    free(send_desc->counts);
+    free(send_desc->offsets);
+    free(send_desc->sent);
+    free(send_desc->got);
 }
 
-static int parcel_make(struct parcel *parcel, const struct RZ_Tasks_s *t, int from, int to,
-                       int place, int size)
+static int send_desc_make(struct send_desc *send_desc, const struct RZ_Tasks_s *t, int from, int to,
+                          int place, int size)
 {
     size_t bytes = (size_t)t->result_bytes;
-    *parcel = (struct parcel){.counts = rz_tasks_zeros((size_t)size, sizeof *parcel->counts),
-                              .offsets = rz_tasks_zeros((size_t)size, sizeof *parcel->offsets)};
-    if (!parcel->counts || !parcel->offsets)
+    *send_desc =
+        (struct send_desc){.counts = rz_tasks_zeros((size_t)size, sizeof *send_desc->counts),
+                           .offsets = rz_tasks_zeros((size_t)size, sizeof *send_desc->offsets)};
+    if (!send_desc->counts || !send_desc->offsets)
         return MPI_ERR_NO_MEM;
     for (int i = 0; i < to - from; i++)
         if (rz_tasks_sender(t->words, i) >= 0)
-            parcel->counts[rz_tasks_sender(t->words, i)]++;
+            send_desc->counts[rz_tasks_sender(t->words, i)]++;
     for (int i = 0; i < size; i++) {
-        parcel->offsets[i] = parcel->n_got;
-        parcel->n_got += parcel->counts[i];
+        send_desc->offsets[i] = send_desc->n_got;
+        send_desc->n_got += send_desc->counts[i];
     }
-    parcel->got = rz_tasks_zeros((size_t)parcel->n_got, bytes);
-    parcel->sent = rz_tasks_zeros((size_t)parcel->counts[place], bytes);
-    if (!parcel->got || !parcel->sent)
+    send_desc->got = rz_tasks_zeros((size_t)send_desc->n_got, bytes);
+    send_desc->sent = rz_tasks_zeros((size_t)send_desc->counts[place], bytes);
+    if (!send_desc->got || !send_desc->sent)
         return MPI_ERR_NO_MEM;
-    char *at = parcel->sent;
+    char *at = send_desc->sent;
     for (int i = 0; i < to - from; i++)
         if (rz_tasks_sender(t->words, i) == place) {
             memcpy(at, rz_tasks_result(t, from + i), bytes);
@@ -50,15 +51,16 @@ static int parcel_make(struct parcel *parcel, const struct RZ_Tasks_s *t, int fr
     return MPI_SUCCESS;
 }
 
-/* Results stand in the parcel by their senders, and by their ids; what was here stays. */
-static void parcel_open(const struct parcel *parcel, struct RZ_Tasks_s *t, int from, int to)
+/* Results stand in the send descriptor by their senders, and by their ids; what was here stays. */
+static void send_desc_open(const struct send_desc *send_desc, struct RZ_Tasks_s *t, int from,
+                           int to)
 {
     size_t bytes = (size_t)t->result_bytes;
     for (int id = from; id < to; id++) {
         int sender = rz_tasks_sender(t->words, id - from);
         if (sender < 0)
             continue;
-        const char *result = parcel->got + (size_t)parcel->offsets[sender]++ * bytes;
+        const char *result = send_desc->got + (size_t)send_desc->offsets[sender]++ * bytes;
         if (!t->done[id] && bytes > 0)
             memcpy(rz_tasks_result(t, id), result, bytes);
         rz_tasks_note(t, id);
@@ -67,19 +69,19 @@ static void parcel_open(const struct parcel *parcel, struct RZ_Tasks_s *t, int f
 
 static int send_results(struct RZ_Tasks_s *t, int from, int to, int place, int size)
 {
-    struct parcel parcel;
+    struct send_desc send_desc;
     MPI_Datatype type;
-    int error = parcel_make(&parcel, t, from, to, place, size);
-    if (error == MPI_SUCCESS && t->result_bytes > 0 && parcel.n_got > 0) {
+    int error = send_desc_make(&send_desc, t, from, to, place, size);
+    if (error == MPI_SUCCESS && t->result_bytes > 0 && send_desc.n_got > 0) {
         MPI_Type_contiguous(t->result_bytes, MPI_BYTE, &type);
         MPI_Type_commit(&type);
-        error = MPI_Allgatherv(parcel.sent, parcel.counts[place], type, parcel.got, parcel.counts,
-                               parcel.offsets, type, t->comm);
+        error = MPI_Allgatherv(send_desc.sent, send_desc.counts[place], type, send_desc.got,
+                               send_desc.counts, send_desc.offsets, type, t->comm);
         MPI_Type_free(&type);
     }
     if (error == MPI_SUCCESS)
-        parcel_open(&parcel, t, from, to);
-    parcel_free(&parcel);
+        send_desc_open(&send_desc, t, from, to);
+    send_desc_free(&send_desc);
     return error;
 }
 

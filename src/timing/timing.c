@@ -77,10 +77,10 @@ static void set_up(struct rz_timing *timing, const struct rz_timing_setup *setup
     timing->faults = rz_mix(setup->seed, 4);
     timing->stepping = RZ_TIMING_NONE;
     timing->waiting_free = RZ_TIMING_NONE;
-    memset(timing->part_of_room, UINT8_MAX, sizeof timing->part_of_room);
+    memset(timing->part_of_protocol, UINT8_MAX, sizeof timing->part_of_protocol);
     for (uint32_t part = 0; part < timing->n_parts; part++) {
-        rz_assert(timing->part_of_room[setup->parts[part]->number] == UINT8_MAX);
-        timing->part_of_room[setup->parts[part]->number] = (uint8_t)part;
+        rz_assert(timing->part_of_protocol[setup->parts[part]->number] == UINT8_MAX);
+        timing->part_of_protocol[setup->parts[part]->number] = (uint8_t)part;
     }
 }
 
@@ -96,11 +96,11 @@ struct rz_timing *rz_timing_create(const struct rz_timing_setup *setup)
     timing->members = rz_timing_memory(NULL, timing->n * sizeof *timing->members);
     memset(timing->members, 0, timing->n * sizeof *timing->members);
     for (rz_id id = 0; id < timing->n; id++) {
-        timing->members[id].died_at = RZ_TIME_NEVER;
+        timing->members[id].failed_at = RZ_TIME_NEVER;
         timing->members[id].first = timing->members[id].last = RZ_TIMING_NONE;
     }
-    timing->dead = rz_timing_memory(NULL, (timing->n / 64 + 1) * sizeof *timing->dead);
-    memset(timing->dead, 0, (timing->n / 64 + 1) * sizeof *timing->dead);
+    timing->failed = rz_timing_memory(NULL, (timing->n / 64 + 1) * sizeof *timing->failed);
+    memset(timing->failed, 0, (timing->n / 64 + 1) * sizeof *timing->failed);
     rz_timing_states_create(timing);
     rz_timing_note_memory(timing);
     return timing;
@@ -119,7 +119,7 @@ void rz_timing_destroy(struct rz_timing *timing)
     rz_timing_free(timing->soon);
     rz_timing_free(timing->waiting);
     rz_timing_free(timing->members);
-    rz_timing_free(timing->dead);
+    rz_timing_free(timing->failed);
     rz_timing_free(timing);
 }
 
@@ -130,7 +130,7 @@ static _Thread_local const struct rz_timing *at_work;
 
 static void on_assertion(const char *expression, const char *file, int line)
 {
-    static const char *const kinds[] = {"receive", "tick", "death", "continue", "call"};
+    static const char *const kinds[] = {"receive", "tick", "failure", "continue", "call"};
     fprintf(stderr, "rzsim: %s:%d: assertion failed: %s\n", file, line, expression);
     const struct rz_timing *timing = at_work;
     if (!timing)
@@ -155,7 +155,7 @@ static void dispatch(struct rz_timing *timing, const struct rz_timing_event *eve
     struct rz_timing_member *member = &timing->members[event->member];
     switch ((enum rz_timing_kind)event->kind) {
     case RZ_TIMING_KILL:
-        rz_timing_die(timing, event->member);
+        rz_timing_fail(timing, event->member);
         break;
     case RZ_TIMING_PAUSE: {
         rz_time until = rz_timing_blob_at(timing, event->blob)->arg[0];

@@ -1,5 +1,5 @@
 /*
- * Timing runs: up to 2^20 members, each with a state block of one or more protocol rooms, on a
+ * Timing runs: up to 2^20 members, each with a state block of one or more protocol components, on a
  * LogGP-style network in virtual time. The members are the shipped objects. Nothing is proven here
  * (that is sim's work): a run measures when what happened, and how many messages and bytes it took.
  *
@@ -13,7 +13,7 @@
 #ifndef RZ_TIMING_TIMING_H
 #define RZ_TIMING_TIMING_H
 
-#include "proto/room.h"
+#include "proto/protocol.h"
 
 #include <stdio.h>
 
@@ -43,11 +43,12 @@ struct rz_timing_network {
 };
 
 /* Part p of every member is a state block of room parts[p]; messages find it by message.room, so
- * rooms differ. The callbacks are called in the middle of a run and may use everything below. */
+ * components differ. The callbacks are called in the middle of a run and may use everything below.
+ */
 struct rz_timing_setup {
     uint32_t members;
     uint32_t n_parts;
-    const struct rz_proto_room *parts[RZ_TIMING_PARTS_MAX];
+    const struct rz_protocol *parts[RZ_TIMING_PARTS_MAX];
     struct rz_timing_network network;
     uint64_t seed;
     rz_time until; /* the run ends then at the latest; 0: when nothing is left to do */
@@ -58,13 +59,13 @@ struct rz_timing_setup {
     /* A member's host is told something. */
     void (*notified)(struct rz_timing *timing, rz_id member, uint32_t part,
                      const struct rz_action *notice);
-    void (*died)(struct rz_timing *timing, rz_id member);   /* optional */
+    void (*failed)(struct rz_timing *timing, rz_id member); /* optional */
     void (*alarm)(struct rz_timing *timing, uint64_t what); /* of rz_timing_alarm */
     /* Further delay of a transfer (a slow link, a loaded host); RZ_TIME_NEVER: it is lost.
      * Optional.
      */
     rz_time (*delay)(struct rz_timing *timing, rz_id from, rz_id to);
-    /* Bytes on the wire. Optional: 48 + 8 * n_items, the frame of wire/protocol_message.h. */
+    /* Bytes on the wire. Optional: 48 + 8 * n_items, the frame of wire/protocol_encoding.h. */
     uint32_t (*bytes)(const struct rz_message *message);
     const char *(*message_name)(uint32_t part, uint8_t type); /* optional, for traces and counts */
     const char *(*notice_name)(uint32_t part, uint32_t what); /* optional, for traces */
@@ -89,13 +90,13 @@ void rz_timing_until(struct rz_timing *timing, rz_time until);
  * `notified` makes for that member follow its step at once, in their order, as in a host. */
 void rz_timing_call(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
                     uint32_t call, const uint64_t arg[4], const uint64_t *items, uint32_t n_items);
-/* RZ_EVENT_DEATH(dead) for a part of member; ids are copied. */
+/* RZ_EVENT_FAILURE(failed) for a part of member; ids are copied. */
 void rz_timing_tell(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
-                    const rz_id *dead, uint32_t n_dead);
+                    const rz_id *failed, uint32_t n_failed);
 /* The same with arg[0] of the event. */
 void rz_timing_tell_arg(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
-                        const rz_id *dead, uint32_t n_dead, uint64_t arg);
-/* The member dies: no step from then on; what it had sent travels on (sends that it is still busy
+                        const rz_id *failed, uint32_t n_failed, uint64_t arg);
+/* The member fails: no step from then on; what it had sent travels on (sends that it is still busy
  * with are lost). For now: at once; if its step is under way, the rest of its actions is void. */
 void rz_timing_kill(struct rz_timing *timing, rz_id member, rz_time at);
 /* The member does nothing from..to (SIGSTOP, a loaded host); what arrives waits, and is served
@@ -115,13 +116,13 @@ void rz_timing_alarm(struct rz_timing *timing, rz_time at, uint64_t what);
 void *rz_timing_study(struct rz_timing *timing);
 rz_time rz_timing_now(const struct rz_timing *timing);
 bool rz_timing_alive(const struct rz_timing *timing, rz_id member);
-/* Also of the dead, as they died. */
+/* Also of the failed processes, as they failed. */
 const void *rz_timing_state(const struct rz_timing *timing, rz_id member, uint32_t part);
 uint64_t rz_timing_random(struct rz_timing *timing, uint64_t bound); /* of the faults' stream */
 
 struct rz_timing_counts {
     uint64_t messages, bytes;  /* sent; once each, also those that are lost or duplicated */
-    uint64_t lost, duplicated; /* copies; lost: also those that a dead sender did not get out */
+    uint64_t lost, duplicated; /* copies; lost: also those that a failed sender did not get out */
 };
 /* Of one type of message of a part; type UINT32_MAX: all. */
 struct rz_timing_counts rz_timing_count(const struct rz_timing *timing, uint32_t part,

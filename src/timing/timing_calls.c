@@ -45,19 +45,19 @@ void rz_timing_call(struct rz_timing *timing, rz_id member, uint32_t part, rz_ti
 }
 
 void rz_timing_tell(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
-                    const rz_id *dead, uint32_t n_dead)
+                    const rz_id *failed, uint32_t n_failed)
 {
-    rz_timing_tell_arg(timing, member, part, at, dead, n_dead, 0);
+    rz_timing_tell_arg(timing, member, part, at, failed, n_failed, 0);
 }
 
 void rz_timing_tell_arg(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
-                        const rz_id *dead, uint32_t n_dead, uint64_t arg)
+                        const rz_id *failed, uint32_t n_failed, uint64_t arg)
 {
-    uint32_t blob = rz_timing_blob_take(timing, (n_dead + 1) / 2);
+    uint32_t blob = rz_timing_blob_take(timing, (n_failed + 1) / 2);
     struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
-    content->call = n_dead;
+    content->call = n_failed;
     content->arg[0] = arg;
-    memcpy(content->items, dead, n_dead * sizeof *dead);
+    memcpy(content->items, failed, n_failed * sizeof *failed);
     queue_or_soon(timing, at, RZ_TIMING_TELL, member, part, blob);
 }
 
@@ -65,7 +65,7 @@ void rz_timing_kill(struct rz_timing *timing, rz_id member, rz_time at)
 {
     rz_assert(member < timing->n);
     if (at <= timing->now)
-        rz_timing_die(timing, member);
+        rz_timing_fail(timing, member);
     else
         rz_timing_push(timing, at, RZ_TIMING_KILL, member, 0, RZ_TIMING_NO_BLOB);
 }
@@ -125,7 +125,7 @@ rz_time rz_timing_now(const struct rz_timing *timing)
 
 bool rz_timing_alive(const struct rz_timing *timing, rz_id member)
 {
-    return timing->members[member].died_at == RZ_TIME_NEVER;
+    return timing->members[member].failed_at == RZ_TIME_NEVER;
 }
 
 const void *rz_timing_state(const struct rz_timing *timing, rz_id member, uint32_t part)

@@ -100,7 +100,7 @@ void rz_timing_transmit(struct rz_timing *timing, rz_id from, uint32_t part,
     const struct rz_message *message = &action->message;
     rz_assert(action->n_to > 0);
     rz_assert(message->from == from);
-    rz_assert(message->room == timing->setup.parts[part]->number);
+    rz_assert(message->protocol == timing->setup.parts[part]->number);
     uint32_t blob = rz_timing_blob_take(timing, message->n_items);
     struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
     content->message = *message;

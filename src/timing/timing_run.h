@@ -45,7 +45,7 @@ struct rz_timing_waiting {
 struct rz_timing_member {
     rz_time busy_until; /* also: when the last of its sends is out */
     rz_time paused_until;
-    rz_time died_at; /* RZ_TIME_NEVER: alive */
+    rz_time failed_at; /* RZ_TIME_NEVER: alive */
     uint64_t bytes_sent, bytes_received;
     uint32_t sent, received;
     uint32_t first, last; /* what waits, in order of arrival */
@@ -58,7 +58,7 @@ struct rz_timing_member {
 struct rz_timing_slot { /* of a member and part */
     void *state;
     rz_time armed; /* date of the pending tick, RZ_TIME_NEVER: none */
-    uint32_t bytes, room;
+    uint32_t bytes, protocol;
     bool own; /* state has grown out of the arena */
 };
 
@@ -79,7 +79,7 @@ struct rz_timing_trace;
 struct rz_timing {
     struct rz_timing_setup setup;
     uint32_t n, n_parts, per_node;
-    uint8_t part_of_room[RZ_ROOM_COUNT]; /* UINT8_MAX: none */
+    uint8_t part_of_protocol[RZ_PROTOCOL_COUNT]; /* UINT8_MAX: none */
     rz_time now;
     bool stopped;
     uint64_t seed_jitter, seed_loss; /* each message draws by the number of its sender's sends */
@@ -88,7 +88,7 @@ struct rz_timing {
     struct rz_timing_queue queue;
     struct rz_timing_pool pool;
     struct rz_timing_member *members;
-    uint64_t *dead; /* a bit per member: looked at for each sender, so it must be small */
+    uint64_t *failed; /* a bit per member: looked at for each sender, so it must be small */
     struct rz_timing_slot *slots; /* member * n_parts + part */
     char **arena;
     uint32_t n_arena, arena_max;
@@ -145,7 +145,7 @@ void rz_timing_arm(struct rz_timing *timing, rz_id member, uint32_t part);
 
 /* An event of a member; takes over the reference to its blob. */
 void rz_timing_serve(struct rz_timing *timing, const struct rz_timing_event *event);
-void rz_timing_die(struct rz_timing *timing, rz_id member);
+void rz_timing_fail(struct rz_timing *timing, rz_id member);
 
 /* --- timing_step.c --- */
 
@@ -170,6 +170,6 @@ void rz_timing_trace_send(struct rz_timing *timing, rz_id from, rz_id to, uint32
                           uint32_t blob, rz_time at);
 void rz_timing_trace_notice(struct rz_timing *timing, rz_id member, uint32_t part,
                             const struct rz_action *notice);
-void rz_timing_trace_death(struct rz_timing *timing, rz_id member);
+void rz_timing_trace_failure(struct rz_timing *timing, rz_id member);
 
 #endif

@@ -122,13 +122,13 @@ static void on_served(struct rz_timing *timing, const struct rz_timing_event *ev
     attend(timing, event->member);
 }
 
-/* A dead sender's message was lost when it had not left by then. */
+/* A failed sender's message was lost when it had not left by then. */
 static bool never_left(struct rz_timing *timing, const struct rz_timing_event *event)
 {
     const struct rz_message *message = &rz_timing_blob_at(timing, event->blob)->message;
-    if (!(timing->dead[message->from / 64] >> message->from % 64 & 1) ||
+    if (!(timing->failed[message->from / 64] >> message->from % 64 & 1) ||
         event->flight == UINT32_MAX ||
-        event->date - event->flight <= timing->members[message->from].died_at)
+        event->date - event->flight <= timing->members[message->from].failed_at)
         return false;
     timing->counts[event->part][message->type].lost++;
     return true;
@@ -138,7 +138,7 @@ void rz_timing_serve(struct rz_timing *timing, const struct rz_timing_event *eve
 {
     struct rz_timing_member *member = &timing->members[event->member];
     enum rz_timing_kind kind = event->kind;
-    if (member->died_at != RZ_TIME_NEVER ||
+    if (member->failed_at != RZ_TIME_NEVER ||
         (kind == RZ_TIMING_ARRIVE && never_left(timing, event))) {
         rz_timing_blob_release(timing, event->blob);
         return;
@@ -171,17 +171,17 @@ void rz_timing_serve(struct rz_timing *timing, const struct rz_timing_event *eve
     attend(timing, event->member);
 }
 
-void rz_timing_die(struct rz_timing *timing, rz_id id)
+void rz_timing_fail(struct rz_timing *timing, rz_id id)
 {
     struct rz_timing_member *member = &timing->members[id];
-    if (member->died_at != RZ_TIME_NEVER)
+    if (member->failed_at != RZ_TIME_NEVER)
         return;
-    member->died_at = timing->now;
-    timing->dead[id / 64] |= UINT64_C(1) << id % 64;
+    member->failed_at = timing->now;
+    timing->failed[id / 64] |= UINT64_C(1) << id % 64;
     while (member->first != RZ_TIMING_NONE)
         rz_timing_blob_release(timing, next_waiting(timing, member).blob);
     if (timing->trace)
-        rz_timing_trace_death(timing, id);
-    if (timing->setup.died)
-        timing->setup.died(timing, id);
+        rz_timing_trace_failure(timing, id);
+    if (timing->setup.failed)
+        timing->setup.failed(timing, id);
 }

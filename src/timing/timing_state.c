@@ -32,18 +32,18 @@ static void *arena_take(struct rz_timing *timing, size_t bytes)
 
 static void create(struct rz_timing *timing, rz_id member, uint32_t part)
 {
-    const struct rz_proto_room *room = timing->setup.parts[part];
+    const struct rz_protocol *protocol = timing->setup.parts[part];
     const void *config = timing->setup.config(timing, member, part);
     struct rz_timing_slot *slot = &timing->slots[(size_t)member * timing->n_parts + part];
-    size_t bytes = (room->size(config) + 7) / 8 * 8;
+    size_t bytes = (protocol->size(config) + 7) / 8 * 8;
     rz_assert(bytes <= UINT32_MAX);
     slot->state = arena_take(timing, bytes);
-    slot->bytes = slot->room = (uint32_t)bytes;
+    slot->bytes = slot->protocol = (uint32_t)bytes;
     slot->own = false;
     slot->armed = RZ_TIME_NEVER;
-    /* Rooms zero their state themselves: give them something else to find. */
+    /* Components zero their state themselves: give them something else to find. */
     memset(slot->state, 0xA5, bytes);
-    room->init(
+    protocol->init(
         slot->state, config, member, 0,
         rz_mix(rz_mix(timing->setup.seed, 1), (uint64_t)member * RZ_TIMING_PARTS_MAX + part));
     rz_timing_arm(timing, member, part);
@@ -73,15 +73,16 @@ void rz_timing_state_grow(struct rz_timing *timing, rz_id member, uint32_t part,
 {
     struct rz_timing_slot *slot = &timing->slots[(size_t)member * timing->n_parts + part];
     rz_assert(bytes > slot->bytes && bytes <= UINT32_MAX / 2);
-    if (bytes > slot->room) {
-        size_t room = slot->own && bytes < (size_t)slot->room * 3 / 2 ? (size_t)slot->room * 3 / 2
-                                                                      : (bytes + 7) / 8 * 8;
-        void *state = rz_timing_memory(slot->own ? slot->state : NULL, room);
+    if (bytes > slot->protocol) {
+        size_t protocol = slot->own && bytes < (size_t)slot->protocol * 3 / 2
+                              ? (size_t)slot->protocol * 3 / 2
+                              : (bytes + 7) / 8 * 8;
+        void *state = rz_timing_memory(slot->own ? slot->state : NULL, protocol);
         if (!slot->own)
             memcpy(state, slot->state, slot->bytes);
-        timing->bytes_states += room - (slot->own ? slot->room : 0);
+        timing->bytes_states += protocol - (slot->own ? slot->protocol : 0);
         slot->state = state;
-        slot->room = (uint32_t)room;
+        slot->protocol = (uint32_t)protocol;
         slot->own = true;
         rz_timing_note_memory(timing);
     }

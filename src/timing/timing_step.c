@@ -18,33 +18,33 @@ static void carry_out(struct rz_timing *timing, rz_id member, uint32_t part,
         timing->setup.notified(timing, member, part, action);
 }
 
-/* Until the event is dealt with or the member has died of a notice. */
+/* Until the event is dealt with or the member has failed of a notice. */
 static void step_through(struct rz_timing *timing, rz_id member, uint32_t part,
                          struct rz_event event)
 {
-    const struct rz_proto_room *room = timing->setup.parts[part];
+    const struct rz_protocol *protocol = timing->setup.parts[part];
     struct rz_timing_slot *slot = &timing->slots[(size_t)member * timing->n_parts + part];
-    const rz_time *died_at = &timing->members[member].died_at;
+    const rz_time *failed_at = &timing->members[member].failed_at;
     timing->steps++;
     for (;;) {
         struct rz_actions out = {.v = timing->actions, .max = RZ_TIMING_ACTIONS};
         timing->stepping_part = part;
         timing->stepping_event = &event;
-        enum rz_more more = room->step(slot->state, &event, &out);
+        enum rz_more more = protocol->step(slot->state, &event, &out);
         rz_assert(out.count <= out.max);
         if (more == RZ_NEED) {
             rz_assert(out.count == 0);
             rz_timing_state_grow(timing, member, part, out.need);
             continue;
         }
-        for (uint32_t i = 0; i < out.count && *died_at == RZ_TIME_NEVER; i++)
+        for (uint32_t i = 0; i < out.count && *failed_at == RZ_TIME_NEVER; i++)
             carry_out(timing, member, part, &out.v[i]);
-        if (more == RZ_DONE || *died_at != RZ_TIME_NEVER)
+        if (more == RZ_DONE || *failed_at != RZ_TIME_NEVER)
             break;
         event = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = timing->now};
     }
     timing->stepping_event = NULL;
-    if (*died_at == RZ_TIME_NEVER)
+    if (*failed_at == RZ_TIME_NEVER)
         rz_timing_arm(timing, member, part);
 }
 
@@ -63,7 +63,7 @@ static struct rz_event event_of(const struct rz_timing *timing, enum rz_timing_k
         event.items = blob->items;
         event.n_items = blob->n_items;
     } else if (kind == RZ_TIMING_TELL) {
-        event.kind = RZ_EVENT_DEATH;
+        event.kind = RZ_EVENT_FAILURE;
         event.ids = (const rz_id *)blob->items;
         event.n_ids = blob->call;
         event.arg[0] = blob->arg[0];
@@ -94,7 +94,7 @@ void rz_timing_step(struct rz_timing *timing, rz_id id, uint32_t part, enum rz_t
     step_once(timing, id, part, kind, blob, begin);
     for (uint32_t i = 0; i < timing->n_soon; i++) {
         struct rz_timing_soon soon = timing->soon[i];
-        if (timing->members[id].died_at == RZ_TIME_NEVER)
+        if (timing->members[id].failed_at == RZ_TIME_NEVER)
             step_once(timing, id, soon.part, soon.kind, soon.blob, timing->now);
         else
             rz_timing_blob_release(timing, soon.blob);

@@ -1,7 +1,7 @@
 /*
  * Traces in the JSON form of Chrome's trace events, as Perfetto opens them: one track per member
  * (grouped by node), a slice per step, an arrow from each send to the step that it brings, marks
- * for notices and deaths.
+ * for notices and failures.
  */
 #include "timing/timing_run.h"
 
@@ -132,7 +132,9 @@ void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
     char text[32];
     const struct rz_timing_blob *blob =
         handle != RZ_TIMING_NO_BLOB ? rz_timing_blob_at(timing, handle) : NULL;
-    const char *name = kind == RZ_TIMING_TICK ? "tick" : kind == RZ_TIMING_CALL ? "call" : "death";
+    const char *name = kind == RZ_TIMING_TICK   ? "tick"
+                       : kind == RZ_TIMING_CALL ? "call"
+                                                : "failure";
     if (kind == RZ_TIMING_ARRIVE)
         name = message_name(timing, part, blob->message.type, text);
     if (!put_event(timing, "X", member, name, begin))
@@ -175,8 +177,8 @@ void rz_timing_trace_notice(struct rz_timing *timing, rz_id member, uint32_t par
                 notice->arg[0]);
 }
 
-void rz_timing_trace_death(struct rz_timing *timing, rz_id member)
+void rz_timing_trace_failure(struct rz_timing *timing, rz_id member)
 {
-    if (put_event(timing, "i", member, "dies", timing->now))
+    if (put_event(timing, "i", member, "fails", timing->now))
         fputs(",\"s\":\"p\"}", timing->trace->out);
 }

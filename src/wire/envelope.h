@@ -13,12 +13,14 @@
 #define RZ_ENVELOPE_BYTES 48
 
 enum rz_envelope_kind {
-    RZ_ENVELOPE_MESSAGE, /* done for its sender when the payload was taken over or fetched */
-    RZ_ENVELOPE_SYNC,    /* the sender waits for an acknowledgement that names its serial */
-    RZ_ENVELOPE_ACK,     /* the message `serial` has met its receive */
-    RZ_ENVELOPE_LETTER,  /* of a protocol core: passes no matcher (mpi/ft/council_letter.h) */
-    RZ_ENVELOPE_WORD,    /* outside of any communicator: no matcher either (mpi/comm/word.h) */
-    RZ_ENVELOPE_CANCEL,  /* the sender takes the message `serial` back, if it met no receive yet */
+    RZ_ENVELOPE_MESSAGE,  /* done for its sender when the payload was taken over or fetched */
+    RZ_ENVELOPE_SYNC,     /* the sender waits for an acknowledgement that names its serial */
+    RZ_ENVELOPE_ACK,      /* the message `serial` has met its receive */
+    RZ_ENVELOPE_PROTOCOL, /* of a protocol core: passes no matcher
+                             (mpi/ft/protocol_message.h) */
+    RZ_ENVELOPE_SETUP,  /* outside of any communicator: no matcher either (mpi/comm/setup_message.h)
+                         */
+    RZ_ENVELOPE_CANCEL, /* the sender takes the message `serial` back, if it met no receive yet */
     RZ_ENVELOPE_CANCELLED, /* the answer: it is gone */
     RZ_ENVELOPE_MET,       /* the other answer: it has met its receive, or was not kept */
     RZ_ENVELOPE_INQUIRY,   /* will a message of this context and tag come? serial: a failed process
@@ -32,7 +34,7 @@ struct rz_envelope {
     uint32_t epoch;
     uint32_t incarnation; /* of the sender */
     uint32_t slot;        /* the sender in the table of processes */
-    uint64_t context;     /* communicator and plane */
+    uint64_t context;     /* communicator and context offset */
     int32_t source;       /* the sender's rank in the communicator */
     int32_t tag;
     uint32_t kind; /* enum rz_envelope_kind */

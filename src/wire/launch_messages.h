@@ -10,26 +10,27 @@
 
 /* What happened, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
-    RZ_EVENT_RECORD_JOINED,     /* rank has called MPI_Init */
-    RZ_EVENT_RECORD_DEATH_SEEN, /* rank or node; note: how (robust mutex, pidfd, connection,
-                                   silence, no progress); value: enum rz_death; at_ns: when seen */
-    RZ_EVENT_RECORD_DEATH_NEWS, /* the news reached this daemon */
+    RZ_EVENT_RECORD_JOINED,       /* rank has called MPI_Init */
+    RZ_EVENT_RECORD_FAILURE_SEEN, /* rank or node; note: how (robust mutex, pidfd, connection,
+                                   silence, no progress); value: enum rz_failure; at_ns: when seen
+                                 */
+    RZ_EVENT_RECORD_FAILURE_NEWS, /* the news reached this daemon */
     RZ_EVENT_RECORD_EPOCH, /* agreement on epoch was reached here; value: generation to restore */
     RZ_EVENT_RECORD_READY, /* all processes of this node stand at the start of epoch */
     RZ_EVENT_RECORD_RUN,   /* epoch's barrier opened here */
     RZ_EVENT_RECORD_RESTORED,  /* rank has its piece; value: generation; note: from where */
     RZ_EVENT_RECORD_COMMITTED, /* value: generation */
     RZ_EVENT_RECORD_LEFT,      /* all have left */
-    RZ_EVENT_RECORD_NOTED,     /* death of rank, or (RZ_ID_NONE) node, agreed; nobody repairs it */
-    RZ_EVENT_RECORD_INJECTED,  /* a fault was injected: note says which */
+    RZ_EVENT_RECORD_NOTED,    /* failure of rank, or (RZ_ID_NONE) node, agreed; nobody repairs it */
+    RZ_EVENT_RECORD_INJECTED, /* a fault was injected: note says which */
     RZ_EVENT_RECORD_FLAT_NEWS, /* with --detector flat: rank `value` heard from the other processes,
                                   at_ns, that rank is silent */
-    RZ_EVENT_RECORD_OUT,  /* the others go on without node, by agreement: from now on it is no part
-                             of the job, whatever it still does */
-    RZ_EVENT_RECORD_BORN, /* by decision: the process (rank, incarnation) begins on node; value:
-                             enum rz_born */
-    RZ_EVENT_RECORD_ACKNOWLEDGED, /* the program knows of the death of (rank, incarnation), and goes
-                                     on */
+    RZ_EVENT_RECORD_OUT, /* the others go on without node, by agreement: from now on it is no part
+                            of the job, whatever it still does */
+    RZ_EVENT_RECORD_SPAWNED, /* by decision: the process (rank, incarnation) begins on node; value:
+                             enum rz_start_kind */
+    RZ_EVENT_RECORD_ACKNOWLEDGED, /* the program knows of the failure of (rank, incarnation), and
+                                     goes on */
     RZ_EVENT_RECORD_ENDED_BY,     /* MPI_Abort of some processes only: (rank, incarnation) is ended,
                                      value: the code; note: who wanted it, and why */
     RZ_EVENT_RECORD_BEGUN,        /* the process (rank, incarnation) was started */
@@ -42,9 +43,9 @@ enum rz_event_record {
     RZ_EVENT_RECORD_COUNT
 };
 
-enum rz_born { RZ_BORN_REPLACES, RZ_BORN_SPAWNED };
+enum rz_start_kind { RZ_START_REPLACES, RZ_START_SPAWNED };
 
-enum rz_death { RZ_DEATH_PLAIN, RZ_DEATH_HUNG };
+enum rz_failure { RZ_FAILURE_PLAIN, RZ_FAILURE_HUNG };
 
 enum rz_inject {
     RZ_INJECT_KILL_RANK,
@@ -67,23 +68,23 @@ enum rz_waiting_state {
     RZ_WAITING_NOT_JOINED, /* has not called MPI_Init */
     RZ_WAITING_COMPUTES,
     RZ_WAITING_LEFT, /* MPI */
-    RZ_WAITING_DEAD,
+    RZ_WAITING_FAILED,
     RZ_WAITING_IN_CALL,
     RZ_WAITING_STATE_COUNT
 };
 
 /* JOB.flags */
-#define RZ_JOB_REPAIR_NEVER 1u /* deaths are noted, never repaired, even after MPIX_Reinit */
+#define RZ_JOB_REPAIR_NEVER 1u /* failures are noted, never repaired, even after MPIX_Reinit */
 #define RZ_JOB_ONE_MACHINE                                                                         \
     16u /* the nodes have networks and host names of their own, but share the processors of one */
 #define RZ_JOB_BIND_CORE 2u    /* each process gets a free core of its node's, where there is one */
 #define RZ_JOB_TELL_BINDING 4u /* STARTED says where a process may run */
-#define RZ_JOB_NO_FT 8u        /* nobody looks for deaths; rzrun ends the job at the first */
+#define RZ_JOB_NO_FT 8u        /* nobody looks for failures; rzrun ends the job at the first */
 #define RZ_JOB_REPAIRS                                                                             \
     1024u /* the program enters MPIX_Reinit, whether it has come there or not                      \
            */
 #define RZ_JOB_REPLACE_NEVER 64u /* nor by RZ_Comm_replace */
-#define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first death */
+#define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first failure */
 #define RZ_JOB_LOST_TOGETHER                                                                       \
     256u                        /* the ranks of a lost node go to one node, where there is room    \
                                  */

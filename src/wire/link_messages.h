@@ -19,7 +19,7 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
 /*
  * A process is a pair of slot and incarnation. Slots 0..n_ranks-1 are the ranks of the job; those
  * behind serve processes that the program spawns. Fields named `rank` mean the slot. Fields named
- * `processes` or `births` are pairs: slot (u32), incarnation (u32), little-endian, one after
+ * `processes` or `spawns` are pairs: slot (u32), incarnation (u32), little-endian, one after
  * another.
  */
 #define RZ_LINK_PAIR_BYTES 8u
@@ -28,8 +28,8 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
 #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* process -> daemon */ \
     MESSAGE(HELLO, hello) U32(version) U64(job) U32(rank) U32(incarnation) U32(pid) BYTES(key) END(HELLO, hello) \
-    MESSAGE(PUT_CARD, put_card) U32(epoch) BYTES(card) END(PUT_CARD, put_card)  /* how the off-node transport reaches us */ \
-    MESSAGE(GET_CARD, get_card) U32(rank) U32(epoch) END(GET_CARD, get_card) \
+    MESSAGE(PUT_EP_ADDRESS, put_ep_address) U32(epoch) BYTES(ep_address) END(PUT_EP_ADDRESS, put_ep_address)  /* how the off-node transport reaches us */ \
+    MESSAGE(GET_EP_ADDRESS, get_ep_address) U32(rank) U32(epoch) END(GET_EP_ADDRESS, get_ep_address) \
     MESSAGE(OPEN, open) U32(rank) END(OPEN, open)                    /* a process of this node, for shared memory */ \
     MESSAGE(REPAIRING, repairing) END(REPAIRING, repairing)          /* MPIX_Reinit was entered */ \
     MESSAGE(REACHED, reached) U32(epoch) U32(phase) END(REACHED, reached) \
@@ -42,12 +42,12 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
     MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* with --detector flat: found so by this process */ \
     MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* the same, heard from others; for the record */ \
-    MESSAGE(REPLACE, replace) U64(question) BYTES(births) END(REPLACE, replace) \
-        /* the incarnation wanted: the dead one + 1; is answered by BORN */ \
+    MESSAGE(REPLACE, replace) U64(question) BYTES(spawns) END(REPLACE, replace) \
+        /* the incarnation wanted: the failed one + 1; is answered by BORN */ \
     MESSAGE(SPAWN, spawn) U64(question) U32(count) BYTES(commands) BYTES(parent) END(SPAWN, spawn) \
         /* commands: wire/spawn_order.h; parent: for COHORT; is answered by SPAWNED */ \
     MESSAGE(ACKNOWLEDGED, acknowledged) BYTES(processes) END(ACKNOWLEDGED, acknowledged) \
-        /* the program knows of these deaths and goes on: they do not spoil the exit status */ \
+        /* the program knows of these failures and goes on: they do not spoil the exit status */ \
     MESSAGE(LANE_CLOSED, lane_closed) U32(lane) U32(rank) U32(incarnation) END(LANE_CLOSED, lane_closed) \
         /* the same as in LANE_OVER: nothing of it is left here */ \
     MESSAGE(REVOKE, revoke) U64(revocation) END(REVOKE, revoke)      /* all processes of the job shall find it on their boards */ \
@@ -57,12 +57,12 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
         /* what that process, which may be computing, has decided (link/decisions.h); is answered by DECISION once it has */ \
     MESSAGE(GROUP_JOIN, group_join) U64(question) END(GROUP_JOIN, group_join) /* a socket for datagrams of its own, and a line; answered by GROUP_SOCKET */ \
     MESSAGE(GROUP_ARRIVE, group_arrive) U64(group) U32(round) U32(rank) U64(progress) TEXT(name) BYTES(processes) BYTES(counters) \
-        END(GROUP_ARRIVE, group_arrive) /* waits for a computing round later than this one (proto/turn); counters: u64 each; is answered by \
+        END(GROUP_ARRIVE, group_arrive) /* waits for a computing round later than this one (proto/view_change); counters: u64 each; is answered by \
                                            GROUP_ROUND. Again when the counters change */ \
     MESSAGE(GROUP_LEAVE, group_leave) U64(group) U32(rank) END(GROUP_LEAVE, group_leave) \
     MESSAGE(ABORT, abort) U32(code) BYTES(processes) TEXT(reason) END(ABORT, abort) \
         /* processes: only those are ended; none: the whole job */ \
-    MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is done: exit is no death */ \
+    MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is done: exit is no failure */ \
     /* daemon -> process */ \
     MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_slots) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
         U32(watch_slot) U64(job) U32(job_token) U32(restarted) U32(node_ip) BYTES(net_key) U64(hb_timeout_ns) BYTES(ring_key) \
@@ -70,14 +70,14 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
                                                   with (net/tcp); fds: board, own inbox, own doorbell's eventfd, watch page, wait objects; \
                                                   with a ring_key (--detector flat) the socket for heartbeats */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
-    MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net)              /* someone off-node wants our card */ \
-    MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(epoch) BYTES(card) END(CARD, card) \
+    MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net)              /* someone off-node wants our endpoint address */ \
+    MESSAGE(EP_ADDRESS, ep_address) U32(rank) U32(incarnation) U32(epoch) BYTES(ep_address) END(EP_ADDRESS, ep_address) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
     MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \
         /* right behind WELCOME, to a process in a slot behind the ranks: who is in its world, its rank there, the number of its \
            command, what SPAWN carried */ \
-    MESSAGE(BORN, born) U64(question) U32(status) END(BORN, born) /* rz_status_t; what was born shows on the board before */ \
+    MESSAGE(REPLACED, replaced) U64(question) U32(status) END(REPLACED, replaced) /* rz_status_t; what was spawned shows on the board before */ \
     MESSAGE(SPAWNED, spawned) U64(question) U32(status) BYTES(processes) END(SPAWNED, spawned) /* in order of rank in the new world; the board as above */ \
     MESSAGE(LANE_OVER, lane_over) U32(lane) U32(rank) U32(incarnation) END(LANE_OVER, lane_over) /* its process was reaped: is answered by LANE_CLOSED */ \
     MESSAGE(REVOKED, revoked) U64(revocation) END(REVOKED, revoked) \

@@ -23,9 +23,9 @@
         /* net/proof: over both nonces, job, from, to; a nonce of its own */ \
     MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* the same of the acceptor */ \
     MESSAGE(PROTOCOL, protocol) BYTES(message) END(PROTOCOL, protocol)                  /* as protocol_message.h */ \
-    MESSAGE(GET_CARD, get_card) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) \
-        END(GET_CARD, get_card)                     /* of this incarnation or a newer one */ \
-    MESSAGE(CARD, card) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) BYTES(card) END(CARD, card) \
+    MESSAGE(GET_EP_ADDRESS, get_ep_address) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) \
+        END(GET_EP_ADDRESS, get_ep_address)                     /* of this incarnation or a newer one */ \
+    MESSAGE(EP_ADDRESS, ep_address) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) BYTES(ep_address) END(EP_ADDRESS, ep_address) \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U32(rank) U64(total) U64(offset) U64(hash) U32(answer) BYTES(data) \
         END(PIECE, piece)                           /* a chunk; answer: 1 as asked by GET_PIECE, 0 a copy to keep */ \
     MESSAGE(CHANGES, changes) U32(epoch) U64(generation) U32(rank) U64(total) U64(hash) U64(base) U64(base_hash) U32(part) U64(offset) BYTES(data) \
@@ -61,8 +61,8 @@
         END(DECISION, decision) \
     MESSAGE(PING, ping) END(PING, ping)                       /* who hears me? is answered by PONG */ \
     MESSAGE(PONG, pong) END(PONG, pong) \
-    MESSAGE(LEAVING, leaving) END(LEAVING, leaving)           /* the end of this connection is no death */ \
-    MESSAGE(FENCED, fenced) TEXT(reason) END(FENCED, fenced)                            /* you were declared dead */
+    MESSAGE(LEAVING, leaving) END(LEAVING, leaving)           /* the end of this connection is no failure */ \
+    MESSAGE(FENCED, fenced) TEXT(reason) END(FENCED, fenced)                            /* you were declared failed */
 /* clang-format on */
 
 #define RZ_OVERLAY_NAME(NAME, name) RZ_OVERLAY_##NAME,

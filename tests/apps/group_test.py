@@ -2,18 +2,18 @@
 """The programs of the dynamic group end with the right result, whoever leaves: group_test.py BUILD CASE, where CASE is
 
 plain METHOD   the sort undisturbed: sizes, numbers of processes and of lists, distributions, places for checkpoints
-leave METHOD   with processes that die, are stopped or slow; some come back
+leave METHOD   with processes that crash, are stopped or slow; some come back
 again          a step done again makes only what is missing
-nodes          a node dies with its part of the checkpoints
+nodes          a node fails with its part of the checkpoints
 damage         a damaged checkpoint is found, in one clear line
 alone          without a launcher
 wrong          options that cannot be: one line that says so
-bag            a bag of tasks with deaths, stops, slow ones: the checksum of an undisturbed run
+bag            a bag of tasks with failures, stops, slow ones: the checksum of an undisturbed run
 callbacks      the same bag without rounds
-pi             runs of pi with deaths; a plot
+pi             runs of pi with failures; a plot
 nobody         all leave: refused where it is known, said where it is found out
 full           a disk that is full: one line, and nothing stays there
-starts         deaths from outside at any instant from the end of MPI_Init on: each program begins with the others
+starts         failures from outside at any instant from the end of MPI_Init on: each program begins with the others
 """
 import os
 import random
@@ -30,7 +30,7 @@ from patience import HANG, HANG_S  # noqa: E402
 BUILD = sys.argv[1]
 RZRUN = f"{BUILD}/bin/rzrun"
 SORT, BAG, PI = (f"{BUILD}/apps/{name}" for name in ("hyperquicksort", "bag", "pi"))
-# Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
+# Failures come with proof here; with more patience a loaded machine does not add some that only seem to be.
 LAUNCH = [RZRUN, "--oversubscribe", "--hb-timeout", "5s", "--timeout", HANG]
 # Who is stopped is out soon; who is only late on a loaded machine may be, too: results are the same.
 GROUP = [word for key in ("interval=50ms", "first_threshold=500ms", "least_threshold=100ms") for word in ("--group", key)]
@@ -118,7 +118,7 @@ def leave(method):
 
 
 def again():
-    """A step done again makes only what nobody has made: here one has died after all were made."""
+    """A step done again makes only what nobody has made: here one has failed after all were made."""
     for seed in 11, 28:
         more = ["--method", "ulfm", "--progress", "--fail", "kill", "--fail-seed", str(seed)]
         said = sorts(20000, more, job(8))
@@ -127,9 +127,9 @@ def again():
 
 
 def nodes():
-    """Of lists in the memory of a node that dies there is a copy on the next one."""
+    """Of lists in the memory of a node that fails there is a copy on the next one."""
     for method, seed in ("dgrp", 1), ("no-rejoin", 2), ("ulfm", 3):
-        # One process is stopped, so that the sort is under way when the node dies.
+        # One process is stopped, so that the sort is under way when the node fails.
         more = ["--fail", "stop", "--fail-count", "1", "--fail-seed", str(seed), *(GROUP if method != "ulfm" else [])]
         sorts(200000, ["--method", method, *more], job(8, "--nodes", "4", "--inject", f"kill node {seed} at iteration 2"))
     left = [name for name in os.listdir("/dev/shm") if name.startswith("rhizome-")]
@@ -155,7 +155,7 @@ def damage():
     with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
         for method in "dgrp", "ulfm":
             found = 0
-            for seed in range(1, 5):  # who dies before there is a checkpoint damages none
+            for seed in range(1, 5):  # who fails before there is a checkpoint damages none
                 command = [*job(4), SORT, "1000", "--method", method, "--store", "file", "--dir", folder, "--fail", "kill", "--fail-damage",
                            "--fail-seed", str(seed)]
                 done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_S)
@@ -221,7 +221,7 @@ def bag():
 
 
 def callbacks():
-    """With and without who comes back, and over several nodes, one of which dies."""
+    """With and without who comes back, and over several nodes, one of which fails."""
     bag_by(["--callbacks"], "20", ["0%", "100%"])
     bag_by(["--callbacks"], "100", ["60%"])
     calm, _ = run([*job(4), BAG, "400", "--work", "50"])
@@ -285,12 +285,12 @@ def pi():
             sys.exit(f"{how}: {lines}\n{said}")
 
 
-STARTS, DEATHS, START_MS = 15, 2, 25
+STARTS, FAILURES, START_MS = 15, 2, 25
 KILLED = 128 + 9
 
 
 def starts():
-    """The deaths are within the first milliseconds of runs that take some hundred, in starts of the group or soon behind them."""
+    """The failures are within the first milliseconds of runs that take some hundred, in starts of the group or soon behind them."""
     bag_line = run([*job(6), BAG, "100", "--work", "100"])[0][0]
     programs = [([BAG, "100", "--work", "100", "--failure-seconds", "1"], re.escape(bag_line)),
                 ([BAG, "100", "--work", "100", "--callbacks"], re.escape(bag_line)),
@@ -299,13 +299,13 @@ def starts():
     for program, wanted in programs:
         for seed in range(STARTS):
             draw = random.Random(f"{os.path.basename(program[0])} {seed}")
-            deaths = [f"kill rank {rank} at {draw.randrange(START_MS * 1000)}us" for rank in draw.sample(range(6), DEATHS)]
+            failures = [f"kill rank {rank} at {draw.randrange(START_MS * 1000)}us" for rank in draw.sample(range(6), FAILURES)]
             group = GROUP if program[-1] != "ulfm" else []
-            command = [*job(6, *(word for death in deaths for word in ("--inject", death))), *program, *group]
+            command = [*job(6, *(word for failure in failures for word in ("--inject", failure))), *program, *group]
             done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_S)
             lines = done.stdout.splitlines()
-            # On a very loaded machine a death may come when the others are done: nobody acknowledges it, or it is of who has printed.
-            right = lines and all(re.fullmatch(wanted, line) for line in lines) and len(lines) <= 1 + DEATHS
+            # On a very loaded machine a failure may come when the others are done: nobody acknowledges it, or it is of who has printed.
+            right = lines and all(re.fullmatch(wanted, line) for line in lines) and len(lines) <= 1 + FAILURES
             if not right or done.returncode not in (0, KILLED):
                 sys.exit(f"{shlex.join(command)}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
 

@@ -2,13 +2,13 @@
 """The proxies survive in each of their ways with the result of the undisturbed run: proxies_test.py BUILD CASE, where CASE is
 
 PROXY WAY   hpccg, comd, eam or lulesh; reinit, replace, spawn, files (replace, and checkpoints in files) or restart: a process
-            dies, a node dies, several die in turn
-twice WAY   the next dies before there is another checkpoint: what was restored can be restored again
-during WAY  replace or spawn: one more dies at a named step of the repair itself
-lost WAY    a process and its buddy die at once: all begin again at the beginning, and say so
-damage      with files: a dead process's newest one is damaged, then both; a directory that cannot be
+            fails, a node fails, several crash in turn
+twice WAY   the next fails before there is another checkpoint: what was restored can be restored again
+during WAY  replace or spawn: one more fails at a named step of the repair itself
+lost WAY    a process and its buddy crash at once: all begin again at the beginning, and say so
+damage      with files: a failed process's newest one is damaged, then both; a directory that cannot be
 wrong       options that cannot be: one line that says so
-plain PROXY no deaths: every way, and more checkpoints or none, give the same result
+plain PROXY no failures: every way, and more checkpoints or none, give the same result
 alone       so does every way for one process without a launcher
 """
 import glob
@@ -29,7 +29,7 @@ from patience import HANG, HANG_S  # noqa: E402
 BUILD = sys.argv[1]
 RZRUN = f"{BUILD}/bin/rzrun"
 MARK = "RZ_TEST_MARK"  # the variable that tells which processes belong to which job
-# Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
+# Failures come with proof here; with more patience a loaded machine does not add some that only seem to be.
 # Of the ULFM way; a directory for each run of this test, and empty after each job.
 FILES = scratch.folder("proxies-test-files-")
 tempfile.tempdir = scratch.folder("proxies-test-")  # all else that is made here
@@ -48,11 +48,11 @@ WAYS = {
     "files": ["--method", "ulfm", "--checkpoint-files", FILES],
     "restart": ["--method", "restart"],
 }
-# Where the second one dies, NTH counted from the death of the first: while all agree that they repair, that some are dead,
+# Where the second one fails, NTH counted from the failure of the first: while all agree that they repair, that some are failed,
 # that all is well again; and at the steps of the repair itself.
 STEPS = {
     "replace": ["decided:{2}@{other}", "decided:{3}@{other}", "decided:{4}@{other}", "replace-agreed@{other}", "replace-asked@{other}",
-                "replace-invited@0", "replace-last@{other}", "comm:2@{other}"],
+                "replace-bootstrapped@0", "replace-last@{other}", "comm:2@{other}"],
     "spawn": ["decided:{2}@{other}", "decided:{3}@{other}", "decided:{4}@{other}", "spawn@0", "spawned@0", "go@0", "comm:2@{other}"],
 }
 WRONG = [
@@ -89,14 +89,14 @@ def undisturbed(proxy):
 
 def same(calm, lines, said, command, resumed):
     """Rank 0 prints again what it had printed since the checkpoint: the same lines. The result comes once. A line that its node still
-    held when it died is gone, as on any machine that loses its power."""
-    node_died = "--fail node" in " ".join(command)
-    told = set(lines) <= set(calm) if node_died else set(lines) == set(calm)
+    held when it failed is gone, as on any machine that loses its power."""
+    node_failed = "--fail node" in " ".join(command)
+    told = set(lines) <= set(calm) if node_failed else set(lines) == set(calm)
     once = [line for line in calm if re.match(r"(residual|state) ", line)] + (["step 0 "] if resumed and calm[0].startswith("step 0 ") else [])
     times = [sum(found.startswith(line) for found in lines) for line in once]
-    bad = not told or lines[-2:] != calm[-2:] or max(times) != 1 or (min(times) != 1 and not node_died)
+    bad = not told or lines[-2:] != calm[-2:] or max(times) != 1 or (min(times) != 1 and not node_failed)
     if bad:
-        sys.exit(f"{shlex.join(command)}\nundisturbed:\n" + "\n".join(calm) + "\nwith deaths:\n" + "\n".join(lines) + f"\n{said}")
+        sys.exit(f"{shlex.join(command)}\nundisturbed:\n" + "\n".join(calm) + "\nwith failures:\n" + "\n".join(lines) + f"\n{said}")
 
 
 def times_are_told(said, command):
@@ -118,13 +118,13 @@ def survive(proxy, way):
     launch = []
     if way == "restart":
         launch = ["--on-failure", "restart", *(["--checkpoint", "file", "--checkpoint-dir", folder] if has_files() else [])]
-    # A checkpoint is committed before the first death: nobody needs to begin again at the beginning.
+    # A checkpoint is committed before the first failure: nobody needs to begin again at the beginning.
     resumed = way != "restart" or has_files()
     for failure, count, seed in ("process", 1, 3), ("node", 1, 4), ("process", 4, 5):
         command = job(proxy, [*WAYS[way], "--fail", failure, "--fail-count", str(count), "--fail-seed", str(seed)], launch)
         lines, said = run(command)
-        if "deaths ordered by --fail" in said:
-            sys.exit(f"{shlex.join(command)}\nnot all died:\n{said}")
+        if "failures ordered by --fail" in said:
+            sys.exit(f"{shlex.join(command)}\nnot all failed:\n{said}")
         same(calm, lines, said, command, resumed)
         times_are_told(said, command)
         nothing_is_left(command)
@@ -137,15 +137,15 @@ def twice(way):
     arguments = [*WAYS[way], "--checkpoint-every", "10", "--fail", "process", "--fail-count", "5", "--fail-seed", "1"]
     command = job("comd", arguments)
     lines, said = run(command)
-    died = [tuple(map(int, found)) for found in re.findall(r"rank (\d+) ends its process at iteration (\d+)", said)]
-    if len(died) != 5 or min(at for _, at in died) <= 10 or not any(10 < at <= 20 and next_at <= 20 for (_, at), (_, next_at) in zip(died, died[1:])):
-        sys.exit(f"{shlex.join(command)}\nanother seed, please: not two die between two checkpoints, or one before the first:\n{said}")
+    failed = [tuple(map(int, found)) for found in re.findall(r"rank (\d+) ends its process at iteration (\d+)", said)]
+    if len(failed) != 5 or min(at for _, at in failed) <= 10 or not any(10 < at <= 20 and next_at <= 20 for (_, at), (_, next_at) in zip(failed, failed[1:])):
+        sys.exit(f"{shlex.join(command)}\nanother seed, please: not two crash between two checkpoints, or one before the first:\n{said}")
     same(calm, lines, said, command, True)
 
 
-def dead(report):
+def failed(report):
     with open(report) as events:
-        return len(set(re.findall(r"event=death_news \S+ (\S+ \S+ \S+) ", events.read())))
+        return len(set(re.findall(r"event=failure_news \S+ (\S+ \S+ \S+) ", events.read())))
 
 
 def during(way):
@@ -154,7 +154,7 @@ def during(way):
     first, at = map(int, re.search(r"rank (\d+) ends its process at iteration (\d+)", said).groups())
     if first == 0:
         sys.exit("this seed kills rank 0: choose another")
-    # Until the first death there was an agreement at the start and one at each checkpoint, after each iteration.
+    # Until the first failure there was an agreement at the start and one at each checkpoint, after each iteration.
     nth, other = {str(k): at + k for k in range(2, 5)}, 6 if first != 6 else 5
     with tempfile.NamedTemporaryFile(prefix="proxies-test-") as report:
         for step in STEPS[way]:
@@ -163,12 +163,12 @@ def during(way):
             command = job("hpccg", [*WAYS[way], *faults], ["--report", report.name, "-x", f"RZ_KILL_AT={step}"])
             lines, said = run(command)
             same(calm, lines, said, command, False)
-            if dead(report.name) < 2:
-                sys.exit(f"{shlex.join(command)}\nnobody died at {step}")
+            if failed(report.name) < 2:
+                sys.exit(f"{shlex.join(command)}\nnobody failed at {step}")
 
 
 def lost(way):
-    """Node 1 has the copies of rank 0, which dies while that is replaced."""
+    """Node 1 has the copies of rank 0, which fails while that is replaced."""
     calm = undisturbed("hpccg")
     step = {"replace": "replace-asked@0", "files": "replace-asked@0", "spawn": "spawn@0"}[way]
     command = job("hpccg", WAYS[way], ["--inject", "kill node 1 at iteration 25", "-x", f"RZ_KILL_AT={step}"])

@@ -7,7 +7,7 @@ other daemon stops and says why; and nothing is left behind, no process, socket,
     cluster.py                                    each scenario once: the sample
     cluster.py --seeds 1..100 [--budget S]        scenario after scenario, with random times and places
     cluster.py --only NAME ...                    scenarios whose names begin so
-    cluster.py --measure silence|calm --budget S  how soon a silent node is noticed; whether living nodes are accused
+    cluster.py --measure silence|calm --budget S  how soon a silent node is noticed; whether living nodes are reported
 
 RZ_TEST_BUILD names the build tree. Skipped (exit status 77) where the system allows no namespaces.
 """
@@ -59,13 +59,13 @@ class Run:
         return [node for node in self.all if node not in nodes]
 
     def noticed_by_silence(self, node, by, cut, timeout_s=TIMEOUT_S):
-        """Each of its own observers has noticed it, not sooner than it should; how much later is reported, and judged by nobody."""
-        seen = self.cluster.await_death(node, by)
+        """Each of its own observers has noticed it, not sooner than it should; how much later is reported, and assessed by nobody."""
+        seen = self.cluster.await_failure(node, by)
         expect(seen["note"] == "silence", f"the unplugged node {node} was noticed by {seen['note']}")
         latest, earliest = when(seen) - cut[0], when(seen) - cut[1]
         self.detections.append((latest + earliest) / 2)
         # Two periods: the last heartbeat may itself have left late.
-        expect(latest > timeout_s - 2 * PERIOD_S, f"node {node} was accused {latest:.3f} s after it fell silent")
+        expect(latest > timeout_s - 2 * PERIOD_S, f"node {node} was reported {latest:.3f} s after it fell silent")
         return seen
 
     def goes_on(self, survivors, since, repaired=True):
@@ -74,11 +74,11 @@ class Run:
             self.cluster.await_run(since)
         problem = rig.one_verdict(self.cluster, survivors)
         expect(not problem, problem)
-        dead = set(self.others(survivors))
+        failed = set(self.others(survivors))
         for node in survivors:
-            self.cluster.await_true(lambda: rig.known_dead(self.cluster, node) == dead, f"all deaths at node {node}")
+            self.cluster.await_true(lambda: rig.known_failed(self.cluster, node) == failed, f"all failures at node {node}")
 
-    def stops(self, nodes, words=("no quorum", "declared this node dead", "hears too few others")):
+    def stops(self, nodes, words=("no quorum", "declared this node failed", "hears too few others")):
         """Each of these daemons stops, and says why; its processes are gone."""
         for node in nodes:
             told = self.cluster.await_true(lambda: self.cluster.events("stopping", node=node), f"the stop of node {node}")
@@ -92,12 +92,12 @@ class Run:
         expect(out.startswith("exact after"), f"another result: {out}")
         problem = rig.one_verdict(self.cluster, survivors)
         expect(not problem, problem)
-        for node in self.others(survivors):  # who was declared dead never runs an epoch in which it is
-            late = [e for e in self.cluster.events("run", by=node) if int(e["epoch"]) > self.epoch_of_death(node, survivors)]
-            expect(not late, f"node {node} ran on after its death: {late}")
+        for node in self.others(survivors):  # who was declared failed never runs an epoch in which it is
+            late = [e for e in self.cluster.events("run", by=node) if int(e["epoch"]) > self.epoch_of_failure(node, survivors)]
+            expect(not late, f"node {node} ran on after its failure: {late}")
 
-    def epoch_of_death(self, node, survivors):
-        told = [int(e["epoch"]) for e in self.cluster.events("death_news", rank=-1, node=node) if int(e["by"]) in survivors]
+    def epoch_of_failure(self, node, survivors):
+        told = [int(e["epoch"]) for e in self.cluster.events("failure_news", rank=-1, node=node) if int(e["by"]) in survivors]
         return min(told)
 
 
@@ -111,11 +111,11 @@ def calm(draw, detections):
     for node in run.all:
         expect(run.cluster.received_bytes(node) > 32768, f"node {node} has received next to nothing over its cable")
     run.ends_well(run.all)
-    expect(not run.cluster.events("death_seen"), "a living node was accused")
+    expect(not run.cluster.events("failure_seen"), "a living node was reported")
 
 
 def silent(draw, detections):
-    """A cable is taken out; plugged in again, the node learns that it is dead, and stops."""
+    """A cable is taken out; plugged in again, the node learns that it is failed, and stops."""
     run = Run(draw, 8, detections)
     yield run
     node = draw.randrange(8)
@@ -149,7 +149,7 @@ def every_other(first, n):
 
 
 def healed(draw, detections):
-    """A partition that is over before anybody is accused harms nobody."""
+    """A partition that is over before anybody is reported harms nobody."""
     patience_s = 20.0  # on a loaded machine cutting and healing alone take seconds
     run = Run(draw, 16, detections, heartbeats(patience_s))
     yield run
@@ -158,19 +158,19 @@ def healed(draw, detections):
     time.sleep(0.3)
     run.cluster.heal(apart)
     time.sleep(patience_s)
-    expect(not run.cluster.events("death_seen"), "a living node was accused")
+    expect(not run.cluster.events("failure_seen"), "a living node was reported")
     run.ends_well(run.all)
 
 
 def one_way(chain):
     """A node hears nobody (INPUT), or nobody hears it (OUTPUT): it stops; who is deaf takes one more with it at most, which
-    it has accused and which cannot refute that."""
+    it has reported and which cannot refute that."""
     def scenario(draw, detections):
         run = Run(draw, 8, detections)
         yield run
         node = draw.randrange(8)
         run.cluster.drop(node, chain=chain)
-        seen = run.cluster.await_death(node, run.others([node]))
+        seen = run.cluster.await_failure(node, run.others([node]))
         run.cluster.await_run(when(seen))
         if not run.cluster.events("stopping", node=node):
             run.cluster.drop_no_more(node)
@@ -183,13 +183,13 @@ def one_way(chain):
 
 
 def loss(draw, detections):
-    """Every tenth packet is lost, everywhere: nobody is accused, and nothing is lost."""
+    """Every tenth packet is lost, everywhere: nobody is reported, and nothing is lost."""
     run = Run(draw, 8, detections, heartbeats(1.5))
     yield run
     for node in run.all:
         run.cluster.drop(node, "-m", "statistic", "--mode", "random", "--probability", "0.1")
     time.sleep(3)
-    expect(not run.cluster.events("death_seen"), "a living node was accused")
+    expect(not run.cluster.events("failure_seen"), "a living node was reported")
     for node in run.all:
         run.cluster.drop_no_more(node)
     run.ends_well(run.all)
@@ -200,24 +200,24 @@ def neighbours_killed(draw, detections):
     run = Run(draw, 16, detections)
     yield run
     begin = draw.randrange(16)
-    dead = [(begin + i) % 16 for i in range(3)]
-    at = run.cluster.kill(dead)
-    run.goes_on(run.others(dead), at)
-    run.ends_well(run.others(dead))
+    failed = [(begin + i) % 16 for i in range(3)]
+    at = run.cluster.kill(failed)
+    run.goes_on(run.others(failed), at)
+    run.ends_well(run.others(failed))
 
 
 def half_killed(draw, detections):
     """Half of the daemons are killed, among them the first: there is proof, and the others go on."""
     run = Run(draw, 16, detections)
     yield run
-    dead = [0] + draw.sample(range(1, 16), 7)
-    at = run.cluster.kill(dead)
-    run.goes_on(run.others(dead), at)
-    run.ends_well(run.others(dead))
+    failed = [0] + draw.sample(range(1, 16), 7)
+    at = run.cluster.kill(failed)
+    run.goes_on(run.others(failed), at)
+    run.ends_well(run.others(failed))
 
 
 def stopped(draw, detections):
-    """A stopped daemon is dead to the others; woken, it learns so and stops."""
+    """A stopped daemon is failed to the others; woken, it learns so and stops."""
     run = Run(draw, 8, detections)
     yield run
     node = draw.randrange(8)
@@ -230,12 +230,12 @@ def stopped(draw, detections):
 
 
 def during_recovery(draw, detections):
-    """While a death is being repaired, others strike: one is killed, one unplugged."""
+    """While a failure is being repaired, others strike: one is killed, one unplugged."""
     run = Run(draw, 16, detections)
     yield run
     first, second, third = draw.sample(run.all, 3)
     run.cluster.kill([first])
-    run.cluster.await_true(lambda: run.cluster.events("death_news", rank=-1, node=first), "the news")
+    run.cluster.await_true(lambda: run.cluster.events("failure_news", rank=-1, node=first), "the news")
     time.sleep(draw.uniform(0, 0.01))
     at = run.cluster.kill([second])
     cut = run.cluster.unplug([third])
@@ -302,8 +302,8 @@ SAMPLE = {
     "launcher-killed": launcher_killed,
 }
 
-# The dead stand side by side and are noticed one by one: connections opened meanwhile find no way to the others. The first
-# of this kind is in the sample: that once passed for a proof of their deaths, and both sides went on.
+# The failed stand side by side and are noticed one by one: connections opened meanwhile find no way to the others. The first
+# of this kind is in the sample: that once passed for a proof of their failures, and both sides went on.
 LONG = {"partition-9-7-blocks": partition(lambda draw: list(range(7))),
         "partition-any": partition(lambda draw: draw.sample(range(16), draw.randint(1, 15)))}
 
@@ -380,7 +380,7 @@ def campaign(scenarios, seeds, budget_s, report):
 
 def measure_silence(budget_s, timeout_s, nodes):
     """Cables of random nodes are taken out one after the other, in job after job, while more than half are left."""
-    began, latencies, draw, accused = time.monotonic(), [], random.Random(1), 0
+    began, latencies, draw, reported = time.monotonic(), [], random.Random(1), 0
     while time.monotonic() - began < budget_s:
         run = Run(draw, nodes, latencies, heartbeats(timeout_s))
         try:
@@ -393,7 +393,7 @@ def measure_silence(budget_s, timeout_s, nodes):
                 cut = run.cluster.unplug([node])
                 run.noticed_by_silence(node, living, cut, timeout_s)
                 run.cluster.await_run(cut[1])
-            accused += len({e["node"] for e in run.cluster.events("death_seen", rank=-1)
+            reported += len({e["node"] for e in run.cluster.events("failure_seen", rank=-1)
                             if int(e["node"]) in living and int(e["by"]) in living})
             run.cluster.stop()
         finally:
@@ -401,20 +401,20 @@ def measure_silence(budget_s, timeout_s, nodes):
             if left:
                 print("left behind:", left)
     print(f"timeout {timeout_s * 1000:.0f} ms, period {PERIOD_S * 1000:.0f} ms, {nodes} nodes: {spread_of(latencies)}; "
-          f"{accused} living nodes accused by living ones")
+          f"{reported} living nodes reported by living ones")
 
 
 def measure_calm(budget_s, timeout_s, nodes, ranks, pause_us):
-    """Nobody fails; who is accused?"""
+    """Nobody fails; who is reported?"""
     run = Run(random.Random(1), nodes, [], heartbeats(timeout_s), ranks=ranks, pause_us=pause_us)
     try:
         end = time.monotonic() + budget_s
         while time.monotonic() < end and not run.cluster.ended():
             time.sleep(0.5)
-        accusations = run.cluster.events("death_seen")
+        failure_reports = run.cluster.events("failure_seen")
         status = run.cluster.stop()
         print(f"timeout {timeout_s * 1000:.0f} ms, {nodes} nodes, {ranks} ranks, pause {pause_us} us, {budget_s:.0f} s: "
-              f"{len(accusations)} accusations, exit status {status}, {run.cluster.text('out').strip()}")
+              f"{len(failure_reports)} failure_reports, exit status {status}, {run.cluster.text('out').strip()}")
     finally:
         run.cluster.close()
 

@@ -156,13 +156,13 @@ class Cluster:
             return newest if newest and self.events("committed", epoch=newest) else 0
         return self.await_true(running, "a running epoch")
 
-    def await_death(self, node, by=None, bound_s=rig.HANG_S):
-        """Waits until some node of `by` (any) has noticed that node is dead; the event."""
+    def await_failure(self, node, by=None, bound_s=rig.HANG_S):
+        """Waits until some node of `by` (any) has noticed that node is failed; the event."""
         def noticed():
-            found = [event for event in self.events("death_seen", rank=-1, node=node)
+            found = [event for event in self.events("failure_seen", rank=-1, node=node)
                      if by is None or int(event["by"]) in by]
             return found and min(found, key=when)
-        return self.await_true(noticed, f"the death of node {node}", bound_s)
+        return self.await_true(noticed, f"the failure of node {node}", bound_s)
 
     def ended(self):
         return self.process.poll() is not None
@@ -288,6 +288,6 @@ def one_verdict(cluster, survivors):
     return None
 
 
-def known_dead(cluster, by):
-    """The nodes whose death this one knows."""
-    return {int(event["node"]) for event in cluster.events("death_news", rank=-1, by=by)}
+def known_failed(cluster, by):
+    """The nodes whose failure this one knows."""
+    return {int(event["node"]) for event in cluster.events("failure_news", rank=-1, by=by)}

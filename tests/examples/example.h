@@ -2,7 +2,7 @@
  * What stands in the place of each `...` of an example: its beginning, its work, its end. The work
  * of an iteration changes all numbers, once more if it is done twice, and takes the neighbour's.
  *
- * DIES="RANK@ITERATION ...": the first process of that rank dies in that iteration.
+ * DIES="RANK@ITERATION ...": the first process of that rank fails in that iteration.
  */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
@@ -25,7 +25,7 @@ static inline void example_begins(double *x, int n)
     }
 }
 
-static inline void example_dies(int rank, int iteration)
+static inline void example_fails(int rank, int iteration)
 {
     int incarnation, victim, when, used;
     const char *plan = getenv("DIES");
@@ -44,7 +44,7 @@ static inline void example_works(double *x, int n, int iteration)
     double neighbour;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    example_dies(rank, iteration);
+    example_fails(rank, iteration);
     MPI_Sendrecv(&x[iteration % n], 1, MPI_DOUBLE, (rank + 1) % size, 0, &neighbour, 1, MPI_DOUBLE,
                  (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The examples of global restart in the documents, as they stand, under deaths: the answer is the one without any.
+"""The examples of global restart in the documents, as they stand, under failures: the answer is the one without any.
 
     examples.py --build BUILD readme|header|tutorial
 
@@ -22,8 +22,8 @@ RANKS, LAST = 4, 50
 FILLED_IN = ["example_begins(x, N);", "example_works(x, N, iteration);", "example_ends(x, N, iteration);"]
 HEADERS = "#include <mpi.h>\n#include <mpi-ext.h>\n#include <rhizome/checkpoint.h>\nenum { N = 1000, LAST = %d };\n" % LAST
 
-# DIES of example.h, and RZ_KILL_AT: before the first checkpoint, between two, in the last iteration, after the last checkpoint.
-DEATHS = [("2@0", None), ("0@3", None), ("1@9", None), ("0@10", None), ("3@27", None), (f"2@{LAST - 1}", None),
+# FAILS of example.h, and RZ_KILL_AT: before the first checkpoint, between two, in the last iteration, after the last checkpoint.
+FAILURES = [("2@0", None), ("0@3", None), ("1@9", None), ("0@10", None), ("3@27", None), (f"2@{LAST - 1}", None),
           ("1@0 2@14 3@49", None), ("", "point-over@0"), ("", "point-over@3"), ("2@5", "point-over@1"),
           ("", "stored@1"), ("", "stored:2@0"), ("3@33", "restored@0")]
 
@@ -57,10 +57,10 @@ def compile_it(options, source, program, *words):
         sys.exit(f"not so: {' '.join(command)}\n{done.stdout}")
 
 
-def answer(options, program, ranks, dies="", kill_at=None):
-    """What it prints; None, and the reason said, if it does not end well or nobody died who should."""
+def answer(options, program, ranks, fails="", kill_at=None):
+    """What it prints; None, and the reason said, if it does not end well or nobody failed who should."""
     command = [f"{options.build}/bin/rzrun", "--oversubscribe", "-n", str(ranks), "--nodes", "2", "--hang-report", "5s", "--story",
-               "-x", f"DIES={dies}"] + (["-x", f"RZ_KILL_AT={kill_at}"] if kill_at else []) + [program]
+               "-x", f"FAILS={fails}"] + (["-x", f"RZ_KILL_AT={kill_at}"] if kill_at else []) + [program]
     environment = {name: value for name, value in os.environ.items() if name != "RZ_RANK"}
     try:
         job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=HANG_S,
@@ -71,9 +71,9 @@ def answer(options, program, ranks, dies="", kill_at=None):
     if job.returncode != 0:
         print(f"not so: status {job.returncode}: {' '.join(command)}\n{job.stdout}{job.stderr}")
         return None
-    deaths = sum(job.stderr.count(words) for words in (" died; noticed", " died with "))
-    if deaths < len(dies.split()) + bool(kill_at):
-        print(f"not so: {deaths} deaths: {' '.join(command)}\n{job.stderr}")
+    failures = sum(job.stderr.count(words) for words in (" failed; noticed", " failed with "))
+    if failures < len(fails.split()) + bool(kill_at):
+        print(f"not so: {failures} failures: {' '.join(command)}\n{job.stderr}")
         return None
     return job.stdout
 
@@ -84,20 +84,20 @@ def compare(wanted, found, what):
     return found == wanted
 
 
-def with_deaths(options, folder):
+def with_failures(options, folder):
     source, program = f"{folder}/example.c", f"{folder}/example"
     with open(source, "w") as file:
         file.write(filled_in(example_of(options.example)))
     compile_it(options, source, program, "-include", f"{HERE}/example.h")
     wanted = answer(options, program, RANKS)
     good = wanted is not None and f"after {LAST} iterations" in wanted
-    for dies, kill_at in DEATHS:
-        good &= compare(wanted, answer(options, program, RANKS, dies, kill_at), f"DIES={dies} RZ_KILL_AT={kill_at}")
+    for fails, kill_at in FAILURES:
+        good &= compare(wanted, answer(options, program, RANKS, fails, kill_at), f"FAILS={fails} RZ_KILL_AT={kill_at}")
     return good
 
 
 def tutorial(options, folder):
-    """Step 9 in which rank 2 burns out in its first step, its sixth, its last and never, alone and with other deaths."""
+    """Step 9 in which rank 2 burns out in its first step, its sixth, its last and never, alone and with other failures."""
     program, good = f"{folder}/step9", True
     for step in (99, 0, 5, 9):
         compile_it(options, f"{ROOT}/apps/tutorial/step9_reinit.c", program, f"-DBURNS_OUT_IN={step}")
@@ -113,7 +113,7 @@ def main():
     parser.add_argument("--build", default="build")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="example-") as folder:
-        good = (tutorial if options.example == "tutorial" else with_deaths)(options, folder)
+        good = (tutorial if options.example == "tutorial" else with_failures)(options, folder)
     sys.exit(not good)
 
 

@@ -1,11 +1,11 @@
 /*
  * Agreement under random kills: agree_kills SEED FILE [ROUNDS]. In each round some of the ranks, or
- * all of a node with their daemon, die in, before or after what the members of a communicator
+ * all of a node with their daemon, fail in, before or after what the members of a communicator
  * settle with each other, and the others go on without them, until one is left; or, with ROUNDS,
  * with new processes in their places, so many times.
  *
  * What a process was told it writes into FILE, which all processes of the job map: the comparison
- * (agree_kills.py) leans on no message. The seed says who dies, when, and in what;
+ * (agree_kills.py) leans on no message. The seed says who fails, when, and in what;
  * AGREE_KILLS_KIND=N makes all rounds of one kind.
  */
 #include "../mpi/ulfm.h"
@@ -251,7 +251,7 @@ static void agrees(MPI_Comm one)
     do_one(AGREE, one);
 }
 
-/* Whoever knows of a death acknowledges it before; seldom the same ones. */
+/* Whoever knows of a failure acknowledges it before; seldom the same ones. */
 static void acknowledges(MPI_Comm one)
 {
     int acked;
@@ -278,7 +278,7 @@ static void freed_under_way(MPI_Comm one)
     struct call calls[CALLS_MAX];
     MPI_Comm copy;
     int n = 0;
-    CHECK(MPIX_Comm_shrink(one, &copy) == MPI_SUCCESS); /* may have dead in it */
+    CHECK(MPIX_Comm_shrink(one, &copy) == MPI_SUCCESS); /* may have failed in it */
     for (int left = 1 + (int)draw(&dice, 3); left > 0; left--) {
         begin_one(calls, &n, AGREE + draw(&dice, 3), copy);
     }
@@ -424,7 +424,7 @@ static const struct {
     {uniform, false, true},          {bridge, true, false}};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* ---- The communicator of a round: made before anybody may die ---- */
+/* ---- The communicator of a round: made before anybody may fail ---- */
 
 static void set_info(MPI_Comm one, const char *key, const char *value)
 {
@@ -469,12 +469,12 @@ static MPI_Comm make(struct dice *dice)
     return copy;
 }
 
-/* ---- Deaths ---- */
+/* ---- Failures ---- */
 
 static bool takes_daemon;
 
 /* Whoever takes the daemon along takes all ranks of its node along. */
-static void die(void)
+static void crash(void)
 {
     if (takes_daemon) {
         kill(getppid(), SIGKILL);
@@ -485,7 +485,7 @@ static void die(void)
 static void on_alarm(int signal_number)
 {
     (void)signal_number;
-    die();
+    crash();
 }
 
 /* Of the ranks that others hang below a fair part. */
@@ -521,19 +521,19 @@ static uint64_t victims_or_node(struct dice *dice, int *killer)
     return whole ? ranks_beside(one) : some;
 }
 
-static void die_at_once_or_in_time(void)
+static void fail_at_once_or_in_time(void)
 {
     struct dice dice = dice_of(500);
     unsigned us = draw(&dice, 4000);
     struct itimerval when = {{0, 0}, {0, (int)us}};
     if (us < 300) {
-        die();
+        crash();
     } else if (us < 3700) {
         CHECK(signal(SIGALRM, on_alarm) != SIG_ERR && setitimer(ITIMER_REAL, &when, NULL) == 0);
     }
 }
 
-static void prepare_to_die(void)
+static void prepare_to_fail(void)
 {
     static const char *const points[] = {"letter", "letter",  "read",   "step",
                                          "step",   "decided", "gossip", "ring-write"};
@@ -541,7 +541,7 @@ static void prepare_to_die(void)
     unsigned how = draw(&dice, 10);
     if (how < 6) {
         const char *point = points[draw(&dice, sizeof(points) / sizeof(points[0]))];
-        die_at_point(point, 1 + draw(&dice, strcmp(point, "decided") == 0 ? 4 : 14));
+        fail_at_point(point, 1 + draw(&dice, strcmp(point, "decided") == 0 ? 4 : 14));
     } else if (how < 9) {
         struct itimerval when = {{0, 0}, {0, 1 + (int)draw(&dice, 3000)}};
         CHECK(signal(SIGALRM, on_alarm) != SIG_ERR && setitimer(ITIMER_REAL, &when, NULL) == 0);
@@ -565,22 +565,22 @@ static void look_at_comm(void)
 }
 
 /* Of comm's seats those that are left; how many. */
-static int forget(uint64_t dead)
+static int forget(uint64_t failed)
 {
     n_seats = 0;
     for (int i = 0; i < size; i++) {
-        if ((dead & bit(i)) == 0) {
+        if ((failed & bit(i)) == 0) {
             seats[n_seats++] = seats[i];
         }
     }
     return n_seats;
 }
 
-/* The others go on with those who are left, or with others in place of the dead. */
-static void go_on(uint64_t dead)
+/* The others go on with those who are left, or with others in place of the failed processes. */
+static void go_on(uint64_t failed)
 {
     MPI_Comm next;
-    int left = forget(dead);
+    int left = forget(failed);
     if (n_rounds > 0) {
         CHECK(RZ_Comm_replace(comm, &next) == MPI_SUCCESS);
         for (left = 0; left < size; left++) {
@@ -618,33 +618,33 @@ static void play(void)
     begin_round();
     MPI_Comm one = make(&dice);
     int flag = 1, killer;
-    uint64_t dead = victims_or_node(&dice, &killer);
-    bool dies = (dead & bit(rank)) != 0;
+    uint64_t failed = victims_or_node(&dice, &killer);
+    bool fails = (failed & bit(rank)) != 0;
     MPIX_Comm_agree(comm, &flag); /* who returns knows that all have come here */
     takes_daemon = rank == killer;
     if (takes_daemon) {
-        die_at_once_or_in_time();
-    } else if (dies && killer < 0) {
-        prepare_to_die();
+        fail_at_once_or_in_time();
+    } else if (fails && killer < 0) {
+        prepare_to_fail();
     } else {
         come_late();
     }
     kinds[kind].run(one);
-    if (dies && (takes_daemon || killer < 0)) {
-        die();
+    if (fails && (takes_daemon || killer < 0)) {
+        crash();
     }
-    if (dies) {
+    if (fails) {
         pause(); /* until the daemon is gone */
     }
     MPI_Comm_free(&one);
     if (number + 1 == n_played) {
-        forget(dead);
+        forget(failed);
     } else {
-        go_on(dead);
+        go_on(failed);
     }
 }
 
-/* Before anybody dies. */
+/* Before anybody fails. */
 static void look_at_nodes(void)
 {
     MPI_Comm node;
@@ -656,7 +656,7 @@ static void look_at_nodes(void)
     CHECK(MPI_Allgather(&first, 1, MPI_INT, node_of, 1, MPI_INT, comm) == MPI_SUCCESS);
 }
 
-/* Who comes in place of a dead one is told which round it is. */
+/* Who comes in place of a failed one is told which round it is. */
 static void agree_on_number(void)
 {
     int mine = number;

@@ -3,9 +3,9 @@
 
     agree_kills.py --build build [--schedules N | --budget SECONDS] [--seeds FIRST] [--agree ENGINE] [--kind KIND] [--table]
 
-A schedule is a round of a job: one or more processes die in what the members of a communicator agree on. Each process writes
+A schedule is a round of a job: one or more processes crash in what the members of a communicator agree on. Each process writes
 what it was told into a file that all of them map; here it is compared: all who lived when the round was over were told the same
-flags, classes and groups, with everybody's part who lived, and nobody's death who did. A job that is not so, or does not end, is
+flags, classes and groups, with everybody's part who lived, and nobody's failure who did. A job that is not so, or does not end, is
 shown with the command that repeats it.
 """
 import argparse
@@ -33,11 +33,11 @@ SUCCESS, ALL = 0, 0xFFFFFFFF
 Note = collections.namedtuple("Note", "what error flag kind seats known")
 
 LAST = 99  # kind of the note behind the last round
-KILLED = 128 + 9  # of a job that ends after a round: nobody may have been told of the last deaths
+KILLED = 128 + 9  # of a job that ends after a round: nobody may have been told of the last failures
 BOUND_S = int(os.environ.get("AGREE_BOUND_S", HANG_S))
-# Deaths come with proof here: a loaded machine shall not add nodes that only seem dead.
+# Failures come with proof here: a loaded machine shall not add nodes that only seem failed.
 PATIENT = ["--oversubscribe", "--hb-timeout", "10s"]
-# ranks, nodes, rounds in which the dead are replaced (0: until one is left)
+# ranks, nodes, rounds in which the failed are replaced (0: until one is left)
 PLACES = [(8, 1, 0), (12, 3, 0), (16, 1, 0), (6, 6, 0), (24, 1, 0), (9, 3, 12), (32, 1, 0), (4, 2, 0), (16, 4, 0), (7, 1, 12), (5, 1, 0),
           (32, 4, 0)]
 TREES = ["star", "bin", "binary"]
@@ -121,27 +121,27 @@ def wrong_round(page, number, living):
     return None
 
 
-def judge(page, kinds):
-    """(schedules, deaths, what is wrong or None); counts kinds."""
-    schedules, deaths = 0, 0
+def assess(page, kinds):
+    """(schedules, failures, what is wrong or None); counts kinds."""
+    schedules, failures = 0, 0
     for number in range(ROUNDS_MAX - 1):
         begun = {seat: notes_of(page, number, seat)[:1] for seat in range(SEATS)}
         before = {seat for seat, notes in begun.items() if notes}
         then = {seat for seat in range(SEATS) if notes_of(page, number + 1, seat)[:1]}
         if {notes[0].seats for notes in begun.values() if notes} != {sum(1 << seat for seat in before)}:
-            return schedules, deaths, f"round {number}: who takes part?"
+            return schedules, failures, f"round {number}: who takes part?"
         if not then:
             ended = before and all(notes[0].kind == LAST for notes in begun.values() if notes)
-            return schedules, deaths, None if ended else f"round {number} has not ended"
-        # Others may sit in the seats of the dead.
+            return schedules, failures, None if ended else f"round {number} has not ended"
+        # Others may sit in the seats of the failed.
         living = {seat for seat in then & before if notes_of(page, number + 1, seat)[0].flag == begun[seat][0].flag}
         wrong = wrong_round(page, number, living)
         if wrong:
-            return schedules, deaths, f"round {number}: {wrong}"
+            return schedules, failures, f"round {number}: {wrong}"
         schedules += 1
-        deaths += len(before - living)
+        failures += len(before - living)
         kinds[KINDS[next(notes[0].kind for notes in begun.values() if notes)]] += 1
-    return schedules, deaths, "more rounds than there can be"
+    return schedules, failures, "more rounds than there can be"
 
 
 def command(options, seed, file):
@@ -156,14 +156,14 @@ def command(options, seed, file):
 
 
 def run(options, seed, kinds):
-    """(schedules, deaths, what is wrong or None, output)"""
+    """(schedules, failures, what is wrong or None, output)"""
     with tempfile.NamedTemporaryFile(prefix="agree_kills_") as file:
         file.truncate(NOTE.size * NOTES_MAX * SEATS * ROUNDS_MAX)
         words, rounds = command(options, seed, file.name)
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               timeout=2 * BOUND_S, check=False)
         with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as page:
-            schedules, deaths, wrong = judge(page, kinds)
+            schedules, failures, wrong = assess(page, kinds)
     if done.returncode == 124:
         wrong = f"it hung ({wrong})"
     elif done.returncode not in ({0, KILLED} if seed % 4 == 0 and not rounds else {0}) or "not so" in done.stdout:
@@ -171,7 +171,7 @@ def run(options, seed, kinds):
     if wrong:
         print(f"seed {seed}: {wrong}\n{done.stdout[-4000:]}\nagain: {sys.argv[0]} --build {options.build} --seeds {seed} --schedules 1"
               f"\nor, with a file of {NOTE.size * NOTES_MAX * SEATS * ROUNDS_MAX} zero bytes: {shlex.join(words)}", flush=True)
-    return schedules, deaths, wrong
+    return schedules, failures, wrong
 
 
 def main():
@@ -186,15 +186,15 @@ def main():
     options = parser.parse_args()
     if not options.schedules and not options.budget:
         parser.error("--schedules or --budget")
-    kinds, schedules, deaths, jobs, violations, began = collections.Counter(), 0, 0, 0, 0, time.monotonic()
+    kinds, schedules, failures, jobs, violations, began = collections.Counter(), 0, 0, 0, 0, time.monotonic()
     while schedules < options.schedules if options.schedules else time.monotonic() - began < options.budget or not jobs:
-        played, died, wrong = run(options, options.seeds + jobs, kinds)
-        schedules, deaths, jobs, violations = schedules + played, deaths + died, jobs + 1, violations + (wrong is not None)
+        played, failed, wrong = run(options, options.seeds + jobs, kinds)
+        schedules, failures, jobs, violations = schedules + played, failures + failed, jobs + 1, violations + (wrong is not None)
         if violations == 5:
             break
     if options.table:
         print("\n".join(f"{kind:16} {n:6}" for kind, n in sorted(kinds.items())))
-    print(f"{schedules} schedules, {deaths} deaths in {jobs} jobs, {time.monotonic() - began:.0f} s: {violations} violations")
+    print(f"{schedules} schedules, {failures} failures in {jobs} jobs, {time.monotonic() - began:.0f} s: {violations} violations")
     return 1 if violations else 0
 
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import checkpoint_rig
-from checkpoint_rig import CHECKPOINT, dies, rig
+from checkpoint_rig import CHECKPOINT, fails, rig
 
 
 class Life(checkpoint_rig.CheckpointTest):
@@ -40,10 +40,10 @@ class Life(checkpoint_rig.CheckpointTest):
             self.assertEqual(self.restored(), {newest})
 
     def test_and_back_to_there_until_it_has_more(self):
-        """A process dies before the first checkpoint of the new run: all go back to what they began from."""
+        """A process fails before the first checkpoint of the new run: all go back to what they began from."""
         newest = max(self.leaves_checkpoints())
         for scheme in ("file", "buddy"):
-            result = self.solves("--restart", "--keep-checkpoints", environment=dies("send:3@1"), scheme=scheme)
+            result = self.solves("--restart", "--keep-checkpoints", environment=fails("send:3@1"), scheme=scheme)
             self.assertNotIn("begins anew", result.err)
             again = [event for event in self.events("restored") if event["epoch"] == "2"]
             self.assertEqual({event["value"] for event in again}, {str(newest)})
@@ -70,9 +70,9 @@ class Life(checkpoint_rig.CheckpointTest):
         self.assertEqual(self.unfinished(), [])
 
     def test_without_slots_it_ends_and_a_later_job_goes_on(self):
-        """Node 1 dies when it is about to write its sixth piece, and slots are limits."""
+        """Node 1 fails when it is about to write its sixth piece, and slots are limits."""
         result = self.run_it("-n", "4", "--host", "localhost:2,localhost:2", *checkpoint_rig.PATIENCE, "--checkpoint", "file",
-                             "--checkpoint-dir", self.directory, *self.program(), environment=dies("file-begin:6@1"))
+                             "--checkpoint-dir", self.directory, *self.program(), environment=fails("file-begin:6@1"))
         self.assertEqual(result.status, rig.NO_SLOTS, result.err)
         self.assertIn("4 ranks do not fit into the 2 slots of the nodes that are left", result.err)
         self.assertIn(f"checkpoints are in {self.job}: --restart goes on from them", result.err)
@@ -86,35 +86,35 @@ class Life(checkpoint_rig.CheckpointTest):
 
 
 class Begun_anew(checkpoint_rig.CheckpointTest):
-    """Node 1, of rank 2, dies when it is about to write its sixth piece."""
-    DEATH = dies("file-begin:6@1")
+    """Node 1, of rank 2, fails when it is about to write its sixth piece."""
+    FAILURE = fails("file-begin:6@1")
 
-    def test_after_the_death_of_a_process(self):
-        self.solves("--on-failure", "restart", environment=dies("send:150@1"))
+    def test_after_the_failure_of_a_process(self):
+        self.solves("--on-failure", "restart", environment=fails("send:150@1"))
         self.assertTrue(self.restored() and self.from_files())
 
-    def test_after_the_death_of_a_node(self):
-        result = self.solves("--on-failure", "restart", environment=self.DEATH)
+    def test_after_the_failure_of_a_node(self):
+        result = self.solves("--on-failure", "restart", environment=self.FAILURE)
         self.assertIn("the job begins anew (1)", result.err)
         self.assertTrue(self.restored() and self.restored() <= {4, 5}, self.restored())
         self.assertTrue(self.from_files())
 
     def test_more_than_once(self):
-        """Rank 1 dies in each attempt after as much work, so that they must build on one another."""
+        """Rank 1 fails in each attempt after as much work, so that they must build on one another."""
         calm = self.runs("-n", str(checkpoint_rig.RANKS), *checkpoint_rig.PATIENCE, *self.program(iterations=120)).out
         result = self.runs(*self.line("--on-failure", "restart", "-x", "RZ_KILL_AT=send:150@1"), *self.program(iterations=120))
         self.assertEqual(result.out, calm)
         self.assertIn("the job begins anew (2)", result.err)
 
     def test_with_buddies_files_are_a_little_behind(self):
-        self.solves("--on-failure", "restart", environment=dies("file-begin:8@1"), scheme="buddy")
+        self.solves("--on-failure", "restart", environment=fails("file-begin:8@1"), scheme="buddy")
         self.assertTrue(self.restored() and self.from_files())
 
     def test_two_generations_behind_at_most(self):
-        """The node dies that writes the marks, anywhere or when it is about to write one, and its pieces are in no other's memory."""
+        """The node fails that writes the marks, anywhere or when it is about to write one, and its pieces are in no other's memory."""
         for options, point in ((["--inject", "kill node 0 at iteration 20"], None), ([], "mark-begin:16@0"), ([], "mark-synced:17@0")):
             result = self.runs(*self.line(*options, scheme="memory"), *self.program(iterations=60, every=1),
-                               environment=dies(point) if point else None)
+                               environment=fails(point) if point else None)
             self.assertIn("the job begins anew (1)", result.err)
             begun = min(int(event["at_ns"]) for event in self.events("restored") if event["value"] != "0")
             newest = max(int(event["value"]) for event in self.events("committed") if int(event["at_ns"]) < begun)
@@ -122,21 +122,21 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
 
     def test_in_place_when_memory_is_lost(self):
         """MPIX_Reinit, and the pieces of a node were nowhere else in memory."""
-        result = self.solves(environment=dies("file-begin:8@1"), scheme="memory")
+        result = self.solves(environment=fails("file-begin:8@1"), scheme="memory")
         self.assertIn("the checkpoints in memory are lost with the nodes that held them; the job begins anew (1)", result.err)
         self.assertTrue(self.restored() and self.from_files())
 
     def test_from_the_beginning_when_nothing_is_left(self):
-        """The node dies that has all there is in memory, before the first generation has its mark."""
-        result = self.solves(environment=dies("mark-synced:1@0"), scheme="memory")
+        """The node fails that has all there is in memory, before the first generation has its mark."""
+        result = self.solves(environment=fails("mark-synced:1@0"), scheme="memory")
         self.assertIn("holds no checkpoint to go on from: the job begins at its beginning", result.err)
         self.assertEqual(self.restored(), set())
 
     def test_not_when_it_is_not(self):
-        result = self.solves(environment=self.DEATH, scheme="buddy")
+        result = self.solves(environment=self.FAILURE, scheme="buddy")
         self.assertNotIn("begins anew", result.err)
         self.assertNotIn("file", self.sources().values())
-        result = self.solves(environment=self.DEATH)
+        result = self.solves(environment=self.FAILURE)
         self.assertNotIn("begins anew", result.err)
         self.assertEqual(self.sources()["2"], "file", "its owner is another node now")
         self.assertEqual(self.sources()["0"], "node", "who has its piece in memory needs no file")
@@ -228,7 +228,7 @@ class Damaged(checkpoint_rig.CheckpointTest):
         self.assertEqual(self.committed(), found)
 
     def test_while_the_job_runs(self):
-        """Who takes the place of a dead node finds its file damaged: the job goes back to an older one, by itself."""
+        """Who takes the place of a failed node finds its file damaged: the job goes back to an older one, by itself."""
         program, self.job = rig.program("checkpoint_job"), f"{self.directory}/checkpoint_job"
         calm = self.runs(*self.line(), program, "20", "20", "true").out
         # The newest three are damaged: their piece of the last rank. The mark comes last: nobody writes it anew.

@@ -9,14 +9,14 @@ import shutil
 import tempfile
 
 import checkpoint_rig
-from checkpoint_rig import dies, rig
+from checkpoint_rig import fails, rig
 
 PIECE = ("file-begin", "file-opened", "file-written", "file-synced", "file-named", "file-durable")
 MARK = ("mark-begin", "mark-opened", "mark-written", "mark-synced", "mark-named", "mark-durable")
 PRUNE = ("prune", "prune-unmarked")
 RESTORE = ("restore-open", "restore-read", "restore-checked")
 
-# Where it dies, and the oldest generation that must be there then. Before the n-th mark there are n - 1; the first removal comes
+# Where it fails, and the oldest generation that must be there then. Before the n-th mark there are n - 1; the first removal comes
 # with the third mark. A piece of generation 5 is written when 4 is agreed on, whose mark may be on its way.
 WRITING = [(f"{point}:9@0", 3) for point in PIECE] + [(f"{point}:4@0", 3) for point in MARK] + \
           [(f"{point}:2@0", 4) for point in PRUNE]
@@ -36,19 +36,19 @@ class Reinit(KillTest):
     def test_writing(self):
         for point, least in WRITING:
             with self.subTest(point):
-                self.solves(environment=dies(point))
+                self.solves(environment=fails(point))
                 self.assertGreaterEqual(min(self.restored()), least, "what was agreed on is in files")
                 self.assertEqual(os.listdir(self.directory), [])
 
     def test_reading(self):
-        """The node that takes the place of a dead one dies when it reads its file: a third one takes it."""
+        """The node that takes the place of a failed one fails when it reads its file: a third one takes it."""
         for point in RESTORE:
             with self.subTest(point):
-                # Node 1 of five dies at its fifth piece; the spare one, 4, is next.
+                # Node 1 of five fails at its fifth piece; the spare one, 4, is next.
                 program = [rig.program("checkpoint_job"), "20", "10", "true"]
                 self.job = f"{self.directory}/checkpoint_job"
                 calm = self.runs(*self.line(nodes=4), *program[:2], "20", "true").out
-                result = self.runs(*self.line("--spares", "1", nodes=5), *program, environment=dies(f"{point}@4"))
+                result = self.runs(*self.line("--spares", "1", nodes=5), *program, environment=fails(f"{point}@4"))
                 self.assertEqual(result.out, calm, result.err)
                 self.assertGreaterEqual(len({event["epoch"] for event in self.events("epoch")}), 3)
 
@@ -57,7 +57,7 @@ class Restart(KillTest):
     def test_writing(self):
         for point, least in WRITING:
             with self.subTest(point):
-                result = self.solves("--on-failure", "restart", environment=dies(point))
+                result = self.solves("--on-failure", "restart", environment=fails(point))
                 self.assertIn("begins anew (1)", result.err)
                 self.assertNotIn("cannot be used", result.err)
                 self.assertGreaterEqual(min(self.restored()), least)
@@ -80,7 +80,7 @@ class Later(KillTest):
                 before = self.committed()
                 self.killed(f"{point}@1", "--restart")
                 self.assertEqual(self.committed(), before, "reading changes nothing")
-                result = self.solves("--restart", "--on-failure", "restart", environment=dies(f"{point}@1"))
+                result = self.solves("--restart", "--on-failure", "restart", environment=fails(f"{point}@1"))
                 self.assertIn("begins anew (1)", result.err)
                 self.assertEqual(self.restored(), {newest})
 

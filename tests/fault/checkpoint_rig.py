@@ -9,12 +9,12 @@ import launch_rig as rig  # noqa: E402
 HPCCG = f"{rig.BUILD}/apps/hpccg"
 RANKS, NODES = 4, 3
 CHECKPOINT = 8  # rzrun's exit status
-# Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
+# Failures come with proof here; with more patience a loaded machine does not add some that only seem to be.
 PATIENCE = ["--hb-timeout", "5s"]
 
 
-def dies(point):
-    """Surroundings in which a daemon of the first attempt dies: POINT:NTH@NODE."""
+def fails(point):
+    """Surroundings in which a daemon of the first attempt fails: POINT:NTH@NODE."""
     return {"RZ_KILL_AT": point}
 
 
@@ -49,8 +49,8 @@ class CheckpointTest(rig.LaunchTest):
         return self.runs(*self.line(*options, scheme=scheme, ranks=ranks), *self.program(), environment=environment, status=status)
 
     def killed(self, point, *options, scheme="file"):
-        """A run that the death of a daemon ends. Its status is that of the death, or of a survivor who found out first."""
-        result = self.run_it(*self.line("--on-failure", "abort", *options, scheme=scheme), *self.program(), environment=dies(point))
+        """A run that the failure of a daemon ends. Its status is that of the failure, or of a survivor who found out first."""
+        result = self.run_it(*self.line("--on-failure", "abort", *options, scheme=scheme), *self.program(), environment=fails(point))
         self.assertNotIn(result.status, (0, CHECKPOINT, rig.TIMED_OUT), result.err)
         self.assertNotIn("residual", result.out)
         return result
@@ -86,7 +86,7 @@ class CheckpointTest(rig.LaunchTest):
         return left
 
     def leaves_checkpoints(self):
-        """A job that the death of a node ends in its middle, when all pieces of generation 6 but its own are written; what it
+        """A job that the failure of a node ends in its middle, when all pieces of generation 6 but its own are written; what it
         leaves behind: as committed()."""
         result = self.killed("file-begin:6@1")
         self.assertIn(f"checkpoints are in {self.job}: --restart goes on from them", result.err)

@@ -137,8 +137,8 @@ class DetectTest(rig.LaunchTest):
         self.assertEqual(recoveries > 0, recovered, result.err)
         return result
 
-    def nobody_accused(self, job):
-        self.assertEqual(job.events("death_seen"), [])
+    def nobody_reported(self, job):
+        self.assertEqual(job.events("failure_seen"), [])
         self.assertEqual(job.events("stopping"), [])
 
     def went_on(self, job, survivors):

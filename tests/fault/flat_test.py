@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`--detector flat`: each process watches another. What is stopped is found, what is killed mends the ring, what is only slow or
-has slept with everybody is not accused; each epoch has a ring of its own."""
+has slept with everybody is not reported; each epoch has a ring of its own."""
 import signal
 import time
 
@@ -17,14 +17,14 @@ class Flat(rig.DetectTest):
         self.assertIsNone(next((p for p in job.processes(node) if p.pid == victim.pid), None), "it lives")
         job.await_progress()
 
-    def test_stopped_process_is_dead(self):
+    def test_stopped_process_is_failed(self):
         """Twice on the same node: the second ring knows the process that was started again, and its address."""
         job = rig.Job(self, *FLAT, *rig.PATIENT)
         self.frozen_process_is_replaced(job, 1, epoch=2)
         self.frozen_process_is_replaced(job, 1, epoch=3)
         self.ends_exact(job, recovered=True)
         self.went_on(job, {0, 1, 2, 3})
-        seen = job.events("death_seen")
+        seen = job.events("failure_seen")
         self.assertEqual([(event["epoch"], event["by"], event["note"]) for event in seen],
                          [("1", "1", "silence"), ("2", "1", "silence")])
         self.assertEqual(job.events("stopping"), [])
@@ -34,12 +34,12 @@ class Flat(rig.DetectTest):
         job = rig.Job(self, *FLAT, "--on-failure", "continue", line=[rig.rig.program("detect_compute"), self.folder])
         victim = job.processes(1)[0]
         self.freeze([victim.pid])
-        job.await_event("death_seen", note="silence")
-        rank = job.events("death_seen")[0]["rank"]
+        job.await_event("failure_seen", note="silence")
+        rank = job.events("failure_seen")[0]["rank"]
         others = {str(number) for number in range(rig.RANKS)} - {rank}
         job.await_true(lambda: {news["value"] for news in job.events("flat_news", rank=rank)} == others, "some have not heard of it")
         job.stop()
-        self.assertEqual(len(job.events("death_seen")), 1)
+        self.assertEqual(len(job.events("failure_seen")), 1)
 
     def test_killed_process_is_no_news_to_the_ring(self):
         """The daemon tells its ring faster than silence could."""
@@ -47,40 +47,40 @@ class Flat(rig.DetectTest):
         self.signal([job.processes(2)[0].pid], signal.SIGKILL)
         job.await_event("run", lambda: len(job.events("run", epoch=2)) == rig.NODES)
         job.await_progress()
-        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for accusations that nobody must make
+        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure_reports that nobody must make
         self.ends_exact(job, recovered=True)
-        self.assertNotIn("silence", [event["note"] for event in job.events("death_seen")])
-        self.assertEqual(len(job.events("death_seen")), 1)
+        self.assertNotIn("silence", [event["note"] for event in job.events("failure_seen")])
+        self.assertEqual(len(job.events("failure_seen")), 1)
         self.assertEqual(job.events("flat_news"), [])
 
-    def test_who_leaves_is_not_accused(self):
+    def test_who_leaves_is_not_reported(self):
         """While others stay for longer than a silence may last."""
         job = rig.Job(self, *FLAT, nodes=2, line=[rig.rig.program("detect_leave"), "5"])
         self.assertEqual(self.finish(job.process).status, 0)
-        self.nobody_accused(job)
+        self.nobody_reported(job)
         self.assertEqual(job.events("flat_news"), [])
 
-    def stopped_node_is_dead(self, who):
+    def stopped_node_is_failed(self, who):
         job = rig.Job(self, *FLAT)
         victims = who(job)
         self.freeze(victims)
         job.await_event("epoch", lambda: len(job.events("epoch", epoch=2)) == rig.NODES - 1)
         self.wake(victims)
-        job.await_true(lambda: not job.processes(2), "the dead node's processes live")
+        job.await_true(lambda: not job.processes(2), "the failed node's processes live")
         job.await_progress()
         self.ends_exact(job, recovered=True)
         self.went_on(job, {0, 1, 3})
-        verdict = job.events("death_seen", node=2, rank=-1)
+        verdict = job.events("failure_seen", node=2, rank=-1)
         self.assertIn("silence when asked", {event["note"] for event in verdict})
         first = min(int(event["at_ns"]) for event in verdict)
         self.assertTrue([news for news in job.events("flat_news") if int(news["at_ns"]) < first], "its processes were not found")
 
-    def test_stopped_node_is_dead(self):
-        self.stopped_node_is_dead(lambda job: job.everybody(2))
+    def test_stopped_node_is_failed(self):
+        self.stopped_node_is_failed(lambda job: job.everybody(2))
 
-    def test_stopped_daemon_is_dead(self):
+    def test_stopped_daemon_is_failed(self):
         """Its processes are heard until their lease ends; then it does not answer for them."""
-        self.stopped_node_is_dead(lambda job: [job.daemon(2)])
+        self.stopped_node_is_failed(lambda job: [job.daemon(2)])
 
     def test_short_stop_is_forgiven(self):
         job = rig.Job(self, *FLAT)
@@ -90,7 +90,7 @@ class Flat(rig.DetectTest):
         time.sleep(rig.HB_TIMEOUT_S / 2)  # that is what is tested
         self.wake(victim)
         job.await_progress()
-        self.nobody_accused(job)
+        self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
     def test_the_machine_sleeps(self):
@@ -106,8 +106,8 @@ class Flat(rig.DetectTest):
         time.sleep(rig.HB_TIMEOUT_S / 2)
         self.wake(sleepers[1:])
         job.await_progress()
-        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for accusations that nobody must make
-        self.nobody_accused(job)
+        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure_reports that nobody must make
+        self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
 

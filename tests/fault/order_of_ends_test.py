@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A job ends, and some daemons hear of it late: none that leaves in order may be held for dead by one that does not know yet."""
+"""A job ends, and some daemons hear of it late: none that leaves in order may be held for failed by one that does not know yet."""
 import os
 import signal
 import sys
@@ -10,7 +10,7 @@ import launch_rig as rig  # noqa: E402
 
 NODES = 8  # so many that not all daemons are connected: they are along the binomial graph
 LATE_S = 3  # longer than a daemon may be silent; nothing happens that could be awaited
-BAD = ("death_seen", "death_news", "stopping", "out")
+BAD = ("failure_seen", "failure_news", "stopping", "out")
 
 
 class OrderOfEnds(rig.LaunchTest):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A network that is cut, slow or lossy between the daemons (rzrun --inject): one side goes on, the other stops itself and says so;
-nobody is accused for being slow; nobody comes back unseen. Needs no namespaces: what travels between the processes is not cut."""
+nobody is reported for being slow; nobody comes back unseen. Needs no namespaces: what travels between the processes is not cut."""
 import detect_rig as rig
 
 
 # Told by the others, or found out alone: which comes first depends on the machine's load.
-CUT_OFF = "no quorum|declared this node dead|hears too few others"
+CUT_OFF = "no quorum|declared this node failed|hears too few others"
 
 
 class Partition(rig.DetectTest):
@@ -20,7 +20,7 @@ class Partition(rig.DetectTest):
         result = self.ends_exact(job, recovered=True)
         self.went_on(job, {0, 1})
         self.assertRegex(result.err, "node 3 is cut off: ")
-        self.assertNotRegex(result.err, "node [01] died")  # what only the other side believed
+        self.assertNotRegex(result.err, "node [01] failed")  # what only the other side believed
 
     def test_two_against_two(self):
         self.cut_in_two()
@@ -29,13 +29,13 @@ class Partition(rig.DetectTest):
         self.cut_in_two("--detector", "swim")
 
     def test_a_small_side_stops_without_accusing_all(self):
-        """Two of eight: they ask all others at their first accusation, instead of accusing them one after the other."""
+        """Two of eight: they ask all others at their first failure_report, instead of accusing them one after the other."""
         job = rig.Job(self, "--oversubscribe", "--inject", "cut node 6,7 at 100ms", nodes=8)
         job.await_event("stopping", lambda: len(job.events("stopping")) == 2)
         job.await_progress()
         self.assertEqual({event["node"] for event in job.events("stopping")}, {"6", "7"})
-        accused = [event for event in job.events("death_seen", rank=-1) if event["by"] in "67"]
-        self.assertLess(len(accused), 6, "each of the other side was accused")
+        reported = [event for event in job.events("failure_seen", rank=-1) if event["by"] in "67"]
+        self.assertLess(len(reported), 6, "each of the other side was reported")
         self.ends_exact(job, recovered=True)
 
     def test_three_against_one(self):
@@ -58,20 +58,20 @@ class Partition(rig.DetectTest):
         job = rig.Job(self, *rig.PATIENT, "--inject", "cut node 3 at 100ms for 500ms")
         job.await_event("injected", lambda: len(job.events("injected", node=3)) == 2)
         job.await_progress()
-        self.nobody_accused(job)
+        self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
     def slow(self, *options):
         job = rig.Job(self, *rig.PATIENT, *options, "--inject", "delay node 3 150ms at 100ms for 1500ms")
         job.await_event("injected", lambda: len(job.events("injected", node=3)) == 2)
         job.await_progress()
-        self.nobody_accused(job)
+        self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
-    def test_slow_is_not_dead(self):
+    def test_slow_is_not_failed(self):
         self.slow()
 
-    def test_slow_is_not_dead_by_swim(self):
+    def test_slow_is_not_failed_by_swim(self):
         self.slow("--detector", "swim")
 
     def lossy(self, *options):

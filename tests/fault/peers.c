@@ -1,15 +1,17 @@
 /*
- * Jobs of kinds in which others hang or do not end cleanly: peers MODE SEED. The seed says who dies
- * and when; the deaths themselves come from a timer, at any instruction of the library.
+ * Jobs of kinds in which others hang or do not end cleanly: peers MODE SEED. The seed says who
+ * fails and when; the failures themselves come from a timer, at any instruction of the library.
  *
- * finalize: one dies; whoever notices revokes and goes to MPI_Finalize, and so do the others in the
- * end. With an odd seed whoever knows of the death acknowledges it, and prints `acknowledged`.
+ * finalize: one fails; whoever notices revokes and goes to MPI_Finalize, and so do the others in
+ * the end. With an odd seed whoever knows of the failure acknowledges it, and prints
+ * `acknowledged`.
  *
- * shrink: one dies, the others shrink; another one dies, they shrink again; a clean exit. replace,
- * spawn: the places of the dead are taken, by RZ_Comm_replace or processes of MPI_Comm_spawn.
+ * shrink: one fails, the others shrink; another one fails, they shrink again; a clean exit.
+ * replace, spawn: the places of the failed processes are taken, by RZ_Comm_replace or processes of
+ * MPI_Comm_spawn.
  *
- * storm: a quarter of the ranks die at random times in a loop of allreduce, agree and shrink;
- * refill: the same with RZ_Comm_replace, so that some die while others are replaced.
+ * storm: a quarter of the ranks fail at random times in a loop of allreduce, agree and shrink;
+ * refill: the same with RZ_Comm_replace, so that some fail while others are replaced.
  *
  * stopped: one stops itself (SIGSTOP) in the middle; the others shrink.
  *
@@ -44,9 +46,9 @@ static void on_alarm(int number)
     raise(strcmp(mode, "stopped") == 0 ? SIGSTOP : SIGKILL);
 }
 
-/* A victim dies in so many microseconds, wherever it is then. But what all did before this call,
- * all have done; only of the barrier itself one may hear that somebody has died. */
-static void die_in(MPI_Comm comm, bool is_victim, unsigned us)
+/* A victim fails in so many microseconds, wherever it is then. But what all did before this call,
+ * all have done; only of the barrier itself one may hear that somebody has failed. */
+static void fail_in(MPI_Comm comm, bool is_victim, unsigned us)
 {
     struct itimerval when = {{0, 0}, {us / 1000000, us % 1000000 + 1}};
     MPI_Barrier(comm);
@@ -61,7 +63,7 @@ static bool is_failure(int error)
     return class == MPI_ERR_PROC_FAILED || class == MPI_ERR_REVOKED;
 }
 
-/* One of the calls that programs make; an error can only be somebody's death. */
+/* One of the calls that programs make; an error can only be somebody's failure. */
 static int call(MPI_Comm comm, unsigned number)
 {
     static char out[70000], in[70000];
@@ -112,7 +114,7 @@ static void finalize(MPI_Comm comm)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     unsigned calls = draw(CALLS), us = draw(20000), victim = draw((unsigned)size);
-    die_in(comm, rank == (int)victim, us);
+    fail_in(comm, rank == (int)victim, us);
     for (unsigned i = 0; i < calls && error == MPI_SUCCESS; i++) {
         error = call(comm, i);
     }
@@ -128,7 +130,7 @@ static void finalize(MPI_Comm comm)
     }
 }
 
-/* The communicator without its dead, or with others in their place. */
+/* The communicator without its failed, or with others in their place. */
 static MPI_Comm spawned(MPI_Comm old, MPI_Comm living, char **argv);
 
 static MPI_Comm repaired(MPI_Comm *comm, char **argv)
@@ -146,7 +148,8 @@ static MPI_Comm repaired(MPI_Comm *comm, char **argv)
     return next;
 }
 
-/* Merged, and in the order of ranks; where one more dies meanwhile the job is none of this test. */
+/* Merged, and in the order of ranks; where one more fails meanwhile the job is none of this test.
+ */
 static MPI_Comm in_order(MPI_Comm *bridge, bool is_new, int rank)
 {
     MPI_Comm merged, full;
@@ -161,14 +164,14 @@ static MPI_Comm in_order(MPI_Comm *bridge, bool is_new, int rank)
 static MPI_Comm spawned(MPI_Comm old, MPI_Comm living, char **argv)
 {
     int rank, number, lost = 0, first = 0;
-    MPI_Group before, after, dead;
+    MPI_Group before, after, failed;
     MPI_Comm bridge;
     MPI_Comm_rank(old, &rank);
     MPI_Comm_rank(living, &number);
     MPI_Comm_group(old, &before);
     MPI_Comm_group(living, &after);
-    MPI_Group_difference(before, after, &dead);
-    MPI_Group_translate_ranks(dead, 1, &first, before, &lost);
+    MPI_Group_difference(before, after, &failed);
+    MPI_Group_translate_ranks(failed, 1, &first, before, &lost);
     CHECK(MPI_Comm_spawn(argv[0], argv + 1, 1, MPI_INFO_NULL, 0, living, &bridge,
                          MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
     if (number == 0) {
@@ -176,12 +179,12 @@ static MPI_Comm spawned(MPI_Comm old, MPI_Comm living, char **argv)
     }
     MPI_Group_free(&before);
     MPI_Group_free(&after);
-    MPI_Group_free(&dead);
+    MPI_Group_free(&failed);
     end(&living);
     return in_order(&bridge, false, rank);
 }
 
-/* A newcomer's communicator; MPI_COMM_NULL for who was there from the start. */
+/* A spawned process's communicator; MPI_COMM_NULL for who was there from the start. */
 static MPI_Comm joined(void)
 {
     int incarnation, rank;
@@ -199,7 +202,8 @@ static MPI_Comm joined(void)
     return full;
 }
 
-/* Calls until somebody has died, and a repair; twice. Newcomers are told how many there were. */
+/* Calls until somebody has failed, and a repair; twice. Spawned processes are told how many there
+ * were. */
 static void repair_twice(MPI_Comm *comm, int repairs, char **argv)
 {
     int rank, all = 0;
@@ -212,7 +216,7 @@ static void repair_twice(MPI_Comm *comm, int repairs, char **argv)
         seed = same + (uint64_t)repairs * 1000003;
         unsigned victim = draw((unsigned)size), us = draw(5000);
         seed = same;
-        die_in(*comm, rank == (int)victim, us);
+        fail_in(*comm, rank == (int)victim, us);
         for (unsigned i = 0; well; i++) {
             well = all_well(*comm, call(*comm, i) == MPI_SUCCESS);
         }
@@ -224,12 +228,12 @@ static void repair_twice(MPI_Comm *comm, int repairs, char **argv)
     works(*comm);
 }
 
-/* A quarter of the ranks draws a time to die. */
-static int some_die(MPI_Comm comm)
+/* A quarter of the ranks draws a time to fail. */
+static int some_fail(MPI_Comm comm)
 {
     int rank, size;
     unsigned mine = 0;
-    bool dies = false;
+    bool fails = false;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     for (int left = size / 4, member = 0; left > 0; member++) {
@@ -238,20 +242,20 @@ static int some_die(MPI_Comm comm)
             left -= 1;
             if (member == rank) {
                 mine = us;
-                dies = true;
+                fails = true;
             }
         }
     }
-    die_in(comm, dies, mine);
+    fail_in(comm, fails, mine);
     return size / 4;
 }
 
-/* They are replaced, whenever they die, until all of them have been. */
+/* They are replaced, whenever they fail, until all of them have been. */
 static void refill(MPI_Comm *comm, bool is_new, char **argv)
 {
     int size, incarnation, replaced = -1, n_victims;
     MPI_Comm_size(*comm, &size);
-    n_victims = is_new ? size / 4 : some_die(*comm);
+    n_victims = is_new ? size / 4 : some_fail(*comm);
     RZ_Incarnation(&incarnation);
     incarnation--;
     while (replaced != n_victims) {
@@ -269,7 +273,7 @@ static void refill(MPI_Comm *comm, bool is_new, char **argv)
 /* All that survivors have been told by agreements and shrinks, as one number: the same at all. */
 static void storm(MPI_Comm *comm)
 {
-    int size, before, lowest, highest, told = 0, n_victims = some_die(*comm);
+    int size, before, lowest, highest, told = 0, n_victims = some_fail(*comm);
     MPI_Comm_size(*comm, &size);
     before = size;
     while (size > before - n_victims) {
@@ -302,7 +306,7 @@ static void stopped(MPI_Comm *comm)
     MPI_Comm_rank(*comm, &rank);
     MPI_Comm_size(*comm, &size);
     unsigned victim = draw((unsigned)size), us = draw(20000);
-    die_in(*comm, rank == (int)victim, us);
+    fail_in(*comm, rank == (int)victim, us);
     for (unsigned i = 0; all_well(*comm, call(*comm, i) == MPI_SUCCESS); i++) {
     }
     CHECK(MPIX_Comm_shrink(*comm, &next) == MPI_SUCCESS);

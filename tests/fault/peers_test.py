@@ -20,7 +20,7 @@ import launch_rig as rig  # noqa: E402
 BOUND_S = int(os.environ.get("PEERS_BOUND_S", rig.HANG_S))  # against hangs
 KILLED = 128 + 9
 FOUR_NODES = ["--nodes", "4"]
-PATIENT = ["--hb-timeout", "5s"]  # deaths come with proof here: a loaded machine shall not add nodes that only seem dead
+PATIENT = ["--hb-timeout", "5s"]  # failures come with proof here: a loaded machine shall not add nodes that only seem failed
 
 # ranks; options, one of each list in turn; survivors; how many runs, and how many of them in a sample
 Mode = collections.namedtuple("Mode", "ranks options survivors count sample")
@@ -35,7 +35,7 @@ MODES = {
     # What notices a stopped process: the watchdog, or the detector whose members are the processes.
     "stopped": Mode(6, [["--hang-timeout", "1s"], ["--hang-timeout", "1s", "--nodes", "3"],
                         ["--detector", "flat", "--nodes", "3"]], 5, 60, 3),
-    # Nobody is to be accused. `fastest` has the shortest heartbeats that docs/reports allows 64 ranks on an idle machine: for
+    # Nobody is to be reported. `fastest` has the shortest heartbeats that docs/reports allows 64 ranks on an idle machine: for
     # daemons that share it with something else they are too short, whatever the ranks do, so it is no part of a sample.
     "compute": Mode(8, [["--hb-period", "250ms", "--hb-timeout", "1s", "--detector", detector] + FOUR_NODES
                         for detector in ("ring", "swim", "flat")], 8, 40, 3),
@@ -58,7 +58,7 @@ def truth(mode, lines):
     return 0 if lines.count("finalize: as it should be") == MODES[mode].ranks else KILLED
 
 
-def judge(mode, done, left):
+def assess(mode, done, left):
     """What is wrong with a run; None: nothing."""
     lines = done.stdout.splitlines()
     content = lines.count(f"{PROGRAM_MODE.get(mode, mode)}: as it should be")
@@ -87,7 +87,7 @@ def run_seed(build, mode, seed):
     done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=2 * BOUND_S,
                           env=dict(os.environ, RZ_TEST_MARK=mark))
     took = time.monotonic() - start
-    wrong = judge(mode, done, left_behind(mark, before))
+    wrong = assess(mode, done, left_behind(mark, before))
     if wrong:
         print(f"{mode}, seed {seed}: {wrong}\n{done.stdout[-1500:]}{done.stderr[-3000:]}\nagain: {shlex.join(line)}\n"
               f"or: {sys.argv[0]} --build {build} --only {mode} --seeds {seed} --count 1", flush=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Seeded runs of the three proxies under deaths: every one must end with the answer of a run without faults, or say in
+"""Seeded runs of the three proxies under failures: every one must end with the answer of a run without faults, or say in
 clear words, with a status that is not 0, that more was lost than can be borne; never with another answer.
 
 Each seed and proxy draws a way to survive (MPIX_Reinit, ULFM by RZ_Comm_replace or by spawning, restart), a place for
-the checkpoints where there is a choice (memory, parities, files), and up to five deaths at random times or iterations, ranks and nodes mixed; some
+the checkpoints where there is a choice (memory, parities, files), and up to five failures at random times or iterations, ranks and nodes mixed; some
 strike during the recovery from another. A run has a bound; one that exceeds it, ends with another answer or another
 status than it should, or leaves anything behind, is a violation: its story and the commands that replay it are printed.
 
@@ -23,9 +23,9 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG, HANG_S  # noqa: E402
 
-# Deaths come with proof here; with more patience a loaded machine does not add some that only seem to be.
+# Failures come with proof here; with more patience a loaded machine does not add some that only seem to be.
 HB_TIMEOUT = "3s"
-RANKS, NODES, NODES_DEAD_MAX = 8, 5, 2
+RANKS, NODES, NODES_FAILED_MAX = 8, 5, 2
 KILLED = 128 + 9
 
 # last: the lines of the result; the others tell the way there, and may come twice.
@@ -38,7 +38,7 @@ PROXIES = {
 }
 FILES = "--checkpoint-files"  # checkpoints of the ULFM way; else they are in the memory of two processes
 WAYS = {"reinit": [[]], "ulfm": [[*repair, *files] for repair in (["--repair", "replace"], ["--repair", "spawn"]) for files in ([], [FILES])], "restart": [[]]}
-# Places for checkpoints, and how many nodes may die without one being lost.
+# Places for checkpoints, and how many nodes may crash without one being lost.
 SCHEMES = {"memory": 0, "buddy": 1, "xor:3": 1, "rs:3+2": 2, "file": NODES}
 NO_CHECKPOINT = 8  # rzrun's status when one that the job must go back to is lost
 
@@ -136,11 +136,11 @@ def calm_run(launcher, proxy):
     return Calm(done.out, float(found.group(1)) * 1000)
 
 
-# ---- deaths
+# ---- failures
 
 def draw_faults(draw, proxy, calm):
-    """Up to five deaths; so many nodes live that their ranks have somewhere to go. Returns rzrun's options."""
-    faults, at, nodes = [], draw.uniform(0, 0.9 * calm.loop_ms), draw.sample(range(NODES), NODES_DEAD_MAX)
+    """Up to five failures; so many nodes live that their ranks have somewhere to go. Returns rzrun's options."""
+    faults, at, nodes = [], draw.uniform(0, 0.9 * calm.loop_ms), draw.sample(range(NODES), NODES_FAILED_MAX)
     for _ in range(draw.randint(1, 5)):
         victim = f"node {nodes.pop()}" if nodes and draw.random() < 0.3 else f"rank {draw.randrange(RANKS)}"
         if draw.random() < 0.3:
@@ -152,7 +152,7 @@ def draw_faults(draw, proxy, calm):
     return faults
 
 
-Plan = collections.namedtuple("Plan", "name options method bears")  # bears: so many dead nodes
+Plan = collections.namedtuple("Plan", "name options method bears")  # bears: so many failed nodes
 
 
 def draw_plan(draw, options, launcher, folder):
@@ -181,7 +181,7 @@ def nodes_killed(faults):
 
 def forgot(events):
     """Whether an epoch began at an older generation than it had to: that of the epoch before, or the last one that was
-    committed there; the one before it where the commit came together with the death."""
+    committed there; the one before it where the commit came together with the failure."""
     told = re.findall(r"event=(epoch|committed) epoch=(\d+) \S+ \S+ \S+ value=(\d+) ", events)
     base, newest = {}, collections.Counter()
     for what, epoch, generation in told:
@@ -193,14 +193,14 @@ def forgot(events):
 
 
 def struck_after_the_end(events):
-    """Whether a death came when every process had left its loop: nothing was left to repair, its exit status stands."""
+    """Whether a failure came when every process had left its loop: nothing was left to repair, its exit status stands."""
     left = re.findall(r"event=left .* at_ns=(\d+)", events)
-    seen = re.findall(r"event=(?:death_seen|injected|death_news) .* at_ns=(\d+)", events)
+    seen = re.findall(r"event=(?:failure_seen|injected|failure_news) .* at_ns=(\d+)", events)
     return bool(left and seen) and max(map(int, seen)) >= min(map(int, left))
 
 
 def result_is_there(done, calm, proxy, plan):
-    """The result stands at the end, once; a job that is begun anew after its last line prints it again. Of a node that dies
+    """The result stands at the end, once; a job that is begun anew after its last line prints it again. Of a node that fails
     a line may be cut or missing on the way there."""
     once = done.out.count(calm.lines[-1]) == 1 or plan.method[1] == "restart"
     return done.out[-proxy.last:] == calm.lines[-proxy.last:] and once
@@ -212,7 +212,7 @@ def other_lines(done, calm, faults):
     return [line for line in done.out if line not in calm.lines]
 
 
-def judge(done, calm, proxy, plan, faults, left):
+def assess(done, calm, proxy, plan, faults, left):
     """What is wrong with a run, and how it ended in a word."""
     words = re.search(r"^(rzrun|rhizome|recovery|hpccg|comd|lulesh): .+", done.err, re.MULTILINE)
     said = [line for line in done.out if re.match(r"(residual|state|origin energy) ", line) and line not in calm.lines]
@@ -228,9 +228,9 @@ def judge(done, calm, proxy, plan, faults, left):
         return None, "lost"
     if done.status == 0:
         return (None, "exact") if result_is_there(done, calm, proxy, plan) else ("exit status 0 without the result", "wrong")
-    # A process that dies when the others have agreed that all is done is nobody's to replace; of rank 0 the result dies too.
-    zero_died = re.search(r"event=(death_seen|injected|death_news) \S+ (rank=0|rank=-1 node=0) ", done.events)
-    if done.status == KILLED and words and (result_is_there(done, calm, proxy, plan) or (struck_after_the_end(done.events) and zero_died)):
+    # A process that fails when the others have agreed that all is done is nobody's to replace; of rank 0 the result fails too.
+    zero_failed = re.search(r"event=(failure_seen|injected|failure_news) \S+ (rank=0|rank=-1 node=0) ", done.events)
+    if done.status == KILLED and words and (result_is_there(done, calm, proxy, plan) or (struck_after_the_end(done.events) and zero_failed)):
         return None, "late"
     return f"exit status {done.status}", "wrong"
 
@@ -246,18 +246,18 @@ def one(seed, name, options, launcher, calms):
         faults = draw_faults(draw, proxy, calm)
         line = launcher.command(proxy, [*plan.options, *faults], plan.method)
         done = run(line, mark)
-    wrong, ended = judge(done, calm, proxy, plan, faults, left_behind(mark, before, options.alone))
+    wrong, ended = assess(done, calm, proxy, plan, faults, left_behind(mark, before, options.alone))
     if wrong:
         again = f"{sys.argv[0]} --build {options.build} --seeds {seed}..{seed} --only {name}"
         again += f" --method {options.method}" if options.method else ""
         again += f" --checkpoint {options.checkpoint}" if options.checkpoint else ""
         print(f"seed {seed}, {name}: {wrong}\n" + "\n".join(done.out[-12:]) + f"\n{done.err[-3000:]}\nreplay: mkdir -p {folder}; "
               f"{shlex.join(line)}\nor: {again}", flush=True)
-    deaths = len(set(re.findall(r"event=death_news \S+ (\S+ \S+ \S+) ", done.events)))
+    failures = len(set(re.findall(r"event=failure_news \S+ (\S+ \S+ \S+) ", done.events)))
     zero = plan.method[1] == "ulfm" and "begin again at the beginning" in done.err
-    silent = len(re.findall(r"event=death_seen .* note=silence", done.events))  # of living nodes, all others break connections
+    silent = len(re.findall(r"event=failure_seen .* note=silence", done.events))  # of living nodes, all others break connections
     zero |= bool(re.search(r"event=epoch epoch=((?!1 )\d+) \S+ \S+ \S+ value=0 ", done.events))
-    return (seed, name, plan.name, done.seconds, deaths, zero, wrong or ended, "; ".join(faults[1::2]), silent)
+    return (seed, name, plan.name, done.seconds, failures, zero, wrong or ended, "; ".join(faults[1::2]), silent)
 
 
 def main():
@@ -271,15 +271,15 @@ def main():
                 rows.append(one(seed, name, options, launcher, calms))
     count = collections.Counter(row[6] if row[6] in ("exact", "late", "lost") else "violation" for row in rows)
     ways = collections.Counter(row[2] for row in rows)
-    summary = (f"{len(rows)} runs, {sum(row[4] for row in rows)} deaths, {count['exact']} with the exact result, "
-               f"{sum(row[5] for row in rows)} runs began again at iteration 0, in {count['late']} a death came after the end, "
+    summary = (f"{len(rows)} runs, {sum(row[4] for row in rows)} failures, {count['exact']} with the exact result, "
+               f"{sum(row[5] for row in rows)} runs began again at iteration 0, in {count['late']} a failure came after the end, "
                f"{count['lost']} ended as more was lost than their checkpoints bear, "
-               f"{sum(row[8] for row in rows)} living nodes were accused of silence, "
+               f"{sum(row[8] for row in rows)} living nodes were reported of silence, "
                f"{count['violation']} violations; " + ", ".join(f"{way} {n}" for way, n in sorted(ways.items())))
     print(summary)
     if options.report:
         with open(options.report, "w") as report:
-            report.write(summary + "\n\nseed  proxy   way                seconds  deaths  from 0  outcome    faults\n")
+            report.write(summary + "\n\nseed  proxy   way                seconds  failures  from 0  outcome    faults\n")
             for row in rows:
                 report.write(f"{row[0]:4}  {row[1]:6}  {row[2]:17}  {row[3]:7.2f}  {row[4]:6}  {row[5]:6}  {row[6].splitlines()[0]:9}  {row[7]}\n")
     sys.exit(1 if count["violation"] or not rows else 0)

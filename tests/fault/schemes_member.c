@@ -6,7 +6,7 @@
  *
  * With FOLDER the first passage stops at iteration HELD: when all are there and their checkpoint is
  * committed, rank 0 makes FOLDER/held, all wait for FOLDER/go, and the iteration is told by
- * RZ_Progress_mark; nothing is checkpointed any more until somebody has died.
+ * RZ_Progress_mark; nothing is checkpointed any more until somebody has failed.
  */
 #include <mpi-ext.h>
 #include <mpi.h>

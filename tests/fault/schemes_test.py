@@ -21,7 +21,7 @@ SMALL, LARGE = 100_001, 3_000_001
 class Schemes(rig.LaunchTest):
     def job(self, scheme, *faults, nodes=5, ranks=8, size=SMALL, held=None, status=0, options=(),
             environment=None):
-        """Runs the member; the nodes that faults name die while it is held, and `held` looks at it meanwhile."""
+        """Runs the member; the nodes that faults name crash while it is held, and `held` looks at it meanwhile."""
         line = ["-n", str(ranks), "--nodes", str(nodes), "--hb-timeout", "5s", "--timeout", rig.HANG, "-v"]
         line += ["--checkpoint", scheme] if scheme else []
         for fault in faults:
@@ -57,7 +57,7 @@ class Schemes(rig.LaunchTest):
             self.assertNotIn("is lost with the nodes", result.err)
         return result
 
-    def die_at_once(self, *nodes):
+    def fail_at_once(self, *nodes):
         """All of them before any of the others can do anything about it. Nodes have the addresses 127.0.1.1 and so on."""
         daemons = {int(re.search(r"127\.0\.1\.(\d+)", daemon.command)[1]) - 1: daemon.pid for daemon in self.members()["rzd"]}
         others = [pid for node, pid in daemons.items() if node not in nodes]
@@ -74,7 +74,7 @@ class Schemes(rig.LaunchTest):
                 for rank, nodes in re.findall(r"the piece of rank (\d+), .* blocks of nodes ([\d, ]+)", result.err)}
 
 
-class Deaths(Schemes):
+class Failures(Schemes):
     """Ranks 0 and 1 are on node 0, 2 and 3 on node 1, 4 on node 2 (by --map-by slot)."""
 
     def test_memory_bears_processes(self):
@@ -98,15 +98,15 @@ class Deaths(Schemes):
 
     def test_xor_bears_one_node_of_each_group(self):
         # Groups of 0 to 2 and 3 to 5.
-        made = self.made(self.survives("xor:3", nodes=6, ranks=6, held=lambda: self.die_at_once(1, 4)))
+        made = self.made(self.survives("xor:3", nodes=6, ranks=6, held=lambda: self.fail_at_once(1, 4)))
         self.assertTrue({1, 4} <= set(made), made)
 
     def test_xor_bears_no_second_node_of_a_group(self):
-        result = self.survives("xor:5", restored=0, held=lambda: self.die_at_once(1, 2))
+        result = self.survives("xor:5", restored=0, held=lambda: self.fail_at_once(1, 2))
         self.assertIn("begins at its start again", result.err)
 
     def test_rs_bears_two_nodes(self):
-        result = self.survives("rs:3+2", size=LARGE, held=lambda: self.die_at_once(1, 3))
+        result = self.survives("rs:3+2", size=LARGE, held=lambda: self.fail_at_once(1, 3))
         self.assertTrue(set(self.made(result)) >= {2, 3}, result.err)
         self.assertIn("wants 5 nodes, and 3 are left: from now on checkpoints bear the loss of 2 of them", result.err)
 
@@ -116,7 +116,7 @@ class Deaths(Schemes):
         self.assertTrue(made)
 
     def test_rs_begins_anew_after_three(self):
-        result = self.survives("rs:3+2", restored=0, held=lambda: self.die_at_once(0, 2, 3))
+        result = self.survives("rs:3+2", restored=0, held=lambda: self.fail_at_once(0, 2, 3))
         self.assertIn("is lost with the nodes that held it (--checkpoint rs:3+2 bears no more)", result.err)
 
     def test_rs_of_one_is_copies(self):
@@ -134,8 +134,8 @@ class Kills(Schemes):
             result = self.survives(scheme, *faults, environment={"RZ_KILL_AT": point}, restored=None,
                                    options=("--report", f"{self.folder}/report"))
             with open(f"{self.folder}/report") as report:
-                dead = set(re.findall(r"event=death_seen epoch=\d+ rank=-1 node=(\d+)", report.read()))
-            self.assertEqual(len(dead), 1 + len(faults), f"it did not die there:\n{result.err}")
+                failed = set(re.findall(r"event=failure_seen epoch=\d+ rank=-1 node=(\d+)", report.read()))
+            self.assertEqual(len(failed), 1 + len(faults), f"it did not crash there:\n{result.err}")
             begun = [int(word) for word in re.findall(r"restored iteration (\d+)", result.err)]
             self.assertGreaterEqual(min(begun), 12, result.err)
 
@@ -147,7 +147,7 @@ class Kills(Schemes):
             self.killed("rs:3+2", f"{point}@0")
 
     def test_giving_back(self):
-        # Node 1 dies while the program is held; another one in the middle of the recovery.
+        # Node 1 fails while the program is held; another one in the middle of the recovery.
         for point in ("block:2@0", "block:2@2", "rebuilt@3", "rebuilt@4", "piece-back@3", "piece-back@4"):
             self.killed("rs:3+2", point, "node 1")
 
@@ -217,12 +217,12 @@ class Damage(Schemes):
         self.falls_back("buddy", "node 1", spoilt="rz-piece")
 
     def test_damaged_copy_is_not_used(self):
-        # What the processes wrote stays whole; every copy is damaged. Node 1 is dead: nobody has the pieces of its ranks.
+        # What the processes wrote stays whole; every copy is damaged. Node 1 is failed: nobody has the pieces of its ranks.
         result = self.job("buddy", "node 1", held=lambda: self.spoil(self.copies("rz-piece")), status=CHECKPOINT_LOST)
         self.assertIn("is damaged", result.err)
 
     def test_copy_takes_the_place_of_a_damaged_piece(self):
-        # Processes die, and all that processes wrote is damaged; the copies are not.
+        # Processes crash, and all that processes wrote is damaged; the copies are not.
         result = self.survives("buddy", "rank 2", held=lambda: self.spoil(self.copies("rz-checkpoint")))
         self.assertIn("is damaged here", result.err)
 

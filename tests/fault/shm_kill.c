@@ -1,8 +1,8 @@
 /*
- * The dead spoil only what was theirs. Two bystanders exchange checked messages; victims flood both
- * of them with small and large messages and are SIGKILLed at random instants. After each verdict
- * both bystanders must go on exchanging, no byte that anybody delivers may be wrong, no operation
- * may end twice or never.
+ * The failed spoil only what was theirs. Two bystanders exchange checked messages; victims flood
+ * both of them with small and large messages and are SIGKILLed at random instants. After each
+ * verdict both bystanders must go on exchanging, no byte that anybody delivers may be wrong, no
+ * operation may end twice or never.
  *
  *   fault_shm_kill_auto [kills [seed [auto|direct|ring]]]
  */
@@ -40,7 +40,7 @@ static _Noreturn void give_up(const struct kill_page *page, const char *what)
     exit(1);
 }
 
-/* Forks a member; it dies with us. */
+/* Forks a member; it fails with us. */
 static void start(struct kill_page *page, const struct rig *rig, unsigned lane, uint64_t seed,
                   void (*run)(struct kill_page *, const struct rig *, unsigned, uint64_t))
 {
@@ -48,7 +48,7 @@ static void start(struct kill_page *page, const struct rig *rig, unsigned lane, 
     if (pid < 0)
         give_up(page, "fork");
     if (pid == 0) {
-        if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK)
+        if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK)
             _exit(1);
         page->pid[lane] = (uint32_t)getpid();
         run(page, rig, lane, seed);
@@ -57,7 +57,8 @@ static void start(struct kill_page *page, const struct rig *rig, unsigned lane, 
     page->pid[lane] = (uint32_t)pid;
 }
 
-/* Sleeps on our doorbell until `ready`; bystanders that died or say nothing for long end the test.
+/* Sleeps on our doorbell until `ready`; bystanders that failed or say nothing for long end the
+ * test.
  */
 static void await(struct kill_page *page, bool (*ready)(struct kill_page *, unsigned), unsigned arg,
                   const char *what)
@@ -120,7 +121,7 @@ static void kill_one(struct kill_page *page, const struct rig *rig, struct rz_ra
         reap(page, lane);
     for (unsigned b = 0; b < KILL_BYSTANDERS; b++)
         exchanged_before[b] = atomic_load(&page->exchanged[b]);
-    atomic_store(&page->dead[lane], 1);
+    atomic_store(&page->failed[lane], 1);
     for (unsigned b = 0; b < KILL_BYSTANDERS; b++)
         rz_doorbell_ring(rig->bell[b], rig->event_fd[b]);
     await(page, moved_on, lane, "a bystander is stuck");

@@ -41,8 +41,8 @@ struct member {
     struct rz_net *net;
     struct rz_random random;
     bool connected[KILL_LANES], ended[KILL_LANES];
-    bool unheard[KILL_LANES]; /* dead before anything of it was seen: the transport cannot know its
-                                 lane */
+    bool unheard[KILL_LANES]; /* failed before anything of it was seen: the transport cannot know
+                                 its lane */
     uint64_t sent[KILL_LANES], got[KILL_LANES];
     unsigned fetching[KILL_LANES];
     struct outgoing *outgoing[KILL_LANES]; /* [OUTSTANDING] */
@@ -123,7 +123,7 @@ static void on_arrived(struct rig_user *user, const void *bytes, uint32_t header
     memcpy(&header, bytes, sizeof header);
     unsigned from = header.from;
     if (from < KILL_LANES && member->unheard[from]) {
-        if (token) /* as the library does with messages of the dead */
+        if (token) /* as the library does with messages of the failed processes */
             rz_shm_ops.drop(member->net, token);
         return;
     }
@@ -233,11 +233,11 @@ static void member_bury(struct member *member, unsigned lane)
         member_free_send(member, lane);
         for (unsigned i = 0; i < OUTSTANDING; i++)
             if (member->outgoing[lane][i].busy)
-                complain(member, "a send to the dead did not end", lane);
+                complain(member, "a send to the failed processes did not end", lane);
         free(member->outgoing[lane]);
     }
     if (member->fetching[lane] > 0)
-        complain(member, "a fetch from the dead did not end", lane);
+        complain(member, "a fetch from the failed processes did not end", lane);
     member->connected[lane] = false;
     atomic_store(&member->page->settled[member->self][lane], 1);
     rz_doorbell_ring(&member->page->bell, -1);
@@ -249,7 +249,7 @@ static void bystander_look_at_victims(struct member *member)
     for (unsigned lane = KILL_BYSTANDERS; lane < KILL_LANES; lane++) {
         if (member->ended[lane])
             continue;
-        if (atomic_load(&member->page->dead[lane]))
+        if (atomic_load(&member->page->failed[lane]))
             member_bury(member, lane);
         else if (!member->connected[lane] && member->got[lane] > lane % 3)
             member_connect(member, lane); /* some are heard as strangers for a while */

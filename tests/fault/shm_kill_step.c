@@ -83,7 +83,7 @@ static _Noreturn void be_victim(const struct rig *rig, const struct kind *kind, 
 {
     struct rig_user user = {.arrived = arrived};
     struct rig_op first, second;
-    if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK)
+    if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK)
         _exit(1);
     struct rz_net *net = rig_join(rig, VICTIM, &user);
     rig_connect(rig, net, RECEIVER, RECEIVER, (uint32_t)parent);
@@ -146,7 +146,7 @@ static unsigned long kill_after(const struct kind *kind, unsigned long steps)
         rig_op_init(&fetched, "", 0);
         if (rz_shm_ops.fetch(receiver, got.token, to, kind->bytes, &fetched.op) !=
             RZ_ERR_PROC_FAILED)
-            wrong(kind, n, "a payload came from the dead");
+            wrong(kind, n, "a payload came from the failed");
     }
     for (unsigned i = 1; i <= 100; i++) {
         send_one(other, OTHER, 3000, &op);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Seeded runs of the sort on a dynamic group: whoever leaves, by death, by a stop, by doing nothing or by starving (a tenth of the time, in
+"""Seeded runs of the sort on a dynamic group: whoever leaves, by failure, by a stop, by doing nothing or by starving (a tenth of the time, in
 turns of 20 to 400 ms), at random places of the sort or at random times, the result is right.
 
 Each seed draws a way (dgrp, no-rejoin, ulfm), a number of processes up to 16, how many of them leave and how, how many come back, nodes,
@@ -23,7 +23,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG, HANG_S  # noqa: E402
 
-HB_TIMEOUT = "3s"  # deaths come with proof here; patience keeps a loaded machine from adding some that only seem to be
+HB_TIMEOUT = "3s"  # failures come with proof here; patience keeps a loaded machine from adding some that only seem to be
 KILLED = 128 + 9
 START_US = 30000  # from the end of MPI_Init on: the group stands by then, unless the machine is loaded
 METHODS = ("dgrp", "dgrp", "no-rejoin", "ulfm")
@@ -128,12 +128,12 @@ def run(plan, options, mark):
     return Run(done.returncode, done.stdout.splitlines(), done.stderr, time.monotonic() - start, line)
 
 
-def judge(done, plan, left):
+def assess(done, plan, left):
     """What is wrong with a run. The result comes once; again only from another process, when who printed it left in that moment."""
     told = [line for line in done.out if re.fullmatch(rf"sorted {plan.count} in \d+\.\d+ s", line)]
     if done.status == 124:
         return "it hung"
-    # Of a death from outside that comes when the others have all done their last round nobody is left to take notice.
+    # Of a failure from outside that comes when the others have all done their last round nobody is left to take notice.
     late = done.status == KILLED and "kill rank" in " ".join(plan.launch)
     if done.status != 0 and not late:
         return f"exit status {done.status}"
@@ -147,7 +147,7 @@ def one(seed, options):
     with tempfile.TemporaryDirectory(prefix="sort-checkpoints-") as folder:
         plan = draw_plan(draw, seed, options, folder)
         done = run(plan, options, mark)
-        wrong = judge(done, plan, left_behind(mark, folder))
+        wrong = assess(done, plan, left_behind(mark, folder))
     if wrong:
         again = f"{sys.argv[0]} --build {options.build} --seeds {seed}..{seed}" + (f" --method {options.method}" if options.method else "")
         print(f"seed {seed}: {wrong}\n" + "\n".join(done.out[-5:]) + f"\n{done.err[-3000:]}\nreplay: mkdir -p {folder}; {shlex.join(done.line)}\n"
@@ -157,7 +157,7 @@ def one(seed, options):
 
 def left_in(done, plan):
     """How many left. Kills from outside may come when the sort is over."""
-    told = r"^ *[\d.]+ s  rank \d+ on node \d+ died" if plan.how == OUTSIDE else r"^hyperquicksort: rank \d+ leaves"
+    told = r"^ *[\d.]+ s  rank \d+ on node \d+ failed" if plan.how == OUTSIDE else r"^hyperquicksort: rank \d+ leaves"
     return len(re.findall(told, done.err, re.MULTILINE))
 
 

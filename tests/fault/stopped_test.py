@@ -14,7 +14,7 @@ class Stopped(rig.DetectTest):
         time.sleep(rig.HB_TIMEOUT_S / 2)  # that is what is tested: several periods
         self.wake([job.daemon(2)])
         job.await_progress()
-        self.nobody_accused(job)
+        self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
     def woken_after_the_verdict(self, who, *options):
@@ -24,12 +24,12 @@ class Stopped(rig.DetectTest):
         job.await_event("epoch", lambda: len(job.events("epoch", epoch=2)) == 3)
         self.wake(victims)
         job.await_event("stopping", node=2)
-        job.await_true(lambda: not job.processes(2), "the dead node's processes live")
+        job.await_true(lambda: not job.processes(2), "the failed node's processes live")
         job.await_progress()
-        accused = [event for event in job.events("death_seen", rank=-1) if event["by"] == "2"]
-        self.assertEqual(accused, [], "it accused others")
+        reported = [event for event in job.events("failure_seen", rank=-1) if event["by"] == "2"]
+        self.assertEqual(reported, [], "it reported others")
         self.assertEqual([event["note"] for event in job.events("stopping")],
-                         ["the other daemons have declared this node dead"])
+                         ["the other daemons have declared this node failed"])
         self.ends_exact(job, recovered=True)
         self.went_on(job, {0, 1, 3})
 
@@ -43,7 +43,7 @@ class Stopped(rig.DetectTest):
         self.woken_after_the_verdict(lambda job: job.everybody(2))
 
     def the_tie_is_kept(self, *options):
-        """Of two the one that breaks the tie goes on, though the other one holds it for dead: that one alone has no quorum."""
+        """Of two the one that breaks the tie goes on, though the other one holds it for failed: that one alone has no quorum."""
         job = rig.Job(self, *options, nodes=2, ranks=4)
         job.await_progress()
         self.freeze([job.daemon(0)])
@@ -81,8 +81,8 @@ class Stopped(rig.DetectTest):
         time.sleep(sleep_s)  # that is what is tested
         self.wake(sleepers)
         job.await_progress()
-        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for accusations that nobody must make
-        self.nobody_accused(job)
+        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure_reports that nobody must make
+        self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
     def test_all_daemons_sleep(self):
@@ -102,7 +102,7 @@ class Stopped(rig.DetectTest):
         time.sleep(1.5 * rig.HB_TIMEOUT_S)
         self.wake(victim)
         job.await_progress()
-        self.nobody_accused(job)
+        self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
     def test_lease_ends_processes_whose_daemon_is_stopped(self):
@@ -119,7 +119,7 @@ class Stopped(rig.DetectTest):
         self.ends_exact(job, recovered=True)
 
     def lease_ends_before_the_verdict(self, *options):
-        """The processes of all nodes end, and nobody accuses a node of silence: each is started again once, where it was."""
+        """The processes of all nodes end, and nobody reports a node of silence: each is started again once, where it was."""
         job = rig.Job(self, *options)
         job.await_progress()
         processes = [process.pid for node in range(rig.NODES) for process in job.processes(node)]
@@ -134,7 +134,7 @@ class Stopped(rig.DetectTest):
         self.ends_exact(job, recovered=True)
         self.went_on(job, set(range(rig.NODES)))
         self.assertEqual(job.events("out"), [])
-        seen = sorted((int(event["rank"]), int(event["incarnation"])) for event in job.events("death_seen"))
+        seen = sorted((int(event["rank"]), int(event["incarnation"])) for event in job.events("failure_seen"))
         self.assertEqual(seen, [(rank, 1) for rank in range(rig.RANKS)])
 
     def test_lease_ends_before_the_verdict(self):
@@ -155,13 +155,13 @@ class Stopped(rig.DetectTest):
         job.stop()
 
     def test_daemon_without_a_processor(self):
-        """Starved for longer than the timeout, from one moment to the next: it cannot say that it is late, and is not dead."""
+        """Starved for longer than the timeout, from one moment to the next: it cannot say that it is late, and is not failed."""
         job = rig.Job(self, "--hb-period", "100ms", "--hb-timeout", "500ms", nodes=3, ranks=3)
         job.await_progress()
         with self.starved(job.daemon(1), 4):
             pass
         job.await_progress()
-        self.nobody_accused(job)
+        self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
 

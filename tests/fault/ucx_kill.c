@@ -3,7 +3,7 @@
  * Three processes over loopback TCP: the victim; the survivor, which must end all it has with the
  * victim soon after the verdict, with no wrong data, no double end, and no byte written into memory
  * whose operation has ended; a bystander, whose exchange with the survivor must go on. The verdict
- * comes before the death (by another detector) or after it.
+ * comes before the failure (by another detector) or after it.
  *
  *   fault_ucx_kill | fault_tcp_kill [runs [seed [case]]]        run i has the seed seed + i, from
  * which everything follows but the case, if given
@@ -68,7 +68,7 @@ static void start(enum kill_role role, void (*body)(struct kill_page *))
     if (pid < 0)
         give_up("fork", 0);
     if (pid == 0) {
-        if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK)
+        if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK)
             _exit(1);
         body(run.page);
         _exit(0);
@@ -135,7 +135,7 @@ static void slay(void)
     if (waitpid(run.pid[KILL_VICTIM], NULL, 0) < 0)
         give_up("waitpid", 0);
     run.reaped[KILL_VICTIM] = true;
-    atomic_store(&run.page->dead, 1);
+    atomic_store(&run.page->failed, 1);
 }
 
 static void end_victim(struct rz_random *random)

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #define KILL_CASES(X)                                                                              \
-    X(BEFORE, "dead before the first message")                                                     \
+    X(BEFORE, "failed before the first message")                                                   \
     X(CONNECTING, "killed while both connect")                                                     \
     X(IDLE, "connected, silent")                                                                   \
     X(EAGER, "after small messages")                                                               \
@@ -20,8 +20,8 @@
     X(FLOOD_MEDIUM, "victim floods, 20 kB")                                                        \
     X(FLOOD_LARGE, "victim floods, 1 MiB")                                                         \
     X(STOPPED, "victim stopped and flooded")                                                       \
-    X(FETCH_LATE, "payload fetched after death")                                                   \
-    X(DROP_LATE, "payload dropped after death")                                                    \
+    X(FETCH_LATE, "payload fetched after failure")                                                 \
+    X(DROP_LATE, "payload dropped after failure")                                                  \
     X(ZOMBIE, "stopped, excluded, continued")
 
 #define KILL_CASE_ENUM(name, text) KILL_##name,
@@ -34,12 +34,12 @@ enum kill_role { KILL_SURVIVOR, KILL_VICTIM, KILL_BYSTANDER, KILL_ROLES };
 #define KILL_BIG (64u << 20)
 #define KILL_LARGE (1u << 20)
 #define KILL_MEDIUM 20000u
-#define KILL_CARD_MAX 1024
+#define KILL_EP_ADDRESS_MAX 1024
 
-struct kill_card {
+struct kill_ep_address {
     _Atomic uint32_t ready;
     uint32_t bytes;
-    unsigned char card[KILL_CARD_MAX];
+    unsigned char ep_address[KILL_EP_ADDRESS_MAX];
 };
 
 struct kill_page {
@@ -47,12 +47,12 @@ struct kill_page {
     enum kill_case kind;
     bool drain; /* whether the survivor takes what lies there before the end */
     uint64_t seed;
-    struct kill_card cards[KILL_ROLES];
+    struct kill_ep_address ep_addresses[KILL_ROLES];
     /* Steps, each set once. */
-    _Atomic uint32_t victim_ready;   /* the victim has done what comes before its death */
+    _Atomic uint32_t victim_ready;   /* the victim has done what comes before its failure */
     _Atomic uint32_t victim_stopped; /* by a signal */
-    _Atomic uint32_t survivor_ready; /* the victim may die */
-    _Atomic uint32_t dead;           /* reaped */
+    _Atomic uint32_t survivor_ready; /* the victim may fail */
+    _Atomic uint32_t failed;         /* reaped */
     _Atomic uint32_t verdict;
     _Atomic uint32_t all_ended; /* at the survivor, after its disconnect */
     _Atomic uint32_t zombie_spoke;

@@ -101,21 +101,21 @@ void kill_member_open(const struct kill_member *member)
     };
     if (internode_open(&config, &kill_net, &kill_ops) != RZ_OK)
         kill_complain(self.page, "open");
-    struct kill_card *card = &self.page->cards[self.role];
-    size_t bytes = sizeof card->card;
-    if (atomic_load(&card->ready))
+    struct kill_ep_address *ep_address = &self.page->ep_addresses[self.role];
+    size_t bytes = sizeof ep_address->ep_address;
+    if (atomic_load(&ep_address->ready))
         return; /* a zombie opens a second one, which nobody shall know */
-    if (kill_ops->card(kill_net, card->card, &bytes) != RZ_OK)
-        kill_complain(self.page, "card");
-    card->bytes = (uint32_t)bytes;
-    atomic_store(&card->ready, 1);
+    if (kill_ops->ep_address(kill_net, ep_address->ep_address, &bytes) != RZ_OK)
+        kill_complain(self.page, "endpoint address");
+    ep_address->bytes = (uint32_t)bytes;
+    atomic_store(&ep_address->ready, 1);
 }
 
 void kill_member_connect(struct kill_page *page, enum kill_role to, rz_peer_t number)
 {
-    struct kill_card *card = &page->cards[to];
-    KILL_TURN_UNTIL(page, atomic_load(&card->ready));
-    if (kill_ops->connect(kill_net, number, card->card, card->bytes) != RZ_OK)
+    struct kill_ep_address *ep_address = &page->ep_addresses[to];
+    KILL_TURN_UNTIL(page, atomic_load(&ep_address->ready));
+    if (kill_ops->connect(kill_net, number, ep_address->ep_address, ep_address->bytes) != RZ_OK)
         kill_complain(page, "connect");
 }
 
@@ -260,7 +260,7 @@ static _Noreturn void flood(struct kill_page *page, size_t bytes)
     }
 }
 
-/* Declared dead but alive: goes on over the old connection, then over one that nobody gave it. */
+/* Declared failed but alive: goes on over the old connection, then over one that nobody gave it. */
 static _Noreturn void haunt(struct kill_page *page, const void *big)
 {
     static struct kill_flight flights[50];

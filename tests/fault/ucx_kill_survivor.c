@@ -116,7 +116,7 @@ static void turn(void)
 static void victim_message(const struct kill_header *header, rz_net_token_t token)
 {
     if (parted) {
-        page->late_arrivals++; /* the door's work */
+        page->late_arrivals++; /* the epoch check's work */
         if (token != NULL)
             kill_ops->drop(kill_net, token);
         return;
@@ -157,7 +157,7 @@ static void survivor_broken(rz_peer_t peer)
     page->told_broken++;
 }
 
-/* ---- before the death ---- */
+/* ---- before the failure ---- */
 
 static void push(size_t bytes)
 {
@@ -202,7 +202,7 @@ static void prepare(void)
     }
 }
 
-/* ---- the death ---- */
+/* ---- the failure ---- */
 
 static unsigned pending(void)
 {
@@ -212,7 +212,7 @@ static unsigned pending(void)
     return count;
 }
 
-/* Sends that begin when the other is dead already, or about to be. */
+/* Sends that begin when the other has failed already, or about to be. */
 static void push_into_the_void(void)
 {
     if (page->kind == KILL_BEFORE)
@@ -257,7 +257,7 @@ static void check_late_payload(void)
     fetching.poisoned = true;
     kill_fetch(&late, kept, in, KILL_BIG);
     if (late.calls != 1 || late.status != RZ_ERR_PROC_FAILED)
-        kill_complain(page, "a fetch after the death: %s", rz_status_text(late.status));
+        kill_complain(page, "a fetch after the failure: %s", rz_status_text(late.status));
 }
 
 static void go_on(void)
@@ -266,7 +266,7 @@ static void go_on(void)
     unsigned small = exchange.small, large = exchange.large;
     kill_send(&late, VICTIM, 4, "x", 0);
     if (late.calls != 1 || late.status != RZ_ERR_PROC_FAILED)
-        kill_complain(page, "a send after the death: %s", rz_status_text(late.status));
+        kill_complain(page, "a send after the failure: %s", rz_status_text(late.status));
     check_late_payload();
     if (page->kind == KILL_ZOMBIE)
         TURN_UNTIL(atomic_load(&page->zombie_spoke));
@@ -305,7 +305,7 @@ void kill_survivor_run(struct kill_page *shared)
     TURN_UNTIL(exchange.small > 0);
     prepare();
     kill_step(page, &page->survivor_ready);
-    while (!atomic_load(&page->verdict) && !atomic_load(&page->dead))
+    while (!atomic_load(&page->verdict) && !atomic_load(&page->failed))
         turn();
     push_into_the_void();
     TURN_UNTIL(atomic_load(&page->verdict));

@@ -1,4 +1,4 @@
-/* A checkpoint piece, as a dying process or another version may have left it. */
+/* A checkpoint piece, as a failing process or another version may have left it. */
 #include "fuzz.h"
 #include "piece_made.h"
 

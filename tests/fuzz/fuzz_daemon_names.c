@@ -1,8 +1,8 @@
 /*
- * The name service: daemons of one job with their processes. Questions, deaths and the order in
+ * The name service: daemons of one job with their processes. Questions, failures and the order in
  * which messages arrive are chosen by the input. Where all are honest, each question is answered
  * once, to the process that asked, and in the end all living daemons know the same names, none of a
- * dead process. Else the daemons' messages are anything, and nobody may break.
+ * failed process. Else the daemons' messages are anything, and nobody may break.
  */
 #include "daemon/names.h"
 #include "fuzz.h"
@@ -12,8 +12,8 @@
 
 enum { NODES = 3, RANKS = 6, NAMES = 3, PORTS = 3, QUESTIONS_MAX = 512, MESSAGE_MAX = 4096 };
 
-struct letter {
-    struct letter *next;
+struct protocol_message {
+    struct protocol_message *next;
     size_t bytes;
     uint8_t *data; /* a block of just its size */
 };
@@ -27,13 +27,13 @@ static struct cluster {
     struct node {
         struct rz_daemon daemon;
         struct rz_daemon_place places[RANKS];
-        uint32_t dead[RANKS];
+        uint32_t failed[RANKS];
         bool gone, knows_gone[NODES];
-        struct letter *from[NODES];
+        struct protocol_message *from[NODES];
     } nodes[NODES];
-    bool deaths; /* what a dead process has said may arrive late, and stand for a while */
+    bool failures; /* what a failed process has said may arrive late, and stand for a while */
     uint32_t incarnation[RANKS]; /* of the process that lives or lived last */
-    bool died[RANKS];
+    bool failed[RANKS];
     struct question {
         uint32_t rank, incarnation, name, what, port, answers;
         bool void_, too_long;
@@ -56,36 +56,36 @@ static uint32_t home(uint32_t rank)
 
 static bool lives(uint32_t rank)
 {
-    return !cluster.died[rank] && !cluster.nodes[home(rank)].gone;
+    return !cluster.failed[rank] && !cluster.nodes[home(rank)].gone;
 }
 
 /* --- what the daemon offers its name service ----------------------------------------------------
  */
 
-static struct letter *letter_of(const struct rz_overlay_message *message)
+static struct protocol_message *protocol_message_of(const struct rz_overlay_message *message)
 {
     static uint8_t bytes[MESSAGE_MAX];
-    struct letter *letter = malloc(sizeof *letter);
-    letter->next = NULL;
-    letter->bytes = rz_overlay_encode(message, bytes, sizeof bytes);
-    rz_fuzz_holds(letter->bytes > 0);
-    letter->data = rz_fuzz_copy(bytes, letter->bytes);
-    return letter;
+    struct protocol_message *protocol_message = malloc(sizeof *protocol_message);
+    protocol_message->next = NULL;
+    protocol_message->bytes = rz_overlay_encode(message, bytes, sizeof bytes);
+    rz_fuzz_holds(protocol_message->bytes > 0);
+    protocol_message->data = rz_fuzz_copy(bytes, protocol_message->bytes);
+    return protocol_message;
 }
 
 void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overlay_message *message)
 {
     struct node *self = (struct node *)overlay;
-    struct letter **at = &cluster.nodes[to].from[self - cluster.nodes];
+    struct protocol_message **at = &cluster.nodes[to].from[self - cluster.nodes];
     rz_fuzz_holds(to < NODES && self != &cluster.nodes[to]);
     if (cluster.nodes[to].gone || self->knows_gone[to])
         return;
     while (*at)
         at = &(*at)->next;
-    *at = letter_of(message);
+    *at = protocol_message_of(message);
 }
 
-bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node)
+bool rz_recovery_node_failed(const struct rz_recovery *recovery, rz_id node)
 {
     return ((const struct node *)recovery)->knows_gone[node];
 }
@@ -133,8 +133,8 @@ rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank,
 /* --- what processes do --------------------------------------------------------------------------
  */
 
-/* Nothing stands that a dead process has published. */
-static void forget_dead(void)
+/* Nothing stands that a failed process has published. */
+static void forget_failed(void)
 {
     for (uint32_t name = 0; name < NAMES; name++)
         if (cluster.holder[name] < RANKS && !lives(cluster.holder[name]))
@@ -190,40 +190,40 @@ static void ask(void)
         .what = question.what,
         .port = port,
         .too_long = too_long,
-        .had = cluster.holder[name] < RANKS && !cluster.deaths ? cluster.held[name] : PORTS};
+        .had = cluster.holder[name] < RANKS && !cluster.failures ? cluster.held[name] : PORTS};
     if (question.what == RZ_NAME_UNPUBLISH && !too_long && port == cluster.held[name])
         cluster.holder[name] = RANKS;
     rz_names_ask(node->daemon.names, rank, incarnation, &question);
 }
 
-static void die(void)
+static void crash(void)
 {
     uint32_t rank = (uint32_t)below(RANKS);
-    cluster.died[rank] = cluster.deaths = true;
+    cluster.failed[rank] = cluster.failures = true;
     for (uint32_t i = 0; i < cluster.n_questions; i++)
         if (cluster.questions[i].rank == rank)
             cluster.questions[i].void_ = true;
-    forget_dead();
+    forget_failed();
 }
 
-static void hear_of_deaths(struct node *node)
+static void hear_of_failures(struct node *node)
 {
     for (uint32_t rank = 0; rank < RANKS; rank++)
-        if (cluster.died[rank])
-            node->dead[rank] = cluster.incarnation[rank];
-    rz_names_look_at_deaths(node->daemon.names);
+        if (cluster.failed[rank])
+            node->failed[rank] = cluster.incarnation[rank];
+    rz_names_look_at_failures(node->daemon.names);
 }
 
-/* Once all have heard of its death; the processes of a node that is gone stay away. */
+/* Once all have heard of its failure; the processes of a node that is gone stay away. */
 static void come_again(void)
 {
     uint32_t rank = (uint32_t)below(RANKS);
-    if (!cluster.died[rank] || cluster.nodes[home(rank)].gone)
+    if (!cluster.failed[rank] || cluster.nodes[home(rank)].gone)
         return;
     for (uint32_t i = 0; i < NODES; i++)
         if (!cluster.nodes[i].gone)
-            hear_of_deaths(&cluster.nodes[i]);
-    cluster.died[rank] = false;
+            hear_of_failures(&cluster.nodes[i]);
+    cluster.failed[rank] = false;
     cluster.incarnation[rank]++;
     for (uint32_t i = 0; i < NODES; i++)
         cluster.nodes[i].places[rank].incarnation++;
@@ -232,27 +232,28 @@ static void come_again(void)
 /* --- what daemons do ----------------------------------------------------------------------------
  */
 
-static void drop_letters(struct letter **at)
+static void drop_protocol_messages(struct protocol_message **at)
 {
     while (*at) {
-        struct letter *letter = *at;
-        *at = letter->next;
-        free(letter->data);
-        free(letter);
+        struct protocol_message *protocol_message = *at;
+        *at = protocol_message->next;
+        free(protocol_message->data);
+        free(protocol_message);
     }
 }
 
 static bool deliver(struct node *to, rz_id from)
 {
-    struct letter *letter = to->from[from];
+    struct protocol_message *protocol_message = to->from[from];
     struct rz_overlay_message message;
-    if (!letter || to->gone)
+    if (!protocol_message || to->gone)
         return false;
-    to->from[from] = letter->next;
-    rz_fuzz_holds(rz_overlay_decode(&message, letter->data, letter->bytes) == RZ_OK);
+    to->from[from] = protocol_message->next;
+    rz_fuzz_holds(rz_overlay_decode(&message, protocol_message->data, protocol_message->bytes) ==
+                  RZ_OK);
     rz_names_message(to->daemon.names, from, &message);
-    free(letter->data);
-    free(letter);
+    free(protocol_message->data);
+    free(protocol_message);
     return true;
 }
 
@@ -264,18 +265,18 @@ static void lose_node(struct node *node)
         living += !cluster.nodes[i].gone;
     if (living == 1 || node->gone)
         return;
-    node->gone = cluster.deaths = true;
+    node->gone = cluster.failures = true;
     for (uint32_t i = 0; i < NODES; i++) {
-        struct letter **at = &cluster.nodes[i].from[id];
+        struct protocol_message **at = &cluster.nodes[i].from[id];
         while (*at && below(2))
             at = &(*at)->next;
-        drop_letters(at);
-        drop_letters(&node->from[i]);
+        drop_protocol_messages(at);
+        drop_protocol_messages(&node->from[i]);
     }
     for (uint32_t i = 0; i < cluster.n_questions; i++)
         if (home(cluster.questions[i].rank) == id)
             cluster.questions[i].void_ = true;
-    forget_dead();
+    forget_failed();
 }
 
 static void hear_of_nodes(struct node *node)
@@ -283,9 +284,9 @@ static void hear_of_nodes(struct node *node)
     for (rz_id id = 0; id < NODES; id++)
         if (cluster.nodes[id].gone) {
             node->knows_gone[id] = true;
-            drop_letters(&node->from[id]);
+            drop_protocol_messages(&node->from[id]);
         }
-    rz_names_look_at_deaths(node->daemon.names);
+    rz_names_look_at_failures(node->daemon.names);
 }
 
 static void say_anything(struct node *node)
@@ -315,9 +316,9 @@ static void say_anything(struct node *node)
     rz_id from = (rz_id)below(NODES);
     if (from == (rz_id)(node - cluster.nodes) || node->gone || node->knows_gone[from])
         return;
-    struct letter *letter = letter_of(&message);
-    letter->next = node->from[from];
-    node->from[from] = letter;
+    struct protocol_message *protocol_message = protocol_message_of(&message);
+    protocol_message->next = node->from[from];
+    node->from[from] = protocol_message;
     deliver(node, from);
 }
 
@@ -339,7 +340,7 @@ static void begin(struct rz_fuzz_input *input)
         node->daemon.job.n_ranks = node->daemon.job.n_slots = RANKS;
         node->daemon.job.node = id;
         node->daemon.places = node->places;
-        node->daemon.dead = node->dead;
+        node->daemon.failed = node->failed;
         node->daemon.overlay = (struct rz_overlay *)node;
         node->daemon.recovery = (struct rz_recovery *)node;
         for (uint32_t rank = 0; rank < RANKS; rank++)
@@ -357,11 +358,11 @@ static void turn(void)
     else if (what < 24)
         deliver(node, (rz_id)below(NODES));
     else if (what < 26)
-        die();
+        crash();
     else if (what < 28)
         come_again();
     else if (what < 29 && !node->gone)
-        hear_of_deaths(node);
+        hear_of_failures(node);
     else if (what < 30 && !node->gone)
         hear_of_nodes(node);
     else if (what < 31)
@@ -370,7 +371,7 @@ static void turn(void)
         say_anything(node);
 }
 
-/* All messages arrive, and everybody hears of all deaths. */
+/* All messages arrive, and everybody hears of all failures. */
 static void settle(void)
 {
     bool more = true;
@@ -381,7 +382,7 @@ static void settle(void)
             more = deliver(&cluster.nodes[i / NODES], i % NODES) || more;
         for (uint32_t i = 0; turns == 0 && i < NODES; i++)
             if (!cluster.nodes[i].gone) {
-                hear_of_deaths(&cluster.nodes[i]);
+                hear_of_failures(&cluster.nodes[i]);
                 hear_of_nodes(&cluster.nodes[i]);
             }
         more = more || turns == 0;
@@ -421,7 +422,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         all_agree();
     for (uint32_t i = 0; i < NODES; i++) {
         for (rz_id from = 0; from < NODES; from++)
-            drop_letters(&cluster.nodes[i].from[from]);
+            drop_protocol_messages(&cluster.nodes[i].from[from]);
         rz_names_close(cluster.nodes[i].daemon.names);
     }
     return 0;

@@ -8,7 +8,7 @@
 #include "net/proof/proof.h"
 #include "port/channel.h"
 #include "port/socket.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <event2/event.h>
 #include <poll.h>
@@ -60,7 +60,7 @@ static void take_message(void *arg, rz_id from, const struct rz_overlay_message 
 static void take_heartbeat(void *arg, const struct rz_message *message, const uint64_t *items)
 {
     (void)arg;
-    rz_fuzz_holds(message->from < NODES && message->room < RZ_ROOM_COUNT);
+    rz_fuzz_holds(message->from < NODES && message->protocol < RZ_PROTOCOL_COUNT);
     for (uint32_t i = 0; i < message->n_items; i++)
         world.sum += items[i];
     world.heartbeats++;
@@ -298,7 +298,7 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
         return 18 + rz_protocol_message_encode(&heartbeat, NULL, bytes + 18, max - 18);
     }
     if (number < 8)
-        message.type = number == 4 ? RZ_OVERLAY_CHALLENGE : RZ_OVERLAY_GET_CARD;
+        message.type = number == 4 ? RZ_OVERLAY_CHALLENGE : RZ_OVERLAY_GET_EP_ADDRESS;
     if ((unsigned)message.type >= RZ_OVERLAY_TYPE_COUNT)
         return 0;
     fill(&message, &random);

@@ -47,7 +47,7 @@ static struct {
     volatile bool running;
 } now;
 
-static _Noreturn void die(const char *what, const char *name)
+static _Noreturn void crash(const char *what, const char *name)
 {
     fprintf(stderr, "%s: %s %s: %s\n", rz_fuzz_target.name, what, name, strerror(errno));
     exit(2);
@@ -138,7 +138,7 @@ static void caught(int number)
 }
 
 /* Of the sanitizers, where there are any: their ends are no signals. */
-void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+void __sanitizer_set_failure_callback(void (*callback)(void)) __attribute__((weak));
 __attribute__((visibility("default"))) const char *__ubsan_default_options(void);
 const char *__ubsan_default_options(void)
 {
@@ -148,16 +148,17 @@ const char *__ubsan_default_options(void)
 static void prepare_last_words(void)
 {
     static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
-    bool sanitized = __sanitizer_set_death_callback != NULL;
+    bool sanitized = __sanitizer_set_failure_callback != NULL;
     if (sanitized)
-        __sanitizer_set_death_callback(last_words);
+        __sanitizer_set_failure_callback(last_words);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         if (!sanitized || fatal[i] == SIGABRT || fatal[i] == SIGALRM)
             signal(fatal[i], caught);
     atexit(last_words); /* a target has called exit */
 }
 
-/* --- memory: calls of malloc in the rooms come here first (--wrap) ------------------------------
+/* --- memory: calls of malloc in the components come here first (--wrap)
+ * ------------------------------
  */
 
 void *__real_malloc(size_t n);
@@ -207,7 +208,7 @@ static struct input read_file(const char *path)
     struct input input = {NULL, 0};
     FILE *file = fopen(path, "rb");
     if (!file)
-        die("cannot read", path);
+        crash("cannot read", path);
     input.bytes = malloc(rz_fuzz_target.input_max);
     input.n = fread(input.bytes, 1, rz_fuzz_target.input_max, file);
     fclose(file);
@@ -447,7 +448,7 @@ static void write_seeds(void)
         snprintf(path, sizeof path, "%s/seed-%u", options.write_seeds, i);
         FILE *file = fopen(path, "wb");
         if (!file || fwrite(seeds[i].bytes, 1, seeds[i].n, file) != seeds[i].n || fclose(file) != 0)
-            die("cannot write", path);
+            crash("cannot write", path);
     }
 }
 

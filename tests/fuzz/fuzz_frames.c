@@ -1,4 +1,4 @@
-/* A framed stream in portions of any size, against a parser written anew. */
+/* A framed stream in portions of any size, against a parser written again. */
 #include "fuzz.h"
 #include "port/channel.h"
 

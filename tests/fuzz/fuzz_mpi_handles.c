@@ -1,7 +1,7 @@
 /*
  * Handles as integers and info objects, through the library's own entry points in a job of one: a
  * number of any value is a living object of that kind, or none; what is in an info is what a list
- * written anew says.
+ * written again says.
  */
 #include "fuzz.h"
 

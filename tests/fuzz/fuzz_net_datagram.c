@@ -1,6 +1,6 @@
 /*
  * Sealed datagrams: any bytes, and sealed ones that come in any order, changed, again, or from
- * somebody without the key. A window written anew says which are new.
+ * somebody without the key. A window written again says which are new.
  */
 #include "fuzz.h"
 #include "net/datagram/datagram.h"

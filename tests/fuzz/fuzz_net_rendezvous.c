@@ -1,5 +1,5 @@
-/* Frames of the transports between nodes, of any sender and content, and cards. The carrier is
- * played by the target. */
+/* Frames of the transports between nodes, of any sender and content, and endpoint addresses. The
+ * carrier is played by the target. */
 #include "fuzz_transport.h"
 #include "net/rendezvous/rendezvous.h"
 
@@ -70,7 +70,7 @@ static unsigned turn(struct rz_net *net)
 }
 
 static const struct rz_carrier_ops carrier = {
-    .card_magic = MAGIC,
+    .ep_address_magic = MAGIC,
     .eager_max = EAGER_MAX,
     .piece_max = PIECE_MAX,
     .address = address,
@@ -90,27 +90,27 @@ static void broken(void *arg, rz_peer_t peer)
     rz_fuzz_holds(peer < world.next_peer);
 }
 
-/* A card as rz_rdv_card writes it, then changed here and there. */
+/* An endpoint address as rz_rdv_ep_address writes it, then changed here and there. */
 static void connect_one(void)
 {
-    uint8_t card[64];
+    uint8_t ep_address[64];
     struct rz_wire_writer w;
     uint64_t name = world.names[below(PEERS_MAX)];
-    rz_wire_writer_init(&w, card, sizeof card);
+    rz_wire_writer_init(&w, ep_address, sizeof ep_address);
     rz_wire_put_u32(&w, MAGIC);
     rz_wire_put_u32(&w, 1);
     rz_wire_put_u64(&w, world.net.job);
     rz_wire_put_u64(&w, name);
     rz_wire_put_bytes(&w, "address", 7);
-    size_t n = (size_t)(w.at - card);
+    size_t n = (size_t)(w.at - ep_address);
     uint64_t odd = below(16);
     if (odd == 1)
-        card[below(n)] ^= (uint8_t)(1u << below(8));
+        ep_address[below(n)] ^= (uint8_t)(1u << below(8));
     if (odd == 2)
         n = below(n);
-    uint8_t *copy = rz_fuzz_copy(card, n);
+    uint8_t *copy = rz_fuzz_copy(ep_address, n);
     rz_status_t status = rz_rdv_connect(&world.net, world.next_peer, copy, n);
-    rz_fuzz_holds(odd != 2 || status != RZ_OK); /* a card that was cut is none */
+    rz_fuzz_holds(odd != 2 || status != RZ_OK); /* an endpoint address that was cut is none */
     free(copy);
     world.next_peer++;
 }

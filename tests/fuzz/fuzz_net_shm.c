@@ -43,14 +43,14 @@ static void broken(void *arg, rz_peer_t peer)
 
 static void connect_peer(void)
 {
-    struct rz_shm_card card = {.peer = {.job = 77, .rank = THEM, .incarnation = 1},
-                               .pid = (uint32_t)getpid(),
-                               .lane = THEM,
-                               .inbox_fd = world.inbox[THEM],
-                               .event_fd = world.event[THEM]};
+    struct rz_shm_ep_address ep_address = {.peer = {.job = 77, .rank = THEM, .incarnation = 1},
+                                           .pid = (uint32_t)getpid(),
+                                           .lane = THEM,
+                                           .inbox_fd = world.inbox[THEM],
+                                           .event_fd = world.event[THEM]};
     world.peer++;
-    rz_status_t status = rz_shm_ops.connect(world.net, world.peer, &card, sizeof card);
-    /* Refused where it has shown itself to be somebody else, or was declared dead. */
+    rz_status_t status = rz_shm_ops.connect(world.net, world.peer, &ep_address, sizeof ep_address);
+    /* Refused where it has shown itself to be somebody else, or was declared failed. */
     world.connected = status == RZ_OK;
 }
 

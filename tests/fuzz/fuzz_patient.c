@@ -42,7 +42,7 @@ static void grow(struct patient *patient, size_t need)
     free(patient->state);
     patient->state = larger;
     patient->bytes = need;
-    patient->room->grow(larger, need);
+    patient->protocol->grow(larger, need);
 }
 
 static void step(struct patient *patient, struct rz_event *event)
@@ -53,7 +53,7 @@ static void step(struct patient *patient, struct rz_event *event)
         patient->told->comes(patient, event);
     for (uint32_t i = 0; i < CONTINUES_MAX; i++) {
         struct rz_actions out = {.v = v, .max = RZ_ACTIONS_MIN};
-        enum rz_more more = patient->room->step(patient->state, event, &out);
+        enum rz_more more = patient->protocol->step(patient->state, event, &out);
         if (more == RZ_NEED) {
             rz_fuzz_holds(out.count == 0);
             grow(patient, out.need);
@@ -109,7 +109,7 @@ static uint32_t any_size(struct patient *patient)
 static void any_message(struct patient *patient)
 {
     uint64_t odd = patient_below(patient, 256);
-    struct rz_message message = {.room = (uint8_t)patient->room->number,
+    struct rz_message message = {.protocol = (uint8_t)patient->protocol->number,
                                  .type = (uint8_t)patient_below(patient, patient->types + 1),
                                  .flags = (uint16_t)patient_below(patient, 2),
                                  .view = patient->view,
@@ -127,7 +127,7 @@ static void any_message(struct patient *patient)
     if (odd % 16 == 4)
         message.origin = (rz_id)rz_fuzz_take(patient->input, 4);
     uint64_t *items = malloc(message.n_items * sizeof *items);
-    bool ascending = odd / 16 % 2; /* many rooms look no further at what is not */
+    bool ascending = odd / 16 % 2; /* many components look no further at what is not */
     for (uint32_t i = 0; i < message.n_items; i++) {
         items[i] = any_word(patient);
         if (ascending && i > 0 && items[i] <= items[i - 1] && items[i - 1] < UINT64_MAX)
@@ -138,10 +138,10 @@ static void any_message(struct patient *patient)
     free(items);
 }
 
-static void any_death(struct patient *patient)
+static void any_failure(struct patient *patient)
 {
     rz_id id = (rz_id)patient_below(patient, patient->n);
-    struct rz_event event = {.kind = RZ_EVENT_DEATH, .ids = &id, .n_ids = 1};
+    struct rz_event event = {.kind = RZ_EVENT_FAILURE, .ids = &id, .n_ids = 1};
     event.arg[0] = patient_below(patient, 2);
     if (id != patient->self)
         step(patient, &event);
@@ -150,7 +150,7 @@ static void any_death(struct patient *patient)
 static void pass_time(struct patient *patient)
 {
     patient->now += patient_below(patient, 400);
-    for (uint32_t i = 0; patient->room->deadline(patient->state) <= patient->now; i++) {
+    for (uint32_t i = 0; patient->protocol->deadline(patient->state) <= patient->now; i++) {
         rz_fuzz_holds(i < CONTINUES_MAX);
         struct rz_event event = {.kind = RZ_EVENT_TICK};
         step(patient, &event);
@@ -159,31 +159,31 @@ static void pass_time(struct patient *patient)
 
 /* --- a life ----------------------------------------------------------------------------------- */
 
-void patient_live(const struct patient_room *room, struct rz_fuzz_input *input)
+void patient_live(const struct patient_protocol *protocol, struct rz_fuzz_input *input)
 {
     struct patient patient = {
-        .told = room, .room = room->room, .input = input, .view = PATIENT_VIEW};
-    room->begin(&patient);
-    patient.bytes = patient.room->size(patient.config);
+        .told = protocol, .protocol = protocol->protocol, .input = input, .view = PATIENT_VIEW};
+    protocol->begin(&patient);
+    patient.bytes = patient.protocol->size(patient.config);
     /* Items that may become part of its state are bounded by what the input can say. */
     patient.bytes_max = 8 * patient.bytes + 4096 + 512 * (size_t)rz_fuzz_left(input);
     patient.self = (rz_id)patient_below(&patient, patient.n);
     patient.state = malloc(patient.bytes);
-    patient.room->init(patient.state, patient.config, patient.self, 0, rz_fuzz_take(input, 2));
+    patient.protocol->init(patient.state, patient.config, patient.self, 0, rz_fuzz_take(input, 2));
     while (rz_fuzz_left(input) > 0) {
         uint64_t items[2 * PATIENT_MEMBERS_MAX], what = patient_below(&patient, 32);
         struct rz_event event = {.kind = RZ_EVENT_CALL, .items = items};
         uint64_t calls = patient.calls ? patient.calls : 3;
         if (what == 31)
-            any_death(&patient);
-        else if (what < calls && room->call(&patient, &event, items))
+            any_failure(&patient);
+        else if (what < calls && protocol->call(&patient, &event, items))
             step(&patient, &event);
         else if (what < calls + 5)
             pass_time(&patient);
         else
             any_message(&patient);
-        patient.sum += patient.room->hash(patient.state);
-        room->holds(&patient);
+        patient.sum += patient.protocol->hash(patient.state);
+        protocol->holds(&patient);
     }
     free(patient.state);
 }

@@ -1,23 +1,23 @@
-/* A member of a protocol that gets nothing but nonsense: what every room's target shares. */
+/* A member of a protocol that gets nothing but nonsense: what every component's target shares. */
 #ifndef RZ_TESTS_FUZZ_PATIENT_H
 #define RZ_TESTS_FUZZ_PATIENT_H
 
 #include "fuzz.h"
-#include "proto/room.h"
+#include "proto/protocol.h"
 
 #define PATIENT_MEMBERS_MAX 70
 #define PATIENT_ITEMS_MAX 200
 #define PATIENT_VIEW 3
 #define RANKS_PER_DAEMON 2
 
-struct patient_room;
+struct patient_protocol;
 
 struct patient {
-    const struct patient_room *told; /* by whom it is told what to do */
-    const struct rz_proto_room *room;
+    const struct patient_protocol *told; /* by whom it is told what to do */
+    const struct rz_protocol *protocol;
     const void *config;
     uint32_t n, types;
-    uint32_t items_usual; /* of a message of this room, where its size is fixed; else 0 */
+    uint32_t items_usual; /* of a message of this component, where its size is fixed; else 0 */
     uint32_t calls;       /* of 32 events; 0: 3 */
     struct rz_fuzz_input *input;
     uint32_t view; /* that messages of others have */
@@ -32,8 +32,8 @@ struct patient {
 };
 
 /* What a room adds. */
-struct patient_room {
-    const struct rz_proto_room *room;
+struct patient_protocol {
+    const struct rz_protocol *protocol;
     /* Chooses a configuration (kept in *config, valid during the life) and sets n, types, ... */
     void (*begin)(struct patient *patient);
     /* A call that a host may make now (false: none). items[0..2 * PATIENT_MEMBERS_MAX). */
@@ -47,14 +47,14 @@ struct patient_room {
 };
 
 /* A room without a model, of the functions begin_NAME, call_NAME and holds_NAME. */
-#define PATIENT_ROOM(name)                                                                         \
+#define PATIENT_PROTOCOL(name)                                                                     \
     {                                                                                              \
-        .room = &rz_proto_room_##name, .begin = begin_##name, .call = call_##name,                 \
+        .protocol = &rz_protocol_##name, .begin = begin_##name, .call = call_##name,               \
         .holds = holds_##name                                                                      \
     }
 
 /* One life; the input chooses everything. */
-void patient_live(const struct patient_room *room, struct rz_fuzz_input *input);
+void patient_live(const struct patient_protocol *protocol, struct rz_fuzz_input *input);
 
 /* How many members a room may have, up to most. */
 uint32_t patient_any_n(struct patient *patient, uint32_t most);

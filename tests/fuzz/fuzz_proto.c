@@ -1,18 +1,19 @@
 /*
- * The protocol rooms on messages of any content, calls, deaths and dates: built once for each room
- * (RZ_FUZZ_ROOM). Members must survive, stay quiet about members that do not exist, come to an end
- * of every step, ask for room only as what they have heard grows, and keep what they once settled.
+ * The protocol components on messages of any content, calls, failures and dates: built once for
+ * each component (RZ_FUZZ_PROTOCOL). Members must survive, stay quiet about members that do not
+ * exist, come to an end of every step, ask for room only as what they have heard grows, and keep
+ * what they once settled.
  */
 #include "base/random.h"
 #include "fuzz_patient.h"
-#include "fuzz_proto_rooms.h"
+#include "fuzz_proto_cores.h"
 
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rz_fuzz_input input = {data, data + size};
-    patient_live(&fuzz_proto_room, &input);
+    patient_live(&fuzz_proto_protocol, &input);
     return 0;
 }
 
@@ -27,9 +28,9 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     return n;
 }
 
-#define NAME_OF(room) "fuzz_proto_" #room
-#define NAME(room) NAME_OF(room)
-const struct rz_fuzz_target rz_fuzz_target = {.name = NAME(RZ_FUZZ_ROOM),
+#define NAME_OF(protocol) "fuzz_proto_" #protocol
+#define NAME(protocol) NAME_OF(protocol)
+const struct rz_fuzz_target rz_fuzz_target = {.name = NAME(RZ_FUZZ_PROTOCOL),
                                               .input_max = 4096,
                                               .memory_fixed = 8u << 20,
                                               .memory_factor = 4096,

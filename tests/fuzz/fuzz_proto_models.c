@@ -1,8 +1,8 @@
 /*
- * Rooms whose steps are compared with a model, written anew: what a member may do upon an event is
- * reckoned before it is stepped.
+ * Components whose steps are compared with a model, written again: what a member may do upon an
+ * event is reckoned before it is stepped.
  */
-#include "fuzz_proto_rooms.h"
+#include "fuzz_proto_cores.h"
 
 #include "base/idset.h"
 #include "proto/commit/commit.h"
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
-RZ_PROTO_ROOM(commit, RZ_ROOM_COMMIT);
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
+RZ_PROTOCOL(commit, RZ_PROTOCOL_COMMIT);
 
 #define MODEL_ITEMS_MAX (1u << 16)
 
@@ -43,8 +43,8 @@ struct model_news {
 
 static struct {
     uint64_t known[MODEL_ITEMS_MAX], fresh[MODEL_ITEMS_MAX], late[MODEL_ITEMS_MAX];
-    uint32_t n_known, n_fresh, n_late, n_dead;
-    bool dead[PATIENT_MEMBERS_MAX], late_to[PATIENT_MEMBERS_MAX];
+    uint32_t n_known, n_fresh, n_late, n_failed;
+    bool failed[PATIENT_MEMBERS_MAX], late_to[PATIENT_MEMBERS_MAX];
     rz_time after, due;
     /* Of the step: what was put off and the rest, in this order, and what the host is told. */
     struct model_news late_news, news;
@@ -83,7 +83,7 @@ static rz_id living(uint32_t n, rz_id self, uint32_t way)
     rz_id id = self;
     do
         id = (id + way) % n;
-    while (id != self && spread.dead[id]);
+    while (id != self && spread.failed[id]);
     return id;
 }
 
@@ -144,7 +144,7 @@ static void expect_news(const struct patient *patient, rz_id origin, rz_id from,
     *news = (struct model_news){
         .items = spread.fresh, .n_items = spread.n_fresh, .origin = origin, .urgent = urgent};
     for (uint32_t i = 0; i < n_near; i++)
-        if (!spread.dead[near[i]])
+        if (!spread.failed[near[i]])
             expect_to(patient, news, near[i]);
     if (n > 1) {
         expect_to(patient, news, living(n, patient->self, 1));
@@ -154,7 +154,7 @@ static void expect_news(const struct patient *patient, rz_id origin, rz_id from,
         expect_not(news, from);
     spread.origin = origin;
     spread.delivers = true;
-    if (spread.after > 0 && !urgent && spread.n_dead == 0)
+    if (spread.after > 0 && !urgent && spread.n_failed == 0)
         expect_late(patient, origin);
     else
         news->urgent = spread.after > 0;
@@ -177,7 +177,7 @@ static void expect_rest(const struct patient *patient)
     *news = (struct model_news){
         .items = spread.late, .n_items = spread.n_late, .origin = patient->self, .urgent = true};
     for (rz_id id = 0; id < patient->n; id++)
-        if (spread.late_to[id] && !spread.dead[id])
+        if (spread.late_to[id] && !spread.failed[id])
             expect_to(patient, news, id);
     nothing_late();
 }
@@ -195,13 +195,13 @@ static void hear(const struct patient *patient, const struct rz_event *event)
         nothing_late();
 }
 
-static void expect_exchange(const struct patient *patient, rz_id dead)
+static void expect_exchange(const struct patient *patient, rz_id failed)
 {
     struct model_news *news = &spread.news;
     uint32_t n = patient->n;
     rz_id next = living(n, patient->self, 1), previous = living(n, patient->self, n - 1);
-    spread.n_dead += !spread.dead[dead];
-    spread.dead[dead] = true;
+    spread.n_failed += !spread.failed[failed];
+    spread.failed[failed] = true;
     if (spread.n_late > 0)
         expect_rest(patient);
     *news = (struct model_news){.items = spread.known,
@@ -222,7 +222,7 @@ static void comes_to_spread(struct patient *patient, const struct rz_event *even
     spread.delivers = false;
     if (event->kind == RZ_EVENT_CALL) {
         expect_items(patient, event, event->n_items, patient->self, patient->self, false);
-    } else if (event->kind == RZ_EVENT_DEATH) {
+    } else if (event->kind == RZ_EVENT_FAILURE) {
         expect_exchange(patient, event->ids[0]);
     } else if (event->kind == RZ_EVENT_TICK && spread.due <= patient->now) {
         expect_rest(patient);
@@ -271,11 +271,11 @@ static void holds_spread(struct patient *patient)
     rz_fuzz_holds(rz_spread_deadline(patient->state) == spread.due);
     rz_fuzz_holds(n == spread.n_known && memcmp(known, spread.known, n * sizeof *known) == 0);
     for (rz_id id = 0; id < patient->n; id++)
-        rz_fuzz_holds(rz_spread_knows_dead(patient->state, id) == spread.dead[id]);
+        rz_fuzz_holds(rz_spread_knows_failed(patient->state, id) == spread.failed[id]);
 }
 
-const struct patient_room fuzz_room_spread = {&rz_proto_room_spread, begin_spread,    call_spread,
-                                              holds_spread,          comes_to_spread, acts_spread};
+const struct patient_protocol fuzz_protocol_spread = {
+    &rz_protocol_spread, begin_spread, call_spread, holds_spread, comes_to_spread, acts_spread};
 
 /* --- commit ----------------------------------------------------------------------------------- */
 
@@ -284,7 +284,7 @@ const struct patient_room fuzz_room_spread = {&rz_proto_room_spread, begin_sprea
 
 /* Sets of daemons are bits. */
 static struct {
-    uint64_t buried, known; /* dead in the list of the epoch; all that it was told of */
+    uint64_t buried, known; /* failed in the list of the epoch; all that it was told of */
     uint32_t epoch;
     uint64_t base, newest, proposed;
     uint64_t proof;                                /* what others have said is committed */
@@ -308,14 +308,14 @@ static void begin_commit(struct patient *patient)
     memset(&commit, 0, sizeof commit);
 }
 
-/* The next epoch, in which some more daemons are dead; commit.buried: those dead so far. */
+/* The next epoch, in which some more daemons have failed; commit.buried: those failed so far. */
 static bool call_epoch(struct patient *patient, struct rz_event *event, uint64_t *items)
 {
     uint32_t ranks = RANKS_PER_DAEMON * patient->n;
     if (patient_below(patient, 3) == 0 && patient->n > 1) {
-        rz_id dead = (rz_id)patient_below(patient, patient->n);
-        if (dead != patient->self)
-            commit.buried |= UINT64_C(1) << dead;
+        rz_id failed = (rz_id)patient_below(patient, patient->n);
+        if (failed != patient->self)
+            commit.buried |= UINT64_C(1) << failed;
     }
     for (uint32_t rank = 0; rank < ranks; rank++) {
         rz_id daemon = rank / RANKS_PER_DAEMON;
@@ -405,7 +405,7 @@ static void comes_to_commit(struct patient *patient, const struct rz_event *even
     bool stale = call && event->call != RZ_COMMIT_EPOCH && event->arg[0] != commit.epoch;
     commit.silent = foreign(patient, event) || stale;
     commit.hash = commit.silent ? rz_commit_hash(patient->state) : 0;
-    if (event->kind == RZ_EVENT_DEATH)
+    if (event->kind == RZ_EVENT_FAILURE)
         commit.known |= UINT64_C(1) << event->ids[0];
     if (!call || stale)
         return;
@@ -432,13 +432,13 @@ static bool safe(const struct patient *patient, uint64_t generation)
     return true;
 }
 
-/* A decision of this epoch has found a death. */
-static bool found_death(const struct patient *patient)
+/* A decision of this epoch has found a failure. */
+static bool found_failure(const struct patient *patient)
 {
     uint32_t n;
-    const rz_id *dead = rz_agree_dead(rz_commit_agree(patient->state), &n);
+    const rz_id *failed = rz_agree_failed(rz_commit_agree(patient->state), &n);
     for (uint32_t i = 0; i < n; i++)
-        if (!bit(commit.buried, dead[i]))
+        if (!bit(commit.buried, failed[i]))
             return true;
     return false;
 }
@@ -447,7 +447,7 @@ static void acts_commit(struct patient *patient, const struct rz_action *action)
 {
     rz_fuzz_holds(!commit.silent);
     if (action->kind == RZ_ACTION_SEND) {
-        rz_fuzz_holds(action->message.room == RZ_ROOM_COMMIT);
+        rz_fuzz_holds(action->message.protocol == RZ_PROTOCOL_COMMIT);
         rz_fuzz_holds(action->message.view == PATIENT_VIEW + commit.epoch);
         return;
     }
@@ -461,19 +461,20 @@ static void acts_commit(struct patient *patient, const struct rz_action *action)
         rz_fuzz_holds(action->what == RZ_COMMIT_COMMITTED && commit.opened);
         rz_fuzz_holds(action->arg[1] > commit.newest);
         rz_fuzz_holds(safe(patient, action->arg[1]));
-        rz_fuzz_holds(action->arg[1] <= commit.proof || !found_death(patient));
+        rz_fuzz_holds(action->arg[1] <= commit.proof || !found_failure(patient));
         commit.newest = action->arg[1];
     }
 }
 
-/* A contribution says that the generation is safe here, and that nobody has died in this epoch. */
+/* A contribution says that the generation is safe here, and that nobody has failed in this epoch.
+ */
 static void holds_proposed(struct patient *patient)
 {
     uint64_t proposed = rz_agree_proposed(rz_commit_agree(patient->state));
     rz_fuzz_holds(proposed >= commit.proposed);
     if (proposed > commit.proposed)
-        rz_fuzz_holds(commit.opened && !(commit.known & ~commit.buried) && !found_death(patient) &&
-                      safe(patient, commit.base + proposed));
+        rz_fuzz_holds(commit.opened && !(commit.known & ~commit.buried) &&
+                      !found_failure(patient) && safe(patient, commit.base + proposed));
     commit.proposed = proposed;
 }
 
@@ -487,7 +488,7 @@ static void holds_commit(struct patient *patient)
     patient->view = PATIENT_VIEW + commit.epoch; /* of the agreement of the epoch */
     holds_proposed(patient);
     for (rz_id id = 0; commit.epoch > 0 && id < patient->n; id++)
-        rz_fuzz_holds(!bit(commit.known, id) || rz_agree_knows_dead(rz_commit_agree(state), id));
+        rz_fuzz_holds(!bit(commit.known, id) || rz_agree_knows_failed(rz_commit_agree(state), id));
     for (uint32_t rank = 0; commit.epoch > 0 && rank < RANKS_PER_DAEMON * patient->n; rank++) {
         rz_id keepers[RZ_COMMIT_MEMBERS_MAX] = {RZ_ID_NONE}, holders[2];
         uint32_t n_holders = rz_commit_holders(state, rank, holders);
@@ -498,5 +499,5 @@ static void holds_commit(struct patient *patient)
     }
 }
 
-const struct patient_room fuzz_room_commit = {&rz_proto_room_commit, begin_commit,    call_commit,
-                                              holds_commit,          comes_to_commit, acts_commit};
+const struct patient_protocol fuzz_protocol_commit = {
+    &rz_protocol_commit, begin_commit, call_commit, holds_commit, comes_to_commit, acts_commit};

@@ -1,6 +1,6 @@
 /*
  * The cursor and the envelope. An input is a program of reads, then the bytes that it reads; a
- * reader written anew for this test says what each must give.
+ * reader written again for this test says what each must give.
  */
 #include "fuzz.h"
 #include "wire/cursor.h"

@@ -1,7 +1,7 @@
 /* Messages of the protocol cores: header and items. */
 #include "base/random.h"
 #include "fuzz.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     uint64_t items[16];
     for (size_t i = 0; i < 16; i++)
         items[i] = rz_random_next(&random);
-    struct rz_message message = {.room = (uint8_t)(number % RZ_ROOM_COUNT),
+    struct rz_message message = {.protocol = (uint8_t)(number % RZ_PROTOCOL_COUNT),
                                  .type = (uint8_t)rz_random_below(&random, 8),
                                  .flags = (uint16_t)rz_random_below(&random, 4),
                                  .view = 3,
@@ -21,18 +21,19 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
                                  .seq = rz_random_next(&random),
                                  .word = {rz_random_next(&random), 0},
                                  .n_items = number % 16};
-    return number < 2 * RZ_ROOM_COUNT ? rz_protocol_message_encode(&message, items, bytes, max) : 0;
+    return number < 2 * RZ_PROTOCOL_COUNT ? rz_protocol_message_encode(&message, items, bytes, max)
+                                          : 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rz_message message;
-    uint32_t room = (uint32_t)(size / 8); /* more items than fit cannot be in it */
-    uint64_t *items = malloc(room * sizeof *items);
-    rz_status_t status = rz_protocol_message_decode(&message, items, room, data, size);
+    uint32_t protocol = (uint32_t)(size / 8); /* more items than fit cannot be in it */
+    uint64_t *items = malloc(protocol * sizeof *items);
+    rz_status_t status = rz_protocol_message_decode(&message, items, protocol, data, size);
     rz_fuzz_holds(status == RZ_OK || status == RZ_ERR_MALFORMED);
     if (status == RZ_OK) {
-        rz_fuzz_holds(message.room < RZ_ROOM_COUNT && message.zero == 0);
+        rz_fuzz_holds(message.protocol < RZ_PROTOCOL_COUNT && message.zero == 0);
         rz_fuzz_holds(size == rz_protocol_message_bytes(message.n_items));
         uint8_t *again = malloc(size);
         rz_fuzz_holds(rz_protocol_message_encode(&message, items, again, size) == size);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Case files: what is told of each death."""
+"""Case files: what is told of each failure."""
 import glob
 import json
 import os
@@ -27,8 +27,8 @@ class Cases(rig.LaunchTest):
         self.run_cases("-n", "6", "--nodes", "3", "--inject", "kill rank 3 at iteration 10", *HPCCG)
         (case,) = self.cases()
         self.assertEqual((case["what"], case["rank"], case["incarnation"], case["node"]), ("process", 3, 1, 1))
-        self.assertEqual((case["verdict"], case["done"], case["job_status"]), ("dead", "global restart", 0))
-        self.assertEqual([a["node"] for a in case["accusers"]], [1])
+        self.assertEqual((case["verdict"], case["done"], case["job_status"]), ("failed", "global restart", 0))
+        self.assertEqual([a["node"] for a in case["observers"]], [1])
         for what in ("told", "agreed"):
             self.assertEqual(sorted(t["node"] for t in case[what]), [0, 1, 2], what)
             self.assertTrue(all(t["at_ns"] >= case["seen_at_ns"] for t in case[what]), what)
@@ -42,20 +42,20 @@ class Cases(rig.LaunchTest):
         (case,) = self.cases()
         self.assertEqual((case["what"], case["node"], case["done"]), ("node", 2, "global restart"))
         self.assertNotIn("rank", case)
-        self.assertTrue(case["accusers"])
+        self.assertTrue(case["observers"])
         self.assertEqual(sorted(t["node"] for t in case["told"]), [0, 1])
 
     def test_a_node_that_is_cut_off(self):
-        """It accuses those that it does not hear any more; the others go on without it, and only its own end is a case."""
+        """It reports those that it does not hear any more; the others go on without it, and only its own end is a case."""
         result = self.run_cases("-n", "8", "--nodes", "4", "--story", "--inject", "cut node 2 at iteration 10", HPCCG[0],
                                 "16", "16", "16", *HPCCG[4:])
         self.assertEqual({(case["what"], case["node"]) for case in self.cases() if case["what"] == "node"}, {("node", 2)})
         for case in self.cases():
-            self.assertNotIn(2, [t["node"] for t in case["accusers"] + case["told"] + case["agreed"]] if case["what"] == "node" else [])
-        self.assertNotRegex(result.err, r"node [013] died")
-        self.assertIn("node 2 died", result.err)
+            self.assertNotIn(2, [t["node"] for t in case["observers"] + case["told"] + case["agreed"]] if case["what"] == "node" else [])
+        self.assertNotRegex(result.err, r"node [013] failed")
+        self.assertIn("node 2 failed", result.err)
 
-    def test_two_deaths_are_two_cases(self):
+    def test_two_failures_are_two_cases(self):
         # Far apart, and far from the end: a kill takes its time, in which the program goes on.
         long = [HPCCG[0], "24", "24", "24", *HPCCG[4:]]
         self.run_cases("-n", "6", "--nodes", "3", "--inject", "kill rank 1 at iteration 8",
@@ -64,14 +64,14 @@ class Cases(rig.LaunchTest):
         self.assertEqual((first["incarnation"], second["incarnation"]), (1, 2))
         self.assertEqual((first["epoch"], second["epoch"]), (2, 3))
 
-    def test_a_death_that_nobody_repairs(self):
+    def test_a_failure_that_nobody_repairs(self):
         self.run_cases("-n", "4", "--nodes", "2", "--on-failure", "continue", "--inject", "kill rank 2 at 100ms",
                        rig.program("launch_waits"), "receive", status=137)
         case = self.cases()[0]
         self.assertEqual((case["rank"], case["job_status"]), (2, 137))
         self.assertIn(case["done"], ("noted; the program goes on without it", "nothing: the job ended"))
 
-    def test_no_death_no_case(self):
+    def test_no_failure_no_case(self):
         self.run_cases("-n", "2", "/bin/true")
         self.assertEqual(self.cases(), [])
 

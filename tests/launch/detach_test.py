@@ -166,7 +166,7 @@ class Detach(rig.LaunchTest):
         self.assertEqual(result.out, "")
         self.assert_gone()
 
-    # ---- deaths
+    # ---- failures
 
     def hpccg(self, iterations, *arguments):
         return self.detach("-n", "4", "--nodes", "4", *arguments, *HPCCG, "--iterations", str(iterations))
@@ -181,17 +181,17 @@ class Detach(rig.LaunchTest):
         started = {process.pid for process in self.members()["process"]}
         os.kill(victims[-1].pid, signal.SIGKILL)
         again = lambda: viewer.poll() is not None or {p.pid for p in self.members()["process"]} - started
-        self.assertTrue(rig.await_true(again), "nobody takes the place of the dead")
+        self.assertTrue(rig.await_true(again), "nobody takes the place of the failed")
         viewer.send_signal(signal.SIGINT)
         left = self.finish(viewer)
         self.assertEqual(left.status, 128 + signal.SIGINT, left.out + left.err)
         return self.attached(job)
 
-    def test_a_death_of_a_rank_is_repaired(self):
+    def test_a_failure_of_a_rank_is_repaired(self):
         self.assertEqual(len(self.answer(self.repaired("process").out)), 1)
         self.assert_gone()
 
-    def test_a_death_of_a_node_is_repaired(self):
+    def test_a_failure_of_a_node_is_repaired(self):
         self.assertEqual(len(self.answer(self.repaired("rzd").out)), 1)
         self.assert_gone()
 
@@ -208,7 +208,7 @@ class Detach(rig.LaunchTest):
         self.assertIn("rank 0 exited with status 4", said)
         self.assertIn("1 of 2 nodes are gone; what they wrote last may be missing", said)
 
-    def test_all_daemons_die(self):
+    def test_all_daemons_fail(self):
         job = self.detach("-n", "2", "--nodes", "2", *self.script("exit 0"))
         viewer = self.attach(job)
         self.read_until(viewer, b"before")
@@ -217,7 +217,7 @@ class Detach(rig.LaunchTest):
         self.assertEqual(self.finish(viewer).status, rig.LOST)
         self.assert_gone()
 
-    def test_the_keeper_dies(self):
+    def test_the_keeper_fails(self):
         self.detach("-n", "2", WAITS, "receive")
         os.kill(self.await_members(2, 1)["rzd-keeper"][0].pid, signal.SIGKILL)
         self.assert_gone()
@@ -305,7 +305,7 @@ class Detach(rig.LaunchTest):
         self.assertEqual(self.attached(job, 2).out, "here\n" * 2)
         self.assert_gone()
 
-    def test_rzrun_dies_while_it_starts(self):
+    def test_rzrun_fails_while_it_starts(self):
         for _ in range(8):
             run = self.start("--detach", "-n", "4", "--nodes", "4", "--linger", "100ms", "/bin/sleep", "100")
             rig.await_true(lambda: self.members()["rzd"] or run.poll() is not None)

@@ -19,7 +19,7 @@ LONE_USER = 64999  # has no processes of its own
 
 
 class Ending(rig.LaunchTest):
-    def test_a_daemon_that_dies_while_the_job_starts(self):
+    def test_a_daemon_that_fails_while_the_job_starts(self):
         """It may write no file, not even the one that is the job's memory: no rank ever runs, and that is said."""
         result = self.runs("-c", f"ulimit -f 0; {rig.RZRUN} -n 2 /bin/echo here", rzrun=SH, status=rig.LOST)
         self.assertEqual(result.out, "")

@@ -53,8 +53,8 @@ class ExitStatus(rig.LaunchTest):
     def test_errors_abort_on_some(self):
         self.assertIn("MPI_ERRORS_ABORT", self.of_some("half-error", status=6).err)
 
-    def test_who_gives_up_because_of_a_death_is_not_the_cause(self):
-        self.assertIn("rank 2 was killed by signal 9", self.of_some("half-death", status=137).err)
+    def test_who_gives_up_because_of_a_failure_is_not_the_cause(self):
+        self.assertIn("rank 2 was killed by signal 9", self.of_some("half-failure", status=137).err)
 
     def test_a_spawned_process_aborts_its_own_world(self):
         result = self.of_some("spawn", "abort", "8", ranks=2, status=8)
@@ -64,23 +64,23 @@ class ExitStatus(rig.LaunchTest):
         result = self.of_some("spawn", "fatal", ranks=2, others=0, status=6)
         self.assertIn("process 2 (spawned) ended the job", result.err)
 
-    def test_exit_before_finalize_is_a_death(self):
+    def test_exit_before_finalize_is_a_failure(self):
         result = self.runs("-n", "2", ENDS, "early", "0", status=1)
         self.assertIn("before MPI_Finalize", result.err)
         self.runs("-n", "2", ENDS, "early", "6", status=6)
 
-    def test_a_crash_loop_names_its_last_death(self):
+    def test_a_crash_loop_names_its_last_failure(self):
         lines = (("kill -SEGV $$", "rank 0 was killed by signal 11 (Segmentation fault) on node 0"),
                  ("kill -9 $$", "rank 0 was killed by signal 9 (Killed) on node 0"))
         for line, words in lines:
             result = self.runs("--on-failure", "repair", "--max-restarts", "2", SH, "-c", line, status=6)
-            self.assertIn(f"too many restarts without a newly committed checkpoint (see --max-restarts); the last death: {words}", result.err)
+            self.assertIn(f"too many restarts without a newly committed checkpoint (see --max-restarts); the last failure: {words}", result.err)
 
     def test_killed_inside_mpi(self):
         result = self.runs("-n", "4", "--nodes", "2", ENDS, "kill", "9", status=137)
         self.assertIn("rank 1 was killed by signal 9", result.err)
 
-    def test_survivors_that_wait_for_a_dead_rank_do_not_hang(self):
+    def test_survivors_that_wait_for_a_failed_rank_do_not_hang(self):
         self.runs("-n", "3", ENDS, "kill", "11", status=139)
 
 

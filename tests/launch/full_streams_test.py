@@ -150,11 +150,11 @@ class FullStreams(rig.LaunchTest):
         self.assertEqual(self.status_of(process), 0)
 
     def test_blocked_output_stops_no_failure_handling(self):
-        """The death of a rank ends the job; news of it reach rzrun although nobody reads the output."""
+        """The failure of a rank ends the job; news of it reach rzrun although nobody reads the output."""
         report = f"{self.folder}/report"
         script = f"if [ $RZ_RANK = 1 ]; then sleep 1; kill -9 $$; fi; {FLOOD}; exec sleep 100"
         process, reader = self.blocked("-n", "2", "--nodes", "2", "--on-failure", "abort", "--report", report, SH, "-c", script)
-        self.assertTrue(rig.await_true(lambda: "event=death" in self.text(report)), self.text(report))
+        self.assertTrue(rig.await_true(lambda: "event=failure" in self.text(report)), self.text(report))
         read_all(reader)
         self.assertEqual(self.status_of(process), 137)
 
@@ -176,7 +176,7 @@ class FullStreams(rig.LaunchTest):
                 self.assertEqual(self.status_of(process), -signal.SIGINT)
 
     def test_blocked_errors_stop_no_daemon(self):
-        """Daemons that say much, to a reader that does not read, are alive: no node is declared dead."""
+        """Daemons that say much, to a reader that does not read, are alive: no node is declared failed."""
         process, reader = self.blocked("-n", "4", "--nodes", "4", "-v", "-v", SH, "-c", f"({FLOOD}) >&2; echo done",
                                        stream="stderr")
         threading.Event().wait(2)

@@ -102,7 +102,7 @@ class Inherited(rig.LaunchTest):
             self.assertEqual((result.status, result.out), (0, "got\n" * 2), result.err)
 
     def test_a_loop_of_a_script_ends_with_an_interrupt(self):
-        """A shell ends its loop when what it waited for died by SIGINT itself, not when it returned 130."""
+        """A shell ends its loop when what it waited for failed by SIGINT itself, not when it returned 130."""
         line = f'for i in 1 2 3; do "{rig.RZRUN}" {SH} -c "echo up; exec sleep 100"; done; echo on'
         process = self.start("-c", line, rzrun="/bin/bash", start_new_session=True)
         self.assertEqual(process.stdout.readline(), b"up\n")

@@ -3,11 +3,11 @@
  *   return N   every rank finalises and returns N       abort N   rank 1 calls MPI_Abort(N)
  *   early N    rank 1 calls exit(N) before MPI_Finalize  kill N    rank 1 kills itself by signal N
  *
- * Of some processes, where the others say "goes on" when they know that those are dead:
+ * Of some processes, where the others say "goes on" when they know that those have failed:
  *   self N       rank 1 calls MPI_Abort(N) of MPI_COMM_SELF
  *   half N       one calls MPI_Abort(N) of the upper half of the ranks
  *   half-error   there is an error in it whose handler is MPI_ERRORS_ABORT
- *   half-death   so is the death of one of them (SIGKILL)
+ *   half-failure   so is the failure of one of them (SIGKILL)
  *   spawn HOW N  a spawned process ends: `abort N` of its MPI_COMM_WORLD; `fatal`, by an error
  */
 #include <mpi.h>
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Until n of comm, or of those to whom it leads, are dead. */
+/* Until n of comm, or of those to whom it leads, have failed. */
 static void goes_on(MPI_Comm comm, int n)
 {
     int size = 0;
@@ -53,7 +53,7 @@ static void half(const char *how, int code)
         MPI_Abort(comm, code);
     if (rank == size / 2 && strcmp(how, "half-error") == 0)
         error_in(comm);
-    if (rank == size / 2 && strcmp(how, "half-death") == 0)
+    if (rank == size / 2 && strcmp(how, "half-failure") == 0)
         raise(SIGKILL);
     MPI_Recv(NULL, 0, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
 }

@@ -1,8 +1,8 @@
 /*
- * What a process of a job with several programs finds: `launch_parts WORD [die]` prints its rank,
- * its program's number, the slots of the universe and WORD; with `die` rank 1 dies once, inside
+ * What a process of a job with several programs finds: `launch_parts WORD [fail]` prints its rank,
+ * its program's number, the slots of the universe and WORD; with `fail` rank 1 fails once, inside
  * MPIX_Reinit, and all print when the job is whole again. `words` says something without a flush,
- * and dies.
+ * and fails.
  */
 #include <mpi-ext.h>
 #include <mpi.h>

@@ -5,7 +5,7 @@
  *
  * then, by its argument:
  *   masks   it ends
- *   death   all go round in MPIX_Reinit until a death has taken them back to its start
+ *   failure   all go round in MPIX_Reinit until a failure has taken them back to its start
  *   keep    one round in MPIX_Reinit with a checkpoint; rank 0 says
  *           `kept ft=1 first=0 generation=1 spins=yes`: MPI_T's rz_fault_tolerance, what
  *           RZ_Restore found, what RZ_Checkpoint returned, whether MPI_T's rz_spin_ns is not 0

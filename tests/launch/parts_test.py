@@ -34,7 +34,7 @@ class Parts(rig.LaunchTest):
         self.assertEqual(self.lines("-n", "1", SH, "-c", "echo a", ":", "-path", self.folder, "tool"), ["a", "found"])
 
     def test_a_replacement_runs_the_program_of_its_part(self):
-        result = self.lines("--nodes", "2", "-n", "1", PARTS, "a", "die", ":", "-n", "2", PARTS, "b", "die")
+        result = self.lines("--nodes", "2", "-n", "1", PARTS, "a", "crash", ":", "-n", "2", PARTS, "b", "crash")
         self.assertEqual(result, ["rank 0 of program 0, a, universe known"] + [f"rank {rank} of program 1, b, universe known" for rank in (1, 2)])
 
     def test_file(self):

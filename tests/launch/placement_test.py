@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where ranks run: on which node, on which cores (the masks that processes really have), and where they go after a death; --no-ft."""
+"""Where ranks run: on which node, on which cores (the masks that processes really have), and where they go after a failure; --no-ft."""
 import os
 import re
 import signal
@@ -80,14 +80,14 @@ class Placement(rig.LaunchTest):
             self.assertNotIn((nodes[one] - nodes[other]) % 5, (1, 4))
 
     def moved(self, *arguments):
-        """Node 1 of four dies with its two ranks: where they and the others are then."""
+        """Node 1 of four fails with its two ranks: where they and the others are then."""
         result = self.runs("-n", "6", *arguments, "--report-bindings", "--inject", "kill node 1 at iteration 3",
-                           PLACED, "death")
+                           PLACED, "failure")
         where = told(result.err)
         self.assertEqual(sorted(where), [(rank, 1) for rank in range(2)] + [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1), (5, 1)])
         return [where[rank, 2][0] for rank in (2, 3)]
 
-    def test_the_ranks_of_a_dead_node_go_to_the_spare(self):
+    def test_the_ranks_of_a_failed_node_go_to_the_spare(self):
         self.assertEqual(self.moved("--nodes", "4", "--spares", "1"), [3, 3])
 
     def test_without_spare_they_go_to_the_least_loaded(self):
@@ -101,8 +101,8 @@ class Placement(rig.LaunchTest):
     HOSTS = "localhost:2,localhost:2,localhost:2"
 
     def lost(self, *arguments, status=NO_SLOTS):
-        """Node 1 dies with its two ranks."""
-        return self.runs("-n", "6", *arguments, "--inject", "kill node 1 at iteration 3", PLACED, "death", status=status)
+        """Node 1 fails with its two ranks."""
+        return self.runs("-n", "6", *arguments, "--inject", "kill node 1 at iteration 3", PLACED, "failure", status=status)
 
     def test_without_a_slot_the_job_ends(self):
         said = ("rzrun: 6 ranks do not fit into the 4 slots of the nodes that are left; keep nodes free (--spares), give more "
@@ -111,7 +111,7 @@ class Placement(rig.LaunchTest):
         hosts = self.file("hosts", "localhost slots=2\n" * 3)
         self.assertEqual(self.lost("--hostfile", hosts, "--place-lost", "together").err, said)
 
-    def test_free_slots_are_taken_one_death_after_the_other(self):
+    def test_free_slots_are_taken_one_failure_after_the_other(self):
         hosts = f"{self.HOSTS},localhost:2,localhost:1"
         again = ("--inject", "kill node 2 at iteration 3")
         self.assertEqual(self.moved("--host", hosts, "--spares", "2"), [3, 4])
@@ -175,7 +175,7 @@ class Placement(rig.LaunchTest):
     def test_who_is_started_again_gets_a_free_core(self):
         for victim in (0, 1):
             result = self.runs("-n", "2", "--bind-to", "core", "--report-bindings",
-                               "--inject", f"kill rank {victim} at iteration 3", PLACED, "death")
+                               "--inject", f"kill rank {victim} at iteration 3", PLACED, "failure")
             found = masks(result.out)
             self.assertIn(found[victim, 2], CORES)
             self.assertFalse(found[victim, 2] & found[1 - victim, 1], "the other one has this core")
@@ -184,7 +184,7 @@ class Placement(rig.LaunchTest):
     @unittest.skipIf(len(CORES) < 2, "one core")
     def test_without_a_free_core_it_stays_on_those_of_its_node(self):
         result = self.runs("-n", "2", "--nodes", "2", "--bind-to", "core", "--oversubscribe", "--report-bindings",
-                           "--inject", "kill node 1 at iteration 3", PLACED, "death")
+                           "--inject", "kill node 1 at iteration 3", PLACED, "failure")
         found = masks(result.out)
         share = set().union(*CORES[:len(CORES) // 2])
         self.assertLessEqual(found[0, 1], share)
@@ -200,24 +200,24 @@ class Placement(rig.LaunchTest):
         self.assertEqual(result.err, "")
         self.assertIn("kept ft=1 first=0 generation=1 ", self.runs("-n", "3", "--nodes", "2", PLACED, "keep").out)
 
-    def test_no_ft_ends_with_the_first_death(self):
+    def test_no_ft_ends_with_the_first_failure(self):
         for what, cause in (("rank 1", "rank 1 was killed by signal 9"), ("node 1", "node 1 was lost")):
             report = f"{self.folder}/report"
             result = self.runs("-n", "4", "--nodes", "2", "--no-ft", "--report", report,
-                               "--inject", f"kill {what} at iteration 3", PLACED, "death", status=137)
+                               "--inject", f"kill {what} at iteration 3", PLACED, "failure", status=137)
             with open(report) as file:
-                self.assertNotIn("event=death_news", file.read())  # nobody spreads it
+                self.assertNotIn("event=failure_news", file.read())  # nobody spreads it
             self.assertEqual(len(masks(result.out)), 4)  # nobody was started again
             self.assertRegex(result.err, rf"\Arzrun: {cause}.*\n(rzrun: the (daemon|keeper) of node 1 was killed by signal 9 .*\n)?\Z")
 
     def test_no_ft_ends_for_an_empty_node(self):
         result = self.runs("-n", "1", "--host", "localhost:1,localhost:1", "--no-ft",
-                           "--inject", "kill node 1 at iteration 3", PLACED, "death", status=137)
+                           "--inject", "kill node 1 at iteration 3", PLACED, "failure", status=137)
         self.assertIn("node 1 was lost", result.err)
 
     def test_no_ft_nobody_minds_silence(self):
         """A daemon is stopped for ten times --hb-timeout, its processes are not: all go on, and when it is back, so does it."""
-        process = self.start("-n", "4", "--nodes", "2", "--no-ft", *FAST, PLACED, "death")
+        process = self.start("-n", "4", "--nodes", "2", "--no-ft", *FAST, PLACED, "failure")
         daemon = self.await_members(4, 2)["rzd"][1].pid
         os.kill(daemon, signal.SIGSTOP)
         fewer = rig.await_true(lambda: process.poll() is not None or len(self.members()["process"]) < 4, 3)

@@ -53,13 +53,13 @@ class Rzps(rig.LaunchTest):
         self.end(run)
         self.assertEqual(self.rzps(job["job"]).returncode, 1)
 
-    def test_a_death_is_seen(self):
+    def test_a_failure_is_seen(self):
         run = self.begin("--on-failure", "continue", rig.program("launch_waits"), "compute", processes=4, nodes=2)
         (job,) = self.jobs()
         victim = next(p for p in job["processes"] if p["rank"] == 3)
         os.kill(victim["pid"], signal.SIGKILL)
-        dead = lambda: (jobs := self.jobs()) and jobs[0]["ranks"][3]["verdict"] == "dead"
-        self.assertTrue(rig.await_true(dead), "the death is not told")
+        failed = lambda: (jobs := self.jobs()) and jobs[0]["ranks"][3]["verdict"] == "failed"
+        self.assertTrue(rig.await_true(failed), "the failure is not told")
         self.assertEqual(self.jobs()[0]["ranks"][0]["verdict"], "alive")
         self.end(run)
 

@@ -82,7 +82,7 @@ class Silence(rig.LaunchTest):
         self.stop(members["rzd-keeper"])
         self.goes_on(run)
 
-    def test_a_keeper_that_is_stopped_when_rzrun_dies(self):
+    def test_a_keeper_that_is_stopped_when_rzrun_fails(self):
         run, members = self.gated()
         self.stop(members["rzd-keeper"])
         run.kill()

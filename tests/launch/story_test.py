@@ -40,7 +40,7 @@ class Timeline(rig.LaunchTest):
         long = [HPCCG[0], "24", "24", "24", *HPCCG[4:]]  # a kill takes its time, in which the program goes on
         told, said = self.run_told("-n", "6", "--nodes", "3", "--inject", "kill rank 3 at iteration 17",
                                    "--inject", "kill node 2 at iteration 33", *long)
-        self.assertEqual([(t["way"], t["epoch"], t["deaths"]) for t in told], [("reinit", "2", "1"), ("reinit", "3", "1")])
+        self.assertEqual([(t["way"], t["epoch"], t["failures"]) for t in told], [("reinit", "2", "1"), ("reinit", "3", "1")])
         for recovery, at in zip(told, (17, 33)):
             for phase in ("detect", "spread", "agree", "place", "start", "roll_back", "protect", "barrier", "restore"):
                 self.assertIn(f"{phase}_ms", recovery)
@@ -64,14 +64,14 @@ class Timeline(rig.LaunchTest):
         self.assertNotIn("agree_ms", told[0])
         self.adds_up(told[0])
         self.loses(told[0], 17)
-        self.assertRegex(said, r"rank 3 on node 1 died; noticed by .*\n(.*\n)*            begun anew after [0-9.]+ ms")
+        self.assertRegex(said, r"rank 3 on node 1 failed; noticed by .*\n(.*\n)*            begun anew after [0-9.]+ ms")
 
     def test_a_replacement(self):
         helper = rig.program("daemon_test_helper")
         told, _ = self.run_told("-n", "2", "--nodes", "2", "sh", "-c",
                                 f"test $RZ_INCARNATION = 1 || exec {helper} join enter leave bye; test $RZ_RANK = 0 || "
-                                f"exec {helper} join enter kill; exec {helper} join enter dead:1 replace:1,2 leave bye")
-        self.assertEqual([(t["way"], t["deaths"]) for t in told], [("replace", "1")])
+                                f"exec {helper} join enter kill; exec {helper} join enter failed:1 replace:1,2 leave bye")
+        self.assertEqual([(t["way"], t["failures"]) for t in told], [("replace", "1")])
         self.adds_up(told[0])
         for phase in "agree_ms", "place_ms", "start_ms":
             self.assertIn(phase, told[0])

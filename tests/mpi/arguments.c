@@ -227,9 +227,9 @@ static void make_numbers(void)
     MPI_Status_set_elements(&good.status, MPI_INT, 1);
 }
 
-static void make_dead(void)
+static void make_failed(void)
 {
-#define DIE(member, call)                                                                          \
+#define FAIL(member, call)                                                                         \
     do {                                                                                           \
         __typeof__(gone.member) copy = gone.member;                                                \
         CHECK(call(&copy) == MPI_SUCCESS);                                                         \
@@ -248,15 +248,15 @@ static void make_dead(void)
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &gone.session);
     RZ_Group_monitor_start(good.comm, MPI_INFO_NULL, NULL, NULL, &gone.monitor);
     MPI_Comm_create_errhandler(note_comm_error, &gone.errhandler);
-    DIE(comm, MPI_Comm_free);
-    DIE(group, MPI_Group_free);
-    DIE(datatype, MPI_Type_free);
-    DIE(op, MPI_Op_free);
-    DIE(request, MPI_Request_free);
-    DIE(info, MPI_Info_free);
-    DIE(session, MPI_Session_finalize);
-    DIE(monitor, RZ_Group_monitor_stop);
-    DIE(errhandler, MPI_Errhandler_free);
+    FAIL(comm, MPI_Comm_free);
+    FAIL(group, MPI_Group_free);
+    FAIL(datatype, MPI_Type_free);
+    FAIL(op, MPI_Op_free);
+    FAIL(request, MPI_Request_free);
+    FAIL(info, MPI_Info_free);
+    FAIL(session, MPI_Session_finalize);
+    FAIL(monitor, RZ_Group_monitor_stop);
+    FAIL(errhandler, MPI_Errhandler_free);
     gone.message = (MPI_Message)gone.info;
 }
 
@@ -304,7 +304,7 @@ int main(void)
     MPI_Init(NULL, NULL);
     make_comms();
     make_objects();
-    make_dead();
+    make_failed();
     make_numbers();
     void (*const chapters[])(void) = {rows_made,     rows_point,  rows_requests, rows_collective,
                                       rows_comm,     rows_group,  rows_type,     rows_info,

@@ -19,9 +19,9 @@ from abi_tables import Tables  # noqa: E402
 NO_ARGUMENTS = "takes no argument that can be wrong"
 ANY_VALUE = "every value of its arguments is right"
 WITHOUT = {
-    "MPI_Finalize": "tests/mpi/errhandlers_life.c calls it twice",
-    "MPI_Init_thread": "its kin MPI_Init is called twice, here and in tests/mpi/errhandlers_life.c",
-    "MPI_Abort": "does not return; a wrong communicator is in tests/mpi/errhandlers_life.c",
+    "MPI_Finalize": "tests/mpi/errhandlers_lifetime.c calls it twice",
+    "MPI_Init_thread": "its kin MPI_Init is called twice, here and in tests/mpi/errhandlers_lifetime.c",
+    "MPI_Abort": "does not return; a wrong communicator is in tests/mpi/errhandlers_lifetime.c",
     "MPIX_Reinit": "a null point is in tests/unit/abi",
     "MPIX_Reinit_async": "as MPIX_Reinit", "RZ_Reinit_failed": "as MPIX_Reinit",
     "MPIX_Reinit_cleanup_push": "a null handler is in tests/mpi/reinit_cleanup.c, as are calls in the wrong place",

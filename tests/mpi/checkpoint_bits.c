@@ -1,14 +1,15 @@
 /*
  * Checkpoints of every kind of region under random writes: after each roll-back what RZ_Restore
- * brings back is compared, bit for bit, with what the same steps make anew from nothing.
+ * brings back is compared, bit for bit, with what the same steps make again from nothing.
  *
  *     checkpoint_bits SEED STEPS [RANK@STEP...]    prints "the same bits after STEPS steps, sum
  * ..."
  *
- * The first incarnation of RANK dies at that step; others die as rzrun says (--inject, RZ_KILL_AT).
+ * The first incarnation of RANK fails at that step; others fail as rzrun says (--inject,
+ * RZ_KILL_AT).
  *
  * Regions: where the run is; memory with few random writes (pages stay as they were); memory of
- * another size at each step, allocated for what is to be restored; a stream written anew at each
+ * another size at each step, allocated for what is to be restored; a stream written again at each
  * step, its head last; a stream written once, long before.
  */
 #include "check.h"
@@ -206,7 +207,7 @@ static void take(struct world *world)
     CHECK(RZ_Checkpoint(NULL) == MPI_SUCCESS);
 }
 
-static void die_perhaps(int argc, char **argv, uint64_t step)
+static void fail_perhaps(int argc, char **argv, uint64_t step)
 {
     int incarnation, victim;
     unsigned long long when;
@@ -229,7 +230,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     restore(&world);
     while (world.step < (uint64_t)steps) {
         RZ_Progress_mark(world.step);
-        die_perhaps(argc, argv, world.step);
+        fail_perhaps(argc, argv, world.step);
         make_step(&world);
         CHECK(MPI_Allreduce(&world.sum, &all, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD) ==
               MPI_SUCCESS);

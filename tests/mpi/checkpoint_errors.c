@@ -1,8 +1,8 @@
 /*
  * Each call of rhizome/checkpoint.h, made wrongly: a class, words that name what was wrong, and
  * nothing lost: the right call afterwards does what it should. Runs alone, without fault tolerance,
- * and in jobs; where checkpoints are kept and somebody can die (second argument "dies"), also what
- * a restore refuses.
+ * and in jobs; where checkpoints are kept and somebody can fail (second argument "fails"), also
+ * what a restore refuses.
  */
 #include "check.h"
 
@@ -14,7 +14,7 @@
 
 enum { N = 1000 };
 
-static int dies, rounds_done; /* the third one is the last */
+static int fails, rounds_done; /* the third one is the last */
 static double x[N], y[2 * N];
 
 static void refused(int error, int wanted, const char *words)
@@ -102,12 +102,12 @@ static void contents(void)
     refused(RZ_Checkpoint_stream_open(9, "r", &stream), MPI_ERR_ARG, "no content");
 }
 
-static void die_at(int step, uint64_t generation)
+static void fail_at(int step, uint64_t generation)
 {
     int rank, incarnation;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     RZ_Incarnation(&incarnation);
-    if (dies && rank == 1 && incarnation == step && generation == (uint64_t)(step - 1)) {
+    if (fails && rank == 1 && incarnation == step && generation == (uint64_t)(step - 1)) {
         raise(SIGKILL);
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -179,7 +179,7 @@ static void close_what_was_left_open(void)
     }
 }
 
-/* The first round: a generation or two; the second, after a death: it is restored; the third: too
+/* The first round: a generation or two; the second, after a failure: it is restored; the third: too
  * late. */
 static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 {
@@ -191,7 +191,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     if (bytes > 0) {
         int third;
         RZ_Incarnation(&third);
-        MPI_Bcast(&third, 1, MPI_INT, 1, MPI_COMM_WORLD); /* of who dies each time */
+        MPI_Bcast(&third, 1, MPI_INT, 1, MPI_COMM_WORLD); /* of who fails each time */
         close_what_was_left_open();
         if (third == 3) {
             restore_too_late();
@@ -199,7 +199,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
             return 0;
         }
         restore_wrongly();
-        die_at(2, 1);
+        fail_at(2, 1);
         return 0;
     }
     CHECK(RZ_Restore(&generation) == MPI_SUCCESS && generation == 0);
@@ -219,8 +219,8 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     left_open[1] = opened(5, "r");
     CHECK(fputs("six times two", left_open[0] = opened(5, "w")) >= 0);
     refused(RZ_Checkpoint(NULL), MPI_ERR_OTHER, "being written"); /* what there is stays */
-    die_at(1, 0);
-    if (!dies) {
+    fail_at(1, 0);
+    if (!fails) {
         CHECK(fclose(left_open[0]) == 0 && fclose(left_open[1]) == 0);
     }
     return 0;
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 {
     int provided, kept = argc > 1 && strcmp(argv[1], "kept") == 0;
     int alone = argc > 1 && strcmp(argv[1], "alone") == 0; /* errors before MPI_Init are fatal */
-    dies = argc > 2 && strcmp(argv[2], "dies") == 0;
+    fails = argc > 2 && strcmp(argv[2], "fails") == 0;
     if (!alone) {
         out_of_phase("before MPI_Init");
     }
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (kept) {
         CHECK(MPIX_Reinit(argc, argv, point) == 0);
-        CHECK(rounds_done == (dies ? 3 : 0));
+        CHECK(rounds_done == (fails ? 3 : 0));
     } else {
         wrong_arguments();
         streams_and_memory();

@@ -3,7 +3,7 @@
 random steps. Each run must end with the sum of the undisturbed one, and go back to no other generation than it should.
 
     checkpoint_kills.py RZRUN PROGRAM table               every named place
-    checkpoint_kills.py RZRUN PROGRAM seeds FIRST..LAST   random deaths; --scheme WORDS: more options of rzrun, or `each`:
+    checkpoint_kills.py RZRUN PROGRAM seeds FIRST..LAST   random failures; --scheme WORDS: more options of rzrun, or `each`:
                                                           another way of keeping pieces in each run
 """
 import argparse
@@ -27,7 +27,7 @@ TAKING = [(point, nth, {nth - 1} if point != "stored" else {nth - 1, nth})
 SCHEMES = ["", "--checkpoint xor:2", "--checkpoint-dir {}", "--checkpoint rs:1+1", "--checkpoint memory",
            "--checkpoint file --checkpoint-dir {}"]
 GOING_BACK = ["restore", "restored"]
-FIRST_DEATH = "1@7"  # who dies, and at which step, so that the others go back
+FIRST_FAILURE = "1@7"  # who fails, and at which step, so that the others go back
 
 
 def run(command):
@@ -45,9 +45,9 @@ def run(command):
 
 
 def struck_after_the_end(events):
-    """Whether an injected death came when every process had left MPIX_Reinit: its exit status stands."""
+    """Whether an injected failure came when every process had left MPIX_Reinit: its exit status stands."""
     left = [int(at) for at in re.findall(r"event=left .* at_ns=(\d+)", events)]
-    seen = [int(at) for at in re.findall(r"event=(?:death_seen|injected) .* at_ns=(\d+)", events)]
+    seen = [int(at) for at in re.findall(r"event=(?:failure_seen|injected) .* at_ns=(\d+)", events)]
     return bool(left and seen) and max(seen) >= min(left)
 
 
@@ -61,20 +61,20 @@ class Trial:
         self.rzrun, self.program = rzrun, program
         self.sums, self.failures, self.runs = {}, 0, 0
 
-    def command(self, seed, words, deaths=()):
-        return [self.rzrun, *PLACE, *words, self.program, str(seed), str(STEPS), *deaths]
+    def command(self, seed, words, failures=()):
+        return [self.rzrun, *PLACE, *words, self.program, str(seed), str(STEPS), *failures]
 
     def calm(self, seed):
         if seed not in self.sums:
             status, output, _ = run(self.command(seed, []))
             self.sums[seed] = last_line(output)
             if status != 0 or not self.sums[seed]:
-                sys.exit(f"the run without deaths did not succeed (status {status}):\n{output}")
+                sys.exit(f"the run without failures did not succeed (status {status}):\n{output}")
         return self.sums[seed]
 
-    def run(self, seed, words, good, deaths=()):
+    def run(self, seed, words, good, failures=()):
         """good(restored, epochs): why it is not, or None."""
-        wanted, command = self.calm(seed), self.command(seed, words, deaths)
+        wanted, command = self.calm(seed), self.command(seed, words, failures)
         status, output, events = run(command)
         late = status == 137 and struck_after_the_end(events[2])
         self.runs += 1
@@ -90,7 +90,7 @@ def only(generations):
     def look(restored, epochs):
         gone_back = {g for epoch, _, g in restored if epoch == 2} or {epochs.get(2)}
         if epochs.get(2) is None:
-            return "nobody died"
+            return "nobody failed"
         return None if len(gone_back) == 1 and gone_back <= generations else f"restored {gone_back}, not one of {generations}"
     return look
 
@@ -99,7 +99,7 @@ def all_to_the_same(restored, epochs):
     """Both roll-backs, one of them in the other, go to the generation that was there."""
     third = {g for epoch, _, g in restored if epoch == 3}
     if epochs.get(3) is None:
-        return "nobody died while restoring"
+        return "nobody failed while restoring"
     wanted = {g for epoch, _, g in restored if epoch == 2} or {epochs[2]}
     return None if third == wanted and len([1 for e, _, _ in restored if e == 3]) == RANKS else f"restored {third}, not {wanted}"
 
@@ -111,7 +111,7 @@ def table(trial):
         trial.run(1 + number % 2, [*nodes, "-x", f"RZ_KILL_AT={point}:{nth}@{victim}"], only(generations))
     for number, point in enumerate(GOING_BACK * 2):
         words = ["--nodes", str(1 + number), "-x", f"RZ_KILL_AT={point}@{2 * (number // 2)}"]
-        trial.run(1, words, all_to_the_same, [FIRST_DEATH])
+        trial.run(1, words, all_to_the_same, [FIRST_FAILURE])
 
 
 def uniform(restored, _):

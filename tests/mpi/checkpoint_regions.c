@@ -23,7 +23,7 @@ static void unmap(MPIX_Reinit_state_t state, void *memory)
     munmap(memory, BYTES);
 }
 
-/* Ends with the round: whoever touches it later dies of it. */
+/* Ends with the round: whoever touches it later fails of it. */
 static char *protect_inside(void)
 {
     char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -33,7 +33,7 @@ static char *protect_inside(void)
     return memory;
 }
 
-static void rank_dies(int victim)
+static void rank_fails(int victim)
 {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -41,7 +41,7 @@ static void rank_dies(int victim)
         raise(SIGKILL);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(!"who waits for the dead goes back");
+    CHECK(!"who waits for the failed goes back");
 }
 
 static void write_stream(int id, char content)
@@ -111,21 +111,21 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     uint64_t generation;
     (void)argc, (void)argv, (void)state;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    int death = deaths_so_far(++passes);
+    int failure = failures_so_far(++passes);
     check_stream(STREAM, 'm');
     check_stream(STREAM_INSIDE, 0);
-    if (death == 0) {
+    if (failure == 0) {
         protect_inside();
         write_stream(STREAM, 'p');
         write_stream(STREAM_INSIDE, 'p');
-        rank_dies(1);
+        rank_fails(1);
     }
-    if (death == 1) {
+    if (failure == 1) {
         CHECK(RZ_Restore(&generation) == MPI_SUCCESS && generation == 0);
         CHECK(RZ_Checkpoint(NULL) == MPI_SUCCESS); /* does not read what was unmapped */
         take_checkpoints();
         MPI_Barrier(MPI_COMM_WORLD);
-        rank_dies(2);
+        rank_fails(2);
     }
     restore();
     return 0;

@@ -1,7 +1,8 @@
 /*
  * Calls that complete several requests: the error handler of the first request that failed runs,
  * with that request's error, and the call returns MPI_ERR_IN_STATUS (MPI 4.1, section 9.3.1). The
- * empty status has MPI_SUCCESS. With the argument "dies" rank 1 is killed, and rank 0 waits for it.
+ * empty status has MPI_SUCCESS. With the argument "fails" rank 1 is killed, and rank 0 waits for
+ * it.
  */
 #include "check.h"
 
@@ -172,7 +173,7 @@ static void empty_statuses_tell_success(void)
     CHECK(MPI_Request_free(&requests[1]) == MPI_SUCCESS);
 }
 
-static void deaths_are_told_as_such(int rank)
+static void failures_are_told_as_such(int rank)
 {
     MPI_Errhandler handler;
     MPI_Request requests[2];
@@ -190,7 +191,7 @@ static void deaths_are_told_as_such(int rank)
     MPI_Send(&flag, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
     CHECK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE) == MPI_SUCCESS);
     MPIX_Comm_ack_failed(MPI_COMM_WORLD, 2, &flag);
-    printf("the handler was told of the death\n");
+    printf("the handler was told of the failure\n");
 }
 
 int main(int argc, char **argv)
@@ -200,7 +201,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (argc > 1) {
-        deaths_are_told_as_such(rank);
+        failures_are_told_as_such(rank);
     } else {
         MPI_Comm first = comm_with_handler(), second = comm_with_handler();
         the_first_that_failed_is_blamed(first, second);

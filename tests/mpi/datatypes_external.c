@@ -37,7 +37,7 @@ static void integers(void)
     const long longs[] = {1, -2, INT32_MIN};
     const unsigned long unsigned_longs[] = {0x80000001};
     const int64_t wides[] = {INT64_C(0x0102030405060708)};
-    const wchar_t letters[] = {L'A', 0x20ac};
+    const wchar_t protocol_messages[] = {L'A', 0x20ac};
     GOLDEN(MPI_CHAR, bytes, 1, 0xfe, 3);
     GOLDEN(MPI_PACKED, bytes, 1, 0xfe, 3);
     GOLDEN(MPI_BYTE, bytes, 1, 0xfe, 3);
@@ -49,7 +49,7 @@ static void integers(void)
     GOLDEN(MPI_AINT, wides, 1, 2, 3, 4, 5, 6, 7, 8);
     GOLDEN(MPI_COUNT, wides, 1, 2, 3, 4, 5, 6, 7, 8);
     GOLDEN(MPI_UINT64_T, wides, 1, 2, 3, 4, 5, 6, 7, 8);
-    GOLDEN(MPI_WCHAR, letters, 0, 0x41, 0x20, 0xac);
+    GOLDEN(MPI_WCHAR, protocol_messages, 0, 0x41, 0x20, 0xac);
     GOLDEN(MPI_LOGICAL, ints, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xfe, 0x80, 0, 0, 0);
 }
 
@@ -133,7 +133,7 @@ static void long_doubles_at_their_limits(void)
 static void structs_and_overflow(void)
 {
     struct {
-        char letter;
+        char protocol_message;
         long number;
         short twice[2];
     } in[2] = {{'a', 5, {1, 2}}, {'b', -5, {3, 4}}}, back[2] = {{0}};
@@ -150,7 +150,7 @@ static void structs_and_overflow(void)
     CHECK(position == 21 && memcmp(packed + 3, want, sizeof(want)) == 0);
     position = 3;
     MPI_Unpack_external_c("external32", packed, 24, &(MPI_Count){3}, back, 2, resized);
-    CHECK(back[1].letter == 'b' && back[1].number == -5 && back[1].twice[1] == 4);
+    CHECK(back[1].protocol_message == 'b' && back[1].number == -5 && back[1].twice[1] == 4);
     MPI_Type_free(&type);
     MPI_Type_free(&resized);
     position = 0;
@@ -159,8 +159,8 @@ static void structs_and_overflow(void)
           MPI_ERR_CONVERSION);
     CHECK(MPI_Pack_external("external32", &large, 1, MPI_UNSIGNED_LONG, packed, 24, &position) ==
           MPI_SUCCESS);
-    const wchar_t letter = 0x1f600;
-    CHECK(MPI_Pack_external("external32", &letter, 1, MPI_WCHAR, packed, 24, &position) ==
+    const wchar_t protocol_message = 0x1f600;
+    CHECK(MPI_Pack_external("external32", &protocol_message, 1, MPI_WCHAR, packed, 24, &position) ==
           MPI_ERR_CONVERSION);
     CHECK(position == 4);
 }

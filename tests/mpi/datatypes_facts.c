@@ -69,7 +69,7 @@ static void extents(void)
 static void huge_counts(void)
 {
     const MPI_Count many = (MPI_Count)1 << 40;
-    MPI_Datatype pair, huge, plane;
+    MPI_Datatype pair, huge, context_offset;
     MPI_Status status;
     MPI_Count wide;
     int narrow;
@@ -94,8 +94,8 @@ static void huge_counts(void)
     MPI_Pack_external_size_c("external32", 3, huge, &wide);
     CHECK(wide == 24 * many);
     MPI_Type_create_subarray_c(2, (MPI_Count[]){1 << 20, 1 << 20}, (MPI_Count[]){3, many >> 21},
-                               (MPI_Count[]){5, 7}, MPI_ORDER_C, MPI_DOUBLE, &plane);
-    check_and_free(plane, 3 * (many >> 18), 0, 8 * many, 8 * (5 * (many >> 20) + 7),
+                               (MPI_Count[]){5, 7}, MPI_ORDER_C, MPI_DOUBLE, &context_offset);
+    check_and_free(context_offset, 3 * (many >> 18), 0, 8 * many, 8 * (5 * (many >> 20) + 7),
                    8 * (2 * (many >> 20) + (many >> 21)));
     MPI_Type_free(&huge);
     MPI_Type_create_darray_c(1000, 999, 1, (MPI_Count[]){many}, (int[]){MPI_DISTRIBUTE_CYCLIC},

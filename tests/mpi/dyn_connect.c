@@ -1,6 +1,6 @@
 /*
- * Ports, MPI_Comm_connect and MPI_Comm_accept, MPI_Comm_join, without deaths; the first argument is
- * the scene.
+ * Ports, MPI_Comm_connect and MPI_Comm_accept, MPI_Comm_join, without failures; the first argument
+ * is the scene.
  */
 #include "dyn.h"
 #include "scenes.h"

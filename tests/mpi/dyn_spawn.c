@@ -1,5 +1,5 @@
 /*
- * MPI_Comm_spawn without deaths; the first argument is the scene. The program spawns itself, with
+ * MPI_Comm_spawn without failures; the first argument is the scene. The program spawns itself, with
  * another word for its first argument.
  */
 #include "dyn.h"

@@ -64,7 +64,7 @@ static inline void group_log_share(MPI_Comm comm, long last)
         group_log_open(name, 0);
     }
     group_log->pid[rank] = getpid();
-    MPI_Barrier(comm); /* who dies behind it has seen all arrive: an error says no more */
+    MPI_Barrier(comm); /* who fails behind it has seen all arrive: an error says no more */
     if (rank == 0) {
         unlink(name);
     }

@@ -3,7 +3,7 @@
  * of ranks as hexadecimal numbers. LEADER kills those in DEAD, and twice stops those in AWAY until
  * they are out, and lets them go on: then all that live are in again, whoever was out meanwhile, as
  * all of them see it, though more than half of those who voted at first may be gone. Nobody but
- * LEADER calls MPI until then. VICTIM dies of RZ_KILL_AT while the others come back.
+ * LEADER calls MPI until then. VICTIM fails of RZ_KILL_AT while the others come back.
  */
 #include "group.h"
 
@@ -11,7 +11,7 @@
 
 static int me, n;
 static RZ_Group_monitor monitor;
-static uint64_t gone; /* dead, or to die */
+static uint64_t gone; /* failed, or to fail */
 
 static int has(uint64_t set, int k)
 {
@@ -25,10 +25,10 @@ static void signal_all(uint64_t set, int signal)
     }
 }
 
-static void await_dead(void)
+static void await_failed(void)
 {
     for (int k = 0; k < n; k++) {
-        while (has(gone, k) && group_state(monitor, k).why != RZ_GROUP_DEAD) {
+        while (has(gone, k) && group_state(monitor, k).why != RZ_GROUP_FAILED) {
             group_pause(1000);
         }
     }
@@ -55,17 +55,17 @@ static void await_all_in(void)
     }
 }
 
-static void lead(uint64_t away, uint64_t dead, uint64_t victim)
+static void lead(uint64_t away, uint64_t failed, uint64_t victim)
 {
-    signal_all(dead, SIGKILL);
-    gone = dead;
-    await_dead();
+    signal_all(failed, SIGKILL);
+    gone = failed;
+    await_failed();
     for (int i = 0; i < 2; i++) {
         signal_all(away, SIGSTOP);
         await_out(away);
         signal_all(away, SIGCONT);
-        gone = dead | victim;
-        await_dead();
+        gone = failed | victim;
+        await_failed();
         await_all_in();
     }
     group_log->last = 0;
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 {
     CHECK(argc >= 4);
     int leader = atoi(argv[1]), acknowledged;
-    uint64_t away = strtoull(argv[2], NULL, 16), dead = strtoull(argv[3], NULL, 16);
+    uint64_t away = strtoull(argv[2], NULL, 16), failed = strtoull(argv[3], NULL, 16);
     uint64_t victim = argc > 4 ? UINT64_C(1) << atoi(argv[4]) : 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -98,12 +98,12 @@ int main(int argc, char **argv)
     CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, info, NULL, NULL, &monitor) == MPI_SUCCESS);
     MPI_Info_free(&info);
     if (me == leader) {
-        lead(away, dead, victim);
+        lead(away, failed, victim);
     }
     while (group_log->last == NEVER) {
         group_pause(1000);
     }
-    gone = dead | victim;
+    gone = failed | victim;
     see_all_in();
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     CHECK(MPIX_Comm_ack_failed(MPI_COMM_WORLD, n, &acknowledged) == MPI_SUCCESS);

@@ -1,15 +1,15 @@
 /*
  * A program that is told of its group by callbacks, without a round: `group_change SCENE`.
  *
- *   told   the last member is slow, stopped, and dead, and comes back between; the callback calls
+ *   told   the last member is slow, stopped, and failed, and comes back between; the callback calls
  * MPI stop   the callback stops the monitor that calls it none   the callback removes itself: who
- * dies later it does not hear of
+ * fails later it does not hear of
  */
 #include "group.h"
 
 #include <signal.h>
 
-static int me, n, last, calls, depth, dead;
+static int me, n, last, calls, depth, failed;
 static RZ_Group_monitor monitor;
 static _Atomic int told; /* of the last member */
 
@@ -20,7 +20,7 @@ static void hear(int rank, int why, void *extra)
     int flag, sum = 0, size;
     MPI_Count round;
     CHECK(extra == &told && depth++ == 0 && rank >= 0 && rank < n);
-    CHECK(why == RZ_GROUP_RECOMMENDED || why == RZ_GROUP_SLOW || why == RZ_GROUP_DEAD);
+    CHECK(why == RZ_GROUP_RECOMMENDED || why == RZ_GROUP_SLOW || why == RZ_GROUP_FAILED);
     CHECK(MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF) == MPI_SUCCESS);
     CHECK(sum == rank);
@@ -33,7 +33,7 @@ static void hear(int rank, int why, void *extra)
 static void hear_and_stop(int rank, int why, void *extra)
 {
     hear(rank, why, extra);
-    if (why == RZ_GROUP_DEAD) { /* as nobody else dies */
+    if (why == RZ_GROUP_FAILED) { /* as nobody else fails */
         CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
         CHECK(monitor == RZ_GROUP_MONITOR_NULL);
     }
@@ -77,7 +77,7 @@ static void start(RZ_Group_monitor_change_function function)
                                  &monitor) == MPI_SUCCESS);
     CHECK(RZ_Group_monitor_on_change(monitor, function, (void *)&told) == MPI_SUCCESS);
     MPI_Info_free(&info);
-    MPI_Barrier(MPI_COMM_WORLD); /* who dies behind it has seen all arrive */
+    MPI_Barrier(MPI_COMM_WORLD); /* who fails behind it has seen all arrive */
 }
 
 /* The first one makes it happen, and goes on when it has been told. */
@@ -85,7 +85,7 @@ static void tell(int why)
 {
     pid_t pid = group_log->pid[last];
     static int stops;
-    if (me == 0 && why == RZ_GROUP_DEAD) {
+    if (me == 0 && why == RZ_GROUP_FAILED) {
         CHECK(kill(pid, SIGKILL) == 0);
     } else if (me == 0 && why == RZ_GROUP_SLOW) {
         group_log->slow[last] = !stops;
@@ -99,13 +99,13 @@ static void tell(int why)
     }
 }
 
-static void wait_for_death(void)
+static void wait_for_failure(void)
 {
     while (me == last) {
         call();
     }
-    await_told(RZ_GROUP_DEAD);
-    dead++;
+    await_told(RZ_GROUP_FAILED);
+    failed++;
 }
 
 static void scene_told(void)
@@ -115,8 +115,8 @@ static void scene_told(void)
     tell(RZ_GROUP_RECOMMENDED);
     tell(RZ_GROUP_SLOW);
     tell(RZ_GROUP_RECOMMENDED);
-    tell(RZ_GROUP_DEAD);
-    wait_for_death();
+    tell(RZ_GROUP_FAILED);
+    wait_for_failure();
     CHECK(me != 0 || calls >= 5);
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
@@ -124,8 +124,8 @@ static void scene_told(void)
 static void scene_stop(void)
 {
     start(hear_and_stop);
-    tell(RZ_GROUP_DEAD);
-    wait_for_death();
+    tell(RZ_GROUP_FAILED);
+    wait_for_failure();
     CHECK(monitor == RZ_GROUP_MONITOR_NULL);
     for (int i = 0, before = calls; i < 20; i++) {
         call();
@@ -141,11 +141,11 @@ static void scene_none(void)
     while (me == last) {
         call();
     }
-    while (group_state(monitor, last).why != RZ_GROUP_DEAD) {
+    while (group_state(monitor, last).why != RZ_GROUP_FAILED) {
         call();
     }
     while (calls == 0) {
-        call(); /* of that death, or of somebody who was late before */
+        call(); /* of that failure, or of somebody who was late before */
     }
     MPI_Comm living;
     CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &living) == MPI_SUCCESS);
@@ -153,11 +153,11 @@ static void scene_none(void)
     if (me == last - 1) {
         raise(SIGKILL);
     }
-    while (group_state(monitor, last - 1).why != RZ_GROUP_DEAD) {
+    while (group_state(monitor, last - 1).why != RZ_GROUP_FAILED) {
         call();
     }
     CHECK(calls == 1 && RZ_Group_monitor_changed(monitor, &flag) == MPI_SUCCESS);
-    dead = 2;
+    failed = 2;
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     } else {
         scene_none();
     }
-    MPIX_Comm_ack_failed(MPI_COMM_WORLD, argv[1][0] == 'n' ? 2 : 1, &dead);
+    MPIX_Comm_ack_failed(MPI_COMM_WORLD, argv[1][0] == 'n' ? 2 : 1, &failed);
     if (me == 0) {
         printf("group change: as it should be\n");
     }

@@ -1,7 +1,7 @@
 /*
  * What else may end a monitor, or its waits: `group_ends SCENE`.
  *
- *   rollback   a member dies inside MPIX_Reinit: monitors end with all else, and are started again
+ *   rollback   a member fails inside MPIX_Reinit: monitors end with all else, and are started again
  *   threads    two threads come to one round: one of them is refused
  *   left       one finalizes and has not stopped its monitor: the others go on without it
  *   twice      one is started again on a duplicate, goes on counting there, and is stopped: its
@@ -49,7 +49,7 @@ static void start(MPI_Comm comm)
 
 static MPIX_Reinit_state_t state;
 
-static int die_once(RZ_Group_monitor of, MPI_Count step)
+static int fail_once(RZ_Group_monitor of, MPI_Count step)
 {
     (void)of;
     if (state == MPIX_REINIT_NEW && me == 1 && step >= 10) {
@@ -74,7 +74,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t how)
     group_agreed = -1;
     group_log_share(MPI_COMM_WORLD, how == MPIX_REINIT_NEW ? NEVER : 30);
     start(MPI_COMM_WORLD);
-    group_run(monitor, MPI_COMM_WORLD, 1000, die_once);
+    group_run(monitor, MPI_COMM_WORLD, 1000, fail_once);
     CHECK(how != MPIX_REINIT_NEW);
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     return 0;

@@ -10,7 +10,7 @@
 #include <sys/time.h>
 
 static int me, n, first, left; /* ranks first to first + left - 1 are left */
-static int told_dead;          /* by on_change */
+static int told_failed;        /* by on_change */
 static RZ_Group_monitor monitor;
 
 static int is_victim(int rank)
@@ -43,11 +43,11 @@ static void arm(unsigned seed, int node)
 /* The first one that is left knows when all victims are gone; then they go on for a while. */
 static int watch(RZ_Group_monitor of, MPI_Count step)
 {
-    int dead = 0;
+    int failed = 0;
     for (int k = 0; k < n; k++) {
-        dead += group_state(of, k).why == RZ_GROUP_DEAD;
+        failed += group_state(of, k).why == RZ_GROUP_FAILED;
     }
-    if (me == first && dead == n - left && group_log->last == NEVER) {
+    if (me == first && failed == n - left && group_log->last == NEVER) {
         group_log->last = (long)step + 50;
     }
     return 0;
@@ -55,21 +55,21 @@ static int watch(RZ_Group_monitor of, MPI_Count step)
 
 static void on_change(int rank, int why, void *extra)
 {
-    CHECK(extra == &told_dead && rank < n);
-    told_dead += why == RZ_GROUP_DEAD && is_victim(rank); /* others may have ended already */
+    CHECK(extra == &told_failed && rank < n);
+    told_failed += why == RZ_GROUP_FAILED && is_victim(rank); /* others may have ended already */
 }
 
 static void see_it_through(void)
 {
     if (me == first) {
-        CHECK(RZ_Group_monitor_on_change(monitor, on_change, &told_dead) == MPI_SUCCESS);
+        CHECK(RZ_Group_monitor_on_change(monitor, on_change, &told_failed) == MPI_SUCCESS);
     }
     group_run(monitor, MPI_COMM_WORLD, 0, watch);
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     CHECK(!is_victim(me));
-    if (me == first && told_dead != n - left) {
-        fprintf(stderr, "told of %d deaths\n", told_dead);
-        CHECK(told_dead == n - left);
+    if (me == first && told_failed != n - left) {
+        fprintf(stderr, "told of %d failures\n", told_failed);
+        CHECK(told_failed == n - left);
     }
 }
 
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     }
     if (error == MPI_SUCCESS) {
         see_it_through();
-    } else { /* somebody died before the group was there: nobody has it */
+    } else { /* somebody failed before the group was there: nobody has it */
         CHECK(class_of(error) == MPI_ERR_PROC_FAILED);
     }
     int acknowledged;

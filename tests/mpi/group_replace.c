@@ -1,5 +1,5 @@
 /*
- * A member of a group dies and is replaced; the group goes on with the new process, which is out
+ * A member of a group fails and is replaced; the group goes on with the new process, which is out
  * until it is voted in: `group_replace VICTIM TIMES`.
  */
 #include "group.h"
@@ -14,7 +14,7 @@ static int until_gone(RZ_Group_monitor monitor, MPI_Count step)
     if (me == victim && step >= 10) {
         raise(SIGKILL);
     }
-    return (group_view >> victim & 1) == 0 && group_state(monitor, victim).why == RZ_GROUP_DEAD;
+    return (group_view >> victim & 1) == 0 && group_state(monitor, victim).why == RZ_GROUP_FAILED;
 }
 
 /* Rank 0 says when it is over: the new one is in. */
@@ -27,7 +27,7 @@ static int until_back(RZ_Group_monitor monitor, MPI_Count step)
     return 0;
 }
 
-/* comm (MPI_COMM_NULL: this process is new) with its dead replaced. */
+/* comm (MPI_COMM_NULL: this process is new) with its failed replaced. */
 static MPI_Comm repaired(MPI_Comm comm)
 {
     for (;;) {

@@ -1,5 +1,5 @@
 /*
- * Rounds of a group in which nobody dies: `group_round STEPS INTERVAL [ASSIGNMENT]`. All see the
+ * Rounds of a group in which nobody fails: `group_round STEPS INTERVAL [ASSIGNMENT]`. All see the
  * same views and come to the end together, whoever was out for a while.
  */
 #include "group.h"

@@ -1,8 +1,8 @@
 /*
- * RZ_Group_monitor_start has the same outcome at all that live, whoever dies inside it:
- * `group_start SEED`: in each start one more member dies, at a time of its own, until one is left;
+ * RZ_Group_monitor_start has the same outcome at all that live, whoever fails inside it:
+ * `group_start SEED`: in each start one more member fails, at a time of its own, until one is left;
  * with an odd seed the monitor is kept, and moves to those that are left.
- * `group_start point RANK`: RZ_KILL_AT says where RANK dies; behind the start if it has not come
+ * `group_start point RANK`: RZ_KILL_AT says where RANK fails; behind the start if it has not come
  * there. `group_start revoke`: one revokes the communicator and does not come.
  */
 #include "group.h"
@@ -13,8 +13,8 @@
 static int me, n, attempts, moves;
 static RZ_Group_monitor monitor;
 
-/* A start in which there was nobody to die takes some of this time. */
-enum { DIE_US_MAX = 6000 };
+/* A start in which there was nobody to fail takes some of this time. */
+enum { FAIL_US_MAX = 6000 };
 
 static void on_alarm(int signal)
 {
@@ -22,9 +22,9 @@ static void on_alarm(int signal)
     kill(getpid(), SIGKILL);
 }
 
-static void die_soon(unsigned random)
+static void fail_soon(unsigned random)
 {
-    struct itimerval timer = {.it_value = {.tv_usec = 1 + (long)(random % DIE_US_MAX)}};
+    struct itimerval timer = {.it_value = {.tv_usec = 1 + (long)(random % FAIL_US_MAX)}};
     struct sigaction action = {.sa_handler = on_alarm};
     CHECK(sigaction(SIGALRM, &action, NULL) == 0);
     CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
@@ -54,7 +54,7 @@ static MPI_Comm shrunk(MPI_Comm comm)
     return living;
 }
 
-/* Those left of comm when its member `victim` has died inside a start, or behind it. */
+/* Those left of comm when its member `victim` has failed inside a start, or behind it. */
 static MPI_Comm without(MPI_Comm comm, int victim, unsigned random)
 {
     int rank;
@@ -62,7 +62,7 @@ static MPI_Comm without(MPI_Comm comm, int victim, unsigned random)
     MPI_Count agreed;
     MPI_Comm_rank(comm, &rank);
     if (rank == victim && random > 0) {
-        die_soon(random);
+        fail_soon(random);
     }
     int error = start(comm);
     if (rank == victim) {
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     } else {
         one_after_the_other((unsigned)atoi(argv[1]));
     }
-    MPI_Comm last = shrunk(MPI_COMM_WORLD); /* whose deaths are acknowledged by that */
+    MPI_Comm last = shrunk(MPI_COMM_WORLD); /* whose failures are acknowledged by that */
     MPI_Comm_rank(last, &rank);
     if (rank == 0) {
         for (int i = 0; i < attempts; i++) {

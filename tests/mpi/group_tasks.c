@@ -3,7 +3,7 @@
  *
  *   wrong    a second bag, rounds that are not the bag's, options that cannot be: refused in words
  *   phases   no task of a phase is dealt before all of those before are done
- *   lost     the same, and one is stopped while the others do some phases and die: it does it all
+ *   lost     the same, and one is stopped while the others do some phases and fail: it does it all
  *   calls    by callbacks, with small results, none, and large ones
  */
 #include "group.h"
@@ -62,7 +62,7 @@ static void wrong(void)
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
-enum { TASKS = 100, PHASE = 7, STOP_AT = 3, DIE_AT = 8 };
+enum { TASKS = 100, PHASE = 7, STOP_AT = 3, FAIL_AT = 8 };
 
 /* The last one is stopped, and goes on when nobody else is left. */
 static void lose(int phase)
@@ -72,7 +72,7 @@ static void lose(int phase)
     if (me == 0 && phase >= STOP_AT && !stopped++) {
         CHECK(kill(last, SIGSTOP) == 0);
     }
-    if (me != n - 1 && phase >= DIE_AT) {
+    if (me != n - 1 && phase >= FAIL_AT) {
         CHECK(me != 0 || kill(last, SIGCONT) == 0);
         raise(SIGKILL);
     }

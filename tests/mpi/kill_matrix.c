@@ -1,10 +1,10 @@
 /*
- * In each row of a table somebody dies: before a call, at a random instant, at a named place inside
- * the library, or after the call. The others must come back from the call in time, with an error
- * that the rules allow, and make a working communicator of those who are left by revoking and
+ * In each row of a table somebody fails: before a call, at a random instant, at a named place
+ * inside the library, or after the call. The others must come back from the call in time, with an
+ * error that the rules allow, and make a working communicator of those who are left by revoking and
  * shrinking; there the next row runs, until two are left. Run with --on-failure replace.
  *
- * In some runs a second thread sleeps in MPI_Recv all the time, in some one dies in MPI_Init, in
+ * In some runs a second thread sleeps in MPI_Recv all the time, in some one fails in MPI_Init, in
  * all one of the last two in MPI_Finalize. With KILL_MATRIX_UNIFORM=construct or coll in the
  * environment the communicators have that value of mpi_error_uniform.
  *
@@ -75,7 +75,7 @@ void end_all(MPI_Request *requests, int n)
     }
 }
 
-/* ---- Deaths ---- */
+/* ---- Failures ---- */
 
 static void waited_too_long(int number)
 {
@@ -87,7 +87,7 @@ static void waited_too_long(int number)
     _exit(ignored > 0 ? 70 : 71);
 }
 
-static void die_at_instant(unsigned long ns)
+static void fail_at_instant(unsigned long ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
     struct itimerspec when = {.it_value = {.tv_nsec = (long)ns + 1}};
@@ -98,7 +98,7 @@ static void die_at_instant(unsigned long ns)
 
 /* ---- One row ---- */
 
-struct death {
+struct failure {
     enum moment moment;
     const char *point;
     unsigned nth;
@@ -106,7 +106,7 @@ struct death {
 };
 
 /* One of the row's own, if it has any, in half of the cases. */
-static void choose_point(unsigned flags, struct death *death)
+static void choose_point(unsigned flags, struct failure *failure)
 {
     static const struct {
         unsigned flag, n;
@@ -118,26 +118,26 @@ static void choose_point(unsigned flags, struct death *death)
         {ROW_REPLACES, 4, {"replace-agreed", "replace-asked", "replace-invited", "replace-last"}}};
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (flags & own[i].flag && scene.how >> 24 & 1) {
-            death->point = own[i].point[(scene.how >> 25) % own[i].n];
-            death->nth = 1 + (death->nth == 4);
+            failure->point = own[i].point[(scene.how >> 25) % own[i].n];
+            failure->nth = 1 + (failure->nth == 4);
         }
     }
 }
 
 /* Drawn alike by all members. */
-static struct death draw_death(unsigned flags)
+static struct failure draw_failure(unsigned flags)
 {
     static const int counts[] = {0, 1, 16, 1500, 20000, 60000};
-    struct death death = {
+    struct failure failure = {
         .moment = (enum moment)draw(MOMENTS), .point = points[draw(N_POINTS)], .nth = 1 + draw(4)};
-    death.instant_ns = 1UL << (10 + draw(12)); /* 1 us to 2 ms */
-    death.instant_ns += draw((unsigned)death.instant_ns);
+    failure.instant_ns = 1UL << (10 + draw(12)); /* 1 us to 2 ms */
+    failure.instant_ns += draw((unsigned)failure.instant_ns);
     scene.victim = (int)draw((unsigned)scene.size);
     scene.root = (int)draw((unsigned)scene.size);
     scene.count = counts[draw(sizeof(counts) / sizeof(counts[0]))];
     scene.how = draw(1u << 30);
-    choose_point(flags, &death);
-    return death;
+    choose_point(flags, &failure);
+    return failure;
 }
 
 static bool failure_is_mine(unsigned flags)
@@ -148,7 +148,7 @@ static bool failure_is_mine(unsigned flags)
            (flags & ROW_TO_0 && (scene.rank == 0 || scene.victim == 0));
 }
 
-static void judge(const struct kill_row *row, int class)
+static void assess(const struct kill_row *row, int class)
 {
     bool allowed = class == MPI_SUCCESS ||
                    (class == MPI_ERR_REVOKED && !(row->flags & ROW_REPAIR)) ||
@@ -163,22 +163,22 @@ static void judge(const struct kill_row *row, int class)
     CHECK(allowed);
 }
 
-static void die_as_drawn(const struct death *death)
+static void fail_as_drawn(const struct failure *failure)
 {
-    if (death->moment == BEFORE) {
+    if (failure->moment == BEFORE) {
         raise(SIGKILL);
-    } else if (death->moment == INSTANT) {
-        die_at_instant(death->instant_ns);
-    } else if (death->moment == POINT) {
-        die_at_point(death->point, death->nth);
+    } else if (failure->moment == INSTANT) {
+        fail_at_instant(failure->instant_ns);
+    } else if (failure->moment == POINT) {
+        fail_at_point(failure->point, failure->nth);
     }
 }
 
-/* Runs the row here, and dies there. What a victim does with the call's result concerns nobody. */
-static int run_row(const struct kill_row *row, const struct death *death)
+/* Runs the row here, and fails there. What a victim does with the call's result concerns nobody. */
+static int run_row(const struct kill_row *row, const struct failure *failure)
 {
     if (scene.rank == scene.victim) {
-        die_as_drawn(death);
+        fail_as_drawn(failure);
     } else if (scene.how >> (4 + scene.rank) & 1) { /* some come late */
         nanosleep(&(struct timespec){.tv_nsec = (long)(scene.how >> 8 & 0xffff)}, NULL);
     }
@@ -244,11 +244,11 @@ static void compare(const struct kill_row *row, int class, MPI_Comm left, int to
     }
 }
 
-static void tell(const char *what, const struct death *death, const int told[3])
+static void tell(const char *what, const struct failure *failure, const int told[3])
 {
     if (scene.rank == 0) {
-        printf("killed %s %s%s%s: %d %d %d\n", what, moments[death->moment],
-               death->moment == POINT ? "/" : "", death->moment == POINT ? death->point : "",
+        printf("killed %s %s%s%s: %d %d %d\n", what, moments[failure->moment],
+               failure->moment == POINT ? "/" : "", failure->moment == POINT ? failure->point : "",
                told[0], told[1], told[2]);
         fflush(stdout);
     }
@@ -263,7 +263,7 @@ static void stand_on(MPI_Comm comm)
 
 static void one_kill(const struct kill_row *row)
 {
-    struct death death = draw_death(row->flags);
+    struct failure failure = draw_failure(row->flags);
     int told[3], flag = 1;
     scene.other = MPI_COMM_NULL;
     scene.answer = 0;
@@ -274,11 +274,11 @@ static void one_kill(const struct kill_row *row)
         row->setup();
     }
     make_uniform(scene.other);
-    /* Nobody dies before all have come here. */
+    /* Nobody fails before all have come here. */
     int class = class_of(MPIX_Comm_agree(scene.comm, &flag));
     CHECK((class == MPI_SUCCESS || class == MPI_ERR_PROC_FAILED) && flag == 1);
-    class = run_row(row, &death);
-    judge(row, class);
+    class = run_row(row, &failure);
+    assess(row, class);
     MPI_Comm left = repair(class != MPI_SUCCESS || (scene.how >> 20 & 3) == 0);
     compare(row, class, left, told);
     if (scene.other != MPI_COMM_NULL) {
@@ -286,7 +286,7 @@ static void one_kill(const struct kill_row *row)
     }
     MPI_Comm_free(&scene.comm);
     stand_on(left);
-    tell(row->name, &death, told);
+    tell(row->name, &failure, told);
     alarm(0);
 }
 
@@ -305,14 +305,14 @@ static void *sleep_in_recv(void *arg)
 /* One of the first ranks may not come through MPI_Init. */
 static void begin(int *argc, char ***argv)
 {
-    struct death death = {.moment = INSTANT, .instant_ns = 1UL << (10 + draw(14))};
+    struct failure failure = {.moment = INSTANT, .instant_ns = 1UL << (10 + draw(14))};
     int victim = (int)draw(40), provided, told[3] = {0, 0, 0};
     const char *rank = getenv("RZ_RANK");
     bool mine = rank != NULL && atoi(rank) == victim;
     place = "MPI_Init";
     alarm(TEST_HANG_S);
     if (mine) {
-        die_at_instant(death.instant_ns);
+        fail_at_instant(failure.instant_ns);
     }
     has_beside = draw(3) == 0;
     MPI_Init_thread(argc, argv, has_beside ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
@@ -334,23 +334,23 @@ static void begin(int *argc, char ***argv)
     scene.other = MPI_COMM_NULL;
     stand_on(repair(false));
     told[0] = scene.size;
-    tell("init", &death, told);
+    tell("init", &failure, told);
 }
 
 static void end(void)
 {
-    struct death death = draw_death(0);
+    struct failure failure = draw_failure(0);
     static const int told[3] = {1, 0, 0};
     place = "MPI_Finalize";
     alarm(TEST_HANG_S);
-    tell("finalize", &death, told);
+    tell("finalize", &failure, told);
     if (scene.rank == 0) {
         printf("two are left\n");
         fflush(stdout);
     }
     if (scene.rank == scene.victim) {
-        death.moment = death.moment == AFTER ? INSTANT : death.moment;
-        die_as_drawn(&death);
+        failure.moment = failure.moment == AFTER ? INSTANT : failure.moment;
+        fail_as_drawn(&failure);
     }
     MPI_Comm_free(&scene.comm);
     if (has_beside) {
@@ -398,9 +398,9 @@ int main(int argc, char **argv)
     }
     const char *incarnation = getenv("RZ_INCARNATION");
     if (incarnation != NULL && atoi(incarnation) > 1) {
-        place = "RZ_Comm_replace of a newcomer";
+        place = "RZ_Comm_replace of a spawned process";
         alarm(TEST_HANG_S);
-        kill_matrix_newcomer();
+        kill_matrix_spawned_process();
         alarm(0); /* the others have more to do */
         MPI_Finalize();
         return 0;

@@ -1,4 +1,4 @@
-/* The rows of the kill matrix: a call each, in which somebody dies (kill_matrix.c). */
+/* The rows of the kill matrix: a call each, in which somebody fails (kill_matrix.c). */
 #ifndef KILL_MATRIX_H
 #define KILL_MATRIX_H
 
@@ -25,8 +25,8 @@ extern int out[BUFFER_MAX], in[BUFFER_MAX];
 /* Which errors a living member may be told. MPI_SUCCESS and, where `revokes` of others may come in
  * between, MPI_ERR_REVOKED may always be. */
 enum kill_flags {
-    ROW_FAILS = 1,    /* MPI_ERR_PROC_FAILED, whoever died */
-    ROW_PEER = 2,     /* that only where the dead one is peer() */
+    ROW_FAILS = 1,    /* MPI_ERR_PROC_FAILED, whoever failed */
+    ROW_PEER = 2,     /* that only where the failed one is peer() */
     ROW_RING = 4,     /* ... a neighbour in the ring of ranks */
     ROW_TO_0 = 8,     /* ... rank 0, or at rank 0 */
     ROW_UNIFORM = 16, /* all have the same error and answer */
@@ -34,7 +34,7 @@ enum kill_flags {
     /* All have the same error where mpi_error_uniform is */
     ROW_CREATES = 64, /* construct or coll */
     ROW_COLL = 128,   /* coll */
-    /* Has places of its own to die at. */
+    /* Has places of its own to fail at. */
     ROW_SPAWNS = 256,
     ROW_MEETS = 512,
     ROW_JOINS = 1024,
@@ -54,9 +54,9 @@ extern const struct kill_row kill_point_rows[], kill_coll_rows[], kill_comm_rows
 /* What a process does that a row has spawned; its exit status. */
 int kill_matrix_child(const char *what);
 
-/* What a process does that came in place of a dead one, in a row with ROW_REPLACES, until that row
- * is over. */
-void kill_matrix_newcomer(void);
+/* What a process does that came in place of a failed one, in a row with ROW_REPLACES, until that
+ * row is over. */
+void kill_matrix_spawned_process(void);
 
 /* Gives comm the mpi_error_uniform that this run is about. */
 void make_uniform(MPI_Comm comm);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs kill_matrix again and again, until every row had its deaths or the time is over; counts what the living were told.
+"""Runs kill_matrix again and again, until every row had its failures or the time is over; counts what the living were told.
 A job that does not end well is shown, with the command that runs it again.
 
     kill_matrix.py RZRUN PROGRAM [--kills 300 | --seconds 60] [--seed 1] [--row NAME] [--table] [--agree ENGINE] [--uniform HOW] [--wait HOW]

@@ -262,7 +262,7 @@ static int revoke(void)
     }
     int error_recv = MPI_Recv(&value, 1, MPI_INT, scene.root, 99, scene.comm, MPI_STATUS_IGNORE);
     CHECK(error_recv != MPI_SUCCESS);
-    /* Who waits for the dead may not hear of it otherwise. */
+    /* Who waits for the failed processes may not hear of it otherwise. */
     return class_of(error_recv) == MPI_ERR_PROC_FAILED && scene.root == scene.victim
                ? MPIX_Comm_revoke(scene.comm)
                : error_recv;
@@ -308,7 +308,7 @@ static bool is_well(int k, const MPI_Comm comms[])
     return MPIX_Comm_agree(comms[0], &ok) == MPI_SUCCESS && ok;
 }
 
-/* From the first repair until all are well; whoever dies meanwhile is replaced, too. */
+/* From the first repair until all are well; whoever fails meanwhile is replaced, too. */
 static int replace_until_well(int k, const MPI_Comm comms[], MPI_Comm made[])
 {
     int error = replace(k, comms, made);
@@ -360,7 +360,7 @@ static int comm_repair(void)
     return replaced(2);
 }
 
-void kill_matrix_newcomer(void)
+void kill_matrix_spawned_process(void)
 {
     const MPI_Comm none[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
     MPI_Comm made[2];

@@ -1,6 +1,6 @@
 /*
  * Processes that come later: spawning them, meeting them at a port or over a socket, and what
- * parents do with the children they have. The children run kill_matrix_child and die of nothing;
+ * parents do with the children they have. The children run kill_matrix_child and fail of nothing;
  * that all of them end is seen by the end of the job, and by their alarm.
  */
 #include "kill_matrix.h"
@@ -190,7 +190,7 @@ static int spawn_multiple(void)
     return used(error, &inter);
 }
 
-/* The children die, too, before MPI_Init: it comes to nothing whoever else lives. */
+/* The children fail, too, before MPI_Init: it comes to nothing whoever else lives. */
 static int spawn_in_vain(void)
 {
     MPI_Comm inter;
@@ -252,9 +252,9 @@ static int connects_once(MPI_Comm *inter)
 }
 
 /*
- * Who accepts waits until somebody comes if nobody in its group has died. So those who are left of
- * the other half try again; then they are accepted, or the port is closed, or its process dead.
- * Closed it may be at once: one of those who accept has died.
+ * Who accepts waits until somebody comes if nobody in its group has failed. So those who are left
+ * of the other half try again; then they are accepted, or the port is closed, or its process
+ * failed. Closed it may be at once: one of those who accept has failed.
  */
 static int connects(MPI_Comm *inter)
 {
@@ -289,7 +289,7 @@ static int halves_meet(void)
     return error;
 }
 
-/* Nobody comes. It ends because somebody died, or because one revokes it who does not wait. */
+/* Nobody comes. It ends because somebody failed, or because one revokes it who does not wait. */
 static int accept_nobody(void)
 {
     MPI_Comm inter = MPI_COMM_NULL;
@@ -309,7 +309,7 @@ static void make_all_but_0_and_port(void)
                          &scene.other) == MPI_SUCCESS);
 }
 
-/* Nobody accepts; it ends because somebody died, or the port is closed. */
+/* Nobody accepts; it ends because somebody failed, or the port is closed. */
 static int connect_to_nobody(void)
 {
     MPI_Comm inter = MPI_COMM_NULL;

@@ -254,7 +254,8 @@ static int any_probe(void)
     return error;
 }
 
-/* The request stays, may still match once the death was acknowledged, and ends with the revocation.
+/* The request stays, may still match once the failure was acknowledged, and ends with the
+ * revocation.
  */
 static int any_pending(void)
 {

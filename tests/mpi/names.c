@@ -1,7 +1,7 @@
 /*
  * The name service: what one process publishes every process finds, wherever its node; names are
- * refused, taken back, and go with their process. With the argument "death" the last rank is killed
- * (run with --on-failure continue).
+ * refused, taken back, and go with their process. With the argument "failure" the last rank is
+ * killed (run with --on-failure continue).
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
  * MPIX_Reinit while persistent and neighbourhood collectives run: ranks kill themselves in the
- * middle, inactive and active requests of the old epoch go with it, and those made anew work.
+ * middle, inactive and active requests of the old epoch go with it, and those made again work.
  *
  * Arguments: [DEATHS].
  */
@@ -12,15 +12,15 @@
 
 enum { ITERATIONS = 40, WORDS = 20000 };
 
-static int deaths_wanted, passes;
+static int failures_wanted, passes;
 static double out[WORDS], sum[WORDS], from_left[2 * WORDS];
 
-static void die_perhaps(int rank, int size, int iteration)
+static void fail_perhaps(int rank, int size, int iteration)
 {
     int incarnation;
     RZ_Incarnation(&incarnation);
     /* A victim of its own for each pass. */
-    if (passes == 1 && incarnation == 1 && rank < deaths_wanted && rank < size &&
+    if (passes == 1 && incarnation == 1 && rank < failures_wanted && rank < size &&
         iteration == 5 + 3 * rank) {
         raise(SIGKILL);
     }
@@ -38,7 +38,7 @@ static void iterate(int rank, int size, int iteration, MPI_Request *requests)
     } else {
         MPI_Startall(2, requests);
     }
-    die_perhaps(rank, size, iteration);
+    fail_perhaps(rank, size, iteration);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < WORDS; i++) {
         CHECK(sum[i] == size * (iteration + i % 5) + size * (size - 1) / 2);
@@ -76,12 +76,12 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    deaths_wanted = argc > 1 ? atoi(argv[1]) : 1;
+    failures_wanted = argc > 1 ? atoi(argv[1]) : 1;
     int result = MPIX_Reinit(argc, argv, point);
     CHECK(result == 0);
     int incarnation;
     RZ_Incarnation(&incarnation);
-    CHECK(passes == (incarnation > 1 || deaths_wanted == 0 ? 1 : 2));
+    CHECK(passes == (incarnation > 1 || failures_wanted == 0 ? 1 : 2));
     MPI_Finalize();
     return 0;
 }

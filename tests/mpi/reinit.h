@@ -4,14 +4,14 @@
 
 #include "check.h"
 
-/* How many have died so far, told once at the begin of each pass, this one being the `passes`th of
- * this process: a newcomer cannot know, the others tell it. */
-static inline int deaths_so_far(int passes)
+/* How many have failed so far, told once at the begin of each pass, this one being the `passes`th
+ * of this process: a spawned process cannot know, the others tell it. */
+static inline int failures_so_far(int passes)
 {
-    static int deaths;
-    deaths = passes > 1 ? deaths + 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &deaths, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return deaths;
+    static int failures;
+    failures = passes > 1 ? failures + 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return failures;
 }
 
 #endif

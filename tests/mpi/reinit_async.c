@@ -3,7 +3,7 @@
  * come there with everything whole: heap, streams, their own data behind a mask.
  *
  * Arguments: WHAT DEATHS, the same in all: what the survivors do for ever until they are brought
- * back. In each round the rank whose turn it is dies; the round after the last death ends.
+ * back. In each round the rank whose turn it is fails; the round after the last failure ends.
  *   compute   a loop of the program's own
  *   heap      malloc and free, with contents that are looked at
  *   print     snprintf and fprintf, which lock and allocate
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 static const char *what;
-static int deaths_wanted, passes, cleaned, in_mask;
+static int failures_wanted, passes, cleaned, in_mask;
 static volatile uint64_t sink, left, right;
 static FILE *nowhere;
 
@@ -148,13 +148,13 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     MPIX_Reinit_cleanup_push(clean, &mine);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int death = deaths_so_far(passes);
-    if (death == deaths_wanted) {
+    int failure = failures_so_far(passes);
+    if (failure == failures_wanted) {
         MPIX_Reinit_cleanup_pop(0);
         return 7;
     }
-    if (rank == death % size) {
-        for (int i = 0; i < death % 5; i++) {
+    if (rank == failure % size) {
+        for (int i = 0; i < failure % 5; i++) {
             compute_a_while();
         }
         raise(SIGKILL);
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 {
     SO(argc == 3);
     what = argv[1];
-    deaths_wanted = atoi(argv[2]);
+    failures_wanted = atoi(argv[2]);
     nowhere = fopen("/dev/null", "w");
     SO(nowhere != NULL);
     MPI_Init(&argc, &argv);

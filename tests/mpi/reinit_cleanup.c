@@ -14,7 +14,7 @@
 
 enum { DEPTH = 40, ITERATIONS = 20 };
 
-static int deaths_wanted, passes;
+static int failures_wanted, passes;
 static int ran[DEPTH + 8], n_ran; /* what handlers ran, in their order */
 static MPI_Comm old_comm;
 static MPI_Request old_request, old_persistent;
@@ -86,7 +86,7 @@ static void check_old_handles(int size)
     /* Others take the room of the old ones, if they can. */
     MPI_Comm new_comm;
     MPI_Request new_request;
-    MPI_Comm_dup(MPI_COMM_SELF, &new_comm); /* a newcomer is not here */
+    MPI_Comm_dup(MPI_COMM_SELF, &new_comm); /* a spawned process is not here */
     MPI_Irecv(&value, 1, MPI_INT, 0, 77, new_comm, &new_request);
     CHECK(refused(MPI_Comm_size(old_comm, &n), MPI_ERR_COMM));
     CHECK(refused(MPI_Barrier(old_comm), MPI_ERR_COMM));
@@ -98,7 +98,7 @@ static void check_old_handles(int size)
     MPI_Cancel(&new_request);
     MPI_Wait(&new_request, MPI_STATUS_IGNORE);
     MPI_Comm_free(&new_comm);
-    /* Groups are sets of processes, the dead among them: asking is fine, they make nothing. */
+    /* Groups are sets of processes, the failed among them: asking is fine, they make nothing. */
     MPI_Group_size(old_group, &n);
     CHECK(n == size);
     MPI_Comm_group(MPI_COMM_WORLD, &world);
@@ -149,11 +149,11 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     MPIX_Reinit_cleanup_pop(0);
     MPIX_Reinit_cleanup_pop(1);
     CHECK(n_ran == 1);
-    int death = deaths_so_far(passes);
+    int failure = failures_so_far(passes);
     for (int i = 0; i < ITERATIONS; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
         MPIX_Reinit_test();
-        if (death < deaths_wanted && rank == death % size && i == 3) {
+        if (failure < failures_wanted && rank == failure % size && i == 3) {
             raise(SIGKILL);
         }
     }
@@ -165,7 +165,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    deaths_wanted = argc > 1 ? atoi(argv[1]) : 1;
+    failures_wanted = argc > 1 ? atoi(argv[1]) : 1;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     CHECK(class_of(MPIX_Reinit_cleanup_push(note, NULL)) == MPI_ERR_OTHER);
     CHECK(class_of(MPIX_Reinit_mask()) == MPI_ERR_OTHER);

@@ -1,12 +1,12 @@
 /*
- * Deaths before every process has reached MPIX_Reinit: who died is started again, the others are
- * held at the entrance, and those on the way there go on: what they say to each other arrives.
+ * Failures before every process has reached MPIX_Reinit: who failed is started again, the others
+ * are held at the entrance, and those on the way there go on: what they say to each other arrives.
  *
- * Arguments: WHERE RANK [WHERE RANK ...]: the first process of this rank dies
+ * Arguments: WHERE RANK [WHERE RANK ...]: the first process of this rank fails
  *   before   MPI_Init
  *   after    MPI_Init, while the others are on the way or held
  *   late     the same, when all others are held for certain
- *   exit     before MPI_Init, by exit(3), which is no death: the job ends
+ *   exit     before MPI_Init, by exit(3), which is no failure: the job ends
  * Ranks 0 and 1 speak before MPIX_Reinit; who is started again must not.
  */
 #include "check.h"
@@ -24,7 +24,7 @@ static int first_life(void)
     return incarnation == NULL || strcmp(incarnation, "1") == 0;
 }
 
-static void die_perhaps(char **argv, const char *where, int rank)
+static void fail_perhaps(char **argv, const char *where, int rank)
 {
     for (int i = 1; argv[i] != NULL && argv[i + 1] != NULL; i += 2) {
         if (first_life() && strcmp(argv[i], where) == 0 && rank == atoi(argv[i + 1])) {
@@ -79,13 +79,13 @@ int main(int argc, char **argv)
 {
     const char *mine = getenv("RZ_RANK");
     int rank, size;
-    die_perhaps(argv, "before", mine != NULL ? atoi(mine) : 0);
-    die_perhaps(argv, "exit", mine != NULL ? atoi(mine) : 0);
+    fail_perhaps(argv, "before", mine != NULL ? atoi(mine) : 0);
+    fail_perhaps(argv, "exit", mine != NULL ? atoi(mine) : 0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     restarted = !first_life();
-    die_perhaps(argv, "after", rank);
+    fail_perhaps(argv, "after", rank);
     if (restarted) {
         /* The others are past this: a clear word, and no wait. */
         int word = 0;
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     } else {
         speak(rank);
     }
-    die_perhaps(argv, "late", rank);
+    fail_perhaps(argv, "late", rank);
     CHECK(MPIX_Reinit(argc, argv, point) == 0);
     MPI_Finalize();
     return 0;

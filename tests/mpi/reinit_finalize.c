@@ -3,7 +3,7 @@
  * clean-up handler, and changes nothing: the round goes on, the end of MPIX_Reinit is agreed on,
  * and MPI_Finalize after it does its work.
  *
- * Arguments: [dies | fatal]   rank 1 dies in the first round | errors are fatal, as by default
+ * Arguments: [fails | fatal]   rank 1 fails in the first round | errors are fatal, as by default
  */
 #include "check.h"
 
@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <string.h>
 
-static int dies, fatal, handler_ran;
+static int fails, fatal, handler_ran;
 
 static void refused(void)
 {
@@ -55,7 +55,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     refused();
     SO(pthread_create(&thread, NULL, in_a_thread, NULL) == 0);
     pthread_join(thread, NULL);
-    if (dies && rank == 1 && state == MPIX_REINIT_NEW) {
+    if (fails && rank == 1 && state == MPIX_REINIT_NEW) {
         raise(SIGKILL);
     }
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -66,7 +66,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 int main(int argc, char **argv)
 {
     int provided;
-    dies = argc > 1 && strcmp(argv[1], "dies") == 0;
+    fails = argc > 1 && strcmp(argv[1], "fails") == 0;
     fatal = argc > 1 && strcmp(argv[1], "fatal") == 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     CHECK(MPIX_Reinit(argc, argv, point) == 5);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Deaths at each named point of a global restart, of a process or of a whole node, beside the death that began it, and before
+"""Failures at each named point of a global restart, of a process or of a whole node, beside the failure that began it, and before
 all have entered it: the program ends as it should, all the same.
 
     reinit_kills.py RZRUN REINIT_ROUNDS [--only POINT]
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG_S  # noqa: E402
 
 RZRUN = ["--oversubscribe", "-n", "6", "--nodes", "3", "--hang-report", "5s"]
-# POINT[:NTH]@RANK. The first of each comes before MPIX_Reinit, the second in the recovery from the death of rank 1.
+# POINT[:NTH]@RANK. The first of each comes before MPIX_Reinit, the second in the recovery from the failure of rank 1.
 PROCESS = ["joined@2", "at-start@0", "start-told@4", "entering@3", "entered@5", "point-over@2",
            "at-start:2@0", "start-told:2@2", "gave-up@3", "went-back@4", "point-over@5"]
 # POINT@NODE; node 0 has lost rank 1.
@@ -34,8 +34,8 @@ def run(options, where, daemon):
         return f"did not end within {HANG_S} s", (late.stdout or b"").decode(errors="replace")
     if job.returncode != 0:
         return f"ended with status {job.returncode}", job.stdout
-    died = job.stdout.count(" died; noticed") + job.stdout.count(" died with ") + job.stdout.count(" was lost")
-    return None if died >= 2 else "one death was not enough: nobody came to the point", job.stdout
+    failed = job.stdout.count(" failed; noticed") + job.stdout.count(" failed with ") + job.stdout.count(" was lost")
+    return None if failed >= 2 else "one failure was not enough: nobody came to the point", job.stdout
 
 
 def main():

@@ -12,20 +12,20 @@
 
 enum { ITERATIONS = 60, WORDS = 60000 };
 
-static int deaths_wanted, passes;
+static int failures_wanted, passes;
 
-/* Incarnation i of the i-th victim dies: so each pass but the last has exactly one death. */
-static void die_perhaps(int rank, int size, int iteration)
+/* Incarnation i of the i-th victim fails: so each pass but the last has exactly one failure. */
+static void fail_perhaps(int rank, int size, int iteration)
 {
     int incarnation;
     RZ_Incarnation(&incarnation);
-    for (int death = 0; death < deaths_wanted; death++) {
-        int victim = (death * 3 + 1) % size;
+    for (int failure = 0; failure < failures_wanted; failure++) {
+        int victim = (failure * 3 + 1) % size;
         int lives_before = 0;
-        for (int earlier = 0; earlier < death; earlier++) {
+        for (int earlier = 0; earlier < failure; earlier++) {
             lives_before += (earlier * 3 + 1) % size == victim;
         }
-        if (rank == victim && incarnation == 1 + lives_before && iteration == 7 + death * 5) {
+        if (rank == victim && incarnation == 1 + lives_before && iteration == 7 + failure * 5) {
             raise(SIGKILL);
         }
     }
@@ -43,7 +43,7 @@ static void iterate(int rank, int size, int iteration, MPI_Comm comm)
     }
     MPI_Irecv(in, WORDS, MPI_INT, iteration % 3 ? from : MPI_ANY_SOURCE, iteration, comm,
               &requests[0]);
-    die_perhaps(rank, size, iteration);
+    fail_perhaps(rank, size, iteration);
     if (iteration % 5 == 0) {
         MPI_Issend(out, words, MPI_INT, to, iteration, comm, &requests[1]);
     } else {
@@ -81,7 +81,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    deaths_wanted = argc > 1 ? atoi(argv[1]) : 1;
+    failures_wanted = argc > 1 ? atoi(argv[1]) : 1;
     int result = MPIX_Reinit(argc, argv, point);
     CHECK(result == 0);
     MPI_Finalize();

@@ -1,6 +1,6 @@
 /*
  * MPIX_Reinit in a program with MPI_THREAD_MULTIPLE: threads communicate all the time; when a rank
- * dies, their calls return an error first, whatever they wait for, and only then is the restart
+ * fails, their calls return an error first, whatever they wait for, and only then is the restart
  * point entered again. A thread that was not told yet is told at its next call.
  *
  * Arguments: [DEATHS].
@@ -14,7 +14,7 @@
 
 enum { THREADS = 3, ROUNDS = 30 };
 
-static int deaths_wanted, passes;
+static int failures_wanted, passes;
 
 struct worker {
     pthread_t thread;
@@ -106,12 +106,12 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     CHECK(atomic_load(&n_workers) == 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int death = deaths_so_far(passes);
+    int failure = failures_so_far(passes);
     if (passes == 1) {
         idler = (struct worker){.size = size};
         CHECK(pthread_create(&idler.thread, NULL, idle, &idler) == 0);
     }
-    if (death == deaths_wanted) {
+    if (failure == failures_wanted) {
         atomic_store(&idler_may_call, 1);
         pthread_join(idler.thread, NULL);
         CHECK(passes == 1 || class_of(idler.error) == MPI_ERR_PROC_FAILED);
@@ -129,7 +129,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    if (rank == death % size) {
+    if (rank == failure % size) {
         raise(SIGKILL);
     }
     for (;;) {
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     int provided;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     CHECK(provided == MPI_THREAD_MULTIPLE);
-    deaths_wanted = argc > 1 ? atoi(argv[1]) : 1;
+    failures_wanted = argc > 1 ? atoi(argv[1]) : 1;
     CHECK(MPIX_Reinit(argc, argv, point) == 0);
     MPI_Finalize();
     return 0;

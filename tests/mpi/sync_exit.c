@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(size <= RANKS_MAX);
-    MPI_Barrier(MPI_COMM_WORLD); /* nobody dies in MPI_Init */
+    MPI_Barrier(MPI_COMM_WORLD); /* nobody fails in MPI_Init */
     if (rank == 0) {
         send_to_all(size);
     } else {

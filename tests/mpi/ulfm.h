@@ -26,8 +26,8 @@ static inline long resident_bytes(void)
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* Dies when it comes to that kill point of the library for the nth time; MPI_T is open. */
-static inline void die_at_point(const char *point, unsigned nth)
+/* Fails when it comes to that kill point of the library for the nth time; MPI_T is open. */
+static inline void fail_at_point(const char *point, unsigned nth)
 {
     int index, count;
     char text[512];

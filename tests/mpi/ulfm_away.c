@@ -1,8 +1,8 @@
 /*
  * Who has decided computes, and others have not heard of the decision yet, for the one that was to
- * tell them died (RZ_KILL_AT=letter:N@RANK): they return nevertheless, long before the others call
- * MPI again. Arguments: a file, the ranks that wait for the decision of the dead one, all others
- * compute until the file is there; the number of agreements before.
+ * tell them failed (RZ_KILL_AT=letter:N@RANK): they return nevertheless, long before the others
+ * call MPI again. Arguments: a file, the ranks that wait for the decision of the failed one, all
+ * others compute until the file is there; the number of agreements before.
  */
 #include "../patience.h"
 #include "check.h"
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COMMS = 70 }; /* more communicators than there are deposits */
+enum { COMMS = 70 }; /* more communicators than there are cached decisions */
 
 static int rank, size;
 

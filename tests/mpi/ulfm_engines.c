@@ -1,13 +1,14 @@
 /*
  * What communicators agree by: the job's engine (rzrun --agree) and that of one communicator (info
  * key rz_agree), as get_info and the counters of MPI_T tell, and what they come to when somebody
- * dies where it hurts.
+ * fails where it hurts.
  *
  *     ulfm_engines choice NAME     NAME is the engine of the job
  *     ulfm_engines tool NAME       NAME becomes the engine of the job, by its control variable
- *     ulfm_engines count           how many letters an agreement of n without deaths costs: 2 (n -
- * 1) ulfm_engines fallback NAME   ranks die when they have done with gossip; three are left
- *     ulfm_engines deaths SEED     a communicator of another engine in each round, one dies in each
+ *     ulfm_engines count           how many letters an agreement of n without failures costs: 2 (n
+ * - 1) ulfm_engines fallback NAME   ranks fail when they have done with gossip; three are left
+ *     ulfm_engines failures SEED     a communicator of another engine in each round, one fails in
+ * each
  */
 #include "ulfm.h"
 
@@ -171,7 +172,7 @@ static void tool(const char *engine)
 
 static void count(void)
 {
-    MPI_T_pvar_handle letters = begin_counter("letters_sent");
+    MPI_T_pvar_handle protocol_messages = begin_counter("protocol_messages_sent");
     MPI_Comm comms[2];
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -179,9 +180,9 @@ static void count(void)
         unsigned long long mine, all;
         CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]) == MPI_SUCCESS);
         set_engine(comms[i], engines[i]); /* era, twophase */
-        mine = counted(letters);
+        mine = counted(protocol_messages);
         agree(comms[i]); /* all that one costs is sent when it returns */
-        mine = counted(letters) - mine;
+        mine = counted(protocol_messages) - mine;
         CHECK(MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD) ==
               MPI_SUCCESS);
         CHECK(all == 2ull * AGREEMENTS * (unsigned)(size - 1));
@@ -190,9 +191,9 @@ static void count(void)
     MPI_Comm_free(&comms[1]);
 }
 
-/* ---- Deaths ---- */
+/* ---- Failures ---- */
 
-static void die_at(const char *point)
+static void fail_at(const char *point)
 {
     char text[512];
     snprintf(text, sizeof(text), "%s", point);
@@ -226,7 +227,7 @@ static void fallback(const char *engine)
         CHECK(MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS);
         MPI_T_pvar_handle fallbacks = begin_counter("agreement_fallbacks");
         if (rank == size / 2) {
-            die_at("gossip");
+            fail_at("gossip");
         }
         CHECK(class_of(MPIX_Comm_agree(comm, &flag)) == MPI_ERR_PROC_FAILED);
         CHECK(rank != size / 2);
@@ -240,7 +241,7 @@ static void fallback(const char *engine)
     MPI_Comm_free(&comm);
 }
 
-static void deaths(uint64_t seed)
+static void failures(uint64_t seed)
 {
     MPI_Comm comm, left;
     int rank, size;
@@ -254,7 +255,7 @@ static void deaths(uint64_t seed)
         snprintf(point, sizeof(point), "%s:%d", points[(seed >> 40) % 5],
                  1 + (int)((seed >> 50) % 6));
         if (rank == victim) {
-            die_at(point);
+            fail_at(point);
         }
         class = class_of(MPIX_Comm_agree(comm, &flag));
         if (rank == victim) {
@@ -294,8 +295,8 @@ int main(int argc, char **argv)
         count();
     } else if (strcmp(scene, "fallback") == 0) {
         fallback(what);
-    } else if (strcmp(scene, "deaths") == 0) {
-        deaths(strtoull(what, NULL, 0) * UINT64_C(0x9e3779b97f4a7c15));
+    } else if (strcmp(scene, "failures") == 0) {
+        failures(strtoull(what, NULL, 0) * UINT64_C(0x9e3779b97f4a7c15));
     } else {
         CHECK(!"a scene that exists");
     }

@@ -1,16 +1,15 @@
 /*
  * RZ_Comm_repair: communicators that overlap are repaired together, so that they cannot wait for
- * one another. `ulfm_overlap SCENE ...`; RZ_KILL_AT may name one more who is to die on the way.
+ * one another. `ulfm_overlap SCENE ...`; RZ_KILL_AT may name one more who is to fail on the way.
  *
- *   two RANK...        six ranks in two communicators: {0, 1, 2, 3} and {2, 3, 4, 5}; these die
- *   both RANK...       two communicators of all; half of the ranks meet the death in the first one,
- *                      the others in the second: who repaired what it met would wait for ever
- *   circle HOW         eight ranks in `green` {0, 1, 3, 4, 6} and `orange` {1, 2, 3, 5, 7}; 6 and 7
- *                      die; 0, 3 and 4 have met the one death, 1, 2 and 5 the other, and whoever
- *                      repairs what it met (`shrink`) waits for ever; `repair` does not
- *   chain              {0, 1, 3}, {1, 4} and {3, 4, 5}: only rank 3, which dies, is in the first
- *                      and the last
- *   random SEED N      N times: communicators of random ranks, beside one of all; some die
+ *   two RANK...        six ranks in two communicators: {0, 1, 2, 3} and {2, 3, 4, 5}; these fail
+ *   both RANK...       two communicators of all; half of the ranks meet the failure in the first
+ * one, the others in the second: who repaired what it met would wait for ever circle HOW eight
+ * ranks in `green` {0, 1, 3, 4, 6} and `orange` {1, 2, 3, 5, 7}; 6 and 7 fail; 0, 3 and 4 have met
+ * the one failure, 1, 2 and 5 the other, and whoever repairs what it met (`shrink`) waits for ever;
+ * `repair` does not chain              {0, 1, 3}, {1, 4} and {3, 4, 5}: only rank 3, which fails,
+ * is in the first and the last random SEED N      N times: communicators of random ranks, beside
+ * one of all; some fail
  */
 #include "ulfm.h"
 
@@ -67,8 +66,8 @@ static void repair(void)
 }
 
 /*
- * The same, until a communicator of all, the first, finds all of them well. Whoever dies while
- * others repair may be replaced in some and be dead in others: who comes for it has not got those
+ * The same, until a communicator of all, the first, finds all of them well. Whoever fails while
+ * others repair may be replaced in some and be failed in others: who comes for it has not got those
  * yet. So the first is asked before the others are used.
  */
 static void repair_all(void)
@@ -117,7 +116,7 @@ static void free_comms(void)
     }
 }
 
-static void die_if_named(int argc, char **argv)
+static void fail_if_named(int argc, char **argv)
 {
     if (incarnation == 1) {
         MPI_Barrier(MPI_COMM_WORLD);
@@ -129,10 +128,11 @@ static void die_if_named(int argc, char **argv)
     }
 }
 
-/* Until all know of them. Who dies while others repair may be replaced in one communicator and be
- * dead in the other; the scenes that call this have none of all ranks in which that could be seen.
+/* Until all know of them. Who fails while others repair may be replaced in one communicator and be
+ * failed in the other; the scenes that call this have none of all ranks in which that could be
+ * seen.
  */
-static void await_deaths(int count)
+static void await_failures(int count)
 {
     for (int size = 0; incarnation == 1 && size < count;) {
         MPI_Group failed;
@@ -168,8 +168,8 @@ static void two(int argc, char **argv)
     member[0] = 0x0f;
     member[1] = 0x3c;
     make_comms();
-    die_if_named(argc, argv);
-    await_deaths(argc - 2);
+    fail_if_named(argc, argv);
+    await_failures(argc - 2);
     repair();
     get_the_rest();
     all_work();
@@ -180,7 +180,7 @@ static void both(int argc, char **argv)
     k = 2;
     member[0] = member[1] = (1u << n) - 1;
     make_comms();
-    die_if_named(argc, argv);
+    fail_if_named(argc, argv);
     if (incarnation == 1) { /* an error in one or in the other */
         MPI_Barrier(comms[me == 1 || me == 2 || me == 5]);
     }
@@ -196,7 +196,7 @@ static void chain(void)
     member[1] = 1u << 1 | 1u << 4;
     member[2] = 1u << 3 | 1u << 4 | 1u << 5;
     make_comms();
-    die_if_named(3, (char *[]){NULL, NULL, "3"});
+    fail_if_named(3, (char *[]){NULL, NULL, "3"});
     if (member[0] >> me & 1 || member[1] >> me & 1 || member[2] >> me & 1) {
         repair();
     }
@@ -211,7 +211,7 @@ static void circle(const char *how)
     member[0] = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4 | 1u << 6;
     member[1] = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 5 | 1u << 7;
     make_comms();
-    die_if_named(4, (char *[]){NULL, NULL, "6", "7"});
+    fail_if_named(4, (char *[]){NULL, NULL, "6", "7"});
     if (incarnation == 1) {
         int met = me == 1 || me == 2 || me == 5;
         MPI_Comm rest;
@@ -222,7 +222,7 @@ static void circle(const char *how)
             CHECK(!"this ends");
         }
     }
-    await_deaths(2);
+    await_failures(2);
     repair();
     all_work();
 }
@@ -234,7 +234,7 @@ static unsigned random_word(unsigned *state)
 }
 
 /* Everybody draws the same; who is new is told how far the others are. Of each communicator one of
- * the last two ranks is a member, who live: one all of whose members die at once is lost. */
+ * the last two ranks is a member, who live: one all of whose members fail at once is lost. */
 static void draw_members(unsigned *state)
 {
     k = 2 + (int)(random_word(state) % (K_MAX - 1));

@@ -1,7 +1,7 @@
 /*
  * Survivors repair their communicator until one is left: one rank after the other is killed inside
  * a collective, the others are told, revoke, agree, shrink and go on with the same sum. Run with
- * --on-failure continue. The argument is the seed of who dies and how.
+ * --on-failure continue. The argument is the seed of who fails and how.
  */
 #include "ulfm.h"
 
@@ -17,13 +17,13 @@ static bool is_failure(int error)
 }
 
 /* The living of world are the members of comm, in their order. */
-static void is_of_the_living(MPI_Comm comm, int n_dead)
+static void is_of_the_living(MPI_Comm comm, int n_failed)
 {
     int size, before;
     MPI_Group all, group;
     MPI_Comm_size(MPI_COMM_WORLD, &before);
     MPI_Comm_size(comm, &size);
-    CHECK(size == before - n_dead);
+    CHECK(size == before - n_failed);
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Comm_group(comm, &group);
     int last = -1;
@@ -53,7 +53,7 @@ static void revoked_is_of_no_use(MPI_Comm comm)
     CHECK(MPI_Ibarrier(comm, &request) == MPI_SUCCESS);
     int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(class_of(error) == MPI_ERR_REVOKED && request == MPI_REQUEST_NULL);
-    /* Agreement works on it, and knows of the death. */
+    /* Agreement works on it, and knows of the failure. */
     MPIX_Comm_ack_failed(comm, 1 << 20, &flag);
     do {
         MPIX_Comm_ack_failed(comm, 1 << 20, &flag);
@@ -76,7 +76,7 @@ static MPI_Comm lose(MPI_Comm comm, int victim, int how)
     if (rank == victim) {
         raise(SIGKILL);
     }
-    /* This one has no partner: only the revocation, or the death, can end it. */
+    /* This one has no partner: only the revocation, or the failure, can end it. */
     MPI_Irecv(&value, 1, MPI_INT, how % 2 ? (rank + 1) % victim : victim, 99, comm, &request);
     error = how % 3 ? MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) : MPI_Barrier(comm);
     CHECK(is_failure(error));
@@ -94,7 +94,7 @@ static MPI_Comm lose(MPI_Comm comm, int victim, int how)
 
 int main(int argc, char **argv)
 {
-    int size, left, n_dead = 0;
+    int size, left, n_failed = 0;
     unsigned seed = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     MPI_Init(&argc, &argv);
     MPI_Comm comm;
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
         MPI_Comm next = lose(comm, victim, (int)(seed >> 8 & 7));
         MPI_Comm_free(&comm);
         comm = next;
-        is_of_the_living(comm, ++n_dead);
+        is_of_the_living(comm, ++n_failed);
         works(comm);
     }
     MPI_Comm_free(&comm);

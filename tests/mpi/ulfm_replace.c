@@ -1,22 +1,24 @@
 /*
- * RZ_Comm_replace: the dead are replaced in their ranks, whenever they die. `ulfm_replace SCENE
- * ...`; whoever dies is replaced, so that the job ends with 0. RZ_KILL_AT may name one more who is
- * to die on the way.
+ * RZ_Comm_replace: the failed processes are replaced in their ranks, whenever they fail.
+ * `ulfm_replace SCENE
+ * ...`; whoever fails is replaced, so that the job ends with 0. RZ_KILL_AT may name one more who is
+ * to fail on the way.
  *
- *   die RANK...           these die at once
- *   cycles N SEED [GROW]  N times some die, at most all but the last rank. With GROW: memory,
+ *   fail RANK...           these fail at once
+ *   cycles N SEED [GROW]  N times some fail, at most all but the last rank. With GROW: memory,
  *                         descriptors and shared memory of that rank and its daemon may not grow
- *   newcomers POINT       rank 1 dies; the one that replaces it dies at this point of the library
+ *   spawned processes POINT       rank 1 fails; the one that replaces it fails at this point of the
+ * library
  *                         ("before": before it asks), and so does the next
  *   parts                 communicators of a part; others go on undisturbed
  *   orphans [all]         who replaces rank 1 (all: any but 0) is invited by nobody: RZ_KILL_AT
  *                         names rank 0, and the others finalize
- *   left SEED             one after the other dies; in turn it is replaced, or the others shrink,
+ *   left SEED             one after the other fails; in turn it is replaced, or the others shrink,
  *                         until one is left
  *   node RANK...          these kill their whole node
  *   revoked               the communicator is revoked, and agrees by another engine than the job
  *   twice                 one communicator is repaired twice: those who were new in the first
- *                         result are asked again, and are dead by then or not
+ *                         result are asked again, and have failed by then or not
  *   refused               nobody is replaced (--on-failure continue): all are told the same
  *   full                  the last rank kills its node, and there is not a slot for each of its
  *                         processes: all are told the same; who comes nevertheless is told, too
@@ -37,7 +39,7 @@ static int me, incarnation, n;
 
 /* ---- Repairing ---- */
 
-/* comm, with its dead replaced until all of it works: what all of it compute is the same. */
+/* comm, with its failed replaced until all of it works: what all of it compute is the same. */
 static MPI_Comm repaired(MPI_Comm comm)
 {
     for (;;) {
@@ -127,7 +129,7 @@ static void is_whole(MPI_Comm comm)
 
 /* ---- Scenes ---- */
 
-static void die(int argc, char **argv)
+static void crash(int argc, char **argv)
 {
     for (int i = 2; i < argc && incarnation == 1; i++) {
         if (atoi(argv[i]) == me) {
@@ -139,8 +141,8 @@ static void die(int argc, char **argv)
     MPI_Comm_free(&comm);
 }
 
-/* Who dies in a cycle: the same at all ranks; never the last one. */
-static int dies(unsigned seed, int cycle)
+/* Who fails in a cycle: the same at all ranks; never the last one. */
+static int fails(unsigned seed, int cycle)
 {
     unsigned word = seed * 2654435761u + (unsigned)cycle * 40503u;
     int left = me;
@@ -172,9 +174,9 @@ static void cycles(int argc, char **argv)
             is_whole(comm); /* everybody is connected, as in the end */
             mine = use_of(getpid());
             daemons = use_of(getppid());
-            MPI_Barrier(comm); /* nobody dies before all have looked */
+            MPI_Barrier(comm); /* nobody fails before all have looked */
         }
-        if (dies((unsigned)atoi(argv[3]), now)) {
+        if (fails((unsigned)atoi(argv[3]), now)) {
             raise(SIGKILL);
         }
         cycle = now + 1;
@@ -202,7 +204,7 @@ static void kill_at(const char *point)
     MPI_T_finalize();
 }
 
-static void newcomers(char **argv)
+static void spawned_processes(char **argv)
 {
     if (incarnation == 1 && me == 1) {
         raise(SIGKILL);
@@ -249,22 +251,23 @@ static void parts(void)
         MPI_Comm_free(&part);
     }
     if (pair != MPI_COMM_NULL && me < 2) {
-        works(pair); /* nobody of it died */
+        works(pair); /* nobody of it failed */
     }
     if (pair != MPI_COMM_NULL) {
         MPI_Comm_free(&pair);
     }
 }
 
-/* All who could invite are dead (RZ_KILL_AT), or finalize: of ranks 0 and 1 the second dies, and
- * the first while it replaces it. */
+/* All who could invite have failed (RZ_KILL_AT), or finalize: of ranks 0 and 1 the second fails,
+ * and the first while it replaces it. */
 static void orphans(int everybody)
 {
     MPI_Comm pair = MPI_COMM_NULL, next;
     if (incarnation > 1) {
         int known;
         CHECK(class_of(RZ_Comm_replace(MPI_COMM_NULL, &next)) == MPI_ERR_PROC_FAILED);
-        MPIX_Comm_ack_failed(MPI_COMM_WORLD, n, &known); /* rank 0 may be dead, and nobody minds */
+        MPIX_Comm_ack_failed(MPI_COMM_WORLD, n,
+                             &known); /* rank 0 may be failed, and nobody minds */
         return;
     }
     CHECK(MPI_Comm_split(MPI_COMM_WORLD, everybody || me < 2, me, &pair) == MPI_SUCCESS);
@@ -274,7 +277,7 @@ static void orphans(int everybody)
     }
     if (me == 0) {
         RZ_Comm_replace(pair, &next); /* does not return */
-        CHECK(!"rank 0 should be dead");
+        CHECK(!"rank 0 should be failed");
     }
 }
 
@@ -294,7 +297,7 @@ static void shrink(MPI_Comm *comm)
     }
 }
 
-/* Whether all know of which step they are; else somebody has died. */
+/* Whether all know of which step they are; else somebody has failed. */
 static int step_of(MPI_Comm comm, int step, int *now)
 {
     int ok = MPI_Allreduce(&step, now, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
@@ -490,12 +493,12 @@ static void arguments(void)
 static void play(int argc, char **argv)
 {
     const char *scene = argc > 1 ? argv[1] : "";
-    if (strcmp(scene, "die") == 0) {
-        die(argc, argv);
+    if (strcmp(scene, "fail") == 0) {
+        crash(argc, argv);
     } else if (strcmp(scene, "cycles") == 0 && argc > 3) {
         cycles(argc, argv);
-    } else if (strcmp(scene, "newcomers") == 0 && argc > 2) {
-        newcomers(argv);
+    } else if (strcmp(scene, "spawned processes") == 0 && argc > 2) {
+        spawned_processes(argv);
     } else if (strcmp(scene, "parts") == 0) {
         parts();
     } else if (strcmp(scene, "orphans") == 0) {

@@ -6,8 +6,8 @@
  *   selves   communicators that go by the same context id in different processes
  *   lag      more revocations than the board's log holds while one computes (FILE)
  *   large    a payload in a transport's hands, whose receiver, or whose sender, computes (FILE)
- *   told     the last rank dies right after it has told its daemon (RZ_KILL_AT=revoke-told)
- *   untold   the last rank dies before it has told anybody (RZ_KILL_AT=revoked)
+ *   told     the last rank fails right after it has told its daemon (RZ_KILL_AT=revoke-told)
+ *   untold   the last rank fails before it has told anybody (RZ_KILL_AT=revoked)
  *   node     the last rank kills its daemon SEED microseconds after it has revoked: all that live
  *            know of it, or nobody does
  */
@@ -251,27 +251,27 @@ static void large(void)
     free(data);
 }
 
-/* ---- Deaths ---- */
+/* ---- Failures ---- */
 
-/* The victim dies in MPIX_Comm_revoke, as RZ_KILL_AT says. */
-static MPI_Comm revoked_by_the_dead(void)
+/* The victim fails in MPIX_Comm_revoke, as RZ_KILL_AT says. */
+static MPI_Comm revoked_by_the_failed(void)
 {
     MPI_Comm copy;
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
     if (rank == victim) {
         MPIX_Comm_revoke(copy);
-        CHECK(!"died");
+        CHECK(!"failed");
     }
     return copy;
 }
 
 static void told(void)
 {
-    is_interrupted(revoked_by_the_dead());
+    is_interrupted(revoked_by_the_failed());
 }
 
-/* That the victim is dead is known here, and what it did before. */
-static void see_the_death(void)
+/* That the victim has failed is known here, and what it did before. */
+static void see_the_failure(void)
 {
     int value;
     CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, victim, 4711, MPI_COMM_WORLD, MPI_STATUS_IGNORE)) ==
@@ -280,8 +280,8 @@ static void see_the_death(void)
 
 static void untold(void)
 {
-    MPI_Comm copy = revoked_by_the_dead();
-    see_the_death();
+    MPI_Comm copy = revoked_by_the_failed();
+    see_the_failure();
     CHECK(!is_revoked(copy));
 }
 
@@ -301,7 +301,7 @@ static void node(void)
         kill(getppid(), SIGKILL);
         pause();
     }
-    see_the_death();
+    see_the_failure();
     MPIX_Comm_shrink(MPI_COMM_WORLD, &live);
     int some, every, rounds = 0;
     do { /* who knows has told the others, or those who told it have */

@@ -1,13 +1,13 @@
 /*
  * Rules of ULFM, a scene per run; the last rank is killed in all but one (--on-failure continue).
  *
- *   range        mpi_error_range: whom a death concerns
- *   agree        what it says of deaths acknowledged by all, by some, by nobody
- *   insulation   what does not involve the dead goes on; a revocation is of one communicator
- *   derive       communicators made around a death are made whole by agreement, or not at all
+ *   range        mpi_error_range: whom a failure concerns
+ *   agree        what it says of failures acknowledged by all, by some, by nobody
+ *   insulation   what does not involve the failed goes on; a revocation is of one communicator
+ *   derive       communicators made around a failure are made whole by agreement, or not at all
  *   early        a revocation that arrives before the communicator does
- *   completion   requests are made, and fail when they are waited for, of a death or a revocation
- *   part         what makes communicators of groups tells of a known death among them
+ *   completion   requests are made, and fail when they are waited for, of a failure or a revocation
+ *   part         what makes communicators of groups tells of a known failure among them
  *   plain        with --no-ft, and nobody is killed: agreement is an allreduce
  */
 #include "scenes.h"
@@ -72,7 +72,7 @@ static void range(void)
     CHECK(is_revoked(group) && is_revoked(universe));
     CHECK(MPI_Barrier(far_group) == MPI_SUCCESS);
     CHECK(class_of(MPI_Barrier(universe)) == MPI_ERR_REVOKED);
-    /* Who asks for it after the death gets it at once. */
+    /* Who asks for it after the failure gets it at once. */
     info_comm = copy_of(far_local, "universe");
     CHECK(is_revoked(info_comm));
 }
@@ -160,7 +160,7 @@ static void derive(void)
     }
     CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &shrunk) == MPI_SUCCESS);
     MPI_Comm_size(shrunk, &n);
-    while (n == size) { /* its death was not known yet */
+    while (n == size) { /* its failure was not known yet */
         MPI_Comm before = shrunk;
         CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, victim, 1, before, MPI_STATUS_IGNORE)) ==
               MPI_ERR_PROC_FAILED);

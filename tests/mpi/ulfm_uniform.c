@@ -1,11 +1,11 @@
 /*
- * mpi_error_uniform: calls that return the same at all members although some of them die, or revoke
- * the communicator without having begun what the others are in.
+ * mpi_error_uniform: calls that return the same at all members although some of them fail, or
+ * revoke the communicator without having begun what the others are in.
  *
  *     ulfm_uniform key             who has it, who shows it
  *     ulfm_uniform late            some revoke in place of operations that the others began
  *     ulfm_uniform storm SEED      rounds in which some revoke at any time
- *     ulfm_uniform deaths SEED     one dies in each round; until three are left
+ *     ulfm_uniform failures SEED     one fails in each round; until three are left
  *     ulfm_uniform local SEED      the same without the key: verdicts differ now and then
  */
 #include "ulfm.h"
@@ -238,9 +238,9 @@ static void storm(MPI_Comm comm)
     }
 }
 
-/* ---- Who dies ---- */
+/* ---- Who fails ---- */
 
-static int deaths(MPI_Comm comm, const char *value)
+static int failures(MPI_Comm comm, const char *value)
 {
     int rank, size, different = 0;
     MPI_Comm_size(comm, &size);
@@ -249,7 +249,7 @@ static int deaths(MPI_Comm comm, const char *value)
         int victim = (int)draw((unsigned)size), at = (int)draw(OPS), flag = 1;
         unsigned how = draw(1u << 30);
         MPI_Comm_rank(comm, &rank);
-        /* Nobody dies before all have come here. */
+        /* Nobody fails before all have come here. */
         CHECK(MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS && flag == 1);
         CHECK(MPI_Comm_dup(comm, &copy) == MPI_SUCCESS);
         set_uniform(copy, value);
@@ -286,10 +286,10 @@ int main(int argc, char **argv)
         late(MPI_COMM_WORLD);
     } else if (strcmp(scene, "storm") == 0) {
         storm(MPI_COMM_WORLD);
-    } else if (strcmp(scene, "deaths") == 0) {
-        CHECK(deaths(MPI_COMM_WORLD, "coll") == 0);
+    } else if (strcmp(scene, "failures") == 0) {
+        CHECK(failures(MPI_COMM_WORLD, "coll") == 0);
     } else if (strcmp(scene, "local") == 0) {
-        CHECK(deaths(MPI_COMM_WORLD, "local") > 0);
+        CHECK(failures(MPI_COMM_WORLD, "local") > 0);
     } else {
         CHECK(!"a scene that exists");
     }

@@ -1,7 +1,7 @@
 /*
  * Two ranks with a processor each must not put each other to sleep, although wake-ups are expensive
  * (RZ_TEST_WAKE_DELAY_US): counts voluntary context switches, which is how often they slept, in
- * batches of ping-pongs. What is judged holds at any load of the machine: only batches count in
+ * batches of ping-pongs. What is assessed holds at any load of the machine: only batches count in
  * which neither rank lost its processor or was found to share it, and of those, most.
  *
  * Ends with 77 where it cannot tell: ranks that share a processor, or that lost theirs all the
@@ -15,7 +15,7 @@
 enum {
     TRIPS = 50,
     FEW = 1,          /* sleeps in a batch; a storm has one per message */
-    JUDGED = 40,      /* batches */
+    ASSESSED = 40,    /* batches */
     BATCHES = 100000, /* at most */
     CANNOT_TELL = 77
 };
@@ -69,14 +69,14 @@ static struct counts batch(int rank)
 
 /* What came of all batches. */
 struct result {
-    int n, judged, quiet, preempted, shared;
+    int n, assessed, quiet, preempted, shared;
 };
 
 static int verdict(const struct result *result)
 {
-    if (result->judged < JUDGED / 4)
+    if (result->assessed < ASSESSED / 4)
         return CANNOT_TELL;
-    return 2 * result->quiet <= result->judged;
+    return 2 * result->quiet <= result->assessed;
 }
 
 int main(int argc, char **argv)
@@ -96,18 +96,18 @@ int main(int argc, char **argv)
         result.preempted += counts.preempted > 0;
         result.shared += counts.shared > 0;
         if (counts.preempted == 0 && counts.shared == 0) {
-            result.judged++;
+            result.assessed++;
             result.quiet += counts.slept <= FEW;
         }
-        more = result.judged < JUDGED && result.n < BATCHES && MPI_Wtime() < end;
+        more = result.assessed < ASSESSED && result.n < BATCHES && MPI_Wtime() < end;
         MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     int status = verdict(&result);
     if (rank == 0)
         printf("%s%d batches of %d ping-pongs, %d disturbed, %d on a shared processor; of %d "
-               "judged, %d with at most %d sleeps\n",
+               "assessed, %d with at most %d sleeps\n",
                status == CANNOT_TELL ? "skipped: " : "", result.n, TRIPS, result.preempted,
-               result.shared, result.judged, result.quiet, FEW);
+               result.shared, result.assessed, result.quiet, FEW);
     MPI_Finalize();
     return status;
 }

@@ -125,11 +125,12 @@ static void each_mutant_is_caught(void **state)
     }
 }
 
-/* Why a daemon answers for nobody whose death it has told. Too rare to be seen at random. */
-static void deposits_of_the_dead_part_the_living(void **state)
+/* Why a daemon answers for nobody whose failure it has told. Too rare to be seen at random. */
+static void cached_of_the_failed_part_the_living(void **state)
 {
     (void)state;
-    struct rz_sim_options options = schedules_of("agree", "mutant-dead-deposits", 0, UINT32_MAX);
+    struct rz_sim_options options =
+        schedules_of("agree", "mutant-failed-cached decisions", 0, UINT32_MAX);
     schedules_explore(&options);
 }
 
@@ -147,7 +148,7 @@ int main(void)
         cmocka_unit_test(hosts_that_follow_the_news_hold_at_random),
         cmocka_unit_test(trees_by_node_hold_at_random),
         cmocka_unit_test(each_mutant_is_caught),
-        cmocka_unit_test(deposits_of_the_dead_part_the_living),
+        cmocka_unit_test(cached_of_the_failed_part_the_living),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void run_worlds(const char *name, uint64_t seeds)
         run(name, worlds[i].members, worlds[i].crashes, seeds);
 }
 
-static void a_death_holds_in_every_schedule(void **state)
+static void a_failure_holds_in_every_schedule(void **state)
 {
     (void)state;
     explore("tiny");
@@ -42,7 +42,7 @@ static void generations_are_whole_with_spare_daemons(void **state)
     run("spares", 9, 4, 1500);
 }
 
-static void silent_deaths_stop_all_or_none(void **state)
+static void silent_failures_stop_all_or_none(void **state)
 {
     (void)state;
     run_worlds("silent", 800);
@@ -88,7 +88,7 @@ static void damage_leads_all_back_further_or_stops_all(void **state)
 static void each_mutant_is_caught(void **state)
 {
     static const char *const mutants[] = {
-        "mutant-uncopied",       "mutant-despite-death",    "mutant-early-home",
+        "mutant-uncopied",       "mutant-despite-failure",  "mutant-early-home",
         "mutant-one-view",       "mutant-no-floor",         "mutant-drop-old",
         "mutant-no-protect",     "mutant-group-uncopied",   "mutant-group-one-short",
         "mutant-group-generous", "mutant-group-old-parity", "mutant-group-early-home",
@@ -102,10 +102,10 @@ static void each_mutant_is_caught(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_death_holds_in_every_schedule),
+        cmocka_unit_test(a_failure_holds_in_every_schedule),
         cmocka_unit_test(generations_are_whole_at_random),
         cmocka_unit_test(generations_are_whole_with_spare_daemons),
-        cmocka_unit_test(silent_deaths_stop_all_or_none),
+        cmocka_unit_test(silent_failures_stop_all_or_none),
         cmocka_unit_test(what_nobody_or_files_keep_is_whole),
         cmocka_unit_test(groups_give_back_what_they_promise),
         cmocka_unit_test(a_group_holds_in_every_schedule),

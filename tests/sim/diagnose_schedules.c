@@ -1,5 +1,5 @@
 /* The dynamic group under schedules: a small world whole, larger ones at random with loss,
- * partitions, pauses and deaths, in both assignments and with local health; mutants. */
+ * partitions, pauses and failures, in both assignments and with local health; mutants. */
 #include "schedules.h"
 
 #include "proto/diagnose/diagnose.h"

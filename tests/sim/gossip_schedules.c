@@ -1,5 +1,5 @@
-/* Gossip under schedules: deaths before and during the run, lost messages, a small world whole, and
- * mutants. */
+/* Gossip under schedules: failures before and during the run, lost messages, a small world whole,
+ * and mutants. */
 #include "schedules.h"
 
 static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t seeds)
@@ -7,7 +7,7 @@ static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t s
     schedules_run("gossip", name, members, crashes, seeds);
 }
 
-static void matrix_finds_all_the_dead(void **state)
+static void matrix_finds_all_the_failed(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 12, 33};
@@ -17,7 +17,7 @@ static void matrix_finds_all_the_dead(void **state)
     }
 }
 
-static void list_finds_all_that_died_before(void **state)
+static void list_finds_all_that_failed_before(void **state)
 {
     (void)state;
     run("list", 5, 2, 120);
@@ -25,7 +25,7 @@ static void list_finds_all_that_died_before(void **state)
     run("list", 64, 4, 5);
 }
 
-static void sum_finds_all_the_dead(void **state)
+static void sum_finds_all_the_failed(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 12, 40};
@@ -69,9 +69,9 @@ static void mutants_are_caught(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrix_finds_all_the_dead),
-        cmocka_unit_test(list_finds_all_that_died_before),
-        cmocka_unit_test(sum_finds_all_the_dead),
+        cmocka_unit_test(matrix_finds_all_the_failed),
+        cmocka_unit_test(list_finds_all_that_failed_before),
+        cmocka_unit_test(sum_finds_all_the_failed),
         cmocka_unit_test(a_detector_may_take_the_place_of_silence),
         cmocka_unit_test(a_small_world_is_explored_whole),
         cmocka_unit_test(mutants_are_caught),

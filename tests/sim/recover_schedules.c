@@ -26,30 +26,30 @@ static void run_worlds(const char *name)
         run(name, worlds[i].members, worlds[i].crashes, SEEDS);
 }
 
-static void deaths_of_daemons_hold_in_every_schedule(void **state)
+static void failures_of_daemons_hold_in_every_schedule(void **state)
 {
     (void)state;
     explore("tiny-daemons");
     explore("tiny-silent");
 }
 
-static void a_process_and_a_daemon_die_in_every_schedule(void **state)
+static void a_process_and_a_daemon_fail_in_every_schedule(void **state)
 {
     (void)state;
     explore("tiny");
 }
 
-static void births_hold_in_every_schedule(void **state)
+static void spawns_hold_in_every_schedule(void **state)
 {
     (void)state;
     explore("tiny-replace");
     explore("tiny-spawn");
-    /* Three daemons; with a daemon's death the whole is 5.3 million states. */
+    /* Three daemons; with a daemon's failure the whole is 5.3 million states. */
     struct rz_sim_options options = schedules_of("recover", "tiny-asker", 0, 0);
     assert_true(schedules_explore(&options).states > 100);
 }
 
-static void the_dead_are_replaced_at_random(void **state)
+static void the_failed_are_replaced_at_random(void **state)
 {
     (void)state;
     run_worlds("replace");
@@ -62,7 +62,7 @@ static void cohorts_are_spawned_at_random(void **state)
     run_worlds("spawn-silent");
 }
 
-static void births_and_a_job_that_repairs_itself_hold_at_random(void **state)
+static void spawns_and_a_job_that_repairs_itself_hold_at_random(void **state)
 {
     (void)state;
     run_worlds("spawn-reinit");
@@ -80,7 +80,7 @@ static void jobs_that_do_not_hold_at_random(void **state)
     run_worlds("unrepaired");
 }
 
-static void silent_deaths_stop_all_or_none(void **state)
+static void silent_failures_stop_all_or_none(void **state)
 {
     (void)state;
     run_worlds("quorum");
@@ -96,7 +96,7 @@ static void slots_that_are_limits_hold_at_random(void **state)
 {
     (void)state;
     run_worlds("tight");
-    run_worlds("tight-births");
+    run_worlds("tight-spawns");
     run_worlds("tight-reinit");
 }
 
@@ -108,7 +108,7 @@ static void of_a_partition_never_do_both_sides_go_on(void **state)
     run("parted", 16, 0, 100);
 }
 
-static void of_two_that_accuse_each_other_one_goes_on(void **state)
+static void of_two_that_report_each_other_one_goes_on(void **state)
 {
     (void)state;
     run("parted-two", 2, 0, 1000);
@@ -119,9 +119,9 @@ static void each_mutant_is_caught(void **state)
     static const char *const mutants[] = {
         "mutant-late-reached",    "mutant-deathless-barrier", "mutant-own-placement",
         "mutant-any-incarnation", "mutant-own-generation",    "mutant-own-birthplace",
-        "mutant-any-cohort",      "mutant-keep-reached",      "mutant-any-birth",
+        "mutant-any-cohort",      "mutant-keep-reached",      "mutant-any-spawn",
         "mutant-known-free",      "mutant-own-refusal",       "mutant-one-entered",
-        "mutant-own-slots",       "mutant-crowded-birth",     "mutant-obey-any",
+        "mutant-own-slots",       "mutant-crowded-spawn",     "mutant-obey-any",
         "mutant-any-half",        "mutant-no-electorate"};
     (void)state;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
@@ -131,19 +131,19 @@ static void each_mutant_is_caught(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deaths_of_daemons_hold_in_every_schedule),
-        cmocka_unit_test(a_process_and_a_daemon_die_in_every_schedule),
-        cmocka_unit_test(births_hold_in_every_schedule),
-        cmocka_unit_test(the_dead_are_replaced_at_random),
+        cmocka_unit_test(failures_of_daemons_hold_in_every_schedule),
+        cmocka_unit_test(a_process_and_a_daemon_fail_in_every_schedule),
+        cmocka_unit_test(spawns_hold_in_every_schedule),
+        cmocka_unit_test(the_failed_are_replaced_at_random),
         cmocka_unit_test(cohorts_are_spawned_at_random),
-        cmocka_unit_test(births_and_a_job_that_repairs_itself_hold_at_random),
+        cmocka_unit_test(spawns_and_a_job_that_repairs_itself_hold_at_random),
         cmocka_unit_test(jobs_that_repair_themselves_hold_at_random),
         cmocka_unit_test(jobs_that_do_not_hold_at_random),
-        cmocka_unit_test(silent_deaths_stop_all_or_none),
+        cmocka_unit_test(silent_failures_stop_all_or_none),
         cmocka_unit_test(a_job_is_given_up_everywhere_or_nowhere),
         cmocka_unit_test(slots_that_are_limits_hold_at_random),
         cmocka_unit_test(of_a_partition_never_do_both_sides_go_on),
-        cmocka_unit_test(of_two_that_accuse_each_other_one_goes_on),
+        cmocka_unit_test(of_two_that_report_each_other_one_goes_on),
         cmocka_unit_test(each_mutant_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

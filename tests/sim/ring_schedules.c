@@ -42,7 +42,7 @@ static void ring_mends_without_news_in_every_schedule(void **state)
         explore("tiny-silent", members, members < 3 ? 1 : 2, false);
 }
 
-static void leaving_is_no_death_in_every_schedule(void **state)
+static void leaving_is_no_failure_in_every_schedule(void **state)
 {
     (void)state;
     explore("tiny-leave", 3, 1, false);
@@ -68,7 +68,7 @@ static void turns_end_as_all_orders_do(void **state)
     explore_both("turns-leave", 3, 1);
 }
 
-static void ring_mends_after_three_deaths_in_every_turn(void **state)
+static void ring_mends_after_three_failures_in_every_turn(void **state)
 {
     (void)state;
     explore("turns", 4, 3, false);
@@ -146,8 +146,8 @@ static void known_bugs_are_caught(void **state)
     explore("mutant-turns-impatient", 4, 1, true);
 }
 
-/* Without deaths and delays: one heartbeat per member and period, and nothing else. Ten seconds of
- * 100 ms. */
+/* Without failures and delays: one heartbeat per member and period, and nothing else. Ten seconds
+ * of 100 ms. */
 static void cost_is_one_heartbeat_per_member_and_period(void **state)
 {
     (void)state;
@@ -167,10 +167,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ring_mends_in_every_schedule),
         cmocka_unit_test(ring_mends_without_news_in_every_schedule),
-        cmocka_unit_test(leaving_is_no_death_in_every_schedule),
+        cmocka_unit_test(leaving_is_no_failure_in_every_schedule),
         cmocka_unit_test(news_may_lag_in_every_schedule),
         cmocka_unit_test(turns_end_as_all_orders_do),
-        cmocka_unit_test(ring_mends_after_three_deaths_in_every_turn),
+        cmocka_unit_test(ring_mends_after_three_failures_in_every_turn),
         cmocka_unit_test(ring_mends_in_random_schedules),
         cmocka_unit_test(latency_of_one_detection_is_within_its_bound),
         cmocka_unit_test(who_is_late_and_says_so_is_not_suspected),

@@ -1,4 +1,4 @@
-/* Agreement by rounds under schedules, mutants that must be caught, and the same deaths put to
+/* Agreement by rounds under schedules, mutants that must be caught, and the same failures put to
  * `agree`: two protocols that share nothing but the specification. */
 #include "schedules.h"
 
@@ -35,10 +35,10 @@ static void larger_worlds_hold_at_random(void **state)
         run("rounds", "one", worlds[i].members, worlds[i].crashes, 1, 1000, NULL);
 }
 
-/* A death: victim @ step of the victim : the last action of it that is done :
+/* A failure: victim @ step of the victim : the last action of it that is done :
  * a word that says which destinations it reaches. Every victim, its first steps, whole and broken
  * multicasts; the values may differ, the specification may not. */
-static void oracle_and_agree_hold_under_the_same_deaths(void **state)
+static void oracle_and_agree_hold_under_the_same_failures(void **state)
 {
     (void)state;
     static const char *const words[] = {"0:1", "1:1", "0:2863311530", "4294967295:0"};
@@ -80,7 +80,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_worlds_hold_in_every_schedule),
         cmocka_unit_test(larger_worlds_hold_at_random),
-        cmocka_unit_test(oracle_and_agree_hold_under_the_same_deaths),
+        cmocka_unit_test(oracle_and_agree_hold_under_the_same_failures),
         cmocka_unit_test(each_mutant_is_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static inline void schedules_passed(const struct rz_sim_options *options,
                                     const struct rz_sim_result *result)
 {
     if (!rz_sim_passed(options->scenario, result))
-        fail_msg("%s, %u members, %u deaths: %s: %s", options->scenario->name, options->members,
+        fail_msg("%s, %u members, %u failures: %s: %s", options->scenario->name, options->members,
                  options->crashes,
                  result->over_budget ? "too many states"
                  : result->violated  ? result->reason
@@ -36,7 +36,7 @@ static inline void schedules_passed(const struct rz_sim_options *options,
                  result->replay);
 }
 
-/* Every interleaving of calls, messages, deaths and news of deaths. */
+/* Every interleaving of calls, messages, failures and news of failures. */
 static inline struct rz_sim_result schedules_explore(const struct rz_sim_options *options)
 {
     struct rz_sim_result result;

@@ -47,7 +47,7 @@ static void several_items_reach_all_in_every_schedule(void **state)
     explore("many", 4, 1, false);
 }
 
-static void items_reach_all_whatever_number_die(void **state)
+static void items_reach_all_whatever_number_fail(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 6, 8, 9, 12, 13, 16, 24, 64};
@@ -59,8 +59,8 @@ static void items_reach_all_whatever_number_die(void **state)
     run("rough", 12, 11, 1000);
 }
 
-/* Members put off what goes beside the tree, and may die before it is sent. */
-static void what_is_put_off_reaches_all_whatever_number_die(void **state)
+/* Members put off what goes beside the tree, and may fail before it is sent. */
+static void what_is_put_off_reaches_all_whatever_number_fail(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 6, 8, 9, 12, 13, 16, 24, 64};
@@ -80,7 +80,7 @@ static void what_is_put_off_reaches_all_in_every_schedule(void **state)
     explore("late-small", 4, 1, false);
 }
 
-static void fewer_undetected_deaths_than_neighbours_do_no_harm(void **state)
+static void fewer_undetected_failures_than_neighbours_do_no_harm(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {6, 7, 11, 12, 13, 16, 35};
@@ -88,14 +88,14 @@ static void fewer_undetected_deaths_than_neighbours_do_no_harm(void **state)
         run("undetected", sizes[i], rz_spread_degree(sizes[i]) - 1, 2000);
 }
 
-static void fewer_undetected_deaths_do_no_harm_in_every_schedule(void **state)
+static void fewer_undetected_failures_do_no_harm_in_every_schedule(void **state)
 {
     (void)state;
     explore_both("undetected-one", 4, 2);
     explore("undetected-one", 6, 3, false);
 }
 
-static void as_many_undetected_deaths_are_caught(void **state)
+static void as_many_undetected_failures_are_caught(void **state)
 {
     (void)state;
     explore("mutant-undetected", 6, 4, false);
@@ -132,12 +132,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_item_reaches_all_in_every_schedule),
         cmocka_unit_test(several_items_reach_all_in_every_schedule),
-        cmocka_unit_test(items_reach_all_whatever_number_die),
-        cmocka_unit_test(what_is_put_off_reaches_all_whatever_number_die),
+        cmocka_unit_test(items_reach_all_whatever_number_fail),
+        cmocka_unit_test(what_is_put_off_reaches_all_whatever_number_fail),
         cmocka_unit_test(what_is_put_off_reaches_all_in_every_schedule),
-        cmocka_unit_test(fewer_undetected_deaths_than_neighbours_do_no_harm),
-        cmocka_unit_test(fewer_undetected_deaths_do_no_harm_in_every_schedule),
-        cmocka_unit_test(as_many_undetected_deaths_are_caught),
+        cmocka_unit_test(fewer_undetected_failures_than_neighbours_do_no_harm),
+        cmocka_unit_test(fewer_undetected_failures_do_no_harm_in_every_schedule),
+        cmocka_unit_test(as_many_undetected_failures_are_caught),
         cmocka_unit_test(known_bugs_are_caught),
         cmocka_unit_test(cost_is_a_copy_per_edge_and_direction),
     };

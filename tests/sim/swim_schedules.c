@@ -41,7 +41,7 @@ static void who_lives_is_cleared_when_faults_end(void **state)
     run("hasty", 6, 2, 300);
 }
 
-static void final_deaths_stop_whom_they_meet(void **state)
+static void final_failures_stop_whom_they_meet(void **state)
 {
     (void)state;
     run("final", 6, 1, 300);
@@ -57,7 +57,7 @@ static void lateness_of_seconds_is_survived(void **state)
     run("mutant-mute-late", 6, UINT32_MAX, 100);
 }
 
-static void parted_networks_find_their_dead(void **state)
+static void parted_networks_find_their_failed(void **state)
 {
     (void)state;
     run("parted", 6, 2, 200);
@@ -96,9 +96,9 @@ int main(void)
         cmocka_unit_test(small_worlds_hold_in_every_schedule),
         cmocka_unit_test(all_crashes_are_found_and_nobody_else_is_suspected),
         cmocka_unit_test(who_lives_is_cleared_when_faults_end),
-        cmocka_unit_test(final_deaths_stop_whom_they_meet),
+        cmocka_unit_test(final_failures_stop_whom_they_meet),
         cmocka_unit_test(lateness_of_seconds_is_survived),
-        cmocka_unit_test(parted_networks_find_their_dead),
+        cmocka_unit_test(parted_networks_find_their_failed),
         cmocka_unit_test(mutants_are_caught),
         cmocka_unit_test(cost_is_two_messages_per_member_and_period),
     };

@@ -1,6 +1,6 @@
 /*
- * Rank 0 hands out tasks and takes results from anybody; workers die with a task in hand, and it
- * goes back into the bag. Nobody shrinks anything: deaths are acknowledged, and work goes on.
+ * Rank 0 hands out tasks and takes results from anybody; workers fail with a task in hand, and it
+ * goes back into the bag. Nobody shrinks anything: failures are acknowledged, and work goes on.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
@@ -13,7 +13,7 @@ static int size;
 struct bag {
     int waiting[TASKS], n_waiting;
     int task_of[MAX]; /* in whose hands, or END */
-    char is_dead[MAX], is_done[TASKS];
+    char is_failed[MAX], is_done[TASKS];
     int n_done;
     long sum;
 };
@@ -26,12 +26,12 @@ static long result_of(int task)
 /* A worker gets the next task; one that cannot be sent stays in the bag. */
 static void hand_out(struct bag *bag, int worker)
 {
-    if (bag->is_dead[worker] || bag->task_of[worker] != END || bag->n_waiting == 0) {
+    if (bag->is_failed[worker] || bag->task_of[worker] != END || bag->n_waiting == 0) {
         return;
     }
     int task = bag->waiting[bag->n_waiting - 1];
     int error = MPI_Send(&task, 1, MPI_INT, worker, WORK, comm);
-    CHECK(error == MPI_SUCCESS || class_of(error) == ERR_DEAD);
+    CHECK(error == MPI_SUCCESS || class_of(error) == ERR_FAILED);
     if (error == MPI_SUCCESS) {
         bag->task_of[worker] = task;
         bag->n_waiting--;
@@ -40,14 +40,14 @@ static void hand_out(struct bag *bag, int worker)
 
 static void take_back(struct bag *bag)
 {
-    int dead[MAX], n = dead_ranks(comm, dead, MAX);
+    int failed[MAX], n = failed_ranks(comm, failed, MAX);
     for (int i = 0; i < n; i++) {
-        int task = bag->task_of[dead[i]];
-        if (!bag->is_dead[dead[i]] && task != END) {
+        int task = bag->task_of[failed[i]];
+        if (!bag->is_failed[failed[i]] && task != END) {
             bag->waiting[bag->n_waiting++] = task;
-            bag->task_of[dead[i]] = END;
+            bag->task_of[failed[i]] = END;
         }
-        bag->is_dead[dead[i]] = 1;
+        bag->is_failed[failed[i]] = 1;
     }
 }
 
@@ -90,22 +90,22 @@ static void master(void)
         }
     }
     long wanted = 0;
-    int n_dead_workers = 0, end = END;
+    int n_failed_workers = 0, end = END;
     for (int i = 0; i < TASKS; i++) {
         wanted += result_of(i);
     }
     CHECK(bag.sum == wanted);
     for (int worker = 1; worker < size; worker++) {
-        n_dead_workers += bag.is_dead[worker];
-        if (!bag.is_dead[worker]) {
+        n_failed_workers += bag.is_failed[worker];
+        if (!bag.is_failed[worker]) {
             CHECK(MPI_Send(&end, 1, MPI_INT, worker, WORK, comm) == MPI_SUCCESS);
         }
     }
-    CHECK(n_dead_workers == (size - 1) / 2);
+    CHECK(n_failed_workers == (size - 1) / 2);
 }
 
-/* Every second worker dies with its first task in hand, which it does get: nobody is given a second
- * one before the first has come back. */
+/* Every second worker fails with its first task in hand, which it does get: nobody is given a
+ * second one before the first has come back. */
 static void worker(int rank)
 {
     for (;;) {
@@ -115,7 +115,7 @@ static void worker(int rank)
             return;
         }
         if (rank % 2 == 0) {
-            die();
+            crash();
         }
         long result = result_of(task);
         CHECK(MPI_Send(&result, 1, MPI_LONG, 0, RESULT, comm) == MPI_SUCCESS);

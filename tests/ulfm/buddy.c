@@ -1,7 +1,7 @@
 /*
- * A checkpoint in memory: each rank keeps a copy of its left neighbour's state. When somebody dies,
- * all go back to the last checkpoint that everybody has. Argument: shrink (the neighbour goes on
- * with the dead one's state, too) or spawn (a new process gets it).
+ * A checkpoint in memory: each rank keeps a copy of its left neighbour's state. When somebody
+ * fails, all go back to the last checkpoint that everybody has. Argument: shrink (the neighbour
+ * goes on with the failed one's state, too) or spawn (a new process gets it).
  */
 #include "repair.h"
 
@@ -15,8 +15,8 @@ struct part {
 
 static struct part mine, kept[2],
     of_buddy[2];                 /* the newest checkpoint is that of the smaller step */
-static struct part adopted[MAX]; /* of dead ranks, whose work is done here */
-static int n_parts;              /* of all, dead or alive */
+static struct part adopted[MAX]; /* of failed ranks, whose work is done here */
+static int n_parts;              /* of all, failed or alive */
 
 static void begin_part(struct part *part, int owner)
 {
@@ -58,7 +58,7 @@ static long expected(int step)
     return sum;
 }
 
-/* In one of two places, so that a death in the middle leaves the one before. */
+/* In one of two places, so that a failure in the middle leaves the one before. */
 static int checkpoint(MPI_Comm comm)
 {
     int size = size_of(comm), rank = rank_in(comm), place = mine.step / EVERY % 2;
@@ -68,7 +68,7 @@ static int checkpoint(MPI_Comm comm)
                         MPI_STATUS_IGNORE);
 }
 
-static int run(MPI_Comm comm, int victim, int death)
+static int run(MPI_Comm comm, int victim, int failure)
 {
     int error = MPI_SUCCESS;
     long sum, all;
@@ -76,8 +76,8 @@ static int run(MPI_Comm comm, int victim, int death)
         if (mine.step % EVERY == 0) {
             error = checkpoint(comm);
         }
-        if (mine.owner == victim && mine.step == death) {
-            die();
+        if (mine.owner == victim && mine.step == failure) {
+            crash();
         }
         advance(&mine);
         sum = sum_of(&mine);
@@ -100,7 +100,7 @@ static int step_to_go_back_to(MPI_Comm comm)
 {
     int newest = kept[0].step > kept[1].step ? kept[0].step : kept[1].step, oldest;
     if (mine.owner == -1) {
-        newest = STEPS; /* a newcomer has no say */
+        newest = STEPS; /* a spawned process has no say */
     }
     CHECK(MPI_Allreduce(&newest, &oldest, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS);
     return oldest;
@@ -121,7 +121,7 @@ static void adopt(int step, int left)
     adopted[left] = *part;
 }
 
-static int step_of_death;
+static int step_of_failure;
 
 static MPI_Comm recover(MPI_Comm comm, char **argv, int spawning, int victim)
 {
@@ -133,7 +133,7 @@ static MPI_Comm recover(MPI_Comm comm, char **argv, int spawning, int victim)
         comm = shrunk(&comm);
     }
     step = step_to_go_back_to(comm);
-    CHECK(step <= step_of_death && step_of_death - step <= EVERY);
+    CHECK(step <= step_of_failure && step_of_failure - step <= EVERY);
     mine = *at(kept, step);
     if (rank == (victim + 1) % n_parts) {
         if (spawning) {
@@ -151,19 +151,19 @@ int main(int argc, char **argv)
     MPI_Comm comm, parent;
     MPI_Init(&argc, &argv);
     CHECK(argc == 2);
-    int spawning = strcmp(argv[1], "spawn") == 0, victim = 2, death = 3 * EVERY + 4;
+    int spawning = strcmp(argv[1], "spawn") == 0, victim = 2, failure = 3 * EVERY + 4;
     for (int i = 0; i < MAX; i++) {
         adopted[i].owner = -1;
     }
     mine.owner = -1;
-    step_of_death = death;
+    step_of_failure = failure;
     MPI_Comm_get_parent(&parent);
     if (parent == MPI_COMM_NULL) {
         comm = copy_of_the_world();
         n_parts = size_of(comm);
         begin_part(&mine, rank_in(comm));
-        int error = run(comm, victim, death);
-        CHECK(class_of(error) == ERR_DEAD || class_of(error) == ERR_REVOKED);
+        int error = run(comm, victim, failure);
+        CHECK(class_of(error) == ERR_FAILED || class_of(error) == ERR_REVOKED);
         comm = recover(comm, argv, spawning, victim);
     } else {
         comm = joined(parent);

@@ -1,11 +1,11 @@
 /*
- * Two halves with a communicator each, and a copy of one of them. A death and a revocation in one
+ * Two halves with a communicator each, and a copy of one of them. A failure and a revocation in one
  * half are no business of the other, nor of the copy, nor of messages between the halves.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
 
-enum { ROUNDS = 300, DEATH = 40 };
+enum { ROUNDS = 300, FAILURE = 40 };
 
 static int step(MPI_Comm comm, int round)
 {
@@ -37,18 +37,18 @@ int main(int argc, char **argv)
     CHECK(MPI_Comm_dup(own, &copy) == MPI_SUCCESS);
     all_have_it(world);
     for (int round = 0; round < ROUNDS && error == MPI_SUCCESS; round++) {
-        if (left && rank == half - 1 && round == DEATH) {
-            die();
+        if (left && rank == half - 1 && round == FAILURE) {
+            crash();
         }
         error = step(own, round);
         CHECK(left || error == MPI_SUCCESS);
     }
     across(world, half);
     if (left) {
-        CHECK(class_of(error) == ERR_DEAD || class_of(error) == ERR_REVOKED);
+        CHECK(class_of(error) == ERR_FAILED || class_of(error) == ERR_REVOKED);
         CHECK(MPIX_Comm_revoke(own) == MPI_SUCCESS);
         CHECK(class_of(MPI_Barrier(own)) == ERR_REVOKED);
-        if (rank < 2) { /* the copy is another communicator, with the same dead one in it */
+        if (rank < 2) { /* the copy is another communicator, with the same failed one in it */
             CHECK(MPI_Sendrecv_replace(&value, 1, MPI_INT, 1 - rank, 0, 1 - rank, 0, copy,
                                        MPI_STATUS_IGNORE) == MPI_SUCCESS);
         }

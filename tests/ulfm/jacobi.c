@@ -1,12 +1,12 @@
 /*
  * Jacobi's iteration on a square whose rows are spread over the ranks. Rows are kept in memory by
- * their owner and its right neighbour; when ranks die, the others share the rows anew and go on.
+ * their owner and its right neighbour; when ranks fail, the others share the rows again and go on.
  * The answer is that of one process, to the last bit.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
 
-enum { N = 64, ITERATIONS = 300, EVERY = 25, DEATHS = 3 };
+enum { N = 64, ITERATIONS = 300, EVERY = 25, FAILURES = 3 };
 enum { ALL_KNOW = -1 }; /* it did not succeed, and everybody has been told so */
 
 typedef double grid_t[N + 2][N + 2];
@@ -14,7 +14,7 @@ typedef double grid_t[N + 2][N + 2];
 static grid_t now, next, saved; /* saved: own rows and the left neighbour's, else 0 */
 static int first, rows;         /* own ones: first .. first + rows - 1 */
 static int saved_first, saved_rows, left_first, left_rows, saved_iteration = -1;
-static int deaths;
+static int failures;
 
 static void boundary(grid_t grid)
 {
@@ -92,7 +92,7 @@ static int restore(MPI_Comm comm)
     boundary(now);
     for (int i = 1; i <= N; i++) {
         if (lowest[i] == size_of(comm)) {
-            return -1; /* owner and neighbour are both dead */
+            return -1; /* owner and neighbour are both failed */
         }
         if (lowest[i] == rank) {
             memcpy(now[i], saved[i], sizeof now[i]);
@@ -109,10 +109,10 @@ static int iterate(MPI_Comm comm, int *iteration, unsigned *seed)
         if (*iteration % EVERY == 0 && (error = save(comm, *iteration)) != MPI_SUCCESS) {
             break;
         }
-        if (deaths < DEATHS && *iteration == (deaths + 1) * ITERATIONS / (DEATHS + 1)) {
-            deaths++;
+        if (failures < FAILURES && *iteration == (failures + 1) * ITERATIONS / (FAILURES + 1)) {
+            failures++;
             if (rank_in(comm) == draw(seed, size)) {
-                die();
+                crash();
             }
         }
         error = exchange_halo(comm);
@@ -158,14 +158,14 @@ int main(int argc, char **argv)
     while (!done) {
         int error = iterate(comm, &iteration, &seed);
         if (error != MPI_SUCCESS && error != ALL_KNOW) {
-            CHECK(class_of(error) == ERR_DEAD || class_of(error) == ERR_REVOKED);
+            CHECK(class_of(error) == ERR_FAILED || class_of(error) == ERR_REVOKED);
             MPIX_Comm_revoke(comm);
         }
         done = error != ALL_KNOW && all_agree(comm, error == MPI_SUCCESS);
         if (!done) {
             comm = shrunk(&comm);
-            MPI_Allreduce(MPI_IN_PLACE, &deaths, 1, MPI_INT, MPI_MAX, comm);
-            seed = 5 + (unsigned)deaths;
+            MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, comm);
+            seed = 5 + (unsigned)failures;
             share_rows(comm);
             iteration = restore(comm);
             if (iteration < 0) {
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
             }
         }
     }
-    CHECK(deaths == DEATHS && size_of(comm) == size - DEATHS);
+    CHECK(failures == FAILURES && size_of(comm) == size - FAILURES);
     is_the_answer_of_one(comm);
     MPI_Comm_free(&comm);
     return survived("jacobi");

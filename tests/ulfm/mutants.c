@@ -22,20 +22,20 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MP
 {
     return forgive(PMPI_Recv(buffer, count, type, source, tag, comm, status));
 }
-#elif MUTANT == 2  /* everybody is told, also who does not need the dead */
+#elif MUTANT == 2  /* everybody is told, also who does not need the failed processes */
 int MPI_Sendrecv(const void *out, int n_out, MPI_Datatype out_type, int to, int out_tag, void *in,
                  int n_in, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
                  MPI_Status *status)
 {
-    MPI_Group dead;
+    MPI_Group failed;
     int n, error = PMPI_Sendrecv(out, n_out, out_type, to, out_tag, in, n_in, in_type, from, in_tag,
                                  comm, status);
-    PMPIX_Comm_get_failed(comm, &dead);
-    PMPI_Group_size(dead, &n);
-    PMPI_Group_free(&dead);
+    PMPIX_Comm_get_failed(comm, &failed);
+    PMPI_Group_size(failed, &n);
+    PMPI_Group_free(&failed);
     return error == MPI_SUCCESS && n > 0 ? MPI_ERR_PROC_FAILED : error;
 }
-#elif MUTANT == 3  /* agreement does not tell of a death */
+#elif MUTANT == 3  /* agreement does not tell of a failure */
 int MPIX_Comm_agree(MPI_Comm comm, int *flag)
 {
     int error = PMPIX_Comm_agree(comm, flag);
@@ -60,7 +60,7 @@ int MPIX_Comm_revoke(MPI_Comm comm)
     PMPIX_Comm_revoke(MPI_COMM_WORLD);
     return PMPIX_Comm_revoke(comm);
 }
-#elif MUTANT == 7  /* a receive from anybody ends with the first death */
+#elif MUTANT == 7  /* a receive from anybody ends with the first failure */
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     int error = PMPI_Wait(request, status);
@@ -83,12 +83,12 @@ int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *living)
     PMPI_Comm_free(&straight);
     return error;
 }
-#elif MUTANT == 10 /* nobody is dead */
-int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *dead)
+#elif MUTANT == 10 /* nobody has failed */
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failed)
 {
     MPI_Group all;
     PMPI_Comm_group(comm, &all);
-    int error = PMPI_Group_incl(all, 0, NULL, dead);
+    int error = PMPI_Group_incl(all, 0, NULL, failed);
     PMPI_Group_free(&all);
     return error;
 }
@@ -98,7 +98,7 @@ int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
     (void)handler;
     return PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
-#elif MUTANT == 12 /* one who has died is seen by nobody in a wildcard */
+#elif MUTANT == 12 /* one who has failed is seen by nobody in a wildcard */
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     int n, error;

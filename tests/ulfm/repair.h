@@ -1,7 +1,7 @@
 /*
- * Repair as programs for ULFM do it with nothing but spawning: shrink, spawn as many as died, tell
- * each newcomer the rank that it takes, merge, and split into the old order of ranks. Whatever does
- * not succeed at everybody is given up, and done again.
+ * Repair as programs for ULFM do it with nothing but spawning: shrink, spawn as many as failed,
+ * tell each spawned process the rank that it takes, merge, and split into the old order of ranks.
+ * Whatever does not succeed at everybody is given up, and done again.
  */
 #ifndef REPAIR_H
 #define REPAIR_H
@@ -9,7 +9,7 @@
 #define SUITE_FUNCTIONS
 #include "suite.h"
 
-enum { TAG_RANK = 77, DEAD_MAX = 64 };
+enum { TAG_RANK = 77, FAILED_MAX = 64 };
 
 static inline void give_up(MPI_Comm *comm)
 {
@@ -22,24 +22,24 @@ static inline void give_up(MPI_Comm *comm)
 /* The ranks of whole that are not in living. */
 static inline int ranks_lost(MPI_Comm whole, MPI_Comm living, int *lost)
 {
-    int n, from[DEAD_MAX];
-    MPI_Group before, after, dead;
+    int n, from[FAILED_MAX];
+    MPI_Group before, after, failed;
     MPI_Comm_group(whole, &before);
     MPI_Comm_group(living, &after);
-    MPI_Group_difference(before, after, &dead);
-    MPI_Group_size(dead, &n);
-    CHECK(n <= DEAD_MAX);
+    MPI_Group_difference(before, after, &failed);
+    MPI_Group_size(failed, &n);
+    CHECK(n <= FAILED_MAX);
     for (int i = 0; i < n; i++) {
         from[i] = i;
     }
-    MPI_Group_translate_ranks(dead, n, from, before, lost);
+    MPI_Group_translate_ranks(failed, n, from, before, lost);
     MPI_Group_free(&before);
     MPI_Group_free(&after);
-    MPI_Group_free(&dead);
+    MPI_Group_free(&failed);
     return n;
 }
 
-/* From the bridge between living and newcomers to one communicator in the order of `rank`;
+/* From the bridge between living and spawned processes to one communicator in the order of `rank`;
  * MPI_COMM_NULL, at all who live, where that did not succeed at everybody. */
 static inline MPI_Comm join(MPI_Comm bridge, int is_new, int rank)
 {
@@ -61,7 +61,7 @@ static inline MPI_Comm join(MPI_Comm bridge, int is_new, int rank)
 
 static inline MPI_Comm try_to_fill(MPI_Comm whole, MPI_Comm living, char **argv)
 {
-    int lost[DEAD_MAX], n = ranks_lost(whole, living, lost), rank = rank_in(whole), well;
+    int lost[FAILED_MAX], n = ranks_lost(whole, living, lost), rank = rank_in(whole), well;
     MPI_Comm bridge = MPI_COMM_NULL, full;
     well = MPI_Comm_spawn(argv[0], argv + 1, n, MPI_INFO_NULL, 0, living, &bridge,
                           MPI_ERRCODES_IGNORE) == MPI_SUCCESS;
@@ -78,7 +78,7 @@ static inline MPI_Comm try_to_fill(MPI_Comm whole, MPI_Comm living, char **argv)
     return full;
 }
 
-/* comm, which is freed, whole again. argv: the command of the newcomers. */
+/* comm, which is freed, whole again. argv: the command of the spawned processes. */
 static inline MPI_Comm repaired(MPI_Comm *comm, char **argv)
 {
     MPI_Comm full = MPI_COMM_NULL;
@@ -94,8 +94,8 @@ static inline MPI_Comm repaired(MPI_Comm *comm, char **argv)
     return full;
 }
 
-/* A newcomer's way into the communicator; it ends where that does not succeed: the others begin
- * again without it. */
+/* A spawned process's way into the communicator; it ends where that does not succeed: the others
+ * begin again without it. */
 static inline MPI_Comm joined(MPI_Comm bridge)
 {
     int rank = -1;

@@ -1,6 +1,6 @@
 /*
- * In each round somebody dies and is replaced: the newcomers learn from the others which round it
- * is. Arguments: rounds, seed, and how: spawn, or replace (RZ_Comm_replace).
+ * In each round somebody fails and is replaced: the spawned processes learn from the others which
+ * round it is. Arguments: rounds, seed, and how: spawn, or replace (RZ_Comm_replace).
  */
 #include "repair.h"
 
@@ -20,7 +20,7 @@ static MPI_Comm filled(MPI_Comm *comm, char **argv)
 }
 
 /* The communicator of a process that takes the place of another, else MPI_COMM_NULL. */
-static MPI_Comm of_a_newcomer(void)
+static MPI_Comm of_a_spawned_process(void)
 {
     int incarnation;
     MPI_Comm parent, full = MPI_COMM_NULL;
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     rounds = atoi(argv[1]);
     seed = (unsigned)atoi(argv[2]);
     by_replacing = strcmp(argv[3], "replace") == 0;
-    MPI_Comm comm = of_a_newcomer();
+    MPI_Comm comm = of_a_spawned_process();
     if (comm == MPI_COMM_NULL) {
         comm = copy_of_the_world();
         round = 0;
@@ -66,10 +66,10 @@ int main(int argc, char **argv)
         works(comm);
         gather(comm);
         if (rank == draw(&now, size)) {
-            die();
+            crash();
         }
         int error = MPI_Barrier(comm);
-        CHECK(class_of(error) == ERR_DEAD || class_of(error) == ERR_REVOKED);
+        CHECK(class_of(error) == ERR_FAILED || class_of(error) == ERR_REVOKED);
         comm = filled(&comm, argv);
         CHECK(rank_in(comm) == rank && size_of(comm) == size);
         round = same_round(comm, round + 1);

@@ -1,5 +1,5 @@
 /*
- * Two ranks die; the survivors spawn two processes, and all have their old ranks. What each keeps
+ * Two ranks fail; the survivors spawn two processes, and all have their old ranks. What each keeps
  * at heart, its rank in a table, is what it was.
  */
 #include "repair.h"
@@ -29,11 +29,11 @@ int main(int argc, char **argv)
         works(comm);
         gather(comm);
         if (rank == 1 || rank == size - 1) {
-            die();
+            crash();
         }
-        while (n_dead(comm) < 2 && !is_revoked(comm)) { /* the others may be further */
+        while (n_failed(comm) < 2 && !is_revoked(comm)) { /* the others may be further */
             int class = class_of(MPI_Barrier(comm));
-            CHECK(class == ERR_DEAD || class == ERR_REVOKED);
+            CHECK(class == ERR_FAILED || class == ERR_REVOKED);
         }
         comm = repaired(&comm, argv);
         CHECK(rank_in(comm) == rank && size_of(comm) == size);

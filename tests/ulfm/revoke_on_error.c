@@ -1,11 +1,11 @@
 /*
- * A ring in which everybody waits for the left neighbour. One dies; only its neighbours can notice,
- * and revoke, so that the others, who wait for the living, hear of it, too.
+ * A ring in which everybody waits for the left neighbour. One fails; only its neighbours can
+ * notice, and revoke, so that the others, who wait for the living, hear of it, too.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
 
-enum { DEATH = 50 };
+enum { FAILURE = 50 };
 
 /* Hands a token around until somebody says that it cannot go on. */
 static int turn(MPI_Comm comm, int victim)
@@ -13,13 +13,13 @@ static int turn(MPI_Comm comm, int victim)
     int rank = rank_in(comm), size = size_of(comm), error = MPI_SUCCESS;
     for (int lap = 0; error == MPI_SUCCESS; lap++) {
         int token = -1;
-        if (rank == victim && lap == DEATH) {
-            die();
+        if (rank == victim && lap == FAILURE) {
+            crash();
         }
         error = MPI_Sendrecv(&lap, 1, MPI_INT, (rank + 1) % size, 0, &token, 1, MPI_INT,
                              (rank + size - 1) % size, 0, comm, MPI_STATUS_IGNORE);
         CHECK(error != MPI_SUCCESS || token == lap);
-        CHECK(lap < DEATH + size + 1);
+        CHECK(lap < FAILURE + size + 1);
     }
     return class_of(error);
 }
@@ -43,8 +43,8 @@ int main(int argc, char **argv)
     MPI_Comm comm = copy_of_the_world(), other = copy_of_the_world();
     int rank = rank_in(comm), size = size_of(comm), victim = size / 2, value = rank;
     int class = turn(comm, victim);
-    CHECK(class == ERR_DEAD || class == ERR_REVOKED);
-    if (class == ERR_DEAD) {
+    CHECK(class == ERR_FAILED || class == ERR_REVOKED);
+    if (class == ERR_FAILED) {
         CHECK(rank == (victim + 1) % size || rank == (victim + size - 1) % size);
         CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
     }

@@ -1,5 +1,5 @@
 /*
- * What the programs of this suite share: how they say that something is wrong, how they die, and
+ * What the programs of this suite share: how they say that something is wrong, how they fail, and
  * the three spellings in which programs for ULFM are written.
  *
  *   (nothing)    MPIX_ names of today: ack_failed, get_failed
@@ -21,7 +21,7 @@
 #endif
 
 #if defined(SPELL_PLAIN)
-#define ERR_DEAD MPI_ERR_PROC_FAILED
+#define ERR_FAILED MPI_ERR_PROC_FAILED
 #define ERR_PENDING MPI_ERR_PROC_FAILED_PENDING
 #define ERR_REVOKED MPI_ERR_REVOKED
 #else
@@ -33,7 +33,7 @@
     !defined(MPIX_ERR_REVOKED)
 #error "an error class is no macro"
 #endif
-#define ERR_DEAD MPIX_ERR_PROC_FAILED
+#define ERR_FAILED MPIX_ERR_PROC_FAILED
 #define ERR_PENDING MPIX_ERR_PROC_FAILED_PENDING
 #define ERR_REVOKED MPIX_ERR_REVOKED
 #endif
@@ -63,7 +63,7 @@ static inline int survived(const char *program)
     return MPI_Finalize() == MPI_SUCCESS ? 0 : 4;
 }
 
-static inline void die(void)
+static inline void crash(void)
 {
     raise(SIGKILL);
 }
@@ -79,7 +79,7 @@ static inline void lose(MPI_Comm comm, int victim)
         for (int i = 1; i < size; i++) {
             MPI_Recv(NULL, 0, MPI_CHAR, (rank + i) % size, 32000, comm, MPI_STATUS_IGNORE);
         }
-        die();
+        crash();
     }
     MPI_Send(NULL, 0, MPI_CHAR, victim, 32000, comm);
 }
@@ -113,8 +113,8 @@ static inline void works(MPI_Comm comm)
     CHECK(sum == size * (size - 1) / 2);
 }
 
-/* Whoever gets an error from it may go on as well. Who dies behind it has seen all of comm arrive,
- * so nobody is told of that death in a call that stands before it. */
+/* Whoever gets an error from it may go on as well. Who fails behind it has seen all of comm arrive,
+ * so nobody is told of that failure in a call that stands before it. */
 static inline void gather(MPI_Comm comm)
 {
     MPI_Barrier(comm);
@@ -128,46 +128,46 @@ static inline int draw(unsigned *seed, int below)
 }
 
 #ifdef SUITE_FUNCTIONS
-/* Acknowledges every death known here; the dead, as a group of the caller. */
+/* Acknowledges every failure known here; the failed processes, as a group of the caller. */
 static inline MPI_Group acknowledge(MPI_Comm comm)
 {
-    MPI_Group dead;
+    MPI_Group failed;
 #ifdef SPELL_OLD
     CHECK(MPIX_Comm_failure_ack(comm) == MPI_SUCCESS);
-    CHECK(MPIX_Comm_failure_get_acked(comm, &dead) == MPI_SUCCESS);
+    CHECK(MPIX_Comm_failure_get_acked(comm, &failed) == MPI_SUCCESS);
 #else
     int n, acked;
     CHECK(MPIX_Comm_ack_failed(comm, size_of(comm), &acked) == MPI_SUCCESS);
-    CHECK(MPIX_Comm_get_failed(comm, &dead) == MPI_SUCCESS);
-    MPI_Group_size(dead, &n);
+    CHECK(MPIX_Comm_get_failed(comm, &failed) == MPI_SUCCESS);
+    MPI_Group_size(failed, &n);
     CHECK(acked <= n);
 #endif
-    return dead;
+    return failed;
 }
 
-static inline int n_dead(MPI_Comm comm)
+static inline int n_failed(MPI_Comm comm)
 {
     int n;
-    MPI_Group dead = acknowledge(comm);
-    MPI_Group_size(dead, &n);
-    MPI_Group_free(&dead);
+    MPI_Group failed = acknowledge(comm);
+    MPI_Group_size(failed, &n);
+    MPI_Group_free(&failed);
     return n;
 }
 
-/* The ranks in comm of its dead, in their order; how many. */
-static inline int dead_ranks(MPI_Comm comm, int *ranks, int max)
+/* The ranks in comm of its failed, in their order; how many. */
+static inline int failed_ranks(MPI_Comm comm, int *ranks, int max)
 {
     int n, from[max];
-    MPI_Group all, dead = acknowledge(comm);
+    MPI_Group all, failed = acknowledge(comm);
     MPI_Comm_group(comm, &all);
-    MPI_Group_size(dead, &n);
+    MPI_Group_size(failed, &n);
     CHECK(n <= max);
     for (int i = 0; i < n; i++) {
         from[i] = i;
     }
-    MPI_Group_translate_ranks(dead, n, from, all, ranks);
+    MPI_Group_translate_ranks(failed, n, from, all, ranks);
     MPI_Group_free(&all);
-    MPI_Group_free(&dead);
+    MPI_Group_free(&failed);
     return n;
 }
 
@@ -178,21 +178,21 @@ static inline int is_revoked(MPI_Comm comm)
     return flag;
 }
 
-/* Whether it went well at everybody; the same answer at all survivors. The deaths known here are
+/* Whether it went well at everybody; the same answer at all survivors. The failures known here are
  * acknowledged until nobody has to be told of one. */
 static inline int all_agree(MPI_Comm comm, int well)
 {
     int error, flag;
     do {
-        n_dead(comm);
+        n_failed(comm);
         flag = well;
         error = MPIX_Comm_agree(comm, &flag);
-        CHECK(error == MPI_SUCCESS || class_of(error) == ERR_DEAD);
+        CHECK(error == MPI_SUCCESS || class_of(error) == ERR_FAILED);
     } while (error != MPI_SUCCESS);
     return flag;
 }
 
-/* comm, which is freed, without its dead. */
+/* comm, which is freed, without its failed. */
 static inline MPI_Comm shrunk(MPI_Comm *comm)
 {
     MPI_Comm living;
@@ -201,7 +201,7 @@ static inline MPI_Comm shrunk(MPI_Comm *comm)
     return living;
 }
 
-/* What was done before has ended at all members: a death after it spoils it for nobody. */
+/* What was done before has ended at all members: a failure after it spoils it for nobody. */
 static inline void all_have_it(MPI_Comm comm)
 {
     int flag = 1;

@@ -21,7 +21,7 @@ from patience import HANG_S  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 HUNG = "it hung"
 BOUND_S = int(os.environ.get("ULFM_BOUND_S", HANG_S))
-# Deaths come with proof here: with more patience a loaded machine does not add some that only seem to be.
+# Failures come with proof here: with more patience a loaded machine does not add some that only seem to be.
 PATIENT = ["--hb-timeout", "5s"]
 HANGS, HANGING_S = {12}, 5  # mutants that are noticed by hanging, and how long one is waited for; all others by a check
 SPELLINGS = {"today's names": [], "names of the first generation": ["-DSPELL_OLD"], "classes of mpi.h": ["-DSPELL_PLAIN"]}
@@ -29,8 +29,8 @@ STRICT = ["-O2", "-Wall", "-Wextra", "-Werror"]
 ONE, THREE = ["-n", "6"], ["-n", "6", "--nodes", "3"]
 KILLED = 128 + 9
 
-# options of rzrun, arguments, survivors, exit status: a death that the program has acknowledged, by a call that told
-# it of the death, is none of the job's; one that it has only run into is.
+# options of rzrun, arguments, survivors, exit status: a failure that the program has acknowledged, by a call that told
+# it of the failure, is none of the job's; one that it has only run into is.
 Case = collections.namedtuple("Case", "options arguments survivors status")
 
 
@@ -41,7 +41,7 @@ def cases(survivors, status, *arguments, where=(ONE, THREE)):
 NINE = (["-n", "9"], ["-n", "9", "--nodes", "3"])
 TABLE = {
     "error_returns": cases(5, KILLED),
-    "handler_lists_the_dead": cases(4, 0),
+    "handler_lists_the_failed": cases(4, 0),
     "undisturbed_pairs": cases(5, KILLED),
     "revoke_on_error": cases(5, 0),
     "uniform_construction": cases(3, 0),
@@ -59,7 +59,7 @@ TABLE = {
 }
 # Who has to notice which mutant.
 MUTANTS = {1: "error_returns", 2: "undisturbed_pairs", 3: "uniform_construction", 4: "uniform_construction", 5: "revoke_on_error",
-           6: "revoke_on_error", 7: "wildcard", 8: "wildcard", 9: "revoke_on_error", 10: "handler_lists_the_dead", 11: "transactions",
+           6: "revoke_on_error", 7: "wildcard", 8: "wildcard", 9: "revoke_on_error", 10: "handler_lists_the_failed", 11: "transactions",
            12: "wildcard"}
 PROGRAM_OF = {"buddy_spawn": "buddy", "replace_endless": "respawn_endless"}
 
@@ -78,7 +78,7 @@ def compile_program(build, name, spelling, folder, mutant=0):
     return path
 
 
-def judge(case, done, name):
+def assess(case, done, name):
     """What is wrong with a run; None: nothing."""
     said = f"{name}: as it should be"
     lines = done.stdout.splitlines()
@@ -97,7 +97,7 @@ def run_case(build, more, path, name, case):
     line = [f"{build}/bin/rzrun", "--oversubscribe", "--timeout", f"{BOUND_S}s", *PATIENT, *case.options, *more,
             path, *case.arguments]
     done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=2 * BOUND_S)
-    wrong = judge(case, done, PROGRAM_OF.get(name, name))
+    wrong = assess(case, done, PROGRAM_OF.get(name, name))
     if wrong:
         print(f"{name} {shlex.join(case.options + case.arguments)}: {wrong}\nagain: {shlex.join(line)}\n{done.stdout}{done.stderr}"
               f"(compiled by {sys.argv[0]} --build {build} --keep {os.path.dirname(path)} {name})")
@@ -113,7 +113,7 @@ def mutants(build, folder):
         line = [f"{build}/bin/rzrun", "--oversubscribe", "--timeout", f"{bound_s}s", *PATIENT, *ONE, path,
                 *TABLE[name][0].arguments]
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=2 * BOUND_S)
-        wrong = judge(TABLE[name][0], done, PROGRAM_OF.get(name, name))
+        wrong = assess(TABLE[name][0], done, PROGRAM_OF.get(name, name))
         noticed = wrong is not None and (wrong == HUNG) == (mutant in HANGS)
         print(f"mutant {mutant:2}, {name}: {wrong or 'nothing'}{'' if noticed else ', NOT NOTICED as it should be'}")
         survive += not noticed

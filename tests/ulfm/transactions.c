@@ -16,8 +16,8 @@ static int jumps;
 static void roll_back(MPI_Comm *comm, int *error, ...)
 {
     int class = class_of(*error);
-    CHECK(class == ERR_DEAD || class == ERR_REVOKED);
-    if (class == ERR_DEAD) {
+    CHECK(class == ERR_FAILED || class == ERR_REVOKED);
+    if (class == ERR_FAILED) {
         MPIX_Comm_revoke(*comm);
     }
     jumps++;
@@ -33,7 +33,7 @@ static long work(MPI_Comm comm, int number, int victim)
                  (rank + size - 1) % size, 0, comm, MPI_STATUS_IGNORE);
     CHECK(got == (rank + size - 1) % size);
     if (rank == victim) {
-        die();
+        crash();
     }
     MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, comm);
     MPI_Barrier(comm);

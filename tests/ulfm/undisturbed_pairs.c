@@ -1,10 +1,10 @@
 /*
- * Ranks work in pairs on MPI_COMM_WORLD. One dies in the middle of its work: its partner is told,
+ * Ranks work in pairs on MPI_COMM_WORLD. One fails in the middle of its work: its partner is told,
  * the other pairs hear nothing of it and lose no message.
  */
 #include "suite.h"
 
-enum { ROUNDS = 2000, DEATH = 300, WORDS = 3000 };
+enum { ROUNDS = 2000, FAILURE = 300, WORDS = 3000 };
 
 static int sent[WORDS], got[WORDS];
 
@@ -30,20 +30,20 @@ int main(int argc, char **argv)
     int round, error = MPI_SUCCESS;
     CHECK(size_of(MPI_COMM_WORLD) % 2 == 0);
     for (round = 0; round < ROUNDS && error == MPI_SUCCESS; round++) {
-        if (rank == victim && round == DEATH) {
-            die();
+        if (rank == victim && round == FAILURE) {
+            crash();
         }
         error = exchange(rank, partner, round);
     }
     if (partner == victim) {
         /* A round that was sent, though not received, may have been the last good one. */
-        CHECK(class_of(error) == ERR_DEAD && round - 1 >= DEATH - 1 && round - 1 <= DEATH);
-        CHECK(class_of(exchange(rank, partner, ROUNDS)) == ERR_DEAD);
+        CHECK(class_of(error) == ERR_FAILED && round - 1 >= FAILURE - 1 && round - 1 <= FAILURE);
+        CHECK(class_of(exchange(rank, partner, ROUNDS)) == ERR_FAILED);
     } else {
         CHECK(error == MPI_SUCCESS && round == ROUNDS);
-        /* Also when it has heard of it for sure, as it asks the dead one itself. */
+        /* Also when it has heard of it for sure, as it asks the failed one itself. */
         CHECK(class_of(MPI_Recv(NULL, 0, MPI_CHAR, victim, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)) ==
-              ERR_DEAD);
+              ERR_FAILED);
         CHECK(exchange(rank, partner, ROUNDS) == MPI_SUCCESS);
     }
     return survived("undisturbed_pairs");

@@ -1,6 +1,6 @@
 /*
  * A communicator is made by all or by nobody: whoever has got it asks the others, by agreement, and
- * frees it again where somebody has not. Somebody dies around each construction.
+ * frees it again where somebody has not. Somebody fails around each construction.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
@@ -30,7 +30,7 @@ static MPI_Comm construct_uniformly(MPI_Comm comm, int kind)
 {
     MPI_Comm made = MPI_COMM_NULL;
     int error = construct(comm, kind, &made);
-    CHECK(error == MPI_SUCCESS || class_of(error) == ERR_DEAD);
+    CHECK(error == MPI_SUCCESS || class_of(error) == ERR_FAILED);
     CHECK((error == MPI_SUCCESS) == (made != MPI_COMM_NULL));
     if (!all_agree(comm, error == MPI_SUCCESS) && made != MPI_COMM_NULL) {
         CHECK(MPI_Comm_free(&made) == MPI_SUCCESS);
@@ -38,25 +38,25 @@ static MPI_Comm construct_uniformly(MPI_Comm comm, int kind)
     return made;
 }
 
-/* What agreement promises: the `and` of all flags; and an error at all for a death that somebody
+/* What agreement promises: the `and` of all flags; and an error at all for a failure that somebody
  * has not acknowledged, whether the caller has or not. */
-static void agreement(MPI_Comm comm, int has_dead)
+static void agreement(MPI_Comm comm, int has_failed)
 {
     int flag = ~(1 << rank_in(comm)), bits = 0;
     for (int rank = 0; rank < size_of(comm); rank++) {
-        bits |= rank == size_of(comm) - 1 && has_dead ? 0 : 1 << rank;
+        bits |= rank == size_of(comm) - 1 && has_failed ? 0 : 1 << rank;
     }
-    if (has_dead && rank_in(comm) == 0) {
-        while (n_dead(comm) == 0) {
+    if (has_failed && rank_in(comm) == 0) {
+        while (n_failed(comm) == 0) {
             MPI_Barrier(comm);
         }
     }
     int error = MPIX_Comm_agree(comm, &flag);
-    CHECK(has_dead ? class_of(error) == ERR_DEAD : error == MPI_SUCCESS);
+    CHECK(has_failed ? class_of(error) == ERR_FAILED : error == MPI_SUCCESS);
     CHECK(flag == ~bits);
 }
 
-static void with_a_death(MPI_Comm *comm, int kind)
+static void with_a_failure(MPI_Comm *comm, int kind)
 {
     /* Collective as they are, not all constructions have to hear from everybody. */
     int victim = size_of(*comm) - 1, made_it, n_made, before = size_of(*comm);
@@ -67,7 +67,7 @@ static void with_a_death(MPI_Comm *comm, int kind)
     }
     MPI_Comm made = construct_uniformly(*comm, kind);
     if (rank_in(*comm) == victim) {
-        die(); /* of the kind of 1 has it got its own */
+        crash(); /* of the kind of 1 has it got its own */
     }
     made_it = made != MPI_COMM_NULL;
     *comm = shrunk(comm);
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
         CHECK(made != MPI_COMM_NULL);
         works(made);
         MPI_Comm_free(&made);
-        with_a_death(&comm, kind);
+        with_a_failure(&comm, kind);
         made = construct_uniformly(comm, kind);
         CHECK(made != MPI_COMM_NULL);
         works(made);

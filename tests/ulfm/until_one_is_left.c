@@ -1,5 +1,5 @@
 /*
- * In each round one of the living dies, whoever it is, rank 0 too, at one of several places; the
+ * In each round one of the living fails, whoever it is, rank 0 too, at one of several places; the
  * others shrink and go on. Argument: the seed.
  */
 #define SUITE_FUNCTIONS
@@ -7,7 +7,7 @@
 
 enum { PLACES = 4 };
 
-/* Calls of a round; the victim dies before the one of this place. */
+/* Calls of a round; the victim fails before the one of this place. */
 static int round_of_calls(MPI_Comm comm, int victim, int place)
 {
     int rank = rank_in(comm), size = size_of(comm), value = rank, sum, error = MPI_SUCCESS;
@@ -15,7 +15,7 @@ static int round_of_calls(MPI_Comm comm, int victim, int place)
     gather(comm);
     for (int call = 0; call < PLACES && error == MPI_SUCCESS; call++) {
         if (rank == victim && call == place) {
-            die();
+            crash();
         }
         switch (call) {
         case 0:
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     while (size_of(comm) > 1) {
         int size = size_of(comm), victim = draw(&seed, size), place = draw(&seed, PLACES);
         int error = round_of_calls(comm, victim, place);
-        CHECK(class_of(error) == ERR_DEAD || class_of(error) == ERR_REVOKED);
+        CHECK(class_of(error) == ERR_FAILED || class_of(error) == ERR_REVOKED);
         CHECK(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
         comm = shrunk(&comm);
         CHECK(size_of(comm) == size - 1);

@@ -1,5 +1,5 @@
 /*
- * Receives from anybody: a death leaves them pending until it is acknowledged, then they go on;
+ * Receives from anybody: a failure leaves them pending until it is acknowledged, then they go on;
  * what has arrived comes first.
  */
 #define SUITE_FUNCTIONS
@@ -30,22 +30,22 @@ static void is_pending(MPI_Request *request)
     CHECK(class_of(error) == ERR_PENDING && *request != MPI_REQUEST_NULL);
 }
 
-/* Rank 0 receives while `victim` has died; `friend` lives. */
-static void receive(int victim, int friend, int dead_before)
+/* Rank 0 receives while `victim` has failed; `friend` lives. */
+static void receive(int victim, int friend, int failed_before)
 {
-    int value = -1, dead[8];
+    int value = -1, failed[8];
     MPI_Request request;
     MPI_Status status;
     tell(friend, GO);
     hear(friend, MARK); /* so what it sent before is here, too */
     MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, WANTED, comm, &request);
     is_pending(&request);
-    CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, GO, comm, &status)) == ERR_DEAD);
-    CHECK(class_of(MPI_Probe(MPI_ANY_SOURCE, GO, comm, &status)) == ERR_DEAD);
+    CHECK(class_of(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, GO, comm, &status)) == ERR_FAILED);
+    CHECK(class_of(MPI_Probe(MPI_ANY_SOURCE, GO, comm, &status)) == ERR_FAILED);
     CHECK(MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, EARLY, comm, &status) == MPI_SUCCESS);
     CHECK(value == EARLY && status.MPI_SOURCE == friend);
     is_pending(&request);
-    CHECK(dead_ranks(comm, dead, 8) == dead_before + 1 && dead[dead_before] == victim);
+    CHECK(failed_ranks(comm, failed, 8) == failed_before + 1 && failed[failed_before] == victim);
     tell(friend, GO);
     CHECK(MPI_Wait(&request, &status) == MPI_SUCCESS && request == MPI_REQUEST_NULL);
     CHECK(value == WANTED && status.MPI_SOURCE == friend && status.MPI_TAG == WANTED);
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         if (i == 0) {
             lose(comm, victim);
         } else if (rank == victim) {
-            die();
+            crash();
         }
         if (rank == 0) {
             receive(victim, 1 + i % (size - 3), i);

@@ -63,15 +63,15 @@ extern "C" {
 
 /* Numbers, not the names of mpi.h: programs define those names as these ones. */
 @ULFM@
-/* Attribute of communicators: an int, whether a death is an error of calls and not the end. */
+/* Attribute of communicators: an int, whether a failure is an error of calls and not the end. */
 #define MPIX_FT 599
 #define MPI_FT 599
 
 /* How this process came to its restart point. */
 typedef enum MPIX_Reinit_state_t {
     MPIX_REINIT_NEW = 1,      /* for the first time */
-    MPIX_REINIT_REINITED = 2, /* again: it survived a death and was rolled back */
-    MPIX_REINIT_RESTARTED = 3 /* as a new process in the place of one that died */
+    MPIX_REINIT_REINITED = 2, /* again: it survived a failure and was rolled back */
+    MPIX_REINIT_RESTARTED = 3 /* as a new process in the place of one that failed */
 } MPIX_Reinit_state_t;
 
 /* The main loop of a program that recovers by global restart; MPIX_Reinit returns its result. */
@@ -103,7 +103,7 @@ typedef struct RZ_ABI_Group_monitor *RZ_Group_monitor;
 /* Why a process is in the group, or is not. */
 #define RZ_GROUP_RECOMMENDED 1 /* in: it answers in time */
 #define RZ_GROUP_SLOW 2        /* out: it does not */
-#define RZ_GROUP_DEAD 3        /* out: it has died */
+#define RZ_GROUP_FAILED 3        /* out: it has failed */
 #define RZ_GROUP_COOLING 4     /* out, but it answers in time again */
 
 /* What is known of a process here. */

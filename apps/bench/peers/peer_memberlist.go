@@ -132,7 +132,7 @@ func listen(lines chan line, victim int, take func(line) bool) {
 }
 
 func main() {
-	runtime.LockOSThread() // the members die with this thread
+	runtime.LockOSThread() // the members fail with this thread
 	if len(os.Args) == 5 && os.Args[1] == "member" {
 		member(os.Args[2], time.Duration(number(os.Args[3]))*time.Millisecond, os.Args[4])
 		return

@@ -46,7 +46,7 @@ struct rz_op *rz_op_predefined(unsigned handle)
 /* ---- Those of the user ---- */
 
 static struct rz_op
-    *free_first; /* memory of ended ones, by `table`: a stale handle reads a dead object */
+    *free_first; /* memory of ended ones, by `table`: a stale handle reads a failed object */
 
 int rzm_op_create(MPI_User_function *user_fn, MPI_User_function_c *user_fn_c, int commute,
                   struct rz_op **op)

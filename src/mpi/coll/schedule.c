@@ -42,9 +42,9 @@ struct rz_schedule {
     struct rz_request **pending;
     size_t n_pending, pending_max;
     struct block *blocks;
-    bool uniform;           /* its end is that of all members (ft/comm_uniform.h) */
-    struct rz_rulings *row; /* of a persistent one, its own */
-    struct rz_ruling verdict;
+    bool uniform;                   /* its end is that of all members (ft/comm_uniform.h) */
+    struct rz_uniform_results *row; /* of a persistent one, its own */
+    struct rz_uniform_result result;
     struct rz_request *request; /* of a uniform one that is not blocking */
     bool told;                  /* how it ended here; the verdict ends it */
     uint64_t operation;
@@ -87,7 +87,7 @@ static void schedule_free(struct rz_schedule *schedule)
 static void schedule_release(struct rz_schedule *schedule)
 {
     rz_assert(schedule->n_pending == 0);
-    rz_rulings_end(schedule->row);
+    rz_uniform_results_end(schedule->row);
     for (size_t i = 0; i < schedule->n; i++) {
         struct step *step = &schedule->steps[i];
         if (step->from_type != NULL) {
@@ -311,18 +311,19 @@ void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const v
 /* ---- Running it ---- */
 
 /* Its place among those whose ends are agreed on. */
-static void begin_verdict(struct rz_schedule *schedule)
+static void begin_result(struct rz_schedule *schedule)
 {
     if (!schedule->uniform) {
         return;
     }
-    struct rz_rulings *row = schedule->row != NULL ? schedule->row : rz_rulings_of(schedule->comm);
+    struct rz_uniform_results *row =
+        schedule->row != NULL ? schedule->row : rz_uniform_results_of(schedule->comm);
     if (row == NULL) { /* the others will not be told anything by this process either */
         schedule->uniform = false;
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
         return;
     }
-    rz_ruling_begin(row, &schedule->verdict);
+    rz_uniform_result_begin(row, &schedule->result);
 }
 
 /* One more place for a request, at the end of `pending`; false: no memory. */
@@ -349,7 +350,7 @@ static bool sends_to(const struct step *step, const struct step *like)
 /* Because of a failed member it sends nothing more: tells each process that it owes a message. */
 static void tell_absence(const struct rz_schedule *schedule)
 {
-    if (!schedule->whole->collectives_dead || rz_engine.rollback) {
+    if (!schedule->whole->collectives_failed || rz_engine.rollback) {
         return;
     }
     for (size_t i = schedule->at; i < schedule->n; i++) {
@@ -468,7 +469,7 @@ static void begin_steps(struct rz_schedule *schedule)
         note(schedule, MPI_ERR_REVOKED);
     } else if (rz_operation_find(comm, schedule->tag) != NULL) {
         return;
-    } else if (comm->collectives_dead) {
+    } else if (comm->collectives_failed) {
         refuse(schedule);
     } else {
         rz_operation_begin(comm, &schedule->participation, schedule->tag);
@@ -497,7 +498,7 @@ static void look_for_failures(struct rz_schedule *schedule)
 static bool is_settled(void *arg)
 {
     struct rz_schedule *schedule = arg;
-    if (__builtin_expect(schedule->whole->collectives_dead, 0)) {
+    if (__builtin_expect(schedule->whole->collectives_failed, 0)) {
         look_for_failures(schedule);
     }
     while (schedule->complete < schedule->n_pending &&
@@ -535,8 +536,8 @@ static void settle(struct rz_schedule *schedule)
 
 int rz_schedule_run(struct rz_schedule *schedule)
 {
-    schedule->verdict = (struct rz_ruling){0};
-    begin_verdict(schedule);
+    schedule->result = (struct rz_uniform_result){0};
+    begin_result(schedule);
     begin_steps(schedule);
     while (advance(schedule)) {
         settle(schedule);
@@ -544,7 +545,7 @@ int rz_schedule_run(struct rz_schedule *schedule)
     end_steps(schedule);
     int error = schedule->error;
     if (schedule->uniform && error != RZM_ROLLBACK) {
-        error = rz_ruling_wait(&schedule->verdict, error, schedule->comm->call);
+        error = rz_uniform_result_wait(&schedule->result, error, schedule->comm->call);
     }
     schedule_release(schedule);
     return error;
@@ -565,11 +566,11 @@ static bool run_on(struct rz_schedule *schedule)
     return true;
 }
 
-static void verdict_ended(struct rz_ruling *verdict)
+static void result_ended(struct rz_uniform_result *result)
 {
     struct rz_schedule *schedule =
-        (struct rz_schedule *)(void *)((char *)verdict - offsetof(struct rz_schedule, verdict));
-    rz_request_complete(schedule->request, verdict->error);
+        (struct rz_schedule *)(void *)((char *)result - offsetof(struct rz_schedule, result));
+    rz_request_complete(schedule->request, result->error);
 }
 
 /* The request is active. */
@@ -581,7 +582,7 @@ static void schedule_poll(struct rz_request *request)
     }
     if (schedule->uniform && schedule->error != RZM_ROLLBACK) {
         schedule->told = true;
-        rz_ruling_tell(&schedule->verdict, schedule->error);
+        rz_uniform_result_tell(&schedule->result, schedule->error);
     } else {
         rz_request_complete(request, schedule->error);
     }
@@ -620,8 +621,8 @@ static void begin_request(struct rz_request *request)
     schedule->request = request;
     begin_steps(schedule);
     if (schedule->uniform) {
-        schedule->verdict = (struct rz_ruling){.ended = verdict_ended};
-        begin_verdict(schedule);
+        schedule->result = (struct rz_uniform_result){.ended = result_ended};
+        begin_result(schedule);
         rz_request_activate(request);
         schedule_poll(request);
     } else if (run_on(schedule)) {
@@ -684,7 +685,7 @@ int rz_schedule_keep(struct rz_schedule *schedule, struct rz_request **request)
 {
     schedule->tag |= TAG_PERSISTENT;
     if (schedule->uniform &&
-        (schedule->row = rz_rulings_new(schedule->comm, schedule->operation)) == NULL) {
+        (schedule->row = rz_uniform_results_new(schedule->comm, schedule->operation)) == NULL) {
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
         schedule->uniform = false;
     }

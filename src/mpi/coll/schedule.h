@@ -73,7 +73,7 @@ int rz_schedule_run(struct rz_schedule *schedule);
 int rz_schedule_start(struct rz_schedule *schedule, struct rz_request **request);
 
 /*
- * Keeps it for *request, a persistent one: each start runs the same steps anew, from the first. A
+ * Keeps it for *request, a persistent one: each start runs the same steps again, from the first. A
  * plan reads no user data, so that it is as good every time. All runs have one tag, which no other
  * operation has; so requests may be started in another order at each member, and messages of one
  * run do not meet those of the next, for the order of messages keeps them apart.

@@ -3,7 +3,7 @@
 #include "base/random.h"
 #include "mpi/core/attribute.h"
 #include "mpi/ft/comm_revoke.h"
-#include "mpi/ft/council.h"
+#include "mpi/ft/agreement_context.h"
 #include "mpi/ft/revoke_nodes.h"
 #include "mpi/core/errhandler.h"
 #include "mpi/core/engine.h"
@@ -20,21 +20,21 @@ static struct rz_comm world, self;
 static bool closing;           /* all of them end */
 static struct rz_comm *living; /* all communicators, by next and prev */
 static struct rz_comm
-    *free_first; /* memory of ended ones, by next: a stale handle reads a dead object */
+    *free_first; /* memory of ended ones, by next: a stale handle reads a failed object */
 
 /* ---- Context ids ---- */
 
-/* Never the id of another communicator, now or later: see the head of comm.h. The planes have the
- * low bits. */
+/* Never the id of another communicator, now or later: see the head of comm.h. The context offsets
+ * have the low bits. */
 static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
 {
-    return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_PLANE_COUNT - 1);
+    return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_CONTEXT_OFFSET_COUNT - 1);
 }
 
 struct rz_comm *rz_comm_by_context(uint64_t context)
 {
     struct rz_comm *comm = living;
-    while (comm != NULL && comm->context != (context & ~(uint64_t)(RZ_PLANE_COUNT - 1))) {
+    while (comm != NULL && comm->context != (context & ~(uint64_t)(RZ_CONTEXT_OFFSET_COUNT - 1))) {
         comm = comm->next;
     }
     return comm;
@@ -48,7 +48,7 @@ static uint64_t ended[ENDED];
 
 static uint64_t *ended_place(uint64_t context)
 {
-    return &ended[context / RZ_PLANE_COUNT % ENDED];
+    return &ended[context / RZ_CONTEXT_OFFSET_COUNT % ENDED];
 }
 
 void rz_comm_note_end(uint64_t context)
@@ -61,14 +61,14 @@ bool rz_comm_has_ended(uint64_t context)
     return *ended_place(context) == context;
 }
 
-/* ---- Deaths ---- */
+/* ---- Failures ---- */
 
 /* Messages that have come are kept: what they belong to may still succeed. */
 void rz_comm_stop_collectives(struct rz_comm *comm)
 {
-    comm->collectives_dead = true;
+    comm->collectives_failed = true;
     if (comm->local != NULL) {
-        comm->local->collectives_dead = true;
+        comm->local->collectives_failed = true;
     }
 }
 
@@ -91,18 +91,18 @@ bool rz_comms_hold(uint32_t process)
 void rz_comm_look_at_range(struct rz_comm *comm)
 {
     enum rz_error_range range = rz_comm_error_range(comm);
-    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_engine.n_dead > 0) ||
+    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_engine.n_failed > 0) ||
                      (range == RZ_RANGE_GROUP && rz_comm_failed(comm) > 0);
     if (concerned && comm->inter == NULL) {
         rz_comm_revoke(comm);
     }
 }
 
-void rz_comms_death(uint32_t dead)
+void rz_comms_failure(uint32_t failed)
 {
     struct rz_comm *next;
     for (struct rz_comm *comm = living; comm != NULL; comm = next) {
-        if (rz_comm_holds(comm->inter != NULL ? comm->inter : comm, dead)) {
+        if (rz_comm_holds(comm->inter != NULL ? comm->inter : comm, failed)) {
             rz_comm_stop_collectives(comm);
         }
         rz_comm_retain(comm); /* revoking ends requests, the last of which may hold it */
@@ -147,15 +147,15 @@ static void comm_end(struct rz_comm *comm)
     }
     rz_participations_forget(&comm->participations);
     rz_comm_note_end(comm->context);
-    for (int plane = 0; plane < RZ_PLANE_COUNT; plane++) {
-        rz_message_forget_context(rz_comm_context(comm, (enum rz_plane)plane));
+    for (int context_offset = 0; context_offset < RZ_CONTEXT_OFFSET_COUNT; context_offset++) {
+        rz_message_forget_context(rz_comm_context(comm, (enum rz_context_offset)context_offset));
     }
     rz_parent_ends(comm);
     bool farewell = !closing && rz_dynamic_says_farewell(comm);
     if (farewell) {
-        rz_council_open(comm); /* others may wait for our farewell */
+        rz_agreement_context_open(comm); /* others may wait for our farewell */
     }
-    rz_council_comm_ends(comm, farewell);
+    rz_agreement_context_comm_ends(comm, farewell);
     *(comm->prev != NULL ? &comm->prev->next : &living) = comm->next;
     if (comm->next != NULL) {
         comm->next->prev = comm->prev;
@@ -217,15 +217,15 @@ static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
 static bool ended_well(uint32_t process)
 {
     const struct rz_member *member = rz_member_of(process);
-    return member->process == process && rz_board_verdict(member->word) == RZ_VERDICT_ENDED;
+    return member->process == process && rz_board_state(member->word) == RZ_PROCESS_ENDED;
 }
 
 static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
 {
     for (int i = 0; i < group->size; i++) {
         uint32_t process = group->process[i];
-        if (rz_process_dead(process) && !ended_well(process)) {
-            rz_engine_list_dead(process);
+        if (rz_process_failed(process) && !ended_well(process)) {
+            rz_engine_list_failed(process);
             rz_comm_stop_collectives(comm);
         }
     }
@@ -234,13 +234,13 @@ static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
 /* What happened before the communicator was there. */
 static void look_back(struct rz_comm *comm)
 {
-    if (rz_engine.deaths) {
+    if (rz_engine.failures) {
         look_back_at(comm, comm->group);
         if (comm->remote != comm->group) {
             look_back_at(comm, comm->remote);
         }
     }
-    rz_councils_comm_begun();
+    rz_agreement_contexts_comm_begun();
     rz_revoke_comm_begun(comm);
 }
 
@@ -351,7 +351,7 @@ int rz_comms_open(void)
 void rz_comms_close(void)
 {
     rz_comm_from_group_close();
-    rz_councils_close();
+    rz_agreement_contexts_close();
     closing = true;
     while (living != NULL) {
         struct rz_comm *comm = living;
@@ -379,9 +379,10 @@ int rz_comm_admit(const struct rz_comm *comm)
     bool alone = rz_comm_size(comm) == 1 && rz_comm_peers(comm) == 1;
     return alone || !rz_engine.comes_again
                ? MPI_SUCCESS
-               : rzm_error(MPI_ERR_OTHER, "this process was started again in the place of one that "
-                                          "died: before MPIX_Reinit it cannot communicate, for the "
-                                          "others are past this");
+               : rzm_error(MPI_ERR_OTHER,
+                           "this process was started again in the place of one that "
+                           "failed: before MPIX_Reinit it cannot communicate, for the "
+                           "others are past this");
 }
 
 int rz_comm_enter(const struct rz_comm *comm)

@@ -11,21 +11,21 @@
 #include "mpi/ft/agreement.h"
 #include "mpi/ft/revoke_nodes.h"
 
-/* One context id carries separate planes that never match each other: the low bits of the id on the
- * wire. */
-enum rz_plane {
-    RZ_PLANE_POINT,      /* what the user sends */
-    RZ_PLANE_COLLECTIVE, /* messages inside collective operations */
-    RZ_PLANE_CREATE,     /* MPI_Comm_create_group: collective over a part only, by user tag */
-    RZ_PLANE_REPAIR,     /* agreement and shrink: works on broken and revoked communicators */
-    RZ_PLANE_COUNT
+/* One context id carries separate context offsets that never match each other: the low bits of the
+ * id on the wire. */
+enum rz_context_offset {
+    RZ_CONTEXT_OFFSET_POINT,      /* what the user sends */
+    RZ_CONTEXT_OFFSET_COLLECTIVE, /* messages inside collective operations */
+    RZ_CONTEXT_OFFSET_CREATE, /* MPI_Comm_create_group: collective over a part only, by user tag */
+    RZ_CONTEXT_OFFSET_REPAIR, /* agreement and shrink: works on broken and revoked communicators */
+    RZ_CONTEXT_OFFSET_COUNT
 };
 
 struct rz_attribute;
 
 struct rz_comm {
     struct rz_object object; /* flags: RZ_COMM_INTER, RZ_COMM_ROUND */
-    uint64_t context;        /* the id; low two bits 0, where the plane goes */
+    uint64_t context;        /* the id; low two bits 0, where the context offset goes */
     struct rz_group *group;  /* local */
     struct rz_group *remote; /* what ranks refer to: == group unless inter */
     struct rz_comm *local; /* of an inter-communicator: one of the local group, that no user sees */
@@ -37,18 +37,19 @@ struct rz_comm {
     struct rz_attribute *attributes;
     bool revoked;
     bool unshut;   /* comm_revoke.h */
-    bool unshared; /* nobody else has it: the MPI_COMM_WORLD of a process that replaces a dead one,
-                      revoked from birth */
+    bool unshared; /* nobody else has it: the MPI_COMM_WORLD of a process that replaces a failed
+                      one, revoked from spawn */
     bool met; /* made by processes that had no communicator in common: spawn, connect, accept, join
                */
-    bool collectives_dead; /* a member is known to have failed: only collective operations that had
-                              begun before go on, and those whose messages are all here */
-    bool refusal_told;     /* the others were told of the first one that did not begin for that */
+    bool collectives_failed; /* a member is known to have failed: only collective operations that
+                              had begun before go on, and those whose messages are all here */
+    bool refusal_told;       /* the others were told of the first one that did not begin for that */
     struct rz_participations participations; /* of this process; a hidden one has none */
     struct rz_participation making;          /* a call that makes a communicator out of this one */
     uint32_t acknowledged; /* how many of the failed (as found by get_failed, in order) the user has
                               acknowledged */
-    struct rz_council *council;  /* council.h; NULL: nothing was agreed or revoked on it yet */
+    struct rz_agreement_context
+        *agreement_context; /* agreement_context.h; NULL: nothing was agreed or revoked on it yet */
     struct rz_comm *next, *prev; /* all living communicators */
     char name[MPI_MAX_OBJECT_NAME];
     /* Parts of other chapters, given back when the communicator ends. */
@@ -64,10 +65,11 @@ static inline uint32_t rz_comm_process(const struct rz_comm *comm, int rank)
     return comm->remote->process[rank];
 }
 
-/* The id on the wire of one plane. */
-static inline uint64_t rz_comm_context(const struct rz_comm *comm, enum rz_plane plane)
+/* The id on the wire of one context offset. */
+static inline uint64_t rz_comm_context(const struct rz_comm *comm,
+                                       enum rz_context_offset context_offset)
 {
-    return comm->context | (uint64_t)plane;
+    return comm->context | (uint64_t)context_offset;
 }
 
 /*
@@ -93,8 +95,8 @@ static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
     return comm->operations;
 }
 
-/* The tag for messages of that operation on the collective plane; order of messages settles the
- * rest. */
+/* The tag for messages of that operation on the collective context offset; order of messages
+ * settles the rest. */
 static inline int rz_comm_operation_tag(uint64_t operation)
 {
     return (int)(operation & RZ_TAG_UB);
@@ -153,7 +155,7 @@ int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation);
  * before all have entered, so that a failed member is told of. Releases it at an error. */
 int rz_comm_settle(struct rz_comm *made, const char *call);
 
-/* The living communicator with this id, whatever the plane; NULL: none. */
+/* The living communicator with this id, whatever the context offset; NULL: none. */
 struct rz_comm *rz_comm_by_context(uint64_t context);
 
 /* A member is known to have failed, here or elsewhere. */
@@ -165,7 +167,7 @@ void rz_comm_stop_collectives(struct rz_comm *comm);
 /* Takes over the hints of info (NULL: none) that are known; others are left alone (comm_info.c). */
 void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info);
 
-/* Whose death revokes comm at once, without a call (comm_info.c). */
+/* Whose failure revokes comm at once, without a call (comm_info.c). */
 enum rz_error_range { RZ_RANGE_LOCAL, RZ_RANGE_GROUP, RZ_RANGE_UNIVERSE };
 enum rz_error_range rz_comm_error_range(const struct rz_comm *comm);
 
@@ -179,7 +181,7 @@ enum rz_agreement_engine rz_comm_agreement(const struct rz_comm *comm);
 /* How a process that revokes comm tells the others. */
 enum rz_revoke_way rz_comm_revoke_way(const struct rz_comm *comm);
 
-/* Revokes comm if somebody within its error range is known to be dead; not from inside a callback
+/* Revokes comm if somebody within its error range is known to be failed; not from inside a callback
  * of a transport. */
 void rz_comm_look_at_range(struct rz_comm *comm);
 
@@ -205,14 +207,14 @@ struct rz_comm *rz_comms_first(void);
  */
 bool rz_comm_has_ended(uint64_t context);
 
-/* The council with this id has; that of a communicator has the same one. */
+/* The agreement context with this id has; that of a communicator has the same one. */
 void rz_comm_note_end(uint64_t context);
 
-/* How many processes of comm (of both groups if inter) are known to be dead. */
+/* How many processes of comm (of both groups if inter) are known to be failed. */
 int rz_comm_failed(const struct rz_comm *comm);
 
-/* A process died: note where collectives cannot go on any more. From the engine. */
-void rz_comms_death(uint32_t process);
+/* A process failed: note where collectives cannot go on any more. From the engine. */
+void rz_comms_failure(uint32_t process);
 
 /* Whether comm, or some living communicator, holds that process. */
 bool rz_comm_holds(const struct rz_comm *comm, uint32_t process);

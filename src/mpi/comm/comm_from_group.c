@@ -51,7 +51,7 @@ static bool made_reserve(void)
     return true;
 }
 
-/* This one is the how-manieth of that key, from 1; 0: no memory. */
+/* This one is the ordinal of that key, from 1; 0: no memory. */
 static uint64_t made_count(uint64_t key)
 {
     if (!made_reserve()) {

@@ -1,14 +1,14 @@
 /*
  * Hints of communicators. Most are assertions of the user about how the communicator is used: the
  * known ones are kept and shown, nothing depends on them. Those that matter: how far the error of a
- * death reaches, and which calls tell it alike everywhere (mpi_error_range, mpi_error_uniform:
+ * failure reaches, and which calls tell it alike everywhere (mpi_error_range, mpi_error_uniform:
  * ULFM), by which engine the members agree (rz_agree;
  * docs/agreement-engines.md), and how a revocation gets to them (rz_revoke).
  */
 #include "mpi/comm/comm.h"
 #include "mpi/core/engine.h"
 #include "mpi/ft/comm_uniform.h"
-#include "mpi/ft/council.h"
+#include "mpi/ft/agreement_context.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,8 +61,8 @@ enum rz_error_uniform rz_comm_error_uniform(const struct rz_comm *comm)
 
 enum rz_agreement_engine rz_comm_agreement(const struct rz_comm *comm)
 {
-    if (rz_council_has_proposed(comm)) {
-        return (enum rz_agreement_engine)rz_council_engine(comm);
+    if (rz_agreement_context_has_proposed(comm)) {
+        return (enum rz_agreement_engine)rz_agreement_context_engine(comm);
     }
     unsigned value = hint(comm, AGREE);
     int n = comm->group->size + (comm->remote != comm->group ? comm->remote->size : 0);
@@ -81,7 +81,7 @@ enum rz_revoke_way rz_comm_revoke_way(const struct rz_comm *comm)
  * that it makes no difference. */
 static bool is_fixed(const struct rz_comm *comm, int key)
 {
-    return key == AGREE && rz_council_has_proposed(comm);
+    return key == AGREE && rz_agreement_context_has_proposed(comm);
 }
 
 static const char *value_of(const struct rz_comm *comm, int key)
@@ -109,7 +109,7 @@ void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info)
         }
     }
     rz_comm_look_at_range(comm);
-    rz_rulings_look(comm);
+    rz_uniform_results_look(comm);
 }
 
 /* Hints that are not understood are ignored, as the standard has it; but what was meant for this

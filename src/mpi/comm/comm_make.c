@@ -117,7 +117,7 @@ int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *opera
         *operation = rz_comm_begin(comm, call);
         rz_comm_create_end(comm); /* of a call that nobody ended */
     }
-    if (error == MPI_SUCCESS && !comm->collectives_dead) {
+    if (error == MPI_SUCCESS && !comm->collectives_failed) {
         rz_operation_begin(comm, &comm->making, rz_comm_operation_tag(*operation));
     }
     return error;
@@ -175,7 +175,7 @@ int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
 
 /* A duplicate that is there, and whose verdict is not. */
 struct duplicate {
-    struct rz_ruling verdict;
+    struct rz_uniform_result result;
     struct rz_request *request;
     struct rz_comm *made;
     MPI_Comm *newcomm;
@@ -189,21 +189,21 @@ static void duplicate_destroy(struct rz_request *request)
 static const struct rz_request_class duplicate_class = {
     .name = "duplicate", .waited_for = true, .destroy = duplicate_destroy};
 
-static void duplicate_ended(struct rz_ruling *verdict)
+static void duplicate_ended(struct rz_uniform_result *result)
 {
-    struct duplicate *duplicate = (struct duplicate *)(void *)verdict;
-    if (verdict->error != MPI_SUCCESS && duplicate->made != NULL) {
+    struct duplicate *duplicate = (struct duplicate *)(void *)result;
+    if (result->error != MPI_SUCCESS && duplicate->made != NULL) {
         rz_comm_release(duplicate->made);
         *duplicate->newcomm = MPI_COMM_NULL;
     }
-    rz_request_complete(duplicate->request, verdict->error);
+    rz_request_complete(duplicate->request, result->error);
 }
 
 /* error: of the making. The request ends with what all were told. */
 static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made, MPI_Comm *newcomm,
                            struct rz_request **request)
 {
-    struct rz_rulings *row = rz_rulings_of(comm);
+    struct rz_uniform_results *row = rz_uniform_results_of(comm);
     struct rz_request *asked = rz_request_new(&duplicate_class, comm);
     struct duplicate *duplicate = malloc(sizeof(*duplicate));
     if (row == NULL || asked == NULL || duplicate == NULL) {
@@ -213,7 +213,7 @@ static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made
         }
         return MPI_ERR_NO_MEM;
     }
-    *duplicate = (struct duplicate){.verdict = {.all = true, .ended = duplicate_ended},
+    *duplicate = (struct duplicate){.result = {.all = true, .ended = duplicate_ended},
                                     .request = asked,
                                     .made = made,
                                     .newcomm = newcomm};
@@ -221,8 +221,8 @@ static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made
     rz_request_activate(asked);
     *newcomm = made != NULL ? rz_comm_handle(made) : MPI_COMM_NULL;
     *request = asked;
-    rz_ruling_begin(row, &duplicate->verdict);
-    rz_ruling_tell(&duplicate->verdict, error);
+    rz_uniform_result_begin(row, &duplicate->result);
+    rz_uniform_result_tell(&duplicate->result, error);
     return MPI_SUCCESS;
 }
 
@@ -247,8 +247,8 @@ int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm
     }
     if (error == MPI_SUCCESS) {
         operation = rz_comm_begin(comm, "MPI_Comm_idup");
-        error = uniform && comm->collectives_dead ? MPI_ERR_PROC_FAILED
-                                                  : duplicate_make(comm, operation, info, &made);
+        error = uniform && comm->collectives_failed ? MPI_ERR_PROC_FAILED
+                                                    : duplicate_make(comm, operation, info, &made);
     }
     if (error != MPI_SUCCESS && !uniform) {
         return error;
@@ -321,7 +321,7 @@ static int tell_group(struct rz_comm *comm, const struct rz_group *group, int ta
         struct rz_request *request;
         int rank = rz_group_find(comm->group, group->process[i]);
         int error = rz_p2p_start_send(context, sizeof(*context), bytes_type(), rank, tag, comm,
-                                      RZ_PLANE_CREATE, 0, &request);
+                                      RZ_CONTEXT_OFFSET_CREATE, 0, &request);
         error = error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
         result = result != MPI_SUCCESS ? result : error;
     }
@@ -334,14 +334,14 @@ static int hear_from_leader(struct rz_comm *comm, const struct rz_group *group, 
     struct rz_request *request;
     int leader = rz_group_find(comm->group, group->process[0]);
     int error = rz_p2p_start_recv(context, sizeof(*context), bytes_type(), leader, tag, comm,
-                                  RZ_PLANE_CREATE, 0, &request);
+                                  RZ_CONTEXT_OFFSET_CREATE, 0, &request);
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
 
 static bool has_failed(const struct rz_group *group)
 {
-    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
-        if (rz_group_find(group, rz_engine.dead[i]) != MPI_UNDEFINED) {
+    for (uint32_t i = 0; i < rz_engine.n_failed; i++) {
+        if (rz_group_find(group, rz_engine.failed[i]) != MPI_UNDEFINED) {
             return true;
         }
     }

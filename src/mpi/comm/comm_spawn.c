@@ -5,9 +5,9 @@
  *   2. It tells comm who they are; each member makes the inter-communicator and confirms.
  *   3. It tells the processes to GO on: their MPI_Init ends now (parent.c). When each has heard it,
  *      it says GOING. Then the root tells comm that all is well; had it done so before, it could
- *      die with a GO still on its way, and nobody would go on to whom a parent was bound.
+ *      fail with a GO still on its way, and nobody would go on to whom a parent was bound.
  *
- * Where the root returns an error, whatever the cause, the processes are ended, and where it dies
+ * Where the root returns an error, whatever the cause, the processes are ended, and where it fails
  * before it could tell them to go on they leave by themselves: a spawn that came to nothing leaves
  * nobody behind who could communicate with the parents. Where one member returns MPI_SUCCESS all
  * have made the inter-communicator; those that were not told so have revoked and ended it.
@@ -16,7 +16,7 @@
 
 #include "base/linked_list.h"
 #include "base/random.h"
-#include "mpi/comm/word.h"
+#include "mpi/comm/setup_message.h"
 #include "mpi/ft/comm_revoke.h"
 #include "port/kill_point.h"
 
@@ -27,16 +27,16 @@
 /* ---- Asking the daemon ---- */
 
 /* An order that the daemon has not answered yet. Several threads may have some. */
-struct birth {
+struct spawn {
     uint64_t question;
     bool answered;
     rz_status_t status;
     struct rz_link_process *processes; /* [n], in order of rank */
     uint32_t n;
-    struct birth *next;
+    struct spawn *next;
 };
 
-static struct birth *open_births;
+static struct spawn *start_spawns;
 static uint64_t last_question;
 
 static void spawned(void *arg, const struct rz_link_message *message, const int *fds,
@@ -44,46 +44,46 @@ static void spawned(void *arg, const struct rz_link_message *message, const int 
 {
     (void)arg, (void)fds, (void)n_fds;
     const struct rz_link_spawned *told = &message->spawned;
-    struct birth *birth = open_births;
-    while (birth != NULL && birth->question != told->question) {
-        birth = birth->next;
+    struct spawn *spawn = start_spawns;
+    while (spawn != NULL && spawn->question != told->question) {
+        spawn = spawn->next;
     }
-    if (birth == NULL) {
+    if (spawn == NULL) {
         return;
     }
     uint32_t n = told->processes_length / RZ_LINK_PAIR_BYTES;
-    birth->answered = true;
-    birth->status = (rz_status_t)told->status;
-    birth->processes = calloc(n + 1, sizeof(*birth->processes));
-    birth->n = birth->processes != NULL ? n : 0;
-    rz_link_get_pairs(told->processes, told->processes_length, birth->processes, birth->n);
+    spawn->answered = true;
+    spawn->status = (rz_status_t)told->status;
+    spawn->processes = calloc(n + 1, sizeof(*spawn->processes));
+    spawn->n = spawn->processes != NULL ? n : 0;
+    rz_link_get_pairs(told->processes, told->processes_length, spawn->processes, spawn->n);
     rz_engine.completions++;
 }
 
 static bool is_answered(void *arg)
 {
-    return ((struct birth *)arg)->answered;
+    return ((struct spawn *)arg)->answered;
 }
 
-/* Has the order carried out: MPI_SUCCESS (birth->status says what became of it) or RZM_ROLLBACK. */
+/* Has the order carried out: MPI_SUCCESS (spawn->status says what became of it) or RZM_ROLLBACK. */
 static int ask(const struct rz_news *order, uint32_t n, const struct rz_news *parent,
-               const char *call, struct birth *birth)
+               const char *call, struct spawn *spawn)
 {
-    *birth = (struct birth){.question = ++last_question, .next = open_births};
-    open_births = birth;
+    *spawn = (struct spawn){.question = ++last_question, .next = start_spawns};
+    start_spawns = spawn;
     rz_link_handle(rz_engine.link, RZ_LINK_SPAWNED, spawned, NULL);
     rz_kill_here(RZ_KILL_SPAWN);
     rz_engine_tell_daemon(
         &(struct rz_link_message){.type = RZ_LINK_SPAWN,
-                                  .spawn = {.question = birth->question,
+                                  .spawn = {.question = spawn->question,
                                             .count = n,
                                             .commands = order->data,
                                             .commands_length = (uint32_t)order->bytes,
                                             .parent = parent->data,
                                             .parent_length = (uint32_t)parent->bytes}});
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    int error = rz_engine_wait(&blocked, is_answered, birth);
-    rz_list_unlink(&open_births, birth);
+    int error = rz_engine_wait(&blocked, is_answered, spawn);
+    rz_list_unlink(&start_spawns, spawn);
     return error;
 }
 
@@ -107,7 +107,7 @@ static size_t news_bytes(uint32_t n)
 
 /* The root while it waits for a word of each of the spawned. */
 struct gathering {
-    enum rz_word_kind kind;
+    enum rz_setup_kind kind;
     const struct rz_comm *comm; /* nobody is waited for when it breaks; NULL: never */
     uint64_t order;
     const struct spawn_news *news;
@@ -127,8 +127,8 @@ static bool all_have_said_it(void *arg)
 {
     struct gathering *gathering = arg;
     const struct spawn_news *news = gathering->news;
-    struct rz_word *word;
-    while ((word = rz_word_take(gathering->kind, gathering->order)) != NULL) {
+    struct rz_setup_message *word;
+    while ((word = rz_setup_message_take(gathering->kind, gathering->order)) != NULL) {
         uint32_t i = find(news, word->process);
         if (i < news->n) {
             gathering->said[i] = true;
@@ -156,7 +156,7 @@ static int gather_ready(const struct rz_comm *comm, struct spawn_news *news, uin
                         const char *call)
 {
     struct gathering gathering = {
-        .kind = RZ_WORD_READY, .comm = comm, .order = order, .news = news};
+        .kind = RZ_SETUP_READY, .comm = comm, .order = order, .news = news};
     int error = gather(&gathering, call);
     if (error == MPI_SUCCESS && rz_dynamic_is_broken(comm)) {
         error = rz_dynamic_why_broken(comm);
@@ -171,7 +171,7 @@ static int gather_ready(const struct rz_comm *comm, struct spawn_news *news, uin
     return lost == 0 ? error
                      : rzm_error(MPI_ERR_SPAWN,
                                  "%u of %u processes did not come to MPI_Init: the program cannot "
-                                 "be executed, or has ended or died before",
+                                 "be executed, or has ended or failed before",
                                  lost, news->n);
 }
 
@@ -200,10 +200,10 @@ static void send_processes(enum rz_link_type type, const struct rz_link_process 
 
 /* The call returns an error: whoever was started for it ends, and the program knows of that. By an
  * abort of code 0, which is nobody's failure. */
-static void undo(const struct birth *birth)
+static void undo(const struct spawn *spawn)
 {
-    send_processes(RZ_LINK_ACKNOWLEDGED, birth->processes, birth->n);
-    send_processes(RZ_LINK_ABORT, birth->processes, birth->n);
+    send_processes(RZ_LINK_ACKNOWLEDGED, spawn->processes, spawn->n);
+    send_processes(RZ_LINK_ABORT, spawn->processes, spawn->n);
 }
 
 /* Whatever befalls comm meanwhile: some may go on already. */
@@ -211,12 +211,12 @@ static int go(const struct spawn_news *news, uint64_t order, const char *call)
 {
     for (uint32_t i = 0; i < news->n; i++) {
         rz_kill_here(RZ_KILL_GO);
-        int error = rz_word_send(news->item[i].process, RZ_WORD_GO, order, NULL, 0);
+        int error = rz_setup_message_send(news->item[i].process, RZ_SETUP_GO, order, NULL, 0);
         if (error != MPI_SUCCESS) {
             return error;
         }
     }
-    struct gathering gathering = {.kind = RZ_WORD_GOING, .order = order, .news = news};
+    struct gathering gathering = {.kind = RZ_SETUP_GOING, .order = order, .news = news};
     int error = gather(&gathering, call);
     free(gathering.said);
     return error;
@@ -230,7 +230,7 @@ struct spawning {
     struct rz_comm *comm;
     int root;
     uint64_t operation;
-    struct birth birth;      /* at the root */
+    struct spawn spawn;      /* at the root */
     struct spawn_news *news; /* at all, once told; NULL: nothing was told */
     struct spawning *next;   /* at the root */
 };
@@ -259,53 +259,54 @@ static void spawning_begin(struct spawning *spawning)
 static void spawning_end(const struct spawning *spawning)
 {
     rz_list_unlink(&open_spawns, spawning);
-    for (int kind = RZ_WORD_READY; kind <= RZ_WORD_GOING; kind++) {
-        struct rz_word *word;
-        while ((word = rz_word_take((enum rz_word_kind)kind, order_of(spawning))) != NULL) {
+    for (int kind = RZ_SETUP_READY; kind <= RZ_SETUP_GOING; kind++) {
+        struct rz_setup_message *word;
+        while ((word = rz_setup_message_take((enum rz_setup_kind)kind, order_of(spawning))) !=
+               NULL) {
             free(word);
         }
     }
 }
 
-bool rz_spawn_answers(const struct rz_word *word)
+bool rz_spawn_answers(const struct rz_setup_message *word)
 {
     const struct spawning *spawning = open_spawns;
     while (spawning != NULL && order_of(spawning) != word->about) {
         spawning = spawning->next;
     }
-    return spawning == NULL && (word->kind == RZ_WORD_READY || word->kind == RZ_WORD_GOING);
+    return spawning == NULL && (word->kind == RZ_SETUP_READY || word->kind == RZ_SETUP_GOING);
 }
 
 static int start(struct spawning *spawning, const struct rz_news *order, uint32_t n)
 {
     struct rz_news parent = {0};
-    struct rz_parent_letter letter = {.order = order_of(spawning),
-                                      .root = rz_comm_process(spawning->comm, spawning->root)};
-    words_of(spawning, letter.words);
-    int error = rz_parent_write(&letter, spawning->comm->group, &parent);
+    struct rz_parent_message protocol_message = {
+        .order = order_of(spawning), .root = rz_comm_process(spawning->comm, spawning->root)};
+    words_of(spawning, protocol_message.words);
+    int error = rz_parent_write(&protocol_message, spawning->comm->group, &parent);
     if (error == MPI_SUCCESS) {
-        error = ask(order, n, &parent, spawning->call, &spawning->birth);
+        error = ask(order, n, &parent, spawning->call, &spawning->spawn);
     }
     free(parent.data);
     if (error != MPI_SUCCESS) {
         return error;
     }
     rz_kill_here(RZ_KILL_SPAWNED);
-    const struct birth *birth = &spawning->birth;
-    if (birth->status == RZ_OK && birth->n != n) {
+    const struct spawn *spawn = &spawning->spawn;
+    if (spawn->status == RZ_OK && spawn->n != n) {
         return MPI_ERR_NO_MEM; /* the answer was not kept */
     }
     const char *why = rz_dynamic_refusal();
-    if (birth->status == RZ_ERR_UNSUPPORTED) {
+    if (spawn->status == RZ_ERR_UNSUPPORTED) {
         return rzm_error(MPI_ERR_SPAWN, "no process can be started %s",
                          why != NULL ? why : "where the job begins or ends");
     }
-    if (birth->status == RZ_ERR_NO_MEMORY) {
+    if (spawn->status == RZ_ERR_NO_MEMORY) {
         return rzm_error(MPI_ERR_SPAWN, "there is no room in the job for %u more processes", n);
     }
-    return birth->status == RZ_OK ? MPI_SUCCESS
+    return spawn->status == RZ_OK ? MPI_SUCCESS
                                   : rzm_error(MPI_ERR_SPAWN, "%u processes cannot be started: %s",
-                                              n, rz_status_text(birth->status));
+                                              n, rz_status_text(spawn->status));
 }
 
 /* What the members are told, whatever became of the order; NULL: no memory. */
@@ -335,7 +336,7 @@ static int beget(struct spawning *spawning)
         error = MPI_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < n && error == MPI_SUCCESS; i++) {
-        const struct rz_link_process *process = &spawning->birth.processes[i];
+        const struct rz_link_process *process = &spawning->spawn.processes[i];
         spawning->news->item[i].process = rz_process(process->slot, process->incarnation);
         spawning->news->item[i].code = MPI_ERR_SPAWN; /* until it is ready */
     }
@@ -410,7 +411,7 @@ static int let_go(const struct spawning *spawning, int error)
         error = go(spawning->news, order_of(spawning), spawning->call);
     }
     if (error != MPI_SUCCESS && error != RZM_ROLLBACK) {
-        undo(&spawning->birth);
+        undo(&spawning->spawn);
     }
     return error;
 }
@@ -436,12 +437,12 @@ static int spawn(struct spawning *spawning, struct rz_comm **intercomm, int *cod
         error = let_go(spawning, error);
         spawning_end(spawning);
     }
-    error = rz_dynamic_verdict(comm, spawning->operation, spawning->root, error);
+    error = rz_dynamic_result(comm, spawning->operation, spawning->root, error);
     if (error != RZM_ROLLBACK) {
         give_codes(spawning->news, codes);
     }
     free(spawning->news);
-    free(spawning->birth.processes);
+    free(spawning->spawn.processes);
     if (error == MPI_SUCCESS) {
         *intercomm = made;
     } else if (made != NULL && error != RZM_ROLLBACK) {

@@ -16,7 +16,7 @@
 
 #include "base/linked_list.h"
 #include "mpi/comm/service.h"
-#include "mpi/comm/word.h"
+#include "mpi/comm/setup_message.h"
 #include "mpi/ft/comm_revoke.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
@@ -53,7 +53,7 @@ static bool somebody_waits(uint64_t id)
 
 /* ---- Words ---- */
 
-static bool read_offer(const struct rz_word *word, struct offer *offer)
+static bool read_offer(const struct rz_setup_message *word, struct offer *offer)
 {
     if (word->bytes < sizeof(*offer)) {
         return false;
@@ -62,7 +62,7 @@ static bool read_offer(const struct rz_word *word, struct offer *offer)
     return word->bytes == sizeof(*offer) + offer->n * sizeof(uint32_t);
 }
 
-static int say(uint32_t process, enum rz_word_kind kind, uint64_t about, const struct offer *offer,
+static int say(uint32_t process, enum rz_setup_kind kind, uint64_t about, const struct offer *offer,
                const struct rz_group *group)
 {
     size_t numbers = group != NULL ? (size_t)group->size * sizeof(group->process[0]) : 0;
@@ -76,7 +76,7 @@ static int say(uint32_t process, enum rz_word_kind kind, uint64_t about, const s
     if (group != NULL) {
         memcpy(bytes + sizeof(said), group->process, numbers);
     }
-    int error = rz_word_send(process, kind, about, bytes, sizeof(said) + numbers);
+    int error = rz_setup_message_send(process, kind, about, bytes, sizeof(said) + numbers);
     free(bytes);
     return error;
 }
@@ -84,49 +84,50 @@ static int say(uint32_t process, enum rz_word_kind kind, uint64_t about, const s
 static void refuse(uint32_t process, uint64_t id, int error)
 {
     struct offer why = {.error = error};
-    say(process, RZ_WORD_REFUSE, id, &why, NULL);
+    say(process, RZ_SETUP_REFUSE, id, &why, NULL);
 }
 
 /* Nobody takes any more what still comes, or has come, about it. */
 static void waiting_end(struct waiting *waiting)
 {
     rz_list_unlink(&all_waiting, waiting);
-    for (struct rz_word *word; (word = rz_word_take(RZ_WORD_ACCEPT, waiting->id)) != NULL;) {
+    for (struct rz_setup_message *word;
+         (word = rz_setup_message_take(RZ_SETUP_ACCEPT, waiting->id)) != NULL;) {
         rz_connect_answers(word);
         free(word);
     }
-    free(rz_word_take(RZ_WORD_REFUSE, waiting->id));
+    free(rz_setup_message_take(RZ_SETUP_REFUSE, waiting->id));
 }
 
 /* What it said before it left: no accept takes that any more. It stays, for this may be called
  * while somebody looks through the words. */
-static void withdraw(const struct rz_word *leaves, uint64_t id)
+static void withdraw(const struct rz_setup_message *leaves, uint64_t id)
 {
-    struct rz_word *word = NULL;
+    struct rz_setup_message *word = NULL;
     struct offer offer;
-    while ((word = rz_word_next(RZ_WORD_CONNECT, word)) != NULL) {
+    while ((word = rz_setup_message_next(RZ_SETUP_CONNECT, word)) != NULL) {
         word->withdrawn =
             word->withdrawn || (word->process == leaves->process && word->about == leaves->about &&
                                 read_offer(word, &offer) && offer.id == id);
     }
 }
 
-bool rz_connect_answers(const struct rz_word *word)
+bool rz_connect_answers(const struct rz_setup_message *word)
 {
     struct offer offer;
-    bool concerns = word->kind == RZ_WORD_CONNECT || word->kind == RZ_WORD_ACCEPT ||
-                    word->kind == RZ_WORD_REFUSE || word->kind == RZ_WORD_LEAVE;
+    bool concerns = word->kind == RZ_SETUP_CONNECT || word->kind == RZ_SETUP_ACCEPT ||
+                    word->kind == RZ_SETUP_REFUSE || word->kind == RZ_SETUP_LEAVE;
     if (!concerns) {
         return false;
     }
     if (!read_offer(word, &offer)) {
         return true;
     }
-    if (word->kind == RZ_WORD_LEAVE) {
+    if (word->kind == RZ_SETUP_LEAVE) {
         withdraw(word, offer.id);
         return true;
     }
-    if (word->kind == RZ_WORD_CONNECT) {
+    if (word->kind == RZ_SETUP_CONNECT) {
         if (rz_port_is_open(word->about)) {
             return false;
         }
@@ -136,7 +137,7 @@ bool rz_connect_answers(const struct rz_word *word)
     if (somebody_waits(word->about)) {
         return false;
     }
-    if (word->kind == RZ_WORD_ACCEPT && offer.id != 0) { /* it waits for our answer to this */
+    if (word->kind == RZ_SETUP_ACCEPT && offer.id != 0) { /* it waits for our answer to this */
         refuse(word->process, offer.id, MPI_ERR_PROC_FAILED);
     }
     return true;
@@ -144,7 +145,8 @@ bool rz_connect_answers(const struct rz_word *word)
 
 void rz_connect_port_closed(uint64_t port)
 {
-    for (struct rz_word *word; (word = rz_word_take(RZ_WORD_CONNECT, port)) != NULL;) {
+    for (struct rz_setup_message *word;
+         (word = rz_setup_message_take(RZ_SETUP_CONNECT, port)) != NULL;) {
         struct offer offer;
         if (read_offer(word, &offer)) {
             refuse(word->process, offer.id, MPI_ERR_PORT);
@@ -164,11 +166,11 @@ struct meeting {
     uint64_t port;
     struct waiting waiting;
     uint64_t seed;
-    uint32_t other;       /* the other root */
-    uint64_t other_id;    /* what it waits for; 0: nothing */
-    struct rz_word *word; /* the one that was waited for */
-    rz_time deadline;     /* RZ_TIME_NEVER: none */
-    bool answered;        /* the other root was told, or told us, the end of it */
+    uint32_t other;                /* the other root */
+    uint64_t other_id;             /* what it waits for; 0: nothing */
+    struct rz_setup_message *word; /* the one that was waited for */
+    rz_time deadline;              /* RZ_TIME_NEVER: none */
+    bool answered;                 /* the other root was told, or told us, the end of it */
 };
 
 /* What all of a side are told. */
@@ -183,9 +185,9 @@ static bool answer_has_come(void *arg)
 {
     struct meeting *meeting = arg;
     uint64_t id = meeting->waiting.id;
-    meeting->word = rz_word_take(RZ_WORD_ACCEPT, id);
+    meeting->word = rz_setup_message_take(RZ_SETUP_ACCEPT, id);
     if (meeting->word == NULL) {
-        meeting->word = rz_word_take(RZ_WORD_REFUSE, id);
+        meeting->word = rz_setup_message_take(RZ_SETUP_REFUSE, id);
     }
     return meeting->word != NULL || rz_dynamic_is_gone(meeting->other);
 }
@@ -210,7 +212,7 @@ static int gone(const struct meeting *meeting)
 {
     return rz_dynamic_has_ended(meeting->other)
                ? rzm_error(MPI_ERR_PORT, "the process that opened the port has ended")
-               : rzm_error(MPI_ERR_PROC_FAILED, "the root of the other side died");
+               : rzm_error(MPI_ERR_PROC_FAILED, "the root of the other side failed");
 }
 
 /* What the other root answered: MPI_SUCCESS and its offer, or why not. */
@@ -220,7 +222,7 @@ static int heard(struct meeting *meeting, struct offer *offer)
         return gone(meeting);
     }
     read_offer(meeting->word, offer);
-    if (meeting->word->kind == RZ_WORD_ACCEPT) {
+    if (meeting->word->kind == RZ_SETUP_ACCEPT) {
         return MPI_SUCCESS;
     }
     meeting->answered = true;
@@ -299,7 +301,7 @@ static rz_time deadline_of(struct rz_info *info)
 static int leave(const struct meeting *meeting)
 {
     struct offer mine = {.id = meeting->waiting.id};
-    int error = say(meeting->other, RZ_WORD_LEAVE, meeting->port, &mine, NULL);
+    int error = say(meeting->other, RZ_SETUP_LEAVE, meeting->port, &mine, NULL);
     if (error == MPI_SUCCESS && rz_dynamic_is_broken(meeting->comm)) {
         error = rz_dynamic_why_broken(meeting->comm);
     }
@@ -336,7 +338,7 @@ static int connect(struct meeting *meeting, const char *name, struct rz_info *in
     meeting->deadline = deadline_of(info);
     struct offer mine = {.id = meeting->waiting.id, .seed = meeting->seed};
     rz_kill_here(RZ_KILL_CONNECT);
-    error = say(meeting->other, RZ_WORD_CONNECT, meeting->port, &mine, meeting->comm->group);
+    error = say(meeting->other, RZ_SETUP_CONNECT, meeting->port, &mine, meeting->comm->group);
     error = error != MPI_SUCCESS ? error : first_answer(meeting, offer);
     meeting->other_id = error == MPI_SUCCESS ? offer->id : 0;
     return error;
@@ -348,7 +350,7 @@ static bool somebody_connects(void *arg)
 {
     struct meeting *meeting = arg;
     while (meeting->word == NULL &&
-           (meeting->word = rz_word_take(RZ_WORD_CONNECT, meeting->port)) != NULL &&
+           (meeting->word = rz_setup_message_take(RZ_SETUP_CONNECT, meeting->port)) != NULL &&
            (meeting->word->withdrawn || rz_dynamic_is_gone(meeting->word->process))) {
         free(meeting->word);
         meeting->word = NULL;
@@ -430,7 +432,7 @@ static int last_word(struct meeting *meeting)
 {
     struct offer end = {0};
     rz_kill_here(RZ_KILL_LAST_WORD);
-    int error = say(meeting->other, RZ_WORD_ACCEPT, meeting->other_id, &end, NULL);
+    int error = say(meeting->other, RZ_SETUP_ACCEPT, meeting->other_id, &end, NULL);
     meeting->answered = error == MPI_SUCCESS;
     return error;
 }
@@ -439,7 +441,8 @@ static int await_last_word(struct meeting *meeting)
 {
     struct offer mine = {.id = meeting->waiting.id, .seed = meeting->seed}, answer = {0};
     rz_kill_here(RZ_KILL_ACCEPT);
-    int error = say(meeting->other, RZ_WORD_ACCEPT, meeting->other_id, &mine, meeting->comm->group);
+    int error =
+        say(meeting->other, RZ_SETUP_ACCEPT, meeting->other_id, &mine, meeting->comm->group);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -469,7 +472,7 @@ static int meet(struct meeting *meeting, int error, const struct offer *offer, b
         !meeting->answered) {
         refuse(meeting->other, meeting->other_id, MPI_ERR_PROC_FAILED);
     }
-    error = rz_dynamic_verdict(meeting->comm, meeting->operation, meeting->root, error);
+    error = rz_dynamic_result(meeting->comm, meeting->operation, meeting->root, error);
     if (error == MPI_SUCCESS) {
         *newcomm = made;
     } else if (made != NULL && error != RZM_ROLLBACK) {

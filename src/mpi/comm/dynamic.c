@@ -32,7 +32,7 @@ int rz_dynamic_confirm(struct rz_comm *comm, uint64_t operation, int root, int e
     return error;
 }
 
-int rz_dynamic_verdict(struct rz_comm *comm, uint64_t operation, int root, int error)
+int rz_dynamic_result(struct rz_comm *comm, uint64_t operation, int root, int error)
 {
     int32_t end = error;
     if (error == RZM_ROLLBACK) {
@@ -50,7 +50,7 @@ int rz_dynamic_verdict(struct rz_comm *comm, uint64_t operation, int root, int e
 
 bool rz_dynamic_is_broken(const struct rz_comm *comm)
 {
-    return comm->revoked || comm->collectives_dead;
+    return comm->revoked || comm->collectives_failed;
 }
 
 int rz_dynamic_why_broken(const struct rz_comm *comm)
@@ -58,11 +58,11 @@ int rz_dynamic_why_broken(const struct rz_comm *comm)
     return comm->revoked ? MPI_ERR_REVOKED : MPI_ERR_PROC_FAILED;
 }
 
-/* ---- Births and ends ---- */
+/* ---- Spawns and ends ---- */
 
 bool rz_dynamic_is_gone(uint32_t process)
 {
-    return rz_process_known(process) && rz_process_dead(process);
+    return rz_process_known(process) && rz_process_failed(process);
 }
 
 bool rz_dynamic_has_ended(uint32_t process)
@@ -70,7 +70,7 @@ bool rz_dynamic_has_ended(uint32_t process)
     const struct rz_member *member = rz_member_of(process);
     bool its_slot = member->process == process;
     return rz_dynamic_is_gone(process) &&
-           (!its_slot || rz_board_verdict(member->word) == RZ_VERDICT_ENDED);
+           (!its_slot || rz_board_state(member->word) == RZ_PROCESS_ENDED);
 }
 
 int rz_dynamic_make(const uint64_t words[3], struct rz_comm *comm, struct rz_group *remote,
@@ -120,9 +120,9 @@ bool rz_dynamic_says_farewell(const struct rz_comm *comm)
     return comm->met || reaches_beyond(comm);
 }
 
-static int nothing_of_it(struct rz_comm *comm, const struct rz_motion *motion, void *result)
+static int nothing_of_it(struct rz_comm *comm, const struct rz_proposal *proposal, void *result)
 {
-    (void)comm, (void)motion, (void)result;
+    (void)comm, (void)proposal, (void)result;
     return MPI_SUCCESS;
 }
 
@@ -140,12 +140,12 @@ static bool parted_or_revoked(void *arg)
 {
     const struct parting *parting = arg;
     const struct rz_comm *comm = parting->comm;
-    return parting->request->complete || (comm->revoked && !rz_council_owes(comm));
+    return parting->request->complete || (comm->revoked && !rz_agreement_context_owes(comm));
 }
 
 static void tell_of_parting(struct rz_blocked *blocked, const void *arg)
 {
-    rz_council_waits_for(((const struct parting *)arg)->comm->council, blocked);
+    rz_agreement_context_waits_for(((const struct parting *)arg)->comm->agreement_context, blocked);
 }
 
 /* Who revokes comm has given it up, and may never have made it, unless something was agreed on it.
@@ -180,7 +180,7 @@ int rz_dynamic_part(struct rz_comm *comm, const char *call)
 static bool parts_with(const struct rz_comm *comm)
 {
     const struct rz_link_info *info = rz_engine.info;
-    if (comm->inter != NULL || (comm->revoked && !rz_council_owes(comm))) {
+    if (comm->inter != NULL || (comm->revoked && !rz_agreement_context_owes(comm))) {
         return false;
     }
     bool own_world = comm == rz_comm_predefined(0x101) && info->cohort.processes != NULL;
@@ -190,13 +190,13 @@ static bool parts_with(const struct rz_comm *comm)
 static bool owes_nothing(void *arg)
 {
     (void)arg;
-    return rz_council_in_debt() == NULL;
+    return rz_agreement_context_in_debt() == NULL;
 }
 
 static void tell_of_debt(struct rz_blocked *blocked, const void *arg)
 {
     (void)arg;
-    rz_council_waits_for(rz_council_in_debt(), blocked);
+    rz_agreement_context_waits_for(rz_agreement_context_in_debt(), blocked);
 }
 
 /*

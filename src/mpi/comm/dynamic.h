@@ -10,7 +10,7 @@
 /*
  * The other half of rz_news_tell: all of comm say how they fared, up a tree. At root the first
  * error of anybody; at others their own, or what they hear of. Ends with MPI_ERR_PROC_FAILED or
- * MPI_ERR_REVOKED where one died or revoked comm.
+ * MPI_ERR_REVOKED where one failed or revoked comm.
  */
 int rz_dynamic_confirm(struct rz_comm *comm, uint64_t operation, int root, int error);
 
@@ -19,14 +19,14 @@ int rz_dynamic_confirm(struct rz_comm *comm, uint64_t operation, int root, int e
  * returns MPI_SUCCESS knows that all have come as far as it has, though others may return an error.
  * All that have confirmed take part. The error of the call.
  */
-int rz_dynamic_verdict(struct rz_comm *comm, uint64_t operation, int root, int error);
+int rz_dynamic_result(struct rz_comm *comm, uint64_t operation, int root, int error);
 
-/* Whether a member of comm died, or it was revoked: nobody waits there for others any more. And the
- * error that this is. */
+/* Whether a member of comm failed, or it was revoked: nobody waits there for others any more. And
+ * the error that this is. */
 bool rz_dynamic_is_broken(const struct rz_comm *comm);
 int rz_dynamic_why_broken(const struct rz_comm *comm);
 
-/* Whether that process is dead or has left the job. False of one whose birth our board does not
+/* Whether that process has failed or has left the job. False of one whose spawn our board does not
  * show yet. */
 bool rz_dynamic_is_gone(uint32_t process);
 
@@ -50,7 +50,7 @@ uint64_t rz_dynamic_word(void);
 bool rz_dynamic_says_farewell(const struct rz_comm *comm);
 
 /* Waits until the other members of such a comm have come to give it up, too, or it is revoked; the
- * dead are not waited for. MPI_SUCCESS (at once for others) or RZM_ROLLBACK. */
+ * failed are not waited for. MPI_SUCCESS (at once for others) or RZM_ROLLBACK. */
 int rz_dynamic_part(struct rz_comm *comm, const char *call);
 
 /* In MPI_Finalize: the same for all that are left, and for the world of a spawned process, which
@@ -60,18 +60,18 @@ int rz_dynamic_finish(void);
 
 /* ---- The end of connect and accept that hears from others (connect.c) ---- */
 
-struct rz_word;
+struct rz_setup_message;
 
 /* A word has come. True: it was answered at once, and nobody will take it; it stays the caller's.
  * Not from inside a callback of a transport. */
-bool rz_connect_answers(const struct rz_word *word);
+bool rz_connect_answers(const struct rz_setup_message *word);
 
 /* That port is closed: who waits before it is turned away. */
 void rz_connect_port_closed(uint64_t port);
 
 /* As rz_connect_answers, of what the spawned tell their root (comm_spawn.c): nobody spawns here any
  * more whom it concerns. */
-bool rz_spawn_answers(const struct rz_word *word);
+bool rz_spawn_answers(const struct rz_setup_message *word);
 
 /* ---- The processes of a spawn, among themselves (parent.c) ---- */
 
@@ -86,14 +86,14 @@ int rz_parent_meet(void);
 void rz_parent_ends(const struct rz_comm *comm);
 
 /* What the parents of a spawn give to the spawned; of the caller, by free(). MPI_ERR_NO_MEM. */
-struct rz_parent_letter {
+struct rz_parent_message {
     uint64_t words[3]; /* of the inter-communicator */
     uint64_t order;    /* READY and GO are about this */
     uint32_t root;     /* the process that spawned */
     uint32_t n;        /* parents */
 };
-int rz_parent_write(const struct rz_parent_letter *letter, const struct rz_group *parents,
-                    struct rz_news *news);
+int rz_parent_write(const struct rz_parent_message *protocol_message,
+                    const struct rz_group *parents, struct rz_news *news);
 
 /* ---- What is to be started (spawn_commands.c) ---- */
 

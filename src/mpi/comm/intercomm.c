@@ -21,20 +21,20 @@ static struct rz_datatype *bytes_type(void)
 
 /* ---- Between two ---- */
 
-static int hear(struct rz_comm *bridge, enum rz_plane plane, int peer, int tag, void *data,
-                size_t bytes)
+static int hear(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer, int tag,
+                void *data, size_t bytes)
 {
     struct rz_request *request;
-    int error = rz_p2p_start_recv(data, (MPI_Count)bytes, bytes_type(), peer, tag, bridge, plane, 0,
-                                  &request);
+    int error = rz_p2p_start_recv(data, (MPI_Count)bytes, bytes_type(), peer, tag, bridge,
+                                  context_offset, 0, &request);
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
 
-static int hear_news(struct rz_comm *bridge, enum rz_plane plane, int peer, int tag,
-                     struct rz_news *theirs)
+static int hear_news(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer,
+                     int tag, struct rz_news *theirs)
 {
     struct head head;
-    int error = hear(bridge, plane, peer, tag, &head, sizeof(head));
+    int error = hear(bridge, context_offset, peer, tag, &head, sizeof(head));
     if (error == MPI_SUCCESS && head.error != MPI_SUCCESS) {
         error = rzm_error(head.error, "the leader of the other group could not go on");
     }
@@ -45,22 +45,23 @@ static int hear_news(struct rz_comm *bridge, enum rz_plane plane, int peer, int 
     if (theirs->data == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    return head.bytes == 0 ? MPI_SUCCESS : hear(bridge, plane, peer, tag, theirs->data, head.bytes);
+    return head.bytes == 0 ? MPI_SUCCESS
+                           : hear(bridge, context_offset, peer, tag, theirs->data, head.bytes);
 }
 
-int rz_news_swap(struct rz_comm *bridge, enum rz_plane plane, int peer, int tag, int error,
-                 const struct rz_news *mine, struct rz_news *theirs)
+int rz_news_swap(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer, int tag,
+                 int error, const struct rz_news *mine, struct rz_news *theirs)
 {
     struct head head = head_of(error, mine);
     struct rz_request *sends[2] = {NULL, NULL};
-    int result = rz_p2p_start_send(&head, sizeof(head), bytes_type(), peer, tag, bridge, plane, 0,
-                                   &sends[0]);
+    int result = rz_p2p_start_send(&head, sizeof(head), bytes_type(), peer, tag, bridge,
+                                   context_offset, 0, &sends[0]);
     if (result == MPI_SUCCESS && head.bytes > 0) {
         result = rz_p2p_start_send(mine->data, (MPI_Count)head.bytes, bytes_type(), peer, tag,
-                                   bridge, plane, 0, &sends[1]);
+                                   bridge, context_offset, 0, &sends[1]);
     }
     if (result == MPI_SUCCESS) {
-        result = hear_news(bridge, plane, peer, tag, theirs);
+        result = hear_news(bridge, context_offset, peer, tag, theirs);
     }
     int sent = rz_p2p_wait(sends, 2);
     result = result != MPI_SUCCESS ? result : sent;
@@ -98,8 +99,8 @@ int rz_intercomm_swap(struct rz_comm *inter, uint64_t operation, int error,
                       const struct rz_news *mine, struct rz_news *theirs)
 {
     if (rz_comm_rank(inter) == 0) {
-        error = rz_news_swap(inter, RZ_PLANE_COLLECTIVE, 0, rz_comm_operation_tag(operation), error,
-                             mine, theirs);
+        error = rz_news_swap(inter, RZ_CONTEXT_OFFSET_COLLECTIVE, 0,
+                             rz_comm_operation_tag(operation), error, mine, theirs);
     }
     return rz_news_tell(inter->local, operation, 0, error, theirs);
 }

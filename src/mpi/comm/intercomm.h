@@ -4,7 +4,7 @@
  * own group.
  *
  * All of these are collective; they end at all members with MPI_SUCCESS, or an error class at those
- * who learn of it: MPI_ERR_PROC_FAILED when a member of either group died. RZM_ROLLBACK.
+ * who learn of it: MPI_ERR_PROC_FAILED when a member of either group failed. RZM_ROLLBACK.
  */
 #ifndef RZ_MPI_INTERCOMM_H
 #define RZ_MPI_INTERCOMM_H
@@ -21,8 +21,8 @@ struct rz_news {
  * At one of the two who swap: tells `mine`, or that it cannot (error, told to the other as the same
  * class), and hears the other's. peer: a rank of bridge.
  */
-int rz_news_swap(struct rz_comm *bridge, enum rz_plane plane, int peer, int tag, int error,
-                 const struct rz_news *mine, struct rz_news *theirs);
+int rz_news_swap(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer, int tag,
+                 int error, const struct rz_news *mine, struct rz_news *theirs);
 
 /* At all of an intra-communicator: root tells news, or its error, which becomes everybody's. */
 int rz_news_tell(struct rz_comm *comm, uint64_t operation, int root, int error,

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* Leaders speak on the plane of MPI_Comm_create_group, by the user's tag; this keeps the two apart.
+/* Leaders speak on the context offset of MPI_Comm_create_group, by the user's tag; this keeps the
+ * two apart.
  */
 #define LEADER_TAG 0x40000000
 
@@ -19,8 +20,8 @@ static int leaders_meet(struct rz_comm *local_comm, uint64_t seed, struct rz_com
                          peers - 1);
     }
     error = error != MPI_SUCCESS ? error : rz_news_of_group(seed, local_comm->group, &mine);
-    error = rz_news_swap(peer_comm, RZ_PLANE_CREATE, remote_leader, tag | LEADER_TAG, error, &mine,
-                         theirs);
+    error = rz_news_swap(peer_comm, RZ_CONTEXT_OFFSET_CREATE, remote_leader, tag | LEADER_TAG,
+                         error, &mine, theirs);
     free(mine.data);
     return error;
 }

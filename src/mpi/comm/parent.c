@@ -1,10 +1,10 @@
 /*
- * The spawned, among themselves and towards their parents: the world they were born into, the
+ * The spawned, among themselves and towards their parents: the world they were spawned into, the
  * inter-communicator of MPI_Comm_get_parent, and MPI_Init, which waits until the parents know.
  */
 #include "mpi/comm/dynamic.h"
 
-#include "mpi/comm/word.h"
+#include "mpi/comm/setup_message.h"
 #include "mpi/ft/comm_agree.h"
 #include "mpi/request/wait.h"
 #include "port/kill_point.h"
@@ -28,11 +28,11 @@ void rz_parent_ends(const struct rz_comm *comm)
 
 /* ---- What the parents gave along ---- */
 
-int rz_parent_write(const struct rz_parent_letter *letter, const struct rz_group *parents,
-                    struct rz_news *news)
+int rz_parent_write(const struct rz_parent_message *protocol_message,
+                    const struct rz_group *parents, struct rz_news *news)
 {
     size_t numbers = (size_t)parents->size * sizeof(parents->process[0]);
-    struct rz_parent_letter *written = malloc(sizeof(*written) + numbers);
+    struct rz_parent_message *written = malloc(sizeof(*written) + numbers);
     if (written == NULL) {
         return MPI_ERR_NO_MEM;
     }
@@ -40,30 +40,31 @@ int rz_parent_write(const struct rz_parent_letter *letter, const struct rz_group
         free(written);
         return rzm_error(MPI_ERR_SPAWN, "comm has %d members: fewer can spawn", parents->size);
     }
-    *written = *letter;
+    *written = *protocol_message;
     written->n = (uint32_t)parents->size;
     memcpy(written + 1, parents->process, numbers);
     *news = (struct rz_news){written, sizeof(*written) + numbers};
     return MPI_SUCCESS;
 }
 
-static int read_letter(const struct rz_link_cohort_info *cohort, struct rz_parent_letter *letter,
-                       struct rz_group **parents)
+static int read_protocol_message(const struct rz_link_cohort_info *cohort,
+                                 struct rz_parent_message *protocol_message,
+                                 struct rz_group **parents)
 {
-    size_t rest = cohort->parent_bytes - sizeof(*letter);
-    if (cohort->parent_bytes < sizeof(*letter)) {
+    size_t rest = cohort->parent_bytes - sizeof(*protocol_message);
+    if (cohort->parent_bytes < sizeof(*protocol_message)) {
         return rzm_error(MPI_ERR_OTHER, "what the parents gave along is no letter of theirs");
     }
-    memcpy(letter, cohort->parent, sizeof(*letter));
-    if (letter->n == 0 || rest != letter->n * sizeof(uint32_t)) {
+    memcpy(protocol_message, cohort->parent, sizeof(*protocol_message));
+    if (protocol_message->n == 0 || rest != protocol_message->n * sizeof(uint32_t)) {
         return rzm_error(MPI_ERR_OTHER, "the letter of the parents is not whole");
     }
     uint32_t *numbers = malloc(rest);
     if (numbers == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    memcpy(numbers, cohort->parent + sizeof(*letter), rest);
-    *parents = rz_group_new((int)letter->n, numbers);
+    memcpy(numbers, cohort->parent + sizeof(*protocol_message), rest);
+    *parents = rz_group_new((int)protocol_message->n, numbers);
     free(numbers);
     return *parents != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
@@ -71,27 +72,28 @@ static int read_letter(const struct rz_link_cohort_info *cohort, struct rz_paren
 /* ---- Whether to go on ---- */
 
 struct awaited {
-    const struct rz_parent_letter *letter;
+    const struct rz_parent_message *protocol_message;
     bool go;
 };
 
 static bool root_has_spoken(void *arg)
 {
     struct awaited *awaited = arg;
-    struct rz_word *word = rz_word_take(RZ_WORD_GO, awaited->letter->order);
+    struct rz_setup_message *word =
+        rz_setup_message_take(RZ_SETUP_GO, awaited->protocol_message->order);
     awaited->go = word != NULL;
     free(word);
-    return awaited->go || rz_dynamic_is_gone(awaited->letter->root);
+    return awaited->go || rz_dynamic_is_gone(awaited->protocol_message->root);
 }
 
-static int common_outcome(struct rz_comm *comm, const struct rz_motion *motion, void *result)
+static int common_outcome(struct rz_comm *comm, const struct rz_proposal *proposal, void *result)
 {
     (void)comm;
-    *(bool *)result = motion->and != 0;
+    *(bool *)result = proposal->and != 0;
     return MPI_SUCCESS;
 }
 
-/* A root that died may have told some of us: either all go on or nobody does. Once more, by those
+/* A root that failed may have told some of us: either all go on or nobody does. Once more, by those
  * who do not: then the others know it, too. If one left before, they would settle it without. */
 static int settle(bool *go)
 {
@@ -101,15 +103,17 @@ static int settle(bool *go)
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Init", NULL);
 }
 
-static int await_root(const struct rz_parent_letter *letter)
+static int await_root(const struct rz_parent_message *protocol_message)
 {
-    struct awaited awaited = {.letter = letter};
+    struct awaited awaited = {.protocol_message = protocol_message};
     struct rz_blocked blocked = {.call = "MPI_Init", .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    int error = rz_word_send(letter->root, RZ_WORD_READY, letter->order, NULL, 0);
+    int error = rz_setup_message_send(protocol_message->root, RZ_SETUP_READY,
+                                      protocol_message->order, NULL, 0);
     rz_kill_here(RZ_KILL_READY);
     error = error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, root_has_spoken, &awaited);
     if (error == MPI_SUCCESS && awaited.go) {
-        error = rz_word_send(letter->root, RZ_WORD_GOING, letter->order, NULL, 0);
+        error = rz_setup_message_send(protocol_message->root, RZ_SETUP_GOING,
+                                      protocol_message->order, NULL, 0);
     }
     error = error != MPI_SUCCESS ? error : settle(&awaited.go);
     if (error != MPI_SUCCESS || awaited.go) {
@@ -126,23 +130,23 @@ static int await_root(const struct rz_parent_letter *letter)
 int rz_parent_meet(void)
 {
     const struct rz_link_info *info = rz_engine.info;
-    struct rz_parent_letter letter;
+    struct rz_parent_message protocol_message;
     struct rz_group *parents = NULL;
     struct rz_comm *world = rz_comm_predefined(0x101);
     if (info->cohort.processes == NULL || world->unshared) {
         return MPI_SUCCESS;
     }
-    int error = read_letter(&info->cohort, &letter, &parents);
+    int error = read_protocol_message(&info->cohort, &protocol_message, &parents);
     if (error != MPI_SUCCESS) {
         return error;
     }
     error = rz_engine_await(world->group->process, world->group->size, "MPI_Init");
     error = error != MPI_SUCCESS
                 ? error
-                : rz_dynamic_make(letter.words, world, parents, "MPI_Init", &parent);
+                : rz_dynamic_make(protocol_message.words, world, parents, "MPI_Init", &parent);
     rz_group_release(parents);
     if (error == MPI_SUCCESS) {
         strcpy(parent->name, "MPI_COMM_PARENT");
     }
-    return error != MPI_SUCCESS ? error : await_root(&letter);
+    return error != MPI_SUCCESS ? error : await_root(&protocol_message);
 }

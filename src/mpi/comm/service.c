@@ -133,7 +133,7 @@ struct port {
 
 static struct port *ports;
 
-/* What a port is called tells whose it is: the job, the process, and the how-manieth. */
+/* What a port is called tells whose it is: the job, the process, and the ordinal. */
 static void port_text(uint64_t number, char *text)
 {
     const struct rz_identity *self = &rz_engine.info->self;

@@ -4,7 +4,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/core/engine.h"
 #include "mpi/core/errhandler.h"
-#include "mpi/core/life.h"
+#include "mpi/core/init_finalize.h"
 #include "mpi/monitor/monitors.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static int thread_level(struct rz_info *info, int *level)
     return rzm_error(MPI_ERR_INFO_VALUE, "thread_level is \"%s\", not one of MPI_THREAD_*", value);
 }
 
-/* Memory of sessions stays: a stale handle reads a dead object. */
+/* Memory of sessions stays: a stale handle reads a failed object. */
 static struct rz_session *session_new(void)
 {
     struct rz_session *session = free_first;
@@ -84,7 +84,7 @@ static void session_end(struct rz_session *session)
     session->next = free_first;
     free_first = session;
     n_open--;
-    rz_life_session_ended();
+    rz_init_session_ended();
 }
 
 int rzm_session_init(struct rz_info *info, struct rz_errhandler *errhandler,
@@ -92,13 +92,13 @@ int rzm_session_init(struct rz_info *info, struct rz_errhandler *errhandler,
 {
     int level;
     int error = thread_level(info, &level);
-    error = error != MPI_SUCCESS ? error : rz_life_session_begins();
+    error = error != MPI_SUCCESS ? error : rz_init_session_begins();
     if (error != MPI_SUCCESS) {
         return error;
     }
     struct rz_session *made = session_new();
     if (made == NULL) {
-        rz_life_session_ended();
+        rz_init_session_ended();
         return MPI_ERR_NO_MEM;
     }
     rz_errhandler_retain(errhandler);
@@ -112,7 +112,7 @@ int rzm_session_init(struct rz_info *info, struct rz_errhandler *errhandler,
 int rzm_session_finalize(struct rz_session *session)
 {
     int error = rz_engine_begin();
-    error = error != MPI_SUCCESS ? error : rz_life_all_sent("MPI_Session_finalize");
+    error = error != MPI_SUCCESS ? error : rz_init_all_sent("MPI_Session_finalize");
     if (error == MPI_SUCCESS) {
         rz_buffered_session_ends(session->id);
         session_end(session);

@@ -21,7 +21,7 @@ static bool is_world_of_the_job(const struct rz_comm *comm)
 
 /*
  * Whether the job ends with comm: also with the MPI_COMM_WORLD of rzrun's ranks, whatever they have
- * spawned, and without fault tolerance, where nobody outlives the first death.
+ * spawned, and without fault tolerance, where nobody outlives the first failure.
  */
 static bool is_everybody(const struct rz_comm *comm)
 {
@@ -30,7 +30,7 @@ static bool is_everybody(const struct rz_comm *comm)
     }
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
         const struct rz_member *member = &rz_engine.members[slot];
-        bool lives = rz_board_incarnation(member->word) > 0 && !member->dead;
+        bool lives = rz_board_incarnation(member->word) > 0 && !member->failed;
         if (lives && !rz_comm_holds(comm, member->process)) {
             return false;
         }
@@ -58,10 +58,11 @@ static void tell_of(const struct rz_group *group, int code)
     for (int i = 0; i < group->size; i++) {
         uint32_t process = group->process[i], slot = rz_process_slot(process);
         const struct rz_member *member = &rz_engine.members[slot];
-        if (process == rz_engine.self || (rz_process_dead(process) && rz_process_known(process))) {
+        if (process == rz_engine.self ||
+            (rz_process_failed(process) && rz_process_known(process))) {
             continue;
         }
-        /* It may be born already and not stand on our board yet. */
+        /* It may be spawned already and not stand on our board yet. */
         uint32_t ahead = (process - member->process) >> RZ_SLOT_BITS;
         pairs[n++] = (struct rz_link_process){
             .slot = slot, .incarnation = rz_board_incarnation(member->word) + ahead};

@@ -37,9 +37,9 @@ int rz_keyval_make(const struct rz_keyval *keyval, int *number);
 int rz_keyval_free(enum rz_object_kind of, int *number);
 
 /*
- * MPI_X_set_attr and kin, on the list of an object (alive, its magic tells its kind). Functions of
- * the user run without the engine lock; what they return other than MPI_SUCCESS ends the call.
- * MPI_ERR_KEYVAL: no key of this kind.
+ * MPI_X_set_attr and variants, on the list of an object (alive, its magic tells its kind).
+ * Functions of the user run without the engine lock; what they return other than MPI_SUCCESS ends
+ * the call. MPI_ERR_KEYVAL: no key of this kind.
  */
 int rz_attribute_set(struct rz_object *object, struct rz_attribute **list, int keyval, void *value);
 int rz_attribute_get(const struct rz_object *object, struct rz_attribute *const *list, int keyval,

@@ -20,7 +20,7 @@ struct rz_blocked {
     int64_t peer;
     int tag; /* MPI_ANY_TAG where no single tag is meant */
 
-    /* Where the others change while the call waits (NULL: they stay): sets them anew. arg: of
+    /* Where the others change while the call waits (NULL: they stay): sets them again. arg: of
      * rz_engine_wait. */
     void (*look)(struct rz_blocked *blocked, const void *arg);
 };

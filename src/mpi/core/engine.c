@@ -3,9 +3,9 @@
 #include "base/assert.h"
 #include "mpi/chapter.h"
 #include "mpi/comm/comm.h"
-#include "mpi/comm/word.h"
+#include "mpi/comm/setup_message.h"
 #include "mpi/ft/comm_revoke.h"
-#include "mpi/ft/council.h"
+#include "mpi/ft/agreement_context.h"
 #include "mpi/ft/ft.h"
 #include "mpi/ft/inquiry.h"
 #include "mpi/ft/revoke_nodes.h"
@@ -14,7 +14,7 @@
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/paths.h"
 #include "mpi/p2p/peer.h"
-#include "mpi/p2p/unborn.h"
+#include "mpi/p2p/unstarted.h"
 #include "mpi/request/request.h"
 #include "port/clock.h"
 #include "proto/recover/recover.h"
@@ -28,8 +28,8 @@
  * sleep. */
 #define ROUNDS_PER_CHECK 1024
 
-/* Room in the first list of the dead. */
-enum { DEAD_MIN = 16 };
+/* Room in the first list of the failed processes. */
+enum { FAILED_MIN = 16 };
 
 struct rz_engine rz_engine;
 static uint32_t rounds;
@@ -53,129 +53,131 @@ void rz_engine_tell_daemon(const struct rz_link_message *message)
     }
 }
 
-/* A list that no communicator needs any more is short: the dead of communicators that ended go. */
-static void dead_compact(void)
+/* A list that no communicator needs any more is short: the failed processes of communicators that
+ * ended go. */
+static void failed_compact(void)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
-        if (rz_comms_hold(rz_engine.dead[i])) {
-            rz_engine.dead[kept++] = rz_engine.dead[i];
+    for (uint32_t i = 0; i < rz_engine.n_failed; i++) {
+        if (rz_comms_hold(rz_engine.failed[i])) {
+            rz_engine.failed[kept++] = rz_engine.failed[i];
         }
     }
-    rz_engine.n_dead = kept;
+    rz_engine.n_failed = kept;
 }
 
 /* Half of the list is free after it was compacted, so that this is rare. */
-static void dead_make_room(void)
+static void failed_make_room(void)
 {
-    dead_compact();
-    if (rz_engine.n_dead < rz_engine.dead_max / 2) {
+    failed_compact();
+    if (rz_engine.n_failed < rz_engine.failed_max / 2) {
         return;
     }
-    uint32_t more = rz_engine.dead_max == 0 ? DEAD_MIN : rz_engine.dead_max * 2;
-    uint32_t *bigger = realloc(rz_engine.dead, more * sizeof(*bigger));
+    uint32_t more = rz_engine.failed_max == 0 ? FAILED_MIN : rz_engine.failed_max * 2;
+    uint32_t *bigger = realloc(rz_engine.failed, more * sizeof(*bigger));
     if (bigger == NULL) {
-        fprintf(stderr, "rhizome: rank %u: no memory for the list of the dead\n",
+        fprintf(stderr, "rhizome: rank %u: no memory for the list of the failed\n",
                 rz_engine.info->self.rank);
         abort();
     }
-    rz_engine.dead = bigger;
-    rz_engine.dead_max = more;
+    rz_engine.failed = bigger;
+    rz_engine.failed_max = more;
 }
 
-void rz_engine_list_dead(uint32_t process)
+void rz_engine_list_failed(uint32_t process)
 {
-    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
-        if (rz_engine.dead[i] == process) {
+    for (uint32_t i = 0; i < rz_engine.n_failed; i++) {
+        if (rz_engine.failed[i] == process) {
             return;
         }
     }
-    if (rz_engine.n_dead == rz_engine.dead_max) {
-        dead_make_room();
+    if (rz_engine.n_failed == rz_engine.failed_max) {
+        failed_make_room();
     }
-    rz_engine.dead[rz_engine.n_dead++] = process;
+    rz_engine.failed[rz_engine.n_failed++] = process;
 }
 
 /* The present process of that slot. */
-static void member_gone(struct rz_member *member, bool death)
+static void member_gone(struct rz_member *member, bool failure)
 {
     uint32_t process = member->process;
-    if (member->dead) {
+    if (member->failed) {
         return;
     }
-    /* A message that was received wins over the news, so take what lies here while the door is
-     * still open to it. */
+    /* A message that was received wins over the news, so take what lies here while the epoch check
+     * is still open to it. */
     for (int i = 0; i < 64 && rz_paths_progress() > 0; i++) {
     }
     rz_peer_close(rz_process_slot(process), true, RZ_ERR_PROC_FAILED);
-    member->dead = true;
-    rz_engine.deaths = true;
-    rz_monitors_deaths = true;
-    if (death) {
-        rz_engine_list_dead(process);
-        rz_comms_death(process);
+    member->failed = true;
+    rz_engine.failures = true;
+    rz_monitors_failures = true;
+    if (failure) {
+        rz_engine_list_failed(process);
+        rz_comms_failure(process);
     }
-    rz_councils_death(process);
-    rz_p2p_gone(process, death);
-    if (death) {
+    rz_agreement_contexts_failure(process);
+    rz_p2p_gone(process, failure);
+    if (failure) {
         rz_inquire_all();
     }
 }
 
-/* Agreements leave out who has ended in order as they do the dead; it is not to be accused. */
-void rz_engine_learn_death(uint32_t process)
+/* Agreements leave out who has ended in order as they do the failed processes; it is not to be
+ * reported. */
+void rz_engine_learn_failure(uint32_t process)
 {
     struct rz_member *member = rz_member_of(process);
     if (!rz_engine.reinit_open && member->process == process) {
         uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rz_process_slot(process)],
                                              memory_order_acquire);
         bool ended = rz_board_incarnation(word) == rz_board_incarnation(member->word) &&
-                     rz_board_verdict(word) == RZ_VERDICT_ENDED;
+                     rz_board_state(word) == RZ_PROCESS_ENDED;
         member_gone(member, !ended);
     }
 }
 
-/* A process has been born into a slot that is empty or whose last one is gone, as far as we knew:
- * it may have spoken to us already. */
+/* A process has been spawned into a slot that is empty or whose last one is gone, as far as we
+ * knew: it may have spoken to us already. */
 static void adopt(uint32_t slot, uint64_t word)
 {
     uint32_t incarnation = rz_board_incarnation(word);
     struct rz_member *member = &rz_engine.members[slot];
-    rz_assert(member->dead && member->peer == NULL);
-    member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_VERDICT_ALIVE);
+    rz_assert(member->failed && member->peer == NULL);
+    member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_PROCESS_ALIVE);
     member->process = rz_process(slot, incarnation);
-    member->dead = false;
+    member->failed = false;
     rz_engine.completions++; /* news to whoever waits */
-    rz_unborn_adopted(slot);
+    rz_unstarted_adopted(slot);
 }
 
 /*
- * A word of the board that changed. While the job repairs itself deaths are no errors: the
+ * A word of the board that changed. While the job repairs itself failures are no errors: the
  * roll-back will come. So it will where the board is of a later epoch than ours: its new processes
  * belong to that.
  */
 static void member_news(uint32_t slot, uint64_t word, bool ours)
 {
     struct rz_member *member = &rz_engine.members[slot];
-    enum rz_verdict verdict = rz_board_verdict(word);
+    enum rz_process_state cause = rz_board_state(word);
     bool other = rz_board_incarnation(word) != rz_board_incarnation(member->word);
-    bool gone = other || verdict != RZ_VERDICT_ALIVE;
-    bool ended = !other && verdict == RZ_VERDICT_ENDED;
+    bool gone = other || cause != RZ_PROCESS_ALIVE;
+    bool ended = !other && cause == RZ_PROCESS_ENDED;
     if (gone && !ended && slot == rz_engine.info->self.rank) {
         rz_engine_exit(RZ_ERR_FENCED);
     }
     if (!gone || rz_engine.reinit_open) {
         return;
     }
-    member_gone(member, other || verdict != RZ_VERDICT_ENDED);
+    member_gone(member, other || cause != RZ_PROCESS_ENDED);
     if (other && !ours) {
         return;
     }
     if (other) {
         adopt(slot, word);
     }
-    if (verdict != RZ_VERDICT_ALIVE) {
-        member_gone(member, verdict != RZ_VERDICT_ENDED);
+    if (cause != RZ_PROCESS_ALIVE) {
+        member_gone(member, cause != RZ_PROCESS_ENDED);
         member->word = word;
     }
 }
@@ -186,10 +188,10 @@ static void ranks_left(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
         struct rz_member *member = &rz_engine.members[slot];
-        if (!member->dead) {
+        if (!member->failed) {
             member_gone(member, false);
             member->word = rz_board_rank_word(rz_board_incarnation(member->word),
-                                              rz_board_node(member->word), RZ_VERDICT_ENDED);
+                                              rz_board_node(member->word), RZ_PROCESS_ENDED);
         }
     }
 }
@@ -200,7 +202,7 @@ static void look_at_members(bool ours)
 {
     const struct rz_board *board = rz_engine.board;
     uint64_t news = atomic_load_explicit(&board->rank_news, memory_order_acquire);
-    bool born = false, left = false;
+    bool spawned = false, left = false;
     if (news == rz_engine.rank_news_settled) {
         return;
     }
@@ -209,12 +211,12 @@ static void look_at_members(bool ours)
         if (word != rz_engine.members[slot].word) {
             uint32_t before = rz_engine.members[slot].process;
             member_news(slot, word, ours);
-            born = born || rz_engine.members[slot].process != before;
+            spawned = spawned || rz_engine.members[slot].process != before;
             left = left || rz_engine.members[slot].word != word;
         }
     }
     rz_engine.rank_news_settled = left ? 0 : news;
-    if (born) {
+    if (spawned) {
         rz_engine_look_at_crowd();
     }
 }
@@ -284,7 +286,7 @@ void rz_engine_check(void)
     rz_paths_overdue();
     rz_peers_overdue(now);
     rz_p2p_overdue(now);
-    rz_councils_ask_slowly(now);
+    rz_agreement_contexts_ask_slowly(now);
 }
 
 /* ---- Progress ---- */
@@ -320,17 +322,17 @@ unsigned rz_engine_progress(void)
     if (rz_engine.polled != NULL) {
         events += poll_requests();
     }
-    if (__builtin_expect(rz_letters_unread != NULL, 0)) {
-        events += rz_letters_read();
+    if (__builtin_expect(rz_protocol_messages_unread != NULL, 0)) {
+        events += rz_protocol_messages_read();
     }
-    if (__builtin_expect(rz_words_new, 0)) {
-        events += rz_words_look();
+    if (__builtin_expect(rz_setup_messages_new, 0)) {
+        events += rz_setup_messages_look();
     }
     if (__builtin_expect(rz_inquiries_unread != NULL, 0)) {
         events += rz_inquiries_read();
     }
-    if (__builtin_expect(rz_councils_deadline != RZ_TIME_NEVER, 0)) {
-        events += rz_councils_tick();
+    if (__builtin_expect(rz_agreement_contexts_deadline != RZ_TIME_NEVER, 0)) {
+        events += rz_agreement_contexts_tick();
     }
     if (rz_engine.info->alone) {
         return events;

@@ -1,6 +1,6 @@
 /*
  * The engine of the library: one per process. It owns the link to the daemon, the transports, the
- * peers, the matcher and all living requests; it makes progress, waits, and notices deaths,
+ * peers, the matcher and all living requests; it makes progress, waits, and notices failures,
  * roll-backs and the end of the job.
  *
  * One lock for all of it, taken by the entry points when several threads may call
@@ -67,12 +67,12 @@ enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_NET, RZ_PATH_COUNT };
 struct rz_member {
     uint64_t word;    /* rz_board_rank_word */
     uint32_t process; /* the number of the present process; of incarnation 0: nobody yet */
-    bool dead;        /* it is dead or was never there, and what was pending with it has ended */
+    bool failed;      /* it has failed or was never there, and what was pending with it has ended */
     struct rz_peer *peer;  /* of this process; NULL: nothing was sent yet */
     bool spoken_to;        /* in the last epoch; the connection went with it, or rests */
-    uint32_t acknowledged; /* the latest process of this slot whose death the daemon was told to be
-                              known (ft/birth_wish.h) */
-    uint32_t awaits_invitation, invites_nobody; /* processes that said so (ft/inviters.h) */
+    uint32_t acknowledged; /* the latest process of this slot whose failure the daemon was told to
+                              be known (ft/spawn_ask.h) */
+    uint32_t awaits_bootstrap, invites_nobody; /* processes that said so (ft/bootstrap_peers.h) */
     /* Who was there when the epoch began, and on which node: all who were there see it alike. Of
      * incarnation 0: nobody, or this process was not there itself. */
     uint32_t first, home;
@@ -83,19 +83,19 @@ struct rz_engine {
     const struct rz_link_info *info;
     const struct rz_board *board;
     uint32_t self;              /* the number of this process */
-    uint32_t epoch;             /* the door: messages of other epochs are dropped */
+    uint32_t epoch;             /* the epoch check: messages of other epochs are dropped */
     uint64_t news_seen;         /* of the board */
     uint64_t rank_news_settled; /* of the board, when all its words were last dealt with */
     bool rollback; /* the job has moved on; every call returns RZM_ROLLBACK until rz_ft_reinit_wait
                     */
     bool going_back;  /* a roll-back inside MPIX_Reinit is under way: other threads are refused */
-    bool reinit_open; /* inside MPIX_Reinit: deaths are nobody's error */
-    bool late;        /* this process was born into an epoch that ran already */
+    bool reinit_open; /* inside MPIX_Reinit: failures are nobody's error */
+    bool late;        /* this process was spawned into an epoch that ran already */
     bool comes_again; /* it was started by a roll-back, and is on the way to MPIX_Reinit */
-    /* Who died, in the order in which it was learnt, as far as a living communicator holds it. */
-    uint32_t *dead; /* [n_dead] */
-    uint32_t n_dead, dead_max;
-    bool deaths;                 /* some process that a group may hold is gone */
+    /* Who failed, in the order in which it was learnt, as far as a living communicator holds it. */
+    uint32_t *failed; /* [n_failed] */
+    uint32_t n_failed, failed_max;
+    bool failures;               /* some process that a group may hold is gone */
     struct rz_wait_rule waiting; /* when waiting calls spin, yield and sleep */
     struct rz_path paths[RZ_PATH_COUNT];
     struct rz_member *members; /* [info->n_slots] */
@@ -106,9 +106,9 @@ struct rz_engine {
     uint64_t last_call;        /* message.h: in epoch last_call - 1; 0: not yet */
     struct rz_engine_counters {
         uint64_t foreign, old_epoch, future_epoch,
-            old_incarnation; /* messages dropped at the door, by reason */
+            old_incarnation; /* messages dropped at the epoch check, by reason */
         uint64_t sends, receives, unexpected, bytes_sent, bytes_received;
-        uint64_t letters; /* sent: messages of the protocol cores inside the library */
+        uint64_t protocol_messages; /* sent: messages of the protocol cores inside the library */
     } counters;
 };
 
@@ -120,11 +120,12 @@ static inline struct rz_member *rz_member_of(uint32_t process)
     return &rz_engine.members[rz_process_slot(process)];
 }
 
-/* Whether it is gone: its slot has another process now, or it died there, or it ended in order. */
-static inline bool rz_process_dead(uint32_t process)
+/* Whether it is gone: its slot has another process now, or it failed there, or it ended in order.
+ */
+static inline bool rz_process_failed(uint32_t process)
 {
     const struct rz_member *member = rz_member_of(process);
-    return member->process != process || member->dead;
+    return member->process != process || member->failed;
 }
 
 /* Whether it stands on our board already, or was there; else it is yet to come (a number that comes
@@ -145,7 +146,7 @@ int rz_engine_begin(void);
  * both, when an epoch begins. */
 void rz_engine_look_at_crowd(void);
 
-/* False: the first death ends the job (rzrun --no-ft). Then nobody will ever ask for what exists
+/* False: the first failure ends the job (rzrun --no-ft). Then nobody will ever ask for what exists
  * only to outlive one: an agreement may be a plain reduction, a checkpoint need not be kept. */
 static inline bool rz_engine_fault_tolerant(void)
 {
@@ -162,7 +163,7 @@ void rz_engine_check(void);
 
 /*
  * Makes progress until done(arg). Sleeps when nothing moves (wait_rule.h). MPI_SUCCESS or
- * RZM_ROLLBACK (as rz_engine_begin). What can end it besides done: news of a death completes
+ * RZM_ROLLBACK (as rz_engine_begin). What can end it besides done: news of a failure completes
  * requests; a roll-back; stop word or lease end the process.
  */
 int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg);
@@ -178,13 +179,13 @@ static inline bool rz_engine_yields(void)
     return rule->crowded || (rule->shared && rz_wait_yields_cheaply(rule));
 }
 
-/* Others agreed that this process is dead, which our daemon has not told us yet. Not from inside a
- * callback of a transport. */
-void rz_engine_learn_death(uint32_t process);
+/* Others agreed that this process has failed, which our daemon has not told us yet. Not from inside
+ * a callback of a transport. */
+void rz_engine_learn_failure(uint32_t process);
 
-/* Puts a process on the list of the dead, if it is not there: a communicator holds it that came
- * after its death. */
-void rz_engine_list_dead(uint32_t process);
+/* Puts a process on the list of the failed processes, if it is not there: a communicator holds it
+ * that came after its failure. */
+void rz_engine_list_failed(uint32_t process);
 
 /*
  * Waits until our board knows all of these: before communicators of processes are made that others
@@ -193,7 +194,7 @@ void rz_engine_list_dead(uint32_t process);
  */
 int rz_engine_await(const uint32_t *process, int n, const char *call);
 
-/* Deaths that were nobody's error are errors from now on: look at all of the board again. */
+/* Failures that were nobody's error are errors from now on: look at all of the board again. */
 void rz_engine_look_again(void);
 
 /* Ends the process at once: the daemon gone, the lease expired, the stop word set. Prints why, if

@@ -1,7 +1,7 @@
 /* The lock of the engine, and how calls wait. */
 #include "mpi/chapter.h"
 #include "mpi/core/engine.h"
-#include "mpi/ft/council.h"
+#include "mpi/ft/agreement_context.h"
 #include "port/clock.h"
 #include "port/processor.h"
 
@@ -176,7 +176,7 @@ void rz_engine_look_at_crowd(void)
     uint32_t here = 0;
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
         uint64_t word = rz_engine.members[slot].word;
-        bool runs = rz_board_incarnation(word) > 0 && rz_board_verdict(word) != RZ_VERDICT_ENDED;
+        bool runs = rz_board_incarnation(word) > 0 && rz_board_state(word) != RZ_PROCESS_ENDED;
         here += runs && (one_host || rz_board_node(word) == rz_engine.info->node);
     }
     rz_engine.waiting.crowded =
@@ -268,9 +268,10 @@ static void engine_sleep(void)
     rz_engine_check();
     rz_time timeout_ns = rz_engine.board->lease_ns / 4;
     timeout_ns = timeout_ns > SLEEP_MAX || timeout_ns == 0 ? SLEEP_MAX : timeout_ns;
-    if (rz_councils_deadline != RZ_TIME_NEVER) {
+    if (rz_agreement_contexts_deadline != RZ_TIME_NEVER) {
         rz_time now = rz_clock_now();
-        rz_time left = rz_councils_deadline > now ? rz_councils_deadline - now : 0;
+        rz_time left =
+            rz_agreement_contexts_deadline > now ? rz_agreement_contexts_deadline - now : 0;
         timeout_ns = left < timeout_ns ? left : timeout_ns;
     }
     if (sleeping) {

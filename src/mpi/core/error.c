@@ -92,9 +92,9 @@ static const struct {
     {MPI_T_ERR_PVAR_NO_STARTSTOP, "the performance variable cannot be started or stopped"},
     {MPI_T_ERR_PVAR_NO_ATOMIC, "the performance variable cannot be read and reset at once"},
     {MPI_ERR_LASTCODE, "the last code of the standard"},
-    {MPI_ERR_PROC_FAILED, "a process that takes part in the operation has died"},
+    {MPI_ERR_PROC_FAILED, "a process that takes part in the operation has failed"},
     {MPI_ERR_PROC_FAILED_PENDING,
-     "a process that could have sent the message has died; the receive is still pending"},
+     "a process that could have sent the message has failed; the receive is still pending"},
     {MPI_ERR_REVOKED, "the communicator was revoked"},
 };
 

@@ -20,7 +20,7 @@ struct rz_info {
     struct rz_object object;
     struct entry *entries;
     int n, max;
-    struct rz_info *next; /* while its memory is free: a stale handle reads a dead object */
+    struct rz_info *next; /* while its memory is free: a stale handle reads a failed object */
 };
 
 static struct rz_info *free_first;

@@ -1,4 +1,5 @@
-/* Numbers of users' objects, for MPI_X_toint and MPI_X_fromint; the last of the dead. */
+/* Numbers of users' objects, for MPI_X_toint and MPI_X_fromint; the last of the failed processes.
+ */
 #include "mpi/core/object.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind)
     return rz_object_is(numbered[slot], kind) ? numbered[slot] : NULL;
 }
 
-/* ---- The dead ---- */
+/* ---- The failed ---- */
 
 /* A ring: the oldest goes when there are too many, or when they are too large together. */
 #define BURIED_MAX 256

@@ -93,7 +93,7 @@ static inline void rz_object_retain(struct rz_object *object)
 }
 
 /*
- * Give one reference back. True when it was the last: the object is dead to users and the caller
+ * Give one reference back. True when it was the last: the object has failed to users and the caller
  * frees its memory. A predefined object is counted, too, but its owner keeps the first reference
  * until finalize.
  */
@@ -111,9 +111,9 @@ static inline bool rz_object_release(struct rz_object *object)
 }
 
 /*
- * The memory of a dead object, of `bytes`, is to be freed, but not at once: for as long as it is
- * among the last 256 dead (1 MiB in all) a stale handle reads a dead object. Kinds that keep their
- * memory in a list of their own do not need this.
+ * The memory of a failed object, of `bytes`, is to be freed, but not at once: for as long as it is
+ * among the last 256 failed (1 MiB in all) a stale handle reads a failed object. Kinds that keep
+ * their memory in a list of their own do not need this.
  */
 void rz_object_bury(struct rz_object *object, size_t bytes);
 

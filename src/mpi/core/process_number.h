@@ -2,8 +2,8 @@
  * The number of a process in the universe: the slot of the job's table it lives in, and which
  * incarnation. The ranks that rzrun starts have slots 0, 1, ..., so rank r of the job lives
  * in slot r; the slots behind are for processes that the program spawns. A slot has one living
- * process at most; its older incarnations are dead for ever, so that nothing need be kept of them:
- * a number that is not the current one of its slot is a dead process.
+ * process at most; its older incarnations have failed for ever, so that nothing need be kept of
+ * them: a number that is not the current one of its slot is a failed process.
  *
  * Groups hold these numbers, and all processes write the same one for the same process. Of the
  * incarnation only the low bits stand in it; headers of messages carry all of them.

@@ -5,7 +5,7 @@
 /*
  * With RZ_STDOUT=line in the environment (rzrun --stdout): stdout, where it is a pipe with the
  * buffer that the C library gives it, is written line by line from now on, so that what a process
- * said before its death is heard. What the program has chosen by setvbuf stays.
+ * said before its failure is heard. What the program has chosen by setvbuf stays.
  */
 void rz_streams_settle(void);
 

@@ -20,8 +20,8 @@
  */
 #define START_SLACK (2 * RZ_SECOND)
 
-RZ_PROTO_ROOM(ring, RZ_ROOM_RING);
-RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
+RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 
 /* So many messages are read before the clock is looked at again. */
 #define TURN_MESSAGES 256
@@ -54,7 +54,7 @@ static uint64_t item_of(const struct rz_flat *flat, uint32_t rank)
 
 struct flat_step {
     struct rz_flat *flat;
-    const struct rz_hosted *core;
+    const struct rz_embedded *core;
 };
 
 static void notice(const struct flat_step *step, const struct rz_action *action)
@@ -84,17 +84,17 @@ static void carry_out(void *arg, const struct rz_actions *actions)
     }
 }
 
-static void step(struct rz_flat *flat, struct rz_hosted *core, const struct rz_event *event)
+static void step(struct rz_flat *flat, struct rz_embedded *core, const struct rz_event *event)
 {
     struct flat_step one = {flat, core};
-    bool done = rz_hosted_step(core, event, carry_out, &one);
+    bool done = rz_embedded_step(core, event, carry_out, &one);
     rz_assert(done);
 }
 
-/* A member is out of the ring: dead as the board says, or silent as others say. */
+/* A member is out of the ring: failed as the board says, or silent as others say. */
 static void put_out(struct rz_flat *flat, rz_id rank, rz_time now)
 {
-    const struct rz_event event = {.kind = RZ_EVENT_DEATH, .now = now, .ids = &rank, .n_ids = 1};
+    const struct rz_event event = {.kind = RZ_EVENT_FAILURE, .now = now, .ids = &rank, .n_ids = 1};
     if (flat->out[rank]) {
         return;
     }
@@ -105,7 +105,7 @@ static void put_out(struct rz_flat *flat, rz_id rank, rz_time now)
     }
 }
 
-/* The daemon hears it first: it is the judge, and if we die of the next line it knows. */
+/* The daemon hears it first: it is the assess, and if we fail of the next line it knows. */
 static void follow_one(struct rz_flat *flat, const struct rz_flat_find *find, rz_time now)
 {
     uint64_t item = (uint64_t)find->incarnation << 32 | find->rank;
@@ -143,8 +143,8 @@ static void ring_end(struct rz_flat *flat)
 {
     rz_datagrams_close(flat->post.datagrams);
     flat->post.datagrams = NULL;
-    rz_hosted_close(&flat->ring);
-    rz_hosted_close(&flat->spread);
+    rz_embedded_close(&flat->ring);
+    rz_embedded_close(&flat->spread);
     flat->n_finds = 0;
     flat->epoch = 0;
 }
@@ -160,22 +160,22 @@ static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
                                         .lateness_max = RZ_LATENESS_MAX};
     const struct rz_spread_config spread = {.n_members = info->n_ranks, .view = epoch};
     uint8_t key[RZ_DATAGRAM_KEY_BYTES];
-    rz_datagram_derive(info->ring_key, epoch, key); /* in each epoch all count anew */
+    rz_datagram_derive(info->ring_key, epoch, key); /* in each epoch all count again */
     rz_status_t status =
         rz_datagrams_open(&flat->post.datagrams, info->n_ranks, info->self.rank, key);
     rz_assert(status == RZ_OK);
     explicit_bzero(key, sizeof(key));
-    bool opened = rz_hosted_open(&flat->ring, &rz_proto_room_ring, &ring, info->self.rank, now,
-                                 info->self.job) &&
-                  rz_hosted_open(&flat->spread, &rz_proto_room_spread, &spread, info->self.rank,
-                                 now, info->self.job);
+    bool opened = rz_embedded_open(&flat->ring, &rz_protocol_ring, &ring, info->self.rank, now,
+                                   info->self.job) &&
+                  rz_embedded_open(&flat->spread, &rz_protocol_spread, &spread, info->self.rank,
+                                   now, info->self.job);
     rz_assert(opened);
     memset(flat->out, 0, info->n_ranks * sizeof(*flat->out));
     flat->epoch = epoch;
     flat->news = 0;
 }
 
-/* Who is no member any more, as the daemons know: dead, or ended on this node. */
+/* Who is no member any more, as the daemons know: failed, or ended on this node. */
 static void look_at_ranks(struct rz_flat *flat, rz_time now)
 {
     uint64_t news = atomic_load_explicit(&flat->info->board->news, memory_order_acquire);
@@ -184,7 +184,7 @@ static void look_at_ranks(struct rz_flat *flat, rz_time now)
     }
     flat->news = news;
     for (uint32_t rank = 0; rank < flat->info->n_ranks; rank++) {
-        if (rz_board_verdict(board_rank(flat, rank)) != RZ_VERDICT_ALIVE) {
+        if (rz_board_state(board_rank(flat, rank)) != RZ_PROCESS_ALIVE) {
             put_out(flat, rank, now);
         }
     }
@@ -230,9 +230,9 @@ static void read_messages(struct rz_flat *flat, rz_time now)
     for (int i = 0; i < TURN_MESSAGES && rz_post_receive(&flat->post, &message, items); i++) {
         const struct rz_event event = {
             .kind = RZ_EVENT_RECEIVE, .now = now, .message = &message, .items = items};
-        if (message.room == RZ_ROOM_RING) {
+        if (message.protocol == RZ_PROTOCOL_RING) {
             step(flat, &flat->ring, &event);
-        } else if (message.room == RZ_ROOM_SPREAD) {
+        } else if (message.protocol == RZ_PROTOCOL_SPREAD) {
             step(flat, &flat->spread, &event);
         }
         follow_up(flat, now);

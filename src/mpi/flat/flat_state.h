@@ -2,7 +2,7 @@
 #ifndef RZ_MPI_FLAT_FLAT_STATE_H
 #define RZ_MPI_FLAT_FLAT_STATE_H
 
-#include "host/hosted.h"
+#include "host/embedded.h"
 #include "mpi/core/flat.h"
 #include "net/datagram/datagram_post.h"
 
@@ -32,7 +32,7 @@ struct rz_flat {
     int end_fd; /* an eventfd: readable when the thread shall end */
 
     uint32_t epoch; /* of the ring; 0: there is none */
-    struct rz_hosted ring, spread;
+    struct rz_embedded ring, spread;
     struct rz_post post; /* its datagrams: of the epoch */
     bool *out;           /* [n_ranks]: told to the cores */
     uint64_t news;       /* of the board, as of the last look */

@@ -79,9 +79,9 @@ struct rz_agreement *rz_agreement_open(const struct rz_agreement_config *config,
     agreement->config = *config;
     agreement->host = *host;
     agreement->class = engines[config->engine].class;
-    agreement->dead = malloc(config->n_members * sizeof(rz_id));
-    if (agreement->dead == NULL || !agreement->class->open(agreement)) {
-        free(agreement->dead);
+    agreement->failed = malloc(config->n_members * sizeof(rz_id));
+    if (agreement->failed == NULL || !agreement->class->open(agreement)) {
+        free(agreement->failed);
         free(agreement);
         return NULL;
     }
@@ -96,8 +96,8 @@ void rz_agreement_close(struct rz_agreement *agreement)
     if (agreement->class->close != NULL) {
         agreement->class->close(agreement);
     }
-    rz_hosted_close(&agreement->core);
-    free(agreement->dead);
+    rz_embedded_close(&agreement->core);
+    free(agreement->failed);
     free(agreement);
 }
 
@@ -125,12 +125,12 @@ static void carry_out(void *arg, const struct rz_actions *actions)
     }
 }
 
-void rz_agreement_step(struct rz_agreement *agreement, struct rz_hosted *core,
+void rz_agreement_step(struct rz_agreement *agreement, struct rz_embedded *core,
                        const struct rz_event *event,
                        void (*told)(struct rz_agreement *agreement, const struct rz_action *action))
 {
     struct step step = {agreement, told};
-    if (!rz_hosted_step(core, event, carry_out, &step)) {
+    if (!rz_embedded_step(core, event, carry_out, &step)) {
         agreement->host.no_memory();
     }
 }
@@ -158,10 +158,10 @@ void rz_agreement_message(struct rz_agreement *agreement, rz_time now,
     agreement->class->message(agreement, &event);
 }
 
-void rz_agreement_death(struct rz_agreement *agreement, rz_time now, rz_id member)
+void rz_agreement_failure(struct rz_agreement *agreement, rz_time now, rz_id member)
 {
     agreement->now = now;
-    agreement->class->death(agreement, member);
+    agreement->class->failure(agreement, member);
 }
 
 void rz_agreement_tick(struct rz_agreement *agreement, rz_time now)
@@ -199,9 +199,9 @@ uint64_t rz_agreement_proposed(const struct rz_agreement *agreement)
     return agreement->proposed;
 }
 
-bool rz_agreement_knows_dead(const struct rz_agreement *agreement, rz_id member)
+bool rz_agreement_knows_failed(const struct rz_agreement *agreement, rz_id member)
 {
-    return agreement->class->knows_dead(agreement, member);
+    return agreement->class->knows_failed(agreement, member);
 }
 
 rz_id rz_agreement_awaited(const struct rz_agreement *agreement)
@@ -211,30 +211,32 @@ rz_id rz_agreement_awaited(const struct rz_agreement *agreement)
 
 rz_id rz_agreement_asked(const struct rz_agreement *agreement, uint32_t turn)
 {
-    return agreement->class->deposits ? rz_agree_asked(agreement->core.state, turn) : RZ_ID_NONE;
+    return agreement->class->cached ? rz_agree_asked(agreement->core.state, turn) : RZ_ID_NONE;
 }
 
-const uint64_t *rz_agreement_deposit(const struct rz_agreement *agreement, uint64_t number,
-                                     struct rz_message *message)
+const uint64_t *rz_agreement_cached(const struct rz_agreement *agreement, uint64_t number,
+                                    struct rz_message *message)
 {
-    return agreement->class->deposits ? rz_agree_deposit(agreement->core.state, number, message)
-                                      : NULL;
+    return agreement->class->cached ? rz_agree_cached(agreement->core.state, number, message)
+                                    : NULL;
 }
 
-bool rz_agreement_deposited(const struct rz_agreement *agreement, rz_id from, uint64_t number,
-                            uint64_t n_dead, uint32_t n_items, struct rz_message *message)
+bool rz_agreement_is_cached(const struct rz_agreement *agreement, rz_id from, uint64_t number,
+                            uint64_t n_failed, uint32_t n_items, struct rz_message *message)
 {
-    return agreement->class->deposits &&
-           rz_agree_deposited(agreement->core.state, from, number, n_dead, n_items, message);
+    return agreement->class->cached &&
+           rz_agree_is_cached(agreement->core.state, from, number, n_failed, n_items, message);
 }
 
-bool rz_agreement_speaks(enum rz_room room)
+bool rz_agreement_speaks(enum rz_component protocol)
 {
-    return room == RZ_ROOM_AGREE || room == RZ_ROOM_TWOPHASE || room == RZ_ROOM_GOSSIP;
+    return protocol == RZ_PROTOCOL_AGREE || protocol == RZ_PROTOCOL_TWOPHASE ||
+           protocol == RZ_PROTOCOL_GOSSIP;
 }
 
-/* Each motion has gossip of its own, told by its view; the sequence numbers there are cycles. */
-uint64_t rz_agreement_motion_of(uint64_t context, const struct rz_message *message)
+/* Each proposal has gossip of its own, told by its view; the sequence numbers there are cycles. */
+uint64_t rz_agreement_proposal_of(uint64_t context, const struct rz_message *message)
 {
-    return message->room == RZ_ROOM_GOSSIP ? message->view - (uint32_t)context : message->seq;
+    return message->protocol == RZ_PROTOCOL_GOSSIP ? message->view - (uint32_t)context
+                                                   : message->seq;
 }

@@ -1,16 +1,16 @@
 /*
- * Agreement engines: what a council settles its motions with. Each hosts the protocol cores that
- * the simulator runs (src/proto/{agree,twophase,gossip}) behind one face: propose, messages,
- * deaths, time in; messages and decisions out. docs/agreement-engines.md compares them and says
- * what each guarantees.
+ * Agreement engines: what an agreement context settles its proposals with. Each hosts the protocol
+ * cores that the simulator runs (src/proto/{agree,twophase,gossip}) behind one face: propose,
+ * messages, failures, time in; messages and decisions out. docs/agreement-engines.md compares them
+ * and says what each guarantees.
  *
- * An engine knows members by number, no processes, no communicator and no clock. Motions are
+ * An engine knows members by number, no processes, no communicator and no clock. Proposals are
  * proposed one at a time: the next one when the one before was taken with rz_agreement_take.
  */
 #ifndef RZ_MPI_AGREEMENT_H
 #define RZ_MPI_AGREEMENT_H
 
-#include "host/hosted.h"
+#include "host/embedded.h"
 
 enum rz_agreement_engine {
     RZ_AGREEMENT_ERA,      /* agreement that returns early (src/proto/agree) */
@@ -39,7 +39,7 @@ enum rz_agreement_engine rz_agreement_of_job(void);
  * variable, and *words are those that it may have. */
 bool rz_agreement_environment_is_known(const char **name, const char **words);
 
-/* What n_members settle their motions with where `wanted` was asked for: ERA, where they are too
+/* What n_members settle their proposals with where `wanted` was asked for: ERA, where they are too
  * many (or only one) for it. */
 enum rz_agreement_engine rz_agreement_for(enum rz_agreement_engine wanted, uint32_t n_members);
 
@@ -59,12 +59,12 @@ struct rz_agreement_host {
 };
 
 /* What was decided: the bits that all who decide proposed, minimum, maximum, and all members that
- * were agreed dead so far, sorted. */
+ * were agreed failed so far, sorted. */
 struct rz_decision {
     uint64_t number; /* of the decision, from 1 */
     uint64_t and, min, max;
-    const rz_id *dead; /* valid until the next call */
-    uint32_t n_dead;
+    const rz_id *failed; /* valid until the next call */
+    uint32_t n_failed;
 };
 
 struct rz_agreement;
@@ -79,7 +79,7 @@ void rz_agreement_propose(struct rz_agreement *agreement, rz_time now, uint64_t 
                           uint64_t max);
 void rz_agreement_message(struct rz_agreement *agreement, rz_time now,
                           const struct rz_message *message, const uint64_t *items);
-void rz_agreement_death(struct rz_agreement *agreement, rz_time now, rz_id member);
+void rz_agreement_failure(struct rz_agreement *agreement, rz_time now, rz_id member);
 void rz_agreement_tick(struct rz_agreement *agreement, rz_time now);
 
 /* When to call rz_agreement_tick, or RZ_TIME_NEVER. */
@@ -90,33 +90,33 @@ bool rz_agreement_take(struct rz_agreement *agreement, struct rz_decision *decis
 
 enum rz_agreement_engine rz_agreement_engine_of(const struct rz_agreement *agreement);
 
-/* How many motions were proposed here. */
+/* How many proposals were proposed here. */
 uint64_t rz_agreement_proposed(const struct rz_agreement *agreement);
 
-/* Whether it is known here that the member is dead; of this member itself: the others hold it for
- * dead, and it must end. */
-bool rz_agreement_knows_dead(const struct rz_agreement *agreement, rz_id member);
+/* Whether it is known here that the member has failed; of this member itself: the others hold it
+ * for failed, and it must end. */
+bool rz_agreement_knows_failed(const struct rz_agreement *agreement, rz_id member);
 
-/* Whom this member waits for in the motion that it proposed: one of them, for reports; RZ_ID_NONE:
- * nobody, or nobody in particular. */
+/* Whom this member waits for in the proposal that it proposed: one of them, for reports;
+ * RZ_ID_NONE: nobody, or nobody in particular. */
 rz_id rz_agreement_awaited(const struct rz_agreement *agreement);
 
 /*
- * Deposits (proto/agree/agree.h): whom this member has asked for the decision; what it would answer
- * itself on a motion that was decided, as a message and its items, or NULL; the message that brings
- * a deposit of `from`, or false. Of ERA, and of the check of gossip; two-phase commit asks nobody
- * and deposits nothing.
+ * Cached decisions (proto/agree/agree.h): whom this member has asked for the decision; what it
+ * would answer itself on a proposal that was decided, as a message and its items, or NULL; the
+ * message that brings a cached decision of `from`, or false. Of ERA, and of the check of gossip;
+ * two-phase commit asks nobody and cached decisions nothing.
  */
 rz_id rz_agreement_asked(const struct rz_agreement *agreement, uint32_t turn);
-const uint64_t *rz_agreement_deposit(const struct rz_agreement *agreement, uint64_t number,
-                                     struct rz_message *message);
-bool rz_agreement_deposited(const struct rz_agreement *agreement, rz_id from, uint64_t number,
-                            uint64_t n_dead, uint32_t n_items, struct rz_message *message);
+const uint64_t *rz_agreement_cached(const struct rz_agreement *agreement, uint64_t number,
+                                    struct rz_message *message);
+bool rz_agreement_is_cached(const struct rz_agreement *agreement, rz_id from, uint64_t number,
+                            uint64_t n_failed, uint32_t n_items, struct rz_message *message);
 
-/* Whether messages of this room are of some engine; and then the number of the motion that the
- * message is about, from 1. Who speaks of the second has seen this member decide the first. */
-bool rz_agreement_speaks(enum rz_room room);
-uint64_t rz_agreement_motion_of(uint64_t context, const struct rz_message *message);
+/* Whether messages of this component are of some engine; and then the number of the proposal that
+ * the message is about, from 1. Who speaks of the second has seen this member decide the first. */
+bool rz_agreement_speaks(enum rz_component room);
+uint64_t rz_agreement_proposal_of(uint64_t context, const struct rz_message *message);
 
 /* What this process has seen decided, by engine, and how often what gossip had found could not be
  * told and the check's decision was. */

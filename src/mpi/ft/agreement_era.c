@@ -1,4 +1,4 @@
-/* ERA decides flags, minimum, maximum and the dead in one operation. */
+/* ERA decides flags, minimum, maximum and the failed processes in one operation. */
 #include "mpi/ft/agreement_state.h"
 
 #include "proto/agree/agree.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-RZ_PROTO_ROOM(agree, RZ_ROOM_AGREE);
+RZ_PROTOCOL(agree, RZ_PROTOCOL_AGREE);
 
 /* RZ_AGREE_TREE_COUNT: there is none of that name. */
 static enum rz_agree_tree find_tree(const char *name)
@@ -39,7 +39,8 @@ static enum rz_agree_tree tree_of(const struct rz_agreement_config *config)
                                          : RZ_AGREE_BIN_BIN;
 }
 
-/* One motion is voted on at a time, so that what is agreed dead is that of the decision told. */
+/* One proposal is voted on at a time, so that what is agreed failed is that of the decision told.
+ */
 bool rz_agreement_era_open(struct rz_agreement *agreement)
 {
     const struct rz_agreement_config *config = &agreement->config;
@@ -50,15 +51,15 @@ bool rz_agreement_era_open(struct rz_agreement *agreement)
         .tree = tree_of(config),
         .per_node = config->per_node,
     };
-    return rz_hosted_open(&agreement->core, &rz_proto_room_agree, &core, config->self, 0, 0);
+    return rz_embedded_open(&agreement->core, &rz_protocol_agree, &core, config->self, 0, 0);
 }
 
 void rz_agreement_era_decided(struct rz_agreement *agreement, const struct rz_action *action)
 {
     struct rz_decision *decision = &agreement->decision;
-    const rz_id *dead = rz_agree_dead(agreement->core.state, &decision->n_dead);
-    memcpy(agreement->dead, dead, decision->n_dead * sizeof(*dead));
-    decision->dead = agreement->dead;
+    const rz_id *failed = rz_agree_failed(agreement->core.state, &decision->n_failed);
+    memcpy(agreement->failed, failed, decision->n_failed * sizeof(*failed));
+    decision->failed = agreement->failed;
     decision->number = action->arg[0];
     decision->and = action->arg[1];
     decision->min = action->arg[2];
@@ -84,22 +85,22 @@ static void propose(struct rz_agreement *agreement)
 
 static void message(struct rz_agreement *agreement, const struct rz_event *event)
 {
-    if (event->message->room == RZ_ROOM_AGREE) {
+    if (event->message->protocol == RZ_PROTOCOL_AGREE) {
         rz_agreement_step(agreement, &agreement->core, event, told);
     }
 }
 
-static void death(struct rz_agreement *agreement, rz_id member)
+static void failure(struct rz_agreement *agreement, rz_id member)
 {
     rz_agreement_step(
         agreement, &agreement->core,
-        &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = &member, .n_ids = 1, .arg = {true}},
+        &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1, .arg = {true}},
         told);
 }
 
-static bool knows_dead(const struct rz_agreement *agreement, rz_id member)
+static bool knows_failed(const struct rz_agreement *agreement, rz_id member)
 {
-    return rz_agree_knows_dead(agreement->core.state, member);
+    return rz_agree_knows_failed(agreement->core.state, member);
 }
 
 rz_id rz_agreement_era_awaited(const struct rz_agreement *agreement)
@@ -111,8 +112,8 @@ const struct rz_agreement_class rz_agreement_era = {
     .open = rz_agreement_era_open,
     .propose = propose,
     .message = message,
-    .death = death,
+    .failure = failure,
     .awaited = rz_agreement_era_awaited,
-    .knows_dead = knows_dead,
-    .deposits = true,
+    .knows_failed = knows_failed,
+    .cached = true,
 };

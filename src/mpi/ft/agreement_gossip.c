@@ -1,18 +1,18 @@
 /*
- * Gossip finds out who failed, motion by motion, and the members return from it when each believes
- * that all know the same: a matter of probability. So nobody acts on it before a check: one ERA
- * agreement, which carries the flags, and a word for the set that each has found. Where the words
- * are one, and stand for the very members that the check agreed dead, gossip was right. Otherwise
- * (sets differ, gossip gave up, somebody died meanwhile) what the check agreed is the result, so
- * that no two members ever go on with different sets.
+ * Gossip finds out who failed, proposal by proposal, and the members return from it when each
+ * believes that all know the same: a matter of probability. So nobody acts on it before a check:
+ * one ERA agreement, which carries the flags, and a word for the set that each has found. Where the
+ * words are one, and stand for the very members that the check agreed failed, gossip was right.
+ * Otherwise (sets differ, gossip gave up, somebody failed meanwhile) what the check agreed is the
+ * result, so that no two members ever go on with different sets.
  *
  * Whoever decides the check knows that everybody who lives has returned from this gossip, as all
  * have proposed in the check. Then nobody needs an answer any more, and it ends.
  *
- * Silence accuses nobody here: processes compute between their calls and answer in calls only.
- * Deaths come from the daemons. So a member's clock stands still, just before the time-out, as long
- * as the one it has pinged lives and has not answered: no half of push-sum is taken back that has
- * arrived, and who calls late does not make the others' cycles run out.
+ * Silence reports nobody here: processes compute between their calls and answer in calls only.
+ * Failures come from the daemons. So a member's clock stands still, just before the time-out, as
+ * long as the one it has pinged lives and has not answered: no half of push-sum is taken back that
+ * has arrived, and who calls late does not make the others' cycles run out.
  */
 #include "mpi/ft/agreement_state.h"
 
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-RZ_PROTO_ROOM(gossip, RZ_ROOM_GOSSIP);
+RZ_PROTOCOL(gossip, RZ_PROTOCOL_GOSSIP);
 
 #define CYCLE RZ_MILLISECOND
 #define TIMEOUT (CYCLE / 2)
@@ -33,7 +33,7 @@ RZ_PROTO_ROOM(gossip, RZ_ROOM_GOSSIP);
 /* The word of a member whose gossip gave up. Those of sets are odd. */
 #define NOTHING_FOUND UINT64_C(0)
 
-/* A message of the next motion's gossip: its sender has decided the present one. */
+/* A message of the next proposal's gossip: its sender has decided the present one. */
 struct later {
     struct later *next;
     struct rz_message message;
@@ -41,11 +41,11 @@ struct later {
 };
 
 struct gossip {
-    struct rz_hosted core; /* open from the first word of a motion until it is decided */
-    uint64_t motion;       /* that the core is, or the next one will be, about */
-    bool proposed;         /* this member takes part in it */
+    struct rz_embedded core; /* open from the first word of a proposal until it is decided */
+    uint64_t proposal;       /* that the core is, or the next one will be, about */
+    bool proposed;           /* this member takes part in it */
     bool returned, checked;
-    bool accused; /* somebody holds this member for dead */
+    bool reported; /* somebody holds this member for failed */
     uint64_t found;
     struct later *later, **later_last;
     /* The core's clock. */
@@ -77,7 +77,7 @@ static rz_time advance(struct gossip *gossip, rz_time now)
 static void sending(struct rz_agreement *agreement, const struct rz_action *action)
 {
     struct gossip *gossip = gossip_of(agreement);
-    if (action->message.room == RZ_ROOM_GOSSIP && action->message.type == RZ_GOSSIP_PING) {
+    if (action->message.protocol == RZ_PROTOCOL_GOSSIP && action->message.type == RZ_GOSSIP_PING) {
         gossip->held = true;
         gossip->limit = gossip->clock + TIMEOUT - 1;
         gossip->target = action->to[0];
@@ -113,7 +113,7 @@ static void hear_notice(struct rz_agreement *agreement, const struct rz_action *
 {
     struct gossip *gossip = gossip_of(agreement);
     if (action->what == RZ_GOSSIP_DETECTED && action->arg[0] == agreement->config.self) {
-        gossip->accused = true;
+        gossip->reported = true;
     } else if (action->what == RZ_GOSSIP_RETURNED) {
         gossip->returned = true;
         gossip->found =
@@ -128,29 +128,29 @@ static void step_gossip(struct rz_agreement *agreement, struct rz_event *event)
     rz_agreement_step(agreement, &gossip->core, event, hear_notice);
 }
 
-/* A core for the motion, which knows of the deaths so far. */
+/* A core for the proposal, which knows of the failures so far. */
 static void begin_gossip(struct rz_agreement *agreement)
 {
     struct gossip *gossip = gossip_of(agreement);
     const struct rz_agreement_config *config = &agreement->config;
     const struct rz_gossip_config core = {
         .n_members = config->n_members,
-        .view = (uint32_t)config->context + (uint32_t)gossip->motion,
+        .view = (uint32_t)config->context + (uint32_t)gossip->proposal,
         .kind = (enum rz_gossip_kind)(config->engine - RZ_AGREEMENT_GOSSIP1),
         .cycle = CYCLE,
         .timeout = TIMEOUT,
         .cycles_max = config->cycles_max,
     };
-    uint64_t seed = rz_mix(rz_mix(config->context, gossip->motion), config->self);
+    uint64_t seed = rz_mix(rz_mix(config->context, gossip->proposal), config->self);
     gossip->clock = 0;
     gossip->real = agreement->now;
-    if (!rz_hosted_open(&gossip->core, &rz_proto_room_gossip, &core, config->self, 0, seed)) {
+    if (!rz_embedded_open(&gossip->core, &rz_protocol_gossip, &core, config->self, 0, seed)) {
         agreement->host.no_memory();
     }
     for (rz_id id = 0; id < config->n_members; id++) {
-        if (rz_agree_knows_dead(agreement->core.state, id)) {
+        if (rz_agree_knows_failed(agreement->core.state, id)) {
             step_gossip(agreement,
-                        &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = &id, .n_ids = 1});
+                        &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = &id, .n_ids = 1});
         }
     }
 }
@@ -164,8 +164,8 @@ static void check_told(struct rz_agreement *agreement, const struct rz_action *a
     }
     rz_agreement_era_decided(agreement, action);
     const struct rz_decision *decision = &agreement->decision;
-    bool alike =
-        action->n_items == 1 && action->items[0] == word_of(decision->dead, NULL, decision->n_dead);
+    bool alike = action->n_items == 1 &&
+                 action->items[0] == word_of(decision->failed, NULL, decision->n_failed);
     rz_agreement_counters.fallbacks += !alike;
 }
 
@@ -187,7 +187,7 @@ static void check(struct rz_agreement *agreement)
                                   .arg = {agreement->and, agreement->min, agreement->max}});
 }
 
-/* ---- From motion to motion ---- */
+/* ---- From proposal to proposal ---- */
 
 static void hear(struct rz_agreement *agreement, const struct rz_message *message,
                  const uint64_t *items)
@@ -220,12 +220,12 @@ static void keep_for_later(struct rz_agreement *agreement, const struct rz_messa
     gossip->later_last = &later->next;
 }
 
-static void next_motion(struct rz_agreement *agreement)
+static void next_proposal(struct rz_agreement *agreement)
 {
     struct gossip *gossip = gossip_of(agreement);
     struct later *later = gossip->later;
-    rz_hosted_close(&gossip->core);
-    gossip->motion++;
+    rz_embedded_close(&gossip->core);
+    gossip->proposal++;
     gossip->proposed = gossip->returned = gossip->checked = gossip->held = false;
     gossip->later = NULL;
     gossip->later_last = &gossip->later;
@@ -245,7 +245,7 @@ static void go_on(struct rz_agreement *agreement)
         check(agreement);
     }
     if (agreement->decided && gossip->checked) {
-        next_motion(agreement);
+        next_proposal(agreement);
     }
 }
 
@@ -254,7 +254,7 @@ static void go_on(struct rz_agreement *agreement)
 static void propose(struct rz_agreement *agreement)
 {
     struct gossip *gossip = gossip_of(agreement);
-    rz_assert(!gossip->proposed && agreement->proposed == gossip->motion);
+    rz_assert(!gossip->proposed && agreement->proposed == gossip->proposal);
     gossip->proposed = true;
     if (gossip->core.state == NULL) {
         begin_gossip(agreement);
@@ -267,29 +267,29 @@ static void message(struct rz_agreement *agreement, const struct rz_event *event
 {
     struct gossip *gossip = gossip_of(agreement);
     const struct rz_message *message = event->message;
-    if (message->room == RZ_ROOM_AGREE) {
+    if (message->protocol == RZ_PROTOCOL_AGREE) {
         check_step(agreement, event);
-    } else if (message->room == RZ_ROOM_GOSSIP) {
-        uint64_t motion = rz_agreement_motion_of(agreement->config.context, message);
-        if (motion == gossip->motion) {
+    } else if (message->protocol == RZ_PROTOCOL_GOSSIP) {
+        uint64_t proposal = rz_agreement_proposal_of(agreement->config.context, message);
+        if (proposal == gossip->proposal) {
             hear(agreement, message, event->items);
-        } else if (motion == gossip->motion + 1) {
+        } else if (proposal == gossip->proposal + 1) {
             keep_for_later(agreement, message, event->items);
         }
     }
     go_on(agreement);
 }
 
-static void death(struct rz_agreement *agreement, rz_id member)
+static void failure(struct rz_agreement *agreement, rz_id member)
 {
     struct gossip *gossip = gossip_of(agreement);
     check_step(agreement, &(struct rz_event){
-                              .kind = RZ_EVENT_DEATH, .ids = &member, .n_ids = 1, .arg = {true}});
+                              .kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1, .arg = {true}});
     if (gossip->core.state != NULL) {
         advance(gossip, agreement->now);
         gossip->held = gossip->held && gossip->target != member;
         step_gossip(agreement,
-                    &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = &member, .n_ids = 1});
+                    &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1});
     }
     go_on(agreement);
 }
@@ -310,10 +310,10 @@ static rz_id awaited(const struct rz_agreement *agreement)
                                                 : rz_agreement_era_awaited(agreement);
 }
 
-static bool knows_dead(const struct rz_agreement *agreement, rz_id member)
+static bool knows_failed(const struct rz_agreement *agreement, rz_id member)
 {
-    return rz_agree_knows_dead(agreement->core.state, member) ||
-           (member == agreement->config.self && gossip_of(agreement)->accused);
+    return rz_agree_knows_failed(agreement->core.state, member) ||
+           (member == agreement->config.self && gossip_of(agreement)->reported);
 }
 
 /* ---- Beginning and ending ---- */
@@ -325,7 +325,7 @@ static bool open_both(struct rz_agreement *agreement)
         free(gossip);
         return false;
     }
-    gossip->motion = 1;
+    gossip->proposal = 1;
     gossip->later_last = &gossip->later;
     agreement->more = gossip;
     return true;
@@ -339,7 +339,7 @@ static void close_gossip(struct rz_agreement *agreement)
         free(gossip->later);
         gossip->later = next;
     }
-    rz_hosted_close(&gossip->core);
+    rz_embedded_close(&gossip->core);
     free(gossip);
 }
 
@@ -347,12 +347,12 @@ const struct rz_agreement_class rz_agreement_gossip = {
     .open = open_both,
     .propose = propose,
     .message = message,
-    .death = death,
+    .failure = failure,
     .tick = tick,
     .close = close_gossip,
     .sending = sending,
     .deadline = deadline,
     .awaited = awaited,
-    .knows_dead = knows_dead,
-    .deposits = true, /* of the check: whoever is past it knows that nobody is in this gossip */
+    .knows_failed = knows_failed,
+    .cached = true, /* of the check: whoever is past it knows that nobody is in this gossip */
 };

@@ -4,28 +4,28 @@
 
 #include "proto/twophase/twophase.h"
 
-RZ_PROTO_ROOM(twophase, RZ_ROOM_TWOPHASE);
+RZ_PROTOCOL(twophase, RZ_PROTOCOL_TWOPHASE);
 
 static bool open_core(struct rz_agreement *agreement)
 {
     const struct rz_twophase_config core = {.n_members = agreement->config.n_members,
                                             .view = (uint32_t)agreement->config.context,
                                             .extremes = true};
-    return rz_hosted_open(&agreement->core, &rz_proto_room_twophase, &core, agreement->config.self,
-                          0, 0);
+    return rz_embedded_open(&agreement->core, &rz_protocol_twophase, &core, agreement->config.self,
+                            0, 0);
 }
 
 /* All decisions so far, not only this one. */
-static void list_dead(struct rz_agreement *agreement)
+static void list_failed(struct rz_agreement *agreement)
 {
     uint32_t n = 0;
     for (rz_id id = 0; id < agreement->config.n_members; id++) {
-        if (rz_twophase_agreed_dead(agreement->core.state, id)) {
-            agreement->dead[n++] = id;
+        if (rz_twophase_agreed_failed(agreement->core.state, id)) {
+            agreement->failed[n++] = id;
         }
     }
-    agreement->decision.dead = agreement->dead;
-    agreement->decision.n_dead = n;
+    agreement->decision.failed = agreement->failed;
+    agreement->decision.n_failed = n;
 }
 
 static void told(struct rz_agreement *agreement, const struct rz_action *action)
@@ -35,7 +35,7 @@ static void told(struct rz_agreement *agreement, const struct rz_action *action)
     decision->and = action->arg[1];
     decision->min = action->items[action->n_items - 2];
     decision->max = action->items[action->n_items - 1];
-    list_dead(agreement);
+    list_failed(agreement);
     agreement->decided = true;
 }
 
@@ -50,26 +50,27 @@ static void propose(struct rz_agreement *agreement)
 
 static void message(struct rz_agreement *agreement, const struct rz_event *event)
 {
-    if (event->message->room == RZ_ROOM_TWOPHASE) {
+    if (event->message->protocol == RZ_PROTOCOL_TWOPHASE) {
         rz_agreement_step(agreement, &agreement->core, event, told);
     }
 }
 
-static void death(struct rz_agreement *agreement, rz_id member)
+static void failure(struct rz_agreement *agreement, rz_id member)
 {
     rz_agreement_step(agreement, &agreement->core,
-                      &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = &member, .n_ids = 1}, told);
+                      &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1},
+                      told);
 }
 
-static bool knows_dead(const struct rz_agreement *agreement, rz_id member)
+static bool knows_failed(const struct rz_agreement *agreement, rz_id member)
 {
-    return rz_twophase_knows_dead(agreement->core.state, member);
+    return rz_twophase_knows_failed(agreement->core.state, member);
 }
 
 const struct rz_agreement_class rz_agreement_twophase = {
     .open = open_core,
     .propose = propose,
     .message = message,
-    .death = death,
-    .knows_dead = knows_dead,
+    .failure = failure,
+    .knows_failed = knows_failed,
 };

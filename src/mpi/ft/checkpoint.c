@@ -122,7 +122,7 @@ static void forget_piece(void)
 }
 
 /* After a roll-back only that slot is known to hold what was written there whose piece the daemon
- * has just looked at. In others there may be what was found damaged: they are written anew. */
+ * has just looked at. In others there may be what was found damaged: they are written again. */
 static void doubt_slots(void)
 {
     const struct rz_link_piece *piece = &state.piece;
@@ -198,14 +198,14 @@ static bool is_committed(void)
     return atomic_load_explicit(&rz_engine.board->committed, memory_order_acquire) >= state.number;
 }
 
-/* Without repair the death of a process or of a node ends all commits: nobody waits for one then.
+/* Without repair the failure of a process or of a node ends all commits: nobody waits for one then.
  */
 static bool previous_settled(void *arg)
 {
     (void)arg;
-    bool deaths = rz_engine.n_dead > 0 ||
-                  atomic_load_explicit(&rz_engine.board->nodes_dead, memory_order_acquire) > 0;
-    return is_committed() || (deaths && !rz_engine.reinit_open);
+    bool failures = rz_engine.n_failed > 0 ||
+                    atomic_load_explicit(&rz_engine.board->nodes_failed, memory_order_acquire) > 0;
+    return is_committed() || (failures && !rz_engine.reinit_open);
 }
 
 /* The slot that does not hold the generation to which a recovery would go back now. */
@@ -272,7 +272,7 @@ static int take_one(uint64_t *generation)
         error = rz_engine_wait(&wait, previous_settled, NULL);
     if (error == MPI_SUCCESS && !is_committed())
         error =
-            rzm_error(MPI_ERR_PROC_FAILED, "a process died, and this job does not repair itself");
+            rzm_error(MPI_ERR_PROC_FAILED, "a process failed, and this job does not repair itself");
     if (error == MPI_SUCCESS) /* another thread may have begun to write */
         error = rz_streams_settled();
     if (error == MPI_SUCCESS)

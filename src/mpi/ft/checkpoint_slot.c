@@ -57,7 +57,7 @@ rz_status_t rz_slot_reserve(struct rz_slot *slot, size_t bytes)
     slot_close(slot);
     if (had == 0 || wanted < had)
         return slot_open(slot, wanted);
-    /* It grows, so it will again: not each time anew. */
+    /* It grows, so it will again: not each time again. */
     rz_status_t status = slot_open(slot, wanted + wanted / 4);
     return status == RZ_ERR_NO_MEMORY ? slot_open(slot, wanted) : status;
 }

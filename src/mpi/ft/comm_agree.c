@@ -1,24 +1,25 @@
-/* MPIX_Comm_agree and its kin (ULFM). */
+/* MPIX_Comm_agree and variants (ULFM). */
 #include "mpi/ft/comm_agree.h"
 
 #include "base/random.h"
-#include "mpi/ft/birth_wish.h"
+#include "mpi/ft/spawn_ask.h"
 #include "mpi/request/wait.h"
 
 #include <stdlib.h>
 
 struct ballot {
-    struct rz_motion motion;
+    struct rz_proposal proposal;
     struct rz_request *request;
     rz_ballot_outcome_t outcome;
     void *result;
     bool acknowledge;
     uint32_t n_acknowledged;
-    rz_id acknowledged[]; /* members, sorted, whose deaths the user had acknowledged at the call */
+    rz_id
+        acknowledged[]; /* members, sorted, whose failures the user had acknowledged at the call */
 };
 
-#define BALLOT_OF(motion_)                                                                         \
-    ((struct ballot *)(void *)((char *)(motion_)-offsetof(struct ballot, motion)))
+#define BALLOT_OF(proposal_)                                                                       \
+    ((struct ballot *)(void *)((char *)(proposal_)-offsetof(struct ballot, proposal)))
 
 /* ---- What was acknowledged ---- */
 
@@ -30,8 +31,9 @@ static int by_id(const void *a, const void *b)
 
 static void take_acknowledged(const struct rz_comm *comm, struct ballot *ballot)
 {
-    for (uint32_t i = 0; i < rz_engine.n_dead && ballot->n_acknowledged < comm->acknowledged; i++) {
-        rz_id member = rz_council_member(comm, rz_engine.dead[i]);
+    for (uint32_t i = 0; i < rz_engine.n_failed && ballot->n_acknowledged < comm->acknowledged;
+         i++) {
+        rz_id member = rz_agreement_context_member(comm, rz_engine.failed[i]);
         if (member != RZ_ID_NONE) {
             ballot->acknowledged[ballot->n_acknowledged++] = member;
         }
@@ -39,7 +41,7 @@ static void take_acknowledged(const struct rz_comm *comm, struct ballot *ballot)
     qsort(ballot->acknowledged, ballot->n_acknowledged, sizeof(rz_id), by_id);
 }
 
-/* Two members that acknowledged different deaths propose different words, so that minimum and
+/* Two members that acknowledged different failures propose different words, so that minimum and
  * maximum differ. */
 static uint64_t word_of_acknowledged(const struct ballot *ballot)
 {
@@ -50,38 +52,40 @@ static uint64_t word_of_acknowledged(const struct ballot *ballot)
     return word;
 }
 
-/* Each of the agreed dead was acknowledged here; the same was acknowledged everywhere. */
+/* Each of the agreed failed was acknowledged here; the same was acknowledged everywhere. */
 static bool all_acknowledged(const struct ballot *ballot)
 {
-    const struct rz_motion *motion = &ballot->motion;
-    if (motion->min != motion->max) {
+    const struct rz_proposal *proposal = &ballot->proposal;
+    if (proposal->min != proposal->max) {
         return false;
     }
-    for (uint32_t i = 0; i < motion->n_dead; i++) {
-        if (bsearch(&motion->dead[i], ballot->acknowledged, ballot->n_acknowledged, sizeof(rz_id),
-                    by_id) == NULL) {
+    for (uint32_t i = 0; i < proposal->n_failed; i++) {
+        if (bsearch(&proposal->failed[i], ballot->acknowledged, ballot->n_acknowledged,
+                    sizeof(rz_id), by_id) == NULL) {
             return false;
         }
     }
     return true;
 }
 
-void rz_ballot_acknowledge(const struct rz_comm *comm, const struct rz_motion *motion)
+void rz_ballot_acknowledge(const struct rz_comm *comm, const struct rz_proposal *proposal)
 {
-    for (uint32_t i = 0; i < motion->n_dead; i++) {
-        uint32_t process = rz_council_process(comm->council, motion->dead[i]);
-        rz_deaths_acknowledge(&process, 1);
+    for (uint32_t i = 0; i < proposal->n_failed; i++) {
+        uint32_t process =
+            rz_agreement_context_process(comm->agreement_context, proposal->failed[i]);
+        rz_failures_acknowledge(&process, 1);
     }
 }
 
 /* ---- Ballots ---- */
 
-static void ballot_decided(struct rz_motion *motion, struct rz_council *council)
+static void ballot_decided(struct rz_proposal *proposal,
+                           struct rz_agreement_context *agreement_context)
 {
-    struct ballot *ballot = BALLOT_OF(motion);
+    struct ballot *ballot = BALLOT_OF(proposal);
     struct rz_request *request = ballot->request;
-    (void)council;
-    int error = ballot->outcome(request->comm, motion, ballot->result);
+    (void)agreement_context;
+    int error = ballot->outcome(request->comm, proposal, ballot->result);
     if (error == MPI_SUCCESS && ballot->acknowledge && !all_acknowledged(ballot)) {
         error = MPI_ERR_PROC_FAILED;
     }
@@ -95,7 +99,7 @@ static void ballot_destroy(struct rz_request *request)
 
 static void ballot_waits_for(const struct rz_request *request, struct rz_blocked *blocked)
 {
-    rz_council_waits_for(request->comm->council, blocked);
+    rz_agreement_context_waits_for(request->comm->agreement_context, blocked);
 }
 
 static const struct rz_request_class ballot_class = {.name = "agreement",
@@ -108,8 +112,9 @@ int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
 {
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS && comm->unshared) {
-        error = rzm_error(MPI_ERR_COMM, "this MPI_COMM_WORLD is of a process that replaces a dead "
-                                        "one: nobody else has it (see RZ_Comm_replace)");
+        error =
+            rzm_error(MPI_ERR_COMM, "this MPI_COMM_WORLD is of a process that replaces a failed "
+                                    "one: nobody else has it (see RZ_Comm_replace)");
     }
     if (error != MPI_SUCCESS) {
         return error;
@@ -131,10 +136,10 @@ int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
         take_acknowledged(comm, ballot);
     }
     uint64_t word = acknowledge ? word_of_acknowledged(ballot) : 0;
-    ballot->motion =
-        (struct rz_motion){.and = and, .min = word, .max = word, .decided = ballot_decided};
+    ballot->proposal =
+        (struct rz_proposal){.and = and, .min = word, .max = word, .decided = ballot_decided};
     rz_request_activate(made);
-    error = rz_council_propose(comm, &ballot->motion);
+    error = rz_agreement_context_propose(comm, &ballot->proposal);
     if (error != MPI_SUCCESS) {
         rz_request_complete(made, error);
         rz_request_destroy(made);
@@ -153,16 +158,16 @@ int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
 static uint64_t flag_as_bits(const struct rz_comm *comm, int flag)
 {
     uint64_t bits = (uint32_t)flag;
-    return rz_council_second(comm) ? bits << HALF | LOW_HALF : bits | LOW_HALF << HALF;
+    return rz_agreement_context_second(comm) ? bits << HALF | LOW_HALF : bits | LOW_HALF << HALF;
 }
 
-static int agree_outcome(struct rz_comm *comm, const struct rz_motion *motion, void *result)
+static int agree_outcome(struct rz_comm *comm, const struct rz_proposal *proposal, void *result)
 {
     bool inter = comm->remote != comm->group;
-    bool high = inter && !rz_council_second(comm);
-    uint64_t bits = high ? motion->and >> HALF : motion->and;
+    bool high = inter && !rz_agreement_context_second(comm);
+    uint64_t bits = high ? proposal->and >> HALF : proposal->and;
     *(int *)result = (int)(uint32_t)(bits & LOW_HALF);
-    rz_ballot_acknowledge(comm, motion);
+    rz_ballot_acknowledge(comm, proposal);
     return MPI_SUCCESS;
 }
 
@@ -171,7 +176,7 @@ int rzm_comm_iagree(struct rz_comm *comm, int *flag, struct rz_request **request
     return rz_ballot_begin(comm, flag_as_bits(comm, *flag), true, agree_outcome, flag, request);
 }
 
-/* With --no-ft: no communicator outlives a death, so that there is none to agree on. */
+/* With --no-ft: no communicator outlives a failure, so that there is none to agree on. */
 static int agree_by_allreduce(struct rz_comm *comm, int *flag)
 {
     int mine = *flag;
@@ -191,20 +196,20 @@ int rzm_comm_agree(struct rz_comm *comm, int *flag)
 
 /* ---- MPIX_Comm_agree_failed ---- */
 
-/* A group of the members in dead: what all members then know of the failed. */
-static int failed_outcome(struct rz_comm *comm, const struct rz_motion *motion, void *result)
+/* A group of the members in failed: what all members then know of the failed. */
+static int failed_outcome(struct rz_comm *comm, const struct rz_proposal *proposal, void *result)
 {
-    uint32_t *process = malloc((motion->n_dead + 1) * sizeof(*process));
+    uint32_t *process = malloc((proposal->n_failed + 1) * sizeof(*process));
     if (process == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    for (uint32_t i = 0; i < motion->n_dead; i++) {
-        process[i] = rz_council_process(comm->council, motion->dead[i]);
+    for (uint32_t i = 0; i < proposal->n_failed; i++) {
+        process[i] = rz_agreement_context_process(comm->agreement_context, proposal->failed[i]);
     }
-    rz_deaths_acknowledge(process, motion->n_dead);
+    rz_failures_acknowledge(process, proposal->n_failed);
     struct rz_group *group = rz_group_predefined(0x109);
-    if (motion->n_dead > 0) {
-        group = rz_group_new((int)motion->n_dead, process);
+    if (proposal->n_failed > 0) {
+        group = rz_group_new((int)proposal->n_failed, process);
     } else if (group != NULL) {
         rz_group_retain(group);
     }

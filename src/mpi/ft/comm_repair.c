@@ -1,42 +1,44 @@
 /*
- * RZ_Comm_repair and RZ_Comm_replace: the dead of communicators are replaced by new processes,
- * in their ranks. For each communicator, its line:
+ * RZ_Comm_repair and RZ_Comm_replace: the failed processes of communicators are replaced by new
+ * processes, in their ranks. For each communicator, its line:
  *
- * 1. the members agree who is dead (one agreement, as in shrink);
- * 2. each asks its daemon for processes in place of these dead, and waits for the answer, which is
- *    sure;
- * 3. the new group is the old one with the dead replaced; its context id comes from the old one,
- *    the number of the agreement and the dead, so that nothing needs to be agreed for it;
- * 4. the lowest survivor tells the newcomers; whoever becomes the lowest by a death tells them
- *    again, and who was told already does not listen. Where no survivor is left, those who were
+ * 1. the members agree who has failed (one agreement, as in shrink);
+ * 2. each asks its daemon for processes in place of these failed, and waits for the answer, which
+ * is sure;
+ * 3. the new group is the old one with the failed replaced; its context id comes from the old one,
+ *    the number of the agreement and the failed processes, so that nothing needs to be agreed for
+ * it;
+ * 4. the lowest survivor tells the spawned processes; whoever becomes the lowest by a failure tells
+ * them again, and who was told already does not listen. Where no survivor is left, those who were
  *    told tell the others;
- * 5. all members of the new communicator, newcomers included, go to 1 with it. When they agree that
- *    nobody is dead, it is finished, at all of them in the same agreement.
+ * 5. all members of the new communicator, spawned processes included, go to 1 with it. When they
+ * agree that nobody has failed, it is finished, at all of them in the same agreement.
  *
- * Agreements are proposed with a flag, whether births were refused to nobody: then all end with the
- * same error. Whose birth is refused, everywhere alike, stays in the group as the dead it is: those
- * who come in place of others know all of the group, join, and are told, too.
+ * Agreements are proposed with a flag, whether spawns were refused to nobody: then all end with the
+ * same error. Whose spawn is refused, everywhere alike, stays in the group as the failed it is:
+ * those who come in place of others know all of the group, join, and are told, too.
  *
  * Several lines: their agreements are begun on all before any is waited for, so that lines which
  * share members cannot wait for one another. A survivor begins the next ones when all of its lines
  * stand there: its k-th agreement on one is begun together with its k-th on the others, at all
  * survivors alike, so that whatever is awaited in round k depends on rounds before k only. A
- * newcomer, whose lines come one after the other, goes on with each by itself: nobody waits for it
- * through another line.
+ * spawned process, whose lines come one after the other, goes on with each by itself: nobody waits
+ * for it through another line.
  *
- * What a death found in one line means for the others travels with the minimum that agreements
- * give: a process proposes its level, 0 when one of its lines had dead the last time, else one more
- * than the lowest that its lines agreed on. A line without dead is finished at level n - 1: by then
- * all lines that hang together through living processes have been without dead, for no chain of n
- * lines is longer; so who was lost in several of them is invited to all before any is finished.
+ * What a failure found in one line means for the others travels with the minimum that agreements
+ * give: a process proposes its level, 0 when one of its lines had failed the last time, else one
+ * more than the lowest that its lines agreed on. A line without failed is finished at level n - 1:
+ * by then all lines that hang together through living processes have been without failed, for no
+ * chain of n lines is longer; so who was lost in several of them is invited to all before any is
+ * finished.
  */
 #include "mpi/ft/comm_repair.h"
 
 #include "base/random.h"
-#include "mpi/ft/birth_wish.h"
-#include "mpi/ft/council.h"
-#include "mpi/ft/invitation.h"
-#include "mpi/ft/inviters.h"
+#include "mpi/ft/spawn_ask.h"
+#include "mpi/ft/agreement_context.h"
+#include "mpi/ft/bootstrap.h"
+#include "mpi/ft/bootstrap_peers.h"
 #include "port/kill_point.h"
 
 #include <stdio.h>
@@ -48,22 +50,22 @@
 
 #define ALL_WELL UINT64_C(1)
 
-/* So often in one call those who come may die in their turn. A program whose new processes do not
+/* So often in one call those who come may fail in their turn. A program whose new processes do not
  * get as far as this call would have others started for ever. */
-enum { BIRTHS_MAX = 64 };
+enum { SPAWNS_MAX = 64 };
 
 enum stage {
     ABSENT,  /* this process is no member, or not yet */
     READY,   /* for the next agreement */
     VOTING,  /* waits for it */
     DECIDED, /* it is there */
-    BIRTHS,  /* waits for the daemon */
+    SPAWNS,  /* waits for the daemon */
     FINISHED,
     REFUSED
 };
 
 struct line {
-    struct rz_motion motion;
+    struct rz_proposal proposal;
     struct repair *repair;
     enum stage stage;
     struct rz_comm *comm; /* the present one, retained */
@@ -71,23 +73,23 @@ struct line {
     bool voted;           /* there was a decision; the following are of the last one */
     uint64_t number, level;
     bool all_well;
-    uint32_t *dead, n_dead; /* as numbers */
-    uint64_t dead_word;
-    unsigned births; /* rounds of births in this call */
-    struct rz_birth_wish wish;
-    struct rz_invitation invitation; /* of comm, while `made` */
-    bool invited;                    /* all that is to be said about it was said */
+    uint32_t *failed, n_failed; /* as numbers */
+    uint64_t failed_word;
+    unsigned spawns; /* rounds of spawns in this call */
+    struct rz_spawn_ask wish;
+    struct rz_bootstrap bootstrap; /* of comm, while `made` */
+    bool bootstrapped;             /* all that is to be said about it was said */
 };
 
 struct repair {
     const char *call;
     uint32_t n;
-    struct line *lines; /* [n] */
-    bool newcomer;      /* came with nothing, and has taken no invitation yet */
-    bool single;        /* each line goes on by itself: some came by invitation */
-    bool refused;       /* somebody was refused births */
-    rz_status_t why;    /* at this process */
-    struct rz_inviters inviters;
+    struct line *lines;   /* [n] */
+    bool spawned_process; /* came with nothing, and has taken no bootstrap message yet */
+    bool single;          /* each line goes on by itself: some came by bootstrap message */
+    bool refused;         /* somebody was refused spawns */
+    rz_status_t why;      /* at this process */
+    struct rz_bootstrap_peers bootstrap_peers;
     int error;
 };
 
@@ -101,30 +103,30 @@ static _Noreturn void out_of_memory(void)
 
 /* ---- Agreements ---- */
 
-static void keep_dead(struct line *line, const struct rz_motion *motion,
-                      const struct rz_council *council)
+static void keep_failed(struct line *line, const struct rz_proposal *proposal,
+                        const struct rz_agreement_context *agreement_context)
 {
-    free(line->dead);
-    line->dead = malloc((motion->n_dead + 1) * sizeof(*line->dead));
-    if (line->dead == NULL) {
+    free(line->failed);
+    line->failed = malloc((proposal->n_failed + 1) * sizeof(*line->failed));
+    if (line->failed == NULL) {
         out_of_memory();
     }
-    line->n_dead = motion->n_dead;
-    line->dead_word = motion->n_dead;
-    for (uint32_t i = 0; i < motion->n_dead; i++) {
-        line->dead[i] = rz_council_process(council, motion->dead[i]);
-        line->dead_word = rz_mix(line->dead_word, motion->dead[i]);
+    line->n_failed = proposal->n_failed;
+    line->failed_word = proposal->n_failed;
+    for (uint32_t i = 0; i < proposal->n_failed; i++) {
+        line->failed[i] = rz_agreement_context_process(agreement_context, proposal->failed[i]);
+        line->failed_word = rz_mix(line->failed_word, proposal->failed[i]);
     }
-    rz_deaths_acknowledge(line->dead, line->n_dead);
+    rz_failures_acknowledge(line->failed, line->n_failed);
 }
 
-static void decided(struct rz_motion *motion, struct rz_council *council)
+static void decided(struct rz_proposal *proposal, struct rz_agreement_context *agreement_context)
 {
-    struct line *line = (struct line *)(void *)((char *)motion - offsetof(struct line, motion));
-    keep_dead(line, motion, council);
-    line->number = motion->number;
-    line->level = motion->min;
-    line->all_well = motion->and &ALL_WELL;
+    struct line *line = (struct line *)(void *)((char *)proposal - offsetof(struct line, proposal));
+    keep_failed(line, proposal, agreement_context);
+    line->number = proposal->number;
+    line->level = proposal->min;
+    line->all_well = proposal->and &ALL_WELL;
     line->voted = true;
     line->stage = DECIDED;
     rz_engine.completions++; /* news to the call */
@@ -141,7 +143,7 @@ static uint64_t level_of(const struct repair *repair)
     uint64_t level = UINT64_MAX - 1;
     for (uint32_t i = 0; i < repair->n; i++) {
         const struct line *line = &repair->lines[i];
-        if (is_open(line) && (!line->voted || line->n_dead > 0)) {
+        if (is_open(line) && (!line->voted || line->n_failed > 0)) {
             return 0;
         }
         if (is_open(line) && line->level < level) {
@@ -157,11 +159,11 @@ static void vote(struct line *line, uint64_t level)
         rz_kill_here(RZ_KILL_REPLACE_LAST);
     }
     line->stage = VOTING;
-    line->motion = (struct rz_motion){.and = line->repair->refused ? 0 : ALL_WELL,
-                                      .min = level,
-                                      .max = level,
-                                      .decided = decided};
-    if (rz_council_propose(line->comm, &line->motion) != MPI_SUCCESS) {
+    line->proposal = (struct rz_proposal){.and = line->repair->refused ? 0 : ALL_WELL,
+                                          .min = level,
+                                          .max = level,
+                                          .decided = decided};
+    if (rz_agreement_context_propose(line->comm, &line->proposal) != MPI_SUCCESS) {
         out_of_memory();
     }
 }
@@ -187,83 +189,83 @@ static void begin_votes(struct repair *repair)
 static struct rz_group *group_replaced(struct line *line)
 {
     const struct rz_group *old = line->comm->group;
-    struct rz_invitation *invitation = &line->invitation;
-    rz_invitation_free(invitation);
-    invitation->process = malloc((size_t)old->size * sizeof(*invitation->process));
-    invitation->is_new = malloc((size_t)old->size * sizeof(*invitation->is_new));
-    if (invitation->process == NULL || invitation->is_new == NULL) {
+    struct rz_bootstrap *bootstrap = &line->bootstrap;
+    rz_bootstrap_free(bootstrap);
+    bootstrap->process = malloc((size_t)old->size * sizeof(*bootstrap->process));
+    bootstrap->is_new = malloc((size_t)old->size * sizeof(*bootstrap->is_new));
+    if (bootstrap->process == NULL || bootstrap->is_new == NULL) {
         out_of_memory();
     }
-    invitation->size = (uint32_t)old->size;
+    bootstrap->size = (uint32_t)old->size;
     for (int i = 0; i < old->size; i++) {
-        invitation->process[i] = old->process[i];
-        invitation->is_new[i] = false;
+        bootstrap->process[i] = old->process[i];
+        bootstrap->is_new[i] = false;
     }
-    for (uint32_t i = 0; i < line->n_dead; i++) {
+    for (uint32_t i = 0; i < line->n_failed; i++) {
         if (line->wish.refused[i]) {
             continue;
         }
-        int rank = rz_group_find(old, line->dead[i]);
+        int rank = rz_group_find(old, line->failed[i]);
         rz_assert(rank != MPI_UNDEFINED);
-        invitation->process[rank] = rz_birth_after(line->dead[i]);
-        invitation->is_new[rank] = true;
+        bootstrap->process[rank] = rz_spawn_after(line->failed[i]);
+        bootstrap->is_new[rank] = true;
     }
-    struct rz_group *group = rz_group_new(old->size, invitation->process);
+    struct rz_group *group = rz_group_new(old->size, bootstrap->process);
     if (group == NULL) {
         out_of_memory();
     }
     group->session = old->session;
-    group->rows = invitation->rows = rz_council_rows(line->comm);
+    group->rows = bootstrap->rows = rz_agreement_context_rows(line->comm);
     return group;
 }
 
-/* The old one with its dead, if there are any, replaced. */
+/* The old one with its failed, if there are any, replaced. */
 static void make_next(struct line *line)
 {
     struct rz_comm *old = line->comm, *next;
     struct rz_group *group = group_replaced(line);
-    uint64_t words[3] = {old->context, line->number, rz_mix(REPLACE, line->dead_word)};
+    uint64_t words[3] = {old->context, line->number, rz_mix(REPLACE, line->failed_word)};
     if (rz_comm_make(words, group, NULL, old->errhandler, &next) != MPI_SUCCESS) {
         out_of_memory();
     }
     rz_group_release(group);
-    line->invitation.context = next->context;
-    line->invitation.n = line->repair->n;
-    line->invitation.index = (uint32_t)(line - line->repair->lines);
+    line->bootstrap.context = next->context;
+    line->bootstrap.n = line->repair->n;
+    line->bootstrap.index = (uint32_t)(line - line->repair->lines);
     line->comm = next;
     line->made = true;
-    line->invited = line->n_dead == 0;
+    line->bootstrapped = line->n_failed == 0;
     rz_comm_release(old);
 }
 
-static void ask_for_births(struct line *line)
+static void ask_for_spawns(struct line *line)
 {
     rz_kill_here(RZ_KILL_REPLACE_AGREED);
-    if (rz_birth_wish_ask(&line->wish, line->dead, line->n_dead) != MPI_SUCCESS) {
+    if (rz_spawn_ask_ask(&line->wish, line->failed, line->n_failed) != MPI_SUCCESS) {
         out_of_memory();
     }
-    line->stage = BIRTHS;
+    line->stage = SPAWNS;
     rz_kill_here(RZ_KILL_REPLACE_ASKED);
 }
 
-static void births_answered(struct line *line)
+static void spawns_answered(struct line *line)
 {
     struct repair *repair = line->repair;
     rz_engine_look_again(); /* at the board, which may know of them for as long as of the answer */
     if (rz_engine.rollback) {
-        rz_birth_wish_end(&line->wish);
+        rz_spawn_ask_end(&line->wish);
         return;
     }
     if (line->wish.status != RZ_OK) {
         repair->refused = true;
         repair->why = line->wish.status;
     }
-    if (++line->births > BIRTHS_MAX) {
+    if (++line->spawns > SPAWNS_MAX) {
         repair->refused = true;
         repair->why = RZ_ERR_PROC_FAILED;
     }
     make_next(line);
-    rz_birth_wish_end(&line->wish);
+    rz_spawn_ask_end(&line->wish);
     line->stage = READY;
 }
 
@@ -272,10 +274,10 @@ static void look_at_decision(struct line *line)
     if (!line->all_well) {
         line->stage = REFUSED;
         line->repair->refused = true;
-    } else if (line->n_dead > 0) {
-        ask_for_births(line);
+    } else if (line->n_failed > 0) {
+        ask_for_spawns(line);
     } else if (line->level + 1 < line->repair->n) {
-        line->invited = true; /* whoever is new has taken part */
+        line->bootstrapped = true; /* whoever is new has taken part */
         line->stage = READY;
     } else {
         if (!line->made) {
@@ -285,14 +287,14 @@ static void look_at_decision(struct line *line)
     }
 }
 
-/* ---- Invitations ---- */
+/* ---- Bootstrap messages ---- */
 
-/* Whether it is for this process to tell the newcomers. */
-static bool is_lowest(const struct rz_invitation *invitation)
+/* Whether it is for this process to tell the spawned processes. */
+static bool is_lowest(const struct rz_bootstrap *bootstrap)
 {
-    for (uint32_t i = 0; i < invitation->size; i++) {
-        if (!invitation->is_new[i] && !rz_process_dead(invitation->process[i])) {
-            return invitation->process[i] == rz_engine.self;
+    for (uint32_t i = 0; i < bootstrap->size; i++) {
+        if (!bootstrap->is_new[i] && !rz_process_failed(bootstrap->process[i])) {
+            return bootstrap->process[i] == rz_engine.self;
         }
     }
     return true; /* no survivor is left: those whom they told */
@@ -300,86 +302,86 @@ static bool is_lowest(const struct rz_invitation *invitation)
 
 static void invite(struct line *line)
 {
-    if (line->made && !line->invited && is_open(line) && is_lowest(&line->invitation)) {
-        line->invited = true;
-        if (rz_invitation_send(&line->invitation) != MPI_SUCCESS) {
+    if (line->made && !line->bootstrapped && is_open(line) && is_lowest(&line->bootstrap)) {
+        line->bootstrapped = true;
+        if (rz_bootstrap_send(&line->bootstrap) != MPI_SUCCESS) {
             out_of_memory();
         }
     }
 }
 
 /* Whether all of them stand on our board, or have stood there. */
-static bool all_known(const struct rz_invitation *invitation)
+static bool all_known(const struct rz_bootstrap *bootstrap)
 {
-    for (uint32_t i = 0; i < invitation->size; i++) {
-        if (!rz_process_known(invitation->process[i])) {
+    for (uint32_t i = 0; i < bootstrap->size; i++) {
+        if (!rz_process_known(bootstrap->process[i])) {
             return false;
         }
     }
     return true;
 }
 
-/* This process joins a line; the invitation's arrays become the line's. */
-static void join(struct repair *repair, struct rz_invitation *invitation)
+/* This process joins a line; the bootstrap message's arrays become the line's. */
+static void join(struct repair *repair, struct rz_bootstrap *bootstrap)
 {
-    struct line *line = &repair->lines[invitation->index];
-    uint64_t context = invitation->context;
-    struct rz_group *group = rz_group_new((int)invitation->size, invitation->process);
+    struct line *line = &repair->lines[bootstrap->index];
+    uint64_t context = bootstrap->context;
+    struct rz_group *group = rz_group_new((int)bootstrap->size, bootstrap->process);
     if (group == NULL) {
         out_of_memory();
     }
-    group->rows = invitation->rows;
+    group->rows = bootstrap->rows;
     if (rz_comm_derive_alone(rz_comm_predefined(0x101), group, &context, &line->comm) !=
         MPI_SUCCESS) {
         out_of_memory();
     }
     rz_group_release(group);
-    line->invitation = *invitation;
-    *invitation = (struct rz_invitation){.n = 0};
+    line->bootstrap = *bootstrap;
+    *bootstrap = (struct rz_bootstrap){.n = 0};
     line->made = true;
     line->stage = READY;
     repair->single = true;
-    repair->newcomer = false;
-    rz_inviters_joined(&repair->inviters);
+    repair->spawned_process = false;
+    rz_bootstrap_peers_joined(&repair->bootstrap_peers);
     rz_kill_here(RZ_KILL_REPLACE_JOINED);
 }
 
 /* False: it stays for later. */
-static bool take_invitation(struct repair *repair, struct rz_invitation *invitation)
+static bool take_bootstrap(struct repair *repair, struct rz_bootstrap *bootstrap)
 {
-    if (rz_invitation_known(invitation->context)) {
+    if (rz_bootstrap_known(bootstrap->context)) {
         return true; /* told a second time */
     }
-    if (invitation->n != repair->n && repair->newcomer) {
+    if (bootstrap->n != repair->n && repair->spawned_process) {
         repair->error = rzm_error(MPI_ERR_ARG,
                                   "the others repair %u communicators together, not "
                                   "%u",
-                                  invitation->n, repair->n);
+                                  bootstrap->n, repair->n);
         return false;
     }
-    if (invitation->n != repair->n || repair->lines[invitation->index].stage != ABSENT ||
-        !all_known(invitation)) {
+    if (bootstrap->n != repair->n || repair->lines[bootstrap->index].stage != ABSENT ||
+        !all_known(bootstrap)) {
         return false;
     }
-    join(repair, invitation);
+    join(repair, bootstrap);
     return true;
 }
 
-static void look_at_invitations(struct repair *repair)
+static void look_at_bootstraps(struct repair *repair)
 {
-    struct rz_word *next;
-    for (struct rz_word *word = rz_word_next(RZ_WORD_INVITE, NULL);
+    struct rz_setup_message *next;
+    for (struct rz_setup_message *word = rz_setup_message_next(RZ_SETUP_BOOTSTRAP, NULL);
          word != NULL && repair->error == MPI_SUCCESS; word = next) {
-        struct rz_invitation invitation;
-        next = rz_word_next(RZ_WORD_INVITE, word);
-        bool of_use = rz_invitation_read(&invitation, word);
+        struct rz_bootstrap bootstrap;
+        next = rz_setup_message_next(RZ_SETUP_BOOTSTRAP, word);
+        bool of_use = rz_bootstrap_read(&bootstrap, word);
         if (!of_use) {
             rz_engine.counters.foreign++;
         }
-        if (!of_use || take_invitation(repair, &invitation)) {
-            rz_word_drop(word);
+        if (!of_use || take_bootstrap(repair, &bootstrap)) {
+            rz_setup_message_drop(word);
         }
-        rz_invitation_free(&invitation);
+        rz_bootstrap_free(&bootstrap);
     }
 }
 
@@ -411,9 +413,10 @@ static bool go_on(void *arg)
 {
     struct repair *repair = arg;
     if (has_absent(repair)) {
-        look_at_invitations(repair);
+        look_at_bootstraps(repair);
     }
-    if (repair->error == MPI_SUCCESS && repair->newcomer && rz_inviters_gone(&repair->inviters)) {
+    if (repair->error == MPI_SUCCESS && repair->spawned_process &&
+        rz_bootstrap_peers_gone(&repair->bootstrap_peers)) {
         repair->error = rzm_error(MPI_ERR_PROC_FAILED, "nobody lives who could tell this process "
                                                        "to which communicators it belongs");
     }
@@ -422,24 +425,25 @@ static bool go_on(void *arg)
         if (line->stage == DECIDED) {
             look_at_decision(line);
         }
-        if (line->stage == BIRTHS && rz_births_answered(&line->wish)) {
-            births_answered(line);
+        if (line->stage == SPAWNS && rz_spawns_answered(&line->wish)) {
+            spawns_answered(line);
         }
         invite(line);
     }
     begin_votes(repair);
-    return repair->error != MPI_SUCCESS || (!repair->newcomer && !any_open(repair));
+    return repair->error != MPI_SUCCESS || (!repair->spawned_process && !any_open(repair));
 }
 
 static int refuse(const struct repair *repair)
 {
     if (repair->why == RZ_ERR_PROC_FAILED) {
-        return rzm_error(MPI_ERR_SPAWN,
-                         "those who came in place of the dead have died in their turn, %d times "
-                         "one after the other",
-                         BIRTHS_MAX);
+        return rzm_error(
+            MPI_ERR_SPAWN,
+            "those who came in place of the failed processes have failed in their turn, %d times "
+            "one after the other",
+            SPAWNS_MAX);
     }
-    return rzm_error(MPI_ERR_SPAWN, "no processes are started in place of the dead%s%s",
+    return rzm_error(MPI_ERR_SPAWN, "no processes are started in place of the failed%s%s",
                      repair->why != RZ_OK ? ": " : "",
                      repair->why != RZ_OK ? rz_status_text(repair->why) : "");
 }
@@ -451,7 +455,7 @@ static void tell_of_lines(struct rz_blocked *blocked, const void *arg)
     for (uint32_t i = 0; i < repair->n; i++) {
         if (repair->lines[i].stage == VOTING) {
             blocked->comm = repair->lines[i].comm;
-            rz_council_waits_for(blocked->comm->council, blocked);
+            rz_agreement_context_waits_for(blocked->comm->agreement_context, blocked);
             return;
         }
     }
@@ -472,8 +476,8 @@ static int end(struct repair *repair, int error, struct rz_comm *made[])
         struct line *line = &repair->lines[i];
         bool finished = line->stage == FINISHED && error != RZM_ROLLBACK;
         made[i] = finished ? line->comm : NULL;
-        if (line->stage == BIRTHS) {
-            rz_birth_wish_end(&line->wish);
+        if (line->stage == SPAWNS) {
+            rz_spawn_ask_end(&line->wish);
         }
         if (!finished && line->comm != NULL) {
             rz_comm_release(line->comm);
@@ -481,8 +485,8 @@ static int end(struct repair *repair, int error, struct rz_comm *made[])
         if (error == MPI_SUCCESS && line->stage == REFUSED) {
             error = refuse(repair);
         }
-        free(line->dead);
-        rz_invitation_free(&line->invitation);
+        free(line->failed);
+        rz_bootstrap_free(&line->bootstrap);
     }
     free(repair->lines);
     return error;
@@ -498,11 +502,11 @@ static int check(uint32_t n, struct rz_comm *const comms[], bool *none)
         *none = false;
         if (comms[i]->remote != comms[i]->group) {
             return rzm_error(MPI_ERR_COMM, "an inter-communicator cannot be repaired: repair the "
-                                           "communicators of both sides, and connect them anew");
+                                           "communicators of both sides, and connect them again");
         }
         if (comms[i]->unshared) {
             return rzm_error(MPI_ERR_COMM, "this MPI_COMM_WORLD is of a process that came in place "
-                                           "of a dead one, which gives MPI_COMM_NULL here");
+                                           "of a failed one, which gives MPI_COMM_NULL here");
         }
         for (uint32_t j = 0; j < i; j++) {
             if (comms[j] == comms[i]) {
@@ -526,7 +530,7 @@ int rz_repair(const char *call, uint32_t n, struct rz_comm *const comms[], struc
     if (repair.lines == NULL) {
         return MPI_ERR_NO_MEM;
     }
-    repair.newcomer = none && rz_engine.late && rz_engine.info->restarted;
+    repair.spawned_process = none && rz_engine.late && rz_engine.info->restarted;
     for (uint32_t i = 0; i < n; i++) {
         struct line *line = &repair.lines[i];
         line->repair = &repair;
@@ -536,7 +540,7 @@ int rz_repair(const char *call, uint32_t n, struct rz_comm *const comms[], struc
             rz_comm_retain(line->comm);
         }
     }
-    rz_inviters_begin(&repair.inviters);
+    rz_bootstrap_peers_begin(&repair.bootstrap_peers);
     return end(&repair, wait_for_all(&repair), made);
 }
 
@@ -563,8 +567,8 @@ int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[])
 int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm)
 {
     struct rz_comm *made = NULL;
-    bool newcomer = rz_engine.late && rz_engine.info->restarted;
-    if (comm == NULL && !newcomer) {
+    bool spawned_process = rz_engine.late && rz_engine.info->restarted;
+    if (comm == NULL && !spawned_process) {
         return rzm_error(MPI_ERR_COMM, "comm is MPI_COMM_NULL, but this process has not come in "
                                        "place of another one (see RZ_Incarnation)");
     }

@@ -3,7 +3,7 @@
 
 #include "mpi/comm/comm.h"
 #include "mpi/ft/comm_uniform.h"
-#include "mpi/ft/council.h"
+#include "mpi/ft/agreement_context.h"
 #include "mpi/ft/revoke_nodes.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
@@ -15,11 +15,12 @@ bool rz_comms_unshut;
  * too. */
 static void shut(struct rz_comm *comm)
 {
-    static const enum rz_plane planes[] = {RZ_PLANE_POINT, RZ_PLANE_COLLECTIVE, RZ_PLANE_CREATE};
+    static const enum rz_context_offset context_offsets[] = {
+        RZ_CONTEXT_OFFSET_POINT, RZ_CONTEXT_OFFSET_COLLECTIVE, RZ_CONTEXT_OFFSET_CREATE};
     if (comm->unshut) {
         comm->unshut = false;
-        for (size_t i = 0; i < sizeof(planes) / sizeof(planes[0]); i++) {
-            rz_message_close_context(rz_comm_context(comm, planes[i]));
+        for (size_t i = 0; i < sizeof(context_offsets) / sizeof(context_offsets[0]); i++) {
+            rz_message_close_context(rz_comm_context(comm, context_offsets[i]));
         }
     }
 }
@@ -52,7 +53,7 @@ void rz_comm_revoked(struct rz_comm *comm)
     if (comm->local != NULL) {
         end_everything(comm->local);
     }
-    rz_rulings_look(comm);
+    rz_uniform_results_look(comm);
     rz_engine.completions++; /* news to whoever waits */
     rz_comm_release(comm);
 }
@@ -69,7 +70,7 @@ int rz_comm_revoke(struct rz_comm *comm)
         return MPI_SUCCESS; /* nobody else has it */
     }
     if (rz_comm_revoke_way(comm) == RZ_REVOKE_FLAT || !rz_engine_fault_tolerant()) {
-        return rz_council_revoke(comm);
+        return rz_agreement_context_revoke(comm);
     }
     rz_revoke_tell(comm);
     return MPI_SUCCESS;

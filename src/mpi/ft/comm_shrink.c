@@ -1,7 +1,7 @@
 /*
- * MPIX_Comm_shrink (ULFM): one agreement on who is dead. The rest is a function of
+ * MPIX_Comm_shrink (ULFM): one agreement on who has failed. The rest is a function of
  * what was agreed: the group is who is left, the context id comes from the old one, the number of
- * the agreement and the dead, so that nothing needs to be agreed for it.
+ * the agreement and the failed processes, so that nothing needs to be agreed for it.
  */
 #include "mpi/ft/comm_agree.h"
 
@@ -13,21 +13,21 @@
 /* Tells ids made here from those of other operations on the communicator. */
 #define SHRINK UINT64_C(0x5347)
 
-/* The members of `group` that are not agreed dead, retained; NULL: no memory, or *empty. */
+/* The members of `group` that are not agreed failed, retained; NULL: no memory, or *empty. */
 static struct rz_group *group_without(const struct rz_comm *comm, const struct rz_group *group,
-                                      const struct rz_motion *motion, bool *empty)
+                                      const struct rz_proposal *proposal, bool *empty)
 {
     uint32_t *process = malloc((size_t)group->size * sizeof(*process)), n = 0;
     if (process == NULL) {
         return NULL;
     }
     for (int i = 0; i < group->size; i++) {
-        rz_id member = rz_council_member(comm, group->process[i]);
+        rz_id member = rz_agreement_context_member(comm, group->process[i]);
         uint32_t at = 0;
-        while (at < motion->n_dead && motion->dead[at] != member) {
+        while (at < proposal->n_failed && proposal->failed[at] != member) {
             at++;
         }
-        if (at == motion->n_dead) {
+        if (at == proposal->n_failed) {
             process[n++] = group->process[i];
         }
     }
@@ -40,30 +40,30 @@ static struct rz_group *group_without(const struct rz_comm *comm, const struct r
     return left;
 }
 
-static int make_shrunk(struct rz_comm *comm, const struct rz_motion *motion, struct rz_group *group,
-                       struct rz_group *remote, struct rz_comm **newcomm)
+static int make_shrunk(struct rz_comm *comm, const struct rz_proposal *proposal,
+                       struct rz_group *group, struct rz_group *remote, struct rz_comm **newcomm)
 {
-    uint64_t dead = motion->n_dead;
-    for (uint32_t i = 0; i < motion->n_dead; i++) {
-        dead = rz_mix(dead, motion->dead[i]);
+    uint64_t failed = proposal->n_failed;
+    for (uint32_t i = 0; i < proposal->n_failed; i++) {
+        failed = rz_mix(failed, proposal->failed[i]);
     }
-    uint64_t words[3] = {comm->context, motion->number, rz_mix(SHRINK, dead)};
+    uint64_t words[3] = {comm->context, proposal->number, rz_mix(SHRINK, failed)};
     return rz_comm_make(words, group, remote, comm->errhandler, newcomm);
 }
 
-static int shrink_outcome(struct rz_comm *comm, const struct rz_motion *motion, void *result)
+static int shrink_outcome(struct rz_comm *comm, const struct rz_proposal *proposal, void *result)
 {
     bool inter = comm->remote != comm->group, empty = false;
-    struct rz_group *group = group_without(comm, comm->group, motion, &empty);
+    struct rz_group *group = group_without(comm, comm->group, proposal, &empty);
     struct rz_group *remote =
-        inter && group != NULL ? group_without(comm, comm->remote, motion, &empty) : NULL;
+        inter && group != NULL ? group_without(comm, comm->remote, proposal, &empty) : NULL;
     struct rz_comm *made = NULL;
     int error = MPI_SUCCESS;
-    rz_ballot_acknowledge(comm, motion);
+    rz_ballot_acknowledge(comm, proposal);
     if (group == NULL || (inter && remote == NULL && !empty)) {
         error = MPI_ERR_NO_MEM;
     } else if (!empty) { /* else nobody is left on the other side: there is nothing to make */
-        error = make_shrunk(comm, motion, group, remote, &made);
+        error = make_shrunk(comm, proposal, group, remote, &made);
     }
     if (remote != NULL) {
         rz_group_release(remote);

@@ -14,23 +14,24 @@
 /* And as maximum: how bad it was. */
 enum severity { GOOD, OTHER, PROC_FAILED, REVOKED };
 
-/* Tells the councils apart. */
+/* Tells the agreement contexts apart. */
 #define OF_COMM UINT64_C(0x7d1)
 #define OF_OPERATION UINT64_C(0x7d2)
 #define OF_PART UINT64_C(0x7d3)
 
-struct rz_rulings {
-    struct rz_council *council; /* NULL: nothing was begun in it yet, or all councils ended */
-    struct rz_comm *comm;       /* NULL: it was revoked and has ended, others may still wait */
-    uint64_t word;              /* tells its council from others of comm */
-    bool refuses;               /* this member's refusal is under way */
-    bool announced;             /* all members know that there is this row, or will */
-    uint32_t told_by;           /* if this one died before it told them; UINT32_MAX: nobody */
-    bool refused;               /* by all: nobody waits for a verdict any more */
-    struct rz_rulings *next, *prev;
+struct rz_uniform_results {
+    struct rz_agreement_context
+        *agreement_context; /* NULL: nothing was begun in it yet, or all agreement contexts ended */
+    struct rz_comm *comm;   /* NULL: it was revoked and has ended, others may still wait */
+    uint64_t word;          /* tells its agreement context from others of comm */
+    bool refuses;           /* this member's refusal is under way */
+    bool announced;         /* all members know that there is this row, or will */
+    uint32_t told_by;       /* if this one failed before it told them; UINT32_MAX: nobody */
+    bool refused;           /* by all: nobody waits for a verdict any more */
+    struct rz_uniform_results *next, *prev;
 };
 
-static struct rz_rulings *rows; /* all of them */
+static struct rz_uniform_results *rows; /* all of them */
 
 bool rz_comm_is_uniform(const struct rz_comm *comm, enum rz_error_uniform least)
 {
@@ -40,9 +41,10 @@ bool rz_comm_is_uniform(const struct rz_comm *comm, enum rz_error_uniform least)
 
 /* ---- Rows ---- */
 
-static struct rz_rulings *row_new(struct rz_comm *comm, struct rz_group *part, uint64_t word)
+static struct rz_uniform_results *row_new(struct rz_comm *comm, struct rz_group *part,
+                                          uint64_t word)
 {
-    struct rz_rulings *row = calloc(1, sizeof(*row));
+    struct rz_uniform_results *row = calloc(1, sizeof(*row));
     if (row == NULL) {
         return NULL;
     }
@@ -54,32 +56,33 @@ static struct rz_rulings *row_new(struct rz_comm *comm, struct rz_group *part, u
         rows->prev = row;
     }
     rows = row;
-    if (rz_council_beside(comm, part, word, &row->council) != MPI_SUCCESS) {
-        rz_rulings_end(row);
+    if (rz_agreement_context_beside(comm, part, word, &row->agreement_context) != MPI_SUCCESS) {
+        rz_uniform_results_end(row);
         return NULL;
     }
     if (comm->revoked) {
-        rz_councils_wake();
+        rz_agreement_contexts_wake();
     }
     return row;
 }
 
-static struct rz_rulings *row_find(struct rz_comm *comm, struct rz_group *part, uint64_t word)
+static struct rz_uniform_results *row_find(struct rz_comm *comm, struct rz_group *part,
+                                           uint64_t word)
 {
-    struct rz_rulings *row = rows;
+    struct rz_uniform_results *row = rows;
     while (row != NULL && (row->comm != comm || row->word != word)) {
         row = row->next;
     }
     return row != NULL ? row : row_new(comm, part, word);
 }
 
-struct rz_rulings *rz_rulings_of(struct rz_comm *comm)
+struct rz_uniform_results *rz_uniform_results_of(struct rz_comm *comm)
 {
     return row_find(comm, NULL, OF_COMM);
 }
 
 /* Calls by the same part with the same tag make a row. */
-static struct rz_rulings *row_of_part(struct rz_comm *comm, struct rz_group *part, int tag)
+static struct rz_uniform_results *row_of_part(struct rz_comm *comm, struct rz_group *part, int tag)
 {
     uint64_t word = rz_mix(OF_PART, (uint64_t)(unsigned)tag);
     for (int i = 0; i < part->size; i++) {
@@ -88,28 +91,28 @@ static struct rz_rulings *row_of_part(struct rz_comm *comm, struct rz_group *par
     return row_find(comm, part, word);
 }
 
-struct rz_rulings *rz_rulings_new(struct rz_comm *comm, uint64_t operation)
+struct rz_uniform_results *rz_uniform_results_new(struct rz_comm *comm, uint64_t operation)
 {
     return row_find(comm, NULL, rz_mix(OF_OPERATION, operation));
 }
 
-static bool may_refuse(const struct rz_rulings *row)
+static bool may_refuse(const struct rz_uniform_results *row)
 {
-    return row->council != NULL && !row->refused;
+    return row->agreement_context != NULL && !row->refused;
 }
 
-void rz_rulings_end(struct rz_rulings *row)
+void rz_uniform_results_end(struct rz_uniform_results *row)
 {
     if (row == NULL) {
         return;
     }
     if (row->comm != NULL && row->comm->revoked && may_refuse(row)) {
         row->comm = NULL;
-        rz_councils_wake();
+        rz_agreement_contexts_wake();
         return;
     }
-    if (row->council != NULL) {
-        rz_council_dismiss(&row->council);
+    if (row->agreement_context != NULL) {
+        rz_agreement_context_dismiss(&row->agreement_context);
     }
     *(row->prev != NULL ? &row->prev->next : &rows) = row->next;
     if (row->next != NULL) {
@@ -118,12 +121,12 @@ void rz_rulings_end(struct rz_rulings *row)
     free(row);
 }
 
-void rz_rulings_comm_ends(struct rz_comm *comm)
+void rz_uniform_results_comm_ends(struct rz_comm *comm)
 {
-    for (struct rz_rulings *row = rows, *next; row != NULL; row = next) {
+    for (struct rz_uniform_results *row = rows, *next; row != NULL; row = next) {
         next = row->next;
         if (row->comm == comm) {
-            rz_rulings_end(row);
+            rz_uniform_results_end(row);
         }
     }
 }
@@ -148,84 +151,87 @@ static int common_error(int error, enum severity worst)
     return worst == REVOKED ? MPI_ERR_REVOKED : MPI_ERR_PROC_FAILED;
 }
 
-#define RULING_OF(motion_)                                                                         \
-    ((struct rz_ruling *)(void *)((char *)(motion_)-offsetof(struct rz_ruling, motion)))
+#define RULING_OF(proposal_)                                                                       \
+    ((struct rz_uniform_result *)(void *)((char *)(proposal_)-offsetof(struct rz_uniform_result,   \
+                                                                       proposal)))
 
-static void verdict_decided(struct rz_motion *motion, struct rz_council *council)
+static void result_decided(struct rz_proposal *proposal,
+                           struct rz_agreement_context *agreement_context)
 {
-    struct rz_ruling *verdict = RULING_OF(motion);
-    (void)council;
-    if (!(WELL & motion->and)) {
-        verdict->error = common_error(verdict->error, (enum severity)motion->max);
+    struct rz_uniform_result *result = RULING_OF(proposal);
+    (void)agreement_context;
+    if (!(WELL & proposal->and)) {
+        result->error = common_error(result->error, (enum severity)proposal->max);
     }
-    if (!(WELL & motion->and) && motion->max == REVOKED) {
-        rz_comm_revoked(verdict->row->comm); /* the news of it are on their way, or were lost */
+    if (!(WELL & proposal->and) && proposal->max == REVOKED) {
+        rz_comm_revoked(result->row->comm); /* the news of it are on their way, or were lost */
     }
-    if (verdict->row->comm->revoked) {
-        rz_councils_wake(); /* others may wait for what nobody will begin here */
+    if (result->row->comm->revoked) {
+        rz_agreement_contexts_wake(); /* others may wait for what nobody will begin here */
     }
-    verdict->over = true;
+    result->over = true;
     rz_engine.completions++;
-    if (verdict->ended != NULL) {
-        verdict->ended(verdict);
+    if (result->ended != NULL) {
+        result->ended(result);
     }
 }
 
-void rz_ruling_begin(struct rz_rulings *row, struct rz_ruling *verdict)
+void rz_uniform_result_begin(struct rz_uniform_results *row, struct rz_uniform_result *result)
 {
-    verdict->row = row;
-    verdict->over = false;
-    verdict->motion = (struct rz_motion){.reserved = true, .decided = verdict_decided};
-    verdict->put = !row->refused && row->council != NULL;
-    if (verdict->put) {
-        rz_council_put(row->council, &verdict->motion);
+    result->row = row;
+    result->over = false;
+    result->proposal = (struct rz_proposal){.reserved = true, .decided = result_decided};
+    result->put = !row->refused && row->agreement_context != NULL;
+    if (result->put) {
+        rz_agreement_context_put(row->agreement_context, &result->proposal);
     }
 }
 
 /* All know that comm is revoked, so that all say so: nothing is to be agreed on any more. */
-static void end_as_revoked(struct rz_ruling *verdict)
+static void end_as_revoked(struct rz_uniform_result *result)
 {
-    verdict->put = false;
-    verdict->motion.and = 0;
-    verdict->motion.max = REVOKED;
-    verdict_decided(&verdict->motion, NULL);
+    result->put = false;
+    result->proposal.and = 0;
+    result->proposal.max = REVOKED;
+    result_decided(&result->proposal, NULL);
 }
 
-void rz_ruling_tell(struct rz_ruling *verdict, int error)
+void rz_uniform_result_tell(struct rz_uniform_result *result, int error)
 {
-    struct rz_rulings *row = verdict->row;
+    struct rz_uniform_results *row = result->row;
     enum severity severity = severity_of(error);
-    bool well = severity == GOOD || (severity == OTHER && !verdict->all);
-    verdict->error = error;
-    if (!verdict->put) {
-        end_as_revoked(verdict);
+    bool well = severity == GOOD || (severity == OTHER && !result->all);
+    result->error = error;
+    if (!result->put) {
+        end_as_revoked(result);
         return;
     }
-    verdict->motion.and = well ? WELL : 0;
-    verdict->motion.max = well ? GOOD : severity;
-    rz_council_ready(row->council, &verdict->motion);
+    result->proposal.and = well ? WELL : 0;
+    result->proposal.max = well ? GOOD : severity;
+    rz_agreement_context_ready(row->agreement_context, &result->proposal);
 }
 
 static bool is_over(void *arg)
 {
-    return ((const struct rz_ruling *)arg)->over;
+    return ((const struct rz_uniform_result *)arg)->over;
 }
 
 static void tell_of_ruling(struct rz_blocked *blocked, const void *arg)
 {
-    rz_council_waits_for(((const struct rz_ruling *)arg)->row->council, blocked);
+    rz_agreement_context_waits_for(((const struct rz_uniform_result *)arg)->row->agreement_context,
+                                   blocked);
 }
 
-int rz_ruling_wait(struct rz_ruling *verdict, int error, const char *call)
+int rz_uniform_result_wait(struct rz_uniform_result *result, int error, const char *call)
 {
     struct rz_blocked blocked = {.call = call,
-                                 .comm = verdict->row->comm,
+                                 .comm = result->row->comm,
                                  .peer = MPI_PROC_NULL,
                                  .tag = MPI_ANY_TAG,
                                  .look = tell_of_ruling};
-    rz_ruling_tell(verdict, error);
-    error = rz_engine_wait(&blocked, is_over, verdict);
-    return error != MPI_SUCCESS ? error : verdict->error;
+    rz_uniform_result_tell(result, error);
+    error = rz_engine_wait(&blocked, is_over, result);
+    return error != MPI_SUCCESS ? error : result->error;
 }
 
 /* ---- Calls that make communicators ---- */
@@ -236,12 +242,13 @@ int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int
     if (error == RZM_ROLLBACK || !rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT)) {
         return error;
     }
-    struct rz_rulings *row = part != NULL ? row_of_part(comm, part, tag) : rz_rulings_of(comm);
-    struct rz_ruling verdict = {.all = true};
+    struct rz_uniform_results *row =
+        part != NULL ? row_of_part(comm, part, tag) : rz_uniform_results_of(comm);
+    struct rz_uniform_result result = {.all = true};
     int common = MPI_ERR_NO_MEM;
     if (row != NULL) {
-        rz_ruling_begin(row, &verdict);
-        common = rz_ruling_wait(&verdict, error, comm->call);
+        rz_uniform_result_begin(row, &result);
+        common = rz_uniform_result_wait(&result, error, comm->call);
     }
     if (common != MPI_SUCCESS && common != RZM_ROLLBACK && error == MPI_SUCCESS && *made != NULL) {
         rzm_comm_free(*made);
@@ -262,137 +269,143 @@ int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made)
 /* ---- Who knows that a communicator is revoked ---- */
 
 /* What was begun here since does not wait for anybody. */
-static void end_the_rest(struct rz_rulings *row)
+static void end_the_rest(struct rz_uniform_results *row)
 {
-    struct rz_motion *motion;
-    while (row->council != NULL && (motion = rz_council_withdraw(row->council)) != NULL) {
-        if (motion == rz_council_own_motion(row->council)) { /* a refusal, which nobody needs now */
+    struct rz_proposal *proposal;
+    while (row->agreement_context != NULL &&
+           (proposal = rz_agreement_context_withdraw(row->agreement_context)) != NULL) {
+        if (proposal == rz_agreement_context_own_proposal(
+                            row->agreement_context)) { /* a refusal, which nobody needs now */
             row->refuses = false;
             continue;
         }
-        struct rz_ruling *verdict = RULING_OF(motion);
-        verdict->put = false;
-        if (!motion->reserved) {
-            end_as_revoked(verdict);
+        struct rz_uniform_result *result = RULING_OF(proposal);
+        result->put = false;
+        if (!proposal->reserved) {
+            end_as_revoked(result);
         }
     }
 }
 
-static void refusal_decided(struct rz_motion *motion, struct rz_council *council)
+static void refusal_decided(struct rz_proposal *proposal,
+                            struct rz_agreement_context *agreement_context)
 {
-    struct rz_council **owner = rz_council_owner(council);
+    struct rz_agreement_context **owner = rz_agreement_context_owner(agreement_context);
     if (owner == NULL) {
         return;
     }
-    struct rz_rulings *row =
-        (struct rz_rulings *)(void *)((char *)owner - offsetof(struct rz_rulings, council));
+    struct rz_uniform_results *row =
+        (struct rz_uniform_results *)(void *)((char *)owner - offsetof(struct rz_uniform_results,
+                                                                       agreement_context));
     row->refuses = false;
-    if (IDLE & motion->and) {
+    if (IDLE & proposal->and) {
         row->refused = true;
         end_the_rest(row);
         if (row->comm == NULL) {
-            rz_rulings_end(row);
+            rz_uniform_results_end(row);
         }
     } else {
-        rz_councils_wake();
+        rz_agreement_contexts_wake();
     }
 }
 
-static void refuse(struct rz_rulings *row)
+static void refuse(struct rz_uniform_results *row)
 {
-    struct rz_motion *motion = rz_council_own_motion(row->council);
+    struct rz_proposal *proposal = rz_agreement_context_own_proposal(row->agreement_context);
     row->refuses = true;
-    *motion = (struct rz_motion){.and = IDLE, .max = REVOKED, .decided = refusal_decided};
-    rz_council_put(row->council, motion);
+    *proposal = (struct rz_proposal){.and = IDLE, .max = REVOKED, .decided = refusal_decided};
+    rz_agreement_context_put(row->agreement_context, proposal);
 }
 
-static bool is_to_refuse(const struct rz_rulings *row)
+static bool is_to_refuse(const struct rz_uniform_results *row)
 {
     return (row->comm == NULL || row->comm->revoked) && may_refuse(row) && !row->refuses &&
-           rz_council_is_idle(row->council);
+           rz_agreement_context_is_idle(row->agreement_context);
 }
 
 /* All members know the row of the communicator, whatever they begin in it; of another one only who
  * has begun something: the others are told, for they are to refuse, too. */
-static bool is_to_announce(const struct rz_rulings *row)
+static bool is_to_announce(const struct rz_uniform_results *row)
 {
     return (row->comm == NULL || row->comm->revoked) && may_refuse(row) && !row->announced &&
            row->word != OF_COMM;
 }
 
-static void announce(struct rz_rulings *row)
+static void announce(struct rz_uniform_results *row)
 {
     row->announced = true;
-    rz_council_announce(row->council, row->word);
+    rz_agreement_context_announce(row->agreement_context, row->word);
 }
 
-void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word, uint32_t by)
+void rz_uniform_results_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word,
+                                  uint32_t by)
 {
     rz_comm_revoked(comm); /* as the others know */
-    if (rz_council_was_beside(comm, word)) {
+    if (rz_agreement_context_was_beside(comm, word)) {
         return; /* perhaps it has ended here, and still answers */
     }
-    struct rz_rulings *row = row_new(comm, part, word);
+    struct rz_uniform_results *row = row_new(comm, part, word);
     if (row != NULL) {
         row->announced = true;
         row->told_by = by;
-        rz_councils_wake();
+        rz_agreement_contexts_wake();
     }
 }
 
-/* Who announced a row to us may have died before it had told everybody: then we do. */
-void rz_rulings_death(uint32_t process)
+/* Who announced a row to us may have failed before it had told everybody: then we do. */
+void rz_uniform_results_failure(uint32_t process)
 {
-    for (struct rz_rulings *row = rows; row != NULL; row = row->next) {
+    for (struct rz_uniform_results *row = rows; row != NULL; row = row->next) {
         if (row->told_by == process && may_refuse(row)) {
             row->told_by = UINT32_MAX;
             row->announced = false;
-            rz_councils_wake();
+            rz_agreement_contexts_wake();
         }
     }
 }
 
-void rz_rulings_given_up(struct rz_council **owner)
+void rz_uniform_results_given_up(struct rz_agreement_context **owner)
 {
-    struct rz_rulings *row =
-        (struct rz_rulings *)(void *)((char *)owner - offsetof(struct rz_rulings, council));
+    struct rz_uniform_results *row =
+        (struct rz_uniform_results *)(void *)((char *)owner - offsetof(struct rz_uniform_results,
+                                                                       agreement_context));
     if (row->word == OF_COMM || row->refused) {
         return;
     }
     row->refused = true;
-    rz_council_leave(row->council);
+    rz_agreement_context_leave(row->agreement_context);
     end_the_rest(row);
     if (row->comm == NULL) {
-        rz_rulings_end(row);
+        rz_uniform_results_end(row);
     }
 }
 
-void rz_rulings_close(void)
+void rz_uniform_results_close(void)
 {
-    for (struct rz_rulings *row = rows, *next; row != NULL; row = next) {
+    for (struct rz_uniform_results *row = rows, *next; row != NULL; row = next) {
         next = row->next;
         if (row->comm == NULL) {
-            rz_rulings_end(row);
+            rz_uniform_results_end(row);
         }
     }
 }
 
-void rz_rulings_look(struct rz_comm *comm)
+void rz_uniform_results_look(struct rz_comm *comm)
 {
     if (!comm->revoked || comm->unshared || comm->inter != NULL) {
         return;
     }
     if (rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT)) {
-        rz_rulings_of(comm);
+        rz_uniform_results_of(comm);
     }
     if (rows != NULL) {
-        rz_councils_wake();
+        rz_agreement_contexts_wake();
     }
 }
 
-void rz_rulings_speak(void)
+void rz_uniform_results_speak(void)
 {
-    struct rz_rulings *row = rows;
+    struct rz_uniform_results *row = rows;
     while (row != NULL) {
         bool speaks = is_to_refuse(row);
         if (is_to_announce(row)) {

@@ -3,54 +3,55 @@
  * make communicators (construct), and collective operations, too (coll), end with an agreement on
  * how it went. Where a member was told MPI_ERR_PROC_FAILED or MPI_ERR_REVOKED, all are.
  *
- * These agreements have councils of their own, beside the one in which the user agrees and shrinks,
- * because whoever repairs leaves out operations that others have begun. Nobody waits for such a
- * member for ever: who knows that the communicator is revoked says in every verdict to come that it
- * went wrong, without having been asked, until all do. Of operations that it may never have heard
- * of (the runs of a persistent one, those of a part of the members) it is told by who waits.
+ * These agreements have agreement contexts of their own, beside the one in which the user agrees
+ * and shrinks, because whoever repairs leaves out operations that others have begun. Nobody waits
+ * for such a member for ever: who knows that the communicator is revoked says in every verdict to
+ * come that it went wrong, without having been asked, until all do. Of operations that it may never
+ * have heard of (the runs of a persistent one, those of a part of the members) it is told by who
+ * waits.
  */
 #ifndef RZ_MPI_COMM_UNIFORM_H
 #define RZ_MPI_COMM_UNIFORM_H
 
-#include "mpi/ft/council.h"
+#include "mpi/ft/agreement_context.h"
 
 /*
  * The verdicts of one row of operations, that all members begin in one order: of the collective
  * operations and creations of a communicator, or of the runs of one persistent operation.
  */
-struct rz_rulings;
+struct rz_uniform_results;
 
-/* One operation. It must stay where it is from rz_ruling_begin until `ended` is called. */
-struct rz_ruling {
-    struct rz_motion motion;
-    struct rz_rulings *row;
+/* One operation. It must stay where it is from rz_uniform_result_begin until `ended` is called. */
+struct rz_uniform_result {
+    struct rz_proposal proposal;
+    struct rz_uniform_results *row;
     int error; /* first how it went here, then everywhere */
     bool all;  /* every error counts: no other may have what was made */
-    bool put;  /* it is in the council */
+    bool put;  /* it is in the agreement context */
     bool over;
-    void (*ended)(struct rz_ruling *verdict); /* may be NULL */
+    void (*ended)(struct rz_uniform_result *result); /* may be NULL */
 };
 
 /* Whether calls that make communicators, or collective operations, of comm end so. */
 bool rz_comm_is_uniform(const struct rz_comm *comm, enum rz_error_uniform least);
 
 /* The row of comm; or a new one, of the persistent operation with that number. NULL: no memory. */
-struct rz_rulings *rz_rulings_of(struct rz_comm *comm);
-struct rz_rulings *rz_rulings_new(struct rz_comm *comm, uint64_t operation);
+struct rz_uniform_results *rz_uniform_results_of(struct rz_comm *comm);
+struct rz_uniform_results *rz_uniform_results_new(struct rz_comm *comm, uint64_t operation);
 
 /* Nobody here begins anything in it any more. NULL: nothing. */
-void rz_rulings_end(struct rz_rulings *row);
+void rz_uniform_results_end(struct rz_uniform_results *row);
 
 /* All that comm still has. */
-void rz_rulings_comm_ends(struct rz_comm *comm);
+void rz_uniform_results_comm_ends(struct rz_comm *comm);
 
 /* An operation begins, in the row's order. It has ended here with `error`; `ended` is called,
  * perhaps at once, unless the job rolls back. */
-void rz_ruling_begin(struct rz_rulings *row, struct rz_ruling *verdict);
-void rz_ruling_tell(struct rz_ruling *verdict, int error);
+void rz_uniform_result_begin(struct rz_uniform_results *row, struct rz_uniform_result *result);
+void rz_uniform_result_tell(struct rz_uniform_result *result, int error);
 
 /* The same, and waits: the verdict, or RZM_ROLLBACK. */
-int rz_ruling_wait(struct rz_ruling *verdict, int error, const char *call);
+int rz_uniform_result_wait(struct rz_uniform_result *result, int error, const char *call);
 
 /*
  * A call by which `part` of comm's members (NULL: all) made a communicator has ended here with
@@ -60,22 +61,24 @@ int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int
                        struct rz_comm **made);
 
 /* comm is revoked here, or its members may have begun to end so. Nothing is sent yet. */
-void rz_rulings_look(struct rz_comm *comm);
+void rz_uniform_results_look(struct rz_comm *comm);
 
-/* Those that outlived their communicator end: all councils have. */
-void rz_rulings_close(void);
+/* Those that outlived their communicator end: all agreement contexts have. */
+void rz_uniform_results_close(void);
 
 /*
- * From councils: another member says that there is a row with this word, of `part` (NULL: all), in
- * comm, which is revoked. And, to whom `owner` is of: a member will never say anything in that row.
+ * From agreement contexts: another member says that there is a row with this word, of `part` (NULL:
+ * all), in comm, which is revoked. And, to whom `owner` is of: a member will never say anything in
+ * that row.
  */
-void rz_rulings_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word, uint32_t by);
-void rz_rulings_given_up(struct rz_council **owner);
+void rz_uniform_results_announced(struct rz_comm *comm, struct rz_group *part, uint64_t word,
+                                  uint32_t by);
+void rz_uniform_results_given_up(struct rz_agreement_context **owner);
 
-/* Also from councils: that process has died. */
-void rz_rulings_death(uint32_t process);
+/* Also from agreement contexts: that process has failed. */
+void rz_uniform_results_failure(uint32_t process);
 
-/* Speaks for those who will begin nothing any more: from rz_councils_tick. */
-void rz_rulings_speak(void);
+/* Speaks for those who will begin nothing any more: from rz_agreement_contexts_tick. */
+void rz_uniform_results_speak(void);
 
 #endif

@@ -1,8 +1,8 @@
-/* Which processes of a communicator are known to be dead, and which of them the user has
+/* Which processes of a communicator are known to be failed, and which of them the user has
  * acknowledged. All local. */
 #include "mpi/comm/comm.h"
 #include "mpi/core/engine.h"
-#include "mpi/ft/birth_wish.h"
+#include "mpi/ft/spawn_ask.h"
 
 #include <stdlib.h>
 
@@ -15,24 +15,24 @@ static bool is_peer(const struct rz_comm *comm, uint32_t process)
 int rz_comm_failed(const struct rz_comm *comm)
 {
     int failed = 0;
-    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
-        failed += is_peer(comm, rz_engine.dead[i]);
+    for (uint32_t i = 0; i < rz_engine.n_failed; i++) {
+        failed += is_peer(comm, rz_engine.failed[i]);
     }
     return failed;
 }
 
-/* The first n dead of comm in the order in which their deaths were learnt: so that earlier answers
- * are a part of later ones. */
+/* The first n failed of comm in the order in which their failures were learnt: so that earlier
+ * answers are a part of later ones. */
 static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **group)
 {
-    uint32_t *ranks = malloc((rz_engine.n_dead + 1) * sizeof(*ranks));
+    uint32_t *ranks = malloc((rz_engine.n_failed + 1) * sizeof(*ranks));
     if (ranks == NULL) {
         return MPI_ERR_NO_MEM;
     }
     uint32_t found = 0;
-    for (uint32_t i = 0; i < rz_engine.n_dead && found < n; i++) {
-        if (is_peer(comm, rz_engine.dead[i])) {
-            ranks[found++] = rz_engine.dead[i];
+    for (uint32_t i = 0; i < rz_engine.n_failed && found < n; i++) {
+        if (is_peer(comm, rz_engine.failed[i])) {
+            ranks[found++] = rz_engine.failed[i];
         }
     }
     struct rz_group *made = rz_group_predefined(0x109);
@@ -52,14 +52,14 @@ int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)
     return failed_group(comm, UINT32_MAX, group);
 }
 
-/* Of the deaths that were acknowledged on comm. */
+/* Of the failures that were acknowledged on comm. */
 static void tell_daemon(const struct rz_comm *comm)
 {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < rz_engine.n_dead && found < comm->acknowledged; i++) {
-        if (is_peer(comm, rz_engine.dead[i])) {
+    for (uint32_t i = 0; i < rz_engine.n_failed && found < comm->acknowledged; i++) {
+        if (is_peer(comm, rz_engine.failed[i])) {
             found++;
-            rz_deaths_acknowledge(&rz_engine.dead[i], 1);
+            rz_failures_acknowledge(&rz_engine.failed[i], 1);
         }
     }
 }

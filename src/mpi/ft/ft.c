@@ -1,6 +1,6 @@
 /*
  * Global restart, seen from a process (docs/reinit.md). The daemons decide; here
- * the old epoch is given up, the door raised, the barrier of the new epoch awaited, and
+ * the old epoch is given up, the epoch check raised, the barrier of the new epoch awaited, and
  * MPI_COMM_WORLD made whole.
  */
 #include "mpi/ft/ft.h"
@@ -8,12 +8,12 @@
 #include "mpi/p2p/buffered.h"
 #include "mpi/chapter.h"
 #include "mpi/comm/comm.h"
-#include "mpi/ft/council.h"
+#include "mpi/ft/agreement_context.h"
 #include "mpi/core/engine.h"
 #include "mpi/ft/checkpoint.h"
 #include "mpi/ft/inquiry.h"
 #include "mpi/ft/reinit_async.h"
-#include "mpi/ft/council_letter.h"
+#include "mpi/ft/protocol_message.h"
 #include "mpi/monitor/monitors.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
@@ -21,9 +21,9 @@
 #include "mpi/p2p/peer.h"
 #include "mpi/p2p/sync.h"
 #include "mpi/request/request.h"
-#include "mpi/p2p/unborn.h"
+#include "mpi/p2p/unstarted.h"
 #include "mpi/comm/sessions.h"
-#include "mpi/comm/word.h"
+#include "mpi/comm/setup_message.h"
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
 
@@ -95,12 +95,12 @@ void rz_ft_give_up(void)
 {
     rz_engine.rollback = true;
     rz_engine.going_back = reinit.entered;
-    rz_councils_close(); /* they name agreements of requests that end now */
+    rz_agreement_contexts_close(); /* they name agreements of requests that end now */
     rz_peers_roll_back();
     rz_p2p_forget();
-    rz_unborn_close();
-    rz_letters_close();
-    rz_words_close();
+    rz_unstarted_close();
+    rz_protocol_messages_close();
+    rz_setup_messages_close();
     rz_inquiries_close();
     rz_sync_forget();
     rz_matched_close();
@@ -133,15 +133,15 @@ static void refresh_member(uint32_t slot)
         member->spoken_to = true;
     }
     /* A verdict is dealt with as news, once the communicators stand. */
-    member->word = rz_board_rank_word(incarnation, node, RZ_VERDICT_ALIVE);
+    member->word = rz_board_rank_word(incarnation, node, RZ_PROCESS_ALIVE);
     member->process = rz_process(slot, incarnation);
-    member->dead = incarnation == 0;
+    member->failed = incarnation == 0;
     member->first = rz_engine.late ? rz_process(slot, 0) : member->process;
     member->home = node;
-    rz_engine.deaths = rz_engine.deaths || incarnation > 1;
+    rz_engine.failures = rz_engine.failures || incarnation > 1;
 }
 
-/* An epoch that runs already has not waited for this process: it was born into it. */
+/* An epoch that runs already has not waited for this process: it was spawned into it. */
 static void look_at_epoch(void)
 {
     const struct rz_link_info *info = rz_engine.info;
@@ -151,8 +151,8 @@ static void look_at_epoch(void)
                      (board_epoch_phase() & 0xFF) >= RZ_PHASE_RUN;
     rz_engine.comes_again =
         info->restarted && info->self.rank < info->n_ranks && !rz_engine.late && !reinit.entered;
-    rz_engine.n_dead = 0;
-    rz_engine.deaths = false;
+    rz_engine.n_failed = 0;
+    rz_engine.failures = false;
     rz_engine.rank_news_settled = 0;
     for (uint32_t slot = 0; slot < info->n_slots; slot++) {
         refresh_member(slot);
@@ -173,7 +173,7 @@ int rz_ft_reach_epoch(void)
         if (board_epoch() == rz_engine.epoch && !rz_engine.rollback) {
             return MPI_SUCCESS;
         }
-        /* Yet another death on the way. Peers may have been met while waiting: nothing of this
+        /* Yet another failure on the way. Peers may have been met while waiting: nothing of this
          * epoch must stay. */
         rz_ft_give_up();
     }
@@ -211,18 +211,19 @@ static bool never(void *arg)
 }
 
 /* And nobody has come in its place. */
-static bool somebody_is_dead(void)
+static bool somebody_is_failed(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
         const struct rz_member *member = &rz_engine.members[slot];
-        if (member->dead && rz_board_verdict(member->word) != RZ_VERDICT_ENDED) {
+        if (member->failed && rz_board_state(member->word) != RZ_PROCESS_ENDED) {
             return true;
         }
     }
     return false;
 }
 
-/* Somebody died before this process entered, when that was still an error: the repair is under way.
+/* Somebody failed before this process entered, when that was still an error: the repair is under
+ * way.
  */
 static void hold_for_repair(void)
 {
@@ -236,11 +237,12 @@ static void hold_for_repair(void)
 int rz_ft_reinit_wait(int *state)
 {
     rz_reinit_async_rests();
-    if (somebody_is_dead() && board_epoch() == rz_engine.epoch) {
+    if (somebody_is_failed() && board_epoch() == rz_engine.epoch) {
         hold_for_repair();
     }
     if (!rz_engine.rollback && board_epoch() > rz_engine.epoch) {
-        /* Somebody died before this process entered: it is held here until the new epoch begins. */
+        /* Somebody failed before this process entered: it is held here until the new epoch begins.
+         */
         rz_ft_give_up();
     }
     if (rz_engine.rollback) {

@@ -5,23 +5,23 @@
 #include <stdbool.h>
 
 /*
- * MPIX_Reinit begins: from now on the death of a process of the job means roll-back, not an error.
- * Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (it has begun, and a roll-back with it) or an
- * error class (MPI_ERR_OTHER when already inside).
+ * MPIX_Reinit begins: from now on the failure of a process of the job means roll-back, not an
+ * error. Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (it has begun, and a roll-back with
+ * it) or an error class (MPI_ERR_OTHER when already inside).
  */
 int rz_ft_reinit_enter(void);
 
 /*
  * At the top of each round: give up everything of the old epoch, wait until the barrier of the
  * current epoch has opened, make MPI_COMM_WORLD whole, and say in *state how this process came here
- * (MPIX_REINIT_*). Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (yet another death: call
+ * (MPIX_REINIT_*). Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (yet another failure: call
  * again) or an error class.
  */
 int rz_ft_reinit_wait(int *state);
 
 /*
  * The restart point returned: agree that it did so in every process in this epoch. Engine lock
- * held. Returns MPI_SUCCESS (all left; deaths are errors again), RZM_ROLLBACK (go to the next
+ * held. Returns MPI_SUCCESS (all left; failures are errors again), RZM_ROLLBACK (go to the next
  * round) or an error class.
  */
 int rz_ft_reinit_leave(void);
@@ -51,7 +51,7 @@ void rz_ft_open(void);
 
 /*
  * Stands at the start of the board's epoch, tells the daemon so and waits until all have come:
- * raises the door first. A newer epoch meanwhile begins the wait anew. In MPI_Init and at a
+ * raises the epoch check first. A newer epoch meanwhile begins the wait again. In MPI_Init and at a
  * roll-back; everything of old epochs has ended.
  */
 int rz_ft_reach_epoch(void);

@@ -3,7 +3,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/core/engine.h"
 #include "mpi/p2p/message.h"
-#include "mpi/p2p/note.h"
+#include "mpi/p2p/control_message.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/peer.h"
 
@@ -49,21 +49,21 @@ void rz_operation_begin(struct rz_comm *comm, struct rz_participation *one, int 
 
 static void send_note(uint32_t process, enum rz_envelope_kind kind, struct rz_envelope envelope)
 {
-    struct rz_note *note = rz_note_new(0);
+    struct rz_control_message *note = rz_control_message_new(0);
     if (note == NULL) {
         out_of_memory();
     }
     envelope.kind = kind;
     note->envelope = envelope;
-    rz_note_send(process, note);
+    rz_control_message_send(process, note);
 }
 
 /* A failed process of comm: so that the receiver knows of it, too. */
 static uint32_t failed_member(const struct rz_comm *comm)
 {
-    for (uint32_t i = 0; i < rz_engine.n_dead; i++) {
-        if (rz_comm_holds(comm, rz_engine.dead[i])) {
-            return rz_engine.dead[i];
+    for (uint32_t i = 0; i < rz_engine.n_failed; i++) {
+        if (rz_comm_holds(comm, rz_engine.failed[i])) {
+            return rz_engine.failed[i];
         }
     }
     return NOBODY;
@@ -81,7 +81,8 @@ static void answer(const struct rz_question *question)
 void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
 {
     const struct rz_question about = {.process = rz_comm_process(comm, peer),
-                                      .context = rz_comm_context(comm, RZ_PLANE_COLLECTIVE),
+                                      .context =
+                                          rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE),
                                       .tag = tag};
     if (about.process == rz_engine.self || !rz_peer_is_open(about.process) ||
         rz_participation_is_asked(&whole(comm)->participations, &about)) {
@@ -108,11 +109,12 @@ void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
     }
     comm = whole(comm);
     struct rz_question *question = rz_participation_end(&comm->participations, one);
-    if (__builtin_expect(comm->collectives_dead, 0) && !rz_engine.rollback) {
-        drop_leftovers(rz_comm_context(comm, RZ_PLANE_COLLECTIVE), MPI_ANY_SOURCE, one->tag);
+    if (__builtin_expect(comm->collectives_failed, 0) && !rz_engine.rollback) {
+        drop_leftovers(rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE), MPI_ANY_SOURCE,
+                       one->tag);
         if (comm->local != NULL) {
-            drop_leftovers(rz_comm_context(comm->local, RZ_PLANE_COLLECTIVE), MPI_ANY_SOURCE,
-                           one->tag);
+            drop_leftovers(rz_comm_context(comm->local, RZ_CONTEXT_OFFSET_COLLECTIVE),
+                           MPI_ANY_SOURCE, one->tag);
         }
     }
     while (question != NULL) {
@@ -130,8 +132,9 @@ void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
 static bool is_to_be_asked_about(const struct rz_request *request)
 {
     uint32_t waits = RZ_REQUEST_POSTED | RZ_REQUEST_SEND;
-    return request->class == &rz_p2p_class && request->plane == RZ_PLANE_COLLECTIVE &&
-           request->comm->collectives_dead && request->active && request->flags & waits &&
+    return request->class == &rz_p2p_class &&
+           request->context_offset == RZ_CONTEXT_OFFSET_COLLECTIVE &&
+           request->comm->collectives_failed && request->active && request->flags & waits &&
            !(request->flags & RZ_REQUEST_INQUIRED);
 }
 
@@ -152,7 +155,7 @@ void rz_inquire(struct rz_request *request)
     struct rz_comm *comm = request->comm;
     uint32_t process = rz_comm_process(comm, request->peer);
     request->flags |= RZ_REQUEST_INQUIRED;
-    if (process == rz_engine.self || rz_process_dead(process)) {
+    if (process == rz_engine.self || rz_process_failed(process)) {
         return;
     }
     if (request->flags & RZ_REQUEST_POSTED && has_been_told(request, process)) {
@@ -160,13 +163,13 @@ void rz_inquire(struct rz_request *request)
         return;
     }
     send_note(process, RZ_ENVELOPE_INQUIRY,
-              (struct rz_envelope){.context = rz_comm_context(comm, RZ_PLANE_COLLECTIVE),
+              (struct rz_envelope){.context = rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE),
                                    .source = comm->group->rank,
                                    .tag = request->tag,
                                    .serial = failed_member(whole(comm))});
 }
 
-/* Sending may end requests, so the list is looked through anew after each. */
+/* Sending may end requests, so the list is looked through again after each. */
 void rz_inquire_all(void)
 {
     struct rz_request *request = rz_engine.active;
@@ -206,7 +209,7 @@ static void learn(uint32_t failed)
 {
     if (failed != NOBODY && rz_process_slot(failed) < rz_engine.info->n_slots &&
         failed != rz_engine.self) {
-        rz_engine_learn_death(failed);
+        rz_engine_learn_failure(failed);
     }
 }
 
@@ -234,7 +237,8 @@ static void inquiry_read(const struct rz_envelope *envelope)
 
 static bool waits_for(const struct rz_request *request, const struct rz_question *absence)
 {
-    return request->class == &rz_p2p_class && request->plane == RZ_PLANE_COLLECTIVE &&
+    return request->class == &rz_p2p_class &&
+           request->context_offset == RZ_CONTEXT_OFFSET_COLLECTIVE &&
            request->flags & RZ_REQUEST_POSTED && request->match.context == absence->context &&
            request->match.tag == absence->tag &&
            rz_comm_process(request->comm, request->match.source) == absence->process;
@@ -245,7 +249,7 @@ static void absence_read(const struct rz_envelope *envelope)
 {
     learn((uint32_t)envelope->serial);
     struct rz_comm *comm = rz_comm_by_context(envelope->context);
-    if (comm == NULL || !comm->collectives_dead) {
+    if (comm == NULL || !comm->collectives_failed) {
         return;
     }
     const struct rz_question absence = {

@@ -41,7 +41,7 @@ void rz_inquire_all(void);
  * a callback of a transport. */
 void rz_absence_tell(const struct rz_comm *comm, int peer, int tag);
 
-/* An inquiry, or the answer to one, has passed the door: it is read outside of callbacks. */
+/* An inquiry, or the answer to one, has passed the epoch check: it is read outside of callbacks. */
 void rz_inquiry_arrived(const struct rz_envelope *envelope);
 
 /* Reads what has arrived; how many. */

@@ -44,7 +44,7 @@ static void ask(const struct rz_comm *comm)
     rz_engine_tell_daemon(&message);
 }
 
-/* What ends with one communicator may free others: after each the list is looked through anew. */
+/* What ends with one communicator may free others: after each the list is looked through again. */
 static void revoked(uint64_t revocation)
 {
     struct rz_comm *comm = rz_comms_first();

@@ -1,8 +1,8 @@
 /*
  * Group monitors (docs/group.md): the library's end of them. A thread of the module rhizome-tester
  * finds out who answers in time (mpi/tester/tester.h); the daemons settle rounds and views
- * (proto/turn); here are the calls, the communicator of a round, and its end when somebody falls
- * out of the view.
+ * (proto/view_change); here are the calls, the communicator of a round, and its end when somebody
+ * falls out of the view.
  *
  * All of it with the engine lock held.
  */

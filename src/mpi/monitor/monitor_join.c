@@ -121,7 +121,7 @@ static int ask_for_socket(struct socket_question *question)
 
 /* ---- What members tell one another ---- */
 
-struct card {
+struct ep_address {
     uint64_t terms;  /* as a number */
     uint64_t agreed; /* how far it knows that all have come */
     uint32_t error;  /* not 0: why this process will not go on, an error class */
@@ -130,32 +130,34 @@ struct card {
     uint32_t goes_on; /* it was in the group before */
 };
 
-static void card_write(struct card *card, const struct rz_monitor *monitor, int error,
-                       const struct socket_question *question)
+static void ep_address_write(struct ep_address *ep_address, const struct rz_monitor *monitor,
+                             int error, const struct socket_question *question)
 {
     const struct rz_identity *me = &rz_engine.info->self;
-    *card = (struct card){.terms = rz_monitor_terms_number(&monitor->terms),
-                          .agreed = (uint64_t)monitor->agreed,
-                          .error = (uint32_t)error,
-                          .slot = me->rank,
-                          .incarnation = me->incarnation,
-                          .ip = question->address.ip,
-                          .port = question->address.port,
-                          .goes_on = monitor->group != NULL};
+    *ep_address = (struct ep_address){.terms = rz_monitor_terms_number(&monitor->terms),
+                                      .agreed = (uint64_t)monitor->agreed,
+                                      .error = (uint32_t)error,
+                                      .slot = me->rank,
+                                      .incarnation = me->incarnation,
+                                      .ip = question->address.ip,
+                                      .port = question->address.port,
+                                      .goes_on = monitor->group != NULL};
 }
 
-/* All have the same cards, so that all find the same. error: of this process, as its card says. */
-static int cards_check(const struct card *cards, int n, int error)
+/* All have the same endpoint addresses, so that all find the same. error: of this process, as its
+ * endpoint address says. */
+static int ep_addresses_check(const struct ep_address *ep_addresses, int n, int error)
 {
     for (int k = 0; k < n; k++) {
-        if (cards[k].error != 0) {
-            return (int)cards[k].error == error
+        if (ep_addresses[k].error != 0) {
+            return (int)ep_addresses[k].error == error
                        ? error
-                       : rzm_error((int)cards[k].error, "rank %d could not start its monitor", k);
+                       : rzm_error((int)ep_addresses[k].error,
+                                   "rank %d could not start its monitor", k);
         }
     }
     for (int k = 1; k < n; k++) {
-        if (cards[k].terms != cards[0].terms) {
+        if (ep_addresses[k].terms != ep_addresses[0].terms) {
             return rzm_error(MPI_ERR_OTHER, "info differs between rank 0 and rank %d", k);
         }
     }
@@ -175,13 +177,13 @@ static uint32_t counter_before(const struct rz_monitor_group *old, uint32_t proc
     return is_new ? 1 : counter;
 }
 
-static void lists_join(uint32_t n, const struct card *cards, const uint64_t *all,
+static void lists_join(uint32_t n, const struct ep_address *ep_addresses, const uint64_t *all,
                        struct rz_diagnose_list *lists, uint32_t *counters)
 {
     uint32_t n_lists = 0;
     for (uint32_t k = 0; k < n; k++) {
         const uint64_t *row = all + (size_t)k * (n + 1);
-        if (cards[k].goes_on) {
+        if (ep_addresses[k].goes_on) {
             lists[n_lists++] =
                 (struct rz_diagnose_list){.from = k, .items = row + 1, .n_items = (uint32_t)row[0]};
         }
@@ -191,22 +193,22 @@ static void lists_join(uint32_t n, const struct card *cards, const uint64_t *all
 
 /* All that were in the group before tell what they know; whoever joins them finds the same. */
 static int counters_exchange(struct rz_comm *comm, uint64_t operation,
-                             const struct rz_monitor_group *old, const struct card *cards,
-                             uint32_t *counters)
+                             const struct rz_monitor_group *old,
+                             const struct ep_address *ep_addresses, uint32_t *counters)
 {
     uint32_t n = (uint32_t)comm->group->size;
     size_t row = n + 1;
     uint64_t *mine = memory(row, sizeof(*mine)), *all = memory(row * n, sizeof(*all));
     struct rz_diagnose_list *lists = memory(n, sizeof(*lists));
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t counter = counter_before(old, comm->group->process[k], !cards[k].goes_on);
+        uint32_t counter = counter_before(old, comm->group->process[k], !ep_addresses[k].goes_on);
         if (counter > 0) {
             mine[++mine[0]] = RZ_DIAGNOSE_ITEM(k, counter);
         }
     }
     int error = rz_comm_exchange(comm, operation, mine, row * sizeof(*mine), all);
     if (error == MPI_SUCCESS) {
-        lists_join(n, cards, all, lists, counters);
+        lists_join(n, ep_addresses, all, lists, counters);
     }
     free(mine);
     free(all);
@@ -216,16 +218,16 @@ static int counters_exchange(struct rz_comm *comm, uint64_t operation,
 
 /* ---- Together ---- */
 
-static void group_fill(struct rz_monitor_group *group, const struct card *cards,
+static void group_fill(struct rz_monitor_group *group, const struct ep_address *ep_addresses,
                        const uint32_t *counters, struct rz_tester_peer *peers)
 {
     struct rz_link_process process;
     for (int k = 0; k < group->n; k++) {
         peers[k] = (struct rz_tester_peer){
-            .slot = cards[k].slot,
-            .incarnation = cards[k].incarnation,
-            .address = {.ip = cards[k].ip, .port = (uint16_t)cards[k].port}};
-        process = (struct rz_link_process){cards[k].slot, cards[k].incarnation};
+            .slot = ep_addresses[k].slot,
+            .incarnation = ep_addresses[k].incarnation,
+            .address = {.ip = ep_addresses[k].ip, .port = (uint16_t)ep_addresses[k].port}};
+        process = (struct rz_link_process){ep_addresses[k].slot, ep_addresses[k].incarnation};
         rz_link_put_pairs(group->processes + (size_t)k * RZ_LINK_PAIR_BYTES, &process, 1);
         group->counter[k] = counters[k];
         group->why[k] = counters[k] % 2 == 0 ? RZ_GROUP_RECOMMENDED : RZ_GROUP_SLOW;
@@ -263,7 +265,7 @@ static int thread_start(const struct rz_monitor *monitor, struct rz_monitor_grou
 }
 
 static int group_make(const struct rz_monitor *monitor, uint64_t operation,
-                      const struct card *cards, struct socket_question *question,
+                      const struct ep_address *ep_addresses, struct socket_question *question,
                       struct rz_monitor_group *group)
 {
     rz_assert(group->n > 1);
@@ -272,16 +274,16 @@ static int group_make(const struct rz_monitor *monitor, uint64_t operation,
     int error = MPI_SUCCESS;
     bool goes_on = false;
     for (int k = 0; k < group->n; k++) {
-        goes_on = goes_on || cards[k].goes_on;
+        goes_on = goes_on || ep_addresses[k].goes_on;
         /* One may have missed the last rounds of the group before. */
-        MPI_Count agreed = (MPI_Count)cards[k].agreed;
+        MPI_Count agreed = (MPI_Count)ep_addresses[k].agreed;
         group->agreed = agreed > group->agreed ? agreed : group->agreed;
     }
     if (goes_on) {
-        error = counters_exchange(group->comm, operation, monitor->group, cards, counters);
+        error = counters_exchange(group->comm, operation, monitor->group, ep_addresses, counters);
     }
     if (error == MPI_SUCCESS) {
-        group_fill(group, cards, counters, peers);
+        group_fill(group, ep_addresses, counters, peers);
         error = thread_start(monitor, group, question, peers);
     }
     free(counters);
@@ -290,7 +292,7 @@ static int group_make(const struct rz_monitor *monitor, uint64_t operation,
 }
 
 /* All of it but the verdict. Messages are those of a collective operation on the communicator: they
- * end at all members when one dies, or when it is revoked. */
+ * end at all members when one fails, or when it is revoked. */
 static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, int error,
                          struct rz_monitor_group *group)
 {
@@ -301,21 +303,21 @@ static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, i
     if (error == MPI_SUCCESS) {
         error = ask_for_socket(&question);
     }
-    struct card mine, *cards = memory((size_t)group->n, sizeof(*cards));
-    card_write(&mine, monitor, error, &question);
+    struct ep_address mine, *ep_addresses = memory((size_t)group->n, sizeof(*ep_addresses));
+    ep_address_write(&mine, monitor, error, &question);
     if (error != RZM_ROLLBACK) {
-        int told = rz_comm_exchange(group->comm, operation, &mine, sizeof(mine), cards);
-        error = told != MPI_SUCCESS ? told : cards_check(cards, group->n, error);
+        int told = rz_comm_exchange(group->comm, operation, &mine, sizeof(mine), ep_addresses);
+        error = told != MPI_SUCCESS ? told : ep_addresses_check(ep_addresses, group->n, error);
     }
-    rz_kill_here(RZ_KILL_GROUP_CARDS);
+    rz_kill_here(RZ_KILL_GROUP_EP_ADDRESSES);
     if (error == MPI_SUCCESS) {
-        error = group_make(monitor, operation, cards, &question, group);
+        error = group_make(monitor, operation, ep_addresses, &question, group);
     }
     if (question.fd >= 0) {
         close(question.fd);
         close(question.line_fd);
     }
-    free(cards);
+    free(ep_addresses);
     return error;
 }
 
@@ -324,17 +326,17 @@ static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, i
 static int join_others(const struct rz_monitor *monitor, uint64_t operation, int error,
                        struct rz_monitor_group *group)
 {
-    struct rz_rulings *row = rz_rulings_new(group->comm, operation);
-    struct rz_ruling verdict = {.all = true};
+    struct rz_uniform_results *row = rz_uniform_results_new(group->comm, operation);
+    struct rz_uniform_result diagnosis = {.all = true};
     if (row == NULL) {
         no_memory();
     }
-    rz_ruling_begin(row, &verdict);
+    rz_uniform_result_begin(row, &diagnosis);
     error = tell_and_make(monitor, operation, error, group);
     rz_kill_here(RZ_KILL_GROUP_MADE);
-    int common = error != RZM_ROLLBACK ? rz_ruling_wait(&verdict, error, CALL) : error;
+    int common = error != RZM_ROLLBACK ? rz_uniform_result_wait(&diagnosis, error, CALL) : error;
     if (common != RZM_ROLLBACK) {
-        rz_rulings_end(row);
+        rz_uniform_results_end(row);
     }
     return common == MPI_ERR_OTHER && error == MPI_SUCCESS
                ? rzm_error(common, "another process could not start its monitor")

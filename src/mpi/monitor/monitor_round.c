@@ -1,6 +1,6 @@
 /*
  * RZ_Group_monitor_round: the caller has done its part of a round, and waits until the daemons
- * have settled the next one (proto/turn).
+ * have settled the next one (proto/view_change).
  */
 #include "mpi/monitor/monitor.h"
 

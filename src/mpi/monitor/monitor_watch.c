@@ -11,15 +11,15 @@
 
 /* ---- Looking ---- */
 
-static bool is_dead(const struct rz_monitor_group *group, int rank)
+static bool is_failed(const struct rz_monitor_group *group, int rank)
 {
-    return rank != group->self && rz_process_dead(group->comm->group->process[rank]);
+    return rank != group->self && rz_process_failed(group->comm->group->process[rank]);
 }
 
 static uint8_t why_of(const struct rz_monitor_group *group, int rank, uint32_t counter)
 {
-    if (is_dead(group, rank)) {
-        return RZ_GROUP_DEAD;
+    if (is_failed(group, rank)) {
+        return RZ_GROUP_FAILED;
     }
     return counter % 2 == 0 ? RZ_GROUP_RECOMMENDED : RZ_GROUP_SLOW;
 }
@@ -56,7 +56,7 @@ static void look_at_member(struct rz_monitor *monitor, int rank)
     group->counter[rank] = counter;
     group->why[rank] = why_of(group, rank, counter);
     if (group->round > 0 && rz_monitor_has(group, rank) &&
-        (passes_odd(before, counter) || group->why[rank] == RZ_GROUP_DEAD)) {
+        (passes_odd(before, counter) || group->why[rank] == RZ_GROUP_FAILED)) {
         note_fall(group);
     }
     if (monitor->on_change != NULL && group->why[rank] != monitor->untold[rank]) {
@@ -77,11 +77,11 @@ void rz_monitor_look(struct rz_monitor *monitor)
 
 void rz_monitors_look(void)
 {
-    bool deaths = rz_monitors_deaths;
-    rz_monitors_deaths = false;
+    bool failures = rz_monitors_failures;
+    rz_monitors_failures = false;
     for (struct rz_monitor *monitor = rz_monitors; monitor != NULL; monitor = monitor->next) {
         const struct rz_monitor_group *group = monitor->group;
-        if (deaths ||
+        if (failures ||
             (group->snapshot != NULL &&
              atomic_load_explicit(&group->snapshot->news, memory_order_acquire) != group->news)) {
             rz_monitor_look(monitor);
@@ -97,7 +97,7 @@ void rz_monitor_look_at_view(struct rz_monitor_group *group, const uint32_t *tol
 {
     for (int k = 0; k < group->n; k++) {
         if (rz_monitor_has(group, k) &&
-            (passes_odd(told[k], group->counter[k]) || is_dead(group, k))) {
+            (passes_odd(told[k], group->counter[k]) || is_failed(group, k))) {
             note_fall(group);
         }
     }

@@ -7,8 +7,8 @@
 /* All living monitors; NULL in most programs. */
 extern struct rz_monitor *rz_monitors;
 
-/* A process has died: its groups are to be looked at. */
-extern bool rz_monitors_deaths;
+/* A process has failed: its groups are to be looked at. */
+extern bool rz_monitors_failures;
 
 /* In each round of progress, where there are monitors: takes note of who fell out or came back, and
  * revokes the communicators of rounds that lost somebody. Not from inside a callback of a

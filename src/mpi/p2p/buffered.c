@@ -116,7 +116,8 @@ int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, i
     struct rz_request *send;
     uint32_t flags = dest != MPI_PROC_NULL ? RZ_REQUEST_BSEND | RZ_REQUEST_COPY : 0;
     starting = buffer;
-    error = rz_p2p_start_send(buf, count, datatype, dest, tag, comm, RZ_PLANE_POINT, flags, &send);
+    error = rz_p2p_start_send(buf, count, datatype, dest, tag, comm, RZ_CONTEXT_OFFSET_POINT, flags,
+                              &send);
     if (error != MPI_SUCCESS) {
         if (buffer != NULL) {
             buffer->used -= bytes;

@@ -33,8 +33,8 @@ static void on_lane_over(void *arg, const struct rz_link_message *message, const
 }
 
 /*
- * The board said before that the owner is gone. But inside MPIX_Reinit a death is dealt with by the
- * roll-back alone: until then operations with the dead one hold, and its lane with them.
+ * The board said before that the owner is gone. But inside MPIX_Reinit a failure is dealt with by
+ * the roll-back alone: until then operations with the failed one hold, and its lane with them.
  */
 static bool is_gone(const struct rz_link_lane_over *over)
 {
@@ -43,7 +43,7 @@ static bool is_gone(const struct rz_link_lane_over *over)
     }
     const struct rz_member *member = &rz_engine.members[over->rank];
     uint32_t incarnation = rz_board_incarnation(member->word);
-    return incarnation > over->incarnation || (incarnation == over->incarnation && member->dead);
+    return incarnation > over->incarnation || (incarnation == over->incarnation && member->failed);
 }
 
 static void close_lane(const struct rz_link_lane_over *over)

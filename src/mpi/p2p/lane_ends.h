@@ -14,7 +14,7 @@ void rz_lane_ends_close(void);
 /* Whether there are lanes to be closed; rz_lane_ends_look is then to be called now and then. */
 extern bool rz_lane_ends_wait;
 
-/* Closes those whose owners are gone for this process, too: their deaths were dealt with, or the
+/* Closes those whose owners are gone for this process, too: their failures were dealt with, or the
  * job has gone back to its restart point. Not from inside a callback of a transport. */
 void rz_lane_ends_look(void);
 

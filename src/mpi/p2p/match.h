@@ -85,7 +85,7 @@ bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry);
 void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry);
 
 /*
- * From now on messages of the context are of no use (its collectives ended with a death, it was
+ * From now on messages of the context are of no use (its collectives ended with a failure, it was
  * revoked, it was freed); rz_match_closed tells. The caller takes out what is there with
  * rz_match_find(ANY, ANY, take). False: no memory.
  */

@@ -1,13 +1,13 @@
 #include "mpi/p2p/message.h"
 
 #include "mpi/chapter.h"
-#include "mpi/comm/word.h"
-#include "mpi/ft/council_letter.h"
+#include "mpi/comm/setup_message.h"
+#include "mpi/ft/protocol_message.h"
 #include "mpi/ft/inquiry.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/peer.h"
 #include "mpi/p2p/sync.h"
-#include "mpi/p2p/unborn.h"
+#include "mpi/p2p/unstarted.h"
 #include "port/kill_point.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void drop_token(struct rz_path *path, rz_net_token_t token)
     }
 }
 
-/* Of a message that has passed the door: its sender is to hear of it. */
+/* Of a message that has passed the epoch check: its sender is to hear of it. */
 static void drop_payload(struct rz_path *path, const struct rz_envelope *envelope,
                          rz_net_token_t token)
 {
@@ -82,10 +82,10 @@ static bool fits(const struct rz_comm *comm, const struct rz_envelope *envelope)
            comm->remote->process[envelope->source] == rz_message_from(envelope);
 }
 
-struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_plane plane, int source,
-                                 int tag, bool take)
+struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_offset context_offset,
+                                 int source, int tag, bool take)
 {
-    uint64_t context = rz_comm_context(comm, plane);
+    uint64_t context = rz_comm_context(comm, context_offset);
     struct rz_match_entry *entry;
     while ((entry = rz_match_find(&rz_engine.matcher, context, source, tag, take)) != NULL &&
            !fits(comm, &RZ_EARLY_OF(entry)->envelope)) {
@@ -103,7 +103,7 @@ static bool is_of_no_use(const struct rz_envelope *envelope)
 {
     return rz_engine.last_call == (uint64_t)rz_engine.epoch + 1 ||
            rz_match_closed(&rz_engine.matcher, envelope->context) ||
-           rz_comm_has_ended(envelope->context / RZ_PLANE_COUNT * RZ_PLANE_COUNT);
+           rz_comm_has_ended(envelope->context / RZ_CONTEXT_OFFSET_COUNT * RZ_CONTEXT_OFFSET_COUNT);
 }
 
 void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
@@ -181,39 +181,39 @@ void rz_p2p_forget(void)
     }
 }
 
-/* ---- The door ---- */
+/* ---- The epoch check ---- */
 
-enum door { DOOR_SHUT, DOOR_OPEN, DOOR_WAIT };
+enum epoch_check { EPOCH_CHECK_SHUT, EPOCH_CHECK_OPEN, EPOCH_CHECK_WAIT };
 
 /*
  * Law 4: what is not of this job, this epoch and a living incarnation is dropped before anything of
- * it is looked at. Forced closing of connections does not fence; this does. Who was born without
+ * it is looked at. Forced closing of connections does not fence; this does. Who was spawned without
  * our knowing of it yet waits outside.
  */
-static enum door door_for(const struct rz_envelope *envelope)
+static enum epoch_check epoch_check_for(const struct rz_envelope *envelope)
 {
     struct rz_engine_counters *counters = &rz_engine.counters;
     const struct rz_link_info *info = rz_engine.info;
     if (envelope->job_token != info->job_token || envelope->slot >= info->n_slots) {
         counters->foreign++;
-        return DOOR_SHUT;
+        return EPOCH_CHECK_SHUT;
     }
     if (envelope->epoch != rz_engine.epoch || rz_engine.rollback) {
         /* Nobody is in a later epoch before we said that we stand at its start: such a message is
          * somebody's bug. */
         *(envelope->epoch > rz_engine.epoch ? &counters->future_epoch : &counters->old_epoch) += 1;
-        return DOOR_SHUT;
+        return EPOCH_CHECK_SHUT;
     }
     const struct rz_member *member = &rz_engine.members[envelope->slot];
     uint32_t present = rz_board_incarnation(member->word);
     if (envelope->incarnation > present) {
-        return DOOR_WAIT;
+        return EPOCH_CHECK_WAIT;
     }
-    if (member->dead || envelope->incarnation < present) {
+    if (member->failed || envelope->incarnation < present) {
         counters->old_incarnation++;
-        return DOOR_SHUT;
+        return EPOCH_CHECK_SHUT;
     }
-    return DOOR_OPEN;
+    return EPOCH_CHECK_OPEN;
 }
 
 void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
@@ -235,10 +235,10 @@ void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, 
     } else if (envelope->kind == RZ_ENVELOPE_CANCELLED || envelope->kind == RZ_ENVELOPE_MET) {
         rz_sync_cancel_answered(envelope);
         drop_token(path, token);
-    } else if (envelope->kind == RZ_ENVELOPE_LETTER) {
-        rz_letter_arrived(path, envelope, data, bytes, token);
-    } else if (envelope->kind == RZ_ENVELOPE_WORD) {
-        rz_word_arrived(path, envelope, data, bytes, token);
+    } else if (envelope->kind == RZ_ENVELOPE_PROTOCOL) {
+        rz_protocol_message_arrived(path, envelope, data, bytes, token);
+    } else if (envelope->kind == RZ_ENVELOPE_SETUP) {
+        rz_setup_message_arrived(path, envelope, data, bytes, token);
     } else if (envelope->kind == RZ_ENVELOPE_INQUIRY || envelope->kind == RZ_ENVELOPE_ABSENT) {
         rz_inquiry_arrived(envelope);
         drop_token(path, token);
@@ -259,11 +259,11 @@ void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_by
         drop_token(path, token);
         return;
     }
-    enum door door = door_for(&envelope);
-    if (door == DOOR_OPEN) {
+    enum epoch_check epoch_check = epoch_check_for(&envelope);
+    if (epoch_check == EPOCH_CHECK_OPEN) {
         rz_message_enter(path, &envelope, data, bytes, token);
-    } else if (door == DOOR_WAIT) {
-        rz_unborn_keep(path, &envelope, data, bytes, token);
+    } else if (epoch_check == EPOCH_CHECK_WAIT) {
+        rz_unstarted_keep(path, &envelope, data, bytes, token);
     } else {
         drop_token(path, token);
     }

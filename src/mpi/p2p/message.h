@@ -1,5 +1,5 @@
 /*
- * Messages that have arrived: the door that drops what is not of this epoch and its living
+ * Messages that have arrived: the epoch check that drops what is not of this epoch and its living
  * incarnations, and what came before anybody asked for it.
  */
 #ifndef RZ_MPI_MESSAGE_H
@@ -32,15 +32,15 @@ struct rz_early {
  * The first kept message that a receive with this key on comm meets, taken out when `take`; NULL:
  * none. What cannot be of comm (message.c) is dropped on the way.
  */
-struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_plane plane, int source,
-                                 int tag, bool take);
+struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_offset context_offset,
+                                 int source, int tag, bool take);
 
-/* Past the door: gives the message to the receive that waits for it, or keeps it. path and token:
- * NULL for own ones. */
+/* Past the epoch check: gives the message to the receive that waits for it, or keeps it. path and
+ * token: NULL for own ones. */
 void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                      size_t bytes, rz_net_token_t token);
 
-/* A message has passed the door: to where its kind belongs. As rz_net_host.arrived. */
+/* A message has passed the epoch check: to where its kind belongs. As rz_net_host.arrived. */
 void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                       size_t bytes, rz_net_token_t token);
 
@@ -59,7 +59,7 @@ void rz_matched_close(void);
 void rz_matched_revoked(const struct rz_comm *comm);
 
 /* The communicator ends: drops what nobody received, and forgets the context. What still comes for
- * it is dropped, too (rz_comm_has_ended): its sender may be one who waits in spite of a death. */
+ * it is dropped, too (rz_comm_has_ended): its sender may be one who waits in spite of a failure. */
 void rz_message_forget_context(uint64_t context);
 
 /* From now on messages that meet no receive are dropped, with what is kept: the process is about to

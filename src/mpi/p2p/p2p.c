@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REQUEST_OF_PARCEL(op_)                                                                     \
-    ((struct rz_request *)(void *)((char *)(op_)-offsetof(struct rz_request, parcel.op)))
+#define REQUEST_OF_SEND_DESC(op_)                                                                  \
+    ((struct rz_request *)(void *)((char *)(op_)-offsetof(struct rz_request, send_desc.op)))
 
 /* A verdict that has not come after so long will not come: the network is at fault. */
-#define VERDICT_MAX (30 * RZ_SECOND)
+#define CAUSE_MAX (30 * RZ_SECOND)
 
 /* So long a receive waits for the connection that takes its acknowledgement: its sender may compute
  * instead of answering. */
@@ -31,10 +31,10 @@ static rz_time lost_last;   /* when a request was last left without its connecti
 /* ---- Ends ---- */
 
 /*
- * The transport says that the peer is gone, but only the daemons' verdict accuses: until it comes,
+ * The transport says that the peer is gone, but only the daemons' verdict reports: until it comes,
  * or a roll-back, the request waits as it would have for its message.
  */
-static void end_without_verdict(struct rz_request *request)
+static void end_without_cause(struct rz_request *request)
 {
     request->flags |= RZ_REQUEST_LOST;
     lost_last = rz_clock_now();
@@ -52,7 +52,7 @@ static uint32_t request_process(const struct rz_request *request)
 /* Rule 2: what had not ended when its communicator was revoked ends with that. */
 static void p2p_complete(struct rz_request *request, int error)
 {
-    bool revoked = request->comm->revoked && request->plane != RZ_PLANE_REPAIR;
+    bool revoked = request->comm->revoked && request->context_offset != RZ_CONTEXT_OFFSET_REPAIR;
     rz_request_complete(request, revoked ? MPI_ERR_REVOKED : error);
 }
 
@@ -61,9 +61,10 @@ static void end_with(struct rz_request *request, rz_status_t status)
     bool gone =
         status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED || status == RZ_ERR_CANCELLED;
     bool revoked = request->comm->revoked && !rz_engine.rollback;
-    if (gone && !revoked && (rz_engine.reinit_open || !rz_process_dead(request_process(request)))) {
+    if (gone && !revoked &&
+        (rz_engine.reinit_open || !rz_process_failed(request_process(request)))) {
         /* A verdict that is being dealt with just now ends it in rz_p2p_gone. */
-        end_without_verdict(request);
+        end_without_cause(request);
         return;
     }
     p2p_complete(request, gone ? MPI_ERR_PROC_FAILED : rzm_status_class(status));
@@ -111,7 +112,7 @@ static void send_ended(struct rz_request *request, rz_status_t status)
 
 static void send_done(struct rz_net_op *op, rz_status_t status)
 {
-    struct rz_request *request = REQUEST_OF_PARCEL(op);
+    struct rz_request *request = REQUEST_OF_SEND_DESC(op);
     request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
     send_ended(request, status);
 }
@@ -120,7 +121,7 @@ static void send_done(struct rz_net_op *op, rz_status_t status)
 static bool send_pack(struct rz_request *request, const void *buffer, bool copy)
 {
     struct rz_datatype *datatype = request->datatype;
-    request->parcel.data = rz_datatype_row(datatype, buffer);
+    request->send_desc.data = rz_datatype_row(datatype, buffer);
     if ((datatype->contiguous && !copy) || request->bytes == 0) {
         return true;
     }
@@ -129,16 +130,16 @@ static bool send_pack(struct rz_request *request, const void *buffer, bool copy)
         return false;
     }
     if (datatype->contiguous) {
-        memcpy(request->packed, request->parcel.data, request->bytes);
+        memcpy(request->packed, request->send_desc.data, request->bytes);
     } else {
         rz_datatype_pack(datatype, request->count, buffer, request->packed);
     }
-    request->parcel.data = request->packed;
+    request->send_desc.data = request->packed;
     return true;
 }
 
 static void envelope_init(struct rz_envelope *envelope, const struct rz_comm *comm,
-                          enum rz_plane plane, int tag)
+                          enum rz_context_offset context_offset, int tag)
 {
     const struct rz_link_info *info = rz_engine.info;
     *envelope = (struct rz_envelope){
@@ -146,7 +147,7 @@ static void envelope_init(struct rz_envelope *envelope, const struct rz_comm *co
         .epoch = rz_engine.epoch,
         .incarnation = info->self.incarnation,
         .slot = info->self.rank,
-        .context = rz_comm_context(comm, plane),
+        .context = rz_comm_context(comm, context_offset),
         .source = comm->group->rank,
         .tag = tag,
         .kind = RZ_ENVELOPE_MESSAGE,
@@ -155,9 +156,9 @@ static void envelope_init(struct rz_envelope *envelope, const struct rz_comm *co
 
 static void send_go(struct rz_request *request)
 {
-    struct rz_parcel *parcel = &request->parcel;
+    struct rz_send_desc *send_desc = &request->send_desc;
     struct rz_envelope envelope;
-    envelope_init(&envelope, request->comm, request->plane, request->tag);
+    envelope_init(&envelope, request->comm, request->context_offset, request->tag);
     envelope.serial = request->serial;
     request->flags |= RZ_REQUEST_PAYLOAD_DUE;
     if (request->flags & RZ_REQUEST_SYNC) {
@@ -169,16 +170,16 @@ static void send_go(struct rz_request *request)
     uint32_t process = rz_comm_process(request->comm, request->peer);
     if (process == rz_engine.self) {
         rz_request_activate(request);
-        rz_message_take(NULL, &envelope, parcel->data, request->bytes, NULL);
+        rz_message_take(NULL, &envelope, send_desc->data, request->bytes, NULL);
         send_ended(request, RZ_OK);
         return;
     }
-    rz_parcel_init(parcel, send_done);
-    rz_envelope_encode(&envelope, parcel->op.header);
-    parcel->op.header_bytes = RZ_ENVELOPE_BYTES;
-    parcel->bytes = request->bytes;
+    rz_send_desc_init(send_desc, send_done);
+    rz_envelope_encode(&envelope, send_desc->op.header);
+    send_desc->op.header_bytes = RZ_ENVELOPE_BYTES;
+    send_desc->bytes = request->bytes;
     rz_kill_here(RZ_KILL_SEND);
-    rz_status_t status = rz_peer_send(process, parcel);
+    rz_status_t status = rz_peer_send(process, send_desc);
     rz_kill_here(RZ_KILL_SENT);
     if (status == RZ_IN_PROGRESS) {
         request->flags |= RZ_REQUEST_NETWORK;
@@ -194,14 +195,14 @@ static void send_go(struct rz_request *request)
 /* Whether it is a message of a collective operation in spite of a failed member. */
 static bool goes_on(const struct rz_request *request)
 {
-    return __builtin_expect(request->comm->collectives_dead, 0) &&
-           request->plane == RZ_PLANE_COLLECTIVE;
+    return __builtin_expect(request->comm->collectives_failed, 0) &&
+           request->context_offset == RZ_CONTEXT_OFFSET_COLLECTIVE;
 }
 
 /* MPI_SUCCESS, or why it may not begin. */
 static int comm_refuses(const struct rz_request *request)
 {
-    if (request->comm->revoked && request->plane != RZ_PLANE_REPAIR) {
+    if (request->comm->revoked && request->context_offset != RZ_CONTEXT_OFFSET_REPAIR) {
         return MPI_ERR_REVOKED;
     }
     return goes_on(request) && rz_operation_find(request->comm, request->tag) == NULL
@@ -210,8 +211,8 @@ static int comm_refuses(const struct rz_request *request)
 }
 
 static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype,
-                                  int peer, int tag, struct rz_comm *comm, enum rz_plane plane,
-                                  uint32_t flags)
+                                  int peer, int tag, struct rz_comm *comm,
+                                  enum rz_context_offset context_offset, uint32_t flags)
 {
     struct rz_request *request = rz_request_new(&rz_p2p_class, comm);
     if (request != NULL) {
@@ -221,7 +222,7 @@ static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datat
         request->bytes = (size_t)rz_datatype_bytes(datatype, count);
         request->peer = peer;
         request->tag = tag;
-        request->plane = plane;
+        request->context_offset = context_offset;
         request->flags = flags;
         rz_datatype_retain(datatype);
     }
@@ -233,7 +234,7 @@ static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datat
 static bool may_wait(const struct rz_request *request)
 {
     return request->flags & RZ_REQUEST_SYNC ||
-           (request->plane == RZ_PLANE_POINT && request->bytes > 4096);
+           (request->context_offset == RZ_CONTEXT_OFFSET_POINT && request->bytes > 4096);
 }
 
 /* Begins (for a persistent request: again) what p2p_new described. */
@@ -268,15 +269,15 @@ static inline int admitted(const struct rz_comm *comm)
 }
 
 int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                      int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
-                      struct rz_request **request)
+                      int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
+                      uint32_t flags, struct rz_request **request)
 {
     int error = admitted(comm);
     if (error != MPI_SUCCESS) {
         return error;
     }
     struct rz_request *made = p2p_new((void *)(uintptr_t)buffer, count, datatype, dest, tag, comm,
-                                      plane, flags | RZ_REQUEST_SEND);
+                                      context_offset, flags | RZ_REQUEST_SEND);
     if (made == NULL) {
         return MPI_ERR_NO_MEM;
     }
@@ -291,11 +292,11 @@ int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *d
 
 /* ---- Receiving ---- */
 
-/* Whether somebody who might have sent to an open receive died without the user having acknowledged
- * it. */
-static bool comm_has_news_of_death(const struct rz_comm *comm)
+/* Whether somebody who might have sent to an open receive failed without the user having
+ * acknowledged it. */
+static bool comm_has_news_of_failure(const struct rz_comm *comm)
 {
-    return rz_engine.n_dead > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
+    return rz_engine.n_failed > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
 }
 
 /* A failed process, or a member that will not take part in an operation, is waited for in vain. */
@@ -308,11 +309,11 @@ void rz_p2p_receive_fails(struct rz_request *request)
 }
 
 /* Rules 5 and 6 for a receive that met no message. */
-static void receive_look_at_deaths(struct rz_request *request)
+static void receive_look_at_failures(struct rz_request *request)
 {
     int source = request->match.source;
     if (source == MPI_ANY_SOURCE) {
-        if (!comm_has_news_of_death(request->comm)) {
+        if (!comm_has_news_of_failure(request->comm)) {
             request->pending_error = MPI_SUCCESS;
         } else if (request->flags & RZ_REQUEST_BLOCKING) {
             rz_p2p_withdraw(request);
@@ -321,7 +322,7 @@ static void receive_look_at_deaths(struct rz_request *request)
             request->pending_error = MPI_ERR_PROC_FAILED_PENDING;
             rz_engine.completions++; /* that, too, is news to who waits */
         }
-    } else if (rz_process_dead(rz_comm_process(request->comm, source))) {
+    } else if (rz_process_failed(rz_comm_process(request->comm, source))) {
         rz_p2p_receive_fails(request);
     } else if (goes_on(request)) {
         rz_inquire(request);
@@ -340,10 +341,11 @@ static int receive_start(struct rz_request *request)
         return MPI_SUCCESS;
     }
     struct rz_match_entry *key = &request->match;
-    key->context = rz_comm_context(comm, request->plane);
+    key->context = rz_comm_context(comm, request->context_offset);
     key->source = request->peer;
     key->tag = request->tag;
-    struct rz_early *found = rz_message_find(comm, request->plane, key->source, key->tag, true);
+    struct rz_early *found =
+        rz_message_find(comm, request->context_offset, key->source, key->tag, true);
     if (found != NULL) {
         rz_message_meet(request, found);
         return MPI_SUCCESS;
@@ -353,21 +355,22 @@ static int receive_start(struct rz_request *request)
     }
     request->flags |= RZ_REQUEST_POSTED;
     rz_request_activate(request);
-    if (__builtin_expect(rz_engine.deaths, 0)) {
-        receive_look_at_deaths(request);
+    if (__builtin_expect(rz_engine.failures, 0)) {
+        receive_look_at_failures(request);
     }
     return MPI_SUCCESS;
 }
 
 int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
-                      int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
-                      struct rz_request **request)
+                      int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
+                      uint32_t flags, struct rz_request **request)
 {
     int error = admitted(comm);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    struct rz_request *made = p2p_new(buffer, count, datatype, source, tag, comm, plane, flags);
+    struct rz_request *made =
+        p2p_new(buffer, count, datatype, source, tag, comm, context_offset, flags);
     if (made == NULL) {
         return MPI_ERR_NO_MEM;
     }
@@ -435,7 +438,7 @@ static void receive_ended(struct rz_request *request, rz_status_t status)
 
 static void receive_done(struct rz_net_op *op, rz_status_t status)
 {
-    struct rz_request *request = REQUEST_OF_PARCEL(op);
+    struct rz_request *request = REQUEST_OF_SEND_DESC(op);
     request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
     receive_ended(request, status);
 }
@@ -444,21 +447,21 @@ static void receive_done(struct rz_net_op *op, rz_status_t status)
 static void receive_fetch(struct rz_request *request, uint32_t process, struct rz_path *path,
                           rz_net_token_t token, size_t bytes)
 {
-    struct rz_parcel *parcel = &request->parcel;
-    parcel->data = rz_datatype_row(request->datatype, request->buffer);
+    struct rz_send_desc *send_desc = &request->send_desc;
+    send_desc->data = rz_datatype_row(request->datatype, request->buffer);
     if (bytes > 0 && !request->datatype->contiguous) {
         request->packed = malloc(bytes);
-        parcel->data = request->packed;
+        send_desc->data = request->packed;
     }
-    if (bytes == 0 || parcel->data == NULL) {
+    if (bytes == 0 || send_desc->data == NULL) {
         rz_peer_drop(process, path, token);
         receive_ended(request, bytes == 0 ? RZ_OK : RZ_ERR_NO_MEMORY);
         return;
     }
-    rz_parcel_init(parcel, receive_done);
-    parcel->token = token;
-    parcel->bytes = bytes;
-    rz_status_t status = rz_peer_fetch(process, path, parcel);
+    rz_send_desc_init(send_desc, receive_done);
+    send_desc->token = token;
+    send_desc->bytes = bytes;
+    rz_status_t status = rz_peer_fetch(process, path, send_desc);
     if (status == RZ_IN_PROGRESS) {
         request->flags |= RZ_REQUEST_NETWORK;
         if (!request->active) {
@@ -499,7 +502,7 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
     receive_ended(request, RZ_OK);
 }
 
-/* ---- Deaths, cancelling, roll-back ---- */
+/* ---- Failures, cancelling, roll-back ---- */
 
 static bool concerns(const struct rz_request *request, uint32_t process)
 {
@@ -509,9 +512,9 @@ static bool concerns(const struct rz_request *request, uint32_t process)
     return !open && rz_comm_process(request->comm, peer) == process;
 }
 
-/* Rules 2 to 6 for one active request after a death; what the transport still holds ends by itself,
- * and then comes here. */
-static void request_look_at_death(struct rz_request *request, uint32_t process, bool death)
+/* Rules 2 to 6 for one active request after a failure; what the transport still holds ends by
+ * itself, and then comes here. */
+static void request_look_at_failure(struct rz_request *request, uint32_t process, bool failure)
 {
     if (request->flags & RZ_REQUEST_NETWORK) {
         return;
@@ -526,19 +529,19 @@ static void request_look_at_death(struct rz_request *request, uint32_t process, 
         } else {
             rz_request_complete(request, MPI_ERR_PROC_FAILED);
         }
-    } else if (death && request->flags & RZ_REQUEST_POSTED &&
+    } else if (failure && request->flags & RZ_REQUEST_POSTED &&
                request->match.source == MPI_ANY_SOURCE) {
-        receive_look_at_deaths(request);
+        receive_look_at_failures(request);
     }
 }
 
-void rz_p2p_gone(uint32_t process, bool death)
+void rz_p2p_gone(uint32_t process, bool failure)
 {
     struct rz_request *next;
     for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
         next = request->next;
         if (request->class == &rz_p2p_class) {
-            request_look_at_death(request, process, death);
+            request_look_at_failure(request, process, failure);
         }
     }
 }
@@ -548,7 +551,7 @@ void rz_p2p_gone(uint32_t process, bool death)
 static bool is_ours_again(struct rz_request *request)
 {
     if (request->flags & RZ_REQUEST_NETWORK &&
-        rz_peer_withdraw(request_process(request), &request->parcel)) {
+        rz_peer_withdraw(request_process(request), &request->send_desc)) {
         request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
     }
     return !(request->flags & RZ_REQUEST_NETWORK);
@@ -560,7 +563,7 @@ void rz_p2p_revoked(const struct rz_comm *comm)
     for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
         next = request->next;
         bool concerned = request->class == &rz_p2p_class && request->comm == comm &&
-                         request->plane != RZ_PLANE_REPAIR;
+                         request->context_offset != RZ_CONTEXT_OFFSET_REPAIR;
         if (!concerned || !is_ours_again(request)) {
             continue;
         }
@@ -588,7 +591,7 @@ void rz_p2p_overdue(rz_time now)
         answer_last = 0;
         end_unanswered();
     }
-    if (lost_last == 0 || now - lost_last < VERDICT_MAX || rz_engine.reinit_open) {
+    if (lost_last == 0 || now - lost_last < CAUSE_MAX || rz_engine.reinit_open) {
         return;
     }
     lost_last = 0;
@@ -604,7 +607,7 @@ void rz_p2p_overdue(rz_time now)
 void rz_p2p_look_again(struct rz_request *request)
 {
     if (request->pending_error != MPI_SUCCESS && !request->complete) {
-        receive_look_at_deaths(request);
+        receive_look_at_failures(request);
     }
 }
 
@@ -618,7 +621,7 @@ static int p2p_restart(struct rz_request *request)
 static void send_cancel(struct rz_request *request)
 {
     struct rz_envelope envelope;
-    envelope_init(&envelope, request->comm, request->plane, request->tag);
+    envelope_init(&envelope, request->comm, request->context_offset, request->tag);
     envelope.serial = request->serial;
     if (request->serial == 0 || request->flags & RZ_REQUEST_CANCEL_DUE) {
         return;
@@ -667,5 +670,5 @@ const struct rz_request_class rz_p2p_class = {
 struct rz_request *rz_p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype, int peer,
                               int tag, struct rz_comm *comm, uint32_t flags)
 {
-    return p2p_new(buffer, count, datatype, peer, tag, comm, RZ_PLANE_POINT, flags);
+    return p2p_new(buffer, count, datatype, peer, tag, comm, RZ_CONTEXT_OFFSET_POINT, flags);
 }

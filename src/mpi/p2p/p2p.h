@@ -1,11 +1,11 @@
 /*
  * Point-to-point messages for the inside of the library: collectives, creation of communicators.
- * The user's calls (rzm_send and kin) run over the same functions on RZ_PLANE_POINT.
+ * The user's calls (rzm_send and variants) run over the same functions on RZ_CONTEXT_OFFSET_POINT.
  *
  * For a collective: `op = rz_comm_begin(comm, "MPI_Bcast")`, `tag = rz_comm_operation_tag(op)`,
- * then the functions below, which use RZ_PLANE_COLLECTIVE. Ranks are ranks of comm (of the remote
- * group if inter), or MPI_PROC_NULL. Between two processes messages of one tag arrive in the order
- * sent.
+ * then the functions below, which use RZ_CONTEXT_OFFSET_COLLECTIVE. Ranks are ranks of comm (of the
+ * remote group if inter), or MPI_PROC_NULL. Between two processes messages of one tag arrive in the
+ * order sent.
  *
  * Errors: MPI_ERR_PROC_FAILED when the peer has failed, or when a member of comm has and the peer
  * tells that it does not take part in the operation (ft/inquiry.h), or when this process does not;
@@ -49,16 +49,18 @@ int rz_p2p_end(struct rz_request **requests, size_t n);
  * transports hold nothing. */
 void rz_p2p_abandon(struct rz_request **requests, size_t n);
 
-/* ---- The same with the plane given; flags: RZ_REQUEST_SYNC, _BLOCKING, _BSEND, _COPY ---- */
+/* ---- The same with the context offset given; flags: RZ_REQUEST_SYNC, _BLOCKING, _BSEND, _COPY
+ * ---- */
 
 int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                      int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
-                      struct rz_request **request);
+                      int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
+                      uint32_t flags, struct rz_request **request);
 int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
-                      int tag, struct rz_comm *comm, enum rz_plane plane, uint32_t flags,
-                      struct rz_request **request);
+                      int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
+                      uint32_t flags, struct rz_request **request);
 
-/* An inactive request of the user's plane, for MPI_Send_init, MPI_Mrecv and kin; NULL: no memory.
+/* An inactive request of the user's context offset, for MPI_Send_init, MPI_Mrecv and variants;
+ * NULL: no memory.
  */
 struct rz_request *rz_p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype, int peer,
                               int tag, struct rz_comm *comm, uint32_t flags);
@@ -93,22 +95,22 @@ void rz_p2p_look_again(struct rz_request *request);
 
 /* ---- From the engine ---- */
 
-/* A message stands at the door (rz_net_host.arrived). */
+/* A message stands at the epoch check (rz_net_host.arrived). */
 void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_bytes,
                     const void *data, size_t bytes, rz_net_token_t token);
 
 /*
- * That process is gone (dead or ended) and its transport was drained: end what else
- * waits for it, in the order of the rules in p2p.c. `death`: those who
+ * That process is gone (failed or ended) and its transport was drained: end what else
+ * waits for it, in the order of the rules in p2p.c. `failure`: those who
  * wait for anybody, and collectives, are concerned, too.
  */
-void rz_p2p_gone(uint32_t process, bool death);
+void rz_p2p_gone(uint32_t process, bool failure);
 
 /* comm was revoked: what waits for messages of it ends; what a transport still holds ends when the
  * transport lets go of it. */
 void rz_p2p_revoked(const struct rz_comm *comm);
 
-/* Requests whose connection broke long ago although nobody was declared dead: they end, with
+/* Requests whose connection broke long ago although nobody was declared failed: they end, with
  * MPI_ERR_OTHER. */
 void rz_p2p_overdue(rz_time now);
 

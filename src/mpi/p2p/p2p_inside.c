@@ -1,19 +1,19 @@
-/* Messages for the inside of the library, on the collective plane. */
+/* Messages for the inside of the library, on the collective context offset. */
 #include "mpi/p2p/p2p.h"
 #include "mpi/request/wait.h"
 
 int rz_p2p_isend(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
                  int tag, struct rz_comm *comm, struct rz_request **request)
 {
-    return rz_p2p_start_send(buffer, count, datatype, dest, tag, comm, RZ_PLANE_COLLECTIVE, 0,
-                             request);
+    return rz_p2p_start_send(buffer, count, datatype, dest, tag, comm, RZ_CONTEXT_OFFSET_COLLECTIVE,
+                             0, request);
 }
 
 int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
                  struct rz_comm *comm, struct rz_request **request)
 {
-    return rz_p2p_start_recv(buffer, count, datatype, source, tag, comm, RZ_PLANE_COLLECTIVE, 0,
-                             request);
+    return rz_p2p_start_recv(buffer, count, datatype, source, tag, comm,
+                             RZ_CONTEXT_OFFSET_COLLECTIVE, 0, request);
 }
 
 bool rz_p2p_done(struct rz_request **requests, size_t n)

@@ -3,7 +3,7 @@
 #include "mpi/p2p/lane_ends.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/peer.h"
-#include "mpi/p2p/unborn.h"
+#include "mpi/p2p/unstarted.h"
 #include "net/shm/shm.h"
 #include "net/tcp/tcp.h"
 #include "net/ucx/ucx.h"
@@ -21,8 +21,10 @@
 #define CUT_OFF_MAX (30 * RZ_SECOND)
 #define CUT_OFF_AGAIN (20 * RZ_MILLISECOND)
 
-static uint32_t net_wanted; /* the newest epoch in which somebody off this node wants our card */
-static uint32_t card_epoch; /* the newest epoch in which the open transport's card was put */
+static uint32_t
+    net_wanted; /* the newest epoch in which somebody off this node wants our endpoint address */
+static uint32_t
+    ep_address_epoch; /* the newest epoch in which the open transport's endpoint address was put */
 
 /* ---- What comes out of a transport ---- */
 
@@ -48,8 +50,9 @@ void rz_paths_ask(uint32_t slot, enum rz_path_kind kind)
 {
     struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = slot}};
     if (kind == RZ_PATH_NET) {
-        message = (struct rz_link_message){.type = RZ_LINK_GET_CARD,
-                                           .get_card = {.rank = slot, .epoch = rz_engine.epoch}};
+        message =
+            (struct rz_link_message){.type = RZ_LINK_GET_EP_ADDRESS,
+                                     .get_ep_address = {.rank = slot, .epoch = rz_engine.epoch}};
     }
     rz_engine_tell_daemon(&message);
 }
@@ -68,7 +71,7 @@ static void on_opened(void *arg, const struct rz_link_message *message, const in
     const struct rz_link_opened *opened = &message->opened;
     struct rz_peer *peer = rz_peer_asked(opened->rank, opened->incarnation, RZ_PATH_SHM);
     if (peer != NULL && n_fds == 2) {
-        struct rz_shm_card card = {
+        struct rz_shm_ep_address ep_address = {
             .peer = {.job = rz_engine.info->self.job,
                      .rank = opened->rank,
                      .incarnation = opened->incarnation},
@@ -77,19 +80,19 @@ static void on_opened(void *arg, const struct rz_link_message *message, const in
             .inbox_fd = fds[0],
             .event_fd = fds[1],
         };
-        rz_peer_introduce(peer, &card, sizeof(card));
+        rz_peer_introduce(peer, &ep_address, sizeof(ep_address));
     }
     close_all(fds, n_fds);
 }
 
-static void on_card(void *arg, const struct rz_link_message *message, const int *fds,
-                    unsigned n_fds)
+static void on_ep_address(void *arg, const struct rz_link_message *message, const int *fds,
+                          unsigned n_fds)
 {
     (void)arg;
-    const struct rz_link_card *card = &message->card;
-    struct rz_peer *peer = rz_peer_asked(card->rank, card->incarnation, RZ_PATH_NET);
-    if (peer != NULL && card->epoch == rz_engine.epoch && peer->path->net != NULL) {
-        rz_peer_introduce(peer, card->card, card->card_length);
+    const struct rz_link_ep_address *ep_address = &message->ep_address;
+    struct rz_peer *peer = rz_peer_asked(ep_address->rank, ep_address->incarnation, RZ_PATH_NET);
+    if (peer != NULL && ep_address->epoch == rz_engine.epoch && peer->path->net != NULL) {
+        rz_peer_introduce(peer, ep_address->ep_address, ep_address->ep_address_length);
     }
     close_all(fds, n_fds);
 }
@@ -125,7 +128,7 @@ static void stranger(void *arg, struct rz_identity who)
     if (who.incarnation == present) {
         rz_peer_meet(rz_process(who.rank, who.incarnation));
     } else if (who.incarnation > present) {
-        rz_unborn_met(who);
+        rz_unstarted_met(who);
     }
 }
 
@@ -200,7 +203,7 @@ static rz_status_t open_chosen(struct rz_net **net, struct rz_path *path)
 /*
  * A node that had a network and has none now is cut off. That is no error of its processes, which
  * would end the whole job by it: the others hear nothing of them meanwhile, and either the network
- * comes back or the node is declared dead. Until then nobody waits in here: peers queue, and the
+ * comes back or the node is declared failed. Until then nobody waits in here: peers queue, and the
  * engine tries again (rz_paths_overdue).
  */
 static struct rz_cut_off {
@@ -253,19 +256,20 @@ void rz_paths_overdue(void)
 }
 
 /* Once in each epoch: it says that this process reached it, and by which transport. */
-static rz_status_t put_card(const struct rz_path *path)
+static rz_status_t put_ep_address(const struct rz_path *path)
 {
-    if (card_epoch == rz_engine.epoch) {
+    if (ep_address_epoch == rz_engine.epoch) {
         return RZ_OK;
     }
-    card_epoch = rz_engine.epoch;
-    unsigned char card[4096];
-    size_t bytes = sizeof(card);
-    rz_status_t status = path->ops->card(path->net, card, &bytes);
+    ep_address_epoch = rz_engine.epoch;
+    unsigned char ep_address[4096];
+    size_t bytes = sizeof(ep_address);
+    rz_status_t status = path->ops->ep_address(path->net, ep_address, &bytes);
     if (status == RZ_OK) {
-        struct rz_link_message message = {
-            .type = RZ_LINK_PUT_CARD,
-            .put_card = {.epoch = rz_engine.epoch, .card = card, .card_length = (uint32_t)bytes}};
+        struct rz_link_message message = {.type = RZ_LINK_PUT_EP_ADDRESS,
+                                          .put_ep_address = {.epoch = rz_engine.epoch,
+                                                             .ep_address = ep_address,
+                                                             .ep_address_length = (uint32_t)bytes}};
         rz_engine_tell_daemon(&message);
     }
     return status;
@@ -279,14 +283,14 @@ rz_status_t rz_paths_open_net(void)
         return refused;
     }
     if (path->net != NULL) {
-        return put_card(path);
+        return put_ep_address(path);
     }
     struct rz_net *net = NULL;
     rz_status_t status = open_once(&net, path);
     if (status == RZ_OK) {
         path->net = net;
-        card_epoch = 0;
-        status = put_card(path);
+        ep_address_epoch = 0;
+        status = put_ep_address(path);
     }
     refused = status == RZ_IN_PROGRESS ? RZ_OK : status;
     return status;
@@ -300,7 +304,7 @@ rz_status_t rz_paths_open(void)
         return RZ_OK;
     }
     rz_link_handle(rz_engine.link, RZ_LINK_OPENED, on_opened, NULL);
-    rz_link_handle(rz_engine.link, RZ_LINK_CARD, on_card, NULL);
+    rz_link_handle(rz_engine.link, RZ_LINK_EP_ADDRESS, on_ep_address, NULL);
     rz_link_handle(rz_engine.link, RZ_LINK_OPEN_NET, on_open_net, NULL);
     rz_lane_ends_open();
     return open_shm();

@@ -1,7 +1,7 @@
 /*
  * The transports of the engine: opening and closing them, and the conversation with the daemon
- * about how a process is reached. What comes out of a transport goes from here to the door (p2p) or
- * to the peers.
+ * about how a process is reached. What comes out of a transport goes from here to the epoch check
+ * (p2p) or to the peers.
  */
 #ifndef RZ_MPI_PATHS_H
 #define RZ_MPI_PATHS_H
@@ -19,20 +19,21 @@ rz_status_t rz_paths_open_net(void);
 /* Tries again where that is due; from time to time, not from inside a callback. */
 void rz_paths_overdue(void);
 
-/* The same, if somebody off this node wants our card of this epoch: when an epoch begins. */
+/* The same, if somebody off this node wants our endpoint address of this epoch: when an epoch
+ * begins. */
 void rz_paths_open_wanted(void);
 
 /* Asks the daemon how the process in that slot is reached; the answer ends in rz_peer_introduce. */
 void rz_paths_ask(uint32_t slot, enum rz_path_kind kind);
 
-/* A process of this node to which we were never connected is dead: what it left in shared memory is
- * void. */
+/* A process of this node to which we were never connected has failed: what it left in shared memory
+ * is void. */
 void rz_paths_forget(uint32_t slot, uint32_t incarnation);
 
 /*
  * After the peers were rolled back: progresses until the transports have let go of everything, two
  * seconds at most. One that has lost a connection to a process that lives is closed then, and
- * opened anew at its next use, with a new card (a name is connected once).
+ * opened again at its next use, with a new endpoint address (a name is connected once).
  */
 void rz_paths_quiet(void);
 

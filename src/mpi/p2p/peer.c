@@ -32,11 +32,11 @@ static bool number_take(struct rz_peer *peer)
 
 /* ---- The queue ahead of the connection ---- */
 
-static void queue_append(struct rz_peer *peer, struct rz_parcel *parcel)
+static void queue_append(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
-    parcel->next = NULL;
-    *(peer->queue != NULL ? &peer->queue_last->next : &peer->queue) = parcel;
-    peer->queue_last = parcel;
+    send_desc->next = NULL;
+    *(peer->queue != NULL ? &peer->queue_last->next : &peer->queue) = send_desc;
+    peer->queue_last = send_desc;
 }
 
 static void mark_broken(struct rz_peer *peer)
@@ -48,25 +48,25 @@ static void mark_broken(struct rz_peer *peer)
     }
 }
 
-static rz_status_t hand_over(struct rz_peer *peer, struct rz_parcel *parcel)
+static rz_status_t hand_over(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
     const struct rz_net_ops *ops = peer->path->ops;
     struct rz_net *net = peer->path->net;
-    if (parcel->token != NULL) {
+    if (send_desc->token != NULL) {
         rz_kill_here(RZ_KILL_FETCH);
-        return ops->fetch(net, parcel->token, parcel->data, parcel->bytes, &parcel->op);
+        return ops->fetch(net, send_desc->token, send_desc->data, send_desc->bytes, &send_desc->op);
     }
-    return ops->send(net, peer->number, parcel->data, parcel->bytes, &parcel->op);
+    return ops->send(net, peer->number, send_desc->data, send_desc->bytes, &send_desc->op);
 }
 
-/* A send on a broken connection waits for the verdict: the peer died, or the network is at fault.
+/* A send on a broken connection waits for the verdict: the peer failed, or the network is at fault.
  */
-static rz_status_t hand_over_or_hold(struct rz_peer *peer, struct rz_parcel *parcel)
+static rz_status_t hand_over_or_hold(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
-    rz_status_t status = hand_over(peer, parcel);
-    if (status == RZ_ERR_CLOSED && parcel->token == NULL) {
+    rz_status_t status = hand_over(peer, send_desc);
+    if (status == RZ_ERR_CLOSED && send_desc->token == NULL) {
         mark_broken(peer);
-        queue_append(peer, parcel);
+        queue_append(peer, send_desc);
         return RZ_IN_PROGRESS;
     }
     return status;
@@ -74,33 +74,33 @@ static rz_status_t hand_over_or_hold(struct rz_peer *peer, struct rz_parcel *par
 
 static void queue_flush(struct rz_peer *peer)
 {
-    struct rz_parcel *next = peer->queue;
+    struct rz_send_desc *next = peer->queue;
     peer->queue = peer->queue_last = NULL;
     while (next != NULL) {
-        struct rz_parcel *parcel = next;
-        next = parcel->next;
+        struct rz_send_desc *send_desc = next;
+        next = send_desc->next;
         if (peer->state != RZ_PEER_OPEN) {
-            queue_append(peer, parcel);
+            queue_append(peer, send_desc);
             continue;
         }
-        rz_status_t status = hand_over_or_hold(peer, parcel);
+        rz_status_t status = hand_over_or_hold(peer, send_desc);
         if (status != RZ_IN_PROGRESS) {
-            parcel->op.done(&parcel->op, status);
+            send_desc->op.done(&send_desc->op, status);
         }
     }
 }
 
 static void queue_end(struct rz_peer *peer, rz_status_t status)
 {
-    struct rz_parcel *next = peer->queue;
+    struct rz_send_desc *next = peer->queue;
     peer->queue = peer->queue_last = NULL;
     while (next != NULL) {
-        struct rz_parcel *parcel = next;
-        next = parcel->next;
-        if (parcel->token != NULL && peer->path->net != NULL) {
-            peer->path->ops->drop(peer->path->net, parcel->token);
+        struct rz_send_desc *send_desc = next;
+        next = send_desc->next;
+        if (send_desc->token != NULL && peer->path->net != NULL) {
+            peer->path->ops->drop(peer->path->net, send_desc->token);
         }
-        parcel->op.done(&parcel->op, status);
+        send_desc->op.done(&send_desc->op, status);
     }
 }
 
@@ -159,23 +159,23 @@ struct rz_peer *rz_peer_asked(uint32_t slot, uint32_t incarnation, enum rz_path_
     return fits ? peer : NULL;
 }
 
-void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes)
+void rz_peer_introduce(struct rz_peer *peer, const void *ep_address, size_t bytes)
 {
-    rz_status_t status = peer->path->ops->connect(peer->path->net, peer->number, card, bytes);
+    rz_status_t status = peer->path->ops->connect(peer->path->net, peer->number, ep_address, bytes);
     if (status == RZ_OK) {
         peer->state = RZ_PEER_OPEN;
         queue_flush(peer);
     } else {
         mark_broken(peer);
     }
-    if (status == RZ_ERR_NO_MEMORY) { /* ours; no daemon will say that the peer is dead */
+    if (status == RZ_ERR_NO_MEMORY) { /* ours; no daemon will say that the peer has failed */
         rz_peer_close(rz_process_slot(peer->process), true, status);
     }
 }
 
 void rz_peer_meet(uint32_t process)
 {
-    if (!rz_engine.rollback && !rz_process_dead(process) && rz_member_of(process)->peer == NULL) {
+    if (!rz_engine.rollback && !rz_process_failed(process) && rz_member_of(process)->peer == NULL) {
         struct rz_peer *peer;
         peer_new(process, &peer);
     }
@@ -184,12 +184,12 @@ void rz_peer_meet(uint32_t process)
 bool rz_peer_is_open(uint32_t process)
 {
     const struct rz_peer *peer = rz_member_of(process)->peer;
-    return !rz_process_dead(process) && peer != NULL && peer->state == RZ_PEER_OPEN;
+    return !rz_process_failed(process) && peer != NULL && peer->state == RZ_PEER_OPEN;
 }
 
 /* ---- Sending and fetching ---- */
 
-static rz_status_t peer_submit(uint32_t process, struct rz_parcel *parcel)
+static rz_status_t peer_submit(uint32_t process, struct rz_send_desc *send_desc)
 {
     struct rz_peer *peer = rz_member_of(process)->peer;
     if (peer == NULL) {
@@ -199,45 +199,46 @@ static rz_status_t peer_submit(uint32_t process, struct rz_parcel *parcel)
         }
     }
     if (peer->state == RZ_PEER_OPEN) {
-        return hand_over_or_hold(peer, parcel);
+        return hand_over_or_hold(peer, send_desc);
     }
-    queue_append(peer, parcel);
+    queue_append(peer, send_desc);
     return RZ_IN_PROGRESS;
 }
 
-rz_status_t rz_peer_send(uint32_t process, struct rz_parcel *parcel)
+rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc)
 {
-    if (rz_process_dead(process)) {
+    if (rz_process_failed(process)) {
         return RZ_ERR_PROC_FAILED;
     }
-    return peer_submit(process, parcel);
+    return peer_submit(process, send_desc);
 }
 
-rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parcel *parcel)
+rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_send_desc *send_desc)
 {
-    rz_assert(parcel->token != NULL);
+    rz_assert(send_desc->token != NULL);
     struct rz_member *member = rz_member_of(process);
-    bool dead = rz_process_dead(process);
+    bool failed = rz_process_failed(process);
     rz_status_t status = RZ_OK;
-    if (!dead && member->peer == NULL) {
+    if (!failed && member->peer == NULL) {
         status = peer_new(process, &member->peer);
     }
     if (status != RZ_OK) {
-        path->ops->drop(path->net, parcel->token);
+        path->ops->drop(path->net, send_desc->token);
         return status;
     }
-    if (!dead && member->peer->state == RZ_PEER_ASKED) {
-        queue_append(member->peer, parcel);
+    if (!failed && member->peer->state == RZ_PEER_ASKED) {
+        queue_append(member->peer, send_desc);
         return RZ_IN_PROGRESS;
     }
     rz_kill_here(RZ_KILL_FETCH);
     /* Within a node the transport knows whether the payload outlived its sender. From another node
      * nobody sends it any more; the transport cannot know of a sender that it was never told of. */
-    if (dead && path == &rz_engine.paths[RZ_PATH_NET]) {
-        path->ops->drop(path->net, parcel->token);
+    if (failed && path == &rz_engine.paths[RZ_PATH_NET]) {
+        path->ops->drop(path->net, send_desc->token);
         return RZ_ERR_PROC_FAILED;
     }
-    return path->ops->fetch(path->net, parcel->token, parcel->data, parcel->bytes, &parcel->op);
+    return path->ops->fetch(path->net, send_desc->token, send_desc->data, send_desc->bytes,
+                            &send_desc->op);
 }
 
 void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token)
@@ -246,10 +247,10 @@ void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token)
     path->ops->drop(path->net, token);
 }
 
-static bool queue_take(struct rz_peer *peer, struct rz_parcel *parcel)
+static bool queue_take(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
-    struct rz_parcel *before = NULL, *at = peer->queue;
-    while (at != NULL && at != parcel) {
+    struct rz_send_desc *before = NULL, *at = peer->queue;
+    while (at != NULL && at != send_desc) {
         before = at;
         at = at->next;
     }
@@ -263,18 +264,19 @@ static bool queue_take(struct rz_peer *peer, struct rz_parcel *parcel)
     return true;
 }
 
-bool rz_peer_withdraw(uint32_t process, struct rz_parcel *parcel)
+bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc)
 {
     struct rz_peer *peer = rz_member_of(process)->peer;
     if (peer == NULL || peer->process != process || peer->path->net == NULL) {
         return false;
     }
-    if (!queue_take(peer, parcel)) {
+    if (!queue_take(peer, send_desc)) {
         return peer->state == RZ_PEER_OPEN &&
-               peer->path->ops->withdraw(peer->path->net, peer->number, parcel->token, &parcel->op);
+               peer->path->ops->withdraw(peer->path->net, peer->number, send_desc->token,
+                                         &send_desc->op);
     }
-    if (parcel->token != NULL) {
-        peer->path->ops->drop(peer->path->net, parcel->token);
+    if (send_desc->token != NULL) {
+        peer->path->ops->drop(peer->path->net, send_desc->token);
     }
     return true;
 }
@@ -317,16 +319,17 @@ static bool is_kept(const struct rz_peer *peer)
     return peer->state == RZ_PEER_OPEN && peer->path->ops->renew != NULL;
 }
 
-/* By the board, which the news of this death may have reached before us. */
+/* By the board, which the news of this failure may have reached before us. */
 static bool lives(const struct rz_peer *peer)
 {
     uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rz_process_slot(peer->process)],
                                          memory_order_acquire);
     return rz_board_incarnation(word) == peer->incarnation &&
-           rz_board_verdict(word) == RZ_VERDICT_ALIVE;
+           rz_board_state(word) == RZ_PROCESS_ALIVE;
 }
 
-/* Ends what is under way; the next epoch asks for this process anew, or for who comes in its place.
+/* Ends what is under way; the next epoch asks for this process again, or for who comes in its
+ * place.
  */
 static void roll_back(uint32_t slot, struct rz_peer *peer)
 {

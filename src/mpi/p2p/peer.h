@@ -1,19 +1,20 @@
 /*
  * Peers: whom this process sends to. Made at the first message: the node stands in the board's
  * word, the daemon helps with the introduction (the inbox of a process of the same node, or the
- * network card of another). Until then parcels queue; nobody waits in here. A peer is one
- * incarnation, and may outlive an epoch: what was sent in it is then dropped at the door.
+ * network endpoint address of another). Until then send descriptors queue; nobody waits in here. A
+ * peer is one incarnation, and may outlive an epoch: what was sent in it is then dropped at the
+ * epoch check.
  */
 #ifndef RZ_MPI_PEER_H
 #define RZ_MPI_PEER_H
 
 #include "mpi/core/engine.h"
-#include "mpi/p2p/parcel.h"
+#include "mpi/p2p/send_desc.h"
 
 enum rz_peer_state {
     RZ_PEER_ASKED, /* the daemon was asked how to reach it */
     RZ_PEER_OPEN,
-    RZ_PEER_BROKEN /* the connection broke; the daemons will say whether it is dead */
+    RZ_PEER_BROKEN /* the connection broke; the daemons will say whether it has failed */
 };
 
 struct rz_peer {
@@ -21,23 +22,23 @@ struct rz_peer {
     enum rz_peer_state state;
     rz_peer_t number; /* at the transport */
     struct rz_path *path;
-    struct rz_parcel *queue, *queue_last;
+    struct rz_send_desc *queue, *queue_last;
     rz_time broken_since;
 };
 
 /*
- * Sends parcel (op.header, data, bytes are set) to a process other than the own. RZ_OK:
- * done. RZ_IN_PROGRESS: parcel->op.done will be called. RZ_ERR_PROC_FAILED: known to be dead; or
- * another error: nothing was sent.
+ * Sends send descriptor (op.header, data, bytes are set) to a process other than the own. RZ_OK:
+ * done. RZ_IN_PROGRESS: send descriptor->op.done will be called. RZ_ERR_PROC_FAILED: known to be
+ * failed; or another error: nothing was sent.
  */
-rz_status_t rz_peer_send(uint32_t process, struct rz_parcel *parcel);
+rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc);
 
 /*
- * Fetches parcel->bytes of the payload that parcel->token names, whose message came over path from
- * that process, into parcel->data. As rz_peer_send; on an error the token is gone. Connects first:
- * only then does a death end a fetch.
+ * Fetches send descriptor->bytes of the payload that send descriptor->token names, whose message
+ * came over path from that process, into send descriptor->data. As rz_peer_send; on an error the
+ * token is gone. Connects first: only then does a failure end a fetch.
  */
-rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parcel *parcel);
+rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_send_desc *send_desc);
 
 /*
  * Nobody here wants the payload that token names, whose message came over path from that
@@ -46,9 +47,9 @@ rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_parc
  */
 void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token);
 
-/* Nobody wants what parcel was sent or fetched for any more, and whoever is on the other side knows
- * or will. True: it is the caller's again, and its done will not be called. */
-bool rz_peer_withdraw(uint32_t process, struct rz_parcel *parcel);
+/* Nobody wants what send descriptor was sent or fetched for any more, and whoever is on the other
+ * side knows or will. True: it is the caller's again, and its done will not be called. */
+bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc);
 
 /* Whether what is sent to that process goes at once: it lives, and the connection is open. */
 bool rz_peer_is_open(uint32_t process);
@@ -63,8 +64,8 @@ void rz_peers_network(rz_status_t status);
 /* The peer that was asked for by this identity on this path and still waits, or NULL. */
 struct rz_peer *rz_peer_asked(uint32_t slot, uint32_t incarnation, enum rz_path_kind kind);
 
-/* Its card has come: connects and sends what has queued. */
-void rz_peer_introduce(struct rz_peer *peer, const void *card, size_t bytes);
+/* Its endpoint address has come: connects and sends what has queued. */
+void rz_peer_introduce(struct rz_peer *peer, const void *ep_address, size_t bytes);
 
 /* The connection broke (rz_net_host.broken). */
 void rz_peer_broken(struct rz_path *path, rz_peer_t number);
@@ -76,8 +77,8 @@ void rz_peer_close(uint32_t slot, bool drain, rz_status_t status);
 /*
  * The epoch is given up: ends everything with everybody, without taking anything. Connections stay
  * where the transport can renew them; the start of the next epoch tells which processes they still
- * lead to, and closes the others (rz_peer_close). Others rest in the transport until the card of
- * the next epoch wakes them.
+ * lead to, and closes the others (rz_peer_close). Others rest in the transport until the endpoint
+ * address of the next epoch wakes them.
  */
 void rz_peers_roll_back(void);
 

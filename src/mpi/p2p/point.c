@@ -1,4 +1,4 @@
-/* The user's point-to-point calls: MPI_Send, MPI_Recv and their kin. */
+/* The user's point-to-point calls: MPI_Send, MPI_Recv and variants. */
 #include "mpi/p2p/p2p.h"
 #include "mpi/request/wait.h"
 
@@ -12,7 +12,7 @@ static int send_begin(const void *buf, MPI_Count count, struct rz_datatype *data
     int error = rz_engine_begin();
     return error != MPI_SUCCESS ? error
                                 : rz_p2p_start_send(buf, count, datatype, dest, tag, comm,
-                                                    RZ_PLANE_POINT, flags, request);
+                                                    RZ_CONTEXT_OFFSET_POINT, flags, request);
 }
 
 int rzm_send(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
@@ -64,7 +64,7 @@ static int recv_begin(void *buf, MPI_Count count, struct rz_datatype *datatype, 
     int error = rz_engine_begin();
     return error != MPI_SUCCESS ? error
                                 : rz_p2p_start_recv(buf, count, datatype, source, tag, comm,
-                                                    RZ_PLANE_POINT, flags, request);
+                                                    RZ_CONTEXT_OFFSET_POINT, flags, request);
 }
 
 int rzm_recv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
@@ -93,8 +93,8 @@ int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = rz_p2p_start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm, RZ_PLANE_POINT,
-                              RZ_REQUEST_BLOCKING, &send);
+    error = rz_p2p_start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm,
+                              RZ_CONTEXT_OFFSET_POINT, RZ_REQUEST_BLOCKING, &send);
     if (error != MPI_SUCCESS) {
         rzm_cancel(receive);
         rz_request_detach(receive);
@@ -125,7 +125,7 @@ static void pair_poll(struct rz_request *request)
     if (pair->send->complete && pair->send->error != MPI_SUCCESS) {
         rzm_cancel(pair->receive); /* as in rzm_sendrecv */
     }
-    /* Its death is told by the request that the user holds. */
+    /* Its failure is told by the request that the user holds. */
     bool receive_ends = pair->receive->complete || pair->receive->pending_error != MPI_SUCCESS;
     if (!pair->send->complete || !receive_ends) {
         return;
@@ -198,8 +198,8 @@ int rzm_isendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = rz_p2p_start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm, RZ_PLANE_POINT, 0,
-                              &send);
+    error = rz_p2p_start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm,
+                              RZ_CONTEXT_OFFSET_POINT, 0, &send);
     if (error != MPI_SUCCESS) {
         rzm_cancel(receive);
         rz_request_detach(receive);
@@ -218,13 +218,13 @@ static int replace_begin(void *buf, MPI_Count count, struct rz_datatype *datatyp
         return error;
     }
     /* What goes out is copied before anything can come in. */
-    error = rz_p2p_start_send(buf, count, datatype, dest, sendtag, comm, RZ_PLANE_POINT,
+    error = rz_p2p_start_send(buf, count, datatype, dest, sendtag, comm, RZ_CONTEXT_OFFSET_POINT,
                               RZ_REQUEST_COPY, &send);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = rz_p2p_start_recv(buf, count, datatype, source, recvtag, comm, RZ_PLANE_POINT, flags,
-                              &receive);
+    error = rz_p2p_start_recv(buf, count, datatype, source, recvtag, comm, RZ_CONTEXT_OFFSET_POINT,
+                              flags, &receive);
     if (error != MPI_SUCCESS) {
         rz_request_detach(send);
         return error;

@@ -1,4 +1,4 @@
-/* Looking at messages before they are received: MPI_Probe, MPI_Mprobe and their kin. */
+/* Looking at messages before they are received: MPI_Probe, MPI_Mprobe and variants. */
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
 #include "mpi/p2p/peer.h"
@@ -52,12 +52,12 @@ struct look {
     struct rz_comm *comm;
     int source, tag;
     struct rz_early *found;
-    int error; /* what a death says, when nothing is found */
+    int error; /* what a failure says, when nothing is found */
 };
 
 static struct rz_early *find(const struct look *look, bool take)
 {
-    return rz_message_find(look->comm, RZ_PLANE_POINT, look->source, look->tag, take);
+    return rz_message_find(look->comm, RZ_CONTEXT_OFFSET_POINT, look->source, look->tag, take);
 }
 
 /* Rules 2, 5 and 6; a message that is there wins. */
@@ -70,12 +70,12 @@ static bool found_or_refused(void *arg)
     }
     if (look->comm->revoked) {
         look->error = MPI_ERR_REVOKED;
-    } else if (rz_engine.n_dead > 0 && look->source == MPI_ANY_SOURCE) {
+    } else if (rz_engine.n_failed > 0 && look->source == MPI_ANY_SOURCE) {
         bool news = rz_comm_failed(look->comm) > (int)look->comm->acknowledged;
         look->error = news ? MPI_ERR_PROC_FAILED : MPI_SUCCESS;
     } else if (look->source != MPI_ANY_SOURCE) {
-        bool dead = rz_process_dead(rz_comm_process(look->comm, look->source));
-        look->error = dead ? MPI_ERR_PROC_FAILED : MPI_SUCCESS;
+        bool failed = rz_process_failed(rz_comm_process(look->comm, look->source));
+        look->error = failed ? MPI_ERR_PROC_FAILED : MPI_SUCCESS;
     }
     return look->error != MPI_SUCCESS;
 }

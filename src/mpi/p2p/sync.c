@@ -87,14 +87,14 @@ void rz_sync_acknowledged(uint64_t serial, uint32_t process)
 
 /* An acknowledgement on its way lives by itself. */
 struct ack {
-    struct rz_parcel parcel;
+    struct rz_send_desc send_desc;
     uint64_t receive; /* the serial of the receive that waits for it to go; 0: none does */
 };
 
 static void ack_done(struct rz_net_op *op, rz_status_t status)
 {
     (void)status; /* a sender that is gone will not miss it */
-    struct ack *ack = (struct ack *)(void *)((char *)op - offsetof(struct ack, parcel.op));
+    struct ack *ack = (struct ack *)(void *)((char *)op - offsetof(struct ack, send_desc.op));
     struct rz_request *receive = ack->receive != 0 ? request_called(ack->receive) : NULL;
     acks_on_their_way--;
     free(ack);
@@ -119,10 +119,10 @@ static rz_status_t send_about(uint32_t process, const struct rz_envelope *envelo
     about.kind = kind;
     about.slot = info->self.rank;
     about.incarnation = info->self.incarnation;
-    rz_parcel_init(&ack->parcel, ack_done);
-    rz_envelope_encode(&about, ack->parcel.op.header);
-    ack->parcel.op.header_bytes = RZ_ENVELOPE_BYTES;
-    rz_status_t status = rz_peer_send(process, &ack->parcel);
+    rz_send_desc_init(&ack->send_desc, ack_done);
+    rz_envelope_encode(&about, ack->send_desc.op.header);
+    ack->send_desc.op.header_bytes = RZ_ENVELOPE_BYTES;
+    rz_status_t status = rz_peer_send(process, &ack->send_desc);
     if (status == RZ_IN_PROGRESS) {
         acks_on_their_way++;
         *sent = ack;

@@ -22,7 +22,7 @@ void rz_sync_release(struct rz_request *request);
 /*
  * The message of this envelope has met that receive: tells its sender. True: that waits for a
  * connection, and rz_p2p_answered(receive) is called when it has gone or never will, unless the
- * receive has ended before. The receive is not to end until then: who dies after it was told that
+ * receive has ended before. The receive is not to end until then: who fails after it was told that
  * it has the message must not take the acknowledgement along.
  */
 bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *receive);

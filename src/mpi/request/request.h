@@ -1,6 +1,6 @@
 /*
  * Requests. All of them come from one pool whose memory is never given back to the system, so a
- * stale handle reads a dead object, not foreign memory.
+ * stale handle reads a failed object, not foreign memory.
  *
  * Life: made inactive -> rz_request_activate -> rz_request_complete -> given back by wait, test or
  * free (persistent ones: back to inactive). What a class adds is behind rz_request_class:
@@ -12,7 +12,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/type/datatype.h"
 #include "mpi/core/engine.h"
-#include "mpi/p2p/parcel.h"
+#include "mpi/p2p/send_desc.h"
 
 struct rz_request;
 
@@ -53,17 +53,16 @@ enum rz_request_flags {
     /* Of the call; kept when a persistent request starts again. */
     RZ_REQUEST_PERSISTENT = 1 << 0,
     RZ_REQUEST_SEND = 1 << 1,
-    RZ_REQUEST_SYNC = 1 << 2,  /* MPI_Ssend: not before the acknowledgement */
-    RZ_REQUEST_BSEND = 1 << 3, /* its payload counts against the attached buffer (with COPY) */
-    RZ_REQUEST_BLOCKING =
-        1
-        << 4, /* behind a blocking call: ANY_SOURCE with a death ends it (else it stays pending) */
-    RZ_REQUEST_COPY = 1 << 5, /* the payload is copied before the call returns */
+    RZ_REQUEST_SYNC = 1 << 2,     /* MPI_Ssend: not before the acknowledgement */
+    RZ_REQUEST_BSEND = 1 << 3,    /* its payload counts against the attached buffer (with COPY) */
+    RZ_REQUEST_BLOCKING = 1 << 4, /* behind a blocking call: ANY_SOURCE with a failure ends it (else
+                                     it stays pending) */
+    RZ_REQUEST_COPY = 1 << 5,     /* the payload is copied before the call returns */
     RZ_REQUEST_OF_CALL = (1 << 6) - 1,
     /* Of its life. */
     RZ_REQUEST_DETACHED =
         1 << 6, /* freed by the user, or of the library itself: goes when complete */
-    RZ_REQUEST_NETWORK = 1 << 7,     /* the transport holds parcel.op: memory must stay */
+    RZ_REQUEST_NETWORK = 1 << 7,     /* the transport holds send descriptor.op: memory must stay */
     RZ_REQUEST_POSTED = 1 << 8,      /* in the matcher */
     RZ_REQUEST_PAYLOAD_DUE = 1 << 9, /* the payload was not taken over yet */
     RZ_REQUEST_ACK_DUE = 1 << 10,    /* the acknowledgement has not come yet */
@@ -88,9 +87,9 @@ struct rz_request {
     struct rz_request *poll_next, *poll_prev;
 
     /* Point-to-point (p2p.c). */
-    struct rz_match_entry match; /* a receive: its key */
-    struct rz_parcel parcel;     /* what the transport moves */
-    void *buffer;                /* the user's */
+    struct rz_match_entry match;   /* a receive: its key */
+    struct rz_send_desc send_desc; /* what the transport moves */
+    void *buffer;                  /* the user's */
     MPI_Count count;
     struct rz_datatype *datatype; /* retained while needed */
     void *packed;    /* owned until complete: packed data of a non-contiguous type, payload of a
@@ -100,7 +99,7 @@ struct rz_request {
                         with ANSWER_DUE; or 0 */
     int peer, tag;   /* as the user gave them: dest or source */
     int pending_error; /* MPI_ERR_PROC_FAILED_PENDING: a test or wait must tell; else MPI_SUCCESS */
-    enum rz_plane plane;
+    enum rz_context_offset context_offset;
 };
 
 /* A request of that class, inactive, one reference; comm is retained when not NULL. NULL: no

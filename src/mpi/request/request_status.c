@@ -1,4 +1,4 @@
-/* MPI_Request_get_status and its kin: looking at requests without ending their use. An operation's
+/* MPI_Request_get_status and variants: looking at requests without ending their use. An operation's
  * own error is told in the status, not by the call. */
 #include "mpi/request/wait.h"
 
@@ -70,7 +70,7 @@ int rzm_request_get_status_all(int count, const MPI_Request array_of_requests[],
         look_into_one_of(rz_request_of(array_of_requests[i]),
                          array_of_statuses != NULL ? &array_of_statuses[i] : NULL, &blame);
     }
-    return rz_wait_verdict(&blame);
+    return rz_wait_cause(&blame);
 }
 
 int rzm_request_get_status_any(int count, const MPI_Request array_of_requests[], int *indx,
@@ -118,5 +118,5 @@ int rzm_request_get_status_some(int incount, const MPI_Request array_of_requests
     if (*outcount == 0 && !some_active) {
         *outcount = MPI_UNDEFINED;
     }
-    return rz_wait_verdict(&blame);
+    return rz_wait_cause(&blame);
 }

@@ -1,4 +1,4 @@
-/* MPI_Wait, MPI_Test and their kin; freeing and cancelling. */
+/* MPI_Wait, MPI_Test and variants; freeing and cancelling. */
 #include "mpi/request/wait.h"
 
 #include "mpi/request/grequest.h"
@@ -55,7 +55,7 @@ static void tell_of_one(struct rz_blocked *blocked, const void *arg)
 }
 
 /*
- * Waits until request is complete or has a pending_error (ANY_SOURCE and a death): MPI_SUCCESS,
+ * Waits until request is complete or has a pending_error (ANY_SOURCE and a failure): MPI_SUCCESS,
  * whatever its error, or RZM_ROLLBACK. call: for the hang report. The request stays.
  */
 static int wait_for(struct rz_request *request, const char *call)
@@ -99,7 +99,7 @@ void rz_wait_blame(struct rz_blame *blame, int error, const struct rz_request *r
     }
 }
 
-int rz_wait_verdict(const struct rz_blame *blame)
+int rz_wait_cause(const struct rz_blame *blame)
 {
     return blame->error == MPI_SUCCESS ? MPI_SUCCESS
                                        : rzm_error_in_status(blame->error, blame->comm);
@@ -187,21 +187,21 @@ struct many {
     uint64_t looked_at; /* completions at the last look, plus one */
     bool all;           /* every one is wanted; an error of one is news, too */
     int found;          /* any: the first with news, MPI_UNDEFINED: none */
-    bool verdict;
+    bool cause;
 };
 
-/* Looked at anew only when something has completed since. */
+/* Looked at again only when something has completed since. */
 static bool many_have_news(void *arg)
 {
     struct many *many = arg;
     if (many->looked_at == rz_engine.completions + 1) {
-        return many->verdict;
+        return many->cause;
     }
     many->looked_at = rz_engine.completions + 1;
     bool complete = true;
     many->found = MPI_UNDEFINED;
-    many->verdict = false;
-    for (int i = 0; i < many->n && !many->verdict; i++) {
+    many->cause = false;
+    for (int i = 0; i < many->n && !many->cause; i++) {
         struct rz_request *request = rz_request_of(many->handles[i]);
         if (request == NULL || is_inactive(request)) {
             continue;
@@ -210,11 +210,11 @@ static bool many_have_news(void *arg)
         complete = complete && news;
         if (news && (!many->all || !request->complete || request->error != MPI_SUCCESS)) {
             many->found = i;
-            many->verdict = true;
+            many->cause = true;
         }
     }
-    many->verdict = many->verdict || (many->all && complete);
-    return many->verdict;
+    many->cause = many->cause || (many->all && complete);
+    return many->cause;
 }
 
 /* Whether there is anything to wait for. */
@@ -276,7 +276,7 @@ static int harvest_all(int count, MPI_Request *handles, MPI_Status *statuses)
             status->MPI_ERROR = MPI_ERR_PENDING;
         }
     }
-    return rz_wait_verdict(&blame);
+    return rz_wait_cause(&blame);
 }
 
 int rzm_waitall(int count, MPI_Request *handles, MPI_Status *statuses)
@@ -361,7 +361,7 @@ static int harvest_some(int count, MPI_Request *handles, int *outcount, int *ind
         harvest_one(&handles[i], request, status, &blame);
         indices[(*outcount)++] = i;
     }
-    return rz_wait_verdict(&blame);
+    return rz_wait_cause(&blame);
 }
 
 /* MPI_Waitsome, or (waits: false) MPI_Testsome. */

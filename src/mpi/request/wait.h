@@ -1,4 +1,4 @@
-/* Waiting for requests: the ways shared by MPI_Wait, MPI_Test and their kin, and by the blocking
+/* Waiting for requests: the ways shared by MPI_Wait, MPI_Test and variants, and by the blocking
  * calls. */
 #ifndef RZ_MPI_WAIT_H
 #define RZ_MPI_WAIT_H
@@ -23,7 +23,7 @@ struct rz_blame {
 void rz_wait_blame(struct rz_blame *blame, int error, const struct rz_request *request);
 
 /* What the call returns: MPI_SUCCESS, or MPI_ERR_IN_STATUS, and its entry point is told why. */
-int rz_wait_verdict(const struct rz_blame *blame);
+int rz_wait_cause(const struct rz_blame *blame);
 
 /* The status of the null request and of inactive ones; status may be NULL. */
 void rz_wait_empty_status(MPI_Status *status);

@@ -5,7 +5,7 @@
  * takes no lock of the library and calls nothing of it; what it finds stands in a snapshot of
  * atomic words.
  *
- * Who votes is settled by the daemons (proto/turn), in a row of its own beside the computing
+ * Who votes is settled by the daemons (proto/view_change), in a row of its own beside the computing
  * rounds, which need never come: the thread has a line to its daemon on which it asks for other
  * voters.
  *

@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
-RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
+RZ_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
+RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 
 /* One group has one key, and so one view of diagnose. */
 #define VIEW 1
@@ -62,10 +62,10 @@ static void keep_notice(struct tester_step *step, const struct rz_action *action
     }
 }
 
-/* Where tests let a process die: it has sent this. */
-static void may_die(const struct rz_message *message)
+/* Where tests let a process fail: it has sent this. */
+static void may_fail(const struct rz_message *message)
 {
-    if (message->room != RZ_ROOM_PAXOS) {
+    if (message->protocol != RZ_PROTOCOL_PAXOS) {
         return;
     }
     switch (message->type) {
@@ -91,7 +91,7 @@ static void send_all(struct rz_tester *tester, const struct rz_action *action)
         sent += rz_post_send(&tester->post, action->to[i], &action->message, action->items);
     }
     atomic_fetch_add_explicit(&tester->snapshot->sent, sent, memory_order_relaxed);
-    may_die(&action->message);
+    may_fail(&action->message);
 }
 
 static void carry_out(void *arg, const struct rz_actions *actions)
@@ -113,7 +113,7 @@ static void step_core(struct rz_tester *tester, bool diagnose, const struct rz_e
 {
     struct tester_step step = {.tester = tester, .diagnose = diagnose, .now = event->now};
     bool done =
-        rz_hosted_step(diagnose ? &tester->diagnose : &tester->paxos, event, carry_out, &step);
+        rz_embedded_step(diagnose ? &tester->diagnose : &tester->paxos, event, carry_out, &step);
     rz_assert(done);
     follow_up(&step);
     free(step.notices);
@@ -267,8 +267,8 @@ void rz_tester_receive(struct rz_tester *tester, const struct rz_message *messag
 {
     const struct rz_event event = {
         .kind = RZ_EVENT_RECEIVE, .now = now, .message = message, .items = items};
-    if (message->room == RZ_ROOM_DIAGNOSE || message->room == RZ_ROOM_PAXOS) {
-        step_core(tester, message->room == RZ_ROOM_DIAGNOSE, &event);
+    if (message->protocol == RZ_PROTOCOL_DIAGNOSE || message->protocol == RZ_PROTOCOL_PAXOS) {
+        step_core(tester, message->protocol == RZ_PROTOCOL_DIAGNOSE, &event);
     }
 }
 
@@ -290,13 +290,14 @@ rz_time rz_tester_deadline(const struct rz_tester *tester)
     return diagnose < paxos ? diagnose : paxos;
 }
 
-void rz_tester_death(struct rz_tester *tester, rz_id member, rz_time now)
+void rz_tester_failure(struct rz_tester *tester, rz_id member, rz_time now)
 {
-    const struct rz_event event = {.kind = RZ_EVENT_DEATH, .now = now, .ids = &member, .n_ids = 1};
-    if (tester->dead[member] || member == tester->config.self) {
+    const struct rz_event event = {
+        .kind = RZ_EVENT_FAILURE, .now = now, .ids = &member, .n_ids = 1};
+    if (tester->failed[member] || member == tester->config.self) {
         return;
     }
-    tester->dead[member] = true;
+    tester->failed[member] = true;
     step_core(tester, true, &event);
     step_core(tester, false, &event);
 }
@@ -307,7 +308,7 @@ void rz_tester_answer(struct rz_tester *tester, rz_id from, rz_time now)
     call(tester, true, RZ_DIAGNOSE_ANSWER, now, from, task->test, task->began);
 }
 
-/* Attempts are counted anew: a view knows nothing of those of another one. */
+/* Attempts are counted again: a view knows nothing of those of another one. */
 void rz_tester_electorate(struct rz_tester *tester, rz_time now)
 {
     for (rz_id k = 0; k < tester->config.n; k++) {
@@ -364,8 +365,8 @@ bool rz_tester_cores_open(struct rz_tester *tester, rz_time now)
                                           .members = tester->voters.set,
                                           .retry = retry > RETRY_MIN ? retry : RETRY_MIN,
                                           .votes = true};
-    if (!rz_hosted_open(&tester->diagnose, &rz_proto_room_diagnose, &terms, self, now, self) ||
-        !rz_hosted_open(&tester->paxos, &rz_proto_room_paxos, &votes, self, now, self)) {
+    if (!rz_embedded_open(&tester->diagnose, &rz_protocol_diagnose, &terms, self, now, self) ||
+        !rz_embedded_open(&tester->paxos, &rz_protocol_paxos, &votes, self, now, self)) {
         return false;
     }
     tell_counters(tester, now);
@@ -374,6 +375,6 @@ bool rz_tester_cores_open(struct rz_tester *tester, rz_time now)
 
 void rz_tester_cores_close(struct rz_tester *tester)
 {
-    rz_hosted_close(&tester->diagnose);
-    rz_hosted_close(&tester->paxos);
+    rz_embedded_close(&tester->diagnose);
+    rz_embedded_close(&tester->paxos);
 }

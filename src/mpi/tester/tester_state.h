@@ -2,7 +2,7 @@
 #ifndef RZ_MPI_TESTER_STATE_H
 #define RZ_MPI_TESTER_STATE_H
 
-#include "host/hosted.h"
+#include "host/embedded.h"
 #include "mpi/tester/tester.h"
 #include "net/datagram/datagram_post.h"
 
@@ -25,9 +25,9 @@ struct rz_tester {
 
     uint64_t *scratch; /* [words] */
     struct rz_post post;
-    struct rz_hosted diagnose, paxos;
+    struct rz_embedded diagnose, paxos;
     struct rz_tester_peer *peer; /* [n] */
-    bool *dead;                  /* [n]: told to the cores */
+    bool *failed;                /* [n]: told to the cores */
     uint32_t *attempt;           /* [n]: votes that were lost, for the counter as it is */
     struct rz_tester_task *task; /* [n]: by tester; a newer test takes the place of an older one */
     uint32_t n_tasks, turn;      /* that wait; whose is looked at next */
@@ -54,8 +54,8 @@ void rz_tester_receive(struct rz_tester *tester, const struct rz_message *messag
 /* The cores' deadlines that have come. */
 void rz_tester_tick(struct rz_tester *tester, rz_time now);
 rz_time rz_tester_deadline(const struct rz_tester *tester);
-/* A member has died, as the board says. */
-void rz_tester_death(struct rz_tester *tester, rz_id member, rz_time now);
+/* A member has failed, as the board says. */
+void rz_tester_failure(struct rz_tester *tester, rz_id member, rz_time now);
 /* The test that `from` asked for is done. */
 void rz_tester_answer(struct rz_tester *tester, rz_id from, rz_time now);
 /* tester->voters are new. */

@@ -23,7 +23,7 @@ _Static_assert(RZ_TESTER_KEY_BYTES == RZ_DATAGRAM_KEY_BYTES, "one key is made of
 
 /* ---- The board ---- */
 
-/* Who is dead, as the daemons know, or was replaced. */
+/* Who has failed, as the daemons know, or was replaced. */
 static void look_at_board(struct rz_tester *tester, rz_time now)
 {
     const struct rz_board *board = tester->config.info->board;
@@ -38,8 +38,8 @@ static void look_at_board(struct rz_tester *tester, rz_time now)
         uint32_t incarnation = rz_board_incarnation(word);
         bool later = (int32_t)(incarnation - tester->peer[k].incarnation) > 0;
         bool same = incarnation == tester->peer[k].incarnation;
-        if (later || (same && rz_board_verdict(word) != RZ_VERDICT_ALIVE)) {
-            rz_tester_death(tester, k, now);
+        if (later || (same && rz_board_state(word) != RZ_PROCESS_ALIVE)) {
+            rz_tester_failure(tester, k, now);
         }
     }
 }
@@ -68,7 +68,7 @@ static bool address_of(const void *arg, rz_id member, struct rz_address *address
 {
     const struct rz_tester *tester = arg;
     *address = tester->peer[member].address;
-    return !tester->dead[member];
+    return !tester->failed[member];
 }
 
 static void read_messages(struct rz_tester *tester, rz_time now)
@@ -196,7 +196,7 @@ static void tester_free(struct rz_tester *tester)
     free(tester->snapshot);
     free(tester->scratch);
     free(tester->peer);
-    free(tester->dead);
+    free(tester->failed);
     free(tester->attempt);
     free(tester->task);
     free(tester);
@@ -208,11 +208,11 @@ static bool make_tables(struct rz_tester *tester)
     tester->snapshot = calloc(1, sizeof(*tester->snapshot) + n * sizeof(struct rz_tester_member));
     tester->scratch = calloc(words, sizeof(*tester->scratch));
     tester->peer = calloc(n, sizeof(*tester->peer));
-    tester->dead = calloc(n, sizeof(*tester->dead));
+    tester->failed = calloc(n, sizeof(*tester->failed));
     tester->attempt = calloc(n, sizeof(*tester->attempt));
     tester->task = calloc(n, sizeof(*tester->task));
     if (tester->snapshot == NULL || tester->scratch == NULL || tester->peer == NULL ||
-        tester->dead == NULL || tester->attempt == NULL || tester->task == NULL ||
+        tester->failed == NULL || tester->attempt == NULL || tester->task == NULL ||
         !rz_tester_voters_open(tester)) {
         return false;
     }

@@ -1,6 +1,6 @@
 /*
  * The line to the daemon: the daemons settle who votes on rejoins, as they settle computing rounds
- * (proto/turn, in a group of its own number), whenever the members ask for it
+ * (proto/view_change, in a group of its own number), whenever the members ask for it
  * (rz_diagnose_asks_for_voters).
  */
 #include "mpi/tester/tester_state.h"

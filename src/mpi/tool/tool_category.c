@@ -8,7 +8,7 @@ static const struct {
     [RZ_TOOL_JOB] = {"rhizome_job", "This process and its job"},
     [RZ_TOOL_TRANSPORT] = {"rhizome_transport", "How messages are carried"},
     [RZ_TOOL_MESSAGES] = {"rhizome_messages", "Messages and requests"},
-    [RZ_TOOL_FAILURES] = {"rhizome_failures", "Deaths, recoveries, and how they are found"},
+    [RZ_TOOL_FAILURES] = {"rhizome_failures", "Failures, recoveries, and how they are found"},
 };
 
 /* The members of a category among n things: how many; the first len of them go to indices. */

@@ -1,7 +1,7 @@
 /*
  * MPI_T control variables: what this library was told, by the environment and by the launcher. All
  * of them are read when the process joins its job; only what communicators agree by and where the
- * process is to die can be written later.
+ * process is to fail can be written later.
  * The key of the job (RZ_JOB_KEY) is a secret and not among them.
  */
 #include "mpi/tool/tool.h"
@@ -95,7 +95,7 @@ static const struct cvar table[] = {
     {"rz_heartbeat_ns", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_DETAIL, heartbeat,
      "Launcher: the period of the daemons' heartbeats, in ns"},
     {"rz_fault_tolerance", CVAR_NUMBER, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_USER_BASIC,
-     fault_tolerance, "Launcher: 1; 0 with --no-ft, where the first death ends the job"},
+     fault_tolerance, "Launcher: 1; 0 with --no-ft, where the first failure ends the job"},
     {"rz_spin_ns", CVAR_NUMBER, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_DETAIL, spin,
      "How long a waiting call looks for messages before it sleeps, in ns: several wake-ups of this "
      "machine, as measured so far; 0 where processes outnumber processors, or were found to share "

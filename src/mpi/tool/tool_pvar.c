@@ -32,7 +32,7 @@ VALUE(messages_sent, rz_engine.counters.sends)
 VALUE(messages_received, rz_engine.counters.receives)
 VALUE(bytes_sent, rz_engine.counters.bytes_sent)
 VALUE(bytes_received, rz_engine.counters.bytes_received)
-VALUE(letters_sent, rz_engine.counters.letters)
+VALUE(protocol_messages_sent, rz_engine.counters.protocol_messages)
 VALUE(tests_sent, rz_monitors_sent())
 VALUE(tests_received, rz_monitors_received())
 VALUE(unexpected, rz_engine.counters.unexpected)
@@ -45,7 +45,7 @@ VALUE(dropped_future_epoch, rz_engine.counters.future_epoch)
 VALUE(dropped_old_incarnation, rz_engine.counters.old_incarnation)
 VALUE(epoch, rz_engine.epoch)
 VALUE(incarnation, rz_engine.info != NULL ? rz_engine.info->self.incarnation : 0)
-VALUE(dead, rz_engine.n_dead)
+VALUE(failed, rz_engine.n_failed)
 VALUE(sessions, rz_sessions_open())
 VALUE(phase, rz_phase)
 VALUE(agreed_era, rz_agreement_counters.decided[RZ_AGREEMENT_ERA])
@@ -84,10 +84,10 @@ static const struct pvar table[] = {
      "The epoch of the job: it grows with each recovery"},
     {"rz_incarnation", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_GENERIC, incarnation,
      "How many processes have had this rank, this one included"},
-    {"rz_dead", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_LEVEL, dead,
-     "Processes of the job known to have died in this epoch"},
-    {"rz_letters_sent", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, letters_sent,
-     "Messages sent for agreement and revocation"},
+    {"rz_failed", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_LEVEL, failed,
+     "Processes of the job known to have failed in this epoch"},
+    {"rz_protocol_messages_sent", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER,
+     protocol_messages_sent, "Messages sent for agreement and revocation"},
     {"rz_tests_sent", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, tests_sent,
      "Datagrams sent by group monitors: tests, answers, votes"},
     {"rz_tests_received", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, tests_received,
@@ -103,7 +103,7 @@ static const struct pvar table[] = {
     {"rz_agreed_gossip3", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_gossip3,
      "The same by gossip3"},
     {"rz_agreement_fallbacks", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreement_fallbacks,
-     "Agreements by gossip whose check ended in other dead than gossip had found"},
+     "Agreements by gossip whose check ended in other failed than gossip had found"},
     {"rz_sessions", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_LEVEL, sessions, "Sessions that are open"},
     {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "Where the library is in its life"},
 };

@@ -95,7 +95,7 @@ static bool facts_give(const struct facts *facts, struct rz_datatype *type)
     return true;
 }
 
-/* Memory of ended types, by `layout`: a stale handle reads a dead object. */
+/* Memory of ended types, by `layout`: a stale handle reads a failed object. */
 static struct rz_datatype *free_first;
 
 static struct rz_datatype *type_alloc(void)

@@ -1,4 +1,4 @@
-/* MPI_Pack_external and its kin: along the layout of a type, each row by its basic type. */
+/* MPI_Pack_external and variants: along the layout of a type, each row by its basic type. */
 #include "mpi/type/datatype_layout.h"
 #include "mpi/type/type_external.h"
 
@@ -241,7 +241,7 @@ int rz_external_unpack(const struct rz_datatype *datatype, MPI_Count count, cons
     return copy(datatype, count, user, (char *)(uintptr_t)external, false);
 }
 
-/* ---- MPI_Pack_external and its kin ---- */
+/* ---- MPI_Pack_external and variants ---- */
 
 static int external_bytes(const char *datarep, MPI_Count count, const struct rz_datatype *datatype,
                           MPI_Count *bytes)

@@ -6,7 +6,7 @@
  *
  * Each pair counts its datagrams. One that is not for this member, not of this group, or whose
  * number was seen before (or lies too far back to know) is refused: nobody without the key can make
- * a dead member look alive, not even with what it said when it lived. Bytes only: sockets are the
+ * a failed member look alive, not even with what it said when it lived. Bytes only: sockets are the
  * caller's.
  */
 #ifndef RZ_NET_DATAGRAM_H
@@ -47,8 +47,8 @@ size_t rz_datagram_seal(struct rz_datagrams *datagrams, rz_id to, const void *pa
 rz_status_t rz_datagram_unseal(struct rz_datagrams *datagrams, const uint8_t *packet, size_t bytes,
                                rz_id *from, const uint8_t **payload, size_t *n);
 
-/* The number-th key that follows from key: where members count anew, what they sent before must not
- * count again. */
+/* The number-th key that follows from key: where members count again, what they sent before must
+ * not count again. */
 void rz_datagram_derive(const uint8_t key[RZ_DATAGRAM_KEY_BYTES], uint64_t number,
                         uint8_t derived[RZ_DATAGRAM_KEY_BYTES]);
 

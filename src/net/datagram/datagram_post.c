@@ -1,7 +1,7 @@
 #include "net/datagram/datagram_post.h"
 
 #include "base/assert.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 _Static_assert(RZ_POST_ITEMS_MAX * sizeof(uint64_t) + RZ_PROTOCOL_HEADER_BYTES <=
                    RZ_DATAGRAM_PAYLOAD_MAX,

@@ -28,7 +28,7 @@ struct rz_net_fault;
 rz_status_t rz_net_fault_open(struct rz_net_fault **fault, uint32_t n_peers, uint64_t seed);
 void rz_net_fault_close(struct rz_net_fault *fault); /* NULL: nothing */
 
-/* From now on, towards this peer; each setting stands until it is set anew. */
+/* From now on, towards this peer; each setting stands until it is set again. */
 void rz_net_fault_cut(struct rz_net_fault *fault, uint32_t peer, bool cut);
 void rz_net_fault_delay(struct rz_net_fault *fault, uint32_t peer, rz_time delay);
 void rz_net_fault_lose(struct rz_net_fault *fault, uint32_t peer, uint32_t thousandths);

@@ -1,4 +1,4 @@
-/* Peers: cards, connections, and their ends; opening and closing. */
+/* Peers: endpoint addresses, connections, and their ends; opening and closing. */
 #include "net/rendezvous/rendezvous.h"
 
 #include "base/assert.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define CARD_VERSION 1u
+#define EP_ADDRESS_VERSION 1u
 /* How long close waits for accepted messages to leave. */
 #define FLUSH_NS (200 * RZ_MILLISECOND)
 #define NUMBER_MAX (1u << 24)
@@ -73,21 +73,21 @@ struct rz_rdv_peer *rz_rdv_peer_meet(struct rz_net *net, uint64_t name)
 
 struct rz_rdv_peer *rz_rdv_peer_by_number(const struct rz_net *net, rz_peer_t number)
 {
-    return number < net->numbered_room ? net->numbered[number] : NULL;
+    return number < net->numbered_protocol ? net->numbered[number] : NULL;
 }
 
 static rz_status_t make_room(struct rz_net *net, rz_peer_t number)
 {
-    if (number < net->numbered_room)
+    if (number < net->numbered_protocol)
         return RZ_OK;
     size_t room = 2 * ((size_t)number + 1);
     struct rz_rdv_peer **numbered = realloc(net->numbered, room * sizeof(struct rz_rdv_peer *));
     if (numbered == NULL)
         return RZ_ERR_NO_MEMORY;
-    memset(numbered + net->numbered_room, 0,
-           (room - net->numbered_room) * sizeof(struct rz_rdv_peer *));
+    memset(numbered + net->numbered_protocol, 0,
+           (room - net->numbered_protocol) * sizeof(struct rz_rdv_peer *));
     net->numbered = numbered;
-    net->numbered_room = room;
+    net->numbered_protocol = room;
     return RZ_OK;
 }
 
@@ -102,12 +102,12 @@ rz_status_t rz_rdv_open(struct rz_net *net, const struct rz_carrier_ops *carrier
     return getrandom(&net->name, sizeof net->name, 0) == sizeof net->name ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
-rz_status_t rz_rdv_card(struct rz_net *net, void *card, size_t *bytes)
+rz_status_t rz_rdv_ep_address(struct rz_net *net, void *ep_address, size_t *bytes)
 {
     struct rz_wire_writer writer;
-    rz_wire_writer_init(&writer, card, *bytes);
-    rz_wire_put_u32(&writer, net->carrier->card_magic);
-    rz_wire_put_u32(&writer, CARD_VERSION);
+    rz_wire_writer_init(&writer, ep_address, *bytes);
+    rz_wire_put_u32(&writer, net->carrier->ep_address_magic);
+    rz_wire_put_u32(&writer, EP_ADDRESS_VERSION);
     rz_wire_put_u64(&writer, net->job);
     rz_wire_put_u64(&writer, net->name);
     rz_status_t status = net->carrier->address(net, &writer);
@@ -135,19 +135,20 @@ static rz_status_t take_address(struct rz_rdv_peer *peer, const uint8_t *found, 
     return RZ_OK;
 }
 
-rz_status_t rz_rdv_connect(struct rz_net *net, rz_peer_t number, const void *card, size_t bytes)
+rz_status_t rz_rdv_connect(struct rz_net *net, rz_peer_t number, const void *ep_address,
+                           size_t bytes)
 {
     struct rz_wire_reader reader;
     uint32_t length;
-    rz_wire_reader_init(&reader, card, bytes);
+    rz_wire_reader_init(&reader, ep_address, bytes);
     uint32_t magic = rz_wire_get_u32(&reader);
     uint32_t version = rz_wire_get_u32(&reader);
     uint64_t job = rz_wire_get_u64(&reader);
     uint64_t name = rz_wire_get_u64(&reader);
     const uint8_t *found = rz_wire_get_bytes(&reader, &length);
-    if (reader.malformed || magic != net->carrier->card_magic || length == 0)
+    if (reader.malformed || magic != net->carrier->ep_address_magic || length == 0)
         return RZ_ERR_MALFORMED;
-    if (version != CARD_VERSION)
+    if (version != EP_ADDRESS_VERSION)
         return RZ_ERR_VERSION;
     if (job != net->job)
         return RZ_ERR_AUTHENTICATION;

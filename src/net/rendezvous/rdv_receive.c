@@ -58,7 +58,7 @@ static void offered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
     token->peer = peer;
     token->id = frame->id;
     token->bytes = frame->place;
-    /* One that parted from us, or was declared dead, may still speak: its payloads are gone like
+    /* One that parted from us, or was declared failed, may still speak: its payloads are gone like
      * all others of it. */
     token->gone = peer->state == RZ_RDV_BROKEN || peer->state == RZ_RDV_ENDED;
     rz_list_push(&peer->tokens, token);

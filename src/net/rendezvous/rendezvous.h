@@ -35,13 +35,13 @@ struct rz_rdv_peer;
 
 /* What a carrier does. None of these is called from inside `turn`, but for put. */
 struct rz_carrier_ops {
-    uint32_t card_magic;
+    uint32_t ep_address_magic;
     size_t eager_max; /* payloads above are offered */
     size_t piece_max; /* no frame has a longer payload */
 
     /* Writes how this process is reached. RZ_ERR_SYSTEM: it cannot be found out. */
     rz_status_t (*address)(struct rz_net *net, struct rz_wire_writer *writer);
-    /* Whether these bytes of a card are an address. */
+    /* Whether these bytes of an endpoint address are an address. */
     bool (*is_address)(const uint8_t *address, size_t bytes);
     /* Begins the connection to peer->address: peer->connection. False: it cannot be. */
     bool (*connect)(struct rz_rdv_peer *peer);
@@ -80,13 +80,14 @@ enum rz_rdv_state {
  * callbacks find it. */
 struct rz_rdv_peer {
     struct rz_net *net;
-    uint64_t name; /* random, chosen by the peer at open; in its card and its messages */
+    uint64_t
+        name; /* random, chosen by the peer at open; in its endpoint address and its messages */
     rz_peer_t number;
     enum rz_rdv_state state;
     rz_status_t status; /* how operations with it end when it is not live */
     void *connection;   /* of the carrier; NULL before the first message to it and after the end */
     void *incoming;     /* of the carrier: over which the peer sends to us; NULL: none */
-    uint8_t *address;   /* of its card; NULL for a stranger and after the end */
+    uint8_t *address;   /* of its endpoint address; NULL for a stranger and after the end */
     size_t address_bytes;
     bool error_seen; /* the connection is broken; not yet dealt with */
     bool attention;  /* is in net->attention */
@@ -119,7 +120,7 @@ struct rz_net {
     bool deaf;   /* closing: nothing arrives any more */
     bool idle;   /* the last look found nothing */
     struct rz_rdv_peer **numbered, **buckets;
-    size_t numbered_room, buckets_count, peers_count;
+    size_t numbered_protocol, buckets_count, peers_count;
     struct rz_rdv_peer *attention; /* broken, ended, or with something to send */
     struct rz_rdv_queue finished;  /* operations that have ended; done is called outside of turn */
 };
@@ -148,8 +149,9 @@ void rz_rdv_peer_end(struct rz_rdv_peer *peer, rz_status_t status);
 unsigned rz_rdv_settle(struct rz_net *net);
 
 /* Functions of the table in net.h. */
-rz_status_t rz_rdv_card(struct rz_net *net, void *card, size_t *bytes);
-rz_status_t rz_rdv_connect(struct rz_net *net, rz_peer_t number, const void *card, size_t bytes);
+rz_status_t rz_rdv_ep_address(struct rz_net *net, void *ep_address, size_t *bytes);
+rz_status_t rz_rdv_connect(struct rz_net *net, rz_peer_t number, const void *ep_address,
+                           size_t bytes);
 void rz_rdv_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_status_t status);
 bool rz_rdv_rest(struct rz_net *net, rz_peer_t number, rz_status_t status);
 bool rz_rdv_quiet(struct rz_net *net);
@@ -200,8 +202,9 @@ unsigned rz_rdv_deliver(struct rz_net *net);      /* calls done for what has fin
 /* What the table of a transport over the rendezvous (struct rz_net_ops) takes from here; name,
  * eager_max, arm, fd and close are its own. */
 #define RZ_RDV_OPERATIONS                                                                          \
-    .card = rz_rdv_card, .connect = rz_rdv_connect, .send = rz_rdv_send, .fetch = rz_rdv_fetch,    \
-    .drop = rz_rdv_drop, .withdraw = rz_rdv_withdraw, .progress = rz_rdv_progress,                 \
-    .disconnect = rz_rdv_disconnect, .rest = rz_rdv_rest, .quiet = rz_rdv_quiet
+    .ep_address = rz_rdv_ep_address, .connect = rz_rdv_connect, .send = rz_rdv_send,               \
+    .fetch = rz_rdv_fetch, .drop = rz_rdv_drop, .withdraw = rz_rdv_withdraw,                       \
+    .progress = rz_rdv_progress, .disconnect = rz_rdv_disconnect, .rest = rz_rdv_rest,             \
+    .quiet = rz_rdv_quiet
 
 #endif

@@ -164,17 +164,17 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
     return RZ_OK;
 }
 
-static rz_status_t shm_card(struct rz_net *net, void *card, size_t *bytes)
+static rz_status_t shm_ep_address(struct rz_net *net, void *ep_address, size_t *bytes)
 {
     const struct shm *shm = (struct shm *)net;
-    if (*bytes < sizeof(struct rz_shm_card))
+    if (*bytes < sizeof(struct rz_shm_ep_address))
         return RZ_ERR_INVALID;
-    struct rz_shm_card own = {.peer = shm->config.self,
-                              .pid = (uint32_t)getpid(),
-                              .lane = shm->config.lane,
-                              .inbox_fd = shm->config.inbox_fd,
-                              .event_fd = shm->config.event_fd};
-    memcpy(card, &own, sizeof own);
+    struct rz_shm_ep_address own = {.peer = shm->config.self,
+                                    .pid = (uint32_t)getpid(),
+                                    .lane = shm->config.lane,
+                                    .inbox_fd = shm->config.inbox_fd,
+                                    .event_fd = shm->config.event_fd};
+    memcpy(ep_address, &own, sizeof own);
     *bytes = sizeof own;
     return RZ_OK;
 }
@@ -199,27 +199,27 @@ static rz_status_t shm_make_peer(struct shm *shm, rz_peer_t peer)
 static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *bytes, size_t n)
 {
     struct shm *shm = (struct shm *)net;
-    struct rz_shm_card card;
-    rz_assert(n == sizeof card);
-    memcpy(&card, bytes, sizeof card);
-    if (card.lane >= shm->config.lanes_max)
+    struct rz_shm_ep_address ep_address;
+    rz_assert(n == sizeof ep_address);
+    memcpy(&ep_address, bytes, sizeof ep_address);
+    if (ep_address.lane >= shm->config.lanes_max)
         return RZ_ERR_MALFORMED;
     rz_status_t status = shm_make_peer(shm, peer);
     if (status != RZ_OK)
         return status;
-    struct shm_pair *pair = shm_pair(shm, card.lane);
+    struct shm_pair *pair = shm_pair(shm, ep_address.lane);
     if (!pair)
         return RZ_ERR_NO_MEMORY;
     /* A lane belongs to one process until rz_shm_lane_over. */
     if (pair->connected || pair->closed || shm->peers[peer].pair ||
-        (pair->in.page && memcmp(&pair->identity, &card.peer, sizeof card.peer) != 0))
+        (pair->in.page && memcmp(&pair->identity, &ep_address.peer, sizeof ep_address.peer) != 0))
         return RZ_ERR_INVALID;
-    status = shm_out_open(shm, pair, &card);
+    status = shm_out_open(shm, pair, &ep_address);
     if (status != RZ_OK)
         return status;
     pair->connected = true;
-    pair->identity = card.peer;
-    pair->pid = card.pid;
+    pair->identity = ep_address.peer;
+    pair->pid = ep_address.pid;
     pair->peer = peer;
     shm->peers[peer].pair = pair;
     /* What came before we were connected: messages unread, fetches not begun, a sender that waits
@@ -246,7 +246,7 @@ static void shm_renew(struct rz_net *net, rz_peer_t peer, rz_status_t status)
     shm_fetch_close(shm, pair, status);
 }
 
-/* Ends the connection: everything is settled before the first callback, which may connect anew. */
+/* Ends the connection: everything is settled before the first callback, which may connect again. */
 static void shm_pair_end(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
     pair->connection++;
@@ -270,8 +270,8 @@ static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_st
     if (!pair)
         return;
     uint64_t connection = pair->connection;
-    /* Offers of the dead are delivered too, though fetching them fails: else what was sent after
-     * them would overtake. */
+    /* Offers of the failed processes are delivered too, though fetching them fails: else what was
+     * sent after them would overtake. */
     if (drain && shm_in_open(shm, pair) == RZ_OK)
         shm_in_read(shm, pair);
     if (pair->connection == connection) /* a callback may have been faster */
@@ -399,7 +399,7 @@ static bool shm_withdraw(struct rz_net *net, rz_peer_t peer, rz_net_token_t toke
 const struct rz_net_ops rz_shm_ops = {
     .name = "shm",
     .eager_max = SHM_EAGER_MAX,
-    .card = shm_card,
+    .ep_address = shm_ep_address,
     .connect = shm_connect,
     .send = shm_send,
     .fetch = shm_fetch,

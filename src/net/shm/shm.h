@@ -3,7 +3,7 @@
  * made, with one ring for each process that may send to it. A process sends through its lane, a
  * number that the daemon gave to it alone and gives to no other before everybody has closed what
  * the former owner had (rz_shm_lane_over): so a ring has one writer, and what a process leaves
- * behind when it dies lies in pages that nobody else writes or waits for.
+ * behind when it fails lies in pages that nobody else writes or waits for.
  *
  * Payloads up to eager_max travel through the ring. A longer one stays with its sender; the
  * receiver copies it straight from the sender's memory (process_vm_readv) or, where the system
@@ -38,14 +38,14 @@ struct rz_shm_config {
     /*
      * A process to which we are not connected has sent something. Its small messages arrive anyway;
      * fetches and drops wait until the user connects to it (or calls rz_shm_forget), and so may its
-     * sender for room in its ring. Called once per lane and connection, with host.arg; a dead or
+     * sender for room in its ring. Called once per lane and connection, with host.arg; a failed or
      * foreign identity may be ignored. May be NULL.
      */
     void (*stranger)(void *arg, struct rz_identity who);
 };
 
 /* What connect needs; the fds stay the caller's, who may close them after connect. */
-struct rz_shm_card {
+struct rz_shm_ep_address {
     struct rz_identity peer;
     uint32_t pid, lane;
     int inbox_fd, event_fd; /* of the peer */
@@ -59,10 +59,11 @@ size_t rz_shm_inbox_bytes(uint32_t lanes_max);
 rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config);
 
 /*
- * The table for nets of rz_shm_open. `card` writes a struct rz_shm_card for use within this process
- * and its children. After disconnect(peer, drain, status) the same process may be connected again
- * under a new peer number (roll-back), unless status was RZ_ERR_PROC_FAILED: then its lane stays
- * closed. The other side sees no difference between that and renew, nor whether we did either.
+ * The table for nets of rz_shm_open. `endpoint address` writes a struct rz_shm_ep_address for use
+ * within this process and its children. After disconnect(peer, drain, status) the same process may
+ * be connected again under a new peer number (roll-back), unless status was RZ_ERR_PROC_FAILED:
+ * then its lane stays closed. The other side sees no difference between that and renew, nor whether
+ * we did either.
  */
 extern const struct rz_net_ops rz_shm_ops;
 

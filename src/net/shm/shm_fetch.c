@@ -86,7 +86,7 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
         }
         done += bytes;
     }
-    /* The sender withdraws before it uses the memory anew: still on offer means that the copy is
+    /* The sender withdraws before it uses the memory again: still on offer means that the copy is
      * whole. */
     atomic_thread_fence(memory_order_seq_cst);
     return token_offered(token) ? RZ_OK : RZ_ERR_CANCELLED;

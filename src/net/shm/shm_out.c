@@ -64,12 +64,13 @@ static void out_look(struct shm_pair *pair)
     pair->out.head_seen = pair->out.tail - head <= SHM_RING ? head : pair->out.tail - SHM_RING;
 }
 
-rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz_shm_card *card)
+rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
+                         const struct rz_shm_ep_address *ep_address)
 {
     rz_assert(!pair->out.page);
-    rz_status_t status = out_map(shm, pair, card->inbox_fd);
+    rz_status_t status = out_map(shm, pair, ep_address->inbox_fd);
     if (status == RZ_OK) {
-        pair->out.event_fd = fcntl(card->event_fd, F_DUPFD_CLOEXEC, 3);
+        pair->out.event_fd = fcntl(ep_address->event_fd, F_DUPFD_CLOEXEC, 3);
         status = pair->out.event_fd >= 0 ? RZ_OK : RZ_ERR_SYSTEM;
     }
     if (status != RZ_OK) {

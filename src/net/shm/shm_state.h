@@ -56,7 +56,7 @@ struct shm_pair {
     bool over; /* of a former owner of the lane: lives as long as tokens name it */
     struct shm_pair *next_over;
     bool connected;
-    bool closed;         /* for ever: the process is dead */
+    bool closed;         /* for ever: the process has failed */
     bool torn;           /* its ring holds what no record can be; it is read no more */
     bool told;           /* the user was told of the stranger */
     bool copy_refused;   /* the system does not let us copy from its memory */
@@ -144,7 +144,8 @@ enum shm_written {
     SHM_NOTHING, /* nothing to write, or it must wait for something else than room */
     SHM_FULL,
 };
-rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair, const struct rz_shm_card *card);
+rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
+                         const struct rz_shm_ep_address *ep_address);
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all sends */
 void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* the same */
 bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);

@@ -20,7 +20,8 @@
 #define RZ_TCP_KEY_BYTES 32u
 
 struct rz_tcp_config {
-    /* Its job stands in the card; cards of other jobs are refused with RZ_ERR_AUTHENTICATION. */
+    /* Its job stands in the endpoint address; endpoint addresses of other jobs are refused with
+     * RZ_ERR_AUTHENTICATION. */
     struct rz_identity self;
     const uint8_t *key;      /* [RZ_TCP_KEY_BYTES], the same for all processes of the job; copied */
     uint32_t ip;             /* of this node, in host byte order: where others reach it */

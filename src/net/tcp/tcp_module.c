@@ -78,7 +78,7 @@ static unsigned turn(struct rz_net *net)
 }
 
 static const struct rz_carrier_ops carrier = {
-    .card_magic = 0x43545a52u, /* "RZTC" */
+    .ep_address_magic = 0x43545a52u, /* "RZTC" */
     .eager_max = RZ_TCP_EAGER_MAX,
     .piece_max = RZ_TCP_PIECE_MAX,
     .address = address,

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* An address in a card: ip, port, slot, incarnation. */
+/* An address in an endpoint address: ip, port, slot, incarnation. */
 #define ADDRESS_BYTES 16u
 
 /* One that was closed before it was proved (the other side had too many to know ours among them),

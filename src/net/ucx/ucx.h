@@ -4,17 +4,17 @@
  * a job on one node never meets it. A process that has opened it must not fork without exec.
  *
  * Beyond net.h:
- * - connect only notes the card; the first message to a peer makes the endpoint. broken is told of
- * peers we have sent to.
- * - A card is connected once. Two processes that part alive (a roll-back) and want to meet again
- * both close, open anew and exchange the new cards: UCX 1.13 loses messages between workers that
- * have parted before.
+ * - connect only notes the endpoint address; the first message to a peer makes the endpoint. broken
+ * is told of peers we have sent to.
+ * - An endpoint address is connected once. Two processes that part alive (a roll-back) and want to
+ * meet again both close, open again and exchange the new endpoint addresses: UCX 1.13 loses
+ * messages between workers that have parted before.
  * - Connect a peer before you fetch from it or drop: the answer to a sender never connected waits
  * for connect or close.
  * - The payload of a token of a disconnected peer is always gone. Its operations end inside
  * disconnect or, where that is called from a callback, with the progress that runs it.
  * - disconnect does not fence: what the peer sent before, and all that one sends who was declared
- * dead but lives, may still reach host->arrived. Epoch and incarnation in the user's header are
+ * failed but lives, may still reach host->arrived. Epoch and incarnation in the user's header are
  * what drops it.
  * - RZ_OK of a send says that the payload has left the user's memory, not that it was received.
  * - close sends, for a bounded time, what send has accepted; the others should have got it before:
@@ -26,7 +26,8 @@
 #include "net/net.h"
 
 struct rz_ucx_config {
-    /* Stands in the card; cards of other jobs are refused with RZ_ERR_AUTHENTICATION. */
+    /* Stands in the endpoint address; endpoint addresses of other jobs are refused with
+     * RZ_ERR_AUTHENTICATION. */
     uint64_t job;
     /* Copied. */
     struct rz_net_host host;
@@ -39,8 +40,8 @@ struct rz_ucx_config {
 /*
  * Loads the module and opens one transport. At most one call at a time; call it as late as the
  * first need of it. RZ_ERR_UNSUPPORTED: no module or not of this build. RZ_ERR_INVALID: an
- * environment in which a death would not be survived. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY: as UCX says.
- * The reason goes to config->complain.
+ * environment in which a failure would not be survived. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY: as UCX
+ * says. The reason goes to config->complain.
  */
 rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops);

@@ -138,7 +138,7 @@ static unsigned turn(struct rz_net *net)
 }
 
 const struct rz_carrier_ops rz_ucx_carrier = {
-    .card_magic = 0x58555a52u, /* "RZUX" */
+    .ep_address_magic = 0x58555a52u, /* "RZUX" */
     .eager_max = RZ_UCX_EAGER_MAX,
     .piece_max = RZ_UCX_PIECE_MAX,
     .address = address,

@@ -19,11 +19,13 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     MUST("UCX_TLS", "tcp",
          "over shared memory a killed process blocks others, and no other network was tried"),
     MUST("UCX_ERROR_SIGNALS", "", "UCX would catch the program's signals"),
-    MUST("UCX_TCP_CONN_NB", "y", "connecting to a dead process would block, and leak a descriptor"),
-    /* The two handshakes between workers: UCX 1.13 aborts where a peer dies before they have ended.
+    MUST("UCX_TCP_CONN_NB", "y",
+         "connecting to a failed process would block, and leak a descriptor"),
+    /* The two handshakes between workers: UCX 1.13 aborts where a peer fails before they have
+     * ended.
      */
-    MUST("UCX_RESOLVE_REMOTE_EP_ID", "n", "a process may die while another connects"),
-    MUST("UCX_KEEPALIVE_INTERVAL", "inf", "a process may die while another connects"),
+    MUST("UCX_RESOLVE_REMOTE_EP_ID", "n", "a process may fail while another connects"),
+    MUST("UCX_KEEPALIVE_INTERVAL", "inf", "a process may fail while another connects"),
     /* Messages are short ones of UCX, however long: see ucx_internal.h. */
     MUST("UCX_ZCOPY_THRESH", "inf", "messages must be short ones of UCX"),
     MUST("UCX_RNDV_THRESH", "inf", "messages must be short ones of UCX"),
@@ -34,7 +36,7 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
      */
     GOOD("UCX_TCP_SNDBUF", "256k"),
     GOOD("UCX_TCP_RCVBUF", "256k"),
-    /* Deaths are our news to tell. */
+    /* Failures are our news to tell. */
     GOOD("UCX_LOG_LEVEL", "fatal"),
     GOOD("UCX_WARN_UNUSED_ENV_VARS", "n"),
     GOOD("UCX_HANDLE_ERRORS", "none"),

@@ -3,7 +3,7 @@
 #include "base/random.h"
 #include "proto/agree/agree_private.h"
 
-/* Whether a message is for us to hear. Rule F1: a dead member's late decision must not be taken
+/* Whether a message is for us to hear. Rule F1: a failed member's late decision must not be taken
  * after we have turned to the next root, which may decide otherwise. */
 static bool audible(const struct rz_agree *agree, const struct rz_event *event)
 {
@@ -13,7 +13,7 @@ static bool audible(const struct rz_agree *agree, const struct rz_event *event)
         return false;
     if (message->from >= agree->config.n_members || message->from == agree->self)
         return false;
-    if (rz_agree_knows_dead(agree, message->from) && !rz_agree_mutated(agree, RZ_AGREE_NO_FENCE))
+    if (rz_agree_knows_failed(agree, message->from) && !rz_agree_mutated(agree, RZ_AGREE_NO_FENCE))
         return false;
     /* Collected: the sender has decided it since it asked. Beyond the newest: no member can have
      * got there. */
@@ -42,17 +42,17 @@ static void receive(struct rz_agree *agree, const struct rz_event *event, struct
 }
 
 /* Everything that follows from an event, until the caller's room for actions is used up. Decisions
- * come last and one by one, so that rz_agree_dead() is that of the decision just told. */
+ * come last and one by one, so that rz_agree_failed() is that of the decision just told. */
 static enum rz_more carry_on(struct rz_agree *agree, struct rz_actions *out)
 {
     while (agree->review_next <= agree->proposed && !agree->stopped) {
         if (out->count == out->max)
             return RZ_MORE;
-        uint32_t n_dead = agree->n_dead;
+        uint32_t n_failed = agree->n_failed;
         rz_agree_review(agree, rz_agree_op_find(agree, agree->review_next++), out);
-        if (agree->n_dead == n_dead)
+        if (agree->n_failed == n_failed)
             continue;
-        /* We decided, and others had found members dead that we had not: look at every operation
+        /* We decided, and others had found members failed that we had not: look at every operation
          * again. In a step of its own, for an operation that has sent in this one must keep its
          * buffers. */
         agree->review_next = agree->decided + 1;
@@ -81,7 +81,7 @@ enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event,
     if (event->kind == RZ_EVENT_CONTINUE)
         return carry_on(agree, out);
     if (event->kind == RZ_EVENT_CALL && event->call == RZ_AGREE_TAKE) {
-        if (!rz_agree_deposited(agree, (rz_id)event->arg[0], event->arg[1], event->arg[2],
+        if (!rz_agree_is_cached(agree, (rz_id)event->arg[0], event->arg[1], event->arg[2],
                                 event->n_items, &found))
             return RZ_DONE;
         event = &taken;
@@ -99,7 +99,7 @@ enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event,
         rz_agree_propose(agree, event);
     else
         for (uint32_t i = 0; i < event->n_ids; i++)
-            rz_agree_learn_death(agree, event->ids[i]);
+            rz_agree_learn_failure(agree, event->ids[i]);
     return carry_on(agree, out);
 }
 
@@ -131,23 +131,23 @@ static uint64_t hash_op(const struct rz_agree *agree, const struct rz_agree_op *
         hash = rz_mix(hash, (uint64_t)peers[i].roles << 32 | peers[i].id);
     for (uint32_t i = 0; i < op->n_base; i++)
         hash = rz_mix(hash, base[i]);
-    for (uint32_t i = 0; i < RZ_AGREE_VALUE_WORDS + op->n_dead + op->n_items; i++)
+    for (uint32_t i = 0; i < RZ_AGREE_VALUE_WORDS + op->n_failed + op->n_items; i++)
         hash = rz_mix(hash, value[i]);
-    return rz_mix(hash, (uint64_t)op->n_dead << 32 | op->n_items);
+    return rz_mix(hash, (uint64_t)op->n_failed << 32 | op->n_items);
 }
 
 uint64_t rz_agree_hash(const struct rz_agree *agree)
 {
-    const rz_id *dead = rz_agree_dead_list(agree);
+    const rz_id *failed = rz_agree_failed_list(agree);
     const rz_id *agreed = rz_agree_agreed_list(agree);
     const uint64_t *agreed_at = rz_agree_agreed_at(agree);
     uint64_t newest = agree->decided + 2 * (uint64_t)agree->config.in_flight_max;
     uint64_t hash = rz_mix(agree->self, agree->stopped);
     hash = rz_mix(rz_mix(hash, agree->proposed), agree->decided);
     hash = rz_mix(rz_mix(hash, agree->heard), agree->told);
-    hash = rz_mix(rz_mix(hash, agree->collected), agree->n_dead);
-    for (uint32_t i = 0; i < agree->n_dead; i++)
-        hash = rz_mix(hash, dead[i]);
+    hash = rz_mix(rz_mix(hash, agree->collected), agree->n_failed);
+    for (uint32_t i = 0; i < agree->n_failed; i++)
+        hash = rz_mix(hash, failed[i]);
     for (uint32_t i = 0; i < agree->n_agreed; i++)
         hash = rz_mix(rz_mix(hash, agreed[i]), agreed_at[i]);
     for (uint64_t seq = agree->collected + 1; seq <= newest; seq++) {

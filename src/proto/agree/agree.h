@@ -5,15 +5,15 @@
  * The members of an immutable view agree on a value per operation. Operations are numbered 1, 2, 3,
  * ...; each member proposes them in this order, and several may be in flight. The decision combines
  * the proposals of all members that decide: bit-wise AND of `and`, minimum of `min`, maximum of
- * `max`, union of sorted `items`, and the union of the members found dead. Uniform among members
+ * `max`, union of sorted `items`, and the union of the members found failed. Uniform among members
  * that stay alive.
  *
- * Deaths are told by RZ_EVENT_DEATH; a message of a member known dead is dropped here (F1), so no
- * host can forget it. A member that is told of its own death, by event or by a decision, hears and
- * says nothing any more: rz_agree_knows_dead() of itself is true then. All operators are
- * idempotent: a contribution may be merged twice after a repair of the tree. There is no word for
- * OR, for the notice of a decision has room for three: OR(x) is ~AND(~x), so a host that wants it
- * proposes the complement in `and`.
+ * Failures are told by RZ_EVENT_FAILURE; a message of a member known failed is dropped here (F1),
+ * so no host can forget it. A member that is told of its own failure, by event or by a decision,
+ * hears and says nothing any more: rz_agree_knows_failed() of itself is true then. All operators
+ * are idempotent: a contribution may be merged twice after a repair of the tree. There is no word
+ * for OR, for the notice of a decision has room for three: OR(x) is ~AND(~x), so a host that wants
+ * it proposes the complement in `and`.
  */
 #ifndef RZ_PROTO_AGREE_H
 #define RZ_PROTO_AGREE_H
@@ -31,7 +31,7 @@ enum rz_agree_mutation {
     RZ_AGREE_NO_EARLY_REQUESTERS = 8, /* an UP that comes while broadcasting is forgotten */
     RZ_AGREE_NO_RESULT_REQUEST = 16,  /* a new root does not ask */
     RZ_AGREE_NO_RESEND_UP = 32,       /* an asked child does not send its UP again */
-    RZ_AGREE_NO_LAG = 64,        /* without F4: the tree leaves out whoever is agreed dead here */
+    RZ_AGREE_NO_LAG = 64,        /* without F4: the tree leaves out whoever is agreed failed here */
     RZ_AGREE_COLLECT_EARLY = 128 /* a decision is forgotten when the next one is told here */
 };
 
@@ -50,17 +50,17 @@ struct rz_agree_config {
  * RZ_EVENT_CALL, call = RZ_AGREE_PROPOSE: contribute to the next operation of this member.
  * arg[0] = and, arg[1] = min, arg[2] = max; items[0..n_items) sorted, without duplicates.
  *
- * call = RZ_AGREE_TAKE: a deposit (below) of member arg[0] on operation arg[1], with arg[2] dead,
- * was found: items[0..n_items). As the message that rz_agree_deposited makes of it, if it makes
- * one.
+ * call = RZ_AGREE_TAKE: a cached decision (below) of member arg[0] on operation arg[1], with arg[2]
+ * failed, was found: items[0..n_items). As the message that rz_agree_is_cached makes of it, if it
+ * makes one.
  */
 enum rz_agree_call { RZ_AGREE_PROPOSE, RZ_AGREE_TAKE };
 
 /*
  * RZ_ACTION_NOTIFY, what =
  * RZ_AGREE_DECIDED: operation arg[0] decided; value as RZ_EVENT_CALL has it in arg[1..3]; items:
- * the union. The dead members of the decision are in rz_agree_dead(). RZ_AGREE_WANTED: somebody has
- * begun operation arg[0], to which this member has not contributed yet. Told once each.
+ * the union. The failed members of the decision are in rz_agree_failed(). RZ_AGREE_WANTED: somebody
+ * has begun operation arg[0], to which this member has not contributed yet. Told once each.
  */
 enum rz_agree_notice { RZ_AGREE_DECIDED, RZ_AGREE_WANTED };
 
@@ -80,37 +80,37 @@ void rz_agree_grow(struct rz_agree *agree, size_t bytes);
 uint64_t rz_agree_proposed(const struct rz_agree *agree);
 uint64_t rz_agree_decided(const struct rz_agree *agree);
 
-/* Members agreed dead by all decisions so far, sorted; *n of them; valid until the next step. */
-const rz_id *rz_agree_dead(const struct rz_agree *agree, uint32_t *n);
+/* Members agreed failed by all decisions so far, sorted; *n of them; valid until the next step. */
+const rz_id *rz_agree_failed(const struct rz_agree *agree, uint32_t *n);
 
 /* Whom this member waits for in the oldest operation that it proposed and that is not decided, a
  * child's contribution or the parent's word: one of them, for reports; RZ_ID_NONE: nobody. */
 rz_id rz_agree_awaited(const struct rz_agree *agree);
 
 /*
- * Deposits: a member that has decided may have left and answer late. Its host may keep what it
- * would answer where others find it, and theirs take it for the answer.
+ * Cached decisions: a member that has decided may have left and answer late. Its host may keep what
+ * it would answer where others find it, and theirs take it for the answer.
  *
  * rz_agree_asked: whom this member has told something to which a decision is the answer, in the
  * oldest operation that it proposed and that is not decided: the parent of its UP, or, of the
  * children that a new root has asked, the one of number `turn`, modulo how many there are;
- * RZ_ID_NONE: nobody. Only of these a deposit may be taken: a decision that somebody else told it
- * could be unknown to all others that live. And only if it was found, after that member was asked,
- * while nobody had learnt of its death: then it could have answered itself. Else two decisions are
- * possible (scenario mutant-dead-deposits).
+ * RZ_ID_NONE: nobody. Only of these a cached decision may be taken: a decision that somebody else
+ * told it could be unknown to all others that live. And only if it was found, after that member was
+ * asked, while nobody had learnt of its failure: then it could have answered itself. Else two
+ * decisions are possible (scenario mutant-failed-cached decisions).
  *
- * rz_agree_deposit: the answer of this member on a decided operation that it still keeps, as a
- * message and its items; NULL: it keeps none. rz_agree_deposited: the message that brings a deposit
- * of `from` (n_dead: its word[0]), to be received as any other; false: it was not asked, or the
- * operation is not the one in question.
+ * rz_agree_cached: the answer of this member on a decided operation that it still keeps, as a
+ * message and its items; NULL: it keeps none. rz_agree_is_cached: the message that brings a cached
+ * decision of `from` (n_failed: its word[0]), to be received as any other; false: it was not asked,
+ * or the operation is not the one in question.
  */
 rz_id rz_agree_asked(const struct rz_agree *agree, uint32_t turn);
-const uint64_t *rz_agree_deposit(const struct rz_agree *agree, uint64_t number,
-                                 struct rz_message *message);
-bool rz_agree_deposited(const struct rz_agree *agree, rz_id from, uint64_t number, uint64_t n_dead,
-                        uint32_t n_items, struct rz_message *message);
+const uint64_t *rz_agree_cached(const struct rz_agree *agree, uint64_t number,
+                                struct rz_message *message);
+bool rz_agree_is_cached(const struct rz_agree *agree, rz_id from, uint64_t number,
+                        uint64_t n_failed, uint32_t n_items, struct rz_message *message);
 
-/* Whether this member knows that id is dead (agreed or not). */
-bool rz_agree_knows_dead(const struct rz_agree *agree, rz_id id);
+/* Whether this member knows that id has failed (agreed or not). */
+bool rz_agree_knows_failed(const struct rz_agree *agree, rz_id id);
 
 #endif

@@ -21,13 +21,13 @@ static const struct rz_agree_op *decision_of(member_t member, uint64_t seq)
 
 static uint32_t value_length(const struct rz_agree_op *op)
 {
-    return RZ_AGREE_VALUE_WORDS + op->n_dead + op->n_items;
+    return RZ_AGREE_VALUE_WORDS + op->n_failed + op->n_items;
 }
 
 static bool same_decision(member_t a, const struct rz_agree_op *in_a, member_t b,
                           const struct rz_agree_op *in_b)
 {
-    return in_a->n_dead == in_b->n_dead && in_a->n_items == in_b->n_items &&
+    return in_a->n_failed == in_b->n_failed && in_a->n_items == in_b->n_items &&
            memcmp(rz_agree_op_value(a, in_a), rz_agree_op_value(b, in_b),
                   value_length(in_a) * sizeof(uint64_t)) == 0;
 }
@@ -64,8 +64,8 @@ static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
                             "S3-6: %u has forgotten operation %llu, which %u has not decided", i,
                             (unsigned long long)a->collected, j);
     if (!agreed_within(a, b, both) || !agreed_within(b, a, both))
-        return rz_check_say(group, "S3-8: %u and %u decided %llu, but not the same members dead", i,
-                            j, (unsigned long long)both);
+        return rz_check_say(group, "S3-8: %u and %u decided %llu, but not the same members failed",
+                            i, j, (unsigned long long)both);
     return true;
 }
 
@@ -75,10 +75,10 @@ bool rz_agree_check_agreement(const struct rz_check_group *group)
         member_t a = group->state[i];
         if (!a)
             continue;
-        for (uint32_t d = 0; d < a->n_dead; d++)
-            if (!group->crashed[rz_agree_dead_list(a)[d]])
-                return rz_check_say(group, "S3-3: %u holds %u for dead, which is not", i,
-                                    rz_agree_dead_list(a)[d]);
+        for (uint32_t d = 0; d < a->n_failed; d++)
+            if (!group->crashed[rz_agree_failed_list(a)[d]])
+                return rz_check_say(group, "S3-3: %u holds %u for failed, which is not", i,
+                                    rz_agree_failed_list(a)[d]);
         for (rz_id j = 0; j < group->n_members; j++)
             if (j != i && group->state[j] && !check_pair(group, i, j))
                 return false;
@@ -86,11 +86,11 @@ bool rz_agree_check_agreement(const struct rz_check_group *group)
     return true;
 }
 
-static bool found_dead(member_t member, const struct rz_agree_op *op, rz_id id)
+static bool found_failed(member_t member, const struct rz_agree_op *op, rz_id id)
 {
-    const uint64_t *dead = rz_agree_op_value(member, op) + RZ_AGREE_VALUE_WORDS;
+    const uint64_t *failed = rz_agree_op_value(member, op) + RZ_AGREE_VALUE_WORDS;
     uint32_t at = rz_agree_ids_lower_bound(rz_agree_agreed_list(member), member->n_agreed, id);
-    return rz_items_contain(dead, op->n_dead, id) ||
+    return rz_items_contain(failed, op->n_failed, id) ||
            (at < member->n_agreed && rz_agree_agreed_list(member)[at] == id &&
             rz_agree_agreed_at(member)[at] <= op->seq);
 }
@@ -100,11 +100,12 @@ static bool includes(const uint64_t *value, const struct rz_agree_op *op,
 {
     return (value[RZ_AGREE_AND] & ~proposal->and) == 0 && value[RZ_AGREE_MIN] <= proposal->min &&
            value[RZ_AGREE_MAX] >= proposal->max &&
-           rz_items_contain(value + RZ_AGREE_VALUE_WORDS + op->n_dead, op->n_items, proposal->item);
+           rz_items_contain(value + RZ_AGREE_VALUE_WORDS + op->n_failed, op->n_items,
+                            proposal->item);
 }
 
 /* A decision that still waits for an earlier one is looked at when it is told: the earlier one may
- * name the dead. */
+ * name the failed processes. */
 bool rz_agree_check_participation(const struct rz_check_group *group,
                                   rz_agree_proposal_of proposal_of)
 {
@@ -116,7 +117,7 @@ bool rz_agree_check_participation(const struct rz_check_group *group,
             for (rz_id j = 0; op && j < group->n_members; j++) {
                 struct rz_agree_proposal proposal = proposal_of(j, seq);
                 if (!includes(rz_agree_op_value(member, op), op, &proposal) &&
-                    !found_dead(member, op, j))
+                    !found_failed(member, op, j))
                     return rz_check_say(group, "S3-2: %u decided operation %llu without %u", i,
                                         (unsigned long long)seq, j);
             }
@@ -139,14 +140,14 @@ bool rz_agree_check_tree(const struct rz_check_group *group, const struct rz_agr
 {
     uint32_t n_roots = 0;
     for (rz_id id = 0; id < tree->n_members; id++) {
-        if (rz_agree_ids_contain(tree->dead, tree->n_dead, id))
+        if (rz_agree_ids_contain(tree->failed, tree->n_failed, id))
             continue;
         rz_id parent = rz_agree_tree_parent(tree, id);
-        if (rz_agree_ids_contain(tree->dead, tree->n_dead, parent) || parent > id)
+        if (rz_agree_ids_contain(tree->failed, tree->n_failed, parent) || parent > id)
             return rz_check_say(group, "S3-7: %u hangs below %u", id, parent);
         n_roots += parent == id;
         for (rz_id above = 0; above < tree->n_members; above++) {
-            if (rz_agree_ids_contain(tree->dead, tree->n_dead, above))
+            if (rz_agree_ids_contain(tree->failed, tree->n_failed, above))
                 continue;
             uint32_t wanted = above == parent && parent != id;
             if (times_below(tree, above, id) != wanted)
@@ -207,7 +208,7 @@ uint32_t rz_agree_watch_slots(const struct rz_agree_config *config)
 
 static uint64_t digest_of(member_t member, const struct rz_agree_op *op)
 {
-    uint64_t digest = op->n_dead;
+    uint64_t digest = op->n_failed;
     for (uint32_t i = 0; i < value_length(op); i++)
         digest = rz_mix(digest, rz_agree_op_value(member, op)[i]);
     return digest | 1;

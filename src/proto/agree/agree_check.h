@@ -3,8 +3,8 @@
  * a group.
  *
  * Two decisions are compared while both members live (S3-1): that is stronger than comparing at
- * quiescence, and no more can be had: a member that decides and dies before anybody heard of it may
- * have decided otherwise than the survivors. What a dead member decided must still be what it
+ * quiescence, and no more can be had: a member that decides and fails before anybody heard of it
+ * may have decided otherwise than the survivors. What a failed member decided must still be what it
  * handed on (S3-1c): who took a decision from it took the same one. Not more either: a message of a
  * later operation does not carry the decision of an earlier one.
  *
@@ -35,12 +35,12 @@ struct rz_agree_watched {
 };
 uint32_t rz_agree_watch_slots(const struct rz_agree_config *config);
 
-/* S3-1 one decision, S3-3 only the dead are found dead, S3-6 nothing is forgotten that a living
- * member may ask for, S3-8 the same members agreed dead. After any step. */
+/* S3-1 one decision, S3-3 only the failed processes are found failed, S3-6 nothing is forgotten
+ * that a living member may ask for, S3-8 the same members agreed failed. After any step. */
 bool rz_agree_check_agreement(const struct rz_check_group *group);
 
-/* S3-2 a decision has in it what every member proposed that is not among the agreed dead. After any
- * step. */
+/* S3-2 a decision has in it what every member proposed that is not among the agreed failed. After
+ * any step. */
 bool rz_agree_check_participation(const struct rz_check_group *group,
                                   rz_agree_proposal_of proposal_of);
 
@@ -57,7 +57,7 @@ bool rz_agree_check_trees(const struct rz_check_group *group);
 bool rz_agree_check_progress(const struct rz_check_group *group, struct rz_agree_watched *watched);
 
 /* L3-1 what all living members contributed to is decided, L3-2 nobody waits for what another one
- * has decided. At quiescence: nothing in flight, all deaths told. */
+ * has decided. At quiescence: nothing in flight, all failures told. */
 bool rz_agree_check_liveness(const struct rz_check_group *group);
 
 #endif

@@ -10,8 +10,8 @@ void rz_agree_receive_down(struct rz_agree *agree, const struct rz_event *event,
     struct rz_agree_parts parts = rz_agree_parts_of_message(message, event->items);
     bool contributed = message->seq <= agree->proposed;
     /* Nobody decides without a living member. A decision that did not wait for us holds us for
-     * dead: it is taken, so that the host learns of it, and it is the last thing we hear. */
-    if (!contributed && !rz_items_contain(parts.dead, parts.n_dead, agree->self))
+     * failed: it is taken, so that the host learns of it, and it is the last thing we hear. */
+    if (!contributed && !rz_items_contain(parts.failed, parts.n_failed, agree->self))
         return;
     struct rz_agree_op *op = rz_agree_op_open(agree, message->seq);
     if (op->status == RZ_AGREE_COMPLETED)

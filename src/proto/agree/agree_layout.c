@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-/* Enough for an operation without deaths in a binary tree: a million members are a million blocks.
+/* Enough for an operation without failures in a binary tree: a million members are a million
+ * blocks.
  */
 #define IDS_INITIAL 2
 #define PEERS_INITIAL 6
 
 struct layout {
-    size_t dead, agreed, agreed_at, ops;     /* from the start of the block */
+    size_t failed, agreed, agreed_at, ops;   /* from the start of the block */
     size_t peers, base, to, value, op_bytes; /* from the start of an operation */
     size_t total;
 };
@@ -19,8 +20,8 @@ static struct layout layout_of(uint32_t ids_max, uint32_t peers_max, uint32_t it
 {
     struct layout l;
     size_t ids = ids_max * sizeof(rz_id);
-    l.dead = sizeof(struct rz_agree);
-    l.agreed = l.dead + ids;
+    l.failed = sizeof(struct rz_agree);
+    l.agreed = l.failed + ids;
     l.agreed_at = l.agreed + ids;
     l.ops = l.agreed_at + ids_max * sizeof(uint64_t);
     l.peers = sizeof(struct rz_agree_op);
@@ -42,9 +43,9 @@ static void *at(const void *start, size_t offset)
     return (char *)(uintptr_t)start + offset;
 }
 
-rz_id *rz_agree_dead_list(const struct rz_agree *agree)
+rz_id *rz_agree_failed_list(const struct rz_agree *agree)
 {
-    return at(agree, layout_now(agree).dead);
+    return at(agree, layout_now(agree).failed);
 }
 
 rz_id *rz_agree_agreed_list(const struct rz_agree *agree)
@@ -131,28 +132,28 @@ void rz_agree_grow(struct rz_agree *agree, size_t bytes)
     agree->items_max = agree->items_want;
 }
 
-/* What the lists must hold after an event that tells of n_more deaths, when all that open
+/* What the lists must hold after an event that tells of n_more failures, when all that open
  * operations carry become known, too. */
 struct required {
     uint64_t ids, peers, items;
 };
 
-/* The most children this member can have with so many dead: a dead one passes its own on. */
-static uint64_t children_max(const struct rz_agree *agree, uint64_t n_dead)
+/* The most children this member can have with so many failed: a failed one passes its own on. */
+static uint64_t children_max(const struct rz_agree *agree, uint64_t n_failed)
 {
     struct rz_agree_tree_view tree = {.n_members = agree->config.n_members,
                                       .kind = agree->config.tree,
                                       .per_node = agree->config.per_node};
-    if (n_dead == 0)
+    if (n_failed == 0)
         return rz_agree_shape_degree(&tree, agree->self);
-    uint64_t most = rz_agree_shape_degree_max(tree.kind, tree.per_node) * (n_dead + 1);
+    uint64_t most = rz_agree_shape_degree_max(tree.kind, tree.per_node) * (n_failed + 1);
     return most < tree.n_members ? most : tree.n_members;
 }
 
 /* Whom we serve is a child or has a role already, but for one new sender. */
 static struct required required_by(const struct rz_agree *agree, uint32_t n_more)
 {
-    uint64_t n_peers = 0, n_dead = (uint64_t)agree->n_dead + n_more;
+    uint64_t n_peers = 0, n_failed = (uint64_t)agree->n_failed + n_more;
     for (uint32_t slot = 0; slot < agree->n_slots; slot++) {
         const struct rz_agree_op *op = rz_agree_op_slot(agree, slot);
         if (op->status == RZ_AGREE_FREE)
@@ -160,9 +161,9 @@ static struct required required_by(const struct rz_agree *agree, uint32_t n_more
         if (op->n_peers > n_peers)
             n_peers = op->n_peers;
         if (op->status != RZ_AGREE_COMPLETED)
-            n_dead += op->n_dead;
+            n_failed += op->n_failed;
     }
-    return (struct required){.ids = n_dead, .peers = n_peers + 1 + children_max(agree, n_dead)};
+    return (struct required){.ids = n_failed, .peers = n_peers + 1 + children_max(agree, n_failed)};
 }
 
 static uint64_t items_required(const struct rz_agree *agree, uint64_t seq, uint32_t n_more)
@@ -186,12 +187,12 @@ bool rz_agree_fits(struct rz_agree *agree, const struct rz_event *event, struct 
     if (event->kind == RZ_EVENT_RECEIVE) {
         const struct rz_message *message = event->message;
         bool has_value = message->type != RZ_AGREE_REQUEST;
-        uint32_t n_dead = has_value ? (uint32_t)message->word[0] : 0;
-        required = required_by(agree, n_dead);
+        uint32_t n_failed = has_value ? (uint32_t)message->word[0] : 0;
+        required = required_by(agree, n_failed);
         if (has_value)
             required.items = items_required(agree, message->seq,
-                                            message->n_items - RZ_AGREE_VALUE_WORDS - n_dead);
-    } else if (event->kind == RZ_EVENT_DEATH) {
+                                            message->n_items - RZ_AGREE_VALUE_WORDS - n_failed);
+    } else if (event->kind == RZ_EVENT_FAILURE) {
         required = required_by(agree, event->n_ids);
     } else if (event->kind == RZ_EVENT_CALL) {
         required = required_by(agree, 0);

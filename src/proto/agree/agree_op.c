@@ -1,4 +1,4 @@
-/* Operations in flight, the peers that had to do with them, and what is known of deaths. */
+/* Operations in flight, the peers that had to do with them, and what is known of failures. */
 #include "proto/agree/agree_private.h"
 
 #include <string.h>
@@ -71,27 +71,27 @@ struct rz_agree_tree_view rz_agree_op_tree(const struct rz_agree *agree,
         .per_node = agree->config.per_node,
         .base = rz_agree_op_base(agree, op),
         .n_base = op->n_base,
-        .dead = rz_agree_dead_list(agree),
-        .n_dead = agree->n_dead,
+        .failed = rz_agree_failed_list(agree),
+        .n_failed = agree->n_failed,
     };
 }
 
-bool rz_agree_knows_dead(const struct rz_agree *agree, rz_id id)
+bool rz_agree_knows_failed(const struct rz_agree *agree, rz_id id)
 {
-    return rz_agree_ids_contain(rz_agree_dead_list(agree), agree->n_dead, id);
+    return rz_agree_ids_contain(rz_agree_failed_list(agree), agree->n_failed, id);
 }
 
-void rz_agree_learn_death(struct rz_agree *agree, rz_id id)
+void rz_agree_learn_failure(struct rz_agree *agree, rz_id id)
 {
     rz_assert(id < agree->config.n_members);
-    rz_id *dead = rz_agree_dead_list(agree);
-    uint32_t at = rz_agree_ids_lower_bound(dead, agree->n_dead, id);
-    if (at < agree->n_dead && dead[at] == id)
+    rz_id *failed = rz_agree_failed_list(agree);
+    uint32_t at = rz_agree_ids_lower_bound(failed, agree->n_failed, id);
+    if (at < agree->n_failed && failed[at] == id)
         return;
-    rz_assert(agree->n_dead < agree->ids_max);
-    memmove(dead + at + 1, dead + at, (agree->n_dead - at) * sizeof *dead);
-    dead[at] = id;
-    agree->n_dead++;
+    rz_assert(agree->n_failed < agree->ids_max);
+    memmove(failed + at + 1, failed + at, (agree->n_failed - at) * sizeof *failed);
+    failed[at] = id;
+    agree->n_failed++;
     if (id == agree->self)
         agree->stopped = 1;
 }
@@ -105,14 +105,14 @@ void rz_agree_send(struct rz_agree *agree, const struct rz_agree_op *op, enum rz
         .kind = RZ_ACTION_SEND,
         .to = to,
         .n_to = n_to,
-        .message = {.room = RZ_ROOM_AGREE,
+        .message = {.protocol = RZ_PROTOCOL_AGREE,
                     .type = (uint8_t)type,
                     .view = agree->config.view,
                     .from = agree->self,
                     .origin = agree->self,
                     .seq = op->seq,
-                    .word = {has_value ? op->n_dead : 0},
-                    .n_items = has_value ? RZ_AGREE_VALUE_WORDS + op->n_dead + op->n_items : 0},
+                    .word = {has_value ? op->n_failed : 0},
+                    .n_items = has_value ? RZ_AGREE_VALUE_WORDS + op->n_failed + op->n_items : 0},
         .items = has_value ? rz_agree_op_value(agree, op) : NULL,
     };
 }

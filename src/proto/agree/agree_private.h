@@ -1,8 +1,8 @@
 /*
- * The state of agreement and what its files share; nobody outside this room includes it, but its
- * checkers and tests.
+ * The state of agreement and what its files share; nobody outside this component includes it, but
+ * its checkers and tests.
  *
- * One flat block: struct rz_agree, the sorted lists `dead` and `agreed` (with the operation that
+ * One flat block: struct rz_agree, the sorted lists `failed` and `agreed` (with the operation that
  * agreed each), then a ring of operations. An operation is in slot seq % n_slots, whether it is
  * open or decided: the decided ones are the store from which late askers are answered. Three times
  * in_flight_max slots suffice (W = in_flight_max, D = decided):
@@ -11,9 +11,9 @@
  *   - a peer is at most W ahead of what it has decided, and that is at most what we have proposed,
  * D + W.
  *
- * Messages. seq is the operation. UP and DOWN carry a value; word[0] counts its dead members:
+ * Messages. seq is the operation. UP and DOWN carry a value; word[0] counts its failed members:
  *   items[0] and, items[1] min, items[2] max, items[3] settled: every contributor has decided the
- * operations up to it, then word[0] ids of dead members (sorted, one per item), then the union of
+ * operations up to it, then word[0] ids of failed members (sorted, one per item), then the union of
  * items (sorted). REQUEST carries nothing. An operation keeps its value in just this form, so that
  * a message is a pointer to it.
  */
@@ -64,9 +64,9 @@ struct rz_agree_op {
     rz_id parent;    /* where the last UP went */
     rz_id giver;     /* COMPLETED: who gave us the decision; ourselves as the root */
     uint32_t n_peers;
-    uint32_t n_base; /* members agreed dead when seq - in_flight_max was decided: the same at all
+    uint32_t n_base; /* members agreed failed when seq - in_flight_max was decided: the same at all
                         members */
-    uint32_t n_dead; /* parts of the value */
+    uint32_t n_failed; /* parts of the value */
     uint32_t n_items;
     uint32_t zero;
 };
@@ -74,14 +74,14 @@ struct rz_agree_op {
 struct rz_agree {
     struct rz_agree_config config;
     rz_id self;
-    uint32_t stopped; /* we know of our own death: nothing is sent or heard any more */
+    uint32_t stopped; /* we know of our own failure: nothing is sent or heard any more */
     rz_id late;       /* destination of an answer from the store */
     uint32_t n_slots;
-    /* Capacities: of every list of dead, of the peers and destinations of an operation, of the
+    /* Capacities: of every list of failed, of the peers and destinations of an operation, of the
      * items of a value; the first two are even. */
     uint32_t ids_max, peers_max, items_max;
     uint32_t ids_want, peers_want, items_want; /* what was asked for with RZ_NEED */
-    uint32_t n_dead, n_agreed;
+    uint32_t n_failed, n_agreed;
     uint32_t zero;
     uint64_t proposed, decided;
     uint64_t collected;   /* operations up to it are forgotten: everybody alive has decided them */
@@ -91,7 +91,7 @@ struct rz_agree {
 };
 
 /* agree_layout.c */
-rz_id *rz_agree_dead_list(const struct rz_agree *agree);
+rz_id *rz_agree_failed_list(const struct rz_agree *agree);
 rz_id *rz_agree_agreed_list(const struct rz_agree *agree);
 uint64_t *rz_agree_agreed_at(
     const struct rz_agree *agree); /* the operation that agreed each of agreed_list */
@@ -104,22 +104,22 @@ uint64_t *rz_agree_op_value(const struct rz_agree *agree, const struct rz_agree_
  * happened. */
 bool rz_agree_fits(struct rz_agree *agree, const struct rz_event *event, struct rz_actions *out);
 
-/* agree_op.c: operations, peers, deaths. */
+/* agree_op.c: operations, peers, failures. */
 struct rz_agree_op *rz_agree_op_find(const struct rz_agree *agree, uint64_t seq); /* or NULL */
 struct rz_agree_op *rz_agree_op_open(struct rz_agree *agree, uint64_t seq); /* find or begin */
 void rz_agree_op_mark(struct rz_agree *agree, struct rz_agree_op *op, rz_id id, uint32_t role);
 uint32_t rz_agree_op_roles(const struct rz_agree *agree, const struct rz_agree_op *op, rz_id id);
 struct rz_agree_tree_view rz_agree_op_tree(const struct rz_agree *agree,
                                            const struct rz_agree_op *op);
-void rz_agree_learn_death(struct rz_agree *agree, rz_id id);
+void rz_agree_learn_failure(struct rz_agree *agree, rz_id id);
 bool rz_agree_mutated(const struct rz_agree *agree, enum rz_agree_mutation mutation);
 void rz_agree_send(struct rz_agree *agree, const struct rz_agree_op *op, enum rz_agree_message type,
                    const rz_id *to, uint32_t n_to, struct rz_actions *out);
 
 /* agree_value.c */
 struct rz_agree_parts {
-    const uint64_t *words, *dead, *items;
-    uint32_t n_dead, n_items;
+    const uint64_t *words, *failed, *items;
+    uint32_t n_failed, n_items;
 };
 bool rz_agree_value_valid(const struct rz_agree *agree, const struct rz_message *message,
                           const uint64_t *items);

@@ -1,15 +1,15 @@
-/* What an operation does next, from its state and the known deaths alone (ERA: "Check", and the
- * reaction to deaths). */
+/* What an operation does next, from its state and the known failures alone (ERA: "Check", and the
+ * reaction to failures). */
 #include "proto/agree/agree_private.h"
 
 /*
- * Where nobody died since, a tree is unbroken: who has heard of fewer peers than it has children
+ * Where nobody failed since, a tree is unbroken: who has heard of fewer peers than it has children
  * misses one. So whoever has many, in a star, does not walk along them at each that comes.
  */
 static bool surely_missing(const struct rz_agree_tree_view *tree, const struct rz_agree *agree,
                            const struct rz_agree_op *op)
 {
-    return !op->asking && tree->n_dead == tree->n_base &&
+    return !op->asking && tree->n_failed == tree->n_base &&
            op->n_peers < rz_agree_shape_degree(tree, agree->self);
 }
 

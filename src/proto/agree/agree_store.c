@@ -29,21 +29,21 @@ static uint32_t destinations(struct rz_agree *agree, const struct rz_agree_op *o
             add_destination(agree, to, &n_to, child);
     for (uint32_t i = 0; i < op->n_peers; i++)
         if ((peers[i].roles & served) && peers[i].id != giver &&
-            !rz_agree_knows_dead(agree, peers[i].id))
+            !rz_agree_knows_failed(agree, peers[i].id))
             add_destination(agree, to, &n_to, peers[i].id);
     return n_to;
 }
 
-/* The value of op is the decision, from giver (ourselves as the root). Its dead are dead for us
- * from now on. */
+/* The value of op is the decision, from giver (ourselves as the root). Its failed have failed for
+ * us from now on. */
 void rz_agree_complete(struct rz_agree *agree, struct rz_agree_op *op, rz_id giver,
                        struct rz_actions *out)
 {
     op->status = RZ_AGREE_COMPLETED;
     op->giver = giver;
     struct rz_agree_parts parts = rz_agree_parts_of_op(agree, op);
-    for (uint32_t i = 0; i < parts.n_dead; i++)
-        rz_agree_learn_death(agree, (rz_id)parts.dead[i]);
+    for (uint32_t i = 0; i < parts.n_failed; i++)
+        rz_agree_learn_failure(agree, (rz_id)parts.failed[i]);
     if (agree->stopped)
         return;
     uint32_t n_to = destinations(agree, op, giver);
@@ -100,8 +100,8 @@ void rz_agree_decision_tell(struct rz_agree *agree, struct rz_actions *out)
 {
     const struct rz_agree_op *op = rz_agree_op_find(agree, ++agree->decided);
     struct rz_agree_parts parts = rz_agree_parts_of_op(agree, op);
-    for (uint32_t i = 0; i < parts.n_dead; i++)
-        add_agreed(agree, (rz_id)parts.dead[i], op->seq);
+    for (uint32_t i = 0; i < parts.n_failed; i++)
+        add_agreed(agree, (rz_id)parts.failed[i], op->seq);
     collect(agree, op->seq, parts.words[RZ_AGREE_SETTLED]);
     rz_assert(out->count < out->max);
     out->v[out->count++] = (struct rz_action){
@@ -114,7 +114,7 @@ void rz_agree_decision_tell(struct rz_agree *agree, struct rz_actions *out)
     };
 }
 
-const rz_id *rz_agree_dead(const struct rz_agree *agree, uint32_t *n)
+const rz_id *rz_agree_failed(const struct rz_agree *agree, uint32_t *n)
 {
     *n = agree->n_agreed;
     return rz_agree_agreed_list(agree);

@@ -1,9 +1,9 @@
-/* The mended tree: the unbroken one without the dead. */
+/* The mended tree: the unbroken one without the failed processes. */
 #include "proto/agree/agree_tree.h"
 
 static bool alive(const struct rz_agree_tree_view *tree, rz_id id)
 {
-    return !rz_agree_ids_contain(tree->dead, tree->n_dead, id);
+    return !rz_agree_ids_contain(tree->failed, tree->n_failed, id);
 }
 
 static rz_id living_ancestor(const struct rz_agree_tree_view *tree, rz_id id)
@@ -46,7 +46,7 @@ static rz_id next_below(const struct rz_agree_tree_view *tree, rz_id start, rz_i
 }
 
 /* The root also has everybody who has no living ancestor: they are below the first, with only the
- * dead between. */
+ * failed between. */
 static bool adopts_orphans(const struct rz_agree_tree_view *tree, rz_id member, rz_id first)
 {
     return member != first && living_ancestor(tree, member) == RZ_ID_NONE &&

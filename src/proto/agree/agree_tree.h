@@ -1,9 +1,9 @@
 /*
  * The tree of one agreement, never stored. Its shape is a function of the members that are left
- * (agree_shape.c); the dead are skipped (agree_tree.c): a living member hangs below its nearest
- * living ancestor, or below the root when it has none; the root is the living member with the
- * smallest id. So the parent depends only on the set of dead, not on the order in which they were
- * found (ERA, SC'15; docs/protocols/agree.md).
+ * (agree_shape.c); the failed processes are skipped (agree_tree.c): a living member hangs below its
+ * nearest living ancestor, or below the root when it has none; the root is the living member with
+ * the smallest id. So the parent depends only on the set of failed, not on the order in which they
+ * were found (ERA, SC'15; docs/protocols/agree.md).
  *
  * Shapes, over the members not in base, in the order of their ids:
  *   binary    position m below (m - 1) / 2;
@@ -18,15 +18,15 @@
 
 #include "proto/agree/agree.h"
 
-/* Both lists are sorted; members of base may also be in dead. */
+/* Both lists are sorted; members of base may also be in failed. */
 struct rz_agree_tree_view {
     uint32_t n_members;
     enum rz_agree_tree kind;
     uint32_t per_node; /* 0: 1; binary does not ask */
     const rz_id *base; /* left out of the positions: the same list at all members */
     uint32_t n_base;
-    const rz_id *dead; /* known dead at this member */
-    uint32_t n_dead;
+    const rz_id *failed; /* known failed at this member */
+    uint32_t n_failed;
 };
 
 /* A walk over the children of one living member; begin with {.member = id}. */
@@ -42,7 +42,7 @@ struct rz_agree_walk {
 rz_id rz_agree_tree_parent(const struct rz_agree_tree_view *tree, rz_id id);
 
 /* The next child of walk->member, or RZ_ID_NONE; each child comes once. The walk costs what it
- * gives and the dead it passes, not the members, nor all the dead. */
+ * gives and the failed it passes, not the members, nor all the failed processes. */
 rz_id rz_agree_tree_next_child(const struct rz_agree_tree_view *tree, struct rz_agree_walk *walk);
 
 /* --- the unbroken tree; ids must not be in base (agree_shape.c) --- */

@@ -20,32 +20,33 @@ bool rz_agree_value_valid(const struct rz_agree *agree, const struct rz_message 
     if (message->n_items < RZ_AGREE_VALUE_WORDS ||
         message->word[0] > message->n_items - RZ_AGREE_VALUE_WORDS)
         return false;
-    uint32_t n_dead = (uint32_t)message->word[0];
-    const uint64_t *dead = items + RZ_AGREE_VALUE_WORDS;
-    return ascending(dead, n_dead) && (n_dead == 0 || dead[n_dead - 1] < agree->config.n_members) &&
-           ascending(dead + n_dead, message->n_items - RZ_AGREE_VALUE_WORDS - n_dead);
+    uint32_t n_failed = (uint32_t)message->word[0];
+    const uint64_t *failed = items + RZ_AGREE_VALUE_WORDS;
+    return ascending(failed, n_failed) &&
+           (n_failed == 0 || failed[n_failed - 1] < agree->config.n_members) &&
+           ascending(failed + n_failed, message->n_items - RZ_AGREE_VALUE_WORDS - n_failed);
 }
 
-static struct rz_agree_parts parts(const uint64_t *value, uint32_t n_dead, uint32_t n_items)
+static struct rz_agree_parts parts(const uint64_t *value, uint32_t n_failed, uint32_t n_items)
 {
     return (struct rz_agree_parts){.words = value,
-                                   .dead = value + RZ_AGREE_VALUE_WORDS,
-                                   .items = value + RZ_AGREE_VALUE_WORDS + n_dead,
-                                   .n_dead = n_dead,
+                                   .failed = value + RZ_AGREE_VALUE_WORDS,
+                                   .items = value + RZ_AGREE_VALUE_WORDS + n_failed,
+                                   .n_failed = n_failed,
                                    .n_items = n_items};
 }
 
 struct rz_agree_parts rz_agree_parts_of_message(const struct rz_message *message,
                                                 const uint64_t *items)
 {
-    uint32_t n_dead = (uint32_t)message->word[0];
-    return parts(items, n_dead, message->n_items - RZ_AGREE_VALUE_WORDS - n_dead);
+    uint32_t n_failed = (uint32_t)message->word[0];
+    return parts(items, n_failed, message->n_items - RZ_AGREE_VALUE_WORDS - n_failed);
 }
 
 struct rz_agree_parts rz_agree_parts_of_op(const struct rz_agree *agree,
                                            const struct rz_agree_op *op)
 {
-    return parts(rz_agree_op_value(agree, op), op->n_dead, op->n_items);
+    return parts(rz_agree_op_value(agree, op), op->n_failed, op->n_items);
 }
 
 void rz_agree_value_clear(struct rz_agree *agree, struct rz_agree_op *op)
@@ -53,17 +54,17 @@ void rz_agree_value_clear(struct rz_agree *agree, struct rz_agree_op *op)
     uint64_t *value = rz_agree_op_value(agree, op);
     value[RZ_AGREE_AND] = value[RZ_AGREE_MIN] = value[RZ_AGREE_SETTLED] = UINT64_MAX;
     value[RZ_AGREE_MAX] = 0;
-    op->n_dead = op->n_items = 0;
+    op->n_failed = op->n_items = 0;
 }
 
-/* The dead stand before the items: each new one moves them up. */
-static void add_dead(struct rz_agree *agree, struct rz_agree_op *op, uint64_t id)
+/* The failed stand before the items: each new one moves them up. */
+static void add_failed(struct rz_agree *agree, struct rz_agree_op *op, uint64_t id)
 {
-    uint64_t *dead = rz_agree_op_value(agree, op) + RZ_AGREE_VALUE_WORDS;
-    if (rz_items_contain(dead, op->n_dead, id))
+    uint64_t *failed = rz_agree_op_value(agree, op) + RZ_AGREE_VALUE_WORDS;
+    if (rz_items_contain(failed, op->n_failed, id))
         return;
-    memmove(dead + op->n_dead + 1, dead + op->n_dead, op->n_items * sizeof *dead);
-    rz_items_insert(dead, &op->n_dead, agree->ids_max, id);
+    memmove(failed + op->n_failed + 1, failed + op->n_failed, op->n_items * sizeof *failed);
+    rz_items_insert(failed, &op->n_failed, agree->ids_max, id);
 }
 
 /* Idempotent in every part: after a repair of the tree a contribution may come twice, by two ways.
@@ -79,9 +80,9 @@ void rz_agree_value_merge(struct rz_agree *agree, struct rz_agree_op *op,
         value[RZ_AGREE_MAX] = parts->words[RZ_AGREE_MAX];
     if (parts->words[RZ_AGREE_SETTLED] < value[RZ_AGREE_SETTLED])
         value[RZ_AGREE_SETTLED] = parts->words[RZ_AGREE_SETTLED];
-    for (uint32_t i = 0; i < parts->n_dead; i++)
-        add_dead(agree, op, parts->dead[i]);
-    uint64_t *items = value + RZ_AGREE_VALUE_WORDS + op->n_dead;
+    for (uint32_t i = 0; i < parts->n_failed; i++)
+        add_failed(agree, op, parts->failed[i]);
+    uint64_t *items = value + RZ_AGREE_VALUE_WORDS + op->n_failed;
     for (uint32_t i = 0; i < parts->n_items; i++)
         rz_items_insert(items, &op->n_items, agree->items_max, parts->items[i]);
 }
@@ -89,21 +90,21 @@ void rz_agree_value_merge(struct rz_agree *agree, struct rz_agree_op *op,
 void rz_agree_value_replace(struct rz_agree *agree, struct rz_agree_op *op,
                             const struct rz_agree_parts *parts)
 {
-    rz_assert(parts->n_dead <= agree->ids_max && parts->n_items <= agree->items_max);
-    op->n_dead = parts->n_dead;
+    rz_assert(parts->n_failed <= agree->ids_max && parts->n_items <= agree->items_max);
+    op->n_failed = parts->n_failed;
     op->n_items = parts->n_items;
     memcpy(rz_agree_op_value(agree, op), parts->words,
-           ((size_t)RZ_AGREE_VALUE_WORDS + parts->n_dead + parts->n_items) * sizeof(uint64_t));
+           ((size_t)RZ_AGREE_VALUE_WORDS + parts->n_failed + parts->n_items) * sizeof(uint64_t));
 }
 
-/* When the gathering ends, write the dead that no decision has told us of yet into the value:
- * whoever was left out is then among the dead of this decision or of an earlier one. An UP that is
- * sent again is the one that was sent. */
+/* When the gathering ends, write the failed processes that no decision has told us of yet into the
+ * value: whoever was left out is then among the failed processes of this decision or of an earlier
+ * one. An UP that is sent again is the one that was sent. */
 void rz_agree_value_seal(struct rz_agree *agree, struct rz_agree_op *op)
 {
-    const rz_id *known = rz_agree_dead_list(agree);
+    const rz_id *known = rz_agree_failed_list(agree);
     const rz_id *agreed = rz_agree_agreed_list(agree);
-    for (uint32_t i = 0; i < agree->n_dead; i++)
+    for (uint32_t i = 0; i < agree->n_failed; i++)
         if (!rz_agree_ids_contain(agreed, agree->n_agreed, known[i]))
-            add_dead(agree, op, known[i]);
+            add_failed(agree, op, known[i]);
 }

@@ -46,7 +46,7 @@ static size_t lay_out(struct rz_commit *c, const struct rz_commit_config *config
     c->acking_at = place_array(&end, n_ranks, sizeof(uint64_t));
     c->acks_at = place_array(&end, n_ranks, sizeof(uint64_t));
     c->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
-    c->dead_at = place_array(&end, n_daemons, sizeof(rz_id));
+    c->failed_at = place_array(&end, n_daemons, sizeof(rz_id));
     c->agree_at = end;
     struct rz_agree_config agree = agree_config(config->n_daemons, config->view, 0);
     c->agree_bytes = rz_agree_size(&agree);
@@ -66,7 +66,7 @@ static void renew_agree(struct rz_commit *c, rz_time now)
     struct rz_agree_config agree = agree_config(c->n_daemons, view, c->agree_mutations);
     rz_agree_init(rz_commit_agree(c), &agree, c->self, now, rz_mix(c->seed, c->epoch));
     c->agree_more = false;
-    c->tell_dead = true;
+    c->tell_failed = true;
 }
 
 void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, rz_id self,
@@ -91,7 +91,7 @@ void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, 
     c->seed = seed;
     c->lost = true;
     renew_agree(c, now);
-    c->tell_dead = false;
+    c->tell_failed = false;
 }
 
 /* ---- the agreement */
@@ -104,22 +104,22 @@ static void learn_committed(struct rz_commit *c, uint64_t generation)
     c->give |= GIVE_COMMITTED;
 }
 
-static bool fresh_dead_agreed(const struct rz_commit *c)
+static bool fresh_failed_agreed(const struct rz_commit *c)
 {
-    uint32_t n_dead;
-    const rz_id *dead = rz_agree_dead(rz_commit_agree(c), &n_dead);
-    for (uint32_t i = 0; i < n_dead; i++)
-        if (!(rz_commit_daemons(c)[dead[i]] & DAEMON_AGREED))
+    uint32_t n_failed;
+    const rz_id *failed = rz_agree_failed(rz_commit_agree(c), &n_failed);
+    for (uint32_t i = 0; i < n_failed; i++)
+        if (!(rz_commit_daemons(c)[failed[i]] & DAEMON_AGREED))
             return true;
     return false;
 }
 
-/* A member that died meanwhile may not have had its pieces in both places: such a decision commits
- * nothing, and none after it in this epoch does; recovery begins another one. */
+/* A member that failed meanwhile may not have had its pieces in both places: such a decision
+ * commits nothing, and none after it in this epoch does; recovery begins another one. */
 static void decide(struct rz_commit *c, const struct rz_action *decided)
 {
-    bool despite = c->mutations & RZ_COMMIT_DESPITE_DEATH;
-    if (decided->arg[1] == 1 && (despite || !fresh_dead_agreed(c)))
+    bool despite = c->mutations & RZ_COMMIT_DESPITE_FAILURE;
+    if (decided->arg[1] == 1 && (despite || !fresh_failed_agreed(c)))
         learn_committed(c, c->base + decided->arg[0]);
     else
         c->closed = true;
@@ -130,7 +130,7 @@ static void take_actions(struct rz_commit *c, struct rz_actions *out)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < out->count; i++) {
         if (out->v[i].kind == RZ_ACTION_SEND) {
-            out->v[i].message.room = RZ_ROOM_COMMIT;
+            out->v[i].message.protocol = RZ_PROTOCOL_COMMIT;
             out->v[kept++] = out->v[i];
         } else if (out->v[i].what == RZ_AGREE_DECIDED) {
             decide(c, &out->v[i]);
@@ -139,7 +139,7 @@ static void take_actions(struct rz_commit *c, struct rz_actions *out)
     out->count = kept;
 }
 
-static bool knows_fresh_death(const struct rz_commit *c)
+static bool knows_fresh_failure(const struct rz_commit *c)
 {
     const uint8_t *daemons = rz_commit_daemons(c);
     for (rz_id d = 0; d < c->n_daemons; d++)
@@ -154,7 +154,7 @@ static bool wants_to_contribute(const struct rz_commit *c)
     uint64_t proposed = rz_agree_proposed(agree);
     if (!c->opened || c->closed || proposed > rz_agree_decided(agree))
         return false;
-    if (knows_fresh_death(c) && !(c->mutations & RZ_COMMIT_DESPITE_DEATH))
+    if (knows_fresh_failure(c) && !(c->mutations & RZ_COMMIT_DESPITE_FAILURE))
         return false;
     return rz_commit_own_safe(c, c->base + proposed + 1);
 }
@@ -171,7 +171,7 @@ static bool work_left(struct rz_commit *c)
 {
     if (becomes_protected(c))
         c->give |= GIVE_PROTECTED;
-    return c->agree_more || c->tell_dead || c->give || wants_to_contribute(c);
+    return c->agree_more || c->tell_failed || c->give || wants_to_contribute(c);
 }
 
 static enum rz_more step_agree(struct rz_commit *c, const struct rz_event *event,
@@ -190,17 +190,17 @@ static enum rz_more step_agree(struct rz_commit *c, const struct rz_event *event
     return work_left(c) ? RZ_MORE : RZ_DONE;
 }
 
-static enum rz_more tell_dead(struct rz_commit *c, rz_time now, struct rz_actions *out)
+static enum rz_more tell_failed(struct rz_commit *c, rz_time now, struct rz_actions *out)
 {
-    rz_id *dead = rz_commit_at(c, c->dead_at);
-    struct rz_event death = {.kind = RZ_EVENT_DEATH, .now = now, .ids = dead};
+    rz_id *failed = rz_commit_at(c, c->failed_at);
+    struct rz_event failure = {.kind = RZ_EVENT_FAILURE, .now = now, .ids = failed};
     for (rz_id d = 0; d < c->n_daemons; d++)
         if (rz_commit_daemons(c)[d] & DAEMON_KNOWN)
-            dead[death.n_ids++] = d;
+            failed[failure.n_ids++] = d;
     enum rz_more more = RZ_DONE;
-    if (death.n_ids > 0 && (more = step_agree(c, &death, out)) == RZ_NEED)
+    if (failure.n_ids > 0 && (more = step_agree(c, &failure, out)) == RZ_NEED)
         return RZ_NEED;
-    c->tell_dead = false;
+    c->tell_failed = false;
     return work_left(c) ? RZ_MORE : RZ_DONE;
 }
 
@@ -231,8 +231,8 @@ static enum rz_more go_on(struct rz_commit *c, const struct rz_event *event, str
         struct rz_event more = {.kind = RZ_EVENT_CONTINUE, .now = event->now};
         return step_agree(c, &more, out);
     }
-    if (c->tell_dead)
-        return tell_dead(c, event->now, out);
+    if (c->tell_failed)
+        return tell_failed(c, event->now, out);
     if (work_left(c) && c->give)
         return give_notices(c, out);
     if (wants_to_contribute(c)) {
@@ -286,7 +286,7 @@ static void take_call(struct rz_commit *c, const struct rz_event *event)
         c->opened = true;
         break;
     default:
-        rz_assert(!"a call of this room");
+        rz_assert(!"a call of this component");
     }
 }
 
@@ -298,11 +298,11 @@ enum rz_more rz_commit_step(struct rz_commit *c, const struct rz_event *event,
     case RZ_EVENT_RECEIVE: {
         struct rz_message message = *event->message;
         struct rz_event inner = *event;
-        message.room = RZ_ROOM_AGREE;
+        message.protocol = RZ_PROTOCOL_AGREE;
         inner.message = &message;
         return step_agree(c, &inner, out);
     }
-    case RZ_EVENT_DEATH:
+    case RZ_EVENT_FAILURE:
         for (uint32_t i = 0; i < event->n_ids; i++) {
             rz_assert(event->ids[i] < c->n_daemons);
             rz_commit_daemons(c)[event->ids[i]] |= DAEMON_KNOWN;
@@ -338,7 +338,7 @@ uint64_t rz_commit_hash(const struct rz_commit *c)
     uint64_t h = rz_mix(c->self, (uint64_t)c->epoch << 32 | c->written_in);
     h = rz_mix(rz_mix(h, c->base), c->newest);
     h = rz_mix(h, c->lost | c->opened << 1 | c->closed << 2 | c->protected_told << 3 |
-                      c->agree_more << 4 | c->tell_dead << 5 | c->give << 6 | c->fell_back << 10 |
+                      c->agree_more << 4 | c->tell_failed << 5 | c->give << 6 | c->fell_back << 10 |
                       c->home_lost << 11);
     h = rz_mix(rz_mix(h, c->home_base), (uint64_t)c->home_epoch << 32 | c->home_written_in);
     h = rz_mix(h, (uint64_t)c->home.since << 32 | c->now.since);

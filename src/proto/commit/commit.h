@@ -13,10 +13,10 @@
  * It may overwrite that of g-1, with the owner and with the keepers, unless an undecided
  * contribution to a recovery may still choose g-1 (rz_recover_generation_floor): then it waits.
  *
- * After deaths, a generation can be restored iff each rank's owner lives, or its keepers can give
+ * After failures, a generation can be restored iff each rank's owner lives, or its keepers can give
  * the piece back: a pure function of the layout it was protected under (the placement, and the
- * daemons that lived then) and the daemons dead since; all daemons compute the same answer. It is
- * protected anew under the new layout before the barrier of the new epoch.
+ * daemons that lived then) and the daemons failed since; all daemons compute the same answer. It is
+ * protected again under the new layout before the barrier of the new epoch.
  *
  * A generation that is damaged, and that nobody can give back, is gone: the next epoch goes back to
  * the one before it, as if the newer one had never been. Its holders are those of the newer one.
@@ -33,7 +33,7 @@
  * view.
  *
  * Copies. Pieces and parities of the generation to restore stay with their old holders until
- * RZ_COMMIT_OPENED: a death before it counts against the old placement. Afterwards whoever is no
+ * RZ_COMMIT_OPENED: a failure before it counts against the old placement. Afterwards whoever is no
  * holder under the new one may drop them.
  */
 #ifndef RZ_PROTO_COMMIT_H
@@ -43,13 +43,13 @@
 
 /* Faults put in on purpose, to show that the checkers find them; 0 in production. */
 enum rz_commit_mutation {
-    RZ_COMMIT_UNCOPIED = 1,      /* contribute before the buddies have acknowledged */
-    RZ_COMMIT_DESPITE_DEATH = 2, /* a decision with fresh deaths commits */
-    RZ_COMMIT_EARLY_HOME = 4,    /* take the new placement for protected before its barrier */
-    RZ_COMMIT_ONE_VIEW = 8,      /* messages of old epochs are not told from new ones */
-    RZ_COMMIT_ONE_SHORT = 16,    /* one keeper of several need not acknowledge */
-    RZ_COMMIT_GENEROUS = 32,     /* takes one death more for bearable than a group bears */
-    RZ_COMMIT_OLD_PARITY = 64    /* takes parities of an old layout for those of the new one */
+    RZ_COMMIT_UNCOPIED = 1,        /* contribute before the buddies have acknowledged */
+    RZ_COMMIT_DESPITE_FAILURE = 2, /* a decision with fresh failures commits */
+    RZ_COMMIT_EARLY_HOME = 4,      /* take the new placement for protected before its barrier */
+    RZ_COMMIT_ONE_VIEW = 8,        /* messages of old epochs are not told from new ones */
+    RZ_COMMIT_ONE_SHORT = 16,      /* one keeper of several need not acknowledge */
+    RZ_COMMIT_GENEROUS = 32,       /* takes one failure more for bearable than a group bears */
+    RZ_COMMIT_OLD_PARITY = 64      /* takes parities of an old layout for those of the new one */
 };
 
 /* Who keeps a piece besides its owner. "Next" and groups: in the ring of ids, of the daemons that
@@ -77,18 +77,19 @@ struct rz_commit_config {
 };
 
 /*
- * Events. RZ_EVENT_DEATH: daemons ids[] are dead. RZ_EVENT_CALL, arg[0] = epoch always; but for
- * EPOCH itself, calls that name another epoch than the current one are ignored:
+ * Events. RZ_EVENT_FAILURE: daemons ids[] have failed. RZ_EVENT_CALL, arg[0] = epoch always; but
+ * for EPOCH itself, calls that name another epoch than the current one are ignored:
  */
 enum rz_commit_call {
     /* A new epoch; everything of the old one is dropped. arg[1] = the generation all daemons agreed
      * on as the newest committed (0: none), or the one before it, where that is damaged;
-     * items[n_ranks] = the daemon of each rank, then the ids of all daemons agreed dead, sorted:
-     * rz_recover_daemon_agreed_dead, never those only known dead here. Brings RESTORE. */
+     * items[n_ranks] = the daemon of each rank, then the ids of all daemons agreed failed, sorted:
+     * rz_recover_daemon_agreed_failed, never those only known failed here. Brings RESTORE. */
     RZ_COMMIT_EPOCH,
 
     /* The piece of an own rank lies with us, whole. arg[1] = generation, arg[2] = rank. Also tells
-     * of a piece to be restored, in each epoch anew, once it has been looked at. May come twice. */
+     * of a piece to be restored, in each epoch again, once it has been looked at. May come twice.
+     */
     RZ_COMMIT_STORED,
 
     /* The same arguments, arg[3] = a keeper, which has acknowledged all that it keeps of the piece.
@@ -150,7 +151,7 @@ uint32_t rz_commit_keepers(const struct rz_commit *commit, uint32_t rank,
 /*
  * For the generation being restored: the live daemons that hold rank's piece whole, best first (the
  * owner of this epoch where it holds it itself, the old owner, the old buddy). None: its group
- * gives it back, or its file; or, where a death is known that is not agreed yet, nobody, and
+ * gives it back, or its file; or, where a failure is known that is not agreed yet, nobody, and
  * another epoch is to come.
  */
 uint32_t rz_commit_holders(const struct rz_commit *commit, uint32_t rank, rz_id holders[2]);

@@ -44,7 +44,7 @@ bool rz_commit_check_uniform(const struct rz_check_group *group)
     return true;
 }
 
-static bool dead(const struct rz_commit *c, rz_id daemon)
+static bool failed(const struct rz_commit *c, rz_id daemon)
 {
     return daemon == RZ_ID_NONE || (rz_commit_daemons(c)[daemon] & DAEMON_AGREED);
 }
@@ -61,7 +61,7 @@ static bool group_gives_back(const struct rz_commit *c, rz_id owner)
         uint64_t columns = 0;
         for (uint32_t place = 0; place < group.n; place++) {
             columns |= UINT64_C(1) << rz_stripe_column(group.n, group.parity, stripe, place);
-            n_live += !dead(c, group.members[place]);
+            n_live += !failed(c, group.members[place]);
         }
         if (rz_stripe_column(group.n, group.parity, stripe, group.place) != chunk ||
             columns != (UINT64_C(1) << group.n) - 1 || n_live < data)
@@ -73,10 +73,10 @@ static bool group_gives_back(const struct rz_commit *c, rz_id owner)
 static bool somebody_has(const struct rz_commit *c, uint32_t rank)
 {
     rz_id owner = rz_commit_owner(c, &c->home)[rank];
-    if (!dead(c, owner) || c->scheme == RZ_COMMIT_FILES)
+    if (!failed(c, owner) || c->scheme == RZ_COMMIT_FILES)
         return true;
     if (c->scheme == RZ_COMMIT_BUDDY)
-        return !dead(c, rz_commit_next_live(c, &c->home, owner));
+        return !failed(c, rz_commit_next_live(c, &c->home, owner));
     return c->scheme == RZ_COMMIT_GROUPS && group_gives_back(c, owner);
 }
 
@@ -85,7 +85,7 @@ static bool keepers_are_others(const struct rz_commit *c, uint32_t rank)
     rz_id keepers[RZ_COMMIT_MEMBERS_MAX], owner = rz_commit_owner(c, &c->now)[rank];
     uint32_t n = rz_commit_keepers(c, rank, keepers);
     for (uint32_t i = 0; i < n; i++) {
-        if ((keepers[i] == owner) != (c->scheme == RZ_COMMIT_FILES) || dead(c, keepers[i]))
+        if ((keepers[i] == owner) != (c->scheme == RZ_COMMIT_FILES) || failed(c, keepers[i]))
             return false;
         for (uint32_t j = 0; j < i; j++)
             if (keepers[j] == keepers[i])
@@ -99,7 +99,7 @@ bool rz_commit_check_holders(const struct rz_check_group *group)
     for (rz_id i = 0; i < group->n_members; i++) {
         const struct rz_commit *c = group->state[i];
         for (uint32_t rank = 0; c && c->epoch > 0 && rank < c->n_ranks; rank++) {
-            if (!dead(c, rz_commit_owner(c, &c->now)[rank]) && !keepers_are_others(c, rank))
+            if (!failed(c, rz_commit_owner(c, &c->now)[rank]) && !keepers_are_others(c, rank))
                 return rz_check_say(group, "at %u rank %u has keepers that are none", i, rank);
             if (!c->lost && !somebody_has(c, rank))
                 return rz_check_say(group, "at %u nobody alive holds rank %u of generation %llu", i,

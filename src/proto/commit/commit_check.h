@@ -12,7 +12,7 @@
  */
 bool rz_commit_check_uniform(const struct rz_check_group *group);
 
-/* A generation to restore has for each rank an owner that is not dead by decision, or what its
+/* A generation to restore has for each rank an owner that is not failed by decision, or what its
  * scheme gives it back from; keepers live, and but for files are others than the owner. */
 bool rz_commit_check_holders(const struct rz_check_group *group);
 

@@ -1,27 +1,28 @@
 /*
  * What a new epoch means for the pieces: what can be restored and from where, what must be
- * protected anew. A pure function of the calls EPOCH and OPENED, which are the same at all daemons.
+ * protected again. A pure function of the calls EPOCH and OPENED, which are the same at all
+ * daemons.
  */
 #include "base/assert.h"
 #include "proto/commit/commit_state.h"
 
 #include <string.h>
 
-static bool lives(const struct rz_commit *c, rz_id daemon, uint8_t dead_bits)
+static bool lives(const struct rz_commit *c, rz_id daemon, uint8_t failed_bits)
 {
-    return daemon != RZ_ID_NONE && !(rz_commit_daemons(c)[daemon] & dead_bits);
+    return daemon != RZ_ID_NONE && !(rz_commit_daemons(c)[daemon] & failed_bits);
 }
 
-/* The group gives a piece back as long as no more of it are dead than it has parities. */
+/* The group gives a piece back as long as no more of it have failed than it has parities. */
 static bool group_bears(const struct rz_commit *c, rz_id owner)
 {
     struct rz_commit_group group;
-    uint32_t n_dead = 0;
+    uint32_t n_failed = 0;
     if (!rz_commit_group(c, RZ_COMMIT_HOME, owner, &group))
         return false;
     for (uint32_t i = 0; i < group.n; i++)
-        n_dead += !lives(c, group.members[i], DAEMON_AGREED);
-    return n_dead <= group.parity + (c->mutations & RZ_COMMIT_GENEROUS ? 1 : 0);
+        n_failed += !lives(c, group.members[i], DAEMON_AGREED);
+    return n_failed <= group.parity + (c->mutations & RZ_COMMIT_GENEROUS ? 1 : 0);
 }
 
 static bool restorable(const struct rz_commit *c, uint32_t rank)
@@ -52,11 +53,11 @@ static bool all_restorable(const struct rz_commit *c)
     return true;
 }
 
-static void take_dead(struct rz_commit *c, const uint64_t *dead, uint32_t n_dead)
+static void take_failed(struct rz_commit *c, const uint64_t *failed, uint32_t n_failed)
 {
-    for (uint32_t i = 0; i < n_dead; i++) {
-        rz_assert(dead[i] < c->n_daemons && dead[i] != c->self);
-        rz_commit_daemons(c)[dead[i]] |= DAEMON_AGREED | DAEMON_KNOWN;
+    for (uint32_t i = 0; i < n_failed; i++) {
+        rz_assert(failed[i] < c->n_daemons && failed[i] != c->self);
+        rz_commit_daemons(c)[failed[i]] |= DAEMON_AGREED | DAEMON_KNOWN;
     }
 }
 
@@ -123,7 +124,7 @@ void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event)
     c->base = c->newest = generation;
     c->epoch = (uint32_t)event->arg[0];
     c->opened = c->closed = c->protected_told = false;
-    take_dead(c, event->items + c->n_ranks, event->n_items - c->n_ranks);
+    take_failed(c, event->items + c->n_ranks, event->n_items - c->n_ranks);
     if (!all_restorable(c))
         c->lost = true;
     rz_commit_lay_out(c, event->items);

@@ -9,7 +9,7 @@
 
 static void place_ranks(struct rz_commit *c, const uint64_t *placement)
 {
-    uint32_t *n_on = rz_commit_at(c, c->dead_at);
+    uint32_t *n_on = rz_commit_at(c, c->failed_at);
     memset(n_on, 0, c->n_daemons * sizeof *n_on);
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
         rz_assert(placement[rank] < c->n_daemons);
@@ -125,7 +125,7 @@ uint32_t rz_commit_keepers(const struct rz_commit *c, uint32_t rank,
         keepers[n++] = owner;
         break;
     case RZ_COMMIT_GROUPS:
-        /* An owner that is dead by decision has ranks only until a placement is decided. */
+        /* An owner that has failed by decision has ranks only until a placement is decided. */
         for (uint32_t i = 0; rz_commit_group(c, RZ_COMMIT_NOW, owner, &group) && i < group.n; i++)
             if (i != group.place)
                 keepers[n++] = group.members[i];

@@ -6,8 +6,8 @@
 #include "proto/commit/commit.h"
 
 enum {
-    DAEMON_KNOWN = 1, /* dead as far as this member knows */
-    DAEMON_AGREED = 2 /* dead by decision, in the list of the current epoch */
+    DAEMON_KNOWN = 1, /* failed as far as this member knows */
+    DAEMON_AGREED = 2 /* failed by decision, in the list of the current epoch */
 };
 
 /* Notices to give, in this order. */
@@ -40,9 +40,9 @@ struct rz_commit {
     bool closed;         /* a decision without a commit: this epoch has no further one */
     bool protected_told;
 
-    /* Work for CONTINUE: agree's rest, the dead to tell the new agree object, notices, the next
-     * contribution. */
-    bool agree_more, tell_dead;
+    /* Work for CONTINUE: agree's rest, the failed processes to tell the new agree object, notices,
+     * the next contribution. */
+    bool agree_more, tell_failed;
     uint32_t give;
 
     struct rz_commit_layout home, now;
@@ -54,7 +54,7 @@ struct rz_commit {
     size_t acking_at; /* uint64_t [n_ranks]: the generation that acks is about */
     size_t acks_at;   /* uint64_t [n_ranks]: keepers that have acknowledged it, a bit for each */
     size_t daemon_at; /* uint8_t [n_daemons]: DAEMON_* */
-    size_t dead_at;   /* rz_id [n_daemons]: scratch */
+    size_t failed_at; /* rz_id [n_daemons]: scratch */
     size_t agree_at;
     size_t agree_bytes; /* room for the agree object, which outlives each of them */
 };
@@ -111,8 +111,8 @@ static inline uint8_t *rz_commit_daemons(const struct rz_commit *c)
 
 /* ---- commit_layout.c: who holds what */
 
-/* The layout of this placement and of the daemons not dead by decision; since: this epoch, or that
- * of home where nothing has changed. */
+/* The layout of this placement and of the daemons not failed by decision; since: this epoch, or
+ * that of home where nothing has changed. */
 void rz_commit_lay_out(struct rz_commit *c, const uint64_t *placement);
 
 /* The next live daemon in the ring, or RZ_ID_NONE. */
@@ -125,8 +125,8 @@ bool rz_commit_holds(const struct rz_commit *c, const struct rz_commit_layout *l
 
 /* ---- commit_epoch.c */
 
-/* Takes the placement and the dead of a new epoch: what can be restored, what must be protected
- * anew. */
+/* Takes the placement and the failed processes of a new epoch: what can be restored, what must be
+ * protected again. */
 void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event);
 
 /* The barrier has opened: this epoch's layout is the one that pieces are protected under. */

@@ -90,7 +90,7 @@ struct rz_action *rz_diagnose_send(struct rz_diagnose *diagnose, enum rz_diagnos
                                    uint64_t seq, rz_time began, struct rz_actions *out)
 {
     struct rz_action *action = rz_diagnose_emit(out, RZ_ACTION_SEND);
-    action->message = (struct rz_message){.room = RZ_ROOM_DIAGNOSE,
+    action->message = (struct rz_message){.protocol = RZ_PROTOCOL_DIAGNOSE,
                                           .type = (uint8_t)type,
                                           .view = diagnose->config.view,
                                           .from = diagnose->self,
@@ -161,14 +161,14 @@ static void on_call(struct rz_diagnose *diagnose, const struct rz_event *event,
     rz_assert(!"no such call");
 }
 
-static void on_death(struct rz_diagnose *diagnose, const struct rz_event *event)
+static void on_failure(struct rz_diagnose *diagnose, const struct rz_event *event)
 {
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_id k = event->ids[i];
         rz_assert(k < diagnose->config.n_members && k != diagnose->self);
-        if (diagnose->peers[k].dead)
+        if (diagnose->peers[k].known_failed)
             continue;
-        diagnose->peers[k].dead = true;
+        diagnose->peers[k].known_failed = true;
         diagnose->peers[k].pending = false;
         rz_diagnose_condemn(diagnose, k);
     }
@@ -185,8 +185,8 @@ enum rz_more rz_diagnose_step(struct rz_diagnose *diagnose, const struct rz_even
     case RZ_EVENT_CALL:
         on_call(diagnose, event, out);
         break;
-    case RZ_EVENT_DEATH:
-        on_death(diagnose, event);
+    case RZ_EVENT_FAILURE:
+        on_failure(diagnose, event);
         break;
     case RZ_EVENT_TICK:
         more = rz_diagnose_tick(diagnose, event->now, out);
@@ -213,7 +213,7 @@ uint64_t rz_diagnose_hash(const struct rz_diagnose *diagnose)
     hash = rz_mix(hash, diagnose->silence);
     hash = rz_mix(hash, diagnose->round);
     hash = rz_mix(hash, diagnose->heard);
-    hash = rz_mix(hash, (uint64_t)diagnose->n_judged << 32 | diagnose->n_failed);
+    hash = rz_mix(hash, (uint64_t)diagnose->n_assessed << 32 | diagnose->n_failed);
     hash = rz_mix(hash, (uint64_t)diagnose->health << 32 | diagnose->doubts);
     for (rz_id k = 0; k < diagnose->config.n_members; k++) {
         const struct rz_diagnose_peer *peer = &diagnose->peers[k];
@@ -224,7 +224,7 @@ uint64_t rz_diagnose_hash(const struct rz_diagnose *diagnose)
                                   peer->pending ? peer->test : 0,
                                   peer->answered,
                                   (uint64_t)peer->counter << 32 | peer->okrun,
-                                  peer->pending | peer->event << 1 | peer->dead << 2 |
+                                  peer->pending | peer->event << 1 | peer->known_failed << 2 |
                                       peer->statistics.measured << 3 | peer->failed << 4};
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             hash = rz_mix(hash, words[i]);

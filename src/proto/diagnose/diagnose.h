@@ -19,7 +19,7 @@
  * nobody, and must not come up when it is back. It says with its answers that it is out; a tester
  * who did not know takes its word: else it would wait for a rejoin that nobody thinks it needs.
  *
- * At least one: where nobody tests any more (the last member has died, or two that put each other
+ * At least one: where nobody tests any more (the last member has failed, or two that put each other
  * out have both taken it to heart), the least process that lives takes the group over, alone: see
  * config.patience.
  *
@@ -29,11 +29,11 @@
  * more than one member failed, and more than half of those tested, the tester doubts itself: none
  * of these tests counts, neither as an event nor against a run of good ones, its health goes up by
  * one, and all its thresholds are 1 + health times as long, up to an interval. An interval in
- * which all members tested were judged, and no doubt arose, takes one away. After health_max doubts
- * in a row the next one is overruled: everything counts, health is 0 again. So health_max + 1
- * intervals of verdicts find that all others are gone. A death told by the host is beyond doubt.
- * The rule is sure where thresholds are below the interval, so that tests that begin together are
- * judged together.
+ * which all members tested were assessed, and no doubt arose, takes one away. After health_max
+ * doubts in a row the next one is overruled: everything counts, health is 0 again. So health_max +
+ * 1 intervals of verdicts find that all others are gone. A failure told by the host is beyond
+ * doubt. The rule is sure where thresholds are below the interval, so that tests that begin
+ * together are assessed together.
  *
  * Assignment. FULL: every member tests all others. CUBE (VCube: Duarte, Bona, Ruoso, 2014): member
  * i tests member k where i is the first member, as i knows the group, of one of the clusters c(k,
@@ -101,8 +101,8 @@ struct rz_diagnose_config {
 };
 
 /*
- * RZ_EVENT_DEATH: the members in ids are dead: as a failed test that counts at once, and they are
- * tested no more.
+ * RZ_EVENT_FAILURE: the members in ids have failed: as a failed test that counts at once, and they
+ * are tested no more.
  *
  * RZ_EVENT_CALL, call =
  *
@@ -222,7 +222,7 @@ bool rz_diagnose_are_counters(uint32_t n_members, const uint64_t *items, uint32_
  * The counters of a round, counters[0..n_members), from the lists of the members that have arrived:
  * lists[0..n_lists), at least one, sorted by sender, each of a sender of its own. They are the
  * greatest over the lists, in the order of ranks, without the lists of those that an earlier one
- * puts out: by the greatest alone, two that accuse each other would both go. Who holds itself for
+ * puts out: by the greatest alone, two that report each other would both go. Who holds itself for
  * out is out, and speaks for nobody else. Where all that arrived hold themselves for out, the first
  * of them is in, by the next even counter. So some sender is in always, and who joins the same
  * lists has the same view: what rz_diagnose_view gives after RZ_DIAGNOSE_VIEW.

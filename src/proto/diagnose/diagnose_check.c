@@ -99,19 +99,19 @@ bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diag
     return true;
 }
 
-bool rz_diagnose_check_verdict(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
-                               rz_id member, const uint64_t arg[4])
+bool rz_diagnose_check_diagnosis(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                                 rz_id member, const uint64_t arg[4])
 {
     struct rz_diagnose_seen_pair *pair = &seen->pair[member][arg[0]];
     struct rz_diagnose_seen_tester *tester = &seen->tester[member];
     bool good = arg[1] <= pair->threshold;
     pair->good = good ? pair->good + 1 : seen->health_max > 0 ? pair->good : 0;
     pair->failed = !good && seen->health_max > 0;
-    tester->judged += pair->counter % 2 == 0;
+    tester->assessed += pair->counter % 2 == 0;
     tester->failed += pair->counter % 2 == 0 && !good;
     if (pair->threshold == 0 || good == (arg[3] == 1))
         return true;
-    snprintf(group->why, group->why_bytes, "%u judged %u by a threshold of %llu, which was %llu",
+    snprintf(group->why, group->why_bytes, "%u assessed %u by a threshold of %llu, which was %llu",
              member, (rz_id)arg[0], (unsigned long long)arg[2],
              (unsigned long long)pair->threshold);
     return false;
@@ -122,13 +122,13 @@ bool rz_diagnose_check_doubt(const struct rz_check_group *group, struct rz_diagn
 {
     struct rz_diagnose_seen_tester *tester = &seen->tester[member];
     bool overruled = arg[3] == 1;
-    bool most = arg[0] > 1 && 2 * arg[0] > arg[1] && arg[1] >= tester->judged;
+    bool most = arg[0] > 1 && 2 * arg[0] > arg[1] && arg[1] >= tester->assessed;
     if (arg[0] != tester->failed || !most ||
         (overruled ? tester->doubts != seen->health_max : tester->doubts >= seen->health_max)) {
         snprintf(group->why, group->why_bytes,
-                 "S6-6: %u doubts itself by %llu of %llu after %u doubts; %u of %u judged failed",
+                 "S6-6: %u doubts itself by %llu of %llu after %u doubts; %u of %u assessed failed",
                  member, (unsigned long long)arg[0], (unsigned long long)arg[1], tester->doubts,
-                 tester->failed, tester->judged);
+                 tester->failed, tester->assessed);
         return false;
     }
     tester->doubted = true;
@@ -167,7 +167,7 @@ bool rz_diagnose_check_settled(const struct rz_check_group *group)
             uint32_t other = rz_diagnose_counter(group->state[first], k);
             if ((counter % 2 == 0) != alive) {
                 snprintf(group->why, group->why_bytes, "%u holds %u, which %s, for %s", id, k,
-                         alive ? "lives" : "is dead", alive ? "out" : "recommended");
+                         alive ? "lives" : "has failed", alive ? "out" : "recommended");
                 return false;
             }
             if (counter != other) {

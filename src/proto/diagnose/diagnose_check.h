@@ -19,9 +19,9 @@ struct rz_diagnose_seen {
     } pair[RZ_DIAGNOSE_CHECK_MAX][RZ_DIAGNOSE_CHECK_MAX]; /* [member][k] */
     struct rz_diagnose_seen_tester {
         uint64_t interval;
-        uint32_t judged, failed; /* members in this interval */
-        uint32_t doubts;         /* in a row, before it */
-        bool doubted;            /* this interval */
+        uint32_t assessed, failed; /* members in this interval */
+        uint32_t doubts;           /* in a row, before it */
+        bool doubted;              /* this interval */
     } tester[RZ_DIAGNOSE_CHECK_MAX];
     uint64_t readmitted[RZ_DIAGNOSE_CHECK_MAX]; /* of k: bit c: the group decided
                                                    that counter 2c-1 ends */
@@ -41,8 +41,8 @@ struct rz_diagnose_seen {
 bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diagnose_seen *seen);
 
 /* A verdict, told by RZ_DIAGNOSE_TESTED: by the threshold as it was before this test. */
-bool rz_diagnose_check_verdict(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
-                               rz_id member, const uint64_t arg[4]);
+bool rz_diagnose_check_diagnosis(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                                 rz_id member, const uint64_t arg[4]);
 
 /* S6-6: a doubt, told by RZ_DIAGNOSE_DOUBT: by the verdicts seen, and never more than health_max of
  * them in a row. */
@@ -53,7 +53,7 @@ bool rz_diagnose_check_doubt(const struct rz_check_group *group, struct rz_diagn
 bool rz_diagnose_check_want(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
                             rz_id member, rz_id k, uint32_t zeta);
 
-/* Liveness: all living members hold all living for recommended and all dead for not, by the same
+/* Liveness: all living members hold all living for recommended and all failed for not, by the same
  * counters. */
 bool rz_diagnose_check_settled(const struct rz_check_group *group);
 

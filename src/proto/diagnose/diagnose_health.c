@@ -21,14 +21,14 @@ void rz_diagnose_fail(struct rz_diagnose *diagnose, rz_id k)
 
 void rz_diagnose_recover(struct rz_diagnose *diagnose)
 {
-    diagnose->n_judged = diagnose->n_failed = 0;
+    diagnose->n_assessed = diagnose->n_failed = 0;
     diagnose->health = diagnose->doubts = 0;
 }
 
-/* Members that this one tests: those judged, and those whose test goes on. */
+/* Members that this one tests: those assessed, and those whose test goes on. */
 static uint32_t count_tested(const struct rz_diagnose *diagnose)
 {
-    uint32_t n = diagnose->n_judged;
+    uint32_t n = diagnose->n_assessed;
     for (rz_id k = 0; k < diagnose->config.n_members; k++)
         n += diagnose->peers[k].pending && rz_diagnose_has(diagnose, k);
     return n;
@@ -55,8 +55,8 @@ static bool doubt(struct rz_diagnose *diagnose, uint32_t n_tested, struct rz_act
     return holds;
 }
 
-/* Where tests go on, the interval is no sign of health: each time when some of the dead fail, those
- * who answer would take the doubts away that the others have earned. */
+/* Where tests go on, the interval is no sign of health: each time when some of the failed fail,
+ * those who answer would take the doubts away that the others have earned. */
 void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out)
 {
     if (diagnose->config.health_max == 0)
@@ -65,11 +65,11 @@ void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out)
     bool holds = false;
     if (diagnose->n_failed > 1 && 2 * diagnose->n_failed > n_tested) {
         holds = doubt(diagnose, n_tested, out);
-    } else if (n_tested > 0 && n_tested == diagnose->n_judged) {
+    } else if (n_tested > 0 && n_tested == diagnose->n_assessed) {
         diagnose->doubts = 0;
         diagnose->health -= diagnose->health > 0;
     }
-    diagnose->n_judged = diagnose->n_failed = 0;
+    diagnose->n_assessed = diagnose->n_failed = 0;
     for (rz_id k = 0; k < diagnose->config.n_members; k++) {
         bool failed = diagnose->peers[k].failed;
         diagnose->peers[k].failed = false;

@@ -22,7 +22,7 @@ struct rz_diagnose_peer {
     bool pending;   /* a test is under way */
     bool failed;    /* in this interval; whether it counts is said at its end */
     bool event;     /* found by this member in this interval */
-    bool dead;
+    bool known_failed;
 };
 
 struct rz_diagnose {
@@ -31,13 +31,13 @@ struct rz_diagnose {
     uint32_t n_even; /* counters that are even */
     uint32_t cursor; /* of a tick under way */
     bool ticking;
-    bool untold;       /* the host does not know all counters */
-    uint64_t interval; /* number of the present one, from 1 on */
-    rz_time next;      /* when the next one begins */
-    rz_time silence;   /* when the first test under way counts as lost */
-    uint64_t heard;    /* the last interval in which this process was in, or was tested */
-    uint64_t round;    /* of the view */
-    uint32_t n_judged; /* members in this interval; of them failed */
+    bool untold;         /* the host does not know all counters */
+    uint64_t interval;   /* number of the present one, from 1 on */
+    rz_time next;        /* when the next one begins */
+    rz_time silence;     /* when the first test under way counts as lost */
+    uint64_t heard;      /* the last interval in which this process was in, or was tested */
+    uint64_t round;      /* of the view */
+    uint32_t n_assessed; /* members in this interval; of them failed */
     uint32_t n_failed;
     uint32_t health;
     uint32_t doubts; /* in a row */
@@ -79,7 +79,7 @@ enum rz_more rz_diagnose_tell(struct rz_diagnose *diagnose, struct rz_actions *o
 
 /* A test of k has failed: it counts now or, with local health, when the interval ends. */
 void rz_diagnose_fail(struct rz_diagnose *diagnose, rz_id k);
-/* It counts, as does a death: an event where k was recommended. */
+/* It counts, as does a failure: an event where k was recommended. */
 void rz_diagnose_condemn(struct rz_diagnose *diagnose, rz_id k);
 /* The interval has ended. At most one action. */
 void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out);

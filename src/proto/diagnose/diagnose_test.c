@@ -5,7 +5,7 @@
 
 /* A test without answer after twice the threshold is lost; the statistics do not hear of it. With
  * local health it is lost at the end of the interval in which it comes to the threshold, by whole
- * intervals, however late they began: what begins together must be judged together. */
+ * intervals, however late they began: what begins together must be assessed together. */
 static rz_time lost_at(const struct rz_diagnose *diagnose, rz_id k)
 {
     const struct rz_diagnose_peer *peer = &diagnose->peers[k];
@@ -32,12 +32,12 @@ static void passed(struct rz_diagnose *diagnose, rz_id k, struct rz_actions *out
 }
 
 /* At most two actions. */
-static void judge(struct rz_diagnose *diagnose, rz_id k, rz_time test_time, struct rz_actions *out)
+static void assess(struct rz_diagnose *diagnose, rz_id k, rz_time test_time, struct rz_actions *out)
 {
     rz_time threshold = rz_diagnose_threshold(diagnose, k);
     bool good = test_time <= threshold;
     diagnose->peers[k].pending = false;
-    diagnose->n_judged += rz_diagnose_has(diagnose, k);
+    diagnose->n_assessed += rz_diagnose_has(diagnose, k);
     diagnose->n_failed += !good && rz_diagnose_has(diagnose, k);
     if (diagnose->config.report) {
         struct rz_action *notice = rz_diagnose_emit(out, RZ_ACTION_NOTIFY);
@@ -71,7 +71,7 @@ void rz_diagnose_on_reply(struct rz_diagnose *diagnose, const struct rz_event *e
     if (before)
         rz_diagnose_measure(&peer->statistics, test_time, &diagnose->config);
     if (awaited && rz_diagnose_has(diagnose, diagnose->self))
-        judge(diagnose, message->from, test_time, out);
+        assess(diagnose, message->from, test_time, out);
     if (!before)
         rz_diagnose_measure(&peer->statistics, test_time, &diagnose->config);
     if (message->word[1] % 2 == 1 && message->word[1] > peer->counter) {
@@ -122,7 +122,8 @@ static void send_tests(struct rz_diagnose *diagnose, rz_time now, const uint64_t
     uint32_t n_to = 0;
     for (rz_id k = 0; k < diagnose->config.n_members; k++) {
         struct rz_diagnose_peer *peer = &diagnose->peers[k];
-        if (k == diagnose->self || peer->dead || peer->pending || !rz_diagnose_tests(diagnose, k))
+        if (k == diagnose->self || peer->known_failed || peer->pending ||
+            !rz_diagnose_tests(diagnose, k))
             continue;
         if (!peer->statistics.measured)
             peer->statistics.threshold = rz_diagnose_threshold_first(diagnose);
@@ -183,7 +184,7 @@ enum rz_more rz_diagnose_tick(struct rz_diagnose *diagnose, rz_time now, struct 
             continue;
         if (out->count + 5 > out->max)
             return RZ_MORE; /* a report; then what the next interval begins with */
-        judge(diagnose, k, RZ_TIME_NEVER, out);
+        assess(diagnose, k, RZ_TIME_NEVER, out);
     }
     diagnose->ticking = false;
     if (now >= diagnose->next)

@@ -109,7 +109,7 @@ static void send(struct rz_gossip *gossip, enum rz_gossip_message type, const rz
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = to;
     action->n_to = 1;
-    action->message = (struct rz_message){.room = RZ_ROOM_GOSSIP,
+    action->message = (struct rz_message){.protocol = RZ_PROTOCOL_GOSSIP,
                                           .type = type,
                                           .view = gossip->config.view,
                                           .from = gossip->self,
@@ -199,11 +199,11 @@ static bool may_return(const struct rz_gossip *gossip)
 static void end_cycle(struct rz_gossip *gossip)
 {
     if (gossip->config.kind == RZ_GOSSIP_MATRIX)
-        rz_gossip_matrix_judge(gossip);
+        rz_gossip_matrix_assess(gossip);
     else if (gossip->config.kind == RZ_GOSSIP_LIST)
-        rz_gossip_list_judge(gossip);
+        rz_gossip_list_assess(gossip);
     else
-        rz_gossip_sum_judge(gossip);
+        rz_gossip_sum_assess(gossip);
     if (!gossip->returned && may_return(gossip))
         gossip->returned = gossip->agreed = true;
     if (gossip->cycle >= gossip->config.cycles_max)
@@ -213,7 +213,7 @@ static void end_cycle(struct rz_gossip *gossip)
 static void expire(struct rz_gossip *gossip)
 {
     gossip->outstanding = false;
-    if (gossip->config.accuse && rz_gossip_learn(gossip, gossip->target, RZ_GOSSIP_OWN_PING) &&
+    if (gossip->config.report && rz_gossip_learn(gossip, gossip->target, RZ_GOSSIP_OWN_PING) &&
         gossip->config.kind == RZ_GOSSIP_SUM)
         rz_gossip_sum_grown(gossip);
     rz_gossip_sum_take_back(gossip);
@@ -223,8 +223,8 @@ static enum rz_more on_tick(struct rz_gossip *gossip, rz_time now, struct rz_act
 {
     gossip->told_cycle = gossip->cycle;
     if (gossip->outstanding && now >= gossip->timeout_at) {
-        if (gossip->config.accuse && !rz_gossip_knows(gossip, gossip->target) &&
-            !rz_gossip_has_room(gossip, 1, out))
+        if (gossip->config.report && !rz_gossip_knows(gossip, gossip->target) &&
+            !rz_gossip_has_protocol(gossip, 1, out))
             return RZ_NEED;
         expire(gossip);
     }
@@ -280,9 +280,9 @@ static void answer(struct rz_gossip *gossip, const struct rz_message *ping,
 }
 
 /*
- * Symmetric push-sum: the answer is halved off before the other's halves are added. The dead get no
- * mass (a PING may arrive after the news of its sender's death), and nobody takes any from those
- * who are not counted.
+ * Symmetric push-sum: the answer is halved off before the other's halves are added. The failed get
+ * no mass (a PING may arrive after the news of its sender's failure), and nobody takes any from
+ * those who are not counted.
  */
 static void exchange_sums(struct rz_gossip *gossip, const struct rz_message *message,
                           const uint64_t *items, bool settles, struct rz_actions *out)
@@ -310,7 +310,7 @@ static enum rz_more on_receive(struct rz_gossip *gossip, const struct rz_message
         return RZ_DONE;
     if (gossip->returned && gossip->config.mutations & RZ_GOSSIP_FALL_SILENT)
         return RZ_DONE;
-    if (!rz_gossip_has_room(gossip, unknown_in(gossip, message, items), out))
+    if (!rz_gossip_has_protocol(gossip, unknown_in(gossip, message, items), out))
         return RZ_NEED;
     gossip->told_cycle = gossip->cycle;
     bool settles = message->type == RZ_GOSSIP_REPLY && gossip->outstanding &&
@@ -332,15 +332,15 @@ static enum rz_more on_receive(struct rz_gossip *gossip, const struct rz_message
     return tell(gossip, out);
 }
 
-static enum rz_more on_death(struct rz_gossip *gossip, const struct rz_event *event,
-                             struct rz_actions *out)
+static enum rz_more on_failure(struct rz_gossip *gossip, const struct rz_event *event,
+                               struct rz_actions *out)
 {
     uint32_t unknown = 0;
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_assert(event->ids[i] < gossip->config.n_members);
         unknown += !rz_gossip_knows(gossip, event->ids[i]);
     }
-    if (!rz_gossip_has_room(gossip, unknown, out))
+    if (!rz_gossip_has_protocol(gossip, unknown, out))
         return RZ_NEED;
     gossip->told_cycle = gossip->cycle;
     bool changed = false;
@@ -360,8 +360,8 @@ enum rz_more rz_gossip_step(struct rz_gossip *gossip, const struct rz_event *eve
         return on_receive(gossip, event->message, event->items, out);
     case RZ_EVENT_TICK:
         return on_tick(gossip, event->now, out);
-    case RZ_EVENT_DEATH:
-        return on_death(gossip, event, out);
+    case RZ_EVENT_FAILURE:
+        return on_failure(gossip, event, out);
     case RZ_EVENT_CALL:
         rz_assert(event->call == RZ_GOSSIP_BEGIN);
         return on_begin(gossip, event->now, out);

@@ -33,14 +33,14 @@ enum rz_gossip_kind {
 
 /* Faults put in on purpose, to show that the checkers find them; 0 in production. */
 enum rz_gossip_mutation {
-    RZ_GOSSIP_NAIVE_VERDICT = 1, /* 3: an estimate within the tolerance once is believed (window 1,
-                                    no least length of phase 1) */
-    RZ_GOSSIP_NO_INDIRECT = 2,   /* 1: the sender's row is not merged into one's own */
-    RZ_GOSSIP_LOSE_HALF = 4,     /* 3: the half of an unanswered ping is not taken back */
-    RZ_GOSSIP_FALL_SILENT = 8,   /* who has returned answers no more */
-    RZ_GOSSIP_OTHER_ROW = 16,    /* 1: the test takes who is alive from another member's row */
-    RZ_GOSSIP_BY_PLACE = 32      /* 3: halves go to the entry at the same place of the list, not to
-                                    that of the same failed member */
+    RZ_GOSSIP_NAIVE_DIAGNOSIS = 1, /* 3: an estimate within the tolerance once is believed (window
+                                    1, no least length of phase 1) */
+    RZ_GOSSIP_NO_INDIRECT = 2,     /* 1: the sender's row is not merged into one's own */
+    RZ_GOSSIP_LOSE_HALF = 4,       /* 3: the half of an unanswered ping is not taken back */
+    RZ_GOSSIP_FALL_SILENT = 8,     /* who has returned answers no more */
+    RZ_GOSSIP_OTHER_ROW = 16,      /* 1: the test takes who is alive from another member's row */
+    RZ_GOSSIP_BY_PLACE = 32 /* 3: halves go to the entry at the same place of the list, not to
+                               that of the same failed member */
 };
 
 struct rz_gossip_config {
@@ -57,14 +57,14 @@ struct rz_gossip_config {
     uint32_t window;        /* 2: h, 3: cycles an estimate must stay; 0: 1 for 2, 4 for 3 */
     uint32_t tolerance_ppm; /* 3: an estimate counts within so many millionths; 0: 1000 */
     bool before_only; /* 3: as published: members fail before the first cycle only. Everybody holds
-                         weight from the start and nothing restarts; a member that dies later
+                         weight from the start and nothing restarts; a member that fails later
                          takes its mass along, and no count comes true again */
-    bool accuse;      /* false: silence accuses nobody; failures come by RZ_EVENT_DEATH only */
+    bool report;      /* false: silence reports nobody; failures come by RZ_EVENT_FAILURE only */
     uint32_t mutations; /* enum rz_gossip_mutation, or 0 */
 };
 
 /*
- * RZ_EVENT_DEATH: the members in ids are known failed (told by another detector).
+ * RZ_EVENT_FAILURE: the members in ids are known failed (told by another detector).
  * RZ_EVENT_CALL, call = RZ_GOSSIP_BEGIN: begin the first cycle. Before it a member answers pings
  * with what it has heard, but pings nobody. After it has returned it keeps answering, and pings on
  * only while it knows of a failure that is not in its last phase.
@@ -74,8 +74,8 @@ enum rz_gossip_call { RZ_GOSSIP_BEGIN };
 /*
  * RZ_ACTION_NOTIFY, what =
  * RZ_GOSSIP_DETECTED: arg[0] = member failed, arg[1] = enum rz_gossip_how; arg[2] = number of the
- * cycle (from 1; 0 before the first). The member itself: it was accused, and its host must stop it.
- * RZ_GOSSIP_CONSENSUS, RZ_GOSSIP_COMMITTED (3 only): arg[0] = member, arg[2] = cycle.
+ * cycle (from 1; 0 before the first). The member itself: it was reported, and its host must stop
+ * it. RZ_GOSSIP_CONSENSUS, RZ_GOSSIP_COMMITTED (3 only): arg[0] = member, arg[2] = cycle.
  * RZ_GOSSIP_RETURNED: the call is done: items = the failed that were agreed on, sorted; arg[0] = 1
  * when agreed, 0 when cycles_max ended it; arg[2] = cycle.
  */

@@ -27,7 +27,7 @@ struct rz_gossip_payload rz_gossip_list_payload(const struct rz_gossip *gossip)
     return (struct rz_gossip_payload){.items = rz_gossip_ids(gossip), .n_items = gossip->n_failed};
 }
 
-void rz_gossip_list_judge(struct rz_gossip *gossip)
+void rz_gossip_list_assess(struct rz_gossip *gossip)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     for (uint32_t i = 0; i < gossip->n_failed; i++)

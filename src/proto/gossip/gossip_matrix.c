@@ -72,17 +72,17 @@ struct rz_gossip_payload rz_gossip_matrix_payload(const struct rz_gossip *gossip
 static bool all_detected(const struct rz_gossip *gossip, rz_id failed)
 {
     uint32_t n = gossip->config.n_members;
-    rz_id judge = gossip->self;
+    rz_id assess = gossip->self;
     if (gossip->config.mutations & RZ_GOSSIP_OTHER_ROW)
-        judge = (judge + 1) % n;
-    const uint64_t *down = row_of(gossip, gossip->words, judge);
+        assess = (assess + 1) % n;
+    const uint64_t *down = row_of(gossip, gossip->words, assess);
     for (rz_id id = 0; id < n; id++)
         if (!bit_of(down, id) && !bit_of(row_of(gossip, gossip->words, id), failed))
             return false;
     return true;
 }
 
-void rz_gossip_matrix_judge(struct rz_gossip *gossip)
+void rz_gossip_matrix_assess(struct rz_gossip *gossip)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     const uint64_t *ids = rz_gossip_ids(gossip);

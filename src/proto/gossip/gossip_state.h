@@ -52,7 +52,7 @@ bool rz_gossip_knows(const struct rz_gossip *gossip, uint64_t id);
 /* Learns of a failure; true when it was new. There must be room. */
 bool rz_gossip_learn(struct rz_gossip *gossip, uint64_t id, enum rz_gossip_how how);
 /* Room for `more` further failed members; else *out says how large the block must become. */
-bool rz_gossip_has_room(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out);
+bool rz_gossip_has_protocol(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out);
 /* An entry reaches a later phase. */
 void rz_gossip_promote(struct rz_gossip *gossip, struct rz_gossip_entry *entry, uint8_t phase);
 /* The phase after which nothing is left to do about a failure. */
@@ -82,11 +82,11 @@ uint32_t rz_gossip_matrix_unknown(const struct rz_gossip *gossip, const struct r
 void rz_gossip_matrix_merge(struct rz_gossip *gossip, const struct rz_message *message,
                             const uint64_t *items);
 struct rz_gossip_payload rz_gossip_matrix_payload(const struct rz_gossip *gossip);
-void rz_gossip_matrix_judge(struct rz_gossip *gossip);
+void rz_gossip_matrix_assess(struct rz_gossip *gossip);
 
 void rz_gossip_list_merge(struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items);
 struct rz_gossip_payload rz_gossip_list_payload(const struct rz_gossip *gossip);
-void rz_gossip_list_judge(struct rz_gossip *gossip);
+void rz_gossip_list_assess(struct rz_gossip *gossip);
 
 /* The weight that a member has when its instance begins. */
 uint64_t rz_gossip_sum_weight(const struct rz_gossip *gossip);
@@ -102,6 +102,6 @@ void rz_gossip_sum_take_back(struct rz_gossip *gossip);
 /* Adds halves, if they are of the running instance. All ids in items are known here. */
 void rz_gossip_sum_absorb(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items,
                           uint32_t n_items);
-void rz_gossip_sum_judge(struct rz_gossip *gossip);
+void rz_gossip_sum_assess(struct rz_gossip *gossip);
 
 #endif

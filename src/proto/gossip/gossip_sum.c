@@ -5,7 +5,7 @@
  *
  * An instance of the count is those who take mass from each other. As published (before_only) there
  * is one, in which everybody has a weight of ONE. Else it is those who know of the same failures,
- * and its least member has all the weight: whoever learns of another failure begins anew.
+ * and its least member has all the weight: whoever learns of another failure restarts.
  */
 #include "proto/gossip/gossip_state.h"
 
@@ -148,9 +148,9 @@ static bool within_tolerance(const struct rz_gossip *gossip, uint64_t sum)
     return gossip->weight > 0 && off * MILLION <= wanted * gossip->config.tolerance_ppm;
 }
 
-static void judge_entry(struct rz_gossip *gossip, struct rz_gossip_entry *entry)
+static void assess_entry(struct rz_gossip *gossip, struct rz_gossip_entry *entry)
 {
-    bool naive = gossip->config.mutations & RZ_GOSSIP_NAIVE_VERDICT;
+    bool naive = gossip->config.mutations & RZ_GOSSIP_NAIVE_DIAGNOSIS;
     uint32_t window = naive ? 1 : gossip->config.window;
     uint32_t least = naive || entry->phase > 1 ? 0 : gossip->least;
     entry->count = within_tolerance(gossip, entry->sum[entry->phase - 1]) ? entry->count + 1 : 0;
@@ -161,12 +161,12 @@ static void judge_entry(struct rz_gossip *gossip, struct rz_gossip_entry *entry)
     rz_gossip_promote(gossip, entry, entry->phase + 1);
 }
 
-void rz_gossip_sum_judge(struct rz_gossip *gossip)
+void rz_gossip_sum_assess(struct rz_gossip *gossip)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     for (uint32_t i = 0; i < gossip->n_failed; i++)
         if (entries[i].phase < 3)
-            judge_entry(gossip, &entries[i]);
+            assess_entry(gossip, &entries[i]);
 }
 
 struct rz_gossip_mass rz_gossip_mass(const struct rz_gossip *gossip, rz_id failed)

@@ -57,7 +57,7 @@ struct rz_action *rz_paxos_send(struct rz_paxos *paxos, enum rz_paxos_message ty
                                 const struct rz_paxos_instance *in, struct rz_actions *out)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
-    action->message = (struct rz_message){.room = RZ_ROOM_PAXOS,
+    action->message = (struct rz_message){.protocol = RZ_PROTOCOL_PAXOS,
                                           .type = (uint8_t)type,
                                           .view = paxos->view,
                                           .from = paxos->self,
@@ -106,16 +106,16 @@ void rz_paxos_learn(struct rz_paxos_instance *in, uint64_t value, struct rz_acti
 bool rz_paxos_out(const struct rz_paxos *paxos, rz_id id)
 {
     return rz_paxos_bit(rz_paxos_set_at(paxos, RZ_PAXOS_DOUBTED), id) ||
-           rz_paxos_bit(rz_paxos_set_at(paxos, RZ_PAXOS_DEAD), id);
+           rz_paxos_bit(rz_paxos_set_at(paxos, RZ_PAXOS_FAILED), id);
 }
 
 rz_id rz_paxos_leader(const struct rz_paxos *paxos)
 {
     const uint64_t *members = rz_paxos_set_at(paxos, RZ_PAXOS_MEMBERS);
-    const uint64_t *dead = rz_paxos_set_at(paxos, RZ_PAXOS_DEAD);
+    const uint64_t *failed = rz_paxos_set_at(paxos, RZ_PAXOS_FAILED);
     rz_id least = RZ_ID_NONE;
     for (rz_id id = 0; id < paxos->config.n_members; id++) {
-        if (!rz_paxos_bit(members, id) || rz_paxos_bit(dead, id))
+        if (!rz_paxos_bit(members, id) || rz_paxos_bit(failed, id))
             continue;
         if (!rz_paxos_out(paxos, id))
             return id;
@@ -273,7 +273,7 @@ static void on_vote(struct rz_paxos *paxos, const struct rz_event *event, struct
     rz_paxos_pay(paxos, in, out);
 }
 
-/* Somebody may have become leader, or may have come back: all that is open is looked at anew. */
+/* Somebody may have become leader, or may have come back: all that is open is looked at again. */
 static enum rz_more look_anew(struct rz_paxos *paxos, rz_time now, struct rz_actions *out)
 {
     struct rz_paxos_instance *all = rz_paxos_instances(paxos);
@@ -315,12 +315,12 @@ static enum rz_more on_call(struct rz_paxos *paxos, const struct rz_event *event
     return RZ_DONE;
 }
 
-static enum rz_more on_death(struct rz_paxos *paxos, const struct rz_event *event,
-                             struct rz_actions *out)
+static enum rz_more on_failure(struct rz_paxos *paxos, const struct rz_event *event,
+                               struct rz_actions *out)
 {
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_assert(event->ids[i] < paxos->config.n_members && event->ids[i] != paxos->self);
-        rz_paxos_bit_set(rz_paxos_set(paxos, RZ_PAXOS_DEAD), event->ids[i]);
+        rz_paxos_bit_set(rz_paxos_set(paxos, RZ_PAXOS_FAILED), event->ids[i]);
     }
     return look_anew(paxos, event->now, out);
 }
@@ -336,8 +336,8 @@ enum rz_more rz_paxos_step(struct rz_paxos *paxos, const struct rz_event *event,
     case RZ_EVENT_CALL:
         more = on_call(paxos, event, out);
         break;
-    case RZ_EVENT_DEATH:
-        more = on_death(paxos, event, out);
+    case RZ_EVENT_FAILURE:
+        more = on_failure(paxos, event, out);
         break;
     case RZ_EVENT_TICK:
     case RZ_EVENT_CONTINUE:

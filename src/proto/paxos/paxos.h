@@ -48,7 +48,7 @@ struct rz_paxos_config {
 };
 
 /*
- * RZ_EVENT_DEATH: the members in ids are dead: doubted for ever.
+ * RZ_EVENT_FAILURE: the members in ids have failed: doubted for ever.
  *
  * RZ_EVENT_CALL, call =
  *
@@ -115,7 +115,7 @@ uint64_t rz_paxos_accepted(const struct rz_paxos *paxos, uint64_t instance, uint
 uint64_t rz_paxos_promised(const struct rz_paxos *paxos, uint64_t instance);
 /* The vote cast here. */
 enum rz_paxos_vote rz_paxos_vote(const struct rz_paxos *paxos, uint64_t instance);
-/* The least member not doubted, or RZ_ID_NONE: all are dead. */
+/* The least member not doubted, or RZ_ID_NONE: all have failed. */
 rz_id rz_paxos_leader(const struct rz_paxos *paxos);
 uint32_t rz_paxos_view(const struct rz_paxos *paxos);
 uint32_t rz_paxos_view_size(const struct rz_paxos *paxos);

@@ -1,6 +1,6 @@
 /*
  * Properties of consensus, over the states of a group and what was seen of it before: decisions of
- * the dead count.
+ * the failed count.
  */
 #ifndef RZ_PROTO_PAXOS_CHECK_H
 #define RZ_PROTO_PAXOS_CHECK_H
@@ -19,11 +19,12 @@ struct rz_paxos_seen {
 bool rz_paxos_check_told(const struct rz_check_group *group, struct rz_paxos_seen *seen,
                          uint64_t value);
 
-/* One value per instance among all that decide, the dead too. Notes what the living know. */
+/* One value per instance among all that decide, the failed too. Notes what the living know. */
 bool rz_paxos_check_one_value(const struct rz_check_group *group, struct rz_paxos_seen *seen);
 
 /* A living member never accepted above what it promised; and where the instance is decided and so
- * few members are dead that a majority that accepted must show, some living member has the value.
+ * few members have failed that a majority that accepted must show, some living member has the
+ * value.
  */
 bool rz_paxos_check_acceptors(const struct rz_check_group *group, const struct rz_paxos_seen *seen);
 

@@ -128,10 +128,10 @@ static void conclude_first_phase(struct rz_paxos *paxos, struct rz_paxos_instanc
         yes = in->yes_heard;
         voted = yes > voted ? yes : voted;
     }
-    enum rz_paxos_vote verdict =
+    enum rz_paxos_vote diagnosis =
         rz_paxos_count(paxos->view_size, yes, voted, now >= in->began + paxos->config.patience);
-    if (verdict != RZ_PAXOS_UNKNOWN)
-        second_phase(paxos, in, verdict, now, out);
+    if (diagnosis != RZ_PAXOS_UNKNOWN)
+        second_phase(paxos, in, diagnosis, now, out);
 }
 
 void rz_paxos_begin(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,

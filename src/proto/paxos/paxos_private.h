@@ -1,6 +1,6 @@
 /*
  * The state of a member, as its files share it. One block: struct rz_paxos; three sets of members
- * (view, doubted, dead); destinations; the instances, sorted by number; three sets for each.
+ * (view, doubted, failed); destinations; the instances, sorted by number; three sets for each.
  */
 #ifndef RZ_PROTO_PAXOS_PRIVATE_H
 #define RZ_PROTO_PAXOS_PRIVATE_H
@@ -43,7 +43,7 @@ enum rz_paxos_row {
 };
 
 /* Sets of members of the whole. */
-enum rz_paxos_set { RZ_PAXOS_MEMBERS, RZ_PAXOS_DOUBTED, RZ_PAXOS_DEAD, RZ_PAXOS_SETS };
+enum rz_paxos_set { RZ_PAXOS_MEMBERS, RZ_PAXOS_DOUBTED, RZ_PAXOS_FAILED, RZ_PAXOS_SETS };
 
 struct rz_paxos {
     struct rz_paxos_config config; /* members: NULL */
@@ -106,7 +106,7 @@ void rz_paxos_reply(struct rz_paxos *paxos, enum rz_paxos_message type,
                     struct rz_actions *out);
 void rz_paxos_tell_host(enum rz_paxos_notice what, const struct rz_paxos_instance *in,
                         struct rz_actions *out);
-bool rz_paxos_out(const struct rz_paxos *paxos, rz_id id); /* doubted or dead */
+bool rz_paxos_out(const struct rz_paxos *paxos, rz_id id); /* doubted or failed */
 /* The end of an instance here, by whatever way; told to the host. */
 void rz_paxos_learn(struct rz_paxos_instance *in, uint64_t value, struct rz_actions *out);
 

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Items of one value to begin with; most decisions name one or two deaths. */
+/* Items of one value to begin with; most decisions name one or two failures. */
 #define AGREE_ITEMS 8
 
 /* Cohorts wanted at once to begin with; most jobs spawn none. */
@@ -40,7 +40,8 @@ static uint32_t slots_of(const struct rz_recover_config *config)
     return config->n_slots > 0 ? config->n_slots : config->n_ranks;
 }
 
-/* Deaths in slots and of daemons, damage, births, cohorts: all in one contribution or decision. */
+/* Failures in slots and of daemons, damage, spawns, cohorts: all in one contribution or decision.
+ */
 static size_t items_max(size_t n_slots, size_t n_daemons)
 {
     return 2 * n_slots + 2 * n_daemons + COHORTS_SETTLED_MAX;
@@ -118,7 +119,7 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
 
 /* ---- knowledge */
 
-static void know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
+static void know_daemon_failed(struct rz_recover *r, rz_id daemon, bool proof)
 {
     rz_assert(daemon < r->n_daemons);
     uint8_t *known = &rz_recover_daemons(r)[daemon];
@@ -128,7 +129,7 @@ static void know_daemon_dead(struct rz_recover *r, rz_id daemon, bool proof)
     rz_recover_bit_set(rz_recover_troubled(r), daemon);
 }
 
-static void know_process_dead(struct rz_recover *r, uint32_t slot, uint32_t incarnation)
+static void know_process_failed(struct rz_recover *r, uint32_t slot, uint32_t incarnation)
 {
     rz_assert(slot < r->n_slots);
     if ((r->mutations & RZ_RECOVER_ANY_INCARNATION) &&
@@ -160,8 +161,8 @@ static void know_damage(struct rz_recover *r, const uint64_t *items, uint32_t n_
 static void take_call(struct rz_recover *r, const struct rz_event *event)
 {
     switch ((enum rz_recover_call)event->call) {
-    case RZ_RECOVER_DIED:
-        know_process_dead(r, (uint32_t)event->arg[0], (uint32_t)event->arg[1]);
+    case RZ_RECOVER_FAILED:
+        know_process_failed(r, (uint32_t)event->arg[0], (uint32_t)event->arg[1]);
         break;
     case RZ_RECOVER_REACHED:
         reach(r, event->arg[0], event->arg[1], event->arg[2]);
@@ -180,7 +181,7 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
         know_damage(r, event->items, event->n_items);
         break;
     default:
-        rz_assert(!"a call of this room");
+        rz_assert(!"a call of this component");
     }
 }
 
@@ -200,7 +201,7 @@ static bool wants_repair(const struct rz_recover *r)
 /* Something is known here that a decision must settle before a barrier may open. */
 static bool aware(const struct rz_recover *r)
 {
-    return r->fresh > 0 || r->wanted > 0 || r->found > 0 || r->births_named || wants_repair(r);
+    return r->fresh > 0 || r->wanted > 0 || r->found > 0 || r->spawns_named || wants_repair(r);
 }
 
 static bool wants_to_contribute(const struct rz_recover *r)
@@ -231,14 +232,14 @@ static uint32_t collect_fresh(const struct rz_recover *r)
     for (EACH_TROUBLED(r, d))
         if (rz_recover_damage_counts(r, d, rz_recover_found(r)[d]))
             items[n++] = rz_recover_pack_damage(d, rz_recover_found(r)[d]);
-    return n + rz_recover_collect_births(r, items + n);
+    return n + rz_recover_collect_spawns(r, items + n);
 }
 
 /* ---- steps */
 
 static bool work_left(const struct rz_recover *r)
 {
-    return r->agree_more || r->notice != NOTICE_NONE || r->births_notice || wants_to_contribute(r);
+    return r->agree_more || r->notice != NOTICE_NONE || r->spawns_notice || wants_to_contribute(r);
 }
 
 /* Makes agree's actions ours: its messages travel under our room, its decisions stay here. */
@@ -248,7 +249,7 @@ static void take_actions(struct rz_recover *r, struct rz_actions *out)
     for (uint32_t i = 0; i < out->count; i++) {
         struct rz_action *action = &out->v[i];
         if (action->kind == RZ_ACTION_SEND) {
-            action->message.room = RZ_ROOM_RECOVER;
+            action->message.protocol = RZ_PROTOCOL_RECOVER;
         } else if (action->what == RZ_AGREE_DECIDED) {
             rz_recover_decide(r, action);
             continue;
@@ -285,14 +286,14 @@ static enum rz_more give_notice(struct rz_recover *r, struct rz_actions *out)
     return work_left(r) ? RZ_MORE : RZ_DONE;
 }
 
-static enum rz_more give_births(struct rz_recover *r, struct rz_actions *out)
+static enum rz_more give_spawns(struct rz_recover *r, struct rz_actions *out)
 {
     out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_NOTIFY,
-                                              .what = RZ_RECOVER_BIRTHS,
-                                              .arg = {r->round, r->births_status},
-                                              .items = rz_recover_items(r) + r->births_at,
-                                              .n_items = r->n_birth_items};
-    r->births_notice = false;
+                                              .what = RZ_RECOVER_SPAWNS,
+                                              .arg = {r->round, r->spawns_status},
+                                              .items = rz_recover_items(r) + r->spawns_at,
+                                              .n_items = r->n_spawn_items};
+    r->spawns_notice = false;
     return work_left(r) ? RZ_MORE : RZ_DONE;
 }
 
@@ -324,8 +325,8 @@ static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
     }
     if (r->notice != NOTICE_NONE)
         return give_notice(r, out);
-    if (r->births_notice)
-        return give_births(r, out);
+    if (r->spawns_notice)
+        return give_spawns(r, out);
     if (wants_to_contribute(r))
         return contribute(r, event->now, out);
     return RZ_DONE;
@@ -339,17 +340,17 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
     case RZ_EVENT_RECEIVE: {
         struct rz_message message = *event->message;
         struct rz_event inner = *event;
-        message.room = RZ_ROOM_AGREE;
+        message.protocol = RZ_PROTOCOL_AGREE;
         inner.message = &message;
         return step_agree(r, &inner, out);
     }
-    case RZ_EVENT_DEATH:
+    case RZ_EVENT_FAILURE:
         if (event->n_ids == 1 && event->ids[0] == r->self) {
             rz_recover_be_fenced(r);
             return work_left(r) ? RZ_MORE : RZ_DONE;
         }
         for (uint32_t i = 0; i < event->n_ids; i++)
-            know_daemon_dead(r, event->ids[i], event->arg[0]);
+            know_daemon_failed(r, event->ids[i], event->arg[0]);
         return step_agree(r, event, out);
     case RZ_EVENT_CALL:
         if (event->call == RZ_RECOVER_WANT &&
@@ -419,9 +420,9 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
         for (uint32_t i = 0; i < r->n_notice_items; i++)
             h = rz_mix(h, rz_recover_items(r)[i]);
     }
-    if (r->births_notice)
-        for (uint32_t i = 0; i < r->n_birth_items; i++)
-            h = rz_mix(h, rz_recover_items(r)[r->births_at + i]);
+    if (r->spawns_notice)
+        for (uint32_t i = 0; i < r->n_spawn_items; i++)
+            h = rz_mix(h, rz_recover_items(r)[r->spawns_at + i]);
     for (uint32_t slot = 0; slot < r->n_slots; slot++)
         h = hash_slot(r, slot, h);
     for (rz_id d = 0; d < r->n_daemons; d++)
@@ -429,8 +430,8 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
                    (uint64_t)rz_recover_serial(r)[d] << 8 | rz_recover_daemons(r)[d]);
     for (uint32_t i = 0; i < r->n_cohorts; i++)
         h = rz_mix(h, rz_recover_cohorts(r)[i]);
-    h = rz_mix(h, (uint64_t)r->births_notice << 32 | r->births_status);
-    h = rz_mix(h, (uint64_t)r->births_named << 32 | r->round);
+    h = rz_mix(h, (uint64_t)r->spawns_notice << 32 | r->spawns_status);
+    h = rz_mix(h, (uint64_t)r->spawns_named << 32 | r->round);
     return rz_mix(h, rz_agree_hash(rz_recover_agree(r)));
 }
 
@@ -463,25 +464,25 @@ uint32_t rz_recover_next_begun(const struct rz_recover *r, uint32_t from)
     return rz_recover_bit_next(rz_recover_begun(r), r->n_ranks, from);
 }
 
-bool rz_recover_daemon_dead(const struct rz_recover *r, rz_id daemon)
+bool rz_recover_daemon_failed(const struct rz_recover *r, rz_id daemon)
 {
     rz_assert(daemon < r->n_daemons);
     return (rz_recover_daemons(r)[daemon] & (DAEMON_KNOWN | DAEMON_AGREED)) ||
-           rz_agree_knows_dead(rz_recover_agree(r), daemon);
+           rz_agree_knows_failed(rz_recover_agree(r), daemon);
 }
 
-bool rz_recover_daemon_agreed_dead(const struct rz_recover *r, rz_id daemon)
+bool rz_recover_daemon_agreed_failed(const struct rz_recover *r, rz_id daemon)
 {
     rz_assert(daemon < r->n_daemons);
     return rz_recover_daemons(r)[daemon] & DAEMON_AGREED;
 }
 
-bool rz_recover_process_dead(const struct rz_recover *r, uint32_t slot)
+bool rz_recover_process_failed(const struct rz_recover *r, uint32_t slot)
 {
     rz_assert(slot < r->n_slots);
     uint32_t incarnation = rz_recover_incarnation(r)[slot];
     return rz_recover_known(r)[slot] >= incarnation || rz_recover_noted(r)[slot] >= incarnation ||
-           rz_recover_daemon_dead(r, rz_recover_placement(r)[slot]);
+           rz_recover_daemon_failed(r, rz_recover_placement(r)[slot]);
 }
 
 bool rz_recover_repairing(const struct rz_recover *r)

@@ -1,23 +1,23 @@
 /*
- * What the daemons of a job do about deaths and births: epochs, placement, barriers, quorum. Nobody
- * decides a recovery: all daemons agree (room agree, inside this object) and then compute the same
- * things.
+ * What the daemons of a job do about failures and spawns: epochs, placement, barriers, quorum.
+ * Nobody decides a recovery: all daemons agree (room agree, inside this object) and then compute
+ * the same things.
  *
  * One endless sequence of agreements carries everything. A daemon contributes to the next one when
- *   - it knows of a death that is not agreed yet (its own observation, or news), or
- *   - it knows of a birth that somebody wants and that is not decided yet (likewise), or
+ *   - it knows of a failure that is not agreed yet (its own observation, or news), or
+ *   - it knows of a spawn that somebody wants and that is not decided yet (likewise), or
  *   - all its processes have reached the barrier of the current phase, or
- *   - all that live here have entered MPIX_Reinit and a death was only noted before, or
+ *   - all that live here have entered MPIX_Reinit and a failure was only noted before, or
  *   - it knows that a piece of the generation that this epoch goes back to is nowhere whole.
- * It never joins merely because another has begun: the news of deaths reach all daemons by
+ * It never joins merely because another has begun: the news of failures reach all daemons by
  * themselves, and a barrier that others joined with "not yet" would spin.
  *
- * A decision with fresh deaths means, in a job that repairs itself (somebody has entered
+ * A decision with fresh failures means, in a job that repairs itself (somebody has entered
  * MPIX_Reinit, and nobody who lives is on the way there), epoch + 1 with a new placement, phase
- * ENTER; in another job the dead are only noted. A decision without deaths that all daemons
- * contributed to with "reached" opens the barrier: ENTER -> RUN (processes are released), RUN ->
- * LEFT (all have left). Starting the job is the same: epoch 1, phase ENTER, the placement of the
- * launcher.
+ * ENTER; in another job the failed processes are only noted. A decision without failures that all
+ * daemons contributed to with "reached" opens the barrier: ENTER -> RUN (processes are released),
+ * RUN -> LEFT (all have left). Starting the job is the same: epoch 1, phase ENTER, the placement of
+ * the launcher.
  *
  * A generation that nobody can give back whole, found before the barrier ENTER has opened, means
  * epoch + 1, too, which goes back to the generation before it, if that is one of those that
@@ -25,15 +25,16 @@
  * is found in its turn.
  *
  * Processes live in slots: slots 0 to n_ranks - 1 are the ranks of the launcher, those behind are
- * empty at the start. A process is (slot, incarnation). Births are decided in phase RUN of a job
- * that does not repair itself; otherwise they are refused. A birth replaces the dead process of a
+ * empty at the start. A process is (slot, incarnation). Spawns are decided in phase RUN of a job
+ * that does not repair itself; otherwise they are refused. A spawn replaces the failed process of a
  * slot by its next incarnation; a cohort is a number of new processes in free slots behind n_ranks,
- * all or none. Epoch and phase stay; what was reached is counted anew, for the newcomers count.
+ * all or none. Epoch and phase stay; what was reached is counted again, for the spawned processes
+ * count.
  *
  * Everything after a decision is a pure function of (decision, state before), so all daemons go the
  * same way.
  *
- * Quorum: daemons dead with proof shrink the electorate; silent ones count against the majority
+ * Quorum: daemons failed with proof shrink the electorate; silent ones count against the majority
  * until the survivors have confirmed each other by a further decision; a tie goes to the side that
  * holds the tie-breaker (the daemon with the launcher attached, or the lowest of the electorate).
  * See docs/protocols/recover.md.
@@ -48,21 +49,21 @@ enum rz_recover_phase { RZ_PHASE_ENTER, RZ_PHASE_RUN, RZ_PHASE_LEFT };
 /* Faults put in on purpose, to show that the checkers find them; 0 in production. */
 enum rz_recover_mutation {
     RZ_RECOVER_LATE_REACHED = 1,      /* a REACHED of another epoch or phase counts */
-    RZ_RECOVER_DEATHLESS_BARRIER = 2, /* a barrier opens although deaths are known */
+    RZ_RECOVER_DEATHLESS_BARRIER = 2, /* a barrier opens although failures are known */
     RZ_RECOVER_OWN_GENERATION = 4,    /* restore the own newest generation, not the agreed one */
-    RZ_RECOVER_OWN_PLACEMENT = 8,     /* place by the deaths known here, not by the agreed ones */
-    RZ_RECOVER_ANY_INCARNATION = 16,  /* old news of a death counts for the new incarnation */
-    RZ_RECOVER_UNAWARE = 32,          /* settle deaths though a contributor knew of none */
-    RZ_RECOVER_OWN_BIRTHPLACE = 64,   /* place births by the deaths known here */
+    RZ_RECOVER_OWN_PLACEMENT = 8,     /* place by the failures known here, not by the agreed ones */
+    RZ_RECOVER_ANY_INCARNATION = 16,  /* old news of a failure counts for the new incarnation */
+    RZ_RECOVER_UNAWARE = 32,          /* settle failures though a contributor knew of none */
+    RZ_RECOVER_OWN_SPAWN_PLACE = 64,  /* place spawns by the failures known here */
     RZ_RECOVER_ANY_COHORT = 128,      /* old news of a cohort count */
-    RZ_RECOVER_KEEP_REACHED = 256,    /* what was reached before a birth still counts */
-    RZ_RECOVER_ANY_BIRTH = 512,       /* old news of a birth count for the next incarnation */
-    RZ_RECOVER_KNOWN_FREE = 1024,     /* a slot is free when its process is known dead here */
+    RZ_RECOVER_KEEP_REACHED = 256,    /* what was reached before a spawn still counts */
+    RZ_RECOVER_ANY_SPAWN = 512,       /* old news of a spawn count for the next incarnation */
+    RZ_RECOVER_KNOWN_FREE = 1024,     /* a slot is free when its process is known failed here */
     RZ_RECOVER_OWN_REFUSAL = 2048,    /* refuse by what is known here of MPIX_Reinit */
-    RZ_RECOVER_OWN_SLOTS = 4096,      /* count the free slots by the deaths known here */
-    RZ_RECOVER_CROWDED_BIRTH = 8192,  /* a birth takes a slot that is not free */
+    RZ_RECOVER_OWN_SLOTS = 4096,      /* count the free slots by the failures known here */
+    RZ_RECOVER_CROWDED_SPAWN = 8192,  /* a spawn takes a slot that is not free */
     RZ_RECOVER_ANY_DAMAGE = 16384,    /* what was found in an epoch before counts, too */
-    RZ_RECOVER_OBEY_ANY = 32768,      /* stop when others hold us for dead that have no quorum */
+    RZ_RECOVER_OBEY_ANY = 32768,      /* stop when others hold us for failed that have no quorum */
     RZ_RECOVER_ANY_HALF = 65536,      /* half of the electorate is a quorum, whichever half */
     RZ_RECOVER_NO_ELECTORATE = 131072 /* silent daemons are no voters */
 };
@@ -71,10 +72,10 @@ enum rz_recover_mutation {
  * How lost ranks are placed: a rank whose daemon lives stays there. How many of the others each
  * daemon gets is found one by one: the least loaded with a free slot gets the next, else the least
  * loaded (ties: lowest id). Which ones: runs in order of rank, so that neighbours stay on one node
- * as far as may be. Births one by one, where the load of a daemon is its living processes.
+ * as far as may be. Spawns one by one, where the load of a daemon is its living processes.
  *
  * Where slots are limits nobody is crowded: a job whose ranks have no slots left on the daemons
- * that live stops, and a birth without a free slot is refused.
+ * that live stops, and a spawn without a free slot is refused.
  */
 struct rz_recover_config {
     uint32_t n_daemons, n_ranks;
@@ -91,21 +92,21 @@ struct rz_recover_config {
 };
 
 /*
- * Events. RZ_EVENT_DEATH: daemons ids[] are dead; arg[0] = 1 with proof (refused or reset
- * connection, exit seen), 0 silent. Each death must be told to each daemon that lives, sometime.
- * The own id: others hold this daemon for dead; it stops (RZ_ERR_FENCED) where that binds
+ * Events. RZ_EVENT_FAILURE: daemons ids[] have failed; arg[0] = 1 with proof (refused or reset
+ * connection, exit seen), 0 silent. Each failure must be told to each daemon that lives, sometime.
+ * The own id: others hold this daemon for failed; it stops (RZ_ERR_FENCED) where that binds
  * (rz_recover_fence_binds), else nothing happens.
  * RZ_EVENT_CALL:
  */
 enum rz_recover_call {
-    /* A process died, own observation or news. arg[0] = slot, arg[1] = incarnation. Old news is
+    /* A process failed, own observation or news. arg[0] = slot, arg[1] = incarnation. Old news is
      * ignored; news of an incarnation that this daemon has not begun yet is kept. */
-    RZ_RECOVER_DIED,
+    RZ_RECOVER_FAILED,
 
     /* All own processes of this epoch have reached the end of the phase (ENTER: they stand at the
      * start of the epoch; RUN: they want to leave). arg[0] = epoch, arg[1] = phase, arg[2] = the
-     * round of births that was counted: arg[0] of the newest RZ_RECOVER_BIRTHS that the host has
-     * worked in, 0 before the first. Ignored when not current, so after births it has to be said
+     * round of spawns that was counted: arg[0] of the newest RZ_RECOVER_SPAWNS that the host has
+     * worked in, 0 before the first. Ignored when not current, so after spawns it has to be said
      * again. A daemon without processes says so at once; as long as rz_recover_repairing is false
      * only live processes count. */
     RZ_RECOVER_REACHED,
@@ -119,17 +120,17 @@ enum rz_recover_call {
      * gone. */
     RZ_RECOVER_COMMITTED,
 
-    /* Births are wanted, by somebody here or as news: items[0..n_items), births and cohorts in any
+    /* Spawns are wanted, by somebody here or as news: items[0..n_items), spawns and cohorts in any
      * order. Known ones are ignored. Each must be told to each daemon that lives, sometime, as
-     * deaths are; also when its asker is dead, as soon as one daemon that lives has heard of it.
-     * Whoever wants a birth has seen the incarnation before it (rz_recover_incarnation_of), and its
-     * death: the birth implies it. A daemon numbers its cohorts 1, 2, 3, ... */
+     * failures are; also when its asker has failed, as soon as one daemon that lives has heard of
+     * it. Whoever wants a spawn has seen the incarnation before it (rz_recover_incarnation_of), and
+     * its failure: the spawn implies it. A daemon numbers its cohorts 1, 2, 3, ... */
     RZ_RECOVER_WANT,
 
     /* A piece of the generation that an epoch goes back to is nowhere whole, found here or as news:
      * items[0..n_items), as rz_recover_pack_damage. The finder lies before its REACHED of phase
      * ENTER, and does not say it any more in that epoch. Each finding must be told to each daemon
-     * that lives, sometime, unless its finder dies. Those of other epochs are ignored, or kept
+     * that lives, sometime, unless its finder fails. Those of other epochs are ignored, or kept
      * until their epoch begins here. */
     RZ_RECOVER_DAMAGED
 };
@@ -149,43 +150,43 @@ enum rz_recover_notice {
     /* arg[0] = epoch, arg[1] = the phase that begins (RUN or LEFT). */
     RZ_RECOVER_PHASE,
 
-    /* Deaths were noted without a new epoch: items, as rz_recover_pack. */
-    RZ_RECOVER_DEATHS,
+    /* Failures were noted without a new epoch: items, as rz_recover_pack. */
+    RZ_RECOVER_FAILURES,
 
-    /* arg[0] = rz_status_t: RZ_ERR_NO_QUORUM, RZ_ERR_FENCED (the others hold us for dead),
+    /* arg[0] = rz_status_t: RZ_ERR_NO_QUORUM, RZ_ERR_FENCED (the others hold us for failed),
      * RZ_ERR_JOB_ENDED (restarts_max exceeded), RZ_ERR_NO_SLOTS (arg[1] = the slots left) or
      * RZ_ERR_CHECKPOINT_LOST (damage, and no generation before it). The host ends its processes,
-     * but must not vanish before its last messages have left: who holds it for dead drops its
-     * decision, and decides anew without it. */
+     * but must not vanish before its last messages have left: who holds it for failed drops its
+     * decision, and decides again without it. */
     RZ_RECOVER_STOP,
 
     /* Somebody has begun an agreement to which we have not contributed: a display hint only. */
     RZ_RECOVER_WANTED,
 
     /*
-     * Births are decided. arg[0] = round: how many decisions have borne processes; arg[1] =
-     * RZ_OK, or rz_status_t why all these items are refused. Items: births (replacements), then
-     * each cohort, followed by the births of its processes in their order; a cohort without any is
-     * refused, for there are not enough free slots; so is a birth that stands there as
-     * rz_recover_pack_refused. The slots' daemons and incarnations are new. A wanted birth that was
-     * settled in another way (rz_recover_birth) has no item.
+     * Spawns are decided. arg[0] = round: how many decisions have borne processes; arg[1] =
+     * RZ_OK, or rz_status_t why all these items are refused. Items: spawns (replacements), then
+     * each cohort, followed by the spawns of its processes in their order; a cohort without any is
+     * refused, for there are not enough free slots; so is a spawn that stands there as
+     * rz_recover_pack_refused. The slots' daemons and incarnations are new. A wanted spawn that was
+     * settled in another way (rz_recover_spawn) has no item.
      */
-    RZ_RECOVER_BIRTHS
+    RZ_RECOVER_SPAWNS
 };
 
 /*
- * Deaths and births as items, for news and decisions. The bits:
+ * Failures and spawns as items, for news and decisions. The bits:
  *
  *   63..60     59..0
- *   0 h e 0    slot (28), incarnation (32)            a process is dead
- *   1 0 0 0    zero (27), daemon (32), proof (1)      a daemon is dead
+ *   0 h e 0    slot (28), incarnation (32)            a process has failed
+ *   1 0 0 0    zero (27), daemon (32), proof (1)      a daemon has failed
  *   1 0 0 1    daemon (28), epoch (32)                found damage in this epoch
- *   1 0 1 0    slot (28), incarnation (32)            this process is born, or to be born
+ *   1 0 1 0    slot (28), incarnation (32)            this process is spawned, or to be spawned
  *   1 0 1 1    slot (28), incarnation (32)            it is not, for want of a slot (notices only)
  *   1 1        node (16), serial (26), count (20)     a cohort, from bit 61 on
  *
  * h and e are for the hosts, in news (hung; ended in order); an item with one of them is no process
- * to this room. In order of items: processes, daemons, births, cohorts by node and serial.
+ * to this component. In order of items: processes, daemons, spawns, cohorts by node and serial.
  * Unpacking returns false, and sets nothing, where the item is of another kind.
  */
 #define RZ_RECOVER_HOST_FLAGS (UINT64_C(3) << 61)
@@ -202,10 +203,10 @@ bool rz_recover_unpack_daemon(uint64_t item, rz_id *daemon, bool *proof);
 uint64_t rz_recover_pack_damage(rz_id daemon, uint32_t epoch);
 bool rz_recover_unpack_damage(uint64_t item, rz_id *daemon, uint32_t *epoch);
 
-/* The process (slot, incarnation), in place of the dead (slot, incarnation - 1); incarnation > 1.
+/* The process (slot, incarnation), in place of the failed (slot, incarnation - 1); incarnation > 1.
  * As part of a cohort, in the notice only: a process in a free slot. */
-uint64_t rz_recover_pack_birth(uint32_t slot, uint32_t incarnation);
-bool rz_recover_unpack_birth(uint64_t item, uint32_t *slot, uint32_t *incarnation);
+uint64_t rz_recover_pack_spawn(uint32_t slot, uint32_t incarnation);
+bool rz_recover_unpack_spawn(uint64_t item, uint32_t *slot, uint32_t *incarnation);
 uint64_t rz_recover_pack_refused(uint32_t slot, uint32_t incarnation);
 bool rz_recover_unpack_refused(uint64_t item, uint32_t *slot, uint32_t *incarnation);
 
@@ -231,37 +232,38 @@ enum rz_recover_phase rz_recover_phase(const struct rz_recover *recover);
 /* Of a slot; RZ_ID_NONE and 0 where nobody has ever lived. */
 rz_id rz_recover_daemon_of(const struct rz_recover *recover, uint32_t slot);
 uint32_t rz_recover_incarnation_of(const struct rz_recover *recover, uint32_t slot);
-bool rz_recover_daemon_dead(const struct rz_recover *recover, rz_id daemon); /* agreed or known */
+bool rz_recover_daemon_failed(const struct rz_recover *recover, rz_id daemon); /* agreed or known */
 
 /*
- * Whether the others can go on without this daemon: where they hold it for dead it must stop, for
+ * Whether the others can go on without this daemon: where they hold it for failed it must stop, for
  * they may have decided so. Of two that are left (others are gone for certain) the one that breaks
  * the tie is not bound: the other one alone has no quorum, decides nothing, and stops.
  */
 bool rz_recover_fence_binds(const struct rz_recover *recover);
 
-/* The first rank from `from` on that the newest epoch began anew, with a new incarnation and
+/* The first rank from `from` on that the newest epoch restarted, with a new incarnation and
  * perhaps elsewhere; n_ranks: there is none. All others are as they were in the epoch before it. */
 uint32_t rz_recover_next_begun(const struct rz_recover *recover, uint32_t from);
 
-/* Whether the slot's current incarnation is dead, agreed or known; true of an empty slot. */
-bool rz_recover_process_dead(const struct rz_recover *recover, uint32_t slot);
+/* Whether the slot's current incarnation has failed, agreed or known; true of an empty slot. */
+bool rz_recover_process_failed(const struct rz_recover *recover, uint32_t slot);
 
-/* Whether a cohort may get the slot: behind n_ranks, and empty or its process dead by decision. */
+/* Whether a cohort may get the slot: behind n_ranks, and empty or its process failed by decision.
+ */
 bool rz_recover_slot_free(const struct rz_recover *recover, uint32_t slot);
 
-/* What has become of a wanted birth. */
-enum rz_recover_birth {
-    RZ_BIRTH_OPEN,   /* not decided yet, or never wanted */
-    RZ_BIRTH_BORN,   /* this process lives or has lived */
-    RZ_BIRTH_TAKEN,  /* this process is of a cohort that was given the slot in the meantime */
-    RZ_BIRTH_REFUSED /* not in this phase, the job repairs itself, or no slot is free */
+/* What has become of a wanted spawn. */
+enum rz_recover_spawn {
+    RZ_SPAWN_OPEN,    /* not decided yet, or never wanted */
+    RZ_SPAWN_SPAWNED, /* this process lives or has lived */
+    RZ_SPAWN_TAKEN,   /* this process is of a cohort that was given the slot in the meantime */
+    RZ_SPAWN_REFUSED  /* not in this phase, the job repairs itself, or no slot is free */
 };
-enum rz_recover_birth rz_recover_birth(const struct rz_recover *recover, uint32_t slot,
+enum rz_recover_spawn rz_recover_spawn(const struct rz_recover *recover, uint32_t slot,
                                        uint32_t incarnation);
 
-/* The cohort that bore the slot's current incarnation, or 0: a birth did, or the launcher. */
-uint64_t rz_recover_born_of(const struct rz_recover *recover, uint32_t slot);
+/* The cohort that bore the slot's current incarnation, or 0: a spawn did, or the launcher. */
+uint64_t rz_recover_spawned_of(const struct rz_recover *recover, uint32_t slot);
 
 /* The cohort whose process lives in the slot, itself or in a later incarnation; 0: none. */
 uint64_t rz_recover_cohort_of(const struct rz_recover *recover, uint32_t slot);
@@ -272,9 +274,9 @@ uint32_t rz_recover_cohorts_decided(const struct rz_recover *recover, rz_id node
 /* How many decisions have borne processes. */
 uint32_t rz_recover_round(const struct rz_recover *recover);
 
-/* Whether this daemon is dead by decision, the same at all members: the dead that RZ_COMMIT_EPOCH
- * must be given. */
-bool rz_recover_daemon_agreed_dead(const struct rz_recover *recover, rz_id daemon);
+/* Whether this daemon has failed by decision, the same at all members: the failed processes that
+ * RZ_COMMIT_EPOCH must be given. */
+bool rz_recover_daemon_agreed_failed(const struct rz_recover *recover, rz_id daemon);
 
 /* Whether the job repairs itself, as agreed. */
 bool rz_recover_repairing(const struct rz_recover *recover);
@@ -287,10 +289,10 @@ bool rz_recover_stopped(const struct rz_recover *recover);
 
 /*
  * The oldest generation that a recovery may still choose: while a contribution of ours that knew of
- * a death is undecided, what it said; else the newest known. A store overwrites pieces of older
+ * a failure is undecided, what it said; else the newest known. A store overwrites pieces of older
  * generations only, and lets others wait. Without this rule a generation that commits between
  * contribution and decision would let g+1 overwrite the g-1 that the decision restores. The wait is
- * short: an agreement on deaths waits for news, never for processes.
+ * short: an agreement on failures waits for news, never for processes.
  */
 uint64_t rz_recover_generation_floor(const struct rz_recover *recover);
 
@@ -298,30 +300,30 @@ uint64_t rz_recover_generation_floor(const struct rz_recover *recover);
 
 enum rz_recover_vote {
     RZ_VOTE_LIVE,
-    RZ_VOTE_SILENT, /* dead without proof, not yet confirmed: counts against the majority */
-    RZ_VOTE_GONE    /* dead with proof, or confirmed by the survivors: no voter any more */
+    RZ_VOTE_SILENT, /* failed without proof, not yet confirmed: counts against the majority */
+    RZ_VOTE_GONE    /* failed with proof, or confirmed by the survivors: no voter any more */
 };
 
 /* Whether the live of votes[n_daemons] (enum rz_recover_vote) may go on. tie_breaker: a daemon or
  * RZ_ID_NONE. */
 bool rz_recover_has_quorum(const uint8_t *votes, uint32_t n_daemons, rz_id tie_breaker);
 
-/* Moves the ranks of dead daemons, as rz_recover_config says; at least one daemon lives.
+/* Moves the ranks of failed daemons, as rz_recover_config says; at least one daemon lives.
  * load[n_daemons]: scratch. */
 void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
-                      const bool *dead, uint32_t n_daemons, uint32_t *load);
+                      const bool *failed, uint32_t n_daemons, uint32_t *load);
 
-/* Moves the ranks of each dead daemon to one daemon that has free slots for all of them, the least
- * loaded (ties: lowest id). Where there is none they stay, for rz_recover_place. */
+/* Moves the ranks of each failed daemon to one daemon that has free slots for all of them, the
+ * least loaded (ties: lowest id). Where there is none they stay, for rz_recover_place. */
 void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
-                               const bool *dead, uint32_t n_daemons, uint32_t *load);
+                               const bool *failed, uint32_t n_daemons, uint32_t *load);
 
 /* The slots of the daemons that live. */
-uint64_t rz_recover_slots_left(const uint32_t *slots, const bool *dead, uint32_t n_daemons);
+uint64_t rz_recover_slots_left(const uint32_t *slots, const bool *failed, uint32_t n_daemons);
 
 /* The daemon for one more process: the least loaded with a free slot, else the least loaded (ties:
  * lowest id). At least one lives. */
-rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bool *dead,
+rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bool *failed,
                            uint32_t n_daemons);
 
 #endif

@@ -21,16 +21,16 @@ static uint64_t decisions(const struct rz_recover *r)
     return rz_agree_decided(rz_recover_agree(r));
 }
 
-/* Of what births leave behind; not what is known to be wanted. */
-static const char *difference_in_births(const struct rz_recover *a, const struct rz_recover *b)
+/* Of what spawns leave behind; not what is known to be wanted. */
+static const char *difference_in_spawns(const struct rz_recover *a, const struct rz_recover *b)
 {
     size_t slots = a->n_slots * sizeof(uint32_t);
     if (a->round != b->round)
-        return "rounds of births";
-    if (a->births_named != b->births_named)
-        return "whether births are named";
+        return "rounds of spawns";
+    if (a->spawns_named != b->spawns_named)
+        return "whether spawns are named";
     if (memcmp(rz_recover_refused(a), rz_recover_refused(b), slots) != 0)
-        return "births refused";
+        return "spawns refused";
     if (memcmp(rz_recover_freed(a), rz_recover_freed(b), 2 * slots) != 0)
         return "order of the free slots";
     if (memcmp(rz_recover_cohort(a), rz_recover_cohort(b), 2 * slots) != 0 ||
@@ -56,11 +56,11 @@ static const char *difference(const struct rz_recover *a, const struct rz_recove
     if (memcmp(rz_recover_incarnation(a), rz_recover_incarnation(b), slots) != 0)
         return "incarnations";
     if (memcmp(rz_recover_noted(a), rz_recover_noted(b), slots) != 0)
-        return "dead processes";
+        return "failed processes";
     for (rz_id d = 0; d < a->n_daemons; d++)
         if ((rz_recover_daemons(a)[d] ^ rz_recover_daemons(b)[d]) & (DAEMON_AGREED | DAEMON_GONE))
-            return "dead daemons";
-    return difference_in_births(a, b);
+            return "failed daemons";
+    return difference_in_spawns(a, b);
 }
 
 bool rz_recover_check_uniform(const struct rz_check_group *group)
@@ -125,7 +125,7 @@ bool rz_recover_check_world(const struct rz_check_group *group)
         for (uint32_t rank = 0; rank < r->n_ranks; rank++) {
             rz_id d = rz_recover_placement(r)[rank];
             if (rz_recover_daemons(r)[d] & DAEMON_AGREED)
-                return say(group, "S7-1: at %u rank %u lies on dead daemon %u", i, rank, d);
+                return say(group, "S7-1: at %u rank %u lies on failed daemon %u", i, rank, d);
         }
         if (r->round == 0 && !check_slots(group, i, r))
             return false;
@@ -138,17 +138,17 @@ static bool check_slot(const struct rz_check_group *group, rz_id member, const s
 {
     uint32_t incarnation = rz_recover_incarnation(r)[slot];
     if ((rz_recover_placement(r)[slot] == RZ_ID_NONE) != (incarnation == 0))
-        return say(group, "births: at %u slot %u, incarnation %u, lies on daemon %u", member, slot,
+        return say(group, "spawns: at %u slot %u, incarnation %u, lies on daemon %u", member, slot,
                    incarnation, rz_recover_placement(r)[slot]);
     if (slot < r->n_ranks && (incarnation == 0 || rz_recover_cohort(r)[slot] != 0))
-        return say(group, "births: at %u rank %u is empty or was spawned", member, slot);
+        return say(group, "spawns: at %u rank %u is empty or was spawned", member, slot);
     if (rz_recover_noted(r)[slot] > incarnation || rz_recover_noted(r)[slot] + 1 < incarnation)
-        return say(group, "births: at %u process %u.%u is alive, noted dead is %u", member, slot,
+        return say(group, "spawns: at %u process %u.%u is alive, noted failed is %u", member, slot,
                    incarnation, rz_recover_noted(r)[slot]);
     return true;
 }
 
-bool rz_recover_check_births(const struct rz_check_group *group)
+bool rz_recover_check_spawns(const struct rz_check_group *group)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
         const struct rz_recover *r = group->state[i];
@@ -197,9 +197,9 @@ bool rz_recover_check_settled(const struct rz_check_group *group)
             return say(group, "liveness: %u rests in epoch %u phase %u, another in %u, %u", i,
                        r->epoch, r->phase, first->epoch, first->phase);
         if (r->fresh > 0)
-            return say(group, "liveness: %u rests with %u unsettled deaths", i, r->fresh);
-        if (r->wanted > 0 || r->births_named)
-            return say(group, "liveness: %u rests with %u wanted births undecided", i, r->wanted);
+            return say(group, "liveness: %u rests with %u unsettled failures", i, r->fresh);
+        if (r->wanted > 0 || r->spawns_named)
+            return say(group, "liveness: %u rests with %u wanted spawns undecided", i, r->wanted);
         if (rz_agree_proposed(rz_recover_agree(r)) > decisions(r))
             return say(group, "liveness: %u rests with an undecided contribution", i);
     }

@@ -20,7 +20,7 @@ static void notify(struct rz_recover *r, enum rz_recover_notice what, uint64_t a
 static void stop_with(struct rz_recover *r, rz_status_t why, uint64_t arg)
 {
     r->stopped = true;
-    r->births_notice = false;
+    r->spawns_notice = false;
     notify(r, RZ_RECOVER_STOP, why, arg);
 }
 
@@ -31,7 +31,7 @@ static void stop(struct rz_recover *r, rz_status_t why)
 
 void rz_recover_look_at_self(struct rz_recover *r)
 {
-    if (r->stopped || !rz_agree_knows_dead(rz_recover_agree(r), r->self))
+    if (r->stopped || !rz_agree_knows_failed(rz_recover_agree(r), r->self))
         return;
     r->notice = NOTICE_NONE; /* whatever was decided, it was without us */
     stop(r, RZ_ERR_FENCED);
@@ -131,37 +131,37 @@ static void learn(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
         }
         rz_recover_learn_damage(r, items[i]);
     }
-    rz_recover_learn_births(r, items, n_items);
+    rz_recover_learn_spawns(r, items, n_items);
 }
 
-/* Whether agree has found a member dead that is marked with none of these bits. */
-static bool dead_without(const struct rz_recover *r, uint8_t bits)
+/* Whether agree has found a member failed that is marked with none of these bits. */
+static bool failed_without(const struct rz_recover *r, uint8_t bits)
 {
-    uint32_t n_dead;
-    const rz_id *dead = rz_agree_dead(rz_recover_agree(r), &n_dead);
-    for (uint32_t i = 0; i < n_dead; i++)
-        if (!(rz_recover_daemons(r)[dead[i]] & bits))
+    uint32_t n_failed;
+    const rz_id *failed = rz_agree_failed(rz_recover_agree(r), &n_failed);
+    for (uint32_t i = 0; i < n_failed; i++)
+        if (!(rz_recover_daemons(r)[failed[i]] & bits))
             return true;
     return false;
 }
 
 bool rz_recover_awaits_news(const struct rz_recover *r)
 {
-    return dead_without(r, DAEMON_AGREED | DAEMON_KNOWN);
+    return failed_without(r, DAEMON_AGREED | DAEMON_KNOWN);
 }
 
 /*
- * A decision settles deaths only if everybody who contributed knew of one and each dead daemon is
- * named with what is known of its death. Any other one makes its deaths known to all, and all
- * contribute again, aware. Otherwise
+ * A decision settles failures only if everybody who contributed knew of one and each failed daemon
+ * is named with what is known of its failure. Any other one makes its failures known to all, and
+ * all contribute again, aware. Otherwise
  *   - a quorum would be counted over half of what a partition took away, and without its evidence;
  *   - who contributed to a barrier long ago would vote for a generation overwritten since.
  */
 static bool settles(const struct rz_recover *r, const struct rz_action *decided)
 {
-    bool deaths = decided->n_items > 0 || (r->repairing && r->lost > 0);
+    bool failures = decided->n_items > 0 || (r->repairing && r->lost > 0);
     bool aware = (decided->arg[1] & ALL_AWARE) || (r->mutations & RZ_RECOVER_UNAWARE);
-    return !dead_without(r, DAEMON_AGREED | DAEMON_NAMED) && (!deaths || aware);
+    return !failed_without(r, DAEMON_AGREED | DAEMON_NAMED) && (!failures || aware);
 }
 
 static bool quorum(const struct rz_recover *r)
@@ -187,8 +187,8 @@ static void note_process(struct rz_recover *r, uint32_t slot, uint64_t decision)
     rz_recover_bit_set(rz_recover_restless(r), slot);
 }
 
-/* A decision that died with all who made it bore this process, and it is dead, too: its number must
- * not be given again, for news of its death are abroad. */
+/* A decision that failed with all who made it bore this process, and it has failed, too: its number
+ * must not be given again, for news of its failure are abroad. */
 static void note_lost(struct rz_recover *r, uint32_t slot)
 {
     const uint8_t *daemons = rz_recover_daemons(r);
@@ -200,7 +200,7 @@ static void note_lost(struct rz_recover *r, uint32_t slot)
 }
 
 /*
- * Notes the decision's deaths; the fresh ones become the items of a possible notice. Returns how
+ * Notes the decision's failures; the fresh ones become the items of a possible notice. Returns how
  * many there are. Silent daemons stay voters until a later decision without new ones: by
  * contributing to it all survivors have confirmed that they took this way. Else a member whose
  * contribution reached both sides of a partition would count for both.
@@ -213,12 +213,12 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
     uint64_t *fresh = rz_recover_items(r);
     uint32_t n = 0;
     for (uint32_t i = 0; i < decided->n_items; i++) {
-        uint32_t slot, dead;
-        if (!rz_recover_unpack_process(decided->items[i], &slot, &dead) || slot >= r->n_slots)
+        uint32_t slot, failed;
+        if (!rz_recover_unpack_process(decided->items[i], &slot, &failed) || slot >= r->n_slots)
             continue;
-        if (dead == incarnation[slot] + 1)
+        if (failed == incarnation[slot] + 1)
             note_lost(r, slot);
-        if (dead == incarnation[slot] && noted[slot] < dead) {
+        if (failed == incarnation[slot] && noted[slot] < failed) {
             note_process(r, slot, decided->arg[0]);
             fresh[n++] = decided->items[i];
         }
@@ -241,25 +241,26 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
     return n;
 }
 
-/* Fills in the scratch array: who is dead by decision; with the mutation, or known here to be. */
-static const bool *list_dead(struct rz_recover *r, uint32_t own_mutation)
+/* Fills in the scratch array: who has failed by decision; with the mutation, or known here to be.
+ */
+static const bool *list_failed(struct rz_recover *r, uint32_t own_mutation)
 {
-    uint8_t dead_bit = r->mutations & own_mutation ? DAEMON_KNOWN : DAEMON_AGREED;
-    bool *dead = rz_recover_at(r, r->scratch_at);
+    uint8_t failed_bit = r->mutations & own_mutation ? DAEMON_KNOWN : DAEMON_AGREED;
+    bool *failed = rz_recover_at(r, r->scratch_at);
     for (rz_id d = 0; d < r->n_daemons; d++)
-        dead[d] = rz_recover_daemons(r)[d] & dead_bit;
-    return dead;
+        failed[d] = rz_recover_daemons(r)[d] & failed_bit;
+    return failed;
 }
 
-/* The ranks of dead daemons go to others. */
+/* The ranks of failed daemons go to others. */
 static void move_ranks(struct rz_recover *r)
 {
-    const bool *dead = list_dead(r, RZ_RECOVER_OWN_PLACEMENT);
+    const bool *failed = list_failed(r, RZ_RECOVER_OWN_PLACEMENT);
     if (r->lost_together)
         rz_recover_place_together(rz_recover_placement(r), r->n_ranks,
-                                  rz_recover_at(r, r->slots_at), dead, r->n_daemons,
+                                  rz_recover_at(r, r->slots_at), failed, r->n_daemons,
                                   rz_recover_at(r, r->load_at));
-    rz_recover_place(rz_recover_placement(r), r->n_ranks, rz_recover_at(r, r->slots_at), dead,
+    rz_recover_place(rz_recover_placement(r), r->n_ranks, rz_recover_at(r, r->slots_at), failed,
                      r->n_daemons, rz_recover_at(r, r->load_at));
 }
 
@@ -297,7 +298,7 @@ static bool may_restart(struct rz_recover *r)
         stop(r, RZ_ERR_JOB_ENDED);
     } else if (r->slots_limit) {
         uint64_t left = rz_recover_slots_left(rz_recover_at(r, r->slots_at),
-                                              list_dead(r, RZ_RECOVER_OWN_SLOTS), r->n_daemons);
+                                              list_failed(r, RZ_RECOVER_OWN_SLOTS), r->n_daemons);
         if (left < r->n_ranks)
             stop_with(r, RZ_ERR_NO_SLOTS, left);
     }
@@ -359,23 +360,23 @@ static void open_barrier(struct rz_recover *r)
     notify(r, RZ_RECOVER_PHASE, r->epoch, r->phase);
 }
 
-/* Acts on a decision: one notice at most, and one of births behind it. */
+/* Acts on a decision: one notice at most, and one of spawns behind it. */
 static void settle(struct rz_recover *r, const struct rz_action *decided, bool daemons_named)
 {
-    /* After LEFT nothing is left to be split or repaired: deaths are only noted. */
+    /* After LEFT nothing is left to be split or repaired: failures are only noted. */
     if (daemons_named && r->phase != RZ_PHASE_LEFT && !quorum(r)) {
         stop(r, RZ_ERR_NO_QUORUM);
         return;
     }
     uint32_t n_fresh = note(r, decided, daemons_named);
-    rz_recover_settle_births(r, decided, n_fresh);
+    rz_recover_settle_spawns(r, decided, n_fresh);
     rz_recover_recount(r);
     if (r->repairing && r->phase != RZ_PHASE_LEFT && (n_fresh > 0 || r->lost > 0)) {
         begin_epoch(r, decided->arg[3]);
     } else if (damage_decided(r, decided)) {
         fall_back(r);
     } else if (n_fresh > 0) {
-        notify(r, RZ_RECOVER_DEATHS, 0, 0);
+        notify(r, RZ_RECOVER_FAILURES, 0, 0);
         r->n_notice_items = n_fresh;
     } else if ((decided->arg[1] & ALL_REACHED) && r->phase != RZ_PHASE_LEFT) {
         open_barrier(r);

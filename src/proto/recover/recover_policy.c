@@ -1,4 +1,4 @@
-/* The pure functions behind a decision: deaths and births as items, quorum, placement. */
+/* The pure functions behind a decision: failures and spawns as items, quorum, placement. */
 #include "base/assert.h"
 #include "proto/recover/recover.h"
 
@@ -9,7 +9,7 @@ enum {
     ITEM_PROCESS = 0,
     ITEM_DAEMON = 8,
     ITEM_DAMAGE = 9,
-    ITEM_BIRTH = 10,
+    ITEM_SPAWN = 10,
     ITEM_REFUSED = 11,
     ITEM_COHORT = 12
 };
@@ -66,14 +66,14 @@ bool rz_recover_unpack_damage(uint64_t item, rz_id *daemon, uint32_t *epoch)
     return unpack(ITEM_DAMAGE, item, daemon, epoch);
 }
 
-uint64_t rz_recover_pack_birth(uint32_t slot, uint32_t incarnation)
+uint64_t rz_recover_pack_spawn(uint32_t slot, uint32_t incarnation)
 {
-    return pack(ITEM_BIRTH, slot, incarnation);
+    return pack(ITEM_SPAWN, slot, incarnation);
 }
 
-bool rz_recover_unpack_birth(uint64_t item, uint32_t *slot, uint32_t *incarnation)
+bool rz_recover_unpack_spawn(uint64_t item, uint32_t *slot, uint32_t *incarnation)
 {
-    return unpack(ITEM_BIRTH, item, slot, incarnation);
+    return unpack(ITEM_SPAWN, item, slot, incarnation);
 }
 
 uint64_t rz_recover_pack_refused(uint32_t slot, uint32_t incarnation)
@@ -126,11 +126,11 @@ bool rz_recover_has_quorum(const uint8_t *votes, uint32_t n_daemons, rz_id tie_b
     return votes[tie_breaker] == RZ_VOTE_LIVE;
 }
 
-uint64_t rz_recover_slots_left(const uint32_t *slots, const bool *dead, uint32_t n_daemons)
+uint64_t rz_recover_slots_left(const uint32_t *slots, const bool *failed, uint32_t n_daemons)
 {
     uint64_t left = 0;
     for (rz_id d = 0; d < n_daemons; d++)
-        left += dead[d] ? 0 : slots[d];
+        left += failed[d] ? 0 : slots[d];
     return left;
 }
 
@@ -141,18 +141,18 @@ static bool better_place(const uint32_t *slots, const uint32_t *load, rz_id a, r
     return free_a != free_b ? free_a : load[a] < load[b];
 }
 
-rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bool *dead,
+rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bool *failed,
                            uint32_t n_daemons)
 {
     rz_id best = RZ_ID_NONE;
     for (rz_id d = 0; d < n_daemons; d++)
-        if (!dead[d] && (best == RZ_ID_NONE || better_place(slots, load, d, best)))
+        if (!failed[d] && (best == RZ_ID_NONE || better_place(slots, load, d, best)))
             best = d;
     rz_assert(best != RZ_ID_NONE);
     return best;
 }
 
-/* The ranks of each daemon, the dead ones' too. */
+/* The ranks of each daemon, the failed ones' too. */
 static void count_ranks(const uint32_t *placement, uint32_t n_ranks, uint32_t n_daemons,
                         uint32_t *load)
 {
@@ -162,13 +162,13 @@ static void count_ranks(const uint32_t *placement, uint32_t n_ranks, uint32_t n_
 }
 
 void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
-                               const bool *dead, uint32_t n_daemons, uint32_t *load)
+                               const bool *failed, uint32_t n_daemons, uint32_t *load)
 {
     count_ranks(placement, n_ranks, n_daemons, load);
     for (rz_id lost = 0; lost < n_daemons; lost++) {
         rz_id best = RZ_ID_NONE;
-        for (rz_id d = 0; dead[lost] && load[lost] > 0 && d < n_daemons; d++)
-            if (!dead[d] && (uint64_t)load[d] + load[lost] <= slots[d] &&
+        for (rz_id d = 0; failed[lost] && load[lost] > 0 && d < n_daemons; d++)
+            if (!failed[d] && (uint64_t)load[d] + load[lost] <= slots[d] &&
                 (best == RZ_ID_NONE || load[d] < load[best]))
                 best = d;
         if (best == RZ_ID_NONE)
@@ -181,25 +181,25 @@ void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint
     }
 }
 
-/* How many of the lost each daemon gets, found one by one: in load, where the dead get none. */
+/* How many of the lost each daemon gets, found one by one: in load, where the failed get none. */
 static void share_out(const uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
-                      const bool *dead, uint32_t n_daemons, uint32_t *load)
+                      const bool *failed, uint32_t n_daemons, uint32_t *load)
 {
     count_ranks(placement, n_ranks, n_daemons, load);
     for (uint32_t rank = 0; rank < n_ranks; rank++)
-        if (dead[placement[rank]])
-            load[rz_recover_place_one(slots, load, dead, n_daemons)]++;
+        if (failed[placement[rank]])
+            load[rz_recover_place_one(slots, load, failed, n_daemons)]++;
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         load[placement[rank]]--;
 }
 
 void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
-                      const bool *dead, uint32_t n_daemons, uint32_t *load)
+                      const bool *failed, uint32_t n_daemons, uint32_t *load)
 {
     rz_id to = 0;
-    share_out(placement, n_ranks, slots, dead, n_daemons, load);
+    share_out(placement, n_ranks, slots, failed, n_daemons, load);
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
-        if (!dead[placement[rank]])
+        if (!failed[placement[rank]])
             continue;
         while (load[to] == 0)
             to++;

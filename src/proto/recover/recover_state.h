@@ -8,9 +8,9 @@
 /* What is known of a daemon. KNOWN and PROOF are this member's knowledge, the others are the same
  * at all members. */
 enum {
-    DAEMON_KNOWN = 1,       /* dead as far as this member knows */
+    DAEMON_KNOWN = 1,       /* failed as far as this member knows */
     DAEMON_PROOF = 2,       /* with proof */
-    DAEMON_AGREED = 4,      /* dead by decision */
+    DAEMON_AGREED = 4,      /* failed by decision */
     DAEMON_GONE = 8,        /* and no voter any more */
     DAEMON_REPAIRED = 16,   /* and an epoch has begun without it */
     DAEMON_NAMED = 32,      /* an item of the decision being worked on */
@@ -19,8 +19,8 @@ enum {
 
 /* The bits of a contribution's `and`. */
 enum {
-    ALL_REACHED = 1, /* the end of the phase, and no death is known */
-    ALL_AWARE = 2,   /* a death, an unrepaired rank or a wanted birth is known */
+    ALL_REACHED = 1, /* the end of the phase, and no failure is known */
+    ALL_AWARE = 2,   /* a failure, an unrepaired rank or a wanted spawn is known */
     ALL_ENTERED = 4  /* who lives here has entered MPIX_Reinit, or wants to leave */
 };
 
@@ -46,17 +46,17 @@ struct rz_recover {
     bool fell_back;      /* since then, to the generation before the newest */
     bool repairing;      /* somebody has entered MPIX_Reinit, and nobody is on the way there */
     bool stopped;
-    bool births_named; /* by a decision that settled nothing: all know of some, if not which */
+    bool spawns_named; /* by a decision that settled nothing: all know of some, if not which */
 
     /* This member's own. */
     bool repairing_here;
     bool reached;                 /* the end of the current phase */
     uint64_t generation_known;    /* >= generation */
     uint64_t generation_proposed; /* by the contribution in flight */
-    bool proposed_aware;          /* and that contribution knew of a death */
-    uint32_t fresh, lost;         /* slots and daemons known dead, not noted; noted, not repaired */
-    uint32_t wanted;              /* births and cohorts to contribute */
-    uint32_t found;               /* daemons that have found damage in this epoch */
+    bool proposed_aware;          /* and that contribution knew of a failure */
+    uint32_t fresh, lost; /* slots and daemons known failed, not noted; noted, not repaired */
+    uint32_t wanted;      /* spawns and cohorts to contribute */
+    uint32_t found;       /* daemons that have found damage in this epoch */
     uint32_t n_cohorts, cohorts_max; /* wanted and not decided */
     uint32_t cohorts_needed;         /* > cohorts_max: grow is to make room for so many */
 
@@ -66,16 +66,16 @@ struct rz_recover {
     uint32_t notice; /* enum rz_recover_notice or NOTICE_NONE */
     uint32_t n_notice_items;
     uint64_t notice_arg[2];
-    bool births_notice;                /* RZ_RECOVER_BIRTHS comes behind it */
-    uint32_t births_at, n_birth_items; /* its items stand behind those of the other */
-    uint32_t births_status;            /* rz_status_t */
+    bool spawns_notice;                /* RZ_RECOVER_SPAWNS comes behind it */
+    uint32_t spawns_at, n_spawn_items; /* its items stand behind those of the other */
+    uint32_t spawns_status;            /* rz_status_t */
 
     /* Offsets from the start of the block. */
     size_t items_at;       /* uint64_t [items_max]: of a contribution, or of both notices */
     size_t placement_at;   /* uint32_t [n_slots] */
     size_t incarnation_at; /* uint32_t [n_slots]: the current one; 0: none yet */
-    size_t known_at;       /* uint32_t [n_slots]: newest incarnation known dead */
-    size_t noted_at;       /* uint32_t [n_slots]: newest incarnation dead by decision */
+    size_t known_at;       /* uint32_t [n_slots]: newest incarnation known failed */
+    size_t noted_at;       /* uint32_t [n_slots]: newest incarnation failed by decision */
     size_t freed_at;       /* uint64_t [n_slots]: the decision that noted it */
     size_t asked_at;       /* uint32_t [n_slots]: newest incarnation known to be wanted */
     size_t refused_at;     /* uint32_t [n_slots]: newest incarnation refused */
@@ -88,7 +88,7 @@ struct rz_recover {
     size_t daemon_at;      /* uint8_t [n_daemons]: DAEMON_* */
     size_t restless_at;    /* bit set of slots: those of which something is open, at least */
     size_t troubled_at;    /* bit set of daemons: likewise */
-    size_t begun_at;       /* bit set of ranks: the newest epoch began them anew */
+    size_t begun_at;       /* bit set of ranks: the newest epoch began them again */
     size_t scratch_at;     /* uint8_t or bool [n_daemons] */
     size_t cohorts_at;     /* uint64_t [cohorts_max], sorted */
     size_t agree_at, agree_bytes;
@@ -160,8 +160,8 @@ static inline uint8_t *rz_recover_daemons(const struct rz_recover *r)
 }
 
 /*
- * Bit sets of slots and daemons: what is open grows with deaths, and a look at all members costs a
- * bit of each, no more. A slot is restless from the first word of a death or a birth on, until
+ * Bit sets of slots and daemons: what is open grows with failures, and a look at all members costs
+ * a bit of each, no more. A slot is restless from the first word of a failure or a spawn on, until
  * rz_recover_recount finds that it rests; a daemon is troubled likewise.
  */
 enum { RZ_RECOVER_WORD = 64 };
@@ -221,14 +221,14 @@ static inline rz_id rz_recover_next_troubled(const struct rz_recover *r, rz_id f
     daemon < (r)->n_daemons;                                                                       \
     daemon = rz_recover_next_troubled(r, daemon + 1)
 
-/* A death in this slot is known here and not noted by a decision yet: of the current incarnation or
- * of one that is not begun here. */
+/* A failure in this slot is known here and not noted by a decision yet: of the current incarnation
+ * or of one that is not begun here. */
 static inline bool rz_recover_slot_fresh(const struct rz_recover *r, uint32_t slot)
 {
     return rz_recover_known(r)[slot] > rz_recover_noted(r)[slot];
 }
 
-/* Dead by decision, and not begun anew. Nobody brings spawned processes back. */
+/* Failed by decision, and not restarted. Nobody brings spawned processes back. */
 static inline bool rz_recover_slot_lost(const struct rz_recover *r, uint32_t slot)
 {
     return slot < r->n_ranks && rz_recover_noted(r)[slot] >= rz_recover_incarnation(r)[slot];
@@ -240,7 +240,7 @@ static inline bool rz_recover_slot_used(const struct rz_recover *r, uint32_t slo
     return slot < r->n_ranks || rz_recover_cohort(r)[slot] != 0;
 }
 
-/* The successor of the dead of this slot is wanted, and that is not decided yet. */
+/* The successor of the failed processes of this slot is wanted, and that is not decided yet. */
 static inline bool rz_recover_slot_wanted(const struct rz_recover *r, uint32_t slot)
 {
     uint32_t asked = rz_recover_asked(r)[slot];
@@ -248,8 +248,8 @@ static inline bool rz_recover_slot_wanted(const struct rz_recover *r, uint32_t s
            rz_recover_slot_used(r, slot);
 }
 
-/* What a daemon has found in this epoch counts: who is dead is not asked, for another epoch comes
- * anyway, and what it found is found again. */
+/* What a daemon has found in this epoch counts: who has failed is not asked, for another epoch
+ * comes anyway, and what it found is found again. */
 static inline bool rz_recover_damage_counts(const struct rz_recover *r, rz_id daemon,
                                             uint32_t epoch)
 {
@@ -258,25 +258,25 @@ static inline bool rz_recover_damage_counts(const struct rz_recover *r, rz_id da
            !(rz_recover_daemons(r)[daemon] & DAEMON_AGREED);
 }
 
-/* Known dead here, and not by decision. */
+/* Known failed here, and not by decision. */
 static inline bool rz_recover_daemon_fresh(const struct rz_recover *r, rz_id daemon)
 {
     return (rz_recover_daemons(r)[daemon] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN;
 }
 
-/* Dead by decision, and no epoch has begun without it. */
+/* Failed by decision, and no epoch has begun without it. */
 static inline bool rz_recover_daemon_lost(const struct rz_recover *r, rz_id daemon)
 {
     return (rz_recover_daemons(r)[daemon] & (DAEMON_AGREED | DAEMON_REPAIRED)) == DAEMON_AGREED;
 }
 
-/* Counts r->fresh, r->lost, r->found and r->wanted anew; who rests is looked at no more. */
+/* Counts r->fresh, r->lost, r->found and r->wanted again; who rests is looked at no more. */
 void rz_recover_recount(struct rz_recover *r);
 
 /* Notes the item if it is of damage. */
 void rz_recover_learn_damage(struct rz_recover *r, uint64_t item);
 
-/* ---- births, recover_birth.c */
+/* ---- spawns, recover_spawn.c */
 
 /* What is known to be wanted: RZ_RECOVER_WANT. Whether there is room for its cohorts; else
  * r->cohorts_needed says for how many. */
@@ -284,11 +284,11 @@ bool rz_recover_want_fits(struct rz_recover *r, const uint64_t *items, uint32_t 
 void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
 
 /*
- * From now on everybody knows that some births are wanted, if a decision names any. Not which, for
+ * From now on everybody knows that some spawns are wanted, if a decision names any. Not which, for
  * there may be no room for its cohorts: who contributed them does so again, and the others are
  * aware.
  */
-void rz_recover_learn_births(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
+void rz_recover_learn_spawns(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
 
 /* The cohorts to contribute; forgets those that are decided or dropped. */
 uint32_t rz_recover_recount_cohorts(struct rz_recover *r);
@@ -297,26 +297,26 @@ uint32_t rz_recover_recount_cohorts(struct rz_recover *r);
  * Before a contribution: bounds what is known of incarnations that are not begun here. All
  * decisions that we contributed to are made here, and nobody begins an incarnation without our
  * contribution. Who has seen the next one begin has thus decided the last of them in another way,
- * and is dead: such a decision dies with all who made it. It bore one incarnation of a slot at
+ * and has failed: such a decision fails with all who made it. It bore one incarnation of a slot at
  * most.
  */
 void rz_recover_bound_lost(struct rz_recover *r);
 
-/* What this member contributes: writes births, then cohorts; returns how many. */
-uint32_t rz_recover_collect_births(const struct rz_recover *r, uint64_t *items);
+/* What this member contributes: writes spawns, then cohorts; returns how many. */
+uint32_t rz_recover_collect_spawns(const struct rz_recover *r, uint64_t *items);
 
-/* Carries out the births of a decision that settles; deaths are noted. Writes the items of the
+/* Carries out the spawns of a decision that settles; failures are noted. Writes the items of the
  * notice to r's items from `at` on and arms the notice when there are any. */
-void rz_recover_settle_births(struct rz_recover *r, const struct rz_action *decided, uint32_t at);
+void rz_recover_settle_spawns(struct rz_recover *r, const struct rz_action *decided, uint32_t at);
 
 /*
- * Whether agree found a member dead of whose death no news has come: it died during an agreement.
- * Its evidence counts in the quorum, so this member waits for it before it contributes again; the
- * news of each death reaches every daemon.
+ * Whether agree found a member failed of whose failure no news has come: it failed during an
+ * agreement. Its evidence counts in the quorum, so this member waits for it before it contributes
+ * again; the news of each failure reaches every daemon.
  */
 bool rz_recover_awaits_news(const struct rz_recover *r);
 
-/* Stops this member when others hold it for dead: by what they agree on; by hearsay. */
+/* Stops this member when others hold it for failed: by what they agree on; by hearsay. */
 void rz_recover_look_at_self(struct rz_recover *r);
 void rz_recover_be_fenced(struct rz_recover *r);
 

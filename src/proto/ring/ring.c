@@ -25,7 +25,7 @@ struct rz_ring {
     rz_id to;                /* a destination lives here until the next step */
     rz_id to_observer;
     uint32_t n_out, out_max;
-    uint64_t out[]; /* sorted: dead or gone */
+    uint64_t out[]; /* sorted: failed or gone */
 };
 
 /* --- the block -------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_messa
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = to;
     action->n_to = 1;
-    action->message = (struct rz_message){.room = RZ_ROOM_RING,
+    action->message = (struct rz_message){.protocol = RZ_PROTOCOL_RING,
                                           .type = (uint8_t)type,
                                           .view = ring->config.view,
                                           .from = ring->self,
@@ -267,8 +267,8 @@ static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions
     return RZ_DONE;
 }
 
-static enum rz_more on_death(struct rz_ring *ring, const struct rz_event *event,
-                             struct rz_actions *out)
+static enum rz_more on_failure(struct rz_ring *ring, const struct rz_event *event,
+                               struct rz_actions *out)
 {
     if (!has_room(ring, event->n_ids, out))
         return RZ_NEED;
@@ -308,8 +308,8 @@ enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
         return on_receive(ring, event, out);
     case RZ_EVENT_TICK:
         return rz_ring_deadline(ring) <= event->now ? on_tick(ring, event->now, out) : RZ_DONE;
-    case RZ_EVENT_DEATH:
-        return on_death(ring, event, out);
+    case RZ_EVENT_FAILURE:
+        return on_failure(ring, event, out);
     case RZ_EVENT_CALL:
         rz_assert(event->call == RZ_RING_LEAVE || event->call == RZ_RING_LATENESS);
         if (event->call == RZ_RING_LATENESS)

@@ -29,8 +29,8 @@ struct box {
 struct rz_rounds {
     struct rz_rounds_config config;
     rz_id self;
-    uint32_t round; /* 0: not proposed yet */
-    uint32_t dead;  /* bit set */
+    uint32_t round;  /* 0: not proposed yet */
+    uint32_t failed; /* bit set */
     uint32_t stopped, decided;
     uint32_t n_to;
     rz_id to[RZ_ROUNDS_MEMBERS_MAX];
@@ -66,10 +66,10 @@ void rz_rounds_init(struct rz_rounds *rounds, const struct rz_rounds_config *con
     rounds->self = self;
 }
 
-static void learn_deaths(struct rz_rounds *rounds, uint32_t dead)
+static void learn_failures(struct rz_rounds *rounds, uint32_t failed)
 {
-    rounds->dead |= dead & everybody(rounds);
-    if (rounds->dead >> rounds->self & 1)
+    rounds->failed |= failed & everybody(rounds);
+    if (rounds->failed >> rounds->self & 1)
         rounds->stopped = 1;
 }
 
@@ -77,7 +77,7 @@ static void send(struct rz_rounds *rounds, enum rz_rounds_message type, struct r
 {
     rounds->n_to = 0;
     for (rz_id id = 0; id < rounds->config.n_members; id++)
-        if (id != rounds->self && !(rounds->dead >> id & 1))
+        if (id != rounds->self && !(rounds->failed >> id & 1))
             rounds->to[rounds->n_to++] = id;
     if (rounds->n_to == 0)
         return;
@@ -89,7 +89,7 @@ static void send(struct rz_rounds *rounds, enum rz_rounds_message type, struct r
         .kind = RZ_ACTION_SEND,
         .to = rounds->to,
         .n_to = rounds->n_to,
-        .message = {.room = RZ_ROOM_ROUNDS,
+        .message = {.protocol = RZ_PROTOCOL_ROUNDS,
                     .type = (uint8_t)type,
                     .view = rounds->config.view,
                     .from = rounds->self,
@@ -116,8 +116,8 @@ static void decide(struct rz_rounds *rounds, struct rz_actions *out)
  * Whether everybody that we heard in this round had heard the same members as we in the round
  * before, and we have heard just these again. Then all of them began this round with the same
  * estimate, everybody alive is among them, and nobody else is heard any more: it cannot change.
- * What we saw ourselves is not enough (RZ_ROUNDS_OWN_EYES): while news of deaths lag, another one
- * may still hear a member that is dead for us.
+ * What we saw ourselves is not enough (RZ_ROUNDS_OWN_EYES): while news of failures lag, another one
+ * may still hear a member that has failed for us.
  */
 static bool quiet(const struct rz_rounds *rounds, const struct box *box, uint32_t heard)
 {
@@ -133,14 +133,14 @@ static bool quiet(const struct rz_rounds *rounds, const struct box *box, uint32_
 }
 
 /* Ends the round under way if nobody is waited for any more. Only those count that are not known
- * dead now: what a dead one sent may have come here alone. */
+ * failed now: what a failed one sent may have come here alone. */
 static bool end_round(struct rz_rounds *rounds, struct rz_actions *out)
 {
     struct box *box = &rounds->box[rounds->round % 2];
     uint32_t self = UINT32_C(1) << rounds->self;
-    if ((box->received | rounds->dead | self) != everybody(rounds))
+    if ((box->received | rounds->failed | self) != everybody(rounds))
         return false;
-    uint32_t fenced = mutated(rounds, RZ_ROUNDS_NO_FENCE) ? 0 : rounds->dead;
+    uint32_t fenced = mutated(rounds, RZ_ROUNDS_NO_FENCE) ? 0 : rounds->failed;
     uint32_t heard = (box->received & ~fenced) | self;
     bool last = quiet(rounds, box, heard) || rounds->round == rounds->config.n_members;
     for (rz_id id = 0; id < rounds->config.n_members; id++) {
@@ -172,7 +172,7 @@ static bool audible(const struct rz_rounds *rounds, const struct rz_message *mes
         return false;
     if (((heard | message->word[0] >> 32) & ~(uint64_t)everybody(rounds)) != 0)
         return false;
-    return !(rounds->dead >> message->from & 1) || mutated(rounds, RZ_ROUNDS_NO_FENCE);
+    return !(rounds->failed >> message->from & 1) || mutated(rounds, RZ_ROUNDS_NO_FENCE);
 }
 
 static void receive(struct rz_rounds *rounds, const struct rz_message *message,
@@ -195,7 +195,7 @@ static void receive(struct rz_rounds *rounds, const struct rz_message *message,
     struct box *box = &rounds->box[round % 2];
     box->from[message->from] = estimate;
     box->received |= UINT32_C(1) << message->from;
-    learn_deaths(rounds, ~(uint32_t)estimate.heard);
+    learn_failures(rounds, ~(uint32_t)estimate.heard);
 }
 
 enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *event,
@@ -208,9 +208,9 @@ enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *eve
         if (!audible(rounds, event->message))
             return RZ_DONE;
         receive(rounds, event->message, out);
-    } else if (event->kind == RZ_EVENT_DEATH) {
+    } else if (event->kind == RZ_EVENT_FAILURE) {
         for (uint32_t i = 0; i < event->n_ids; i++)
-            learn_deaths(rounds, UINT32_C(1) << event->ids[i]);
+            learn_failures(rounds, UINT32_C(1) << event->ids[i]);
     } else if (event->kind == RZ_EVENT_CALL) {
         rz_assert(event->call == RZ_ROUNDS_PROPOSE && rounds->round == 0);
         rounds->round = 1;
@@ -237,7 +237,7 @@ static uint64_t hash_estimate(uint64_t hash, const struct estimate *estimate)
 
 uint64_t rz_rounds_hash(const struct rz_rounds *rounds)
 {
-    uint64_t hash = rz_mix(rounds->self, rounds->round | (uint64_t)rounds->dead << 32);
+    uint64_t hash = rz_mix(rounds->self, rounds->round | (uint64_t)rounds->failed << 32);
     hash = hash_estimate(rz_mix(hash, rounds->stopped | rounds->decided << 1), &rounds->own);
     for (uint32_t i = 0; i < 2; i++) {
         const struct box *box = &rounds->box[i];
@@ -264,7 +264,7 @@ struct rz_rounds_decision rz_rounds_decision(const struct rz_rounds *rounds)
                                        .round = rounds->round};
 }
 
-uint32_t rz_rounds_dead(const struct rz_rounds *rounds)
+uint32_t rz_rounds_failed(const struct rz_rounds *rounds)
 {
-    return rounds->dead;
+    return rounds->failed;
 }

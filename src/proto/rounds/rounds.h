@@ -5,7 +5,7 @@
  *
  * One operation per object. Each member proposes `and`; the decision is the AND of the proposals of
  * a set of members, which holds everybody who is alive when somebody decides. Uniform: members that
- * die have decided the same. With f deaths out of t = n - 1 tolerated it takes at most
+ * fail have decided the same. With f failures out of t = n - 1 tolerated it takes at most
  * min(f + 2, t + 1) rounds. The detector must be accurate and complete; it may lag.
  */
 #ifndef RZ_PROTO_ROUNDS_H
@@ -18,7 +18,7 @@
 /* Faults put in on purpose, to show that the checkers find them; 0 in production. */
 enum rz_rounds_mutation {
     RZ_ROUNDS_ONE_EARLY = 1,  /* a round that looks quiet ends it, though it is the first */
-    RZ_ROUNDS_NO_FENCE = 2,   /* messages of members known dead are heard */
+    RZ_ROUNDS_NO_FENCE = 2,   /* messages of members known failed are heard */
     RZ_ROUNDS_NO_TELLING = 4, /* who has decided does not tell the others */
     RZ_ROUNDS_OWN_EYES = 8 /* two equal rounds at this member suffice, as where rounds are timed */
 };
@@ -56,7 +56,7 @@ struct rz_rounds_decision {
 };
 struct rz_rounds_decision rz_rounds_decision(const struct rz_rounds *rounds);
 
-/* The members that this one knows dead, as a bit set. */
-uint32_t rz_rounds_dead(const struct rz_rounds *rounds);
+/* The members that this one knows failed, as a bit set. */
+uint32_t rz_rounds_failed(const struct rz_rounds *rounds);
 
 #endif

@@ -36,8 +36,8 @@ bool rz_rounds_check(const struct rz_check_group *group, struct rz_rounds_watche
         if (!rounds)
             continue;
         for (rz_id j = 0; j < group->n_members; j++)
-            if (rz_rounds_dead(rounds) >> j & 1 && !group->crashed[j])
-                return rz_check_say(group, "R-3: %u holds %u for dead, which is not", i, j);
+            if (rz_rounds_failed(rounds) >> j & 1 && !group->crashed[j])
+                return rz_check_say(group, "R-3: %u holds %u for failed, which is not", i, j);
         struct rz_rounds_decision decision = rz_rounds_decision(rounds);
         if (!decision.made || watched[i].made)
             continue;

@@ -11,7 +11,7 @@
 /* What a member proposes. */
 typedef uint64_t (*rz_rounds_proposal_of)(rz_id member);
 
-/* What each member was seen to decide, also those that have died since; zeroed at the start,
+/* What each member was seen to decide, also those that have failed since; zeroed at the start,
  * n_members of them. */
 struct rz_rounds_watched {
     uint64_t and;
@@ -19,9 +19,9 @@ struct rz_rounds_watched {
     uint32_t made;
 };
 
-/* R-1 one decision, of the living and the dead; R-2 it is the AND of what its members proposed, and
- * has everybody alive in it; R-3 only the dead are held for dead; R-4 nobody decides later than in
- * round min(f + 2, n) with f dead. After any step. */
+/* R-1 one decision, of the living and the failed processes; R-2 it is the AND of what its members
+ * proposed, and has everybody alive in it; R-3 only the failed processes are held for failed; R-4
+ * nobody decides later than in round min(f + 2, n) with f failed. After any step. */
 bool rz_rounds_check(const struct rz_check_group *group, struct rz_rounds_watched *watched,
                      rz_rounds_proposal_of proposal_of);
 

@@ -10,15 +10,15 @@
 #define ITEMS_MAX_DEFAULT 8
 
 /*
- * items holds three arrays of `max` each: known items, members known dead (both sorted), and what
+ * items holds three arrays of `max` each: known items, members known failed (both sorted), and what
  * was put off, with what is new in this step (sorted) behind it: all of these are known, so that
- * there is room. While something is put off nobody is known dead.
+ * there is room. While something is put off nobody is known failed.
  */
 struct rz_spread {
     struct rz_spread_config config;
     rz_id self;
     uint32_t max;
-    uint32_t n_known, n_dead, n_late, n_fresh;
+    uint32_t n_known, n_failed, n_late, n_fresh;
     rz_time due;      /* when what was put off is sent; RZ_TIME_NEVER: nothing was */
     uint64_t late_to; /* to whom: bit i is the neighbour i, near ones first */
     uint32_t n_to;
@@ -34,7 +34,7 @@ static uint64_t *known_of(struct rz_spread *spread)
     return spread->items;
 }
 
-static uint64_t *dead_of(struct rz_spread *spread)
+static uint64_t *failed_of(struct rz_spread *spread)
 {
     return spread->items + spread->max;
 }
@@ -79,7 +79,7 @@ void rz_spread_grow(struct rz_spread *spread, size_t bytes)
     rz_assert(max >= old);
     memset(spread->items + 3 * (size_t)old, 0, 3 * (size_t)(max - old) * sizeof(uint64_t));
     memmove(spread->items + 2 * (size_t)max, late_of(spread), spread->n_late * sizeof(uint64_t));
-    memmove(spread->items + max, spread->items + old, spread->n_dead * sizeof(uint64_t));
+    memmove(spread->items + max, spread->items + old, spread->n_failed * sizeof(uint64_t));
     spread->max = max;
     spread->n_fresh = 0;
 }
@@ -103,7 +103,7 @@ static rz_id nearest_alive(struct rz_spread *spread, uint32_t step)
     rz_id id = spread->self;
     do
         id = (rz_id)(((uint64_t)id + step) % n);
-    while (id != spread->self && rz_items_contain(dead_of(spread), spread->n_dead, id));
+    while (id != spread->self && rz_items_contain(failed_of(spread), spread->n_failed, id));
     return id;
 }
 
@@ -133,7 +133,7 @@ static uint32_t neighbours_of(const struct rz_spread *spread, rz_id origin,
 }
 
 /* All neighbours but `except`, which is known to know; the ring of the living is closed over the
- * dead. */
+ * failed. */
 static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id except)
 {
     uint32_t n = spread->config.n_members;
@@ -144,7 +144,7 @@ static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id exce
     spread->n_to = 0;
     for (uint32_t i = 0; i < n_all; i++) {
         rz_id id = all[i];
-        if (rz_items_contain(dead_of(spread), spread->n_dead, id)) {
+        if (rz_items_contain(failed_of(spread), spread->n_failed, id)) {
             if ((id != next && id != previous) || mutated(spread, RZ_SPREAD_OPEN_RING))
                 continue;
             id = nearest_alive(spread, id == next ? 1 : n - 1);
@@ -162,7 +162,7 @@ static void emit_news(struct rz_spread *spread, const rz_id *to, uint32_t n_to,
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = to;
     action->n_to = n_to;
-    action->message = (struct rz_message){.room = RZ_ROOM_SPREAD,
+    action->message = (struct rz_message){.protocol = RZ_PROTOCOL_SPREAD,
                                           .type = RZ_SPREAD_NEWS,
                                           .flags = about->flags,
                                           .view = spread->config.view,
@@ -216,7 +216,8 @@ static void send_late(struct rz_spread *spread, struct rz_actions *out)
         .flags = urgent(spread), .origin = spread->self, .n_items = spread->n_late};
     spread->n_to = 0;
     for (uint32_t i = 0; i < n_near; i++)
-        if (spread->late_to >> i & 1 && !rz_items_contain(dead_of(spread), spread->n_dead, near[i]))
+        if (spread->late_to >> i & 1 &&
+            !rz_items_contain(failed_of(spread), spread->n_failed, near[i]))
             aim_at(spread, near[i]);
     if (!mutated(spread, RZ_SPREAD_TREE_ONLY))
         emit_news(spread, spread->to, spread->n_to, &about, late_of(spread), out);
@@ -264,7 +265,7 @@ static void send_fresh(struct rz_spread *spread, rz_id origin, rz_id from, uint1
     struct rz_message about = {.origin = origin, .n_items = spread->n_fresh};
     const uint64_t *fresh = fresh_of(spread);
     bool hurry =
-        spread->config.redundant_after == 0 || spread->n_dead > 0 || flags & RZ_SPREAD_URGENT;
+        spread->config.redundant_after == 0 || spread->n_failed > 0 || flags & RZ_SPREAD_URGENT;
     if (hurry) {
         about.flags = urgent(spread);
         aim_at_neighbours(spread, origin, from);
@@ -323,21 +324,21 @@ static enum rz_more on_broadcast(struct rz_spread *spread, const struct rz_event
 }
 
 /*
- * What was put off goes now: who died may have been the one to pass it on. New neighbours in the
- * ring of the living get all that is known here: it may have stopped at the dead between us.
+ * What was put off goes now: who failed may have been the one to pass it on. New neighbours in the
+ * ring of the living get all that is known here: it may have stopped at the failed between us.
  */
-static enum rz_more on_death(struct rz_spread *spread, const struct rz_event *event,
-                             struct rz_actions *out)
+static enum rz_more on_failure(struct rz_spread *spread, const struct rz_event *event,
+                               struct rz_actions *out)
 {
     uint32_t n = spread->config.n_members, n_beside = 0;
-    if (!has_room(spread, spread->n_dead, event->n_ids, out))
+    if (!has_room(spread, spread->n_failed, event->n_ids, out))
         return RZ_NEED;
     rz_id next = nearest_alive(spread, 1), previous = nearest_alive(spread, n - 1);
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_assert(event->ids[i] < n && event->ids[i] != spread->self);
-        rz_items_insert(dead_of(spread), &spread->n_dead, spread->max, event->ids[i]);
+        rz_items_insert(failed_of(spread), &spread->n_failed, spread->max, event->ids[i]);
     }
-    if (spread->n_late > 0 && spread->n_dead > 0)
+    if (spread->n_late > 0 && spread->n_failed > 0)
         send_late(spread, out);
     if (spread->n_known == 0 || mutated(spread, RZ_SPREAD_OPEN_RING))
         return RZ_DONE;
@@ -359,8 +360,8 @@ enum rz_more rz_spread_step(struct rz_spread *spread, const struct rz_event *eve
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
         return on_receive(spread, event, out);
-    case RZ_EVENT_DEATH:
-        return on_death(spread, event, out);
+    case RZ_EVENT_FAILURE:
+        return on_failure(spread, event, out);
     case RZ_EVENT_CALL:
         return on_broadcast(spread, event, out);
     case RZ_EVENT_TICK:
@@ -379,10 +380,10 @@ rz_time rz_spread_deadline(const struct rz_spread *spread)
 
 uint64_t rz_spread_hash(const struct rz_spread *spread)
 {
-    uint64_t hash = rz_mix(spread->self, ((uint64_t)spread->n_known << 32) + spread->n_dead);
+    uint64_t hash = rz_mix(spread->self, ((uint64_t)spread->n_known << 32) + spread->n_failed);
     for (uint32_t i = 0; i < spread->n_known; i++)
         hash = rz_mix(hash, spread->items[i]);
-    for (uint32_t i = 0; i < spread->n_dead; i++)
+    for (uint32_t i = 0; i < spread->n_failed; i++)
         hash = rz_mix(hash, spread->items[spread->max + i]);
     if (spread->n_late > 0)
         hash = rz_mix(rz_mix(hash, spread->due), spread->late_to);
@@ -402,7 +403,7 @@ bool rz_spread_knows(const struct rz_spread *spread, uint64_t item)
     return rz_items_contain(spread->items, spread->n_known, item);
 }
 
-bool rz_spread_knows_dead(const struct rz_spread *spread, rz_id id)
+bool rz_spread_knows_failed(const struct rz_spread *spread, rz_id id)
 {
-    return rz_items_contain(spread->items + spread->max, spread->n_dead, id);
+    return rz_items_contain(spread->items + spread->max, spread->n_failed, id);
 }

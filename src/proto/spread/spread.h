@@ -1,19 +1,19 @@
 /*
  * Reliable broadcast on the binomial graph (Angskun, Bosilca, Dongarra, ISPA 2007; RDaemon#,
- * algorithm 1): news of deaths among daemons, revocations among processes, any set of opaque 64-bit
- * items.
+ * algorithm 1): news of failures among daemons, revocations among processes, any set of opaque
+ * 64-bit items.
  *
  * Every member forwards each item once, to the neighbours at distance +-2^k in the ring of ids;
  * first to its children in the binomial tree of the origin, so that latency grows with log n and
- * not with its square. Members known dead are left out; where the neighbour at distance 1 is dead
- * the nearest living one in that direction takes its place, and when a death makes two members
- * neighbours so, they exchange all they know: the ring of the living closes, and an item known to
- * one correct member reaches all, whatever number of members die.
+ * not with its square. Members known failed are left out; where the neighbour at distance 1 has
+ * failed the nearest living one in that direction takes its place, and when a failure makes two
+ * members neighbours so, they exchange all they know: the ring of the living closes, and an item
+ * known to one correct member reaches all, whatever number of members fail.
  *
- * Where nobody is known dead the children alone hear of an item at once, if the configuration says
- * so; the others, who need it from us only if somebody between has died, `redundant_after` later,
- * or as soon as we know of a death, unless they have shown by then that they know. Whoever learns
- * something in that way sends it on to all at once. What reaches whom is the same.
+ * Where nobody is known failed the children alone hear of an item at once, if the configuration
+ * says so; the others, who need it from us only if somebody between has failed, `redundant_after`
+ * later, or as soon as we know of a failure, unless they have shown by then that they know. Whoever
+ * learns something in that way sends it on to all at once. What reaches whom is the same.
  *
  * Who does what. Items are any payload: the room compares and forwards them, nothing else; two
  * hosts that mean the same thing must write the same item. The two-level form is the host's: among
@@ -23,8 +23,8 @@
  * host drops one whose communicator it does not have, and on DELIVER it interrupts what waits; its
  * user need not wait for the sends.
  *
- * Not uniform: what a member delivered just before it died may stay unknown to the others.
- * A message of a member known dead is taken: its news are as true as before.
+ * Not uniform: what a member delivered just before it failed may stay unknown to the others.
+ * A message of a member known failed is taken: its news are as true as before.
  */
 #ifndef RZ_PROTO_SPREAD_H
 #define RZ_PROTO_SPREAD_H
@@ -43,14 +43,14 @@ enum rz_spread_mutation {
     RZ_SPREAD_MARK_LATE = 2,     /* 1: an item is marked known after it was sent on: too late for a
                                     second copy that comes in between */
     RZ_SPREAD_EQUAL_SETS = 4,    /* 1: dropped is what equals all that is known, not a part of it */
-    RZ_SPREAD_OPEN_RING = 8,     /* 4, 5: the ring is not closed over the dead */
+    RZ_SPREAD_OPEN_RING = 8,     /* 4, 5: the ring is not closed over the failed processes */
     RZ_SPREAD_TREE_ONLY = 16     /* 6: what was put off is never sent */
 };
 
 struct rz_spread_config {
     uint32_t n_members; /* >= 1 */
     uint32_t view;      /* written into every message; others are dropped */
-    uint32_t items_max; /* items known, and members dead, to begin with; grows by RZ_NEED; 0: 8 */
+    uint32_t items_max; /* items known, and members failed, to begin with; grows by RZ_NEED; 0: 8 */
     enum rz_spread_order order;
     rz_time redundant_after; /* so much later to those who are no children in the tree; 0: at once.
                                 With RZ_SPREAD_TREE_FIRST only */
@@ -58,7 +58,7 @@ struct rz_spread_config {
 };
 
 /*
- * RZ_EVENT_DEATH: the members in ids are dead; known ones are ignored.
+ * RZ_EVENT_FAILURE: the members in ids have failed; known ones are ignored.
  *
  * RZ_EVENT_CALL, call = RZ_SPREAD_BROADCAST: tell everybody items[0..n_items), in any order; known
  * ones are left out.
@@ -98,7 +98,7 @@ void rz_spread_grow(struct rz_spread *spread, size_t bytes);
 /* All items known here, sorted; *n of them; valid until the next step. */
 const uint64_t *rz_spread_known(const struct rz_spread *spread, uint32_t *n);
 bool rz_spread_knows(const struct rz_spread *spread, uint64_t item);
-bool rz_spread_knows_dead(const struct rz_spread *spread, rz_id id);
+bool rz_spread_knows_failed(const struct rz_spread *spread, rz_id id);
 
 /* --- the binomial graph ----------------------------------------------------------------------- */
 
@@ -119,7 +119,7 @@ uint32_t rz_spread_neighbours_near(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NE
 /* What RZ_SPREAD_WRONG_OFFSETS takes for neighbours: distances 2^k - 1, 1 <= k <= ln n + 1. */
 uint32_t rz_spread_neighbours_wrong(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX]);
 
-/* D(n): how many neighbours each member has, which is also how many must die to part the others.
+/* D(n): how many neighbours each member has, which is also how many must fail to part the others.
  * With K = ceil(log2 n): 2K-1 if n = 2^a; 2K-2 if n = 2^a + 2^b, a != b; else 2K; for n >= 3. */
 uint32_t rz_spread_degree(uint32_t n);
 

@@ -59,7 +59,7 @@ void rz_swim_init(struct rz_swim *swim, const struct rz_swim_config *config, rz_
     rz_assert(config->indirect_checks <= RZ_SWIM_TARGETS_MAX &&
               config->gossip_nodes <= RZ_SWIM_TARGETS_MAX && config->gossip_interval > 0);
     rz_assert(config->suspicion_mult > 0 && config->suspicion_max_mult > 0 &&
-              config->suspicion_mult <= 1 + RZ_SWIM_ACCUSERS_MAX && config->retransmit_mult > 0);
+              config->suspicion_mult <= 1 + RZ_SWIM_OBSERVERS_MAX && config->retransmit_mult > 0);
     memset(swim, 0, rz_swim_size(config));
     swim->config = *config;
     swim->self = self;
@@ -96,7 +96,7 @@ struct rz_message *rz_swim_send(struct rz_swim *swim, enum rz_swim_message type,
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = swim->to;
     action->n_to = swim->n_to;
-    action->message = (struct rz_message){.room = RZ_ROOM_SWIM,
+    action->message = (struct rz_message){.protocol = RZ_PROTOCOL_SWIM,
                                           .type = (uint8_t)type,
                                           .view = swim->config.view,
                                           .from = swim->self,
@@ -217,7 +217,8 @@ static enum rz_more do_what_is_due(struct rz_swim *swim, rz_time now, struct rz_
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Who was told of a death by a whole exchange suspects it only: the one it is about may refute. */
+/* Who was told of a failure by a whole exchange suspects it only: the one it is about may refute.
+ */
 static void hear_all(struct rz_swim *swim, const struct rz_event *event)
 {
     const struct rz_message *message = event->message;
@@ -226,7 +227,7 @@ static void hear_all(struct rz_swim *swim, const struct rz_event *event)
     for (uint32_t i = 0; i + 1 < message->n_items && !swim->silent; i += 2) {
         if (!rz_swim_update_read(swim, event->items + i, &update))
             continue;
-        if (exchanged && update.state == RZ_SWIM_DEAD && !swim->config.final) {
+        if (exchanged && update.state == RZ_SWIM_FAILED && !swim->config.final) {
             update.state = RZ_SWIM_SUSPECT;
             update.from = swim->self;
         }
@@ -276,8 +277,8 @@ static enum rz_more on_receive(struct rz_swim *swim, const struct rz_event *even
     return RZ_DONE;
 }
 
-static enum rz_more on_death(struct rz_swim *swim, const struct rz_event *event,
-                             struct rz_actions *out)
+static enum rz_more on_failure(struct rz_swim *swim, const struct rz_event *event,
+                               struct rz_actions *out)
 {
     if (!has_room(swim, event->n_ids, out))
         return RZ_NEED;
@@ -293,7 +294,7 @@ static enum rz_more on_death(struct rz_swim *swim, const struct rz_event *event,
                      &(struct rz_swim_update){.member = id,
                                               .from = swim->self,
                                               .incarnation = record ? record->incarnation : 0,
-                                              .state = RZ_SWIM_DEAD},
+                                              .state = RZ_SWIM_FAILED},
                      event->now);
     }
     return RZ_DONE;
@@ -330,8 +331,8 @@ static enum rz_more serve(struct rz_swim *swim, const struct rz_event *event,
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
         return on_receive(swim, event, out);
-    case RZ_EVENT_DEATH:
-        return on_death(swim, event, out);
+    case RZ_EVENT_FAILURE:
+        return on_failure(swim, event, out);
     case RZ_EVENT_CALL:
         rz_assert(event->call == RZ_SWIM_LEAVE);
         return on_leave(swim, event->now, out);

@@ -6,17 +6,18 @@
  * Once per probe_interval a member pings another one; all others come once in each traversal of a
  * random order. Without answer after probe_timeout, indirect_checks other members are asked to
  * ping it. Without any answer at the end of the interval the target is suspected. Suspicions,
- * deaths and refutations travel on pings and answers and in packets of their own. A suspected
- * member that hears of it refutes with a higher incarnation; who does not is declared dead.
+ * failures and refutations travel on pings and answers and in packets of their own. A suspected
+ * member that hears of it refutes with a higher incarnation; who does not is declared failed.
  *
- * Evidence about a member is ordered: by incarnation, and of one incarnation alive < suspect < dead
- * < left; the greatest wins, whatever the order of arrival. With `final`, dead and left win over
- * everything, and a member that hears of its own death is told FENCED instead of refuting it.
+ * Evidence about a member is ordered: by incarnation, and of one incarnation alive < suspect <
+ * failed < left; the greatest wins, whatever the order of arrival. With `final`, failed and left
+ * win over everything, and a member that hears of its own failure is told FENCED instead of
+ * refuting it.
  *
  * Messages may be lost, doubled and late. Accuracy is a matter of probability, not of proof.
  *
- * Memory grows with the members ever suspected, dead or gone, not with members: who was never
- * accused has no record, and the order of probing is a keyed permutation that is computed.
+ * Memory grows with the members ever suspected, failed or gone, not with members: who was never
+ * reported has no record, and the order of probing is a keyed permutation that is computed.
  * docs/protocols/swim.md says what is certain and what is reconstruction.
  */
 #ifndef RZ_PROTO_SWIM_H
@@ -26,12 +27,12 @@
 
 /* A member's state as another one sees it, in the order in which evidence of one incarnation wins.
  */
-enum rz_swim_state { RZ_SWIM_ALIVE, RZ_SWIM_SUSPECT, RZ_SWIM_DEAD, RZ_SWIM_LEFT };
+enum rz_swim_state { RZ_SWIM_ALIVE, RZ_SWIM_SUSPECT, RZ_SWIM_FAILED, RZ_SWIM_LEFT };
 
 /* The parts of Lifeguard. */
 enum rz_swim_lifeguard {
     RZ_SWIM_LIFEGUARD_PROBE = 1,     /* who fails at probing, or must refute, probes less often */
-    RZ_SWIM_LIFEGUARD_SUSPICION = 2, /* a lonely accuser waits longer than a corroborated one */
+    RZ_SWIM_LIFEGUARD_SUSPICION = 2, /* a lonely observer waits longer than a corroborated one */
     RZ_SWIM_LIFEGUARD_BUDDY = 4,     /* a ping to a suspected member tells it of the suspicion */
     RZ_SWIM_LIFEGUARD_ALL = 7
 };
@@ -42,12 +43,12 @@ enum rz_swim_mutation {
                                       where the state stays as it is */
     RZ_SWIM_KEEP_TIMER = 2,        /* a newer Alive leaves the timer of the suspicion running */
     RZ_SWIM_TIE_ALIVE = 4,         /* Alive wins over Suspect of the same incarnation */
-    RZ_SWIM_FIRST_COMES = 8,       /* who is dead stays so, whatever newer evidence says */
-    RZ_SWIM_FORGE = 16,            /* an accuser raises the incarnation of the accused */
+    RZ_SWIM_FIRST_COMES = 8,       /* who has failed stays so, whatever newer evidence says */
+    RZ_SWIM_FORGE = 16,            /* an observer raises the incarnation of the reported */
     RZ_SWIM_SELF_SUSPECT = 32,     /* evidence about oneself is taken like any other */
     RZ_SWIM_ENDLESS = 64,          /* news are sent on without limit */
     RZ_SWIM_MUTE = 128,            /* a suspected member does not refute */
-    RZ_SWIM_NO_TIMER = 256         /* suspicions never end in a death */
+    RZ_SWIM_NO_TIMER = 256         /* suspicions never end in a failure */
 };
 
 struct rz_swim_config {
@@ -60,13 +61,13 @@ struct rz_swim_config {
     uint32_t retransmit_mult;              /* lambda; >= 1 */
     uint32_t gossip_nodes;                 /* <= RZ_SWIM_TARGETS_MAX */
     rz_time gossip_interval;               /* > 0 */
-    rz_time gossip_to_dead;     /* the dead get packets for so long: they may live, and refute */
+    rz_time gossip_to_failed;   /* the failed get packets for so long: they may live, and refute */
     rz_time push_pull_interval; /* between whole exchanges, scaled with members; 0: never */
     uint32_t awareness_max;     /* of LIFEGUARD_PROBE: intervals get so many times longer at most */
     uint32_t lifeguard;         /* enum rz_swim_lifeguard */
     uint32_t updates_max;       /* in one message; 0: as many as 1400 bytes hold */
     uint32_t records_max;       /* records to begin with; grows by RZ_NEED; 0: 2 */
-    bool final;                 /* death is final: see above */
+    bool final;                 /* failure is final: see above */
     uint32_t mutations;         /* enum rz_swim_mutation, or 0 */
 };
 
@@ -79,10 +80,10 @@ struct rz_swim_config rz_swim_config_of(enum rz_swim_profile profile, uint32_t n
 struct rz_swim_config rz_swim_config_scaled(rz_time probe_interval, uint32_t n_members);
 
 /*
- * RZ_EVENT_DEATH: the members in ids are dead, as another detector says; own id: fenced.
+ * RZ_EVENT_FAILURE: the members in ids have failed, as another detector says; own id: fenced.
  *
- * RZ_EVENT_CALL, call = RZ_SWIM_LEAVE: tell the others that the coming silence is no death; then be
- * silent for ever (told LEFT of oneself).
+ * RZ_EVENT_CALL, call = RZ_SWIM_LEAVE: tell the others that the coming silence is no failure; then
+ * be silent for ever (told LEFT of oneself).
  */
 enum rz_swim_call { RZ_SWIM_LEAVE };
 
@@ -90,12 +91,13 @@ enum rz_swim_call { RZ_SWIM_LEAVE };
  * RZ_ACTION_NOTIFY, what = the state that another member has here now: arg[0] = member, arg[1] =
  * its incarnation, arg[2] = who says so. Changes that cancel out within one step are not told.
  * RZ_SWIM_TOLD_LEFT of oneself: all is said, be gone.
- * RZ_SWIM_FENCED: others hold this member for dead, and death is final: the host stops it at once.
+ * RZ_SWIM_FENCED: others hold this member for failed, and failure is final: the host stops it at
+ * once.
  */
 enum rz_swim_notice {
-    RZ_SWIM_TOLD_ALIVE, /* refuted: no longer suspected, or dead */
+    RZ_SWIM_TOLD_ALIVE, /* refuted: no longer suspected, or failed */
     RZ_SWIM_TOLD_SUSPECT,
-    RZ_SWIM_TOLD_DEAD,
+    RZ_SWIM_TOLD_FAILED,
     RZ_SWIM_TOLD_LEFT,
     RZ_SWIM_FENCED
 };
@@ -134,9 +136,9 @@ void rz_swim_grow(struct rz_swim *swim, size_t bytes);
 struct rz_swim_view {
     enum rz_swim_state state;
     uint32_t incarnation;
-    uint32_t accusers;  /* of a suspect: how many members said so, the first included */
+    uint32_t observers; /* of a suspect: how many members said so, the first included */
     uint32_t timers;    /* running for it: 1 for a suspect, else 0 */
-    rz_time expires_at; /* of a suspect: declared dead then; else RZ_TIME_NEVER */
+    rz_time expires_at; /* of a suspect: declared failed then; else RZ_TIME_NEVER */
     bool queued;        /* news about it are still to be sent on */
     uint32_t sent;      /* how often the latest news about it were */
 };
@@ -150,7 +152,7 @@ uint32_t rz_swim_records(const struct rz_swim *swim); /* members with a record *
 uint32_t rz_swim_timers(const struct rz_swim *swim);  /* of suspicions, running */
 uint32_t rz_swim_limit(const struct rz_swim *swim);   /* how often news are sent on at most */
 /* How long a suspicion lasts that so many members share (1: its author alone). */
-rz_time rz_swim_patience(const struct rz_swim *swim, uint32_t accusers);
+rz_time rz_swim_patience(const struct rz_swim *swim, uint32_t observers);
 
 /* --- the arithmetic (swim_log.c, swim_order.c) ------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 
 #include "proto/swim/swim.h"
 
-static const char *const state_names[] = {"alive", "suspect", "dead", "left"};
+static const char *const state_names[] = {"alive", "suspect", "failed", "left"};
 
 static bool check_self(const struct rz_check_group *group, rz_id id)
 {
@@ -13,7 +13,7 @@ static bool check_self(const struct rz_check_group *group, rz_id id)
     return rz_check_say(group, "S5-3: %u holds itself for %s", id, state_names[view.state]);
 }
 
-/* Who dies in a step may have made one more incarnation in it. */
+/* Who fails in a step may have made one more incarnation in it. */
 static uint32_t made_by(const struct rz_check_group *group, rz_id about, const uint64_t *memory)
 {
     return (uint32_t)memory[about] + (group->state[about] ? 0 : 1);
@@ -24,7 +24,7 @@ static bool check_view(const struct rz_check_group *group, bool final, rz_id id,
 {
     const struct rz_swim *swim = group->state[id];
     struct rz_swim_view view = rz_swim_look(swim, about);
-    uint64_t gone = final && view.state >= RZ_SWIM_DEAD;
+    uint64_t gone = final && view.state >= RZ_SWIM_FAILED;
     uint64_t known = gone << 34 | (uint64_t)view.incarnation << 2 | view.state;
     uint64_t *seen = &memory[group->n_members + (size_t)id * group->n_members + about];
     if (view.incarnation > made_by(group, about, memory))
@@ -61,7 +61,7 @@ bool rz_swim_check_safety(const struct rz_check_group *group, bool final, uint64
     return true;
 }
 
-/* Whether all living hold each other for alive; or, of the others, for dead or gone. */
+/* Whether all living hold each other for alive; or, of the others, for failed or gone. */
 static bool check_states(const struct rz_check_group *group, bool of_living, const char *name)
 {
     for (rz_id id = 0; id < group->n_members; id++)
@@ -72,7 +72,7 @@ static bool check_states(const struct rz_check_group *group, bool of_living, con
             if (rz_swim_leaving(group->state[id]) ||
                 (of_living && rz_swim_leaving(group->state[about])))
                 continue;
-            if (of_living ? state == RZ_SWIM_ALIVE : state >= RZ_SWIM_DEAD)
+            if (of_living ? state == RZ_SWIM_ALIVE : state >= RZ_SWIM_FAILED)
                 continue;
             return rz_check_say(group, "%s: %u holds %u for %s, who %s", name, id, about,
                                 state_names[state], of_living ? "lives" : "is gone");
@@ -122,10 +122,10 @@ bool rz_swim_check_parted(const struct rz_check_group *group)
         for (rz_id other = 0; other < group->n_members; other++) {
             if (!group->state[id] || !group->state[other] || id == other)
                 continue;
-            if (rz_swim_look(group->state[id], other).state >= RZ_SWIM_DEAD &&
-                rz_swim_look(group->state[other], id).state < RZ_SWIM_DEAD)
+            if (rz_swim_look(group->state[id], other).state >= RZ_SWIM_FAILED &&
+                rz_swim_look(group->state[other], id).state < RZ_SWIM_FAILED)
                 return rz_check_say(
-                    group, "S5-7: %u holds %u for dead, who lives and does not know", id, other);
+                    group, "S5-7: %u holds %u for failed, who lives and does not know", id, other);
         }
     return true;
 }

@@ -12,7 +12,7 @@ struct rz_swim_config rz_swim_config_scaled(rz_time probe_interval, uint32_t n_m
                                    .retransmit_mult = 4,
                                    .gossip_nodes = 3,
                                    .gossip_interval = probe_interval / 5,
-                                   .gossip_to_dead = 30 * probe_interval,
+                                   .gossip_to_failed = 30 * probe_interval,
                                    .push_pull_interval = 30 * probe_interval,
                                    .awareness_max = 8,
                                    .lifeguard = RZ_SWIM_LIFEGUARD_ALL};
@@ -25,7 +25,7 @@ static struct rz_swim_config wan(uint32_t n_members)
     config.suspicion_mult = 6;
     config.gossip_nodes = 4;
     config.gossip_interval = 500 * RZ_MILLISECOND;
-    config.gossip_to_dead = 60 * RZ_SECOND;
+    config.gossip_to_failed = 60 * RZ_SECOND;
     config.push_pull_interval = 60 * RZ_SECOND;
     return config;
 }
@@ -38,7 +38,7 @@ static struct rz_swim_config local(uint32_t n_members)
     config.suspicion_mult = 3;
     config.retransmit_mult = 2;
     config.gossip_interval = 100 * RZ_MILLISECOND;
-    config.gossip_to_dead = 15 * RZ_SECOND;
+    config.gossip_to_failed = 15 * RZ_SECOND;
     config.push_pull_interval = 15 * RZ_SECOND;
     return config;
 }

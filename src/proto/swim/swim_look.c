@@ -30,10 +30,10 @@ uint64_t rz_swim_hash(const struct rz_swim *swim)
             rz_swim_record_at(swim, (uint32_t)rz_swim_index_of(swim)[i]);
         hash = rz_mix(hash, (uint64_t)record->member << 32 | record->incarnation);
         hash = rz_mix(hash, (uint64_t)record->from << 32 | (uint32_t)record->state << 8 |
-                                record->n_accusers);
+                                record->n_observers);
         hash = rz_mix(rz_mix(hash, record->changed_at), record->expires_at);
-        for (uint32_t k = 0; record->state == RZ_SWIM_SUSPECT && k < record->n_accusers; k++)
-            hash = rz_mix(hash, record->accusers[k]);
+        for (uint32_t k = 0; record->state == RZ_SWIM_SUSPECT && k < record->n_observers; k++)
+            hash = rz_mix(hash, record->observers[k]);
     }
     for (uint32_t i = 0; i < swim->n_queue; i++) {
         const struct rz_swim_record *record = rz_swim_record_at(swim, rz_swim_queue_of(swim)[i]);
@@ -68,7 +68,7 @@ struct rz_swim_view rz_swim_look(const struct rz_swim *swim, rz_id member)
     view.queued = record->queued;
     view.sent = record->sent;
     if (record->state == RZ_SWIM_SUSPECT) {
-        view.accusers = record->n_accusers;
+        view.observers = record->n_observers;
         view.expires_at = record->expires_at;
     }
     return view;

@@ -10,10 +10,10 @@ __extension__ typedef unsigned __int128 wide_t;
 
 /* --- suspicions ------------------------------------------------------------------------------- */
 
-rz_time rz_swim_patience(const struct rz_swim *swim, uint32_t accusers)
+rz_time rz_swim_patience(const struct rz_swim *swim, uint32_t observers)
 {
     rz_time least = swim->patience_least, most = swim->patience_most;
-    uint32_t confirmed = accusers - 1;
+    uint32_t confirmed = observers - 1;
     if (confirmed >= swim->confirmations)
         return least;
     uint64_t share = (rz_swim_log2(confirmed + 1) << 28) / rz_swim_log2(swim->confirmations + 1);
@@ -31,12 +31,12 @@ static void find_first_timer(struct rz_swim *swim)
     }
 }
 
-static void timer_start(struct rz_swim *swim, uint32_t number, rz_id accuser, rz_time now)
+static void timer_start(struct rz_swim *swim, uint32_t number, rz_id observer, rz_time now)
 {
     struct rz_swim_record *record = rz_swim_record_at(swim, number);
     rz_assert(swim->n_timers < swim->max);
-    record->accusers[0] = accuser;
-    record->n_accusers = 1;
+    record->observers[0] = observer;
+    record->n_observers = 1;
     record->expires_at = rz_swim_mutant(swim, RZ_SWIM_NO_TIMER) ? now + (RZ_TIME_NEVER - now) / 2
                                                                 : now + rz_swim_patience(swim, 1);
     rz_swim_timers_of(swim)[swim->n_timers++] = number;
@@ -56,19 +56,19 @@ static void timer_stop(struct rz_swim *swim, uint32_t number)
 }
 
 /* Another member says the same: so many independent ones shorten the wait. */
-static void confirm(struct rz_swim *swim, uint32_t number, rz_id accuser, rz_time now)
+static void confirm(struct rz_swim *swim, uint32_t number, rz_id observer, rz_time now)
 {
     struct rz_swim_record *record = rz_swim_record_at(swim, number);
-    if (record->n_accusers > swim->confirmations)
+    if (record->n_observers > swim->confirmations)
         return;
-    for (uint32_t i = 0; i < record->n_accusers; i++)
-        if (record->accusers[i] == accuser)
+    for (uint32_t i = 0; i < record->n_observers; i++)
+        if (record->observers[i] == observer)
             return;
-    rz_assert(record->n_accusers < RZ_SWIM_ACCUSERS_MAX);
-    record->accusers[record->n_accusers++] = accuser;
+    rz_assert(record->n_observers < RZ_SWIM_OBSERVERS_MAX);
+    record->observers[record->n_observers++] = observer;
     if (!rz_swim_mutant(swim, RZ_SWIM_NO_TIMER))
-        record->expires_at = record->changed_at + rz_swim_patience(swim, record->n_accusers);
-    record->from = accuser;
+        record->expires_at = record->changed_at + rz_swim_patience(swim, record->n_observers);
+    record->from = observer;
     find_first_timer(swim);
     rz_swim_queue_put(swim, number, now);
 }
@@ -94,7 +94,7 @@ static void hear_about_self(struct rz_swim *swim, const struct rz_swim_update *u
 {
     if (swim->leaving)
         return;
-    if (swim->config.final && update->state >= RZ_SWIM_DEAD) {
+    if (swim->config.final && update->state >= RZ_SWIM_FAILED) {
         rz_swim_fence(swim);
         return;
     }
@@ -115,7 +115,7 @@ static void hear_about_self(struct rz_swim *swim, const struct rz_swim_update *u
  * not depend on the order of arrival. */
 static uint64_t weight(const struct rz_swim *swim, enum rz_swim_state state, uint32_t incarnation)
 {
-    uint64_t gone = swim->config.final && state >= RZ_SWIM_DEAD;
+    uint64_t gone = swim->config.final && state >= RZ_SWIM_FAILED;
     return gone << 34 | (uint64_t)incarnation << 2 | state;
 }
 
@@ -124,7 +124,7 @@ static bool wins(const struct rz_swim *swim, const struct rz_swim_update *update
 {
     enum rz_swim_state state = record ? (enum rz_swim_state)record->state : RZ_SWIM_ALIVE;
     uint32_t incarnation = record ? record->incarnation : 0;
-    if (rz_swim_mutant(swim, RZ_SWIM_FIRST_COMES) && state >= RZ_SWIM_DEAD)
+    if (rz_swim_mutant(swim, RZ_SWIM_FIRST_COMES) && state >= RZ_SWIM_FAILED)
         return false;
     if (rz_swim_mutant(swim, RZ_SWIM_STALE_INCARNATION) && update->state == state &&
         state != RZ_SWIM_ALIVE)
@@ -181,7 +181,7 @@ void rz_swim_expire(struct rz_swim *swim, rz_time now)
                      &(struct rz_swim_update){.member = record->member,
                                               .from = swim->self,
                                               .incarnation = record->incarnation,
-                                              .state = RZ_SWIM_DEAD},
+                                              .state = RZ_SWIM_FAILED},
                      now);
         if (swim->n_timers == left)
             timer_stop(swim, number);

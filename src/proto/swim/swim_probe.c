@@ -63,7 +63,7 @@ void rz_swim_probe_end(struct rz_swim *swim, rz_time now)
                  now);
 }
 
-/* Where death is final, who speaks to one that holds it for dead is told so. */
+/* Where failure is final, who speaks to one that holds it for failed is told so. */
 void rz_swim_on_ping(struct rz_swim *swim, const struct rz_message *message, struct rz_actions *out)
 {
     if (!swim->config.final || !rz_swim_is_gone(swim, message->from)) {

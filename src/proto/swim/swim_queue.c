@@ -27,7 +27,7 @@ void rz_swim_update_of(const struct rz_swim_record *record, uint64_t items[2])
                                                          .state = record->state});
 }
 
-/* Only the member itself says that it is alive or leaves; nobody accuses itself. */
+/* Only the member itself says that it is alive or leaves; nobody reports itself. */
 bool rz_swim_update_read(const struct rz_swim *swim, const uint64_t items[2],
                          struct rz_swim_update *update)
 {
@@ -39,8 +39,8 @@ bool rz_swim_update_read(const struct rz_swim *swim, const uint64_t items[2],
         state > RZ_SWIM_LEFT || update->incarnation == UINT32_MAX)
         return false;
     update->state = (enum rz_swim_state)state;
-    bool accuses = update->state == RZ_SWIM_SUSPECT || update->state == RZ_SWIM_DEAD;
-    return accuses == (update->from != update->member);
+    bool reports = update->state == RZ_SWIM_SUSPECT || update->state == RZ_SWIM_FAILED;
+    return reports == (update->from != update->member);
 }
 
 static void remove_at(struct rz_swim *swim, uint32_t at)

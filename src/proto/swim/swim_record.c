@@ -111,10 +111,10 @@ void rz_swim_record_set(struct rz_swim *swim, struct rz_swim_record *record,
                         enum rz_swim_state state)
 {
     swim->n_untold -= record->told != record->state;
-    swim->n_gone -= record->state >= RZ_SWIM_DEAD;
+    swim->n_gone -= record->state >= RZ_SWIM_FAILED;
     record->state = (uint8_t)state;
     swim->n_untold += record->told != record->state;
-    swim->n_gone += record->state >= RZ_SWIM_DEAD;
+    swim->n_gone += record->state >= RZ_SWIM_FAILED;
 }
 
 bool rz_swim_is_gone(const struct rz_swim *swim, rz_id member)
@@ -122,5 +122,5 @@ bool rz_swim_is_gone(const struct rz_swim *swim, rz_id member)
     if (swim->n_gone == 0)
         return false;
     const struct rz_swim_record *record = rz_swim_find(swim, member);
-    return record && record->state >= RZ_SWIM_DEAD;
+    return record && record->state >= RZ_SWIM_FAILED;
 }

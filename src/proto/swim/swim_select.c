@@ -6,8 +6,9 @@
 static bool may_get_gossip(const struct rz_swim *swim, const struct rz_swim_record *record,
                            rz_time now)
 {
-    return record->state < RZ_SWIM_DEAD || (record->state == RZ_SWIM_DEAD &&
-                                            now - record->changed_at < swim->config.gossip_to_dead);
+    return record->state < RZ_SWIM_FAILED ||
+           (record->state == RZ_SWIM_FAILED &&
+            now - record->changed_at < swim->config.gossip_to_failed);
 }
 
 static bool eligible(const struct rz_swim *swim, rz_id id, rz_id except, bool helpers, rz_time now)

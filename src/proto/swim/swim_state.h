@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-#define RZ_SWIM_ACCUSERS_MAX 6
+#define RZ_SWIM_OBSERVERS_MAX 6
 #define RZ_SWIM_NO_RECORD UINT32_MAX
 
 /* One word of news about a member. */
@@ -23,10 +23,10 @@ struct rz_swim_record {
     uint32_t incarnation;
     uint8_t state; /* enum rz_swim_state */
     uint8_t told;  /* the state that the host knows */
-    uint8_t n_accusers;
+    uint8_t n_observers;
     bool queued;
     uint32_t sent; /* how often the latest news were */
-    rz_id accusers[RZ_SWIM_ACCUSERS_MAX];
+    rz_id observers[RZ_SWIM_OBSERVERS_MAX];
     rz_time changed_at;
     rz_time expires_at; /* of a suspect */
 };
@@ -73,7 +73,7 @@ struct rz_swim {
 
     uint32_t max;
     uint32_t n_records, n_queue, n_timers, n_relays;
-    uint32_t n_gone;    /* records of the dead and the left */
+    uint32_t n_gone;    /* records of the failed processes and the left */
     uint32_t n_untold;  /* records whose state the host does not know yet */
     uint32_t n_packets; /* of this round of gossip, still to be sent: to packets[] */
     rz_id packets[RZ_SWIM_TARGETS_MAX];
@@ -118,7 +118,7 @@ bool rz_swim_update_read(const struct rz_swim *swim, const uint64_t items[2],
 /* --- swim_merge.c: evidence ------------------------------------------------------------------- */
 
 void rz_swim_hear(struct rz_swim *swim, const struct rz_swim_update *update, rz_time now);
-/* Suspicions whose time is up become deaths. */
+/* Suspicions whose time is up become failures. */
 void rz_swim_expire(struct rz_swim *swim, rz_time now);
 void rz_swim_fence(struct rz_swim *swim);
 void rz_swim_health_add(struct rz_swim *swim, uint32_t by);
@@ -126,7 +126,7 @@ void rz_swim_health_add(struct rz_swim *swim, uint32_t by);
 /* --- swim_select.c: random members ------------------------------------------------------------ */
 
 /* Appends to swim->to up to `count` members drawn at random, other than self and except. helpers:
- * only the alive; else also suspects, and the dead of late. */
+ * only the alive; else also suspects, and the failed processes of late. */
 void rz_swim_draw(struct rz_swim *swim, uint32_t count, rz_id except, bool helpers, rz_time now);
 /* The next to be probed, or NONE when nobody else is left. */
 rz_id rz_swim_next_target(struct rz_swim *swim);

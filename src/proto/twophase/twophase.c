@@ -58,7 +58,7 @@ void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
         .kind = RZ_ACTION_SEND,
         .to = to,
         .n_to = n_to,
-        .message = {.room = RZ_ROOM_TWOPHASE,
+        .message = {.protocol = RZ_PROTOCOL_TWOPHASE,
                     .type = (uint8_t)type,
                     .view = tp->config.view,
                     .from = tp->self,
@@ -121,12 +121,12 @@ void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id
     const uint64_t *voters = rz_twophase_op_set(tp, op, RZ_TWOPHASE_GATHERED);
     const uint64_t *askers = rz_twophase_op_set(tp, op, RZ_TWOPHASE_ASKERS);
     const uint64_t *kids = rz_twophase_set(tp, RZ_TWOPHASE_KIDS);
-    uint64_t *dead = rz_twophase_set(tp, RZ_TWOPHASE_DEAD);
+    uint64_t *known_failed = rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED);
     uint64_t *pending = rz_twophase_set(tp, RZ_TWOPHASE_PENDING);
     op->status = RZ_TWOPHASE_COMMITTED;
     for (uint32_t word = 0; word < tp->n_words; word++)
-        dead[word] |= failed[word];
-    if (rz_twophase_bit(dead, tp->self)) {
+        known_failed[word] |= failed[word];
+    if (rz_twophase_bit(known_failed, tp->self)) {
         tp->stopped = 1;
         return;
     }
@@ -135,7 +135,7 @@ void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id
         uint64_t all = kids[word] | askers[word];
         if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_SERVE_VOTERS))
             all |= voters[word];
-        pending[word] = all & ~dead[word];
+        pending[word] = all & ~known_failed[word];
     }
     if (giver != tp->self)
         pending[giver / 64] &= ~(UINT64_C(1) << giver % 64);
@@ -151,7 +151,8 @@ static bool audible(const struct rz_twophase *tp, const struct rz_event *event)
         return false;
     if (message->from >= tp->config.n_members || message->from == tp->self)
         return false;
-    if (rz_twophase_knows_dead(tp, message->from) && !rz_twophase_mutated(tp, RZ_TWOPHASE_NO_FENCE))
+    if (rz_twophase_knows_failed(tp, message->from) &&
+        !rz_twophase_mutated(tp, RZ_TWOPHASE_NO_FENCE))
         return false;
     if (message->seq == 0 || message->seq > tp->decided + 2)
         return false;
@@ -196,12 +197,12 @@ static void receive_question(struct rz_twophase *tp, struct rz_twophase_op *op,
 static void receive_decision(struct rz_twophase *tp, struct rz_twophase_op *op,
                              const struct rz_event *event)
 {
-    bool holds_us_dead = rz_twophase_bit(event->items, tp->self);
+    bool holds_us_failed = rz_twophase_bit(event->items, tp->self);
     if (op->status == RZ_TWOPHASE_NOT_CONTRIBUTED) {
-        /* Nobody decides without a living member: whoever did holds us for dead. The host learns of
-         * it by rz_twophase_knows_dead. */
-        if (holds_us_dead) {
-            rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_DEAD), tp->self);
+        /* Nobody decides without a living member: whoever did holds us for failed. The host learns
+         * of it by rz_twophase_knows_failed. */
+        if (holds_us_failed) {
+            rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED), tp->self);
             tp->stopped = 1;
         }
         return;
@@ -325,8 +326,8 @@ enum rz_more rz_twophase_step(struct rz_twophase *tp, const struct rz_event *eve
         propose(tp, event);
     } else {
         for (uint32_t i = 0; i < event->n_ids; i++)
-            rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_DEAD), event->ids[i]);
-        tp->stopped = rz_twophase_knows_dead(tp, tp->self);
+            rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED), event->ids[i]);
+        tp->stopped = rz_twophase_knows_failed(tp, tp->self);
     }
     if (!tp->stopped && tp->proposed > tp->decided)
         rz_twophase_review(tp, out);
@@ -356,7 +357,7 @@ static uint64_t hash_words(uint64_t hash, const uint64_t *words, uint32_t n)
 uint64_t rz_twophase_hash(const struct rz_twophase *tp)
 {
     uint64_t hash = rz_mix(rz_mix(tp->self, tp->stopped), tp->proposed);
-    hash = hash_words(rz_mix(hash, tp->decided), rz_twophase_set(tp, RZ_TWOPHASE_DEAD),
+    hash = hash_words(rz_mix(hash, tp->decided), rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED),
                       2 * tp->n_value);
     for (uint32_t slot = 0; slot < 2; slot++) {
         const struct rz_twophase_op *op = &tp->op[slot];
@@ -380,12 +381,12 @@ uint64_t rz_twophase_decided(const struct rz_twophase *tp)
     return tp->decided;
 }
 
-bool rz_twophase_knows_dead(const struct rz_twophase *tp, rz_id id)
+bool rz_twophase_knows_failed(const struct rz_twophase *tp, rz_id id)
 {
-    return rz_twophase_bit(rz_twophase_set(tp, RZ_TWOPHASE_DEAD), id);
+    return rz_twophase_bit(rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED), id);
 }
 
-bool rz_twophase_agreed_dead(const struct rz_twophase *tp, rz_id id)
+bool rz_twophase_agreed_failed(const struct rz_twophase *tp, rz_id id)
 {
     return rz_twophase_bit(rz_twophase_set(tp, RZ_TWOPHASE_AGREED), id);
 }

@@ -6,7 +6,7 @@
  * The members of an immutable view agree on operations 1, 2, 3, ..., one after the other: the
  * bit-wise AND of their flags, if wanted the minimum and the maximum of two words, and the set of
  * failed members as a bitmap. A root gathers the votes (phase 1) and sends its decision down (phase
- * 2). When it dies, the attempt is given up and the next one has the next member for its root; a
+ * 2). When it fails, the attempt is given up and the next one has the next member for its root; a
  * termination protocol finds what a living member may have got of the old decision. Uniform among
  * members that stay alive. The detector must be accurate and complete; it may lag.
  * docs/protocols/twophase.md says what of this is reconstruction.
@@ -21,10 +21,10 @@
 /* Faults put in on purpose, to show that the checkers find them; 0 in production. */
 enum rz_twophase_mutation {
     RZ_TWOPHASE_COMMIT_EARLY = 1,    /* the root commits though the vote of one child is missing */
-    RZ_TWOPHASE_NO_FENCE = 2,        /* messages of members known dead are heard */
+    RZ_TWOPHASE_NO_FENCE = 2,        /* messages of members known failed are heard */
     RZ_TWOPHASE_OLD_DECISION = 4,    /* a decision of an attempt given up is taken */
     RZ_TWOPHASE_NO_TERMINATION = 8,  /* later attempts do not ask whether somebody has decided */
-    RZ_TWOPHASE_NO_QUERY = 16,       /* whose parent died waits for its grandparent's word */
+    RZ_TWOPHASE_NO_QUERY = 16,       /* whose parent failed waits for its grandparent's word */
     RZ_TWOPHASE_NO_ASKERS = 32,      /* who asked is forgotten */
     RZ_TWOPHASE_NO_SERVE_VOTERS = 64 /* the decision goes to children only */
 };
@@ -61,9 +61,9 @@ void rz_twophase_grow(struct rz_twophase *twophase, size_t bytes); /* never aske
 uint64_t rz_twophase_proposed(const struct rz_twophase *twophase);
 uint64_t rz_twophase_decided(const struct rz_twophase *twophase);
 
-/* Whether this member knows that id is dead (of itself: the others hold it for dead, and it hears
- * and says nothing any more); whether a decision said so. */
-bool rz_twophase_knows_dead(const struct rz_twophase *twophase, rz_id id);
-bool rz_twophase_agreed_dead(const struct rz_twophase *twophase, rz_id id);
+/* Whether this member knows that id has failed (of itself: the others hold it for failed, and it
+ * hears and says nothing any more); whether a decision said so. */
+bool rz_twophase_knows_failed(const struct rz_twophase *twophase, rz_id id);
+bool rz_twophase_agreed_failed(const struct rz_twophase *twophase, rz_id id);
 
 #endif

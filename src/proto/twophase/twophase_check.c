@@ -46,7 +46,7 @@ static bool check_votes(const struct rz_check_group *group, rz_id i,
         bool left_out = (op->flag & ~vote) != 0;
         if (member->config.extremes)
             left_out |= extreme[0] > vote || extreme[1] < vote;
-        if (left_out && !rz_twophase_agreed_dead(member, j))
+        if (left_out && !rz_twophase_agreed_failed(member, j))
             return rz_check_say(group, "T-2: %u decided operation %llu without %u", i,
                                 (unsigned long long)op->seq, j);
     }
@@ -59,12 +59,12 @@ bool rz_twophase_check(const struct rz_check_group *group, rz_twophase_proposal_
         if (!group->state[i])
             continue;
         for (rz_id j = 0; j < group->n_members; j++)
-            if (rz_twophase_agreed_dead(group->state[i], j) &&
-                !rz_twophase_knows_dead(group->state[i], j))
+            if (rz_twophase_agreed_failed(group->state[i], j) &&
+                !rz_twophase_knows_failed(group->state[i], j))
                 return rz_check_say(group, "T-3: %u decided that %u failed, and hears it", i, j);
         for (rz_id j = 0; j < group->n_members; j++) {
-            if (rz_twophase_knows_dead(group->state[i], j) && !group->crashed[j])
-                return rz_check_say(group, "T-3: %u holds %u for dead, which is not", i, j);
+            if (rz_twophase_knows_failed(group->state[i], j) && !group->crashed[j])
+                return rz_check_say(group, "T-3: %u holds %u for failed, which is not", i, j);
             if (j != i && group->state[j] && !check_pair(group, i, j))
                 return false;
         }

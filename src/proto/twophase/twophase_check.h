@@ -15,8 +15,8 @@
 typedef uint64_t (*rz_twophase_proposal_of)(rz_id member, uint64_t seq);
 
 /* T-1 one decision, T-2 with the vote of everybody who is not among its failed or those before, T-3
- * only the dead are held for dead, and whom a decision calls failed is, T-4 the same members failed
- * after the same operation. After any step. */
+ * only the failed processes are held for failed, and whom a decision calls failed is, T-4 the same
+ * members failed after the same operation. After any step. */
 bool rz_twophase_check(const struct rz_check_group *group, rz_twophase_proposal_of proposal_of);
 
 /* T-5 everybody alive has decided what it voted in, if all voted. At quiescence. */

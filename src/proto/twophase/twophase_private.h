@@ -1,6 +1,6 @@
 /*
- * The state of the two-phase commit and what its files share; nobody outside this room includes it,
- * but its checkers and tests.
+ * The state of the two-phase commit and what its files share; nobody outside this component
+ * includes it, but its checkers and tests.
  *
  * One flat block: struct rz_twophase, then bitmaps of n_words words, in n_value words each: with
  * `extremes` the value of an operation is its bitmap, minimum and maximum. Two operations are held:
@@ -19,7 +19,7 @@
 enum rz_twophase_message {
     RZ_TWOPHASE_VOTE,     /* child to parent: flag and failed members of its subtree */
     RZ_TWOPHASE_DECISION, /* parent to children, and to whoever asked */
-    RZ_TWOPHASE_QUERY,    /* whose parent died, to the next living ancestor: what became of it? */
+    RZ_TWOPHASE_QUERY,    /* whose parent failed, to the next living ancestor: what became of it? */
     RZ_TWOPHASE_GATHER,   /* answer: vote again, to me */
     RZ_TWOPHASE_ABORT,    /* answer: the attempt is given up, word[0] is a later one */
     RZ_TWOPHASE_ASK, /* termination: parent to children of a later attempt: have you decided? */
@@ -34,10 +34,10 @@ enum rz_twophase_status {
 };
 
 enum rz_twophase_set {
-    RZ_TWOPHASE_DEAD,    /* known dead */
-    RZ_TWOPHASE_AGREED,  /* failed by decisions */
-    RZ_TWOPHASE_KIDS,    /* scratch: the children of the moment */
-    RZ_TWOPHASE_PENDING, /* whom the rest of a multicast goes to */
+    RZ_TWOPHASE_KNOWN_FAILED, /* known failed */
+    RZ_TWOPHASE_AGREED,       /* failed by decisions */
+    RZ_TWOPHASE_KIDS,         /* scratch: the children of the moment */
+    RZ_TWOPHASE_PENDING,      /* whom the rest of a multicast goes to */
     RZ_TWOPHASE_SETS,
     /* of each operation: */
     RZ_TWOPHASE_FAILED = 0, /* its value */
@@ -80,18 +80,18 @@ bool rz_twophase_mutated(const struct rz_twophase *tp, enum rz_twophase_mutation
 void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
                       enum rz_twophase_message type, const rz_id *to, uint32_t n_to,
                       uint32_t attempt, struct rz_actions *out);
-/* The value of op is the decision; its dead are dead for us. giver: from whom, or self. */
+/* The value of op is the decision; its failed have failed for us. giver: from whom, or self. */
 void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id giver);
 /* Goes on to a later attempt: votes and queries of this one are forgotten, its decision is not
  * taken any more. */
 void rz_twophase_give_up(struct rz_twophase *tp, struct rz_twophase_op *op, uint32_t attempt);
-/* What follows for the operation under way from its state and the known deaths. */
+/* What follows for the operation under way from its state and the known failures. */
 void rz_twophase_review(struct rz_twophase *tp, struct rz_actions *out);
 
 /* twophase_tree.c: the binomial tree of an attempt over those that no decision called failed; the
- * dead are replaced by their parents and children. */
+ * failed are replaced by their parents and children. */
 rz_id rz_twophase_tree_root(const struct rz_twophase *tp, uint32_t attempt);
-/* The nearest living ancestor, or RZ_ID_NONE: all of them are dead, or we are the root. */
+/* The nearest living ancestor, or RZ_ID_NONE: all of them have failed, or we are the root. */
 rz_id rz_twophase_tree_parent(const struct rz_twophase *tp, uint32_t attempt);
 /* Fills the set KIDS with our living children. */
 void rz_twophase_tree_children(struct rz_twophase *tp, uint32_t attempt);

@@ -1,13 +1,13 @@
-/* What an operation does next, from its state and the known deaths alone. */
+/* What an operation does next, from its state and the known failures alone. */
 #include "proto/twophase/twophase_private.h"
 
-/* The attempt's root is dead: the next one that is not takes over. Whoever had voted is uncertain,
- * and finds out by the next attempt's votes: a living member that has decided gives its decision
- * there in place of a vote. */
-static void leave_dead_roots(struct rz_twophase *tp, struct rz_twophase_op *op)
+/* The attempt's root has failed: the next one that is not takes over. Whoever had voted is
+ * uncertain, and finds out by the next attempt's votes: a living member that has decided gives its
+ * decision there in place of a vote. */
+static void leave_failed_roots(struct rz_twophase *tp, struct rz_twophase_op *op)
 {
     uint32_t attempt = op->attempt;
-    while (rz_twophase_knows_dead(tp, rz_twophase_tree_root(tp, attempt)))
+    while (rz_twophase_knows_failed(tp, rz_twophase_tree_root(tp, attempt)))
         attempt++;
     if (attempt > op->attempt)
         rz_twophase_give_up(tp, op, attempt);
@@ -50,11 +50,11 @@ static void ask_missing(struct rz_twophase *tp, struct rz_twophase_op *op)
 /* Whoever is left out of a vote is among its failed, or among those of a decision before. */
 static void seal(struct rz_twophase *tp, struct rz_twophase_op *op)
 {
-    const uint64_t *dead = rz_twophase_set(tp, RZ_TWOPHASE_DEAD);
+    const uint64_t *known_failed = rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED);
     const uint64_t *agreed = rz_twophase_set(tp, RZ_TWOPHASE_AGREED);
     uint64_t *failed = rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED);
     for (uint32_t word = 0; word < tp->n_words; word++)
-        failed[word] |= dead[word] & ~agreed[word];
+        failed[word] |= known_failed[word] & ~agreed[word];
 }
 
 void rz_twophase_review(struct rz_twophase *tp, struct rz_actions *out)
@@ -62,7 +62,7 @@ void rz_twophase_review(struct rz_twophase *tp, struct rz_actions *out)
     struct rz_twophase_op *op = &tp->op[tp->proposed % 2];
     if (op->status != RZ_TWOPHASE_GATHERING && op->status != RZ_TWOPHASE_VOTED)
         return;
-    leave_dead_roots(tp, op);
+    leave_failed_roots(tp, op);
     rz_id parent = rz_twophase_tree_parent(tp, op->attempt);
     bool is_root = parent == RZ_ID_NONE;
     if (op->status == RZ_TWOPHASE_VOTED) {

@@ -47,9 +47,9 @@ static uint32_t own_rank(const struct rz_twophase *tp, uint32_t attempt)
     return (position_of(tp, tp->self) + n - (attempt - 1) % n) % n;
 }
 
-static bool dead(const struct rz_twophase *tp, rz_id id)
+static bool known_failed(const struct rz_twophase *tp, rz_id id)
 {
-    return rz_twophase_bit(rz_twophase_set(tp, RZ_TWOPHASE_DEAD), id);
+    return rz_twophase_bit(rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED), id);
 }
 
 rz_id rz_twophase_tree_root(const struct rz_twophase *tp, uint32_t attempt)
@@ -67,13 +67,14 @@ rz_id rz_twophase_tree_parent(const struct rz_twophase *tp, uint32_t attempt)
     for (uint32_t rank = own_rank(tp, attempt); rank > 0;) {
         rank &= ~highest_bit(rank);
         rz_id id = member_of(tp, attempt, rank);
-        if (!dead(tp, id))
+        if (!known_failed(tp, id))
             return id;
     }
     return RZ_ID_NONE;
 }
 
-/* Depth first through the dead; as deep as the tree, which is the number of bits of a rank. */
+/* Depth first through the failed processes; as deep as the tree, which is the number of bits of a
+ * rank. */
 static void add_children(struct rz_twophase *tp, uint32_t attempt, uint32_t rank)
 {
     uint32_t n = n_left(tp);
@@ -81,7 +82,7 @@ static void add_children(struct rz_twophase *tp, uint32_t attempt, uint32_t rank
          bit *= 2) {
         uint32_t child = rank | (uint32_t)bit;
         rz_id id = member_of(tp, attempt, child);
-        if (dead(tp, id))
+        if (known_failed(tp, id))
             add_children(tp, attempt, child);
         else
             rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_KIDS), id);

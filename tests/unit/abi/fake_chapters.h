@@ -41,7 +41,7 @@ struct fake {
 };
 extern struct fake fake;
 
-/* Begin anew: MPI running, MPI_ERRORS_RETURN on both communicators. */
+/* Begin again: MPI running, MPI_ERRORS_RETURN on both communicators. */
 void fake_reset(void);
 
 #endif

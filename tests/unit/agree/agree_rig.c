@@ -54,7 +54,7 @@ static void carry_out(struct rig *rig, rz_id id, const struct rz_action *action)
                                   {0}};
         for (uint32_t i = 0; i < action->n_items && i < 4; i++)
             note->items[i] = action->items[i];
-        rz_agree_dead(rig->member[id], &note->n_dead);
+        rz_agree_failed(rig->member[id], &note->n_failed);
         return;
     }
     rz_assert(action->n_to > 0);
@@ -114,9 +114,9 @@ void rig_propose(struct rig *rig, rz_id id)
     rig_propose_items(rig, id, &item, 1);
 }
 
-void rig_tell(struct rig *rig, rz_id id, const rz_id *dead, uint32_t n_dead)
+void rig_tell(struct rig *rig, rz_id id, const rz_id *failed, uint32_t n_failed)
 {
-    struct rz_event event = {.kind = RZ_EVENT_DEATH, .ids = dead, .n_ids = n_dead};
+    struct rz_event event = {.kind = RZ_EVENT_FAILURE, .ids = failed, .n_ids = n_failed};
     rig_step(rig, id, &event);
 }
 
@@ -136,7 +136,7 @@ void rig_deliver(struct rig *rig, uint32_t at)
     memmove(rig->queue + at, rig->queue + at + 1, (rig->n_queue - at) * sizeof *rig->queue);
     struct rz_event event = {
         .kind = RZ_EVENT_RECEIVE, .message = &letter.message, .items = letter.items};
-    if (!rig->dead[letter.to])
+    if (!rig->failed[letter.to])
         rig_step(rig, letter.to, &event);
     free(letter.items);
 }

@@ -17,8 +17,8 @@ struct rig_note {
     rz_id member;
     uint32_t what;
     uint64_t seq, and, min, max;
-    uint32_t n_items, n_dead; /* of the decision; agreed dead when it was told */
-    uint64_t items[4];        /* the first ones */
+    uint32_t n_items, n_failed; /* of the decision; agreed failed when it was told */
+    uint64_t items[4];          /* the first ones */
 };
 
 struct rig {
@@ -26,7 +26,7 @@ struct rig {
     uint32_t actions_max;
     struct rz_agree *member[RIG_MEMBERS_MAX];
     size_t bytes[RIG_MEMBERS_MAX];
-    bool dead[RIG_MEMBERS_MAX];
+    bool failed[RIG_MEMBERS_MAX];
     struct rig_letter queue[RIG_QUEUE_MAX];
     uint32_t n_queue;
     uint32_t n_sent[RZ_AGREE_MESSAGE_COUNT];
@@ -41,7 +41,7 @@ void rig_step(struct rig *rig, rz_id id, const struct rz_event *event);
 /* and = ~(1 << id % 64), min = max = id, the given items. */
 void rig_propose_items(struct rig *rig, rz_id id, const uint64_t *items, uint32_t n_items);
 void rig_propose(struct rig *rig, rz_id id); /* one item: 100 * operation + id */
-void rig_tell(struct rig *rig, rz_id id, const rz_id *dead, uint32_t n_dead);
+void rig_tell(struct rig *rig, rz_id id, const rz_id *failed, uint32_t n_failed);
 void rig_deliver(struct rig *rig, uint32_t at); /* the at-th letter of the queue */
 void rig_deliver_all(struct rig *rig);          /* in order, until nothing is left */
 /* The first letter with this type and destination, or RIG_QUEUE_MAX. */

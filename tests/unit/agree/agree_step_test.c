@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static void without_deaths_an_operation_costs_two_messages_per_edge(void **state)
+static void without_failures_an_operation_costs_two_messages_per_edge(void **state)
 {
     (void)state;
     for (uint32_t n = 1; n <= 64; n++) {
@@ -27,14 +27,14 @@ static void without_deaths_an_operation_costs_two_messages_per_edge(void **state
             assert_int_equal(note->min, 0);
             assert_int_equal(note->max, n - 1);
             assert_int_equal(note->n_items, n);
-            assert_int_equal(note->n_dead, 0);
+            assert_int_equal(note->n_failed, 0);
         }
         rig_destroy(rig);
     }
 }
 
 /* The size of the state does not depend on the membership. */
-static void state_grows_with_deaths_not_with_members(void **state)
+static void state_grows_with_failures_not_with_members(void **state)
 {
     (void)state;
     struct rz_agree_config few = {.n_members = 4, .in_flight_max = 2, .items_max = 8};
@@ -84,16 +84,16 @@ static void whom_a_member_waits_for(void **state)
     rig_deliver_all(rig);
     assert_int_equal(rz_agree_awaited(rig->member[1]), 0);
     assert_int_equal(rz_agree_awaited(rig->member[0]), 2);
-    const rz_id dead = 2;
-    rig_tell(rig, 0, &dead, 1); /* its children are awaited in its place */
+    const rz_id failed = 2;
+    rig_tell(rig, 0, &failed, 1); /* its children are awaited in its place */
     assert_int_equal(rz_agree_awaited(rig->member[0]), 5);
     rig_propose(rig, 5);
     rig_propose(rig, 6);
     for (rz_id id = 1; id < 7; id++)
-        rig_tell(rig, id, &dead, 1);
+        rig_tell(rig, id, &failed, 1);
     rig_deliver_all(rig);
     for (rz_id id = 0; id < 7; id++)
-        if (id != dead)
+        if (id != failed)
             assert_int_equal(rz_agree_awaited(rig->member[id]), RZ_ID_NONE);
     rig_destroy(rig);
 }
@@ -108,13 +108,13 @@ static void late_asker_is_answered_from_the_store(void **state)
     for (uint32_t type = RZ_AGREE_UP; type <= RZ_AGREE_REQUEST;
          type += RZ_AGREE_REQUEST - RZ_AGREE_UP) {
         uint64_t value[RZ_AGREE_VALUE_WORDS] = {1, 1, 1, 0};
-        struct rz_message ask = {.room =
-                                     RZ_ROOM_RECOVER, /* a host may have put its own number there */
-                                 .type = (uint8_t)type,
-                                 .view = 3,
-                                 .from = 2,
-                                 .seq = 1,
-                                 .n_items = type == RZ_AGREE_UP ? RZ_AGREE_VALUE_WORDS : 0};
+        struct rz_message ask = {
+            .protocol = RZ_PROTOCOL_RECOVER, /* a host may have put its own number there */
+            .type = (uint8_t)type,
+            .view = 3,
+            .from = 2,
+            .seq = 1,
+            .n_items = type == RZ_AGREE_UP ? RZ_AGREE_VALUE_WORDS : 0};
         struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &ask, .items = value};
         rig_step(rig, 1, &event);
         assert_int_equal(rig->n_queue, 1);
@@ -165,23 +165,23 @@ static void decisions_are_forgotten_when_nobody_can_ask(void **state)
     rig_destroy(rig);
 }
 
-static void the_dead_are_in_the_decision_and_out_of_later_trees(void **state)
+static void the_failed_are_in_the_decision_and_out_of_later_trees(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(7, 1);
-    const rz_id dead[] = {0, 1};
-    rig->dead[0] = rig->dead[1] = true;
+    const rz_id failed[] = {0, 1};
+    rig->failed[0] = rig->failed[1] = true;
     for (rz_id id = 2; id < 7; id++)
-        rig_tell(rig, id, dead, 2);
+        rig_tell(rig, id, failed, 2);
     for (uint32_t seq = 1; seq <= 2; seq++) {
         for (rz_id id = 2; id < 7; id++)
             rig_propose(rig, id);
         rig_deliver_all(rig);
         for (rz_id id = 2; id < 7; id++) {
-            uint32_t n_dead;
-            const rz_id *agreed = rz_agree_dead(rig->member[id], &n_dead);
+            uint32_t n_failed;
+            const rz_id *agreed = rz_agree_failed(rig->member[id], &n_failed);
             assert_int_equal(rz_agree_decided(rig->member[id]), seq);
-            assert_int_equal(n_dead, 2);
+            assert_int_equal(n_failed, 2);
             assert_int_equal(agreed[0], 0);
             assert_int_equal(agreed[1], 1);
         }
@@ -192,18 +192,18 @@ static void the_dead_are_in_the_decision_and_out_of_later_trees(void **state)
     rig_destroy(rig);
 }
 
-static void messages_of_the_dead_are_dropped(void **state)
+static void messages_of_the_failed_are_dropped(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(3, 1);
-    const rz_id dead[] = {0};
+    const rz_id failed[] = {0};
     for (rz_id id = 0; id < 3; id++)
         rig_propose(rig, id);
     rig_deliver(rig, rig_find(rig, RZ_AGREE_UP, 0));
     rig_deliver(rig, rig_find(rig, RZ_AGREE_UP, 0));
     assert_int_equal(rz_agree_decided(rig->member[0]), 1);
-    rig->dead[0] = true;
-    rig_tell(rig, 1, dead, 1);
+    rig->failed[0] = true;
+    rig_tell(rig, 1, failed, 1);
     uint64_t before = rz_agree_hash(rig->member[1]);
     rig_deliver(rig, rig_find(rig, RZ_AGREE_DOWN, 1));
     assert_true(rz_agree_hash(rig->member[1]) == before);
@@ -247,29 +247,29 @@ static void strange_messages_are_dropped(void **state)
     rig_destroy(rig);
 }
 
-static void who_is_declared_dead_stops(void **state)
+static void who_is_declared_failed_stops(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(3, 1);
-    const rz_id dead[] = {2};
+    const rz_id failed[] = {2};
     rig_propose(rig, 2);
-    rig_tell(rig, 0, dead, 1);
-    rig_tell(rig, 1, dead, 1);
+    rig_tell(rig, 0, failed, 1);
+    rig_tell(rig, 1, failed, 1);
     rig_propose(rig, 0);
     rig_propose(rig, 1);
     rig_deliver_all(rig);
     assert_int_equal(rz_agree_decided(rig->member[0]), 1);
-    assert_false(rz_agree_knows_dead(rig->member[2], 2));
-    rig_tell(rig, 2, dead, 1);
-    assert_true(rz_agree_knows_dead(rig->member[2], 2));
+    assert_false(rz_agree_knows_failed(rig->member[2], 2));
+    rig_tell(rig, 2, failed, 1);
+    assert_true(rz_agree_knows_failed(rig->member[2], 2));
     rig_propose(rig, 2);
     assert_int_equal(rig->n_queue, 0);
     rig_destroy(rig);
 }
 
-/* A member that is held for dead and has not contributed hears a decision that names it, and
+/* A member that is held for failed and has not contributed hears a decision that names it, and
  * nothing after it. */
-static void who_is_agreed_dead_is_told(void **state)
+static void who_is_agreed_failed_is_told(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(3, 1);
@@ -284,7 +284,7 @@ static void who_is_agreed_dead_is_told(void **state)
     const struct rig_note *note;
     assert_int_equal(rig_told(rig, 2, RZ_AGREE_DECIDED, 1, &note), 1);
     assert_int_equal(note->items[0], 42);
-    assert_true(rz_agree_knows_dead(rig->member[2], 2));
+    assert_true(rz_agree_knows_failed(rig->member[2], 2));
     rig_destroy(rig);
 }
 
@@ -296,15 +296,15 @@ static void little_room_for_actions_loses_nothing(void **state)
     enum { FLIGHT = 30 };
     for (uint32_t actions_max = RZ_ACTIONS_MIN; actions_max <= 64; actions_max += 56) {
         struct rig *rig = rig_create(4, FLIGHT);
-        const rz_id dead[] = {0};
+        const rz_id failed[] = {0};
         rig->actions_max = actions_max;
         for (uint32_t seq = 1; seq <= FLIGHT; seq++)
             for (rz_id id = 1; id < 4; id++)
                 rig_propose(rig, id);
-        rig->dead[0] = true;
+        rig->failed[0] = true;
         rig_deliver_all(rig);
         for (rz_id id = 1; id < 4; id++)
-            rig_tell(rig, id, dead, 1);
+            rig_tell(rig, id, failed, 1);
         rig_deliver_all(rig);
         for (rz_id id = 1; id < 4; id++)
             for (uint64_t seq = 1; seq <= FLIGHT; seq++) {
@@ -312,45 +312,45 @@ static void little_room_for_actions_loses_nothing(void **state)
                 assert_int_equal(rig_told(rig, id, RZ_AGREE_DECIDED, seq, &note), 1);
                 assert_int_equal(note->n_items, 3);
                 assert_int_equal(note->items[0], 100 * seq + 1);
-                assert_int_equal(note->n_dead, 1);
+                assert_int_equal(note->n_failed, 1);
             }
         assert_true(rig->n_more > 0 || actions_max > RZ_ACTIONS_MIN);
         rig_destroy(rig);
     }
 }
 
-/* Two hundred deaths and thousands of items in blocks that began small. */
+/* Two hundred failures and thousands of items in blocks that began small. */
 static void lists_grow_and_nothing_is_cut(void **state)
 {
     (void)state;
-    enum { MEMBERS = 300, DEAD = 200, ITEMS = 40 };
+    enum { MEMBERS = 300, FAILED = 200, ITEMS = 40 };
     struct rig *rig = rig_create(MEMBERS, 1);
-    rz_id dead[DEAD];
-    for (uint32_t i = 0; i < DEAD; i++) {
-        dead[i] = i + (i >= 100 ? 50 : 0);
-        rig->dead[dead[i]] = true;
+    rz_id failed[FAILED];
+    for (uint32_t i = 0; i < FAILED; i++) {
+        failed[i] = i + (i >= 100 ? 50 : 0);
+        rig->failed[failed[i]] = true;
     }
     for (rz_id id = 0; id < MEMBERS; id++) {
         uint64_t items[ITEMS];
         for (uint32_t i = 0; i < ITEMS; i++)
             items[i] = i * 1000 + id;
-        if (rig->dead[id])
+        if (rig->failed[id])
             continue;
         rig_propose_items(rig, id, items, ITEMS);
     }
-    for (uint32_t i = 0; i < DEAD; i++)
+    for (uint32_t i = 0; i < FAILED; i++)
         for (rz_id id = 0; id < MEMBERS; id++)
-            if (!rig->dead[id])
-                rig_tell(rig, id, &dead[(i + id) % DEAD], 1);
+            if (!rig->failed[id])
+                rig_tell(rig, id, &failed[(i + id) % FAILED], 1);
     rig_deliver_all(rig);
     assert_true(rig->n_grown > 0);
     for (rz_id id = 0; id < MEMBERS; id++) {
         const struct rig_note *note;
-        if (rig->dead[id])
+        if (rig->failed[id])
             continue;
         assert_int_equal(rig_told(rig, id, RZ_AGREE_DECIDED, 1, &note), 1);
-        assert_int_equal(note->n_items, (MEMBERS - DEAD) * ITEMS);
-        assert_int_equal(note->n_dead, DEAD);
+        assert_int_equal(note->n_items, (MEMBERS - FAILED) * ITEMS);
+        assert_int_equal(note->n_failed, FAILED);
     }
     rig_destroy(rig);
 }
@@ -379,12 +379,12 @@ static void a_copy_is_a_snapshot(void **state)
 }
 
 /* What `from` would answer is received by member; false: it may not be. */
-static bool take_deposit(struct rig *rig, rz_id member, rz_id from)
+static bool take_cached(struct rig *rig, rz_id member, rz_id from)
 {
     struct rz_message own, message;
-    const uint64_t *items = rz_agree_deposit(rig->member[from], 1, &own);
+    const uint64_t *items = rz_agree_cached(rig->member[from], 1, &own);
     assert_non_null(items);
-    if (!rz_agree_deposited(rig->member[member], from, 1, own.word[0], own.n_items, &message))
+    if (!rz_agree_is_cached(rig->member[member], from, 1, own.word[0], own.n_items, &message))
         return false;
     assert_memory_equal(&message, &own, sizeof message);
     rig_step(rig, member,
@@ -401,40 +401,40 @@ static void all_but_decisions(struct rig *rig)
             rig_deliver(rig, rig_find(rig, RZ_AGREE_UP, (rz_id)(rig->n - 1 - to)));
 }
 
-static void a_deposit_of_the_new_parent_is_its_answer(void **state)
+static void a_cached_of_the_new_parent_is_its_answer(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(5, 1);
-    const rz_id dead = 1;
+    const rz_id failed = 1;
     struct rz_message none;
     all_but_decisions(rig);
-    assert_null(rz_agree_deposit(rig->member[1], 1, &none));
+    assert_null(rz_agree_cached(rig->member[1], 1, &none));
     rig_deliver(rig, rig_find(rig, RZ_AGREE_DOWN, 1));
     assert_int_equal(rz_agree_asked(rig->member[3], 0), 1);
-    assert_false(take_deposit(rig, 3, 0)); /* not asked: it knows of no death */
-    rig_tell(rig, 3, &dead, 1);
+    assert_false(take_cached(rig, 3, 0)); /* not asked: it knows of no failure */
+    rig_tell(rig, 3, &failed, 1);
     assert_int_equal(rz_agree_asked(rig->member[3], 7), 0);
-    assert_false(take_deposit(rig, 3, 1));
-    assert_true(take_deposit(rig, 3, 0));
+    assert_false(take_cached(rig, 3, 1));
+    assert_true(take_cached(rig, 3, 0));
     assert_int_equal(rig_told(rig, 3, RZ_AGREE_DECIDED, 1, NULL), 1);
     assert_int_equal(rz_agree_asked(rig->member[3], 0), RZ_ID_NONE);
-    assert_false(take_deposit(rig, 3, 0)); /* decided already */
+    assert_false(take_cached(rig, 3, 0)); /* decided already */
     assert_int_equal(rz_agree_asked(rig->member[0], 0), RZ_ID_NONE);
     rig_destroy(rig);
 }
 
-static void a_deposit_of_a_child_that_the_new_root_asked_is_its_answer(void **state)
+static void a_cached_of_a_child_that_the_new_root_asked_is_its_answer(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(4, 1);
-    const rz_id dead = 0;
+    const rz_id failed = 0;
     all_but_decisions(rig);
     rig_deliver(rig, rig_find(rig, RZ_AGREE_DOWN, 2));
-    rig_tell(rig, 1, &dead, 1);
+    rig_tell(rig, 1, &failed, 1);
     assert_int_equal(rz_agree_asked(rig->member[1], 0), 2); /* 3 is gathered */
     assert_int_equal(rz_agree_asked(rig->member[1], 1), 2);
-    assert_false(take_deposit(rig, 1, 0));
-    assert_true(take_deposit(rig, 1, 2));
+    assert_false(take_cached(rig, 1, 0));
+    assert_true(take_cached(rig, 1, 2));
     assert_int_equal(rig_told(rig, 1, RZ_AGREE_DECIDED, 1, NULL), 1);
     rig_deliver(rig, rig_find(rig, RZ_AGREE_DOWN, 3));
     assert_int_equal(rig_told(rig, 3, RZ_AGREE_DECIDED, 1, NULL), 1);
@@ -444,23 +444,23 @@ static void a_deposit_of_a_child_that_the_new_root_asked_is_its_answer(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_deaths_an_operation_costs_two_messages_per_edge),
-        cmocka_unit_test(state_grows_with_deaths_not_with_members),
+        cmocka_unit_test(without_failures_an_operation_costs_two_messages_per_edge),
+        cmocka_unit_test(state_grows_with_failures_not_with_members),
         cmocka_unit_test(others_wish_is_told_once),
         cmocka_unit_test(whom_a_member_waits_for),
         cmocka_unit_test(late_asker_is_answered_from_the_store),
         cmocka_unit_test(decisions_are_told_in_order),
         cmocka_unit_test(decisions_are_forgotten_when_nobody_can_ask),
-        cmocka_unit_test(the_dead_are_in_the_decision_and_out_of_later_trees),
-        cmocka_unit_test(messages_of_the_dead_are_dropped),
+        cmocka_unit_test(the_failed_are_in_the_decision_and_out_of_later_trees),
+        cmocka_unit_test(messages_of_the_failed_are_dropped),
         cmocka_unit_test(strange_messages_are_dropped),
-        cmocka_unit_test(who_is_declared_dead_stops),
-        cmocka_unit_test(who_is_agreed_dead_is_told),
+        cmocka_unit_test(who_is_declared_failed_stops),
+        cmocka_unit_test(who_is_agreed_failed_is_told),
         cmocka_unit_test(little_room_for_actions_loses_nothing),
         cmocka_unit_test(lists_grow_and_nothing_is_cut),
         cmocka_unit_test(a_copy_is_a_snapshot),
-        cmocka_unit_test(a_deposit_of_the_new_parent_is_its_answer),
-        cmocka_unit_test(a_deposit_of_a_child_that_the_new_root_asked_is_its_answer),
+        cmocka_unit_test(a_cached_of_the_new_parent_is_its_answer),
+        cmocka_unit_test(a_cached_of_a_child_that_the_new_root_asked_is_its_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

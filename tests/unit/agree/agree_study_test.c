@@ -1,4 +1,4 @@
-/* The studies of agreement: counts that are exact, deaths that everybody survives, and costs that
+/* The studies of agreement: counts that are exact, failures that everybody survives, and costs that
  * do not grow with the ranks. */
 #include "study/study.h"
 
@@ -42,7 +42,7 @@ static double number(const char *name, const struct rz_study_options *options, c
     return value;
 }
 
-static void without_deaths_exactly_two_messages_per_edge(void **state)
+static void without_failures_exactly_two_messages_per_edge(void **state)
 {
     (void)state;
     static const uint64_t sizes[] = {1, 2, 3, 17, 100, 1000, 16384};
@@ -87,7 +87,7 @@ static void time_grows_with_the_logarithm(void **state)
     assert_true(fabs(first - second) < 0.25 * first);
 }
 
-static void every_rank_that_lives_agrees_whoever_dies(void **state)
+static void every_rank_that_lives_agrees_whoever_fails(void **state)
 {
     (void)state;
     static const char *const studies[] = {"agree", "twophase", "twophase-scans", "shrink",
@@ -113,8 +113,8 @@ static void every_rank_that_lives_agrees_whoever_dies(void **state)
     rz_table_destroy(run("rounds", &rounds));
 }
 
-/* The root dies at every microsecond of an operation of thousands. */
-static void the_root_may_die_at_any_time(void **state)
+/* The root fails at every microsecond of an operation of thousands. */
+static void the_root_may_fail_at_any_time(void **state)
 {
     (void)state;
     struct rz_study_options options = options_of("agree");
@@ -154,11 +154,11 @@ static void nobody_left_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_deaths_exactly_two_messages_per_edge),
+        cmocka_unit_test(without_failures_exactly_two_messages_per_edge),
         cmocka_unit_test(memory_per_rank_does_not_grow),
         cmocka_unit_test(time_grows_with_the_logarithm),
-        cmocka_unit_test(every_rank_that_lives_agrees_whoever_dies),
-        cmocka_unit_test(the_root_may_die_at_any_time),
+        cmocka_unit_test(every_rank_that_lives_agrees_whoever_fails),
+        cmocka_unit_test(the_root_may_fail_at_any_time),
         cmocka_unit_test(a_shrink_is_so_many_agreements),
         cmocka_unit_test(nobody_left_is_refused),
     };

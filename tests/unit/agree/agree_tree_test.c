@@ -23,7 +23,7 @@ static void assert_tree(const struct rz_agree_tree_view *tree)
     char why[256] = "";
     struct rz_check_group group = {.why = why, .why_bytes = sizeof why};
     if (!rz_agree_check_tree(&group, tree))
-        fail_msg("%u members, %u dead, %u left out: %s", tree->n_members, tree->n_dead,
+        fail_msg("%u members, %u failed, %u left out: %s", tree->n_members, tree->n_failed,
                  tree->n_base, why);
 }
 
@@ -39,19 +39,19 @@ static struct rz_agree_tree_view tree_number(uint32_t i, uint32_t n)
 }
 #define TREES 9
 
-/* All sets of dead and all parts of them that were agreed before, up to 9 members. */
+/* All sets of failed and all parts of them that were agreed before, up to 9 members. */
 static void every_tree_is_a_tree(void **state)
 {
     (void)state;
-    rz_id dead[16], base[16];
+    rz_id failed[16], base[16];
     for (uint32_t number = 0; number < TREES; number++)
         for (uint32_t n = 1; n <= 9; n++) {
-            for (uint32_t dead_bits = 0; dead_bits < (1u << n) - 1; dead_bits++) {
-                for (uint32_t base_bits = dead_bits;; base_bits = (base_bits - 1) & dead_bits) {
+            for (uint32_t failed_bits = 0; failed_bits < (1u << n) - 1; failed_bits++) {
+                for (uint32_t base_bits = failed_bits;; base_bits = (base_bits - 1) & failed_bits) {
                     struct rz_agree_tree_view tree = tree_number(number, n);
                     tree.base = base;
-                    tree.dead = dead;
-                    tree.n_dead = list_of(dead_bits, dead);
+                    tree.failed = failed;
+                    tree.n_failed = list_of(failed_bits, failed);
                     tree.n_base = list_of(base_bits, base);
                     assert_tree(&tree);
                     if (base_bits == 0)
@@ -85,22 +85,22 @@ static void parents_by_hand(const struct rz_agree_tree_view *tree, uint32_t base
     }
 }
 
-/* One death as the source repairs it: the children of x go to its parent; when it was the root, the
- * smallest of them becomes the root and takes its siblings. */
+/* One failure as the source repairs it: the children of x go to its parent; when it was the root,
+ * the smallest of them becomes the root and takes its siblings. */
 static void splice(rz_id *above, uint32_t n, uint32_t gone, rz_id x)
 {
-    rz_id heir = above[x];
-    for (rz_id id = 0; id < n && heir == RZ_ID_NONE; id++)
+    rz_id replacement = above[x];
+    for (rz_id id = 0; id < n && replacement == RZ_ID_NONE; id++)
         if (id != x && !(gone >> id & 1) && above[id] == x)
-            heir = id;
+            replacement = id;
     bool was_root = above[x] == RZ_ID_NONE;
     for (rz_id id = 0; id < n; id++)
         if (id != x && !(gone >> id & 1) && above[id] == x)
-            above[id] = id == heir && was_root ? RZ_ID_NONE : heir;
+            above[id] = id == replacement && was_root ? RZ_ID_NONE : replacement;
 }
 
-/* Every order in which the dead may be found, by the source's repair one after the other: the
- * parents are those of the set. */
+/* Every order in which the failed processes may be found, by the source's repair one after the
+ * other: the parents are those of the set. */
 static void assert_orders(struct rz_agree_tree_view *tree, const rz_id *above, uint32_t gone,
                           uint32_t base_bits, uint32_t left)
 {
@@ -111,8 +111,8 @@ static void assert_orders(struct rz_agree_tree_view *tree, const rz_id *above, u
                                  above[id] == RZ_ID_NONE ? id : above[id]);
         return;
     }
-    for (uint32_t i = 0; i < tree->n_dead; i++) {
-        rz_id x = tree->dead[i], mended[16];
+    for (uint32_t i = 0; i < tree->n_failed; i++) {
+        rz_id x = tree->failed[i], mended[16];
         if (gone >> x & 1)
             continue;
         for (rz_id id = 0; id < tree->n_members; id++)
@@ -130,11 +130,12 @@ static uint32_t count_of(uint32_t bits)
     return n;
 }
 
-/* S3-7 (docs/protocols/agree.md): up to 9 members, up to 4 dead, any one of them agreed before. */
-static void the_parent_depends_on_the_set_of_the_dead_alone(void **state)
+/* S3-7 (docs/protocols/agree.md): up to 9 members, up to 4 failed, any one of them agreed before.
+ */
+static void the_parent_depends_on_the_set_of_the_failed_alone(void **state)
 {
     (void)state;
-    rz_id dead[16], base[16], above[16];
+    rz_id failed[16], base[16], above[16];
     for (uint32_t number = 0; number < TREES; number++)
         for (uint32_t n = 2; n <= 9; n++)
             for (uint32_t bits = 0; bits < (1u << n) - 1; bits++) {
@@ -142,13 +143,13 @@ static void the_parent_depends_on_the_set_of_the_dead_alone(void **state)
                     continue;
                 struct rz_agree_tree_view tree = tree_number(number, n);
                 tree.base = base;
-                tree.dead = dead;
-                tree.n_dead = list_of(bits, dead);
-                for (uint32_t i = 0; i <= tree.n_dead; i++) {
-                    uint32_t base_bits = i == 0 ? 0 : 1u << dead[i - 1];
+                tree.failed = failed;
+                tree.n_failed = list_of(bits, failed);
+                for (uint32_t i = 0; i <= tree.n_failed; i++) {
+                    uint32_t base_bits = i == 0 ? 0 : 1u << failed[i - 1];
                     tree.n_base = list_of(base_bits, base);
                     parents_by_hand(&tree, base_bits, above);
-                    assert_orders(&tree, above, base_bits, base_bits, tree.n_dead - tree.n_base);
+                    assert_orders(&tree, above, base_bits, base_bits, tree.n_failed - tree.n_base);
                 }
             }
 }
@@ -182,29 +183,29 @@ static void bin_star_has_a_node_below_its_first(void **state)
     assert_int_equal(rz_agree_shape_degree_max(tree.kind, tree.per_node), 17);
 }
 
-/* A million members and a hundred dead: nothing is as long as the membership. */
-static void large_trees_cost_deaths_only(void **state)
+/* A million members and a hundred failed: nothing is as long as the membership. */
+static void large_trees_cost_failures_only(void **state)
 {
     (void)state;
-    enum { MEMBERS = 1 << 20, DEAD = 100 };
+    enum { MEMBERS = 1 << 20, FAILED = 100 };
     struct rz_random random = {42};
-    rz_id dead[DEAD];
-    for (uint32_t i = 0; i < DEAD; i++)
-        dead[i] = i * (MEMBERS / DEAD) / (i % 3 == 0 ? 64 : 1);
-    for (uint32_t i = 1; i < DEAD; i++)
-        for (uint32_t j = i; j > 0 && dead[j - 1] > dead[j]; j--) {
-            rz_id swap = dead[j];
-            dead[j] = dead[j - 1];
-            dead[j - 1] = swap;
+    rz_id failed[FAILED];
+    for (uint32_t i = 0; i < FAILED; i++)
+        failed[i] = i * (MEMBERS / FAILED) / (i % 3 == 0 ? 64 : 1);
+    for (uint32_t i = 1; i < FAILED; i++)
+        for (uint32_t j = i; j > 0 && failed[j - 1] > failed[j]; j--) {
+            rz_id swap = failed[j];
+            failed[j] = failed[j - 1];
+            failed[j - 1] = swap;
         }
     struct rz_agree_tree_view tree = {
-        .n_members = MEMBERS, .base = dead, .n_base = DEAD / 2, .dead = dead};
-    tree.n_dead = DEAD;
+        .n_members = MEMBERS, .base = failed, .n_base = FAILED / 2, .failed = failed};
+    tree.n_failed = FAILED;
     for (uint32_t i = 0; i < 3000; i++) {
         tree.kind = (enum rz_agree_tree)(i % RZ_AGREE_TREE_COUNT);
         tree.per_node = 16;
         rz_id id = (rz_id)rz_random_below(&random, MEMBERS);
-        if (rz_agree_ids_contain(dead, DEAD, id))
+        if (rz_agree_ids_contain(failed, FAILED, id))
             continue;
         rz_id parent = rz_agree_tree_parent(&tree, id);
         struct rz_agree_walk walk = {.member = parent};
@@ -213,7 +214,7 @@ static void large_trees_cost_deaths_only(void **state)
              children++)
             times += child == id;
         assert_int_equal(times, parent != id);
-        assert_true(children <= rz_agree_shape_degree_max(tree.kind, 16) * (DEAD + 1));
+        assert_true(children <= rz_agree_shape_degree_max(tree.kind, 16) * (FAILED + 1));
     }
 }
 
@@ -221,10 +222,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_tree_is_a_tree),
-        cmocka_unit_test(the_parent_depends_on_the_set_of_the_dead_alone),
+        cmocka_unit_test(the_parent_depends_on_the_set_of_the_failed_alone),
         cmocka_unit_test(bin_bin_with_16_per_node_branches_by_2_125),
         cmocka_unit_test(bin_star_has_a_node_below_its_first),
-        cmocka_unit_test(large_trees_cost_deaths_only),
+        cmocka_unit_test(large_trees_cost_failures_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 static struct rz_table *sample(void)
 {
-    struct rz_table *table = rz_table_create("Deaths");
+    struct rz_table *table = rz_table_create("Failures");
     rz_table_column(table, "who", "who", NULL);
     rz_table_column(table, "detect_ms", "detection", "ms");
     rz_table_row(table);
@@ -99,7 +99,7 @@ static void test_text(void **state)
 {
     struct rz_table *table = sample();
     (void)state;
-    assert_string_equal(shown(rz_table_print, table), "Deaths\n\n"
+    assert_string_equal(shown(rz_table_print, table), "Failures\n\n"
                                                       "who         detection (ms)\n"
                                                       "plain 7             0.1000\n"
                                                       "a \"b\", | c               -\n"
@@ -116,7 +116,7 @@ static void test_row(void **state)
 {
     struct rz_table *table = sample();
     (void)state;
-    assert_string_equal(shown(second_row, table), "Deaths\n\n"
+    assert_string_equal(shown(second_row, table), "Failures\n\n"
                                                   "who        größer\n"
                                                   "detection  1048576 ms\n");
     rz_table_destroy(table);
@@ -126,7 +126,7 @@ static void test_markdown(void **state)
 {
     struct rz_table *table = sample();
     (void)state;
-    assert_string_equal(shown(rz_table_markdown, table), "### Deaths\n\n"
+    assert_string_equal(shown(rz_table_markdown, table), "### Failures\n\n"
                                                          "| who | detection (ms) |\n"
                                                          "|---|---:|\n"
                                                          "| plain 7 | 0.1000 |\n"

@@ -177,7 +177,7 @@ static void a_piece_that_is_there_is_left_alone(void **state)
     assert_int_equal(before.st_ino, after.st_ino);
 }
 
-/* Left by one who died, of the same name: what it says to hold is not what is to be kept. */
+/* Left by one who failed, of the same name: what it says to hold is not what is to be kept. */
 static void a_piece_of_other_content_is_replaced(void **state)
 {
     const struct rz_ckpt_generation g = generation(1, 1, 7);
@@ -497,7 +497,7 @@ static void as_many_generations_stay_as_are_wanted(void **state)
 }
 
 /* The one that the job went back to stays until the next one has its mark, whatever else was
- * committed meanwhile by somebody who has died. */
+ * committed meanwhile by somebody who has failed. */
 static void what_is_on_no_way_of_the_job_goes_first(void **state)
 {
     (void)state;

@@ -68,15 +68,15 @@ static void copied(struct rig *rig, rz_id owner, uint32_t epoch, uint64_t genera
     for (rz_id d = 0; d < (rig)->n; d++)                                                           \
         if ((rig)->state[d])
 
-/* placement: a digit per rank; dead: a digit per daemon agreed dead. Every daemon is told. */
+/* placement: a digit per rank; failed: a digit per daemon agreed failed. Every daemon is told. */
 static void begin(struct rig *rig, uint32_t epoch, uint64_t generation, const char *placement,
-                  const char *dead)
+                  const char *failed)
 {
     uint64_t items[32];
     uint32_t n = 0;
     for (const char *at = placement; *at; at++)
         items[n++] = (uint64_t)(*at - '0');
-    for (const char *at = dead; *at; at++)
+    for (const char *at = failed; *at; at++)
         items[n++] = (uint64_t)(*at - '0');
     rig->seen = rig->n_notices;
     ALL(rig, d)
@@ -173,10 +173,10 @@ static void nothing_commits_before_the_barrier_opens(void **state)
     rig_close(rig);
 }
 
-/* dead in the second epoch, the placement of it; then per rank: holder (x: none), whether all can
+/* failed in the second epoch, the placement of it; then per rank: holder (x: none), whether all can
  * be restored. */
 static const struct {
-    const char *first, *dead, *second, *holders, *buddies;
+    const char *first, *failed, *second, *holders, *buddies;
     bool restorable;
 } epochs[] = {
     {"0123", "", "0123", "0123", "1230", true},
@@ -189,7 +189,7 @@ static const struct {
     {"0123", "12", "0303", "xxxx", "3030", false}, /* an owner and its buddy */
     {"0123", "012", "3333", "xxxx", "xxxx", false},
     {"0000", "23", "0000", "0000", "1111", true},
-    {"0000", "12", "0000", "0000", "3333", true}, /* the buddy died: the owner copies anew */
+    {"0000", "12", "0000", "0000", "3333", true}, /* the buddy failed: the owner copies again */
     {"0000", "0", "1111", "1111", "2222", true},
     {"0000", "0", "2222", "1111", "3333", true},
     {"0000", "01", "2222", "xxxx", "3333", false},
@@ -210,9 +210,9 @@ static void a_generation_is_restored_from_who_is_left(void **state)
         open_barrier(rig, 1);
         store_all(rig, 1, 1, epochs[i].first);
         assert_generation(rig, 1);
-        for (const char *dead = epochs[i].dead; *dead; dead++)
-            rig_kill(rig, (rz_id)(*dead - '0'));
-        begin(rig, 2, 1, epochs[i].second, epochs[i].dead);
+        for (const char *failed = epochs[i].failed; *failed; failed++)
+            rig_kill(rig, (rz_id)(*failed - '0'));
+        begin(rig, 2, 1, epochs[i].second, epochs[i].failed);
         ALL(rig, d)
         {
             char holders[5] = "", buddies[5] = "";
@@ -261,7 +261,7 @@ static void protected_is_told_once_both_places_have_it(void **state)
 }
 
 /* Until the barrier of the new epoch opens, the old placement is where the pieces are. */
-static void a_death_before_the_barrier_counts_against_the_old_placement(void **state)
+static void a_failure_before_the_barrier_counts_against_the_old_placement(void **state)
 {
     (void)state;
     for (int opened = 0; opened < 2; opened++) {
@@ -294,7 +294,7 @@ static void numbers_go_on_after_a_loss(void **state)
         store_all(rig, 1, generation, "012");
     rig_kill(rig, 0);
     rig_kill(rig, 1);
-    begin(rig, 2, 4, "222", "01"); /* rank 0 is lost: 0 and its buddy 1 are dead */
+    begin(rig, 2, 4, "222", "01"); /* rank 0 is lost: 0 and its buddy 1 have failed */
     assert_int_equal(rig_next(rig, 2, RZ_COMMIT_RESTORE)->arg[1], 0);
     assert_non_null(rig_next(rig, 2, RZ_COMMIT_PROTECTED));
     assert_generation(rig, 0);
@@ -302,7 +302,7 @@ static void numbers_go_on_after_a_loss(void **state)
     for (uint32_t rank = 0; rank < 3; rank++)
         rig_call(rig, 2, RZ_COMMIT_STORED, 2, 4, rank); /* a number of the past */
     assert_generation(rig, 0);
-    begin(rig, 3, 4, "222", "01"); /* a process died: what was lost stays lost */
+    begin(rig, 3, 4, "222", "01"); /* a process failed: what was lost stays lost */
     assert_int_equal(rig_next(rig, 2, RZ_COMMIT_RESTORE)->arg[1], 0);
     open_barrier(rig, 3);
     for (uint32_t rank = 0; rank < 3; rank++)
@@ -335,7 +335,7 @@ static void a_message_about_the_next_generation_is_proof(void **state)
     rig_close(rig);
 }
 
-static void a_death_ends_the_generations_of_its_epoch(void **state)
+static void a_failure_ends_the_generations_of_its_epoch(void **state)
 {
     (void)state;
     struct rig *rig = rig_open(3, 3);
@@ -359,21 +359,21 @@ static void a_death_ends_the_generations_of_its_epoch(void **state)
 
 /* ---- schemes */
 
-/* Whether the generation can be restored when the daemons of the mask are dead, one rank on each
+/* Whether the generation can be restored when the daemons of the mask have failed, one rank on each
  * of n; all survivors must say the same. */
 static bool survives(struct rz_commit_config config, uint32_t mask)
 {
-    char first[9] = "", second[9] = "", dead[9] = "";
-    uint32_t n = config.n_daemons, heir = 0;
+    char first[9] = "", second[9] = "", failed[9] = "";
+    uint32_t n = config.n_daemons, replacement = 0;
     config.n_ranks = n;
     struct rig *rig = rig_open_with(config);
-    while (mask >> heir & 1)
-        heir++;
+    while (mask >> replacement & 1)
+        replacement++;
     for (uint32_t d = 0; d < n; d++) {
         first[d] = (char)('0' + d);
-        second[d] = (char)('0' + (mask >> d & 1 ? heir : d));
+        second[d] = (char)('0' + (mask >> d & 1 ? replacement : d));
         if (mask >> d & 1)
-            dead[strlen(dead)] = (char)('0' + d);
+            failed[strlen(failed)] = (char)('0' + d);
     }
     begin(rig, 1, 0, first, "");
     open_barrier(rig, 1);
@@ -382,8 +382,8 @@ static bool survives(struct rz_commit_config config, uint32_t mask)
     for (uint32_t d = 0; d < n; d++)
         if (mask >> d & 1)
             rig_kill(rig, d);
-    begin(rig, 2, 1, second, dead);
-    bool restored = rig_next(rig, heir, RZ_COMMIT_RESTORE)->arg[1] == 1;
+    begin(rig, 2, 1, second, failed);
+    bool restored = rig_next(rig, replacement, RZ_COMMIT_RESTORE)->arg[1] == 1;
     ALL(rig, d)
     assert_int_equal(rz_commit_generation(rig->state[d]), restored);
     rig_close(rig);
@@ -424,7 +424,7 @@ static void each_scheme_bears_what_it_promises(void **state)
 static void groups_are_of_equal_size_or_one_more(void **state)
 {
     static const struct {
-        uint32_t n, data, parity, dead;
+        uint32_t n, data, parity, failed;
         const char *sizes; /* of the group of each live daemon */
         uint32_t kept;     /* parity of each group */
     } cases[] = {{5, 3, 2, 0, "55555", 2},    {7, 2, 1, 0, "4444333", 1},
@@ -439,23 +439,23 @@ static void groups_are_of_equal_size_or_one_more(void **state)
                                                                   .scheme = RZ_COMMIT_GROUPS,
                                                                   .data = cases[i].data,
                                                                   .parity = cases[i].parity});
-        char last[2] = {(char)('0' + cases[i].n - 1)}, dead[9] = "";
-        for (uint32_t d = 0; d < cases[i].dead; d++)
-            dead[d] = (char)('0' + d);
-        for (uint32_t d = 0; d < cases[i].dead; d++)
+        char last[2] = {(char)('0' + cases[i].n - 1)}, failed[9] = "";
+        for (uint32_t d = 0; d < cases[i].failed; d++)
+            failed[d] = (char)('0' + d);
+        for (uint32_t d = 0; d < cases[i].failed; d++)
             rig_kill(rig, d);
-        begin(rig, 1, 0, last, dead);
+        begin(rig, 1, 0, last, failed);
         const struct rz_commit *c = rig->state[cases[i].n - 1];
-        for (rz_id d = cases[i].dead; d < cases[i].n; d++) {
+        for (rz_id d = cases[i].failed; d < cases[i].n; d++) {
             struct rz_commit_group group;
             assert_true(rz_commit_group(c, RZ_COMMIT_NOW, d, &group));
             assert_false(rz_commit_group(c, RZ_COMMIT_HOME, d, &group) && group.n == 0);
             assert_true(rz_commit_group(c, RZ_COMMIT_NOW, d, &group));
-            assert_int_equal(group.n, cases[i].sizes[d - cases[i].dead] - '0');
+            assert_int_equal(group.n, cases[i].sizes[d - cases[i].failed] - '0');
             assert_int_equal(group.parity, cases[i].kept);
             assert_int_equal(group.members[group.place], d);
         }
-        for (rz_id d = 0; d < cases[i].dead; d++) {
+        for (rz_id d = 0; d < cases[i].failed; d++) {
             struct rz_commit_group group;
             assert_false(rz_commit_group(c, RZ_COMMIT_NOW, d, &group));
         }
@@ -506,7 +506,7 @@ static void every_keeper_must_acknowledge(void **state)
     rig_call_4(rig, 1, RZ_COMMIT_COPIED, 1, 1, 0, 3);
     rig_run(rig);
     assert_generation(rig, 1);
-    for (rz_id keeper = 0; keeper < 3; keeper++) /* those of the next one are counted anew */
+    for (rz_id keeper = 0; keeper < 3; keeper++) /* those of the next one are counted again */
         rig_call_4(rig, 1, RZ_COMMIT_COPIED, 1, 2, 0, keeper);
     rig_call(rig, 1, RZ_COMMIT_STORED, 1, 2, 0);
     rig_run(rig);
@@ -517,7 +517,7 @@ static void every_keeper_must_acknowledge(void **state)
     rig_close(rig);
 }
 
-/* A process dies, no daemon: the parities stay; a daemon dies: all are made anew, and until the
+/* A process fails, no daemon: the parities stay; a daemon fails: all are made again, and until the
  * barrier the old ones count. */
 static void parities_are_made_anew_when_the_layout_changes(void **state)
 {
@@ -609,10 +609,10 @@ int main(void)
         cmocka_unit_test(nothing_commits_before_the_barrier_opens),
         cmocka_unit_test(a_generation_is_restored_from_who_is_left),
         cmocka_unit_test(protected_is_told_once_both_places_have_it),
-        cmocka_unit_test(a_death_before_the_barrier_counts_against_the_old_placement),
+        cmocka_unit_test(a_failure_before_the_barrier_counts_against_the_old_placement),
         cmocka_unit_test(numbers_go_on_after_a_loss),
         cmocka_unit_test(a_message_about_the_next_generation_is_proof),
-        cmocka_unit_test(a_death_ends_the_generations_of_its_epoch),
+        cmocka_unit_test(a_failure_ends_the_generations_of_its_epoch),
         cmocka_unit_test(each_scheme_bears_what_it_promises),
         cmocka_unit_test(groups_are_of_equal_size_or_one_more),
         cmocka_unit_test(stripes_are_even),

@@ -15,8 +15,8 @@
  *   abort:N         ABORT with code N, then hangs
  *   flood:N         writes N bytes to standard output
  *   waits           shows a wait object
- *   open:R card:R   wants to reach rank R, and waits for the answer
- *   net             answers OPEN_NET by PUT_CARD
+ *   open:R endpoint address:R   wants to reach rank R, and waits for the answer
+ *   net             answers OPEN_NET by PUT_EP_ADDRESS
  *   serve           deals with messages for ever
  *   if:R            the rest only in rank R
  *   kill            kills itself
@@ -27,15 +27,15 @@
  *   store:WHAT      stores a checkpoint piece, `right` or wrong in the way WHAT
  *   want            wants its piece, and waits for it
  *   refusal         waits for REFUSED
- *   dead:S          waits until incarnation 1 (dead:S,I: I) of slot S is not alive
- *   all-dead:A,B    waits for all of them
+ *   failed:S          waits until incarnation 1 (failed:S,I: I) of slot S is not alive
+ *   all-failed:A,B    waits for all of them
  *   grown:S,I       waits for incarnation I of slot S
  *   replace:S,I     REPLACE: wants incarnation I of slot S, waits for BORN
  *   spawn:N         SPAWN of N helpers with the words in TEST_SPAWN; spawn:N,M: and M in
  * TEST_SPAWN2 cohort          writes what COHORT told ack:S           ACKNOWLEDGED, of slot S
  *   end:S,CODE      ABORT of slot S only
- *   ask:R           card:R without waiting
- *   put             PUT_CARD unasked
+ *   ask:R           endpoint address:R without waiting
+ *   put             PUT_EP_ADDRESS unasked
  *   verdict:S       writes the board's word for S
  *   lane            writes the line "lane N": its own
  *   lanes           answers LANE_OVER from here on
@@ -89,7 +89,7 @@ static void reached(uint32_t phase)
 }
 
 /* Says that this process stands at the end of phase and waits for the next one; a newer epoch
- * begins anew. */
+ * restarts. */
 static void pass(uint32_t phase)
 {
     do {
@@ -119,8 +119,9 @@ static void on_answer(void *arg, const struct rz_link_message *message, const in
     if (message->type == RZ_LINK_OPENED)
         printf("opened %u %u\n", message->opened.rank, n_fds);
     else
-        printf("card %u %.*s\n", message->card.rank, (int)message->card.card_length,
-               (const char *)message->card.card);
+        printf("endpoint address %u %.*s\n", message->ep_address.rank,
+               (int)message->ep_address.ep_address_length,
+               (const char *)message->ep_address.ep_address);
     fflush(stdout);
     while (n_fds > 0)
         close(fds[--n_fds]);
@@ -130,13 +131,13 @@ static void on_answer(void *arg, const struct rz_link_message *message, const in
 static void on_open_net(void *arg, const struct rz_link_message *message, const int *fds,
                         unsigned n_fds)
 {
-    char card[32];
+    char ep_address[32];
     (void)arg, (void)fds, (void)n_fds;
-    int n = snprintf(card, sizeof card, "card-of-%u", self());
-    struct rz_link_message put = {.type = RZ_LINK_PUT_CARD,
-                                  .put_card = {.epoch = message->open_net.epoch,
-                                               .card = (const uint8_t *)card,
-                                               .card_length = (uint32_t)n}};
+    int n = snprintf(ep_address, sizeof ep_address, "endpoint address-of-%u", self());
+    struct rz_link_message put = {.type = RZ_LINK_PUT_EP_ADDRESS,
+                                  .put_ep_address = {.epoch = message->open_net.epoch,
+                                                     .ep_address = (const uint8_t *)ep_address,
+                                                     .ep_address_length = (uint32_t)n}};
     rz_assert(rz_link_send(helper_link, &put, -1) == RZ_OK);
 }
 
@@ -169,20 +170,21 @@ static void ask(enum rz_link_type type, uint32_t rank)
     if (type == RZ_LINK_OPEN)
         message.open.rank = rank;
     else
-        message.get_card.rank = rank, message.get_card.epoch = epoch;
+        message.get_ep_address.rank = rank, message.get_ep_address.epoch = epoch;
     answered = false;
     rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
     while (!answered)
         helper_turn();
 }
 
-static void on_births(void *arg, const struct rz_link_message *message, const int *fds,
+static void on_spawns(void *arg, const struct rz_link_message *message, const int *fds,
                       unsigned n_fds)
 {
     (void)arg, (void)fds, (void)n_fds;
     answered = true;
-    if (message->type == RZ_LINK_BORN) {
-        printf("born %llu %u\n", (unsigned long long)message->born.question, message->born.status);
+    if (message->type == RZ_LINK_REPLACED) {
+        printf("spawned %llu %u\n", (unsigned long long)message->spawned.question,
+               message->spawned.status);
     } else if (message->type == RZ_LINK_SPAWNED) {
         struct rz_link_process at[64];
         uint32_t n = rz_link_get_pairs(message->spawned.processes,
@@ -213,11 +215,11 @@ static void send_and_wait(const struct rz_link_message *message)
         helper_turn();
 }
 
-static void verdict(uint32_t slot)
+static void cause(uint32_t slot)
 {
     uint64_t word = word_of(slot);
     printf("slot %u incarnation %u node %u verdict %u\n", slot, rz_board_incarnation(word),
-           rz_board_node(word), rz_board_verdict(word));
+           rz_board_node(word), rz_board_state(word));
     fflush(stdout);
 }
 
@@ -227,10 +229,10 @@ static void replace(uint32_t slot, uint32_t incarnation)
     struct rz_link_process wanted = {slot, incarnation};
     struct rz_link_message message = {
         .type = RZ_LINK_REPLACE,
-        .replace = {.question = slot, .births = pair, .births_length = sizeof pair}};
+        .replace = {.question = slot, .spawns = pair, .spawns_length = sizeof pair}};
     rz_link_put_pairs(pair, &wanted, 1);
     send_and_wait(&message);
-    verdict(slot);
+    cause(slot);
 }
 
 /* Argument lists from words in the environment. */
@@ -285,8 +287,8 @@ static void show_cohort(void)
 static void acknowledge(uint32_t slot)
 {
     uint8_t pair[RZ_LINK_PAIR_BYTES];
-    struct rz_link_process dead = {slot, rz_board_incarnation(word_of(slot))};
-    rz_link_put_pairs(pair, &dead, 1);
+    struct rz_link_process failed = {slot, rz_board_incarnation(word_of(slot))};
+    rz_link_put_pairs(pair, &failed, 1);
     struct rz_link_message message = {
         .type = RZ_LINK_ACKNOWLEDGED,
         .acknowledged = {.processes = pair, .processes_length = sizeof pair}};
@@ -321,12 +323,12 @@ static void await_refusal(void)
 
 static void ask_only(uint32_t rank)
 {
-    const struct rz_link_message message = {.type = RZ_LINK_GET_CARD,
-                                            .get_card = {.rank = rank, .epoch = epoch}};
+    const struct rz_link_message message = {.type = RZ_LINK_GET_EP_ADDRESS,
+                                            .get_ep_address = {.rank = rank, .epoch = epoch}};
     rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
-static void put_card(void)
+static void put_ep_address(void)
 {
     const struct rz_link_message asked = {.type = RZ_LINK_OPEN_NET, .open_net = {.epoch = epoch}};
     on_open_net(NULL, &asked, NULL, 0);
@@ -337,11 +339,11 @@ static void join(void)
     if (rz_link_open(&helper_link) != RZ_OK)
         exit(76);
     rz_link_handle(helper_link, RZ_LINK_OPENED, on_answer, NULL);
-    rz_link_handle(helper_link, RZ_LINK_CARD, on_answer, NULL);
-    rz_link_handle(helper_link, RZ_LINK_BORN, on_births, NULL);
-    rz_link_handle(helper_link, RZ_LINK_SPAWNED, on_births, NULL);
-    rz_link_handle(helper_link, RZ_LINK_PIECE, on_births, NULL);
-    rz_link_handle(helper_link, RZ_LINK_REFUSED, on_births, NULL);
+    rz_link_handle(helper_link, RZ_LINK_EP_ADDRESS, on_answer, NULL);
+    rz_link_handle(helper_link, RZ_LINK_REPLACED, on_spawns, NULL);
+    rz_link_handle(helper_link, RZ_LINK_SPAWNED, on_spawns, NULL);
+    rz_link_handle(helper_link, RZ_LINK_PIECE, on_spawns, NULL);
+    rz_link_handle(helper_link, RZ_LINK_REFUSED, on_spawns, NULL);
     await_epoch(1);
 }
 
@@ -396,12 +398,13 @@ static void serve(void)
 /* Answers pile up until the daemon gives this process up. */
 static void deaf(void)
 {
-    static uint8_t card[4000];
-    struct rz_link_message put = {
-        .type = RZ_LINK_PUT_CARD,
-        .put_card = {.epoch = epoch, .card = card, .card_length = sizeof card}};
-    struct rz_link_message get = {.type = RZ_LINK_GET_CARD,
-                                  .get_card = {.rank = self(), .epoch = epoch}};
+    static uint8_t ep_address[4000];
+    struct rz_link_message put = {.type = RZ_LINK_PUT_EP_ADDRESS,
+                                  .put_ep_address = {.epoch = epoch,
+                                                     .ep_address = ep_address,
+                                                     .ep_address_length = sizeof ep_address}};
+    struct rz_link_message get = {.type = RZ_LINK_GET_EP_ADDRESS,
+                                  .get_ep_address = {.rank = self(), .epoch = epoch}};
     rz_assert(rz_link_send(helper_link, &put, -1) == RZ_OK);
     while (rz_link_send(helper_link, &get, -1) == RZ_OK)
         ;
@@ -479,16 +482,16 @@ static void bye(void)
 static bool lives(uint32_t slot, uint32_t incarnation)
 {
     uint64_t word = word_of(slot);
-    return rz_board_incarnation(word) < incarnation || (rz_board_incarnation(word) == incarnation &&
-                                                        rz_board_verdict(word) == RZ_VERDICT_ALIVE);
+    return rz_board_incarnation(word) < incarnation ||
+           (rz_board_incarnation(word) == incarnation && rz_board_state(word) == RZ_PROCESS_ALIVE);
 }
 
-static bool do_birth_word(const char *word, const char *argument, uint32_t number, uint32_t second)
+static bool do_spawn_word(const char *word, const char *argument, uint32_t number, uint32_t second)
 {
-    if (strcmp(word, "dead") == 0)
+    if (strcmp(word, "failed") == 0)
         while (lives(number, second ? second : 1))
             helper_turn();
-    else if (strcmp(word, "all-dead") == 0)
+    else if (strcmp(word, "all-failed") == 0)
         for (uint32_t slot = number; slot <= second; slot++)
             while (lives(slot, 1))
                 helper_turn();
@@ -506,7 +509,7 @@ static bool do_birth_word(const char *word, const char *argument, uint32_t numbe
     else if (strcmp(word, "ask") == 0)
         ask_only(number);
     else if (strcmp(word, "verdict") == 0)
-        verdict(number);
+        cause(number);
     else
         return false;
     return true;
@@ -517,14 +520,14 @@ static void do_word(const char *word, const char *argument)
     static const struct {
         const char *word;
         void (*act)(void);
-    } plain[] = {{"join", join},         {"enter", enter},
-                 {"leave", leave},       {"bye", bye},
-                 {"hang", hang},         {"serve", serve},
-                 {"stdin", copy_input},  {"waits", show_wait},
-                 {"deaf", deaf},         {"noise", noise},
-                 {"unlink", unlink_},    {"cohort", show_cohort},
-                 {"want", want_piece},   {"refusal", await_refusal},
-                 {"put", put_card},      {"lane", say_lane},
+    } plain[] = {{"join", join},          {"enter", enter},
+                 {"leave", leave},        {"bye", bye},
+                 {"hang", hang},          {"serve", serve},
+                 {"stdin", copy_input},   {"waits", show_wait},
+                 {"deaf", deaf},          {"noise", noise},
+                 {"unlink", unlink_},     {"cohort", show_cohort},
+                 {"want", want_piece},    {"refusal", await_refusal},
+                 {"put", put_ep_address}, {"lane", say_lane},
                  {"lanes", answer_lanes}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(word, plain[i].word) == 0) {
@@ -534,7 +537,7 @@ static void do_word(const char *word, const char *argument)
     uint32_t number = (uint32_t)atoi(argument);
     const char *comma = strchr(argument, ',');
     uint32_t second = comma ? (uint32_t)atoi(comma + 1) : 0;
-    if (do_birth_word(word, argument, number, second) || helper_do_group_word(word, argument))
+    if (do_spawn_word(word, argument, number, second) || helper_do_group_word(word, argument))
         return;
     if (strcmp(word, "repairing") == 0)
         send_simple(RZ_LINK_REPAIRING);
@@ -552,8 +555,8 @@ static void do_word(const char *word, const char *argument)
         grow(number);
     else if (strcmp(word, "open") == 0)
         ask(RZ_LINK_OPEN, number);
-    else if (strcmp(word, "card") == 0)
-        ask(RZ_LINK_GET_CARD, number);
+    else if (strcmp(word, "endpoint address") == 0)
+        ask(RZ_LINK_GET_EP_ADDRESS, number);
     else if (strcmp(word, "abort") == 0)
         abort_job(number);
     else if (strcmp(word, "kill") == 0)

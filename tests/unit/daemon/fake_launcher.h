@@ -72,7 +72,7 @@ void fake_await_line(struct fake_job *job, uint32_t rank, const char *line);
 void fake_pump(struct fake_job *job, int timeout_ms);
 
 /* The launcher vanishes: its ends of stream and pipe close at once, as the kernel does at its
- * death. */
+ * failure. */
 void fake_vanish(struct fake_job *job);
 
 /* SHUTDOWN to all, LEAVE when all have said DONE or ended, waits for their exits (status expected),

@@ -22,7 +22,7 @@ static const uint8_t key[RZ_JOB_KEY_BYTES] = "the key of a job under test ...";
 struct side {
     struct rz_overlay *overlay;
     unsigned messages, heartbeats, broken, lost;
-    uint32_t last_rank; /* of GET_CARD */
+    uint32_t last_rank; /* of GET_EP_ADDRESS */
     bool in_order;
 };
 
@@ -35,9 +35,9 @@ static void on_message(void *arg, rz_id from, const struct rz_overlay_message *m
     struct side *s = arg;
     (void)from;
     s->messages++;
-    if (message->type == RZ_OVERLAY_GET_CARD) {
-        s->in_order = s->in_order && message->get_card.rank == s->last_rank + 1;
-        s->last_rank = message->get_card.rank;
+    if (message->type == RZ_OVERLAY_GET_EP_ADDRESS) {
+        s->in_order = s->in_order && message->get_ep_address.rank == s->last_rank + 1;
+        s->last_rank = message->get_ep_address.rank;
     }
 }
 

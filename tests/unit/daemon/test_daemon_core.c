@@ -23,16 +23,16 @@ struct clock_room {
 
 static enum rz_more clock_step(void *state, const struct rz_event *event, struct rz_actions *out)
 {
-    struct clock_room *room = state;
+    struct clock_room *protocol = state;
     (void)out;
-    assert_true(event->now >= room->last_now);
-    if (room->last_now > 0 && event->now - room->last_now > room->largest_step)
-        room->largest_step = event->now - room->last_now;
-    room->last_now = event->now;
+    assert_true(event->now >= protocol->last_now);
+    if (protocol->last_now > 0 && event->now - protocol->last_now > protocol->largest_step)
+        protocol->largest_step = event->now - protocol->last_now;
+    protocol->last_now = event->now;
     if (event->kind == RZ_EVENT_TICK) {
-        assert_true(event->now >= room->deadline);
-        room->ticks++;
-        room->deadline = event->now + PERIOD;
+        assert_true(event->now >= protocol->deadline);
+        protocol->ticks++;
+        protocol->deadline = event->now + PERIOD;
     }
     return RZ_DONE;
 }
@@ -54,16 +54,16 @@ static void clock_init(void *state, const void *config, rz_id self, rz_time now,
     ((struct clock_room *)state)->deadline = now + PERIOD;
 }
 
-static const struct rz_proto_room clock_room = {.name = "clock",
-                                                .number = RZ_ROOM_RING,
-                                                .size = clock_size,
-                                                .init = clock_init,
-                                                .step = clock_step,
-                                                .deadline = clock_deadline};
+static const struct rz_protocol clock_room = {.name = "clock",
+                                              .number = RZ_PROTOCOL_RING,
+                                              .size = clock_size,
+                                              .init = clock_init,
+                                              .step = clock_step,
+                                              .deadline = clock_deadline};
 
-static void before_tick(void *arg, enum rz_room room)
+static void before_tick(void *arg, enum rz_component protocol)
 {
-    (void)arg, (void)room;
+    (void)arg, (void)protocol;
 }
 
 static const struct rz_core_host host = {.before_tick = before_tick};
@@ -72,7 +72,7 @@ struct fixture {
     struct event_base *base;
     struct rz_core core;
     struct rz_core_notices notices;
-    struct clock_room *room;
+    struct clock_room *protocol;
 };
 
 static void begin(struct fixture *f, rz_time oversleeps)
@@ -82,14 +82,14 @@ static void begin(struct fixture *f, rz_time oversleeps)
     event_base_priority_init(f->base, 2);
     rz_core_notices_init(&f->notices, NULL);
     rz_core_open(&f->core, &clock_room, NULL, 0, rz_clock_now(), 0, &host, &f->notices, f->base);
-    f->room = f->core.hosted.state;
+    f->protocol = f->core.embedded.state;
     f->core.oversleeps = oversleeps;
     rz_core_started(&f->core);
 }
 
 static void run_ticks(struct fixture *f, unsigned n)
 {
-    for (unsigned until = f->room->ticks + n; f->room->ticks < until;)
+    for (unsigned until = f->protocol->ticks + n; f->protocol->ticks < until;)
         event_base_loop(f->base, EVLOOP_ONCE);
 }
 
@@ -106,12 +106,12 @@ static void sleep_is_left_out(void **state)
     (void)state;
     begin(&f, OVERSLEEPS);
     run_ticks(&f, 3);
-    rz_time before = f.room->last_now;
+    rz_time before = f.protocol->last_now;
     poll(NULL, 0, SLEEP_MS);
     run_ticks(&f, 1);
-    assert_true(f.room->last_now - before <= PERIOD + OVERSLEEPS);
+    assert_true(f.protocol->last_now - before <= PERIOD + OVERSLEEPS);
     run_ticks(&f, 3);
-    assert_true(f.room->largest_step <= PERIOD + OVERSLEEPS);
+    assert_true(f.protocol->largest_step <= PERIOD + OVERSLEEPS);
     end(&f);
 }
 
@@ -124,12 +124,12 @@ static void a_message_first(void **state)
     run_ticks(&f, 3);
     poll(NULL, 0, LATE_MS);
     rz_core_step(&f.core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE});
-    rz_time before = f.room->last_now;
+    rz_time before = f.protocol->last_now;
     poll(NULL, 0, SLEEP_MS);
     rz_core_step(&f.core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE});
-    assert_true(f.room->last_now - before <= PERIOD + OVERSLEEPS);
+    assert_true(f.protocol->last_now - before <= PERIOD + OVERSLEEPS);
     run_ticks(&f, 3);
-    assert_true(f.room->largest_step <= PERIOD + OVERSLEEPS);
+    assert_true(f.protocol->largest_step <= PERIOD + OVERSLEEPS);
     end(&f);
 }
 
@@ -141,7 +141,7 @@ static void others_are_told_the_time_as_it_is(void **state)
     run_ticks(&f, 1);
     poll(NULL, 0, SLEEP_MS);
     run_ticks(&f, 1);
-    assert_true(f.room->largest_step >= SLEEP_MS * RZ_MILLISECOND);
+    assert_true(f.protocol->largest_step >= SLEEP_MS * RZ_MILLISECOND);
     end(&f);
 }
 

@@ -74,7 +74,7 @@ static int setup(void **state)
 
 static void say(unsigned from)
 {
-    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_CARD};
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_EP_ADDRESS};
     rz_overlay_send(side[from].overlay, 1 - from, &message);
 }
 

@@ -115,9 +115,9 @@ static void who_leaves_is_not_waited_for(void **state)
     fake_free(&job);
 }
 
-/* ---- deaths */
+/* ---- failures */
 
-static void the_dead_are_not_waited_for(void **state)
+static void the_failed_are_not_waited_for(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -131,8 +131,8 @@ static void the_dead_are_not_waited_for(void **state)
     fake_end(&job, 0);
 }
 
-/* Node 0 decides, until it dies at that point; the others go on until its ranks are out. */
-static void die_at(const char *point)
+/* Node 0 decides, until it fails at that point; the others go on until its ranks are out. */
+static void fail_at(const char *point)
 {
     struct fake_job job;
     setenv("RZ_KILL_AT", point, 1);
@@ -145,25 +145,25 @@ static void die_at(const char *point)
     nothing_left(NULL);
 }
 
-static void the_deciding_daemon_may_die_at_any_step(void **state)
+static void the_deciding_daemon_may_fail_at_any_step(void **state)
 {
     (void)state;
     char point[64];
     for (uint32_t nth = 1; nth <= 9; nth++) { /* DECIDED and SETTLED, to three others each */
         snprintf(point, sizeof point, "turn:%u@0", nth);
-        die_at(point);
+        fail_at(point);
     }
     for (uint32_t nth = 1; nth <= 10; nth++) { /* six arrivals, three that have kept it */
         snprintf(point, sizeof point, "turn-read:%u@0", nth);
-        die_at(point);
+        fail_at(point);
     }
-    die_at("round@0");
-    die_at("round-told@0");
-    die_at("round-told:2@0");
-    die_at("round-told:3@0");
+    fail_at("round@0");
+    fail_at("round-told@0");
+    fail_at("round-told:2@0");
+    fail_at("round-told:3@0");
 }
 
-static void any_node_may_die_while_others_decide(void **state)
+static void any_node_may_fail_while_others_decide(void **state)
 {
     (void)state;
     for (uint32_t killed = 0; killed < 8; killed++) {
@@ -185,7 +185,7 @@ static void any_node_may_die_while_others_decide(void **state)
     }
 }
 
-static void all_but_one_may_die(void **state)
+static void all_but_one_may_fail(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -201,7 +201,7 @@ static void all_but_one_may_die(void **state)
     fake_free(&job);
 }
 
-static void a_newcomer_is_of_another_group(void **state)
+static void a_spawned_process_is_of_another_group(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -211,7 +211,8 @@ static void a_newcomer_is_of_another_group(void **state)
                    " join enter rounds:2 kill; fi; "
                    "if [ $RZ_RANK = 3 ]; then exec " TEST_HELPER
                    " join enter group:1 rounds:3 go say:over serve; fi; "
-                   "exec " TEST_HELPER " join enter view:7 dead:3 replace:3,2 group:1 rounds:3 go "
+                   "exec " TEST_HELPER
+                   " join enter view:7 failed:3 replace:3,2 group:1 rounds:3 go "
                    "say:over serve"));
     over_at(&job, 0, 4);
     for (uint32_t rank = 0; rank < 4; rank++)
@@ -307,11 +308,11 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(all_are_told_the_same_rounds, nothing_left),
         cmocka_unit_test_teardown(who_is_out_waits_and_comes_back, nothing_left),
         cmocka_unit_test_teardown(who_leaves_is_not_waited_for, nothing_left),
-        cmocka_unit_test_teardown(the_dead_are_not_waited_for, nothing_left),
-        cmocka_unit_test_teardown(the_deciding_daemon_may_die_at_any_step, nothing_left),
-        cmocka_unit_test_teardown(any_node_may_die_while_others_decide, nothing_left),
-        cmocka_unit_test_teardown(all_but_one_may_die, nothing_left),
-        cmocka_unit_test_teardown(a_newcomer_is_of_another_group, nothing_left),
+        cmocka_unit_test_teardown(the_failed_are_not_waited_for, nothing_left),
+        cmocka_unit_test_teardown(the_deciding_daemon_may_fail_at_any_step, nothing_left),
+        cmocka_unit_test_teardown(any_node_may_fail_while_others_decide, nothing_left),
+        cmocka_unit_test_teardown(all_but_one_may_fail, nothing_left),
+        cmocka_unit_test_teardown(a_spawned_process_is_of_another_group, nothing_left),
         cmocka_unit_test_teardown(a_roll_back_forgets_all_groups, nothing_left),
         cmocka_unit_test_teardown(each_process_gets_a_socket_and_the_key_of_all, nothing_left),
         cmocka_unit_test_teardown(who_breaks_the_protocol_is_killed, nothing_left),

@@ -24,7 +24,7 @@ static int nothing_left(void **state)
 
 /* ---- programs that do not use MPI */
 
-static void a_plain_program_ends_without_a_death(void **state)
+static void a_plain_program_ends_without_a_failure(void **state)
 {
     struct fake_job job;
     char text[FAKE_TEXT_MAX];
@@ -116,7 +116,7 @@ static void standard_input_reaches_rank_0(void **state)
 
 /* One number of a line of /proc/PID/status, or the first letter of its value. 0: there is no such
  * process or line. */
-static long look_up(pid_t pid, const char *name, bool letter)
+static long look_up(pid_t pid, const char *name, bool protocol_message)
 {
     char path[64], line[256];
     long value = 0;
@@ -124,7 +124,7 @@ static long look_up(pid_t pid, const char *name, bool letter)
     FILE *file = fopen(path, "r");
     while (file && !value && fgets(line, sizeof line, file))
         if (strncmp(line, name, strlen(name)) == 0)
-            value = letter ? line[strlen(name) + 1] : atol(line + strlen(name));
+            value = protocol_message ? line[strlen(name) + 1] : atol(line + strlen(name));
     if (file)
         fclose(file);
     return value;
@@ -225,20 +225,21 @@ static void ranks_join_pass_the_barriers_and_leave(void **state)
     fake_end(&job, 0);
 }
 
-static bool is_death(const struct rz_launch_message *message, const void *arg)
+static bool is_failure(const struct rz_launch_message *message, const void *arg)
 {
-    return message->type == RZ_LAUNCH_EVENT && message->event.kind == RZ_EVENT_RECORD_DEATH_SEEN &&
+    return message->type == RZ_LAUNCH_EVENT &&
+           message->event.kind == RZ_EVENT_RECORD_FAILURE_SEEN &&
            message->event.rank == *(const uint32_t *)arg;
 }
 
-static void an_end_without_bye_is_a_death(void **state)
+static void an_end_without_bye_is_a_failure(void **state)
 {
     struct fake_job job;
     uint32_t rank = 0;
     (void)state;
     fake_start(&job, 1);
     fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "enter", "exit:0"));
-    struct fake_message *m = fake_await_match(&job, "DEATH_SEEN", is_death, &rank);
+    struct fake_message *m = fake_await_match(&job, "FAILURE_SEEN", is_failure, &rank);
     /* A small process is torn down so fast that its exit may be seen first. */
     if (strcmp(m->message.event.note, "exit") != 0)
         assert_string_equal(m->message.event.note, "robust mutex");
@@ -248,7 +249,7 @@ static void an_end_without_bye_is_a_death(void **state)
 }
 
 /* However long the kernel takes to free what it held. */
-static void the_verdict_comes_before_the_exit(void **state)
+static void the_cause_comes_before_the_exit(void **state)
 {
     struct fake_job job;
     uint32_t rank = 0;
@@ -259,15 +260,16 @@ static void the_verdict_comes_before_the_exit(void **state)
     struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT,
                                        .inject = {.what = RZ_INJECT_KILL_RANK, .rank = 0}};
     fake_send(&job, 0, &inject);
-    struct fake_message *m = fake_await_match(&job, "DEATH_SEEN", is_death, &rank);
+    struct fake_message *m = fake_await_match(&job, "FAILURE_SEEN", is_failure, &rank);
     assert_string_equal(m->message.event.note, "robust mutex");
     free(m);
     fake_await_exit(&job, 0, SIGKILL, false, true);
     fake_end(&job, 0);
 }
 
-/* However a process misuses its link: it is dead, its neighbour lives and passes the next epoch. */
-static void expect_death_by(const char *word)
+/* However a process misuses its link: it has failed, its neighbour lives and passes the next epoch.
+ */
+static void expect_failure_by(const char *word)
 {
     struct fake_job job;
     char script[512];
@@ -285,26 +287,26 @@ static void expect_death_by(const char *word)
     fake_end(&job, 0);
 }
 
-static void a_process_that_never_reads_dies_alone(void **state)
+static void a_process_that_never_reads_fails_alone(void **state)
 {
     (void)state;
-    expect_death_by("deaf");
+    expect_failure_by("deaf");
 }
 
-static void a_process_that_talks_nonsense_dies_alone(void **state)
+static void a_process_that_talks_nonsense_fails_alone(void **state)
 {
     (void)state;
-    expect_death_by("noise");
+    expect_failure_by("noise");
 }
 
-static void a_process_that_closes_its_link_dies_alone(void **state)
+static void a_process_that_closes_its_link_fails_alone(void **state)
 {
     (void)state;
-    expect_death_by("unlink");
+    expect_failure_by("unlink");
 }
 
 /* The daemon takes over what a process hands it only where that keeps the rules. */
-static void a_process_that_stores_wrong_pieces_dies_alone(void **state)
+static void a_process_that_stores_wrong_pieces_fails_alone(void **state)
 {
     static const char *const ways[] = {"number-0", "number-2", "twice", "short",
                                        "unsealed", "pipe",     "no-fd"};
@@ -312,7 +314,7 @@ static void a_process_that_stores_wrong_pieces_dies_alone(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         snprintf(word, sizeof word, "store:%s", ways[i]);
-        expect_death_by(word);
+        expect_failure_by(word);
     }
 }
 
@@ -326,7 +328,7 @@ static void a_process_that_stores_a_piece_lives(void **state)
     fake_end(&job, 0);
 }
 
-/* The question waits until it is clear that there will never be a card. */
+/* The question waits until it is clear that there will never be an endpoint address. */
 static void who_asks_for_an_ended_rank_is_answered(void **state)
 {
     struct fake_job job;
@@ -335,20 +337,20 @@ static void who_asks_for_an_ended_rank_is_answered(void **state)
     fake_run(&job, 2,
              ARGUMENTS("sh", "-c",
                        "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER
-                       " join card:1 say:told serve; fi; exit 0"));
-    fake_await_line(&job, 0, "card 1 ");
+                       " join endpoint address:1 say:told serve; fi; exit 0"));
+    fake_await_line(&job, 0, "endpoint address 1 ");
     fake_await_line(&job, 0, "told 0");
     fake_end(&job, 0);
 }
 
-static void to_be_killed_before_hello_is_a_death(void **state)
+static void to_be_killed_before_hello_is_a_failure(void **state)
 {
     struct fake_job job;
     uint32_t rank = 0;
     (void)state;
     fake_start(&job, 1);
     fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "kill"));
-    struct fake_message *m = fake_await_match(&job, "DEATH_SEEN", is_death, &rank);
+    struct fake_message *m = fake_await_match(&job, "FAILURE_SEEN", is_failure, &rank);
     assert_string_equal(m->message.event.note, "exit");
     free(m);
     fake_await_exit(&job, 0, SIGKILL, false, false);
@@ -360,7 +362,7 @@ static void a_killed_rank_comes_again_in_a_new_epoch(void **state)
     struct fake_job job;
     (void)state;
     fake_start(&job, 2);
-    /* Each incarnation of rank 2 before the third dies in RUN; the others follow the epochs. */
+    /* Each incarnation of rank 2 before the third fails in RUN; the others follow the epochs. */
     fake_run(&job, 4,
              ARGUMENTS("sh", "-c",
                        "if [ $RZ_RANK = 2 ] && [ $RZ_INCARNATION -lt 3 ]; then "
@@ -380,7 +382,7 @@ static void a_killed_rank_comes_again_in_a_new_epoch(void **state)
     fake_end(&job, 0);
 }
 
-/* Rank 2 dies again and again; ranks 0 and 1 follow the epochs. The lane of each of its
+/* Rank 2 fails again and again; ranks 0 and 1 follow the epochs. The lane of each of its
  * incarnations, by their order. */
 static void lanes_of_many(const char *program_of_1, unsigned lane[], unsigned n)
 {
@@ -409,7 +411,7 @@ static void lanes_of_many(const char *program_of_1, unsigned lane[], unsigned n)
     fake_end(&job, 0);
 }
 
-static void lanes_of_the_dead_serve_others_once_all_have_closed_them(void **state)
+static void lanes_of_the_failed_serve_others_once_all_have_closed_them(void **state)
 {
     enum { N = 20, JOBS_MAX = 20 };
     unsigned lane[N], again = 0;
@@ -434,7 +436,7 @@ static void a_lane_that_one_has_not_closed_serves_nobody(void **state)
         assert_int_equal(lane[i], 2 + i);
 }
 
-static void the_ranks_of_a_dead_node_come_again_elsewhere(void **state)
+static void the_ranks_of_a_failed_node_come_again_elsewhere(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -483,15 +485,15 @@ static void local_and_remote_ranks_are_reached(void **state)
     fake_run(&job, 4,
              ARGUMENTS("sh", "-c",
                        "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER
-                       " join enter open:1 card:1 card:3 serve; fi; "
+                       " join enter open:1 endpoint address:1 endpoint address:3 serve; fi; "
                        "sleep 0.$RZ_RANK; exec " TEST_HELPER " join net enter serve"));
     fake_await_line(&job, 0, "opened 1 2");
-    fake_await_line(&job, 0, "card 1 card-of-1");
-    fake_await_line(&job, 0, "card 3 card-of-3");
+    fake_await_line(&job, 0, "endpoint address 1 endpoint address-of-1");
+    fake_await_line(&job, 0, "endpoint address 3 endpoint address-of-3");
     fake_end(&job, 0);
 }
 
-static void an_abort_is_told_and_is_no_death(void **state)
+static void an_abort_is_told_and_is_no_failure(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -590,7 +592,7 @@ static void shutdown_gives_grace_then_kills(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_plain_program_ends_without_a_death, nothing_left),
+        cmocka_unit_test_teardown(a_plain_program_ends_without_a_failure, nothing_left),
         cmocka_unit_test_teardown(a_program_finds_its_environment_and_nothing_else_open,
                                   nothing_left),
         cmocka_unit_test_teardown(a_program_that_cannot_be_executed_is_told_in_words, nothing_left),
@@ -601,23 +603,23 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(a_bad_job_is_refused_in_words, nothing_left),
         cmocka_unit_test_teardown(noise_instead_of_a_job_ends_the_daemon, nothing_left),
         cmocka_unit_test_teardown(ranks_join_pass_the_barriers_and_leave, nothing_left),
-        cmocka_unit_test_teardown(an_end_without_bye_is_a_death, nothing_left),
-        cmocka_unit_test_teardown(the_verdict_comes_before_the_exit, nothing_left),
-        cmocka_unit_test_teardown(a_process_that_never_reads_dies_alone, nothing_left),
-        cmocka_unit_test_teardown(a_process_that_talks_nonsense_dies_alone, nothing_left),
-        cmocka_unit_test_teardown(a_process_that_stores_wrong_pieces_dies_alone, nothing_left),
+        cmocka_unit_test_teardown(an_end_without_bye_is_a_failure, nothing_left),
+        cmocka_unit_test_teardown(the_cause_comes_before_the_exit, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_never_reads_fails_alone, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_talks_nonsense_fails_alone, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_stores_wrong_pieces_fails_alone, nothing_left),
         cmocka_unit_test_teardown(a_process_that_stores_a_piece_lives, nothing_left),
-        cmocka_unit_test_teardown(a_process_that_closes_its_link_dies_alone, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_closes_its_link_fails_alone, nothing_left),
         cmocka_unit_test_teardown(who_asks_for_an_ended_rank_is_answered, nothing_left),
-        cmocka_unit_test_teardown(to_be_killed_before_hello_is_a_death, nothing_left),
+        cmocka_unit_test_teardown(to_be_killed_before_hello_is_a_failure, nothing_left),
         cmocka_unit_test_teardown(a_killed_rank_comes_again_in_a_new_epoch, nothing_left),
-        cmocka_unit_test_teardown(lanes_of_the_dead_serve_others_once_all_have_closed_them,
+        cmocka_unit_test_teardown(lanes_of_the_failed_serve_others_once_all_have_closed_them,
                                   nothing_left),
         cmocka_unit_test_teardown(a_lane_that_one_has_not_closed_serves_nobody, nothing_left),
-        cmocka_unit_test_teardown(the_ranks_of_a_dead_node_come_again_elsewhere, nothing_left),
+        cmocka_unit_test_teardown(the_ranks_of_a_failed_node_come_again_elsewhere, nothing_left),
         cmocka_unit_test_teardown(a_process_with_a_wrong_key_is_refused, nothing_left),
         cmocka_unit_test_teardown(local_and_remote_ranks_are_reached, nothing_left),
-        cmocka_unit_test_teardown(an_abort_is_told_and_is_no_death, nothing_left),
+        cmocka_unit_test_teardown(an_abort_is_told_and_is_no_failure, nothing_left),
         cmocka_unit_test_teardown(the_hang_report_names_call_and_peer, nothing_left),
         cmocka_unit_test_teardown(a_stopped_rank_goes_on, nothing_left),
         cmocka_unit_test_teardown(a_stopped_node_goes_on, nothing_left),

@@ -1,6 +1,6 @@
-/* The daemon's part in births, alone: what it was asked, what other daemons tell and what is
+/* The daemon's part in spawns, alone: what it was asked, what other daemons tell and what is
  * decided come in every order. The rest of the daemon is played by this test. */
-#include "daemon/births.h"
+#include "daemon/spawns.h"
 #include "daemon/board_writer.h"
 #include "daemon/link_service.h"
 #include "daemon/names.h"
@@ -20,13 +20,13 @@ enum { RANKS = 2, SLOTS = 8, NODES = 3, SELF = 0, ORIGIN = 1 };
 static struct rig {
     struct rz_daemon daemon;
     struct rz_daemon_place places[SLOTS];
-    uint32_t dead[SLOTS];
+    uint32_t failed[SLOTS];
     struct rz_child asker;
-    bool node_dead[NODES], repairing;
+    bool node_failed[NODES], repairing;
     /* What recovery has decided, be it carried out here or not. */
     uint32_t incarnation[SLOTS];
     rz_id node_of[SLOTS];
-    enum rz_recover_birth birth;
+    enum rz_recover_spawn spawn;
     uint32_t taken; /* but this slot was given to a cohort */
     /* What was done. */
     char did[1024];
@@ -59,11 +59,11 @@ void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint3
     did("want ");
 }
 
-enum rz_recover_birth rz_recovery_birth(const struct rz_recovery *recovery, uint32_t slot,
+enum rz_recover_spawn rz_recovery_spawn(const struct rz_recovery *recovery, uint32_t slot,
                                         uint32_t incarnation)
 {
     (void)recovery, (void)incarnation;
-    return slot == rig.taken ? RZ_BIRTH_TAKEN : rig.birth;
+    return slot == rig.taken ? RZ_SPAWN_TAKEN : rig.spawn;
 }
 
 bool rz_recovery_is_repairing(const struct rz_recovery *recovery)
@@ -78,10 +78,10 @@ rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t slot)
     return rig.node_of[slot];
 }
 
-bool rz_recovery_node_dead(const struct rz_recovery *recovery, rz_id node)
+bool rz_recovery_node_failed(const struct rz_recovery *recovery, rz_id node)
 {
     (void)recovery;
-    return rig.node_dead[node];
+    return rig.node_failed[node];
 }
 
 void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overlay_message *message)
@@ -100,8 +100,8 @@ rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t slot,
                                 const struct rz_link_message *message, int fd)
 {
     (void)daemon, (void)fd;
-    if (message->type == RZ_LINK_BORN)
-        did("born%u:%u ", slot, message->born.status);
+    if (message->type == RZ_LINK_REPLACED)
+        did("spawned%u:%u ", slot, message->spawned.status);
     else
         did("spawned%u:%u+%u ", slot, message->spawned.status,
             message->spawned.processes_length / RZ_LINK_PAIR_BYTES);
@@ -111,21 +111,21 @@ rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t slot,
 void rz_child_spawn(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation)
 {
     struct rz_program program = {0};
-    bool own = rz_births_program(daemon, slot, &program);
+    bool own = rz_spawns_program(daemon, slot, &program);
     did("fork%u.%u%s%s ", slot, incarnation, own ? "=" : "", own ? program.arguments[0] : "");
 }
 
-void rz_child_stillborn(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation,
-                        const char *how)
+void rz_child_start_failed(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation,
+                           const char *how)
 {
     (void)daemon, (void)how;
-    did("stillborn%u.%u ", slot, incarnation);
+    did("failed at its start%u.%u ", slot, incarnation);
 }
 
-void rz_child_died(struct rz_child *p, const char *how, rz_time at)
+void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
 {
     (void)how, (void)at;
-    did("died%u.%u ", p->rank, p->incarnation);
+    did("failed%u.%u ", p->rank, p->incarnation);
 }
 
 void rz_board_writer_publish(struct rz_board_writer *writer)
@@ -145,12 +145,12 @@ void rz_news_end_stale(struct rz_daemon *daemon)
     did("stale ");
 }
 
-void rz_link_service_born(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation)
+void rz_link_service_spawned(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation)
 {
     (void)daemon, (void)slot, (void)incarnation;
 }
 
-void rz_names_look_at_deaths(struct rz_names *names)
+void rz_names_look_at_failures(struct rz_names *names)
 {
     (void)names;
 }
@@ -184,7 +184,7 @@ static int setup(void **state)
     rig.daemon.job = (struct rz_daemon_job){
         .n_nodes = NODES, .n_ranks = RANKS, .n_slots = SLOTS, .node = SELF, .directory = ""};
     rig.daemon.places = rig.places;
-    rig.daemon.dead = rig.dead;
+    rig.daemon.failed = rig.failed;
     rig.daemon.epoch = 1;
     rig.asker.daemon = &rig.daemon;
     for (uint32_t slot = 0; slot < SLOTS; slot++)
@@ -192,13 +192,13 @@ static int setup(void **state)
     for (uint32_t rank = 0; rank < RANKS; rank++)
         rig.places[rank] = (struct rz_daemon_place){.node = rank, .incarnation = 1};
     rig.places[1].node = SELF;
-    return rz_births_open(&rig.daemon.births, &rig.daemon) == RZ_OK ? 0 : -1;
+    return rz_spawns_open(&rig.daemon.spawns, &rig.daemon) == RZ_OK ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    rz_births_close(rig.daemon.births);
+    rz_spawns_close(rig.daemon.spawns);
     return 0;
 }
 
@@ -207,8 +207,8 @@ static bool ask_replace(uint32_t slot, uint32_t incarnation)
     uint8_t pair[RZ_LINK_PAIR_BYTES];
     const struct rz_link_process wanted = {slot, incarnation};
     rz_link_put_pairs(pair, &wanted, 1);
-    const struct rz_link_replace asked = {.births = pair, .births_length = sizeof pair};
-    return rz_births_replace(&rig.asker, &asked);
+    const struct rz_link_replace asked = {.spawns = pair, .spawns_length = sizeof pair};
+    return rz_spawns_replace(&rig.asker, &asked);
 }
 
 /* An order of 2 processes: a program each. */
@@ -226,7 +226,7 @@ static void ask_spawn_of(uint32_t count, const uint8_t *commands, uint32_t lengt
                                         .commands_length = length,
                                         .parent = (const uint8_t *)"",
                                         .parent_length = 0};
-    assert_true(rz_births_spawn(&rig.asker, &asked));
+    assert_true(rz_spawns_spawn(&rig.asker, &asked));
 }
 
 static void ask_spawn(void)
@@ -245,53 +245,53 @@ static void order_comes(rz_id from, uint32_t serial)
                                                      write_order(commands, sizeof commands),
                                                  .parent = (const uint8_t *)"",
                                                  .parent_length = 0};
-    rz_births_message(&rig.daemon, from, &order);
+    rz_spawns_message(&rig.daemon, from, &order);
 }
 
 /* Slots 2 and 3, one here and one elsewhere. */
 static void cohort_decided(rz_id node, uint32_t serial)
 {
-    const uint64_t items[3] = {rz_recover_pack_cohort(node, serial, 2), rz_recover_pack_birth(2, 1),
-                               rz_recover_pack_birth(3, 1)};
+    const uint64_t items[3] = {rz_recover_pack_cohort(node, serial, 2), rz_recover_pack_spawn(2, 1),
+                               rz_recover_pack_spawn(3, 1)};
     rig.node_of[2] = SELF;
     rig.node_of[3] = 2;
-    rz_births_decided(&rig.daemon, RZ_OK, items, 3);
+    rz_spawns_decided(&rig.daemon, RZ_OK, items, 3);
 }
 
 /* ---- tests */
 
 static void an_answer_comes_when_the_board_shows_it(void **state)
 {
-    const uint64_t birth = rz_recover_pack_birth(0, 2);
+    const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     (void)state;
     assert_true(ask_replace(0, 2));
     done("want ");
-    assert_int_equal(rig.wanted[0], birth);
-    rig.birth = RZ_BIRTH_BORN; /* decided, and the notice is still on its way */
-    rz_births_look(&rig.daemon);
+    assert_int_equal(rig.wanted[0], spawn);
+    rig.spawn = RZ_SPAWN_SPAWNED; /* decided, and the notice is still on its way */
+    rz_spawns_look(&rig.daemon);
     done("");
     rig.node_of[0] = SELF;
-    rz_births_decided(&rig.daemon, RZ_OK, &birth, 1);
+    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
     done("word0.2@0 publish stale fork0.2 recount ");
-    assert_int_equal(rig.dead[0], 1);
-    rz_births_look(&rig.daemon);
+    assert_int_equal(rig.failed[0], 1);
+    rz_spawns_look(&rig.daemon);
     done("born1:0 ");
-    rz_births_look(&rig.daemon);
+    rz_spawns_look(&rig.daemon);
     done("");
     assert_true(ask_replace(0, 2)); /* who comes late */
     done("born1:0 ");
-    assert_true(rz_births_replaces(&rig.daemon, 0, 2));
+    assert_true(rz_spawns_replaces(&rig.daemon, 0, 2));
 }
 
-static void a_birth_is_not_wanted_before_its_predecessor_is_known(void **state)
+static void a_spawn_is_not_wanted_before_its_predecessor_is_known(void **state)
 {
     (void)state;
     assert_true(ask_replace(0, 3));
     done("");
     rig.places[0].incarnation = 2;
-    rz_births_look(&rig.daemon);
+    rz_spawns_look(&rig.daemon);
     done("want ");
-    rz_births_look(&rig.daemon);
+    rz_spawns_look(&rig.daemon);
     done("");
 }
 
@@ -299,41 +299,41 @@ static void the_first_refusal_is_the_answer(void **state)
 {
     uint8_t pairs[2 * RZ_LINK_PAIR_BYTES];
     const struct rz_link_process wanted[2] = {{2, 2}, {0, 2}};
-    const struct rz_link_replace asked = {.births = pairs, .births_length = sizeof pairs};
+    const struct rz_link_replace asked = {.spawns = pairs, .spawns_length = sizeof pairs};
     char text[64];
     (void)state;
     rig.places[2].incarnation = rig.places[0].incarnation = 2;
-    rig.birth = RZ_BIRTH_BORN;
+    rig.spawn = RZ_SPAWN_SPAWNED;
     rig.taken = 2;
     rz_link_put_pairs(pairs, wanted, 2);
-    assert_true(rz_births_replace(&rig.asker, &asked));
+    assert_true(rz_spawns_replace(&rig.asker, &asked));
     snprintf(text, sizeof text, "born1:%d ", RZ_ERR_EXISTS);
     done(text);
 }
 
 static void nobody_is_begun_for_old_news(void **state)
 {
-    const uint64_t birth = rz_recover_pack_birth(0, 2);
+    const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     (void)state;
     rig.node_of[0] = SELF;
-    rig.dead[0] = 2; /* the news of its death were faster */
-    rz_births_decided(&rig.daemon, RZ_OK, &birth, 1);
+    rig.failed[0] = 2; /* the news of its failure were faster */
+    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
     done("word0.2@0 publish stale recount ");
     rig.places[0].incarnation = 3;
-    rz_births_decided(&rig.daemon, RZ_OK, &birth, 1);
+    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
     done("publish stale recount ");
     assert_int_equal(rig.places[0].incarnation, 3);
 }
 
-static void a_newcomer_is_one_in_its_first_epoch(void **state)
+static void a_spawned_process_is_one_in_its_first_epoch(void **state)
 {
-    const uint64_t birth = rz_recover_pack_birth(0, 2);
+    const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     (void)state;
-    rz_births_decided(&rig.daemon, RZ_OK, &birth, 1);
-    assert_true(rz_births_is_newcomer(&rig.daemon, 0, 2));
-    assert_false(rz_births_is_newcomer(&rig.daemon, 0, 1));
+    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
+    assert_true(rz_spawns_is_spawned_process(&rig.daemon, 0, 2));
+    assert_false(rz_spawns_is_spawned_process(&rig.daemon, 0, 1));
     rig.daemon.epoch = 2;
-    assert_false(rz_births_is_newcomer(&rig.daemon, 0, 2));
+    assert_false(rz_spawns_is_spawned_process(&rig.daemon, 0, 2));
 }
 
 static void every_refusal_is_told(void **state)
@@ -344,14 +344,14 @@ static void every_refusal_is_told(void **state)
     assert_false(ask_replace(0, 1));     /* nobody is the first incarnation's predecessor */
     done("");
     assert_true(ask_replace(0, 2));
-    rig.birth = RZ_BIRTH_REFUSED;
-    rz_births_look(&rig.daemon);
+    rig.spawn = RZ_SPAWN_REFUSED;
+    rz_spawns_look(&rig.daemon);
     snprintf(text, sizeof text, "want born1:%d ", RZ_ERR_UNSUPPORTED);
     done(text);
     ask_spawn();
     const uint64_t cohort = rz_recover_pack_cohort(SELF, 1, 2);
-    rz_births_decided(&rig.daemon, RZ_OK, &cohort, 1); /* not enough slots */
-    rz_births_look(&rig.daemon);
+    rz_spawns_decided(&rig.daemon, RZ_OK, &cohort, 1); /* not enough slots */
+    rz_spawns_look(&rig.daemon);
     snprintf(text, sizeof text,
              "SPAWN_ORDER@1 SPAWN_ORDER@2 want publish stale recount spawned1:%d+0 ",
              RZ_ERR_NO_MEMORY);
@@ -389,13 +389,13 @@ static void too_many_cost_nothing(void **state)
 
 static void what_could_not_be_begun_is_not_begun_again(void **state)
 {
-    const uint64_t birth = rz_recover_pack_birth(0, 2);
+    const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     char text[64];
     (void)state;
-    rz_births_decided(&rig.daemon, RZ_OK, &birth, 1);
+    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
     rig.did[0] = '\0';
-    rz_births_never(&rig.daemon, 0, 2);
-    rz_births_never(&rig.daemon, 0, 1); /* old news */
+    rz_spawns_never(&rig.daemon, 0, 2);
+    rz_spawns_never(&rig.daemon, 0, 1); /* old news */
     assert_true(ask_replace(0, 3));
     snprintf(text, sizeof text, "born1:%d ", RZ_ERR_SYSTEM);
     done(text);
@@ -407,13 +407,13 @@ static void what_could_not_be_begun_is_not_begun_again(void **state)
 static void an_order_goes_before_its_wish(void **state)
 {
     (void)state;
-    rig.node_dead[2] = true;
+    rig.node_failed[2] = true;
     ask_spawn();
     done("SPAWN_ORDER@1 want ");
     assert_int_equal(rig.wanted[0], rz_recover_pack_cohort(SELF, 1, 2));
     cohort_decided(SELF, 1);
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
-    rz_births_look(&rig.daemon);
+    rz_spawns_look(&rig.daemon);
     done("spawned1:0+2 ");
 }
 
@@ -423,22 +423,22 @@ static void the_asker_hears_of_a_cohort_that_has_ended_already(void **state)
     (void)state;
     ask_spawn();
     cohort_decided(SELF, 1);
-    rz_births_ended(&rig.daemon, 2, 1);
-    rz_births_ended(&rig.daemon, 3, 1);
+    rz_spawns_ended(&rig.daemon, 2, 1);
+    rz_spawns_ended(&rig.daemon, 3, 1);
     rig.did[0] = '\0';
-    rz_births_look(&rig.daemon);
+    rz_spawns_look(&rig.daemon);
     done("spawned1:0+2 ");
 }
 
 /* What the asker wanted lives on without it. */
-static void a_cohort_is_begun_though_its_asker_is_dead(void **state)
+static void a_cohort_is_begun_though_its_asker_is_failed(void **state)
 {
     (void)state;
     ask_spawn();
-    rz_births_forget(&rig.daemon, 1, 1);
+    rz_spawns_forget(&rig.daemon, 1, 1);
     rig.did[0] = '\0';
     cohort_decided(SELF, 1);
-    rz_births_look(&rig.daemon);
+    rz_spawns_look(&rig.daemon);
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
 }
 
@@ -453,54 +453,54 @@ static void who_hears_the_decision_first_waits_for_the_order(void **state)
     done("");
 }
 
-static void an_order_of_the_dead_is_not_waited_for(void **state)
+static void an_order_of_the_failed_is_not_waited_for(void **state)
 {
     (void)state;
     cohort_decided(ORIGIN, 1);
     done("word2.1@0 word3.1@2 publish stale recount ");
-    rig.node_dead[2] = true;
-    rz_births_node_died(&rig.daemon, 2); /* another one */
+    rig.node_failed[2] = true;
+    rz_spawns_node_failed(&rig.daemon, 2); /* another one */
     done("");
-    rig.node_dead[ORIGIN] = true;
-    rz_births_node_died(&rig.daemon, ORIGIN);
+    rig.node_failed[ORIGIN] = true;
+    rz_spawns_node_failed(&rig.daemon, ORIGIN);
     done("stillborn2.1 ");
 }
 
-static void nor_when_it_was_dead_before_the_decision(void **state)
+static void nor_when_it_was_failed_before_the_decision(void **state)
 {
     (void)state;
-    rig.node_dead[ORIGIN] = true;
+    rig.node_failed[ORIGIN] = true;
     cohort_decided(ORIGIN, 1);
     done("word2.1@0 word3.1@2 publish stale stillborn2.1 recount ");
-    rz_births_node_died(&rig.daemon, ORIGIN); /* the news, behind it */
-    order_comes(ORIGIN, 1);                   /* and what it still sent */
+    rz_spawns_node_failed(&rig.daemon, ORIGIN); /* the news, behind it */
+    order_comes(ORIGIN, 1);                     /* and what it still sent */
     done("");
 }
 
 static void an_order_is_kept_for_replacements_only(void **state)
 {
-    const uint64_t again = rz_recover_pack_birth(3, 2), third = rz_recover_pack_birth(3, 3);
+    const uint64_t again = rz_recover_pack_spawn(3, 2), third = rz_recover_pack_spawn(3, 3);
     (void)state;
     order_comes(ORIGIN, 1);
     cohort_decided(ORIGIN, 1);
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
-    rz_births_ended(&rig.daemon, 2, 1);
-    rig.node_of[3] = SELF; /* its node died: it begins here, as what it was */
-    rz_births_decided(&rig.daemon, RZ_OK, &again, 1);
+    rz_spawns_ended(&rig.daemon, 2, 1);
+    rig.node_of[3] = SELF; /* its node failed: it begins here, as what it was */
+    rz_spawns_decided(&rig.daemon, RZ_OK, &again, 1);
     done("word3.2@0 publish stale fork3.2=two recount ");
     struct rz_link_message message;
     struct rz_link_process told[2];
-    assert_true(rz_births_cohort(&rig.daemon, 3, 2, &message));
+    assert_true(rz_spawns_cohort(&rig.daemon, 3, 2, &message));
     assert_int_equal(
         rz_link_get_pairs(message.cohort.processes, message.cohort.processes_length, told, 2), 2);
     assert_int_equal(told[0].incarnation, 1);
     assert_int_equal(told[1].incarnation, 2);
-    assert_false(rz_births_cohort(&rig.daemon, 3, 1, &message)); /* it is that no more */
+    assert_false(rz_spawns_cohort(&rig.daemon, 3, 1, &message)); /* it is that no more */
     struct rz_program program;
-    rz_births_ended(&rig.daemon, 3, 1); /* old news */
-    assert_true(rz_births_program(&rig.daemon, 3, &program));
-    rz_births_ended(&rig.daemon, 3, 2);
-    rz_births_decided(&rig.daemon, RZ_OK, &third, 1);
+    rz_spawns_ended(&rig.daemon, 3, 1); /* old news */
+    assert_true(rz_spawns_program(&rig.daemon, 3, &program));
+    rz_spawns_ended(&rig.daemon, 3, 2);
+    rz_spawns_decided(&rig.daemon, RZ_OK, &third, 1);
     done("word3.3@0 publish stale stillborn3.3 recount ");
 }
 
@@ -508,7 +508,7 @@ static void a_refused_order_that_comes_late_is_forgotten(void **state)
 {
     const uint64_t cohort = rz_recover_pack_cohort(ORIGIN, 1, 2);
     (void)state;
-    rz_births_decided(&rig.daemon, RZ_ERR_UNSUPPORTED, &cohort, 1);
+    rz_spawns_decided(&rig.daemon, RZ_ERR_UNSUPPORTED, &cohort, 1);
     done("log0 ");
     order_comes(ORIGIN, 1);
     order_comes(ORIGIN, 2);
@@ -516,36 +516,36 @@ static void a_refused_order_that_comes_late_is_forgotten(void **state)
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
 }
 
-static void the_dead_get_no_answers(void **state)
+static void the_failed_get_no_answers(void **state)
 {
     (void)state;
     assert_true(ask_replace(0, 2));
-    rz_births_forget(&rig.daemon, 1, 1);
-    rig.birth = RZ_BIRTH_REFUSED;
-    rz_births_look(&rig.daemon);
+    rz_spawns_forget(&rig.daemon, 1, 1);
+    rig.spawn = RZ_SPAWN_REFUSED;
+    rz_spawns_look(&rig.daemon);
     done("want ");
-    rig.birth = RZ_BIRTH_OPEN;
+    rig.spawn = RZ_SPAWN_OPEN;
     assert_true(ask_replace(0, 2));
     rig.asker.incarnation = 2; /* in its slot another lives now */
-    rig.birth = RZ_BIRTH_REFUSED;
-    rz_births_look(&rig.daemon);
+    rig.spawn = RZ_SPAWN_REFUSED;
+    rz_spawns_look(&rig.daemon);
     done("want ");
 }
 
-static void an_end_waits_for_the_birth(void **state)
+static void an_end_waits_for_the_spawn(void **state)
 {
     (void)state;
-    rz_births_end(&rig.daemon, 1, 1, 7, "rank 0");
+    rz_spawns_end(&rig.daemon, 1, 1, 7, "rank 0");
     done("by:7 died1.1 ");
-    rz_births_end(&rig.daemon, 0, 2, 7, "rank 0"); /* its birth is not known here yet */
+    rz_spawns_end(&rig.daemon, 0, 2, 7, "rank 0"); /* its spawn is not known here yet */
     done("");
-    const uint64_t birth = rz_recover_pack_birth(0, 2);
+    const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     rig.node_of[0] = 2;
-    rz_births_decided(&rig.daemon, RZ_OK, &birth, 1);
+    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
     done("word0.2@2 publish stale END_PROCESS@2 recount ");
-    rz_births_end(&rig.daemon, 0, 1, 7, "rank 0"); /* that one is dead anyway */
-    rig.node_dead[2] = true;
-    rz_births_end(&rig.daemon, 0, 2, 7, "rank 0"); /* so is this one now */
+    rz_spawns_end(&rig.daemon, 0, 1, 7, "rank 0"); /* that one has failed anyway */
+    rig.node_failed[2] = true;
+    rz_spawns_end(&rig.daemon, 0, 2, 7, "rank 0"); /* so is this one now */
     done("");
 }
 
@@ -554,7 +554,7 @@ static void an_end_waits_for_the_order(void **state)
     (void)state;
     cohort_decided(ORIGIN, 1);
     rig.did[0] = '\0';
-    rz_births_end(&rig.daemon, 2, 1, 7, "rank 0");
+    rz_spawns_end(&rig.daemon, 2, 1, 7, "rank 0");
     done(""); /* nobody is there yet to be ended */
     rig.asker.rank = 2;
     order_comes(ORIGIN, 1);
@@ -566,23 +566,23 @@ static void an_end_waits_for_the_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(an_answer_comes_when_the_board_shows_it),
-                                       TEST(a_birth_is_not_wanted_before_its_predecessor_is_known),
+                                       TEST(a_spawn_is_not_wanted_before_its_predecessor_is_known),
                                        TEST(the_first_refusal_is_the_answer),
                                        TEST(nobody_is_begun_for_old_news),
-                                       TEST(a_newcomer_is_one_in_its_first_epoch),
+                                       TEST(a_spawned_process_is_one_in_its_first_epoch),
                                        TEST(every_refusal_is_told),
                                        TEST(too_many_cost_nothing),
                                        TEST(what_could_not_be_begun_is_not_begun_again),
                                        TEST(an_order_goes_before_its_wish),
                                        TEST(the_asker_hears_of_a_cohort_that_has_ended_already),
-                                       TEST(a_cohort_is_begun_though_its_asker_is_dead),
+                                       TEST(a_cohort_is_begun_though_its_asker_is_failed),
                                        TEST(who_hears_the_decision_first_waits_for_the_order),
-                                       TEST(an_order_of_the_dead_is_not_waited_for),
-                                       TEST(nor_when_it_was_dead_before_the_decision),
+                                       TEST(an_order_of_the_failed_is_not_waited_for),
+                                       TEST(nor_when_it_was_failed_before_the_decision),
                                        TEST(an_order_is_kept_for_replacements_only),
                                        TEST(a_refused_order_that_comes_late_is_forgotten),
-                                       TEST(the_dead_get_no_answers),
-                                       TEST(an_end_waits_for_the_birth),
+                                       TEST(the_failed_get_no_answers),
+                                       TEST(an_end_waits_for_the_spawn),
                                        TEST(an_end_waits_for_the_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "net/proof/proof.h"
 #include "port/socket.h"
 #include "wire/cursor.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -46,13 +46,14 @@ static void run_for(rz_time ns)
 
 static void say(unsigned from, uint32_t rank)
 {
-    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_CARD, .get_card = {.rank = rank}};
+    struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_EP_ADDRESS,
+                                         .get_ep_address = {.rank = rank}};
     rz_overlay_send(side[from].overlay, 1 - from, &message);
 }
 
 static void beat(unsigned from)
 {
-    struct rz_message message = {.room = RZ_ROOM_RING, .from = from, .seq = 1};
+    struct rz_message message = {.protocol = RZ_PROTOCOL_RING, .from = from, .seq = 1};
     rz_overlay_send_protocol(side[from].overlay, 1 - from, &message, NULL, true);
 }
 
@@ -308,8 +309,8 @@ static void an_impostor_hears_nothing(void **state)
     RUN_UNTIL(rz_overlay_refusals(side[0].overlay)->strangers == 1);
     run_for(20 * RZ_MILLISECOND);
     char byte;
-    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1); /* GET_CARD stays where it is */
-    assert_int_equal(side[0].broken, 0);                    /* and no death was proved */
+    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1); /* GET_EP_ADDRESS stays where it is */
+    assert_int_equal(side[0].broken, 0);                    /* and no failure was proved */
     close(fd);
     close(listening);
 }
@@ -348,7 +349,7 @@ static void datagrams_count_once(void **state)
 {
     struct rz_datagrams *friend;
     struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK}, to = own;
-    struct rz_message message = {.room = RZ_ROOM_RING, .from = 1, .seq = 1};
+    struct rz_message message = {.protocol = RZ_PROTOCOL_RING, .from = 1, .seq = 1};
     uint8_t bytes[RZ_PROTOCOL_HEADER_BYTES], packet[RZ_DATAGRAM_MAX];
     int fd;
     (void)state;
@@ -410,7 +411,7 @@ static void behind_a_cut_everything_waits_and_nothing_breaks(void **state)
     assert_int_equal(side[0].broken + side[1].broken, 0);
 }
 
-static void a_death_behind_a_cut_shows_when_it_is_healed(void **state)
+static void a_failure_behind_a_cut_shows_when_it_is_healed(void **state)
 {
     (void)state;
     start_side(0, key, 0);
@@ -477,7 +478,7 @@ int main(void)
         TEST(a_crowd_of_strangers_keeps_no_friend_out),
         TEST(datagrams_count_once),
         TEST(behind_a_cut_everything_waits_and_nothing_breaks),
-        TEST(a_death_behind_a_cut_shows_when_it_is_healed),
+        TEST(a_failure_behind_a_cut_shows_when_it_is_healed),
         TEST(a_delay_is_kept_and_the_order_too),
         TEST(a_fenced_peer_is_told_after_the_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);

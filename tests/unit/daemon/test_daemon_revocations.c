@@ -23,8 +23,8 @@ struct mail {
 
 struct node {
     rz_id id;
-    bool dead;
-    unsigned may_send; /* messages, before it dies */
+    bool failed;
+    unsigned may_send; /* messages, before it fails */
     struct rz_revocations *revocations;
     uint64_t *learnt;
     uint32_t n_learnt;
@@ -39,8 +39,8 @@ static uint32_t largest; /* message, in items */
 static void send_mail(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
 {
     struct node *node = arg;
-    if (node->dead || node->may_send == 0) {
-        node->dead = true;
+    if (node->failed || node->may_send == 0) {
+        node->failed = true;
         return;
     }
     node->may_send--;
@@ -94,7 +94,7 @@ static void deliver_all(void)
         mails = mail->next;
         if (!mails)
             mails_last = &mails;
-        if (!nodes[mail->to].dead)
+        if (!nodes[mail->to].failed)
             rz_revocations_message(nodes[mail->to].revocations, &mail->message, mail->items);
         free(mail);
         turn();
@@ -111,18 +111,18 @@ static void end(void)
     event_base_free(base);
 }
 
-static void kill_node(rz_id dead)
+static void kill_node(rz_id failed)
 {
-    nodes[dead].dead = true;
+    nodes[failed].failed = true;
 }
 
 /* All that live hear of it, one after the other, in an order of their own. */
-static void all_hear_of(rz_id dead, uint64_t seed)
+static void all_hear_of(rz_id failed, uint64_t seed)
 {
     for (uint32_t i = 0; i < n_nodes; i++) {
         rz_id id = (rz_id)((i + seed) % n_nodes);
-        if (!nodes[id].dead)
-            rz_revocations_node_died(nodes[id].revocations, dead, true);
+        if (!nodes[id].failed)
+            rz_revocations_node_failed(nodes[id].revocations, failed, true);
     }
 }
 
@@ -134,9 +134,9 @@ static unsigned knowing(uint64_t revocation)
         for (uint32_t i = 0; i < nodes[id].n_learnt; i++)
             told += nodes[id].learnt[i] == revocation;
         assert_in_range(told, 0, 1);
-        if (!nodes[id].dead)
+        if (!nodes[id].failed)
             assert_int_equal(told, rz_revocations_known(nodes[id].revocations, revocation));
-        n += !nodes[id].dead && told;
+        n += !nodes[id].failed && told;
     }
     return n;
 }
@@ -145,7 +145,7 @@ static unsigned living(void)
 {
     unsigned n = 0;
     for (rz_id id = 0; id < n_nodes; id++)
-        n += !nodes[id].dead;
+        n += !nodes[id].failed;
     return n;
 }
 
@@ -164,9 +164,9 @@ static void each_daemon_learns_each_revocation_once(void **state)
     end();
 }
 
-/* The flood is cut off: those who know die after any number of messages. When all deaths are known,
- * all know or nobody does. */
-static void a_flood_that_was_cut_off_goes_on_when_the_deaths_are_known(void **state)
+/* The flood is cut off: those who know fail after any number of messages. When all failures are
+ * known, all know or nobody does. */
+static void a_flood_that_was_cut_off_goes_on_when_the_failures_are_known(void **state)
 {
     unsigned everywhere = 0, nowhere = 0, cut = 0;
     (void)state;
@@ -185,7 +185,7 @@ static void a_flood_that_was_cut_off_goes_on_when_the_deaths_are_known(void **st
             if (nodes[id].may_send < 4)
                 kill_node(id);
         for (rz_id id = 0; id < n_nodes; id++)
-            if (nodes[id].dead)
+            if (nodes[id].failed)
                 all_hear_of(id, seed);
         deliver_all();
         assert_true(knowing(5) == 0 || knowing(5) == living());
@@ -206,12 +206,12 @@ static void what_closes_the_ring_goes_in_pieces(void **state)
     (void)state;
     begin(3);
     kill_node(2);
-    nodes[1].may_send = 0; /* cut off, so that it gets everything at once, by the death */
-    nodes[1].dead = true;
+    nodes[1].may_send = 0; /* cut off, so that it gets everything at once, by the failure */
+    nodes[1].failed = true;
     for (uint64_t i = 0; i < MANY; i++)
         rz_revocations_add(nodes[0].revocations, i);
     deliver_all();
-    nodes[1].dead = false;
+    nodes[1].failed = false;
     nodes[1].may_send = UINT32_MAX;
     all_hear_of(2, 0);
     deliver_all();
@@ -224,7 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_daemon_learns_each_revocation_once),
-        cmocka_unit_test(a_flood_that_was_cut_off_goes_on_when_the_deaths_are_known),
+        cmocka_unit_test(a_flood_that_was_cut_off_goes_on_when_the_failures_are_known),
         cmocka_unit_test(what_closes_the_ring_goes_in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

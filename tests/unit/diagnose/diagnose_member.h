@@ -64,7 +64,7 @@ static inline void tick(struct fixture *f, rz_time now)
 static inline void reply(struct fixture *f, rz_id from, uint64_t seq, rz_time began, rz_time now,
                          uint32_t counter)
 {
-    struct rz_message message = {.room = RZ_ROOM_DIAGNOSE,
+    struct rz_message message = {.protocol = RZ_PROTOCOL_DIAGNOSE,
                                  .type = RZ_DIAGNOSE_REPLY,
                                  .view = VIEW,
                                  .from = from,
@@ -75,7 +75,7 @@ static inline void reply(struct fixture *f, rz_id from, uint64_t seq, rz_time be
 
 static inline void test(struct fixture *f, rz_id from, const uint64_t *items, uint32_t n)
 {
-    struct rz_message message = {.room = RZ_ROOM_DIAGNOSE,
+    struct rz_message message = {.protocol = RZ_PROTOCOL_DIAGNOSE,
                                  .type = RZ_DIAGNOSE_TEST,
                                  .view = VIEW,
                                  .from = from,
@@ -102,9 +102,9 @@ static inline const struct rz_action *find(const struct fixture *f, enum rz_acti
     return NULL;
 }
 
-static inline void die(struct fixture *f, const rz_id *ids, uint32_t n)
+static inline void crash(struct fixture *f, const rz_id *ids, uint32_t n)
 {
-    step(f, &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = ids, .n_ids = n});
+    step(f, &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = ids, .n_ids = n});
 }
 
 /* One interval in which all of 1..n-1 answer in good time but `silent` (RZ_ID_NONE: nobody). */

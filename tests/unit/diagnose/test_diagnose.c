@@ -72,7 +72,7 @@ static void the_first_threshold_is_eight_seconds(void **state)
     release(f);
 }
 
-static void late_answers_adapt_the_threshold_after_the_verdict(void **state)
+static void late_answers_adapt_the_threshold_after_the_diagnosis(void **state)
 {
     (void)state;
     struct fixture *f = make(3, 0);
@@ -198,7 +198,7 @@ static void who_is_out_takes_the_word_of_the_group(void **state)
     release(f);
 }
 
-/* Rank 1 waits patience * 2 intervals of silence; heard from in between, it waits anew. */
+/* Rank 1 waits patience * 2 intervals of silence; heard from in between, it waits again. */
 static void who_is_tested_by_nobody_takes_over(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void a_readmission_ends_one_event_and_no_later_one(void **state)
 }
 
 /* Also to those it holds for out: they may be in, for what it knows. And its own tests end. */
-static void who_is_out_listens_to_all_and_judges_nobody(void **state)
+static void who_is_out_listens_to_all_and_assesses_nobody(void **state)
 {
     (void)state;
     struct fixture *f = make(4, 3);
@@ -310,14 +310,14 @@ static void strange_messages_are_dropped(void **state)
     release(f);
 }
 
-static void the_dead_are_tested_no_more(void **state)
+static void the_failed_are_tested_no_more(void **state)
 {
     (void)state;
     struct fixture *f = make(12, 0);
-    rz_id dead[9];
+    rz_id failed[9];
     for (rz_id k = 0; k < 9; k++)
-        dead[k] = k + 2;
-    die(f, dead, 9);
+        failed[k] = k + 2;
+    crash(f, failed, 9);
     assert_int_equal(f->count, 9); /* nine changes told, in two steps */
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
     tick(f, 0);
@@ -397,7 +397,7 @@ int main(void)
         cmocka_unit_test(statistics_are_as_the_formulas_say),
         cmocka_unit_test(a_group_begins_with_counters),
         cmocka_unit_test(the_first_threshold_is_eight_seconds),
-        cmocka_unit_test(late_answers_adapt_the_threshold_after_the_verdict),
+        cmocka_unit_test(late_answers_adapt_the_threshold_after_the_diagnosis),
         cmocka_unit_test(events_of_an_interval_are_one_message_to_the_group),
         cmocka_unit_test(only_members_are_believed_and_the_larger_counter_holds),
         cmocka_unit_test(five_good_tests_ask_for_a_rejoin),
@@ -405,10 +405,10 @@ int main(void)
         cmocka_unit_test(who_is_tested_by_nobody_takes_over),
         cmocka_unit_test(who_holds_itself_for_out_is_out),
         cmocka_unit_test(a_readmission_ends_one_event_and_no_later_one),
-        cmocka_unit_test(who_is_out_listens_to_all_and_judges_nobody),
+        cmocka_unit_test(who_is_out_listens_to_all_and_assesses_nobody),
         cmocka_unit_test(a_late_answer_is_no_answer_to_the_next_test),
         cmocka_unit_test(strange_messages_are_dropped),
-        cmocka_unit_test(the_dead_are_tested_no_more),
+        cmocka_unit_test(the_failed_are_tested_no_more),
         cmocka_unit_test(the_agreed_view_is_by_the_agreed_counters_alone),
         cmocka_unit_test(an_interval_costs_two_messages_per_pair),
     };

@@ -100,7 +100,7 @@ static void tests_of_all(uint32_t n, uint64_t view, uint64_t *tests)
         struct fixture *f = make_cube(n, id);
         for (rz_id k = 0; k < n; k++)
             if (!(view >> k & 1))
-                die(f, &k, 1);
+                crash(f, &k, 1);
         for (rz_id k = 0; k < n; k++)
             tests[id] |= (uint64_t)rz_diagnose_tests(f->diagnose, k) << k;
         release(f);
@@ -141,7 +141,7 @@ static rz_time threshold_of_another(uint32_t intervals, const rz_id *out, uint32
     }
     *measured = rz_diagnose_threshold(f->diagnose, 4);
     assert_false(rz_diagnose_tests(f->diagnose, 3));
-    die(f, out, n_out);
+    crash(f, out, n_out);
     tick(f, now);
     assert_true(rz_diagnose_tests(f->diagnose, 3));
     rz_time threshold = rz_diagnose_threshold(f->diagnose, 3);

@@ -129,23 +129,23 @@ static void a_doubted_test_ends_no_run_of_good_ones(void **state)
     release(f);
 }
 
-static void a_death_told_is_beyond_doubt(void **state)
+static void a_failure_told_is_beyond_doubt(void **state)
 {
     (void)state;
-    static const rz_id dead[] = {2, 3};
+    static const rz_id failed[] = {2, 3};
     struct fixture *f = make_healthy(5);
     rz_time now = 0;
     good(f, &now, SETTLED);
     deaf(f, &now, 1);
-    die(f, dead, 2);
+    crash(f, failed, 2);
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
     tick(f, now);
-    assert_int_equal(doubt_of(f)->arg[1], 2); /* the dead were not tested */
+    assert_int_equal(doubt_of(f)->arg[1], 2); /* the failed processes were not tested */
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
     release(f);
 }
 
-/* Two dead among three whose tests take longer than an interval, first by 8 s, then by what the
+/* Two failed among three whose tests take longer than an interval, first by 8 s, then by what the
  * third one takes: those who answer in each interval do not make their tester sure of itself again
  * and again. */
 static void long_tests_do_not_put_doubts_off_for_ever(void **state)
@@ -174,7 +174,7 @@ int main(void)
         cmocka_unit_test(the_last_one_finds_that_all_others_are_gone),
         cmocka_unit_test(half_of_them_or_a_single_one_is_no_doubt),
         cmocka_unit_test(a_doubted_test_ends_no_run_of_good_ones),
-        cmocka_unit_test(a_death_told_is_beyond_doubt),
+        cmocka_unit_test(a_failure_told_is_beyond_doubt),
         cmocka_unit_test(long_tests_do_not_put_doubts_off_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static void kill_two(struct rz_dgrp_run *run)
 }
 
 /* Whoever tests whom. */
-static void the_dead_are_out_everywhere(void **state)
+static void the_failed_are_out_everywhere(void **state)
 {
     (void)state;
     struct rz_dgrp_host hosts[N];
@@ -249,7 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quiet_group_costs_two_messages_per_pair_and_interval),
         cmocka_unit_test(a_loaded_host_leaves_and_comes_back),
-        cmocka_unit_test(the_dead_are_out_everywhere),
+        cmocka_unit_test(the_failed_are_out_everywhere),
         cmocka_unit_test(a_quiet_cube_costs_two_messages_per_cluster),
         cmocka_unit_test(who_answers_in_time_comes_back),
         cmocka_unit_test(a_tester_that_stops_for_a_while_takes_nobody_along),

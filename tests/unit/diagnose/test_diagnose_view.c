@@ -39,7 +39,7 @@ static void the_greatest_counter_holds(void **state)
               (const uint32_t[N]){0, 2, 0, 0, 4, 1});
 }
 
-static void of_two_that_accuse_each_other_the_first_stays(void **state)
+static void of_two_that_report_each_other_the_first_stays(void **state)
 {
     (void)state;
     joined_is(2, LISTS(LIST(0, ITEM(1, 1)), LIST(1, ITEM(0, 1))), (const uint32_t[N]){0, 1});
@@ -138,7 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_greatest_counter_holds),
-        cmocka_unit_test(of_two_that_accuse_each_other_the_first_stays),
+        cmocka_unit_test(of_two_that_report_each_other_the_first_stays),
         cmocka_unit_test(who_was_readmitted_meanwhile_speaks),
         cmocka_unit_test(who_holds_itself_for_out_speaks_for_itself_alone),
         cmocka_unit_test(somebody_is_in_and_nothing_is_made_up),

@@ -1,7 +1,7 @@
 /*
  * Who votes on rejoins where nobody begins a round: diagnose, paxos and turn together, as the
  * testing threads and the daemons join them, in virtual time. Processes are stopped, alone or most
- * of them at once, and die, some with their daemon; tests and votes get lost. Then all is quiet,
+ * of them at once, and fail, some with their daemon; tests and votes get lost. Then all is quiet,
  * and all that live must be in again.
  */
 #include <setjmp.h>
@@ -14,15 +14,15 @@
 #include "base/random.h"
 #include "proto/diagnose/diagnose.h"
 #include "proto/paxos/paxos.h"
-#include "proto/turn/turn.h"
+#include "proto/view_change/view_change.h"
 #include "timing/timing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-RZ_PROTO_ROOM(diagnose, RZ_ROOM_DIAGNOSE);
-RZ_PROTO_ROOM(paxos, RZ_ROOM_PAXOS);
-RZ_PROTO_ROOM(turn, RZ_ROOM_TURN);
+RZ_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
+RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
+RZ_PROTOCOL(view_change, RZ_PROTOCOL_TURN);
 
 /* Processes come first, then daemons: process p is of daemon N + p % DAEMONS. */
 enum { N = 7, DAEMONS = 3, ALL = N + DAEMONS };
@@ -67,7 +67,7 @@ struct run {
     struct process process[N];
     uint64_t set[NUMBERS_MAX]; /* of voters, by number; 0: nobody has them yet */
     uint32_t granted[N], n_decisions;
-    uint64_t dead, still; /* still: stopped for good */
+    uint64_t failed, still; /* still: stopped for good */
     struct decision decision[DECISIONS_MAX];
     const char *violation;
     bool recovered;
@@ -175,7 +175,7 @@ static void ask(struct run *run, rz_id p)
     uint32_t n = N;
     rz_id daemon = N + p % DAEMONS;
     for (rz_id k = 0; k < N; k++)
-        items[k] = RZ_TURN_PROCESS(k, 1);
+        items[k] = RZ_VIEW_CHANGE_PROCESS(k, 1);
     for (rz_id k = 0; k < N; k++)
         if (rz_diagnose_counter(tests_of(run, p), k) > 0)
             items[n++] = RZ_DIAGNOSE_ITEM(k, rz_diagnose_counter(tests_of(run, p), k));
@@ -183,7 +183,7 @@ static void ask(struct run *run, rz_id p)
     process->untold = false;
     process->waits = true;
     process->round = process->voters.number;
-    rz_timing_call(run->timing, daemon, TURN, 0, RZ_TURN_ARRIVE, arg, items, n);
+    rz_timing_call(run->timing, daemon, TURN, 0, RZ_VIEW_CHANGE_ARRIVE, arg, items, n);
 }
 
 static void look_at_voters(struct run *run, rz_id p)
@@ -225,7 +225,7 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
 {
     struct run *run = rz_timing_study(timing);
     const uint64_t *arg = notice->arg;
-    if (part == TURN && notice->what == RZ_TURN_ROUND) {
+    if (part == TURN && notice->what == RZ_VIEW_CHANGE_ROUND) {
         on_round(run, member, notice);
     } else if (part == PAXOS && notice->what == RZ_PAXOS_ASKED) {
         on_asked(run, member, arg[0]);
@@ -243,7 +243,7 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
 
 static bool all_are_in(const struct run *run)
 {
-    uint64_t gone = run->dead | run->still;
+    uint64_t gone = run->failed | run->still;
     for (rz_id p = 0; p < N; p++)
         for (rz_id k = 0; k < N && !(gone >> p & 1); k++)
             if (rz_diagnose_has(tests_of(run, p), k) == (gone >> k & 1))
@@ -252,30 +252,30 @@ static bool all_are_in(const struct run *run)
 }
 
 /* Others hear of it by their boards and daemons. */
-static void process_dies(struct run *run, rz_id k)
+static void process_fails(struct run *run, rz_id k)
 {
-    const uint64_t process = RZ_TURN_PROCESS(k, 1);
-    if (run->dead >> k & 1)
+    const uint64_t process = RZ_VIEW_CHANGE_PROCESS(k, 1);
+    if (run->failed >> k & 1)
         return;
-    run->dead |= UINT64_C(1) << k;
+    run->failed |= UINT64_C(1) << k;
     rz_timing_kill(run->timing, k, 0);
     for (rz_id id = 0; id < ALL; id++)
         if (id >= N) {
-            call(run, id, TURN, RZ_TURN_PROCESS_DEAD, 0, 0, &process, 1);
+            call(run, id, TURN, RZ_VIEW_CHANGE_PROCESS_FAILED, 0, 0, &process, 1);
         } else if (id != k) {
             rz_timing_tell(run->timing, id, DIAGNOSE, 0, &k, 1);
             rz_timing_tell(run->timing, id, PAXOS, 0, &k, 1);
         }
 }
 
-static void daemon_dies(struct run *run, rz_id daemon)
+static void daemon_fails(struct run *run, rz_id daemon)
 {
     rz_timing_kill(run->timing, daemon, 0);
     for (rz_id id = N; id < ALL; id++)
         if (id != daemon)
             rz_timing_tell(run->timing, id, TURN, 0, &daemon, 1);
     for (rz_id p = daemon - N; p < N; p += DAEMONS)
-        process_dies(run, p);
+        process_fails(run, p);
 }
 
 /* Some, or nearly all, are stopped at once. */
@@ -296,7 +296,7 @@ static void stop_some(struct run *run, rz_time now)
 static void stop_for_good(struct run *run, rz_id p, rz_time now)
 {
     struct process *process = &run->process[p];
-    if (process->stopped_to + LOOK > now || __builtin_popcountll(run->dead) >= N - 2)
+    if (process->stopped_to + LOOK > now || __builtin_popcountll(run->failed) >= N - 2)
         return;
     process->stopped_to = RZ_TIME_NEVER;
     run->still |= UINT64_C(1) << p;
@@ -309,11 +309,11 @@ static void disturb(struct run *run, rz_time now)
         stop_for_good(run, (rz_id)random_below(run, N), now);
     if (random_below(run, 150) == 0)
         stop_some(run, now);
-    if (run->seed % 4 == 0 && random_below(run, 1000) == 0 && run->dead == 0)
-        daemon_dies(run, N + (rz_id)random_below(run, DAEMONS));
+    if (run->seed % 4 == 0 && random_below(run, 1000) == 0 && run->failed == 0)
+        daemon_fails(run, N + (rz_id)random_below(run, DAEMONS));
     if (run->seed % 5 == 0 && random_below(run, 400) == 0 &&
-        __builtin_popcountll(run->dead | run->still) < N - 2)
-        process_dies(run, (rz_id)random_below(run, N));
+        __builtin_popcountll(run->failed | run->still) < N - 2)
+        process_fails(run, (rz_id)random_below(run, N));
 }
 
 static void alarm(struct rz_timing *timing, uint64_t what)
@@ -349,7 +349,7 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 {
     static struct rz_diagnose_config tests;
     static struct rz_paxos_config votes;
-    static struct rz_turn_config turns;
+    static struct rz_view_change_config turns;
     const struct run *run = rz_timing_study(timing);
     bool process = member < N;
     tests = (struct rz_diagnose_config){
@@ -367,7 +367,7 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
         .mutations = run->mutation == KEEP_VOTERS ? RZ_DIAGNOSE_KEEP_VOTERS : 0};
     votes = (struct rz_paxos_config){
         .n_members = process ? N : ALL, .retry = 200 * RZ_MILLISECOND, .votes = true};
-    turns = (struct rz_turn_config){.n_members = ALL, .view = 1, .n_slots = N};
+    turns = (struct rz_view_change_config){.n_members = ALL, .view = 1, .n_slots = N};
     return part == DIAGNOSE ? (const void *)&tests : part == PAXOS ? (const void *)&votes : &turns;
 }
 
@@ -397,7 +397,7 @@ static const struct run *run_one(uint64_t seed, enum mutation mutation)
     const struct rz_timing_setup setup = {
         .members = ALL,
         .n_parts = PARTS,
-        .parts = {&rz_proto_room_diagnose, &rz_proto_room_paxos, &rz_proto_room_turn},
+        .parts = {&rz_protocol_diagnose, &rz_protocol_paxos, &rz_protocol_view_change},
         .network = {.latency = 100 * RZ_MICROSECOND},
         .seed = seed,
         .until = RECOVERED_BY,

@@ -104,10 +104,10 @@ void group_step(struct group *group, rz_id member, const struct rz_event *event)
     } while (more != RZ_DONE);
 }
 
-void group_tell(struct group *group, rz_id member, rz_id dead)
+void group_tell(struct group *group, rz_id member, rz_id failed)
 {
     struct rz_event event = {
-        .kind = RZ_EVENT_DEATH, .now = group->cycle * GROUP_CYCLE, .ids = &dead, .n_ids = 1};
+        .kind = RZ_EVENT_FAILURE, .now = group->cycle * GROUP_CYCLE, .ids = &failed, .n_ids = 1};
     group_step(group, member, &event);
 }
 

@@ -49,7 +49,7 @@ struct group *group_create(uint32_t n, struct rz_gossip_config config, uint64_t 
 void group_destroy(struct group *group);
 void group_kill(struct group *group, rz_id member);
 void group_step(struct group *group, rz_id member, const struct rz_event *event);
-void group_tell(struct group *group, rz_id member, rz_id dead);
+void group_tell(struct group *group, rz_id member, rz_id failed);
 /* One cycle, and its end, which is the beginning of the next. */
 void group_cycle(struct group *group);
 /* Cycles until all living members have returned, `most` of them at most; how many. */

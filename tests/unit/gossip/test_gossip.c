@@ -16,13 +16,13 @@
 
 static struct group *make(enum rz_gossip_kind kind, uint32_t n, uint64_t seed)
 {
-    return group_create(n, (struct rz_gossip_config){.kind = kind, .accuse = true}, seed);
+    return group_create(n, (struct rz_gossip_config){.kind = kind, .report = true}, seed);
 }
 
 /* Delivers a message that no member sent. */
 static void receive(struct group *group, rz_id to, struct rz_message message, const uint64_t *items)
 {
-    message.room = RZ_ROOM_GOSSIP;
+    message.protocol = RZ_PROTOCOL_GOSSIP;
     if (message.view == 0)
         message.view = group->config.view;
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE,
@@ -82,11 +82,11 @@ static void known_failed_are_not_pinged(void **state)
     (void)state;
     for (uint32_t kind = 0; kind < RZ_GOSSIP_KIND_COUNT; kind++) {
         struct group *group = make(kind, N, 3);
-        for (rz_id dead = 3; dead < N; dead++)
-            group_kill(group, dead);
+        for (rz_id failed = 3; failed < N; failed++)
+            group_kill(group, failed);
         for (rz_id id = 0; id < 3; id++)
-            for (rz_id dead = 3; dead < N; dead++)
-                group_tell(group, id, dead);
+            for (rz_id failed = 3; failed < N; failed++)
+                group_tell(group, id, failed);
         for (uint32_t cycle = 0; cycle < 5; cycle++) {
             group_cycle(group);
             for (uint32_t i = 0; i < group->n_letters; i++)
@@ -139,7 +139,7 @@ static void matrix_takes_the_senders_row_for_its_own(void **state)
     group_destroy(group);
 }
 
-static void matrix_counts_dead_members_as_silent_witnesses(void **state)
+static void matrix_counts_failed_members_as_silent_witnesses(void **state)
 {
     (void)state;
     struct group *group = make(RZ_GOSSIP_MATRIX, 3, 1);
@@ -180,10 +180,10 @@ static void all_news_are_told_however_many(void **state)
     (void)state;
     for (uint32_t kind = 0; kind < RZ_GOSSIP_KIND_COUNT; kind++) {
         struct group *group = make(kind, 100, 1);
-        for (rz_id dead = 20; dead < 100; dead++)
-            group_kill(group, dead);
-        for (rz_id dead = 20; dead < 100; dead++)
-            group_tell(group, 0, dead);
+        for (rz_id failed = 20; failed < 100; failed++)
+            group_kill(group, failed);
+        for (rz_id failed = 20; failed < 100; failed++)
+            group_tell(group, 0, failed);
         group_finish(group, 200);
         for (rz_id id = 0; id < 20; id++) {
             assert_int_equal(count_notices(group, id, RZ_GOSSIP_DETECTED), 80);
@@ -279,7 +279,7 @@ static void the_limit_of_cycles_ends_a_call_without_success(void **state)
 {
     (void)state;
     struct group *group = group_create(
-        N, (struct rz_gossip_config){.kind = RZ_GOSSIP_SUM, .cycles_max = 6, .accuse = true}, 1);
+        N, (struct rz_gossip_config){.kind = RZ_GOSSIP_SUM, .cycles_max = 6, .report = true}, 1);
     group_kill(group, 3);
     assert_int_equal(group_finish(group, 100), 6);
     for (uint32_t i = 0; i < group->n_notices; i++)
@@ -339,7 +339,7 @@ int main(void)
         cmocka_unit_test(known_failed_are_not_pinged),
         cmocka_unit_test(list_merges_to_the_union_and_twice_is_once),
         cmocka_unit_test(matrix_takes_the_senders_row_for_its_own),
-        cmocka_unit_test(matrix_counts_dead_members_as_silent_witnesses),
+        cmocka_unit_test(matrix_counts_failed_members_as_silent_witnesses),
         cmocka_unit_test(bad_messages_are_dropped),
         cmocka_unit_test(all_news_are_told_however_many),
         cmocka_unit_test(list_has_no_variance),

@@ -13,7 +13,7 @@
 #include "gossip_group.h"
 #include "proto/gossip/gossip_check.h"
 
-/* Runs of n members, one dead before: in how many a verdict was wrong at some time. */
+/* Runs of n members, one failed before: in how many a verdict was wrong at some time. */
 struct odds {
     uint32_t runs, false_consensus, early_commits, disagreed;
     double consensus_last, commit_last; /* means */
@@ -36,7 +36,7 @@ static void look_at_notices(const struct group *group, struct odds *odds)
 static struct odds run(struct rz_gossip_config config, uint32_t n, uint32_t runs)
 {
     struct odds odds = {.runs = runs};
-    config.accuse = true;
+    config.report = true;
     for (uint32_t seed = 1; seed <= runs; seed++) {
         struct group *group = group_create(n, config, seed);
         group_kill(group, seed % n);
@@ -106,10 +106,10 @@ static void sum_commits_when_all_have_consensus(void **state)
     }
 }
 
-static void naive_verdicts_are_often_early(void **state)
+static void naive_diagnoses_are_often_early(void **state)
 {
     (void)state;
-    struct rz_gossip_config naive = {.kind = RZ_GOSSIP_SUM, .mutations = RZ_GOSSIP_NAIVE_VERDICT};
+    struct rz_gossip_config naive = {.kind = RZ_GOSSIP_SUM, .mutations = RZ_GOSSIP_NAIVE_DIAGNOSIS};
     for (int before_only = 0; before_only < 2; before_only++) {
         naive.before_only = before_only;
         struct odds odds = run(naive, 256, 30);
@@ -123,7 +123,7 @@ int main(void)
         cmocka_unit_test(matrix_is_never_wrong_and_logarithmic),
         cmocka_unit_test(list_misses_hardly_ever),
         cmocka_unit_test(sum_commits_when_all_have_consensus),
-        cmocka_unit_test(naive_verdicts_are_often_early),
+        cmocka_unit_test(naive_diagnoses_are_often_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,10 @@
 
 #define N 24
 
-static struct group *make(bool accuse, uint32_t mutations, uint64_t seed)
+static struct group *make(bool report, uint32_t mutations, uint64_t seed)
 {
     struct rz_gossip_config config = {
-        .kind = RZ_GOSSIP_SUM, .accuse = accuse, .mutations = mutations};
+        .kind = RZ_GOSSIP_SUM, .report = report, .mutations = mutations};
     return group_create(N, config, seed);
 }
 
@@ -100,7 +100,7 @@ static void mass_is_constant_to_the_last_bit(void **state)
     }
 }
 
-/* Every fifth PING is lost; nobody is accused for it. */
+/* Every fifth PING is lost; nobody is reported for it. */
 static bool lose_pings(struct group *group, const struct rz_message *message, rz_id to)
 {
     (void)group;
@@ -169,7 +169,7 @@ static void the_least_living_member_holds_the_weight(void **state)
 
 static void deliver(struct group *group, rz_id to, struct rz_message message, const uint64_t *items)
 {
-    message.room = RZ_ROOM_GOSSIP;
+    message.protocol = RZ_PROTOCOL_GOSSIP;
     message.view = group->config.view;
     struct rz_event event = {
         .kind = RZ_EVENT_RECEIVE, .now = 10, .message = &message, .items = items};
@@ -200,7 +200,7 @@ static void halves_of_another_list_are_dropped(void **state)
     group_destroy(group);
 }
 
-static void nobody_trades_mass_with_the_dead(void **state)
+static void nobody_trades_mass_with_the_failed(void **state)
 {
     (void)state;
     struct group *group = make(true, 0, 8);
@@ -236,10 +236,10 @@ static void late_answers_bring_news_and_no_mass(void **state)
 /* --- as published: failures before the first cycle only ----------------------------------------
  */
 
-static struct group *make_before(bool accuse, uint32_t mutations, uint64_t seed)
+static struct group *make_before(bool report, uint32_t mutations, uint64_t seed)
 {
     struct rz_gossip_config config = {
-        .kind = RZ_GOSSIP_SUM, .before_only = true, .accuse = accuse, .mutations = mutations};
+        .kind = RZ_GOSSIP_SUM, .before_only = true, .report = report, .mutations = mutations};
     return group_create(N, config, seed);
 }
 
@@ -269,22 +269,22 @@ static struct rz_gossip_mass mass_before(const struct group *group, rz_id failed
     return all;
 }
 
-/* Four die before; lists grow while halves are lent. True: all mass was there after each cycle. */
+/* Four fail before; lists grow while halves are lent. True: all mass was there after each cycle. */
 static bool mass_stays_before(uint32_t mutations, uint64_t seed)
 {
-    static const rz_id dead[] = {0, 3, 11, 17};
+    static const rz_id failed[] = {0, 3, 11, 17};
     struct group *group = make_before(true, mutations, seed);
     bool stays = true;
     for (uint32_t i = 0; i < 4; i++)
-        group_kill(group, dead[i]);
+        group_kill(group, failed[i]);
     for (uint32_t cycle = 0; cycle < 60; cycle++) {
         group_cycle(group);
         for (uint32_t i = 0; i < 4; i++) {
             uint32_t knowing;
-            struct rz_gossip_mass all = mass_before(group, dead[i], &knowing);
+            struct rz_gossip_mass all = mass_before(group, failed[i], &knowing);
             stays = stays && all.weight == (N - 4) * RZ_GOSSIP_ONE &&
                     all.detected == knowing * RZ_GOSSIP_ONE &&
-                    all.consensus == with_consensus(group, dead[i]) * RZ_GOSSIP_ONE;
+                    all.consensus == with_consensus(group, failed[i]) * RZ_GOSSIP_ONE;
         }
     }
     stays = stays && rz_gossip_check_agreed(group_check(group), 3) &&
@@ -336,17 +336,17 @@ static void before_halves_come_back_to_a_list_that_has_grown(void **state)
     group_tell(group, 2, 5);
     group_step(group, 2, &begin);
     assert_true(rz_gossip_mass(group->state[2], 5).detected == RZ_GOSSIP_ONE / 2);
-    for (rz_id dead = 3; dead < 10; dead++)
-        group_tell(group, 2, dead);
+    for (rz_id failed = 3; failed < 10; failed++)
+        group_tell(group, 2, failed);
     group_step(group, 2, &tick);
-    for (rz_id dead = 3; dead < 10; dead++)
-        assert_true(rz_gossip_mass(group->state[2], dead).detected == RZ_GOSSIP_ONE);
+    for (rz_id failed = 3; failed < 10; failed++)
+        assert_true(rz_gossip_mass(group->state[2], failed).detected == RZ_GOSSIP_ONE);
     assert_true(rz_gossip_mass(group->state[2], 5).weight == RZ_GOSSIP_ONE);
     group_destroy(group);
 }
 
-/* The price: S4-6 does not hold where one dies in the run. */
-static void before_a_later_death_spoils_the_count(void **state)
+/* The price: S4-6 does not hold where one fails in the run. */
+static void before_a_later_failure_spoils_the_count(void **state)
 {
     (void)state;
     struct group *group = make_before(true, 0, 8);
@@ -368,12 +368,12 @@ int main(void)
         cmocka_unit_test(a_new_failure_restarts_the_count_and_keeps_phases),
         cmocka_unit_test(the_least_living_member_holds_the_weight),
         cmocka_unit_test(halves_of_another_list_are_dropped),
-        cmocka_unit_test(nobody_trades_mass_with_the_dead),
+        cmocka_unit_test(nobody_trades_mass_with_the_failed),
         cmocka_unit_test(late_answers_bring_news_and_no_mass),
         cmocka_unit_test(before_mass_is_constant_to_the_last_bit),
         cmocka_unit_test(before_all_trade_weight_whatever_they_know),
         cmocka_unit_test(before_halves_come_back_to_a_list_that_has_grown),
-        cmocka_unit_test(before_a_later_death_spoils_the_count),
+        cmocka_unit_test(before_a_later_failure_spoils_the_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

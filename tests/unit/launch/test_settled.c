@@ -1,4 +1,4 @@
-/* Which deaths of nodes are handed on, from events in whatever order they come. */
+/* Which failures of nodes are handed on, from events in whatever order they come. */
 #include "launch/settled.h"
 
 #include <setjmp.h>
@@ -8,18 +8,18 @@
 #include <cmocka.h>
 
 #define NODES 4
-#define SEEN RZ_EVENT_RECORD_DEATH_SEEN
-#define NEWS RZ_EVENT_RECORD_DEATH_NEWS
+#define SEEN RZ_EVENT_RECORD_FAILURE_SEEN
+#define NEWS RZ_EVENT_RECORD_FAILURE_NEWS
 
 static struct rz_settled settled;
-static char told[1024]; /* "by>node " of each death handed on, "by:kind " of other events */
+static char told[1024]; /* "by>node " of each failure handed on, "by:kind " of other events */
 
 static void deliver(void *arg, uint32_t by, const struct rz_launch_event *event)
 {
     char one[32];
-    bool death = event->kind == SEEN || event->kind == NEWS;
+    bool failure = event->kind == SEEN || event->kind == NEWS;
     (void)arg;
-    if (death)
+    if (failure)
         snprintf(one, sizeof one, "%u%s%u ", by, event->kind == SEEN ? ">" : "~", event->node);
     else
         snprintf(one, sizeof one, "%u:%u ", by, event->kind);
@@ -65,7 +65,8 @@ static void test_what_the_cut_off_node_tells_counts_for_nothing(void **state)
     tell(NEWS, 0, 2); /* settled already */
     tell(RZ_EVENT_RECORD_EPOCH, 2, 2);
     assert_string_equal(told, "3>2 1~2 3:12 0~2 ");
-    rz_settled_gone(&settled, 1); /* later it dies indeed: the old accusation is no part of that */
+    rz_settled_gone(&settled,
+                    1); /* later it fails indeed: the old failure report is no part of that */
     assert_string_equal(told, "3>2 1~2 3:12 0~2 ");
 }
 
@@ -80,7 +81,7 @@ static void test_a_node_that_stops_itself_takes_its_words_back(void **state)
     assert_string_equal(told, "0>3 ");
 }
 
-static void test_a_daemon_that_is_gone_is_dead_whoever_says_so(void **state)
+static void test_a_daemon_that_is_gone_is_failed_whoever_says_so(void **state)
 {
     (void)state;
     tell(SEEN, 0, 1);
@@ -90,12 +91,12 @@ static void test_a_daemon_that_is_gone_is_dead_whoever_says_so(void **state)
     assert_string_equal(told, "0>1 2>1 2~1 ");
 }
 
-static void test_noted_deaths(void **state)
+static void test_noted_failures(void **state)
 {
     (void)state;
     tell(SEEN, 0, 1);
     tell(RZ_EVENT_RECORD_NOTED, 0, 1);
-    tell(RZ_EVENT_RECORD_LEFT, 0, 0); /* from now on both sides of a partition note deaths */
+    tell(RZ_EVENT_RECORD_LEFT, 0, 0); /* from now on both sides of a partition note failures */
     tell(SEEN, 0, 2);
     tell(RZ_EVENT_RECORD_NOTED, 0, 2);
     assert_string_equal(told, "0>1 0:9 0:8 0:9 ");
@@ -118,8 +119,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_what_the_cut_off_node_tells_counts_for_nothing),
                                        TEST(test_a_node_that_stops_itself_takes_its_words_back),
-                                       TEST(test_a_daemon_that_is_gone_is_dead_whoever_says_so),
-                                       TEST(test_noted_deaths),
+                                       TEST(test_a_daemon_that_is_gone_is_failed_whoever_says_so),
+                                       TEST(test_noted_failures),
                                        TEST(test_all_else_is_handed_on_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What is told of deaths, from events as the nodes tell them, in whatever order they come. */
+/* What is told of failures, from events as the nodes tell them, in whatever order they come. */
 #include "launch/story.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #define MS RZ_MILLISECOND
 
-enum { RANKS = 2, OTHER = 0, ACCUSED = 1 };
+enum { RANKS = 2, OTHER = 0, REPORTED = 1 };
 
 static struct rz_work work;
 static struct rz_story story;
@@ -46,7 +46,7 @@ static void event(enum rz_event_record kind, uint32_t by, uint32_t node, uint32_
                                              .note = "broken connection"});
 }
 
-/* Whether the story told that the node died, when epoch 3 runs. */
+/* Whether the story told that the node failed, when epoch 3 runs. */
 static bool is_told(void)
 {
     struct rz_recovery_times before;
@@ -54,21 +54,21 @@ static bool is_told(void)
     event(RZ_EVENT_RECORD_RUN, OTHER, OTHER, 3, 330 * MS);
     rz_story_end(&story, 0, false, &before);
     fflush(story.terminal);
-    return strstr(told, "node 1 died; noticed by broken connection\n") != NULL;
+    return strstr(told, "node 1 failed; noticed by broken connection\n") != NULL;
 }
 
-static void test_word_of_a_dead_node_that_comes_late(void **state)
+static void test_word_of_a_failed_node_that_comes_late(void **state)
 {
     (void)state;
     event(RZ_EVENT_RECORD_EPOCH, OTHER, OTHER, 2, 290 * MS);
-    event(RZ_EVENT_RECORD_DEATH_SEEN, OTHER, ACCUSED, 2, 300 * MS);
-    event(RZ_EVENT_RECORD_EPOCH, ACCUSED, ACCUSED, 2, 299 * MS);
+    event(RZ_EVENT_RECORD_FAILURE_SEEN, OTHER, REPORTED, 2, 300 * MS);
+    event(RZ_EVENT_RECORD_EPOCH, REPORTED, REPORTED, 2, 299 * MS);
     assert_true(is_told());
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(
-        test_word_of_a_dead_node_that_comes_late, open_story, close_story)};
+        test_word_of_a_failed_node_that_comes_late, open_story, close_story)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,11 +67,11 @@ static void begin(void)
             mark(rank, 1, i, (100 + 10 * i + rank) * MS);
 }
 
-/* Rank 1 dies at 225 ms and is begun again; to the barrier of epoch. */
+/* Rank 1 fails at 225 ms and is begun again; to the barrier of epoch. */
 static void recover(uint32_t epoch, uint32_t incarnation, rz_time from)
 {
-    event(RZ_EVENT_RECORD_DEATH_NEWS, epoch - 1, 1, incarnation - 1, 0, from + 2 * MS);
-    event(RZ_EVENT_RECORD_DEATH_NEWS, epoch - 1, 1, incarnation - 1, 0, from + 3 * MS);
+    event(RZ_EVENT_RECORD_FAILURE_NEWS, epoch - 1, 1, incarnation - 1, 0, from + 2 * MS);
+    event(RZ_EVENT_RECORD_FAILURE_NEWS, epoch - 1, 1, incarnation - 1, 0, from + 3 * MS);
     event(RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, 0, 4, from + 5 * MS);
     event(RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, 0, 4, from + 4 * MS);
     event(RZ_EVENT_RECORD_BEGUN, epoch, 1, incarnation, 0, from + 6 * MS);
@@ -88,9 +88,9 @@ static void test_phases_of_a_global_restart(void **state)
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    assert_false(rz_timeline_take(&timeline, &times)); /* nobody has died */
-    rz_timeline_death(&timeline, 225 * MS, 0, true);
-    rz_timeline_death(&timeline, 0, 226 * MS, false);
+    assert_false(rz_timeline_take(&timeline, &times)); /* nobody has failed */
+    rz_timeline_failure(&timeline, 225 * MS, 0, true);
+    rz_timeline_failure(&timeline, 0, 226 * MS, false);
     assert_false(rz_timeline_runs(&timeline));
     recover(2, 2, 225 * MS);
     assert_true(rz_timeline_runs(&timeline) && !rz_timeline_settled(&timeline));
@@ -100,7 +100,7 @@ static void test_phases_of_a_global_restart(void **state)
     assert_true(rz_timeline_settled(&timeline));
     assert_true(rz_timeline_take(&timeline, &times));
     assert_true(times.way == RZ_RECOVERY_REINIT && times.epoch == 2 && times.generation == 4);
-    assert_true(times.deaths == 1 && times.rounds == 1);
+    assert_true(times.failures == 1 && times.rounds == 1);
     const double *ms = times.phase_ms;
     is_ms(ms[RZ_RECOVERY_DETECT], 1);
     is_ms(ms[RZ_RECOVERY_SPREAD], 2);
@@ -123,7 +123,7 @@ static void test_the_sum_is_the_whole(void **state)
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    rz_timeline_death(&timeline, 225 * MS, 226 * MS, true);
+    rz_timeline_failure(&timeline, 225 * MS, 226 * MS, true);
     recover(2, 2, 225 * MS);
     event(RZ_EVENT_RECORD_PROTECTED, 2, RZ_ID_NONE, 0, 0, 236 * MS); /* another node, later */
     assert_true(rz_timeline_take(&timeline, &times));
@@ -139,7 +139,7 @@ static void test_lost_work(void **state)
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    rz_timeline_death(&timeline, 225 * MS, 226 * MS, true);
+    rz_timeline_failure(&timeline, 225 * MS, 226 * MS, true);
     mark(0, 1, 13, 230 * MS); /* a survivor that had not noticed */
     recover(2, 2, 225 * MS);
     mark(1, 2, 9, 242 * MS);
@@ -150,7 +150,7 @@ static void test_lost_work(void **state)
     is_ms(times.lost.seconds * 1000, 225 - 180); /* the first process began it at 180 ms */
     /* From then on the second life counts. */
     mark(0, 2, 9, 250 * MS);
-    rz_timeline_death(&timeline, 0, 260 * MS, true);
+    rz_timeline_failure(&timeline, 0, 260 * MS, true);
     recover(3, 3, 260 * MS);
     mark(0, 3, 8, 280 * MS);
     mark(1, 3, 8, 280 * MS);
@@ -165,7 +165,7 @@ static void test_a_late_mark(void **state)
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    rz_timeline_death(&timeline, 225 * MS, 226 * MS, true);
+    rz_timeline_failure(&timeline, 225 * MS, 226 * MS, true);
     event(RZ_EVENT_RECORD_EPOCH, 2, RZ_ID_NONE, 0, 4, 230 * MS);
     mark(0, 2, 14, 231 * MS);
     event(RZ_EVENT_RECORD_AT_START, 2, 0, 1, 0, 232 * MS);
@@ -178,18 +178,18 @@ static void test_a_late_mark(void **state)
     assert_true(times.lost.from == 10 && times.lost.to == 14);
 }
 
-/* A second death: what survivors mark before its decision is not where they go on. */
+/* A second failure: what survivors mark before its decision is not where they go on. */
 static void test_marks_between_two_recoveries(void **state)
 {
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    rz_timeline_death(&timeline, 225 * MS, 226 * MS, true);
+    rz_timeline_failure(&timeline, 225 * MS, 226 * MS, true);
     recover(2, 2, 225 * MS);
     mark(0, 2, 8, 243 * MS);
     mark(1, 2, 8, 243 * MS);
     assert_true(rz_timeline_take(&timeline, &times));
-    rz_timeline_death(&timeline, 0, 260 * MS, true);
+    rz_timeline_failure(&timeline, 0, 260 * MS, true);
     mark(0, 2, 9, 261 * MS);
     recover(3, 3, 260 * MS);
     mark(0, 3, 10, 280 * MS);
@@ -205,34 +205,34 @@ static void test_the_decision_is_heard_before_the_notice(void **state)
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    event(RZ_EVENT_RECORD_DEATH_NEWS, 1, 1, 1, 0, 228 * MS);
+    event(RZ_EVENT_RECORD_FAILURE_NEWS, 1, 1, 1, 0, 228 * MS);
     event(RZ_EVENT_RECORD_EPOCH, 2, RZ_ID_NONE, 0, 4, 230 * MS);
     event(RZ_EVENT_RECORD_AT_START, 2, 0, 1, 0, 232 * MS);
-    rz_timeline_death(&timeline, 0, 226 * MS, true);
+    rz_timeline_failure(&timeline, 0, 226 * MS, true);
     event(RZ_EVENT_RECORD_EPOCH, 2, RZ_ID_NONE, 0, 4, 229 * MS);
     event(RZ_EVENT_RECORD_RUN, 2, RZ_ID_NONE, 0, 0, 240 * MS);
     assert_true(rz_timeline_take(&timeline, &times));
-    assert_true(times.deaths == 1 && times.rounds == 1);
+    assert_true(times.failures == 1 && times.rounds == 1);
     is_ms(times.phase_ms[RZ_RECOVERY_SPREAD], 2);
     is_ms(times.phase_ms[RZ_RECOVERY_AGREE], 2);
     is_ms(times.phase_ms[RZ_RECOVERY_ROLL_BACK], 2);
     is_ms(times.whole_ms, 14);
 }
 
-static void test_a_death_in_the_recovery(void **state)
+static void test_a_failure_in_the_recovery(void **state)
 {
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    rz_timeline_death(&timeline, 0, 226 * MS, true);
+    rz_timeline_failure(&timeline, 0, 226 * MS, true);
     event(RZ_EVENT_RECORD_EPOCH, 2, RZ_ID_NONE, 0, 4, 230 * MS);
     event(RZ_EVENT_RECORD_AT_START, 2, 0, 1, 0, 231 * MS);
-    rz_timeline_death(&timeline, 0, 232 * MS, true); /* of the new one */
+    rz_timeline_failure(&timeline, 0, 232 * MS, true); /* of the new one */
     recover(3, 3, 232 * MS);
     event(RZ_EVENT_RECORD_RUN, 2, RZ_ID_NONE, 0, 0,
           500 * MS); /* of the round that came to nothing */
     assert_true(rz_timeline_take(&timeline, &times));
-    assert_true(times.deaths == 2 && times.rounds == 2 && times.epoch == 3);
+    assert_true(times.failures == 2 && times.rounds == 2 && times.epoch == 3);
     assert_true(times.seen == 226 * MS && times.run == 244 * MS);
     is_ms(times.whole_ms, 18);
 }
@@ -244,12 +244,12 @@ static void test_a_damaged_checkpoint(void **state)
     size_t bytes;
     (void)state;
     begin();
-    rz_timeline_death(&timeline, 0, 226 * MS, true);
+    rz_timeline_failure(&timeline, 0, 226 * MS, true);
     event(RZ_EVENT_RECORD_EPOCH, 2, RZ_ID_NONE, 0, 4, 230 * MS);
     event(RZ_EVENT_RECORD_EPOCH, 3, RZ_ID_NONE, 0, 3, 231 * MS);
     event(RZ_EVENT_RECORD_FELL_BACK, 3, RZ_ID_NONE, 0, 4, 231 * MS);
     event(RZ_EVENT_RECORD_FELL_BACK, 2, RZ_ID_NONE, 0, 5, 232 * MS); /* of a round that is over */
-    event(RZ_EVENT_RECORD_EPOCH, 4, RZ_ID_NONE, 0, 3, 233 * MS);     /* another death */
+    event(RZ_EVENT_RECORD_EPOCH, 4, RZ_ID_NONE, 0, 3, 233 * MS);     /* another failure */
     recover(4, 2, 233 * MS);
     assert_true(rz_timeline_take(&timeline, &times));
     assert_true(times.rounds == 3 && times.generation == 3 && times.damaged == 4);
@@ -261,7 +261,7 @@ static void test_a_damaged_checkpoint(void **state)
     assert_non_null(
         strstr(text, "\n            checkpoint 4 was damaged: back to the one before\n"));
     free(text);
-    rz_timeline_death(&timeline, 0, 300 * MS, true);
+    rz_timeline_failure(&timeline, 0, 300 * MS, true);
     recover(5, 3, 300 * MS);
     assert_true(rz_timeline_take(&timeline, &times) && times.damaged == 0);
 }
@@ -271,10 +271,10 @@ static void test_replacement(void **state)
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    rz_timeline_death(&timeline, 225 * MS, 226 * MS, true);
-    event(RZ_EVENT_RECORD_DEATH_NEWS, 1, 1, 1, 0, 227 * MS);
-    event(RZ_EVENT_RECORD_BORN, 1, 1, 2, RZ_BORN_REPLACES, 229 * MS);
-    event(RZ_EVENT_RECORD_BORN, 1, 1, 2, RZ_BORN_REPLACES, 230 * MS); /* another node tells */
+    rz_timeline_failure(&timeline, 225 * MS, 226 * MS, true);
+    event(RZ_EVENT_RECORD_FAILURE_NEWS, 1, 1, 1, 0, 227 * MS);
+    event(RZ_EVENT_RECORD_SPAWNED, 1, 1, 2, RZ_START_REPLACES, 229 * MS);
+    event(RZ_EVENT_RECORD_SPAWNED, 1, 1, 2, RZ_START_REPLACES, 230 * MS); /* another node tells */
     event(RZ_EVENT_RECORD_BEGUN, 1, 1, 2, 0, 231 * MS);
     assert_false(rz_timeline_runs(&timeline));
     event(RZ_EVENT_RECORD_JOINED, 1, 1, 2, 0, 235 * MS);
@@ -295,7 +295,7 @@ static void test_the_job_begun_anew(void **state)
     (void)state;
     begin();
     assert_false(rz_timeline_again(&timeline, 300 * MS, &before));
-    rz_timeline_death(&timeline, 225 * MS, 226 * MS, true);
+    rz_timeline_failure(&timeline, 225 * MS, 226 * MS, true);
     assert_true(rz_timeline_again(&timeline, 300 * MS, &before));
     rz_timeline_close(&timeline);
     rz_timeline_open(&timeline, 2, &work, &before);
@@ -309,7 +309,7 @@ static void test_the_job_begun_anew(void **state)
     mark(0, 1, 12, 330 * MS);
     mark(1, 1, 12, 330 * MS);
     assert_true(rz_timeline_settled(&timeline) && rz_timeline_take(&timeline, &times));
-    assert_true(times.way == RZ_RECOVERY_RESTART && times.deaths == 1);
+    assert_true(times.way == RZ_RECOVERY_RESTART && times.failures == 1);
     is_ms(times.phase_ms[RZ_RECOVERY_STOP], 74);
     is_ms(times.phase_ms[RZ_RECOVERY_PLACE], 12);
     is_ms(times.phase_ms[RZ_RECOVERY_START], 6);
@@ -328,7 +328,7 @@ static void test_very_many_iterations(void **state)
     for (uint64_t i = 0; i <= many; i++)
         rz_work_mark(&work, i, (i + 1) * MS);
     assert_true(work.n <= RZ_WORK_DATES_MAX);
-    rz_work_died(&work, (many + 2) * MS);
+    rz_work_failed(&work, (many + 2) * MS);
     for (uint64_t again = 1; again < many; again = again * 3 + 1) {
         struct rz_work copy = work;
         rz_work_resume(&copy, again, (many + 10) * MS);
@@ -345,7 +345,7 @@ static void test_lines(void **state)
     size_t bytes;
     (void)state;
     begin();
-    rz_timeline_death(&timeline, 225 * MS, 226 * MS, true);
+    rz_timeline_failure(&timeline, 225 * MS, 226 * MS, true);
     recover(2, 2, 225 * MS);
     mark(0, 2, 8, 243 * MS);
     mark(1, 2, 8, 243 * MS);
@@ -355,7 +355,7 @@ static void test_lines(void **state)
     rz_recovery_tell(&times, out);
     fclose(out);
     assert_string_equal(
-        text, "event=recovery way=reinit epoch=2 deaths=1 rounds=1 generation=4 detect_ms=1.000 "
+        text, "event=recovery way=reinit epoch=2 failures=1 rounds=1 generation=4 detect_ms=1.000 "
               "spread_ms=2.000 agree_ms=2.000 place_ms=1.000 start_ms=4.000 roll_back_ms=2.000 "
               "protect_ms=3.000 barrier_ms=2.000 whole_ms=12.000 newest_iteration=12 "
               "again_iteration=8 lost_iterations=4 lost_s=0.045000\n"
@@ -374,7 +374,7 @@ int main(void)
                                        TEST(test_a_late_mark),
                                        TEST(test_marks_between_two_recoveries),
                                        TEST(test_the_decision_is_heard_before_the_notice),
-                                       TEST(test_a_death_in_the_recovery),
+                                       TEST(test_a_failure_in_the_recovery),
                                        TEST(test_a_damaged_checkpoint),
                                        TEST(test_replacement),
                                        TEST(test_the_job_begun_anew),

@@ -379,7 +379,7 @@ static void a_ring_without_patience_is_refused(void **state)
     bad_ring(true, RZ_LINK_RING_KEY_BYTES, RZ_BOARD_RING, HB_PERIOD_NS);
 }
 
-static void a_daemon_that_dies_during_the_greeting_is_noticed(void **state)
+static void a_daemon_that_fails_during_the_greeting_is_noticed(void **state)
 {
     (void)state;
     struct rz_link *link = NULL;
@@ -472,7 +472,7 @@ static void a_withdrawn_lease_fences(void **state)
     (void)state;
     struct rz_link *link;
     assert_int_equal(join(&link), RZ_OK);
-    d.board->lease_renewed_ns = 1; /* very old: that is for the helper thread to judge */
+    d.board->lease_renewed_ns = 1; /* very old: that is for the helper thread to assess */
     assert_int_equal(rz_link_check(link), RZ_OK);
     d.board->lease_renewed_ns = 0;
     assert_int_equal(rz_link_check(link), RZ_ERR_FENCED);
@@ -525,7 +525,7 @@ static void the_last_node_has_no_lease(void **state)
     rz_time now = RZ_SECOND;
     struct rz_lease lease = {.looked_at = now};
     d.board->lease_renewed_ns = now;
-    d.board->nodes_dead = 1;
+    d.board->nodes_failed = 1;
     assert_int_equal(look_until_doubted(&lease, &now), RZ_TIME_NEVER);
     d.board->lease_ns = RZ_BOARD_LEASE_FOREVER;
     assert_int_equal(rz_lease_period(d.board), 0);
@@ -570,7 +570,7 @@ static pid_t start_program(void)
 {
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        rz_process_die_with_parent(parent, SIGKILL);
+        rz_process_fail_with_parent(parent, SIGKILL);
         rz_process_keep_on_exec(d.link[1], true);
         execl("/proc/self/exe", "link_test", "program", (char *)NULL);
         _exit(9);
@@ -600,7 +600,7 @@ static void a_program_that_never_calls_ends_with_the_lease(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
 }
 
-static void the_link_survives_exec_and_tells_of_death(void **state)
+static void the_link_survives_exec_and_tells_of_failure(void **state)
 {
     (void)state;
     d.board->lease_ns = RZ_BOARD_LEASE_FOREVER;
@@ -613,7 +613,7 @@ static void the_link_survives_exec_and_tells_of_death(void **state)
     rz_time at;
     assert_true(rz_watch_take(d.watch, &slot, &end, &at));
     assert_int_equal(slot, d.slot);
-    assert_int_equal(end, RZ_WATCH_DIED);
+    assert_int_equal(end, RZ_WATCH_FAILED);
     waitpid(pid, NULL, 0);
     static char buffer[RZ_LINK_MESSAGE_MAX];
     size_t n;
@@ -629,22 +629,22 @@ static void the_last_decision_on_each_communicator_is_found(void **state)
     for (uint32_t i = 0; i < RZ_DECISION_WORDS_MAX; i++)
         words[i] = 1000 + i;
     assert_int_equal(rz_decision_read(&decisions, 0, 0, found), 0);
-    rz_decision_write(&decisions.deposit[0], 7, 1, words, 5);
-    rz_decision_write(&decisions.deposit[1], 8, 1, words, RZ_DECISION_WORDS_MAX);
+    rz_decision_write(&decisions.cached[0], 7, 1, words, 5);
+    rz_decision_write(&decisions.cached[1], 8, 1, words, RZ_DECISION_WORDS_MAX);
     assert_int_equal(rz_decision_read(&decisions, 7, 1, found), 5);
     assert_memory_equal(found, words, 5 * sizeof *words);
     assert_int_equal(rz_decision_read(&decisions, 8, 1, found), RZ_DECISION_WORDS_MAX);
     assert_memory_equal(found, words, sizeof words);
     assert_int_equal(rz_decision_read(&decisions, 7, 2, found), 0);
     assert_int_equal(rz_decision_read(&decisions, 9, 1, found), 0);
-    rz_decision_write(&decisions.deposit[0], 7, 2, words + 1, 3);
+    rz_decision_write(&decisions.cached[0], 7, 2, words + 1, 3);
     assert_int_equal(rz_decision_read(&decisions, 7, 1, found), 0);
     assert_int_equal(rz_decision_read(&decisions, 7, 2, found), 3);
     assert_memory_equal(found, words + 1, 3 * sizeof *words);
-    rz_decision_write(&decisions.deposit[0], 7, 3, words, RZ_DECISION_WORDS_MAX + 1);
+    rz_decision_write(&decisions.cached[0], 7, 3, words, RZ_DECISION_WORDS_MAX + 1);
     assert_int_equal(rz_decision_read(&decisions, 7, 3, found), 0);
     /* Killed while writing. */
-    atomic_fetch_add(&decisions.deposit[1].sequence, 1);
+    atomic_fetch_add(&decisions.cached[1].sequence, 1);
     assert_int_equal(rz_decision_read(&decisions, 8, 1, found), 0);
 }
 
@@ -655,7 +655,7 @@ static void *write_decisions(void *arg)
     for (uint64_t number = 1; number <= 200000; number++) {
         for (uint32_t i = 0; i < 20; i++)
             words[i] = number;
-        rz_decision_write(&decisions->deposit[3], 5, number, words, 20);
+        rz_decision_write(&decisions->cached[3], 5, number, words, 20);
     }
     return NULL;
 }
@@ -668,7 +668,7 @@ static void a_decision_that_is_read_is_whole(void **state)
     pthread_t writer;
     assert_int_equal(pthread_create(&writer, NULL, write_decisions, &decisions), 0);
     for (uint64_t number = 1; number < 200000;) {
-        uint64_t now = atomic_load(&decisions.deposit[3].number);
+        uint64_t now = atomic_load(&decisions.cached[3].number);
         number = now > number ? now : number;
         if (rz_decision_read(&decisions, 5, number, found) == 20)
             for (uint32_t i = 0; i < 20; i++)
@@ -699,7 +699,7 @@ int main(int argc, char **argv)
         LINK_TEST(a_ring_with_another_key_is_refused),
         LINK_TEST(a_ring_without_addresses_is_refused),
         LINK_TEST(a_ring_without_patience_is_refused),
-        LINK_TEST(a_daemon_that_dies_during_the_greeting_is_noticed),
+        LINK_TEST(a_daemon_that_fails_during_the_greeting_is_noticed),
         LINK_TEST(half_an_environment_is_refused),
         LINK_TEST(messages_reach_their_handlers),
         LINK_TEST(a_withdrawn_lease_fences),
@@ -709,7 +709,7 @@ int main(int argc, char **argv)
         LINK_TEST(who_waits_for_a_processor_is_not_blamed),
         LINK_TEST(the_stop_word_fences),
         LINK_TEST(a_program_that_never_calls_ends_with_the_lease),
-        LINK_TEST(the_link_survives_exec_and_tells_of_death),
+        LINK_TEST(the_link_survives_exec_and_tells_of_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
- * The engines of agreement, a group of each in one process: letters in any order that keeps that of
- * each pair, members that propose late and die at any time, what was sent by the dead lost or not.
- * All who live must come to one decision, whatever the engine.
+ * The engines of agreement, a group of each in one process: protocol messages in any order that
+ * keeps that of each pair, members that propose late and fail at any time, what was sent by the
+ * failed lost or not. All who live must come to one decision, whatever the engine.
  */
 #include "mpi/ft/agreement.h"
 
@@ -17,12 +17,12 @@
 #include <cmocka.h>
 
 #define MEMBERS_MAX 24
-#define MOTIONS 4
-#define MOTIONS_MAX 64
+#define PROPOSALS 4
+#define PROPOSALS_MAX 64
 #define STEPS_MAX 4000000
 
-struct letter {
-    struct letter *next;
+struct protocol_message {
+    struct protocol_message *next;
     rz_id from, to;
     struct rz_message message;
     uint64_t items[];
@@ -30,29 +30,29 @@ struct letter {
 
 struct decision {
     uint64_t number, and, min, max;
-    uint32_t n_dead;
-    rz_id dead[MEMBERS_MAX];
+    uint32_t n_failed;
+    rz_id failed[MEMBERS_MAX];
 };
 
 struct member {
     rz_id id;
     struct rz_agreement *agreement;
-    bool dead;
-    bool told[MEMBERS_MAX]; /* of whose death it knows */
+    bool failed;
+    bool told[MEMBERS_MAX]; /* of whose failure it knows */
     uint64_t n_decided;
     bool waits; /* it has proposed, and was not told the decision yet */
-    struct decision decided[MOTIONS_MAX + 1];
+    struct decision decided[PROPOSALS_MAX + 1];
 };
 
 static struct world {
-    uint32_t n, n_motions;
+    uint32_t n, n_proposals;
     rz_time now;
     struct rz_random random;
     struct member member[MEMBERS_MAX];
-    struct letter *first[MEMBERS_MAX][MEMBERS_MAX], *last[MEMBERS_MAX][MEMBERS_MAX];
-    uint32_t n_letters;
+    struct protocol_message *first[MEMBERS_MAX][MEMBERS_MAX], *last[MEMBERS_MAX][MEMBERS_MAX];
+    uint32_t n_protocol_messages;
     struct rz_agreement_config config;
-    rz_id dies_in_check; /* dies when it first speaks of the check; RZ_ID_NONE: nobody */
+    rz_id fails_in_check; /* fails when it first speaks of the check; RZ_ID_NONE: nobody */
 } world;
 
 static uint32_t chance(uint32_t n)
@@ -60,32 +60,33 @@ static uint32_t chance(uint32_t n)
     return (uint32_t)rz_random_below(&world.random, n);
 }
 
-static void die(rz_id id)
+static void crash(rz_id id)
 {
-    world.member[id].dead = true;
+    world.member[id].failed = true;
 }
 
 static void send(void *arg, const struct rz_action *action)
 {
     const struct member *member = arg;
-    if (member->id == world.dies_in_check && action->message.room == RZ_ROOM_AGREE) {
-        die(member->id);
+    if (member->id == world.fails_in_check && action->message.protocol == RZ_PROTOCOL_AGREE) {
+        crash(member->id);
     }
-    for (uint32_t i = 0; i < action->n_to && !member->dead; i++) {
+    for (uint32_t i = 0; i < action->n_to && !member->failed; i++) {
         size_t bytes = action->message.n_items * sizeof(uint64_t);
-        struct letter *letter = malloc(sizeof(*letter) + bytes);
+        struct protocol_message *protocol_message = malloc(sizeof(*protocol_message) + bytes);
         rz_id to = action->to[i];
-        letter->next = NULL;
-        letter->from = member->id;
-        letter->to = to;
-        letter->message = action->message;
+        protocol_message->next = NULL;
+        protocol_message->from = member->id;
+        protocol_message->to = to;
+        protocol_message->message = action->message;
         if (bytes > 0) {
-            memcpy(letter->items, action->items, bytes);
+            memcpy(protocol_message->items, action->items, bytes);
         }
-        struct letter **at = world.first[member->id][to] != NULL ? &world.last[member->id][to]->next
-                                                                 : &world.first[member->id][to];
-        *at = world.last[member->id][to] = letter;
-        world.n_letters++;
+        struct protocol_message **at = world.first[member->id][to] != NULL
+                                           ? &world.last[member->id][to]->next
+                                           : &world.first[member->id][to];
+        *at = world.last[member->id][to] = protocol_message;
+        world.n_protocol_messages++;
     }
 }
 
@@ -98,9 +99,9 @@ static void begin(uint32_t n, enum rz_agreement_engine engine, uint64_t seed)
 {
     memset(&world, 0, sizeof(world));
     world.n = n;
-    world.n_motions = MOTIONS;
+    world.n_proposals = PROPOSALS;
     world.random.state = seed;
-    world.dies_in_check = RZ_ID_NONE;
+    world.fails_in_check = RZ_ID_NONE;
     world.now = RZ_SECOND;
     world.config = (struct rz_agreement_config){.engine = engine,
                                                 .n_members = n,
@@ -120,7 +121,7 @@ static void open_member(struct member *member)
     assert_non_null(member->agreement);
     for (rz_id id = 0; id < world.n; id++) {
         if (member->told[id]) {
-            rz_agreement_death(member->agreement, world.now, id);
+            rz_agreement_failure(member->agreement, world.now, id);
         }
     }
 }
@@ -130,8 +131,9 @@ static void end(void)
     for (rz_id id = 0; id < world.n; id++) {
         rz_agreement_close(world.member[id].agreement);
         for (rz_id to = 0; to < world.n; to++) {
-            for (struct letter *letter; (letter = world.first[id][to]) != NULL; free(letter)) {
-                world.first[id][to] = letter->next;
+            for (struct protocol_message *protocol_message;
+                 (protocol_message = world.first[id][to]) != NULL; free(protocol_message)) {
+                world.first[id][to] = protocol_message->next;
             }
         }
     }
@@ -156,66 +158,68 @@ static void propose(struct member *member)
 static void look(struct member *member)
 {
     struct rz_decision decision;
-    if (member->dead || member->agreement == NULL) {
+    if (member->failed || member->agreement == NULL) {
         return;
     }
-    assert_false(rz_agreement_knows_dead(member->agreement, member->id));
+    assert_false(rz_agreement_knows_failed(member->agreement, member->id));
     if (!rz_agreement_take(member->agreement, &decision)) {
         return;
     }
     assert_true(member->waits);
     member->waits = false;
     struct decision *kept = &member->decided[++member->n_decided];
-    *kept = (struct decision){decision.number, decision.and,    decision.min,
-                              decision.max,    decision.n_dead, {0}};
-    memcpy(kept->dead, decision.dead, decision.n_dead * sizeof(rz_id));
+    *kept = (struct decision){decision.number, decision.and,      decision.min,
+                              decision.max,    decision.n_failed, {0}};
+    memcpy(kept->failed, decision.failed, decision.n_failed * sizeof(rz_id));
     assert_int_equal(decision.number, member->n_decided);
-    /* As the library does: who is agreed dead is dead. */
-    for (uint32_t i = 0; i < kept->n_dead; i++) {
-        if (!member->told[kept->dead[i]]) {
-            member->told[kept->dead[i]] = true;
-            rz_agreement_death(member->agreement, world.now, kept->dead[i]);
+    /* As the library does: who is agreed failed has failed. */
+    for (uint32_t i = 0; i < kept->n_failed; i++) {
+        if (!member->told[kept->failed[i]]) {
+            member->told[kept->failed[i]] = true;
+            rz_agreement_failure(member->agreement, world.now, kept->failed[i]);
         }
     }
 }
 
 /* ---- What may happen next ---- */
 
-/* Letters wait for who has not opened its engine yet, as its council keeps them. */
+/* Protocol messages wait for who has not opened its engine yet, as its agreement context keeps
+ * them. */
 static bool deliver_one(void)
 {
     uint32_t pairs = world.n * world.n, at = chance(pairs);
     for (uint32_t i = 0; i < pairs; i++, at = (at + 1) % pairs) {
         rz_id from = at / world.n, to = at % world.n;
-        struct letter *letter = world.first[from][to];
+        struct protocol_message *protocol_message = world.first[from][to];
         struct member *member = &world.member[to];
-        if (letter == NULL || (member->agreement == NULL && !member->dead)) {
+        if (protocol_message == NULL || (member->agreement == NULL && !member->failed)) {
             continue;
         }
-        world.first[from][to] = letter->next;
-        world.n_letters--;
-        if (!member->dead && !member->told[from]) {
-            rz_agreement_message(member->agreement, world.now, &letter->message, letter->items);
+        world.first[from][to] = protocol_message->next;
+        world.n_protocol_messages--;
+        if (!member->failed && !member->told[from]) {
+            rz_agreement_message(member->agreement, world.now, &protocol_message->message,
+                                 protocol_message->items);
             look(member);
         }
-        free(letter);
+        free(protocol_message);
         return true;
     }
     return false;
 }
 
-static bool tell_one_death(void)
+static bool tell_one_failure(void)
 {
     uint32_t pairs = world.n * world.n, at = chance(pairs);
     for (uint32_t i = 0; i < pairs; i++, at = (at + 1) % pairs) {
-        rz_id dead = at / world.n;
+        rz_id failed = at / world.n;
         struct member *member = &world.member[at % world.n];
-        if (!world.member[dead].dead || member->dead || member->told[dead]) {
+        if (!world.member[failed].failed || member->failed || member->told[failed]) {
             continue;
         }
-        member->told[dead] = true;
+        member->told[failed] = true;
         if (member->agreement != NULL) {
-            rz_agreement_death(member->agreement, world.now, dead);
+            rz_agreement_failure(member->agreement, world.now, failed);
             look(member);
         }
         return true;
@@ -228,7 +232,7 @@ static bool propose_one(void)
     uint32_t at = chance(world.n);
     for (uint32_t i = 0; i < world.n; i++, at = (at + 1) % world.n) {
         struct member *member = &world.member[at];
-        if (!member->dead && !member->waits && member->n_decided < world.n_motions) {
+        if (!member->failed && !member->waits && member->n_decided < world.n_proposals) {
             propose(member);
             look(member);
             return true;
@@ -242,7 +246,7 @@ static bool tick_due(void)
     bool any = false;
     for (rz_id id = 0; id < world.n; id++) {
         struct member *member = &world.member[id];
-        if (!member->dead && member->agreement != NULL &&
+        if (!member->failed && member->agreement != NULL &&
             rz_agreement_deadline(member->agreement) <= world.now) {
             rz_agreement_tick(member->agreement, world.now);
             look(member);
@@ -257,7 +261,7 @@ static bool pass_time(void)
     rz_time next = RZ_TIME_NEVER;
     for (rz_id id = 0; id < world.n; id++) {
         const struct member *member = &world.member[id];
-        rz_time at = member->dead || member->agreement == NULL
+        rz_time at = member->failed || member->agreement == NULL
                          ? RZ_TIME_NEVER
                          : rz_agreement_deadline(member->agreement);
         next = at < next ? at : next;
@@ -269,22 +273,22 @@ static bool pass_time(void)
 static bool all_done(void)
 {
     for (rz_id id = 0; id < world.n; id++) {
-        if (!world.member[id].dead && world.member[id].n_decided < world.n_motions) {
+        if (!world.member[id].failed && world.member[id].n_decided < world.n_proposals) {
             return false;
         }
     }
     return true;
 }
 
-/* One of `deaths` dies about every so many steps. */
-static void run(uint32_t deaths, uint32_t steps_per_death)
+/* One of `failures` fails about every so many steps. */
+static void run(uint32_t failures, uint32_t steps_per_failure)
 {
     for (uint64_t step = 0; !all_done(); step++) {
         assert_true(step < STEPS_MAX);
-        if (deaths > 0 && chance(steps_per_death) == 0) {
+        if (failures > 0 && chance(steps_per_failure) == 0) {
             rz_id victim = chance(world.n);
-            deaths -= !world.member[victim].dead;
-            die(victim);
+            failures -= !world.member[victim].failed;
+            crash(victim);
         }
         world.now += chance(3) == 0 ? chance(100) * RZ_MICROSECOND : 0;
         switch (chance(6)) {
@@ -293,7 +297,7 @@ static void run(uint32_t deaths, uint32_t steps_per_death)
                 break;
             } /* fallthrough */
         case 1:
-            if (tell_one_death()) {
+            if (tell_one_failure()) {
                 break;
             } /* fallthrough */
         case 2:
@@ -301,7 +305,7 @@ static void run(uint32_t deaths, uint32_t steps_per_death)
                 break;
             } /* fallthrough */
         default:
-            if (!deliver_one() && !tell_one_death() && !propose_one() && !tick_due()) {
+            if (!deliver_one() && !tell_one_failure() && !propose_one() && !tick_due()) {
                 assert_true(pass_time()); /* else they wait for nothing */
             }
         }
@@ -310,32 +314,32 @@ static void run(uint32_t deaths, uint32_t steps_per_death)
 
 static bool is_in(const struct decision *decision, rz_id id)
 {
-    for (uint32_t i = 0; i < decision->n_dead; i++) {
-        if (decision->dead[i] == id) {
+    for (uint32_t i = 0; i < decision->n_failed; i++) {
+        if (decision->failed[i] == id) {
             return true;
         }
     }
     return false;
 }
 
-/* All who live decided the same, with everybody's word who is not among the dead. */
+/* All who live decided the same, with everybody's word who is not among the failed processes. */
 static void check_alike(void)
 {
     const struct member *first = NULL;
     for (rz_id id = 0; id < world.n; id++) {
         const struct member *member = &world.member[id];
-        if (member->dead) {
+        if (member->failed) {
             continue;
         }
         first = first != NULL ? first : member;
         assert_memory_equal(member->decided, first->decided, sizeof(first->decided));
     }
-    for (uint32_t m = 1; first != NULL && m <= world.n_motions; m++) {
+    for (uint32_t m = 1; first != NULL && m <= world.n_proposals; m++) {
         const struct decision *decision = &first->decided[m];
         for (rz_id id = 0; id < world.n; id++) {
             bool said = (decision->and &~bits_of(id)) == 0;
             assert_true(said || is_in(decision, id));
-            assert_true(!is_in(decision, id) || world.member[id].dead);
+            assert_true(!is_in(decision, id) || world.member[id].failed);
             assert_true(is_in(decision, id) ||
                         (decision->min <= 100 + id && decision->max >= 100 + id));
             assert_true(m == 1 || !is_in(&first->decided[m - 1], id) || is_in(decision, id));
@@ -360,19 +364,19 @@ static void all_who_live_decide_alike(void **state)
     }
 }
 
-static void many_motions_leave_nothing_behind(void **state)
+static void many_proposals_leave_nothing_behind(void **state)
 {
     (void)state;
     for (enum rz_agreement_engine engine = 0; engine < RZ_AGREEMENT_ENGINES; engine++) {
         begin(6, engine, 5);
-        world.n_motions = MOTIONS_MAX;
+        world.n_proposals = PROPOSALS_MAX;
         run(2, 3000);
         check_alike();
         end();
     }
 }
 
-static void without_deaths_gossip_is_right(void **state)
+static void without_failures_gossip_is_right(void **state)
 {
     (void)state;
     for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
@@ -383,26 +387,26 @@ static void without_deaths_gossip_is_right(void **state)
         run(0, 1);
         check_alike();
         assert_int_equal(rz_agreement_counters.fallbacks, before);
-        assert_int_equal(rz_agreement_counters.decided[engine], decided + 9 * MOTIONS);
+        assert_int_equal(rz_agreement_counters.decided[engine], decided + 9 * PROPOSALS);
         end();
     }
 }
 
-/* Deaths that everybody was told of in time are what gossip returns. */
-static void known_deaths_are_found_by_gossip(void **state)
+/* Failures that everybody was told of in time are what gossip returns. */
+static void known_failures_are_found_by_gossip(void **state)
 {
     (void)state;
     for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
          engine++) {
         uint64_t before = rz_agreement_counters.fallbacks;
         begin(9, engine, 3);
-        die(2);
-        die(7);
-        while (tell_one_death()) {
+        crash(2);
+        crash(7);
+        while (tell_one_failure()) {
         }
         run(0, 1);
         check_alike();
-        assert_int_equal(world.member[0].decided[1].n_dead, 2);
+        assert_int_equal(world.member[0].decided[1].n_failed, 2);
         assert_int_equal(rz_agreement_counters.fallbacks, before);
         end();
     }
@@ -414,32 +418,32 @@ static void gossip_that_gives_up_falls_back(void **state)
     (void)state;
     for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
          engine++) {
-        for (unsigned deaths = 0; deaths < 2; deaths++) {
+        for (unsigned failures = 0; failures < 2; failures++) {
             uint64_t before = rz_agreement_counters.fallbacks;
             begin(9, engine, 4);
             world.config.cycles_max = 2;
-            world.member[5].dead = deaths == 1;
+            world.member[5].failed = failures == 1;
             run(0, 1);
             check_alike();
-            assert_int_equal(rz_agreement_counters.fallbacks, before + (9 - deaths) * MOTIONS);
+            assert_int_equal(rz_agreement_counters.fallbacks, before + (9 - failures) * PROPOSALS);
             end();
         }
     }
 }
 
-/* One dies between gossip and the check: it is in nobody's set, and in everybody's decision. */
-static void a_death_before_the_check_falls_back(void **state)
+/* One fails between gossip and the check: it is in nobody's set, and in everybody's decision. */
+static void a_failure_before_the_check_falls_back(void **state)
 {
     (void)state;
     for (enum rz_agreement_engine engine = RZ_AGREEMENT_GOSSIP1; engine < RZ_AGREEMENT_ENGINES;
          engine++) {
         uint64_t before = rz_agreement_counters.fallbacks;
         begin(9, engine, 4);
-        world.dies_in_check = 8; /* a leaf: its word is missing */
-        world.n_motions = 1;
+        world.fails_in_check = 8; /* a leaf: its word is missing */
+        world.n_proposals = 1;
         run(0, 1);
         check_alike();
-        assert_int_equal(world.member[0].decided[1].n_dead, 1);
+        assert_int_equal(world.member[0].decided[1].n_failed, 1);
         assert_true(rz_agreement_counters.fallbacks > before);
         end();
     }
@@ -453,8 +457,8 @@ static void gossip_waits_for_late_callers(void **state)
          engine++) {
         uint64_t before = rz_agreement_counters.fallbacks;
         begin(9, engine, 6);
-        die(4);
-        while (tell_one_death()) {
+        crash(4);
+        while (tell_one_failure()) {
         }
         for (rz_id id = 0; id < 8; id++) {
             if (id != 4) {
@@ -474,31 +478,32 @@ static void gossip_waits_for_late_callers(void **state)
     }
 }
 
-/* What the host does: asks for what the other has laid down, and takes it for its letter. */
-static bool take_deposit(struct member *member, struct member *of, uint64_t number)
+/* What the host does: asks for what the other has laid down, and takes it for its protocol message.
+ */
+static bool take_cached(struct member *member, struct member *of, uint64_t number)
 {
-    struct rz_message laid, letter;
-    const uint64_t *items = rz_agreement_deposit(of->agreement, number, &laid);
+    struct rz_message laid, protocol_message;
+    const uint64_t *items = rz_agreement_cached(of->agreement, number, &laid);
     if (items == NULL || rz_agreement_asked(member->agreement, 0) != of->id ||
-        !rz_agreement_deposited(member->agreement, of->id, number, laid.word[0], laid.n_items,
-                                &letter)) {
+        !rz_agreement_is_cached(member->agreement, of->id, number, laid.word[0], laid.n_items,
+                                &protocol_message)) {
         return false;
     }
-    rz_agreement_message(member->agreement, world.now, &letter, items);
+    rz_agreement_message(member->agreement, world.now, &protocol_message, items);
     look(member);
     return true;
 }
 
-/* The root has decided and its word has not come: its deposit is as good. Of gossip that of the
- * check is; two-phase commit has none. */
-static void a_deposit_is_as_good_as_a_letter(void **state)
+/* The root has decided and its word has not come: its cached decision is as good. Of gossip that of
+ * the check is; two-phase commit has none. */
+static void a_cached_is_as_good_as_a_protocol_message(void **state)
 {
     (void)state;
     for (enum rz_agreement_engine engine = 0; engine < RZ_AGREEMENT_ENGINES; engine++) {
         begin(3, engine, 7);
-        world.n_motions = 2;
+        world.n_proposals = 2;
         run(0, 1);
-        world.n_motions = 3;
+        world.n_proposals = 3;
         for (rz_id id = 0; id < 3; id++) {
             propose(&world.member[id]);
         }
@@ -511,8 +516,8 @@ static void a_deposit_is_as_good_as_a_letter(void **state)
         struct member *late = &world.member[2];
         assert_int_equal(world.member[0].n_decided, 3);
         assert_int_equal(late->n_decided, 2);
-        assert_false(take_deposit(late, &world.member[0], 2)); /* of the one before */
-        assert_int_equal(take_deposit(late, &world.member[0], 3), engine != RZ_AGREEMENT_TWOPHASE);
+        assert_false(take_cached(late, &world.member[0], 2)); /* of the one before */
+        assert_int_equal(take_cached(late, &world.member[0], 3), engine != RZ_AGREEMENT_TWOPHASE);
         run(0, 1);
         check_alike();
         end();
@@ -575,14 +580,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_lead_back),
         cmocka_unit_test(wrong_words_are_named),
-        cmocka_unit_test(a_deposit_is_as_good_as_a_letter),
+        cmocka_unit_test(a_cached_is_as_good_as_a_protocol_message),
         cmocka_unit_test(who_is_too_many_takes_era),
         cmocka_unit_test(all_who_live_decide_alike),
-        cmocka_unit_test(many_motions_leave_nothing_behind),
-        cmocka_unit_test(without_deaths_gossip_is_right),
-        cmocka_unit_test(known_deaths_are_found_by_gossip),
+        cmocka_unit_test(many_proposals_leave_nothing_behind),
+        cmocka_unit_test(without_failures_gossip_is_right),
+        cmocka_unit_test(known_failures_are_found_by_gossip),
         cmocka_unit_test(gossip_that_gives_up_falls_back),
-        cmocka_unit_test(a_death_before_the_check_falls_back),
+        cmocka_unit_test(a_failure_before_the_check_falls_back),
         cmocka_unit_test(gossip_waits_for_late_callers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,19 +64,20 @@ struct rz_net {
 };
 static struct rz_net the_net;
 
-static rz_status_t fake_card(struct rz_net *n, void *card, size_t *bytes)
+static rz_status_t fake_ep_address(struct rz_net *n, void *ep_address, size_t *bytes)
 {
     (void)n;
-    memset(card, 0, sizeof(struct rz_shm_card));
-    *bytes = sizeof(struct rz_shm_card);
+    memset(ep_address, 0, sizeof(struct rz_shm_ep_address));
+    *bytes = sizeof(struct rz_shm_ep_address);
     return RZ_OK;
 }
 
-static rz_status_t fake_connect(struct rz_net *n, rz_peer_t peer, const void *card, size_t bytes)
+static rz_status_t fake_connect(struct rz_net *n, rz_peer_t peer, const void *ep_address,
+                                size_t bytes)
 {
     (void)n;
-    assert_int_equal(bytes, sizeof(struct rz_shm_card));
-    net.world_of_peer[peer] = ((const struct rz_shm_card *)card)->peer.rank;
+    assert_int_equal(bytes, sizeof(struct rz_shm_ep_address));
+    net.world_of_peer[peer] = ((const struct rz_shm_ep_address *)ep_address)->peer.rank;
     net.gone[peer] = false;
     return RZ_OK;
 }
@@ -270,7 +271,7 @@ static void fake_close(struct rz_net *n)
 
 const struct rz_net_ops rz_shm_ops = {.name = "fake",
                                       .eager_max = 1024,
-                                      .card = fake_card,
+                                      .ep_address = fake_ep_address,
                                       .connect = fake_connect,
                                       .send = fake_send,
                                       .fetch = fake_fetch,
@@ -456,7 +457,7 @@ void fake_world_begin_as(uint32_t n, uint32_t incarnation)
     fake.board->lease_ns = RZ_SECOND;
     fake.board->epoch_phase = 1 << 8 | RZ_PHASE_RUN;
     for (uint32_t i = 0; i < n; i++) {
-        fake.board->rank[i] = rz_board_rank_word(i == 0 ? incarnation : 1, 0, RZ_VERDICT_ALIVE);
+        fake.board->rank[i] = rz_board_rank_word(i == 0 ? incarnation : 1, 0, RZ_PROCESS_ALIVE);
     }
     the_link.info = (struct rz_link_info){
         .self = {.job = ++jobs, .rank = 0, .incarnation = incarnation},
@@ -559,11 +560,11 @@ void fake_inject(const struct rz_envelope *envelope, const void *data, size_t by
     net.last = &a->next;
 }
 
-void fake_verdict(uint32_t rank, enum rz_verdict verdict)
+void fake_process_state(uint32_t rank, enum rz_process_state cause)
 {
     uint64_t word = fake.board->rank[rank];
     fake.board->rank[rank] =
-        rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), verdict);
+        rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), cause);
     rank_news();
 }
 
@@ -587,6 +588,6 @@ uint32_t fake_process(uint32_t slot)
 
 void fake_reincarnate(uint32_t rank, uint32_t incarnation)
 {
-    fake.board->rank[rank] = rz_board_rank_word(incarnation, 0, RZ_VERDICT_ALIVE);
+    fake.board->rank[rank] = rz_board_rank_word(incarnation, 0, RZ_PROCESS_ALIVE);
     rank_news();
 }

@@ -79,7 +79,7 @@ struct rz_comm *fake_duplicate(void);
 /* So many rounds of progress. */
 void fake_rounds(int rounds);
 
-/* The same as that incarnation; a later one than the first has come in place of a dead one. */
+/* The same as that incarnation; a later one than the first has come in place of a failed one. */
 void fake_world_begin_as(uint32_t n, uint32_t incarnation);
 
 /* The daemon says something, with the next round of progress. */
@@ -93,7 +93,7 @@ struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag);
 void fake_inject(const struct rz_envelope *envelope, const void *data, size_t bytes, bool by_token);
 
 /* The board says something new. */
-void fake_verdict(uint32_t rank, enum rz_verdict verdict);
+void fake_process_state(uint32_t rank, enum rz_process_state cause);
 void fake_epoch(uint32_t epoch, uint32_t phase);
 void fake_reincarnate(uint32_t rank, uint32_t incarnation);
 

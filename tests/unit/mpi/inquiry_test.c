@@ -1,4 +1,4 @@
-/* What a death does inside collective operations: who goes on, who fails, who is told. */
+/* What a failure does inside collective operations: who goes on, who fails, who is told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,17 +13,18 @@
 #include <mpi-ext.h>
 #include <stdlib.h>
 
-static void inject(uint32_t from, enum rz_plane plane, int tag, bool by_token)
+static void inject(uint32_t from, enum rz_context_offset context_offset, int tag, bool by_token)
 {
-    struct rz_envelope envelope = fake_envelope(from, rz_comm_context(fake_comm(), plane), tag);
+    struct rz_envelope envelope =
+        fake_envelope(from, rz_comm_context(fake_comm(), context_offset), tag);
     fake_inject(&envelope, "payload", 8, by_token);
 }
 
-static void turn_death_of_3(void *arg)
+static void turn_failure_of_3(void *arg)
 {
     (void)arg;
     fake.turn = NULL;
-    fake_verdict(3, RZ_VERDICT_DEAD);
+    fake_process_state(3, RZ_PROCESS_FAILED);
 }
 
 /* How many messages of that kind this process has sent to that rank about an operation. */
@@ -48,7 +49,7 @@ static void others_say(enum rz_envelope_kind kind, uint32_t from, uint64_t conte
 
 static uint64_t inside(void)
 {
-    return rz_comm_context(fake_comm(), RZ_PLANE_COLLECTIVE);
+    return rz_comm_context(fake_comm(), RZ_CONTEXT_OFFSET_COLLECTIVE);
 }
 
 static struct rz_request *receive_inside(char *text, uint32_t from, int tag)
@@ -67,25 +68,25 @@ static int end_of(struct rz_request *request)
     return error;
 }
 
-/* Of an operation that goes on only what the dead one was to send fails. */
+/* Of an operation that goes on only what the failed one was to send fails. */
 static void messages_of_the_living_go_on_inside_collectives(void **state)
 {
     (void)state;
     char text[4][8];
     struct rz_participation going_on;
     rz_operation_begin(fake_comm(), &going_on, 1);
-    struct rz_request *of_dead = receive_inside(text[0], 3, 1),
+    struct rz_request *of_failed = receive_inside(text[0], 3, 1),
                       *of_living = receive_inside(text[1], 2, 1),
                       *of_absent = receive_inside(text[2], 4, 1);
-    inject(1, RZ_PLANE_COLLECTIVE, 1, false);
-    fake_verdict(3, RZ_VERDICT_DEAD);
+    inject(1, RZ_CONTEXT_OFFSET_COLLECTIVE, 1, false);
+    fake_process_state(3, RZ_PROCESS_FAILED);
     fake_rounds(3);
-    assert_int_equal(end_of(of_dead), MPI_ERR_PROC_FAILED);
+    assert_int_equal(end_of(of_failed), MPI_ERR_PROC_FAILED);
     assert_false(of_living->complete);
     assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 2, inside(), 1), 1);
     assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 4, inside(), 1), 1);
-    fake_verdict(6, RZ_VERDICT_DEAD); /* nobody is asked twice */
-    inject(2, RZ_PLANE_COLLECTIVE, 1, false);
+    fake_process_state(6, RZ_PROCESS_FAILED); /* nobody is asked twice */
+    inject(2, RZ_CONTEXT_OFFSET_COLLECTIVE, 1, false);
     others_say(RZ_ENVELOPE_ABSENT, 2, inside(), 1); /* after its message it changes nothing */
     others_say(RZ_ENVELOPE_ABSENT, 4, inside(), 1);
     fake_rounds(3);
@@ -102,24 +103,28 @@ static void one_that_leaves_a_collective_tells_those_who_asked(void **state)
     char text[8];
     struct rz_participation going_on;
     rz_operation_begin(fake_comm(), &going_on, 1);
-    others_say(RZ_ENVELOPE_INQUIRY, 2, inside(), 1); /* it knows of a death, and this process now */
+    others_say(RZ_ENVELOPE_INQUIRY, 2, inside(),
+               1); /* it knows of a failure, and this process now */
     others_say(RZ_ENVELOPE_INQUIRY, 2, inside(), 1);
     others_say(RZ_ENVELOPE_INQUIRY, 4, inside(), 2);
-    inject(2, RZ_PLANE_COLLECTIVE, 1, true); /* nobody will receive it: its sender must be let go */
+    inject(2, RZ_CONTEXT_OFFSET_COLLECTIVE, 1,
+           true); /* nobody will receive it: its sender must be let go */
     fake_rounds(3);
-    assert_true(fake_comm()->collectives_dead);
+    assert_true(fake_comm()->collectives_failed);
     assert_int_equal(said(RZ_ENVELOPE_ABSENT, 2, inside(), 1), 0);
     assert_int_equal(said(RZ_ENVELOPE_ABSENT, 4, inside(), 2), 1);
     assert_int_equal(fake.tokens_out, 1);
     rz_operation_end(fake_comm(), &going_on);
     assert_int_equal(said(RZ_ENVELOPE_ABSENT, 2, inside(), 1), 1);
     assert_int_equal(fake.tokens_out, 0);
-    inject(5, RZ_PLANE_COLLECTIVE, 1, true);
+    inject(5, RZ_CONTEXT_OFFSET_COLLECTIVE, 1, true);
     others_say(RZ_ENVELOPE_INQUIRY, 5, inside(), 1);
-    others_say(RZ_ENVELOPE_INQUIRY, 5, UINT64_C(0x5678000) | RZ_PLANE_COLLECTIVE, 1); /* unknown */
+    others_say(RZ_ENVELOPE_INQUIRY, 5, UINT64_C(0x5678000) | RZ_CONTEXT_OFFSET_COLLECTIVE,
+               1); /* unknown */
     fake_rounds(3);
     assert_int_equal(said(RZ_ENVELOPE_ABSENT, 5, inside(), 1), 1);
-    assert_int_equal(said(RZ_ENVELOPE_ABSENT, 5, UINT64_C(0x5678000) | RZ_PLANE_COLLECTIVE, 1), 1);
+    assert_int_equal(
+        said(RZ_ENVELOPE_ABSENT, 5, UINT64_C(0x5678000) | RZ_CONTEXT_OFFSET_COLLECTIVE, 1), 1);
     assert_int_equal(fake.tokens_out, 0);
     /* What it said it does. */
     assert_int_equal(end_of(receive_inside(text, 5, 3)), MPI_ERR_PROC_FAILED);
@@ -130,7 +135,7 @@ static void one_that_gives_up_tells_those_it_owes_messages_unasked(void **state)
 {
     (void)state;
     struct rz_request *request;
-    inject(1, RZ_PLANE_POINT, 0, false);
+    inject(1, RZ_CONTEXT_OFFSET_POINT, 0, false);
     for (int peer = 1; peer < 8; peer++) { /* all are connected */
         assert_int_equal(rzm_send("x", 1, fake_bytes(), peer, 0, fake_comm()), MPI_SUCCESS);
     }
@@ -139,14 +144,14 @@ static void one_that_gives_up_tells_those_it_owes_messages_unasked(void **state)
     const struct rz_participation *going_on = fake_comm()->participations.first;
     assert_non_null(going_on);
     int tag = going_on->tag;
-    fake_verdict(4, RZ_VERDICT_DEAD); /* the root waits for it */
+    fake_process_state(4, RZ_PROCESS_FAILED); /* the root waits for it */
     assert_int_equal(rzm_wait(&handle, NULL), MPI_ERR_PROC_FAILED);
     assert_int_equal(said(RZ_ENVELOPE_ABSENT, 1, inside(), tag), 1);
     assert_int_equal(said(RZ_ENVELOPE_ABSENT, 2, inside(), tag), 1);
     assert_int_equal(said(RZ_ENVELOPE_ABSENT, 3, inside(), tag), 0); /* it waits for 2 */
 }
 
-/* By it this process learns of the death, and remembers what will not come. */
+/* By it this process learns of the failure, and remembers what will not come. */
 static void what_was_told_unasked_counts_as_an_answer(void **state)
 {
     (void)state;
@@ -154,24 +159,24 @@ static void what_was_told_unasked_counts_as_an_answer(void **state)
     struct rz_participation going_on;
     rz_operation_begin(fake_comm(), &going_on, 1);
     struct rz_request *waits = receive_inside(text[0], 2, 1);
-    inject(2, RZ_PLANE_COLLECTIVE, 2, false);
+    inject(2, RZ_CONTEXT_OFFSET_COLLECTIVE, 2, false);
     others_say(RZ_ENVELOPE_ABSENT, 2, inside(), 1);
     others_say(RZ_ENVELOPE_ABSENT, 4, inside(), 1);
     fake_rounds(3);
-    assert_true(rz_process_dead(fake_process(3)));
+    assert_true(rz_process_failed(fake_process(3)));
     assert_int_equal(end_of(waits), MPI_ERR_PROC_FAILED);
     assert_int_equal(end_of(receive_inside(text[1], 4, 1)), MPI_ERR_PROC_FAILED);
     assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 4, inside(), 1), 0);
     struct rz_request *of_other = receive_inside(text[2], 5, 1);
     assert_false(of_other->complete);
-    inject(5, RZ_PLANE_COLLECTIVE, 1, false);
+    inject(5, RZ_CONTEXT_OFFSET_COLLECTIVE, 1, false);
     fake_rounds(3);
     assert_int_equal(end_of(of_other), MPI_SUCCESS);
     rz_operation_end(fake_comm(), &going_on);
     assert_null(fake_comm()->participations.absences);
 }
 
-static void collectives_that_begin_after_a_death_fail_at_once(void **state)
+static void collectives_that_begin_after_a_failure_fail_at_once(void **state)
 {
     (void)state;
     char text[8];
@@ -180,7 +185,7 @@ static void collectives_that_begin_after_a_death_fail_at_once(void **state)
     struct rz_group *pair;
     assert_int_equal(rzm_group_incl(fake_comm()->group, 2, ranks, &pair), MPI_SUCCESS);
     assert_int_equal(rz_comm_derive(fake_comm(), pair, 99, 0, &without), MPI_SUCCESS);
-    fake.turn = turn_death_of_3;
+    fake.turn = turn_failure_of_3;
     fake_rounds(3);
     assert_int_equal(rz_p2p_recv(text, 8, fake_bytes(), 2, 1, fake_comm()), MPI_ERR_PROC_FAILED);
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, fake_comm()), MPI_ERR_PROC_FAILED);
@@ -207,7 +212,7 @@ static void collectives_that_begin_after_a_death_fail_at_once(void **state)
     assert_true(handle == MPI_REQUEST_NULL);
     assert_int_equal(fake.n_sent, sent);
     struct rz_comm *late = fake_duplicate();
-    assert_true(late->collectives_dead);
+    assert_true(late->collectives_failed);
     rz_comm_release(late);
     rz_comm_release(with);
     rz_comm_release(without);
@@ -221,7 +226,7 @@ int main(void)
         IN_WORLD(one_that_leaves_a_collective_tells_those_who_asked),
         IN_WORLD(one_that_gives_up_tells_those_it_owes_messages_unasked),
         IN_WORLD(what_was_told_unasked_counts_as_an_answer),
-        IN_WORLD(collectives_that_begin_after_a_death_fail_at_once),
+        IN_WORLD(collectives_that_begin_after_a_failure_fail_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Messages through the whole chapter: the door, meeting, payloads inline and by token,
+/* Messages through the whole chapter: the epoch check, meeting, payloads inline and by token,
  * acknowledgements, probes. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static struct rz_datatype *gaps(void)
 
 static uint64_t user_context(void)
 {
-    return rz_comm_context(fake_comm(), RZ_PLANE_POINT);
+    return rz_comm_context(fake_comm(), RZ_CONTEXT_OFFSET_POINT);
 }
 
 static void inject(uint32_t from, int tag, const char *text, bool by_token)
@@ -107,9 +107,9 @@ static void types_with_gaps_are_packed_and_spread(void **state)
     rz_datatype_release(type);
 }
 
-/* ---- The door ---- */
+/* ---- The epoch check ---- */
 
-static void the_door_drops_what_is_not_of_this_epoch_and_incarnation(void **state)
+static void the_epoch_check_drops_what_is_not_of_this_epoch_and_incarnation(void **state)
 {
     (void)state;
     struct rz_envelope good = fake_envelope(1, user_context(), 0), bad[6];
@@ -120,7 +120,7 @@ static void the_door_drops_what_is_not_of_this_epoch_and_incarnation(void **stat
     bad[1].slot = 1000;
     bad[2].epoch--;
     bad[3].epoch++;
-    bad[4].incarnation++; /* waits until the board says whether it was born */
+    bad[4].incarnation++; /* waits until the board says whether it was spawned */
     bad[5].incarnation--;
     for (int i = 0; i < 6; i++) {
         fake_inject(&bad[i], "bad", 4, i & 1);
@@ -203,13 +203,13 @@ static void a_message_of_no_member_meets_no_receive(void **state)
     assert_int_equal(rzm_comm_free(comm), MPI_SUCCESS);
 }
 
-static void planes_and_communicators_never_meet(void **state)
+static void context_offsets_and_communicators_never_meet(void **state)
 {
     (void)state;
     struct rz_comm *other = fake_duplicate();
     assert_true(other->context != fake_comm()->context);
     struct rz_envelope inside =
-        fake_envelope(1, rz_comm_context(fake_comm(), RZ_PLANE_COLLECTIVE), 0);
+        fake_envelope(1, rz_comm_context(fake_comm(), RZ_CONTEXT_OFFSET_COLLECTIVE), 0);
     struct rz_envelope dup = fake_envelope(1, other->context, 0);
     fake_inject(&inside, "c", 2, false);
     fake_inject(&dup, "d", 2, false);
@@ -554,9 +554,9 @@ int main(void)
         IN_WORLD(receives_what_came_before_and_after),
         IN_WORLD(too_long_a_message_is_truncated_and_told),
         IN_WORLD(types_with_gaps_are_packed_and_spread),
-        IN_WORLD(the_door_drops_what_is_not_of_this_epoch_and_incarnation),
+        IN_WORLD(the_epoch_check_drops_what_is_not_of_this_epoch_and_incarnation),
         IN_WORLD(a_message_of_no_member_meets_no_receive),
-        IN_WORLD(planes_and_communicators_never_meet),
+        IN_WORLD(context_offsets_and_communicators_never_meet),
         IN_WORLD(sends_queue_until_the_peer_is_known_and_keep_their_order),
         IN_WORLD(a_synchronous_send_waits_for_its_own_acknowledgement),
         IN_WORLD(a_receive_acknowledges_a_synchronous_send),

@@ -2,8 +2,8 @@
  * The rule of docs/failure-semantics.md in a model: members run collective operations over channels
  * that keep the order of messages, some of them are killed, the news of it reach each member at any
  * time. Under every order of events: nobody waits for ever; who succeeds has all that the operation
- * was to give it; what the members that died had completed succeeds at all, where all had to enter
- * it first. The table of operations and questions is the one of the library.
+ * was to give it; what the members that failed had completed succeeds at all, where all had to
+ * enter it first. The table of operations and questions is the one of the library.
  */
 #include <setjmp.h>
 #include <stdarg.h>

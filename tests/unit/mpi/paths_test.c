@@ -75,8 +75,8 @@ static void try_it(const struct trial *trial)
     bool open = trial->expected == RZ_OK;
     assert_int_equal(rz_engine.paths[RZ_PATH_NET].net != NULL, open);
     if (open) { /* others can find us there */
-        assert_int_equal(fake.last_link.type, RZ_LINK_PUT_CARD);
-        assert_int_equal(fake.last_link.put_card.epoch, trial->epoch);
+        assert_int_equal(fake.last_link.type, RZ_LINK_PUT_EP_ADDRESS);
+        assert_int_equal(fake.last_link.put_ep_address.epoch, trial->epoch);
     }
     unsigned tries = fake.net_tries;
     assert_int_equal(rz_paths_open_net(), trial->expected); /* it is settled */
@@ -151,7 +151,7 @@ static void what_will_not_change_is_told_at_once(void **state)
 /* ---- what is sent meanwhile */
 
 static rz_status_t ended;
-static unsigned asked_for; /* cards */
+static unsigned asked_for; /* endpoint addresses */
 
 static void done(struct rz_net_op *op, rz_status_t status)
 {
@@ -161,31 +161,31 @@ static void done(struct rz_net_op *op, rz_status_t status)
 
 static void hear(const struct rz_link_message *message)
 {
-    asked_for += message->type == RZ_LINK_GET_CARD;
+    asked_for += message->type == RZ_LINK_GET_EP_ADDRESS;
 }
 
 /* Rank 1 is on another node, and this one cut off. How a message to it ends: */
-enum fate { OPENED, NEVER_OPENED, DIED };
+enum fate { OPENED, NEVER_OPENED, FAILED };
 
 static void send_cut_off(enum fate fate)
 {
     fake_world_begin(2);
     fake_epoch(2, RZ_PHASE_RUN);
     rz_engine.epoch = 2;
-    fake.board->rank[1] = rz_engine.members[1].word = rz_board_rank_word(1, 7, RZ_VERDICT_ALIVE);
+    fake.board->rank[1] = rz_engine.members[1].word = rz_board_rank_word(1, 7, RZ_PROCESS_ALIVE);
     fake.net_refusal = RZ_ERR_SYSTEM;
     fake.net_refusals = fate == OPENED ? 3 : UINT32_MAX;
     fake.heard = hear;
-    struct rz_parcel parcel = {.op.done = done};
+    struct rz_send_desc send_desc = {.op.done = done};
     ended = RZ_IN_PROGRESS;
-    assert_int_equal(rz_peer_send(fake_process(1), &parcel), RZ_IN_PROGRESS);
+    assert_int_equal(rz_peer_send(fake_process(1), &send_desc), RZ_IN_PROGRESS);
     assert_int_equal(asked_for, 0);
-    if (fate == DIED) {
-        fake_verdict(1, RZ_VERDICT_DEAD);
+    if (fate == FAILED) {
+        fake_process_state(1, RZ_PROCESS_FAILED);
         rz_engine_progress();
         assert_int_equal(ended, RZ_ERR_PROC_FAILED);
     }
-    for (rz_time end = slept + 31 * RZ_SECOND; fate != DIED && slept < end; slept += PASSES) {
+    for (rz_time end = slept + 31 * RZ_SECOND; fate != FAILED && slept < end; slept += PASSES) {
         rz_engine_check();
     }
     assert_int_equal(asked_for, fate == OPENED ? 1 : 0);
@@ -196,7 +196,7 @@ static void send_cut_off(enum fate fate)
 static void a_send_waits_in_the_queue(void **state)
 {
     (void)state;
-    for (enum fate fate = OPENED; fate <= DIED; fate++) {
+    for (enum fate fate = OPENED; fate <= FAILED; fate++) {
         int status;
         pid_t child = fork();
         if (child == 0) {

@@ -7,7 +7,7 @@
 #include "port/clock.h"
 #include "port/socket.h"
 #include "proto/recover/recover.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <poll.h>
 #include <setjmp.h>
@@ -32,9 +32,9 @@ static struct member {
     struct rz_flat *flat;
 } member[N];
 
-static void write_board(struct rz_board *board, uint32_t rank, enum rz_verdict verdict)
+static void write_board(struct rz_board *board, uint32_t rank, enum rz_process_state cause)
 {
-    atomic_store(&board->rank[rank], rz_board_rank_word(1, 0, verdict));
+    atomic_store(&board->rank[rank], rz_board_rank_word(1, 0, cause));
     atomic_fetch_add(&board->news, 1);
 }
 
@@ -75,7 +75,7 @@ static int setup(void **state)
         member_open(&member[i], i);
     for (uint32_t i = 0; i < N; i++)
         for (uint32_t k = 0; k < N; k++) {
-            write_board(member[i].board, k, RZ_VERDICT_ALIVE);
+            write_board(member[i].board, k, RZ_PROCESS_ALIVE);
             atomic_store(&member[i].board->rank[N + k],
                          rz_board_ring_word(1, member[k].address.ip, member[k].address.port));
         }
@@ -143,11 +143,11 @@ static void expect_heard(uint32_t by, uint32_t epoch, uint32_t rank)
 }
 
 /*
- * 5 left in order, 4 is dead by the board, 2 says nothing: only 2 is accused, by 3, and 0, 1 and 3
- * hear of it. Then the next epoch, where 3 is the one that says nothing and 0 its observer, for 4
- * and 5 are out.
+ * 5 left in order, 4 has failed by the board, 2 says nothing: only 2 is reported, by 3, and 0, 1
+ * and 3 hear of it. Then the next epoch, where 3 is the one that says nothing and 0 its observer,
+ * for 4 and 5 are out.
  */
-static void only_the_silent_are_accused(void **state)
+static void only_the_silent_are_reported(void **state)
 {
     struct rz_link_message message;
     (void)state;
@@ -156,8 +156,8 @@ static void only_the_silent_are_accused(void **state)
         begin(running[i]);
     leave(5);
     for (unsigned i = 0; i < N; i++) {
-        write_board(member[i].board, 4, RZ_VERDICT_DEAD);
-        write_board(member[i].board, 5, RZ_VERDICT_ENDED);
+        write_board(member[i].board, 4, RZ_PROCESS_FAILED);
+        write_board(member[i].board, 5, RZ_PROCESS_ENDED);
     }
     expect_silent(3, 1, 2);
     for (unsigned i = 0; i < 3; i++)
@@ -189,13 +189,13 @@ static void only_the_key_counts(void **state)
     bool found = false;
     while (!found && rz_clock_now() < end) {
         const struct rz_message heartbeat = {
-            .room = RZ_ROOM_RING, .view = 2, .from = 5, .origin = 5, .seq = rz_clock_now()};
+            .protocol = RZ_PROTOCOL_RING, .view = 2, .from = 5, .origin = 5, .seq = rz_clock_now()};
         uint8_t payload[RZ_PROTOCOL_HEADER_BYTES];
         size_t n = rz_protocol_message_encode(&heartbeat, NULL, payload, sizeof payload);
         n = rz_datagram_seal(old, 0, payload, n, packet);
         rz_socket_send_to(member[5].info.ring_fd, packet, n, &member[0].address);
         rz_socket_send_to(member[5].info.ring_fd, "garbage", 7, &member[0].address);
-        /* On a loaded machine others may accuse one another, and 0 hears of that. */
+        /* On a loaded machine others may report one another, and 0 hears of that. */
         found =
             hears(0, &message, (int)(PERIOD / RZ_MILLISECOND)) && message.type == RZ_LINK_SILENT;
     }
@@ -207,7 +207,7 @@ static void only_the_key_counts(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(only_the_silent_are_accused),
+    const struct CMUnitTest tests[] = {TEST(only_the_silent_are_reported),
                                        TEST(only_the_key_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,9 +42,9 @@ static int test(void *arg)
 }
 
 static void write_board(struct rz_board *board, uint32_t rank, uint32_t incarnation,
-                        enum rz_verdict verdict)
+                        enum rz_process_state diagnosis)
 {
-    atomic_store(&board->rank[rank], rz_board_rank_word(incarnation, 0, verdict));
+    atomic_store(&board->rank[rank], rz_board_rank_word(incarnation, 0, diagnosis));
     atomic_fetch_add(&board->news, 1);
 }
 
@@ -57,7 +57,7 @@ static void member_prepare(struct member *m, uint32_t rank)
     memset(m->board, 0, bytes);
     m->board->n_slots = N;
     for (uint32_t k = 0; k < N; k++)
-        write_board(m->board, k, 1, RZ_VERDICT_ALIVE);
+        write_board(m->board, k, 1, RZ_PROCESS_ALIVE);
     m->info = (struct rz_link_info){.self = {.rank = rank, .incarnation = 1},
                                     .n_slots = N,
                                     .board = m->board,
@@ -197,13 +197,13 @@ static void test_who_leaves_is_out(void **state)
     await_standing(4, true);
 }
 
-static void test_the_dead_are_out_by_the_board(void **state)
+static void test_the_failed_are_out_by_the_board(void **state)
 {
     (void)state;
     for (uint32_t at = 0; at < N; at++) {
         if (at != 2) {
             write_board(member[at].board, 2, at % 2 == 0 ? 2 : 1,
-                        at % 2 == 0 ? RZ_VERDICT_ALIVE : RZ_VERDICT_DEAD);
+                        at % 2 == 0 ? RZ_PROCESS_ALIVE : RZ_PROCESS_FAILED);
         }
     }
     leave(2);
@@ -212,14 +212,14 @@ static void test_the_dead_are_out_by_the_board(void **state)
     assert_true(all_hold(2, true)); /* and nobody tests it any more */
 }
 
-static int setup_newcomer(void **state)
+static int setup_spawned_process(void **state)
 {
     (void)state;
     all_open((const uint32_t[N]){0, 0, 2, 0, 1});
     return 0;
 }
 
-static void test_a_newcomer_is_voted_in(void **state)
+static void test_a_spawned_process_is_voted_in(void **state)
 {
     (void)state;
     await_standing(4, false);
@@ -249,8 +249,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_is_slow_is_out_and_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_fails_its_test_is_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_leaves_is_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_dead_are_out_by_the_board, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_newcomer_is_voted_in, setup_newcomer, teardown),
+        cmocka_unit_test_setup_teardown(test_the_failed_are_out_by_the_board, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_spawned_process_is_voted_in, setup_spawned_process,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_the_last_one_takes_over, setup, teardown),
         cmocka_unit_test(test_primes),
     };

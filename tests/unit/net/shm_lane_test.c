@@ -1,4 +1,4 @@
-/* A lane serves one owner after the other: what a dead one left is gone, and so is its memory. */
+/* A lane serves one owner after the other: what a failed one left is gone, and so is its memory. */
 #include "shm_rig.h"
 
 #include "net/shm/shm_layout.h"
@@ -73,7 +73,7 @@ static void guest_comes(void)
     assert_int_equal(rig_connect(&rig, guest_net, STAYS, 0, (uint32_t)getpid()), RZ_OK);
 }
 
-/* It dies: nobody writes any more. */
+/* It fails: nobody writes any more. */
 static void guest_goes(void)
 {
     rz_shm_ops.close(guest_net);

@@ -1,6 +1,6 @@
 /*
  * Roll-backs between two processes that live on, under random traffic: each goes back when it
- * likes, by renewing its connection or by ending it and connecting anew, and neither knows which
+ * likes, by renewing its connection or by ending it and connecting again, and neither knows which
  * way the other went. RZ_SEED=<seed> net_shm_renew_test replays one.
  */
 #include "shm_rig.h"
@@ -66,7 +66,7 @@ static void assert_payload(uint64_t number, const unsigned char *data, size_t by
         assert_int_equal(data[i], (unsigned char)rz_mix(number, i));
 }
 
-/* The door, and behind it what came in order. */
+/* The epoch check, and behind it what came in order. */
 static void on_arrived(struct rig_user *user, const void *header, uint32_t header_bytes,
                        const void *data, size_t bytes, rz_net_token_t token)
 {

@@ -80,14 +80,14 @@ struct rz_net *rig_join(const struct rig *rig, unsigned self, struct rig_user *u
 rz_status_t rig_connect(const struct rig *rig, struct rz_net *net, unsigned i, rz_peer_t peer,
                         uint32_t pid)
 {
-    struct rz_shm_card card = {
+    struct rz_shm_ep_address ep_address = {
         .peer = {.job = 77, .rank = i, .incarnation = rig->incarnation[i]},
         .pid = pid,
         .lane = i,
         .inbox_fd = rig->inbox_fd[i],
         .event_fd = rig->event_fd[i],
     };
-    return rz_shm_ops.connect(net, peer, &card, sizeof card);
+    return rz_shm_ops.connect(net, peer, &ep_address, sizeof ep_address);
 }
 
 static void rig_op_done(struct rz_net_op *op, rz_status_t status)

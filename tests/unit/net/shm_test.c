@@ -226,7 +226,8 @@ static void a_payload_of_another_process_is_never_taken_for_the_senders(void **s
     (void)state;
     setup(RZ_SHM_COPY_AUTO);
     join(0, 1, 0);
-    /* Another process stands at the pid that the card names, as after a death and a new start. */
+    /* Another process stands at the pid that the endpoint address names, as after a failure and a
+     * new start. */
     assert_int_equal(rig_connect(&rig, members[1].net, 0, 0, (uint32_t)getppid()), RZ_OK);
     unsigned char *data = payload(5, LARGE), *to = malloc(LARGE);
     struct rig_op sent, fetched;
@@ -340,7 +341,7 @@ static void a_stranger_is_heard_and_announced_once(void **state)
     teardown();
 }
 
-static void fetches_from_a_dead_stranger_end(void **state)
+static void fetches_from_a_failed_stranger_end(void **state)
 {
     (void)state;
     setup(RZ_SHM_COPY_AUTO);
@@ -378,7 +379,7 @@ static void disconnect_drains_then_ends_everything(void **state)
     held = members[1].token[1];
     unsigned char *three = payload(3, 100);
     send_to(0, 1, 3, three, 100, &small);   /* complete in the ring, not seen yet */
-    send_to(0, 1, 4, data, LARGE, &unread); /* an offer; fetching it after the death fails */
+    send_to(0, 1, 4, data, LARGE, &unread); /* an offer; fetching it after the failure fails */
     send_to(1, 0, 5, data, LARGE, &own);
     rz_shm_ops.disconnect(members[1].net, 0, true, RZ_ERR_PROC_FAILED);
     assert_int_equal(members[1].n, 4);
@@ -464,7 +465,7 @@ static void after_a_roll_back_the_same_processes_connect_anew(void **state)
     teardown();
 }
 
-/* What a dying or hostile writer may leave in its own lane. */
+/* What a failing or hostile writer may leave in its own lane. */
 static void tear(unsigned from, unsigned in, uint64_t seed)
 {
     void *at;
@@ -621,7 +622,7 @@ int main(void)
         cmocka_unit_test(dropped_payloads_end_their_sends),
         cmocka_unit_test(pieces_and_messages_share_the_ring),
         cmocka_unit_test(a_stranger_is_heard_and_announced_once),
-        cmocka_unit_test(fetches_from_a_dead_stranger_end),
+        cmocka_unit_test(fetches_from_a_failed_stranger_end),
         cmocka_unit_test(disconnect_drains_then_ends_everything),
         cmocka_unit_test(a_withdrawn_payload_is_not_delivered),
         cmocka_unit_test(after_a_roll_back_the_same_processes_connect_anew),

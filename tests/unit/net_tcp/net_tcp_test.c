@@ -20,7 +20,7 @@
 
 #define JOB 77
 #define HANG (TEST_HANG_S * RZ_SECOND)
-enum { CARD_MAX = 128, SMALL = 300 };
+enum { EP_ADDRESS_MAX = 128, SMALL = 300 };
 
 static const uint8_t key[RZ_TCP_KEY_BYTES] = "the key of the job under test..";
 static const uint8_t other_key[RZ_TCP_KEY_BYTES] = "the key of another job entirely";
@@ -79,15 +79,15 @@ static void open_with(rz_time prove_ns)
         }                                                                                          \
     } while (0)
 
-/* Where the transport listens, and its name, as its card says. */
+/* Where the transport listens, and its name, as its endpoint address says. */
 static struct rz_address address_of(struct rz_tcp_party *party)
 {
-    uint8_t card[CARD_MAX];
-    size_t bytes = sizeof card;
+    uint8_t ep_address[EP_ADDRESS_MAX];
+    size_t bytes = sizeof ep_address;
     struct rz_wire_reader r;
     struct rz_address address;
-    assert_int_equal(ops->card(net, card, &bytes), RZ_OK);
-    rz_wire_reader_init(&r, card, bytes);
+    assert_int_equal(ops->ep_address(net, ep_address, &bytes), RZ_OK);
+    rz_wire_reader_init(&r, ep_address, bytes);
     rz_wire_get_u64(&r); /* magic, version */
     assert_int_equal(rz_wire_get_u64(&r), JOB);
     party->name = rz_wire_get_u64(&r);
@@ -317,8 +317,8 @@ static void a_crowd_keeps_no_friend_out(void **state)
 static void an_impostor_hears_nothing(void **state)
 {
     static void (*const nobody)(struct rz_net_op *, rz_status_t) = NULL;
-    uint8_t card[CARD_MAX], heard[512];
-    size_t bytes = sizeof card;
+    uint8_t ep_address[EP_ADDRESS_MAX], heard[512];
+    size_t bytes = sizeof ep_address;
     struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK};
     struct rz_net_op op = {.done = nobody, .header_bytes = 48};
     struct rz_tcp_shake shake = {.key = other_key, .job = JOB};
@@ -327,10 +327,10 @@ static void an_impostor_hears_nothing(void **state)
     (void)state;
     assert_int_equal(rz_socket_listen(&own, &listening), RZ_OK);
     open_with(HANG);
-    assert_int_equal(ops->card(net, card, &bytes), RZ_OK);
-    card[16] ^= 1;                   /* another name */
-    memcpy(card + 32, &own.port, 2); /* at our port */
-    assert_int_equal(ops->connect(net, 0, card, bytes), RZ_OK);
+    assert_int_equal(ops->ep_address(net, ep_address, &bytes), RZ_OK);
+    ep_address[16] ^= 1;                   /* another name */
+    memcpy(ep_address + 32, &own.port, 2); /* at our port */
+    assert_int_equal(ops->connect(net, 0, ep_address, bytes), RZ_OK);
     assert_int_equal(ops->send(net, 0, "secret", 6, &op), RZ_IN_PROGRESS);
     TURN_UNTIL(fd >= 0 || rz_socket_accept(listening, &fd, NULL) == RZ_OK);
     rz_tcp_challenge_write(&shake, challenge);

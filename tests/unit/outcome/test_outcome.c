@@ -1,4 +1,4 @@
-/* The exit status: 0 iff the last incarnation of every rank returned 0 and every death was
+/* The exit status: 0 iff the last incarnation of every rank returned 0 and every failure was
  * repaired or acknowledged; else the first cause. */
 #include "outcome/outcome.h"
 
@@ -41,8 +41,8 @@ static void test_all_return_0(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
-/* Who dies when all have come to MPI_Finalize takes no result along; before, it does. */
-static void test_a_death_behind_the_end_is_no_reason_to_begin_anew(void **state)
+/* Who fails when all have come to MPI_Finalize takes no result along; before, it does. */
+static void test_a_failure_behind_the_end_is_no_reason_to_begin_anew(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
@@ -54,18 +54,18 @@ static void test_a_death_behind_the_end_is_no_reason_to_begin_anew(void **state)
             rz_outcome_node_noted(&outcome, 1);
         rz_outcome_left(&outcome);
         rz_outcome_exited(&outcome, 3, 1, SIGNALLED(9), false);
-        assert_true(rz_outcome_by_death(&outcome) == (noted > 0));
+        assert_true(rz_outcome_by_failure(&outcome) == (noted > 0));
         assert_int_equal(status_of(&outcome), 137);
     }
     open_four(&outcome);
-    rz_outcome_born(&outcome, 6, 1, 0, true); /* a spawned process is not done yet */
+    rz_outcome_spawned(&outcome, 6, 1, 0, true); /* a spawned process is not done yet */
     rz_outcome_left(&outcome);
     rz_outcome_exited(&outcome, 6, 1, SIGNALLED(9), false);
-    assert_true(rz_outcome_by_death(&outcome));
+    assert_true(rz_outcome_by_failure(&outcome));
     assert_int_equal(status_of(&outcome), 137);
 }
 
-static void test_a_repaired_death_is_forgotten(void **state)
+static void test_a_repaired_failure_is_forgotten(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
@@ -80,7 +80,7 @@ static void test_a_repaired_death_is_forgotten(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
-/* A rank that was told to a node and never began is neither known to be dead nor acknowledged,
+/* A rank that was told to a node and never began is neither known to be failed nor acknowledged,
  * though its incarnation is below all that was ever told. */
 static void test_a_rank_that_never_began_is_no_success(void **state)
 {
@@ -99,7 +99,7 @@ static void test_a_rank_that_never_began_is_no_success(void **state)
         assert_true(rz_outcome_complete(&outcome) == (noted > 0));
         assert_int_equal(status_of(&outcome), 137);
     }
-    rz_outcome_open(&outcome, 2, placement, 2); /* it begins elsewhere: there was no death */
+    rz_outcome_open(&outcome, 2, placement, 2); /* it begins elsewhere: there was no failure */
     rz_outcome_node_lost(&outcome, 1);
     for (uint32_t rank = 0; rank < 2; rank++)
         rz_outcome_started(&outcome, rank, 1, 0);
@@ -124,7 +124,7 @@ static void test_a_rank_that_ends_with_its_node(void **state)
 }
 
 /* Nobody that came to an end: then nobody is left who acknowledged anything. */
-static void test_all_dead_is_no_success(void **state)
+static void test_all_failed_is_no_success(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
@@ -143,7 +143,7 @@ static void end_others(struct rz_outcome *outcome, uint32_t but)
             rz_outcome_exited(outcome, rank, 1, EXITED(0), true);
 }
 
-static void test_an_acknowledged_death_does_not_spoil_it(void **state)
+static void test_an_acknowledged_failure_does_not_spoil_it(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
@@ -156,7 +156,7 @@ static void test_an_acknowledged_death_does_not_spoil_it(void **state)
     assert_int_equal(status_of(&outcome), 0);
     open_four(&outcome); /* the next incarnation's is not known by that */
     rz_outcome_acknowledged(&outcome, 2, 1);
-    rz_outcome_born(&outcome, 2, 2, 0, false);
+    rz_outcome_spawned(&outcome, 2, 2, 0, false);
     rz_outcome_started(&outcome, 2, 2, 0);
     rz_outcome_exited(&outcome, 2, 2, SIGNALLED(9), false);
     rz_outcome_noted(&outcome, 2, 2);
@@ -169,14 +169,14 @@ static void test_an_acknowledged_death_does_not_spoil_it(void **state)
     assert_int_equal(status_of(&outcome), 3);
 }
 
-static void test_who_is_born_is_waited_for(void **state)
+static void test_who_is_spawned_is_waited_for(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
     open_four(&outcome);
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
     rz_outcome_noted(&outcome, 2, 1);
-    rz_outcome_born(&outcome, 2, 2, 0, false);
+    rz_outcome_spawned(&outcome, 2, 2, 0, false);
     end_others(&outcome, 2);
     assert_false(rz_outcome_complete(&outcome));
     rz_outcome_started(&outcome, 2, 2, 0);
@@ -191,7 +191,7 @@ static void test_spawned_processes_count(void **state)
     const char *cause;
     (void)state;
     open_four(&outcome);
-    rz_outcome_born(&outcome, 5, 1, 1, true);
+    rz_outcome_spawned(&outcome, 5, 1, 1, true);
     end_others(&outcome, 5);
     assert_false(rz_outcome_complete(&outcome));
     rz_outcome_started(&outcome, 5, 1, 1);
@@ -199,8 +199,9 @@ static void test_spawned_processes_count(void **state)
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(rz_outcome_status(&outcome, &cause), 7);
     assert_string_equal(cause, "process 5 (spawned) exited with status 7");
-    rz_outcome_born(&outcome, 5, 2, 0, true); /* another, in its slot: that one is not forgotten */
-    rz_outcome_exited(&outcome, 5, 2, EXITED(4), false); /* it was dead before it ran */
+    rz_outcome_spawned(&outcome, 5, 2, 0,
+                       true); /* another, in its slot: that one is not forgotten */
+    rz_outcome_exited(&outcome, 5, 2, EXITED(4), false); /* it had failed before it ran */
     assert_false(rz_outcome_complete(&outcome));
     rz_outcome_noted(&outcome, 5, 2);
     assert_true(rz_outcome_complete(&outcome));
@@ -221,7 +222,7 @@ static void test_an_abort_of_some_is_the_status(void **state)
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(rz_outcome_status(&outcome, &cause), 42);
     assert_string_equal(cause, "rank 2 was ended by MPI_Abort: rank 0: no more");
-    assert_false(rz_outcome_by_death(&outcome));
+    assert_false(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome); /* with its node, before it could end */
     rz_outcome_ended_by(&outcome, 2, 1, 0x100, "rank 0: no more");
@@ -232,16 +233,16 @@ static void test_an_abort_of_some_is_the_status(void **state)
     assert_int_equal(status_of(&outcome), 1);
 }
 
-static void test_the_first_death_seen_is_the_cause(void **state)
+static void test_the_first_failure_seen_is_the_cause(void **state)
 {
     struct rz_outcome outcome;
     const char *cause;
     (void)state;
     open_four(&outcome);
-    rz_outcome_dying(&outcome, 3, 1);
+    rz_outcome_failing(&outcome, 3, 1);
     rz_outcome_ended_by(&outcome, 2, 1, 7, "rank 2"); /* it gave up because of rank 3 */
-    rz_outcome_dying(&outcome, 2, 1);
-    rz_outcome_dying(&outcome, 3, 1); /* once more is no other death */
+    rz_outcome_failing(&outcome, 2, 1);
+    rz_outcome_failing(&outcome, 3, 1); /* once more is no other failure */
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
     rz_outcome_exited(&outcome, 3, 1, SIGNALLED(11), false);
     end_others(&outcome, 2);
@@ -249,51 +250,52 @@ static void test_the_first_death_seen_is_the_cause(void **state)
     assert_int_equal(status_of(&outcome), 128 + 11);
 }
 
-static void test_whether_a_death_ended_it(void **state)
+static void test_whether_a_failure_ended_it(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
     open_four(&outcome);
     end_others(&outcome, 2);
     rz_outcome_exited(&outcome, 2, 1, EXITED(3), true);
-    assert_false(rz_outcome_by_death(&outcome));
+    assert_false(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
     rz_outcome_aborted(&outcome, 1, 3, "it wants to");
-    assert_false(rz_outcome_by_death(&outcome));
+    assert_false(rz_outcome_by_failure(&outcome));
     rz_outcome_exited(&outcome, 3, 1, SIGNALLED(9), false); /* by the end of the job */
-    assert_false(rz_outcome_by_death(&outcome));
-    rz_outcome_dying(&outcome, 2, 1); /* which is why */
-    assert_true(rz_outcome_by_death(&outcome));
+    assert_false(rz_outcome_by_failure(&outcome));
+    rz_outcome_failing(&outcome, 2, 1); /* which is why */
+    assert_true(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
-    rz_outcome_node_lost(&outcome, 1); /* nobody sees its processes die */
+    rz_outcome_node_lost(&outcome, 1); /* nobody sees its processes fail */
     rz_outcome_aborted(&outcome, 0, 3, "it gives up because of them");
-    assert_true(rz_outcome_by_death(&outcome));
+    assert_true(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
     rz_outcome_aborted(&outcome, 0, 3, "it wants to");
     rz_outcome_node_lost(&outcome, 1); /* by the end of the job */
-    assert_false(rz_outcome_by_death(&outcome));
+    assert_false(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
-    rz_outcome_death_known(&outcome); /* by the daemon of a survivor, which is the first to tell */
+    rz_outcome_failure_known(
+        &outcome); /* by the daemon of a survivor, which is the first to tell */
     rz_outcome_aborted(&outcome, 0, 3, "it gives up because of that");
-    assert_true(rz_outcome_by_death(&outcome));
+    assert_true(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
     rz_outcome_aborted(&outcome, 0, 3, "it wants to");
-    rz_outcome_death_known(&outcome);
-    assert_false(rz_outcome_by_death(&outcome));
+    rz_outcome_failure_known(&outcome);
+    assert_false(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
     rz_outcome_decide(&outcome, 130, "%s", "");
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
-    assert_false(rz_outcome_by_death(&outcome));
+    assert_false(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
 }
 
-static void test_an_unrepaired_death_ends_with_its_signal(void **state)
+static void test_an_unrepaired_failure_ends_with_its_signal(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
@@ -313,7 +315,7 @@ static void test_the_agreement_may_overtake_the_exit(void **state)
     struct rz_outcome outcome;
     (void)state;
     open_four(&outcome);
-    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_failing(&outcome, 2, 1);
     rz_outcome_noted(&outcome, 2, 1);
     for (uint32_t rank = 0; rank < 4; rank++)
         if (rank != 2)
@@ -324,7 +326,7 @@ static void test_the_agreement_may_overtake_the_exit(void **state)
     assert_int_equal(status_of(&outcome), 128 + 9);
 }
 
-static void test_a_death_after_finalize_is_waited_for_by_nobody(void **state)
+static void test_a_failure_after_finalize_is_waited_for_by_nobody(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
@@ -335,12 +337,12 @@ static void test_a_death_after_finalize_is_waited_for_by_nobody(void **state)
     assert_int_equal(status_of(&outcome), 128 + 9);
 }
 
-static void test_a_death_precedes_the_abort_of_a_survivor(void **state)
+static void test_a_failure_precedes_the_abort_of_a_survivor(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
     open_four(&outcome);
-    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_failing(&outcome, 2, 1);
     rz_outcome_aborted(&outcome, 0, 1, "MPI_Abort");
     rz_outcome_exited(&outcome, 3, 1, SIGNALLED(9), false); /* by our own shutdown */
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(11), false);
@@ -348,15 +350,15 @@ static void test_a_death_precedes_the_abort_of_a_survivor(void **state)
 
     open_four(&outcome);
     rz_outcome_aborted(&outcome, 0, 7, "MPI_Abort");
-    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_failing(&outcome, 2, 1);
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(11), false);
     assert_int_equal(status_of(&outcome), 7);
 
     open_four(&outcome);
-    rz_outcome_dying(&outcome, 2, 1);
+    rz_outcome_failing(&outcome, 2, 1);
     rz_outcome_started(&outcome, 2, 2, 0);
     rz_outcome_aborted(&outcome, 0, 7, "MPI_Abort");
-    assert_int_equal(status_of(&outcome), 7); /* that death was repaired */
+    assert_int_equal(status_of(&outcome), 7); /* that failure was repaired */
 }
 
 static void test_an_end_before_finalize_is_no_success(void **state)
@@ -364,7 +366,7 @@ static void test_an_end_before_finalize_is_no_success(void **state)
     struct rz_outcome outcome;
     (void)state;
     open_four(&outcome);
-    rz_outcome_noted(&outcome, 1, 1); /* the news may overtake the death */
+    rz_outcome_noted(&outcome, 1, 1); /* the news may overtake the failure */
     rz_outcome_exited(&outcome, 1, 1, EXITED(0), false);
     for (uint32_t rank = 0; rank < 4; rank++)
         if (rank != 1)
@@ -385,7 +387,7 @@ static void test_a_lost_node_takes_its_running_ranks(void **state)
     rz_outcome_exited(&outcome, 1, 1, EXITED(0), true);
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(outcome.ranks[2].state, RZ_RANK_ENDED);
-    assert_int_equal(outcome.ranks[3].state, RZ_RANK_DIED);
+    assert_int_equal(outcome.ranks[3].state, RZ_RANK_FAILED);
     assert_int_equal(status_of(&outcome), 137);
 }
 
@@ -429,25 +431,25 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_return_0),
-        cmocka_unit_test(test_a_death_behind_the_end_is_no_reason_to_begin_anew),
-        cmocka_unit_test(test_a_repaired_death_is_forgotten),
-        cmocka_unit_test(test_an_acknowledged_death_does_not_spoil_it),
-        cmocka_unit_test(test_who_is_born_is_waited_for),
+        cmocka_unit_test(test_a_failure_behind_the_end_is_no_reason_to_begin_anew),
+        cmocka_unit_test(test_a_repaired_failure_is_forgotten),
+        cmocka_unit_test(test_an_acknowledged_failure_does_not_spoil_it),
+        cmocka_unit_test(test_who_is_spawned_is_waited_for),
         cmocka_unit_test(test_spawned_processes_count),
         cmocka_unit_test(test_an_abort_of_some_is_the_status),
-        cmocka_unit_test(test_the_first_death_seen_is_the_cause),
-        cmocka_unit_test(test_whether_a_death_ended_it),
-        cmocka_unit_test(test_an_unrepaired_death_ends_with_its_signal),
+        cmocka_unit_test(test_the_first_failure_seen_is_the_cause),
+        cmocka_unit_test(test_whether_a_failure_ended_it),
+        cmocka_unit_test(test_an_unrepaired_failure_ends_with_its_signal),
         cmocka_unit_test(test_the_agreement_may_overtake_the_exit),
-        cmocka_unit_test(test_a_death_after_finalize_is_waited_for_by_nobody),
-        cmocka_unit_test(test_a_death_precedes_the_abort_of_a_survivor),
+        cmocka_unit_test(test_a_failure_after_finalize_is_waited_for_by_nobody),
+        cmocka_unit_test(test_a_failure_precedes_the_abort_of_a_survivor),
         cmocka_unit_test(test_an_end_before_finalize_is_no_success),
         cmocka_unit_test(test_a_lost_node_takes_its_running_ranks),
         cmocka_unit_test(test_a_hung_rank_is_told_apart_from_a_killed_one),
         cmocka_unit_test(test_a_node_that_is_cut_off_says_why),
         cmocka_unit_test(test_a_rank_that_never_began_is_no_success),
         cmocka_unit_test(test_a_rank_that_ends_with_its_node),
-        cmocka_unit_test(test_all_dead_is_no_success),
+        cmocka_unit_test(test_all_failed_is_no_success),
         cmocka_unit_test(test_the_first_decision_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void test_all_end(void **state)
     ends_with(&referee, 3, "rank 1 exited with status 3");
 }
 
-static void test_a_death_stays_open_until_it_is_noted(void **state)
+static void test_a_failure_stays_open_until_it_is_noted(void **state)
 {
     struct rz_referee referee;
     (void)state;
@@ -99,7 +99,7 @@ static void test_a_node_is_lost(void **state)
     ends_with(&referee, 137, "without fault tolerance");
 }
 
-static void test_without_fault_tolerance_the_first_death_ends_it(void **state)
+static void test_without_fault_tolerance_the_first_failure_ends_it(void **state)
 {
     struct rz_referee referee;
     (void)state;
@@ -120,7 +120,7 @@ static void test_one_that_never_joins(void **state)
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_JOINED, 1, 1), LATER);
     assert_int_equal(exits(&referee, 0, 5 << 8, true, false), 0);
     ends_with(&referee, 5, "without MPI_Init");
-    /* One that was killed on the way is a death like any other: the job may repair it. */
+    /* One that was killed on the way is a failure like any other: the job may repair it. */
     open_two(&referee, false);
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_JOINED, 1, 1), LATER);
     assert_int_equal(exits(&referee, 0, SIGKILL, false, false), LATER);
@@ -133,7 +133,8 @@ static void test_one_that_never_joins(void **state)
     ends_with(&referee, 137, "without MPI_Init");
 }
 
-/* All dead, before anybody came to an end: those who said that the program repairs itself wait. */
+/* All failed, before anybody came to an end: those who said that the program repairs itself wait.
+ */
 static void test_all_start_again(void **state)
 {
     static const uint32_t placement[2] = {0, 1};
@@ -155,9 +156,9 @@ static void test_all_start_again(void **state)
     }
 }
 
-/* The last death is named: of a process, or of a node, whose end is told before, after, or never.
+/* The last failure is named: of a process, or of a node, whose end is told before, after, or never.
  */
-static void test_too_many_deaths(void **state)
+static void test_too_many_failures(void **state)
 {
     struct rz_referee referee;
     const struct rz_launch_message stopping = {
@@ -169,25 +170,25 @@ static void test_too_many_deaths(void **state)
     assert_int_equal(exits(&referee, 1, SIGSEGV, false, true), LATER);
     assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
     ends_with(&referee, RZ_EXIT_RESTARTS,
-              "too many restarts; the last death: rank 1 was killed by signal 11 (Segmentation "
+              "too many restarts; the last failure: rank 1 was killed by signal 11 (Segmentation "
               "fault) on node 1");
     open_two(&referee, false);
     assert_int_equal(exits(&referee, 0, SIGKILL, false, true), LATER);
-    rz_outcome_dying(&referee.outcome, 1, 1);
+    rz_outcome_failing(&referee.outcome, 1, 1);
     assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
     assert_int_equal(exits(&referee, 1, 0, false, true), LATER);
     ends_with(&referee, RZ_EXIT_RESTARTS,
-              "the last death: rank 1 exited with status 0 before MPI_Finalize on node 1");
+              "the last failure: rank 1 exited with status 0 before MPI_Finalize on node 1");
     open_two(&referee, false);
     assert_int_equal(exits(&referee, 1, SIGSEGV, false, true), LATER);
-    rz_outcome_born(&referee.outcome, 1, 2, 0, false);
+    rz_outcome_spawned(&referee.outcome, 1, 2, 0, false);
     assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
     assert_int_equal(exits(&referee, 0, SIGTERM, false, true), LATER); /* by our order */
     ends_with(&referee, RZ_EXIT_RESTARTS, "rank 1 was killed by signal 11 (Segmentation fault)");
     open_two(&referee, false);
     rz_outcome_node_lost(&referee.outcome, 1);
     assert_int_equal(take(&referee, 0, &stopping), RZ_END_GRACE_MS);
-    ends_with(&referee, RZ_EXIT_RESTARTS, "the last death: rank 1 was lost with node 1");
+    ends_with(&referee, RZ_EXIT_RESTARTS, "the last failure: rank 1 was lost with node 1");
 }
 
 static void test_what_ends_it_at_once(void **state)
@@ -236,17 +237,18 @@ static void test_what_ends_it_at_once(void **state)
     ends_with(&referee, RZ_EXIT_TIMEOUT, "--timeout (2 s)");
 }
 
-/* The daemon of who died is the last to be heard. */
-static void test_news_of_a_death_come_before_its_sight(void **state)
+/* The daemon of who failed is the last to be heard. */
+static void test_news_of_a_failure_come_before_its_sight(void **state)
 {
     struct rz_referee referee;
     const struct rz_launch_message aborted = {
-        .type = RZ_LAUNCH_ABORTED, .aborted = {.rank = 1, .code = 1, .reason = "rank 0 is dead"}};
+        .type = RZ_LAUNCH_ABORTED,
+        .aborted = {.rank = 1, .code = 1, .reason = "rank 0 has failed"}};
     (void)state;
     open_two(&referee, false);
-    assert_int_equal(event(&referee, RZ_EVENT_RECORD_DEATH_NEWS, 0, 0), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_FAILURE_NEWS, 0, 0), LATER);
     assert_int_equal(take(&referee, 1, &aborted), 0);
-    assert_int_equal(event(&referee, RZ_EVENT_RECORD_DEATH_SEEN, 0, 0), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_FAILURE_SEEN, 0, 0), LATER);
     exits(&referee, 0, SIGUSR1, false, true);
     exits(&referee, 1, SIGKILL, false, true);
     ends_with(&referee, 128 + SIGUSR1, "rank 0 was killed by signal");
@@ -267,7 +269,7 @@ static void test_the_end_is_no_loss(void **state)
     ends_with(&referee, 0, NULL);
 }
 
-/* Both sides of a partition accuse each other: only what was agreed puts a node out. */
+/* Both sides of a partition report each other: only what was agreed puts a node out. */
 static void test_who_is_out_is_refused(void **state)
 {
     static const enum rz_launch_type of_processes[] = {RZ_LAUNCH_OUTPUT,  RZ_LAUNCH_MARK,
@@ -278,8 +280,8 @@ static void test_who_is_out_is_refused(void **state)
     struct rz_referee referee;
     (void)state;
     open_two(&referee, false);
-    event(&referee, RZ_EVENT_RECORD_DEATH_NEWS, RZ_ID_NONE, 1);
-    event(&referee, RZ_EVENT_RECORD_DEATH_NEWS, RZ_ID_NONE, 0);
+    event(&referee, RZ_EVENT_RECORD_FAILURE_NEWS, RZ_ID_NONE, 1);
+    event(&referee, RZ_EVENT_RECORD_FAILURE_NEWS, RZ_ID_NONE, 0);
     for (int out = 0; out < 2; out++) {
         for (size_t i = 0; i < n; i++) {
             const struct rz_launch_message told = {.type = of_processes[i]};
@@ -309,7 +311,7 @@ static uint32_t told(struct rz_referee *referee, enum rz_event_record kind, uint
     return take(referee, 0, &message);
 }
 
-static void test_births_and_acknowledgements(void **state)
+static void test_spawns_and_acknowledgements(void **state)
 {
     struct rz_referee referee;
     (void)state;
@@ -317,7 +319,7 @@ static void test_births_and_acknowledgements(void **state)
     assert_int_equal(exits(&referee, 1, SIGKILL, false, true), LATER);
     assert_int_equal(told(&referee, RZ_EVENT_RECORD_ACKNOWLEDGED, 1, 1, 0), LATER);
     assert_int_equal(told(&referee, RZ_EVENT_RECORD_NOTED, 1, 1, 0), LATER);
-    assert_int_equal(told(&referee, RZ_EVENT_RECORD_BORN, 3, 1, RZ_BORN_SPAWNED), LATER);
+    assert_int_equal(told(&referee, RZ_EVENT_RECORD_SPAWNED, 3, 1, RZ_START_SPAWNED), LATER);
     assert_int_equal(exits(&referee, 0, 0, true, true), LATER); /* one was spawned */
     assert_int_equal(exits(&referee, 3, 0, true, false), 0);    /* and needs no MPI_Init */
     ends_with(&referee, 0, NULL);
@@ -335,7 +337,7 @@ static void test_an_abort_of_some_is_told(void **state)
     ends_with(&referee, 9, "ended by MPI_Abort: rank 0: enough");
 }
 
-static void test_the_first_death_ends_it_on_demand(void **state)
+static void test_the_first_failure_ends_it_on_demand(void **state)
 {
     static const uint32_t placement[2] = {0, 1};
     struct rz_referee referee;
@@ -344,11 +346,11 @@ static void test_the_first_death_ends_it_on_demand(void **state)
     open_two(&referee, false);
     referee.abort = true;
     assert_int_equal(exits(&referee, 1, SIGKILL, false, true), RZ_END_GRACE_MS);
-    assert_true(rz_outcome_by_death(&referee.outcome));
+    assert_true(rz_outcome_by_failure(&referee.outcome));
     ends_with(&referee, 128 + SIGKILL, "--on-failure");
     rz_referee_open(&referee, 2, placement, 2, RZ_JOB_ABORT);
     assert_true(rz_referee_node_lost(&referee, 1, &grace));
-    assert_true(rz_outcome_by_death(&referee.outcome));
+    assert_true(rz_outcome_by_failure(&referee.outcome));
     ends_with(&referee, 128 + SIGKILL, "node 1 was lost; --on-failure");
 }
 
@@ -362,7 +364,7 @@ static void test_nonsense(void **state)
     open_two(&referee, false);
     assert_int_equal(exits(&referee, 2, 1 << 8, true, true), LATER);
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 2, 2), LATER);
-    assert_int_equal(event(&referee, RZ_EVENT_RECORD_DEATH_SEEN, 2, 2), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_FAILURE_SEEN, 2, 2), LATER);
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_OUT, RZ_ID_NONE, 2), LATER);
     assert_int_equal(take(&referee, 2, &cut_off), LATER);
     assert_int_equal(exits(&referee, 0, 0, true, true), LATER);
@@ -374,19 +376,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_end),
-        cmocka_unit_test(test_a_death_stays_open_until_it_is_noted),
+        cmocka_unit_test(test_a_failure_stays_open_until_it_is_noted),
         cmocka_unit_test(test_a_node_is_lost),
-        cmocka_unit_test(test_without_fault_tolerance_the_first_death_ends_it),
+        cmocka_unit_test(test_without_fault_tolerance_the_first_failure_ends_it),
         cmocka_unit_test(test_one_that_never_joins),
         cmocka_unit_test(test_all_start_again),
-        cmocka_unit_test(test_too_many_deaths),
+        cmocka_unit_test(test_too_many_failures),
         cmocka_unit_test(test_what_ends_it_at_once),
-        cmocka_unit_test(test_news_of_a_death_come_before_its_sight),
+        cmocka_unit_test(test_news_of_a_failure_come_before_its_sight),
         cmocka_unit_test(test_the_end_is_no_loss),
         cmocka_unit_test(test_who_is_out_is_refused),
-        cmocka_unit_test(test_births_and_acknowledgements),
+        cmocka_unit_test(test_spawns_and_acknowledgements),
         cmocka_unit_test(test_an_abort_of_some_is_told),
-        cmocka_unit_test(test_the_first_death_ends_it_on_demand),
+        cmocka_unit_test(test_the_first_failure_ends_it_on_demand),
         cmocka_unit_test(test_nonsense)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static void step(struct fixture *f, const struct rz_event *first)
 static void receive(struct fixture *f, rz_id from, enum rz_paxos_message type, uint64_t word0,
                     uint64_t word1)
 {
-    struct rz_message message = {.room = RZ_ROOM_PAXOS,
+    struct rz_message message = {.protocol = RZ_PROTOCOL_PAXOS,
                                  .type = (uint8_t)type,
                                  .view = VIEW,
                                  .from = from,
@@ -150,7 +150,7 @@ static void a_leader_proposes_what_was_accepted_highest(void **state)
     tick(f, rz_paxos_deadline(f->paxos));
     expect_send(f, 0, RZ_PAXOS_PREPARE, 4, BALLOT(2, 0));
     const uint64_t low[] = {BALLOT(1, 1), 61}, high[] = {BALLOT(1, 3), 63};
-    struct rz_message promise = {.room = RZ_ROOM_PAXOS,
+    struct rz_message promise = {.protocol = RZ_PROTOCOL_PAXOS,
                                  .type = RZ_PAXOS_PROMISE,
                                  .view = VIEW,
                                  .from = 3,
@@ -354,7 +354,7 @@ static void votes_are_counted_against_the_view(void **state)
 
 /* --- a group on a table: every message arrives, in order -------------------------------------- */
 
-struct parcel {
+struct send_desc {
     struct rz_message message;
     uint64_t items[2];
     rz_id to;
@@ -363,7 +363,7 @@ struct parcel {
 struct table {
     uint32_t n;
     struct fixture *member[32];
-    struct parcel queue[QUEUE_MAX];
+    struct send_desc queue[QUEUE_MAX];
     uint32_t head, tail;
     uint64_t sent[RZ_PAXOS_TOLD + 1];
     uint32_t decided, yes;
@@ -390,10 +390,10 @@ static void table_step(struct table *t, rz_id id, const struct rz_event *event)
         }
         t->sent[action->message.type] += action->n_to;
         for (uint32_t k = 0; k < action->n_to; k++) {
-            struct parcel *parcel = &t->queue[t->tail++ % QUEUE_MAX];
-            *parcel = (struct parcel){.message = action->message, .to = action->to[k]};
+            struct send_desc *send_desc = &t->queue[t->tail++ % QUEUE_MAX];
+            *send_desc = (struct send_desc){.message = action->message, .to = action->to[k]};
             for (uint32_t j = 0; j < action->message.n_items; j++)
-                parcel->items[j] = action->items[j];
+                send_desc->items[j] = action->items[j];
         }
     }
 }
@@ -409,10 +409,10 @@ static void table_run(struct table *t, uint32_t n, uint64_t would, rz_id asker)
     table_step(t, asker, &ask);
     table_step(t, asker, &ask);
     while (t->head != t->tail) {
-        struct parcel *parcel = &t->queue[t->head++ % QUEUE_MAX];
+        struct send_desc *send_desc = &t->queue[t->head++ % QUEUE_MAX];
         struct rz_event event = {
-            .kind = RZ_EVENT_RECEIVE, .message = &parcel->message, .items = parcel->items};
-        table_step(t, parcel->to, &event);
+            .kind = RZ_EVENT_RECEIVE, .message = &send_desc->message, .items = send_desc->items};
+        table_step(t, send_desc->to, &event);
     }
     for (rz_id id = 0; id < n; id++)
         release(t->member[id]);

@@ -1,4 +1,4 @@
-/* What RZ_KILL_AT may say, and that a process dies where it says. */
+/* What RZ_KILL_AT may say, and that a process fails where it says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void plans_are_understood_or_refused(void **state)
     assert_null(rz_kill_plan);
 }
 
-/* How often the child came to the place before it died; -1: it did not die of it. */
+/* How often the child came to the place before it failed; -1: it did not fail of it. */
 static int times_reached(const char *plan)
 {
     int fds[2], status;
@@ -72,7 +72,7 @@ static int times_reached(const char *plan)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? n : -1;
 }
 
-static void dies_there_and_only_there(void **state)
+static void fails_there_and_only_there(void **state)
 {
     (void)state;
     assert_int_equal(times_reached("send"), 0);
@@ -87,7 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_understood_or_refused),
-        cmocka_unit_test(dies_there_and_only_there),
+        cmocka_unit_test(fails_there_and_only_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,7 +177,7 @@ static void the_own_program_is_found(void **state)
     assert_false(rz_process_path(path, 3));
 }
 
-static void a_child_dies_with_its_parent(void **state)
+static void a_child_fails_with_its_parent(void **state)
 {
     (void)state;
     assert_int_equal(pipe(ready), 0);
@@ -185,7 +185,7 @@ static void a_child_dies_with_its_parent(void **state)
     if (parent == 0) {
         pid_t self = getpid();
         if (fork() == 0) {
-            if (rz_process_die_with_parent(self, SIGKILL) != RZ_OK)
+            if (rz_process_fail_with_parent(self, SIGKILL) != RZ_OK)
                 _exit(1);
             wait_for_ever();
         }
@@ -199,7 +199,7 @@ static void a_child_dies_with_its_parent(void **state)
     assert_int_equal(read(ready[0], &byte, 1), 0);
     waitpid(parent, NULL, 0);
     close(ready[0]);
-    assert_int_equal(rz_process_die_with_parent(getpid(), 0), RZ_ERR_CLOSED); /* not our parent */
+    assert_int_equal(rz_process_fail_with_parent(getpid(), 0), RZ_ERR_CLOSED); /* not our parent */
 }
 
 int main(void)
@@ -209,7 +209,7 @@ int main(void)
         cmocka_unit_test(a_pidfd_names_one_process),
         cmocka_unit_test(descriptors_of_a_range_are_closed),
         cmocka_unit_test(the_own_program_is_found),
-        cmocka_unit_test(a_child_dies_with_its_parent),
+        cmocka_unit_test(a_child_fails_with_its_parent),
         cmocka_unit_test(what_a_process_does_is_seen),
         cmocka_unit_test(a_whole_tree_ends_orphans_too),
     };

@@ -1,4 +1,4 @@
-/* The early verdict: deaths, clean ends, slots used again. */
+/* The early verdict: failures, clean ends, slots used again. */
 #include "../../patience.h"
 #include "port/clock.h"
 #include "port/process.h"
@@ -67,7 +67,7 @@ static struct child start(struct rz_watch *watch, uint32_t slot, conduct_t condu
     assert_true(child.pid >= 0);
     if (child.pid == 0) {
         struct rz_watch_held *held;
-        if (rz_process_die_with_parent(parent, SIGKILL) != RZ_OK ||
+        if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK ||
             rz_watch_hold(&held, rz_watch_page_fd(watch), slot) != RZ_OK)
             _exit(8);
         if (write(ready[1], "", 1) != 1)
@@ -127,16 +127,16 @@ static void an_end_is_told(conduct_t conduct, int signal, enum rz_watch_end expe
     rz_watch_close(watch);
 }
 
-static void a_kill_is_a_death(void **state)
+static void a_kill_is_a_failure(void **state)
 {
     (void)state;
-    an_end_is_told(conduct_wait, SIGKILL, RZ_WATCH_DIED);
+    an_end_is_told(conduct_wait, SIGKILL, RZ_WATCH_FAILED);
 }
 
-static void an_exit_without_release_is_a_death(void **state)
+static void an_exit_without_release_is_a_failure(void **state)
 {
     (void)state;
-    an_end_is_told(conduct_exit, 0, RZ_WATCH_DIED);
+    an_end_is_told(conduct_exit, 0, RZ_WATCH_FAILED);
 }
 
 static void a_release_is_a_clean_end(void **state)
@@ -148,10 +148,10 @@ static void a_release_is_a_clean_end(void **state)
 static void an_exec_gives_the_slot_up(void **state)
 {
     (void)state;
-    an_end_is_told(conduct_exec, 0, RZ_WATCH_DIED);
+    an_end_is_told(conduct_exec, 0, RZ_WATCH_FAILED);
 }
 
-static void the_end_of_the_main_thread_is_no_death(void **state)
+static void the_end_of_the_main_thread_is_no_failure(void **state)
 {
     (void)state;
     struct rz_watch *watch;
@@ -164,7 +164,7 @@ static void the_end_of_the_main_thread_is_no_death(void **state)
     assert_int_equal(poll(&polled, 1, 100),
                      0); /* the absence of an event cannot be awaited otherwise */
     kill(child.pid, SIGKILL);
-    assert_int_equal(await_end(watch, slot), RZ_WATCH_DIED);
+    assert_int_equal(await_end(watch, slot), RZ_WATCH_FAILED);
     waitpid(child.pid, NULL, 0);
     rz_watch_close(watch);
 }
@@ -186,7 +186,7 @@ static void the_verdict_does_not_wait_for_the_teardown(void **state)
         struct child child = start(watch, slot, conduct_wait);
         await_ready(&child);
         kill(child.pid, SIGKILL);
-        assert_int_equal(await_end(watch, slot), RZ_WATCH_DIED);
+        assert_int_equal(await_end(watch, slot), RZ_WATCH_FAILED);
         before_reap += waitpid(child.pid, NULL, WNOHANG) == 0;
         waitpid(child.pid, NULL, 0);
         rz_watch_slot_close(watch, slot);
@@ -210,21 +210,21 @@ static void many_children_are_watched_by_several_waiters(void **state)
         children[i] = start(watch, slot, i % 5 == 4 ? conduct_release : conduct_wait);
     }
     assert_int_equal(rz_watch_slot_open(watch, &slot), RZ_ERR_NO_MEMORY);
-    unsigned died = 0, clean = 0;
+    unsigned failed = 0, clean = 0;
     for (unsigned i = 0; i < SLOTS; i++) {
         await_ready(&children[i]);
         kill(children[i].pid, SIGKILL);
     }
-    while (died + clean < SLOTS) {
+    while (failed + clean < SLOTS) {
         enum rz_watch_end end;
         rz_time at;
         struct pollfd polled = {.fd = rz_watch_event_fd(watch), .events = POLLIN};
         assert_int_equal(poll(&polled, 1, TEST_HANG_MS), 1);
         while (rz_watch_take(watch, &slot, &end, &at)) {
-            died += end == RZ_WATCH_DIED;
+            failed += end == RZ_WATCH_FAILED;
             clean += end == RZ_WATCH_CLEAN;
             /* A child that releases may be killed before it does. */
-            assert_true(end == RZ_WATCH_DIED || slot % 5 == 4);
+            assert_true(end == RZ_WATCH_FAILED || slot % 5 == 4);
         }
     }
     for (unsigned i = 0; i < SLOTS; i++)
@@ -281,11 +281,11 @@ static void wrong_slots_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kill_is_a_death),
-        cmocka_unit_test(an_exit_without_release_is_a_death),
+        cmocka_unit_test(a_kill_is_a_failure),
+        cmocka_unit_test(an_exit_without_release_is_a_failure),
         cmocka_unit_test(a_release_is_a_clean_end),
         cmocka_unit_test(an_exec_gives_the_slot_up),
-        cmocka_unit_test(the_end_of_the_main_thread_is_no_death),
+        cmocka_unit_test(the_end_of_the_main_thread_is_no_failure),
         cmocka_unit_test(the_verdict_does_not_wait_for_the_teardown),
         cmocka_unit_test(many_children_are_watched_by_several_waiters),
         cmocka_unit_test(a_used_slot_tells_nothing_of_its_last_child),

@@ -82,11 +82,11 @@ void rig_call(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0, uint6
     rig_call_4(rig, member, call, arg0, arg1, arg2, 0);
 }
 
-void rig_tell(struct rig *rig, rz_id member, rz_id dead, bool proof)
+void rig_tell(struct rig *rig, rz_id member, rz_id failed, bool proof)
 {
     step(rig, member,
          (struct rz_event){
-             .kind = RZ_EVENT_DEATH, .ids = &dead, .n_ids = 1, .arg = {proof ? 1 : 0}});
+             .kind = RZ_EVENT_FAILURE, .ids = &failed, .n_ids = 1, .arg = {proof ? 1 : 0}});
 }
 
 void rig_kill(struct rig *rig, rz_id member)

@@ -1,4 +1,4 @@
-/* A group of objects of one room, wired by one first-in first-out queue: for tests that tell a
+/* A group of objects of one component, wired by one first-in first-out queue: for tests that tell a
  * story by hand. */
 #ifndef RZ_TEST_GROUP_RIG_H
 #define RZ_TEST_GROUP_RIG_H
@@ -28,7 +28,7 @@ struct rig_mail {
 
 struct rig {
     uint32_t n;
-    void *state[RIG_MEMBERS_MAX]; /* malloced; NULL: dead */
+    void *state[RIG_MEMBERS_MAX]; /* malloced; NULL: failed */
     bool cut[RIG_MEMBERS_MAX][RIG_MEMBERS_MAX];
     rig_step_t step;
     rig_grow_t grow;
@@ -45,7 +45,7 @@ void rig_call_4(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0, uin
                 uint64_t arg2, uint64_t arg3);
 void rig_call_items(struct rig *rig, rz_id member, uint32_t call, uint64_t arg0, uint64_t arg1,
                     const uint64_t *items, uint32_t n_items);
-void rig_tell(struct rig *rig, rz_id member, rz_id dead, bool proof);
+void rig_tell(struct rig *rig, rz_id member, rz_id failed, bool proof);
 void rig_kill(struct rig *rig, rz_id member); /* its mail is lost, too */
 void rig_run(struct rig *rig);                /* until no mail is left */
 

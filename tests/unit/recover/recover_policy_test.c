@@ -50,7 +50,7 @@ static void quorum_is_a_majority_of_those_not_gone(void **state)
     }
 }
 
-/* Whatever way a partition cuts, whatever has died with proof before: never two quorums. */
+/* Whatever way a partition cuts, whatever has failed with proof before: never two quorums. */
 static void no_partition_has_two_quorums(void **state)
 {
     (void)state;
@@ -74,9 +74,9 @@ static void no_partition_has_two_quorums(void **state)
                 }
 }
 
-/* Digits: the daemon of each rank, the slots of each daemon; x: dead. */
+/* Digits: the daemon of each rank, the slots of each daemon; x: failed. */
 struct placement_case {
-    const char *placement, *slots, *dead, *expected;
+    const char *placement, *slots, *failed, *expected;
 };
 
 static const struct placement_case placement_cases[] = {
@@ -116,22 +116,22 @@ static void look_at_case(const struct placement_case *one, bool together)
 {
     uint32_t n_ranks = (uint32_t)strlen(one->placement), n = (uint32_t)strlen(one->slots);
     uint32_t placement[16], slots[16], load[16];
-    bool dead[16];
+    bool failed[16];
     char result[17] = "";
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         placement[rank] = (uint32_t)(one->placement[rank] - '0');
     for (uint32_t d = 0; d < n; d++) {
         slots[d] = (uint32_t)(one->slots[d] - '0');
-        dead[d] = one->dead[d] == 'x';
+        failed[d] = one->failed[d] == 'x';
     }
     if (together)
-        rz_recover_place_together(placement, n_ranks, slots, dead, n, load);
-    rz_recover_place(placement, n_ranks, slots, dead, n, load);
+        rz_recover_place_together(placement, n_ranks, slots, failed, n, load);
+    rz_recover_place(placement, n_ranks, slots, failed, n, load);
     for (uint32_t rank = 0; rank < n_ranks; rank++)
         result[rank] = (char)('0' + placement[rank]);
     if (strcmp(result, one->expected) != 0)
-        fail_msg("%s, slots %s, dead %s: %s, should be %s", one->placement, one->slots, one->dead,
-                 result, one->expected);
+        fail_msg("%s, slots %s, failed %s: %s, should be %s", one->placement, one->slots,
+                 one->failed, result, one->expected);
 }
 
 static void lost_ranks_go_where_there_is_room(void **state)
@@ -153,7 +153,7 @@ static void only_the_slots_of_the_living_count(void **state)
                 2 * (uint64_t)UINT32_MAX);
 }
 
-static void deaths_travel_as_items(void **state)
+static void failures_travel_as_items(void **state)
 {
     uint32_t rank, incarnation;
     rz_id daemon;
@@ -186,35 +186,35 @@ static void damage_travels_as_items(void **state)
     assert_int_equal(epoch, 0xFFFFFFFE);
     assert_false(rz_recover_unpack_process(damage, &slot, &epoch));
     assert_false(rz_recover_unpack_daemon(damage, &daemon, &proof));
-    assert_false(rz_recover_unpack_birth(damage, &slot, &epoch));
+    assert_false(rz_recover_unpack_spawn(damage, &slot, &epoch));
     assert_false(rz_recover_unpack_cohort(damage, &daemon, &slot, &count));
     assert_false(
         rz_recover_unpack_damage(rz_recover_pack_daemon(0xFFFFFFFE, true), &daemon, &epoch));
     assert_true(damage > rz_recover_pack_daemon(0xFFFFFFFE, true));
-    assert_true(damage < rz_recover_pack_birth(0, 2));
+    assert_true(damage < rz_recover_pack_spawn(0, 2));
 }
 
-static void births_travel_as_items(void **state)
+static void spawns_travel_as_items(void **state)
 {
     uint32_t slot, incarnation, serial, count;
     rz_id node;
     bool proof;
     (void)state;
-    uint64_t birth = rz_recover_pack_birth(RZ_RECOVER_SLOTS_MAX - 1, 0xFFFFFFFE);
-    assert_true(rz_recover_unpack_birth(birth, &slot, &incarnation));
+    uint64_t spawn = rz_recover_pack_spawn(RZ_RECOVER_SLOTS_MAX - 1, 0xFFFFFFFE);
+    assert_true(rz_recover_unpack_spawn(spawn, &slot, &incarnation));
     assert_int_equal(slot, RZ_RECOVER_SLOTS_MAX - 1);
     assert_int_equal(incarnation, 0xFFFFFFFE);
-    assert_false(rz_recover_unpack_process(birth, &slot, &incarnation));
-    assert_false(rz_recover_unpack_daemon(birth, &node, &proof));
-    assert_false(rz_recover_unpack_cohort(birth, &node, &serial, &count));
-    assert_true(birth > rz_recover_pack_daemon(0xFFFFFFFE, true));
+    assert_false(rz_recover_unpack_process(spawn, &slot, &incarnation));
+    assert_false(rz_recover_unpack_daemon(spawn, &node, &proof));
+    assert_false(rz_recover_unpack_cohort(spawn, &node, &serial, &count));
+    assert_true(spawn > rz_recover_pack_daemon(0xFFFFFFFE, true));
     uint64_t refused = rz_recover_pack_refused(RZ_RECOVER_SLOTS_MAX - 1, 7);
     assert_true(rz_recover_unpack_refused(refused, &slot, &incarnation));
     assert_int_equal(slot, RZ_RECOVER_SLOTS_MAX - 1);
     assert_int_equal(incarnation, 7);
-    assert_false(rz_recover_unpack_birth(refused, &slot, &incarnation));
+    assert_false(rz_recover_unpack_spawn(refused, &slot, &incarnation));
     assert_false(rz_recover_unpack_cohort(refused, &node, &serial, &count));
-    assert_false(rz_recover_unpack_refused(birth, &slot, &incarnation));
+    assert_false(rz_recover_unpack_refused(spawn, &slot, &incarnation));
 
     uint64_t cohort =
         rz_recover_pack_cohort(RZ_RECOVER_COHORT_NODES_MAX - 1, RZ_RECOVER_COHORT_SERIALS_MAX - 1,
@@ -224,12 +224,12 @@ static void births_travel_as_items(void **state)
     assert_int_equal(serial, RZ_RECOVER_COHORT_SERIALS_MAX - 1);
     assert_int_equal(count, RZ_RECOVER_COHORT_COUNT_MAX - 1);
     cohort = rz_recover_pack_cohort(0, 1, 1);
-    assert_true(cohort > refused && refused > birth);
+    assert_true(cohort > refused && refused > spawn);
     assert_true(rz_recover_pack_cohort(0, 2, 1) > rz_recover_pack_cohort(0, 1, 9));
     assert_true(rz_recover_pack_cohort(1, 1, 1) > rz_recover_pack_cohort(0, 2, 1));
     assert_false(rz_recover_unpack_process(cohort, &slot, &incarnation));
     assert_false(rz_recover_unpack_daemon(cohort, &node, &proof));
-    assert_false(rz_recover_unpack_birth(cohort, &slot, &incarnation));
+    assert_false(rz_recover_unpack_spawn(cohort, &slot, &incarnation));
 }
 
 /* A flag of the hosts makes of the item of a process nothing else. */
@@ -244,7 +244,7 @@ static void flags_of_the_hosts_leave_no_item(void **state)
         assert_true((item & RZ_RECOVER_HOST_FLAGS) == flag);
         assert_false(rz_recover_unpack_process(item, &slot, &incarnation));
         assert_false(rz_recover_unpack_daemon(item, &node, &proof));
-        assert_false(rz_recover_unpack_birth(item, &slot, &incarnation));
+        assert_false(rz_recover_unpack_spawn(item, &slot, &incarnation));
         assert_false(rz_recover_unpack_cohort(item, &node, &slot, &count));
         assert_true(rz_recover_unpack_process(item & ~RZ_RECOVER_HOST_FLAGS, &slot, &incarnation));
         assert_int_equal(slot, 5);
@@ -258,9 +258,9 @@ int main(void)
         cmocka_unit_test(no_partition_has_two_quorums),
         cmocka_unit_test(lost_ranks_go_where_there_is_room),
         cmocka_unit_test(only_the_slots_of_the_living_count),
-        cmocka_unit_test(deaths_travel_as_items),
+        cmocka_unit_test(failures_travel_as_items),
         cmocka_unit_test(damage_travels_as_items),
-        cmocka_unit_test(births_travel_as_items),
+        cmocka_unit_test(spawns_travel_as_items),
         cmocka_unit_test(flags_of_the_hosts_leave_no_item),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

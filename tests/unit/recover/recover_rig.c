@@ -73,6 +73,6 @@ struct rig *rig_running(uint32_t n)
 void all_hear_of(struct rig *rig, uint32_t rank, uint32_t incarnation)
 {
     ALL(rig, d)
-    rig_call(rig, d, RZ_RECOVER_DIED, rank, incarnation, 0);
+    rig_call(rig, d, RZ_RECOVER_FAILED, rank, incarnation, 0);
     rig_run(rig);
 }

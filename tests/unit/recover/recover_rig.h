@@ -16,7 +16,7 @@ struct rig *rig_open(uint32_t n);
 /* A job in phase RUN of epoch 1 that repairs itself. */
 struct rig *rig_running(uint32_t n);
 
-/* At all daemons alive; after the newest births. */
+/* At all daemons alive; after the newest spawns. */
 void all_reach(struct rig *rig, uint32_t epoch, enum rz_recover_phase phase);
 void all_hear_of(struct rig *rig, uint32_t slot, uint32_t incarnation);
 void assert_all(struct rig *rig, uint32_t epoch, enum rz_recover_phase phase);

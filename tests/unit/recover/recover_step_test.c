@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static void a_job_without_deaths_enters_runs_and_leaves(void **state)
+static void a_job_without_failures_enters_runs_and_leaves(void **state)
 {
     (void)state;
     for (uint32_t n = 1; n <= 5; n++) {
@@ -29,7 +29,7 @@ static void a_job_without_deaths_enters_runs_and_leaves(void **state)
     }
 }
 
-static void a_dead_process_is_replaced_where_it_was(void **state)
+static void a_failed_process_is_replaced_where_it_was(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(3);
@@ -59,7 +59,7 @@ static void a_dead_process_is_replaced_where_it_was(void **state)
     rig_close(rig);
 }
 
-static void a_dead_daemons_ranks_move(void **state)
+static void a_failed_daemons_ranks_move(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(4);
@@ -76,7 +76,7 @@ static void a_dead_daemons_ranks_move(void **state)
         assert_int_equal(rz_recover_next_begun(rig->state[d], 0), 2);
         assert_int_equal(rz_recover_next_begun(rig->state[d], 3), 3);
         assert_int_equal(rz_recover_next_begun(rig->state[d], 4), 8);
-        assert_true(rz_recover_daemon_agreed_dead(rig->state[d], 1));
+        assert_true(rz_recover_daemon_agreed_failed(rig->state[d], 1));
         assert_int_equal(rig_count(rig, d, RZ_RECOVER_EPOCH), 1);
     }
     rig_close(rig);
@@ -101,8 +101,8 @@ static void open_wide(struct rig *rig, uint32_t n_ranks)
 
 static void an_epoch_names_who_begins_anew(void **state)
 {
-    static const uint32_t dead[] = {0, 1, 62, 63, 64, 127, 128, 199};
-    enum { N = sizeof dead / sizeof *dead, RANKS = 200 };
+    static const uint32_t failed[] = {0, 1, 62, 63, 64, 127, 128, 199};
+    enum { N = sizeof failed / sizeof *failed, RANKS = 200 };
     static struct rig rig;
     (void)state;
     for (uint32_t set = 1; set < 1u << N; set++) {
@@ -114,10 +114,10 @@ static void an_epoch_names_who_begins_anew(void **state)
         for (uint32_t i = 0; i < N; i++) {
             if (!(set & 1u << i))
                 continue;
-            all_hear_of(&rig, dead[i], 1);
+            all_hear_of(&rig, failed[i], 1);
             assert_all(&rig, ++epochs, RZ_PHASE_ENTER);
             begun = rz_recover_next_begun(rig.state[0], 0);
-            assert_int_equal(begun, dead[i]);
+            assert_int_equal(begun, failed[i]);
             assert_int_equal(rz_recover_next_begun(rig.state[0], begun), begun);
             assert_int_equal(rz_recover_next_begun(rig.state[0], begun + 1), RANKS);
             assert_int_equal(rz_recover_incarnation_of(rig.state[0], begun), 2);
@@ -126,7 +126,7 @@ static void an_epoch_names_who_begins_anew(void **state)
     }
 }
 
-static void a_death_in_the_barrier_means_another_epoch(void **state)
+static void a_failure_in_the_barrier_means_another_epoch(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(3);
@@ -134,10 +134,10 @@ static void a_death_in_the_barrier_means_another_epoch(void **state)
     rig_call(rig, 0, RZ_RECOVER_REACHED, 2, RZ_PHASE_ENTER, 0);
     rig_call(rig, 1, RZ_RECOVER_REACHED, 2, RZ_PHASE_ENTER, 0);
     rig_run(rig);
-    /* Its next incarnation dies; daemon 2 has not reached, and hears of it first. */
-    rig_call(rig, 2, RZ_RECOVER_DIED, 0, 2, 0);
-    rig_call(rig, 0, RZ_RECOVER_DIED, 0, 2, 0);
-    rig_call(rig, 1, RZ_RECOVER_DIED, 0, 2, 0);
+    /* Its next incarnation fails; daemon 2 has not reached, and hears of it first. */
+    rig_call(rig, 2, RZ_RECOVER_FAILED, 0, 2, 0);
+    rig_call(rig, 0, RZ_RECOVER_FAILED, 0, 2, 0);
+    rig_call(rig, 1, RZ_RECOVER_FAILED, 0, 2, 0);
     rig_run(rig);
     assert_all(rig, 3, RZ_PHASE_ENTER);
     ALL(rig, d)
@@ -149,11 +149,12 @@ static void news_of_an_incarnation_to_come_is_kept(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(2);
-    rig_call(rig, 0, RZ_RECOVER_DIED, 0, 1, 0);
-    rig_call(rig, 0, RZ_RECOVER_DIED, 0, 2, 0); /* contributed, and incarnation 2 not begun here */
-    rig_call(rig, 1, RZ_RECOVER_DIED, 0, 1, 0);
+    rig_call(rig, 0, RZ_RECOVER_FAILED, 0, 1, 0);
+    rig_call(rig, 0, RZ_RECOVER_FAILED, 0, 2,
+             0); /* contributed, and incarnation 2 not begun here */
+    rig_call(rig, 1, RZ_RECOVER_FAILED, 0, 1, 0);
     rig_run(rig);
-    rig_call(rig, 1, RZ_RECOVER_DIED, 0, 2, 0);
+    rig_call(rig, 1, RZ_RECOVER_FAILED, 0, 2, 0);
     rig_run(rig);
     assert_all(rig, 3, RZ_PHASE_ENTER);
     ALL(rig, d)
@@ -161,7 +162,7 @@ static void news_of_an_incarnation_to_come_is_kept(void **state)
     rig_close(rig);
 }
 
-static void without_reinit_the_dead_are_noted(void **state)
+static void without_reinit_the_failed_are_noted(void **state)
 {
     (void)state;
     struct rig *rig = rig_open(3);
@@ -170,11 +171,11 @@ static void without_reinit_the_dead_are_noted(void **state)
     assert_all(rig, 1, RZ_PHASE_RUN);
     ALL(rig, d)
     {
-        const struct rig_notice *deaths = rig_next(rig, d, RZ_RECOVER_DEATHS);
-        assert_non_null(deaths);
-        assert_int_equal(deaths->n_items, 1);
-        assert_int_equal(deaths->items[0], rz_recover_pack_process(5, 1));
-        assert_true(rz_recover_process_dead(rig->state[d], 5));
+        const struct rig_notice *failures = rig_next(rig, d, RZ_RECOVER_FAILURES);
+        assert_non_null(failures);
+        assert_int_equal(failures->n_items, 1);
+        assert_int_equal(failures->items[0], rz_recover_pack_process(5, 1));
+        assert_true(rz_recover_process_failed(rig->state[d], 5));
     }
     /* MPIX_Reinit is entered at last: what was only noted is repaired. */
     rig_call(rig, 0, RZ_RECOVER_REPAIRING, 0, 0, 0);
@@ -186,7 +187,7 @@ static void without_reinit_the_dead_are_noted(void **state)
     {
         assert_true(rz_recover_repairing(rig->state[d]));
         assert_int_equal(rz_recover_incarnation_of(rig->state[d], 5), 2);
-        assert_false(rz_recover_process_dead(rig->state[d], 5));
+        assert_false(rz_recover_process_failed(rig->state[d], 5));
     }
     rig_close(rig);
 }
@@ -204,9 +205,9 @@ static void nobody_is_repaired_while_somebody_is_on_the_way(void **state)
     assert_all(rig, 1, RZ_PHASE_RUN);
     ALL(rig, d)
     {
-        assert_int_equal(rig_count(rig, d, RZ_RECOVER_DEATHS), 2);
+        assert_int_equal(rig_count(rig, d, RZ_RECOVER_FAILURES), 2);
         assert_false(rz_recover_repairing(rig->state[d]));
-        assert_true(rz_recover_process_dead(rig->state[d], 5));
+        assert_true(rz_recover_process_failed(rig->state[d], 5));
     }
     rig_call(rig, 2, RZ_RECOVER_REPAIRING, 0, 0, 0);
     rig_run(rig);
@@ -219,7 +220,7 @@ static void nobody_is_repaired_while_somebody_is_on_the_way(void **state)
     rig_close(rig);
 }
 
-static void after_left_deaths_are_noted(void **state)
+static void after_left_failures_are_noted(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(3);
@@ -232,13 +233,13 @@ static void after_left_deaths_are_noted(void **state)
     assert_all(rig, 1, RZ_PHASE_LEFT);
     ALL(rig, d)
     {
-        assert_int_equal(rig_count(rig, d, RZ_RECOVER_DEATHS), 2);
+        assert_int_equal(rig_count(rig, d, RZ_RECOVER_FAILURES), 2);
         assert_int_equal(rig_count(rig, d, RZ_RECOVER_STOP), 0);
     }
     rig_close(rig);
 }
 
-static void the_generation_floor_holds_while_deaths_are_undecided(void **state)
+static void the_generation_floor_holds_while_failures_are_undecided(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(2);
@@ -248,17 +249,17 @@ static void the_generation_floor_holds_while_deaths_are_undecided(void **state)
              0); /* a barrier may take long: it holds nothing */
     rig_call(rig, 0, RZ_RECOVER_COMMITTED, 4, 1, 0);
     assert_int_equal(rz_recover_generation_floor(rig->state[0]), 4);
-    rig_call(rig, 1, RZ_RECOVER_DIED, 0, 1, 0);
+    rig_call(rig, 1, RZ_RECOVER_FAILED, 0, 1, 0);
     rig_run(rig); /* daemon 0 had not known of it: the decision settles nothing, both contribute
                      again */
     assert_all(rig, 2, RZ_PHASE_ENTER);
     assert_int_equal(rig_next(rig, 0, RZ_RECOVER_EPOCH)->arg[1], 4);
 
     all_reach(rig, 2, RZ_PHASE_ENTER);
-    rig_call(rig, 0, RZ_RECOVER_DIED, 1, 1, 0);
+    rig_call(rig, 0, RZ_RECOVER_FAILED, 1, 1, 0);
     rig_call(rig, 0, RZ_RECOVER_COMMITTED, 5, 2, 0); /* after its contribution */
     assert_int_equal(rz_recover_generation_floor(rig->state[0]), 4);
-    rig_call(rig, 1, RZ_RECOVER_DIED, 1, 1, 0);
+    rig_call(rig, 1, RZ_RECOVER_FAILED, 1, 1, 0);
     rig_run(rig);
     assert_all(rig, 3, RZ_PHASE_ENTER);
     assert_int_equal(rz_recover_generation_floor(rig->state[0]), 4);
@@ -298,7 +299,7 @@ static void of_two_sides_the_majority_goes_on(void **state)
     }
 }
 
-static void silent_deaths_in_a_row_count_together_until_confirmed(void **state)
+static void silent_failures_in_a_row_count_together_until_confirmed(void **state)
 {
     (void)state;
     for (int confirmed = 0; confirmed < 2; confirmed++) {
@@ -318,7 +319,8 @@ static void silent_deaths_in_a_row_count_together_until_confirmed(void **state)
             rig_tell(rig, d, 2, false);
         }
         rig_run(rig);
-        /* Two of five are no majority. Two of four are a tie, which the lowest, dead, would break.
+        /* Two of five are no majority. Two of four are a tie, which the lowest, failed, would
+         * break.
          */
         ALL(rig, d)
         assert_true(rz_recover_stopped(rig->state[d]));
@@ -346,7 +348,7 @@ static void silent_deaths_in_a_row_count_together_until_confirmed(void **state)
         ALL(rig, d)
         rig_tell(rig, d, 2, false);
         rig_run(rig);
-        /* Two of six; two of five, for the three deaths before were not confirmed yet. */
+        /* Two of six; two of five, for the three failures before were not confirmed yet. */
         ALL(rig, d)
         assert_true(rz_recover_stopped(rig->state[d]));
         rig_close(rig);
@@ -362,7 +364,7 @@ static void proof_wins_over_silence(void **state)
     rig_tell(rig, 2, 0, false);
     rig_tell(
         rig, 2, 0,
-        true); /* the evidence comes before the other death is known, and with it the decision */
+        true); /* the evidence comes before the other failure is known, and with it the decision */
     rig_tell(rig, 2, 1, true);
     rig_run(rig);
     assert_all(rig, 2, RZ_PHASE_ENTER);
@@ -379,7 +381,7 @@ static void too_many_restarts_end_the_job(void **state)
     all_hear_of(&rig, 0, 1);
     all_hear_of(&rig, 0, 2);
     assert_all(&rig, 3, RZ_PHASE_ENTER);
-    rig_call(&rig, 1, RZ_RECOVER_COMMITTED, 1, 3, 0); /* progress: the count begins anew */
+    rig_call(&rig, 1, RZ_RECOVER_COMMITTED, 1, 3, 0); /* progress: the count restarts */
     all_hear_of(&rig, 0, 3);
     all_hear_of(&rig, 0, 4);
     assert_all(&rig, 5, RZ_PHASE_ENTER);
@@ -393,11 +395,11 @@ static void too_many_restarts_end_the_job(void **state)
     rig_close(&rig);
 }
 
-static void kill_daemon(struct rig *rig, rz_id dead)
+static void kill_daemon(struct rig *rig, rz_id failed)
 {
-    rig_kill(rig, dead);
+    rig_kill(rig, failed);
     ALL(rig, d)
-    rig_tell(rig, d, dead, true);
+    rig_tell(rig, d, failed, true);
     rig_run(rig);
 }
 
@@ -472,9 +474,9 @@ static void there_is_no_generation_before_what_was_restored(void **state)
     rig_close(rig);
 }
 
-/* Only one has heard of the damage, whose finder dies: the next epoch will find it again, or not.
+/* Only one has heard of the damage, whose finder fails: the next epoch will find it again, or not.
  */
-static void what_the_dead_have_found_does_not_count(void **state)
+static void what_the_failed_have_found_does_not_count(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(3);
@@ -490,7 +492,7 @@ static void what_the_dead_have_found_does_not_count(void **state)
     rig_close(rig);
 }
 
-/* Three daemons of four slots, of which two die; six ranks. */
+/* Three daemons of four slots, of which two fail; six ranks. */
 static void without_slots_the_job_stops(void **state)
 {
     (void)state;
@@ -516,18 +518,18 @@ static void without_slots_the_job_stops(void **state)
     }
 }
 
-static void who_is_held_for_dead_stops(void **state)
+static void who_is_held_for_failed_stops(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(3);
-    /* 0 and 1 hold 2 for dead; it learns so from their decision. */
+    /* 0 and 1 hold 2 for failed; it learns so from their decision. */
     rig_tell(rig, 0, 2, false);
     rig_tell(rig, 1, 2, false);
     rig_run(rig);
-    rig_call(rig, 2, RZ_RECOVER_DIED, 0, 1, 0);
+    rig_call(rig, 2, RZ_RECOVER_FAILED, 0, 1, 0);
     assert_false(rz_recover_stopped(rig->state[0]));
     struct rz_message down = {
-        .room = RZ_ROOM_RECOVER, .type = 1, .view = 3, .from = 0, .origin = 0, .seq = 2};
+        .protocol = RZ_PROTOCOL_RECOVER, .type = 1, .view = 3, .from = 0, .origin = 0, .seq = 2};
     uint64_t items[] = {2, 0, 0, 1, 2, rz_recover_pack_daemon(2, false)};
     down.word[0] = 1;
     down.n_items = 6;
@@ -545,25 +547,25 @@ static void who_is_held_for_dead_stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_without_deaths_enters_runs_and_leaves),
-        cmocka_unit_test(a_dead_process_is_replaced_where_it_was),
-        cmocka_unit_test(a_dead_daemons_ranks_move),
+        cmocka_unit_test(a_job_without_failures_enters_runs_and_leaves),
+        cmocka_unit_test(a_failed_process_is_replaced_where_it_was),
+        cmocka_unit_test(a_failed_daemons_ranks_move),
         cmocka_unit_test(an_epoch_names_who_begins_anew),
-        cmocka_unit_test(a_death_in_the_barrier_means_another_epoch),
+        cmocka_unit_test(a_failure_in_the_barrier_means_another_epoch),
         cmocka_unit_test(news_of_an_incarnation_to_come_is_kept),
-        cmocka_unit_test(without_reinit_the_dead_are_noted),
+        cmocka_unit_test(without_reinit_the_failed_are_noted),
         cmocka_unit_test(nobody_is_repaired_while_somebody_is_on_the_way),
-        cmocka_unit_test(after_left_deaths_are_noted),
-        cmocka_unit_test(the_generation_floor_holds_while_deaths_are_undecided),
+        cmocka_unit_test(after_left_failures_are_noted),
+        cmocka_unit_test(the_generation_floor_holds_while_failures_are_undecided),
         cmocka_unit_test(of_two_sides_the_majority_goes_on),
-        cmocka_unit_test(silent_deaths_in_a_row_count_together_until_confirmed),
+        cmocka_unit_test(silent_failures_in_a_row_count_together_until_confirmed),
         cmocka_unit_test(proof_wins_over_silence),
         cmocka_unit_test(too_many_restarts_end_the_job),
         cmocka_unit_test(without_slots_the_job_stops),
         cmocka_unit_test(damage_leads_to_the_generation_before_and_no_further),
         cmocka_unit_test(there_is_no_generation_before_what_was_restored),
-        cmocka_unit_test(what_the_dead_have_found_does_not_count),
-        cmocka_unit_test(who_is_held_for_dead_stops),
+        cmocka_unit_test(what_the_failed_have_found_does_not_count),
+        cmocka_unit_test(who_is_held_for_failed_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void step(struct fixture *f, const struct rz_event *event)
 
 static void receive(struct fixture *f, rz_time now, rz_id from, enum rz_ring_message type)
 {
-    struct rz_message message = {.room = RZ_ROOM_RING,
+    struct rz_message message = {.protocol = RZ_PROTOCOL_RING,
                                  .type = (uint8_t)type,
                                  .view = VIEW,
                                  .from = from,
@@ -92,9 +92,9 @@ static void tick(struct fixture *f, rz_time now)
     step(f, &(struct rz_event){.kind = RZ_EVENT_TICK, .now = now});
 }
 
-static void tell_dead(struct fixture *f, rz_time now, const rz_id *ids, uint32_t n)
+static void tell_failed(struct fixture *f, rz_time now, const rz_id *ids, uint32_t n)
 {
-    step(f, &(struct rz_event){.kind = RZ_EVENT_DEATH, .now = now, .ids = ids, .n_ids = n});
+    step(f, &(struct rz_event){.kind = RZ_EVENT_FAILURE, .now = now, .ids = ids, .n_ids = n});
 }
 
 static const struct rz_action *sent(const struct fixture *f, enum rz_ring_message type, rz_id to)
@@ -197,8 +197,8 @@ static void request_makes_a_farther_observer(void **state)
 static void news_of_the_observed_moves_on_at_once(void **state)
 {
     struct fixture *f = *state;
-    const rz_id dead[] = {SELF - 1, SELF - 2};
-    tell_dead(f, 60, dead, 2);
+    const rz_id failed[] = {SELF - 1, SELF - 2};
+    tell_failed(f, 60, failed, 2);
     assert_int_equal(f->count, 1);
     assert_non_null(sent(f, RZ_RING_REQUEST, 0));
     rz_id who;
@@ -206,11 +206,11 @@ static void news_of_the_observed_moves_on_at_once(void **state)
     assert_int_equal(who, 0);
 }
 
-static void dead_observer_is_not_served(void **state)
+static void failed_observer_is_not_served(void **state)
 {
     struct fixture *f = *state;
-    const rz_id dead = SELF + 1;
-    tell_dead(f, 60, &dead, 1);
+    const rz_id failed = SELF + 1;
+    tell_failed(f, 60, &failed, 1);
     assert_int_equal(rz_ring_observer(f->ring), SELF + 2);
     tick(f, PERIOD);
     assert_null(sent(f, RZ_RING_HEARTBEAT, SELF + 1));
@@ -230,7 +230,7 @@ static void late_timer_is_no_proof(void **state)
     assert_int_equal(serve_until(f, 10 * SLACK, &who), 50 + TIMEOUT + 2 * PERIOD);
 }
 
-static void quit_is_no_death(void **state)
+static void quit_is_no_failure(void **state)
 {
     struct fixture *f = *state;
     receive(f, 50, SELF - 1, RZ_RING_QUIT);
@@ -252,11 +252,11 @@ static void who_leaves_says_so_and_is_silent(void **state)
     assert_int_equal(f->count, 0);
 }
 
-static void who_is_declared_dead_stops(void **state)
+static void who_is_declared_failed_stops(void **state)
 {
     struct fixture *f = *state;
     const rz_id self = SELF;
-    tell_dead(f, 60, &self, 1);
+    tell_failed(f, 60, &self, 1);
     assert_true(told(f, RZ_RING_FENCED, SELF));
     assert_true(rz_ring_deadline(f->ring) == RZ_TIME_NEVER);
     tick(f, 10 * SLACK);
@@ -267,7 +267,7 @@ static void messages_of_other_views_are_dropped(void **state)
 {
     struct fixture *f = *state;
     struct rz_message message = {
-        .room = RZ_ROOM_RING, .type = RZ_RING_REQUEST, .view = VIEW + 1, .from = SELF + 3};
+        .protocol = RZ_PROTOCOL_RING, .type = RZ_RING_REQUEST, .view = VIEW + 1, .from = SELF + 3};
     step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .now = 10, .message = &message});
     assert_int_equal(f->count, 0);
     assert_int_equal(rz_ring_observer(f->ring), SELF + 1);
@@ -280,14 +280,15 @@ static void alone_there_is_nothing_to_do(void **state)
     assert_true(rz_ring_deadline(f->ring) == RZ_TIME_NEVER);
 }
 
-/* A list of the dead that grows past its first size, one by one, to the last survivor. */
+/* A list of the failed processes that grows past its first size, one by one, to the last survivor.
+ */
 static void last_survivor_has_found_all_others(void **state)
 {
     struct fixture *f = *state;
     rz_id who;
-    for (rz_id dead = 63; dead > 0; dead--) {
+    for (rz_id failed = 63; failed > 0; failed--) {
         assert_true(serve_until(f, RZ_TIME_NEVER - 1, &who) != RZ_TIME_NEVER);
-        assert_int_equal(who, dead);
+        assert_int_equal(who, failed);
     }
     uint32_t n;
     rz_ring_out(f->ring, &n);
@@ -319,7 +320,7 @@ static int set_up_late(void **state)
 
 static void heartbeat_of_late(struct fixture *f, rz_time now, rz_time late)
 {
-    struct rz_message message = {.room = RZ_ROOM_RING,
+    struct rz_message message = {.protocol = RZ_PROTOCOL_RING,
                                  .type = RZ_RING_HEARTBEAT,
                                  .view = VIEW,
                                  .from = SELF - 1,
@@ -391,10 +392,10 @@ static void a_late_tick_is_lateness(void **state)
 static void a_new_observed_is_heard_however_few_it_has_sent(void **state)
 {
     struct fixture *f = *state;
-    rz_id who, dead = SELF - 1;
+    rz_id who, failed = SELF - 1;
     f->heartbeats = 1000;
-    receive(f, PERIOD, dead, RZ_RING_HEARTBEAT);
-    tell_dead(f, 2 * PERIOD, &dead, 1);
+    receive(f, PERIOD, failed, RZ_RING_HEARTBEAT);
+    tell_failed(f, 2 * PERIOD, &failed, 1);
     assert_int_equal(rz_ring_observing(f->ring), SELF - 2);
     f->heartbeats = 0;
     receive(f, 3 * PERIOD, SELF - 2, RZ_RING_HEARTBEAT);
@@ -412,11 +413,11 @@ int main(void)
         TEST(only_new_heartbeats_of_the_observed_count),
         TEST(request_makes_a_farther_observer),
         TEST(news_of_the_observed_moves_on_at_once),
-        TEST(dead_observer_is_not_served),
+        TEST(failed_observer_is_not_served),
         TEST(late_timer_is_no_proof),
-        TEST(quit_is_no_death),
+        TEST(quit_is_no_failure),
         TEST(who_leaves_says_so_and_is_silent),
-        TEST(who_is_declared_dead_stops),
+        TEST(who_is_declared_failed_stops),
         TEST(messages_of_other_views_are_dropped),
         TEST(a_new_observed_is_heard_however_few_it_has_sent),
         TEST_LATE(one_that_says_it_is_late_gets_twice_that),

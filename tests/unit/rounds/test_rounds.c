@@ -20,7 +20,7 @@ struct letter {
 struct group {
     uint32_t n, n_queue, n_sent;
     struct rz_rounds *member[RZ_ROUNDS_MEMBERS_MAX];
-    bool dead[RZ_ROUNDS_MEMBERS_MAX];
+    bool failed[RZ_ROUNDS_MEMBERS_MAX];
     uint32_t told[RZ_ROUNDS_MEMBERS_MAX];
     struct letter queue[QUEUE_MAX];
 };
@@ -66,9 +66,9 @@ static void propose(struct group *group, rz_id id)
     step(group, id, &event);
 }
 
-static void tell(struct group *group, rz_id id, rz_id dead)
+static void tell(struct group *group, rz_id id, rz_id failed)
 {
-    struct rz_event event = {.kind = RZ_EVENT_DEATH, .ids = &dead, .n_ids = 1};
+    struct rz_event event = {.kind = RZ_EVENT_FAILURE, .ids = &failed, .n_ids = 1};
     step(group, id, &event);
 }
 
@@ -77,13 +77,13 @@ static void deliver_all(struct group *group)
     for (uint32_t i = 0; i < group->n_queue; i++) {
         struct letter letter = group->queue[i];
         struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &letter.message};
-        if (!group->dead[letter.to])
+        if (!group->failed[letter.to])
             step(group, letter.to, &event);
     }
     group->n_queue = 0;
 }
 
-static void two_rounds_without_deaths(void **state)
+static void two_rounds_without_failures(void **state)
 {
     (void)state;
     for (uint32_t n = 1; n <= RZ_ROUNDS_MEMBERS_MAX; n++) {
@@ -105,11 +105,11 @@ static void two_rounds_without_deaths(void **state)
     }
 }
 
-static void nobody_waits_for_the_dead(void **state)
+static void nobody_waits_for_the_failed(void **state)
 {
     (void)state;
     struct group *group = create(4);
-    group->dead[0] = true;
+    group->failed[0] = true;
     for (rz_id id = 1; id < 4; id++)
         propose(group, id);
     deliver_all(group);
@@ -125,18 +125,18 @@ static void nobody_waits_for_the_dead(void **state)
     destroy(group);
 }
 
-/* Who hears of a death from an estimate need not hear of it from the detector. */
-static void deaths_travel_with_estimates(void **state)
+/* Who hears of a failure from an estimate need not hear of it from the detector. */
+static void failures_travel_with_estimates(void **state)
 {
     (void)state;
     struct group *group = create(3);
-    group->dead[0] = true;
+    group->failed[0] = true;
     propose(group, 1);
     propose(group, 2);
     deliver_all(group);
     tell(group, 1, 0);
     deliver_all(group);
-    assert_int_equal(rz_rounds_dead(group->member[2]), 1);
+    assert_int_equal(rz_rounds_failed(group->member[2]), 1);
     assert_true(rz_rounds_decision(group->member[2]).made);
     destroy(group);
 }
@@ -169,7 +169,7 @@ static void strange_messages_are_dropped(void **state)
     destroy(group);
 }
 
-static void who_is_declared_dead_stops(void **state)
+static void who_is_declared_failed_stops(void **state)
 {
     (void)state;
     struct group *group = create(3);
@@ -188,7 +188,7 @@ static void there_is_no_round_before_the_first(void **state)
 {
     (void)state;
     struct group *group = create(2);
-    struct rz_message message = {.room = RZ_ROOM_ROUNDS,
+    struct rz_message message = {.protocol = RZ_PROTOCOL_ROUNDS,
                                  .view = VIEW,
                                  .from = 1,
                                  .word = {UINT64_C(2) << 32 | 3 << 16, UINT64_MAX}};
@@ -207,11 +207,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_is_no_round_before_the_first),
-        cmocka_unit_test(two_rounds_without_deaths),
-        cmocka_unit_test(nobody_waits_for_the_dead),
-        cmocka_unit_test(deaths_travel_with_estimates),
+        cmocka_unit_test(two_rounds_without_failures),
+        cmocka_unit_test(nobody_waits_for_the_failed),
+        cmocka_unit_test(failures_travel_with_estimates),
         cmocka_unit_test(strange_messages_are_dropped),
-        cmocka_unit_test(who_is_declared_dead_stops),
+        cmocka_unit_test(who_is_declared_failed_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ struct twin *twin_create(enum rz_gossip_kind kind, const struct rz_scale_config 
                                       .window = config->window,
                                       .tolerance_ppm = config->tolerance_ppm,
                                       .before_only = kind == RZ_GOSSIP_SUM,
-                                      .accuse = true,
+                                      .report = true,
                                       .mutations = mutations};
     struct twin *twin = calloc(1, sizeof *twin);
     rz_assert(twin);

@@ -119,16 +119,16 @@ static void messages_overtake_each_other(void **state)
     replays(TOY_ORDER);
 }
 
-static void deaths_are_learnt_in_any_order(void **state)
+static void failures_are_learnt_in_any_order(void **state)
 {
     (void)state;
-    run(TOY_ORDER_DEATHS);
-    replays(TOY_ORDER_DEATHS);
-    explore(TOY_ORDER_DEATHS);
-    replays(TOY_ORDER_DEATHS);
+    run(TOY_ORDER_FAILURES);
+    replays(TOY_ORDER_FAILURES);
+    explore(TOY_ORDER_FAILURES);
+    replays(TOY_ORDER_FAILURES);
 }
 
-static void assertion_in_a_room_is_a_violation(void **state)
+static void assertion_in_a_protocol_is_a_violation(void **state)
 {
     (void)state;
     run(TOY_ASSERT);
@@ -176,8 +176,8 @@ static void messages_keep_their_bound_in_timed_scenarios(void **state)
 static void too_many_states_are_an_error(void **state)
 {
     (void)state;
-    struct rz_sim_options options = options_of(TOY_ORDER_DEATHS);
-    struct rz_sim_scenario scenario = toy_scenarios[TOY_ORDER_DEATHS];
+    struct rz_sim_options options = options_of(TOY_ORDER_FAILURES);
+    struct rz_sim_scenario scenario = toy_scenarios[TOY_ORDER_FAILURES];
     scenario.safety = NULL;
     options.scenario = &scenario;
     rz_sim_explore(&options, &result);
@@ -237,7 +237,7 @@ static void every_scenario_is_found_by_its_name(void **state)
     const struct rz_sim_scenario *scenario;
     size_t n = 0;
     for (; (scenario = rz_sim_scenario_at(n)); n++) {
-        assert_ptr_equal(rz_sim_find(scenario->room->name, scenario->name), scenario);
+        assert_ptr_equal(rz_sim_find(scenario->protocol->name, scenario->name), scenario);
         assert_non_null(scenario->summary);
         assert_non_null(scenario->config);
     }
@@ -254,8 +254,8 @@ int main(void)
         cmocka_unit_test(crash_takes_any_part_of_a_multicast),
         cmocka_unit_test(fault_plan_is_shortened),
         cmocka_unit_test(messages_overtake_each_other),
-        cmocka_unit_test(deaths_are_learnt_in_any_order),
-        cmocka_unit_test(assertion_in_a_room_is_a_violation),
+        cmocka_unit_test(failures_are_learnt_in_any_order),
+        cmocka_unit_test(assertion_in_a_protocol_is_a_violation),
         cmocka_unit_test(cycles_are_counted),
         cmocka_unit_test(endless_run_is_a_violation),
         cmocka_unit_test(messages_keep_their_bound_in_timed_scenarios),

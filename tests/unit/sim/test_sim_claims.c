@@ -70,7 +70,7 @@ static void second_copy_that_matters_is_not_void(void **state)
 static void news_whose_order_matters_do_not_commute(void **state)
 {
     (void)state;
-    struct rz_sim_scenario scenario = scenario_of(TOY_ORDER_DEATHS);
+    struct rz_sim_scenario scenario = scenario_of(TOY_ORDER_FAILURES);
     scenario.claims.news_first = true;
     is_caught(&scenario, "claimed to commute");
 }
@@ -79,7 +79,7 @@ static void news_that_nobody_looks_at_commute(void **state)
 {
     (void)state;
     struct rz_sim_scenario scenario = scenario_of(TOY_GAP);
-    scenario.crashes = 1; /* the toy remembers the order of deaths */
+    scenario.crashes = 1; /* the toy remembers the order of failures */
     scenario.detector = RZ_SIM_DETECTOR_PERFECT;
     explore(&scenario, true);
     struct rz_sim_result whole = result;

@@ -61,7 +61,7 @@ static bool not_just_the_last_rack(struct rz_sim *sim)
 {
     bool last_only = rz_sim_alive(sim, 0) && rz_sim_alive(sim, 1) && !rz_sim_alive(sim, 2) &&
                      !rz_sim_alive(sim, 3);
-    return !last_only || rz_sim_say(sim, "the last rack is dead");
+    return !last_only || rz_sim_say(sim, "the last rack has failed");
 }
 
 static bool note_destinations(struct rz_sim *sim)
@@ -221,7 +221,7 @@ static void troubles_end_at_their_date(void **state)
     assert_int_equal(result.messages, 1000 * SENT);
 }
 
-static void rack_dies_at_once(void **state)
+static void rack_fails_at_once(void **state)
 {
     (void)state;
     struct rz_sim_scenario scenario = quiet_scenario(not_just_the_last_rack);
@@ -246,7 +246,7 @@ static void plan_keeps_only_what_is_needed(void **state)
     give_all_faults(&scenario);
     run(&scenario, NULL);
     needs_only(&scenario, "double:");
-    scenario.crashes = 0; /* news of a death may come late, too */
+    scenario.crashes = 0; /* news of a failure may come late, too */
     scenario.liveness = NULL;
     scenario.safety = nothing_late;
     run(&scenario, NULL);
@@ -265,7 +265,7 @@ static void all_faults_together_are_the_same_run_each_time(void **state)
     assert_true(result.lost > 0 && result.doubled > 0 && result.waited > 0 && result.crashes > 0);
 }
 
-/* Member 0 dies before its call, after it, between two of its sends, and with any part of them. */
+/* Member 0 fails before its call, after it, between two of its sends, and with any part of them. */
 static void crash_comes_at_every_point_of_a_step(void **state)
 {
     (void)state;
@@ -311,7 +311,7 @@ int main(void)
         cmocka_unit_test(slow_links_are_slower_than_all_others),
         cmocka_unit_test(paused_member_does_nothing_and_goes_on),
         cmocka_unit_test(troubles_end_at_their_date),
-        cmocka_unit_test(rack_dies_at_once),
+        cmocka_unit_test(rack_fails_at_once),
         cmocka_unit_test(plan_keeps_only_what_is_needed),
         cmocka_unit_test(all_faults_together_are_the_same_run_each_time),
         cmocka_unit_test(crash_comes_at_every_point_of_a_step),

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define FIRST_ROOM 1
+#define FIRST_PROTOCOL 1
 #define COPIES 10 /* sends of one call: more than RZ_ACTIONS_MIN */
 #define TICK_AT 3
 
@@ -13,10 +13,10 @@
 struct rz_toy {
     rz_id self;
     enum toy_kind kind;
-    uint32_t n, cursor, max, n_got, n_dead;
+    uint32_t n, cursor, max, n_got, n_failed;
     bool sending, ticked;
     rz_id to[COPIES];
-    rz_id dead[2];
+    rz_id failed[2];
     uint64_t got[];
 };
 
@@ -26,7 +26,7 @@ static uint32_t config_n;
 static size_t rz_toy_size(const void *config)
 {
     (void)config;
-    return sizeof(struct rz_toy) + FIRST_ROOM * sizeof(uint64_t);
+    return sizeof(struct rz_toy) + FIRST_PROTOCOL * sizeof(uint64_t);
 }
 
 static void rz_toy_init(struct rz_toy *toy, const void *config, rz_id self, rz_time now,
@@ -37,7 +37,7 @@ static void rz_toy_init(struct rz_toy *toy, const void *config, rz_id self, rz_t
     toy->self = self;
     toy->kind = config_kind;
     toy->n = config_n;
-    toy->max = FIRST_ROOM;
+    toy->max = FIRST_PROTOCOL;
 }
 
 static void rz_toy_grow(struct rz_toy *toy, size_t bytes)
@@ -51,7 +51,7 @@ static void send(struct rz_toy *toy, rz_id to, uint64_t seq, struct rz_actions *
     *action = (struct rz_action){.kind = RZ_ACTION_SEND, .to = &toy->to[seq % COPIES], .n_to = 1};
     toy->to[seq % COPIES] = to;
     action->message = (struct rz_message){
-        .room = RZ_ROOM_RING, .from = toy->self, .origin = toy->self, .seq = seq};
+        .protocol = RZ_PROTOCOL_RING, .from = toy->self, .origin = toy->self, .seq = seq};
 }
 
 static void notify(struct rz_actions *out, uint64_t seq)
@@ -103,9 +103,9 @@ static enum rz_more rz_toy_step(struct rz_toy *toy, const struct rz_event *event
         return send_on(toy, out);
     case RZ_EVENT_RECEIVE:
         return receive(toy, event->message, out);
-    case RZ_EVENT_DEATH:
-        for (uint32_t i = 0; i < event->n_ids && toy->n_dead < 2; i++)
-            toy->dead[toy->n_dead++] = event->ids[i];
+    case RZ_EVENT_FAILURE:
+        for (uint32_t i = 0; i < event->n_ids && toy->n_failed < 2; i++)
+            toy->failed[toy->n_failed++] = event->ids[i];
         return RZ_DONE;
     case RZ_EVENT_TICK:
         rz_assert(!toy->ticked && event->now >= TICK_AT);
@@ -125,12 +125,12 @@ static uint64_t rz_toy_hash(const struct rz_toy *toy)
     uint64_t hash = rz_mix(toy->n_got, toy->ticked);
     for (uint32_t i = 0; i < toy->n_got; i++)
         hash = rz_mix(hash, toy->got[i]);
-    for (uint32_t i = 0; i < toy->n_dead; i++)
-        hash = rz_mix(hash, toy->dead[i]);
+    for (uint32_t i = 0; i < toy->n_failed; i++)
+        hash = rz_mix(hash, toy->failed[i]);
     return hash;
 }
 
-RZ_PROTO_ROOM(toy, RZ_ROOM_RING);
+RZ_PROTOCOL(toy, RZ_PROTOCOL_RING);
 
 /* --- scenarios -------------------------------------------------------------------------------- */
 
@@ -176,14 +176,14 @@ static bool in_order(struct rz_sim *sim)
     return true;
 }
 
-static bool same_order_of_deaths(struct rz_sim *sim)
+static bool same_order_of_failures(struct rz_sim *sim)
 {
     const struct rz_toy *first = NULL;
     for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         const struct rz_toy *toy = rz_sim_state(sim, id);
-        if (!toy || toy->n_dead < 2)
+        if (!toy || toy->n_failed < 2)
             continue;
-        if (first && first->dead[0] != toy->dead[0])
+        if (first && first->failed[0] != toy->failed[0])
             return rz_sim_say(sim, "%u and %u learnt in different orders", first->self, id);
         first = toy;
     }
@@ -201,31 +201,31 @@ static bool tick_after_message(struct rz_sim *sim)
     return true;
 }
 
-static bool all_told_of_deaths(struct rz_sim *sim)
+static bool all_told_of_failures(struct rz_sim *sim)
 {
-    uint32_t dead = 0;
+    uint32_t failed = 0;
     for (rz_id id = 0; id < rz_sim_members(sim); id++)
-        dead += !rz_sim_alive(sim, id);
+        failed += !rz_sim_alive(sim, id);
     for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         const struct rz_toy *toy = rz_sim_state(sim, id);
-        if (toy && toy->n_dead != dead)
-            return rz_sim_say(sim, "%u knows %u of %u deaths", id, toy->n_dead, dead);
+        if (toy && toy->n_failed != failed)
+            return rz_sim_say(sim, "%u knows %u of %u failures", id, toy->n_failed, failed);
     }
     return true;
 }
 
 #define TOY(kind_, name_, crashes_)                                                                \
-    .name = (name_), .summary = "for the tests of the engine", .room = &rz_proto_room_toy,         \
+    .name = (name_), .summary = "for the tests of the engine", .protocol = &rz_protocol_toy,       \
     .members = 4, .crashes = (crashes_), .parameter = (kind_),                                     \
     .record_bytes = sizeof(struct record), .config = config, .start = start, .notified = notified
 
 const struct rz_sim_scenario toy_scenarios[TOY_KINDS] = {
     {TOY(TOY_SOUND, "sound", 2), .detector = RZ_SIM_DETECTOR_PERFECT,
-     .liveness = all_told_of_deaths},
+     .liveness = all_told_of_failures},
     {TOY(TOY_GAP, "gap", 2), .liveness = no_gap},
     {TOY(TOY_ORDER, "order", 0), .safety = in_order},
-    {TOY(TOY_ORDER_DEATHS, "order-deaths", 2), .detector = RZ_SIM_DETECTOR_PERFECT,
-     .safety = same_order_of_deaths},
+    {TOY(TOY_ORDER_FAILURES, "order-failures", 2), .detector = RZ_SIM_DETECTOR_PERFECT,
+     .safety = same_order_of_failures},
     {TOY(TOY_ASSERT, "assert", 0)},
     {TOY(TOY_ENDLESS, "endless", 0)},
     {TOY(TOY_LATE, "late", 0), .safety = tick_after_message, .latency_max = 2, .tick = 1,

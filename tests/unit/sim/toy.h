@@ -8,11 +8,11 @@
 enum toy_kind {
     TOY_SOUND, /* no property: shows what the engine does */
     TOY_GAP, /* a "violation" that only a crash inside a multicast brings, and not a prefix of it */
-    TOY_ORDER,        /* a violation when the second message overtakes the first */
-    TOY_ORDER_DEATHS, /* a violation when two deaths are learnt in different orders */
-    TOY_ASSERT,       /* an assertion in the room at the second message */
-    TOY_ENDLESS,      /* two members send to each other for ever, in ever the same two states */
-    TOY_LATE,         /* a violation when a message takes longer than latency_max says */
+    TOY_ORDER,          /* a violation when the second message overtakes the first */
+    TOY_ORDER_FAILURES, /* a violation when two failures are learnt in different orders */
+    TOY_ASSERT,         /* an assertion in the room at the second message */
+    TOY_ENDLESS,        /* two members send to each other for ever, in ever the same two states */
+    TOY_LATE,           /* a violation when a message takes longer than latency_max says */
     TOY_KINDS
 };
 

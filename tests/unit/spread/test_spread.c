@@ -72,7 +72,7 @@ static void step(struct fixture *f, const struct rz_event *event)
 static void receive_flagged(struct fixture *f, rz_id from, rz_id origin, uint32_t view,
                             const uint64_t *items, uint32_t n, uint16_t flags)
 {
-    struct rz_message message = {.room = RZ_ROOM_SPREAD,
+    struct rz_message message = {.protocol = RZ_PROTOCOL_SPREAD,
                                  .type = RZ_SPREAD_NEWS,
                                  .flags = flags,
                                  .view = view,
@@ -100,9 +100,9 @@ static void broadcast(struct fixture *f, const uint64_t *items, uint32_t n)
                 .kind = RZ_EVENT_CALL, .call = RZ_SPREAD_BROADCAST, .items = items, .n_items = n});
 }
 
-static void tell_dead(struct fixture *f, const rz_id *ids, uint32_t n)
+static void tell_failed(struct fixture *f, const rz_id *ids, uint32_t n)
 {
-    step(f, &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = ids, .n_ids = n});
+    step(f, &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = ids, .n_ids = n});
 }
 
 static bool sends_to(const struct rz_action *action, rz_id id)
@@ -172,16 +172,16 @@ static void other_views_and_impossible_members_are_dropped(void **state)
     assert_int_equal(f->count, 0);
 }
 
-static void dead_are_left_out_and_the_ring_closes_over_them(void **state)
+static void failed_are_left_out_and_the_ring_closes_over_them(void **state)
 {
     struct fixture *f = *state;
-    const rz_id dead[] = {4, 5, 2};
+    const rz_id failed[] = {4, 5, 2};
     const uint64_t item = 1;
-    tell_dead(f, dead, 3);
+    tell_failed(f, failed, 3);
     assert_int_equal(f->count, 0);
     broadcast(f, &item, 1);
     for (uint32_t i = 0; i < 3; i++)
-        assert_false(sends_to(&f->actions[0], dead[i]));
+        assert_false(sends_to(&f->actions[0], failed[i]));
     assert_true(sends_to(&f->actions[0], 6));
     assert_true(sends_to(&f->actions[0], 1));
     for (uint32_t i = 0; i < f->actions[0].n_to; i++)
@@ -195,14 +195,14 @@ static void new_neighbours_get_all_that_is_known(void **state)
     const uint64_t items[] = {1, 2, 3};
     const rz_id next = 4, far = 9;
     broadcast(f, items, 3);
-    tell_dead(f, &far, 1);
+    tell_failed(f, &far, 1);
     assert_int_equal(f->count, 0);
-    tell_dead(f, &next, 1);
+    tell_failed(f, &next, 1);
     assert_int_equal(f->count, 1);
     assert_int_equal(f->actions[0].n_to, 1);
     assert_int_equal(f->actions[0].to[0], 5);
     assert_int_equal(f->actions[0].message.n_items, 3);
-    tell_dead(f, &next, 1);
+    tell_failed(f, &next, 1);
     assert_int_equal(f->count, 0);
 }
 
@@ -213,7 +213,7 @@ static void sets_grow_by_need(void **state)
         broadcast(f, &item, 1);
     for (rz_id id = 0; id < N; id++)
         if (id != 3)
-            tell_dead(f, &id, 1);
+            tell_failed(f, &id, 1);
     assert_true(f->grown >= 5);
     uint32_t n;
     const uint64_t *known = rz_spread_known(f->spread, &n);
@@ -221,7 +221,7 @@ static void sets_grow_by_need(void **state)
     for (uint32_t i = 0; i < n; i++)
         assert_true(known[i] == i + 1);
     for (rz_id id = 0; id < N; id++)
-        assert_int_equal(rz_spread_knows_dead(f->spread, id), id != 3);
+        assert_int_equal(rz_spread_knows_failed(f->spread, id), id != 3);
     const uint64_t last = 1000;
     broadcast(f, &last, 1);
     assert_int_equal(f->count, 1); /* nobody is left to send to; the host is told */
@@ -282,26 +282,26 @@ static void who_shows_that_it_knows_is_left_out(void **state)
     assert_true(rz_spread_deadline(f->spread) == RZ_TIME_NEVER);
 }
 
-static void a_death_sends_what_was_put_off(void **state)
+static void a_failure_sends_what_was_put_off(void **state)
 {
     struct fixture *f = *state;
     const uint64_t item = 77;
     const rz_id far = 9, next = 4;
     broadcast(f, &item, 1);
-    tell_dead(f, &far, 1);
+    tell_failed(f, &far, 1);
     expect_late(f, 2, 1);
-    tell_dead(f, &next, 1);
+    tell_failed(f, &next, 1);
     expect_late(f, 1, 1); /* the ring is closed, nothing else */
     assert_int_equal(f->actions[0].to[0], 5);
 }
 
-static void the_dead_get_nothing_late(void **state)
+static void the_failed_get_nothing_late(void **state)
 {
     struct fixture *f = *state;
     const uint64_t item = 77;
-    const rz_id dead[] = {1, 4};
+    const rz_id failed[] = {1, 4};
     broadcast(f, &item, 1);
-    tell_dead(f, dead, 2);
+    tell_failed(f, failed, 2);
     assert_int_equal(f->count, 2); /* to 2, late; to 5, which closes the ring */
     assert_int_equal(f->actions[0].n_to, 1);
     assert_int_equal(f->actions[0].to[0], 2);
@@ -309,7 +309,7 @@ static void the_dead_get_nothing_late(void **state)
     assert_int_equal(f->actions[1].to[0], 5);
 }
 
-static void nothing_is_put_off_where_a_death_is_known_or_the_news_are_urgent(void **state)
+static void nothing_is_put_off_where_a_failure_is_known_or_the_news_are_urgent(void **state)
 {
     struct fixture *f = *state;
     const uint64_t items[] = {77, 78};
@@ -318,7 +318,7 @@ static void nothing_is_put_off_where_a_death_is_known_or_the_news_are_urgent(voi
     assert_int_equal(f->actions[0].n_to, rz_spread_degree(N) - 1);
     assert_int_equal(f->actions[0].message.flags, RZ_SPREAD_URGENT);
     assert_true(rz_spread_deadline(f->spread) == RZ_TIME_NEVER);
-    tell_dead(f, &far, 1);
+    tell_failed(f, &far, 1);
     broadcast(f, items + 1, 1);
     assert_int_equal(f->actions[0].n_to, rz_spread_degree(N));
     assert_int_equal(f->actions[0].message.flags, RZ_SPREAD_URGENT);
@@ -347,14 +347,14 @@ int main(void)
         TEST(second_copy_and_subset_are_dropped),
         TEST(partly_new_message_sends_on_what_is_new),
         TEST(other_views_and_impossible_members_are_dropped),
-        TEST(dead_are_left_out_and_the_ring_closes_over_them),
+        TEST(failed_are_left_out_and_the_ring_closes_over_them),
         TEST(new_neighbours_get_all_that_is_known),
         TEST(sets_grow_by_need),
         TEST_LATE(children_hear_at_once_and_the_others_later),
         TEST_LATE(who_shows_that_it_knows_is_left_out),
-        TEST_LATE(a_death_sends_what_was_put_off),
-        TEST_LATE(the_dead_get_nothing_late),
-        TEST_LATE(nothing_is_put_off_where_a_death_is_known_or_the_news_are_urgent),
+        TEST_LATE(a_failure_sends_what_was_put_off),
+        TEST_LATE(the_failed_get_nothing_late),
+        TEST_LATE(nothing_is_put_off_where_a_failure_is_known_or_the_news_are_urgent),
         TEST_LATE(what_is_put_off_grows_with_the_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

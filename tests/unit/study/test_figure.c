@@ -33,12 +33,12 @@ static bool draw_line(const struct rz_figure_options *options, struct rz_table *
         rz_table_number(table, i * 0.5);
         rz_chart_point(chart, i, i * 0.5);
     }
-    rz_figure_judge(report, RZ_FIGURE_AGREES, "slope", "1/2", NULL, "%.2f", 0.5);
+    rz_figure_assess(report, RZ_FIGURE_AGREES, "slope", "1/2", NULL, "%.2f", 0.5);
     bool even = options->seed % 2 == 0; /* agrees in every other seed */
-    rz_figure_judge(report, even ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, "luck", "not stated; 2",
-                    even ? NULL : "an odd seed", "%llu", (unsigned long long)options->seed);
-    rz_figure_judge(report, RZ_FIGURE_DIFFERS, "height | of it", "7", "a reason", "%d", 5);
-    rz_figure_judge(report, RZ_FIGURE_NOT_COMPARABLE, "colour", "red", "no colours here", "none");
+    rz_figure_assess(report, even ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, "luck", "not stated; 2",
+                     even ? NULL : "an odd seed", "%llu", (unsigned long long)options->seed);
+    rz_figure_assess(report, RZ_FIGURE_DIFFERS, "height | of it", "7", "a reason", "%d", 5);
+    rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE, "colour", "red", "no colours here", "none");
     return true;
 }
 
@@ -134,7 +134,7 @@ static void test_seeds(void **state)
     if (!rz_figure_make(&line, &options, folder, report, &why))
         fail_msg("%s", why);
     for (options.seed = 2; options.seed <= 6; options.seed += 2)
-        assert_true(rz_figure_judge_again(&line, &options, report, &why));
+        assert_true(rz_figure_assess_again(&line, &options, report, &why));
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!strstr(markdown(report), wanted[i]))
             fail_msg("no '%s' in\n%s", wanted[i], markdown(report));
@@ -149,7 +149,7 @@ static void test_seeds(void **state)
     assert_int_equal(unlink(in_folder("test-1.csv")), 0);
     assert_int_equal(unlink(in_folder("test-1.svg")), 0);
     for (options.seed = 8; options.seed <= 18; options.seed += 2)
-        assert_true(rz_figure_judge_again(&line, &options, report, &why));
+        assert_true(rz_figure_assess_again(&line, &options, report, &why));
     if (!strstr(markdown(report), "| holds | 9 of 10 (60 to 98 %) |"))
         fail_msg("%s", markdown(report));
     rz_figure_report_destroy(report);
@@ -172,8 +172,8 @@ static void write_file(const char *path, const char *text)
     fclose(out);
 }
 
-/* A run takes over what an earlier one judged, but for seeds of which it lacks a row, which another
- * effort was judged with, or which were judged here. */
+/* A run takes over what an earlier one assessed, but for seeds of which it lacks a row, which
+ * another effort was assessed with, or which were assessed here. */
 static void test_resume(void **state)
 {
     static const struct rz_figure counted = {.name = "test-1",
@@ -190,7 +190,7 @@ static void test_resume(void **state)
     struct rz_figure_report *report = rz_figure_report_create();
     assert_true(rz_figure_make(&counted, &options, folder, report, &why));
     for (options.seed = 2; options.seed <= 4; options.seed += 2)
-        assert_true(rz_figure_judge_again(&counted, &options, report, &why));
+        assert_true(rz_figure_assess_again(&counted, &options, report, &why));
     assert_true(rz_figure_report_csv(report, in_folder(path), &why));
     rz_figure_report_destroy(report);
 

@@ -77,7 +77,7 @@ static void test_headings(void **state)
         if (!o->name)
             assert_non_null(o[1].name);
         if (!o->name)
-            assert_string_not_equal(o->help, "Who dies");
+            assert_string_not_equal(o->help, "Who fails");
     }
 }
 

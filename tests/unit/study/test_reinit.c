@@ -4,7 +4,7 @@
  * take about as long, within a quarter.
  */
 #include "proto/recover/recover.h"
-#include "proto/room.h"
+#include "proto/protocol.h"
 #include "proto/spread/spread.h"
 #include "study/figure.h"
 #include "timing/timing.h"
@@ -17,10 +17,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-RZ_PROTO_ROOM(spread, RZ_ROOM_SPREAD);
-RZ_PROTO_ROOM(recover, RZ_ROOM_RECOVER);
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
+RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
 
-enum { SPREAD, RECOVER, PER_NODE = 16, DAEMONS_MAX = 64, DYING = 7, VIEW = 1 };
+enum { SPREAD, RECOVER, PER_NODE = 16, DAEMONS_MAX = 64, FAILING = 7, VIEW = 1 };
 
 static struct {
     uint32_t daemons;
@@ -28,7 +28,7 @@ static struct {
     struct rz_recover_config recover;
     uint32_t placement[DAEMONS_MAX * PER_NODE], slots[DAEMONS_MAX];
     uint32_t running[2]; /* daemons that run in epoch 1, 2 */
-    rz_time died, ran;
+    rz_time failed, ran;
     uint64_t item;
 } world;
 
@@ -44,10 +44,10 @@ static void call(struct rz_timing *timing, rz_id daemon, uint32_t what, uint64_t
     rz_timing_call(timing, daemon, RECOVER, 0, what, arg, NULL, 0);
 }
 
-/* All run: one process of the last daemon dies, and that daemon has seen it. */
+/* All run: one process of the last daemon fails, and that daemon has seen it. */
 static void kill_one(struct rz_timing *timing)
 {
-    world.died = rz_timing_now(timing);
+    world.failed = rz_timing_now(timing);
     rz_timing_call(timing, world.daemons - 1, SPREAD, 0, RZ_SPREAD_BROADCAST, NULL, &world.item, 1);
 }
 
@@ -57,7 +57,7 @@ static void notified(struct rz_timing *timing, rz_id daemon, uint32_t part,
     uint32_t slot, incarnation;
     if (part == SPREAD) {
         assert_true(rz_recover_unpack_process(notice->items[0], &slot, &incarnation));
-        call(timing, daemon, RZ_RECOVER_DIED, slot, incarnation);
+        call(timing, daemon, RZ_RECOVER_FAILED, slot, incarnation);
     } else if (notice->what == RZ_RECOVER_EPOCH) {
         call(timing, daemon, RZ_RECOVER_REACHED, notice->arg[0], RZ_PHASE_ENTER);
     } else if (notice->what == RZ_RECOVER_PHASE) {
@@ -82,7 +82,7 @@ static double together_us(uint32_t daemons)
         world.placement[i] = i / PER_NODE;
     for (uint32_t i = 0; i < daemons; i++)
         world.slots[i] = PER_NODE;
-    world.item = rz_recover_pack_process(daemons * PER_NODE - DYING, 1);
+    world.item = rz_recover_pack_process(daemons * PER_NODE - FAILING, 1);
     world.spread = (struct rz_spread_config){.n_members = daemons, .view = VIEW};
     world.recover = (struct rz_recover_config){.n_daemons = daemons,
                                                .n_ranks = daemons * PER_NODE,
@@ -92,7 +92,7 @@ static double together_us(uint32_t daemons)
                                                .slots = world.slots};
     const struct rz_timing_setup setup = {.members = daemons,
                                           .n_parts = 2,
-                                          .parts = {&rz_proto_room_spread, &rz_proto_room_recover},
+                                          .parts = {&rz_protocol_spread, &rz_protocol_recover},
                                           .network = {.latency = 10 * RZ_MICROSECOND,
                                                       .send_overhead = 5 * RZ_MICROSECOND,
                                                       .receive_overhead = 5 * RZ_MICROSECOND,
@@ -111,7 +111,7 @@ static double together_us(uint32_t daemons)
     rz_timing_destroy(timing);
     assert_int_equal(world.running[0], daemons);
     assert_int_equal(world.running[1], daemons);
-    return (double)(world.ran - world.died) / RZ_MICROSECOND;
+    return (double)(world.ran - world.failed) / RZ_MICROSECOND;
 }
 
 static double in_the_figure_us(const struct rz_table *table, double ranks)

@@ -1,4 +1,4 @@
-/* Who dies: as many as are asked for, sorted, each once, of the kind asked for, by the seed. */
+/* Who fails: as many as are asked for, sorted, each once, of the kind asked for, by the seed. */
 #include "study/study.h"
 
 #include "timing/timing.h"
@@ -48,7 +48,7 @@ static void test_every_kind(void **state)
             }
 }
 
-/* Whole nodes die, none but perhaps the last one in part. */
+/* Whole nodes fail, none but perhaps the last one in part. */
 static void test_racks(void **state)
 {
     rz_id victims[24];
@@ -63,11 +63,11 @@ static void test_racks(void **state)
     }
 }
 
-/* Every member dies about as often; the same seed draws the same, another one others. */
+/* Every member fails about as often; the same seed draws the same, another one others. */
 static void test_evenly(void **state)
 {
     enum { MEMBERS = 20, TRIALS = 20000, KILL = 3 };
-    uint32_t died[MEMBERS] = {0}, other[KILL], differ = 0;
+    uint32_t failed[MEMBERS] = {0}, other[KILL], differ = 0;
     rz_id victims[KILL];
     struct rz_study_options options = with(MEMBERS, KILL, RZ_STUDY_VICTIMS_RANDOM);
     (void)state;
@@ -76,12 +76,12 @@ static void test_evenly(void **state)
         rz_study_draw_victims(&options, seed, other);
         assert_memory_equal(victims, other, sizeof other);
         for (uint32_t i = 0; i < KILL; i++)
-            died[victims[i]]++;
+            failed[victims[i]]++;
         rz_study_draw_victims(&options, seed + 1, other);
         differ += memcmp(victims, other, sizeof other) != 0;
     }
     for (uint32_t i = 0; i < MEMBERS; i++) /* 3000 expected, deviation 50 */
-        assert_in_range(died[i], 2750, 3250);
+        assert_in_range(failed[i], 2750, 3250);
     assert_true(differ > TRIALS * 99 / 100);
 }
 

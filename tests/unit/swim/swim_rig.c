@@ -68,7 +68,7 @@ void rig_step(struct rig *rig, const struct rz_event *event)
 void rig_receive(struct rig *rig, enum rz_swim_message type, rz_id from, uint64_t seq,
                  uint64_t word, const uint64_t *items, uint32_t n_items)
 {
-    struct rz_message message = {.room = RZ_ROOM_SWIM,
+    struct rz_message message = {.protocol = RZ_PROTOCOL_SWIM,
                                  .type = (uint8_t)type,
                                  .view = RIG_VIEW,
                                  .from = from,

@@ -107,7 +107,7 @@ static void silence_asks_helpers_then_suspects(void **state)
     rig_tick(rig);
     assert_true(rig->now == began + PERIOD);
     assert_int_equal(rig_told(rig, RZ_SWIM_TOLD_SUSPECT)->action.arg[0], target);
-    assert_int_equal(rz_swim_look(rig->swim, target).accusers, 1);
+    assert_int_equal(rz_swim_look(rig->swim, target).observers, 1);
 }
 
 static void late_and_relayed_answers_clear_within_the_interval(void **state)
@@ -146,7 +146,7 @@ static void helper_relays_the_answer_or_says_that_there_is_none(void **state)
     assert_int_equal(rig_sent(rig, RZ_SWIM_NACK)->action.message.seq, 78);
 }
 
-static void suspicion_becomes_death_after_its_time(void **state)
+static void suspicion_becomes_failure_after_its_time(void **state)
 {
     struct rig *rig = *state;
     rig_hear(rig, 7, 5, 0, RZ_SWIM_SUSPECT);
@@ -160,14 +160,14 @@ static void suspicion_becomes_death_after_its_time(void **state)
     expires = rz_swim_patience(rig->swim, 3);
     assert_true(rz_swim_look(rig->swim, 7).expires_at == expires);
     rig_hear(rig, 7, 9, 0, RZ_SWIM_SUSPECT); /* enough is enough */
-    assert_int_equal(rz_swim_look(rig->swim, 7).accusers, 3);
+    assert_int_equal(rz_swim_look(rig->swim, 7).observers, 3);
     rig_pass(rig, expires - 1);
     assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_SUSPECT);
     rig_pass(rig, expires);
-    assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_DEAD);
+    assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_FAILED);
     assert_int_equal(rz_swim_timers(rig->swim) > 0, 1); /* of those that did not answer here */
     rig_hear(rig, 7, 7, 0, RZ_SWIM_ALIVE);
-    assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_DEAD);
+    assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_FAILED);
 }
 
 /* At the first deadline after the shortened wait, with no other suspicion to wake for; and the news
@@ -186,7 +186,7 @@ static void each_new_witness_shortens_the_wait_and_is_named(void **state)
     rig->now = begin + rz_swim_patience(rig->swim, 3);
     assert_true(rz_swim_look(rig->swim, 7).expires_at == rig->now);
     rig_step(rig, &(struct rz_event){.kind = RZ_EVENT_TICK, .now = rig->now});
-    assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_DEAD);
+    assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_FAILED);
 }
 
 static void newer_alive_ends_the_suspicion(void **state)
@@ -200,7 +200,7 @@ static void newer_alive_ends_the_suspicion(void **state)
     assert_int_equal(rz_swim_look(rig->swim, 7).state, RZ_SWIM_ALIVE);
 }
 
-static void accused_member_refutes_in_its_answer(void **state)
+static void reported_member_refutes_in_its_answer(void **state)
 {
     struct rig *rig = *state;
     const uint64_t items[] = {(uint64_t)1 << 32 | SELF, (uint64_t)RZ_SWIM_SUSPECT << 32 | 4};
@@ -210,12 +210,12 @@ static void accused_member_refutes_in_its_answer(void **state)
     assert_true(carries(rig_sent(rig, RZ_SWIM_ACK), SELF, 5, RZ_SWIM_ALIVE));
     rig_receive(rig, RZ_SWIM_PING, 1, 51, 0, items, 2); /* already refuted */
     assert_int_equal(rz_swim_incarnation(rig->swim), 5);
-    rig_hear(rig, SELF, 1, 5, RZ_SWIM_DEAD);
+    rig_hear(rig, SELF, 1, 5, RZ_SWIM_FAILED);
     assert_int_equal(rz_swim_incarnation(rig->swim), 6);
     assert_int_equal(rz_swim_look(rig->swim, SELF).state, RZ_SWIM_ALIVE);
 }
 
-static void where_death_is_final_the_accused_is_fenced(void **state)
+static void where_failure_is_final_the_reported_is_fenced(void **state)
 {
     struct rig *rig = *state;
     struct rz_swim_config config = basic();
@@ -223,11 +223,11 @@ static void where_death_is_final_the_accused_is_fenced(void **state)
     reopen(rig, &config);
     rig_hear(rig, SELF, 1, 0, RZ_SWIM_SUSPECT);
     assert_int_equal(rz_swim_incarnation(rig->swim), 1);
-    rig_hear(rig, 9, 1, 0, RZ_SWIM_DEAD);
+    rig_hear(rig, 9, 1, 0, RZ_SWIM_FAILED);
     rig_receive(rig, RZ_SWIM_PING, 9, 60, 0, NULL, 0);
     assert_int_equal(rig_sent(rig, RZ_SWIM_ACK)->action.message.n_items, 2);
-    assert_true(carries(rig_sent(rig, RZ_SWIM_ACK), 9, 0, RZ_SWIM_DEAD));
-    rig_hear(rig, SELF, 1, 0, RZ_SWIM_DEAD);
+    assert_true(carries(rig_sent(rig, RZ_SWIM_ACK), 9, 0, RZ_SWIM_FAILED));
+    rig_hear(rig, SELF, 1, 0, RZ_SWIM_FAILED);
     assert_non_null(rig_told(rig, RZ_SWIM_FENCED));
     assert_true(rz_swim_silent(rig->swim));
     assert_true(rz_swim_deadline(rig->swim) == RZ_TIME_NEVER);
@@ -334,16 +334,16 @@ static void what_was_sent_least_goes_first(void **state)
         assert_int_equal(rz_swim_look(rig->swim, id).sent, rz_swim_limit(rig->swim));
 }
 
-static void exchange_tells_all_and_takes_the_dead_for_suspects(void **state)
+static void exchange_tells_all_and_takes_the_failed_for_suspects(void **state)
 {
     struct rig *rig = *state;
-    rig_hear(rig, 7, 1, 3, RZ_SWIM_DEAD);
+    rig_hear(rig, 7, 1, 3, RZ_SWIM_FAILED);
     rig_hear(rig, 8, 8, 2, RZ_SWIM_ALIVE);
-    const uint64_t items[] = {(uint64_t)1 << 32 | 9, (uint64_t)RZ_SWIM_DEAD << 32 | 1};
+    const uint64_t items[] = {(uint64_t)1 << 32 | 9, (uint64_t)RZ_SWIM_FAILED << 32 | 1};
     rig_receive(rig, RZ_SWIM_PULL, 1, 0, 0, items, 2);
     const struct rig_action *push = rig_sent(rig, RZ_SWIM_PUSH);
     assert_int_equal(push->to[0], 1);
-    assert_true(carries(push, 7, 3, RZ_SWIM_DEAD) && carries(push, 8, 2, RZ_SWIM_ALIVE));
+    assert_true(carries(push, 7, 3, RZ_SWIM_FAILED) && carries(push, 8, 2, RZ_SWIM_ALIVE));
     assert_int_equal(rz_swim_look(rig->swim, 9).state, RZ_SWIM_SUSPECT);
     assert_int_equal(rz_swim_look(rig->swim, 9).incarnation, 1);
 }
@@ -388,7 +388,7 @@ static void only_the_living_are_asked_for_help(void **state)
     config.n_members = 8;
     reopen(rig, &config);
     for (rz_id id = 4; id < 8; id++)
-        rig_hear(rig, id, 0, 0, id % 2 ? RZ_SWIM_SUSPECT : RZ_SWIM_DEAD);
+        rig_hear(rig, id, 0, 0, id % 2 ? RZ_SWIM_SUSPECT : RZ_SWIM_FAILED);
     do
         rig_tick(rig);
     while (!rig_sent(rig, RZ_SWIM_PING_REQUEST));
@@ -429,10 +429,10 @@ static void alone_one_leaves_at_once(void **state)
 static void other_detectors_news_count(void **state)
 {
     struct rig *rig = *state;
-    const rz_id dead[] = {1, 9, SELF};
-    rig_step(rig, &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = dead, .n_ids = 2});
-    assert_int_equal(rz_swim_look(rig->swim, 9).state, RZ_SWIM_DEAD);
-    rig_step(rig, &(struct rz_event){.kind = RZ_EVENT_DEATH, .ids = dead, .n_ids = 3});
+    const rz_id failed[] = {1, 9, SELF};
+    rig_step(rig, &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = failed, .n_ids = 2});
+    assert_int_equal(rz_swim_look(rig->swim, 9).state, RZ_SWIM_FAILED);
+    rig_step(rig, &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = failed, .n_ids = 3});
     assert_non_null(rig_told(rig, RZ_SWIM_FENCED));
 }
 
@@ -440,11 +440,11 @@ static void malformed_and_foreign_messages_are_dropped(void **state)
 {
     struct rig *rig = *state;
     static const uint64_t bad[][2] = {
-        {(uint64_t)5 << 32 | 5, (uint64_t)RZ_SWIM_SUSPECT << 32},   /* accuses itself */
+        {(uint64_t)5 << 32 | 5, (uint64_t)RZ_SWIM_SUSPECT << 32},   /* reports itself */
         {(uint64_t)5 << 32 | 6, (uint64_t)RZ_SWIM_ALIVE << 32 | 1}, /* speaks for another */
         {(uint64_t)5 << 32 | 6, (uint64_t)RZ_SWIM_LEFT << 32},      /* the same */
-        {(uint64_t)5 << 32 | N, (uint64_t)RZ_SWIM_DEAD << 32},      /* nobody */
-        {(uint64_t)N << 32 | 5, (uint64_t)RZ_SWIM_DEAD << 32},      /* by nobody */
+        {(uint64_t)5 << 32 | N, (uint64_t)RZ_SWIM_FAILED << 32},    /* nobody */
+        {(uint64_t)N << 32 | 5, (uint64_t)RZ_SWIM_FAILED << 32},    /* by nobody */
         {(uint64_t)5 << 32 | 6, (uint64_t)4 << 32},                 /* no state */
         {(uint64_t)6 << 32 | 6, UINT32_MAX},                        /* not to be refuted */
     };
@@ -461,7 +461,7 @@ static void malformed_and_foreign_messages_are_dropped(void **state)
     assert_int_equal(rig->count, 0);
     rig_receive(rig, RZ_SWIM_PING_REQUEST, 1, 0, N, NULL, 0);
     assert_int_equal(rig->count, 0);
-    struct rz_message message = {.room = RZ_ROOM_SWIM, .view = RIG_VIEW + 1, .from = 1};
+    struct rz_message message = {.protocol = RZ_PROTOCOL_SWIM, .view = RIG_VIEW + 1, .from = 1};
     rig_step(rig, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = &message});
     assert_int_equal(rig->count, 0);
 }
@@ -475,8 +475,8 @@ static void hash_does_not_know_the_size_of_the_block(void **state)
     config.records_max = 32;
     rig_open(&large, &config, SELF);
     for (rz_id id = 4; id < N; id++) {
-        rig_hear(small, id, 1, 0, id % 2 ? RZ_SWIM_SUSPECT : RZ_SWIM_DEAD);
-        rig_hear(&large, id, 1, 0, id % 2 ? RZ_SWIM_SUSPECT : RZ_SWIM_DEAD);
+        rig_hear(small, id, 1, 0, id % 2 ? RZ_SWIM_SUSPECT : RZ_SWIM_FAILED);
+        rig_hear(&large, id, 1, 0, id % 2 ? RZ_SWIM_SUSPECT : RZ_SWIM_FAILED);
         rig_receive(small, RZ_SWIM_PING_REQUEST, 1, id, 2, NULL, 0);
         rig_receive(&large, RZ_SWIM_PING_REQUEST, 1, id, 2, NULL, 0);
         assert_true(rz_swim_hash(small->swim) == rz_swim_hash(large.swim));
@@ -499,18 +499,18 @@ int main(void)
         TEST(silence_asks_helpers_then_suspects),
         TEST(late_and_relayed_answers_clear_within_the_interval),
         TEST(helper_relays_the_answer_or_says_that_there_is_none),
-        TEST(suspicion_becomes_death_after_its_time),
+        TEST(suspicion_becomes_failure_after_its_time),
         TEST(each_new_witness_shortens_the_wait_and_is_named),
         TEST(newer_alive_ends_the_suspicion),
-        TEST(accused_member_refutes_in_its_answer),
-        TEST(where_death_is_final_the_accused_is_fenced),
+        TEST(reported_member_refutes_in_its_answer),
+        TEST(where_failure_is_final_the_reported_is_fenced),
         TEST(buddy_tells_the_suspect_first),
         TEST(bad_health_slows_probing_down),
         TEST(without_helpers_silence_is_bad_health),
         TEST(helpers_that_say_that_they_are_there_keep_health_up),
         TEST(news_are_sent_on_as_often_as_the_limit_says),
         TEST(what_was_sent_least_goes_first),
-        TEST(exchange_tells_all_and_takes_the_dead_for_suspects),
+        TEST(exchange_tells_all_and_takes_the_failed_for_suspects),
         TEST(leaver_tells_the_others_and_goes),
         TEST(who_leaves_last_waits_for_nobody),
         TEST(only_the_living_are_asked_for_help),

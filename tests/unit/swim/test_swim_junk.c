@@ -20,7 +20,7 @@ static void asks_no_room_for_junk(void **state)
     for (uint32_t i = 0; i < ITEMS_MAX; i++)
         items[i] = i % 2 ? (uint64_t)RZ_SWIM_SUSPECT << 32 : (uint64_t)1 << 32 | (5 + i);
     struct rz_message message = {
-        .room = RZ_ROOM_SWIM, .type = RZ_SWIM_GOSSIP, .from = 1, .n_items = ITEMS_MAX};
+        .protocol = RZ_PROTOCOL_SWIM, .type = RZ_SWIM_GOSSIP, .from = 1, .n_items = ITEMS_MAX};
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &message, .items = items};
     struct rz_action v[RZ_ACTIONS_MIN];
     struct rz_actions out = {.v = v, .max = RZ_ACTIONS_MIN};

@@ -98,13 +98,13 @@ static void rules_are_those_of_the_papers(void **state)
         {1, RZ_SWIM_ALIVE, 0, RZ_SWIM_SUSPECT, false, false},
         {1, RZ_SWIM_ALIVE, 1, RZ_SWIM_SUSPECT, true, true},
         {1, RZ_SWIM_SUSPECT, 2, RZ_SWIM_SUSPECT, true, true},
-        {1, RZ_SWIM_SUSPECT, 1, RZ_SWIM_DEAD, true, true},
-        {2, RZ_SWIM_ALIVE, 1, RZ_SWIM_DEAD, false, true}, /* memberlist; the original's Confirm */
-        {1, RZ_SWIM_DEAD, 2, RZ_SWIM_ALIVE, true, false},
-        {1, RZ_SWIM_DEAD, 1, RZ_SWIM_ALIVE, false, false},
-        {1, RZ_SWIM_DEAD, 2, RZ_SWIM_DEAD, true, true},
-        {1, RZ_SWIM_DEAD, 1, RZ_SWIM_LEFT, true, true},
-        {1, RZ_SWIM_LEFT, 1, RZ_SWIM_DEAD, false, false},
+        {1, RZ_SWIM_SUSPECT, 1, RZ_SWIM_FAILED, true, true},
+        {2, RZ_SWIM_ALIVE, 1, RZ_SWIM_FAILED, false, true}, /* memberlist; the original's Confirm */
+        {1, RZ_SWIM_FAILED, 2, RZ_SWIM_ALIVE, true, false},
+        {1, RZ_SWIM_FAILED, 1, RZ_SWIM_ALIVE, false, false},
+        {1, RZ_SWIM_FAILED, 2, RZ_SWIM_FAILED, true, true},
+        {1, RZ_SWIM_FAILED, 1, RZ_SWIM_LEFT, true, true},
+        {1, RZ_SWIM_LEFT, 1, RZ_SWIM_FAILED, false, false},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         for (int final = 0; final < 2; final++) {
@@ -123,12 +123,12 @@ static bool stale_alive_brings_back(uint32_t mutations)
 {
     struct rz_swim_config config = rz_swim_config_scaled(RZ_SECOND, N);
     config.mutations = mutations;
-    const uint32_t kinds[] = {kind(1, RZ_SWIM_DEAD), kind(10, RZ_SWIM_DEAD),
+    const uint32_t kinds[] = {kind(1, RZ_SWIM_FAILED), kind(10, RZ_SWIM_FAILED),
                               kind(2, RZ_SWIM_ALIVE)};
     return belief_after(&config, kinds, 3) % 4 == RZ_SWIM_ALIVE;
 }
 
-static void stale_alive_does_not_bring_back_the_dead(void **state)
+static void stale_alive_does_not_bring_back_the_failed(void **state)
 {
     (void)state;
     assert_false(stale_alive_brings_back(0));
@@ -141,7 +141,7 @@ int main(void)
         cmocka_unit_test(winner_does_not_depend_on_the_order),
         cmocka_unit_test(mutants_depend_on_it),
         cmocka_unit_test(rules_are_those_of_the_papers),
-        cmocka_unit_test(stale_alive_does_not_bring_back_the_dead),
+        cmocka_unit_test(stale_alive_does_not_bring_back_the_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static struct rz_study_options options_of(uint64_t members, uint32_t trials)
     return options;
 }
 
-/* Each other member probes the dead one once in n-1 periods: probes come at a rate of one per
+/* Each other member probes the failed one once in n-1 periods: probes come at a rate of one per
  * period, so that the first one begins in period 1, 2, ... with mean 1/(1 - 1/e) = 1.58, after one
  * period on average; its failure is known a period later. */
 static void first_suspicion_comes_when_the_formula_says(void **state)
@@ -68,7 +68,7 @@ static void false_suspicions_are_as_many_as_the_formula_says(void **state)
     }
 }
 
-static void lifeguard_accuses_fewer_where_members_are_slow(void **state)
+static void lifeguard_reports_fewer_where_members_are_slow(void **state)
 {
     (void)state;
     struct rz_study_options options = options_of(128, 4);
@@ -115,17 +115,17 @@ static void comparison_has_a_row_for_each_detector(void **state)
     static const char *const names[] = {"ring and broadcast", "SWIM",     "SWIM with Lifeguard",
                                         "gossip 1",           "gossip 2", "gossip 3"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        uint32_t deaths = 0;
+        uint32_t failures = 0;
         for (uint32_t row = 0; row < rz_table_rows(table); row++)
             if (strcmp(rz_table_text_at(table, row, "protocol"), names[i]) == 0 &&
-                strcmp(rz_table_text_at(table, row, "case"), "one death") == 0) {
-                deaths++;
+                strcmp(rz_table_text_at(table, row, "case"), "one failure") == 0) {
+                failures++;
                 double found = rz_table_at(table, row, "detect_periods");
                 double known = rz_table_at(table, row, "known_periods");
                 const char *note = rz_table_text_at(table, row, "note");
                 assert_true((found > 0 && known >= found && known < 60) || note[0] != 0);
             }
-        assert_int_equal(deaths, 1);
+        assert_int_equal(failures, 1);
     }
     rz_chart_destroy(chart);
     rz_table_destroy(table);
@@ -136,7 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_suspicion_comes_when_the_formula_says),
         cmocka_unit_test(false_suspicions_are_as_many_as_the_formula_says),
-        cmocka_unit_test(lifeguard_accuses_fewer_where_members_are_slow),
+        cmocka_unit_test(lifeguard_reports_fewer_where_members_are_slow),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(comparison_has_a_row_for_each_detector),
     };

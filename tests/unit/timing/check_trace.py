@@ -35,15 +35,15 @@ def main():
     whole = trace()
     events = whole["traceEvents"]
     kinds = collections.Counter(event["ph"] for event in events)
-    # Four pings, three answers (4 is dead), one more: eight sends, of which seven arrive.
+    # Four pings, three answers (4 is failed), one more: eight sends, of which seven arrive.
     assert kinds["s"] == 8 and kinds["f"] == 7, kinds
     sent = {event["id"]: event for event in events if event["ph"] == "s"}
     for event in events:
         if event["ph"] == "f":
             assert sent[event["id"]]["ts"] < event["ts"], event
     names = collections.Counter(event["name"] for event in events if event["ph"] == "X")
-    assert names == {"PING \"quoted\\\"": 3, "NEWS": 4, "call": 3, "death": 1, "tick": 1}, names
-    assert [event for event in events if event["name"] == "dies" and event["ph"] == "i" and event["tid"] == 5]
+    assert names == {"PING \"quoted\\\"": 3, "NEWS": 4, "call": 3, "failure": 1, "tick": 1}, names
+    assert [event for event in events if event["name"] == "fails" and event["ph"] == "i" and event["tid"] == 5]
     ping = [event for event in events if event["name"].startswith("PING")][0]
     assert abs(ping["ts"] - 1.1) < 1e-9 and abs(ping["dur"] - 0.15) < 1e-9, ping
     check_nesting(events)

@@ -109,7 +109,7 @@ static void the_order_of_sending_is_worth_what_the_model_says(void **state)
 
 /* --- dates ------------------------------------------------------------------------------------ */
 
-static void one_death_is_found_within_its_bounds(void **state)
+static void one_failure_is_found_within_its_bounds(void **state)
 {
     (void)state;
     struct rz_study_options options = options_of("ring", 40);
@@ -122,7 +122,7 @@ static void one_death_is_found_within_its_bounds(void **state)
         assert_true(seen > 200 && seen <= 300.01);
         assert_true(known > seen && known < seen + 0.1);
         assert_true(rz_table_at(table, i, "requests") == 1);
-        assert_true(rz_table_at(table, i, "false_accusations") == 0);
+        assert_true(rz_table_at(table, i, "false_failure_reports") == 0);
         sum += seen;
     }
     assert_true(fabs(sum / 50 - 250) < 15); /* uniform: the mean deviates by 4 */
@@ -147,7 +147,7 @@ static void neighbours_are_found_one_by_one(void **state)
     }
 }
 
-/* Two daemons with three processes each. The first: 0.2 us until it sees the death, 0.5 for the
+/* Two daemons with three processes each. The first: 0.2 us until it sees the failure, 0.5 for the
  * message, 3 * 0.5 for the star, 0.2 and 0.5 until the last process has it. The second: 2 us and
  * 0.5 after the message left; then its own star. */
 static void a_star_takes_its_time(void **state)
@@ -165,8 +165,8 @@ static void a_star_takes_its_time(void **state)
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
-/* A member whose messages come too late is held for dead; it learns so and gives up, and the others
- * agree on it. */
+/* A member whose messages come too late is held for failed; it learns so and gives up, and the
+ * others agree on it. */
 static void a_member_that_is_too_slow_is_fenced(void **state)
 {
     (void)state;
@@ -176,13 +176,13 @@ static void a_member_that_is_too_slow_is_fenced(void **state)
     options.slow_by = 2 * T;
     options.victims = RZ_STUDY_VICTIMS_FIRST;
     struct rz_table *table = run("ring", &options);
-    assert_true(rz_table_at(table, 0, "false_accusations") >= 1);
+    assert_true(rz_table_at(table, 0, "false_failure_reports") >= 1);
     assert_true(rz_table_at(table, 0, "known_ms") > 0);
     rz_table_destroy(table);
 }
 
-/* Heartbeats are lost, so that some are held for dead, and end, before their date of death: others
- * knew it from the start. Where all have ended, nobody knows anything. */
+/* Heartbeats are lost, so that some are held for failed, and end, before their date of failure:
+ * others knew it from the start. Where all have ended, nobody knows anything. */
 static void who_ends_before_its_date_is_known_from_the_start(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void a_trace_that_is_cut_off_is_no_success(void **state)
     }
 }
 
-static void a_broadcast_survives_fewer_deaths_than_neighbours(void **state)
+static void a_broadcast_survives_fewer_failures_than_neighbours(void **state)
 {
     (void)state;
     struct rz_study_options options = options_of("spread", 100);
@@ -271,7 +271,7 @@ static void a_broadcast_survives_fewer_deaths_than_neighbours(void **state)
     for (uint32_t i = 0; i < 100; i++) {
         double informed = rz_table_at(table, i, "informed");
         all += informed == 94;
-        none += informed == 0; /* member 0 died first */
+        none += informed == 0; /* member 0 failed first */
         assert_true(isnan(rz_table_at(table, i, "known_ms")) == (informed != 94));
     }
     assert_int_equal(all + none, 100);
@@ -313,7 +313,7 @@ int main(void)
         cmocka_unit_test(a_quiet_ring_sends_one_heartbeat_per_member_and_period),
         cmocka_unit_test(a_broadcast_takes_what_the_formula_says),
         cmocka_unit_test(the_order_of_sending_is_worth_what_the_model_says),
-        cmocka_unit_test(one_death_is_found_within_its_bounds),
+        cmocka_unit_test(one_failure_is_found_within_its_bounds),
         cmocka_unit_test(neighbours_are_found_one_by_one),
         cmocka_unit_test(a_star_takes_its_time),
         cmocka_unit_test(a_member_that_is_too_slow_is_fenced),
@@ -321,7 +321,7 @@ int main(void)
         cmocka_unit_test(a_network_without_delays_is_allowed),
         cmocka_unit_test(what_does_not_fit_into_memory_is_refused),
         cmocka_unit_test(a_trace_that_is_cut_off_is_no_success),
-        cmocka_unit_test(a_broadcast_survives_fewer_deaths_than_neighbours),
+        cmocka_unit_test(a_broadcast_survives_fewer_failures_than_neighbours),
         cmocka_unit_test(memory_is_that_of_the_members),
         cmocka_unit_test(a_trial_repeats),
     };

@@ -288,10 +288,10 @@ static void host(struct rz_timing *timing, rz_id member, const struct rz_action 
 {
     if (notice->what != TOY_RECEIVED || member != 1)
         return;
-    rz_id dead[] = {5, 6};
-    rz_timing_tell_arg(timing, 1, 1, 0, dead, 2, 77);
+    rz_id failed[] = {5, 6};
+    rz_timing_tell_arg(timing, 1, 1, 0, failed, 2, 77);
     rz_timing_call(timing, 1, 0, 0, TOY_SEND, (const uint64_t[4]){TOY_NEWS, 9}, (uint64_t[]){2}, 1);
-    rz_timing_tell(timing, 2, 0, 0, dead, 1);
+    rz_timing_tell(timing, 2, 0, 0, failed, 1);
 }
 
 static void a_host_calls_its_parts_at_once(void **state)
@@ -305,9 +305,9 @@ static void a_host_calls_its_parts_at_once(void **state)
     rz_timing_run(timing);
     assert_int_equal(record.n, 6);
     static const struct toy_line expected[] = {
-        {1000, 1, 0, TOY_RECEIVED, {0, 1, 0}}, {1000, 1, 1, TOY_DEATH, {5, 77, 0}},
-        {1000, 1, 1, TOY_DEATH, {6, 77, 0}},   {1000, 2, 0, TOY_RECEIVED, {0, 1, 0}},
-        {1000, 2, 0, TOY_DEATH, {5, 0, 0}},    {2000, 2, 0, TOY_RECEIVED, {1, 9, 0}},
+        {1000, 1, 0, TOY_RECEIVED, {0, 1, 0}}, {1000, 1, 1, TOY_FAILURE, {5, 77, 0}},
+        {1000, 1, 1, TOY_FAILURE, {6, 77, 0}}, {1000, 2, 0, TOY_RECEIVED, {0, 1, 0}},
+        {1000, 2, 0, TOY_FAILURE, {5, 0, 0}},  {2000, 2, 0, TOY_RECEIVED, {1, 9, 0}},
     };
     for (uint32_t i = 0; i < 6; i++)
         assert_memory_equal(&record.lines[i], &expected[i], sizeof expected[i]);

@@ -1,4 +1,4 @@
-/* Timing runs: deaths, pauses, partitions, loss, duplication, and that a run repeats. */
+/* Timing runs: failures, pauses, partitions, loss, duplication, and that a run repeats. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,32 +12,33 @@
 
 static struct toy_log record;
 
-/* --- deaths ----------------------------------------------------------------------------------- */
+/* --- failures -----------------------------------------------------------------------------------
+ */
 
-static uint32_t deaths;
+static uint32_t failures;
 
-static void count_death(struct rz_timing *timing, rz_id member)
+static void count_failure(struct rz_timing *timing, rz_id member)
 {
     assert_false(rz_timing_alive(timing, member));
-    deaths++;
+    failures++;
 }
 
 /* What has left goes on; what the sender was still busy with is lost; the one that leaves at the
  * very moment is out. */
-static void a_death_cuts_a_multicast(void **state)
+static void a_failure_cuts_a_multicast(void **state)
 {
     (void)state;
     struct rz_timing_setup setup = toy_setup(8, &record);
     setup.network.send_overhead = 10;
     setup.network.jitter = 3000;
-    setup.died = count_death;
-    deaths = 0;
+    setup.failed = count_failure;
+    failures = 0;
     struct rz_timing *timing = rz_timing_create(&setup);
     toy_send(timing, 0, 0, TOY_NEWS, 1, (uint64_t[]){7, 6, 5, 4, 3, 2, 1}, 7);
     rz_timing_kill(timing, 0, 30);
     rz_timing_kill(timing, 0, 31);
     rz_timing_run(timing);
-    assert_int_equal(deaths, 1);
+    assert_int_equal(failures, 1);
     assert_int_equal(toy_count(&record, TOY_RECEIVED, RZ_ID_NONE), 3);
     for (rz_id id = 5; id <= 7; id++)
         assert_int_equal(toy_count(&record, TOY_RECEIVED, id), 1);
@@ -46,8 +47,8 @@ static void a_death_cuts_a_multicast(void **state)
     rz_timing_destroy(timing);
 }
 
-/* Neither what waits for the dead nor what comes later is served. */
-static void the_dead_do_nothing(void **state)
+/* Neither what waits for the failed nor what comes later is served. */
+static void the_failed_do_nothing(void **state)
 {
     (void)state;
     struct rz_timing_setup setup = toy_setup(3, &record);
@@ -260,8 +261,8 @@ static void delays_do_not_depend_on_what_others_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_death_cuts_a_multicast),
-        cmocka_unit_test(the_dead_do_nothing),
+        cmocka_unit_test(a_failure_cuts_a_multicast),
+        cmocka_unit_test(the_failed_do_nothing),
         cmocka_unit_test(a_host_stops_in_the_middle_of_a_step),
         cmocka_unit_test(a_pause_defers_everything),
         cmocka_unit_test(a_pause_stops_a_service),

@@ -64,7 +64,7 @@ static void send(struct rz_toy *toy, uint32_t n_to, uint8_t type, uint64_t seq, 
     action->to = toy->to;
     action->n_to = n_to;
     action->items = toy->items;
-    action->message = (struct rz_message){.room = (uint8_t)toy->number,
+    action->message = (struct rz_message){.protocol = (uint8_t)toy->number,
                                           .type = type,
                                           .from = toy->self,
                                           .origin = toy->self,
@@ -126,9 +126,9 @@ static enum rz_more rz_toy_step(struct rz_toy *toy, const struct rz_event *event
         toy->to[0] = event->message->from;
         send(toy, 1, TOY_NEWS, event->message->seq, 0, out);
         break;
-    case RZ_EVENT_DEATH:
+    case RZ_EVENT_FAILURE:
         for (uint32_t i = 0; i < event->n_ids; i++)
-            notify(out, TOY_DEATH, event->ids[i], event->arg[0], 0);
+            notify(out, TOY_FAILURE, event->ids[i], event->arg[0], 0);
         break;
     case RZ_EVENT_TICK:
         rz_assert(event->now >= toy->deadline);
@@ -149,17 +149,17 @@ static uint64_t rz_toy_hash(const struct rz_toy *toy)
     return toy->left;
 }
 
-RZ_PROTO_ROOM(toy, RZ_ROOM_RING);
+RZ_PROTOCOL(toy, RZ_PROTOCOL_RING);
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-static struct rz_proto_room other_room;
+static struct rz_protocol other_protocol;
 
 static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 {
     static uint32_t number;
     (void)timing, (void)member;
-    number = part == 0 ? rz_proto_room_toy.number : other_room.number;
+    number = part == 0 ? rz_protocol_toy.number : other_protocol.number;
     return &number;
 }
 
@@ -186,7 +186,7 @@ struct rz_timing_setup toy_setup(uint32_t n, struct toy_log *log)
     memset(log, 0, sizeof *log);
     return (struct rz_timing_setup){.members = n,
                                     .n_parts = 1,
-                                    .parts = {&rz_proto_room_toy},
+                                    .parts = {&rz_protocol_toy},
                                     .network = {.latency = 1000},
                                     .seed = 1,
                                     .study = log,
@@ -196,9 +196,9 @@ struct rz_timing_setup toy_setup(uint32_t n, struct toy_log *log)
 
 void toy_add_part(struct rz_timing_setup *setup)
 {
-    other_room = rz_proto_room_toy;
-    other_room.number = RZ_ROOM_SPREAD;
-    setup->parts[setup->n_parts++] = &other_room;
+    other_protocol = rz_protocol_toy;
+    other_protocol.number = RZ_PROTOCOL_SPREAD;
+    setup->parts[setup->n_parts++] = &other_protocol;
 }
 
 void toy_send(struct rz_timing *timing, rz_time at, rz_id from, uint64_t type, uint64_t seq,

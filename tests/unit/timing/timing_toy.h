@@ -20,8 +20,8 @@ enum toy_message {
 enum toy_notice {
     TOY_RECEIVED, /* arg: from, seq, type */
     TOY_TICKED,
-    TOY_DEATH, /* arg: who, arg[0] of the event */
-    TOY_GROWN  /* arg: bytes */
+    TOY_FAILURE, /* arg: who, arg[0] of the event */
+    TOY_GROWN    /* arg: bytes */
 };
 
 #define TOY_LOG_MAX 4096

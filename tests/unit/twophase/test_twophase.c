@@ -23,7 +23,7 @@ struct group {
     uint32_t n, n_queue;
     uint32_t n_sent[RZ_TWOPHASE_MESSAGE_COUNT];
     struct rz_twophase *member[MEMBERS_MAX];
-    bool dead[MEMBERS_MAX];
+    bool failed[MEMBERS_MAX];
     uint64_t flag[MEMBERS_MAX]; /* of the last decision told */
     uint64_t attempt[MEMBERS_MAX];
     struct letter queue[QUEUE_MAX];
@@ -85,9 +85,9 @@ static void propose(struct group *group, rz_id id)
     step(group, id, &event);
 }
 
-static void tell(struct group *group, rz_id id, rz_id dead)
+static void tell(struct group *group, rz_id id, rz_id failed)
 {
-    struct rz_event event = {.kind = RZ_EVENT_DEATH, .ids = &dead, .n_ids = 1};
+    struct rz_event event = {.kind = RZ_EVENT_FAILURE, .ids = &failed, .n_ids = 1};
     step(group, id, &event);
 }
 
@@ -98,7 +98,7 @@ static void deliver(struct group *group, uint32_t at)
     memmove(group->queue + at, group->queue + at + 1, (group->n_queue - at) * sizeof *group->queue);
     struct rz_event event = {
         .kind = RZ_EVENT_RECEIVE, .message = &letter.message, .items = letter.items};
-    if (!group->dead[letter.to])
+    if (!group->failed[letter.to])
         step(group, letter.to, &event);
 }
 
@@ -117,7 +117,7 @@ static uint32_t find(const struct group *group, enum rz_twophase_message type, r
     return 0;
 }
 
-static void without_deaths_an_operation_costs_two_messages_per_edge(void **state)
+static void without_failures_an_operation_costs_two_messages_per_edge(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {1, 2, 3, 7, 64, 65, 300};
@@ -140,7 +140,7 @@ static void without_deaths_an_operation_costs_two_messages_per_edge(void **state
     }
 }
 
-/* Every set of dead of up to 9 members, agreed or only known: each living member is the child of
+/* Every set of failed of up to 9 members, agreed or only known: each living member is the child of
  * its parent, and of nobody else. */
 static void every_tree_is_a_tree(void **state)
 {
@@ -151,7 +151,7 @@ static void every_tree_is_a_tree(void **state)
                 struct group *group = create(n);
                 uint32_t agreed = bits & 0x155; /* some of them */
                 for (rz_id id = 0; id < n; id++) {
-                    *rz_twophase_set(group->member[id], RZ_TWOPHASE_DEAD) = bits;
+                    *rz_twophase_set(group->member[id], RZ_TWOPHASE_FAILED) = bits;
                     *rz_twophase_set(group->member[id], RZ_TWOPHASE_AGREED) = agreed;
                     group->member[id]->n_agreed = (uint32_t)__builtin_popcount(agreed);
                 }
@@ -181,7 +181,7 @@ static void every_tree_is_a_tree(void **state)
             }
 }
 
-/* The root decides, tells one member and dies: the others are uncertain, and get the old decision
+/* The root decides, tells one member and fails: the others are uncertain, and get the old decision
  * by the next attempt. */
 static void the_termination_protocol_finds_a_decision(void **state)
 {
@@ -196,7 +196,7 @@ static void the_termination_protocol_finds_a_decision(void **state)
     deliver(group, find(group, RZ_TWOPHASE_DECISION, 2));
     assert_int_equal(rz_twophase_decided(group->member[2]), 1);
     group->n_queue = 0;
-    group->dead[0] = true;
+    group->failed[0] = true;
     for (rz_id id = 1; id < 4; id++)
         tell(group, id, 0);
     deliver_all(group);
@@ -204,17 +204,17 @@ static void the_termination_protocol_finds_a_decision(void **state)
     for (rz_id id = 1; id < 4; id++) {
         assert_int_equal(rz_twophase_decided(group->member[id]), 1);
         assert_true(group->flag[id] == (UINT64_MAX << 4));
-        assert_false(rz_twophase_agreed_dead(group->member[id], 0));
+        assert_false(rz_twophase_agreed_failed(group->member[id], 0));
     }
     destroy(group);
 }
 
-/* ERA would do without: here the operation begins again, and the dead root's vote is lost. */
+/* ERA would do without: here the operation begins again, and the failed root's vote is lost. */
 static void without_a_decision_the_attempt_is_given_up(void **state)
 {
     (void)state;
     struct group *group = create(4);
-    group->dead[0] = true;
+    group->failed[0] = true;
     for (rz_id id = 1; id < 4; id++)
         propose(group, id);
     deliver_all(group);
@@ -224,18 +224,18 @@ static void without_a_decision_the_attempt_is_given_up(void **state)
     for (rz_id id = 1; id < 4; id++) {
         assert_int_equal(group->attempt[id], 2);
         assert_true(group->flag[id] == (UINT64_MAX << 4 | 1));
-        assert_true(rz_twophase_agreed_dead(group->member[id], 0));
+        assert_true(rz_twophase_agreed_failed(group->member[id], 0));
     }
     destroy(group);
 }
 
 /* Who votes in an attempt that has been given up hears of the later one from its parent, before the
- * news of the root's death. */
+ * news of the root's failure. */
 static void an_old_attempt_is_told_of_the_new_one(void **state)
 {
     (void)state;
     struct group *group = create(4);
-    group->dead[0] = true;
+    group->failed[0] = true;
     for (rz_id id = 1; id < 4; id++)
         propose(group, id);
     tell(group, 1, 0);
@@ -244,11 +244,11 @@ static void an_old_attempt_is_told_of_the_new_one(void **state)
     uint32_t vote = find(group, RZ_TWOPHASE_VOTE, 1);
     assert_int_equal(group->queue[vote].message.from, 3);
     assert_int_equal(group->queue[vote].message.word[0], 2);
-    assert_false(rz_twophase_knows_dead(group->member[3], 0));
+    assert_false(rz_twophase_knows_failed(group->member[3], 0));
     destroy(group);
 }
 
-/* An inner member dies: its child asks the grandparent, which wants its vote. */
+/* An inner member fails: its child asks the grandparent, which wants its vote. */
 static void orphans_vote_again(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void orphans_vote_again(void **state)
     propose(group, 0);
     propose(group, 2);
     propose(group, 3);
-    group->dead[1] = true;
+    group->failed[1] = true;
     deliver_all(group);
     tell(group, 3, 1);
     assert_int_equal(group->n_sent[RZ_TWOPHASE_QUERY], 1);
@@ -268,12 +268,12 @@ static void orphans_vote_again(void **state)
     for (rz_id id = 0; id < 4; id++)
         if (id != 1)
             assert_int_equal(group->attempt[id], 1);
-    assert_true(rz_twophase_agreed_dead(group->member[3], 1));
+    assert_true(rz_twophase_agreed_failed(group->member[3], 1));
     destroy(group);
 }
 
 /* Its host must be able to ask, whether it had voted before or not: it has to end the process. */
-static void who_is_held_for_dead_knows(void **state)
+static void who_is_held_for_failed_knows(void **state)
 {
     (void)state;
     for (int votes = 0; votes < 2; votes++) {
@@ -294,9 +294,9 @@ static void who_is_held_for_dead_knows(void **state)
                                             .word = {1, 0},
                                             .n_items = 1};
         struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &decision, .items = &items};
-        assert_false(rz_twophase_knows_dead(group->member[2], 2));
+        assert_false(rz_twophase_knows_failed(group->member[2], 2));
         step(group, 2, &event);
-        assert_true(rz_twophase_knows_dead(group->member[2], 2));
+        assert_true(rz_twophase_knows_failed(group->member[2], 2));
         destroy(group);
     }
 }
@@ -340,13 +340,13 @@ static void strange_messages_are_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_deaths_an_operation_costs_two_messages_per_edge),
+        cmocka_unit_test(without_failures_an_operation_costs_two_messages_per_edge),
         cmocka_unit_test(every_tree_is_a_tree),
         cmocka_unit_test(the_termination_protocol_finds_a_decision),
         cmocka_unit_test(without_a_decision_the_attempt_is_given_up),
         cmocka_unit_test(an_old_attempt_is_told_of_the_new_one),
         cmocka_unit_test(orphans_vote_again),
-        cmocka_unit_test(who_is_held_for_dead_knows),
+        cmocka_unit_test(who_is_held_for_failed_knows),
         cmocka_unit_test(strange_messages_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

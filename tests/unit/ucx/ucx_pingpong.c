@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define BYTES_MAX (4u << 20)
-#define CARD_MAX 1024
+#define EP_ADDRESS_MAX 1024
 
 static struct rz_net *net;
 static const struct rz_net_ops *ops;
@@ -122,12 +122,13 @@ int main(int argc, char **argv)
     struct internode config = {.host = {NULL, arrived, broken}, .complain = complain};
     if (internode_open(&config, &net, &ops) != RZ_OK)
         return 1;
-    unsigned char card[CARD_MAX];
-    size_t bytes = sizeof card;
-    if (ops->card(net, card, &bytes) != RZ_OK || write(other, card, bytes) != (ssize_t)bytes)
+    unsigned char ep_address[EP_ADDRESS_MAX];
+    size_t bytes = sizeof ep_address;
+    if (ops->ep_address(net, ep_address, &bytes) != RZ_OK ||
+        write(other, ep_address, bytes) != (ssize_t)bytes)
         return 1;
-    ssize_t received = read(other, card, sizeof card);
-    if (received <= 0 || ops->connect(net, 0, card, (size_t)received) != RZ_OK)
+    ssize_t received = read(other, ep_address, sizeof ep_address);
+    if (received <= 0 || ops->connect(net, 0, ep_address, (size_t)received) != RZ_OK)
         return 1;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         unsigned n = sizes[i] >= 1u << 20 ? turns / 20 + 1 : turns;

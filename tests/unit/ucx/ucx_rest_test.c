@@ -21,8 +21,9 @@ static bool has_come(struct side *side, uint64_t number)
 }
 
 /* A roll-back of both, in any order, with any traffic before: all of that ends, the connections
- * rest, and the same cards wake them; nothing of the next round is lost or mixed with it. */
-static void what_rests_is_woken_by_the_same_card(void **state)
+ * rest, and the same endpoint addresses wake them; nothing of the next round is lost or mixed with
+ * it. */
+static void what_rests_is_woken_by_the_same_ep_address(void **state)
 {
     enum { BYTES = 1 << 20, BEFORE = 4 };
     struct side side[2];
@@ -78,10 +79,10 @@ static void a_broken_connection_does_not_rest(void **state)
     struct result first, second;
     (void)state;
     for (unsigned rests = 0; rests < 2; rests++) {
-        unsigned char card[CARD_MAX];
-        size_t bytes = sizeof card;
+        unsigned char ep_address[EP_ADDRESS_MAX];
+        size_t bytes = sizeof ep_address;
         open_pair(&a, &b);
-        assert_int_equal(ops->card(b.net, card, &bytes), RZ_OK);
+        assert_int_equal(ops->ep_address(b.net, ep_address, &bytes), RZ_OK);
         side_send(&a, 0, "x", 1, &first, 1);
         side_send(&b, 0, "x", 1, &second, 1);
         TURN_UNTIL(&a, &b, a.notes_count == 1 && b.notes_count == 1);
@@ -95,7 +96,7 @@ static void a_broken_connection_does_not_rest(void **state)
         /* One that breaks while it rests is told to nobody; who tries to wake it hears of it. */
         rz_peer_t number = 1;
         TURN_UNTIL(&a, &nobody,
-                   ops->connect(a.net, number, card, bytes) != RZ_OK ||
+                   ops->connect(a.net, number, ep_address, bytes) != RZ_OK ||
                        !ops->rest(a.net, number++, RZ_ERR_ROLLBACK));
         assert_int_equal(a.broken_count, !rests);
         assert_true(ops->quiet(a.net));
@@ -106,7 +107,7 @@ static void a_broken_connection_does_not_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_rests_is_woken_by_the_same_card),
+        cmocka_unit_test(what_rests_is_woken_by_the_same_ep_address),
         cmocka_unit_test(a_broken_connection_does_not_rest),
     };
     internode_environment();

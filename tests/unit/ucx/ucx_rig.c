@@ -112,10 +112,10 @@ void close_side(struct side *side)
 
 rz_status_t introduce_as(struct side *side, const struct side *other, rz_peer_t number)
 {
-    unsigned char card[CARD_MAX];
-    size_t bytes = sizeof card;
-    assert_int_equal(ops->card(other->net, card, &bytes), RZ_OK);
-    return ops->connect(side->net, number, card, bytes);
+    unsigned char ep_address[EP_ADDRESS_MAX];
+    size_t bytes = sizeof ep_address;
+    assert_int_equal(ops->ep_address(other->net, ep_address, &bytes), RZ_OK);
+    return ops->connect(side->net, number, ep_address, bytes);
 }
 
 void introduce(struct side *side, const struct side *other)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define CARD_MAX 1024
+#define EP_ADDRESS_MAX 1024
 #define NOTES_MAX 20000
 #define JOB 0x4a4f42
 

@@ -41,37 +41,37 @@ static void environment_is_checked(void **state)
 }
 #endif
 
-static void cards_are_refused_in_kind(void **state)
+static void ep_addresses_are_refused_in_kind(void **state)
 {
     struct side a, b;
-    unsigned char card[CARD_MAX], bad[CARD_MAX];
+    unsigned char ep_address[EP_ADDRESS_MAX], bad[EP_ADDRESS_MAX];
     size_t bytes = 8;
     (void)state;
     open_side(&a);
     open_side(&b);
-    assert_int_equal(ops->card(b.net, card, &bytes), RZ_ERR_INVALID);
-    bytes = sizeof card;
-    assert_int_equal(ops->card(b.net, card, &bytes), RZ_OK);
+    assert_int_equal(ops->ep_address(b.net, ep_address, &bytes), RZ_ERR_INVALID);
+    bytes = sizeof ep_address;
+    assert_int_equal(ops->ep_address(b.net, ep_address, &bytes), RZ_OK);
     for (size_t length = 0; length < bytes; length++)
-        assert_int_equal(ops->connect(a.net, 0, card, length), RZ_ERR_MALFORMED);
+        assert_int_equal(ops->connect(a.net, 0, ep_address, length), RZ_ERR_MALFORMED);
     static const struct {
         size_t at;
         rz_status_t status;
     } spoilt[] = {{0, RZ_ERR_MALFORMED}, {4, RZ_ERR_VERSION}, {8, RZ_ERR_AUTHENTICATION}};
     for (size_t i = 0; i < 3; i++) {
-        memcpy(bad, card, bytes);
+        memcpy(bad, ep_address, bytes);
         bad[spoilt[i].at] ^= 1;
         assert_int_equal(ops->connect(a.net, 0, bad, bytes), spoilt[i].status);
     }
-    assert_int_equal(ops->connect(a.net, UINT32_MAX, card, bytes), RZ_ERR_INVALID);
+    assert_int_equal(ops->connect(a.net, UINT32_MAX, ep_address, bytes), RZ_ERR_INVALID);
     size_t own_bytes = sizeof bad;
-    assert_int_equal(ops->card(a.net, bad, &own_bytes), RZ_OK);
+    assert_int_equal(ops->ep_address(a.net, bad, &own_bytes), RZ_OK);
     assert_int_equal(ops->connect(a.net, 0, bad, own_bytes), RZ_ERR_INVALID);
-    assert_int_equal(ops->connect(a.net, 3, card, bytes), RZ_OK);
-    assert_int_equal(ops->connect(a.net, 3, card, bytes), RZ_ERR_INVALID);
-    assert_int_equal(ops->connect(a.net, 4, card, bytes), RZ_ERR_INVALID);
+    assert_int_equal(ops->connect(a.net, 3, ep_address, bytes), RZ_OK);
+    assert_int_equal(ops->connect(a.net, 3, ep_address, bytes), RZ_ERR_INVALID);
+    assert_int_equal(ops->connect(a.net, 4, ep_address, bytes), RZ_ERR_INVALID);
     ops->disconnect(a.net, 3, false, RZ_ERR_ROLLBACK);
-    assert_int_equal(ops->connect(a.net, 5, card, bytes), RZ_ERR_INVALID);
+    assert_int_equal(ops->connect(a.net, 5, ep_address, bytes), RZ_ERR_INVALID);
     struct result result;
     assert_int_equal(ops->send(a.net, 9, NULL, 0, fresh_op(&result, 1)), RZ_ERR_INVALID);
     close_side(&a);
@@ -337,8 +337,9 @@ static void disconnect_inside_a_callback_is_allowed(void **state)
     close_side(&b);
 }
 
-/* A roll-back: all part in any order, with any traffic before, and meet again by new cards. */
-static void the_living_meet_again_by_new_cards(void **state)
+/* A roll-back: all part in any order, with any traffic before, and meet again by new endpoint
+ * addresses. */
+static void the_living_meet_again_by_new_ep_addresses(void **state)
 {
     struct side side[2];
     struct result before[2], large, fetching;
@@ -410,7 +411,7 @@ static void an_armed_sleeper_is_woken_by_news(void **state)
         }
         TURN_UNTIL(&a, &b, result.calls == 1);
     }
-    /* A death wakes too. */
+    /* A failure wakes too. */
     while (ops->progress(b.net) != 0 || !ops->arm(b.net))
         ;
     close_side(&a);
@@ -549,7 +550,7 @@ int main(void)
 #ifndef RZ_TEST_TCP
         cmocka_unit_test(environment_is_checked),
 #endif
-        cmocka_unit_test(cards_are_refused_in_kind),
+        cmocka_unit_test(ep_addresses_are_refused_in_kind),
         cmocka_unit_test(small_payloads_arrive_whole_and_in_order),
         cmocka_unit_test(large_payloads_are_fetched_whole_or_in_part),
         cmocka_unit_test(a_dropped_payload_ends_its_send),
@@ -558,7 +559,7 @@ int main(void)
         cmocka_unit_test(a_fetch_from_a_stranger_waits_for_connect),
         cmocka_unit_test(a_broken_connection_is_told_once),
         cmocka_unit_test(disconnect_inside_a_callback_is_allowed),
-        cmocka_unit_test(the_living_meet_again_by_new_cards),
+        cmocka_unit_test(the_living_meet_again_by_new_ep_addresses),
         cmocka_unit_test(an_armed_sleeper_is_woken_by_news),
         cmocka_unit_test(an_armed_sender_is_woken_by_room),
         cmocka_unit_test(close_ends_all_and_leaves_no_descriptor),

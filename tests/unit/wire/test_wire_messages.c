@@ -5,7 +5,7 @@
 #include "wire/launch_messages.h"
 #include "wire/link_messages.h"
 #include "wire/overlay_messages.h"
-#include "wire/protocol_message.h"
+#include "wire/protocol_encoding.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static size_t protocol_again(const void *bytes, size_t n, void *out, size_t max)
 static const struct family families[] = {{"link", RZ_LINK_TYPE_COUNT, link_again},
                                          {"overlay", RZ_OVERLAY_TYPE_COUNT, overlay_again},
                                          {"launch", RZ_LAUNCH_TYPE_COUNT, launch_again},
-                                         {"protocol", RZ_ROOM_COUNT, protocol_again}};
+                                         {"protocol", RZ_PROTOCOL_COUNT, protocol_again}};
 
 /* In a block of exactly n bytes, so that the sanitizer sees one byte too far. */
 static size_t again_in_own_block(const struct family *family, const uint8_t *bytes, size_t n,
@@ -130,13 +130,13 @@ static void test_texts_end_with_nul(void **state)
 {
     uint8_t buffer[256];
     struct rz_overlay_message in = {.type = RZ_OVERLAY_FENCED,
-                                    .fenced = {.reason = "declared dead"}},
+                                    .fenced = {.reason = "declared failed"}},
                               out;
     (void)state;
     size_t n = rz_overlay_encode(&in, buffer, sizeof buffer);
     assert_every_cut_is_refused(&families[1], buffer, n);
     assert_int_equal(rz_overlay_decode(&out, buffer, n), RZ_OK);
-    assert_string_equal(out.fenced.reason, "declared dead");
+    assert_string_equal(out.fenced.reason, "declared failed");
     buffer[n - 1] = 'x';
     assert_int_equal(rz_overlay_decode(&out, buffer, n), RZ_ERR_MALFORMED);
 }
@@ -144,7 +144,7 @@ static void test_texts_end_with_nul(void **state)
 static void test_protocol_message(void **state)
 {
     uint64_t items[3] = {1, UINT64_MAX, 5}, back[3];
-    struct rz_message in = {.room = RZ_ROOM_RECOVER,
+    struct rz_message in = {.protocol = RZ_PROTOCOL_RECOVER,
                             .type = 2,
                             .view = 1,
                             .from = 3,

@@ -1,0 +1,59 @@
+# rz_component(NAME SOURCES ... [USES ...]): one component of the tree, a static library rz_NAME that its users link.
+function(rz_component name)
+  cmake_parse_arguments(COMPONENT "" "" "SOURCES;USES" ${ARGN})
+  add_library(rz_${name} STATIC ${COMPONENT_SOURCES})
+  target_link_libraries(rz_${name} PUBLIC ${COMPONENT_USES})
+endfunction()
+
+# rz_module(NAME FOR component SOURCES ... USES ...): a part of the library rz_component that it loads when first needed, from the folder
+# rhizome beside itself, so that nothing else needs what the part links: rhizome-NAME.so. It shows its entry point alone.
+function(rz_module name)
+  cmake_parse_arguments(MODULE "" "FOR" "SOURCES;USES" ${ARGN})
+  add_library(rz_${name}_module MODULE ${MODULE_SOURCES})
+  set_target_properties(rz_${name}_module PROPERTIES
+    PREFIX "" OUTPUT_NAME rhizome-${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/rhizome)
+  target_link_libraries(rz_${name}_module PRIVATE ${MODULE_USES})
+  target_link_options(rz_${name}_module PRIVATE -Wl,--exclude-libs,ALL)
+  add_dependencies(rz_${MODULE_FOR} rz_${name}_module)
+  install(TARGETS rz_${name}_module LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rhizome)
+endfunction()
+
+# rz_test(NAME SOURCES ... USES ... [ARGS ...] [LABELS ...] [SERIAL]): a cmocka program run by ctest.
+# SERIAL: it loads the machine; nothing runs beside it. The bound against hangs is that of all tests: tests/CMakeLists.txt.
+# LABELS say what kind of test it is: unit (the default), sim, fault, ... Unit tests run under the address sanitizer, too, as do
+# others labelled asan; those labelled tsan run under the thread sanitizer. There, tools/check builds only the targets
+# asan_tests and tsan_tests.
+function(rz_test name)
+  cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "SOURCES;USES;LABELS;ARGS" ${ARGN})
+  if(NOT RZ_TESTS)
+    return()
+  endif()
+  if(TEST_TIMEOUT)
+    message(AUTHOR_WARNING "${name}: TIMEOUT is not heeded; the bound of all tests is RZ_TEST_LIMIT_S")
+  endif()
+  if(NOT TEST_LABELS OR TEST_LABELS STREQUAL tsan)
+    list(APPEND TEST_LABELS unit)
+  endif()
+  if("unit" IN_LIST TEST_LABELS AND NOT "asan" IN_LIST TEST_LABELS)
+    list(APPEND TEST_LABELS asan)
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${TEST_USES} PkgConfig::CMOCKA m)
+  add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
+  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" RUN_SERIAL ${TEST_SERIAL}
+                       ENVIRONMENT TSAN_OPTIONS=die_after_fork=0) # its children start threads, too
+  foreach(sanitizer asan tsan)
+    if(${sanitizer} IN_LIST TEST_LABELS)
+      rz_test_target(${sanitizer} ${name})
+    endif()
+  endforeach()
+endfunction()
+
+# rz_test_target(asan|tsan TARGET ...): what tests with this label need.
+function(rz_test_target sanitizer)
+  if(NOT TARGET ${sanitizer}_tests)
+    add_custom_target(${sanitizer}_tests)
+  endif()
+  add_dependencies(${sanitizer}_tests ${ARGN})
+endfunction()

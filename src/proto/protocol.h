@@ -1,0 +1,53 @@
+/*
+ * A protocol component as a table of its functions, for whoever runs any room: host (production),
+ * sim (proof) and timing (measurement). RZ_PROTOCOL(ring, RZ_PROTOCOL_RING) defines
+ * rz_protocol_ring in the file where it stands. Not part of librzproto.a.
+ */
+#ifndef RZ_PROTO_PROTOCOL_H
+#define RZ_PROTO_PROTOCOL_H
+
+#include <rhizome/protocol.h>
+
+struct rz_protocol {
+    const char *name;
+    enum rz_component number;
+    size_t (*size)(const void *config);
+    void (*init)(void *state, const void *config, rz_id self, rz_time now, uint64_t seed);
+    enum rz_more (*step)(void *state, const struct rz_event *event, struct rz_actions *out);
+    rz_time (*deadline)(const void *state);
+    uint64_t (*hash)(const void *state);
+    void (*grow)(void *state, size_t bytes);
+};
+
+#define RZ_PROTOCOL(protocol, protocol_number)                                                     \
+    static size_t protocol##_size(const void *config)                                              \
+    {                                                                                              \
+        return rz_##protocol##_size(config);                                                       \
+    }                                                                                              \
+    static void protocol##_init(void *state, const void *config, rz_id self, rz_time now,          \
+                                uint64_t seed)                                                     \
+    {                                                                                              \
+        rz_##protocol##_init(state, config, self, now, seed);                                      \
+    }                                                                                              \
+    static enum rz_more protocol##_step(void *state, const struct rz_event *event,                 \
+                                        struct rz_actions *out)                                    \
+    {                                                                                              \
+        return rz_##protocol##_step(state, event, out);                                            \
+    }                                                                                              \
+    static rz_time protocol##_deadline(const void *state)                                          \
+    {                                                                                              \
+        return rz_##protocol##_deadline(state);                                                    \
+    }                                                                                              \
+    static uint64_t protocol##_hash(const void *state)                                             \
+    {                                                                                              \
+        return rz_##protocol##_hash(state);                                                        \
+    }                                                                                              \
+    static void protocol##_grow(void *state, size_t bytes)                                         \
+    {                                                                                              \
+        rz_##protocol##_grow(state, bytes);                                                        \
+    }                                                                                              \
+    static const struct rz_protocol rz_protocol_##protocol = {                                     \
+        #protocol,       protocol_number,     protocol##_size, protocol##_init,                    \
+        protocol##_step, protocol##_deadline, protocol##_hash, protocol##_grow}
+
+#endif

@@ -1,0 +1,169 @@
+/* Decisions: made by the least living daemon, kept by all, and then they count. */
+#include "proto/view_change/view_change_private.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+rz_id rz_view_change_leader(const struct rz_view_change *turn)
+{
+    const uint64_t *failed = rz_view_change_failed_daemons(turn);
+    rz_id id = 0;
+    while (id != turn->self && rz_view_change_bit(failed, id))
+        id++;
+    return id;
+}
+
+/* Those that wait in the round that counts, and live. */
+static uint32_t list_waiting(const struct rz_view_change *turn,
+                             const struct rz_view_change_group *group,
+                             struct rz_view_change_waiting *waiting)
+{
+    uint32_t n = 0;
+    for (struct rz_view_change_record *r = rz_view_change_next(turn, &group->record);
+         r && r->group == group->record.group; r = rz_view_change_next(turn, r)) {
+        const struct rz_view_change_arrival *arrival = (const struct rz_view_change_arrival *)r;
+        if (arrival->round == group->counts.round)
+            waiting[n++] = (struct rz_view_change_waiting){.rank = r->key - 1,
+                                                           .progress = arrival->progress,
+                                                           .counters = arrival->items,
+                                                           .n_counters = arrival->n_items};
+    }
+    return n;
+}
+
+/* Begins to tell the kept decision, as our own. */
+static void tell(struct rz_view_change *turn, struct rz_view_change_group *group)
+{
+    group->kept.by = turn->self;
+    group->say |= RZ_VIEW_CHANGE_SAY_DECIDED;
+    turn->busy = true;
+    memset(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_CONFIRMED), 0,
+           rz_view_change_set_words(turn->config.n_members) * sizeof(uint64_t));
+}
+
+/* False: nothing is to be decided. */
+static bool decide_one(struct rz_view_change *turn, struct rz_view_change_group *group)
+{
+    if (rz_view_change_leader(turn) != turn->self || group->kept.round != group->counts.round)
+        return false;
+    uint32_t words = rz_view_change_set_words(group->n);
+    uint64_t *scratch = rz_view_change_scratch(turn), progress;
+    struct rz_view_change_waiting *waiting = (struct rz_view_change_waiting *)scratch;
+    struct rz_diagnose_list *lists = (struct rz_diagnose_list *)(waiting + group->n);
+    uint64_t *view = (uint64_t *)(lists + group->n);
+    struct rz_view_change_situation now = {
+        .n = group->n,
+        .round = group->counts.round,
+        .progress = group->counts.progress,
+        .view = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_COUNTS),
+        .gone = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE),
+        .n_waiting = list_waiting(turn, group, waiting),
+        .waiting = waiting,
+        .count_absent = turn->config.mutations & RZ_VIEW_CHANGE_COUNT_ABSENT};
+    if (group->counts.round == UINT32_MAX ||
+        !rz_view_change_ends(&now, lists, (uint32_t *)(view + words), view, &progress))
+        return false;
+    group->kept.round++;
+    group->kept.progress = progress;
+    memcpy(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT), view, words * sizeof *view);
+    tell(turn, group);
+    return true;
+}
+
+void rz_view_change_count(struct rz_view_change *turn, struct rz_view_change_group *group)
+{
+    if (group->counts.round == group->kept.round)
+        return;
+    group->counts = group->kept;
+    memcpy(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_COUNTS),
+           rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT),
+           rz_view_change_set_words(group->n) * sizeof(uint64_t));
+    group->say |= RZ_VIEW_CHANGE_SAY_ROUND;
+    turn->busy = true;
+    struct rz_view_change_record *r = rz_view_change_next(turn, &group->record);
+    while (r && r->group == group->record.group) {
+        bool over = ((const struct rz_view_change_arrival *)r)->round < group->counts.round;
+        r = over ? rz_view_change_remove(turn, r) : rz_view_change_next(turn, r);
+    }
+}
+
+/* Whether all others that live have kept it. */
+static bool is_confirmed(const struct rz_view_change *turn,
+                         const struct rz_view_change_group *group)
+{
+    const uint64_t *confirmed = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_CONFIRMED);
+    const uint64_t *failed = rz_view_change_failed_daemons(turn);
+    if (turn->config.mutations & RZ_VIEW_CHANGE_TELL_EARLY)
+        return true;
+    for (rz_id id = 0; id < turn->config.n_members; id++)
+        if (id != turn->self && !rz_view_change_bit(failed, id) &&
+            !rz_view_change_bit(confirmed, id))
+            return false;
+    return true;
+}
+
+void rz_view_change_settle(struct rz_view_change *turn, struct rz_view_change_group *group)
+{
+    while (group->kept.round != group->counts.round && group->kept.by == turn->self &&
+           is_confirmed(turn, group)) {
+        rz_view_change_count(turn, group);
+        group->say |= RZ_VIEW_CHANGE_SAY_SETTLED;
+        if (!decide_one(turn, group))
+            return;
+    }
+}
+
+void rz_view_change_decide(struct rz_view_change *turn, struct rz_view_change_group *group)
+{
+    if (decide_one(turn, group))
+        rz_view_change_settle(turn, group);
+}
+
+bool rz_view_change_look_at_gone(struct rz_view_change *turn, struct rz_view_change_group *group)
+{
+    const uint64_t *gone = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE);
+    uint32_t rank = 0;
+    while (rank < group->n && rz_view_change_bit(gone, rank))
+        rank++;
+    if (rank < group->n) {
+        rz_view_change_decide(turn, group);
+        return true;
+    }
+    turn->n_local -= group->local;
+    turn->forgotten[turn->n_forgotten++ % RZ_VIEW_CHANGE_FORGOTTEN_MAX] = group->record.group;
+    rz_view_change_remove_group(turn, group);
+    return false;
+}
+
+/* Who decides from now on tells what it has kept once more: others may not have heard of it. */
+static void take_over(struct rz_view_change *turn, struct rz_view_change_group *group)
+{
+    if (group->kept.round != group->counts.round) {
+        tell(turn, group);
+        rz_view_change_settle(turn, group);
+        return;
+    }
+    if (group->counts.round > 0) {
+        group->say |= RZ_VIEW_CHANGE_SAY_SETTLED;
+        turn->busy = true;
+    }
+    rz_view_change_decide(turn, group);
+}
+
+void rz_view_change_leader_may_change(struct rz_view_change *turn, rz_id before)
+{
+    rz_id leader = rz_view_change_leader(turn);
+    for (struct rz_view_change_record *r = rz_view_change_first(turn); r;
+         r = rz_view_change_next(turn, r)) {
+        if (r->key > 0) {
+            struct rz_view_change_arrival *arrival = (struct rz_view_change_arrival *)r;
+            arrival->say = arrival->say || (arrival->local && leader != before);
+            turn->busy = turn->busy || arrival->say;
+        } else if (leader == turn->self && leader != before) {
+            take_over(turn, (struct rz_view_change_group *)r);
+        } else {
+            rz_view_change_settle(turn, (struct rz_view_change_group *)r);
+        }
+    }
+}

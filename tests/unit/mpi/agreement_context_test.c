@@ -1,0 +1,178 @@
+/* Agreement contexts of one process, whose other members the test plays: what a decision does to
+ * what waits behind it, and who is among the failed after it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_world.h"
+#include "mpi/ft/comm_revoke.h"
+#include "mpi/p2p/p2p.h"
+#include "proto/agree/agree_private.h"
+#include "wire/protocol_encoding.h"
+
+#include <mpi-ext.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RZ_PRIVATE_ITEMS 64
+
+static struct rz_comm *comm_of(int n, const uint32_t *rank)
+{
+    static uint64_t made;
+    uint64_t words[3] = {78, ++made, rz_engine.info->self.job};
+    uint32_t process[8];
+    struct rz_comm *comm;
+    for (int i = 0; i < n; i++) {
+        process[i] = fake_process(rank[i]);
+    }
+    struct rz_group *group = rz_group_new(n, process);
+    assert_int_equal(rz_comm_make(words, group, NULL, rz_errhandler_initial(), &comm), MPI_SUCCESS);
+    rz_group_release(group);
+    return comm;
+}
+
+static void set_hint(struct rz_comm *comm, const char *key, const char *value, int wanted)
+{
+    struct rz_info *info;
+    assert_int_equal(rzm_info_create(&info), MPI_SUCCESS);
+    assert_int_equal(rzm_info_set(info, key, value), MPI_SUCCESS);
+    assert_int_equal(rzm_comm_set_info(comm, info), wanted);
+    rzm_info_free(info);
+}
+
+/* ---- Protocol messages ---- */
+
+struct protocol_message {
+    uint32_t to;
+    uint64_t context;
+    struct rz_message message;
+    uint64_t items[RZ_PRIVATE_ITEMS];
+};
+
+/* The newest protocol message of that type that this process has sent; false: there is none. */
+static bool last_sent(enum rz_agree_message type, struct protocol_message *protocol_message)
+{
+    for (size_t i = fake.n_sent; i > 0; i--) {
+        const struct fake_sent *sent = &fake.sent[i - 1];
+        if (sent->envelope.kind == RZ_ENVELOPE_PROTOCOL &&
+            rz_protocol_message_decode(&protocol_message->message, protocol_message->items,
+                                       RZ_PRIVATE_ITEMS, sent->data, sent->bytes) == RZ_OK &&
+            protocol_message->message.protocol == RZ_PROTOCOL_AGREE &&
+            protocol_message->message.type == type) {
+            protocol_message->to = sent->world;
+            protocol_message->context = sent->envelope.context;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The decision on what this process has sent up: just that, without member `failed`. */
+static void decide(const struct protocol_message *up, rz_id failed)
+{
+    unsigned char data[256];
+    uint64_t items[RZ_PRIVATE_ITEMS];
+    struct rz_message down = up->message;
+    uint32_t n_failed = (uint32_t)up->message.word[0];
+    assert_int_equal(n_failed, 0);
+    assert_int_equal(up->message.n_items, RZ_AGREE_VALUE_WORDS);
+    down.type = RZ_AGREE_DOWN;
+    down.from = down.origin = 0;
+    down.word[0] = 1;
+    down.n_items++;
+    memcpy(items, up->items, RZ_AGREE_VALUE_WORDS * sizeof(*items));
+    items[RZ_AGREE_VALUE_WORDS] = failed;
+    size_t bytes = rz_protocol_message_encode(&down, items, data, sizeof(data));
+    assert_true(bytes > 0);
+    struct rz_envelope envelope = fake_envelope(up->to, up->context, 0);
+    envelope.kind = RZ_ENVELOPE_PROTOCOL;
+    fake_inject(&envelope, data, bytes, false);
+}
+
+/* ---- Tests ---- */
+
+/*
+ * All know that the communicator is revoked and have refused verdicts for good; the decision that
+ * says so names a failed one of whom this process had not heard. What was begun here meanwhile
+ * waits for nobody: it must not be voted on while that failure is learnt.
+ */
+static void a_refusal_withdraws_what_waits_behind_it(void **state)
+{
+    (void)state;
+    struct rz_comm *comm = comm_of(3, (const uint32_t[]){1, 2, 0});
+    struct rz_request *barrier;
+    struct protocol_message up;
+    set_hint(comm, "mpi_error_uniform", "coll", MPI_SUCCESS);
+    rz_comm_revoked(comm);
+    fake_rounds(4); /* it refuses */
+    assert_true(last_sent(RZ_AGREE_UP, &up));
+    assert_int_equal(up.message.seq, 1);
+    assert_int_equal(up.to, 1);
+    assert_int_equal(rzm_ibarrier(comm, &barrier), MPI_SUCCESS);
+    fake_rounds(4);
+    assert_false(barrier->complete);
+    decide(&up, 1);
+    fake_rounds(8);
+    assert_true(barrier->complete);
+    assert_int_equal(barrier->error, MPI_ERR_REVOKED);
+    assert_true(rz_process_failed(fake_process(2)));
+    assert_true(last_sent(RZ_AGREE_UP, &up));
+    assert_int_equal(up.message.seq, 1);
+    MPI_Request handle = rz_request_handle(barrier);
+    assert_int_equal(rzm_wait(&handle, MPI_STATUS_IGNORE), MPI_ERR_REVOKED);
+    rzm_comm_free(comm);
+}
+
+static int failed_count(struct rz_comm *comm)
+{
+    struct rz_group *group;
+    assert_int_equal(rzm_comm_get_failed(comm, &group), MPI_SUCCESS);
+    int size = group->size;
+    rz_group_release(group);
+    return size;
+}
+
+/* One that has left in order takes part in nothing: who is told so finds it among the failed, and
+ * the loop of acknowledging and agreeing comes to its end. */
+static void who_left_is_named_once_an_agreement_did_without_it(void **state)
+{
+    (void)state;
+    struct rz_comm *comm = comm_of(2, (const uint32_t[]){0, 3});
+    int flag = 1, acked = 0;
+    fake_process_state(3, RZ_PROCESS_ENDED);
+    fake_rounds(4);
+    assert_int_equal(failed_count(comm), 0);
+    assert_int_equal(rzm_comm_agree(comm, &flag), MPI_ERR_PROC_FAILED);
+    assert_int_equal(failed_count(comm), 1);
+    assert_int_equal(rzm_comm_ack_failed(comm, 2, &acked), MPI_SUCCESS);
+    assert_int_equal(acked, 1);
+    assert_int_equal(rzm_comm_agree(comm, &flag), MPI_SUCCESS);
+    assert_int_equal(flag, 1);
+    rzm_comm_free(comm);
+}
+
+/* Members that spell it right would take another engine. */
+static void an_unknown_engine_is_refused(void **state)
+{
+    (void)state;
+    struct rz_comm *comm = comm_of(2, (const uint32_t[]){0, 4});
+    set_hint(comm, "rz_agree", "twophase", MPI_SUCCESS);
+    set_hint(comm, "rz_agree", "paxos", MPI_ERR_INFO_VALUE);
+    assert_int_equal(rz_comm_agreement(comm), RZ_AGREEMENT_TWOPHASE);
+    set_hint(comm, "rz_revoke", "shout", MPI_ERR_INFO_VALUE);
+    set_hint(comm, "mpi_error_uniform", "everywhere", MPI_SUCCESS); /* the standard's: ignored */
+    rzm_comm_free(comm);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_WORLD(a_refusal_withdraws_what_waits_behind_it),
+        IN_WORLD(who_left_is_named_once_an_agreement_did_without_it),
+        IN_WORLD(an_unknown_engine_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
