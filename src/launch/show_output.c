@@ -85,6 +85,7 @@ static void keep(struct rz_show_output *output, struct rz_show_tail *tail, const
 rz_status_t rz_show_output_open(struct rz_show_output *output, bool label)
 {
     *output = (struct rz_show_output){.label = label, .owner = getpid()};
+    output->patience = label && !isatty(STDIN_FILENO) ? RZ_SHOW_LABEL_PATIENCE : RZ_SHOW_PATIENCE;
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         output->streams[i].open = NOBODY;
         rz_status_t status = rz_stream_writer_open(&output->streams[i].writer, STDOUT_FILENO + i);
@@ -120,8 +121,8 @@ rz_time rz_show_output_due(const struct rz_show_output *output)
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++)
         for (size_t who = 0; who < output->streams[i].n_tails; who++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[who];
-            if (tail->bytes.n > 0 && tail->since + RZ_SHOW_PATIENCE < due)
-                due = tail->since + RZ_SHOW_PATIENCE;
+            if (tail->bytes.n > 0 && tail->since + output->patience < due)
+                due = tail->since + output->patience;
         }
     return due;
 }
@@ -131,7 +132,7 @@ void rz_show_output_late(struct rz_show_output *output, rz_time now)
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++)
         for (size_t who = 0; who < output->streams[i].n_tails; who++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[who];
-            if (tail->bytes.n > 0 && now >= tail->since + RZ_SHOW_PATIENCE)
+            if (tail->bytes.n > 0 && now >= tail->since + output->patience)
                 show_tail(output, &output->streams[i], who);
         }
 }

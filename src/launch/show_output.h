@@ -3,8 +3,9 @@
  *
  * Lines of different processes do not mix: what a process writes is shown up to its last newline,
  * and the rest of the line follows once it is whole, or is RZ_SHOW_LINE_MAX bytes long, or has
- * waited for RZ_SHOW_PATIENCE (a question without a newline must be seen). All bytes of one process
- * and stream stay in their order.
+ * waited for RZ_SHOW_PATIENCE (a question without a newline must be seen). With labels, and where
+ * no terminal gives input, no question is asked: a line then waits for RZ_SHOW_LABEL_PATIENCE. All
+ * bytes of one process and stream stay in their order.
  */
 #ifndef RZ_LAUNCH_SHOW_OUTPUT_H
 #define RZ_LAUNCH_SHOW_OUTPUT_H
@@ -19,6 +20,7 @@
 #define RZ_SHOW_LINE_MAX (1u << 20)
 #define RZ_SHOW_TAILS_MAX (64u << 20) /* all lines together that wait for their end */
 #define RZ_SHOW_PATIENCE (100 * RZ_MILLISECOND)
+#define RZ_SHOW_LABEL_PATIENCE (5 * RZ_SECOND)
 
 enum { RZ_SHOW_STREAMS = 2 }; /* stdout, stderr */
 
@@ -36,7 +38,8 @@ struct rz_show_stream {
 };
 
 struct rz_show_output {
-    bool label; /* each line begins with the rank */
+    bool label;       /* each line begins with the rank */
+    rz_time patience; /* for how long the beginning of a line waits for its end */
     struct rz_show_stream streams[RZ_SHOW_STREAMS];
     size_t waiting; /* bytes in all tails */
     pid_t owner;    /* the process that has the writers' threads */

@@ -74,6 +74,12 @@ class Streams(rig.LaunchTest):
             self.assertTrue(all(line[:4] in ("[0] ", "[1] ", "[2] ", "[3] ") for line in lines), result.out)
             self.assertEqual(result.out.count("line"), 12)
 
+    def test_labelled_lines_wait_for_their_end(self):
+        """Rank 0 rests within a line, for longer than a question would be held back, while rank 1 writes."""
+        script = "if [ $RZ_RANK = 0 ]; then printf one-; sleep 0.4; echo line; else for i in 1 2 3 4 5 6; do echo other; sleep 0.1; done; fi"
+        result = self.runs("-n", "2", "--label", SH, "-c", script)
+        self.assertEqual(sorted(result.out.splitlines()), ["[0] one-line"] + ["[1] other"] * 6)
+
     def test_environment(self):
         result = self.runs("-n", "2", "-x", "ONE=a b=c", "-x", "TWO", "-x", "EMPTY=", SH, "-c", 'echo "$ONE|$TWO|${EMPTY-no}"',
                            environment={"TWO": "second"})
