@@ -279,8 +279,7 @@ static void write_report(const struct request *request, const struct rz_figure_r
     fprintf(
         out,
         "* What was measured is that of seed %llu; each row was assessed with up to %llu seed%s, "
-        "as "
-        "many as it says ([verdicts.csv](verdicts.csv) has all), and its verdict is that of most "
+        "as many as it says (verdicts.csv has all), and its verdict is that of most "
         "of them, with the 95 %% interval of their share; a row whose interval has a half in it "
         "depends on the seed, and is neither.\n\n",
         (unsigned long long)request->options.seed, (unsigned long long)request->seeds,

@@ -230,8 +230,8 @@ static void overview(const struct rz_figure_report *report, struct rz_table *tab
         if (entry->failed)
             rz_table_text(table, "%s: %s", figure->name, entry->failed);
         else
-            rz_table_text(table, "[%s](%s.svg), [data](%s.csv)%s", figure->name, figure->name,
-                          figure->name, entry->effort < 1 ? " (reduced)" : "");
+            rz_table_text(table, "[%s](%s.svg)%s", figure->name, figure->name,
+                          entry->effort < 1 ? " (reduced)" : "");
         rz_table_text(table, "%s", figure->source);
         rz_table_text(table, "%s", figure->title);
         rz_table_text(table, "%s", figure->stated);

@@ -82,7 +82,7 @@ static void test_make(void **state)
         "| test-1 | luck | not stated; 2 | 1 | **does not hold** | 1 | an odd seed |",
         "| test-1 | height \\| of it | 7 | 5 | **differs** | 1 | a reason |",
         "| test-1 | colour | red | none | not comparable |  | no colours here |",
-        "[test-1](test-1.svg), [data](test-1.csv) | Nobody 2000, figure 1 | a line |",
+        "[test-1](test-1.svg) | Nobody 2000, figure 1 | a line |",
         "| test-2: it cannot be measured | Nobody 2000, figure 2 |",
         "| test-2: no time |",
         "3 figures: 1 rows agree with what the source states, 1 differ, 0 depend on the "
