@@ -24,7 +24,11 @@ build: setup
 	@$(call configure,$(PRESET))
 	@cmake --build --preset $(PRESET)
 
-demo: core
+# What the demo runs, and nothing else.
+demo:
+	@tools/setup --core
+	@[ -f $(BUILD)/CMakeCache.txt ] || { $(call configure,core); }
+	@cmake --build $(BUILD) --target rzrun rzd rzps hpccg
 	@tools/demo
 
 # Release build and all tests, then the parts that run under sanitizers; ctest's summary is the last word.

@@ -54,6 +54,8 @@ struct rz_child {
     bool hung;    /* the watchdog's verdict */
     bool not_executed;   /* exec refused its program, which a process of the job wanted to have */
     bool store_refused;  /* it was told that its checkpoint pieces are not kept */
+    bool marked;         /* an iteration (RZ_Progress_mark) */
+    uint64_t iteration;  /* the last one that it marked */
     uint64_t progress;   /* its counter, as the watchdog saw it change */
     rz_time progress_at; /* and when */
     rz_time stuck;       /* since then, without what it waited for a processor */

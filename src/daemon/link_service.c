@@ -395,6 +395,8 @@ static void on_mark(struct rz_child *p, uint64_t iteration)
                                                  .iteration = iteration,
                                                  .epoch = p->daemon->epoch,
                                                  .at_ns = rz_clock_now()}};
+    p->marked = true;
+    p->iteration = iteration;
     rz_daemon_tell_launcher(p->daemon, &message);
 }
 

@@ -137,6 +137,8 @@ static json_t *processes(const struct rz_daemon *daemon)
         set(one, "incarnation", json_integer(p->incarnation));
         set(one, "pid", json_integer(p->pid));
         set(one, "state", json_string(states[p->state]));
+        if (p->marked)
+            set(one, "iteration", json_integer((json_int_t)p->iteration));
         set(one, "waits", waits_of(p, now));
         json_array_append_new(list, one);
     }

@@ -63,6 +63,13 @@ class Rzps(rig.LaunchTest):
         self.assertEqual(self.jobs()[0]["ranks"][0]["verdict"], "alive")
         self.end(run)
 
+    def test_iterations_are_told(self):
+        run = self.begin(f"{rig.BUILD}/apps/hpccg", "32", "32", "32", "--iterations", "1000000", processes=4, nodes=2)
+        passed = lambda count: (jobs := self.jobs()) and all(p.get("iteration", 0) > count for p in jobs[0]["processes"])
+        self.assertTrue(rig.await_true(lambda: passed(0)), "no iteration is told")
+        self.assertTrue(rig.await_true(lambda: passed(10)), "the iterations do not grow")
+        self.end(run)
+
     def test_dynamic_groups(self):
         words = ("join enter rounds:1 doubt:1,1 view:d serve", "join enter rounds:1 arrive serve")
         script = f'if [ $RZ_RANK = 1 ]; then exec {rig.program("daemon_test_helper")} {words[1]}; fi; ' \
