@@ -6,7 +6,7 @@ BUILD := build
 PRESET ?= release
 configure = cmake --preset $(1) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
-.PHONY: all core setup build demo check bench torture figures format tidy clean
+.PHONY: all core setup build demo test check coverage bench torture figures format tidy clean
 
 all: core
 
@@ -31,11 +31,19 @@ demo:
 	@cmake --build $(BUILD) --target rzrun rzd rzps hpccg
 	@tools/demo
 
+# The quick tier, for the daily round: unit tests, and a job of each kind.
+test: build
+	@ctest --test-dir $(BUILD) -L quick --output-on-failure -j $(shell nproc)
+
 # Release build and all tests, then the parts that run under sanitizers; ctest's summary is the last word.
 check:
 	@tools/setup --check
 	@$(MAKE) --no-print-directory build
 	@tools/check
+
+# Lines and branches that the quick tier reaches, module by module, and the floors that CI holds.
+coverage: setup
+	@tools/coverage --check
 
 bench: build
 	@$(BUILD)/bin/rzbench all

@@ -18,13 +18,14 @@ function(rz_module name)
   install(TARGETS rz_${name}_module LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rhizome)
 endfunction()
 
-# rz_test(NAME SOURCES ... USES ... [ARGS ...] [LABELS ...] [SERIAL]): a cmocka program run by ctest.
+# rz_test(NAME SOURCES ... USES ... [ARGS ...] [LABELS ...] [SERIAL] [SLOW]): a cmocka program run by ctest.
 # SERIAL: it loads the machine; nothing runs beside it. The bound against hangs is that of all tests: tests/CMakeLists.txt.
+# Unit tests belong to the quick tier (make test) unless they are SLOW: more than about a second of a processor.
 # LABELS say what kind of test it is: unit (the default), sim, fault, ... Unit tests run under the address sanitizer, too, as do
 # others labelled asan; those labelled tsan run under the thread sanitizer. There, tools/check builds only the targets
 # asan_tests and tsan_tests.
 function(rz_test name)
-  cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "SOURCES;USES;LABELS;ARGS" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL;SLOW" "TIMEOUT" "SOURCES;USES;LABELS;ARGS" ${ARGN})
   if(NOT RZ_TESTS)
     return()
   endif()
@@ -37,23 +38,33 @@ function(rz_test name)
   if("unit" IN_LIST TEST_LABELS AND NOT "asan" IN_LIST TEST_LABELS)
     list(APPEND TEST_LABELS asan)
   endif()
+  if("unit" IN_LIST TEST_LABELS AND NOT TEST_SLOW AND NOT TEST_SERIAL)
+    list(APPEND TEST_LABELS quick)
+  endif()
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${TEST_USES} PkgConfig::CMOCKA m)
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" RUN_SERIAL ${TEST_SERIAL}
                        ENVIRONMENT TSAN_OPTIONS=die_after_fork=0) # its children start threads, too
-  foreach(sanitizer asan tsan)
-    if(${sanitizer} IN_LIST TEST_LABELS)
-      rz_test_target(${sanitizer} ${name})
+  foreach(label asan tsan quick)
+    if(${label} IN_LIST TEST_LABELS)
+      rz_test_target(${label} ${name})
     endif()
   endforeach()
 endfunction()
 
-# rz_test_target(asan|tsan TARGET ...): what tests with this label need.
-function(rz_test_target sanitizer)
-  if(NOT TARGET ${sanitizer}_tests)
-    add_custom_target(${sanitizer}_tests)
+# rz_quick(TEST ...): these belong to the quick tier, too: a job of each kind.
+function(rz_quick)
+  foreach(name ${ARGN})
+    set_property(TEST ${name} APPEND PROPERTY LABELS quick)
+  endforeach()
+endfunction()
+
+# rz_test_target(asan|tsan|quick TARGET ...): what tests with this label need; of the quick tier, the unit tests.
+function(rz_test_target label)
+  if(NOT TARGET ${label}_tests)
+    add_custom_target(${label}_tests)
   endif()
-  add_dependencies(${sanitizer}_tests ${ARGN})
+  add_dependencies(${label}_tests ${ARGN})
 endfunction()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/check, with a cmake and a ctest that are played: every part runs, and any failure is in the exit status."""
+"""tools/check, with a cmake, a ctest and a make that are played: every part runs, and any failure is in the exit status."""
 import os
 import subprocess
 import sys
@@ -15,10 +15,10 @@ case "$*" in {fails}) exit 8 ;; esac
 
 
 class Check(unittest.TestCase):
-    def check(self, *parts, cmake="-", ctest="-"):
+    def check(self, *parts, cmake="-", ctest="-", make="-"):
         """Exit status and output, where the commands whose line fits the pattern fail."""
         with tempfile.TemporaryDirectory() as folder:
-            for name, fails in (("cmake", cmake), ("ctest", ctest)):
+            for name, fails in (("cmake", cmake), ("ctest", ctest), ("make", make)):
                 with open(f"{folder}/{name}", "w") as program:
                     program.write(PLAYED.format(name=name, fails=fails))
                 os.chmod(f"{folder}/{name}", 0o755)
@@ -31,7 +31,7 @@ class Check(unittest.TestCase):
         status, out = self.check()
         self.assertEqual(status, 0)
         self.assertNotIn("FAILED", out)
-        self.assertRegex(out, r"(?s)-L asan.*-L tsan.*\nctest --test-dir build --[^\n]*\n$")
+        self.assertRegex(out, r"(?s)-L asan.*-L tsan.*make \S* coverage\n.*\nctest --test-dir build --[^\n]*\n$")
 
     def test_a_part_that_fails_stops_no_other(self):
         for broken in ({"ctest": "*asan*"}, {"cmake": "*--preset*asan*"}):
@@ -40,6 +40,11 @@ class Check(unittest.TestCase):
                 self.assertEqual(status, 1)
                 self.assertIn("FAILED: asan (above)\n== release\n", out)
                 self.assertRegex(out, r"-L tsan[^\n]*\n(.*\n)*ctest --test-dir build --[^\n]*\n$")
+
+    def test_a_module_below_its_floor(self):
+        status, out = self.check(make="*coverage*")
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED: coverage (above)\n== release\n", out)
 
     def test_the_release_build_fails(self):
         self.assertEqual(self.check(ctest="*build*--output*")[0], 1)
