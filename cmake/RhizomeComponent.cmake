@@ -21,6 +21,7 @@ endfunction()
 # rz_test(NAME SOURCES ... USES ... [ARGS ...] [LABELS ...] [SERIAL] [SLOW]): a cmocka program run by ctest.
 # SERIAL: it loads the machine; nothing runs beside it. The bound against hangs is that of all tests: tests/CMakeLists.txt.
 # Unit tests belong to the quick tier (make test) unless they are SLOW: more than about a second of a processor.
+# Those of modules without an operating system (base, place, wire, outcome, proto) have the label pure: they run by an emulator, too.
 # LABELS say what kind of test it is: unit (the default), sim, fault, ... Unit tests run under the address sanitizer, too, as do
 # others labelled asan; those labelled tsan run under the thread sanitizer. There, tools/check builds only the targets
 # asan_tests and tsan_tests.
@@ -40,6 +41,11 @@ function(rz_test name)
   endif()
   if("unit" IN_LIST TEST_LABELS AND NOT TEST_SLOW AND NOT TEST_SERIAL)
     list(APPEND TEST_LABELS quick)
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    if((folder MATCHES "^(base|place|wire|outcome)$" OR EXISTS ${PROJECT_SOURCE_DIR}/src/proto/${folder})
+       AND NOT TEST_USES MATCHES "rz_(study|timing|scale|sim)")
+      list(APPEND TEST_LABELS pure)
+    endif()
   endif()
   add_executable(${name} ${TEST_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
@@ -47,7 +53,7 @@ function(rz_test name)
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" RUN_SERIAL ${TEST_SERIAL}
                        ENVIRONMENT TSAN_OPTIONS=die_after_fork=0) # its children start threads, too
-  foreach(label asan tsan quick)
+  foreach(label asan tsan quick pure)
     if(${label} IN_LIST TEST_LABELS)
       rz_test_target(${label} ${name})
     endif()
@@ -61,7 +67,7 @@ function(rz_quick)
   endforeach()
 endfunction()
 
-# rz_test_target(asan|tsan|quick TARGET ...): what tests with this label need; of the quick tier, the unit tests.
+# rz_test_target(asan|tsan|quick|pure TARGET ...): what tests with this label need; of the quick tier, the unit tests.
 function(rz_test_target label)
   if(NOT TARGET ${label}_tests)
     add_custom_target(${label}_tests)

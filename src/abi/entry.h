@@ -140,9 +140,11 @@ static inline int rz_call_end(struct rz_call *call)
 {
     if (RZ_LIKELY(call->error == MPI_SUCCESS)) {
         rz_call_unlock(call);
+#if RZ_GROUP
         if (RZ_UNLIKELY(atomic_load_explicit(&rz_monitors_untold, memory_order_relaxed))) {
             rz_monitors_tell();
         }
+#endif
         return MPI_SUCCESS;
     }
     return rz_call_finish_error(call);
@@ -326,10 +328,12 @@ static inline bool rz_arg_monitor(struct rz_call *call, const char *name, RZ_Gro
                                   struct rz_monitor **monitor)
 {
     *monitor = rz_arg_find_monitor(handle);
+#if RZ_GROUP
     if (RZ_LIKELY(*monitor != NULL)) {
         rz_call_blame_comm(call, rz_monitor_comm(*monitor));
         return true;
     }
+#endif
     return rz_arg_bad_handle(call, RZ_OBJECT_MONITOR, name, (uintptr_t)handle);
 }
 

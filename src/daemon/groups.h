@@ -15,6 +15,15 @@ struct rz_child;
 
 #define RZ_GROUP_NAME_MAX 256 /* bytes */
 
+/* For status pages. Pointers hold until the next event. */
+struct rz_groups_look {
+    const char *name;
+    struct rz_view_change_look turn;
+    const uint32_t *events; /* [n]: the greatest counters that processes of this node have told */
+};
+
+#if RZ_GROUP
+
 rz_status_t rz_groups_open(struct rz_groups **groups, struct rz_daemon *daemon);
 void rz_groups_close(struct rz_groups *groups); /* NULL: nothing */
 
@@ -41,13 +50,57 @@ void rz_groups_process_failed(struct rz_groups *groups, uint32_t slot, uint32_t 
 /* daemon->epoch is a new one. */
 void rz_groups_epoch(struct rz_groups *groups);
 
-/* For status pages: the groups that processes of this node take part in, i = 0, 1, ... until false.
- * Pointers hold until the next event. */
-struct rz_groups_look {
-    const char *name;
-    struct rz_view_change_look turn;
-    const uint32_t *events; /* [n]: the greatest counters that processes of this node have told */
-};
+/* The groups that processes of this node take part in, i = 0, 1, ... until false. */
 bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_look *look);
+
+#else /* there are none */
+
+static inline rz_status_t rz_groups_open(struct rz_groups **groups, struct rz_daemon *daemon)
+{
+    (void)daemon;
+    *groups = NULL;
+    return RZ_OK;
+}
+
+static inline void rz_groups_close(struct rz_groups *groups)
+{
+    (void)groups;
+}
+
+static inline void rz_groups_process_left(struct rz_child *process)
+{
+    (void)process;
+}
+
+static inline void rz_groups_message(struct rz_groups *groups, const struct rz_message *message,
+                                     const uint64_t *items)
+{
+    (void)groups, (void)message, (void)items;
+}
+
+static inline void rz_groups_node_failed(struct rz_groups *groups, rz_id node, bool proof)
+{
+    (void)groups, (void)node, (void)proof;
+}
+
+static inline void rz_groups_process_failed(struct rz_groups *groups, uint32_t slot,
+                                            uint32_t incarnation)
+{
+    (void)groups, (void)slot, (void)incarnation;
+}
+
+static inline void rz_groups_epoch(struct rz_groups *groups)
+{
+    (void)groups;
+}
+
+static inline bool rz_groups_at(const struct rz_groups *groups, uint32_t i,
+                                struct rz_groups_look *look)
+{
+    (void)groups, (void)i, (void)look;
+    return false;
+}
+
+#endif
 
 #endif

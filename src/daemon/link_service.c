@@ -567,6 +567,7 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
         return true;
     case RZ_LINK_DECISION_ASK:
         return rz_decision_cache_ask(p, &message->decision_ask);
+#if RZ_GROUP
     case RZ_LINK_GROUP_JOIN:
         rz_groups_join(p, message->group_join.question);
         return true;
@@ -574,6 +575,7 @@ static bool dispatch(struct rz_child *p, const struct rz_link_message *message, 
         return rz_groups_arrive(p, &message->group_arrive);
     case RZ_LINK_GROUP_LEAVE:
         return rz_groups_leave(p, &message->group_leave);
+#endif
     case RZ_LINK_LANE_CLOSED:
         return rz_child_closed_lane(p, message->lane_closed.lane, message->lane_closed.rank,
                                     message->lane_closed.incarnation);

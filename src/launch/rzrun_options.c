@@ -160,8 +160,13 @@ RZ_CLI_TAKE(initial_errhandler)
 
 RZ_CLI_TAKE(agree)
 {
+#if RZ_ENGINES
     static const char *const names[] = {"era", "twophase", "gossip1", "gossip2", "gossip3"};
     *why = "it is `era`, `twophase`, `gossip1`, `gossip2` or `gossip3`";
+#else
+    static const char *const names[] = {"era"};
+    *why = "it is `era`: this build of Rhizome has no other engine (cmake -DRZ_ENGINES=ON)";
+#endif
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(value, names[i]) == 0)
             return for_all(OPTIONS, "RZ_AGREE", value);

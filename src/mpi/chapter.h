@@ -202,13 +202,14 @@ struct rz_comm *rz_request_comm(const struct rz_request *request);
 /* The same of a matched message (NULL: MPI_MESSAGE_NO_PROC). */
 struct rz_comm *rz_matched_comm(const struct rz_matched *matched);
 
-/* The communicator that a group monitor was started on last, not retained. */
+/* The communicator that a group monitor was started on last, not retained; and whether monitors
+ * have changes that their programs were not told: rz_monitors_tell() does, at the end of a call,
+ * the lock not held, by functions of the user, which may call MPI. */
+#if RZ_GROUP
 struct rz_comm *rz_monitor_comm(const struct rz_monitor *monitor);
-
-/* Whether monitors have changes that their programs were not told: rz_monitors_tell() does, at the
- * end of a call, the lock not held, by functions of the user, which may call MPI. */
 extern _Atomic bool rz_monitors_untold;
 void rz_monitors_tell(void);
+#endif
 
 /* ---- Handles inside arrays (MPI_Waitall, MPI_Type_create_struct): NULL for the null handle; else
  * valid, for the entry looked ---- */

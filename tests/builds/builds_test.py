@@ -4,9 +4,9 @@
     RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|core|subproject|plain|cross|arm64 [--keep]
 """
 import argparse
-import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +16,9 @@ SOURCE = os.path.abspath(os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.pat
 BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
 SKIPPED = 77
 RING = ["ring", "rzrun", "rzd"]  # and what these load; the rest is built where a variant says so
-# What another processor could have otherwise: the order of fields, checksums, erasure codes, atomics, kinds of numbers, a protocol core.
-PORTABLE = ["wire_messages", "ckpt_pages", "ckpt_file", "ckpt_piece", "ckpt_erasure", "port_doorbell_test", "net_shm_lane_test", "test_ring", "mpi_op_test"]
+# What another processor could have otherwise beside the pure modules: checksums, erasure codes, atomics, kinds of numbers.
+PORTABLE = ["ckpt_pages", "ckpt_file", "ckpt_piece", "ckpt_erasure", "port_doorbell_test", "net_shm_lane_test", "mpi_op_test"]
+LEFT_OUT = [f"-DRZ_{part}=OFF" for part in ("TESTS", "SIMULATOR", "BENCH", "APPS", "GROUP", "ENGINES", "UCX")]
 
 # A project that has Rhizome as a part of it, says nothing of how to build it, and has targets with the names of our examples.
 USER = """
@@ -90,26 +91,40 @@ def clang(work):
     """Another compiler, no optimisation, warnings as errors, no UCX: everything is built, tests, too."""
     if not shutil.which("clang"):
         skip("there is no clang")
-    configure(work, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=Debug", "-DRZ_WERROR=ON", "-DRZ_WITH_UCX=OFF")
+    configure(work, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=Debug", "-DRZ_WERROR=ON", "-DRZ_UCX=OFF")
     make(work)
-    wants(not os.path.exists(f"{work}/lib/rhizome/rhizome-ucx.so"), "RZ_WITH_UCX=OFF leaves the module out")
+    wants(not os.path.exists(f"{work}/lib/rhizome/rhizome-ucx.so"), "RZ_UCX=OFF leaves the module out")
     ring_runs(work)
 
 
 def core(work):
-    """The library, its commands and the examples, without UCX and optimisation: nothing of the tests, the simulator and the benchmarks."""
-    configure(work, "-DCMAKE_BUILD_TYPE=Debug", "-DRZ_TESTS=OFF", "-DRZ_SIMULATOR=OFF", "-DRZ_BENCH=OFF", "-DRZ_WITH_UCX=OFF", "-DRZ_WERROR=ON")
+    """Without all that can be left out, and without optimisation: the library and the commands of users, whose calls of the rest say so."""
+    configure(work, "-DCMAKE_BUILD_TYPE=Debug", "-DRZ_WERROR=ON", *LEFT_OUT)
     make(work)
-    built = sorted(os.listdir(f"{work}/bin"))
-    wants(not {"rzsim", "rzbench"} & set(built), f"neither simulator nor benchmarks: {built}")
-    wants({"rzrun", "rzd", "rzdoctor", "rzps", "mpicc", "mpiexec"} <= set(built), f"all commands of users: {built}")
-    wants(os.path.exists(f"{work}/share/man/man1/rzrun.1"), "the manual page of rzrun")
-    wants(not glob.glob(f"{work}/lib/librz_sim*") and not os.path.exists(f"{work}/tests"), "no laboratory")
-    ring_runs(work)
-    ring_runs(work, None, "--nodes", "2")
+    built = set(os.listdir(f"{work}/bin"))
+    wants({"rzrun", "rzd", "rzdoctor", "rzps", "mpicc", "mpiexec"} <= built, f"all commands of users: {built}")
+    wants(not {"rzsim", "rzbench"} & built, f"neither simulator nor benchmarks: {built}")
+    for name in ("rzrun", "rzps", "rzdoctor"):
+        wants(os.path.exists(f"{work}/share/man/man1/{name}.1"), f"the manual page of {name}")
+    for name in ("apps", "tests", "lib/librz_sim.a", "lib/librhizome_tasks.a", "lib/rhizome/rhizome-tester.so", "lib/rhizome/rhizome-ucx.so"):
+        wants(not os.path.exists(f"{work}/{name}"), f"no {name}")
+    for name, source in (("ring", f"{SOURCE}/apps/ring/ring.c"), ("left_out", f"{SOURCE}/tests/builds/left_out.c")):
+        does(f"{work}/bin/mpicc", source, "-o", f"{work}/{name}")
+    ring_runs(work, f"{work}/ring")
+    ring_runs(work, f"{work}/ring", "--nodes", "2")
+    out = does(f"{work}/bin/rzrun", "-n", "1", f"{work}/left_out")
+    wants(re.search("MPI_ERR_UNSUPPORTED_OPERATION: RZ_Group_monitor_start.*not supported by this build", out), f"no group, in words:\n{out}")
+    wants(re.search("MPI_ERR_INFO_VALUE: .*'twophase', not .*no other engine", out), f"no other engine, in words:\n{out}")
+    says_no_other_engine([f"{work}/bin/rzrun", "--agree", "gossip2", "-n", "1", f"{work}/ring"], {})
+    says_no_other_engine([f"{work}/bin/rzrun", "-n", "1", f"{work}/ring"], {"RZ_AGREE": "gossip1"})
     refused = subprocess.run(["cmake", "-S", SOURCE, "-B", f"{work}/half", "-DRZ_SIMULATOR=OFF"], stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, text=True, env=clean_environment())
     wants(refused.returncode != 0 and "RZ_TESTS needs RZ_SIMULATOR" in refused.stderr, "tests without the simulator are refused in words")
+
+
+def says_no_other_engine(command, more):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**clean_environment(), **more})
+    wants(done.returncode != 0 and "this build of Rhizome has no other engine" in done.stderr, f"no other engine, in words:\n{done.stderr}")
 
 
 def subproject(work):
@@ -138,7 +153,8 @@ def cross(work):
 
 
 def arm64(work):
-    """For arm64, with warnings as errors: the library, rzrun and rzd link; the emulator runs rzrun and a few unit tests."""
+    """For arm64, with warnings as errors: the library, rzrun and rzd link; the emulator runs rzrun, the unit tests of the pure
+    modules and a few others."""
     if not shutil.which("aarch64-linux-gnu-gcc"):
         skip("there is no aarch64-linux-gnu-gcc: tools/setup --check installs it")
     root = os.environ.get("RZ_ARM64_ROOT") or "/var/lib/rhizome/arm64-root"
@@ -147,13 +163,14 @@ def arm64(work):
     qemu = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
     configure(work, "--toolchain", f"{SOURCE}/cmake/arm64.cmake", f"-DRZ_ARM64_ROOT={root}", "-DRZ_WERROR=ON",
               f"-DRZ_HOST_TOOLS={BUILD}/bin")
-    make(work, *RING, *PORTABLE)
+    make(work, *RING, *PORTABLE, "pure_tests")
     for name in ("bin/rzrun", "bin/rzd", "lib/libmpi_abi.so.1"):
         wants(machine_of(f"{work}/{name}") == EM_AARCH64, f"{name} is for arm64")
     if not qemu:
         skip("all is built; there is no qemu-aarch64-static to run it by")
     wants("Rhizome" in does(qemu, "-L", root, f"{work}/bin/rzrun", "--version"), "rzrun --version says what it is")
-    does("ctest", "--test-dir", work, "--output-on-failure", "--no-tests=error", "-R", f"^({'|'.join(PORTABLE)})$")
+    for chosen in (["-R", f"^({'|'.join(PORTABLE)})$"], ["-L", "pure"]):
+        does("ctest", "--test-dir", work, "--output-on-failure", "--no-tests=error", "-j", str(os.cpu_count()), *chosen)
 
 
 EM_AARCH64 = 183  # ELF's number of the processor

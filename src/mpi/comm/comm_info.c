@@ -26,7 +26,11 @@ static const struct {
     {"mpi_assert_strict_persistent_collective_ordering", {"false", "true"}},
     {"mpi_error_range", {"local", "group", "universe"}},
     {"mpi_error_uniform", {"local", "construct", "coll"}},
+#if RZ_ENGINES
     {"rz_agree", {"", "era", "twophase", "gossip1", "gossip2", "gossip3"}},
+#else
+    {"rz_agree", {"", "era"}},
+#endif
     {"rz_revoke", {"", "nodes", "flat"}},
 };
 enum {
@@ -116,7 +120,7 @@ void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info)
  * library alone, and would be another engine at members that spell it right, is refused. */
 static int refuse_unknown(struct rz_info *info, int key)
 {
-    char value[16], text[64] = "";
+    char value[16], text[128] = "";
     int there = 0;
     if (info == NULL ||
         rzm_info_get(info, known[key].key, (int)sizeof(value) - 1, value, &there) != MPI_SUCCESS ||
@@ -130,7 +134,8 @@ static int refuse_unknown(struct rz_info *info, int key)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i > 1 ? ", " : "",
                  known[key].values[i]);
     }
-    return rzm_error(MPI_ERR_INFO_VALUE, "%s is '%s', not one of %s", known[key].key, value, text);
+    return rzm_error(MPI_ERR_INFO_VALUE, "%s is '%s', not one of %s", known[key].key, value,
+                     key == AGREE ? RZ_AGREEMENT_NAMES : text);
 }
 
 int rzm_comm_set_info(struct rz_comm *comm, struct rz_info *info)

@@ -111,7 +111,7 @@ static void member_gone(struct rz_member *member, bool failure)
     rz_peer_close(rz_process_slot(process), true, RZ_ERR_PROC_FAILED);
     member->failed = true;
     rz_engine.failures = true;
-    rz_monitors_failures = true;
+    rz_monitors_failure();
     if (failure) {
         rz_engine_list_failed(process);
         rz_comms_failure(process);

@@ -19,10 +19,12 @@ static const struct {
     uint32_t members_max; /* 0: no bound */
 } engines[RZ_AGREEMENT_ENGINES] = {
     [RZ_AGREEMENT_ERA] = {"era", &rz_agreement_era, 0},
+#if RZ_ENGINES
     [RZ_AGREEMENT_TWOPHASE] = {"twophase", &rz_agreement_twophase, RZ_TWOPHASE_MEMBERS_MAX},
     [RZ_AGREEMENT_GOSSIP1] = {"gossip1", &rz_agreement_gossip, GOSSIP1_MEMBERS_MAX},
     [RZ_AGREEMENT_GOSSIP2] = {"gossip2", &rz_agreement_gossip, 0},
     [RZ_AGREEMENT_GOSSIP3] = {"gossip3", &rz_agreement_gossip, 0},
+#endif
 };
 
 /* ---- Choosing ---- */
@@ -35,7 +37,8 @@ const char *rz_agreement_name(enum rz_agreement_engine engine)
 enum rz_agreement_engine rz_agreement_find(const char *name)
 {
     enum rz_agreement_engine engine = RZ_AGREEMENT_ERA;
-    while (engine < RZ_AGREEMENT_ENGINES && strcmp(engines[engine].name, name) != 0) {
+    while (engine < RZ_AGREEMENT_ENGINES &&
+           (engines[engine].name == NULL || strcmp(engines[engine].name, name) != 0)) {
         engine++;
     }
     return engine;
@@ -53,7 +56,7 @@ bool rz_agreement_environment_is_known(const char **name, const char **words)
     const char *engine = getenv(RZ_AGREEMENT_ENVIRONMENT);
     if (engine != NULL && *engine != '\0' && rz_agreement_find(engine) == RZ_AGREEMENT_ENGINES) {
         *name = RZ_AGREEMENT_ENVIRONMENT;
-        *words = "era, twophase, gossip1, gossip2 or gossip3";
+        *words = RZ_AGREEMENT_NAMES;
         return false;
     }
     *name = RZ_AGREEMENT_TREE_ENVIRONMENT;

@@ -28,6 +28,13 @@ enum rz_agreement_engine {
  * rzrun says star where it starts more ranks than there are processors. */
 #define RZ_AGREEMENT_TREE_ENVIRONMENT "RZ_AGREE_TREE"
 
+/* A build without RZ_ENGINES has ERA alone. */
+#if RZ_ENGINES
+#define RZ_AGREEMENT_NAMES "era, twophase, gossip1, gossip2 or gossip3"
+#else
+#define RZ_AGREEMENT_NAMES "era: this build of Rhizome has no other engine (cmake -DRZ_ENGINES=ON)"
+#endif
+
 /* "era", ...; NULL: no such engine. And back; RZ_AGREEMENT_ENGINES: no such name. */
 const char *rz_agreement_name(enum rz_agreement_engine engine);
 enum rz_agreement_engine rz_agreement_find(const char *name);

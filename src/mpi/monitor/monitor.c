@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 struct rz_monitor *rz_monitors;
-bool rz_monitors_failures;
 
 static uint64_t ended_sent, ended_received; /* of groups that have ended */
 

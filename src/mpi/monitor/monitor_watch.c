@@ -75,10 +75,17 @@ void rz_monitor_look(struct rz_monitor *monitor)
     }
 }
 
+static bool failed_since; /* a process, and no monitor has looked since */
+
+void rz_monitors_failure(void)
+{
+    failed_since = true;
+}
+
 void rz_monitors_look(void)
 {
-    bool failures = rz_monitors_failures;
-    rz_monitors_failures = false;
+    bool failures = failed_since;
+    failed_since = false;
     for (struct rz_monitor *monitor = rz_monitors; monitor != NULL; monitor = monitor->next) {
         const struct rz_monitor_group *group = monitor->group;
         if (failures ||

@@ -1,14 +1,20 @@
-/* What the rest of the library knows of group monitors. With the engine lock held. */
+/* What the rest of the library knows of group monitors. With the engine lock held. A build without
+ * dynamic groups (RZ_GROUP) has none. */
 #ifndef RZ_MPI_MONITORS_H
 #define RZ_MPI_MONITORS_H
 
 #include "mpi/chapter.h"
 
+/* Process sets, one for each monitor, by its name: the latest view. */
+#define RZ_MONITOR_PSET "rhizome://recommended/"
+
+#if RZ_GROUP
+
 /* All living monitors; NULL in most programs. */
 extern struct rz_monitor *rz_monitors;
 
 /* A process has failed: its groups are to be looked at. */
-extern bool rz_monitors_failures;
+void rz_monitors_failure(void);
 
 /* In each round of progress, where there are monitors: takes note of who fell out or came back, and
  * revokes the communicators of rounds that lost somebody. Not from inside a callback of a
@@ -26,15 +32,62 @@ void rz_monitors_close(void);
 uint64_t rz_monitors_sent(void);
 uint64_t rz_monitors_received(void);
 
-/* Process sets, one for each monitor, by its name: the latest view. */
-#define RZ_MONITOR_PSET "rhizome://recommended/"
-
-/* How many there are; the name of the i-th one, behind RZ_MONITOR_PSET. */
+/* How many process sets there are; the name of the i-th one, behind RZ_MONITOR_PSET. */
 int rz_monitors_count(void);
 const char *rz_monitors_name(int i);
 
 /* A new group of the latest view of the monitor with that process set; *found: there is one. NULL:
  * there is none, or no memory. */
 struct rz_group *rz_monitors_pset(const char *pset, bool *found);
+
+#else
+
+#define rz_monitors ((struct rz_monitor *)NULL)
+
+static inline void rz_monitors_failure(void)
+{
+}
+
+static inline void rz_monitors_look(void)
+{
+}
+
+static inline void rz_monitors_stop(void)
+{
+}
+
+static inline void rz_monitors_close(void)
+{
+}
+
+static inline uint64_t rz_monitors_sent(void)
+{
+    return 0;
+}
+
+static inline uint64_t rz_monitors_received(void)
+{
+    return 0;
+}
+
+static inline int rz_monitors_count(void)
+{
+    return 0;
+}
+
+static inline const char *rz_monitors_name(int i)
+{
+    (void)i;
+    return "";
+}
+
+static inline struct rz_group *rz_monitors_pset(const char *pset, bool *found)
+{
+    (void)pset;
+    *found = false;
+    return NULL;
+}
+
+#endif
 
 #endif

@@ -22,7 +22,7 @@ rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
             rz_module_entry(MODULE, "RZ_UCX_MODULE", "rz_net_ucx_entry", RZ_NET_UCX_VERSION, &why);
         if (entry == NULL) {
 #ifndef RZ_HAVE_UCX
-            why = "this build of Rhizome has no UCX (cmake -DRZ_WITH_UCX=ON builds it in)";
+            why = "this build of Rhizome has no UCX (cmake -DRZ_UCX=ON builds it in)";
 #endif
             complain(config, why);
             return RZ_ERR_UNSUPPORTED;
