@@ -33,7 +33,7 @@ class Demo(unittest.TestCase):
                               stderr=subprocess.STDOUT, text=True, timeout=HANG_S)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn(SURVIVED, done.stdout)
-        self.assertIn("node 2 died", done.stdout)
+        self.assertIn("node 2 failed", done.stdout)
         self.assertNotIn("\033", done.stdout)
 
     def on_a_terminal(self, size, until=None):
