@@ -17,9 +17,6 @@ static void free_panel(struct rz_chart_panel *panel)
         free(panel->lines[i].label);
         free(panel->lines[i].dots);
     }
-    for (uint32_t i = 0; i < panel->n_ticks; i++)
-        free(panel->ticks[i].name);
-    free(panel->ticks);
     free(panel->lines);
     free(panel->title);
     free(panel->x_label);
@@ -92,13 +89,6 @@ void rz_chart_range_y(struct rz_chart *chart, double low, double high)
 {
     last_panel(chart)->y_low = low;
     last_panel(chart)->y_high = high;
-}
-
-void rz_chart_tick(struct rz_chart *chart, double x, const char *name)
-{
-    struct rz_chart_panel *panel = last_panel(chart);
-    panel->ticks = rz_chart_memory(panel->ticks, panel->n_ticks + 1, sizeof *panel->ticks);
-    panel->ticks[panel->n_ticks++] = (struct rz_chart_tick){x, rz_chart_copy(name)};
 }
 
 void rz_chart_curve(struct rz_chart *chart, const char *label, enum rz_chart_style style)

@@ -81,8 +81,6 @@ void rz_chart_scales(struct rz_chart *chart, enum rz_chart_scale x, enum rz_char
 /* The ends of an axis; NAN: as the data have it. */
 void rz_chart_range_x(struct rz_chart *chart, double low, double high);
 void rz_chart_range_y(struct rz_chart *chart, double low, double high);
-/* A name on the x axis; with the first one its numbers are gone. */
-void rz_chart_tick(struct rz_chart *chart, double x, const char *name);
 
 /* A new curve; points follow. */
 void rz_chart_curve(struct rz_chart *chart, const char *label, enum rz_chart_style style);

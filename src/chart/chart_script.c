@@ -222,19 +222,6 @@ static bool is_empty(const struct rz_chart_panel *panel)
     return true;
 }
 
-static void ticks(FILE *out, const struct rz_chart_panel *panel)
-{
-    if (panel->n_ticks == 0)
-        return;
-    fputs("set xtics rotate by -25 noenhanced (", out);
-    for (uint32_t i = 0; i < panel->n_ticks; i++) {
-        fputs(i > 0 ? ", " : "", out);
-        quoted(out, panel->ticks[i].name);
-        fprintf(out, " %.12g", panel->ticks[i].x);
-    }
-    fputs(")\n", out);
-}
-
 static void write_panel(FILE *out, const struct rz_chart_panel *panel)
 {
     fputs("reset\nset grid lt 1 lw 0.5 lc rgb '#D0D0D0'\nset border lc rgb '#555555'\n"
@@ -252,7 +239,6 @@ static void write_panel(FILE *out, const struct rz_chart_panel *panel)
     }
     axis(out, 'x', panel->x_scale, panel->x_low, panel->x_high, is_wide(panel, true));
     axis(out, 'y', panel->y_scale, panel->y_low, panel->y_high, is_wide(panel, false));
-    ticks(out, panel);
     for (uint32_t i = 0; i < panel->n_lines; i++)
         data(out, panel, i);
     plot(out, panel);

@@ -50,19 +50,12 @@ struct rz_chart_line {
     uint32_t n_dots;
 };
 
-struct rz_chart_tick {
-    double x;
-    char *name;
-};
-
 struct rz_chart_panel {
     char *title, *x_label, *y_label;
     enum rz_chart_scale x_scale, y_scale;
     double x_low, x_high, y_low, y_high;
     struct rz_chart_line *lines;
     uint32_t n_lines;
-    struct rz_chart_tick *ticks;
-    uint32_t n_ticks;
 };
 
 struct rz_chart {

@@ -143,9 +143,9 @@ def cross(work):
     other = ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={os.uname().machine}"]
     out = configure(f"{work}/bare", *other)
     wants("No manual page of rzrun" in out, "it is said that there are no manual pages")
-    wants(" --man" not in commands(f"{work}/bare"), "no program of the build writes a manual page")
+    wants(set(re.findall(r"(\w+) --man", commands(f"{work}/bare"))) == {"rzbench"}, "no program of the build but a script writes a manual page")
     configure(f"{work}/tools", *other, f"-DRZ_HOST_TOOLS={BUILD}/bin")
-    for name in ("rzrun", "rzps", "rzsim", "rzbench", "rzdoctor"):
+    for name in ("rzrun", "rzps", "rzsim", "rzdoctor"):
         wants(f"{BUILD}/bin/{name} --man" in commands(f"{work}/tools"), f"the host's {name} writes the page")
     wants(f"{work}/tools/bin/rzrun --man" not in commands(f"{work}/tools"), "no program of the build is run")
     configure(f"{work}/emulated", *other, "-DCMAKE_CROSSCOMPILING_EMULATOR=/usr/bin/env")

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""What rzbench computes: intervals, claims, the verdict; what it reads from records and programs; and how it ends commands."""
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
+sys.path[:0] = [f"{SOURCE}/tools", f"{SOURCE}/tests"]
+from patience import HANG_S  # noqa: E402
+from rzbench import records, run  # noqa: E402
+from rzbench.claims import EXCUSED, HOLDS, NOT_MEASURED, WITHIN, Claims  # noqa: E402
+from rzbench.plot import script, curves_of  # noqa: E402
+from rzbench.table import Interval, Samples, Table, t95  # noqa: E402
+
+
+class Intervals(unittest.TestCase):
+    def test_quantiles(self):
+        """Tabulated values; the table and the expansion meet without a step."""
+        self.assertTrue(math.isnan(t95(0)))
+        for freedom, value, within in ((1, 12.706, 1e-3), (9, 2.262, 1e-3), (20, 2.086, 1e-3), (21, 2.0796, 5e-4), (30, 2.0423, 5e-4),
+                                       (60, 2.0003, 5e-4), (1000000, 1.95996, 1e-4)):
+            self.assertAlmostEqual(t95(freedom), value, delta=within)
+        for freedom in range(2, 100):
+            self.assertLess(t95(freedom), t95(freedom - 1))
+
+    def test_intervals(self):
+        three = Samples([10, math.nan, 12, 14, math.inf]).interval()
+        self.assertEqual(three.n, 3)
+        self.assertAlmostEqual((three.low + three.high) / 2, 12, delta=1e-9)
+        self.assertAlmostEqual((three.high - three.low) / 2, 4.3027 * 2 / math.sqrt(3), delta=1e-3)  # two degrees of freedom, s = 2
+        self.assertEqual(Interval(3, 12, 7, 17).text(), "12.0 (7.00..17.0)")
+        one = Samples([10]).interval()
+        self.assertEqual((one.n, one.median, one.text()), (1, 10, "10.0"))
+        self.assertTrue(math.isnan(one.high))
+        self.assertEqual(Samples().interval().text(), "-")
+
+    def test_ratios(self):
+        """Repetition by repetition: one that the other lacks does not count."""
+        ratio = Samples([20, 30, math.nan, 100]).over(Samples([10, 10, 10])).interval()
+        self.assertEqual(ratio.n, 2)
+        self.assertAlmostEqual(ratio.median, 2.5, delta=1e-9)
+        self.assertAlmostEqual((ratio.low + ratio.high) / 2, 2.5, delta=1e-9)
+
+
+class Verdicts(unittest.TestCase):
+    SEVEN, NONE, CHANCE, SLOWER = Interval(10, 7, 6, 8), Interval(), Interval(3, 0.9, 0.75, 1.15), Interval(10, 0.9, 0.85, 0.95)
+
+    def test_it_holds(self):
+        claims = Claims()
+        self.assertEqual(claims.verdict(), ("verdict: nothing was measured (0 of 0)", False))
+        claims.least("six times", 6, self.NONE)
+        self.assertFalse(claims.verdict()[1])
+        claims.least("six times", 6, self.SEVEN)
+        claims.most("fifty", 50, self.SEVEN, " ms")
+        claims.not_less("not slower", 1, self.CHANCE)
+        claims.all("runs", 4, 4)
+        self.assertEqual(claims.verdict(), ("verdict: holds (4 of 4; 1 not measured)", True))
+        self.assertEqual([claim.holds for claim in claims], [NOT_MEASURED, HOLDS, HOLDS, WITHIN, HOLDS])  # the fourth not by its median
+        self.assertEqual(claims[2].measured, "7.00 (6.00..8.00) ms, n = 10")
+        claims.least("eight times", 8, self.SEVEN)
+        self.assertEqual(claims.verdict(), ("verdict: does not hold (4 of 5; 1 not measured)", False))
+
+    def test_it_does_not_hold(self):
+        claims = Claims()
+        claims.not_less("not slower", 1, self.SLOWER)
+        claims.all("runs", 3, 4)
+        claims.most("six", 6, self.SEVEN)
+        self.assertEqual(claims.verdict(), ("verdict: does not hold (0 of 3)", False))
+        claims.least("eight times", 8, self.SEVEN)
+        claims.excuse("it cannot")
+        self.assertEqual(claims.verdict(), ("verdict: does not hold (0 of 3; 1 excused)", False))
+
+    def test_excuses(self):
+        claims = Claims()
+        claims.excuse("there is none")
+        claims.least("six times", 6, self.SEVEN)
+        claims.excuse("it need not be")
+        claims.least("eight times", 8, self.SEVEN)
+        claims.excuse("it cannot")
+        self.assertEqual(claims.verdict(), ("verdict: holds (1 of 1; 1 excused)", True))
+        self.assertEqual([(claim.holds, claim.why) for claim in claims], [(HOLDS, ""), (EXCUSED, "it cannot")])
+        self.assertEqual(claims[1].measured, "7.00 (6.00..8.00), n = 10")
+        claims.all("none was run", 0, 0)
+        self.assertEqual(claims[2].holds, NOT_MEASURED)
+
+
+class Reading(unittest.TestCase):
+    def test_reports(self):
+        record = ("event=run epoch=1\n"
+                  "event=recovery way=reinit epoch=2 detect_ms=0.5 whole_ms=6.5\n"
+                  "event=recovery way=reinit epoch=3 start_ms=4.25 whole_ms=9.5\n"
+                  "event=exit status=0 detect_ms=7\n")
+        self.assertEqual(records.of_last_recovery(record, "whole_ms"), 9.5)  # of the last one
+        self.assertEqual(records.of_last_recovery(record, "start_ms"), 4.25)
+        self.assertIsNone(records.of_last_recovery(record, "detect_ms"))  # not of another line
+        self.assertIsNone(records.of_last_recovery("event=run\n", "whole_ms"))
+
+    def test_times(self):
+        line = "total 1.5 application 1.25 checkpoint 0.125 restore 0 recovery 0.0625"
+        self.assertEqual([records.of_times(line, word) for word in ("total", "recovery", "restore")], [1.5, 0.0625, 0])
+        self.assertIsNone(records.of_times(line, "rest"))
+        self.assertIsNone(records.of_times("", "total"))
+
+    def test_dimensions(self):
+        for ranks, greatest in ((1, 1), (4, 2), (8, 2), (64, 4), (27, 3), (128, 8), (256, 8), (12, 3), (7, 7)):
+            n = records.dimensions(ranks)
+            self.assertEqual((math.prod(n), max(n)), (ranks, greatest))
+
+
+class Plots(unittest.TestCase):
+    def test_no_title_becomes_a_command(self):
+        table = Table("name", "a\"; system 'x'\n1", "rows", "ms", "plot log log2")
+        table.put("8", "a column", 0, 2.0)
+        text = script(table, curves_of(table), "svg")
+        self.assertIn(r'set title "a\042\073 system \047x\047 1" noenhanced', text)
+        self.assertIn("8 2 2 2\n", text)
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.interrupt = run.Interrupt()
+
+    def does(self, *words, limit_s=HANG_S, watch=None):
+        return run.run_command(words, limit_s, math.inf, self.interrupt, watch)
+
+    def test_what_it_printed_and_its_end(self):
+        result = self.does("sh", "-c", "echo value 12.5 us; echo value 13; exit 3")
+        self.assertEqual((result.end, result.status, result.value("value"), len(result.lines("value"))), (run.ENDED, 3, 12.5, 2))
+        self.assertEqual(self.does("/no/such/program").status, run.NOT_FOUND)
+        self.assertEqual(self.does("sleep", "1000", limit_s=0.1).end, run.OVER)
+
+    def test_nothing_is_left_behind(self):
+        """Whatever leaves its process group and ignores SIGTERM, when the command is ended as when it ends, which that does not hold up."""
+        for last, end in (("exit 0", run.ENDED), ("exec sleep 1000", run.ENOUGH)):
+            with tempfile.TemporaryDirectory() as folder:
+                os.mkfifo(f"{folder}/started")
+                stays = f"setsid sh -c 'trap \"\" TERM; echo $$ > {folder}/started; exec sleep 1000' & read pid < {folder}/started"
+                result = self.does("sh", "-c", f"{stays}; echo pid $pid; echo > {folder}/all; {last}",
+                                   watch=lambda: os.path.exists(f"{folder}/all") and end == run.ENOUGH)
+            self.assertEqual(result.end, end)
+            self.assertFalse(os.path.exists(f"/proc/{result.value('pid'):.0f}"))
+
+
+class CommandLine(unittest.TestCase):
+    def rzbench(self, *words):
+        return subprocess.run([f"{BUILD}/bin/rzbench", *words], capture_output=True, text=True, timeout=HANG_S)
+
+    def test_manual_page_and_help_come_from_one_table(self):
+        page, text = self.rzbench("--man").stdout, self.rzbench("--help").stdout
+        with open(f"{BUILD}/share/man/man1/rzbench.1", encoding="utf-8") as installed:
+            self.assertEqual(installed.read(), page)
+        names = re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", text)
+        self.assertGreater(len(names), 15)
+        for name in names:
+            self.assertIn(name.replace("-", "\\-"), page)
+
+    def test_bad_input_gets_a_sentence(self):
+        for words, says in (((), "say what to measure"), (("much",), "'much' cannot be measured"), (("mpi", "crowds"), "is no part of mpi"),
+                            (("latency", "pair"), "one word too many"), (("all", "--repetitions", "65"), "whole number from 1 to 64"),
+                            (("all", "--budget", "5"), "a time like 300s"), (("all", "--budget", "1s2h"), "a time like 300s"),
+                            (("ulfm", "--ranks", "2,,4"), "numbers like 2,4,8"), (("mpi", "--baseline", "x"), "the path of a folder"),
+                            (("all", "--pin", "1"), "two processors like"), (("all", "--csv", "/no/such/folder/x"), "cannot write")):
+            with self.subTest(words=words):
+                done = self.rzbench(*words)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+                self.assertIn(says, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
