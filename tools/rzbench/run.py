@@ -19,7 +19,7 @@ NOT_FOUND = 127
 ENDED, OVER, OUT_OF_TIME, ENOUGH = "ended", "over", "out of time", "enough"
 
 libc = ctypes.CDLL(None)
-PR_SET_PFAILURESIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def leading_number(text):
@@ -73,7 +73,7 @@ def start(words):
 
     def become():
         os.setpgid(0, 0)
-        libc.prctl(PR_SET_PFAILURESIG, signal.SIGTERM, 0, 0, 0)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(NOT_FOUND)
     child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=become)
