@@ -481,7 +481,7 @@ static void turn_processes(struct patient *patient, uint64_t *items, uint32_t n)
 }
 
 /* Chance never says which processes a group has: messages that could be true are made here. */
-static void message_of_turn(struct patient *patient, struct rz_event *event, uint64_t *items)
+static void message_of_view_change(struct patient *patient, struct rz_event *event, uint64_t *items)
 {
     static struct rz_message message;
     uint32_t n = 1 + (uint32_t)patient_below(patient, SLOTS);
@@ -508,7 +508,7 @@ static bool call_view_change(struct patient *patient, struct rz_event *event, ui
     event->arg[0] = patient_below(patient, GROUPS);
     event->arg[1] = patient_below(patient, 4);
     if (event->call > RZ_VIEW_CHANGE_PROCESS_FAILED) {
-        message_of_turn(patient, event, items);
+        message_of_view_change(patient, event, items);
         return true;
     }
     turn_processes(patient, items, n);
@@ -542,4 +542,4 @@ static void holds_view_change(struct patient *patient)
     }
 }
 
-const struct patient_protocol fuzz_protocol_turn = PATIENT_PROTOCOL(view_change);
+const struct patient_protocol fuzz_protocol_view_change = PATIENT_PROTOCOL(view_change);

@@ -35,7 +35,7 @@ def targets():
 
 
 def rooms(protocol):
-    block = re.search(r"enum rz_component \{(.*?)RZ_PROTOCOL_COUNT", protocol, re.S).group(1)
+    block = re.search(r"enum rz_(?:component|protocol_number) \{(.*?)RZ_PROTOCOL_COUNT", protocol, re.S).group(1)
     return [name.lower() for name in re.findall(r"RZ_PROTOCOL_(\w+)", re.sub(r"/\*.*?\*/", "", block, flags=re.S))]
 
 
@@ -48,10 +48,10 @@ def breaches(texts, protocol, files):
     everything = "\n".join(text for name, text in files.items() if name != "CMakeLists.txt")
     registered = files["CMakeLists.txt"]
     found = []
-    foreach = re.search(r"foreach\(room ([^)]*)\)", registered)
+    foreach = re.search(r"foreach\(protocol ([^)]*)\)", registered)
     for room in rooms(protocol):
         if f"fuzz_protocol_{room} = " not in everything or not foreach or room not in foreach.group(1).split():
-            found.append(f"the protocol room {room} has no fuzz target: tests/fuzz/fuzz_proto_cores.c and CMakeLists.txt")
+            found.append(f"the protocol {room} has no fuzz target: tests/fuzz/fuzz_proto_cores.c and CMakeLists.txt")
     for family in families(texts):
         if f"RZ_FUZZ_FAMILY({family}, {family.upper()})" not in everything:
             found.append(f"the family of messages `{family}` has no fuzz target: write tests/fuzz/fuzz_wire_{family}.c")
