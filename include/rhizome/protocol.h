@@ -34,7 +34,7 @@ enum rz_component {
     RZ_PROTOCOL_PAXOS,
     RZ_PROTOCOL_TWOPHASE, /* baseline of agree */
     RZ_PROTOCOL_ROUNDS,   /* oracle of agree */
-    RZ_PROTOCOL_TURN,
+    RZ_PROTOCOL_VIEW_CHANGE,
     RZ_PROTOCOL_COUNT
 };
 

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-RZ_PROTOCOL(view_change, RZ_PROTOCOL_TURN);
+RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
 
 #define VIEW_BYTES_MAX ((RZ_VIEW_CHANGE_PROCESSES_MAX + 63) / 64 * 8)
 

@@ -470,7 +470,7 @@ static void protocol_arrived(struct rz_recovery *recovery, rz_id from, const voi
     struct rz_core *core = core_of(recovery, message.protocol);
     if (message.protocol == RZ_PROTOCOL_SPREAD && message.view == RZ_REVOCATIONS_VIEW)
         rz_revocations_message(recovery->daemon->revocations, &message, recovery->scratch);
-    else if (message.protocol == RZ_PROTOCOL_TURN)
+    else if (message.protocol == RZ_PROTOCOL_VIEW_CHANGE)
         rz_groups_message(recovery->daemon->groups, &message, recovery->scratch);
     else if (core)
         rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_RECEIVE,

@@ -7,7 +7,7 @@
 #include "proto/view_change/view_change.h"
 #include "proto/view_change/view_change_check.h"
 
-RZ_PROTOCOL(view_change, RZ_PROTOCOL_TURN);
+RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
 
 #define MEMBERS_MAX 8
 #define PER_MEMBER 2

@@ -26,7 +26,7 @@ RZ_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
 RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 RZ_PROTOCOL(twophase, RZ_PROTOCOL_TWOPHASE);
 RZ_PROTOCOL(rounds, RZ_PROTOCOL_ROUNDS);
-RZ_PROTOCOL(view_change, RZ_PROTOCOL_TURN);
+RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
 
 #define INSTANCES 4 /* of paxos */
 #define GROUPS 4    /* of turn */
@@ -486,7 +486,7 @@ static void message_of_view_change(struct patient *patient, struct rz_event *eve
     static struct rz_message message;
     uint32_t n = 1 + (uint32_t)patient_below(patient, SLOTS);
     bool decides = patient_below(patient, 2);
-    message = (struct rz_message){.protocol = RZ_PROTOCOL_TURN,
+    message = (struct rz_message){.protocol = RZ_PROTOCOL_VIEW_CHANGE,
                                   .type = decides ? RZ_VIEW_CHANGE_DECIDED : RZ_VIEW_CHANGE_ARRIVED,
                                   .flags = !decides && patient_below(patient, 4) == 0,
                                   .view = PATIENT_VIEW,

@@ -13,7 +13,7 @@ static struct rz_action *send(struct rz_view_change *turn, enum rz_view_change_m
                               uint64_t group, struct rz_actions *out)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
-    action->message = (struct rz_message){.protocol = RZ_PROTOCOL_TURN,
+    action->message = (struct rz_message){.protocol = RZ_PROTOCOL_VIEW_CHANGE,
                                           .type = (uint8_t)type,
                                           .view = turn->config.view,
                                           .from = turn->self,

@@ -22,7 +22,7 @@
 
 RZ_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
 RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
-RZ_PROTOCOL(view_change, RZ_PROTOCOL_TURN);
+RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
 
 /* Processes come first, then daemons: process p is of daemon N + p % DAEMONS. */
 enum { N = 7, DAEMONS = 3, ALL = N + DAEMONS };
