@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "abi/reinit.h"
-#include "mpi/ft/ft.h"
+#include "mpi/ft/restart.h"
 
 /* How each kind of handle is called in messages, and the class of errors about it. */
 static const struct {

@@ -19,7 +19,7 @@ static struct {
     unsigned char true_[LOGICAL_MAX], false_[LOGICAL_MAX];
 } logical;
 
-/* MPI_INTEGER and its like have the sizes of src/mpi/core/number.h, whatever a compiler says. */
+/* MPI_INTEGER and its like have the sizes of src/mpi/type/number.h, whatever a compiler says. */
 static const struct {
     const char *key;
     int size;

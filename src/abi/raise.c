@@ -8,7 +8,7 @@
 #include "abi/features.h"
 #include "abi/reinit.h"
 #include "chapter_weak.h"
-#include "mpi/ft/ft.h"
+#include "mpi/ft/restart.h"
 
 const char *rz_error_name(int error)
 {

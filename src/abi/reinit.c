@@ -1,8 +1,8 @@
 /*
  * MPIX_Reinit: the program's loop is entered again after each failure. The frame that roll-backs
  * jump to lives here, because it must stay on the stack while the loop runs, and the clean-up
- * handlers, which run before the jump; all else is the chapter's (mpi/ft/ft.h). Global restart:
- * Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the shape of the call is that of its
+ * handlers, which run before the jump; all else is the chapter's (mpi/ft/restart.h). Global
+ * restart: Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the shape of the call is that of its
  * implementation, the clean-up handlers are those of Laguna and others' proposal of 2016.
  */
 #include "abi/reinit.h"
@@ -13,7 +13,7 @@
 
 #include "abi/entry.h"
 #include "chapter_weak.h"
-#include "mpi/ft/ft.h"
+#include "mpi/ft/restart.h"
 #include "mpi/ft/reinit_async.h"
 
 /* One per process: the restart point is the job's. */

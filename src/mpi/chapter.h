@@ -85,8 +85,9 @@ _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeo
  * points.
  */
 enum rz_phase { RZ_PHASE_BEFORE, RZ_PHASE_RUNNING, RZ_PHASE_AFTER };
-extern enum rz_phase rz_phase; /* of the library; reason.c */
-extern enum rz_phase rz_world; /* of the world model; reason.c */
+extern enum rz_phase rz_phase;    /* of the library; reason.c */
+extern enum rz_phase rz_world;    /* of the world model; reason.c */
+extern unsigned rz_sessions_open; /* how many sessions are open; reason.c */
 
 /* ---- Errors (reason.c) ---- */
 
@@ -298,7 +299,7 @@ static inline void rz_status_set_empty(MPI_Status *status)
 
 /*
  * After a call that made *made (NULL: nothing) out of comm and returned `error`: what it returns.
- * Entry points ask it, so that no chapter function needs to (ft/comm_uniform.h).
+ * Entry points ask it, so that no chapter function needs to (agree/comm_uniform.h).
  */
 int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made);
 

@@ -17,14 +17,15 @@ enum rz_envelope_kind {
     RZ_ENVELOPE_SYNC,     /* the sender waits for an acknowledgement that names its serial */
     RZ_ENVELOPE_ACK,      /* the message `serial` has met its receive */
     RZ_ENVELOPE_PROTOCOL, /* of a protocol core: passes no matcher
-                             (mpi/ft/protocol_message.h) */
-    RZ_ENVELOPE_SETUP,  /* outside of any communicator: no matcher either (mpi/comm/setup_message.h)
-                         */
-    RZ_ENVELOPE_CANCEL, /* the sender takes the message `serial` back, if it met no receive yet */
+                             (mpi/agree/protocol_message.h) */
+    RZ_ENVELOPE_SETUP,    /* outside of any communicator: no matcher either
+                           * (mpi/create/setup_message.h)
+                           */
+    RZ_ENVELOPE_CANCEL,   /* the sender takes the message `serial` back, if it met no receive yet */
     RZ_ENVELOPE_CANCELLED, /* the answer: it is gone */
     RZ_ENVELOPE_MET,       /* the other answer: it has met its receive, or was not kept */
     RZ_ENVELOPE_INQUIRY,   /* will a message of this context and tag come? serial: a failed process
-                              (mpi/ft/inquiry.h) */
+                              (mpi/p2p/inquiry.h) */
     RZ_ENVELOPE_ABSENT,    /* none will; serial: as above, 0: the receiver knows of one */
     RZ_ENVELOPE_COUNT
 };

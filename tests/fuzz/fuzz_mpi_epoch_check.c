@@ -11,9 +11,10 @@
  */
 #include "fake_world.h"
 #include "fuzz.h"
-#include "mpi/comm/setup_message.h"
+#include "mpi/create/setup_message.h"
 #include "mpi/ft/bootstrap.h"
-#include "mpi/p2p/p2p.h"
+#include "mpi/engine/epoch_check.h"
+#include "mpi/p2p/p2p_inside.h"
 #include "net/shm/shm.h"
 
 #include <stdlib.h>
@@ -265,7 +266,7 @@ static void no_message(const struct rz_envelope *envelope, size_t n)
         bytes++;
     uint8_t *exact = rz_fuzz_copy(header, bytes);
     uint64_t before = rz_engine.counters.foreign;
-    rz_p2p_arrived(&rz_engine.paths[RZ_PATH_SHM], exact, (uint32_t)bytes, payload, n, NULL);
+    rz_epoch_check_arrived(&rz_engine.paths[RZ_PATH_SHM], exact, (uint32_t)bytes, payload, n, NULL);
     rz_fuzz_holds(rz_engine.counters.foreign == before + 1);
     world.foreign++;
     free(exact);

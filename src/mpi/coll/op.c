@@ -1,6 +1,6 @@
 #include "mpi/coll/op.h"
 
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 
 #include <limits.h>
 #include <stdlib.h>

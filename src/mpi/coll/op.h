@@ -3,7 +3,7 @@
 #define RZ_MPI_OP_H
 
 #include "mpi/type/datatype.h"
-#include "mpi/core/number.h"
+#include "mpi/type/number.h"
 
 /* inout[i] = in[i] op inout[i], for n elements that do not overlap. */
 typedef void rz_op_function_t(const void *in, void *inout, MPI_Count n);

@@ -1,8 +1,8 @@
 #include "mpi/coll/schedule.h"
 
-#include "mpi/ft/comm_uniform.h"
-#include "mpi/ft/inquiry.h"
-#include "mpi/p2p/p2p.h"
+#include "mpi/agree/comm_uniform.h"
+#include "mpi/p2p/inquiry.h"
+#include "mpi/p2p/p2p_inside.h"
 #include "mpi/request/wait.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ struct rz_schedule {
     struct rz_request **pending;
     size_t n_pending, pending_max;
     struct block *blocks;
-    bool uniform;                   /* its end is that of all members (ft/comm_uniform.h) */
+    bool uniform;                   /* its end is that of all members (agree/comm_uniform.h) */
     struct rz_uniform_results *row; /* of a persistent one, its own */
     struct rz_uniform_result result;
     struct rz_request *request; /* of a uniform one that is not blocking */
@@ -525,7 +525,7 @@ static void settle(struct rz_schedule *schedule)
         struct rz_blocked blocked = {.call = request->comm->call,
                                      .comm = request->comm,
                                      .operation = request->comm->operations,
-                                     .peer = rz_wait_whom(request),
+                                     .peer = rz_wait_peer(request),
                                      .tag = request->tag};
         /* At a roll-back all of them have ended with it, so that they can be given back here, too.
          */
@@ -594,7 +594,7 @@ static void schedule_waits_for(const struct rz_request *request, struct rz_block
     blocked->operation = schedule->operation;
     for (size_t i = 0; i < schedule->n_pending; i++) {
         if (!schedule->pending[i]->complete) {
-            blocked->peer = rz_wait_whom(schedule->pending[i]);
+            blocked->peer = rz_wait_peer(schedule->pending[i]);
             return;
         }
     }

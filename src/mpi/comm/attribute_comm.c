@@ -1,7 +1,7 @@
 /* Attributes of communicators: the user's, and what the library says of the job. */
-#include "mpi/core/attribute.h"
+#include "mpi/type/attribute.h"
 #include "mpi/comm/comm.h"
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 #include "mpi/core/error.h"
 
 #include <mpi-ext.h>

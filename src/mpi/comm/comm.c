@@ -1,13 +1,10 @@
-#include "mpi/comm/dynamic.h"
+
+#include "mpi/comm/comm.h"
 
 #include "base/random.h"
-#include "mpi/core/attribute.h"
-#include "mpi/ft/comm_revoke.h"
-#include "mpi/ft/agreement_context.h"
-#include "mpi/ft/revoke_nodes.h"
+#include "mpi/type/attribute.h"
 #include "mpi/core/errhandler.h"
-#include "mpi/core/engine.h"
-#include "mpi/p2p/message.h"
+#include "mpi/engine/waiting.h"
 #include "port/kill_point.h"
 
 #include <stdlib.h>
@@ -88,28 +85,39 @@ bool rz_comms_hold(uint32_t process)
     return false;
 }
 
-void rz_comm_look_at_range(struct rz_comm *comm)
+int rz_comm_failed(const struct rz_comm *comm)
 {
-    enum rz_error_range range = rz_comm_error_range(comm);
-    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_engine.n_failed > 0) ||
-                     (range == RZ_RANGE_GROUP && rz_comm_failed(comm) > 0);
-    if (concerned && comm->inter == NULL) {
-        rz_comm_revoke(comm);
+    int failed = 0;
+    for (uint32_t i = 0; i < rz_membership.n_failed; i++) {
+        failed += rz_comm_holds(comm, rz_membership.failed[i]);
+    }
+    return failed;
+}
+
+/* A process is gone: notes where collectives cannot go on any more. */
+static void gone(uint32_t process, bool failed)
+{
+    for (struct rz_comm *comm = failed ? living : NULL; comm != NULL; comm = comm->next) {
+        if (rz_comm_holds(rz_comm_whole(comm), process)) {
+            rz_comm_stop_collectives(comm);
+        }
     }
 }
 
-void rz_comms_failure(uint32_t failed)
+/* The last request that ends may hold the last reference. */
+void rz_comm_revoked(struct rz_comm *comm)
 {
-    struct rz_comm *next;
-    for (struct rz_comm *comm = living; comm != NULL; comm = next) {
-        if (rz_comm_holds(comm->inter != NULL ? comm->inter : comm, failed)) {
-            rz_comm_stop_collectives(comm);
-        }
-        rz_comm_retain(comm); /* revoking ends requests, the last of which may hold it */
-        rz_comm_look_at_range(comm);
-        next = comm->next;
-        rz_comm_release(comm);
+    if (comm->revoked) {
+        return;
     }
+    rz_comm_retain(comm);
+    comm->revoked = true;
+    if (comm->local != NULL) {
+        comm->local->revoked = true;
+    }
+    rz_hooks_comm_revoked(comm);
+    rz_engine.completions++; /* news to all waiting calls */
+    rz_comm_release(comm);
 }
 
 /* ---- Beginning and ending ---- */
@@ -147,15 +155,7 @@ static void comm_end(struct rz_comm *comm)
     }
     rz_participations_forget(&comm->participations);
     rz_comm_note_end(comm->context);
-    for (int context_offset = 0; context_offset < RZ_CONTEXT_OFFSET_COUNT; context_offset++) {
-        rz_message_forget_context(rz_comm_context(comm, (enum rz_context_offset)context_offset));
-    }
-    rz_parent_ends(comm);
-    bool farewell = !closing && rz_dynamic_says_farewell(comm);
-    if (farewell) {
-        rz_agreement_context_open(comm); /* others may wait for our farewell */
-    }
-    rz_agreement_context_comm_ends(comm, farewell);
+    rz_hooks_comm_ends(comm, !closing && rz_comm_says_farewell(comm));
     *(comm->prev != NULL ? &comm->prev->next : &living) = comm->next;
     if (comm->next != NULL) {
         comm->next->prev = comm->prev;
@@ -225,7 +225,7 @@ static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
     for (int i = 0; i < group->size; i++) {
         uint32_t process = group->process[i];
         if (rz_process_failed(process) && !ended_well(process)) {
-            rz_engine_list_failed(process);
+            rz_membership_list_failed(process);
             rz_comm_stop_collectives(comm);
         }
     }
@@ -234,14 +234,13 @@ static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
 /* What happened before the communicator was there. */
 static void look_back(struct rz_comm *comm)
 {
-    if (rz_engine.failures) {
+    if (rz_membership.failures) {
         look_back_at(comm, comm->group);
         if (comm->remote != comm->group) {
             look_back_at(comm, comm->remote);
         }
     }
-    rz_agreement_contexts_comm_begun();
-    rz_revoke_comm_begun(comm);
+    rz_hooks_comm_begun(comm);
 }
 
 /* Collective operations of an inter-communicator are done partly within the local group. */
@@ -313,7 +312,7 @@ static struct rz_group *world_group(uint64_t *what)
     uint32_t *all = malloc(n * sizeof(*all));
     *what = 1;
     for (uint32_t i = 0; all != NULL && i < n; i++) {
-        all[i] = rz_engine.members[i].process;
+        all[i] = rz_membership.members[i].process;
         if (cohort->processes != NULL) {
             const struct rz_link_process *process = &cohort->processes[i];
             all[i] = rz_process(process->slot, process->incarnation);
@@ -348,10 +347,11 @@ int rz_comms_open(void)
     return MPI_SUCCESS;
 }
 
+/* Protocols have ended already; but objects that have ended since may have brought some to life
+ * again. */
 void rz_comms_close(void)
 {
-    rz_comm_from_group_close();
-    rz_agreement_contexts_close();
+    rz_hooks_stop();
     closing = true;
     while (living != NULL) {
         struct rz_comm *comm = living;
@@ -370,6 +370,31 @@ void rz_comms_close(void)
 struct rz_comm *rz_comm_predefined(unsigned handle)
 {
     return handle == 0x101 ? &world : handle == 0x102 ? &self : NULL;
+}
+
+/* ---- Farewells ---- */
+
+static bool reaches_beyond(const struct rz_comm *comm)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    const struct rz_group *groups[] = {comm->group, comm->remote};
+    bool spawned = info->self.rank >= info->n_ranks;
+    for (int side = 0; side < (comm->group != comm->remote ? 2 : 1); side++) {
+        for (int i = 0; i < groups[side]->size; i++) {
+            uint32_t process = groups[side]->process[i];
+            bool beyond = spawned ? rz_group_find(world.group, process) == MPI_UNDEFINED
+                                  : rz_process_slot(process) >= info->n_ranks;
+            if (beyond) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool rz_comm_says_farewell(const struct rz_comm *comm)
+{
+    return comm->met || reaches_beyond(comm);
 }
 
 /* ---- Asking ---- */
@@ -494,3 +519,31 @@ int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
     memcpy(comm_name, name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;
 }
+
+uint64_t rz_comm_number(uint64_t context, uint32_t first)
+{
+    return rz_mix(rz_mix(context, rz_engine.epoch), first);
+}
+
+/* ---- For the engine ---- */
+
+static void describe(const struct rz_comm *comm, struct rz_wait_text *text)
+{
+    comm = rz_comm_whole(comm); /* the one the user knows */
+    text->context = comm->context;
+    text->members = (uint32_t)comm->group->size;
+    if (comm->remote != comm->group) {
+        text->members += (uint32_t)comm->remote->size;
+    }
+    size_t n = strnlen(comm->name, sizeof(text->name) - 1);
+    memcpy(text->name, comm->name, n);
+    text->name[n] = '\0';
+}
+
+const struct rz_hooks rz_comm_hooks = {
+    .gone = gone,
+    .holds = rz_comms_hold,
+    .discard = rz_comms_close,
+    .close = rz_group_forget_empty,
+    .describe_comm = describe,
+};

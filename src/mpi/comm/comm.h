@@ -8,8 +8,7 @@
 
 #include "mpi/comm/group.h"
 #include "mpi/comm/participation.h"
-#include "mpi/ft/agreement.h"
-#include "mpi/ft/revoke_nodes.h"
+#include "mpi/engine/hooks.h"
 
 /* One context id carries separate context offsets that never match each other: the low bits of the
  * id on the wire. */
@@ -32,11 +31,11 @@ struct rz_comm {
     struct rz_comm *inter; /* of such a hidden one: whose; what ends the one ends the other */
     uint64_t operations;   /* collective operations begun on it, creations included */
     const char *call;      /* the collective operation going on, for the hang report */
-    uint32_t hints;        /* comm_info.c */
+    uint32_t hints;        /* comm_hints.h */
     struct rz_errhandler *errhandler;
     struct rz_attribute *attributes;
     bool revoked;
-    bool unshut;   /* comm_revoke.h */
+    bool contexts_to_close; /* p2p/p2p_hooks.c */
     bool unshared; /* nobody else has it: the MPI_COMM_WORLD of a process that replaces a failed
                       one, revoked from spawn */
     bool met; /* made by processes that had no communicator in common: spawn, connect, accept, join
@@ -70,6 +69,26 @@ static inline uint64_t rz_comm_context(const struct rz_comm *comm,
                                        enum rz_context_offset context_offset)
 {
     return comm->context | (uint64_t)context_offset;
+}
+
+/* Operations of a hidden local communicator are those of its inter-communicator. */
+static inline struct rz_comm *rz_comm_whole(const struct rz_comm *comm)
+{
+    return (struct rz_comm *)(uintptr_t)(comm->inter != NULL ? comm->inter : comm);
+}
+
+/* Whether this process takes part in the operation of comm whose messages have this tag; NULL: it
+ * does not. */
+static inline struct rz_participation *rz_operation_find(const struct rz_comm *comm, int tag)
+{
+    return rz_participation_find(&rz_comm_whole(comm)->participations, tag);
+}
+
+/* It does from now on, until rz_operation_end (p2p/inquiry.h); no failed member of comm is known.
+ */
+static inline void rz_operation_begin(struct rz_comm *comm, struct rz_participation *one, int tag)
+{
+    rz_participation_begin(&rz_comm_whole(comm)->participations, one, tag);
 }
 
 /*
@@ -127,66 +146,11 @@ int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_grou
 int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_t *context,
                          struct rz_comm **newcomm);
 
-/*
- * Every member gives `bytes` bytes at mine and gets all of them in order of rank at all (size *
- * bytes). For the making of communicators; MPI_SUCCESS, an error class or RZM_ROLLBACK.
- */
-int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine, size_t bytes,
-                     void *all);
-
-/* The same number of bytes from root to all. */
-int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes);
-
-/*
- * A creation that all of comm take part in: its number, from 1. RZM_ROLLBACK, MPI_ERR_REVOKED: it
- * does not count. Messages of it may be sent until rz_comm_create_end (ft/inquiry.h), which the
- * entry points call.
- */
-int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation);
-void rz_comm_create_end(struct rz_comm *comm);
-
-/*
- * Returns when all members have entered the creation with this number. MPI_ERR_PROC_FAILED: one of
- * them has failed, or another member tells so.
- */
-int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation);
-
-/* The last thing of a call that made a communicator without its members having met: nobody leaves
- * before all have entered, so that a failed member is told of. Releases it at an error. */
-int rz_comm_settle(struct rz_comm *made, const char *call);
-
 /* The living communicator with this id, whatever the context offset; NULL: none. */
 struct rz_comm *rz_comm_by_context(uint64_t context);
 
 /* A member is known to have failed, here or elsewhere. */
 void rz_comm_stop_collectives(struct rz_comm *comm);
-
-/* The value of the info key mpi_memory_alloc_kinds, of sessions and communicators. */
-#define RZ_MEMORY_KINDS "mpi,system"
-
-/* Takes over the hints of info (NULL: none) that are known; others are left alone (comm_info.c). */
-void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info);
-
-/* Whose failure revokes comm at once, without a call (comm_info.c). */
-enum rz_error_range { RZ_RANGE_LOCAL, RZ_RANGE_GROUP, RZ_RANGE_UNIVERSE };
-enum rz_error_range rz_comm_error_range(const struct rz_comm *comm);
-
-/* Which calls return the same verdict at all members (comm_info.c; ft/comm_uniform.h). */
-enum rz_error_uniform { RZ_UNIFORM_LOCAL, RZ_UNIFORM_CONSTRUCT, RZ_UNIFORM_COLL };
-enum rz_error_uniform rz_comm_error_uniform(const struct rz_comm *comm);
-
-/* What comm's members agree by, before the first time and ever after (comm_info.c). */
-enum rz_agreement_engine rz_comm_agreement(const struct rz_comm *comm);
-
-/* How a process that revokes comm tells the others. */
-enum rz_revoke_way rz_comm_revoke_way(const struct rz_comm *comm);
-
-/* Revokes comm if somebody within its error range is known to be failed; not from inside a callback
- * of a transport. */
-void rz_comm_look_at_range(struct rz_comm *comm);
-
-/* MPI_Comm_create_from_group numbers creations that look alike: forget them (comm_from_group.c). */
-void rz_comm_from_group_close(void);
 
 void rz_comm_retain(struct rz_comm *comm);
 
@@ -213,11 +177,27 @@ void rz_comm_note_end(uint64_t context);
 /* How many processes of comm (of both groups if inter) are known to be failed. */
 int rz_comm_failed(const struct rz_comm *comm);
 
-/* A process failed: note where collectives cannot go on any more. From the engine. */
-void rz_comms_failure(uint32_t process);
-
 /* Whether comm, or some living communicator, holds that process. */
 bool rz_comm_holds(const struct rz_comm *comm, uint32_t process);
 bool rz_comms_hold(uint32_t process);
+
+/* The number of a communicator in the whole job, for ever; first: the lower of the first members of
+ * its groups. */
+uint64_t rz_comm_number(uint64_t context, uint32_t first);
+
+/* comm is revoked, whoever said so: everything that is pending on it ends here. Once; harmless
+ * again. */
+void rz_comm_revoked(struct rz_comm *comm);
+
+/*
+ * Whether members of comm part in an orderly way, because nothing else brings them together at the
+ * end: it was made by spawn, connect, accept or join, or reaches beyond the world of this process.
+ * To end such a one is a part in an agreement of all its members. So a process that waits for the
+ * others, in MPI_Comm_disconnect, MPI_Finalize or MPIX_Comm_agree, waits for none that has ended
+ * it.
+ */
+bool rz_comm_says_farewell(const struct rz_comm *comm);
+
+extern const struct rz_hooks rz_comm_hooks;
 
 #endif

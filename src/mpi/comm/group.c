@@ -1,6 +1,6 @@
 #include "mpi/comm/group.h"
 
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

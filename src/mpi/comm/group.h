@@ -10,7 +10,7 @@ struct rz_group {
     int rank;           /* of this process, or MPI_UNDEFINED */
     uint64_t session;   /* the id of the one it comes from, 0: of none; sessions.h */
     uint32_t rows;      /* 1 + how many of its members in a row are on one node, as all of them were
-                           told; 0: to be looked up (ft/agreement_context_members.c) */
+                           told; 0: to be looked up (agree/agreement_context_members.c) */
     uint32_t process[]; /* [size]: its members' numbers (core/process_number.h) */
 };
 

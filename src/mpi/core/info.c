@@ -1,7 +1,6 @@
 /* Info objects: ordered lists of key and value. */
 #include "mpi/core/info.h"
 
-#include "mpi/core/engine.h"
 #include "mpi/core/errhandler.h"
 
 #include "mpi/chapter.h"

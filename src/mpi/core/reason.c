@@ -6,6 +6,7 @@
 
 enum rz_phase rz_phase = RZ_PHASE_BEFORE;
 enum rz_phase rz_world = RZ_PHASE_BEFORE;
+unsigned rz_sessions_open;
 
 static _Thread_local struct {
     int error_class;  /* MPI_SUCCESS: nothing noted */

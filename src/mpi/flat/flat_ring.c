@@ -1,4 +1,4 @@
-/* The thread that watches another process, and is watched: mpi/core/flat.h. */
+/* The thread that watches another process, and is watched: mpi/flat/flat.h. */
 #include "mpi/flat/flat_state.h"
 
 #include "base/assert.h"

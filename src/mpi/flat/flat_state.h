@@ -3,7 +3,7 @@
 #define RZ_MPI_FLAT_FLAT_STATE_H
 
 #include "host/embedded.h"
-#include "mpi/core/flat.h"
+#include "mpi/flat/flat.h"
 #include "net/datagram/datagram_post.h"
 
 #include <pthread.h>

@@ -1,5 +1,7 @@
 #include "mpi/ft/bootstrap.h"
 
+#include "mpi/engine/membership.h"
+
 #include "base/assert.h"
 #include "port/kill_point.h"
 #include "wire/cursor.h"

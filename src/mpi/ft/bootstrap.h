@@ -1,12 +1,12 @@
 /*
- * Bootstrap messages: by a word (comm/setup_message.h) the survivors of a communicator tell a
+ * Bootstrap messages: by a word (create/setup_message.h) the survivors of a communicator tell a
  * process that came in place of a failed one of the new communicator to which it belongs.
  */
 #ifndef RZ_MPI_BOOTSTRAP_H
 #define RZ_MPI_BOOTSTRAP_H
 
 #include "mpi/comm/comm.h"
-#include "mpi/comm/setup_message.h"
+#include "mpi/create/setup_message.h"
 
 struct rz_bootstrap {
     uint64_t context;

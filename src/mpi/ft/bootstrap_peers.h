@@ -7,7 +7,7 @@
 #ifndef RZ_MPI_BOOTSTRAP_PEERS_H
 #define RZ_MPI_BOOTSTRAP_PEERS_H
 
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 
 struct rz_setup_message;
 

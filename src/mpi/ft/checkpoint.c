@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "mpi/chapter.h"
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 #include "mpi/ft/checkpoint_slot.h"
 #include "mpi/ft/checkpoint_stream.h"
 #include "port/kill_point.h"
@@ -203,7 +203,7 @@ static bool is_committed(void)
 static bool previous_settled(void *arg)
 {
     (void)arg;
-    bool failures = rz_engine.n_failed > 0 ||
+    bool failures = rz_membership.n_failed > 0 ||
                     atomic_load_explicit(&rz_engine.board->nodes_failed, memory_order_acquire) > 0;
     return is_committed() || (failures && !rz_engine.reinit_open);
 }

@@ -36,9 +36,11 @@
 
 #include "base/random.h"
 #include "mpi/ft/spawn_ask.h"
-#include "mpi/ft/agreement_context.h"
+#include "mpi/agree/acknowledge.h"
+#include "mpi/agree/agreement_context.h"
 #include "mpi/ft/bootstrap.h"
 #include "mpi/ft/bootstrap_peers.h"
+#include "mpi/engine/waiting.h"
 #include "port/kill_point.h"
 
 #include <stdio.h>

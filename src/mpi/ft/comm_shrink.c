@@ -3,7 +3,7 @@
  * what was agreed: the group is who is left, the context id comes from the old one, the number of
  * the agreement and the failed processes, so that nothing needs to be agreed for it.
  */
-#include "mpi/ft/comm_agree.h"
+#include "mpi/agree/ballot.h"
 
 #include "base/random.h"
 #include "mpi/request/wait.h"

@@ -1,38 +1,23 @@
 /* Which processes of a communicator are known to be failed, and which of them the user has
  * acknowledged. All local. */
 #include "mpi/comm/comm.h"
-#include "mpi/core/engine.h"
-#include "mpi/ft/spawn_ask.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/agree/acknowledge.h"
 
 #include <stdlib.h>
-
-static bool is_peer(const struct rz_comm *comm, uint32_t process)
-{
-    return rz_group_find(comm->group, process) != MPI_UNDEFINED ||
-           (comm->remote != comm->group && rz_group_find(comm->remote, process) != MPI_UNDEFINED);
-}
-
-int rz_comm_failed(const struct rz_comm *comm)
-{
-    int failed = 0;
-    for (uint32_t i = 0; i < rz_engine.n_failed; i++) {
-        failed += is_peer(comm, rz_engine.failed[i]);
-    }
-    return failed;
-}
 
 /* The first n failed of comm in the order in which their failures were learnt: so that earlier
  * answers are a part of later ones. */
 static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **group)
 {
-    uint32_t *ranks = malloc((rz_engine.n_failed + 1) * sizeof(*ranks));
+    uint32_t *ranks = malloc((rz_membership.n_failed + 1) * sizeof(*ranks));
     if (ranks == NULL) {
         return MPI_ERR_NO_MEM;
     }
     uint32_t found = 0;
-    for (uint32_t i = 0; i < rz_engine.n_failed && found < n; i++) {
-        if (is_peer(comm, rz_engine.failed[i])) {
-            ranks[found++] = rz_engine.failed[i];
+    for (uint32_t i = 0; i < rz_membership.n_failed && found < n; i++) {
+        if (rz_comm_holds(comm, rz_membership.failed[i])) {
+            ranks[found++] = rz_membership.failed[i];
         }
     }
     struct rz_group *made = rz_group_predefined(0x109);
@@ -56,10 +41,10 @@ int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)
 static void tell_daemon(const struct rz_comm *comm)
 {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < rz_engine.n_failed && found < comm->acknowledged; i++) {
-        if (is_peer(comm, rz_engine.failed[i])) {
+    for (uint32_t i = 0; i < rz_membership.n_failed && found < comm->acknowledged; i++) {
+        if (rz_comm_holds(comm, rz_membership.failed[i])) {
             found++;
-            rz_failures_acknowledge(&rz_engine.failed[i], 1);
+            rz_failures_acknowledge(&rz_membership.failed[i], 1);
         }
     }
 }

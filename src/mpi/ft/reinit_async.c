@@ -1,7 +1,7 @@
 #include "mpi/ft/reinit_async.h"
 
 #include "mpi/chapter.h"
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 #include "port/nudge.h"
 #include "port/text.h"
 

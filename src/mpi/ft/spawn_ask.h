@@ -1,12 +1,11 @@
 /*
  * What a process asks of its daemon after failures: that processes be started in place of the
- * failed (REPLACE, answered by BORN), and that failures which the program knows of do not count
- * against it (ACKNOWLEDGED).
+ * failed ones (REPLACE and its answer).
  */
 #ifndef RZ_MPI_SPAWN_WISH_H
 #define RZ_MPI_SPAWN_WISH_H
 
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 
 /* Spawns that were asked for; memory of the caller from rz_spawn_ask_ask until rz_spawn_ask_end.
  */
@@ -35,9 +34,5 @@ static inline bool rz_spawns_answered(const struct rz_spawn_ask *wish)
 }
 
 void rz_spawn_ask_end(struct rz_spawn_ask *wish);
-
-/* The program has been told of these failures and goes on: says so to the daemon, once per failure.
- * Those who live or ended in order are left out. */
-void rz_failures_acknowledge(const uint32_t *process, uint32_t n);
 
 #endif

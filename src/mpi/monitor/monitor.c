@@ -108,6 +108,7 @@ static void monitor_insert(struct rz_monitor *monitor)
         rz_monitors->prev = monitor;
     }
     rz_monitors = monitor;
+    rz_work_set(RZ_WORK_MONITORS, true);
 }
 
 static void monitor_end(struct rz_monitor *monitor)
@@ -116,6 +117,7 @@ static void monitor_end(struct rz_monitor *monitor)
     if (monitor->next != NULL) {
         monitor->next->prev = monitor->prev;
     }
+    rz_work_set(RZ_WORK_MONITORS, rz_monitors != NULL);
     rz_monitor_group_end(monitor->group);
     free(monitor->untold);
     rz_object_release(&monitor->object);

@@ -10,7 +10,7 @@
 #define RZ_MPI_MONITOR_H
 
 #include "mpi/comm/comm.h"
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 #include "mpi/monitor/monitor_terms.h"
 #include "mpi/monitor/monitors.h"
 #include "mpi/tester/tester.h"
@@ -95,5 +95,12 @@ void rz_monitor_look_at_view(struct rz_monitor_group *group, const uint32_t *tol
 
 /* monitor_load.c: the module; NULL: it could not be loaded, and a reason was noted. */
 const struct rz_tester_entry *rz_monitor_tester(void);
+
+/* MPI_Finalize was called: monitors are stopped, for others may wait for this process in a round.
+ */
+void rz_monitors_stop(void);
+
+/* The epoch ends, and all communicators after this: so do all monitors. */
+void rz_monitors_close(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * How a group begins: each member gets a socket of its daemon, all tell one another where they are
- * and what they know of the others, each starts its thread, and a verdict (ft/comm_uniform.h) makes
- * the outcome the same at all.
+ * and what they know of the others, each starts its thread, and a verdict (agree/comm_uniform.h)
+ * makes the outcome the same at all.
  *
  * Nobody leaves before the verdict, for the others wait for what it says; so who has no memory for
  * that much ends.
@@ -9,7 +9,8 @@
 #include "mpi/monitor/monitor.h"
 
 #include "base/random.h"
-#include "mpi/ft/comm_uniform.h"
+#include "mpi/agree/comm_uniform.h"
+#include "mpi/create/comm_creation.h"
 #include "port/kill_point.h"
 
 #include <stdio.h>

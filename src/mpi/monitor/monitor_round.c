@@ -4,7 +4,7 @@
  */
 #include "mpi/monitor/monitor.h"
 
-#include "mpi/ft/comm_revoke.h"
+#include "mpi/agree/comm_revoke.h"
 #include "port/kill_point.h"
 #include "wire/cursor.h"
 

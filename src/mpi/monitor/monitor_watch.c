@@ -4,7 +4,7 @@
  */
 #include "mpi/monitor/monitor.h"
 
-#include "mpi/ft/comm_revoke.h"
+#include "mpi/agree/comm_revoke.h"
 #include "proto/diagnose/diagnose.h"
 
 #include <math.h>
@@ -75,26 +75,38 @@ void rz_monitor_look(struct rz_monitor *monitor)
     }
 }
 
-static bool failed_since; /* a process, and no monitor has looked since */
+static bool failures; /* a process is gone: its groups are to be looked at */
 
-void rz_monitors_failure(void)
+static void gone(uint32_t process, bool failed)
 {
-    failed_since = true;
+    (void)process, (void)failed;
+    failures = true;
 }
 
-void rz_monitors_look(void)
+/* Where there are monitors: takes note of members that are excluded or recommended again, and
+ * revokes the communicators of rounds that lost a member. Not from inside a callback of a
+ * transport. */
+static unsigned look_at_all(void)
 {
-    bool failures = failed_since;
-    failed_since = false;
+    bool all = failures;
+    failures = false;
     for (struct rz_monitor *monitor = rz_monitors; monitor != NULL; monitor = monitor->next) {
         const struct rz_monitor_group *group = monitor->group;
-        if (failures ||
+        if (all ||
             (group->snapshot != NULL &&
              atomic_load_explicit(&group->snapshot->news, memory_order_acquire) != group->news)) {
             rz_monitor_look(monitor);
         }
     }
+    return 0;
 }
+
+const struct rz_hooks rz_monitor_hooks = {
+    .last_call = rz_monitors_stop,
+    .work = {[RZ_WORK_MONITORS] = look_at_all},
+    .gone = gone,
+    .discard = rz_monitors_close,
+};
 
 /*
  * Who is in the view was in by the counters that all came with. A counter that has grown since then

@@ -4,6 +4,7 @@
 #define RZ_MPI_MONITORS_H
 
 #include "mpi/chapter.h"
+#include "mpi/engine/hooks.h"
 
 /* Process sets, one for each monitor, by its name: the latest view. */
 #define RZ_MONITOR_PSET "rhizome://recommended/"
@@ -13,20 +14,7 @@
 /* All living monitors; NULL in most programs. */
 extern struct rz_monitor *rz_monitors;
 
-/* A process has failed: its groups are to be looked at. */
-void rz_monitors_failure(void);
-
-/* In each round of progress, where there are monitors: takes note of who fell out or came back, and
- * revokes the communicators of rounds that lost somebody. Not from inside a callback of a
- * transport. */
-void rz_monitors_look(void);
-
-/* Before the last barrier of MPI_Finalize: they are stopped, for others may wait for this process
- * in a round. */
-void rz_monitors_stop(void);
-
-/* At a roll-back and at the end of the engine, before all communicators end: so do all monitors. */
-void rz_monitors_close(void);
+extern const struct rz_hooks rz_monitor_hooks;
 
 /* Datagrams that monitors of this process have sent and received so far, ended ones included. */
 uint64_t rz_monitors_sent(void);
@@ -41,24 +29,6 @@ const char *rz_monitors_name(int i);
 struct rz_group *rz_monitors_pset(const char *pset, bool *found);
 
 #else
-
-#define rz_monitors ((struct rz_monitor *)NULL)
-
-static inline void rz_monitors_failure(void)
-{
-}
-
-static inline void rz_monitors_look(void)
-{
-}
-
-static inline void rz_monitors_stop(void)
-{
-}
-
-static inline void rz_monitors_close(void)
-{
-}
 
 static inline uint64_t rz_monitors_sent(void)
 {

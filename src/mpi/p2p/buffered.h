@@ -1,17 +1,19 @@
-/* Buffered sends: MPI_Bsend, and the buffers the user attaches for them to the process, to
- * communicators and to sessions. */
+/* Buffered sends: detaching and flushing the buffers of send_buffer.h, in the call that is named.
+ */
 #ifndef RZ_MPI_BUFFERED_H
 #define RZ_MPI_BUFFERED_H
 
-#include "mpi/request/request.h"
+#include "mpi/p2p/send_buffer.h"
 
-/* A buffered send has ended: its share of its buffer is free again. */
-void rz_buffered_ended(struct rz_request *request);
+/* Waits until nothing of the owner's buffer is on its way, also where none is attached. MPI_SUCCESS
+ * or RZM_ROLLBACK. */
+int rz_buffered_flush(enum rz_buffer_owner kind, uint64_t owner, const char *call);
 
-/* The session of that id ends; its buffer, with nothing on its way any more, is not attached. */
-void rz_buffered_session_ends(uint64_t session);
+/* The same, and gives the buffer back. MPI_ERR_BUFFER: none is attached. */
+int rz_buffered_detach(enum rz_buffer_owner kind, uint64_t owner, const char *call, void *address,
+                       MPI_Count *size);
 
-/* At a roll-back and in finalize: nothing is attached. */
-void rz_buffered_close(void);
+/* A request that ends when rz_buffered_flush would return. */
+int rz_buffered_iflush(enum rz_buffer_owner kind, uint64_t owner, struct rz_request **request);
 
 #endif

@@ -10,25 +10,10 @@
 #ifndef RZ_MPI_MATCH_H
 #define RZ_MPI_MATCH_H
 
-#include <rhizome/types.h>
-
-#define RZ_MATCH_ANY_SOURCE (-1) /* == MPI_ANY_SOURCE */
-#define RZ_MATCH_ANY_TAG (-2)    /* == MPI_ANY_TAG */
+#include "mpi/request/match_entry.h"
 
 struct rz_match_list {
     struct rz_match_entry *first, *last;
-};
-
-/* One message or one posted receive; memory of the caller while it is in the matcher. */
-struct rz_match_entry {
-    uint64_t context;
-    int32_t source;  /* rank in the communicator; a receive: or RZ_MATCH_ANY_SOURCE */
-    int32_t tag;     /* a receive: or RZ_MATCH_ANY_TAG */
-    uint64_t number; /* order of arrival or posting; set by the matcher */
-    struct rz_match_entry *bucket_next,
-        *bucket_prev; /* exact receives and all messages: in the bucket of the key */
-    struct rz_match_entry *row_next,
-        *row_prev; /* open receives and all messages: in the row of the context */
 };
 
 /* What belongs to one context id. Made at the first use, by a receive or by a message that came

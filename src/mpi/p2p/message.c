@@ -1,33 +1,40 @@
 #include "mpi/p2p/message.h"
 
 #include "mpi/chapter.h"
-#include "mpi/comm/setup_message.h"
-#include "mpi/ft/protocol_message.h"
-#include "mpi/ft/inquiry.h"
-#include "mpi/p2p/p2p.h"
-#include "mpi/p2p/peer.h"
-#include "mpi/p2p/sync.h"
-#include "mpi/p2p/unstarted.h"
-#include "port/kill_point.h"
+#include "mpi/engine/peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void drop_token(struct rz_path *path, rz_net_token_t token)
-{
-    if (token != NULL) {
-        path->ops->drop(path->net, token);
-    }
-}
+struct rz_matcher rz_matcher;
 
-/* Of a message that has passed the epoch check: its sender is to hear of it. */
-static void drop_payload(struct rz_path *path, const struct rz_envelope *envelope,
-                         rz_net_token_t token)
+/* Synchronous messages that were dropped before they met a receive, as none will come:
+ * MPI_Finalize, or the end of their communicator. Their senders wait for a receive that never
+ * comes: only programs that cancel such sends, or are wrong, add to it. */
+static struct dropped {
+    struct dropped *next;
+    struct rz_envelope envelope;
+} * all_dropped;
+
+static bool last_call; /* the program receives nothing more in this epoch */
+
+void rz_message_drop_payload(struct rz_path *path, const struct rz_envelope *envelope,
+                             rz_net_token_t token)
 {
     if (token != NULL) {
         rz_peer_drop(rz_message_from(envelope), path, token);
     }
+}
+
+static void remember_dropped(const struct rz_envelope *envelope)
+{
+    struct dropped *dropped = calloc(1, sizeof(*dropped));
+    if (dropped == NULL) {
+        abort(); /* the sender would wait for ever */
+    }
+    *dropped = (struct dropped){all_dropped, *envelope};
+    all_dropped = dropped;
 }
 
 /* The same of one that no receive will meet any more. */
@@ -35,9 +42,9 @@ static void drop_unmet(struct rz_path *path, const struct rz_envelope *envelope,
                        rz_net_token_t token)
 {
     if (envelope->kind == RZ_ENVELOPE_SYNC) {
-        rz_sync_dropped(envelope);
+        remember_dropped(envelope);
     }
-    drop_payload(path, envelope, token);
+    rz_message_drop_payload(path, envelope, token);
 }
 
 /* Without memory for a message that has arrived nothing can be promised to its sender any more. */
@@ -66,20 +73,10 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
     if (token == NULL && bytes > 0) {
         memcpy(message->data, data, bytes);
     }
-    if (!rz_match_keep(&rz_engine.matcher, &message->match)) {
+    if (!rz_match_keep(&rz_matcher, &message->match)) {
         out_of_memory(bytes);
     }
     rz_engine.counters.unexpected++;
-}
-
-/*
- * Which communicator a message is of is known only when it meets a receive. Its source is then
- * looked up there; one that is no member, or another than has sent it, is somebody's bug.
- */
-static bool fits(const struct rz_comm *comm, const struct rz_envelope *envelope)
-{
-    return envelope->source >= 0 && envelope->source < comm->remote->size &&
-           comm->remote->process[envelope->source] == rz_message_from(envelope);
 }
 
 struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_offset context_offset,
@@ -87,10 +84,10 @@ struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_off
 {
     uint64_t context = rz_comm_context(comm, context_offset);
     struct rz_match_entry *entry;
-    while ((entry = rz_match_find(&rz_engine.matcher, context, source, tag, take)) != NULL &&
-           !fits(comm, &RZ_EARLY_OF(entry)->envelope)) {
+    while ((entry = rz_match_find(&rz_matcher, context, source, tag, take)) != NULL &&
+           !rz_message_fits(comm, &RZ_EARLY_OF(entry)->envelope)) {
         if (!take) {
-            rz_match_find(&rz_engine.matcher, context, source, tag, true);
+            rz_match_find(&rz_matcher, context, source, tag, true);
         }
         rz_engine.counters.foreign++;
         rz_message_drop(RZ_EARLY_OF(entry));
@@ -101,49 +98,31 @@ struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_off
 /* Of a message that has met no receive. */
 static bool is_of_no_use(const struct rz_envelope *envelope)
 {
-    return rz_engine.last_call == (uint64_t)rz_engine.epoch + 1 ||
-           rz_match_closed(&rz_engine.matcher, envelope->context) ||
+    return last_call || rz_match_closed(&rz_matcher, envelope->context) ||
            rz_comm_has_ended(envelope->context / RZ_CONTEXT_OFFSET_COUNT * RZ_CONTEXT_OFFSET_COUNT);
 }
 
-void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
-                     size_t bytes, rz_net_token_t token)
+void rz_message_unexpected(struct rz_path *path, const struct rz_envelope *envelope,
+                           const void *data, size_t bytes, rz_net_token_t token)
 {
-    struct rz_match_entry *posted =
-        rz_match_arrive(&rz_engine.matcher, envelope->context, envelope->source, envelope->tag);
-    struct rz_request *request =
-        posted != NULL ? (void *)((char *)posted - offsetof(struct rz_request, match)) : NULL;
-    if (request != NULL && !fits(request->comm, envelope)) {
-        rz_engine.counters.foreign++;
-        drop_payload(path, envelope, token);
-    } else if (request != NULL) {
-        rz_match_unpost(&rz_engine.matcher, posted);
-        rz_p2p_receive(request, path, envelope, data, bytes, token);
-    } else if (is_of_no_use(envelope)) {
+    if (is_of_no_use(envelope)) {
         drop_unmet(path, envelope, token);
     } else {
         message_keep(path, envelope, data, bytes, token);
     }
 }
 
-void rz_message_meet(struct rz_request *request, struct rz_early *message)
-{
-    rz_p2p_receive(request, message->path, &message->envelope, message->data, message->bytes,
-                   message->token);
-    free(message);
-}
-
 void rz_message_drop(struct rz_early *message)
 {
-    drop_payload(message->path, &message->envelope, message->token);
+    rz_message_drop_payload(message->path, &message->envelope, message->token);
     free(message);
 }
 
 static void drop_early(struct rz_match_context *context)
 {
     struct rz_match_entry *entry;
-    while ((entry = rz_match_find(&rz_engine.matcher, context->id, RZ_MATCH_ANY_SOURCE,
-                                  RZ_MATCH_ANY_TAG, true)) != NULL) {
+    while ((entry = rz_match_find(&rz_matcher, context->id, RZ_MATCH_ANY_SOURCE, RZ_MATCH_ANY_TAG,
+                                  true)) != NULL) {
         struct rz_early *message = RZ_EARLY_OF(entry);
         drop_unmet(message->path, &message->envelope, message->token);
         free(message);
@@ -153,26 +132,32 @@ static void drop_early(struct rz_match_context *context)
 void rz_message_forget_context(uint64_t id)
 {
     drop_early(&(struct rz_match_context){.id = id});
-    rz_match_release(&rz_engine.matcher, id);
+    rz_match_release(&rz_matcher, id);
+}
+
+bool rz_messages_begin(void)
+{
+    last_call = false;
+    return rz_matcher_init(&rz_matcher);
 }
 
 void rz_message_last_call(void)
 {
-    rz_engine.last_call = (uint64_t)rz_engine.epoch + 1;
-    rz_p2p_forget();
+    last_call = true;
+    rz_messages_forget();
 }
 
 void rz_message_close_context(uint64_t id)
 {
-    if (!rz_match_close(&rz_engine.matcher, id)) {
+    if (!rz_match_close(&rz_matcher, id)) {
         out_of_memory(0);
     }
     drop_early(&(struct rz_match_context){.id = id});
 }
 
-void rz_p2p_forget(void)
+void rz_messages_forget(void)
 {
-    struct rz_matcher *matcher = &rz_engine.matcher;
+    struct rz_matcher *matcher = &rz_matcher;
     for (uint32_t i = 0; matcher->contexts != NULL && i <= matcher->contexts_mask; i++) {
         for (struct rz_match_context *context = matcher->contexts[i]; context != NULL;
              context = context->next) {
@@ -181,90 +166,47 @@ void rz_p2p_forget(void)
     }
 }
 
-/* ---- The epoch check ---- */
+/* ---- Messages that are cancelled ---- */
 
-enum epoch_check { EPOCH_CHECK_SHUT, EPOCH_CHECK_OPEN, EPOCH_CHECK_WAIT };
-
-/*
- * Law 4: what is not of this job, this epoch and a living incarnation is dropped before anything of
- * it is looked at. Forced closing of connections does not fence; this does. Who was spawned without
- * our knowing of it yet waits outside.
- */
-static enum epoch_check epoch_check_for(const struct rz_envelope *envelope)
+static bool is_same(const struct rz_envelope *kept, const struct rz_envelope *wanted)
 {
-    struct rz_engine_counters *counters = &rz_engine.counters;
-    const struct rz_link_info *info = rz_engine.info;
-    if (envelope->job_token != info->job_token || envelope->slot >= info->n_slots) {
-        counters->foreign++;
-        return EPOCH_CHECK_SHUT;
-    }
-    if (envelope->epoch != rz_engine.epoch || rz_engine.rollback) {
-        /* Nobody is in a later epoch before we said that we stand at its start: such a message is
-         * somebody's bug. */
-        *(envelope->epoch > rz_engine.epoch ? &counters->future_epoch : &counters->old_epoch) += 1;
-        return EPOCH_CHECK_SHUT;
-    }
-    const struct rz_member *member = &rz_engine.members[envelope->slot];
-    uint32_t present = rz_board_incarnation(member->word);
-    if (envelope->incarnation > present) {
-        return EPOCH_CHECK_WAIT;
-    }
-    if (member->failed || envelope->incarnation < present) {
-        counters->old_incarnation++;
-        return EPOCH_CHECK_SHUT;
-    }
-    return EPOCH_CHECK_OPEN;
+    return kept->serial == wanted->serial && kept->slot == wanted->slot &&
+           kept->incarnation == wanted->incarnation;
 }
 
-void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
-                      size_t bytes, rz_net_token_t token)
+static bool is_called_so(const struct rz_match_entry *entry, const void *arg)
 {
-    rz_kill_here(RZ_KILL_ARRIVED);
-    uint32_t from = rz_message_from(envelope);
-    if (path == &rz_engine.paths[RZ_PATH_SHM] && rz_member_of(from)->peer == NULL) {
-        /* Its flow control needs the way back; the transport's own call (stranger) may have come in
-         * an earlier epoch. */
-        rz_peer_meet(from);
-    }
-    if (envelope->kind == RZ_ENVELOPE_ACK) {
-        rz_sync_acknowledged(envelope->serial, from);
-        drop_token(path, token);
-    } else if (envelope->kind == RZ_ENVELOPE_CANCEL) {
-        rz_sync_cancel_wanted(envelope);
-        drop_token(path, token);
-    } else if (envelope->kind == RZ_ENVELOPE_CANCELLED || envelope->kind == RZ_ENVELOPE_MET) {
-        rz_sync_cancel_answered(envelope);
-        drop_token(path, token);
-    } else if (envelope->kind == RZ_ENVELOPE_PROTOCOL) {
-        rz_protocol_message_arrived(path, envelope, data, bytes, token);
-    } else if (envelope->kind == RZ_ENVELOPE_SETUP) {
-        rz_setup_message_arrived(path, envelope, data, bytes, token);
-    } else if (envelope->kind == RZ_ENVELOPE_INQUIRY || envelope->kind == RZ_ENVELOPE_ABSENT) {
-        rz_inquiry_arrived(envelope);
-        drop_token(path, token);
-    } else if ((uint32_t)envelope->source > RZ_SLOT_MASK) {
-        rz_engine.counters.foreign++; /* no communicator has such a rank: nobody may look it up */
-        drop_token(path, token);
-    } else {
-        rz_message_take(path, envelope, data, bytes, token);
-    }
+    return is_same(&RZ_EARLY_OF(entry)->envelope, arg);
 }
 
-void rz_p2p_arrived(struct rz_path *path, const void *header, uint32_t header_bytes,
-                    const void *data, size_t bytes, rz_net_token_t token)
+static bool take_from_dropped(const struct rz_envelope *envelope)
 {
-    struct rz_envelope envelope;
-    if (!rz_envelope_decode(&envelope, header, header_bytes)) {
-        rz_engine.counters.foreign++;
-        drop_token(path, token);
-        return;
+    for (struct dropped **at = &all_dropped; *at != NULL; at = &(*at)->next) {
+        struct dropped *dropped = *at;
+        if (is_same(&dropped->envelope, envelope)) {
+            *at = dropped->next;
+            free(dropped);
+            return true;
+        }
     }
-    enum epoch_check epoch_check = epoch_check_for(&envelope);
-    if (epoch_check == EPOCH_CHECK_OPEN) {
-        rz_message_enter(path, &envelope, data, bytes, token);
-    } else if (epoch_check == EPOCH_CHECK_WAIT) {
-        rz_unstarted_keep(path, &envelope, data, bytes, token);
-    } else {
-        drop_token(path, token);
+    return false;
+}
+
+bool rz_message_take_back(const struct rz_envelope *envelope)
+{
+    struct rz_match_entry *entry =
+        rz_match_take_back(&rz_matcher, envelope->context, is_called_so, envelope);
+    if (entry != NULL) {
+        rz_message_drop(RZ_EARLY_OF(entry));
+    }
+    return entry != NULL || take_from_dropped(envelope);
+}
+
+void rz_messages_forget_dropped(void)
+{
+    while (all_dropped != NULL) {
+        struct dropped *next = all_dropped->next;
+        free(all_dropped);
+        all_dropped = next;
     }
 }

@@ -1,18 +1,24 @@
 /*
- * Messages that have arrived: the epoch check that drops what is not of this epoch and its living
- * incarnations, and what came before anybody asked for it.
+ * Messages that have arrived before a receive was posted for them.
  */
 #ifndef RZ_MPI_MESSAGE_H
 #define RZ_MPI_MESSAGE_H
 
 #include "mpi/comm/comm.h"
-#include "mpi/core/engine.h"
-#include "wire/envelope.h"
+#include "mpi/engine/epoch_check.h"
+#include "mpi/p2p/match.h"
 
-/* The number of the process that has sent it. */
-static inline uint32_t rz_message_from(const struct rz_envelope *envelope)
+/* The matcher of all transports. */
+extern struct rz_matcher rz_matcher;
+
+/*
+ * Which communicator a message is of is known only when it meets a receive. Its source is then
+ * looked up there; one that is no member, or another than has sent it, is a bug of its sender.
+ */
+static inline bool rz_message_fits(const struct rz_comm *comm, const struct rz_envelope *envelope)
 {
-    return rz_process(envelope->slot, envelope->incarnation);
+    return envelope->source >= 0 && envelope->source < comm->remote->size &&
+           comm->remote->process[envelope->source] == rz_message_from(envelope);
 }
 
 /* A message without a receive. */
@@ -35,36 +41,39 @@ struct rz_early {
 struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_offset context_offset,
                                  int source, int tag, bool take);
 
-/* Past the epoch check: gives the message to the receive that waits for it, or keeps it. path and
- * token: NULL for own ones. */
-void rz_message_take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
-                     size_t bytes, rz_net_token_t token);
+/* A message has met no receive: keeps it, or drops it where it is of no use. path and token: NULL
+ * for own ones. */
+void rz_message_unexpected(struct rz_path *path, const struct rz_envelope *envelope,
+                           const void *data, size_t bytes, rz_net_token_t token);
 
-/* A message has passed the epoch check: to where its kind belongs. As rz_net_host.arrived. */
-void rz_message_enter(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
-                      size_t bytes, rz_net_token_t token);
-
-/* The kept message, already out of the matcher, meets request; it is freed. */
-void rz_message_meet(struct rz_request *request, struct rz_early *message);
+/* Drops the payload of a message that has passed the epoch check, so that its sender hears of it.
+ * token NULL: it has none. */
+void rz_message_drop_payload(struct rz_path *path, const struct rz_envelope *envelope,
+                             rz_net_token_t token);
 
 /* Nobody wants the message, already out of the matcher; it is freed. */
 void rz_message_drop(struct rz_early *message);
 
-/* Messages that a probe has taken and nobody received: they are dropped, and their handles stale
- * (probe.c). */
-void rz_matched_close(void);
+/* Takes the message of this envelope out of those that met no receive, dropped ones included;
+ * false: it has met one. */
+bool rz_message_take_back(const struct rz_envelope *envelope);
 
-/* comm was revoked: what is still with its sender stays there, who need not wait for it (probe.c).
- */
-void rz_matched_revoked(const struct rz_comm *comm);
+/* No send that was dropped will be cancelled any more: at a roll-back and in finalize. */
+void rz_messages_forget_dropped(void);
 
 /* The communicator ends: drops what nobody received, and forgets the context. What still comes for
  * it is dropped, too (rz_comm_has_ended): its sender may be one who waits in spite of a failure. */
 void rz_message_forget_context(uint64_t context);
 
+/* An epoch begins: messages of it may come. False: no memory. */
+bool rz_messages_begin(void);
+
 /* From now on messages that meet no receive are dropped, with what is kept: the process is about to
  * finalize and will receive nothing more, but who sends must end. */
 void rz_message_last_call(void);
+
+/* Throws away all messages that were not received: at a roll-back and in finalize. */
+void rz_messages_forget(void);
 
 /* Drops what is kept for this context, and from now on what arrives for it. */
 void rz_message_close_context(uint64_t context);

@@ -3,10 +3,10 @@
 #include "mpi/p2p/p2p.h"
 
 #include "base/assert.h"
-#include "mpi/ft/ft.h"
-#include "mpi/ft/inquiry.h"
 #include "mpi/p2p/message.h"
-#include "mpi/p2p/peer.h"
+#include "mpi/engine/paths.h"
+#include "mpi/engine/peer.h"
+#include "mpi/p2p/send_buffer.h"
 #include "mpi/p2p/sync.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
@@ -154,6 +154,9 @@ static void envelope_init(struct rz_envelope *envelope, const struct rz_comm *co
     };
 }
 
+static void take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
+                 size_t bytes, rz_net_token_t token);
+
 static void send_go(struct rz_request *request)
 {
     struct rz_send_desc *send_desc = &request->send_desc;
@@ -170,7 +173,7 @@ static void send_go(struct rz_request *request)
     uint32_t process = rz_comm_process(request->comm, request->peer);
     if (process == rz_engine.self) {
         rz_request_activate(request);
-        rz_message_take(NULL, &envelope, send_desc->data, request->bytes, NULL);
+        take(NULL, &envelope, send_desc->data, request->bytes, NULL);
         send_ended(request, RZ_OK);
         return;
     }
@@ -253,9 +256,6 @@ static int send_start(struct rz_request *request)
     }
     rz_status_set_cancelled(&request->status, false);
     send_go(request);
-    if (goes_on(request)) {
-        rz_inquire(request);
-    }
     return MPI_SUCCESS;
 }
 
@@ -296,7 +296,7 @@ int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *d
  * acknowledged it. */
 static bool comm_has_news_of_failure(const struct rz_comm *comm)
 {
-    return rz_engine.n_failed > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
+    return rz_membership.n_failed > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
 }
 
 /* A failed process, or a member that will not take part in an operation, is waited for in vain. */
@@ -324,8 +324,6 @@ static void receive_look_at_failures(struct rz_request *request)
         }
     } else if (rz_process_failed(rz_comm_process(request->comm, source))) {
         rz_p2p_receive_fails(request);
-    } else if (goes_on(request)) {
-        rz_inquire(request);
     }
 }
 
@@ -347,15 +345,15 @@ static int receive_start(struct rz_request *request)
     struct rz_early *found =
         rz_message_find(comm, request->context_offset, key->source, key->tag, true);
     if (found != NULL) {
-        rz_message_meet(request, found);
+        rz_p2p_meet(request, found);
         return MPI_SUCCESS;
     }
-    if (!rz_match_post(&rz_engine.matcher, key)) {
+    if (!rz_match_post(&rz_matcher, key)) {
         return MPI_ERR_NO_MEM;
     }
     request->flags |= RZ_REQUEST_POSTED;
     rz_request_activate(request);
-    if (__builtin_expect(rz_engine.failures, 0)) {
+    if (__builtin_expect(rz_membership.failures, 0)) {
         receive_look_at_failures(request);
     }
     return MPI_SUCCESS;
@@ -386,7 +384,7 @@ int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatyp
 void rz_p2p_withdraw(struct rz_request *request)
 {
     rz_assert(request->flags & RZ_REQUEST_POSTED);
-    rz_match_unpost(&rz_engine.matcher, &request->match);
+    rz_match_unpost(&rz_matcher, &request->match);
     request->flags &= ~(uint32_t)RZ_REQUEST_POSTED;
 }
 
@@ -407,7 +405,7 @@ static bool waits_for_answer_alone(const struct rz_request *request)
     return (request->flags & due) == RZ_REQUEST_ANSWER_DUE;
 }
 
-void rz_p2p_answered(struct rz_request *request)
+static void answered(struct rz_request *request)
 {
     bool ends = waits_for_answer_alone(request);
     request->flags &= ~(uint32_t)RZ_REQUEST_ANSWER_DUE;
@@ -472,7 +470,22 @@ static void receive_fetch(struct rz_request *request, uint32_t process, struct r
     }
 }
 
-void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
+/* Tells its sender that it has met that receive. True: the receive waits until that has left. */
+static bool acknowledge(const struct rz_envelope *envelope, struct rz_request *receive)
+{
+    uint32_t from = rz_message_from(envelope);
+    if (from != rz_engine.self) {
+        return rz_sync_acknowledge(envelope, receive, answered);
+    }
+    struct rz_request *send = rz_sync_send_of(envelope->serial, from);
+    if (send != NULL) {
+        rz_p2p_acknowledged(send);
+    }
+    return false;
+}
+
+/* request meets this message, inline or by token; path: of the token. */
+static void receive(struct rz_request *request, struct rz_path *path,
                     const struct rz_envelope *envelope, const void *data, size_t bytes,
                     rz_net_token_t token)
 {
@@ -486,7 +499,7 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
     rz_status_set_bytes(&request->status, (int64_t)taken);
     rz_engine.counters.receives++;
     rz_engine.counters.bytes_received += taken;
-    if (envelope->kind == RZ_ENVELOPE_SYNC && rz_sync_acknowledge(envelope, request)) {
+    if (envelope->kind == RZ_ENVELOPE_SYNC && acknowledge(envelope, request)) {
         request->flags |= RZ_REQUEST_ANSWER_DUE | RZ_REQUEST_PAYLOAD_DUE;
     }
     if (token != NULL) {
@@ -500,6 +513,44 @@ void rz_p2p_receive(struct rz_request *request, struct rz_path *path,
                            request->buffer);
     }
     receive_ended(request, RZ_OK);
+}
+
+void rz_p2p_meet(struct rz_request *request, struct rz_early *message)
+{
+    receive(request, message->path, &message->envelope, message->data, message->bytes,
+            message->token);
+    free(message);
+}
+
+/* Gives the message to the receive that waits for it, or keeps it. path and token: NULL for own
+ * ones. */
+static void take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
+                 size_t bytes, rz_net_token_t token)
+{
+    struct rz_match_entry *posted =
+        rz_match_arrive(&rz_matcher, envelope->context, envelope->source, envelope->tag);
+    struct rz_request *request =
+        posted != NULL ? (void *)((char *)posted - offsetof(struct rz_request, match)) : NULL;
+    if (request == NULL) {
+        rz_message_unexpected(path, envelope, data, bytes, token);
+    } else if (!rz_message_fits(request->comm, envelope)) {
+        rz_engine.counters.foreign++;
+        rz_message_drop_payload(path, envelope, token);
+    } else {
+        rz_match_unpost(&rz_matcher, posted);
+        receive(request, path, envelope, data, bytes, token);
+    }
+}
+
+void rz_p2p_arrived(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
+                    size_t bytes, rz_net_token_t token)
+{
+    if ((uint32_t)envelope->source > RZ_SLOT_MASK) {
+        rz_engine.counters.foreign++; /* no communicator has such a rank: nobody may look it up */
+        rz_path_drop(path, token);
+    } else {
+        take(path, envelope, data, bytes, token);
+    }
 }
 
 /* ---- Failures, cancelling, roll-back ---- */
@@ -522,7 +573,7 @@ static void request_look_at_failure(struct rz_request *request, uint32_t process
     if (concerns(request, process) && (request->flags & SEND_DUE) == RZ_REQUEST_CANCEL_DUE) {
         rz_request_complete(request, MPI_SUCCESS); /* it has sent, and nobody answers any more */
     } else if (concerns(request, process) && waits_for_answer_alone(request)) {
-        rz_p2p_answered(request); /* it has received, and nobody waits for the answer any more */
+        answered(request); /* it has received, and nobody waits for the answer any more */
     } else if (concerns(request, process)) {
         if (request->flags & RZ_REQUEST_POSTED) {
             rz_p2p_receive_fails(request);
@@ -580,7 +631,7 @@ static void end_unanswered(void)
     for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
         next = request->next;
         if (request->class == &rz_p2p_class && waits_for_answer_alone(request)) {
-            rz_p2p_answered(request);
+            answered(request);
         }
     }
 }
@@ -659,11 +710,32 @@ static void p2p_destroy(struct rz_request *request)
     rz_datatype_release(request->datatype);
 }
 
+static void p2p_waits_for(const struct rz_request *request, struct rz_blocked *blocked)
+{
+    blocked->tag = request->tag;
+    if (request->peer >= 0) {
+        blocked->peer = rz_comm_process(request->comm, request->peer);
+    }
+}
+
+static void p2p_ended(struct rz_request *request)
+{
+    if (request->serial != 0) {
+        rz_sync_release(request);
+    }
+    if (request->flags & RZ_REQUEST_BSEND) {
+        rz_send_buffer_ended(request);
+    }
+}
+
 const struct rz_request_class rz_p2p_class = {
     .name = "message",
     .start = p2p_restart,
     .cancel = p2p_cancel,
     .abandon = p2p_abandon,
+    .look_again = rz_p2p_look_again,
+    .ended = p2p_ended,
+    .waits_for = p2p_waits_for,
     .destroy = p2p_destroy,
 };
 

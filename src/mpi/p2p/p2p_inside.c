@@ -1,19 +1,53 @@
-/* Messages for the inside of the library, on the collective context offset. */
-#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/p2p_inside.h"
+
+#include "mpi/p2p/inquiry.h"
 #include "mpi/request/wait.h"
+
+/* A message of an operation that goes on in spite of a failed member: its peer may not take part
+ * any more. */
+static inline void look_at_failures(const struct rz_comm *comm, struct rz_request *request)
+{
+    if (__builtin_expect(comm->collectives_failed, 0)) {
+        rz_inquire(request);
+    }
+}
+
+int rz_p2p_isend_at(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
+                    int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
+                    struct rz_request **request)
+{
+    int error =
+        rz_p2p_start_send(buffer, count, datatype, dest, tag, comm, context_offset, 0, request);
+    if (error == MPI_SUCCESS) {
+        look_at_failures(comm, *request);
+    }
+    return error;
+}
+
+int rz_p2p_irecv_at(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
+                    int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
+                    struct rz_request **request)
+{
+    int error =
+        rz_p2p_start_recv(buffer, count, datatype, source, tag, comm, context_offset, 0, request);
+    if (error == MPI_SUCCESS) {
+        look_at_failures(comm, *request);
+    }
+    return error;
+}
 
 int rz_p2p_isend(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
                  int tag, struct rz_comm *comm, struct rz_request **request)
 {
-    return rz_p2p_start_send(buffer, count, datatype, dest, tag, comm, RZ_CONTEXT_OFFSET_COLLECTIVE,
-                             0, request);
+    return rz_p2p_isend_at(buffer, count, datatype, dest, tag, comm, RZ_CONTEXT_OFFSET_COLLECTIVE,
+                           request);
 }
 
 int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
                  struct rz_comm *comm, struct rz_request **request)
 {
-    return rz_p2p_start_recv(buffer, count, datatype, source, tag, comm,
-                             RZ_CONTEXT_OFFSET_COLLECTIVE, 0, request);
+    return rz_p2p_irecv_at(buffer, count, datatype, source, tag, comm, RZ_CONTEXT_OFFSET_COLLECTIVE,
+                           request);
 }
 
 bool rz_p2p_done(struct rz_request **requests, size_t n)
@@ -62,7 +96,7 @@ int rz_p2p_wait(struct rz_request **requests, size_t n)
         struct rz_blocked blocked = {.call = request->comm->call,
                                      .comm = request->comm,
                                      .operation = request->comm->operations,
-                                     .peer = rz_wait_whom(request),
+                                     .peer = rz_wait_peer(request),
                                      .tag = request->tag};
         /* At a roll-back all of them have ended with it, so that they can be given back here, too.
          */

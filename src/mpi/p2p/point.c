@@ -1,5 +1,5 @@
 /* The user's point-to-point calls: MPI_Send, MPI_Recv and variants. */
-#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/p2p_inside.h"
 #include "mpi/request/wait.h"
 
 #include <stdlib.h>
@@ -167,6 +167,7 @@ static const struct rz_request_class pair_class = {.name = "send and receive",
                                                    .poll = pair_poll,
                                                    .cancel = pair_cancel,
                                                    .abandon = pair_abandon,
+                                                   .look_again = pair_poll,
                                                    .destroy = pair_destroy};
 
 static int pair_new(struct rz_request *send, struct rz_request *receive, struct rz_comm *comm,

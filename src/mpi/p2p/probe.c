@@ -1,7 +1,9 @@
 /* Looking at messages before they are received: MPI_Probe, MPI_Mprobe and variants. */
+#include "mpi/p2p/probe.h"
+
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
-#include "mpi/p2p/peer.h"
+#include "mpi/engine/peer.h"
 #include "mpi/request/wait.h"
 
 #include <stdlib.h>
@@ -70,7 +72,7 @@ static bool found_or_refused(void *arg)
     }
     if (look->comm->revoked) {
         look->error = MPI_ERR_REVOKED;
-    } else if (rz_engine.n_failed > 0 && look->source == MPI_ANY_SOURCE) {
+    } else if (rz_membership.n_failed > 0 && look->source == MPI_ANY_SOURCE) {
         bool news = rz_comm_failed(look->comm) > (int)look->comm->acknowledged;
         look->error = news ? MPI_ERR_PROC_FAILED : MPI_SUCCESS;
     } else if (look->source != MPI_ANY_SOURCE) {
@@ -248,7 +250,7 @@ int rzm_imrecv(void *buf, MPI_Count count, struct rz_datatype *datatype, struct 
         return MPI_ERR_NO_MEM;
     }
     matched_free(matched);
-    rz_message_meet(made, message);
+    rz_p2p_meet(made, message);
     *request = made;
     return MPI_SUCCESS;
 }

@@ -1,8 +1,7 @@
 #include "mpi/p2p/sync.h"
 
 #include "mpi/p2p/message.h"
-#include "mpi/p2p/p2p.h"
-#include "mpi/p2p/peer.h"
+#include "mpi/engine/peer.h"
 
 #include <stdlib.h>
 
@@ -15,13 +14,6 @@ static uint32_t n_slots, first_free;
 static uint32_t acks_on_their_way;
 
 #define SLOT_NONE UINT32_MAX
-
-/* Synchronous messages that were dropped. Their senders wait for a receive that never comes: only
- * programs that cancel such sends, or are wrong, add to it. */
-static struct dropped {
-    struct dropped *next;
-    struct rz_envelope envelope;
-} * all_dropped;
 
 static bool slots_grow(void)
 {
@@ -68,8 +60,7 @@ static struct rz_request *request_called(uint64_t serial)
     return request != NULL && request->serial == serial ? request : NULL;
 }
 
-/* The send that is called so, and waits for an answer of that process; or NULL. */
-static struct rz_request *request_of(uint64_t serial, uint32_t process)
+struct rz_request *rz_sync_send_of(uint64_t serial, uint32_t process)
 {
     struct rz_request *request = request_called(serial);
     bool fits = request != NULL && request->flags & RZ_REQUEST_SEND &&
@@ -77,18 +68,11 @@ static struct rz_request *request_of(uint64_t serial, uint32_t process)
     return fits ? request : NULL;
 }
 
-void rz_sync_acknowledged(uint64_t serial, uint32_t process)
-{
-    struct rz_request *request = request_of(serial, process);
-    if (request != NULL) {
-        rz_p2p_acknowledged(request);
-    }
-}
-
 /* An acknowledgement on its way lives by itself. */
 struct ack {
     struct rz_send_desc send_desc;
     uint64_t receive; /* the serial of the receive that waits for it to go; 0: none does */
+    void (*answered)(struct rz_request *receive);
 };
 
 static void ack_done(struct rz_net_op *op, rz_status_t status)
@@ -96,10 +80,11 @@ static void ack_done(struct rz_net_op *op, rz_status_t status)
     (void)status; /* a sender that is gone will not miss it */
     struct ack *ack = (struct ack *)(void *)((char *)op - offsetof(struct ack, send_desc.op));
     struct rz_request *receive = ack->receive != 0 ? request_called(ack->receive) : NULL;
+    void (*answered)(struct rz_request * receive) = ack->answered;
     acks_on_their_way--;
     free(ack);
     if (receive != NULL) {
-        rz_p2p_answered(receive);
+        answered(receive);
     }
 }
 
@@ -142,13 +127,10 @@ static bool tell(uint32_t process, const struct rz_envelope *envelope, enum rz_e
 
 /* Where the connection is open but has no room, the sender may be computing: nobody waits for that.
  */
-bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *receive)
+bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *receive,
+                         void (*answered)(struct rz_request *receive))
 {
     uint32_t from = rz_message_from(envelope);
-    if (from == rz_engine.self) {
-        rz_sync_acknowledged(envelope->serial, from);
-        return false;
-    }
     bool open = rz_peer_is_open(from);
     struct ack *sent;
     if (send_about(from, envelope, RZ_ENVELOPE_ACK, &sent) != RZ_IN_PROGRESS || open ||
@@ -156,6 +138,7 @@ bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *
         return false;
     }
     sent->receive = receive->serial;
+    sent->answered = answered;
     return true;
 }
 
@@ -166,68 +149,15 @@ bool rz_sync_cancel(const struct rz_request *request, const struct rz_envelope *
     return tell(rz_comm_process(request->comm, request->peer), envelope, RZ_ENVELOPE_CANCEL);
 }
 
-static bool is_same(const struct rz_envelope *kept, const struct rz_envelope *wanted)
-{
-    return kept->serial == wanted->serial && kept->slot == wanted->slot &&
-           kept->incarnation == wanted->incarnation;
-}
-
-static bool is_called_so(const struct rz_match_entry *entry, const void *arg)
-{
-    return is_same(&RZ_EARLY_OF(entry)->envelope, arg);
-}
-
-void rz_sync_dropped(const struct rz_envelope *envelope)
-{
-    struct dropped *dropped = calloc(1, sizeof(*dropped));
-    if (dropped == NULL) {
-        abort(); /* the sender would wait for ever */
-    }
-    *dropped = (struct dropped){all_dropped, *envelope};
-    all_dropped = dropped;
-}
-
-static bool take_from_dropped(const struct rz_envelope *envelope)
-{
-    for (struct dropped **at = &all_dropped; *at != NULL; at = &(*at)->next) {
-        struct dropped *dropped = *at;
-        if (is_same(&dropped->envelope, envelope)) {
-            *at = dropped->next;
-            free(dropped);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Takes the message out of those that met no receive. */
-static bool take_back(const struct rz_envelope *envelope)
-{
-    struct rz_match_entry *entry =
-        rz_match_take_back(&rz_engine.matcher, envelope->context, is_called_so, envelope);
-    if (entry != NULL) {
-        rz_message_drop(RZ_EARLY_OF(entry));
-    }
-    return entry != NULL || take_from_dropped(envelope);
-}
-
 void rz_sync_cancel_wanted(const struct rz_envelope *envelope)
 {
-    bool taken = envelope->serial != 0 && take_back(envelope);
+    bool taken = envelope->serial != 0 && rz_message_take_back(envelope);
     tell(rz_message_from(envelope), envelope, taken ? RZ_ENVELOPE_CANCELLED : RZ_ENVELOPE_MET);
-}
-
-void rz_sync_cancel_answered(const struct rz_envelope *envelope)
-{
-    struct rz_request *request = request_of(envelope->serial, rz_message_from(envelope));
-    if (request != NULL) {
-        rz_p2p_cancel_answered(request, envelope->kind == RZ_ENVELOPE_CANCELLED);
-    }
 }
 
 bool rz_sync_cancel_own(const struct rz_envelope *envelope)
 {
-    return take_back(envelope);
+    return rz_message_take_back(envelope);
 }
 
 bool rz_sync_quiet(void)
@@ -235,18 +165,8 @@ bool rz_sync_quiet(void)
     return acks_on_their_way == 0;
 }
 
-void rz_sync_forget(void)
-{
-    while (all_dropped != NULL) {
-        struct dropped *next = all_dropped->next;
-        free(all_dropped);
-        all_dropped = next;
-    }
-}
-
 void rz_sync_close(void)
 {
-    rz_sync_forget();
     free(slots);
     slots = NULL;
     n_slots = 0;

@@ -19,16 +19,17 @@ bool rz_sync_await(struct rz_request *request);
 /* The request has ended one way or the other: its serial means nothing any more. */
 void rz_sync_release(struct rz_request *request);
 
-/*
- * The message of this envelope has met that receive: tells its sender. True: that waits for a
- * connection, and rz_p2p_answered(receive) is called when it has gone or never will, unless the
- * receive has ended before. The receive is not to end until then: who fails after it was told that
- * it has the message must not take the acknowledgement along.
- */
-bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *receive);
+/* The send of that serial, if it waits for an answer of that process; or NULL. */
+struct rz_request *rz_sync_send_of(uint64_t serial, uint32_t process);
 
-/* An acknowledgement has come from that process. */
-void rz_sync_acknowledged(uint64_t serial, uint32_t process);
+/*
+ * The message of this envelope, from another process, has met that receive: tells its sender. True:
+ * that waits for a connection, and answered(receive) is called when it has gone or never will,
+ * unless the receive has ended before. The receive is not to end until then: a process that fails
+ * after it was told that it has the message must not take the acknowledgement along.
+ */
+bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *receive,
+                         void (*answered)(struct rz_request *receive));
 
 /* MPI_Cancel of a send that has a serial and has not ended: its receiver is asked. False: it cannot
  * be, and nothing is cancelled. */
@@ -37,18 +38,8 @@ bool rz_sync_cancel(const struct rz_request *request, const struct rz_envelope *
 /* The same of a message to the own process: whether it was taken back. */
 bool rz_sync_cancel_own(const struct rz_envelope *envelope);
 
-/* That message is dropped before it has met a receive, as none will come: MPI_Finalize, or the end
- * of its communicator. A CANCEL of it takes it back. */
-void rz_sync_dropped(const struct rz_envelope *envelope);
-
 /* CANCEL has come. */
 void rz_sync_cancel_wanted(const struct rz_envelope *envelope);
-
-/* CANCELLED or MET has come. */
-void rz_sync_cancel_answered(const struct rz_envelope *envelope);
-
-/* Nobody will cancel what was dropped: at a roll-back. */
-void rz_sync_forget(void);
 
 /* Whether all acknowledgements and the like have gone. */
 bool rz_sync_quiet(void);

@@ -1,8 +1,5 @@
 #include "mpi/request/request.h"
 
-#include "mpi/p2p/buffered.h"
-#include "mpi/p2p/sync.h"
-
 #include <stdlib.h>
 
 #define CHUNK 64
@@ -71,6 +68,7 @@ void rz_request_activate(struct rz_request *request)
             request->poll_next->poll_prev = request;
         }
         rz_engine.polled = request;
+        rz_work_set(RZ_WORK_POLL, true);
     }
 }
 
@@ -87,6 +85,7 @@ static void deactivate(struct rz_request *request)
         if (request->poll_next != NULL) {
             request->poll_next->poll_prev = request->poll_prev;
         }
+        rz_work_set(RZ_WORK_POLL, rz_engine.polled != NULL);
     }
 }
 
@@ -100,11 +99,8 @@ void rz_request_complete(struct rz_request *request, int error)
     request->error = error;
     request->pending_error = MPI_SUCCESS;
     rz_engine.completions++;
-    if (request->serial != 0) {
-        rz_sync_release(request);
-    }
-    if (request->flags & RZ_REQUEST_BSEND) {
-        rz_buffered_ended(request);
+    if (__builtin_expect(request->serial != 0 || request->flags & RZ_REQUEST_BSEND, 0)) {
+        request->class->ended(request);
     }
     free(request->packed);
     request->packed = NULL;
@@ -193,3 +189,35 @@ void rz_requests_close(void)
     ended_last = free_first;
     free_first = free_now;
 }
+
+/* ---- For the engine ---- */
+
+static unsigned poll_requests(void)
+{
+    uint64_t before = rz_engine.completions;
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.polled; request != NULL; request = next) {
+        next = request->poll_next;
+        request->class->poll(request);
+    }
+    return (unsigned)(rz_engine.completions - before);
+}
+
+/* A receive that is never answered is no send. */
+static bool is_sent(void)
+{
+    for (const struct rz_request *request = rz_engine.active; request != NULL;
+         request = request->next) {
+        if (request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_NETWORK)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const struct rz_hooks rz_request_hooks = {
+    .is_sent = is_sent,
+    .work = {[RZ_WORK_POLL] = poll_requests},
+    .abandon = rz_requests_abandon,
+    .discard = rz_requests_close,
+};

@@ -11,8 +11,10 @@
 
 #include "mpi/comm/comm.h"
 #include "mpi/type/datatype.h"
-#include "mpi/core/engine.h"
-#include "mpi/p2p/send_desc.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/engine/hooks.h"
+#include "mpi/engine/send_desc.h"
+#include "mpi/request/match_entry.h"
 
 struct rz_request;
 
@@ -42,7 +44,13 @@ struct rz_request_class {
     /* The job rolls back: let go of own messages (rz_p2p_abandon); then the engine completes it. */
     void (*abandon)(struct rz_request *request);
 
-    /* For reports: sets what differs from a wait for anybody of comm (core/blocked.h). */
+    /* One with a pending_error is looked at again: it may have lost it meanwhile. */
+    void (*look_again)(struct rz_request *request);
+
+    /* It is complete, and has a serial or RZ_REQUEST_BSEND: gives back what is kept for that. */
+    void (*ended)(struct rz_request *request);
+
+    /* For reports: sets what differs from a wait for anybody of comm (engine/blocked.h). */
     void (*waits_for)(const struct rz_request *request, struct rz_blocked *blocked);
 
     /* Free what `state` holds; the request goes. */
@@ -70,7 +78,7 @@ enum rz_request_flags {
         1 << 11, /* its connection is gone; the daemons' verdict or a roll-back will end it */
     RZ_REQUEST_TRUNCATED = 1 << 12,  /* the message was longer than the room for it */
     RZ_REQUEST_CANCEL_DUE = 1 << 13, /* the receiver was asked whether it can be cancelled */
-    RZ_REQUEST_INQUIRED = 1 << 14,   /* its peer was asked about it (ft/inquiry.h) */
+    RZ_REQUEST_INQUIRED = 1 << 14,   /* its peer was asked about it (p2p/inquiry.h) */
     RZ_REQUEST_ANSWER_DUE = 1 << 15  /* a receive whose acknowledgement has not left yet (sync.h) */
 };
 
@@ -123,6 +131,8 @@ void rz_request_detach(struct rz_request *request);
 /* A request that is complete from the start, with an empty status: for MPI_PROC_NULL and empty
  * operations. */
 int rz_request_new_complete(struct rz_comm *comm, struct rz_request **request);
+
+extern const struct rz_hooks rz_request_hooks;
 
 /* At a roll-back: all active requests end with RZM_ROLLBACK. The transports hold nothing any more.
  */

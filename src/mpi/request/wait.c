@@ -2,7 +2,6 @@
 #include "mpi/request/wait.h"
 
 #include "mpi/request/grequest.h"
-#include "mpi/p2p/p2p.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static bool has_news(struct rz_request *request)
         return true;
     }
     if (__builtin_expect(request->pending_error != MPI_SUCCESS, 0)) {
-        rz_p2p_look_again(request);
+        request->class->look_again(request);
     }
     return request->complete || request->pending_error != MPI_SUCCESS;
 }
@@ -31,10 +30,13 @@ static bool one_has_news(void *arg)
     return has_news(arg);
 }
 
-int64_t rz_wait_whom(const struct rz_request *request)
+int64_t rz_wait_peer(const struct rz_request *request)
 {
-    bool point = request->class == &rz_p2p_class && request->peer >= 0;
-    return point ? (int64_t)rz_comm_process(request->comm, request->peer) : MPI_ANY_SOURCE;
+    struct rz_blocked blocked = {.peer = MPI_ANY_SOURCE};
+    if (request->class->waits_for != NULL) {
+        request->class->waits_for(request, &blocked);
+    }
+    return blocked.peer;
 }
 
 /* What a wait for it is a wait for. */
@@ -42,8 +44,8 @@ static void tell_of(struct rz_blocked *blocked, const struct rz_request *request
 {
     blocked->comm = request->comm;
     blocked->operation = 0;
-    blocked->peer = rz_wait_whom(request);
-    blocked->tag = request->class == &rz_p2p_class ? request->tag : MPI_ANY_TAG;
+    blocked->peer = MPI_ANY_SOURCE;
+    blocked->tag = MPI_ANY_TAG;
     if (request->class->waits_for != NULL) {
         request->class->waits_for(request, blocked);
     }

@@ -10,7 +10,7 @@
 int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status);
 
 /* The rank in the job that request waits for, or MPI_ANY_SOURCE: for the hang report. */
-int64_t rz_wait_whom(const struct rz_request *request);
+int64_t rz_wait_peer(const struct rz_request *request);
 
 /* Of a call that ends several requests: the first error, and the communicator of its request
  * (retained, or NULL). Begins as {0}. */

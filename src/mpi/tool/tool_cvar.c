@@ -6,9 +6,9 @@
  */
 #include "mpi/tool/tool.h"
 
-#include "mpi/core/engine.h"
-#include "mpi/ft/agreement.h"
-#include "mpi/ft/revoke_nodes.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/agree/agreement.h"
+#include "mpi/agree/revoke_nodes.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
 #include "port/doorbell.h"

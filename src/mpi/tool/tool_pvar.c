@@ -5,10 +5,10 @@
 #include "mpi/tool/tool.h"
 
 #include "base/linked_list.h"
-#include "mpi/core/engine.h"
-#include "mpi/comm/sessions.h"
-#include "mpi/ft/agreement.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/agree/agreement.h"
 #include "mpi/monitor/monitors.h"
+#include "mpi/p2p/message.h"
 
 #include <stdlib.h>
 
@@ -36,8 +36,8 @@ VALUE(protocol_messages_sent, rz_engine.counters.protocol_messages)
 VALUE(tests_sent, rz_monitors_sent())
 VALUE(tests_received, rz_monitors_received())
 VALUE(unexpected, rz_engine.counters.unexpected)
-VALUE(unexpected_length, rz_engine.matcher.early.entries)
-VALUE(posted_length, rz_engine.matcher.posted.entries)
+VALUE(unexpected_length, rz_matcher.early.entries)
+VALUE(posted_length, rz_matcher.posted.entries)
 VALUE(completions, rz_engine.completions)
 VALUE(dropped_foreign, rz_engine.counters.foreign)
 VALUE(dropped_old_epoch, rz_engine.counters.old_epoch)
@@ -45,8 +45,8 @@ VALUE(dropped_future_epoch, rz_engine.counters.future_epoch)
 VALUE(dropped_old_incarnation, rz_engine.counters.old_incarnation)
 VALUE(epoch, rz_engine.epoch)
 VALUE(incarnation, rz_engine.info != NULL ? rz_engine.info->self.incarnation : 0)
-VALUE(failed, rz_engine.n_failed)
-VALUE(sessions, rz_sessions_open())
+VALUE(failed, rz_membership.n_failed)
+VALUE(sessions, rz_sessions_open)
 VALUE(phase, rz_phase)
 VALUE(agreed_era, rz_agreement_counters.decided[RZ_AGREEMENT_ERA])
 VALUE(agreed_twophase, rz_agreement_counters.decided[RZ_AGREEMENT_TWOPHASE])

@@ -2,7 +2,7 @@
 #ifndef RZ_MPI_CART_H
 #define RZ_MPI_CART_H
 
-#include "mpi/topo/neighbours.h"
+#include "mpi/topo/topology.h"
 
 /* Immutable. A rank's coordinates are its digits in the mixed base `dims`, the first dimension
  * varying slowest. */

@@ -1,7 +1,8 @@
 /* Communicators with Cartesian topologies. Everyone computes who is in; messages only tell that all
  * have come. */
 #include "mpi/topo/cart.h"
-#include "mpi/core/engine.h"
+#include "mpi/create/comm_creation.h"
+#include "mpi/engine/waiting.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef RZ_MPI_GRAPH_H
 #define RZ_MPI_GRAPH_H
 
-#include "mpi/topo/neighbours.h"
+#include "mpi/topo/topology.h"
 
 struct rz_graph {
     struct rz_topology topology;

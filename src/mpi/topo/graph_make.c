@@ -1,6 +1,8 @@
 /* Communicators with graph topologies. Only MPI_Dist_graph_create sends messages. */
 #include "mpi/coll/coll_arguments.h"
-#include "mpi/core/engine.h"
+#include "mpi/agree/comm_info.h"
+#include "mpi/create/comm_creation.h"
+#include "mpi/engine/waiting.h"
 #include "mpi/topo/graph.h"
 
 #include <stdlib.h>

@@ -8,14 +8,6 @@
 
 #include "mpi/comm/comm.h"
 
-/* The first member of every topology. */
-struct rz_topology {
-    int kind; /* MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH */
-};
-
-/* What comm has, MPI_UNDEFINED: none. */
-int rz_topology_kind(const struct rz_comm *comm);
-
 /* The rank at the other end of edge k of those that come in, or go out; MPI_PROC_NULL behind the
  * open end of a grid. */
 int rz_neighbours_source(const struct rz_comm *comm, int k);

@@ -1,5 +1,5 @@
 /* Attributes of datatypes. */
-#include "mpi/core/attribute.h"
+#include "mpi/type/attribute.h"
 #include "mpi/type/datatype.h"
 
 int rzm_type_create_keyval(MPI_Type_copy_attr_function *type_copy_attr_fn,

@@ -1,9 +1,9 @@
 /* Datatypes: making one from blocks, its life, its facts, packing. */
 #include "mpi/type/datatype.h"
 
-#include "mpi/core/attribute.h"
-#include "mpi/core/number.h"
-#include "mpi/type/type_recipe.h"
+#include "mpi/type/attribute.h"
+#include "mpi/type/datatype_layout.h"
+#include "mpi/type/number.h"
 
 #include <stdlib.h>
 
@@ -161,7 +161,7 @@ int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newty
     made->attributes = NULL;
     rz_layout_retain(made->layout);
     if (made->recipe != NULL) {
-        rz_recipe_retain(made->recipe);
+        made->recipe->references++;
     }
     *newtype = made;
     return MPI_SUCCESS;
@@ -173,25 +173,6 @@ void rz_datatype_resize(struct rz_datatype *type, MPI_Count lb, MPI_Count extent
     type->extent = extent;
     type->marked = true;
     type_find_row(type);
-}
-
-int rzm_type_dup(struct rz_datatype *oldtype, struct rz_datatype **newtype)
-{
-    struct rz_recipe_shape shape = {.combiner = MPI_COMBINER_DUP, .types = 1};
-    struct rz_recipe *recipe = rz_recipe_new(&shape);
-    struct rz_datatype *made = NULL;
-    rz_recipe_type(recipe, oldtype);
-    int error = rz_datatype_done(rz_datatype_clone(oldtype, &made), recipe, &made, &made);
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    error = rz_attributes_copy(&oldtype->object, &oldtype->attributes, &made->attributes);
-    if (error != MPI_SUCCESS) {
-        rz_datatype_release(made);
-        return error;
-    }
-    *newtype = made;
-    return MPI_SUCCESS;
 }
 
 /* ---- Life ---- */
@@ -220,6 +201,33 @@ void rz_datatype_release(struct rz_datatype *datatype)
         rz_attributes_forget(&datatype->attributes);
         free(datatype->name);
         type_free(datatype);
+    }
+}
+
+/* Ends the recipe; what is left to release is that of its last part, for types may be nested
+ * deeper than the stack is. */
+static struct rz_recipe *recipe_end(struct rz_recipe *recipe)
+{
+    struct rz_recipe *inner = NULL;
+    for (MPI_Count i = 0; i < recipe->n_types; i++) {
+        struct rz_datatype *type = recipe->types[i];
+        if (rz_datatype_is_permanent(type)) {
+            continue;
+        }
+        if (i == recipe->n_types - 1 && type->object.references == 1) {
+            inner = type->recipe;
+            type->recipe = NULL;
+        }
+        rz_datatype_release(type);
+    }
+    free(recipe);
+    return inner;
+}
+
+void rz_recipe_release(struct rz_recipe *recipe)
+{
+    while (recipe != NULL && --recipe->references == 0) {
+        recipe = recipe_end(recipe);
     }
 }
 

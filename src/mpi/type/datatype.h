@@ -3,29 +3,9 @@
 #ifndef RZ_MPI_DATATYPE_H
 #define RZ_MPI_DATATYPE_H
 
-#include "mpi/chapter.h"
+#include "mpi/type/datatype_object.h"
 
-struct rz_layout; /* of the datatype chapter (datatype_layout.h): where the bytes lie */
-struct rz_recipe; /* of the datatype chapter (type_recipe.h): how it was made */
-struct rz_attribute;
-
-struct rz_datatype {
-    struct rz_object object; /* flags: RZ_DATATYPE_COMMITTED, _PERMANENT */
-    MPI_Count size;          /* bytes of data in one element */
-    MPI_Count lb, extent;
-    MPI_Count true_lb, true_extent;
-    bool contiguous; /* any number of elements is one row of count * size bytes that begins at
-                        true_lb (extent == size) */
-    bool marked; /* lb and extent were set by MPI_Type_create_resized, here or in a part; else they
-                    follow the data */
-    uint8_t alignment;  /* the largest of its basic elements */
-    uint8_t number;     /* enum rz_number of a predefined type without a name; of others 0 */
-    MPI_Count elements; /* basic elements in one element */
-    struct rz_layout *layout;
-    struct rz_recipe *recipe; /* NULL: predefined, or made by the library for itself */
-    struct rz_attribute *attributes;
-    char *name; /* set by the user, or NULL */
-};
+struct rz_block; /* datatype_layout.h */
 
 /* Bytes of data in count elements. */
 static inline MPI_Count rz_datatype_bytes(const struct rz_datatype *datatype, MPI_Count count)
@@ -69,5 +49,21 @@ static inline void rz_datatype_retain(struct rz_datatype *datatype)
 
 /* Gives a reference back and frees the type with the last one. datatype.c. */
 void rz_datatype_release(struct rz_datatype *datatype);
+
+/*
+ * A new datatype of n blocks, not committed, with lb, extent and the rest after section 5.1 of the
+ * standard: without marks, lb is that of the data and the extent is rounded up to the alignment;
+ * marks win. MPI_ERR_NO_MEM; MPI_ERR_COUNT when a size or displacement does not fit 63 bits.
+ */
+int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatype **newtype);
+
+/* Another object with the same layout and recipe, without name and attributes. MPI_ERR_NO_MEM. */
+int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newtype);
+
+/* Sets lb and extent for good. */
+void rz_datatype_resize(struct rz_datatype *type, MPI_Count lb, MPI_Count extent);
+
+/* Gives a reference to a recipe back, and frees it with the last one. datatype.c. */
+void rz_recipe_release(struct rz_recipe *recipe);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef RZ_MPI_DATATYPE_LAYOUT_H
 #define RZ_MPI_DATATYPE_LAYOUT_H
 
-#include "mpi/type/datatype.h"
+#include "mpi/type/datatype_object.h"
 
 /* How a predefined type is converted for external32. */
 enum rz_external {
@@ -73,18 +73,5 @@ bool rz_layout_elements(const struct rz_layout *layout, MPI_Count *left, MPI_Cou
 
 /* The bytes of the first `elements` basic elements of one element of a type. */
 MPI_Count rz_layout_bytes(const struct rz_layout *layout, MPI_Count elements);
-
-/*
- * A new datatype of n blocks, not committed, with lb, extent and the rest after section 5.1 of the
- * standard: without marks, lb is that of the data and the extent is rounded up to the alignment;
- * marks win. MPI_ERR_NO_MEM; MPI_ERR_COUNT when a size or displacement does not fit 63 bits.
- */
-int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatype **newtype);
-
-/* Another object with the same layout and recipe, without name and attributes. MPI_ERR_NO_MEM. */
-int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newtype);
-
-/* Sets lb and extent for good. */
-void rz_datatype_resize(struct rz_datatype *type, MPI_Count lb, MPI_Count extent);
 
 #endif

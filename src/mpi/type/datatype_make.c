@@ -1,5 +1,6 @@
 /* The constructors of the standard, each as blocks and with its recipe; arrays are in type_array.c.
  */
+#include "mpi/type/attribute.h"
 #include "mpi/type/type_recipe.h"
 
 #include <stdlib.h>
@@ -224,4 +225,23 @@ int rzm_type_create_struct(MPI_Count count, struct rz_counts array_of_blocklengt
                         .displacements = array_of_displacements,
                         .types = array_of_types};
     return build_list(&list, newtype);
+}
+
+int rzm_type_dup(struct rz_datatype *oldtype, struct rz_datatype **newtype)
+{
+    struct rz_recipe_shape shape = {.combiner = MPI_COMBINER_DUP, .types = 1};
+    struct rz_recipe *recipe = rz_recipe_new(&shape);
+    struct rz_datatype *made = NULL;
+    rz_recipe_type(recipe, oldtype);
+    int error = rz_datatype_done(rz_datatype_clone(oldtype, &made), recipe, &made, &made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rz_attributes_copy(&oldtype->object, &oldtype->attributes, &made->attributes);
+    if (error != MPI_SUCCESS) {
+        rz_datatype_release(made);
+        return error;
+    }
+    *newtype = made;
+    return MPI_SUCCESS;
 }

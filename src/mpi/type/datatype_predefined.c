@@ -1,6 +1,7 @@
 /* The predefined datatypes. */
+#include "mpi/type/datatype.h"
 #include "mpi/type/datatype_layout.h"
-#include "mpi/core/number.h"
+#include "mpi/type/number.h"
 
 #include <float.h>
 

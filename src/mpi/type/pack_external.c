@@ -1,4 +1,5 @@
 /* MPI_Pack_external and variants: along the layout of a type, each row by its basic type. */
+#include "mpi/type/datatype.h"
 #include "mpi/type/datatype_layout.h"
 #include "mpi/type/type_external.h"
 

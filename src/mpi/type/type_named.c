@@ -3,7 +3,7 @@
  * of Fortran's kinds, MPI_Type_create_f90_*. The kinds are those of compilers for x86-64 and
  * AArch64: SELECTED_REAL_KIND and SELECTED_INT_KIND choose the smallest that will do.
  */
-#include "mpi/core/number.h"
+#include "mpi/type/number.h"
 #include "mpi/type/type_recipe.h"
 
 #include <float.h>

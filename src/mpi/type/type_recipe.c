@@ -86,38 +86,6 @@ void rz_recipe_type(struct rz_recipe *recipe, const struct rz_datatype *type)
     recipe->types[recipe->n_types++] = own;
 }
 
-void rz_recipe_retain(struct rz_recipe *recipe)
-{
-    recipe->references++;
-}
-
-/* Ends the recipe; what is left to release is that of its last part, for types may be nested
- * deeper than the stack is. */
-static struct rz_recipe *recipe_end(struct rz_recipe *recipe)
-{
-    struct rz_recipe *inner = NULL;
-    for (MPI_Count i = 0; i < recipe->n_types; i++) {
-        struct rz_datatype *type = recipe->types[i];
-        if (rz_datatype_is_permanent(type)) {
-            continue;
-        }
-        if (i == recipe->n_types - 1 && type->object.references == 1) {
-            inner = type->recipe;
-            type->recipe = NULL;
-        }
-        rz_datatype_release(type);
-    }
-    free(recipe);
-    return inner;
-}
-
-void rz_recipe_release(struct rz_recipe *recipe)
-{
-    while (recipe != NULL && --recipe->references == 0) {
-        recipe = recipe_end(recipe);
-    }
-}
-
 int rz_datatype_done(int error, struct rz_recipe *recipe, struct rz_datatype *const *built,
                      struct rz_datatype **newtype)
 {

@@ -8,20 +8,8 @@
 #ifndef RZ_MPI_TYPE_RECIPE_H
 #define RZ_MPI_TYPE_RECIPE_H
 
+#include "mpi/type/datatype.h"
 #include "mpi/type/datatype_layout.h"
-
-struct rz_recipe {
-    uint32_t references;
-    int combiner;
-    bool large;    /* made by a large-count constructor: counts and addresses are both counts */
-    bool complete; /* no memory was missing */
-    MPI_Count n_integers, n_addresses, n_counts, n_types;
-    int *integers;
-    int64_t *wide; /* addresses or counts: no recipe has both */
-    /* Types of the library's own, so that freeing a part ends the user's handle; or permanent. */
-    struct rz_datatype **types;
-    const struct rz_datatype *last; /* the user's type behind the last one, while it is made */
-};
 
 /* How many of each kind of argument a constructor has. */
 struct rz_recipe_shape {
@@ -43,9 +31,6 @@ void rz_recipe_counts(struct rz_recipe *recipe, struct rz_counts values, MPI_Cou
 void rz_recipe_address(struct rz_recipe *recipe, MPI_Count value);
 void rz_recipe_addresses(struct rz_recipe *recipe, struct rz_counts values, MPI_Count n);
 void rz_recipe_type(struct rz_recipe *recipe, const struct rz_datatype *type);
-
-void rz_recipe_retain(struct rz_recipe *recipe);
-void rz_recipe_release(struct rz_recipe *recipe);
 
 /*
  * The end of a constructor that built *built with this result: takes the recipe, gives the type to

@@ -1,6 +1,6 @@
 /*
  * Small authenticated datagrams between the members of a job: its daemons, or its processes
- * (mpi/core/flat.h), each group with a key of its own.
+ * (mpi/flat/flat.h), each group with a key of its own.
  *
  *   to u32, from u32, number u64, payload, keyed hash of all that
  *

@@ -5,7 +5,7 @@
 
 #include <mpi-ext.h>
 
-#include "mpi/ft/ft.h"
+#include "mpi/ft/restart.h"
 
 struct fake fake;
 bool rz_engine_shared;

@@ -8,8 +8,9 @@
 #include <cmocka.h>
 
 #include "fake_world.h"
-#include "mpi/ft/comm_revoke.h"
-#include "mpi/p2p/p2p.h"
+#include "mpi/agree/agreement_context.h"
+#include "mpi/agree/comm_revoke.h"
+#include "mpi/p2p/p2p_inside.h"
 #include "proto/agree/agree_private.h"
 #include "wire/protocol_encoding.h"
 

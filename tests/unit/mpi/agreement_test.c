@@ -3,7 +3,7 @@
  * keeps that of each pair, members that propose late and fail at any time, what was sent by the
  * failed lost or not. All who live must come to one decision, whatever the engine.
  */
-#include "mpi/ft/agreement.h"
+#include "mpi/agree/agreement.h"
 
 #include "base/random.h"
 

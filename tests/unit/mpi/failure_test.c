@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "fake_world.h"
-#include "mpi/ft/ft.h"
-#include "mpi/p2p/p2p.h"
+#include "mpi/ft/restart.h"
+#include "mpi/p2p/p2p_inside.h"
 #include "port/clock.h"
 #include "proto/recover/recover.h"
 
@@ -473,8 +473,8 @@ static void a_failure_in_the_barrier_begins_the_next_epoch(void **state)
     assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
     assert_int_equal(rz_engine.epoch, 3);
     assert_int_equal(fake.n_reached - before, 2);
-    assert_int_equal(rz_board_incarnation(rz_engine.members[3].word), 2);
-    assert_int_equal(rz_board_incarnation(rz_engine.members[5].word), 2);
+    assert_int_equal(rz_board_incarnation(rz_membership.members[3].word), 2);
+    assert_int_equal(rz_board_incarnation(rz_membership.members[5].word), 2);
     assert_int_equal(round, MPIX_REINIT_REINITED);
 }
 

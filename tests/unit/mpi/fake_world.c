@@ -10,7 +10,7 @@
 #include "mpi/chapter.h"
 #include "link/waits.h"
 #include "mpi/comm/comm.h"
-#include "mpi/core/engine.h"
+#include "mpi/engine/waiting.h"
 #include "net/shm/shm.h"
 #include "net/tcp/tcp.h"
 #include "proto/recover/recover.h"

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "fake_world.h"
-#include "mpi/ft/inquiry.h"
-#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/inquiry.h"
+#include "mpi/p2p/p2p_inside.h"
 
 #include <mpi-ext.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "fake_world.h"
-#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/p2p_inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "mpi/core/engine.h"
-#include "mpi/p2p/paths.h"
-#include "mpi/p2p/peer.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/engine/paths.h"
+#include "mpi/engine/peer.h"
 #include "port/clock.h"
 #include "proto/recover/recover.h"
 
@@ -66,7 +66,7 @@ static void try_it(const struct trial *trial)
     rz_status_t status = rz_paths_open_net();
     while (status == RZ_IN_PROGRESS) {
         slept += PASSES;
-        rz_paths_overdue();
+        rz_paths_retry();
         status = rz_paths_open_net();
     }
     assert_int_equal(status, trial->expected);
@@ -172,7 +172,8 @@ static void send_cut_off(enum fate fate)
     fake_world_begin(2);
     fake_epoch(2, RZ_PHASE_RUN);
     rz_engine.epoch = 2;
-    fake.board->rank[1] = rz_engine.members[1].word = rz_board_rank_word(1, 7, RZ_PROCESS_ALIVE);
+    fake.board->rank[1] = rz_membership.members[1].word =
+        rz_board_rank_word(1, 7, RZ_PROCESS_ALIVE);
     fake.net_refusal = RZ_ERR_SYSTEM;
     fake.net_refusals = fate == OPENED ? 3 : UINT32_MAX;
     fake.heard = hear;

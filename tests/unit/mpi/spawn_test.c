@@ -9,10 +9,10 @@
 
 #include "base/random.h"
 #include "fake_world.h"
-#include "mpi/comm/setup_message.h"
+#include "mpi/create/setup_message.h"
 #include "mpi/ft/comm_repair.h"
-#include "mpi/ft/ft.h"
-#include "mpi/p2p/p2p.h"
+#include "mpi/ft/restart.h"
+#include "mpi/p2p/p2p_inside.h"
 #include "proto/recover/recover.h"
 #include "wire/cursor.h"
 
@@ -330,7 +330,7 @@ static void a_stranger_who_comes_early_is_met_when_it_is_known(void **state)
     assert_int_equal(opened, 1);
     replace(3, 2);
     assert_int_equal(opened, 2);
-    assert_non_null(rz_engine.members[3].peer);
+    assert_non_null(rz_membership.members[3].peer);
     fake_stranger(3, 1);
     fake_stranger(FAKE_SLOTS, 1);
     assert_int_equal(opened, 2);
@@ -357,7 +357,7 @@ static void the_list_of_the_failed_stays_short(void **state)
         assert_int_equal(rzm_comm_ack_failed(fake_comm(), 8, &acked), MPI_SUCCESS);
         assert_int_equal(acked, cycle < 4 ? cycle : 4);
     }
-    assert_true(rz_engine.failed_max <= 32);
+    assert_true(rz_membership.failed_max <= 32);
     struct rz_group *known;
     assert_int_equal(rzm_comm_failure_get_acked(fake_comm(), &known), MPI_SUCCESS);
     const uint32_t order[] = {5, 3, 1, 2};

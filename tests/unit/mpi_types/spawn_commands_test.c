@@ -7,8 +7,9 @@
 
 #include <cmocka.h>
 
-#include "mpi/comm/dynamic.h"
-#include "mpi/comm/service.h"
+#include "mpi/create/spawn_commands.h"
+#include "mpi/engine/engine.h"
+#include "mpi/create/service.h"
 #include "wire/spawn_order.h"
 
 #include <stdio.h>

@@ -1,0 +1,728 @@
+#include "mpi/agree/agreement_context_state.h"
+
+#include "mpi/comm/comm_hints.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+#include "proto/spread/spread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a revocation spreads: all there is to know of it. */
+#define ITEM_REVOKED UINT64_C(1)
+
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
+
+static struct rz_agreement_context *agreement_contexts;
+static struct rz_protocol_message
+    *early_messages; /* protocol messages for communicators that do not exist here yet */
+static unsigned
+    busy; /* frames that may hold an agreement context: while there are any, none is freed */
+static unsigned n_timed; /* agreement contexts whose engine may have a deadline */
+static bool to_speak;    /* rz_agreement_contexts_wake */
+
+const struct rz_beside_events *rz_beside_events;
+
+void rz_agreement_context_no_memory(void)
+{
+    fprintf(stderr, "rhizome: rank %u: no memory for what communicators agree on\n",
+            rz_engine.info->self.rank);
+    abort();
+}
+
+/* ---- Agreement contexts ---- */
+
+struct rz_agreement_context *rz_agreement_contexts_first(void)
+{
+    return agreement_contexts;
+}
+
+struct rz_agreement_context *rz_agreement_context_at(uint64_t context)
+{
+    struct rz_agreement_context *agreement_context = agreement_contexts;
+    while (agreement_context != NULL && agreement_context->context != context) {
+        agreement_context = agreement_context->next;
+    }
+    return agreement_context;
+}
+
+/* NULL: no memory. */
+struct rz_agreement_context *rz_agreement_context_new(struct rz_comm *comm,
+                                                      struct rz_group *const groups[2],
+                                                      uint64_t context,
+                                                      struct rz_agreement_context **owner)
+{
+    struct rz_agreement_context *agreement_context = calloc(1, sizeof(*agreement_context));
+    if (agreement_context == NULL) {
+        return NULL;
+    }
+    agreement_context->context = context;
+    agreement_context->comm = comm;
+    agreement_context->owner = owner;
+    agreement_context->first = groups[0];
+    agreement_context->second = groups[1];
+    rz_group_retain(agreement_context->first);
+    if (agreement_context->second != NULL) {
+        rz_group_retain(agreement_context->second);
+    }
+    agreement_context->self = rz_agreement_context_find_member(agreement_context, rz_engine.self);
+    agreement_context->per_node = rz_agreement_context_rows_of_nodes(agreement_context);
+    agreement_context->proposals_last = &agreement_context->proposals;
+    agreement_context->next = agreement_contexts;
+    agreement_contexts = agreement_context;
+    *owner = agreement_context;
+    return agreement_context;
+}
+
+/* The agreement context of comm, made at the first use; NULL: no memory. */
+static struct rz_agreement_context *agreement_context_of(struct rz_comm *comm)
+{
+    struct rz_group *groups[2];
+    rz_agreement_context_order_groups(comm, groups);
+    return comm->agreement_context != NULL
+               ? comm->agreement_context
+               : rz_agreement_context_new(comm, groups, comm->context, &comm->agreement_context);
+}
+
+static void protocol_messages_free(struct rz_protocol_message *protocol_message)
+{
+    while (protocol_message != NULL) {
+        struct rz_protocol_message *next = protocol_message->next;
+        free(protocol_message);
+        protocol_message = next;
+    }
+}
+
+static void agreement_context_free(struct rz_agreement_context *agreement_context)
+{
+    if (agreement_context->owner != NULL) {
+        *agreement_context->owner = NULL;
+    }
+    rz_group_release(agreement_context->first);
+    if (agreement_context->second != NULL) {
+        rz_group_release(agreement_context->second);
+    }
+    n_timed -= agreement_context->timed;
+    rz_agreement_context_ask_no_more(agreement_context);
+    rz_agreement_close(agreement_context->agreement);
+    protocol_messages_free(agreement_context->early);
+    rz_embedded_close(&agreement_context->spread);
+    free(agreement_context);
+}
+
+/* ---- Revocation ---- */
+
+static void send_action(void *arg, const struct rz_action *action)
+{
+    const struct rz_agreement_context *agreement_context = arg;
+    for (uint32_t i = 0; i < action->n_to; i++) {
+        rz_protocol_message_send(rz_agreement_context_process(agreement_context, action->to[i]),
+                                 agreement_context->context, &action->message, action->items);
+    }
+}
+
+static void spread_stepped(void *arg, const struct rz_actions *actions)
+{
+    const struct rz_agreement_context *agreement_context = arg;
+    rz_kill_here(RZ_KILL_STEP);
+    for (uint32_t i = 0; i < actions->count; i++) {
+        if (actions->v[i].kind == RZ_ACTION_SEND) {
+            send_action(arg, &actions->v[i]);
+        } else if (agreement_context->comm != NULL) {
+            rz_comm_revoked(agreement_context->comm);
+        }
+    }
+}
+
+static void step_spread(struct rz_agreement_context *agreement_context,
+                        const struct rz_event *event)
+{
+    if (!rz_embedded_step(&agreement_context->spread, event, spread_stepped, agreement_context)) {
+        rz_agreement_context_no_memory();
+    }
+}
+
+static void spread_failure(struct rz_agreement_context *agreement_context, rz_id member)
+{
+    if (agreement_context->spread.state != NULL) {
+        step_spread(agreement_context,
+                    &(struct rz_event){
+                        .kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1, .arg = {true}});
+    }
+}
+
+/* What was learnt before a core was there. */
+static void catch_up(struct rz_agreement_context *agreement_context,
+                     void (*failure)(struct rz_agreement_context *agreement_context, rz_id member))
+{
+    for (rz_id member = 0; member < rz_agreement_context_size(agreement_context); member++) {
+        if (rz_process_failed(rz_agreement_context_process(agreement_context, member))) {
+            failure(agreement_context, member);
+        }
+    }
+}
+
+static bool spread_open(struct rz_agreement_context *agreement_context)
+{
+    const struct rz_spread_config config = {.n_members =
+                                                rz_agreement_context_size(agreement_context),
+                                            .view = (uint32_t)agreement_context->context,
+                                            .order = RZ_SPREAD_TREE_FIRST};
+    if (agreement_context->spread.state != NULL) {
+        return true;
+    }
+    if (!rz_embedded_open(&agreement_context->spread, &rz_protocol_spread, &config,
+                          agreement_context->self, 0, 0)) {
+        return false;
+    }
+    catch_up(agreement_context, spread_failure);
+    return true;
+}
+
+/* ---- The engine of agreement ---- */
+
+static void agreement_failure(struct rz_agreement_context *agreement_context, rz_id member)
+{
+    if (agreement_context->agreement != NULL) {
+        rz_agreement_failure(agreement_context->agreement, rz_clock_now(), member);
+    }
+}
+
+static void agreement_protocol_message(struct rz_agreement_context *agreement_context,
+                                       const struct rz_protocol_message *protocol_message)
+{
+    rz_agreement_message(agreement_context->agreement, rz_clock_now(), &protocol_message->message,
+                         protocol_message->items);
+}
+
+/*
+ * With the first proposal of this process, for then the communicator's hints say which engine it
+ * is, at all members alike. What others said before waits until then.
+ */
+bool rz_agreement_context_open_engine(struct rz_agreement_context *agreement_context,
+                                      enum rz_agreement_engine wanted)
+{
+    uint32_t n = rz_agreement_context_size(agreement_context);
+    const struct rz_agreement_config config = {.engine = rz_agreement_for(wanted, n),
+                                               .n_members = n,
+                                               .per_node = agreement_context->per_node,
+                                               .self = agreement_context->self,
+                                               .context = agreement_context->context};
+    const struct rz_agreement_host host = {
+        .send = send_action, .no_memory = rz_agreement_context_no_memory, .arg = agreement_context};
+    if (agreement_context->agreement != NULL) {
+        return true;
+    }
+    agreement_context->agreement = rz_agreement_open(&config, &host);
+    if (agreement_context->agreement == NULL) {
+        return false;
+    }
+    agreement_context->timed = config.engine >= RZ_AGREEMENT_GOSSIP1;
+    n_timed += agreement_context->timed;
+    catch_up(agreement_context, agreement_failure);
+    for (struct rz_protocol_message *protocol_message;
+         (protocol_message = agreement_context->early) != NULL; free(protocol_message)) {
+        agreement_context->early = protocol_message->next;
+        agreement_protocol_message(agreement_context, protocol_message);
+    }
+    return true;
+}
+
+static void keep_early(struct rz_agreement_context *agreement_context,
+                       struct rz_protocol_message *protocol_message)
+{
+    struct rz_protocol_message **last = &agreement_context->early;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    protocol_message->next = NULL;
+    *last = protocol_message;
+}
+
+static void set_deadline(void)
+{
+    rz_time deadline = to_speak ? 0 : RZ_TIME_NEVER;
+    bool any = n_timed > 0 || rz_agreement_contexts_hurrying > 0;
+    for (const struct rz_agreement_context *agreement_context = any ? agreement_contexts : NULL;
+         agreement_context != NULL; agreement_context = agreement_context->next) {
+        rz_time at = agreement_context->timed ? rz_agreement_deadline(agreement_context->agreement)
+                                              : RZ_TIME_NEVER;
+        at = agreement_context->asking.hurry && agreement_context->asking.at < at
+                 ? agreement_context->asking.at
+                 : at;
+        deadline = at < deadline ? at : deadline;
+    }
+    rz_engine.wake_at = deadline;
+    rz_work_set(RZ_WORK_DEADLINE, deadline != RZ_TIME_NEVER);
+}
+
+/* ---- Proposals ---- */
+
+static void vote(struct rz_agreement_context *agreement_context)
+{
+    struct rz_proposal *proposal = agreement_context->proposals;
+    agreement_context->voting = true;
+    rz_time now = rz_clock_now();
+    rz_agreement_propose(agreement_context->agreement, now, proposal->and, proposal->min,
+                         proposal->max);
+    rz_agreement_context_ask_later(agreement_context, now);
+}
+
+struct rz_proposal *rz_agreement_context_take_first(struct rz_agreement_context *agreement_context)
+{
+    struct rz_proposal *proposal = agreement_context->proposals;
+    agreement_context->proposals = proposal->next;
+    if (agreement_context->proposals == NULL) {
+        agreement_context->proposals_last = &agreement_context->proposals;
+    }
+    return proposal;
+}
+
+static rz_id *copy_failed(const struct rz_decision *decision)
+{
+    rz_id *copy = malloc((decision->n_failed + 1) * sizeof(*copy));
+    if (copy == NULL) {
+        rz_agreement_context_no_memory();
+    }
+    memcpy(copy, decision->failed, decision->n_failed * sizeof(*copy));
+    return copy;
+}
+
+/* What the decision says of who did not take part; one that had left in order before is among the
+ * failed from now on, too: the user is told that somebody is missing, and must find out who. */
+static void learn_failed(const struct rz_agreement_context *agreement_context, const rz_id *failed,
+                         uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t process = rz_agreement_context_process(agreement_context, failed[i]);
+        rz_membership_learn_failure(process);
+        if (rz_process_failed(process)) {
+            rz_membership_list_failed(process);
+        }
+    }
+}
+
+/*
+ * The first proposal was decided. No core is on the stack: what is told may come back here. While
+ * the failed are learnt this agreement context does not go on to the next proposal: who is told of
+ * this one may withdraw that.
+ */
+static void announce(struct rz_agreement_context *agreement_context,
+                     const struct rz_decision *decision)
+{
+    rz_kill_here(RZ_KILL_DECIDED);
+    rz_assert(agreement_context->voting && agreement_context->proposals != NULL);
+    struct rz_proposal *proposal = rz_agreement_context_take_first(agreement_context);
+    rz_id *failed = copy_failed(decision);
+    proposal->number = decision->number;
+    proposal->and = decision->and;
+    proposal->min = decision->min;
+    proposal->max = decision->max;
+    proposal->n_failed = decision->n_failed;
+    agreement_context->owes =
+        proposal != &agreement_context->farewell && agreement_context->of == 0;
+    learn_failed(agreement_context, failed, proposal->n_failed);
+    agreement_context->voting = false;
+    proposal->failed = failed;
+    proposal->decided(proposal, agreement_context);
+    free(failed);
+}
+
+/* After each event: tells what was decided, and goes on to the next proposal. */
+static void agreement_context_go_on(struct rz_agreement_context *agreement_context)
+{
+    struct rz_decision decision;
+    if (agreement_context->agreement == NULL || agreement_context->over) {
+        return;
+    }
+    if (rz_agreement_knows_failed(agreement_context->agreement, agreement_context->self)) {
+        rz_engine_exit(RZ_ERR_FENCED); /* the others hold us for failed */
+    }
+    for (;;) {
+        if (rz_agreement_take(agreement_context->agreement, &decision)) {
+            rz_agreement_context_ask_no_more(agreement_context);
+            rz_agreement_context_cached(agreement_context, decision.number);
+            announce(agreement_context, &decision);
+        } else if (!agreement_context->voting && agreement_context->proposals != NULL &&
+                   !agreement_context->proposals->reserved) {
+            vote(agreement_context);
+        } else {
+            break;
+        }
+    }
+    set_deadline();
+}
+
+static void proposal_append(struct rz_agreement_context *agreement_context,
+                            struct rz_proposal *proposal)
+{
+    proposal->next = NULL;
+    *agreement_context->proposals_last = proposal;
+    agreement_context->proposals_last = &proposal->next;
+    agreement_context_go_on(agreement_context);
+}
+
+/* Those that are over go, where nobody looks at them any more. */
+static void sweep(void)
+{
+    struct rz_agreement_context **at = &agreement_contexts;
+    while (busy == 0 && *at != NULL) {
+        struct rz_agreement_context *agreement_context = *at;
+        if (agreement_context->over) {
+            *at = agreement_context->next;
+            agreement_context_free(agreement_context);
+            set_deadline();
+        } else {
+            at = &agreement_context->next;
+        }
+    }
+}
+
+enum rz_agreement_engine rz_comm_agreement(const struct rz_comm *comm)
+{
+    if (rz_agreement_context_has_proposed(comm)) {
+        return rz_agreement_engine_of(comm->agreement_context->agreement);
+    }
+    unsigned value = rz_comm_hint(comm, RZ_HINT_AGREE);
+    int n = comm->group->size + (comm->remote != comm->group ? comm->remote->size : 0);
+    return rz_agreement_for(value == 0 ? rz_agreement_of_job()
+                                       : rz_agreement_find(rz_hint_value(RZ_HINT_AGREE, value)),
+                            (uint32_t)n);
+}
+
+int rz_agreement_context_propose(struct rz_comm *comm, struct rz_proposal *proposal)
+{
+    struct rz_agreement_context *agreement_context = agreement_context_of(comm);
+    if (agreement_context == NULL ||
+        !rz_agreement_context_open_engine(agreement_context, rz_comm_agreement(comm))) {
+        return MPI_ERR_NO_MEM;
+    }
+    rz_agreement_context_append(agreement_context, proposal);
+    return MPI_SUCCESS;
+}
+
+void rz_agreement_context_append(struct rz_agreement_context *agreement_context,
+                                 struct rz_proposal *proposal)
+{
+    busy++;
+    proposal_append(agreement_context, proposal);
+    busy--;
+    sweep();
+}
+
+void rz_agreement_context_continue(struct rz_agreement_context *agreement_context)
+{
+    busy++;
+    agreement_context_go_on(agreement_context);
+    busy--;
+    sweep();
+}
+
+void rz_agreement_context_waits_for(const struct rz_agreement_context *agreement_context,
+                                    struct rz_blocked *blocked)
+{
+    if (agreement_context == NULL || !agreement_context->voting) {
+        return;
+    }
+    rz_id member = rz_agreement_awaited(agreement_context->agreement);
+    blocked->operation = rz_agreement_proposed(agreement_context->agreement);
+    if (member != RZ_ID_NONE) {
+        blocked->peer = rz_agreement_context_process(agreement_context, member);
+    }
+}
+
+bool rz_agreement_context_owes(const struct rz_comm *comm)
+{
+    return comm->agreement_context != NULL && comm->agreement_context->owes;
+}
+
+const struct rz_agreement_context *rz_agreement_context_in_debt(void)
+{
+    const struct rz_agreement_context *agreement_context = agreement_contexts;
+    while (agreement_context != NULL &&
+           !(agreement_context->owner == NULL && agreement_context->owes)) {
+        agreement_context = agreement_context->next;
+    }
+    return agreement_context;
+}
+
+bool rz_agreement_context_has_proposed(const struct rz_comm *comm)
+{
+    return comm->agreement_context != NULL && comm->agreement_context->agreement != NULL;
+}
+
+/* ---- Protocol messages ---- */
+
+/* That member has ended the communicator. For the ring of those who have not, which carries a
+ * revocation to all of them, it is as if it had failed. */
+static void is_over(struct rz_agreement_context *agreement_context, enum rz_component protocol,
+                    rz_id member)
+{
+    if (member != RZ_ID_NONE && rz_agreement_speaks(protocol)) {
+        agreement_context->over |= agreement_context->owner == NULL;
+        if (agreement_context->owner != NULL && agreement_context->of != 0) {
+            rz_beside_events->given_up(agreement_context->owner);
+        }
+    } else if (member != RZ_ID_NONE && protocol == RZ_PROTOCOL_SPREAD) {
+        spread_failure(agreement_context, member);
+    }
+}
+
+/* Frees the protocol message, or keeps it. */
+static void read_protocol_message(struct rz_agreement_context *agreement_context,
+                                  struct rz_protocol_message *protocol_message)
+{
+    const struct rz_message *message = &protocol_message->message;
+    if (message->type == RZ_AGREEMENT_CONTEXT_OVER) {
+        is_over(agreement_context, message->protocol,
+                rz_agreement_context_find_member(agreement_context, protocol_message->process));
+    } else if (message->protocol == RZ_PROTOCOL_SPREAD &&
+               message->type == RZ_AGREEMENT_CONTEXT_ANNOUNCED) {
+        rz_agreement_context_announced(agreement_context, protocol_message);
+    } else if (message->from >= rz_agreement_context_size(agreement_context) ||
+               rz_agreement_context_process(agreement_context, message->from) !=
+                   protocol_message->process) {
+        rz_engine.counters.foreign++;
+    } else if (rz_agreement_speaks(message->protocol) && agreement_context->agreement == NULL) {
+        keep_early(agreement_context, protocol_message);
+        return;
+    } else if (rz_agreement_speaks(message->protocol)) {
+        agreement_protocol_message(agreement_context, protocol_message);
+    } else if (message->protocol == RZ_PROTOCOL_SPREAD && spread_open(agreement_context)) {
+        step_spread(agreement_context, &(struct rz_event){.kind = RZ_EVENT_RECEIVE,
+                                                          .message = message,
+                                                          .items = protocol_message->items});
+    } else {
+        rz_engine.counters.foreign++;
+    }
+    free(protocol_message);
+    agreement_context_go_on(agreement_context);
+}
+
+static struct rz_comm *comm_find(uint64_t context)
+{
+    struct rz_comm *comm = rz_comms_first();
+    while (comm != NULL && comm->context != context) {
+        comm = comm->next;
+    }
+    return comm;
+}
+
+/*
+ * Where nobody knows the communicator: it has ended, or does not exist here yet. Who speaks of a
+ * second agreement has seen us decide the first one, so that we have taken part and are done with
+ * it; else it does not exist here yet.
+ */
+static void protocol_message_without_agreement_context(struct rz_protocol_message *protocol_message)
+{
+    const struct rz_message *message = &protocol_message->message;
+    bool announces =
+        message->protocol == RZ_PROTOCOL_SPREAD && message->type == RZ_AGREEMENT_CONTEXT_ANNOUNCED;
+    bool was_here = message->type == RZ_AGREEMENT_CONTEXT_OVER ||
+                    rz_comm_has_ended(protocol_message->context) ||
+                    (rz_agreement_speaks(message->protocol) &&
+                     rz_agreement_proposal_of(protocol_message->context, message) > 1);
+    if (was_here && announces) {
+        rz_agreement_context_announced_too_late(protocol_message);
+    } else if (was_here && message->type != RZ_AGREEMENT_CONTEXT_OVER) {
+        struct rz_message over = {.protocol = message->protocol,
+                                  .type = RZ_AGREEMENT_CONTEXT_OVER,
+                                  .view = message->view,
+                                  .seq = message->seq};
+        rz_protocol_message_send(protocol_message->process, protocol_message->context, &over, NULL);
+    }
+    if (was_here) {
+        free(protocol_message);
+        return;
+    }
+    struct rz_protocol_message **last = &early_messages;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    protocol_message->next = NULL;
+    *last = protocol_message;
+}
+
+void rz_agreement_context_message(struct rz_protocol_message *protocol_message)
+{
+    struct rz_agreement_context *agreement_context =
+        rz_agreement_context_at(protocol_message->context);
+    struct rz_comm *comm = agreement_context == NULL ? comm_find(protocol_message->context) : NULL;
+    agreement_context = comm != NULL ? agreement_context_of(comm) : agreement_context;
+    if (agreement_context == NULL) {
+        protocol_message_without_agreement_context(protocol_message);
+        return;
+    }
+    busy++;
+    read_protocol_message(agreement_context, protocol_message);
+    busy--;
+    sweep();
+}
+
+unsigned rz_agreement_contexts_read(void)
+{
+    unsigned n = 0;
+    struct rz_protocol_message *protocol_message;
+    while ((protocol_message = rz_protocol_message_take()) != NULL) {
+        rz_kill_here(RZ_KILL_READ);
+        rz_agreement_context_message(protocol_message);
+        n++;
+    }
+    return n;
+}
+
+void rz_agreement_contexts_comm_begun(void)
+{
+    struct rz_protocol_message *protocol_messages = early_messages;
+    early_messages = NULL;
+    while (protocol_messages != NULL) {
+        struct rz_protocol_message *protocol_message = protocol_messages;
+        protocol_messages = protocol_message->next;
+        rz_agreement_context_message(protocol_message);
+    }
+}
+
+/* ---- What befalls agreement contexts ---- */
+
+void rz_agreement_contexts_failure(uint32_t process)
+{
+    busy++;
+    for (struct rz_agreement_context *agreement_context = agreement_contexts;
+         agreement_context != NULL; agreement_context = agreement_context->next) {
+        rz_id member = rz_agreement_context_find_member(agreement_context, process);
+        if (member != RZ_ID_NONE) {
+            agreement_failure(agreement_context, member);
+            spread_failure(agreement_context, member);
+            agreement_context_go_on(agreement_context);
+            rz_agreement_context_ask_soon(agreement_context, rz_clock_now());
+        }
+    }
+    set_deadline();
+    busy--;
+    sweep();
+}
+
+void rz_agreement_contexts_wake(void)
+{
+    to_speak = true;
+    set_deadline();
+}
+
+unsigned rz_agreement_contexts_tick(void)
+{
+    rz_time now = rz_clock_now();
+    if (now < rz_engine.wake_at) {
+        return 0;
+    }
+    busy++;
+    if (to_speak) {
+        to_speak = false;
+        rz_beside_events->woken();
+    }
+    for (struct rz_agreement_context *agreement_context = agreement_contexts;
+         agreement_context != NULL; agreement_context = agreement_context->next) {
+        if (agreement_context->timed &&
+            rz_agreement_deadline(agreement_context->agreement) <= now) {
+            rz_agreement_tick(agreement_context->agreement, now);
+            agreement_context_go_on(agreement_context);
+        }
+        rz_agreement_context_ask(agreement_context, now);
+    }
+    busy--;
+    sweep();
+    set_deadline();
+    return 1;
+}
+
+int rz_agreement_context_revoke(struct rz_comm *comm)
+{
+    struct rz_agreement_context *agreement_context = agreement_context_of(comm);
+    if (agreement_context == NULL || !spread_open(agreement_context)) {
+        return MPI_ERR_NO_MEM;
+    }
+    uint64_t item = ITEM_REVOKED;
+    busy++;
+    step_spread(agreement_context, &(struct rz_event){.kind = RZ_EVENT_CALL,
+                                                      .call = RZ_SPREAD_BROADCAST,
+                                                      .items = &item,
+                                                      .n_items = 1});
+    busy--;
+    sweep();
+    return MPI_SUCCESS;
+}
+
+void rz_agreement_context_open(struct rz_comm *comm)
+{
+    struct rz_agreement_context *agreement_context = agreement_context_of(comm);
+    if (agreement_context != NULL) {
+        rz_agreement_context_open_engine(agreement_context, rz_comm_agreement(comm));
+    }
+}
+
+static void farewell(struct rz_agreement_context *agreement_context);
+
+/* Not all members have ended the communicator: who still has it may agree on more than one thing,
+ * and each of them waits for all members. A proposal of theirs has a minimum not above the maximum.
+ */
+static void farewell_decided(struct rz_proposal *proposal,
+                             struct rz_agreement_context *agreement_context)
+{
+    if (agreement_context->of == 0 && proposal->min <= proposal->max) {
+        farewell(agreement_context);
+    } else {
+        agreement_context->over = true;
+    }
+}
+
+/* What others agree on meanwhile has the flag 0. */
+static void farewell(struct rz_agreement_context *agreement_context)
+{
+    agreement_context->farewell =
+        (struct rz_proposal){.and = UINT64_MAX, .decided = farewell_decided};
+    if (agreement_context->of == 0) {
+        agreement_context->farewell.and = 0;
+        agreement_context->farewell.min = UINT64_MAX;
+    }
+    rz_agreement_context_append(agreement_context, &agreement_context->farewell);
+}
+
+/*
+ * What was agreed is kept for those who may still ask. Further agreements, for which nobody waits,
+ * take part in what others agree on; the first one with nothing else in it tells that all have
+ * decided everything before it.
+ */
+void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
+{
+    struct rz_agreement_context *agreement_context = *owner;
+    *owner = NULL;
+    agreement_context->owner = NULL;
+    agreement_context->comm = NULL;
+    rz_comm_note_end(agreement_context->context);
+    if (agreement_context->agreement == NULL) {
+        agreement_context->over = true; /* a revocation asks nothing of who has ended it */
+        sweep();
+        return;
+    }
+    farewell(agreement_context);
+}
+
+void rz_agreement_context_comm_ends(struct rz_comm *comm, bool farewell)
+{
+    if (comm->agreement_context != NULL) {
+        comm->agreement_context->owes &= farewell;
+        rz_agreement_context_dismiss(&comm->agreement_context);
+    }
+}
+
+void rz_agreement_contexts_close(void)
+{
+    while (agreement_contexts != NULL) {
+        struct rz_agreement_context *agreement_context = agreement_contexts;
+        agreement_contexts = agreement_context->next;
+        agreement_context_free(agreement_context);
+    }
+    protocol_messages_free(early_messages);
+    early_messages = NULL;
+    set_deadline();
+}

@@ -1,0 +1,105 @@
+/* MPI_Comm_set_info and _get_info: what hints of communicators mean. */
+#include "mpi/agree/comm_info.h"
+
+#include "mpi/agree/agreement_context.h"
+#include "mpi/agree/comm_revoke.h"
+#include "mpi/agree/comm_uniform.h"
+#include "mpi/comm/comm_hints.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The members must keep one engine. Whoever sets the hint of an engine later is told by get_info
+ * that it makes no difference. */
+static bool is_fixed(const struct rz_comm *comm, enum rz_hint key)
+{
+    return key == RZ_HINT_AGREE && rz_agreement_context_has_proposed(comm);
+}
+
+static const char *value_of(const struct rz_comm *comm, enum rz_hint key)
+{
+    return key == RZ_HINT_AGREE    ? rz_agreement_name(rz_comm_agreement(comm))
+           : key == RZ_HINT_REVOKE ? rz_hint_value(key, 1 + rz_comm_revoke_way(comm))
+                                   : rz_hint_value(key, rz_comm_hint(comm, key));
+}
+
+static void take_hint(struct rz_comm *comm, struct rz_info *info, enum rz_hint key)
+{
+    char value[16];
+    int there = 0;
+    if (is_fixed(comm, key) ||
+        rzm_info_get(info, rz_hint_key(key), (int)sizeof(value) - 1, value, &there) !=
+            MPI_SUCCESS ||
+        !there) {
+        return;
+    }
+    for (unsigned i = 0; rz_hint_value(key, i) != NULL; i++) {
+        if (strcmp(value, rz_hint_value(key, i)) == 0) {
+            rz_comm_set_hint(comm, key, i);
+        }
+    }
+}
+
+void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info)
+{
+    for (int key = 0; info != NULL && key < RZ_HINT_COUNT; key++) {
+        take_hint(comm, info, (enum rz_hint)key);
+    }
+    rz_comm_look_at_range(comm);
+    rz_uniform_results_look(comm);
+}
+
+/* Hints that are not understood are ignored, as the standard has it; but what was meant for this
+ * library alone, and would be another engine at members that spell it right, is refused. */
+static int refuse_unknown(struct rz_info *info, enum rz_hint key)
+{
+    char value[16], text[128] = "";
+    int there = 0;
+    if (info == NULL ||
+        rzm_info_get(info, rz_hint_key(key), (int)sizeof(value) - 1, value, &there) !=
+            MPI_SUCCESS ||
+        !there) {
+        return MPI_SUCCESS;
+    }
+    for (unsigned i = 1; rz_hint_value(key, i) != NULL; i++) {
+        if (strcmp(value, rz_hint_value(key, i)) == 0) {
+            return MPI_SUCCESS;
+        }
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i > 1 ? ", " : "",
+                 rz_hint_value(key, i));
+    }
+    return rzm_error(MPI_ERR_INFO_VALUE, "%s is '%s', not one of %s", rz_hint_key(key), value,
+                     key == RZ_HINT_AGREE ? RZ_AGREEMENT_NAMES : text);
+}
+
+int rzm_comm_set_info(struct rz_comm *comm, struct rz_info *info)
+{
+    int error = refuse_unknown(info, RZ_HINT_AGREE);
+    error = error != MPI_SUCCESS ? error : refuse_unknown(info, RZ_HINT_REVOKE);
+    if (error == MPI_SUCCESS) {
+        rz_comm_take_hints(comm, info);
+    }
+    return error;
+}
+
+int rzm_comm_get_info(struct rz_comm *comm, struct rz_info **info_used)
+{
+    struct rz_info *made;
+    int error = rzm_info_create(&made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    for (int key = 0; key < RZ_HINT_COUNT && error == MPI_SUCCESS; key++) {
+        error =
+            rzm_info_set(made, rz_hint_key((enum rz_hint)key), value_of(comm, (enum rz_hint)key));
+    }
+    if (error == MPI_SUCCESS) {
+        error = rzm_info_set(made, "mpi_memory_alloc_kinds", RZ_MEMORY_KINDS);
+    }
+    if (error != MPI_SUCCESS) {
+        rzm_info_free(made);
+        return error;
+    }
+    *info_used = made;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,14 @@
+/* Hints of communicators, as the user gives them. */
+#ifndef RZ_MPI_COMM_INFO_H
+#define RZ_MPI_COMM_INFO_H
+
+struct rz_comm;
+struct rz_info;
+
+/* The value of the info key mpi_memory_alloc_kinds, of sessions and communicators. */
+#define RZ_MEMORY_KINDS "mpi,system"
+
+/* Takes over the hints of info (NULL: none) that are known; others are left alone. */
+void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info);
+
+#endif

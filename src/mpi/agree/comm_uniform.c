@@ -1,0 +1,395 @@
+#include "mpi/agree/comm_uniform.h"
+
+#include "base/random.h"
+#include "mpi/chapter.h"
+#include "mpi/engine/waiting.h"
+
+#include <stdlib.h>
+
+/* What a member proposes: it went well here; nobody waits for this here. */
+#define WELL UINT64_C(1)
+#define IDLE UINT64_C(2)
+
+/* And as maximum: how bad it was. */
+enum severity { GOOD, OTHER, PROC_FAILED, REVOKED };
+
+/* Tells the agreement contexts apart. */
+#define OF_COMM UINT64_C(0x7d1)
+#define OF_OPERATION UINT64_C(0x7d2)
+#define OF_PART UINT64_C(0x7d3)
+
+struct rz_uniform_results {
+    struct rz_agreement_context
+        *agreement_context; /* NULL: nothing was begun in it yet, or all agreement contexts ended */
+    struct rz_comm *comm;   /* NULL: it was revoked and has ended, others may still wait */
+    uint64_t word;          /* tells its agreement context from others of comm */
+    bool refuses;           /* this member's refusal is under way */
+    bool announced;         /* all members know that there is this row, or will */
+    uint32_t told_by;       /* if this one failed before it told them; UINT32_MAX: nobody */
+    bool refused;           /* by all: nobody waits for a verdict any more */
+    struct rz_uniform_results *next, *prev;
+};
+
+static struct rz_uniform_results *rows; /* all of them */
+
+bool rz_comm_is_uniform(const struct rz_comm *comm, enum rz_error_uniform least)
+{
+    return rz_comm_error_uniform(comm) >= least && rz_engine_fault_tolerant() &&
+           !rz_engine.info->alone;
+}
+
+/* ---- Rows ---- */
+
+static struct rz_uniform_results *row_new(struct rz_comm *comm, struct rz_group *part,
+                                          uint64_t word)
+{
+    struct rz_uniform_results *row = calloc(1, sizeof(*row));
+    if (row == NULL) {
+        return NULL;
+    }
+    row->comm = comm;
+    row->word = word;
+    row->told_by = UINT32_MAX;
+    row->next = rows;
+    if (rows != NULL) {
+        rows->prev = row;
+    }
+    rows = row;
+    if (rz_agreement_context_beside(comm, part, word, &row->agreement_context) != MPI_SUCCESS) {
+        rz_uniform_results_end(row);
+        return NULL;
+    }
+    if (comm->revoked) {
+        rz_agreement_contexts_wake();
+    }
+    return row;
+}
+
+static struct rz_uniform_results *row_find(struct rz_comm *comm, struct rz_group *part,
+                                           uint64_t word)
+{
+    struct rz_uniform_results *row = rows;
+    while (row != NULL && (row->comm != comm || row->word != word)) {
+        row = row->next;
+    }
+    return row != NULL ? row : row_new(comm, part, word);
+}
+
+struct rz_uniform_results *rz_uniform_results_of(struct rz_comm *comm)
+{
+    return row_find(comm, NULL, OF_COMM);
+}
+
+/* Calls by the same part with the same tag make a row. */
+struct rz_uniform_results *rz_uniform_results_of_part(struct rz_comm *comm, struct rz_group *part,
+                                                      int tag)
+{
+    uint64_t word = rz_mix(OF_PART, (uint64_t)(unsigned)tag);
+    for (int i = 0; i < part->size; i++) {
+        word = rz_mix(word, part->process[i]);
+    }
+    return row_find(comm, part, word);
+}
+
+struct rz_uniform_results *rz_uniform_results_new(struct rz_comm *comm, uint64_t operation)
+{
+    return row_find(comm, NULL, rz_mix(OF_OPERATION, operation));
+}
+
+static bool may_refuse(const struct rz_uniform_results *row)
+{
+    return row->agreement_context != NULL && !row->refused;
+}
+
+void rz_uniform_results_end(struct rz_uniform_results *row)
+{
+    if (row == NULL) {
+        return;
+    }
+    if (row->comm != NULL && row->comm->revoked && may_refuse(row)) {
+        row->comm = NULL;
+        rz_agreement_contexts_wake();
+        return;
+    }
+    if (row->agreement_context != NULL) {
+        rz_agreement_context_dismiss(&row->agreement_context);
+    }
+    *(row->prev != NULL ? &row->prev->next : &rows) = row->next;
+    if (row->next != NULL) {
+        row->next->prev = row->prev;
+    }
+    free(row);
+}
+
+void rz_uniform_results_comm_ends(struct rz_comm *comm)
+{
+    for (struct rz_uniform_results *row = rows, *next; row != NULL; row = next) {
+        next = row->next;
+        if (row->comm == comm) {
+            rz_uniform_results_end(row);
+        }
+    }
+}
+
+/* ---- Verdicts ---- */
+
+static enum severity severity_of(int error)
+{
+    return error == MPI_SUCCESS           ? GOOD
+           : error == MPI_ERR_PROC_FAILED ? PROC_FAILED
+           : error == MPI_ERR_REVOKED     ? REVOKED
+                                          : OTHER;
+}
+
+/* What error becomes where the worst of all was this. An error of another kind, which the call of
+ * one member may have for itself, stays at that one. */
+static int common_error(int error, enum severity worst)
+{
+    if (worst == OTHER) {
+        return error != MPI_SUCCESS ? error : MPI_ERR_OTHER;
+    }
+    return worst == REVOKED ? MPI_ERR_REVOKED : MPI_ERR_PROC_FAILED;
+}
+
+#define RULING_OF(proposal_)                                                                       \
+    ((struct rz_uniform_result *)(void *)((char *)(proposal_)-offsetof(struct rz_uniform_result,   \
+                                                                       proposal)))
+
+static void result_decided(struct rz_proposal *proposal,
+                           struct rz_agreement_context *agreement_context)
+{
+    struct rz_uniform_result *result = RULING_OF(proposal);
+    (void)agreement_context;
+    if (!(WELL & proposal->and)) {
+        result->error = common_error(result->error, (enum severity)proposal->max);
+    }
+    if (!(WELL & proposal->and) && proposal->max == REVOKED) {
+        rz_comm_revoked(result->row->comm); /* the news of it are on their way, or were lost */
+    }
+    if (result->row->comm->revoked) {
+        rz_agreement_contexts_wake(); /* others may wait for what nobody will begin here */
+    }
+    result->over = true;
+    rz_engine.completions++;
+    if (result->ended != NULL) {
+        result->ended(result);
+    }
+}
+
+void rz_uniform_result_begin(struct rz_uniform_results *row, struct rz_uniform_result *result)
+{
+    result->row = row;
+    result->over = false;
+    result->proposal = (struct rz_proposal){.reserved = true, .decided = result_decided};
+    result->put = !row->refused && row->agreement_context != NULL;
+    if (result->put) {
+        rz_agreement_context_put(row->agreement_context, &result->proposal);
+    }
+}
+
+/* All know that comm is revoked, so that all say so: nothing is to be agreed on any more. */
+static void end_as_revoked(struct rz_uniform_result *result)
+{
+    result->put = false;
+    result->proposal.and = 0;
+    result->proposal.max = REVOKED;
+    result_decided(&result->proposal, NULL);
+}
+
+void rz_uniform_result_tell(struct rz_uniform_result *result, int error)
+{
+    struct rz_uniform_results *row = result->row;
+    enum severity severity = severity_of(error);
+    bool well = severity == GOOD || (severity == OTHER && !result->all);
+    result->error = error;
+    if (!result->put) {
+        end_as_revoked(result);
+        return;
+    }
+    result->proposal.and = well ? WELL : 0;
+    result->proposal.max = well ? GOOD : severity;
+    rz_agreement_context_ready(row->agreement_context, &result->proposal);
+}
+
+static bool is_over(void *arg)
+{
+    return ((const struct rz_uniform_result *)arg)->over;
+}
+
+static void tell_of_ruling(struct rz_blocked *blocked, const void *arg)
+{
+    rz_agreement_context_waits_for(((const struct rz_uniform_result *)arg)->row->agreement_context,
+                                   blocked);
+}
+
+int rz_uniform_result_wait(struct rz_uniform_result *result, int error, const char *call)
+{
+    struct rz_blocked blocked = {.call = call,
+                                 .comm = result->row->comm,
+                                 .peer = MPI_PROC_NULL,
+                                 .tag = MPI_ANY_TAG,
+                                 .look = tell_of_ruling};
+    rz_uniform_result_tell(result, error);
+    error = rz_engine_wait(&blocked, is_over, result);
+    return error != MPI_SUCCESS ? error : result->error;
+}
+
+/* ---- Who knows that a communicator is revoked ---- */
+
+/* What was begun here since does not wait for anybody. */
+static void end_the_rest(struct rz_uniform_results *row)
+{
+    struct rz_proposal *proposal;
+    while (row->agreement_context != NULL &&
+           (proposal = rz_agreement_context_withdraw(row->agreement_context)) != NULL) {
+        if (proposal == rz_agreement_context_own_proposal(
+                            row->agreement_context)) { /* a refusal, which nobody needs now */
+            row->refuses = false;
+            continue;
+        }
+        struct rz_uniform_result *result = RULING_OF(proposal);
+        result->put = false;
+        if (!proposal->reserved) {
+            end_as_revoked(result);
+        }
+    }
+}
+
+static void refusal_decided(struct rz_proposal *proposal,
+                            struct rz_agreement_context *agreement_context)
+{
+    struct rz_agreement_context **owner = rz_agreement_context_owner(agreement_context);
+    if (owner == NULL) {
+        return;
+    }
+    struct rz_uniform_results *row =
+        (struct rz_uniform_results *)(void *)((char *)owner - offsetof(struct rz_uniform_results,
+                                                                       agreement_context));
+    row->refuses = false;
+    if (IDLE & proposal->and) {
+        row->refused = true;
+        end_the_rest(row);
+        if (row->comm == NULL) {
+            rz_uniform_results_end(row);
+        }
+    } else {
+        rz_agreement_contexts_wake();
+    }
+}
+
+static void refuse(struct rz_uniform_results *row)
+{
+    struct rz_proposal *proposal = rz_agreement_context_own_proposal(row->agreement_context);
+    row->refuses = true;
+    *proposal = (struct rz_proposal){.and = IDLE, .max = REVOKED, .decided = refusal_decided};
+    rz_agreement_context_put(row->agreement_context, proposal);
+}
+
+static bool is_to_refuse(const struct rz_uniform_results *row)
+{
+    return (row->comm == NULL || row->comm->revoked) && may_refuse(row) && !row->refuses &&
+           rz_agreement_context_is_idle(row->agreement_context);
+}
+
+/* All members know the row of the communicator, whatever they begin in it; of another one only who
+ * has begun something: the others are told, for they are to refuse, too. */
+static bool is_to_announce(const struct rz_uniform_results *row)
+{
+    return (row->comm == NULL || row->comm->revoked) && may_refuse(row) && !row->announced &&
+           row->word != OF_COMM;
+}
+
+static void announce(struct rz_uniform_results *row)
+{
+    row->announced = true;
+    rz_agreement_context_announce(row->agreement_context, row->word);
+}
+
+static void announced(struct rz_comm *comm, struct rz_group *part, uint64_t word, uint32_t by)
+{
+    rz_comm_revoked(comm); /* as the others know */
+    if (rz_agreement_context_was_beside(comm, word)) {
+        return; /* perhaps it has ended here, and still answers */
+    }
+    struct rz_uniform_results *row = row_new(comm, part, word);
+    if (row != NULL) {
+        row->announced = true;
+        row->told_by = by;
+        rz_agreement_contexts_wake();
+    }
+}
+
+/* Who announced a row to us may have failed before it had told everybody: then we do. */
+void rz_uniform_results_failure(uint32_t process)
+{
+    for (struct rz_uniform_results *row = rows; row != NULL; row = row->next) {
+        if (row->told_by == process && may_refuse(row)) {
+            row->told_by = UINT32_MAX;
+            row->announced = false;
+            rz_agreement_contexts_wake();
+        }
+    }
+}
+
+static void given_up(struct rz_agreement_context **owner)
+{
+    struct rz_uniform_results *row =
+        (struct rz_uniform_results *)(void *)((char *)owner - offsetof(struct rz_uniform_results,
+                                                                       agreement_context));
+    if (row->word == OF_COMM || row->refused) {
+        return;
+    }
+    row->refused = true;
+    rz_agreement_context_leave(row->agreement_context);
+    end_the_rest(row);
+    if (row->comm == NULL) {
+        rz_uniform_results_end(row);
+    }
+}
+
+void rz_uniform_results_close(void)
+{
+    for (struct rz_uniform_results *row = rows, *next; row != NULL; row = next) {
+        next = row->next;
+        if (row->comm == NULL) {
+            rz_uniform_results_end(row);
+        }
+    }
+}
+
+void rz_uniform_results_look(struct rz_comm *comm)
+{
+    if (!comm->revoked || comm->unshared || comm->inter != NULL) {
+        return;
+    }
+    if (rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT)) {
+        rz_uniform_results_of(comm);
+    }
+    if (rows != NULL) {
+        rz_agreement_contexts_wake();
+    }
+}
+
+static void speak(void)
+{
+    struct rz_uniform_results *row = rows;
+    while (row != NULL) {
+        bool speaks = is_to_refuse(row);
+        if (is_to_announce(row)) {
+            announce(row);
+        }
+        if (speaks) {
+            refuse(row);
+        }
+        row = speaks ? rows : row->next; /* what was decided may have ended any of them */
+    }
+}
+
+/* ---- From agreement contexts ---- */
+
+void rz_uniform_results_open(void)
+{
+    static const struct rz_beside_events events = {
+        .announced = announced, .given_up = given_up, .woken = speak};
+    rz_beside_events = &events;
+}

@@ -1,0 +1,108 @@
+#include "mpi/agree/protocol_message.h"
+
+#include "mpi/engine/epoch_check.h"
+#include "mpi/engine/control_message.h"
+#include "mpi/engine/hooks.h"
+#include "port/kill_point.h"
+#include "wire/protocol_encoding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No core's message is longer: a few words, every member of a job and as many items. */
+#define PROTOCOL_MESSAGE_BYTES_MAX ((size_t)4 << 20)
+
+static struct rz_protocol_message *unread, **unread_last = &unread;
+
+/* Others wait for what a protocol message says, and nothing could be promised to them without it.
+ */
+static _Noreturn void out_of_memory(void)
+{
+    fprintf(stderr, "rhizome: rank %u: no memory for a message of the repair protocols\n",
+            rz_engine.info->self.rank);
+    abort();
+}
+
+/* ---- Sending ---- */
+
+void rz_protocol_message_send(uint32_t process, uint64_t context, const struct rz_message *message,
+                              const uint64_t *items)
+{
+    size_t bytes = rz_protocol_message_bytes(message->n_items);
+    struct rz_control_message *note = rz_control_message_new(bytes);
+    if (note == NULL) {
+        out_of_memory();
+    }
+    rz_protocol_message_encode(message, items, note->bytes, bytes);
+    note->envelope.kind = RZ_ENVELOPE_PROTOCOL;
+    note->envelope.context = context;
+    rz_engine.counters.protocol_messages++;
+    rz_kill_here(RZ_KILL_PROTOCOL_MESSAGE);
+    rz_control_message_send(process, note);
+}
+
+/* ---- Arriving ---- */
+
+void rz_protocol_message_put(struct rz_protocol_message *protocol_message)
+{
+    protocol_message->next = NULL;
+    *unread_last = protocol_message;
+    unread_last = &protocol_message->next;
+    rz_work_set(RZ_WORK_PROTOCOL_MESSAGES, true);
+}
+
+static void put_down(const struct rz_envelope *envelope, const void *data, size_t bytes)
+{
+    if (bytes < RZ_PROTOCOL_HEADER_BYTES) {
+        rz_engine.counters.foreign++;
+        return;
+    }
+    uint32_t room = (uint32_t)((bytes - RZ_PROTOCOL_HEADER_BYTES) / sizeof(uint64_t));
+    struct rz_protocol_message *protocol_message =
+        malloc(sizeof(*protocol_message) + room * sizeof(uint64_t));
+    if (protocol_message == NULL) {
+        out_of_memory();
+    }
+    protocol_message->context = envelope->context;
+    protocol_message->process = rz_message_from(envelope);
+    protocol_message->next = NULL;
+    if (rz_protocol_message_decode(&protocol_message->message, protocol_message->items, room, data,
+                                   bytes) != RZ_OK) {
+        rz_engine.counters.foreign++;
+        free(protocol_message);
+        return;
+    }
+    rz_protocol_message_put(protocol_message);
+}
+
+void rz_protocol_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
+                                 const void *data, size_t bytes, rz_net_token_t token)
+{
+    rz_control_message_arrived(path, envelope, data, bytes, token, PROTOCOL_MESSAGE_BYTES_MAX,
+                               put_down);
+}
+
+/* ---- Reading ---- */
+
+struct rz_protocol_message *rz_protocol_message_take(void)
+{
+    struct rz_protocol_message *protocol_message = unread;
+    if (protocol_message == NULL) {
+        return NULL;
+    }
+    unread = protocol_message->next;
+    if (unread == NULL) {
+        unread_last = &unread;
+        rz_work_set(RZ_WORK_PROTOCOL_MESSAGES, false);
+    }
+    return protocol_message;
+}
+
+void rz_protocol_messages_close(void)
+{
+    struct rz_protocol_message *protocol_message;
+    while ((protocol_message = rz_protocol_message_take()) != NULL) {
+        free(protocol_message);
+    }
+}

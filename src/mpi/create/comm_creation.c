@@ -1,0 +1,156 @@
+#include "mpi/create/comm_creation.h"
+
+#include "mpi/agree/comm_uniform.h"
+#include "mpi/coll/coll.h"
+#include "mpi/p2p/inquiry.h"
+
+#include <string.h>
+
+static struct rz_datatype *bytes_type(void)
+{
+    return rz_datatype_of(MPI_BYTE);
+}
+
+/* ---- Small collectives of their own ---- */
+
+/* Everything to rank 0: each collects its subtree of a binomial tree, which is a row of ranks that
+ * begins at itself. */
+static void plan_gather_to_0(struct rz_schedule *schedule, size_t bytes, char *all)
+{
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    int rank = rz_comm_rank(comm), size = rz_comm_size(comm), span = 1;
+    for (; span < size && !(rank & span); span *= 2) {
+        int from = rank + span, n = span < size - from ? span : size - from;
+        if (from < size) {
+            rz_schedule_recv(schedule, all + (size_t)from * bytes, (MPI_Count)((size_t)n * bytes),
+                             bytes_type(), from);
+        }
+    }
+    rz_schedule_fence(schedule);
+    if (span < size) {
+        int n = span < size - rank ? span : size - rank;
+        rz_schedule_send(schedule, all + (size_t)rank * bytes, (MPI_Count)((size_t)n * bytes),
+                         bytes_type(), rank - span);
+    }
+}
+
+/* Down a binomial tree; places in it are counted from root. */
+static void plan_spread(struct rz_schedule *schedule, int root, void *data, size_t bytes)
+{
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    int64_t size = rz_comm_size(comm), place = (rz_comm_rank(comm) - root + size) % size, span = 1;
+    while (span < size && !(place & span)) {
+        span *= 2;
+    }
+    if (place != 0) {
+        int from = (int)((place - span + root) % size);
+        rz_schedule_recv(schedule, data, (MPI_Count)bytes, bytes_type(), from);
+    }
+    rz_schedule_fence(schedule);
+    for (span /= 2; span > 0; span /= 2) {
+        if (place + span < size) {
+            int to = (int)((place + span + root) % size);
+            rz_schedule_send(schedule, data, (MPI_Count)bytes, bytes_type(), to);
+        }
+    }
+}
+
+int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes)
+{
+    struct rz_schedule *schedule;
+    int error = rz_schedule_part(comm, operation, &schedule);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    plan_spread(schedule, root, data, bytes);
+    return rz_schedule_run(schedule);
+}
+
+int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine, size_t bytes,
+                     void *all)
+{
+    struct rz_schedule *schedule;
+    int error = rz_schedule_part(comm, operation, &schedule);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    memcpy((char *)all + (size_t)rz_comm_rank(comm) * bytes, mine, bytes);
+    plan_gather_to_0(schedule, bytes, all);
+    rz_schedule_fence(schedule);
+    plan_spread(schedule, 0, all, (size_t)rz_comm_size(comm) * bytes);
+    return rz_schedule_run(schedule);
+}
+
+int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation)
+{
+    struct rz_schedule *schedule;
+    int error = rz_schedule_part(comm, operation, &schedule);
+    return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_barrier(schedule));
+}
+
+/* ---- Beginning and ending ---- */
+
+int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation)
+{
+    int error = rz_comm_enter(comm);
+    if (error == MPI_SUCCESS && comm->revoked) {
+        error = MPI_ERR_REVOKED;
+    }
+    if (error == MPI_SUCCESS) {
+        *operation = rz_comm_begin(comm, call);
+        rz_comm_create_end(comm); /* of a call that nobody ended */
+    }
+    if (error == MPI_SUCCESS && !comm->collectives_failed) {
+        rz_operation_begin(comm, &comm->making, rz_comm_operation_tag(*operation));
+    }
+    return error;
+}
+
+void rz_comm_create_end(struct rz_comm *comm)
+{
+    rz_operation_end(comm, &comm->making);
+}
+
+int rz_comm_settle(struct rz_comm *made, const char *call)
+{
+    uint64_t operation;
+    int error = rz_comm_create_begin(made, call, &operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(made, operation);
+    rz_comm_create_end(made);
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+    }
+    return error;
+}
+
+/* ---- Calls that make communicators ---- */
+
+int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int error,
+                       struct rz_comm **made)
+{
+    if (error == RZM_ROLLBACK || !rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT)) {
+        return error;
+    }
+    struct rz_uniform_results *row =
+        part != NULL ? rz_uniform_results_of_part(comm, part, tag) : rz_uniform_results_of(comm);
+    struct rz_uniform_result result = {.all = true};
+    int common = MPI_ERR_NO_MEM;
+    if (row != NULL) {
+        rz_uniform_result_begin(row, &result);
+        common = rz_uniform_result_wait(&result, error, comm->call);
+    }
+    if (common != MPI_SUCCESS && common != RZM_ROLLBACK && error == MPI_SUCCESS && *made != NULL) {
+        rzm_comm_free(*made);
+        *made = NULL;
+    }
+    return common;
+}
+
+int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made)
+{
+    if (comm == NULL) { /* a new process, to whom RZ_Comm_replace gives its first one */
+        return error;
+    }
+    rz_comm_create_end(comm);
+    return rz_uniform_made_by(comm, NULL, 0, error, made);
+}

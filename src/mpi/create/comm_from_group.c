@@ -1,0 +1,226 @@
+/*
+ * Communicators out of groups and a name, without a parent. The context id is a function of the
+ * members, the name, and how many were made of these before: every member takes part in each of
+ * them, so that all count alike.
+ */
+#include "base/random.h"
+#include "mpi/create/comm_from_group.h"
+
+#include "mpi/agree/comm_info.h"
+#include "mpi/core/errhandler.h"
+#include "mpi/create/comm_creation.h"
+#include "mpi/create/intercomm.h"
+#include "mpi/engine/waiting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- How often ---- */
+
+struct made {
+    uint64_t key; /* 0: free */
+    uint64_t times;
+};
+
+static struct made *made; /* open addressing */
+static size_t made_size, made_used;
+
+static struct made *made_place(struct made *table, size_t size, uint64_t key)
+{
+    size_t i = key & (size - 1);
+    while (table[i].key != 0 && table[i].key != key) {
+        i = (i + 1) & (size - 1);
+    }
+    return &table[i];
+}
+
+static bool made_reserve(void)
+{
+    if (2 * (made_used + 1) <= made_size) {
+        return true;
+    }
+    size_t size = made_size == 0 ? 64 : 2 * made_size;
+    struct made *larger = calloc(size, sizeof(*larger));
+    if (larger == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < made_size; i++) {
+        if (made[i].key != 0) {
+            *made_place(larger, size, made[i].key) = made[i];
+        }
+    }
+    free(made);
+    made = larger;
+    made_size = size;
+    return true;
+}
+
+/* This one is the ordinal of that key, from 1; 0: no memory. */
+static uint64_t made_count(uint64_t key)
+{
+    if (!made_reserve()) {
+        return 0;
+    }
+    key |= key == 0;
+    struct made *place = made_place(made, made_size, key);
+    made_used += place->key == 0;
+    place->key = key;
+    return ++place->times;
+}
+
+void rz_comm_from_group_close(void)
+{
+    free(made);
+    made = NULL;
+    made_size = 0;
+    made_used = 0;
+}
+
+/* ---- Names ---- */
+
+/* Told apart although members and name be the same. */
+enum { KIND_INTRA = 0x6701, KIND_LOCAL = 0x6702, KIND_INTER = 0x6703 };
+
+static uint64_t key_of_text(uint64_t key, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        key = rz_mix(key, (unsigned char)*text);
+    }
+    return rz_mix(key, 0x100);
+}
+
+/* Within an epoch a rank of the job names one incarnation. */
+static uint64_t key_of_group(uint64_t key, const struct rz_group *group)
+{
+    key = rz_mix(key, (uint64_t)rz_engine.epoch << 32 | (uint32_t)group->size);
+    for (int i = 0; i < group->size; i++) {
+        key = rz_mix(key, group->process[i]);
+    }
+    return key;
+}
+
+/* An intra-communicator of group; kind: what it is for. */
+static int make_intra(uint64_t kind, struct rz_group *group, const char *stringtag,
+                      struct rz_errhandler *errhandler, struct rz_comm **newcomm)
+{
+    uint64_t key =
+        key_of_text(key_of_group(rz_mix(rz_engine.info->self.job, kind), group), stringtag);
+    uint64_t words[3] = {key, made_count(key), kind};
+    return words[1] == 0 ? MPI_ERR_NO_MEM : rz_comm_make(words, group, NULL, errhandler, newcomm);
+}
+
+static int check(const char *name, const struct rz_group *group,
+                 const struct rz_errhandler *errhandler)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && group->rank == MPI_UNDEFINED) {
+        error = rzm_error(MPI_ERR_GROUP, "this process is not in %s", name);
+    }
+    if (error == MPI_SUCCESS && errhandler->object.predefined == 0 &&
+        errhandler->of != RZ_OBJECT_COMM) {
+        error = rzm_error(MPI_ERR_ERRHANDLER, "the error handler is not one of communicators");
+    }
+    return error;
+}
+
+int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, struct rz_info *info,
+                               struct rz_errhandler *errhandler, struct rz_comm **newcomm)
+{
+    if (group->size == 0) {
+        *newcomm = NULL;
+        return MPI_SUCCESS;
+    }
+    int error = check("group", group, errhandler);
+    struct rz_comm *made_here;
+    if (error == MPI_SUCCESS) {
+        error = make_intra(KIND_INTRA, group, stringtag, errhandler, &made_here);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = rz_comm_settle(made_here, "MPI_Comm_create_from_group");
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    rz_comm_take_hints(made_here, info);
+    *newcomm = made_here;
+    return MPI_SUCCESS;
+}
+
+/* ---- MPI_Intercomm_create_from_groups ---- */
+
+/* At a leader, who knows both groups: a word that the other leader finds, too. */
+static int leader_word(const struct rz_group *local, int local_leader,
+                       const struct rz_group *remote, int remote_leader, const char *stringtag,
+                       uint64_t *word)
+{
+    if (remote_leader < 0 || remote_leader >= remote->size) {
+        return rzm_error(MPI_ERR_RANK, "remote_leader is %d, not in 0..%d", remote_leader,
+                         remote->size - 1);
+    }
+    int error = rz_intercomm_check_disjoint(local, remote);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    uint64_t mine = local->process[local_leader], other = remote->process[remote_leader];
+    bool first = mine < other;
+    uint64_t key = rz_mix(rz_engine.info->self.job, KIND_INTER);
+    key = rz_mix(key, first ? mine << 32 | other : other << 32 | mine);
+    key = key_of_group(key_of_group(key, first ? local : remote), first ? remote : local);
+    key = key_of_text(key, stringtag);
+    uint64_t times = made_count(key);
+    *word = rz_mix(key, times);
+    return times != 0 ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+/* The leader's word and the remote group, told in the local group by a communicator for that. */
+static int told_by_leader(struct rz_comm *local, int local_leader, struct rz_group *remote,
+                          int remote_leader, const char *stringtag, uint64_t *word,
+                          struct rz_group **told)
+{
+    int error = MPI_SUCCESS;
+    struct rz_news news = {0};
+    uint64_t operation = rz_comm_begin(local, "MPI_Intercomm_create_from_groups");
+    if (rz_comm_rank(local) == local_leader) {
+        error = leader_word(local->group, local_leader, remote, remote_leader, stringtag, word);
+        error = error != MPI_SUCCESS ? error : rz_news_of_group(*word, remote, &news);
+    }
+    error = rz_news_tell(local, operation, local_leader, error, &news);
+    error = error != MPI_SUCCESS ? error : rz_news_read_group(&news, word, told);
+    free(news.data);
+    return error;
+}
+
+int rzm_intercomm_create_from_groups(struct rz_group *local_group, int local_leader,
+                                     struct rz_group *remote_group, int remote_leader,
+                                     const char *stringtag, struct rz_info *info,
+                                     struct rz_errhandler *errhandler,
+                                     struct rz_comm **newintercomm)
+{
+    struct rz_comm *local;
+    struct rz_group *remote;
+    uint64_t word = 0;
+    int error = check("local_group", local_group, errhandler);
+    if (error == MPI_SUCCESS && (local_leader < 0 || local_leader >= local_group->size)) {
+        error = rzm_error(MPI_ERR_RANK, "local_leader is %d, not in 0..%d", local_leader,
+                          local_group->size - 1);
+    }
+    error = error != MPI_SUCCESS
+                ? error
+                : make_intra(KIND_LOCAL, local_group, stringtag, errhandler, &local);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error =
+        told_by_leader(local, local_leader, remote_group, remote_leader, stringtag, &word, &remote);
+    rz_comm_release(local);
+    if (error == MPI_SUCCESS) {
+        uint64_t words[3] = {word, 0, KIND_INTER};
+        error = rz_comm_make(words, local_group, remote, errhandler, newintercomm);
+        rz_group_release(remote);
+    }
+    if (error == MPI_SUCCESS) {
+        rz_comm_take_hints(*newintercomm, info);
+    }
+    return error;
+}

@@ -1,0 +1,8 @@
+/* MPI_Comm_create_from_group and its variant for inter-communicators. */
+#ifndef RZ_MPI_COMM_FROM_GROUP_H
+#define RZ_MPI_COMM_FROM_GROUP_H
+
+/* Creations that look alike are numbered: forgets the numbers, at the end of an epoch. */
+void rz_comm_from_group_close(void);
+
+#endif

@@ -1,0 +1,341 @@
+/* Making and freeing communicators. What a new one is, every member computes by itself; but nobody
+ * leaves the call before all have entered it, so that a failed one is told of. */
+#include "mpi/coll/coll.h"
+#include "mpi/type/attribute.h"
+#include "mpi/agree/comm_info.h"
+#include "mpi/create/comm_creation.h"
+#include "mpi/create/dynamic.h"
+#include "mpi/agree/comm_uniform.h"
+#include "mpi/p2p/p2p_inside.h"
+#include "mpi/request/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct rz_datatype *bytes_type(void)
+{
+    return rz_datatype_of(MPI_BYTE);
+}
+
+/* ---- MPI_Comm_dup ---- */
+
+/* All of it that needs nobody else. */
+static int duplicate_make(struct rz_comm *comm, uint64_t operation, struct rz_info *info,
+                          struct rz_comm **newcomm)
+{
+    bool inter = comm->object.flags & RZ_COMM_INTER;
+    struct rz_comm *made = NULL;
+    uint64_t words[3] = {comm->context, operation, 0};
+    int error =
+        rz_comm_make(words, comm->group, inter ? comm->remote : NULL, comm->errhandler, &made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (comm->topology != NULL && comm->topology_copy != NULL) {
+        made->topology = comm->topology_copy(comm->topology);
+        made->topology_copy = comm->topology_copy;
+        made->topology_free = comm->topology_free;
+        error = made->topology != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    }
+    if (error == MPI_SUCCESS) {
+        error = rz_attributes_copy(&comm->object, &comm->attributes, &made->attributes);
+    }
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+        return error;
+    }
+    rz_comm_take_hints(made, info);
+    *newcomm = made;
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_dup_with_info(struct rz_comm *comm, struct rz_info *info, struct rz_comm **newcomm)
+{
+    uint64_t operation;
+    int error = rz_comm_create_begin(comm, "MPI_Comm_dup", &operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, operation);
+    return error != MPI_SUCCESS ? error : duplicate_make(comm, operation, info, newcomm);
+}
+
+int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
+{
+    return rzm_comm_dup_with_info(comm, NULL, newcomm);
+}
+
+/* A duplicate that is there, and whose verdict is not. */
+struct duplicate {
+    struct rz_uniform_result result;
+    struct rz_request *request;
+    struct rz_comm *made;
+    MPI_Comm *newcomm;
+};
+
+static void duplicate_destroy(struct rz_request *request)
+{
+    free(request->state);
+}
+
+static const struct rz_request_class duplicate_class = {
+    .name = "duplicate", .waited_for = true, .destroy = duplicate_destroy};
+
+static void duplicate_ended(struct rz_uniform_result *result)
+{
+    struct duplicate *duplicate = (struct duplicate *)(void *)result;
+    if (result->error != MPI_SUCCESS && duplicate->made != NULL) {
+        rz_comm_release(duplicate->made);
+        *duplicate->newcomm = MPI_COMM_NULL;
+    }
+    rz_request_complete(duplicate->request, result->error);
+}
+
+/* error: of the making. The request ends with what all were told. */
+static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made, MPI_Comm *newcomm,
+                           struct rz_request **request)
+{
+    struct rz_uniform_results *row = rz_uniform_results_of(comm);
+    struct rz_request *asked = rz_request_new(&duplicate_class, comm);
+    struct duplicate *duplicate = malloc(sizeof(*duplicate));
+    if (row == NULL || asked == NULL || duplicate == NULL) {
+        free(duplicate);
+        if (asked != NULL) {
+            rz_request_destroy(asked);
+        }
+        return MPI_ERR_NO_MEM;
+    }
+    *duplicate = (struct duplicate){.result = {.all = true, .ended = duplicate_ended},
+                                    .request = asked,
+                                    .made = made,
+                                    .newcomm = newcomm};
+    asked->state = duplicate;
+    rz_request_activate(asked);
+    *newcomm = made != NULL ? rz_comm_handle(made) : MPI_COMM_NULL;
+    *request = asked;
+    rz_uniform_result_begin(row, &duplicate->result);
+    rz_uniform_result_tell(&duplicate->result, error);
+    return MPI_SUCCESS;
+}
+
+/* Ends when all have called it. */
+static int duplicate_await(struct rz_comm *comm, uint64_t operation, struct rz_request **request)
+{
+    struct rz_schedule *schedule;
+    int error = rz_schedule_part(comm, operation, &schedule);
+    return error != MPI_SUCCESS ? error : rz_schedule_start(rz_plan_barrier(schedule), request);
+}
+
+/* The duplicate is there at once. */
+int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm *newcomm,
+                            struct rz_request **request)
+{
+    uint64_t operation = 0;
+    struct rz_comm *made = NULL;
+    int error = rz_comm_enter(comm);
+    bool uniform = error != RZM_ROLLBACK && rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT);
+    if (error == MPI_SUCCESS && uniform && comm->revoked) {
+        error = MPI_ERR_REVOKED;
+    }
+    if (error == MPI_SUCCESS) {
+        operation = rz_comm_begin(comm, "MPI_Comm_idup");
+        error = uniform && comm->collectives_failed ? MPI_ERR_PROC_FAILED
+                                                    : duplicate_make(comm, operation, info, &made);
+    }
+    if (error != MPI_SUCCESS && !uniform) {
+        return error;
+    }
+    error = uniform ? duplicate_agree(comm, error, made, newcomm, request)
+                    : duplicate_await(comm, operation, request);
+    if (error != MPI_SUCCESS) {
+        if (made != NULL) {
+            rzm_comm_free(made);
+        }
+        return error;
+    }
+    if (!uniform) {
+        *newcomm = rz_comm_handle(made);
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_idup(struct rz_comm *comm, MPI_Comm *newcomm, struct rz_request **request)
+{
+    return rzm_comm_idup_with_info(comm, NULL, newcomm, request);
+}
+
+/* ---- MPI_Comm_create ---- */
+
+static int check_subset(const struct rz_comm *comm, const struct rz_group *group)
+{
+    for (int i = 0; i < group->size; i++) {
+        if (rz_group_find(comm->group, group->process[i]) == MPI_UNDEFINED) {
+            return rzm_error(MPI_ERR_GROUP, "rank %d of group is not in comm", i);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm **newcomm)
+{
+    uint64_t operation;
+    int error = check_subset(comm, group);
+    if (comm->object.flags & RZ_COMM_INTER) {
+        return rz_intercomm_create(comm, group, error, newcomm);
+    }
+    if (error == MPI_SUCCESS) {
+        error = rz_comm_create_begin(comm, "MPI_Comm_create", &operation);
+    }
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, operation);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (group->rank == MPI_UNDEFINED) {
+        *newcomm = NULL;
+        return MPI_SUCCESS;
+    }
+    /* Groups of one call are the same or have no member in common: the first member tells them
+     * apart. */
+    return rz_comm_derive(comm, group, operation, group->process[0], newcomm);
+}
+
+/* ---- MPI_Comm_create_group ---- */
+
+/*
+ * Those outside the group do not call, so operations are not numbered alike in it: the first
+ * member, who needs nothing from anybody, invents the id and tells it to each of the others.
+ */
+static int tell_group(struct rz_comm *comm, const struct rz_group *group, int tag,
+                      uint64_t *context)
+{
+    int result = MPI_SUCCESS;
+    for (int i = 1; i < group->size && result != RZM_ROLLBACK; i++) {
+        struct rz_request *request;
+        int rank = rz_group_find(comm->group, group->process[i]);
+        int error = rz_p2p_isend_at(context, sizeof(*context), bytes_type(), rank, tag, comm,
+                                    RZ_CONTEXT_OFFSET_CREATE, &request);
+        error = error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+        result = result != MPI_SUCCESS ? result : error;
+    }
+    return result;
+}
+
+static int hear_from_leader(struct rz_comm *comm, const struct rz_group *group, int tag,
+                            uint64_t *context)
+{
+    struct rz_request *request;
+    int leader = rz_group_find(comm->group, group->process[0]);
+    int error = rz_p2p_irecv_at(context, sizeof(*context), bytes_type(), leader, tag, comm,
+                                RZ_CONTEXT_OFFSET_CREATE, &request);
+    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+}
+
+static bool has_failed(const struct rz_group *group)
+{
+    for (uint32_t i = 0; i < rz_membership.n_failed; i++) {
+        if (rz_group_find(group, rz_membership.failed[i]) != MPI_UNDEFINED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who knows of a failed member hears the leader all the same: its message must not wait for the
+ * next call. The id 0 says that the leader knows of one. */
+static int make_of_group(struct rz_comm *comm, struct rz_group *group, int tag,
+                         struct rz_comm **newcomm)
+{
+    struct rz_comm *made;
+    uint64_t context = 0;
+    int error;
+    comm->call = "MPI_Comm_create_group";
+    if (group->rank != 0) {
+        error = hear_from_leader(comm, group, tag, &context);
+        if (error == MPI_SUCCESS && (context == 0 || has_failed(group))) {
+            error = MPI_ERR_PROC_FAILED;
+        }
+        error = error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, &made);
+        error = error != MPI_SUCCESS ? error : rz_comm_settle(made, comm->call);
+        *newcomm = error == MPI_SUCCESS ? made : NULL;
+        return error;
+    }
+    if (has_failed(group)) {
+        error = tell_group(comm, group, tag, &context);
+        return error != MPI_SUCCESS ? error : MPI_ERR_PROC_FAILED;
+    }
+    error = rz_comm_derive_alone(comm, group, &context, &made);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    error = tell_group(comm, group, tag, &context);
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+        return error;
+    }
+    error = rz_comm_settle(made, comm->call);
+    *newcomm = error == MPI_SUCCESS ? made : NULL;
+    return error;
+}
+
+int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
+                          struct rz_comm **newcomm)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS && comm->object.flags & RZ_COMM_INTER) {
+        error = rzm_error(MPI_ERR_COMM, "comm is an inter-communicator");
+    }
+    if (error == MPI_SUCCESS) {
+        error = check_subset(comm, group);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (group->rank == MPI_UNDEFINED) {
+        *newcomm = NULL;
+        return MPI_SUCCESS;
+    }
+    return rz_uniform_made_by(comm, group, tag, make_of_group(comm, group, tag, newcomm), newcomm);
+}
+
+/* ---- The end ---- */
+
+/* What a program was lent it does not end. */
+static int comm_is_the_programs(const struct rz_comm *comm)
+{
+    return comm->object.flags & RZ_COMM_ROUND
+               ? rzm_error(MPI_ERR_COMM, "the communicator of a round is its group monitor's: it "
+                                         "ends at the next RZ_Group_monitor_round, and with "
+                                         "RZ_Group_monitor_stop")
+               : MPI_SUCCESS;
+}
+
+int rzm_comm_free(struct rz_comm *comm)
+{
+    int error = comm_is_the_programs(comm);
+    error = error != MPI_SUCCESS ? error : rz_attributes_delete(&comm->object, &comm->attributes);
+    if (error == MPI_SUCCESS) {
+        rz_comm_release(comm);
+    }
+    return error;
+}
+
+/* Whether no message of comm is on its way. */
+static bool comm_is_quiet(void *arg)
+{
+    const struct rz_comm *comm = arg;
+    for (const struct rz_request *request = rz_engine.active; request != NULL;
+         request = request->next) {
+        if (request->comm != NULL && (request->comm == comm || request->comm == comm->local)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int rzm_comm_disconnect(struct rz_comm *comm)
+{
+    struct rz_blocked blocked = {
+        .call = "MPI_Comm_disconnect", .comm = comm, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    int error = rz_engine_begin();
+    error = error != MPI_SUCCESS ? error : comm_is_the_programs(comm);
+    error = error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, comm_is_quiet, comm);
+    error = error != MPI_SUCCESS ? error : rz_dynamic_part(comm, "MPI_Comm_disconnect");
+    return error != MPI_SUCCESS ? error : rzm_comm_free(comm);
+}

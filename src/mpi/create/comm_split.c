@@ -1,0 +1,245 @@
+/* MPI_Comm_split and MPI_Comm_split_type: everybody's colour and key go to everybody. */
+#include "mpi/agree/comm_info.h"
+#include "mpi/comm/process_set.h"
+#include "mpi/create/comm_creation.h"
+#include "mpi/create/hardware.h"
+#include "mpi/create/intercomm.h"
+#include "mpi/engine/waiting.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+struct split {
+    int32_t colour, key;
+    int32_t rank; /* filled in after the exchange */
+};
+
+static int split_order(const void *a, const void *b)
+{
+    const struct split *x = a, *y = b;
+    if (x->key != y->key) {
+        return x->key < y->key ? -1 : 1;
+    }
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Those of my colour to the front, in the order of the new communicator; how many. */
+static int split_select(struct split *all, int size, int32_t colour)
+{
+    int n = 0;
+    for (int i = 0; i < size; i++) {
+        if (all[i].colour == colour) {
+            all[n] = all[i];
+            all[n++].rank = i;
+        }
+    }
+    qsort(all, (size_t)n, sizeof(*all), split_order);
+    return n;
+}
+
+/* The group of those of `from` whose colour is mine, in the order of the new communicator; it may
+ * be empty. */
+static int split_group(const struct rz_group *from, struct split *all, int size, int32_t colour,
+                       struct rz_group **group)
+{
+    int n = split_select(all, size, colour);
+    uint32_t *ranks = malloc(((size_t)n + 1) * sizeof(*ranks));
+    if (ranks == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    for (int i = 0; i < n; i++) {
+        ranks[i] = from->process[all[i].rank];
+    }
+    *group = rz_group_new(n, ranks);
+    free(ranks);
+    if (*group != NULL) {
+        (*group)->session = from->session;
+    }
+    return *group != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int split_derive(struct rz_comm *comm, uint64_t operation, struct split *all, int32_t colour,
+                        const struct rz_news *others, struct rz_comm **newcomm)
+{
+    bool inter = comm->object.flags & RZ_COMM_INTER;
+    struct rz_group *group = NULL, *remote = NULL;
+    uint64_t words[3] = {comm->context, operation, (uint64_t)(uint32_t)colour};
+    int error = split_group(comm->group, all, rz_comm_size(comm), colour, &group);
+    if (error == MPI_SUCCESS && inter) {
+        error = split_group(comm->remote, others->data, rz_comm_peers(comm), colour, &remote);
+    }
+    if (error == MPI_SUCCESS && remote != NULL && remote->size == 0) {
+        *newcomm = NULL; /* a colour that the other group does not have */
+    } else if (error == MPI_SUCCESS) {
+        error = rz_comm_make(words, group, remote, comm->errhandler, newcomm);
+    }
+    if (group != NULL) {
+        rz_group_release(group);
+    }
+    if (remote != NULL) {
+        rz_group_release(remote);
+    }
+    return error;
+}
+
+static int split(struct rz_comm *comm, const char *call, int colour, int key,
+                 struct rz_comm **newcomm)
+{
+    uint64_t operation;
+    int error = rz_comm_create_begin(comm, call, &operation);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    bool inter = comm->object.flags & RZ_COMM_INTER;
+    struct rz_comm *made = NULL;
+    struct split mine = {.colour = colour, .key = key};
+    struct rz_news here = {0}, there = {0};
+    here.bytes = (size_t)rz_comm_size(comm) * sizeof(mine);
+    if ((here.data = malloc(here.bytes)) == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    error = rz_comm_exchange(inter ? comm->local : comm, operation, &mine, sizeof(mine), here.data);
+    if (error == MPI_SUCCESS && inter) {
+        error = rz_intercomm_swap(comm, operation, MPI_SUCCESS, &here, &there);
+    }
+    if (error == MPI_SUCCESS && colour != MPI_UNDEFINED) {
+        error = split_derive(comm, operation, here.data, colour, &there, &made);
+    }
+    free(here.data);
+    free(there.data);
+    if (error == MPI_SUCCESS) {
+        *newcomm = made;
+    }
+    return error;
+}
+
+int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **newcomm)
+{
+    if (color < 0 && color != MPI_UNDEFINED) {
+        return rzm_error(MPI_ERR_ARG, "color is %d, less than 0", color);
+    }
+    return split(comm, "MPI_Comm_split", color, key, newcomm);
+}
+
+/* ---- MPI_Comm_split_type: the colour is the number of a thing that processes have in common ----
+ */
+
+static int node_of_process(uint32_t process)
+{
+    return (int)rz_board_node(rz_member_of(process)->word);
+}
+
+static int colour_node(void)
+{
+    return node_of_process(rz_engine.self);
+}
+
+/* MPI_UNDEFINED where this process is not bound to one. */
+static int colour_processor(void)
+{
+    int processor = rz_hardware_processor();
+    return processor < 0 ? MPI_UNDEFINED : colour_node() * CPU_SETSIZE + processor;
+}
+
+/* A type of hardware that is not known has no pieces: the standard wants MPI_COMM_NULL then. */
+static int colour_of_hardware(const char *type)
+{
+    if (strcmp(type, RZ_HARDWARE_SHARED_MEMORY) == 0 || strcmp(type, RZ_HARDWARE_NODE) == 0) {
+        return colour_node();
+    }
+    return strcmp(type, RZ_HARDWARE_PROCESSOR) == 0 ? colour_processor() : MPI_UNDEFINED;
+}
+
+static int colour_of_pset(const char *name)
+{
+    unsigned comm = rz_process_set_comm(name);
+    return comm == 0x101 ? 0 : comm == 0x102 ? (int)rz_engine.info->self.rank : MPI_UNDEFINED;
+}
+
+static bool info_says(struct rz_info *info, const char *key, char value[MPI_MAX_INFO_VAL])
+{
+    int there = 0;
+    return info != NULL &&
+           rzm_info_get(info, key, MPI_MAX_INFO_VAL - 1, value, &there) == MPI_SUCCESS && there;
+}
+
+static int colour_guided(int split_type, struct rz_info *info)
+{
+    char value[MPI_MAX_INFO_VAL];
+    if (info_says(info, RZ_HARDWARE_KEY, value)) {
+        return colour_of_hardware(value);
+    }
+    bool by_pset = split_type == MPI_COMM_TYPE_RESOURCE_GUIDED;
+    return by_pset && info_says(info, "mpi_pset_name", value) ? colour_of_pset(value)
+                                                              : MPI_UNDEFINED;
+}
+
+/* ---- MPI_COMM_TYPE_HW_UNGUIDED: the next smaller thing that does not hold all of comm ---- */
+
+static bool on_one_node(const struct rz_comm *comm)
+{
+    for (int i = 1; i < comm->group->size; i++) {
+        if (node_of_process(comm->group->process[i]) != node_of_process(comm->group->process[0])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int split_unguided(struct rz_comm *comm, int key, struct rz_info *info,
+                          struct rz_comm **newcomm)
+{
+    bool by_node = !on_one_node(comm);
+    struct rz_comm *made = NULL;
+    int error = split(comm, "MPI_Comm_split_type", by_node ? colour_node() : colour_processor(),
+                      key, &made);
+    if (error == MPI_SUCCESS && made != NULL && made->group->size == comm->group->size) {
+        rz_comm_release(made); /* nothing smaller; so everywhere */
+        made = NULL;
+    }
+    if (error == MPI_SUCCESS && made != NULL && info != NULL) {
+        error =
+            rzm_info_set(info, RZ_HARDWARE_KEY, by_node ? RZ_HARDWARE_NODE : RZ_HARDWARE_PROCESSOR);
+        if (error != MPI_SUCCESS) {
+            rz_comm_release(made);
+        }
+    }
+    if (error == MPI_SUCCESS) {
+        *newcomm = made;
+    }
+    return error;
+}
+
+static int split_by_type(struct rz_comm *comm, int split_type, int key, struct rz_info *info,
+                         struct rz_comm **newcomm)
+{
+    int colour;
+    switch (split_type) {
+    case MPI_COMM_TYPE_SHARED:
+        colour = colour_node();
+        break;
+    case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+        colour = colour_guided(split_type, info);
+        break;
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+        return split_unguided(comm, key, info, newcomm);
+    case MPI_UNDEFINED:
+        colour = MPI_UNDEFINED;
+        break;
+    default:
+        return rzm_error(MPI_ERR_ARG, "split_type is %d, neither MPI_COMM_TYPE_* nor MPI_UNDEFINED",
+                         split_type);
+    }
+    return split(comm, "MPI_Comm_split_type", colour, key, newcomm);
+}
+
+int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz_info *info,
+                        struct rz_comm **newcomm)
+{
+    int error = split_by_type(comm, split_type, key, info, newcomm);
+    if (error == MPI_SUCCESS && *newcomm != NULL) {
+        rz_comm_take_hints(*newcomm, info);
+    }
+    return error;
+}

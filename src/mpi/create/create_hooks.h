@@ -1,0 +1,9 @@
+/* What this layer does at the events of hooks.h. */
+#ifndef RZ_MPI_CREATE_HOOKS_H
+#define RZ_MPI_CREATE_HOOKS_H
+
+#include "mpi/engine/hooks.h"
+
+extern const struct rz_hooks rz_create_hooks;
+
+#endif

@@ -1,0 +1,20 @@
+/* Ports of this process; their names are published with the daemons. */
+#ifndef RZ_MPI_SERVICE_H
+#define RZ_MPI_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the name of a port says; false: it is none. */
+bool rz_port_read(const char *name, uint64_t *job, uint32_t *slot, uint32_t *incarnation,
+                  uint64_t *number);
+
+/* The number of an open port of this process, by its name; 0: there is none. */
+uint64_t rz_port_number(const char *name);
+bool rz_port_is_open(uint64_t number);
+
+/* The number of some open port of this process; 0: there is none. And the end of an open one. */
+uint64_t rz_port_first(void);
+void rz_port_remove(uint64_t number);
+
+#endif

@@ -1,0 +1,219 @@
+/* The commands of a spawn, from what the user said of them to what the daemons read. */
+#include "mpi/create/spawn_commands.h"
+
+#include "mpi/engine/waiting.h"
+
+#include "wire/spawn_order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* An order goes to the daemon in one message, with what the parents give along. */
+#define ORDER_BYTES_MAX (RZ_LINK_MESSAGE_MAX / 2)
+
+#define INITIAL_ERRHANDLER "RZ_INITIAL_ERRHANDLER="
+
+/* Texts of the commands that are not the user's: all of them go at once. */
+struct keeping {
+    void **kept;
+    size_t n;
+};
+
+/* Takes over what malloc gave; false: there was nothing, or no memory to remember it. */
+static bool keep(struct keeping *keeping, void *memory)
+{
+    void **more =
+        memory != NULL ? realloc(keeping->kept, (keeping->n + 1) * sizeof(*keeping->kept)) : NULL;
+    if (more == NULL) {
+        free(memory);
+        return false;
+    }
+    keeping->kept = more;
+    more[keeping->n++] = memory;
+    return true;
+}
+
+static void keep_nothing(struct keeping *keeping)
+{
+    for (size_t i = 0; i < keeping->n; i++) {
+        free(keeping->kept[i]);
+    }
+    free(keeping->kept);
+}
+
+/* ---- What info says ---- */
+
+/* The value of a key, kept; NULL: there is none. */
+static int value_of(struct keeping *keeping, struct rz_info *info, const char *key, char **value)
+{
+    *value = NULL;
+    int flag = 0, length = 0;
+    int error = info == NULL ? MPI_SUCCESS : rzm_info_get_string(info, key, &length, NULL, &flag);
+    if (error != MPI_SUCCESS || !flag) {
+        return error;
+    }
+    char *text = malloc((size_t)length + 1);
+    if (!keep(keeping, text)) {
+        return MPI_ERR_NO_MEM;
+    }
+    error = rzm_info_get_string(info, key, &length, text, &flag);
+    *value = error == MPI_SUCCESS ? text : NULL;
+    return error;
+}
+
+/* "path": where the program is, as one or several directories. Where it is in none of them, or
+ * named with a directory, it is found as ever. */
+static int find_program(struct keeping *keeping, struct rz_info *info, const char **program)
+{
+    char *path, *rest = NULL;
+    int error = value_of(keeping, info, "path", &path);
+    if (error != MPI_SUCCESS || path == NULL || strchr(*program, '/') != NULL) {
+        return error;
+    }
+    for (char *at = strtok_r(path, ": \t", &rest); at != NULL; at = strtok_r(NULL, ": \t", &rest)) {
+        size_t length = strlen(at) + strlen(*program) + 2;
+        char *whole = malloc(length);
+        if (!keep(keeping, whole)) {
+            return MPI_ERR_NO_MEM;
+        }
+        snprintf(whole, length, "%s/%s", at, *program);
+        if (access(whole, X_OK) == 0) {
+            *program = whole;
+            break;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+static bool is_errhandler(const char *name)
+{
+    return strcmp(name, "mpi_errors_are_fatal") == 0 || strcmp(name, "mpi_errors_abort") == 0 ||
+           strcmp(name, "mpi_errors_return") == 0;
+}
+
+/* "env": lines of NAME=value; and the initial error handler. */
+static int environment_of(struct keeping *keeping, struct rz_info *info,
+                          const char *const **environment)
+{
+    char *lines, *handler, *rest = NULL;
+    int error = value_of(keeping, info, "env", &lines);
+    error =
+        error != MPI_SUCCESS ? error : value_of(keeping, info, "mpi_initial_errhandler", &handler);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    size_t n = 3;
+    for (const char *at = lines; at != NULL && *at != '\0'; at++) {
+        n += *at == '\n';
+    }
+    const char **entries = calloc(n, sizeof(*entries));
+    if (!keep(keeping, (void *)entries)) {
+        return MPI_ERR_NO_MEM;
+    }
+    *environment = entries;
+    for (char *at = lines != NULL ? strtok_r(lines, "\n", &rest) : NULL; at != NULL;
+         at = strtok_r(NULL, "\n", &rest)) {
+        if (strchr(at, '=') == NULL || *at == '=') {
+            return rzm_error(MPI_ERR_INFO_VALUE, "info key env: \"%s\" is not NAME=value", at);
+        }
+        *entries++ = at;
+    }
+    if (handler != NULL && is_errhandler(handler)) {
+        size_t length = sizeof(INITIAL_ERRHANDLER) + strlen(handler);
+        char *entry = malloc(length);
+        if (!keep(keeping, entry)) {
+            return MPI_ERR_NO_MEM;
+        }
+        snprintf(entry, length, "%s%s", INITIAL_ERRHANDLER, handler);
+        *entries = entry;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- Commands ---- */
+
+/* The program and its arguments. */
+static int arguments_of(struct keeping *keeping, const char *program, char *const *argv,
+                        const char *const **arguments)
+{
+    size_t n = 0;
+    while (argv != NULL && argv[n] != NULL) {
+        n++;
+    }
+    const char **all = calloc(n + 2, sizeof(*all));
+    if (!keep(keeping, (void *)all)) {
+        return MPI_ERR_NO_MEM;
+    }
+    all[0] = program;
+    for (size_t i = 0; i < n; i++) {
+        all[i + 1] = argv[i];
+    }
+    *arguments = all;
+    return MPI_SUCCESS;
+}
+
+static int command_of(struct keeping *keeping, const struct rz_spawn_wish *wish, int i,
+                      struct rz_spawn_command *command)
+{
+    const char *program = wish->commands[i];
+    char *directory;
+    struct rz_info *info = wish->infos[i];
+    if (*program == '\0') {
+        return rzm_error(MPI_ERR_SPAWN, "the name of command %d is empty", i);
+    }
+    int error = value_of(keeping, info, "wdir", &directory);
+    error = error != MPI_SUCCESS ? error : find_program(keeping, info, &program);
+    error = error != MPI_SUCCESS ? error : environment_of(keeping, info, &command->environment);
+    error = error != MPI_SUCCESS
+                ? error
+                : arguments_of(keeping, program, wish->argvs != NULL ? wish->argvs[i] : NULL,
+                               &command->arguments);
+    command->maxprocs = (uint32_t)wish->maxprocs[i];
+    command->directory = error == MPI_SUCCESS && directory != NULL ? directory : "";
+    return error;
+}
+
+static int write_order(const struct rz_spawn_command *commands, uint32_t n, struct rz_news *order)
+{
+    void *bytes = malloc(ORDER_BYTES_MAX);
+    if (bytes == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    size_t length = rz_spawn_order_write(commands, n, bytes, ORDER_BYTES_MAX);
+    if (length == 0) {
+        free(bytes);
+        return rzm_error(MPI_ERR_SPAWN, "the commands and their arguments have more than %d bytes",
+                         ORDER_BYTES_MAX);
+    }
+    *order = (struct rz_news){bytes, length};
+    return MPI_SUCCESS;
+}
+
+int rz_spawn_commands_write(const struct rz_spawn_wish *wish, struct rz_news *order,
+                            uint32_t *n_processes)
+{
+    struct keeping keeping = {0};
+    int error = MPI_SUCCESS;
+    uint64_t total = 0;
+    struct rz_spawn_command *commands = calloc((size_t)wish->count, sizeof(*commands));
+    if (commands == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    for (int i = 0; i < wish->count && error == MPI_SUCCESS; i++) {
+        error = command_of(&keeping, wish, i, &commands[i]);
+        total += (uint64_t)wish->maxprocs[i];
+    }
+    if (error == MPI_SUCCESS && rz_engine.info->alone) {
+        error = rzm_error(MPI_ERR_SPAWN, "a program that was not started by rzrun cannot spawn");
+    }
+    if (error == MPI_SUCCESS && (total == 0 || total > rz_engine.info->n_slots)) {
+        error = rzm_error(MPI_ERR_SPAWN, "%llu processes are wanted, and the job has room for %u",
+                          (unsigned long long)total, rz_engine.info->n_slots);
+    }
+    error = error != MPI_SUCCESS ? error : write_order(commands, (uint32_t)wish->count, order);
+    *n_processes = (uint32_t)total;
+    keep_nothing(&keeping);
+    free(commands);
+    return error;
+}

@@ -1,0 +1,74 @@
+#include "mpi/engine/blocked.h"
+
+#include "mpi/engine/engine.h"
+#include "mpi/engine/hooks.h"
+#include "mpi/core/process_number.h"
+#include "port/clock.h"
+
+#include <string.h>
+
+static void put_text(char *to, size_t room, const char *from)
+{
+    size_t n = strnlen(from, room - 1);
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+static struct rz_wait *free_wait(struct rz_waits *waits)
+{
+    for (int i = 0; waits != NULL && i < RZ_WAITS_MAX; i++) {
+        if (!atomic_load_explicit(&waits->wait[i].in_use, memory_order_relaxed)) {
+            return &waits->wait[i];
+        }
+    }
+    return NULL;
+}
+
+static void write_wait(const struct rz_blocked_told *told)
+{
+    const struct rz_blocked *blocked = &told->what;
+    struct rz_wait_text text = {
+        .operation = blocked->operation,
+        .peer = blocked->peer >= 0 ? rz_process_slot((uint32_t)blocked->peer) : RZ_WAIT_ANY,
+        .tag = blocked->tag >= 0 ? (uint32_t)blocked->tag : RZ_WAIT_ANY,
+        .since_ns = told->since};
+    put_text(text.call, sizeof(text.call), blocked->call);
+    if (blocked->comm != NULL) {
+        rz_hooks_describe_comm(blocked->comm, &text);
+    }
+    rz_wait_write(told->wait, &text);
+}
+
+static bool is_same(const struct rz_blocked *a, const struct rz_blocked *b)
+{
+    return a->comm == b->comm && a->operation == b->operation && a->peer == b->peer &&
+           a->tag == b->tag;
+}
+
+void rz_blocked_tell(struct rz_blocked_told *told, const struct rz_blocked *blocked,
+                     const void *arg)
+{
+    struct rz_blocked now = *blocked;
+    bool first = told->wait == NULL;
+    if (!first && blocked->look == NULL) {
+        return;
+    }
+    if (blocked->look != NULL) {
+        blocked->look(&now, arg);
+    }
+    if (first) {
+        told->wait = free_wait(rz_engine.info->waits);
+        told->since = rz_clock_now();
+    }
+    if (told->wait != NULL && (first || !is_same(&now, &told->what))) {
+        told->what = now;
+        write_wait(told);
+    }
+}
+
+void rz_blocked_over(struct rz_blocked_told *told)
+{
+    if (told->wait != NULL) {
+        rz_wait_write(told->wait, NULL);
+    }
+}

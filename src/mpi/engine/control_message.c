@@ -1,0 +1,142 @@
+#include "mpi/engine/control_message.h"
+
+#include "mpi/engine/epoch_check.h"
+#include "mpi/engine/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTE_OF(op_)                                                                               \
+    ((struct rz_control_message *)(void *)((char *)(op_)-offsetof(struct rz_control_message,       \
+                                                                  send_desc.op)))
+
+static uint32_t on_their_way;
+
+static void sent(struct rz_net_op *op, rz_status_t status);
+
+struct rz_control_message *rz_control_message_new(size_t bytes)
+{
+    struct rz_control_message *note = malloc(sizeof(*note) + bytes);
+    if (note != NULL) {
+        rz_send_desc_init(&note->send_desc, sent);
+        note->send_desc.data = note->bytes;
+        note->send_desc.bytes = bytes;
+        note->envelope = (struct rz_envelope){.zero = 0};
+    }
+    return note;
+}
+
+/*
+ * A note is lost, or can never be fetched. To a process that is gone, or when all goes back, that
+ * is well; but one that lives would wait for it for ever, and so would others. Who cannot speak to
+ * the living (rz_peers_overdue) is as good as failed: it ends, and they go on without it.
+ */
+static void look_at_loss(uint32_t process, rz_status_t status)
+{
+    bool of_no_use = status == RZ_OK || status == RZ_ERR_PROC_FAILED || status == RZ_ERR_CLOSED ||
+                     status == RZ_ERR_CANCELLED || status == RZ_ERR_ROLLBACK;
+    if (!of_no_use && !rz_engine.rollback && !rz_process_failed(process)) {
+        rz_engine_exit(status);
+    }
+}
+
+/* ---- Sending ---- */
+
+/* The connection broke under it although nobody is said to be failed: it waits for the verdict with
+ * what else goes there. That it may arrive twice is no harm to any reader. */
+static bool waits_for_cause(struct rz_control_message *note, rz_status_t status)
+{
+    if (status != RZ_ERR_CLOSED || rz_engine.rollback || rz_process_failed(note->process)) {
+        return false;
+    }
+    const struct rz_peer *peer = rz_member_of(note->process)->peer;
+    if (peer == NULL || peer->path->net == NULL) {
+        return false;
+    }
+    rz_send_desc_init(&note->send_desc, sent);
+    return rz_peer_send(note->process, &note->send_desc) == RZ_IN_PROGRESS;
+}
+
+static void sent(struct rz_net_op *op, rz_status_t status)
+{
+    struct rz_control_message *note = NOTE_OF(op);
+    if (waits_for_cause(note, status)) {
+        return;
+    }
+    on_their_way--;
+    look_at_loss(note->process, status);
+    free(note);
+}
+
+void rz_control_message_send(uint32_t process, struct rz_control_message *note)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    note->process = process;
+    note->envelope.job_token = info->job_token;
+    note->envelope.epoch = rz_engine.epoch;
+    note->envelope.incarnation = info->self.incarnation;
+    note->envelope.slot = info->self.rank;
+    rz_envelope_encode(&note->envelope, note->send_desc.op.header);
+    note->send_desc.op.header_bytes = RZ_ENVELOPE_BYTES;
+    on_their_way++;
+    rz_status_t status = rz_peer_send(process, &note->send_desc);
+    if (status != RZ_IN_PROGRESS) {
+        sent(&note->send_desc.op, status);
+    }
+}
+
+bool rz_control_messages_quiet(void)
+{
+    return on_their_way == 0;
+}
+
+/* ---- Arriving ---- */
+
+static void fetched(struct rz_net_op *op, rz_status_t status)
+{
+    struct rz_control_message *note = NOTE_OF(op);
+    on_their_way--;
+    look_at_loss(note->process, status);
+    if (status == RZ_OK && !rz_engine.rollback) {
+        note->reader(&note->envelope, note->bytes, note->send_desc.bytes);
+    }
+    free(note);
+}
+
+static void fetch(struct rz_path *path, const struct rz_envelope *envelope, size_t bytes,
+                  rz_net_token_t token, rz_control_message_reader_t reader)
+{
+    struct rz_control_message *note = rz_control_message_new(bytes);
+    if (note == NULL) {
+        fprintf(stderr, "rhizome: rank %u: no memory for a message of the library of %zu bytes\n",
+                rz_engine.info->self.rank, bytes);
+        abort(); /* others wait for what comes of it */
+    }
+    rz_send_desc_init(&note->send_desc, fetched);
+    note->send_desc.token = token;
+    note->reader = reader;
+    note->envelope = *envelope;
+    note->process = rz_message_from(envelope);
+    on_their_way++;
+    rz_status_t status = rz_peer_fetch(note->process, path, &note->send_desc);
+    if (status != RZ_IN_PROGRESS) {
+        fetched(&note->send_desc.op, status);
+    }
+}
+
+void rz_control_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
+                                const void *data, size_t bytes, rz_net_token_t token,
+                                size_t bytes_max, rz_control_message_reader_t reader)
+{
+    if (bytes > bytes_max) {
+        rz_engine.counters.foreign++;
+        if (token != NULL) {
+            rz_peer_drop(rz_message_from(envelope), path, token);
+        }
+    } else if (token != NULL) {
+        fetch(path, envelope, bytes, token, reader);
+    } else {
+        reader(envelope, data, bytes);
+    }
+}

@@ -1,0 +1,31 @@
+#include "mpi/engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct rz_engine rz_engine;
+
+_Noreturn void rz_engine_exit(rz_status_t why)
+{
+    if (why != RZ_ERR_JOB_ENDED) {
+        fprintf(stderr, "rhizome: rank %u ends: %s\n", rz_engine.info->self.rank,
+                why == RZ_ERR_CLOSED ? "the daemon of its node is gone" : rz_status_text(why));
+    }
+    _exit(EXIT_FAILURE);
+}
+
+void rz_engine_tell_daemon(const struct rz_link_message *message)
+{
+    rz_status_t status = rz_link_send(rz_engine.link, message, -1);
+    if (status != RZ_OK) {
+        rz_engine_exit(status);
+    }
+}
+
+void rz_engine_close_fds(const int *fds, unsigned n_fds)
+{
+    for (unsigned i = 0; i < n_fds; i++) {
+        close(fds[i]);
+    }
+}

@@ -1,0 +1,85 @@
+/*
+ * The engine of the library: one per process. Its state is here, read by all layers: the link to
+ * the daemon and the board, the epoch, the open transports, the requests that have not ended. Who
+ * is alive: membership.h; rounds of progress: progress.h; the lock, and waiting: waiting.h.
+ *
+ * One lock for all of it, taken by the entry points when several threads may call
+ * (rz_engine_shared). Everything in this folder is called with that lock held.
+ */
+#ifndef RZ_MPI_ENGINE_H
+#define RZ_MPI_ENGINE_H
+
+#include <stdbool.h>
+
+#include "link/link.h"
+#include "mpi/core/process_number.h"
+#include "mpi/core/wait_rule.h"
+#include "net/net.h"
+
+/* tcp or ucx: which transport carries messages between nodes. */
+#define RZ_NET_ENVIRONMENT "RZ_NET"
+
+/* auto, or yield: never sleep. */
+#define RZ_WAIT_ENVIRONMENT "RZ_WAIT"
+
+struct rz_request;
+
+/* A transport that was opened. */
+struct rz_path {
+    const struct rz_net_ops *ops;
+    struct rz_net *net; /* NULL: not open */
+    bool spoilt;        /* it has lost a connection to a process that lives */
+};
+
+enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_NET, RZ_PATH_COUNT };
+
+struct rz_engine {
+    struct rz_link *link;
+    const struct rz_link_info *info;
+    const struct rz_board *board;
+    uint32_t self;      /* the number of this process */
+    uint32_t epoch;     /* messages of other epochs are dropped (epoch_check.h) */
+    uint64_t news_seen; /* of the board */
+    bool rollback;   /* the job has moved on; every call returns RZM_ROLLBACK until the next epoch
+                        begins (epoch.h) */
+    bool going_back; /* a roll-back inside MPIX_Reinit is under way: other threads are refused */
+    bool reinit_entered; /* MPIX_Reinit was called */
+    bool reinit_open;    /* inside MPIX_Reinit: a failure ends no operation, the job goes back */
+    bool late;           /* this process was spawned into an epoch that ran already */
+    bool comes_again;    /* it was started by a roll-back, and is on the way to MPIX_Reinit */
+    struct rz_wait_rule waiting; /* when waiting calls spin, yield and sleep */
+    rz_time wake_at;             /* sleeping calls wake up then at the latest; or RZ_TIME_NEVER */
+    struct rz_path paths[RZ_PATH_COUNT];
+    struct rz_request *active; /* all requests that are not complete, newest first */
+    struct rz_request *polled; /* those whose class has a poll function */
+    uint64_t completions; /* grows with each completed request, and all else that a call may wait
+                             for */
+    struct rz_engine_counters {
+        uint64_t foreign, old_epoch, future_epoch,
+            old_incarnation; /* messages dropped by the epoch check, by reason */
+        uint64_t sends, receives, unexpected, bytes_sent, bytes_received;
+        uint64_t protocol_messages; /* sent: messages of the protocol cores inside the library */
+    } counters;
+};
+
+extern struct rz_engine rz_engine;
+
+/* False: the first failure ends the job (rzrun --no-ft). Then what exists only to outlive one is
+ * never asked for: an agreement may be a plain reduction, a checkpoint need not be kept. */
+static inline bool rz_engine_fault_tolerant(void)
+{
+    return rz_engine.board == NULL || rz_board_fault_tolerant(rz_engine.board);
+}
+
+/* Ends the process at once: the daemon gone, the lease expired, the stop word set. Prints why, if
+ * the user can act. */
+_Noreturn void rz_engine_exit(rz_status_t why);
+
+/* Sends it to the daemon of this node. It does not return when that is gone: then so is this
+ * process. */
+void rz_engine_tell_daemon(const struct rz_link_message *message);
+
+/* Closes the file descriptors that came with a message of the daemon. */
+void rz_engine_close_fds(const int *fds, unsigned n_fds);
+
+#endif

@@ -1,0 +1,67 @@
+#include "mpi/engine/epoch_barrier.h"
+
+#include "mpi/chapter.h"
+#include "mpi/engine/epoch.h"
+#include "mpi/engine/paths.h"
+#include "mpi/engine/peer.h"
+#include "mpi/engine/waiting.h"
+#include "port/kill_point.h"
+#include "proto/recover/recover.h"
+
+/* Whether our epoch has come to that phase, or is over. */
+static bool phase_has_come(void *arg)
+{
+    uint64_t phase = *(const enum rz_recover_phase *)arg;
+    uint32_t epoch = rz_epoch_on_board();
+    return epoch > rz_engine.epoch ||
+           (epoch == rz_engine.epoch && rz_epoch_phase_on_board() >= phase);
+}
+
+/* This process has come to the end of `phase`; waits for the next one. MPI_SUCCESS, or
+ * RZM_ROLLBACK. */
+static int phase_end(enum rz_recover_phase phase, const char *call)
+{
+    struct rz_link_message message = {.type = RZ_LINK_REACHED,
+                                      .reached = {.epoch = rz_engine.epoch, .phase = phase}};
+    rz_kill_here(phase == RZ_PHASE_ENTER ? RZ_KILL_AT_START : RZ_KILL_POINT_OVER);
+    rz_engine_tell_daemon(&message);
+    if (phase == RZ_PHASE_ENTER) {
+        rz_kill_here(RZ_KILL_START_TOLD);
+        rz_peers_meet_again();
+    }
+    enum rz_recover_phase next = phase + 1;
+    struct rz_blocked blocked = {
+        .call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    int error = rz_engine_wait(&blocked, phase_has_come, &next);
+    /* The epoch is over, and that is not what was waited for: it may stand on the board before the
+     * news of it do. */
+    if (error == MPI_SUCCESS && rz_engine.reinit_open && rz_epoch_on_board() > rz_engine.epoch) {
+        rz_epoch_give_up();
+        error = RZM_ROLLBACK;
+    }
+    return error;
+}
+
+int rz_epoch_reach_start(void)
+{
+    if (rz_engine.info->alone) {
+        rz_epoch_enter();
+        return MPI_SUCCESS;
+    }
+    for (;;) {
+        rz_epoch_enter();
+        rz_paths_open_wanted();
+        phase_end(RZ_PHASE_ENTER, rz_engine.reinit_entered ? "MPIX_Reinit" : "MPI_Init");
+        if (rz_epoch_on_board() == rz_engine.epoch && !rz_engine.rollback) {
+            return MPI_SUCCESS;
+        }
+        /* Yet another failure on the way. Peers may have been met while waiting: nothing of this
+         * epoch must stay. */
+        rz_epoch_give_up();
+    }
+}
+
+int rz_epoch_reach_end(const char *call)
+{
+    return rz_engine.info->alone ? MPI_SUCCESS : phase_end(RZ_PHASE_RUN, call);
+}

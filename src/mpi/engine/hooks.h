@@ -1,0 +1,156 @@
+/*
+ * What lower layers of the library tell upper ones, which they never call. A module that has to do
+ * something at an event says so in its struct rz_hooks; src/mpi/init/layers.c lists these structs.
+ * Their order there is the order in which modules are told of an event. The list is static: nothing
+ * is registered later, nothing is allocated.
+ *
+ * Two tables are made of the same structs: which function takes a message of which kind, and which
+ * function does which work in a round of progress.
+ */
+#ifndef RZ_MPI_HOOKS_H
+#define RZ_MPI_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/net.h"
+#include "wire/envelope.h"
+
+struct rz_comm;
+struct rz_path;
+struct rz_setup_message;
+struct rz_wait_text;
+
+/* Takes a message that has passed the epoch check. Arguments as in rz_net_host.arrived; the token
+ * is the callee's. May run inside a callback of a transport. */
+typedef void (*rz_arrived_t)(struct rz_path *path, const struct rz_envelope *envelope,
+                             const void *data, size_t bytes, rz_net_token_t token);
+
+/* Work for the next round of progress, in the order in which a round does it. */
+enum rz_work {
+    RZ_WORK_CLOSE_CONTEXTS,    /* of revoked communicators: before the transports are looked at */
+    RZ_WORK_POLL,              /* requests with a poll function: after the transports */
+    RZ_WORK_PROTOCOL_MESSAGES, /* unread messages of agreement and revocation */
+    RZ_WORK_SETUP_MESSAGES,    /* unread messages outside of communicators */
+    RZ_WORK_INQUIRIES,         /* unread inquiries about collective operations */
+    RZ_WORK_DEADLINE,          /* agreements have one (rz_engine.wake_at) */
+    RZ_WORK_MONITORS,          /* group monitors: after the news of the daemon */
+    RZ_WORK_LANES,             /* lanes of failed processes that are to be closed */
+    RZ_WORK_COUNT
+};
+
+#define RZ_WORK_BIT(work) (UINT32_C(1) << (work))
+#define RZ_WORK_BEFORE RZ_WORK_BIT(RZ_WORK_CLOSE_CONTEXTS)
+#define RZ_WORK_AFTER (RZ_WORK_BIT(RZ_WORK_MONITORS) | RZ_WORK_BIT(RZ_WORK_LANES))
+#define RZ_WORK_BETWEEN (~(RZ_WORK_BEFORE | RZ_WORK_AFTER))
+
+/* The work that there is, as bits. Its module sets and clears them. */
+extern uint32_t rz_work_due;
+
+static inline void rz_work_set(enum rz_work work, bool due)
+{
+    rz_work_due = due ? rz_work_due | RZ_WORK_BIT(work) : rz_work_due & ~RZ_WORK_BIT(work);
+}
+
+/* Each function may be NULL. */
+struct rz_hooks {
+    /* ---- Init and finalize ---- */
+
+    /* The link to the daemon is open. MPI_SUCCESS, or an error class that ends MPI_Init. */
+    int (*open)(void);
+    /* An epoch begins: messages of it may come from now on. MPI_SUCCESS or MPI_ERR_NO_MEM. */
+    int (*begin)(void);
+    /* MPI_Finalize was called: the program will receive and begin nothing more. */
+    void (*last_call)(void);
+    /* Whether all that was sent is on its way. */
+    bool (*is_sent)(void);
+    /* Nobody new is served any more. */
+    void (*retire)(void);
+    /* Waits for those who still need this process. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
+    int (*part)(void);
+    /* The library ends; all objects have ended. */
+    void (*close)(void);
+
+    /* ---- Progress ---- */
+
+    unsigned (*work[RZ_WORK_COUNT])(void); /* the number of events; called while its bit is set */
+    /* Once in many rounds, and before each sleep. */
+    void (*check)(rz_time now);
+    /* The board has changed; the states of processes on it were not looked at yet. */
+    void (*board_changed)(void);
+
+    /* ---- Messages ---- */
+
+    rz_arrived_t arrived[RZ_ENVELOPE_COUNT];
+    /* A setup message has come. True: it was answered, and nobody will take it. */
+    bool (*answers)(const struct rz_setup_message *message);
+
+    /* ---- Processes (membership.h) ---- */
+
+    /* That process is about to be marked as gone: take what it has sent. */
+    void (*leaving)(uint32_t process);
+    /* It is gone; failed: it has not ended in order. */
+    void (*gone)(uint32_t process, bool failed);
+    /* The board shows another process in that slot. */
+    void (*adopted)(uint32_t slot);
+    /* Whether that failed process must be remembered. */
+    bool (*holds)(uint32_t process);
+
+    /* ---- The end of an epoch: a roll-back, or finalize (epoch.h). In this order. ---- */
+
+    /* Protocols of the epoch end. */
+    void (*stop)(void);
+    /* Connections were given up: drop what has come and was not received. */
+    void (*forget)(void);
+    /* The transports hold no memory of the user any more: end all requests. */
+    void (*abandon)(void);
+    /* No call of the epoch is on a stack any more: all objects of the epoch end. */
+    void (*discard)(void);
+
+    /* ---- Communicators ---- */
+
+    /* comm is whole: messages for it may have come already. */
+    void (*comm_begun)(struct rz_comm *comm);
+    /* comm is revoked, from now on. */
+    void (*comm_revoked)(struct rz_comm *comm);
+    /* comm ends. farewell: other members may wait for this one to say so. */
+    void (*comm_ends)(struct rz_comm *comm, bool farewell);
+    /* For reports: what a call on comm waits in. */
+    void (*describe_comm)(const struct rz_comm *comm, struct rz_wait_text *text);
+};
+
+/* From now on these are told. Before the link is opened. */
+void rz_hooks_set(const struct rz_hooks *const *list, unsigned n);
+
+/* The function that takes messages of each kind. */
+extern rz_arrived_t rz_hooks_arrived[RZ_ENVELOPE_COUNT];
+
+/* Does the work of that stage (RZ_WORK_BEFORE, _BETWEEN, _AFTER) that is due; the number of events.
+ */
+unsigned rz_hooks_work(uint32_t stage);
+
+/* Each tells all, in order. Those that return an error end with the first one. */
+int rz_hooks_open(void);
+int rz_hooks_begin(void);
+void rz_hooks_last_call(void);
+bool rz_hooks_is_sent(void);
+void rz_hooks_retire(void);
+int rz_hooks_part(void);
+void rz_hooks_close(void);
+void rz_hooks_check(rz_time now);
+void rz_hooks_board_changed(void);
+bool rz_hooks_answers(const struct rz_setup_message *message);
+void rz_hooks_leaving(uint32_t process);
+void rz_hooks_gone(uint32_t process, bool failed);
+void rz_hooks_adopted(uint32_t slot);
+bool rz_hooks_holds(uint32_t process);
+void rz_hooks_stop(void);
+void rz_hooks_forget(void);
+void rz_hooks_abandon(void);
+void rz_hooks_discard(void);
+void rz_hooks_comm_begun(struct rz_comm *comm);
+void rz_hooks_comm_revoked(struct rz_comm *comm);
+void rz_hooks_comm_ends(struct rz_comm *comm, bool farewell);
+void rz_hooks_describe_comm(const struct rz_comm *comm, struct rz_wait_text *text);
+
+#endif

@@ -1,0 +1,271 @@
+#include "mpi/engine/paths.h"
+
+#include "net/shm/shm.h"
+#include "net/tcp/tcp.h"
+#include "net/ucx/ucx.h"
+#include "port/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long transports may take to let go of memory before they are destroyed. */
+#define QUIET_MAX (2 * RZ_SECOND)
+
+/* How long a process waits for a network that its node had before, and between two tries. */
+#define CUT_OFF_MAX (30 * RZ_SECOND)
+#define CUT_OFF_AGAIN (20 * RZ_MILLISECOND)
+
+static uint32_t
+    net_wanted; /* the newest epoch in which somebody off this node wants our endpoint address */
+static uint32_t
+    ep_address_epoch; /* the newest epoch in which the open transport's endpoint address was put */
+
+/* ---- What comes out of a transport ---- */
+
+static const struct rz_path_events *events;
+
+static struct rz_net_host host_of(struct rz_path *path)
+{
+    return (struct rz_net_host){.arg = path, .arrived = events->arrived, .broken = events->broken};
+}
+
+/* ---- Introductions by the daemon ---- */
+
+void rz_paths_ask(uint32_t slot, enum rz_path_kind kind)
+{
+    struct rz_link_message message = {.type = RZ_LINK_OPEN, .open = {.rank = slot}};
+    if (kind == RZ_PATH_NET) {
+        message =
+            (struct rz_link_message){.type = RZ_LINK_GET_EP_ADDRESS,
+                                     .get_ep_address = {.rank = slot, .epoch = rz_engine.epoch}};
+    }
+    rz_engine_tell_daemon(&message);
+}
+
+static void on_open_net(void *arg, const struct rz_link_message *message, const int *fds,
+                        unsigned n_fds)
+{
+    (void)arg;
+    rz_engine_close_fds(fds, n_fds);
+    net_wanted = message->open_net.epoch > net_wanted ? message->open_net.epoch : net_wanted;
+    rz_paths_open_wanted();
+}
+
+void rz_paths_open_wanted(void)
+{
+    /* Without a network nobody off this node reaches us; those who try hear it from their own. */
+    if (net_wanted == rz_engine.epoch && !rz_engine.rollback) {
+        rz_paths_open_net();
+    }
+}
+
+/* ---- Shared memory ---- */
+
+static rz_status_t open_shm(void)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
+    struct rz_shm_config config = {
+        .self = info->self,
+        .job_token = info->job_token,
+        .lane = info->lane,
+        .lanes_max = info->lanes_max,
+        .inbox_fd = info->inbox_fd,
+        .event_fd = info->doorbell_fd,
+        .host = host_of(path),
+        .stranger = events->stranger,
+    };
+    path->ops = &rz_shm_ops;
+    return rz_shm_open(&path->net, &config);
+}
+
+/* ---- The network ---- */
+
+static char refusal[256]; /* why the last try to open the network failed */
+
+static void note_reason(void *arg, const char *text)
+{
+    (void)arg;
+    snprintf(refusal, sizeof(refusal), "%s", text);
+}
+
+/* Strangers that are turned away: whoever runs the job should know, and nothing else follows. */
+static void warn(void *arg, const char *text)
+{
+    (void)arg;
+    fprintf(stderr, "rhizome: rank %u: %s\n", rz_engine.info->self.rank, text);
+}
+
+static rz_status_t open_ucx(struct rz_net **net, struct rz_path *path)
+{
+    struct rz_ucx_config config = {.job = rz_engine.info->self.job,
+                                   .host = host_of(path),
+                                   .peers_estimated = rz_engine.info->n_ranks - 1,
+                                   .complain = note_reason};
+    return rz_ucx_open(&config, net, &path->ops);
+}
+
+static rz_status_t open_tcp(struct rz_net **net, struct rz_path *path)
+{
+    struct rz_tcp_config config = {.self = rz_engine.info->self,
+                                   .key = rz_engine.info->net_key,
+                                   .ip = rz_engine.info->node_ip,
+                                   .host = host_of(path),
+                                   .complain = note_reason,
+                                   .warn = warn};
+    return rz_tcp_open(&config, net, &path->ops);
+}
+
+static rz_status_t open_chosen(struct rz_net **net, struct rz_path *path)
+{
+    const char *chosen = getenv(RZ_NET_ENVIRONMENT);
+    if (chosen == NULL || strcmp(chosen, "tcp") == 0) {
+        return open_tcp(net, path);
+    }
+    if (strcmp(chosen, "ucx") == 0) {
+        return open_ucx(net, path);
+    }
+    note_reason(NULL, RZ_NET_ENVIRONMENT " is neither tcp nor ucx");
+    return RZ_ERR_INVALID;
+}
+
+/*
+ * A node that had a network and has none now is cut off. That is no error of its processes, which
+ * would end the whole job by it: the others hear nothing of them meanwhile, and either the network
+ * comes back or the node is declared failed. Until then nobody waits in here: peers queue, and the
+ * engine tries again (rz_paths_retry).
+ */
+static struct rz_cut_off {
+    bool waits;
+    uint32_t epoch;
+    rz_time until, again;
+} cut_off;
+
+/* The try failed: whether there will be another. */
+static bool will_try_again(rz_time now)
+{
+    if (!cut_off.waits || cut_off.epoch != rz_engine.epoch) {
+        bool had_one = rz_engine.epoch > 1;
+        cut_off = (struct rz_cut_off){.epoch = rz_engine.epoch,
+                                      .until = now + (had_one ? CUT_OFF_MAX : 0)};
+    }
+    cut_off.waits = now < cut_off.until;
+    cut_off.again = now + CUT_OFF_AGAIN;
+    return cut_off.waits;
+}
+
+/* RZ_IN_PROGRESS: not now, but perhaps later. */
+static rz_status_t open_once(struct rz_net **net, struct rz_path *path)
+{
+    rz_time now = rz_clock_now();
+    if (cut_off.waits && cut_off.epoch == rz_engine.epoch && now < cut_off.again) {
+        return RZ_IN_PROGRESS;
+    }
+    rz_status_t status = open_chosen(net, path);
+    if (status == RZ_ERR_SYSTEM && will_try_again(now)) {
+        return RZ_IN_PROGRESS;
+    }
+    cut_off.waits = false;
+    if (status != RZ_OK) {
+        fprintf(stderr, "rhizome: rank %u: no network between nodes: %s\n",
+                rz_engine.info->self.rank, refusal);
+    }
+    return status;
+}
+
+rz_status_t rz_paths_retry(void)
+{
+    return cut_off.waits && !rz_engine.rollback ? rz_paths_open_net() : RZ_IN_PROGRESS;
+}
+
+/* Once in each epoch: it says that this process reached it, and by which transport. */
+static rz_status_t put_ep_address(const struct rz_path *path)
+{
+    if (ep_address_epoch == rz_engine.epoch) {
+        return RZ_OK;
+    }
+    ep_address_epoch = rz_engine.epoch;
+    unsigned char ep_address[4096];
+    size_t bytes = sizeof(ep_address);
+    rz_status_t status = path->ops->ep_address(path->net, ep_address, &bytes);
+    if (status == RZ_OK) {
+        struct rz_link_message message = {.type = RZ_LINK_PUT_EP_ADDRESS,
+                                          .put_ep_address = {.epoch = rz_engine.epoch,
+                                                             .ep_address = ep_address,
+                                                             .ep_address_length = (uint32_t)bytes}};
+        rz_engine_tell_daemon(&message);
+    }
+    return status;
+}
+
+rz_status_t rz_paths_open_net(void)
+{
+    static rz_status_t refused = RZ_OK;
+    struct rz_path *path = &rz_engine.paths[RZ_PATH_NET];
+    if (refused != RZ_OK) {
+        return refused;
+    }
+    if (path->net != NULL) {
+        return put_ep_address(path);
+    }
+    struct rz_net *net = NULL;
+    rz_status_t status = open_once(&net, path);
+    if (status == RZ_OK) {
+        path->net = net;
+        ep_address_epoch = 0;
+        status = put_ep_address(path);
+    }
+    refused = status == RZ_IN_PROGRESS ? RZ_OK : status;
+    return status;
+}
+
+/* ---- Both ---- */
+
+rz_status_t rz_paths_open(const struct rz_path_events *told)
+{
+    events = told;
+    rz_link_handle(rz_engine.link, RZ_LINK_OPEN_NET, on_open_net, NULL);
+    return open_shm();
+}
+
+void rz_paths_forget(uint32_t slot, uint32_t incarnation)
+{
+    struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
+    if (path->net != NULL && path->ops == &rz_shm_ops) {
+        struct rz_identity who = {
+            .job = rz_engine.info->self.job, .rank = slot, .incarnation = incarnation};
+        rz_shm_forget(path->net, who, RZ_ERR_PROC_FAILED);
+    }
+}
+
+static void path_close(struct rz_path *path)
+{
+    if (path->net != NULL) {
+        struct rz_net *net = path->net;
+        path->net = NULL;
+        path->ops->close(net);
+    }
+}
+
+void rz_paths_quiet(void)
+{
+    rz_time deadline = rz_clock_now() + QUIET_MAX;
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        struct rz_path *path = &rz_engine.paths[i];
+        while (path->net != NULL && !path->ops->quiet(path->net) && rz_clock_now() < deadline) {
+            path->ops->progress(path->net);
+        }
+        if (path->net != NULL && path->spoilt) {
+            path_close(path);
+        }
+        path->spoilt = false;
+    }
+}
+
+void rz_paths_close(void)
+{
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        path_close(&rz_engine.paths[i]);
+    }
+}

@@ -1,0 +1,440 @@
+#include "mpi/engine/peer.h"
+
+#include "base/assert.h"
+#include "mpi/engine/paths.h"
+#include "net/shm/shm.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+
+#include <stdlib.h>
+
+/* A connection that broke while its peer is said to live for so long is an error of the network. */
+#define BROKEN_MAX (30 * RZ_SECOND)
+
+static struct rz_peer **by_number; /* [n_numbers]; NULL: closed */
+static rz_peer_t n_numbers, numbers_max;
+static uint32_t n_broken;
+
+static bool number_take(struct rz_peer *peer)
+{
+    if (n_numbers == numbers_max) {
+        rz_peer_t more = numbers_max == 0 ? 64 : numbers_max * 2;
+        struct rz_peer **bigger = realloc(by_number, more * sizeof(*by_number));
+        if (bigger == NULL) {
+            return false;
+        }
+        by_number = bigger;
+        numbers_max = more;
+    }
+    peer->number = n_numbers;
+    by_number[n_numbers++] = peer;
+    return true;
+}
+
+/* ---- The queue ahead of the connection ---- */
+
+static void queue_append(struct rz_peer *peer, struct rz_send_desc *send_desc)
+{
+    send_desc->next = NULL;
+    *(peer->queue != NULL ? &peer->queue_last->next : &peer->queue) = send_desc;
+    peer->queue_last = send_desc;
+}
+
+static void mark_broken(struct rz_peer *peer)
+{
+    if (peer->state != RZ_PEER_BROKEN) {
+        peer->state = RZ_PEER_BROKEN;
+        peer->broken_since = rz_clock_now();
+        n_broken++;
+    }
+}
+
+static rz_status_t hand_over(struct rz_peer *peer, struct rz_send_desc *send_desc)
+{
+    const struct rz_net_ops *ops = peer->path->ops;
+    struct rz_net *net = peer->path->net;
+    if (send_desc->token != NULL) {
+        rz_kill_here(RZ_KILL_FETCH);
+        return ops->fetch(net, send_desc->token, send_desc->data, send_desc->bytes, &send_desc->op);
+    }
+    return ops->send(net, peer->number, send_desc->data, send_desc->bytes, &send_desc->op);
+}
+
+/* A send on a broken connection waits for the verdict: the peer failed, or the network is at fault.
+ */
+static rz_status_t hand_over_or_hold(struct rz_peer *peer, struct rz_send_desc *send_desc)
+{
+    rz_status_t status = hand_over(peer, send_desc);
+    if (status == RZ_ERR_CLOSED && send_desc->token == NULL) {
+        mark_broken(peer);
+        queue_append(peer, send_desc);
+        return RZ_IN_PROGRESS;
+    }
+    return status;
+}
+
+static void queue_flush(struct rz_peer *peer)
+{
+    struct rz_send_desc *next = peer->queue;
+    peer->queue = peer->queue_last = NULL;
+    while (next != NULL) {
+        struct rz_send_desc *send_desc = next;
+        next = send_desc->next;
+        if (peer->state != RZ_PEER_OPEN) {
+            queue_append(peer, send_desc);
+            continue;
+        }
+        rz_status_t status = hand_over_or_hold(peer, send_desc);
+        if (status != RZ_IN_PROGRESS) {
+            send_desc->op.done(&send_desc->op, status);
+        }
+    }
+}
+
+static void queue_end(struct rz_peer *peer, rz_status_t status)
+{
+    struct rz_send_desc *next = peer->queue;
+    peer->queue = peer->queue_last = NULL;
+    while (next != NULL) {
+        struct rz_send_desc *send_desc = next;
+        next = send_desc->next;
+        if (send_desc->token != NULL && peer->path->net != NULL) {
+            peer->path->ops->drop(peer->path->net, send_desc->token);
+        }
+        send_desc->op.done(&send_desc->op, status);
+    }
+}
+
+/* ---- Introductions ---- */
+
+static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
+{
+    struct rz_member *member = rz_member_of(process);
+    uint64_t word = member->word;
+    bool here = rz_board_node(word) == rz_engine.info->node;
+    rz_status_t status = here ? RZ_OK : rz_paths_open_net();
+    bool later = status == RZ_IN_PROGRESS;
+    if (status != RZ_OK && !later) {
+        return status;
+    }
+    struct rz_peer *peer = calloc(1, sizeof(*peer));
+    if (peer == NULL || !number_take(peer)) {
+        free(peer);
+        return RZ_ERR_NO_MEMORY;
+    }
+    peer->process = process;
+    peer->incarnation = rz_board_incarnation(word);
+    peer->path = &rz_engine.paths[here ? RZ_PATH_SHM : RZ_PATH_NET];
+    member->peer = peer;
+    if (!later) {
+        rz_paths_ask(rz_process_slot(process), here ? RZ_PATH_SHM : RZ_PATH_NET);
+    }
+    *new_peer = peer;
+    return RZ_OK;
+}
+
+/* The network between nodes has been opened (RZ_OK) or will not be: for the peers that wait for it.
+ */
+static void network_opened(rz_status_t status)
+{
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        struct rz_peer *peer = rz_membership.members[slot].peer;
+        if (peer == NULL || peer->state != RZ_PEER_ASKED ||
+            peer->path != &rz_engine.paths[RZ_PATH_NET]) {
+            continue;
+        }
+        if (status == RZ_OK) {
+            rz_paths_ask(slot, RZ_PATH_NET);
+        } else {
+            rz_peer_close(slot, true, status);
+        }
+    }
+}
+
+static struct rz_peer *peer_asked(uint32_t slot, uint32_t incarnation, enum rz_path_kind kind)
+{
+    if (slot >= rz_engine.info->n_slots) {
+        return NULL;
+    }
+    struct rz_peer *peer = rz_membership.members[slot].peer;
+    bool fits = peer != NULL && peer->state == RZ_PEER_ASKED && peer->incarnation == incarnation &&
+                peer->path == &rz_engine.paths[kind];
+    return fits ? peer : NULL;
+}
+
+static void introduce(struct rz_peer *peer, const void *ep_address, size_t bytes)
+{
+    rz_status_t status = peer->path->ops->connect(peer->path->net, peer->number, ep_address, bytes);
+    if (status == RZ_OK) {
+        peer->state = RZ_PEER_OPEN;
+        queue_flush(peer);
+    } else {
+        mark_broken(peer);
+    }
+    if (status == RZ_ERR_NO_MEMORY) { /* ours; no daemon will say that the peer has failed */
+        rz_peer_close(rz_process_slot(peer->process), true, status);
+    }
+}
+
+void rz_peer_meet(uint32_t process)
+{
+    if (!rz_engine.rollback && !rz_process_failed(process) && rz_member_of(process)->peer == NULL) {
+        struct rz_peer *peer;
+        peer_new(process, &peer);
+    }
+}
+
+bool rz_peer_is_open(uint32_t process)
+{
+    const struct rz_peer *peer = rz_member_of(process)->peer;
+    return !rz_process_failed(process) && peer != NULL && peer->state == RZ_PEER_OPEN;
+}
+
+static void on_opened(void *arg, const struct rz_link_message *message, const int *fds,
+                      unsigned n_fds)
+{
+    (void)arg;
+    const struct rz_link_opened *opened = &message->opened;
+    struct rz_peer *peer = peer_asked(opened->rank, opened->incarnation, RZ_PATH_SHM);
+    if (peer != NULL && n_fds == 2) {
+        struct rz_shm_ep_address ep_address = {
+            .peer = {.job = rz_engine.info->self.job,
+                     .rank = opened->rank,
+                     .incarnation = opened->incarnation},
+            .pid = opened->pid,
+            .lane = opened->lane,
+            .inbox_fd = fds[0],
+            .event_fd = fds[1],
+        };
+        introduce(peer, &ep_address, sizeof(ep_address));
+    }
+    rz_engine_close_fds(fds, n_fds);
+}
+
+static void on_ep_address(void *arg, const struct rz_link_message *message, const int *fds,
+                          unsigned n_fds)
+{
+    (void)arg;
+    const struct rz_link_ep_address *ep_address = &message->ep_address;
+    struct rz_peer *peer = peer_asked(ep_address->rank, ep_address->incarnation, RZ_PATH_NET);
+    if (peer != NULL && ep_address->epoch == rz_engine.epoch && peer->path->net != NULL) {
+        introduce(peer, ep_address->ep_address, ep_address->ep_address_length);
+    }
+    rz_engine_close_fds(fds, n_fds);
+}
+
+void rz_peers_open(void)
+{
+    rz_link_handle(rz_engine.link, RZ_LINK_OPENED, on_opened, NULL);
+    rz_link_handle(rz_engine.link, RZ_LINK_EP_ADDRESS, on_ep_address, NULL);
+}
+
+/* ---- Sending and fetching ---- */
+
+static rz_status_t peer_submit(uint32_t process, struct rz_send_desc *send_desc)
+{
+    struct rz_peer *peer = rz_member_of(process)->peer;
+    if (peer == NULL) {
+        rz_status_t status = peer_new(process, &peer);
+        if (status != RZ_OK) {
+            return status;
+        }
+    }
+    if (peer->state == RZ_PEER_OPEN) {
+        return hand_over_or_hold(peer, send_desc);
+    }
+    queue_append(peer, send_desc);
+    return RZ_IN_PROGRESS;
+}
+
+rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc)
+{
+    if (rz_process_failed(process)) {
+        return RZ_ERR_PROC_FAILED;
+    }
+    return peer_submit(process, send_desc);
+}
+
+rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_send_desc *send_desc)
+{
+    rz_assert(send_desc->token != NULL);
+    struct rz_member *member = rz_member_of(process);
+    bool failed = rz_process_failed(process);
+    rz_status_t status = RZ_OK;
+    if (!failed && member->peer == NULL) {
+        status = peer_new(process, &member->peer);
+    }
+    if (status != RZ_OK) {
+        path->ops->drop(path->net, send_desc->token);
+        return status;
+    }
+    if (!failed && member->peer->state == RZ_PEER_ASKED) {
+        queue_append(member->peer, send_desc);
+        return RZ_IN_PROGRESS;
+    }
+    rz_kill_here(RZ_KILL_FETCH);
+    /* Within a node the transport knows whether the payload outlived its sender. From another node
+     * nobody sends it any more; the transport cannot know of a sender that it was never told of. */
+    if (failed && path == &rz_engine.paths[RZ_PATH_NET]) {
+        path->ops->drop(path->net, send_desc->token);
+        return RZ_ERR_PROC_FAILED;
+    }
+    return path->ops->fetch(path->net, send_desc->token, send_desc->data, send_desc->bytes,
+                            &send_desc->op);
+}
+
+void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token)
+{
+    rz_peer_meet(process);
+    path->ops->drop(path->net, token);
+}
+
+static bool queue_take(struct rz_peer *peer, struct rz_send_desc *send_desc)
+{
+    struct rz_send_desc *before = NULL, *at = peer->queue;
+    while (at != NULL && at != send_desc) {
+        before = at;
+        at = at->next;
+    }
+    if (at == NULL) {
+        return false;
+    }
+    *(before != NULL ? &before->next : &peer->queue) = at->next;
+    if (peer->queue_last == at) {
+        peer->queue_last = before;
+    }
+    return true;
+}
+
+bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc)
+{
+    struct rz_peer *peer = rz_member_of(process)->peer;
+    if (peer == NULL || peer->process != process || peer->path->net == NULL) {
+        return false;
+    }
+    if (!queue_take(peer, send_desc)) {
+        return peer->state == RZ_PEER_OPEN &&
+               peer->path->ops->withdraw(peer->path->net, peer->number, send_desc->token,
+                                         &send_desc->op);
+    }
+    if (send_desc->token != NULL) {
+        peer->path->ops->drop(peer->path->net, send_desc->token);
+    }
+    return true;
+}
+
+/* ---- Ends ---- */
+
+void rz_peer_broken(void *path, rz_peer_t number)
+{
+    struct rz_peer *peer = number < n_numbers ? by_number[number] : NULL;
+    if (peer != NULL && peer->path == path) {
+        mark_broken(peer);
+    }
+}
+
+void rz_peer_close(uint32_t slot, bool drain, rz_status_t status)
+{
+    struct rz_member *member = &rz_membership.members[slot];
+    struct rz_peer *peer = member->peer;
+    if (status == RZ_ERR_PROC_FAILED && (peer == NULL || peer->state == RZ_PEER_ASKED)) {
+        rz_paths_forget(slot, rz_board_incarnation(member->word));
+    }
+    if (peer == NULL) {
+        return;
+    }
+    if (peer->state != RZ_PEER_ASKED && peer->path->net != NULL) {
+        peer->path->ops->disconnect(peer->path->net, peer->number, drain, status);
+    }
+    if (peer->state == RZ_PEER_BROKEN) {
+        n_broken--;
+    }
+    queue_end(peer, status);
+    by_number[peer->number] = NULL;
+    member->peer = NULL;
+    free(peer);
+}
+
+/* The connection outlives a roll-back, if its process does. */
+static bool is_kept(const struct rz_peer *peer)
+{
+    return peer->state == RZ_PEER_OPEN && peer->path->ops->renew != NULL;
+}
+
+/* By the board, which the news of this failure may have reached before us. */
+static bool lives(const struct rz_peer *peer)
+{
+    uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rz_process_slot(peer->process)],
+                                         memory_order_acquire);
+    return rz_board_incarnation(word) == peer->incarnation &&
+           rz_board_state(word) == RZ_PROCESS_ALIVE;
+}
+
+/* Ends what is under way; the next epoch asks for this process again, or for who comes in its
+ * place.
+ */
+static void roll_back(uint32_t slot, struct rz_peer *peer)
+{
+    struct rz_path *path = peer->path;
+    rz_membership.members[slot].spoken_to = true;
+    if (peer->state != RZ_PEER_ASKED && path->ops->rest != NULL) {
+        bool rests = peer->state == RZ_PEER_OPEN &&
+                     path->ops->rest(path->net, peer->number, RZ_ERR_ROLLBACK);
+        path->spoilt = path->spoilt || (!rests && lives(peer));
+    }
+    rz_peer_close(slot, false, RZ_ERR_ROLLBACK);
+}
+
+void rz_peers_roll_back(void)
+{
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        struct rz_peer *peer = rz_membership.members[slot].peer;
+        if (peer != NULL && is_kept(peer)) {
+            rz_assert(peer->queue == NULL);
+            peer->path->ops->renew(peer->path->net, peer->number, RZ_ERR_ROLLBACK);
+        } else if (peer != NULL) {
+            roll_back(slot, peer);
+        }
+    }
+}
+
+void rz_peers_meet_again(void)
+{
+    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
+        struct rz_member *member = &rz_membership.members[slot];
+        if (member->spoken_to) {
+            member->spoken_to = false;
+            rz_peer_meet(member->process);
+        }
+    }
+}
+
+void rz_peers_forget(void)
+{
+    for (rz_peer_t i = 0; i < n_numbers; i++) {
+        if (by_number[i] != NULL) {
+            queue_end(by_number[i], RZ_ERR_CANCELLED);
+            rz_member_of(by_number[i]->process)->peer = NULL;
+        }
+        free(by_number[i]);
+    }
+    free(by_number);
+    by_number = NULL;
+    n_numbers = numbers_max = n_broken = 0;
+}
+
+void rz_peers_overdue(rz_time now)
+{
+    rz_status_t status = rz_paths_retry();
+    if (status != RZ_IN_PROGRESS) {
+        network_opened(status);
+    }
+    for (uint32_t slot = 0;
+         n_broken > 0 && !rz_engine.reinit_open && slot < rz_engine.info->n_slots; slot++) {
+        struct rz_peer *peer = rz_membership.members[slot].peer;
+        if (peer != NULL && peer->state == RZ_PEER_BROKEN &&
+            now - peer->broken_since > BROKEN_MAX) {
+            rz_peer_close(slot, true, RZ_ERR_TIMEOUT);
+        }
+    }
+}

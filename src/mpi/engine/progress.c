@@ -1,0 +1,123 @@
+#include "mpi/engine/progress.h"
+
+#include "mpi/chapter.h"
+#include "mpi/engine/epoch.h"
+#include "mpi/engine/hooks.h"
+#include "mpi/engine/paths.h"
+#include "port/clock.h"
+#include "proto/recover/recover.h"
+
+/* Lease and broken connections are looked at once in so many rounds of progress, and before each
+ * sleep. */
+#define ROUNDS_PER_CHECK 1024
+
+static uint32_t rounds;
+
+/* ---- What the daemon says ---- */
+
+/* The board has changed. */
+static void look_at_board(uint64_t news)
+{
+    const struct rz_board *board = rz_engine.board;
+    rz_engine.news_seen = news;
+    uint64_t stop = atomic_load_explicit(&board->stop, memory_order_acquire);
+    if (stop != 0) {
+        rz_engine_exit((rz_status_t)stop);
+    }
+    uint64_t epoch = atomic_load_explicit(&board->epoch_phase, memory_order_acquire);
+    uint64_t phase = epoch & 0xFF;
+    epoch >>= 8;
+    if (rz_engine.reinit_open && epoch > rz_engine.epoch) {
+        rz_epoch_give_up();
+        return;
+    }
+    rz_hooks_board_changed();
+    bool ours = epoch == rz_engine.epoch;
+    rz_membership_look(ours);
+    if (ours && phase >= RZ_PHASE_LEFT && rz_engine.info->self.rank >= rz_engine.info->n_ranks) {
+        rz_membership_ranks_left();
+    }
+}
+
+static inline void look_at_news(void)
+{
+    uint64_t news = atomic_load_explicit(&rz_engine.board->news, memory_order_acquire);
+    if (__builtin_expect(news != rz_engine.news_seen, 0) && !rz_engine.rollback) {
+        look_at_board(news);
+    }
+}
+
+void rz_engine_look_again(void)
+{
+    rz_engine.news_seen = atomic_load_explicit(&rz_engine.board->news, memory_order_acquire);
+    look_at_board(rz_engine.news_seen);
+}
+
+static void read_link(void)
+{
+    rz_status_t status = rz_link_progress(rz_engine.link);
+    if (status != RZ_OK) {
+        /* The stop word, if the daemon set it before it went, knows better. */
+        uint64_t stop = atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire);
+        rz_engine_exit(stop != 0 ? (rz_status_t)stop : status);
+    }
+}
+
+void rz_engine_check(void)
+{
+    rounds = 0;
+    if (rz_engine.info->alone) {
+        return;
+    }
+    rz_waits_alive(rz_engine.info->waits);
+    uint64_t stop = atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire);
+    rz_status_t status = stop != 0 ? (rz_status_t)stop : rz_link_check(rz_engine.link);
+    if (status != RZ_OK) {
+        rz_engine_exit(status);
+    }
+    read_link();
+    rz_hooks_check(rz_clock_now());
+}
+
+/* ---- Progress ---- */
+
+int rz_engine_begin(void)
+{
+    if (rz_engine.board != NULL) {
+        look_at_news();
+        if (rz_engine.info->waits != NULL) {
+            rz_waits_alive(rz_engine.info->waits);
+        }
+    }
+    return __builtin_expect(rz_engine.rollback, 0) ? RZM_ROLLBACK : MPI_SUCCESS;
+}
+
+unsigned rz_engine_progress(void)
+{
+    if (__builtin_expect(rz_work_due & RZ_WORK_BEFORE, 0)) {
+        rz_hooks_work(RZ_WORK_BEFORE);
+    }
+    unsigned events = rz_paths_progress();
+    if (__builtin_expect(rz_work_due & RZ_WORK_BETWEEN, 0)) {
+        events += rz_hooks_work(RZ_WORK_BETWEEN);
+    }
+    if (rz_engine.info->alone) {
+        return events;
+    }
+    struct rz_doorbell *bell = rz_engine.info->doorbell;
+    if (atomic_load_explicit(&bell->reasons, memory_order_relaxed) != 0) {
+        uint32_t reasons = atomic_exchange_explicit(&bell->reasons, 0, memory_order_acquire);
+        if (reasons & RZ_DOORBELL_LINK) {
+            read_link();
+        }
+        events++;
+    }
+    look_at_news();
+    if (__builtin_expect(rz_work_due & RZ_WORK_AFTER, 0)) {
+        rz_hooks_work(RZ_WORK_AFTER);
+    }
+    if (++rounds >= ROUNDS_PER_CHECK) {
+        rz_engine_check();
+    }
+    return events;
+}

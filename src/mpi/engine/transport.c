@@ -1,0 +1,66 @@
+#include "mpi/engine/transport.h"
+
+#include "mpi/engine/control_message.h"
+#include "mpi/engine/epoch_check.h"
+#include "mpi/engine/lane_ends.h"
+#include "mpi/engine/paths.h"
+#include "mpi/engine/peer.h"
+#include "mpi/engine/unstarted.h"
+
+/* A process sends to us to which we never sent: fetching from it, and its flow control, need the
+ * way back. */
+static void stranger(void *arg, struct rz_identity who)
+{
+    (void)arg;
+    if (who.rank >= rz_engine.info->n_slots || rz_engine.rollback) {
+        return;
+    }
+    uint32_t present = rz_board_incarnation(rz_membership.members[who.rank].word);
+    if (who.incarnation == present) {
+        rz_peer_meet(rz_process(who.rank, who.incarnation));
+    } else if (who.incarnation > present) {
+        rz_unstarted_met(who);
+    }
+}
+
+rz_status_t rz_transport_open(void)
+{
+    static const struct rz_path_events events = {
+        .arrived = rz_epoch_check_arrived, .broken = rz_peer_broken, .stranger = stranger};
+    if (rz_engine.info->alone) {
+        return RZ_OK;
+    }
+    rz_peers_open();
+    rz_lane_ends_open();
+    return rz_paths_open(&events);
+}
+
+void rz_transport_close(void)
+{
+    rz_lane_ends_close();
+    rz_paths_close();
+    rz_peers_forget();
+}
+
+/* A message that was received wins over the news of a failure, so take what lies here while the
+ * epoch check still admits it. */
+static void leaving(uint32_t process)
+{
+    for (int i = 0; i < 64 && rz_paths_progress() > 0; i++) {
+    }
+    rz_peer_close(rz_process_slot(process), true, RZ_ERR_PROC_FAILED);
+}
+
+static void adopted(uint32_t slot)
+{
+    rz_unstarted_adopted(slot, rz_epoch_check_passed);
+}
+
+const struct rz_hooks rz_transport_hooks = {
+    .is_sent = rz_control_messages_quiet,
+    .work = {[RZ_WORK_LANES] = rz_lane_ends_look},
+    .check = rz_peers_overdue,
+    .leaving = leaving,
+    .adopted = adopted,
+    .forget = rz_unstarted_close,
+};

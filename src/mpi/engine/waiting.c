@@ -1,0 +1,391 @@
+#include "mpi/engine/waiting.h"
+
+#include "mpi/chapter.h"
+#include "port/clock.h"
+#include "port/processor.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+/* No sleep is longer: a lost wake-up costs this much and no more. */
+#define SLEEP_MAX (100 * RZ_MILLISECOND)
+
+/* Without a runtime nobody rings: what is only polled is looked at so often. */
+#define SLEEP_ALONE RZ_MILLISECOND
+
+/* A thread tries so often to get the lock before it sleeps for it; as long does one that gives it
+ * away wait for the other to take it. */
+enum { LOCK_ROUNDS = 1000 };
+
+bool rz_engine_shared;
+
+/* Recursive: a reduction function of the user, called with the lock held, may ask for the size of a
+ * type. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_cond_t woken =
+    PTHREAD_COND_INITIALIZER; /* the thread that slept on the doorbell is awake */
+static bool sleeping;         /* some thread sleeps on the doorbell */
+static uint64_t completions_at_sleep;
+
+static _Atomic unsigned queued; /* threads that want the lock and did not get it at once */
+static _Atomic unsigned turns;  /* how often such a thread got it */
+static unsigned beside;         /* threads that sleep beside the one on the doorbell */
+static uint64_t completions_at_sleep_beside;
+
+static unsigned callers;   /* calls that are inside, as far as threads share the engine */
+static uint32_t came_back; /* how often this process has come back from a roll-back */
+static _Thread_local uint32_t
+    known_back; /* that and 1, as this thread knows it; 0: it never called */
+static _Thread_local unsigned user_depth; /* functions of the user below calls of this thread */
+
+/* ---- The lock ---- */
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb"); /* yield does nothing on most; this takes about as long as pause */
+#endif
+}
+
+/* A thread that holds the lock while it spins gives it to the queued one, within a round: to sleep
+ * for that would take far longer. */
+static void lock_take_queued(void)
+{
+    atomic_fetch_add(&queued, 1);
+    bool taken = false;
+    for (int i = 0; i < LOCK_ROUNDS && !taken && !rz_engine.waiting.crowded; i++) {
+        relax();
+        taken = pthread_mutex_trylock(&lock) == 0;
+    }
+    if (!taken) {
+        pthread_mutex_lock(&lock);
+    }
+    atomic_fetch_sub(&queued, 1);
+    atomic_fetch_add(&turns, 1);
+}
+
+static void lock_take(void)
+{
+    if (pthread_mutex_trylock(&lock) != 0) {
+        lock_take_queued();
+    }
+}
+
+static void lock_give(void)
+{
+    if (beside > 0 && rz_engine.completions != completions_at_sleep_beside) {
+        pthread_cond_broadcast(&woken);
+    }
+    /* What this thread completed may be what the sleeper waits for. */
+    if (sleeping && rz_engine.completions != completions_at_sleep) {
+        rz_doorbell_ring(rz_engine.info->doorbell, rz_engine.info->doorbell_fd);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void rz_engine_enter(void)
+{
+    lock_take();
+    callers++;
+}
+
+void rz_engine_leave(void)
+{
+    callers--;
+    if (__builtin_expect(rz_engine.going_back, 0)) {
+        pthread_cond_broadcast(&woken);
+    }
+    lock_give();
+}
+
+void rz_engine_unlock_for_user(void)
+{
+    user_depth++;
+    if (rz_engine_shared) {
+        lock_give();
+    }
+}
+
+void rz_engine_lock_after_user(void)
+{
+    if (rz_engine_shared) {
+        lock_take();
+    }
+    user_depth--;
+}
+
+void rz_engine_user_begins(void)
+{
+    user_depth++;
+}
+
+void rz_engine_user_ended(void)
+{
+    user_depth--;
+}
+
+bool rz_engine_runs_user(void)
+{
+    return user_depth > 0;
+}
+
+/* ---- Several threads, and a roll-back ---- */
+
+bool rz_engine_thread_is_current(void)
+{
+    if (known_back == 0) {
+        known_back = came_back + 1; /* its first call: it has seen nothing of what was before */
+    }
+    return known_back == came_back + 1 && !rz_engine.going_back;
+}
+
+void rz_engine_thread_was_told(void)
+{
+    known_back = came_back + 1 + rz_engine.going_back;
+}
+
+void rz_engine_came_back(void)
+{
+    came_back++;
+    known_back = came_back + 1;
+    rz_engine.going_back = false;
+}
+
+/* ---- Waiting ---- */
+
+/* Whether all that could ring the doorbell is quiet, after it was prepared. */
+static bool nothing_new(void)
+{
+    for (int i = 0; i < RZ_PATH_COUNT; i++) {
+        const struct rz_path *path = &rz_engine.paths[i];
+        if (path->net != NULL && !path->ops->arm(path->net)) {
+            return false;
+        }
+    }
+    return atomic_load_explicit(&rz_engine.info->doorbell->reasons, memory_order_acquire) == 0 &&
+           atomic_load_explicit(&rz_engine.board->news, memory_order_acquire) ==
+               rz_engine.news_seen;
+}
+
+/* With several threads one sleeps on the doorbell; the others wait for it to come back. */
+static void sleep_beside(rz_time timeout_ns)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)timeout_ns;
+    until.tv_sec += until.tv_nsec / (long)RZ_SECOND;
+    until.tv_nsec %= (long)RZ_SECOND;
+    beside++;
+    completions_at_sleep_beside = rz_engine.completions;
+    pthread_cond_timedwait(&woken, &lock, &until);
+    beside--;
+}
+
+void rz_engine_await_others(void)
+{
+    while (rz_engine_shared && callers > 1) {
+        if (sleeping) {
+            rz_doorbell_ring(rz_engine.info->doorbell, rz_engine.info->doorbell_fd);
+        }
+        pthread_cond_broadcast(&woken);
+        sleep_beside(SLEEP_MAX);
+    }
+}
+
+static void sleep_on_doorbell(rz_time timeout_ns)
+{
+    const struct rz_link_info *info = rz_engine.info;
+    struct rz_path *between = &rz_engine.paths[RZ_PATH_NET];
+    int fds[2] = {info->fd, -1};
+    unsigned n_fds = 1;
+    if (between->net != NULL) {
+        fds[n_fds++] = between->ops->fd(between->net);
+    }
+    uint32_t value = rz_doorbell_prepare(info->doorbell, between->net != NULL ? RZ_DOORBELL_POLL
+                                                                              : RZ_DOORBELL_FUTEX);
+    if (!nothing_new()) {
+        rz_doorbell_awake(info->doorbell);
+        return;
+    }
+    sleeping = true;
+    completions_at_sleep = rz_engine.completions;
+    if (rz_engine_shared) {
+        pthread_mutex_unlock(&lock);
+    }
+    rz_time wake_ns =
+        rz_doorbell_sleep(info->doorbell, value, info->doorbell_fd, fds, n_fds, timeout_ns);
+    if (rz_engine_shared) {
+        lock_take();
+        pthread_cond_broadcast(&woken);
+    }
+    sleeping = false;
+    if (wake_ns > 0) {
+        rz_wait_woke(&rz_engine.waiting, wake_ns);
+    }
+}
+
+static void engine_sleep(void)
+{
+    if (rz_engine.info->alone) {
+        /* Only another thread of this process can end this wait. */
+        if (rz_engine_shared) {
+            sleep_beside(SLEEP_ALONE);
+        } else {
+            nanosleep(&(struct timespec){.tv_nsec = (long)SLEEP_ALONE}, NULL);
+        }
+        return;
+    }
+    rz_engine_check();
+    rz_time timeout_ns = rz_engine.board->lease_ns / 4;
+    timeout_ns = timeout_ns > SLEEP_MAX || timeout_ns == 0 ? SLEEP_MAX : timeout_ns;
+    if (rz_engine.wake_at != RZ_TIME_NEVER) {
+        rz_time now = rz_clock_now();
+        rz_time left = rz_engine.wake_at > now ? rz_engine.wake_at - now : 0;
+        timeout_ns = left < timeout_ns ? left : timeout_ns;
+    }
+    if (sleeping) {
+        sleep_beside(timeout_ns);
+    } else {
+        sleep_on_doorbell(timeout_ns);
+    }
+}
+
+void rz_engine_yield(void)
+{
+    rz_engine_unlock_for_user();
+    sched_yield();
+    rz_engine_lock_after_user();
+}
+
+/* Another thread wants the lock: it has it before this one takes it again, unless it sleeps for
+ * longer. */
+static void give_way(void)
+{
+    unsigned before = atomic_load(&turns);
+    rz_engine_unlock_for_user();
+    for (int i = 0; i < LOCK_ROUNDS && atomic_load(&turns) == before; i++) {
+        relax();
+    }
+    rz_engine_lock_after_user();
+}
+
+/* Gives the processor away, and learns what that takes. */
+static void offer(void)
+{
+    rz_time begun = rz_clock_now();
+    rz_engine_yield();
+    rz_wait_offered(&rz_engine.waiting, rz_clock_now() - begun);
+}
+
+/* Other threads are inside calls: they wait, too, or run a function of the user. */
+static inline bool others_inside(void)
+{
+    return rz_engine_shared && callers > 1;
+}
+
+/* After a round in vain. */
+static enum rz_wait_step next_step(struct rz_wait_course *course)
+{
+    struct rz_wait_rule *rule = &rz_engine.waiting;
+    if (course->idle == 0) {
+        rz_wait_begins(rule, course);
+    }
+    if (!rz_wait_by_time(rule, course, others_inside())) {
+        return rz_wait_counted(rule, course);
+    }
+    if (rz_engine_shared && atomic_load_explicit(&queued, memory_order_relaxed) > 0) {
+        give_way();
+    }
+    if (!rz_wait_looks(course)) {
+        return RZ_WAIT_SPIN;
+    }
+    if (course->since == 0) {
+        course->losses = rz_processor_losses();
+    }
+    return rz_wait_timed(rule, course, rz_clock_now());
+}
+
+/* Something happened. */
+static inline void wait_anew(struct rz_wait_course *course)
+{
+    if (course->since != 0) {
+        rz_wait_came(&rz_engine.waiting, course, rz_processor_losses() != course->losses);
+    }
+    *course = (struct rz_wait_course){0};
+}
+
+static void take_step(enum rz_wait_step step, struct rz_wait_course *course)
+{
+    switch (step) {
+    case RZ_WAIT_SPIN:
+        relax();
+        break;
+    case RZ_WAIT_YIELD:
+        rz_engine_yield();
+        break;
+    case RZ_WAIT_OFFER:
+        offer();
+        break;
+    case RZ_WAIT_SLEEP:
+        if (!rz_engine.waiting.sleepless) {
+            rz_time begun = rz_clock_now();
+            engine_sleep();
+            rz_wait_slept(course, rz_clock_now() - begun);
+        }
+        break;
+    }
+}
+
+int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg)
+{
+    struct rz_wait_course course = {0};
+    struct rz_blocked_told told = {.wait = NULL};
+    while (!done(arg) && !rz_engine.rollback) {
+        if (rz_engine_progress() > 0) {
+            wait_anew(&course);
+            continue;
+        }
+        enum rz_wait_step step = next_step(&course);
+        if (step == RZ_WAIT_SLEEP) {
+            rz_blocked_tell(&told, blocked, arg);
+        }
+        take_step(step, &course);
+    }
+    rz_blocked_over(&told);
+    return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
+}
+
+/* ---- Processes that others told us of ---- */
+
+struct awaited {
+    const uint32_t *process;
+    int n, first; /* all before `first` are known */
+};
+
+static bool all_known(void *arg)
+{
+    struct awaited *awaited = arg;
+    while (awaited->first < awaited->n && rz_process_known(awaited->process[awaited->first])) {
+        awaited->first++;
+    }
+    return awaited->first == awaited->n;
+}
+
+int rz_engine_await(const uint32_t *process, int n, const char *call)
+{
+    for (int i = 0; i < n; i++) {
+        if (rz_process_slot(process[i]) >= rz_engine.info->n_slots) {
+            return rzm_error(MPI_ERR_OTHER, "another process tells of slot %u; this job has %u",
+                             rz_process_slot(process[i]), rz_engine.info->n_slots);
+        }
+    }
+    struct awaited awaited = {process, n, 0};
+    if (all_known(&awaited)) {
+        return MPI_SUCCESS;
+    }
+    struct rz_blocked blocked = {.call = call, .peer = process[awaited.first], .tag = MPI_ANY_TAG};
+    return rz_engine_wait(&blocked, all_known, &awaited);
+}

@@ -1,0 +1,11 @@
+#include "mpi/ft/ft_hooks.h"
+
+#include "mpi/ft/bootstrap_peers.h"
+#include "mpi/ft/restart.h"
+
+const struct rz_hooks rz_ft_hooks = {
+    .open = rz_ft_open,
+    .retire = rz_bootstrap_peers_leave,
+    .answers = rz_bootstrap_peers_answer,
+    .forget = rz_bootstrap_peers_close,
+};

@@ -1,0 +1,149 @@
+/*
+ * Global restart, seen from a process (docs/reinit.md). The daemons decide; here
+ * the old epoch is given up, the epoch check raised, the barrier of the new epoch awaited, and
+ * MPI_COMM_WORLD made whole.
+ */
+#include "mpi/ft/restart.h"
+
+#include "mpi/chapter.h"
+#include "mpi/comm/comm.h"
+#include "mpi/engine/epoch.h"
+#include "mpi/engine/epoch_barrier.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/ft/checkpoint.h"
+#include "mpi/ft/reinit_async.h"
+#include "port/kill_point.h"
+#include "proto/recover/recover.h"
+
+#include <mpi-ext.h>
+
+static struct {
+    bool point_runs; /* the restart point was entered once */
+    bool went_back;  /* what was made in an epoch before this one has ended */
+    int state;       /* MPIX_REINIT_*, of the present round */
+} reinit;
+
+int rz_ft_open(void)
+{
+    rz_engine.reinit_entered = false;
+    reinit.point_runs = false;
+    reinit.went_back = false;
+    reinit.state = rz_engine.info->restarted ? MPIX_REINIT_RESTARTED : MPIX_REINIT_NEW;
+    return MPI_SUCCESS;
+}
+
+/* ---- MPIX_Reinit ---- */
+
+int rz_ft_reinit_enter(void)
+{
+    if (rz_engine.reinit_entered) {
+        return rzm_error(MPI_ERR_OTHER, "MPIX_Reinit can be called once");
+    }
+    rz_kill_here(RZ_KILL_ENTERING);
+    if (!rz_engine.info->alone) {
+        struct rz_link_message message = {.type = RZ_LINK_REPAIRING};
+        rz_engine_tell_daemon(&message);
+    }
+    rz_kill_here(RZ_KILL_ENTERED);
+    rz_engine.reinit_entered = true;
+    rz_checkpoints_enter_reinit();
+    rz_engine.comes_again = false;
+    rz_engine.reinit_open = !(rz_engine.board->flags & RZ_BOARD_NO_REPAIR);
+    return MPI_SUCCESS;
+}
+
+static bool never(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+/* And nobody has come in its place. */
+static bool somebody_is_failed(void)
+{
+    for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
+        const struct rz_member *member = &rz_membership.members[slot];
+        if (member->failed && rz_board_state(member->word) != RZ_PROCESS_ENDED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Somebody failed before this process entered, when that was still an error: the repair is under
+ * way.
+ */
+static void hold_for_repair(void)
+{
+    struct rz_blocked blocked = {.call = "MPIX_Reinit",
+                                 .operation = rz_engine.epoch,
+                                 .peer = MPI_PROC_NULL,
+                                 .tag = MPI_ANY_TAG};
+    rz_engine_wait(&blocked, never, NULL);
+}
+
+int rz_ft_reinit_wait(int *state)
+{
+    rz_reinit_async_rests();
+    if (somebody_is_failed() && rz_epoch_on_board() == rz_engine.epoch) {
+        hold_for_repair();
+    }
+    if (!rz_engine.rollback && rz_epoch_on_board() > rz_engine.epoch) {
+        /* Somebody failed before this process entered: it is held here until the new epoch begins.
+         */
+        rz_epoch_give_up();
+    }
+    if (rz_engine.rollback) {
+        rz_kill_here(RZ_KILL_WENT_BACK);
+        rz_engine_await_others();
+        int error = rz_epoch_discard();
+        error = error != MPI_SUCCESS ? error : rz_epoch_reach_start();
+        error = error != MPI_SUCCESS ? error : rz_comms_open();
+        if (error != MPI_SUCCESS) {
+            return error;
+        }
+        reinit.went_back = true;
+        rz_engine_came_back();
+    }
+    if (reinit.point_runs) {
+        reinit.state = MPIX_REINIT_REINITED;
+    }
+    reinit.point_runs = true;
+    rz_reinit_async_stands();
+    *state = reinit.state;
+    return MPI_SUCCESS;
+}
+
+int rz_ft_reinit_leave(void)
+{
+    int error = rz_engine_begin();
+    error = error != MPI_SUCCESS ? error : rz_epoch_reach_end("the end of MPIX_Reinit");
+    if (error == MPI_SUCCESS) {
+        rz_engine.reinit_open = false;
+        rz_engine_look_again();
+    }
+    return error;
+}
+
+bool rz_ft_went_back(void)
+{
+    return reinit.went_back;
+}
+
+/* The news of a new epoch come with a word of the board that rz_engine_begin looks at. */
+int rzm_reinit_test(void)
+{
+    return rz_engine_begin();
+}
+
+int rzm_reinit_state(int *state)
+{
+    *state = reinit.state;
+    return MPI_SUCCESS;
+}
+
+int rzm_incarnation(int *incarnation)
+{
+    *incarnation = (int)rz_engine.info->self.incarnation;
+    return MPI_SUCCESS;
+}

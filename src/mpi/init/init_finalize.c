@@ -1,0 +1,279 @@
+/*
+ * From MPI_Init to MPI_Finalize, and the same for sessions; MPI_Abort: abort.c.
+ *
+ * The engine is opened once in a process, by whoever comes first, and closed once. MPI_Finalize
+ * closes it in a process that never had a session. Nobody can tell which session is the last, so
+ * a process that had one leaves its job when it exits, with no session open.
+ */
+#include "mpi/init/init_finalize.h"
+
+#include "mpi/comm/comm.h"
+#include "mpi/core/info.h"
+#include "mpi/create/parent.h"
+#include "mpi/engine/epoch.h"
+#include "mpi/engine/epoch_barrier.h"
+#include "mpi/engine/hooks.h"
+#include "mpi/engine/transport.h"
+#include "mpi/engine/waiting.h"
+#include "mpi/init/layers.h"
+#include "mpi/init/streams.h"
+#include "mpi/type/attribute.h"
+#include "port/kill_point.h"
+#include "proto/recover/recover.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_t main_thread;
+static int thread_level;
+
+static struct {
+    bool opened; /* the engine runs */
+    bool left;   /* it ran, or could not, and will not run again */
+    bool had_session;
+    pid_t process; /* that opened it, not one that it forked */
+} library;
+
+/* ---- MPI_Init ---- */
+
+/* Who was started again for one that failed so does not fail so again. */
+static int take_kill_plan(void)
+{
+    const char *text = getenv(RZ_KILL_AT);
+    const struct rz_identity *me = &rz_engine.info->self;
+    if (text == NULL || me->incarnation > 1 || rz_kill_arm(text, me->rank)) {
+        return MPI_SUCCESS;
+    }
+    return rzm_error(MPI_ERR_OTHER, RZ_KILL_AT " is '%s', not POINT[:NTH][@RANK]", text);
+}
+
+/* How waiting calls wait (rzrun --wait). */
+static int look_at_wait(void)
+{
+    const char *way = getenv(RZ_WAIT_ENVIRONMENT);
+    bool sleepless = way != NULL && strcmp(way, "yield") == 0;
+    rz_wait_rule_init(&rz_engine.waiting, sleepless);
+    rz_engine.waiting.crowded = true; /* until the ranks have been counted */
+    return sleepless || way == NULL || *way == '\0' || strcmp(way, "auto") == 0
+               ? MPI_SUCCESS
+               : rzm_error(MPI_ERR_OTHER, RZ_WAIT_ENVIRONMENT " is '%s', not auto or yield", way);
+}
+
+/* The layers open from the lowest to the highest one, and hear of the events of lower ones from
+ * then on. */
+static int engine_open(void)
+{
+    rz_layers_register();
+    rz_engine.wake_at = RZ_TIME_NEVER;
+    rz_info_keep_maxprocs();
+    rz_status_t status = rz_link_open(&rz_engine.link);
+    if (status != RZ_OK) {
+        return rzm_error(MPI_ERR_OTHER, "the runtime cannot be joined: %s", rz_status_text(status));
+    }
+    rz_engine.info = rz_link_info(rz_engine.link);
+    rz_engine.board = rz_engine.info->board;
+    int error = take_kill_plan();
+    error = error != MPI_SUCCESS ? error : look_at_wait();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    rz_streams_settle();
+    rz_kill_here(RZ_KILL_JOINED);
+    rz_engine.self = rz_process(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
+    if (!rz_membership_open()) {
+        return MPI_ERR_NO_MEM;
+    }
+    error = rz_hooks_open();
+    error = error != MPI_SUCCESS ? error : rz_hooks_begin();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    status = rz_transport_open();
+    return status == RZ_OK ? MPI_SUCCESS
+                           : rzm_error(MPI_ERR_OTHER, "shared memory cannot be opened: %s",
+                                       rz_status_text(status));
+}
+
+/* The engine runs, whoever asks first. */
+static int library_begin(void)
+{
+    if (!library.opened) {
+        library.process = getpid();
+        int error = engine_open();
+        error = error != MPI_SUCCESS ? error : rz_epoch_reach_start();
+        error = error != MPI_SUCCESS ? error : rz_comms_open();
+        if (error != MPI_SUCCESS) {
+            library.left = true;
+            return error;
+        }
+        library.opened = true;
+        rz_engine_look_again();
+        error = rz_parent_meet();
+        if (error != MPI_SUCCESS) {
+            return error;
+        }
+    }
+    if (rz_phase != RZ_PHASE_RUNNING) { /* threads with sessions read it without a lock */
+        rz_phase = RZ_PHASE_RUNNING;
+    }
+    return MPI_SUCCESS;
+}
+
+int rzm_init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc;
+    (void)argv;
+    int error = library_begin();
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    main_thread = pthread_self();
+    thread_level = required < MPI_THREAD_MULTIPLE ? required : MPI_THREAD_MULTIPLE;
+    rz_engine_shared = rz_engine_shared || thread_level == MPI_THREAD_MULTIPLE;
+    rz_world = RZ_PHASE_RUNNING;
+    *provided = thread_level;
+    return MPI_SUCCESS;
+}
+
+int rzm_query_thread(int *provided)
+{
+    *provided = thread_level;
+    return MPI_SUCCESS;
+}
+
+int rzm_is_thread_main(int *flag)
+{
+    *flag = pthread_equal(main_thread, pthread_self()) != 0;
+    return MPI_SUCCESS;
+}
+
+int rzm_get_processor_name(char *name, int *resultlen)
+{
+    char host[MPI_MAX_PROCESSOR_NAME / 2] = "localhost";
+    gethostname(host, sizeof(host) - 1);
+    /* Several nodes may be one machine; the number tells them apart. */
+    uint32_t flags = rz_engine.board->flags & (RZ_BOARD_ONE_HOST | RZ_BOARD_OWN_NAMES);
+    bool emulated = rz_engine.info->n_nodes > 1 && flags == RZ_BOARD_ONE_HOST;
+    int length =
+        emulated ? snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s-node%u", host, rz_engine.info->node)
+                 : snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", host);
+    *resultlen = length;
+    return MPI_SUCCESS;
+}
+
+/* ---- MPI_Finalize ---- */
+
+static bool all_sent(void *arg)
+{
+    (void)arg;
+    return rz_hooks_is_sent();
+}
+
+/*
+ * No process leaves while others may still need its help to send or to receive; failed processes
+ * are not waited for. MPIX_Reinit has used the daemons' barrier up: what was sent after it is on
+ * its way already, and a barrier of messages could wait for a process that was killed on its way
+ * out.
+ */
+static int finalize_barrier(const char *call)
+{
+    uint64_t phase = rz_epoch_phase_on_board();
+    rz_hooks_retire();
+    int error = rz_hooks_part();
+    bool counted = rz_engine.info->cohort.processes == NULL; /* the daemons count the ranks */
+    return error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT ? rz_epoch_reach_end(call)
+                                                                    : error;
+}
+
+/* In the order in which an epoch ends (epoch.h), but that the transports are closed. */
+static void engine_close(void)
+{
+    rz_hooks_stop();
+    rz_hooks_forget();
+    rz_transport_close();
+    rz_hooks_abandon();
+    rz_hooks_discard();
+    rz_hooks_close();
+    rz_link_close(rz_engine.link, true);
+    rz_membership_close();
+    rz_engine.info = NULL;
+    rz_engine.board = NULL;
+    library.opened = false;
+    library.left = true;
+}
+
+int rz_init_all_sent(const char *call)
+{
+    struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    return rz_engine.info->alone ? MPI_SUCCESS : rz_engine_wait(&blocked, all_sent, NULL);
+}
+
+int rzm_finalize(void)
+{
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS) {
+        /* The standard's place for what programs want done at the end. */
+        struct rz_comm *self = rz_comm_predefined(0x102);
+        error = rz_attributes_delete(&self->object, &self->attributes);
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (!library.had_session) {
+        rz_hooks_last_call();
+    }
+    error = rz_init_all_sent("MPI_Finalize");
+    if (error == MPI_SUCCESS && !library.had_session && !rz_engine.info->alone) {
+        error = finalize_barrier("MPI_Finalize");
+    }
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    rz_world = RZ_PHASE_AFTER;
+    if (!library.had_session) {
+        rz_phase = RZ_PHASE_AFTER;
+        engine_close();
+    } else if (rz_sessions_open == 0) {
+        rz_phase = RZ_PHASE_AFTER;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- Sessions ---- */
+
+/* At exit: who ends in good order says so. Else the daemon sees a process that ended too early. */
+static void leave_at_exit(void)
+{
+    static const char call[] = "the end of the process";
+    if (getpid() != library.process || !library.opened || rz_phase == RZ_PHASE_RUNNING) {
+        return;
+    }
+    rz_engine_enter();
+    int error = rz_init_all_sent(call);
+    if (error == MPI_SUCCESS && !rz_engine.info->alone) {
+        error = finalize_barrier(call);
+    }
+    if (error == MPI_SUCCESS) {
+        engine_close();
+    }
+    rz_engine_leave();
+}
+
+int rz_init_session_begins(void)
+{
+    if (library.left) {
+        return rzm_error(MPI_ERR_OTHER, "this process has left its job already");
+    }
+    int error = library_begin();
+    if (error == MPI_SUCCESS && !library.had_session) {
+        if (atexit(leave_at_exit) != 0) {
+            return MPI_ERR_NO_MEM;
+        }
+        library.had_session = true;
+        rz_engine_shared = true; /* each session may be used by a thread of its own */
+    }
+    return error;
+}

@@ -1,0 +1,32 @@
+#include "mpi/init/layers.h"
+
+#include "mpi/agree/agree_hooks.h"
+#include "mpi/comm/comm.h"
+#include "mpi/create/create_hooks.h"
+#include "mpi/engine/transport.h"
+#include "mpi/flat/flat.h"
+#include "mpi/ft/ft_hooks.h"
+#include "mpi/init/session_object.h"
+#include "mpi/monitor/monitors.h"
+#include "mpi/p2p/p2p_hooks.h"
+#include "mpi/request/request.h"
+
+/*
+ * The order in which they hear of an event. Where a process fails, communicators are marked and
+ * agreements learn of it before pending messages end, for those end with what was agreed. Where an
+ * epoch ends, monitors end before the communicators of their rounds, and requests before the
+ * communicators that they name.
+ */
+static const struct rz_hooks *const layers[] = {
+    &rz_transport_hooks,
+#if RZ_GROUP
+    &rz_monitor_hooks,
+#endif
+    &rz_request_hooks,   &rz_comm_hooks, &rz_agree_hooks, &rz_create_hooks,
+    &rz_p2p_hooks,       &rz_ft_hooks,   &rz_flat_hooks,  &rz_session_hooks,
+};
+
+void rz_layers_register(void)
+{
+    rz_hooks_set(layers, sizeof(layers) / sizeof(layers[0]));
+}

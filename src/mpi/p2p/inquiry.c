@@ -1,0 +1,274 @@
+#include "mpi/p2p/inquiry.h"
+
+#include "mpi/p2p/message.h"
+#include "mpi/engine/control_message.h"
+#include "mpi/engine/paths.h"
+#include "mpi/p2p/p2p.h"
+#include "mpi/engine/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* No process has this number: incarnations count from 1. */
+#define NOBODY 0u
+
+struct rz_inquiry {
+    struct rz_inquiry *next;
+    struct rz_envelope envelope;
+};
+
+static struct rz_inquiry *unread;
+static struct rz_inquiry **unread_last = &unread;
+
+/* Others wait for what these messages say. */
+static _Noreturn void out_of_memory(void)
+{
+    fprintf(stderr, "rhizome: rank %u: no memory to tell others of a failed collective operation\n",
+            rz_engine.info->self.rank);
+    abort();
+}
+
+/* ---- Taking part ---- */
+
+static void send_note(uint32_t process, enum rz_envelope_kind kind, struct rz_envelope envelope)
+{
+    struct rz_control_message *note = rz_control_message_new(0);
+    if (note == NULL) {
+        out_of_memory();
+    }
+    envelope.kind = kind;
+    note->envelope = envelope;
+    rz_control_message_send(process, note);
+}
+
+/* A failed process of comm: so that the receiver knows of it, too. */
+static uint32_t failed_member(const struct rz_comm *comm)
+{
+    for (uint32_t i = 0; i < rz_membership.n_failed; i++) {
+        if (rz_comm_holds(comm, rz_membership.failed[i])) {
+            return rz_membership.failed[i];
+        }
+    }
+    return NOBODY;
+}
+
+static void answer(const struct rz_question *question)
+{
+    send_note(
+        question->process, RZ_ENVELOPE_ABSENT,
+        (struct rz_envelope){.context = question->context, .tag = question->tag, .serial = NOBODY});
+}
+
+/* Where no connection is open yet none is opened for this: it would lead nowhere before the next
+ * call, and there the inquiry is answered. */
+void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
+{
+    const struct rz_question about = {.process = rz_comm_process(comm, peer),
+                                      .context =
+                                          rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE),
+                                      .tag = tag};
+    if (about.process == rz_engine.self || !rz_peer_is_open(about.process) ||
+        rz_participation_is_asked(&rz_comm_whole(comm)->participations, &about)) {
+        return;
+    }
+    send_note(about.process, RZ_ENVELOPE_ABSENT,
+              (struct rz_envelope){.context = about.context,
+                                   .tag = tag,
+                                   .serial = failed_member(rz_comm_whole(comm))});
+}
+
+/* What has come for an operation that failed here meets no receive any more. */
+static void drop_leftovers(uint64_t context, int source, int tag)
+{
+    struct rz_match_entry *entry;
+    while ((entry = rz_match_find(&rz_matcher, context, source, tag, true)) != NULL) {
+        rz_message_drop(RZ_EARLY_OF(entry));
+    }
+}
+
+void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
+{
+    if (!one->on) {
+        return;
+    }
+    comm = rz_comm_whole(comm);
+    struct rz_question *question = rz_participation_end(&comm->participations, one);
+    if (__builtin_expect(comm->collectives_failed, 0) && !rz_engine.rollback) {
+        drop_leftovers(rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE), MPI_ANY_SOURCE,
+                       one->tag);
+        if (comm->local != NULL) {
+            drop_leftovers(rz_comm_context(comm->local, RZ_CONTEXT_OFFSET_COLLECTIVE),
+                           MPI_ANY_SOURCE, one->tag);
+        }
+    }
+    while (question != NULL) {
+        struct rz_question *next = question->next;
+        if (!rz_engine.rollback) {
+            answer(question);
+        }
+        free(question);
+        question = next;
+    }
+}
+
+/* ---- Asking ---- */
+
+static bool is_to_be_asked_about(const struct rz_request *request)
+{
+    uint32_t waits = RZ_REQUEST_POSTED | RZ_REQUEST_SEND;
+    return request->class == &rz_p2p_class &&
+           request->context_offset == RZ_CONTEXT_OFFSET_COLLECTIVE &&
+           request->comm->collectives_failed && request->active && request->flags & waits &&
+           !(request->flags & RZ_REQUEST_INQUIRED);
+}
+
+/* That no message of it will come. */
+static bool has_been_told(const struct rz_request *request, uint32_t process)
+{
+    return rz_participation_misses(&rz_comm_whole(request->comm)->participations,
+                                   &(struct rz_question){.process = process,
+                                                         .context = request->match.context,
+                                                         .tag = request->tag});
+}
+
+void rz_inquire(struct rz_request *request)
+{
+    if (!is_to_be_asked_about(request)) {
+        return;
+    }
+    struct rz_comm *comm = request->comm;
+    uint32_t process = rz_comm_process(comm, request->peer);
+    request->flags |= RZ_REQUEST_INQUIRED;
+    if (process == rz_engine.self || rz_process_failed(process)) {
+        return;
+    }
+    if (request->flags & RZ_REQUEST_POSTED && has_been_told(request, process)) {
+        rz_p2p_receive_fails(request);
+        return;
+    }
+    send_note(process, RZ_ENVELOPE_INQUIRY,
+              (struct rz_envelope){.context = rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE),
+                                   .source = comm->group->rank,
+                                   .tag = request->tag,
+                                   .serial = failed_member(rz_comm_whole(comm))});
+}
+
+/* Sending may end requests, so the list is looked through again after each. */
+void rz_inquire_all(void)
+{
+    struct rz_request *request = rz_engine.active;
+    while (request != NULL) {
+        bool asks = is_to_be_asked_about(request);
+        if (asks) {
+            rz_inquire(request);
+        }
+        request = asks ? rz_engine.active : request->next;
+    }
+}
+
+/* ---- Being asked, being told ---- */
+
+void rz_inquiry_arrived(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
+                        size_t bytes, rz_net_token_t token)
+{
+    (void)data, (void)bytes;
+    struct rz_inquiry *inquiry = malloc(sizeof(*inquiry));
+    if (inquiry == NULL) {
+        out_of_memory();
+    }
+    *inquiry = (struct rz_inquiry){.envelope = *envelope};
+    *unread_last = inquiry;
+    unread_last = &inquiry->next;
+    rz_work_set(RZ_WORK_INQUIRIES, true);
+    rz_path_drop(path, token);
+}
+
+static struct rz_inquiry *take_first(void)
+{
+    struct rz_inquiry *inquiry = unread;
+    unread = inquiry->next;
+    if (unread == NULL) {
+        unread_last = &unread;
+        rz_work_set(RZ_WORK_INQUIRIES, false);
+    }
+    return inquiry;
+}
+
+static void learn(uint32_t failed)
+{
+    if (failed != NOBODY && rz_process_slot(failed) < rz_engine.info->n_slots &&
+        failed != rz_engine.self) {
+        rz_membership_learn_failure(failed);
+    }
+}
+
+/*
+ * From here on the failed member is known here, too, so that no operation begins in comm that would
+ * wait for anybody: "I do not take part" stays true. The same holds of a communicator that is yet
+ * to be made, for it will have a failed member.
+ */
+static void inquiry_read(const struct rz_envelope *envelope)
+{
+    learn((uint32_t)envelope->serial);
+    struct rz_question question = {
+        .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
+    struct rz_comm *comm = rz_comm_by_context(envelope->context);
+    if (comm != NULL) {
+        comm = rz_comm_whole(comm);
+        rz_comm_stop_collectives(comm);
+        if (!rz_participation_ask(&comm->participations, &question)) {
+            return;
+        }
+    }
+    drop_leftovers(envelope->context, envelope->source, envelope->tag);
+    answer(&question);
+}
+
+static bool waits_for(const struct rz_request *request, const struct rz_question *absence)
+{
+    return request->class == &rz_p2p_class &&
+           request->context_offset == RZ_CONTEXT_OFFSET_COLLECTIVE &&
+           request->flags & RZ_REQUEST_POSTED && request->match.context == absence->context &&
+           request->match.tag == absence->tag &&
+           rz_comm_process(request->comm, request->match.source) == absence->process;
+}
+
+/* Where nobody has failed it says nothing. */
+static void absence_read(const struct rz_envelope *envelope)
+{
+    learn((uint32_t)envelope->serial);
+    struct rz_comm *comm = rz_comm_by_context(envelope->context);
+    if (comm == NULL || !comm->collectives_failed) {
+        return;
+    }
+    const struct rz_question absence = {
+        .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
+    rz_participation_miss(&rz_comm_whole(comm)->participations, &absence);
+    struct rz_request *next;
+    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+        next = request->next;
+        if (waits_for(request, &absence)) {
+            rz_p2p_receive_fails(request);
+        }
+    }
+}
+
+unsigned rz_inquiries_read(void)
+{
+    unsigned n = 0;
+    while (unread != NULL && !rz_engine.rollback) {
+        struct rz_inquiry *inquiry = take_first();
+        bool asks = inquiry->envelope.kind == RZ_ENVELOPE_INQUIRY;
+        (asks ? inquiry_read : absence_read)(&inquiry->envelope);
+        free(inquiry);
+        n++;
+    }
+    return n;
+}
+
+void rz_inquiries_close(void)
+{
+    while (unread != NULL) {
+        free(take_first());
+    }
+}

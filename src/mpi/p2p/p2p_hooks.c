@@ -1,0 +1,146 @@
+#include "mpi/p2p/p2p_hooks.h"
+
+#include "mpi/engine/paths.h"
+#include "mpi/p2p/inquiry.h"
+#include "mpi/p2p/message.h"
+#include "mpi/p2p/p2p.h"
+#include "mpi/p2p/probe.h"
+#include "mpi/p2p/send_buffer.h"
+#include "mpi/p2p/sync.h"
+
+/* ---- Answers about sends ---- */
+
+static void acknowledgement_arrived(struct rz_path *path, const struct rz_envelope *envelope,
+                                    const void *data, size_t bytes, rz_net_token_t token)
+{
+    (void)data, (void)bytes;
+    struct rz_request *send = rz_sync_send_of(envelope->serial, rz_message_from(envelope));
+    if (send != NULL) {
+        rz_p2p_acknowledged(send);
+    }
+    rz_path_drop(path, token);
+}
+
+static void cancel_arrived(struct rz_path *path, const struct rz_envelope *envelope,
+                           const void *data, size_t bytes, rz_net_token_t token)
+{
+    (void)data, (void)bytes;
+    rz_sync_cancel_wanted(envelope);
+    rz_path_drop(path, token);
+}
+
+static void cancel_answered(struct rz_path *path, const struct rz_envelope *envelope,
+                            const void *data, size_t bytes, rz_net_token_t token)
+{
+    (void)data, (void)bytes;
+    struct rz_request *send = rz_sync_send_of(envelope->serial, rz_message_from(envelope));
+    if (send != NULL) {
+        rz_p2p_cancel_answered(send, envelope->kind == RZ_ENVELOPE_CANCELLED);
+    }
+    rz_path_drop(path, token);
+}
+
+/* ---- Revoked communicators ---- */
+
+/* Messages for it are dropped from now on, and those that came before, so that their senders end,
+ * too. */
+static void close_contexts_of(struct rz_comm *comm)
+{
+    static const enum rz_context_offset offsets[] = {
+        RZ_CONTEXT_OFFSET_POINT, RZ_CONTEXT_OFFSET_COLLECTIVE, RZ_CONTEXT_OFFSET_CREATE};
+    if (comm->contexts_to_close) {
+        comm->contexts_to_close = false;
+        for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+            rz_message_close_context(rz_comm_context(comm, offsets[i]));
+        }
+    }
+}
+
+static unsigned close_contexts(void)
+{
+    rz_work_set(RZ_WORK_CLOSE_CONTEXTS, false);
+    for (struct rz_comm *comm = rz_comms_first(); comm != NULL; comm = comm->next) {
+        close_contexts_of(comm);
+        if (comm->local != NULL) {
+            close_contexts_of(comm->local);
+        }
+    }
+    return 0;
+}
+
+/* The calls that were pending on it return first; then its contexts are closed, before the
+ * transports are looked at again. */
+static void end_pending(struct rz_comm *comm)
+{
+    comm->contexts_to_close = true;
+    rz_work_set(RZ_WORK_CLOSE_CONTEXTS, true);
+    rz_matched_revoked(comm);
+    rz_p2p_revoked(comm);
+}
+
+static void comm_revoked(struct rz_comm *comm)
+{
+    end_pending(comm);
+    if (comm->local != NULL) {
+        end_pending(comm->local);
+    }
+}
+
+static void comm_ends(struct rz_comm *comm, bool farewell)
+{
+    (void)farewell;
+    for (int offset = 0; offset < RZ_CONTEXT_OFFSET_COUNT; offset++) {
+        rz_message_forget_context(rz_comm_context(comm, (enum rz_context_offset)offset));
+    }
+}
+
+/* ---- Processes, epochs ---- */
+
+static void gone(uint32_t process, bool failed)
+{
+    rz_p2p_gone(process, failed);
+    if (failed) {
+        rz_inquire_all();
+    }
+}
+
+static int begin(void)
+{
+    return rz_messages_begin() ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static void forget(void)
+{
+    rz_messages_forget();
+    rz_inquiries_close();
+    rz_messages_forget_dropped();
+    rz_matched_close();
+}
+
+static void discard(void)
+{
+    rz_send_buffers_close();
+    rz_matcher_clear(&rz_matcher);
+}
+
+const struct rz_hooks rz_p2p_hooks = {
+    .begin = begin,
+    .last_call = rz_message_last_call,
+    .is_sent = rz_sync_quiet,
+    .close = rz_sync_close,
+    .work = {[RZ_WORK_CLOSE_CONTEXTS] = close_contexts, [RZ_WORK_INQUIRIES] = rz_inquiries_read},
+    .check = rz_p2p_overdue,
+    .arrived = {[RZ_ENVELOPE_MESSAGE] = rz_p2p_arrived,
+                [RZ_ENVELOPE_SYNC] = rz_p2p_arrived,
+                [RZ_ENVELOPE_ACK] = acknowledgement_arrived,
+                [RZ_ENVELOPE_CANCEL] = cancel_arrived,
+                [RZ_ENVELOPE_CANCELLED] = cancel_answered,
+                [RZ_ENVELOPE_MET] = cancel_answered,
+                [RZ_ENVELOPE_INQUIRY] = rz_inquiry_arrived,
+                [RZ_ENVELOPE_ABSENT] = rz_inquiry_arrived},
+    .gone = gone,
+    .forget = forget,
+    .discard = discard,
+    .comm_revoked = comm_revoked,
+    .comm_ends = comm_ends,
+};

@@ -1,0 +1,56 @@
+/*
+ * Messages for the inside of the library: collectives, creation of communicators.
+ *
+ * For a collective: `op = rz_comm_begin(comm, "MPI_Bcast")`, `tag = rz_comm_operation_tag(op)`,
+ * then the functions below, which use RZ_CONTEXT_OFFSET_COLLECTIVE.
+ *
+ * Errors: MPI_ERR_PROC_FAILED when the peer has failed, or when a member of comm has and the peer
+ * tells that it does not take part in the operation (inquiry.h), or when this process does not;
+ * RZM_ROLLBACK when the job goes back. Nothing is pending any more when a blocking call returns:
+ * temporaries may be freed.
+ */
+#ifndef RZ_MPI_P2P_INSIDE_H
+#define RZ_MPI_P2P_INSIDE_H
+
+#include "mpi/p2p/p2p.h"
+
+/* Blocking. A message longer than count elements is an error (MPI_ERR_TRUNCATE). */
+int rz_p2p_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
+                int tag, struct rz_comm *comm);
+int rz_p2p_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+                struct rz_comm *comm);
+int rz_p2p_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
+                    int dest, void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
+                    int source, int tag, struct rz_comm *comm);
+
+/* Non-blocking; *request is set on success and ends by rz_p2p_wait, or rz_p2p_done and rz_p2p_end.
+ */
+int rz_p2p_isend(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
+                 int tag, struct rz_comm *comm, struct rz_request **request);
+int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
+                 struct rz_comm *comm, struct rz_request **request);
+
+/* The same with the context offset given. */
+int rz_p2p_isend_at(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
+                    int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
+                    struct rz_request **request);
+int rz_p2p_irecv_at(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
+                    int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
+                    struct rz_request **request);
+
+/* Waits until all n (NULL entries are skipped) have ended, gives them back, sets the entries NULL;
+ * the first error. */
+int rz_p2p_wait(struct rz_request **requests, size_t n);
+
+/* For poll functions of non-blocking collectives: whether all n have ended; no progress is made. */
+bool rz_p2p_done(struct rz_request **requests, size_t n);
+
+/* Gives back n that have ended, sets the entries NULL; the first error. */
+int rz_p2p_end(struct rz_request **requests, size_t n);
+
+/* Nobody asks for these any more, whatever their state: they end by themselves. Entries become
+ * NULL. Their buffers must stay until then: for abandon functions of request classes, where
+ * transports hold nothing. */
+void rz_p2p_abandon(struct rz_request **requests, size_t n);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * The buffers that the user attaches for buffered sends. An attached buffer is a licence, not a
+ * place: payloads are copied to memory of their own, and the size of the buffer says how much may
+ * be on its way at a time. So nothing of the library's bookkeeping lies in the user's memory.
+ *
+ * A send counts against the buffer of its communicator, else of the communicator's session, else of
+ * the process.
+ */
+#ifndef RZ_MPI_SEND_BUFFER_H
+#define RZ_MPI_SEND_BUFFER_H
+
+#include "mpi/request/request.h"
+
+enum rz_buffer_owner { RZ_BUFFER_OF_PROCESS, RZ_BUFFER_OF_COMM, RZ_BUFFER_OF_SESSION };
+
+struct rz_send_buffer {
+    enum rz_buffer_owner kind;
+    uint64_t owner; /* context id or session id; both are never used again */
+    void *address;
+    MPI_Count size, used;
+    unsigned references; /* of the list while attached, of each MPI_Buffer_iflush */
+    struct rz_send_buffer *next;
+};
+
+/* The buffer of the send that has no request yet. */
+extern struct rz_send_buffer *rz_send_buffer_starting;
+
+/* Attaches the user's buffer. MPI_ERR_BUFFER, MPI_ERR_NO_MEM. */
+int rz_send_buffer_attach(enum rz_buffer_owner kind, uint64_t owner, void *address, MPI_Count size);
+
+/* The place in the list that holds the owner's buffer; *place NULL: none is attached. */
+struct rz_send_buffer **rz_send_buffer_find(enum rz_buffer_owner kind, uint64_t owner);
+
+/* Takes the buffer at that place out of the list; gives back one reference. */
+void rz_send_buffer_detach(struct rz_send_buffer **at);
+void rz_send_buffer_release(struct rz_send_buffer *buffer);
+
+/* The buffer that sends on comm count against, NULL: there is none. */
+struct rz_send_buffer *rz_send_buffer_for(const struct rz_comm *comm);
+
+/* Takes so many bytes of it. MPI_ERR_BUFFER: it has no room, or is NULL. */
+int rz_send_buffer_reserve(struct rz_send_buffer *buffer, MPI_Count bytes);
+
+/* A buffered send has ended: its share of its buffer is free again. */
+void rz_send_buffer_ended(struct rz_request *request);
+
+/* The session of that id ends; its buffer, with nothing on its way any more, is not attached. */
+void rz_send_buffer_session_ends(uint64_t session);
+
+/* At a roll-back and in finalize: nothing is attached. */
+void rz_send_buffers_close(void);
+
+#endif
