@@ -87,6 +87,25 @@ rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned ti
     return RZ_OK;
 }
 
+static rz_status_t transferred(ssize_t got, size_t *n)
+{
+    if (got > 0) {
+        *n = (size_t)got;
+        return RZ_OK;
+    }
+    return got < 0 && (errno == EAGAIN || errno == EINTR) ? RZ_IN_PROGRESS : RZ_ERR_CLOSED;
+}
+
+rz_status_t rz_local_read(int fd, void *buffer, size_t max, size_t *n)
+{
+    return transferred(recv(fd, buffer, max, MSG_DONTWAIT), n);
+}
+
+rz_status_t rz_local_write(int fd, const void *bytes, size_t max, size_t *n)
+{
+    return transferred(send(fd, bytes, max, MSG_NOSIGNAL | MSG_DONTWAIT), n);
+}
+
 static int by_job_and_node(const void *a, const void *b)
 {
     const struct rz_local_name *l = a, *r = b;

@@ -24,6 +24,11 @@ rz_status_t rz_local_accept(int listener, int *fd);
  * RZ_ERR_CLOSED: nobody listens, or somebody else under that name. */
 rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned timeout_ms, int *fd);
 
+/* What there is, or what the peer takes, without waiting and without SIGPIPE. *n: so many bytes.
+ * RZ_IN_PROGRESS: nothing now. RZ_ERR_CLOSED: the peer is gone. */
+rz_status_t rz_local_read(int fd, void *buffer, size_t max, size_t *n);
+rz_status_t rz_local_write(int fd, const void *bytes, size_t max, size_t *n);
+
 struct rz_local_name {
     uid_t uid;
     uint64_t job;

@@ -1,5 +1,7 @@
 #include "port/terminal.h"
 
+#include "port/descriptor.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <termios.h>
@@ -25,4 +27,12 @@ rz_status_t rz_terminal_pair(int fds[2])
         fds[i] = -1;
     }
     return RZ_ERR_SYSTEM;
+}
+
+void rz_terminal_say(const char *text, size_t n)
+{
+    if (rz_descriptor_await_room(STDERR_FILENO, 0)) {
+        ssize_t written = write(STDERR_FILENO, text, n);
+        (void)written;
+    }
 }

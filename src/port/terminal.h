@@ -1,8 +1,10 @@
-/* Pseudo-terminals for what another process writes. */
+/* Pseudo-terminals for what another process writes, and lines for the user of this one. */
 #ifndef RZ_PORT_TERMINAL_H
 #define RZ_PORT_TERMINAL_H
 
 #include "base/status.h"
+
+#include <stddef.h>
 
 /*
  * fds[0]: where is read what is written to fds[1], a terminal that changes no byte, echoes nothing
@@ -11,5 +13,8 @@
  * all.
  */
 rz_status_t rz_terminal_pair(int fds[2]);
+
+/* Writes n bytes to standard error if its reader takes them now, and else drops them. */
+void rz_terminal_say(const char *text, size_t n);
 
 #endif

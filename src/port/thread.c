@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <time.h>
 
 int rz_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
                     void *arg)
@@ -21,4 +22,12 @@ int rz_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*r
     if (error == 0)
         pthread_setname_np(*thread, name);
     return error;
+}
+
+bool rz_thread_join_within(pthread_t thread, unsigned within_s)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += within_s;
+    return pthread_timedjoin_np(thread, NULL, &until) == 0;
 }

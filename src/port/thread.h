@@ -3,6 +3,7 @@
 #define RZ_PORT_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -12,5 +13,8 @@
  */
 int rz_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
                     void *arg);
+
+/* Waits for its end, at most for within_s seconds; whether it has ended. */
+bool rz_thread_join_within(pthread_t thread, unsigned within_s);
 
 #endif
