@@ -15,7 +15,7 @@
  *   abort:N         ABORT with code N, then hangs
  *   flood:N         writes N bytes to standard output
  *   waits           shows a wait object
- *   open:R endpoint address:R   wants to reach rank R, and waits for the answer
+ *   open:R address:R   wants to reach rank R, and waits for the answer
  *   net             answers OPEN_NET by PUT_EP_ADDRESS
  *   serve           deals with messages for ever
  *   if:R            the rest only in rank R
@@ -34,7 +34,7 @@
  *   spawn:N         SPAWN of N helpers with the words in TEST_SPAWN; spawn:N,M: and M in
  * TEST_SPAWN2 cohort          writes what COHORT told ack:S           ACKNOWLEDGED, of slot S
  *   end:S,CODE      ABORT of slot S only
- *   ask:R           endpoint address:R without waiting
+ *   ask:R           address:R without waiting
  *   put             PUT_EP_ADDRESS unasked
  *   verdict:S       writes the board's word for S
  *   lane            writes the line "lane N": its own
@@ -555,7 +555,7 @@ static void do_word(const char *word, const char *argument)
         grow(number);
     else if (strcmp(word, "open") == 0)
         ask(RZ_LINK_OPEN, number);
-    else if (strcmp(word, "endpoint address") == 0)
+    else if (strcmp(word, "address") == 0)
         ask(RZ_LINK_GET_EP_ADDRESS, number);
     else if (strcmp(word, "abort") == 0)
         abort_job(number);

@@ -337,7 +337,7 @@ static void who_asks_for_an_ended_rank_is_answered(void **state)
     fake_run(&job, 2,
              ARGUMENTS("sh", "-c",
                        "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER
-                       " join endpoint address:1 say:told serve; fi; exit 0"));
+                       " join address:1 say:told serve; fi; exit 0"));
     fake_await_line(&job, 0, "endpoint address 1 ");
     fake_await_line(&job, 0, "told 0");
     fake_end(&job, 0);
@@ -485,7 +485,7 @@ static void local_and_remote_ranks_are_reached(void **state)
     fake_run(&job, 4,
              ARGUMENTS("sh", "-c",
                        "if [ $RZ_RANK = 0 ]; then exec " TEST_HELPER
-                       " join enter open:1 endpoint address:1 endpoint address:3 serve; fi; "
+                       " join enter open:1 address:1 address:3 serve; fi; "
                        "sleep 0.$RZ_RANK; exec " TEST_HELPER " join net enter serve"));
     fake_await_line(&job, 0, "opened 1 2");
     fake_await_line(&job, 0, "endpoint address 1 endpoint address-of-1");

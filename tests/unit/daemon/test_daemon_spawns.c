@@ -215,14 +215,13 @@ static void an_answer_to_the_failed_is_not_given_to_its_successor(void **state)
     char text[FAKE_TEXT_MAX];
     (void)state;
     fake_start(&job, 2);
-    fake_run(
-        &job, 4,
-        SHELL(FIRST_OF("1", "ask:3 ask:2 kill",
-                       "say:second grown:0,2 endpoint address:3 endpoint address:2 say:done serve")
-              /* the end of rank 0 says that both endpoint addresses are there */
-              FIRST_OF("0", "grown:1,2 failed:1 serve", "serve")
-                  ONLY("2", "failed:1 replace:1,2 put say:put serve")
-                      OTHERS("grown:1,2 put say:put end:0,3 failed:0 replace:0,2 serve")));
+    fake_run(&job, 4,
+             SHELL(FIRST_OF("1", "ask:3 ask:2 kill",
+                            "say:second grown:0,2 address:3 address:2 say:done serve")
+                   /* the end of rank 0 says that both endpoint addresses are there */
+                   FIRST_OF("0", "grown:1,2 failed:1 serve", "serve")
+                       ONLY("2", "failed:1 replace:1,2 put say:put serve")
+                           OTHERS("grown:1,2 put say:put end:0,3 failed:0 replace:0,2 serve")));
     fake_await_line(&job, 2, "put");
     fake_await_line(&job, 3, "put");
     fake_await_line(&job, 1, "done");
@@ -241,12 +240,12 @@ static void a_program_spawns_processes(void **state)
     uint32_t node;
     (void)state;
     fake_start(&job, 2);
-    job.environment = ARGUMENTS("TEST_SPAWN=" TEST_HELPER " join enter cohort net serve",
-                                "TEST_SPAWN2=" TEST_HELPER
-                                " join enter cohort net endpoint address:2 verdict:1 serve");
+    job.environment =
+        ARGUMENTS("TEST_SPAWN=" TEST_HELPER " join enter cohort net serve",
+                  "TEST_SPAWN2=" TEST_HELPER " join enter cohort net address:2 verdict:1 serve");
     fake_run(&job, 2,
-             SHELL(ONLY("1", "spawn:2,1 verdict:2 verdict:3 verdict:4 endpoint address:4 serve")
-                       OTHERS("endpoint address:4 serve")));
+             SHELL(ONLY("1", "spawn:2,1 verdict:2 verdict:3 verdict:4 address:4 serve")
+                       OTHERS("address:4 serve")));
     fake_await_line(
         &job, 0, "endpoint address 4 endpoint address-of-4"); /* asked before it was even wanted */
     fake_await_line(&job, 1, "spawned 77 0 2.1 3.1 4.1");
