@@ -1,22 +1,20 @@
 #include "daemon/ending.h"
 
-#include "daemon/board_writer.h"
-#include "daemon/detached.h"
-#include "daemon/loop.h"
-#include "daemon/child.h"
+#include "daemon/state/loop.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
 #include "port/process.h"
+#include "port/signals.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* From SIGKILL to the last process reaped; the teardown of much memory takes its time. The keeper
  * waits longer. */
 #define REAP_NS (2 * RZ_SECOND)
 
 struct rz_ending {
+    struct rz_own_node *own;
+    struct rz_ending_parts parts;
     struct event *timer;
     rz_time kill_at, leave_at;
     bool killed;
@@ -26,45 +24,49 @@ struct rz_ending {
     int status;
 };
 
+static struct rz_child *first_child(const struct rz_ending *ending)
+{
+    return ending->parts.children ? ending->parts.children->first : NULL;
+}
+
 /*
  * No daemon goes before all have heard that the job is over: one that has not would take the end of
  * our connections, or our silence, for a failure, or find nobody where it looks for us.
  */
-static void say_done(struct rz_daemon *daemon)
+static void say_done(struct rz_ending *ending)
 {
     struct rz_launch_message done = {.type = RZ_LAUNCH_DONE};
-    if (daemon->end->done)
+    if (ending->done)
         return;
-    if (daemon->recovery)
-        done.done.strangers = rz_recovery_strangers(daemon->recovery);
-    daemon->end->done = true;
-    rz_daemon_tell_launcher(daemon, &done);
+    if (ending->parts.recovery)
+        done.done.strangers = rz_recovery_strangers(ending->parts.recovery);
+    ending->done = true;
+    rz_report_send(&ending->own->report, &done);
     rz_kill_here(RZ_KILL_DAEMON_DONE);
 }
 
-static void leave(struct rz_daemon *daemon)
+static void leave(struct rz_ending *ending)
 {
-    event_del(daemon->end->timer);
-    if (daemon->detached && rz_detached_stays(daemon->detached))
+    event_del(ending->timer);
+    if (ending->parts.stays && ending->parts.stays(ending->parts.arg))
         return;
-    if (daemon->end->in_order && !daemon->end->released)
-        say_done(daemon);
+    if (ending->in_order && !ending->released)
+        say_done(ending);
     else
-        event_base_loopbreak(daemon->base);
+        event_base_loopbreak(ending->own->base);
 }
 
-void rz_ending_release(struct rz_daemon *daemon)
+void rz_ending_release(struct rz_ending *ending)
 {
-    daemon->end->released = true;
-    if (daemon->end->done)
-        event_base_loopbreak(daemon->base);
+    ending->released = true;
+    if (ending->done)
+        event_base_loopbreak(ending->own->base);
 }
 
-static void kill_all(struct rz_daemon *daemon)
+static void kill_all(struct rz_ending *ending)
 {
-    struct rz_ending *ending = daemon->end;
     ending->killed = true;
-    for (struct rz_child *p = rz_children(daemon); p; p = p->next)
+    for (struct rz_child *p = first_child(ending); p; p = p->next)
         rz_child_order_end(p);
     ending->leave_at = rz_clock_now() + REAP_NS;
 }
@@ -77,46 +79,45 @@ static void arm(struct rz_ending *ending, rz_time at)
 
 static void time_is_over(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_daemon *daemon = arg;
+    struct rz_ending *ending = arg;
     (void)fd, (void)what;
-    if (daemon->end->killed) {
-        leave(daemon);
+    if (ending->killed) {
+        leave(ending);
         return;
     }
-    kill_all(daemon);
-    arm(daemon->end, daemon->end->leave_at);
+    kill_all(ending);
+    arm(ending, ending->leave_at);
 }
 
-void rz_ending_begin(struct rz_daemon *daemon, int exit_status, rz_status_t why, uint32_t grace_ms)
+void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why, uint32_t grace_ms)
 {
-    struct rz_ending *ending = daemon->end;
     rz_time kill_at = rz_clock_now() + grace_ms * RZ_MILLISECOND;
-    if (daemon->ending && exit_status != EXIT_SUCCESS) /* told to end alone */
-        rz_ending_release(daemon);
-    if (!daemon->ending) {
+    if (ending->own->membership.ending && exit_status != EXIT_SUCCESS) /* told to end alone */
+        rz_ending_release(ending);
+    if (!ending->own->membership.ending) {
         rz_kill_here(RZ_KILL_DAEMON_ENDING);
-        daemon->ending = true;
+        rz_membership_end(&ending->own->membership);
         ending->status = exit_status;
         ending->in_order = exit_status == EXIT_SUCCESS;
         ending->kill_at = kill_at;
-        if (daemon->recovery)
-            rz_recovery_ending(daemon->recovery);
-        if (daemon->board)
-            rz_board_writer_stop(daemon->board, why);
-        if (grace_ms > 0)
-            rz_children_signal(daemon, SIGTERM);
+        if (ending->parts.recovery)
+            rz_recovery_ending(ending->parts.recovery);
+        if (ending->parts.board)
+            rz_board_writer_stop(ending->parts.board, why);
+        if (grace_ms > 0 && ending->parts.children)
+            rz_children_signal(ending->parts.children, SIGTERM);
     } else if (ending->killed || kill_at >= ending->kill_at) {
         return;
     }
     ending->kill_at = kill_at;
     arm(ending, kill_at);
-    rz_ending_look(daemon);
+    rz_ending_look(ending);
 }
 
-void rz_ending_look(struct rz_daemon *daemon)
+void rz_ending_look(struct rz_ending *ending)
 {
-    if (daemon->ending && !rz_children(daemon))
-        leave(daemon);
+    if (ending->own->membership.ending && !first_child(ending))
+        leave(ending);
 }
 
 int rz_ending_status(const struct rz_ending *ending)
@@ -124,12 +125,18 @@ int rz_ending_status(const struct rz_ending *ending)
     return ending->status;
 }
 
-rz_status_t rz_ending_open(struct rz_ending **result, struct rz_daemon *daemon)
+struct rz_ending_parts *rz_ending_parts(struct rz_ending *ending)
+{
+    return &ending->parts;
+}
+
+rz_status_t rz_ending_open(struct rz_ending **result, struct rz_own_node *own)
 {
     struct rz_ending *ending = calloc(1, sizeof *ending);
     if (!ending)
         return RZ_ERR_NO_MEMORY;
-    rz_status_t status = rz_loop_timer(daemon->base, &ending->timer, time_is_over, daemon);
+    ending->own = own;
+    rz_status_t status = rz_loop_timer(own->base, &ending->timer, time_is_over, ending);
     if (status != RZ_OK) {
         free(ending);
         return status;

@@ -12,7 +12,7 @@
  * usage; 128 + signal.
  */
 #include "daemon/daemon.h"
-#include "daemon/keeper.h"
+#include "daemon/launcher/keeper.h"
 #include "port/kill_point.h"
 
 #include "port/process.h"

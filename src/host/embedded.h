@@ -1,6 +1,6 @@
 /*
  * A protocol core at work: its memory, which grows when the core asks, and its steps, each event to
- * its end. What the core wants done is the host's: a daemon (daemon/core.h), a communicator's
+ * its end. What the core wants done is the host's: a daemon (daemon/state/core.h), a communicator's
  * agreement context (mpi/agree/agreement_context.h), a process that watches others (mpi/flat).
  */
 #ifndef RZ_HOST_EMBEDDED_H

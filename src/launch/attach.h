@@ -1,4 +1,4 @@
-/* A detached job (daemon/detached.h) from outside: looked at, or ended. */
+/* A detached job (daemon/launcher/detached.h) from outside: looked at, or ended. */
 #ifndef RZ_LAUNCH_ATTACH_H
 #define RZ_LAUNCH_ATTACH_H
 

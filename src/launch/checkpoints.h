@@ -1,7 +1,7 @@
 /*
  * The folder of a job's checkpoint files, seen from rzrun: nobody else works in it, and before each
  * attempt the newest generation that is whole is found. Reads and removes; what is written is the
- * daemons' (daemon/store_files.h). What lies there: ckpt/file.h.
+ * daemons' (daemon/store/store_files.h). What lies there: ckpt/file.h.
  */
 #ifndef RZ_LAUNCH_CHECKPOINTS_H
 #define RZ_LAUNCH_CHECKPOINTS_H

@@ -33,11 +33,11 @@ static const double detect_process_us = 200, detect_node_us = 600, fork_us = 350
 /*
  * What one node does for each rank of the job, in nanoseconds of processor time: each step alone in
  * a loop, built for release, 2^14 to 2^20 ranks, medians. After any failure the placement is handed
- * to commit, 1.2 (the loop of daemon/recovery.c), which lays pieces out again, 5.5 (rz_commit_step,
- * RZ_COMMIT_EPOCH and RZ_COMMIT_OPENED, without copies), and processes read the board, 1.2.
- * Decision and barrier look at words of 64 ranks, 0.2 (rz_recover_step); a node's failure lets the
- * decision look for its ranks among all and for a place of each of the 16 among all nodes, 8, and
- * the board be written, 0.5.
+ * to commit, 1.2 (the loop of daemon/recovery/recovery.c), which lays pieces out again, 5.5
+ * (rz_commit_step, RZ_COMMIT_EPOCH and RZ_COMMIT_OPENED, without copies), and processes read the
+ * board, 1.2. Decision and barrier look at words of 64 ranks, 0.2 (rz_recover_step); a node's
+ * failure lets the decision look for its ranks among all and for a place of each of the 16 among
+ * all nodes, 8, and the board be written, 0.5.
  */
 static const double per_rank_process_ns = 1.2 + 5.5 + 1.2 + 0.2;
 static const double per_rank_node_ns = 1.2 + 5.5 + 1.2 + 0.2 + 8 + 0.5;

@@ -156,8 +156,8 @@ static rz_time tell_processes(struct rz_ring_run *run, struct rz_timing *timing,
            run->network.latency_local + run->network.receive_overhead_local;
 }
 
-/* As src/daemon/recovery.c: each failure is told to the other components; who hears of its own is
- * fenced.
+/* As src/daemon/recovery/recovery.c: each failure is told to the other components; who hears of its
+ * own is fenced.
  */
 static void on_spread(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
                       const struct rz_action *notice)

@@ -42,9 +42,9 @@
         END(BLOCK, block)                           /* part of it; total, hash: of rank's piece; bytes: of the block */ \
     MESSAGE(BLOCK_GONE, block_gone) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) END(BLOCK_GONE, block_gone) \
     MESSAGE(PIECE_FILED, piece_filed) U32(epoch) U64(generation) U32(rank) U32(failed) \
-        END(PIECE_FILED, piece_filed)               /* its file is durable, or could not be written: daemon/store_files.h */ \
+        END(PIECE_FILED, piece_filed)               /* its file is durable, or could not be written: daemon/store/store_files.h */ \
     MESSAGE(NAME_PUT, name_put) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) TEXT(port) \
-        END(NAME_PUT, name_put)                     /* a name was published (daemon/names.h) */ \
+        END(NAME_PUT, name_put)                     /* a name was published (daemon/service/names.h) */ \
     MESSAGE(NAME_DROP, name_drop) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) \
         END(NAME_DROP, name_drop)                   /* serial 0: wants no answer */ \
     MESSAGE(NAME_KEPT, name_kept) U64(serial) U32(status) END(NAME_KEPT, name_kept)     /* rz_status_t */ \

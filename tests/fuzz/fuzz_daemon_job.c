@@ -1,5 +1,5 @@
 /* The description of a job: the frame, and the arrays inside it. */
-#include "daemon/job.h"
+#include "daemon/state/job.h"
 #include "fuzz.h"
 #include "wire/cursor.h"
 

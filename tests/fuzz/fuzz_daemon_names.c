@@ -4,7 +4,7 @@
  * once, to the process that asked, and in the end all living daemons know the same names, none of a
  * failed process. Else the daemons' messages are anything, and nobody may break.
  */
-#include "daemon/names.h"
+#include "daemon/service/names.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -25,9 +25,11 @@ static struct cluster {
     struct rz_fuzz_input *input;
     bool honest;
     struct node {
-        struct rz_daemon daemon;
-        struct rz_daemon_place places[RANKS];
-        uint32_t failed[RANKS];
+        struct rz_own_node own;
+        struct rz_children children;
+        struct rz_names *names;
+        uint8_t nodes[NODES];
+        struct rz_membership_slot slots[RANKS];
         bool gone, knows_gone[NODES];
         struct protocol_message *from[NODES];
     } nodes[NODES];
@@ -85,9 +87,17 @@ void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overl
     *at = protocol_message_of(message);
 }
 
-bool rz_recovery_node_failed(const struct rz_recovery *recovery, rz_id node)
+void rz_link_router_handle(struct rz_link_router *router, enum rz_link_type type,
+                           rz_link_handler_fn handler, void *arg)
 {
-    return ((const struct node *)recovery)->knows_gone[node];
+    (void)router, (void)handler, (void)arg;
+    rz_fuzz_holds(type == RZ_LINK_NAME);
+}
+
+void rz_overlay_router_handle(struct rz_overlay_router *router, enum rz_overlay_type type,
+                              rz_overlay_handler_fn handler, void *arg)
+{
+    (void)router, (void)type, (void)handler, (void)arg;
 }
 
 /* A name stands for one port at a time. */
@@ -109,8 +119,8 @@ static void look_at_answer(const struct question *question, rz_status_t status)
     }
 }
 
-rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank,
-                                const struct rz_link_message *message, int fd)
+rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t rank,
+                                   const struct rz_link_message *message, int fd)
 {
     rz_fuzz_holds(message->type == RZ_LINK_NAMED && fd == -1);
     uint64_t number = message->named.question;
@@ -122,7 +132,7 @@ rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t rank,
     struct question *question = &cluster.questions[number];
     if (!lives(rank))
         return RZ_ERR_CLOSED;
-    rz_fuzz_holds(question->rank == rank && daemon == &cluster.nodes[home(rank)].daemon);
+    rz_fuzz_holds(question->rank == rank && children == &cluster.nodes[home(rank)].children);
     rz_fuzz_holds(question->incarnation == cluster.incarnation[rank]);
     rz_fuzz_holds(question->answers++ == 0);
     if (cluster.honest)
@@ -193,7 +203,7 @@ static void ask(void)
         .had = cluster.holder[name] < RANKS && !cluster.failures ? cluster.held[name] : PORTS};
     if (question.what == RZ_NAME_UNPUBLISH && !too_long && port == cluster.held[name])
         cluster.holder[name] = RANKS;
-    rz_names_ask(node->daemon.names, rank, incarnation, &question);
+    rz_names_ask(node->names, rank, incarnation, &question);
 }
 
 static void crash(void)
@@ -210,8 +220,8 @@ static void hear_of_failures(struct node *node)
 {
     for (uint32_t rank = 0; rank < RANKS; rank++)
         if (cluster.failed[rank])
-            node->failed[rank] = cluster.incarnation[rank];
-    rz_names_look_at_failures(node->daemon.names);
+            node->slots[rank].failed = cluster.incarnation[rank];
+    rz_names_look_at_failures(node->names);
 }
 
 /* Once all have heard of its failure; the processes of a node that is gone stay away. */
@@ -226,7 +236,7 @@ static void come_again(void)
     cluster.failed[rank] = false;
     cluster.incarnation[rank]++;
     for (uint32_t i = 0; i < NODES; i++)
-        cluster.nodes[i].places[rank].incarnation++;
+        cluster.nodes[i].slots[rank].incarnation++;
 }
 
 /* --- what daemons do ----------------------------------------------------------------------------
@@ -251,7 +261,7 @@ static bool deliver(struct node *to, rz_id from)
     to->from[from] = protocol_message->next;
     rz_fuzz_holds(rz_overlay_decode(&message, protocol_message->data, protocol_message->bytes) ==
                   RZ_OK);
-    rz_names_message(to->daemon.names, from, &message);
+    rz_names_message(to->names, from, &message);
     free(protocol_message->data);
     free(protocol_message);
     return true;
@@ -284,9 +294,10 @@ static void hear_of_nodes(struct node *node)
     for (rz_id id = 0; id < NODES; id++)
         if (cluster.nodes[id].gone) {
             node->knows_gone[id] = true;
+            node->nodes[id] = RZ_NODE_FAILED;
             drop_protocol_messages(&node->from[id]);
         }
-    rz_names_look_at_failures(node->daemon.names);
+    rz_names_look_at_failures(node->names);
 }
 
 static void say_anything(struct node *node)
@@ -336,16 +347,16 @@ static void begin(struct rz_fuzz_input *input)
         cluster.holder[name] = RANKS;
     for (rz_id id = 0; id < NODES; id++) {
         struct node *node = &cluster.nodes[id];
-        node->daemon.job.n_nodes = NODES;
-        node->daemon.job.n_ranks = node->daemon.job.n_slots = RANKS;
-        node->daemon.job.node = id;
-        node->daemon.places = node->places;
-        node->daemon.failed = node->failed;
-        node->daemon.overlay = (struct rz_overlay *)node;
-        node->daemon.recovery = (struct rz_recovery *)node;
+        node->own.job.n_nodes = NODES;
+        node->own.job.n_ranks = node->own.job.n_slots = RANKS;
+        node->own.job.node = id;
+        node->own.membership = (struct rz_membership){
+            .n_nodes = NODES, .n_slots = RANKS, .slots = node->slots, .nodes = node->nodes};
         for (uint32_t rank = 0; rank < RANKS; rank++)
-            node->places[rank] = (struct rz_daemon_place){home(rank), 1};
-        rz_fuzz_holds(rz_names_open(&node->daemon.names, &node->daemon) == RZ_OK);
+            node->slots[rank] = (struct rz_membership_slot){.node = home(rank), .incarnation = 1};
+        const struct rz_names_config config = {
+            .own = &node->own, .children = &node->children, .overlay = (struct rz_overlay *)node};
+        rz_fuzz_holds(rz_names_open(&node->names, &config) == RZ_OK);
     }
 }
 
@@ -401,7 +412,7 @@ static void all_agree(void)
                                         .port = ""};
             if (cluster.nodes[i].gone)
                 continue;
-            rz_names_ask(cluster.nodes[i].daemon.names, i, 1, &look);
+            rz_names_ask(cluster.nodes[i].names, i, 1, &look);
             rz_fuzz_holds(!any || strcmp(first, cluster.found) == 0);
             strcpy(first, cluster.found);
             any = true;
@@ -423,7 +434,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < NODES; i++) {
         for (rz_id from = 0; from < NODES; from++)
             drop_protocol_messages(&cluster.nodes[i].from[from]);
-        rz_names_close(cluster.nodes[i].daemon.names);
+        rz_names_close(cluster.nodes[i].names);
     }
     return 0;
 }

@@ -2,7 +2,7 @@
  * What another machine may send to a daemon: frames before and after a peer has proved itself,
  * challenges from one that only listens, datagrams. Over loopback, for sockets are part of it.
  */
-#include "daemon/overlay.h"
+#include "daemon/overlay/overlay.h"
 #include "fuzz_family.h"
 #include "net/datagram/datagram.h"
 #include "net/proof/proof.h"

@@ -1,7 +1,7 @@
 /*
  * The two-level form of a revocation: the process that revokes tells its daemon, the daemons tell
  * one another, and all processes of the job find it on the boards of their nodes (link/board.h,
- * daemon/revocations.h). The flat one, among the members alone, is agreement_context.h's.
+ * daemon/recovery/revocations.h). The flat one, among the members alone, is agreement_context.h's.
  *
  * What travels is a number made of the communicator's context, the epoch and its first member:
  * context ids are unique among the communicators of a process, and these among all.

@@ -1,4 +1,5 @@
-/* Ports and the names under which they are published: the daemons keep the names (daemon/names.h).
+/* Ports and the names under which they are published: the daemons keep the names
+ * (daemon/service/names.h).
  */
 #include "base/linked_list.h"
 #include "mpi/chapter.h"

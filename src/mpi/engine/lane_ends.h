@@ -1,6 +1,6 @@
 /*
  * Lanes of shared memory whose owners are gone: what this process had of them is closed, and the
- * daemon hears of it, so that the lanes may serve others (daemon/lanes.h).
+ * daemon hears of it, so that the lanes may serve others (daemon/process/lanes.h).
  */
 #ifndef RZ_MPI_LANE_ENDS_H
 #define RZ_MPI_LANE_ENDS_H

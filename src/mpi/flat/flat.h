@@ -6,8 +6,8 @@
  *
  * A ring begins when its epoch runs and ends with the epoch. Its datagrams go by the addresses
  * that the daemon writes on the board. Who is found silent is told to the daemon first, which is
- * the assess (daemon/arbiter.h), then to the other processes; failures that stand on the board mend
- * the ring.
+ * the assess (daemon/service/arbiter.h), then to the other processes; failures that stand on the
+ * board mend the ring.
  *
  * The thread is a module (rhizome-flat.so, from mpi/flat/), so that no other program needs what it
  * needs to authenticate its datagrams.

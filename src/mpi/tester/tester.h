@@ -49,8 +49,8 @@ struct rz_tester_config {
     const struct rz_tester_peer *peer; /* [n], copied */
     const uint32_t *counter;           /* [n], to begin with, the same at all; copied */
     int fd;                            /* a bound UDP socket; taken over on success */
-    int line_fd; /* to the daemon (daemon/groups.h); taken over on success; -1: the first voters
-                    stay */
+    int line_fd; /* to the daemon (daemon/service/groups.h); taken over on success; -1: the first
+                    voters stay */
     const uint8_t *key;              /* RZ_TESTER_KEY_BYTES, of the job; copied */
     uint64_t number;                 /* no other group of the job has it */
     struct rz_diagnose_config terms; /* n_members, view, start, by_host, report: set here */

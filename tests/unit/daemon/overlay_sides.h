@@ -3,7 +3,7 @@
 #define TEST_OVERLAY_SIDES_H
 
 #include "../../patience.h"
-#include "daemon/overlay.h"
+#include "daemon/overlay/overlay.h"
 #include "port/clock.h"
 
 #include <event2/event.h>

@@ -1,5 +1,5 @@
 /* The clock of a core: what its daemon slept through does not pass for a detector. */
-#include "daemon/core.h"
+#include "daemon/state/core.h"
 #include "port/clock.h"
 
 #include <poll.h>

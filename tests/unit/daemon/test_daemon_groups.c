@@ -3,7 +3,7 @@
 #include "fake_launcher.h"
 
 #include "base/status.h"
-#include "daemon/overlay.h" /* RZ_JOB_KEY_BYTES */
+#include "daemon/overlay/overlay.h" /* RZ_JOB_KEY_BYTES */
 
 #include <setjmp.h>
 #include <signal.h>

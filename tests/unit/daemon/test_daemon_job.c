@@ -1,5 +1,5 @@
 /* What JOB may say, and what is derived from its key. */
-#include "daemon/job.h"
+#include "daemon/state/job.h"
 #include "wire/cursor.h"
 
 #include <setjmp.h>

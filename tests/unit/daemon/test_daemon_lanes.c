@@ -1,5 +1,5 @@
 /* The book of lanes: which serves whom, and when it may serve another. */
-#include "daemon/lanes.h"
+#include "daemon/process/lanes.h"
 
 #include <setjmp.h>
 #include <signal.h>

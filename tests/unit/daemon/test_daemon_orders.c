@@ -1,10 +1,6 @@
 /* The daemon's part in spawns, alone: what it was asked, what other daemons tell and what is
  * decided come in every order. The rest of the daemon is played by this test. */
-#include "daemon/spawns.h"
-#include "daemon/board_writer.h"
-#include "daemon/link_service.h"
-#include "daemon/names.h"
-#include "daemon/news.h"
+#include "daemon/service/spawns.h"
 #include "wire/spawn_order.h"
 
 #include <setjmp.h>
@@ -18,11 +14,15 @@
 enum { RANKS = 2, SLOTS = 8, NODES = 3, SELF = 0, ORIGIN = 1 };
 
 static struct rig {
-    struct rz_daemon daemon;
-    struct rz_daemon_place places[SLOTS];
-    uint32_t failed[SLOTS];
+    struct rz_own_node own;
+    struct rz_children children;
+    struct rz_spawns *spawns;
+    struct rz_membership_slot slots[SLOTS];
+    uint8_t nodes[NODES]; /* of the membership */
     struct rz_child asker;
-    bool node_failed[NODES], repairing;
+    bool repairing;
+    rz_link_handler_fn link[RZ_LINK_TYPE_COUNT];
+    rz_overlay_handler_fn overlay[RZ_OVERLAY_TYPE_COUNT];
     /* What recovery has decided, be it carried out here or not. */
     uint32_t incarnation[SLOTS];
     rz_id node_of[SLOTS];
@@ -72,60 +72,63 @@ bool rz_recovery_is_repairing(const struct rz_recovery *recovery)
     return rig.repairing;
 }
 
-rz_id rz_recovery_daemon_of(const struct rz_recovery *recovery, uint32_t slot)
-{
-    (void)recovery;
-    return rig.node_of[slot];
-}
-
-bool rz_recovery_node_failed(const struct rz_recovery *recovery, rz_id node)
-{
-    (void)recovery;
-    return rig.node_failed[node];
-}
-
 void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overlay_message *message)
 {
     (void)overlay;
     did("%s@%u ", rz_overlay_type_name(message->type), to);
 }
 
-struct rz_child *rz_child_of(const struct rz_daemon *daemon, uint32_t slot)
+struct rz_child *rz_child_of(const struct rz_children *children, uint32_t slot)
 {
-    (void)daemon;
+    (void)children;
     return slot == rig.asker.rank ? &rig.asker : NULL;
 }
 
-rz_status_t rz_daemon_link_send(struct rz_daemon *daemon, uint32_t slot,
-                                const struct rz_link_message *message, int fd)
+void rz_link_router_handle(struct rz_link_router *router, enum rz_link_type type,
+                           rz_link_handler_fn handler, void *arg)
 {
-    (void)daemon, (void)fd;
+    (void)router, (void)arg;
+    rig.link[type] = handler;
+}
+
+void rz_overlay_router_handle(struct rz_overlay_router *router, enum rz_overlay_type type,
+                              rz_overlay_handler_fn handler, void *arg)
+{
+    (void)router, (void)arg;
+    rig.overlay[type] = handler;
+}
+
+rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t slot,
+                                   const struct rz_link_message *message, int fd)
+{
+    (void)children, (void)fd;
     if (message->type == RZ_LINK_REPLACED)
-        did("spawned%u:%u ", slot, message->spawned.status);
+        did("born%u:%u ", slot, message->replaced.status);
     else
         did("spawned%u:%u+%u ", slot, message->spawned.status,
             message->spawned.processes_length / RZ_LINK_PAIR_BYTES);
     return RZ_OK;
 }
 
-void rz_child_spawn(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation)
+void rz_child_start(struct rz_child_life *life, uint32_t slot, uint32_t incarnation)
 {
     struct rz_program program = {0};
-    bool own = rz_spawns_program(daemon, slot, &program);
+    bool own = rz_spawns_program(rig.spawns, slot, &program);
+    (void)life;
     did("fork%u.%u%s%s ", slot, incarnation, own ? "=" : "", own ? program.arguments[0] : "");
 }
 
-void rz_child_start_failed(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation,
+void rz_child_start_failed(struct rz_child_life *life, uint32_t slot, uint32_t incarnation,
                            const char *how)
 {
-    (void)daemon, (void)how;
-    did("failed at its start%u.%u ", slot, incarnation);
+    (void)life, (void)how;
+    did("stillborn%u.%u ", slot, incarnation);
 }
 
 void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
 {
     (void)how, (void)at;
-    did("failed%u.%u ", p->rank, p->incarnation);
+    did("died%u.%u ", p->rank, p->incarnation);
 }
 
 void rz_board_writer_publish(struct rz_board_writer *writer)
@@ -134,20 +137,26 @@ void rz_board_writer_publish(struct rz_board_writer *writer)
     did("publish ");
 }
 
-void rz_news_write_rank(struct rz_daemon *daemon, uint32_t slot)
+/* As service/placement.c, without a board. */
+bool rz_placement_spawn(struct rz_placement *placement, uint32_t slot, uint32_t incarnation,
+                        bool replaces)
 {
-    did("word%u.%u@%u ", slot, daemon->places[slot].incarnation, daemon->places[slot].node);
+    (void)placement;
+    if (!rz_membership_spawn(&rig.own.membership, slot, rig.node_of[slot], incarnation, replaces))
+        return false;
+    did("word%u.%u@%u ", slot, rig.slots[slot].incarnation, rig.slots[slot].node);
+    return true;
 }
 
-void rz_news_end_stale(struct rz_daemon *daemon)
+void rz_children_end_stale(struct rz_children *children)
 {
-    (void)daemon;
+    (void)children;
     did("stale ");
 }
 
-void rz_link_service_spawned(struct rz_daemon *daemon, uint32_t slot, uint32_t incarnation)
+void rz_endpoints_spawned(struct rz_endpoints *endpoints, uint32_t slot, uint32_t incarnation)
 {
-    (void)daemon, (void)slot, (void)incarnation;
+    (void)endpoints, (void)slot, (void)incarnation;
 }
 
 void rz_names_look_at_failures(struct rz_names *names)
@@ -155,22 +164,22 @@ void rz_names_look_at_failures(struct rz_names *names)
     (void)names;
 }
 
-void rz_children_recount(struct rz_daemon *daemon)
+void rz_children_recount(struct rz_children *children)
 {
-    (void)daemon;
+    (void)children;
     did("recount ");
 }
 
-void rz_daemon_record(struct rz_daemon *daemon, const struct rz_launch_event *event)
+void rz_report_event(const struct rz_report *report, const struct rz_launch_event *event)
 {
-    (void)daemon;
+    (void)report;
     if (event->kind == RZ_EVENT_RECORD_ENDED_BY)
         did("by:%llu ", (unsigned long long)event->value);
 }
 
-void rz_daemon_log(const struct rz_daemon *daemon, uint32_t level, const char *format, ...)
+void rz_report_log(const struct rz_report *report, uint32_t level, const char *format, ...)
 {
-    (void)daemon, (void)format;
+    (void)report, (void)format;
     did("log%u ", level);
 }
 
@@ -181,25 +190,30 @@ static int setup(void **state)
     (void)state;
     rig = (struct rig){.asker = {.rank = 1, .incarnation = 1, .state = RZ_CHILD_JOINED},
                        .taken = SLOTS};
-    rig.daemon.job = (struct rz_daemon_job){
+    rig.own.job = (struct rz_daemon_job){
         .n_nodes = NODES, .n_ranks = RANKS, .n_slots = SLOTS, .node = SELF, .directory = ""};
-    rig.daemon.places = rig.places;
-    rig.daemon.failed = rig.failed;
-    rig.daemon.epoch = 1;
-    rig.asker.daemon = &rig.daemon;
+    rig.own.membership = (struct rz_membership){
+        .n_nodes = NODES, .n_slots = SLOTS, .epoch = 1, .slots = rig.slots, .nodes = rig.nodes};
     for (uint32_t slot = 0; slot < SLOTS; slot++)
-        rig.places[slot].node = RZ_ID_NONE;
+        rig.slots[slot].node = RZ_ID_NONE;
     for (uint32_t rank = 0; rank < RANKS; rank++)
-        rig.places[rank] = (struct rz_daemon_place){.node = rank, .incarnation = 1};
-    rig.places[1].node = SELF;
-    return rz_spawns_open(&rig.daemon.spawns, &rig.daemon) == RZ_OK ? 0 : -1;
+        rig.slots[rank] = (struct rz_membership_slot){.node = rank, .incarnation = 1};
+    rig.slots[1].node = SELF;
+    const struct rz_spawns_config config = {.own = &rig.own, .children = &rig.children};
+    return rz_spawns_open(&rig.spawns, &config) == RZ_OK ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    rz_spawns_close(rig.daemon.spawns);
+    rz_spawns_close(rig.spawns);
     return 0;
+}
+
+static bool ask(const struct rz_link_message *message)
+{
+    int fd = -1;
+    return rig.link[message->type](rig.spawns, &rig.asker, message, &fd);
 }
 
 static bool ask_replace(uint32_t slot, uint32_t incarnation)
@@ -207,8 +221,8 @@ static bool ask_replace(uint32_t slot, uint32_t incarnation)
     uint8_t pair[RZ_LINK_PAIR_BYTES];
     const struct rz_link_process wanted = {slot, incarnation};
     rz_link_put_pairs(pair, &wanted, 1);
-    const struct rz_link_replace asked = {.spawns = pair, .spawns_length = sizeof pair};
-    return rz_spawns_replace(&rig.asker, &asked);
+    return ask(&(struct rz_link_message){
+        .type = RZ_LINK_REPLACE, .replace = {.spawns = pair, .spawns_length = sizeof pair}});
 }
 
 /* An order of 2 processes: a program each. */
@@ -221,12 +235,12 @@ static uint32_t write_order(uint8_t *commands, size_t bytes)
 
 static void ask_spawn_of(uint32_t count, const uint8_t *commands, uint32_t length)
 {
-    const struct rz_link_spawn asked = {.count = count,
-                                        .commands = commands,
-                                        .commands_length = length,
-                                        .parent = (const uint8_t *)"",
-                                        .parent_length = 0};
-    assert_true(rz_spawns_spawn(&rig.asker, &asked));
+    assert_true(ask(&(struct rz_link_message){.type = RZ_LINK_SPAWN,
+                                              .spawn = {.count = count,
+                                                        .commands = commands,
+                                                        .commands_length = length,
+                                                        .parent = (const uint8_t *)"",
+                                                        .parent_length = 0}}));
 }
 
 static void ask_spawn(void)
@@ -238,14 +252,15 @@ static void ask_spawn(void)
 static void order_comes(rz_id from, uint32_t serial)
 {
     uint8_t commands[256];
-    const struct rz_overlay_spawn_order order = {.serial = serial,
-                                                 .count = 2,
-                                                 .commands = commands,
-                                                 .commands_length =
-                                                     write_order(commands, sizeof commands),
-                                                 .parent = (const uint8_t *)"",
-                                                 .parent_length = 0};
-    rz_spawns_message(&rig.daemon, from, &order);
+    const struct rz_overlay_message order = {
+        .type = RZ_OVERLAY_SPAWN_ORDER,
+        .spawn_order = {.serial = serial,
+                        .count = 2,
+                        .commands = commands,
+                        .commands_length = write_order(commands, sizeof commands),
+                        .parent = (const uint8_t *)"",
+                        .parent_length = 0}};
+    rig.overlay[RZ_OVERLAY_SPAWN_ORDER](rig.spawns, from, &order);
 }
 
 /* Slots 2 and 3, one here and one elsewhere. */
@@ -255,7 +270,7 @@ static void cohort_decided(rz_id node, uint32_t serial)
                                rz_recover_pack_spawn(3, 1)};
     rig.node_of[2] = SELF;
     rig.node_of[3] = 2;
-    rz_spawns_decided(&rig.daemon, RZ_OK, items, 3);
+    rz_spawns_decided(rig.spawns, RZ_OK, items, 3);
 }
 
 /* ---- tests */
@@ -268,19 +283,19 @@ static void an_answer_comes_when_the_board_shows_it(void **state)
     done("want ");
     assert_int_equal(rig.wanted[0], spawn);
     rig.spawn = RZ_SPAWN_SPAWNED; /* decided, and the notice is still on its way */
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     done("");
     rig.node_of[0] = SELF;
-    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
+    rz_spawns_decided(rig.spawns, RZ_OK, &spawn, 1);
     done("word0.2@0 publish stale fork0.2 recount ");
-    assert_int_equal(rig.failed[0], 1);
-    rz_spawns_look(&rig.daemon);
+    assert_int_equal(rig.slots[0].failed, 1);
+    rz_spawns_look(rig.spawns);
     done("born1:0 ");
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     done("");
     assert_true(ask_replace(0, 2)); /* who comes late */
     done("born1:0 ");
-    assert_true(rz_spawns_replaces(&rig.daemon, 0, 2));
+    assert_true(rz_membership_replaces(&rig.own.membership, 0, 2));
 }
 
 static void a_spawn_is_not_wanted_before_its_predecessor_is_known(void **state)
@@ -288,10 +303,10 @@ static void a_spawn_is_not_wanted_before_its_predecessor_is_known(void **state)
     (void)state;
     assert_true(ask_replace(0, 3));
     done("");
-    rig.places[0].incarnation = 2;
-    rz_spawns_look(&rig.daemon);
+    rig.slots[0].incarnation = 2;
+    rz_spawns_look(rig.spawns);
     done("want ");
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     done("");
 }
 
@@ -299,14 +314,15 @@ static void the_first_refusal_is_the_answer(void **state)
 {
     uint8_t pairs[2 * RZ_LINK_PAIR_BYTES];
     const struct rz_link_process wanted[2] = {{2, 2}, {0, 2}};
-    const struct rz_link_replace asked = {.spawns = pairs, .spawns_length = sizeof pairs};
+    const struct rz_link_message asked = {
+        .type = RZ_LINK_REPLACE, .replace = {.spawns = pairs, .spawns_length = sizeof pairs}};
     char text[64];
     (void)state;
-    rig.places[2].incarnation = rig.places[0].incarnation = 2;
+    rig.slots[2].incarnation = rig.slots[0].incarnation = 2;
     rig.spawn = RZ_SPAWN_SPAWNED;
     rig.taken = 2;
     rz_link_put_pairs(pairs, wanted, 2);
-    assert_true(rz_spawns_replace(&rig.asker, &asked));
+    assert_true(ask(&asked));
     snprintf(text, sizeof text, "born1:%d ", RZ_ERR_EXISTS);
     done(text);
 }
@@ -316,24 +332,24 @@ static void nobody_is_begun_for_old_news(void **state)
     const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     (void)state;
     rig.node_of[0] = SELF;
-    rig.failed[0] = 2; /* the news of its failure were faster */
-    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
+    rig.slots[0].failed = 2; /* the news of its failure were faster */
+    rz_spawns_decided(rig.spawns, RZ_OK, &spawn, 1);
     done("word0.2@0 publish stale recount ");
-    rig.places[0].incarnation = 3;
-    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
+    rig.slots[0].incarnation = 3;
+    rz_spawns_decided(rig.spawns, RZ_OK, &spawn, 1);
     done("publish stale recount ");
-    assert_int_equal(rig.places[0].incarnation, 3);
+    assert_int_equal(rig.slots[0].incarnation, 3);
 }
 
 static void a_spawned_process_is_one_in_its_first_epoch(void **state)
 {
     const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     (void)state;
-    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
-    assert_true(rz_spawns_is_spawned_process(&rig.daemon, 0, 2));
-    assert_false(rz_spawns_is_spawned_process(&rig.daemon, 0, 1));
-    rig.daemon.epoch = 2;
-    assert_false(rz_spawns_is_spawned_process(&rig.daemon, 0, 2));
+    rz_spawns_decided(rig.spawns, RZ_OK, &spawn, 1);
+    assert_true(rz_membership_is_spawned(&rig.own.membership, 0, 2));
+    assert_false(rz_membership_is_spawned(&rig.own.membership, 0, 1));
+    rig.own.membership.epoch = 2;
+    assert_false(rz_membership_is_spawned(&rig.own.membership, 0, 2));
 }
 
 static void every_refusal_is_told(void **state)
@@ -345,13 +361,13 @@ static void every_refusal_is_told(void **state)
     done("");
     assert_true(ask_replace(0, 2));
     rig.spawn = RZ_SPAWN_REFUSED;
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     snprintf(text, sizeof text, "want born1:%d ", RZ_ERR_UNSUPPORTED);
     done(text);
     ask_spawn();
     const uint64_t cohort = rz_recover_pack_cohort(SELF, 1, 2);
-    rz_spawns_decided(&rig.daemon, RZ_OK, &cohort, 1); /* not enough slots */
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_decided(rig.spawns, RZ_OK, &cohort, 1); /* not enough slots */
+    rz_spawns_look(rig.spawns);
     snprintf(text, sizeof text,
              "SPAWN_ORDER@1 SPAWN_ORDER@2 want publish stale recount spawned1:%d+0 ",
              RZ_ERR_NO_MEMORY);
@@ -392,14 +408,14 @@ static void what_could_not_be_begun_is_not_begun_again(void **state)
     const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     char text[64];
     (void)state;
-    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
+    rz_spawns_decided(rig.spawns, RZ_OK, &spawn, 1);
     rig.did[0] = '\0';
-    rz_spawns_never(&rig.daemon, 0, 2);
-    rz_spawns_never(&rig.daemon, 0, 1); /* old news */
+    rz_membership_observe_process(&rig.own.membership, 0, 2, RZ_END_NEVER);
+    rz_membership_observe_process(&rig.own.membership, 0, 1, RZ_END_NEVER); /* old news */
     assert_true(ask_replace(0, 3));
     snprintf(text, sizeof text, "born1:%d ", RZ_ERR_SYSTEM);
     done(text);
-    rig.places[0].incarnation = 3; /* somebody wanted it, who had not heard */
+    rig.slots[0].incarnation = 3; /* somebody wanted it, who had not heard */
     assert_true(ask_replace(0, 4));
     done("want ");
 }
@@ -407,13 +423,13 @@ static void what_could_not_be_begun_is_not_begun_again(void **state)
 static void an_order_goes_before_its_wish(void **state)
 {
     (void)state;
-    rig.node_failed[2] = true;
+    rig.nodes[2] = RZ_NODE_FAILED;
     ask_spawn();
     done("SPAWN_ORDER@1 want ");
     assert_int_equal(rig.wanted[0], rz_recover_pack_cohort(SELF, 1, 2));
     cohort_decided(SELF, 1);
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     done("spawned1:0+2 ");
 }
 
@@ -423,10 +439,10 @@ static void the_asker_hears_of_a_cohort_that_has_ended_already(void **state)
     (void)state;
     ask_spawn();
     cohort_decided(SELF, 1);
-    rz_spawns_ended(&rig.daemon, 2, 1);
-    rz_spawns_ended(&rig.daemon, 3, 1);
+    rz_spawns_process_failed(rig.spawns, 2, 1, RZ_END_ORDER);
+    rz_spawns_process_failed(rig.spawns, 3, 1, RZ_END_ORDER);
     rig.did[0] = '\0';
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     done("spawned1:0+2 ");
 }
 
@@ -435,10 +451,10 @@ static void a_cohort_is_begun_though_its_asker_is_failed(void **state)
 {
     (void)state;
     ask_spawn();
-    rz_spawns_forget(&rig.daemon, 1, 1);
+    rz_spawns_forget(rig.spawns, 1, 1);
     rig.did[0] = '\0';
     cohort_decided(SELF, 1);
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
 }
 
@@ -458,22 +474,22 @@ static void an_order_of_the_failed_is_not_waited_for(void **state)
     (void)state;
     cohort_decided(ORIGIN, 1);
     done("word2.1@0 word3.1@2 publish stale recount ");
-    rig.node_failed[2] = true;
-    rz_spawns_node_failed(&rig.daemon, 2); /* another one */
+    rig.nodes[2] = RZ_NODE_FAILED;
+    rz_spawns_node_failed(rig.spawns, 2, true, true); /* another one */
     done("");
-    rig.node_failed[ORIGIN] = true;
-    rz_spawns_node_failed(&rig.daemon, ORIGIN);
+    rig.nodes[ORIGIN] = RZ_NODE_FAILED;
+    rz_spawns_node_failed(rig.spawns, ORIGIN, true, true);
     done("stillborn2.1 ");
 }
 
 static void nor_when_it_was_failed_before_the_decision(void **state)
 {
     (void)state;
-    rig.node_failed[ORIGIN] = true;
+    rig.nodes[ORIGIN] = RZ_NODE_FAILED;
     cohort_decided(ORIGIN, 1);
     done("word2.1@0 word3.1@2 publish stale stillborn2.1 recount ");
-    rz_spawns_node_failed(&rig.daemon, ORIGIN); /* the news, behind it */
-    order_comes(ORIGIN, 1);                     /* and what it still sent */
+    rz_spawns_node_failed(rig.spawns, ORIGIN, true, true); /* the news, behind it */
+    order_comes(ORIGIN, 1);                                /* and what it still sent */
     done("");
 }
 
@@ -484,23 +500,23 @@ static void an_order_is_kept_for_replacements_only(void **state)
     order_comes(ORIGIN, 1);
     cohort_decided(ORIGIN, 1);
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
-    rz_spawns_ended(&rig.daemon, 2, 1);
+    rz_spawns_process_failed(rig.spawns, 2, 1, RZ_END_ORDER);
     rig.node_of[3] = SELF; /* its node failed: it begins here, as what it was */
-    rz_spawns_decided(&rig.daemon, RZ_OK, &again, 1);
+    rz_spawns_decided(rig.spawns, RZ_OK, &again, 1);
     done("word3.2@0 publish stale fork3.2=two recount ");
     struct rz_link_message message;
     struct rz_link_process told[2];
-    assert_true(rz_spawns_cohort(&rig.daemon, 3, 2, &message));
+    assert_true(rz_spawns_cohort(rig.spawns, 3, 2, &message));
     assert_int_equal(
         rz_link_get_pairs(message.cohort.processes, message.cohort.processes_length, told, 2), 2);
     assert_int_equal(told[0].incarnation, 1);
     assert_int_equal(told[1].incarnation, 2);
-    assert_false(rz_spawns_cohort(&rig.daemon, 3, 1, &message)); /* it is that no more */
+    assert_false(rz_spawns_cohort(rig.spawns, 3, 1, &message)); /* it is that no more */
     struct rz_program program;
-    rz_spawns_ended(&rig.daemon, 3, 1); /* old news */
-    assert_true(rz_spawns_program(&rig.daemon, 3, &program));
-    rz_spawns_ended(&rig.daemon, 3, 2);
-    rz_spawns_decided(&rig.daemon, RZ_OK, &third, 1);
+    rz_spawns_process_failed(rig.spawns, 3, 1, RZ_END_ORDER); /* old news */
+    assert_true(rz_spawns_program(rig.spawns, 3, &program));
+    rz_spawns_process_failed(rig.spawns, 3, 2, RZ_END_ORDER);
+    rz_spawns_decided(rig.spawns, RZ_OK, &third, 1);
     done("word3.3@0 publish stale stillborn3.3 recount ");
 }
 
@@ -508,7 +524,7 @@ static void a_refused_order_that_comes_late_is_forgotten(void **state)
 {
     const uint64_t cohort = rz_recover_pack_cohort(ORIGIN, 1, 2);
     (void)state;
-    rz_spawns_decided(&rig.daemon, RZ_ERR_UNSUPPORTED, &cohort, 1);
+    rz_spawns_decided(rig.spawns, RZ_ERR_UNSUPPORTED, &cohort, 1);
     done("log0 ");
     order_comes(ORIGIN, 1);
     order_comes(ORIGIN, 2);
@@ -520,32 +536,32 @@ static void the_failed_get_no_answers(void **state)
 {
     (void)state;
     assert_true(ask_replace(0, 2));
-    rz_spawns_forget(&rig.daemon, 1, 1);
+    rz_spawns_forget(rig.spawns, 1, 1);
     rig.spawn = RZ_SPAWN_REFUSED;
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     done("want ");
     rig.spawn = RZ_SPAWN_OPEN;
     assert_true(ask_replace(0, 2));
     rig.asker.incarnation = 2; /* in its slot another lives now */
     rig.spawn = RZ_SPAWN_REFUSED;
-    rz_spawns_look(&rig.daemon);
+    rz_spawns_look(rig.spawns);
     done("want ");
 }
 
 static void an_end_waits_for_the_spawn(void **state)
 {
     (void)state;
-    rz_spawns_end(&rig.daemon, 1, 1, 7, "rank 0");
+    rz_spawns_end(rig.spawns, 1, 1, 7, "rank 0");
     done("by:7 died1.1 ");
-    rz_spawns_end(&rig.daemon, 0, 2, 7, "rank 0"); /* its spawn is not known here yet */
+    rz_spawns_end(rig.spawns, 0, 2, 7, "rank 0"); /* its spawn is not known here yet */
     done("");
     const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     rig.node_of[0] = 2;
-    rz_spawns_decided(&rig.daemon, RZ_OK, &spawn, 1);
+    rz_spawns_decided(rig.spawns, RZ_OK, &spawn, 1);
     done("word0.2@2 publish stale END_PROCESS@2 recount ");
-    rz_spawns_end(&rig.daemon, 0, 1, 7, "rank 0"); /* that one has failed anyway */
-    rig.node_failed[2] = true;
-    rz_spawns_end(&rig.daemon, 0, 2, 7, "rank 0"); /* so is this one now */
+    rz_spawns_end(rig.spawns, 0, 1, 7, "rank 0"); /* that one has failed anyway */
+    rig.nodes[2] = RZ_NODE_FAILED;
+    rz_spawns_end(rig.spawns, 0, 2, 7, "rank 0"); /* so is this one now */
     done("");
 }
 
@@ -554,7 +570,7 @@ static void an_end_waits_for_the_order(void **state)
     (void)state;
     cohort_decided(ORIGIN, 1);
     rig.did[0] = '\0';
-    rz_spawns_end(&rig.daemon, 2, 1, 7, "rank 0");
+    rz_spawns_end(rig.spawns, 2, 1, 7, "rank 0");
     done(""); /* nobody is there yet to be ended */
     rig.asker.rank = 2;
     order_comes(ORIGIN, 1);

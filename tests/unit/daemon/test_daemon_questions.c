@@ -1,5 +1,5 @@
 /* Questions that wait for a process to join: each once, answered once, gone with its asker. */
-#include "daemon/questions.h"
+#include "daemon/service/questions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

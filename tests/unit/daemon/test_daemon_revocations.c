@@ -1,6 +1,6 @@
 /* The host of revocations: several daemons in one loop, with a network between them that the test
  * plays. */
-#include "daemon/revocations.h"
+#include "daemon/recovery/revocations.h"
 
 #include "base/random.h"
 

@@ -1,6 +1,6 @@
 /* The spool: what is kept, what is dropped and counted, and readers at their own pace. */
 #include "base/random.h"
-#include "daemon/spool.h"
+#include "daemon/launcher/spool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * and recover answer what the test says.
  */
 #include "ckpt/pages.h"
-#include "daemon/overlay.h"
-#include "daemon/store_state.h"
+#include "daemon/overlay/overlay.h"
+#include "daemon/store/store_private.h"
 #include "port/memory.h"
 
 #include <setjmp.h>
@@ -20,8 +20,8 @@ enum { OWNER = 0, BUDDY = 1, RANK = 3, N_RANKS = 4, BYTES_MAX = 40 * 4096 };
 /* ---- what is played */
 
 struct played {
-    struct rz_daemon daemon;
-    struct rz_recovery recovery;
+    struct rz_own_node own;
+    struct rz_core recover;
     struct rz_store store;
 };
 
@@ -171,10 +171,10 @@ static void begin(uint64_t seed)
     floor_of_buddy = UINT64_MAX;
     sent = kept = refused = damage = 0;
     for (int i = 0; i < 2; i++) {
-        nodes[i].daemon.job.n_ranks = N_RANKS;
-        nodes[i].daemon.job.node = (rz_id)i;
-        nodes[i].recovery.daemon = &nodes[i].daemon;
-        nodes[i].store.recovery = &nodes[i].recovery;
+        nodes[i].own.job.n_ranks = N_RANKS;
+        nodes[i].own.job.node = (rz_id)i;
+        nodes[i].store.own = &nodes[i].own;
+        nodes[i].store.config.recover = &nodes[i].recover;
         nodes[i].store.epoch = 1;
     }
     for (uint64_t generation = 1; generation <= 2; generation++) {

@@ -1,7 +1,7 @@
 /* The thread that writes checkpoint files: what is ordered is done, what is dropped has no answer,
  * and it ends with its writer. */
 #include "../../patience.h"
-#include "daemon/store_writer.h"
+#include "daemon/store/store_writer.h"
 
 #include "ckpt/piece.h"
 #include "port/memory.h"

@@ -1,0 +1,583 @@
+/* How the modules of a daemon are put together: who is opened with what, and who is told of a
+ * failure before whom. */
+#include "daemon/daemon_private.h"
+
+#include "daemon/launcher/keeper.h"
+#include "daemon/process/environment.h"
+#include "daemon/state/scratch.h"
+#include "daemon/store/store.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
+
+#include <stdlib.h>
+
+/* A node that must stop gives its processes no time to do anything that others could still see. */
+#define STOP_GRACE_MS 0
+
+/* ---- the order of effects */
+
+static void fence(void *arg, rz_id node, bool proof, bool first)
+{
+    const struct rz_daemon *daemon = arg;
+    (void)proof, (void)first;
+    rz_overlay_fence(daemon->overlay, node);
+}
+
+static void revocations_node_failed(void *revocations, rz_id node, bool proof, bool first)
+{
+    (void)first;
+    rz_revocations_node_failed(revocations, node, proof);
+}
+
+static void recount(void *children, uint32_t slot, uint32_t incarnation, enum rz_end end)
+{
+    (void)slot, (void)incarnation;
+    if (end != RZ_END_ORDER)
+        rz_children_recount(children);
+}
+
+/*
+ * The failure of a node: first nothing of it counts any more, then the protocols are told, those
+ * that detect and spread before those that agree; then, once, the record and what processes wait
+ * for. The board's words and doorbells go before all that looks for names and orders.
+ *
+ * The failure of a process: first those that wait for it (the board, then the record), for what is
+ * agreed on takes messages. Its own process goes before what it held; the agreement comes last.
+ */
+static void subscribe(struct rz_daemon *daemon)
+{
+    struct rz_membership *membership = &daemon->own.membership;
+    struct rz_store *store = rz_recovery_store(daemon->recovery);
+    const struct {
+        rz_node_failed_fn call;
+        void *arg;
+    } nodes[] = {
+        {rz_recovery_roll_call_failed, daemon->recovery},
+        {fence, daemon},
+        {rz_store_node_failed, store},
+        {rz_recovery_broadcast_failed, daemon->recovery},
+        {revocations_node_failed, daemon->revocations},
+        {rz_groups_node_failed, daemon->groups},
+        {rz_recovery_agreement_failed, daemon->recovery},
+        {rz_news_node_failed, &daemon->news},
+        {daemon->detached ? rz_detached_node_failed : NULL, daemon->detached},
+        {rz_placement_node_failed, daemon->placement},
+        {rz_names_node_failed, daemon->names},
+        {rz_spawns_node_failed, daemon->spawns},
+    };
+    const struct {
+        rz_process_failed_fn call;
+        void *arg;
+    } processes[] = {
+        {rz_placement_process_failed, daemon->placement},
+        {rz_news_process_failed, &daemon->news},
+        {rz_child_life_process_failed, daemon->life},
+        {rz_spawns_process_failed, daemon->spawns},
+        {rz_names_process_failed, daemon->names},
+        {rz_groups_process_failed, daemon->groups},
+        {recount, daemon->children},
+        {rz_recovery_process_failed, daemon->recovery},
+    };
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        if (nodes[i].call)
+            rz_membership_on_node(membership, nodes[i].call, nodes[i].arg);
+    for (size_t i = 0; i < sizeof processes / sizeof *processes; i++)
+        rz_membership_on_process(membership, processes[i].call, processes[i].arg);
+}
+
+/* ---- detached */
+
+static void detached_end(void *arg, uint32_t grace_ms)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_ending_begin(daemon->end, EXIT_SUCCESS, RZ_ERR_JOB_ENDED, grace_ms);
+}
+
+static void detached_over(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    if (daemon->recovery)
+        rz_recovery_leave(daemon->recovery);
+}
+
+static void detached_dump_waiting(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_orders_dump_waiting(daemon->orders);
+}
+
+static rz_status_t open_detached(struct rz_daemon *daemon)
+{
+    const struct rz_detached_config config = {.own = &daemon->own,
+                                              .children = daemon->children,
+                                              .launcher = daemon->launcher,
+                                              .overlay = daemon->overlay,
+                                              .overlay_router = daemon->overlay_router,
+                                              .lifeline_fd = daemon->lifeline_fd,
+                                              .arg = daemon,
+                                              .end = detached_end,
+                                              .over = detached_over,
+                                              .dump_waiting = detached_dump_waiting};
+    rz_status_t status = rz_detached_open(&daemon->detached, &config);
+    if (status == RZ_OK) {
+        rz_ending_parts(daemon->end)->arg = daemon->detached;
+        rz_ending_parts(daemon->end)->stays = rz_detached_stays;
+    }
+    return status;
+}
+
+/* ---- processes */
+
+static void ring_board(void *children)
+{
+    rz_children_ring(children, RZ_DOORBELL_BOARD);
+}
+
+static bool program(void *arg, uint32_t slot, struct rz_program *runs)
+{
+    const struct rz_daemon *daemon = arg;
+    return rz_spawns_program(daemon->spawns, slot, runs);
+}
+
+static bool speaks(void *arg, uint32_t slot, uint32_t incarnation)
+{
+    const struct rz_daemon *daemon = arg;
+    return rz_spawns_speaks(daemon->spawns, slot, incarnation);
+}
+
+static void executed(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    if (daemon->detached)
+        rz_detached_executed(daemon->detached);
+}
+
+static void gone(void *arg, uint32_t slot, uint32_t incarnation)
+{
+    const struct rz_daemon *daemon = arg;
+    if (daemon->endpoints)
+        rz_endpoints_forget(daemon->endpoints, slot, incarnation);
+    if (daemon->spawns)
+        rz_spawns_forget(daemon->spawns, slot, incarnation);
+}
+
+static void ended(void *arg, struct rz_child *process)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_endpoints_ended(daemon->endpoints, process);
+}
+
+static void reaped(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_ending_look(daemon->end);
+}
+
+static rz_status_t open_board(struct rz_daemon *daemon)
+{
+    const struct rz_board_writer_config config = {.own = &daemon->own,
+                                                  .processors =
+                                                      rz_binding_processors(daemon->binding),
+                                                  .arg = daemon->children,
+                                                  .ring = ring_board};
+    rz_status_t status = rz_board_writer_open(&daemon->board, &config);
+    rz_ending_parts(daemon->end)->board = daemon->board;
+    return status;
+}
+
+static rz_status_t open_processes(struct rz_daemon *daemon)
+{
+    rz_status_t status = rz_input_open(&daemon->input, &daemon->own);
+    if (status == RZ_OK)
+        status = rz_outputs_open(&daemon->outputs, &daemon->own);
+    if (status == RZ_OK)
+        status = rz_link_router_open(&daemon->router, daemon->children);
+    if (status == RZ_OK)
+        status = rz_binding_open(&daemon->binding, &daemon->own.job);
+    if (status == RZ_OK)
+        status = open_board(daemon);
+    const struct rz_child_life_config life = {.own = &daemon->own,
+                                              .children = daemon->children,
+                                              .router = daemon->router,
+                                              .board = daemon->board,
+                                              .binding = daemon->binding,
+                                              .input = daemon->input,
+                                              .outputs = daemon->outputs,
+                                              .inherited = &daemon->inherited,
+                                              .arg = daemon,
+                                              .program = program,
+                                              .speaks = speaks,
+                                              .executed = executed,
+                                              .gone = gone,
+                                              .ended = ended,
+                                              .reaped = reaped};
+    if (status == RZ_OK)
+        status = rz_child_life_open(&daemon->life, &life);
+    if (status == RZ_OK)
+        status = rz_watchdog_open(&daemon->watchdog, daemon->children);
+    if (status == RZ_OK)
+        status = rz_stall_open(&daemon->stall, daemon->children);
+    return status;
+}
+
+/* ---- recovery */
+
+static void on_unwatched(void *arg, rz_id node)
+{
+    const struct rz_daemon *daemon = arg;
+    if (daemon->detached)
+        rz_detached_unwatched(daemon->detached, node);
+}
+
+static void on_epoch(void *arg, uint32_t epoch, uint64_t generation)
+{
+    const struct rz_daemon *daemon = arg;
+    (void)generation; /* the store restores it; processes ask the store */
+    rz_news_epoch(&daemon->news, epoch);
+}
+
+static void on_phase(void *arg, uint32_t epoch, enum rz_recover_phase phase)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_news_phase(&daemon->news, epoch, phase);
+}
+
+static void on_failures_noted(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    if (!daemon->own.membership.ending)
+        rz_children_recount(daemon->children);
+}
+
+static void on_spawns(void *arg, rz_status_t refused, const uint64_t *items, uint32_t n_items)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_spawns_decided(daemon->spawns, refused, items, n_items);
+}
+
+static void on_settled(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_spawns_look(daemon->spawns);
+}
+
+static void on_committed(void *arg, uint32_t epoch, uint64_t number)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_news_committed(&daemon->news, epoch, number);
+}
+
+static void on_stop(void *arg, rz_status_t why, const char *words)
+{
+    const struct rz_daemon *daemon = arg;
+    if (daemon->own.membership.ending)
+        return;
+    /* Over by an agreement, others may not have heard of it yet. */
+    bool over = rz_news_stop(&daemon->news, why, words);
+    rz_ending_begin(daemon->end, over ? EXIT_SUCCESS : EXIT_FAILURE, over ? RZ_ERR_JOB_ENDED : why,
+                    STOP_GRACE_MS);
+}
+
+static rz_status_t open_recovery(struct rz_daemon *daemon)
+{
+    const struct rz_recovery_config config = {.own = &daemon->own,
+                                              .overlay = daemon->overlay,
+                                              .overlay_router = daemon->overlay_router,
+                                              .children = daemon->children,
+                                              .router = daemon->router,
+                                              .hooks = {.arg = daemon,
+                                                        .unwatched = on_unwatched,
+                                                        .epoch = on_epoch,
+                                                        .phase = on_phase,
+                                                        .failures_noted = on_failures_noted,
+                                                        .spawns = on_spawns,
+                                                        .settled = on_settled,
+                                                        .committed = on_committed,
+                                                        .stop = on_stop}};
+    rz_status_t status = rz_recovery_open(&daemon->recovery, &config);
+    rz_ending_parts(daemon->end)->recovery = daemon->recovery;
+    return status;
+}
+
+static void send_revocations(void *arg, rz_id to, const struct rz_message *message,
+                             const uint64_t *items)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_overlay_send_protocol(daemon->overlay, to, message, items, false);
+}
+
+static void write_revocations(void *arg, const uint64_t *revocations, uint32_t n)
+{
+    const struct rz_daemon *daemon = arg;
+    for (uint32_t i = 0; i < n; i++)
+        rz_board_writer_revoked(daemon->board, revocations[i]);
+    rz_board_writer_publish(daemon->board);
+}
+
+static void revocations_message(void *revocations, const struct rz_message *message,
+                                const uint64_t *items)
+{
+    rz_revocations_message(revocations, message, items);
+}
+
+static rz_status_t open_revocations(struct rz_daemon *daemon)
+{
+    const struct rz_revocations_config config = {.n_nodes = daemon->own.job.n_nodes,
+                                                 .self = daemon->own.job.node,
+                                                 .base = daemon->own.base,
+                                                 .arg = daemon,
+                                                 .send = send_revocations,
+                                                 .learnt = write_revocations};
+    rz_status_t status = rz_revocations_open(&daemon->revocations, &config);
+    if (status == RZ_OK)
+        rz_overlay_router_protocol(daemon->overlay_router, RZ_PROTOCOL_SPREAD, RZ_REVOCATIONS_VIEW,
+                                   revocations_message, daemon->revocations);
+    return status;
+}
+
+/* ---- what processes ask for */
+
+static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
+{
+    const struct rz_groups_config groups = {.own = &daemon->own,
+                                            .children = daemon->children,
+                                            .router = daemon->router,
+                                            .overlay = daemon->overlay,
+                                            .overlay_router = daemon->overlay_router};
+    const struct rz_names_config names = {.own = &daemon->own,
+                                          .children = daemon->children,
+                                          .router = daemon->router,
+                                          .overlay = daemon->overlay,
+                                          .overlay_router = daemon->overlay_router};
+    rz_status_t status = rz_groups_open(&daemon->groups, &groups);
+    return status == RZ_OK ? rz_names_open(&daemon->names, &names) : status;
+}
+
+static rz_status_t open_arbiter_and_decisions(struct rz_daemon *daemon)
+{
+    const struct rz_arbiter_config arbiter = {.own = &daemon->own,
+                                              .children = daemon->children,
+                                              .router = daemon->router,
+                                              .board = daemon->board,
+                                              .overlay = daemon->overlay,
+                                              .overlay_router = daemon->overlay_router,
+                                              .recovery = daemon->recovery};
+    const struct rz_decision_cache_config decisions = {.own = &daemon->own,
+                                                       .children = daemon->children,
+                                                       .router = daemon->router,
+                                                       .overlay = daemon->overlay,
+                                                       .overlay_router = daemon->overlay_router,
+                                                       .recovery = daemon->recovery};
+    rz_status_t status = rz_arbiter_open(&daemon->arbiter, &arbiter);
+    return status == RZ_OK ? rz_decision_cache_open(&daemon->decisions, &decisions) : status;
+}
+
+static rz_status_t open_endpoints_and_placement(struct rz_daemon *daemon)
+{
+    const struct rz_endpoints_config endpoints = {.own = &daemon->own,
+                                                  .children = daemon->children,
+                                                  .life = daemon->life,
+                                                  .router = daemon->router,
+                                                  .overlay = daemon->overlay,
+                                                  .overlay_router = daemon->overlay_router,
+                                                  .recovery = daemon->recovery};
+    const struct rz_placement_config placement = {.own = &daemon->own,
+                                                  .board = daemon->board,
+                                                  .groups = daemon->groups,
+                                                  .recovery = daemon->recovery};
+    rz_status_t status = rz_endpoints_open(&daemon->endpoints, &endpoints);
+    return status == RZ_OK ? rz_placement_open(&daemon->placement, &placement) : status;
+}
+
+static rz_status_t open_spawns(struct rz_daemon *daemon)
+{
+    const struct rz_spawns_config config = {.own = &daemon->own,
+                                            .children = daemon->children,
+                                            .life = daemon->life,
+                                            .router = daemon->router,
+                                            .board = daemon->board,
+                                            .overlay = daemon->overlay,
+                                            .overlay_router = daemon->overlay_router,
+                                            .recovery = daemon->recovery,
+                                            .placement = daemon->placement,
+                                            .endpoints = daemon->endpoints,
+                                            .names = daemon->names};
+    return rz_spawns_open(&daemon->spawns, &config);
+}
+
+static rz_status_t open_link_service_and_barrier(struct rz_daemon *daemon)
+{
+    const struct rz_link_service_config service = {.own = &daemon->own,
+                                                   .router = daemon->router,
+                                                   .life = daemon->life,
+                                                   .board = daemon->board,
+                                                   .arbiter = daemon->arbiter,
+                                                   .endpoints = daemon->endpoints,
+                                                   .groups = daemon->groups,
+                                                   .revocations = daemon->revocations,
+                                                   .spawns = daemon->spawns};
+    const struct rz_barrier_config barrier = {.children = daemon->children,
+                                              .router = daemon->router,
+                                              .recovery = daemon->recovery,
+                                              .groups = daemon->groups};
+    rz_status_t status = rz_link_service_open(&daemon->link_service, &service);
+    return status == RZ_OK ? rz_barrier_open(&daemon->barrier, &barrier) : status;
+}
+
+/* ---- what rzrun and other commands ask for */
+
+static const char *on_stdin(void *arg, const struct rz_launch_message *message)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_status_t status = rz_input_feed(daemon->input, message->stdin_data.data,
+                                       message->stdin_data.data_length, message->stdin_data.end);
+    return status == RZ_OK ? NULL : "STDIN: more than was asked for";
+}
+
+static char *status_page(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    return rz_status_page_write(&daemon->page);
+}
+
+static const char *attach(void *arg, int fd)
+{
+    const struct rz_daemon *daemon = arg;
+    return daemon->detached
+               ? rz_detached_attach(daemon->detached, fd)
+               : "the rzrun that started it is there still: it was not started with --detach";
+}
+
+static rz_status_t open_orders(struct rz_daemon *daemon)
+{
+    const struct rz_orders_config config = {.own = &daemon->own,
+                                            .children = daemon->children,
+                                            .overlay = daemon->overlay,
+                                            .launcher = daemon->launcher,
+                                            .lifeline_fd = daemon->lifeline_fd};
+    rz_launcher_handle(daemon->launcher, RZ_LAUNCH_STDIN, RZ_LAUNCHER_IN_JOB, on_stdin, daemon);
+    return rz_orders_open(&daemon->orders, &config);
+}
+
+static void open_control(struct rz_daemon *daemon)
+{
+    const struct rz_control_config config = {
+        .own = &daemon->own, .arg = daemon, .status = status_page, .attach = attach};
+    daemon->page = (struct rz_status_page){.own = &daemon->own,
+                                           .children = daemon->children,
+                                           .board = daemon->board,
+                                           .groups = daemon->groups,
+                                           .detached = daemon->detached,
+                                           .begun = rz_clock_now()};
+    if (rz_control_open(&daemon->control, &config) != RZ_OK)
+        rz_report_log(&daemon->own.report, 1, "has no control socket: rzps will not see it");
+}
+
+/* ---- all of it */
+
+static rz_status_t open_modules(struct rz_daemon *daemon)
+{
+    static rz_status_t (*const steps[])(struct rz_daemon * daemon) = {open_processes,
+                                                                      open_recovery,
+                                                                      open_revocations,
+                                                                      open_groups_and_names,
+                                                                      open_arbiter_and_decisions,
+                                                                      open_endpoints_and_placement,
+                                                                      open_spawns,
+                                                                      open_link_service_and_barrier,
+                                                                      open_orders};
+    const struct rz_daemon_job *job = &daemon->own.job;
+    rz_status_t status = rz_membership_open(&daemon->own.membership, job->n_nodes, job->n_slots);
+    if (status == RZ_OK)
+        status = rz_children_open(&daemon->children, &daemon->own);
+    rz_ending_parts(daemon->end)->children = daemon->children;
+    if (status == RZ_OK)
+        status = rz_overlay_router_open(&daemon->overlay_router);
+    if (status == RZ_OK && job->flags & RZ_JOB_DETACHED)
+        status = open_detached(daemon);
+    for (size_t i = 0; status == RZ_OK && i < sizeof steps / sizeof *steps; i++)
+        status = steps[i](daemon);
+    if (status != RZ_OK)
+        return status;
+    daemon->news = (struct rz_daemon_news){.own = &daemon->own,
+                                           .children = daemon->children,
+                                           .life = daemon->life,
+                                           .board = daemon->board,
+                                           .groups = daemon->groups,
+                                           .placement = daemon->placement,
+                                           .recovery = daemon->recovery};
+    subscribe(daemon);
+    return RZ_OK;
+}
+
+/* Without a keeper nobody removes it when the daemon is killed. */
+static void name_scratch(const struct rz_daemon *daemon)
+{
+    char path[RZ_SCRATCH_PATH_MAX];
+    rz_scratch_path(path, daemon->own.job.id, daemon->own.job.node);
+    if (daemon->lifeline_fd >= 0)
+        rz_keeper_scratch(daemon->lifeline_fd, path);
+}
+
+rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message,
+                                const char **why)
+{
+    rz_kill_here(RZ_KILL_DAEMON_JOB);
+    rz_status_t status = rz_job_read(&daemon->own.job, message, why);
+    if (status != RZ_OK)
+        return status;
+    daemon->has_job = true;
+    daemon->own.report.node = daemon->own.job.node;
+    daemon->own.report.verbosity = daemon->own.job.verbosity;
+    rz_launcher_in_job(daemon->launcher);
+    name_scratch(daemon);
+    if (getenv(RZ_KILL_AT) && !rz_kill_plan) /* of this node's number in the place of a rank's */
+        rz_kill_arm(getenv(RZ_KILL_AT), daemon->own.job.node);
+    status = open_modules(daemon);
+    *why = rz_status_text(status);
+    if (status == RZ_OK)
+        open_control(daemon);
+    if (status == RZ_OK && daemon->own.job.node == 0) /* the others have the same */
+        rz_environment_tell_overruled(&daemon->own);
+    rz_kill_here(RZ_KILL_DAEMON_OPEN);
+    return status;
+}
+
+void rz_daemon_end_job(struct rz_daemon *daemon)
+{
+    struct rz_spawns *spawns = daemon->spawns;
+    struct rz_endpoints *endpoints = daemon->endpoints;
+    daemon->spawns = NULL; /* nothing is asked for any more */
+    daemon->endpoints = NULL;
+    rz_recovery_close(daemon->recovery);
+    daemon->recovery = NULL;
+    rz_revocations_close(daemon->revocations);
+    rz_control_close(daemon->control);
+    rz_orders_close(daemon->orders);
+    rz_barrier_close(daemon->barrier);
+    rz_link_service_close(daemon->link_service);
+    rz_spawns_close(spawns);
+    rz_placement_close(daemon->placement);
+    rz_endpoints_close(endpoints);
+    rz_decision_cache_close(daemon->decisions);
+    rz_arbiter_close(daemon->arbiter);
+    rz_names_close(daemon->names);
+    rz_groups_close(daemon->groups);
+    rz_watchdog_close(daemon->watchdog);
+    rz_stall_close(daemon->stall);
+    rz_child_life_close(daemon->life);
+    rz_binding_close(daemon->binding);
+    rz_link_router_close(daemon->router);
+    rz_board_writer_close(daemon->board);
+    rz_input_close(daemon->input);
+    rz_outputs_close(daemon->outputs);
+    daemon->outputs = NULL;
+    rz_detached_close(daemon->detached);
+    daemon->detached = NULL;
+    if (daemon->overlay)
+        rz_overlay_close(daemon->overlay);
+    rz_overlay_router_close(daemon->overlay_router);
+    rz_children_close(daemon->children);
+    rz_membership_close(&daemon->own.membership);
+    rz_job_clear(&daemon->own.job);
+}

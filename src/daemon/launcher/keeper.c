@@ -1,0 +1,229 @@
+#include "daemon/launcher/keeper.h"
+
+#include "daemon/state/scratch.h"
+
+#include "port/channel.h"
+#include "port/child_process.h"
+#include "port/clock.h"
+#include "port/descriptor.h"
+#include "port/kill_point.h"
+#include "port/process.h"
+#include "port/signals.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Looks at the tree when it is stopped or continued: a second one finds what was forked during the
+ * first. */
+#define FREEZE_LOOKS 2
+
+struct keeper {
+    pid_t daemon;
+    int alive_fd;    /* -1: none, or its end was seen */
+    int lifeline_fd; /* -1: told the daemon to end */
+    int signal_fd;
+    rz_time kill_at;                   /* the daemon's grace is over then */
+    rz_time continue_at;               /* the frozen node goes on then */
+    char scratch[RZ_SCRATCH_PATH_MAX]; /* "": the daemon has named none */
+};
+
+static void continue_node(struct keeper *keeper)
+{
+    if (keeper->continue_at == RZ_TIME_NEVER)
+        return;
+    keeper->continue_at = RZ_TIME_NEVER;
+    rz_process_signal_descendants(keeper->daemon, SIGCONT, FREEZE_LOOKS);
+    rz_child_process_signal(keeper->daemon, SIGCONT);
+}
+
+static void freeze_node(struct keeper *keeper, rz_time for_ns)
+{
+    rz_child_process_signal(keeper->daemon, SIGSTOP);
+    rz_process_signal_descendants(keeper->daemon, SIGSTOP, FREEZE_LOOKS);
+    keeper->continue_at = rz_clock_now() + for_ns;
+}
+
+static void tell_end(struct keeper *keeper)
+{
+    if (keeper->lifeline_fd < 0)
+        return;
+    close(keeper->lifeline_fd);
+    keeper->lifeline_fd = -1;
+    keeper->kill_at = rz_clock_now() + RZ_KEEPER_GRACE_MS * RZ_MILLISECOND;
+    continue_node(keeper);
+    rz_child_process_signal(keeper->daemon,
+                            SIGCONT); /* one that was stopped from outside ends in order, too */
+    rz_kill_here(RZ_KILL_KEEPER_TOLD);
+}
+
+/* The daemon has ended, however: so has everything below it. Orphans come to us, so that nothing
+ * can leave the tree. */
+static void clear_node(void)
+{
+    while (!rz_process_clear(RZ_SECOND))
+        ;
+}
+
+/* Reaps; does not return once the daemon has ended. */
+static void look_at_children(const struct keeper *keeper)
+{
+    int status;
+    pid_t pid;
+    while (rz_child_process_reap_next(&pid, &status)) {
+        if (pid != keeper->daemon)
+            continue;
+        rz_kill_here(RZ_KILL_KEEPER_REAPED);
+        clear_node();
+        rz_kill_here(RZ_KILL_KEEPER_CLEARED);
+        rz_scratch_remove(keeper->scratch);
+        _exit(rz_child_process_exit_of(status));
+    }
+}
+
+/* rzrun is allowed to go, and whoever waits for the end of what it wrote to shall not wait for us.
+ */
+static void let_rzrun_go(struct keeper *keeper)
+{
+    if (keeper->alive_fd >= 0)
+        close(keeper->alive_fd);
+    keeper->alive_fd = -1;
+    rz_process_leave_terminal();
+    rz_kill_here(RZ_KILL_KEEPER_LET_GO);
+}
+
+static void look_at_lifeline(struct keeper *keeper)
+{
+    uint64_t for_ns;
+    char message[RZ_SCRATCH_PATH_MAX] = {0};
+    size_t n;
+    rz_status_t status =
+        rz_channel_receive(keeper->lifeline_fd, message, sizeof message, &n, NULL, NULL);
+    memcpy(&for_ns, message, sizeof for_ns);
+    if (status == RZ_OK && n == sizeof message)
+        memcpy(keeper->scratch, message, n);
+    else if (status == RZ_OK && n == sizeof for_ns && for_ns == RZ_TIME_NEVER)
+        let_rzrun_go(keeper);
+    else if (status == RZ_OK && n == sizeof for_ns)
+        freeze_node(keeper, for_ns);
+    else if (status == RZ_ERR_CLOSED)
+        tell_end(keeper); /* it is ending; its exit is still to come, within the same bound */
+}
+
+static void look_at_alive(struct keeper *keeper)
+{
+    char byte;
+    ssize_t got = read(keeper->alive_fd, &byte, 1);
+    if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN)))
+        return;
+    close(keeper->alive_fd);
+    keeper->alive_fd = -1;
+    tell_end(keeper);
+}
+
+static int wait_ms(const struct keeper *keeper)
+{
+    rz_time next = keeper->kill_at < keeper->continue_at ? keeper->kill_at : keeper->continue_at;
+    if (next == RZ_TIME_NEVER)
+        return -1;
+    rz_time now = rz_clock_now();
+    return next <= now ? 0 : (int)((next - now) / RZ_MILLISECOND) + 1;
+}
+
+enum { SIGNALLED = 1, ALIVE = 2, LIFELINE = 4 };
+
+_Noreturn static void keep(struct keeper *keeper)
+{
+    for (;;) {
+        const int fds[] = {keeper->signal_fd, keeper->alive_fd, keeper->lifeline_fd};
+        unsigned ready = rz_descriptor_await(fds, 3, wait_ms(keeper));
+        look_at_children(keeper);
+        if (ready & SIGNALLED) {
+            int number = rz_signals_next(keeper->signal_fd);
+            if (number > 0 && number != SIGCHLD)
+                tell_end(keeper);
+        }
+        /* First all of the lifeline: it may say that the pipe's end means nothing. */
+        if (ready & LIFELINE && keeper->lifeline_fd >= 0)
+            look_at_lifeline(keeper);
+        else if (ready & ALIVE && keeper->alive_fd >= 0)
+            look_at_alive(keeper);
+        rz_time now = rz_clock_now();
+        if (now >= keeper->continue_at)
+            continue_node(keeper);
+        if (now >= keeper->kill_at) {
+            rz_child_process_signal(keeper->daemon, SIGKILL);
+            keeper->kill_at = RZ_TIME_NEVER;
+        }
+    }
+}
+
+static int keeper_error(const char *what)
+{
+    fprintf(stderr, "rzd: cannot start the daemon: %s: %s\n", what, strerror(errno));
+    return -1;
+}
+
+int rz_keeper_start(int alive_fd, int other_fd)
+{
+    struct keeper keeper = {
+        .alive_fd = alive_fd, .kill_at = RZ_TIME_NEVER, .continue_at = RZ_TIME_NEVER};
+    int lifeline[2];
+    struct rz_signals_taken signals;
+    rz_kill_here(RZ_KILL_KEEPER_BEGIN);
+    /* Signals of a terminal go to rzrun, which forwards them. */
+    rz_child_process_lead_session();
+    if (rz_process_adopt_orphans() != RZ_OK)
+        return keeper_error("adopting orphans");
+    if (rz_channel_pair(lifeline) != RZ_OK)
+        return keeper_error("lifeline");
+    rz_signals_take(&signals); /* the daemon's processes shall find them as they were */
+    pid_t keeper_pid = getpid();
+    keeper.daemon = rz_child_process_fork();
+    if (keeper.daemon < 0)
+        return keeper_error("fork");
+    if (keeper.daemon == 0) {
+        rz_signals_give_back(&signals);
+        close(lifeline[0]);
+        if (alive_fd >= 0)
+            close(alive_fd);
+        /* Not killed with the keeper, but woken where it was stopped: it must see the end of the
+         * lifeline. */
+        if (rz_process_fail_with_parent(keeper_pid, SIGCONT) != RZ_OK)
+            _exit(EXIT_FAILURE);
+        return lifeline[1];
+    }
+    close(lifeline[1]);
+    close(other_fd);
+    rz_kill_here(RZ_KILL_KEEPER_FORKED);
+    rz_child_process_name("rzd-keeper");
+    keeper.lifeline_fd = lifeline[0];
+    if (rz_signals_open(&signals, &keeper.signal_fd) != RZ_OK) {
+        keeper_error("signalfd");
+        rz_child_process_signal(keeper.daemon, SIGKILL);
+        clear_node();
+        _exit(EXIT_FAILURE);
+    }
+    keep(&keeper);
+}
+
+rz_status_t rz_keeper_scratch(int lifeline_fd, const char *path)
+{
+    char message[RZ_SCRATCH_PATH_MAX] = {0};
+    snprintf(message, sizeof message, "%s", path);
+    return rz_channel_send(lifeline_fd, message, sizeof message, NULL, 0);
+}
+
+rz_status_t rz_keeper_detach(int lifeline_fd)
+{
+    uint64_t message = RZ_TIME_NEVER;
+    return rz_channel_send(lifeline_fd, &message, sizeof message, NULL, 0);
+}
+
+rz_status_t rz_keeper_freeze(int lifeline_fd, rz_time for_ns)
+{
+    uint64_t message = for_ns;
+    return rz_channel_send(lifeline_fd, &message, sizeof message, NULL, 0);
+}

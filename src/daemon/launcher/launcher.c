@@ -1,0 +1,222 @@
+#include "daemon/launcher/launcher.h"
+
+#include "base/assert.h"
+#include "daemon/state/loop.h"
+#include "port/channel.h"
+#include "port/clock.h"
+#include "port/descriptor.h"
+#include "port/process.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Between these marks of bytes queued towards rzrun output is held back, then let go on. */
+#define QUEUE_HIGH (1u << 20)
+#define QUEUE_LOW (256u << 10)
+/* Above this, marks of progress are left out: they are many, and the next one says more. */
+#define QUEUE_FULL (8u << 20)
+
+struct rz_launcher {
+    struct rz_launcher_config config;
+    struct rz_frames *frames;
+    struct event *readable, *writable;
+    bool in_job;
+    bool full;      /* more is queued for rzrun than it may be */
+    bool told_hold; /* by rzrun, whose own readers are slow */
+    bool gone;
+    struct {
+        rz_launcher_handler_fn call;
+        void *arg;
+        enum rz_launcher_when when;
+    } handler[RZ_LAUNCH_TYPE_COUNT];
+    uint8_t buffer[RZ_LAUNCH_FRAME_MAX];
+};
+
+/* rzrun is gone: nothing more is sent. */
+static void gone(struct rz_launcher *launcher)
+{
+    if (launcher->gone)
+        return;
+    launcher->gone = true;
+    event_del(launcher->readable);
+    event_del(launcher->writable);
+    launcher->config.backed_up(launcher->config.arg, false);
+    launcher->config.lost(launcher->config.arg);
+}
+
+static void look_at_queue(struct rz_launcher *launcher)
+{
+    size_t queued = rz_frames_queued(launcher->frames);
+    if (queued > 0)
+        event_add(launcher->writable, NULL);
+    launcher->full = launcher->full ? queued > QUEUE_LOW : queued > QUEUE_HIGH;
+    launcher->config.backed_up(launcher->config.arg, launcher->full || launcher->told_hold);
+}
+
+static void launcher_writable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_launcher *launcher = arg;
+    (void)fd, (void)what;
+    if (rz_frames_flush(launcher->frames) == RZ_ERR_CLOSED)
+        gone(launcher);
+    else
+        look_at_queue(launcher);
+}
+
+static void send_message(void *arg, const struct rz_launch_message *message)
+{
+    struct rz_launcher *launcher = arg;
+    if (launcher->gone ||
+        (message->type == RZ_LAUNCH_MARK && rz_frames_queued(launcher->frames) > QUEUE_FULL))
+        return;
+    size_t n = rz_launch_encode(message, launcher->buffer, sizeof launcher->buffer);
+    rz_assert(n > 0);
+    if (rz_frames_send(launcher->frames, launcher->buffer, n) == RZ_ERR_CLOSED)
+        event_active(launcher->readable, EV_READ,
+                     0); /* its end is dealt with from the loop, not inside the caller */
+    else
+        look_at_queue(launcher);
+}
+
+/* ---- orders */
+
+static void refuse(struct rz_launcher *launcher, const char *reason)
+{
+    const struct rz_launch_message message = {.type = RZ_LAUNCH_REFUSED,
+                                              .refused = {.reason = reason}};
+    rz_report_send(&launcher->config.own->report, &message);
+    launcher->config.refused(launcher->config.arg);
+}
+
+static const char *on_hold_output(void *arg, const struct rz_launch_message *message)
+{
+    struct rz_launcher *launcher = arg;
+    launcher->told_hold = message->hold_output.hold != 0;
+    look_at_queue(launcher);
+    return NULL;
+}
+
+/* It is answered by itself. */
+static const char *on_alive(void *arg, const struct rz_launch_message *message)
+{
+    const struct rz_launcher *launcher = arg;
+    rz_report_send(&launcher->config.own->report, message);
+    return NULL;
+}
+
+static void obey(struct rz_launcher *launcher, const struct rz_launch_message *message)
+{
+    rz_launcher_handler_fn call = launcher->handler[message->type].call;
+    enum rz_launcher_when when = launcher->handler[message->type].when;
+    const char *why = "a message that rzrun does not send";
+    if ((!call || when != RZ_LAUNCHER_ALWAYS) && launcher->config.deaf(launcher->config.arg))
+        return;
+    if ((!call || when == RZ_LAUNCHER_IN_JOB) && !launcher->in_job)
+        why = "JOB must come first";
+    else if (call)
+        why = call(launcher->handler[message->type].arg, message);
+    if (why)
+        refuse(launcher, why);
+}
+
+static void launcher_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_launcher *launcher = arg;
+    const struct rz_membership *membership = &launcher->config.own->membership;
+    (void)fd, (void)what;
+    rz_status_t status = rz_frames_read(launcher->frames);
+    const void *bytes;
+    size_t n;
+    while (!launcher->gone && rz_frames_next(launcher->frames, &bytes, &n)) {
+        struct rz_launch_message message;
+        if (rz_launch_decode(&message, bytes, n) == RZ_OK)
+            obey(launcher, &message);
+        else if (!membership->ending)
+            refuse(launcher, "a malformed message");
+    }
+    if (status == RZ_ERR_MALFORMED && !membership->ending)
+        refuse(launcher, "a message longer than allowed");
+    if (status != RZ_OK)
+        gone(launcher);
+}
+
+void rz_launcher_handle(struct rz_launcher *launcher, enum rz_launch_type type,
+                        enum rz_launcher_when when, rz_launcher_handler_fn handler, void *arg)
+{
+    rz_assert(!launcher->handler[type].call);
+    launcher->handler[type].call = handler;
+    launcher->handler[type].arg = arg;
+    launcher->handler[type].when = when;
+}
+
+void rz_launcher_in_job(struct rz_launcher *launcher)
+{
+    launcher->in_job = true;
+}
+
+/* ---- life */
+
+rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launcher_config *config)
+{
+    struct event_base *base = config->own->base;
+    struct rz_launcher *launcher = calloc(1, sizeof *launcher);
+    if (!launcher)
+        return RZ_ERR_NO_MEMORY;
+    launcher->config = *config;
+    rz_status_t status = rz_descriptor_no_wait(config->fd);
+    if (status == RZ_OK)
+        status = rz_process_keep_on_exec(config->fd, false);
+    if (status == RZ_OK)
+        status = rz_frames_open(&launcher->frames, config->fd, RZ_LAUNCH_JOB_MAX);
+    if (status == RZ_OK)
+        status = rz_loop_watch(base, &launcher->writable, config->fd, EV_WRITE, launcher_writable,
+                               launcher);
+    if (status == RZ_OK)
+        status = rz_loop_watch(base, &launcher->readable, config->fd, EV_READ | EV_PERSIST,
+                               launcher_readable, launcher);
+    if (status != RZ_OK) {
+        rz_launcher_close(launcher);
+        return status;
+    }
+    config->own->report.sink = (struct rz_report_sink){.arg = launcher, .send = send_message};
+    rz_launcher_handle(launcher, RZ_LAUNCH_HOLD_OUTPUT, RZ_LAUNCHER_IN_JOB, on_hold_output,
+                       launcher);
+    rz_launcher_handle(launcher, RZ_LAUNCH_ALIVE, RZ_LAUNCHER_IN_JOB, on_alive, launcher);
+    *result = launcher;
+    return RZ_OK;
+}
+
+void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, const char *address,
+                               uint16_t tcp_port, uint16_t udp_port)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_LISTENING,
+                                        .listening = {.version = RZ_LAUNCH_VERSION,
+                                                      .node = node,
+                                                      .pid = (uint32_t)getpid(),
+                                                      .address = address,
+                                                      .tcp_port = tcp_port,
+                                                      .udp_port = udp_port}};
+    rz_report_send(&launcher->config.own->report, &message);
+}
+
+void rz_launcher_flush(struct rz_launcher *launcher, uint32_t timeout_ms)
+{
+    rz_time deadline = rz_clock_now() + timeout_ms * RZ_MILLISECOND, now;
+    while (!launcher->gone && rz_frames_flush(launcher->frames) == RZ_IN_PROGRESS &&
+           (now = rz_clock_now()) < deadline) {
+        rz_descriptor_await_room(rz_frames_fd(launcher->frames),
+                                 (int)((deadline - now) / RZ_MILLISECOND) + 1);
+    }
+}
+
+void rz_launcher_close(struct rz_launcher *launcher)
+{
+    if (!launcher)
+        return;
+    launcher->config.own->report.sink = (struct rz_report_sink){0};
+    rz_loop_free(launcher->readable);
+    rz_loop_free(launcher->writable);
+    if (launcher->frames)
+        rz_frames_close(launcher->frames);
+    free(launcher);
+}

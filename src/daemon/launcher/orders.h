@@ -1,0 +1,30 @@
+/*
+ * What rzrun may order while the job runs: faults, signals, a report of who waits for whom.
+ */
+#ifndef RZ_DAEMON_ORDERS_H
+#define RZ_DAEMON_ORDERS_H
+
+#include "daemon/launcher/launcher.h"
+#include "daemon/overlay/overlay.h"
+#include "daemon/process/child.h"
+
+struct rz_orders;
+
+struct rz_orders_config {
+    const struct rz_own_node *own;
+    const struct rz_children *children;
+    struct rz_overlay *overlay;
+    struct rz_launcher *launcher;
+    int lifeline_fd; /* keeper.h; -1 without a keeper */
+};
+
+/* Obeys INJECT (a fault, enum rz_inject, which is recorded; to kill the node means this daemon, and
+ * the call may not return), SIGNAL (to all processes here) and DUMP_WAITING. */
+rz_status_t rz_orders_open(struct rz_orders **orders, const struct rz_orders_config *config);
+void rz_orders_close(struct rz_orders *orders); /* NULL: nothing */
+
+/* One WAITING line per wait of each process here (one that says so where there is none), then
+ * WAITING_END. */
+void rz_orders_dump_waiting(const struct rz_orders *orders);
+
+#endif

@@ -1,0 +1,218 @@
+#include "daemon/launcher/status_page.h"
+
+#include "net/datagram/datagram.h"
+#include "port/clock.h"
+#include "wire/protocol_encoding.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define NAME_MAX_BYTES 128 /* what is longer is cut */
+#define HEARTBEAT_BYTES                                                                            \
+    (RZ_DATAGRAM_HEADER_BYTES + RZ_PROTOCOL_HEADER_BYTES + RZ_DATAGRAM_PROOF_BYTES)
+
+static const char *const detectors[] = {
+    [RZ_DETECTOR_RING] = "ring", [RZ_DETECTOR_SWIM] = "swim", [RZ_DETECTOR_FLAT] = "flat"};
+static const char *const phases[] = {
+    [RZ_PHASE_ENTER] = "enter", [RZ_PHASE_RUN] = "run", [RZ_PHASE_LEFT] = "left"};
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value); /* NULL on no memory: the field is missing then */
+}
+
+/* Names are the program's: in one that is not UTF-8 each byte beyond ASCII is written as \xNN. */
+static json_t *name_of(const char *name)
+{
+    json_t *text = json_string(name);
+    char escaped[4 * NAME_MAX_BYTES + 1], *at = escaped;
+    if (text)
+        return text;
+    for (; *name && at < escaped + 4 * (NAME_MAX_BYTES - 1); name++) {
+        bool ascii = (unsigned char)*name < 0x80;
+        at += snprintf(at, 5, ascii ? "%c" : "\\x%02x", (unsigned char)*name);
+    }
+    return json_string(escaped);
+}
+
+static json_t *hexadecimal(uint64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%016" PRIx64, number);
+    return json_string(text);
+}
+
+static json_t *seconds(rz_time time)
+{
+    return json_real((double)time / 1e9);
+}
+
+/* ---- The job ---- */
+
+static json_t *nodes(const struct rz_status_page *looked)
+{
+    json_t *list = json_array();
+    for (uint32_t node = 0; node < looked->own->job.n_nodes; node++) {
+        json_t *one = json_object();
+        bool failed = node != looked->own->job.node &&
+                      rz_membership_node_has_failed(&looked->own->membership, node);
+        set(one, "node", json_integer(node));
+        set(one, "address", json_string(looked->own->job.peers[node].address));
+        set(one, "state", json_string(failed ? "failed" : "alive"));
+        set(one, "slots", json_integer(looked->own->job.slots[node]));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static const char *cause(const struct rz_status_page *looked, uint32_t rank)
+{
+    const struct rz_membership_slot *place = &looked->own->membership.slots[rank];
+    const struct rz_child *p = rz_child_of(looked->children, rank);
+    if (looked->own->membership.slots[rank].failed >= place->incarnation ||
+        rz_membership_node_has_failed(&looked->own->membership, place->node))
+        return "failed";
+    bool ended = rz_board_writer_state(looked->board, rank) == RZ_PROCESS_ENDED;
+    return ended || (p && p->state == RZ_CHILD_LEFT) ? "ended" : "alive";
+}
+
+static json_t *ranks(const struct rz_status_page *looked)
+{
+    json_t *list = json_array();
+    for (uint32_t rank = 0; looked->own->membership.epoch > 0 && rank < looked->own->job.n_slots;
+         rank++) {
+        if (looked->own->membership.slots[rank].incarnation == 0)
+            continue;
+        json_t *one = json_object();
+        set(one, "rank", json_integer(rank));
+        set(one, "spawned", json_boolean(rank >= looked->own->job.n_ranks));
+        set(one, "node", json_integer(looked->own->membership.slots[rank].node));
+        set(one, "incarnation", json_integer(looked->own->membership.slots[rank].incarnation));
+        set(one, "verdict", json_string(cause(looked, rank)));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* ---- The processes of this node ---- */
+
+static json_t *number_or_any(uint32_t number)
+{
+    return number == RZ_WAIT_ANY ? json_string("any") : json_integer(number);
+}
+
+static json_t *waits_of(const struct rz_child *p, rz_time now)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; p->share.waits && i < RZ_WAITS_MAX; i++) {
+        struct rz_wait_text w;
+        if (!rz_wait_read(&p->share.waits->wait[i], &w))
+            continue;
+        json_t *one = json_object();
+        set(one, "call", json_string(w.call));
+        set(one, "communicator", hexadecimal(w.context));
+        set(one, "name", name_of(w.name));
+        set(one, "operation", json_integer((json_int_t)w.operation));
+        set(one, "peer", number_or_any(w.peer));
+        set(one, "tag", number_or_any(w.tag));
+        set(one, "seconds", seconds(now > w.since_ns ? now - w.since_ns : 0));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static json_t *processes(const struct rz_status_page *looked)
+{
+    static const char *const states[] = {"started", "joined", "left", "failed"};
+    rz_time now = rz_clock_now();
+    json_t *list = json_array();
+    for (const struct rz_child *p = looked->children->first; p; p = p->next) {
+        json_t *one = json_object();
+        set(one, "rank", json_integer(p->rank));
+        set(one, "incarnation", json_integer(p->incarnation));
+        set(one, "pid", json_integer(p->pid));
+        set(one, "state", json_string(states[p->state]));
+        if (p->marked)
+            set(one, "iteration", json_integer((json_int_t)p->iteration));
+        set(one, "waits", waits_of(p, now));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* ---- Dynamic groups ---- */
+
+static json_t *group(const struct rz_groups_look *look)
+{
+    json_t *one = json_object(), *members = json_array(), *out = json_array();
+    json_t *events = json_object();
+    set(one, "name", name_of(look->name));
+    set(one, "round", json_integer(look->turn.counts.round));
+    set(one, "progress", json_integer((json_int_t)look->turn.counts.progress));
+    for (uint32_t i = 0; i < look->turn.n; i++) {
+        char rank[16];
+        uint32_t slot = (uint32_t)look->turn.processes[i];
+        bool in = look->turn.counts.view[i / 64] >> i % 64 & 1;
+        json_array_append_new(in ? members : out, json_integer(slot));
+        snprintf(rank, sizeof rank, "%u", slot);
+        set(events, rank, json_integer(look->events[i]));
+    }
+    set(one, "members", members);
+    set(one, "out", out);
+    set(one, "events", events);
+    return one;
+}
+
+static json_t *groups(const struct rz_status_page *looked)
+{
+    struct rz_groups_look look;
+    json_t *list = json_array();
+    for (uint32_t i = 0; rz_groups_at(looked->groups, i, &look); i++)
+        json_array_append_new(list, group(&look));
+    return list;
+}
+
+/* ---- Detection, and what it costs ---- */
+
+static json_t *detection(const struct rz_status_page *looked)
+{
+    json_t *one = json_object();
+    const struct rz_daemon_job *job = &looked->own->job;
+    bool off = job->flags & RZ_JOB_NO_FT || job->n_nodes == 1;
+    double per_second = off ? 0.0 : 1e9 / (double)job->hb_period_ns;
+    set(one, "detector", json_string(off ? "none" : detectors[job->detector]));
+    set(one, "hb_period_seconds", seconds(job->hb_period_ns));
+    set(one, "hb_timeout_seconds", seconds(job->hb_timeout_ns));
+    /* Of the ring: one heartbeat sent and one received each period, whatever the number of nodes.
+     */
+    if (job->detector == RZ_DETECTOR_RING)
+        set(one, "heartbeat_bytes_per_second", json_real(2 * per_second * (double)HEARTBEAT_BYTES));
+    return one;
+}
+
+char *rz_status_page_write(const struct rz_status_page *looked)
+{
+    const struct rz_daemon_job *job = &looked->own->job;
+    json_t *page = json_object();
+    set(page, "schema", json_string("rhizome.status.1"));
+    set(page, "version", json_string(RZ_VERSION));
+    set(page, "job", hexadecimal(job->id));
+    set(page, "program", json_string(job->arguments[0]));
+    set(page, "pid", json_integer(getpid()));
+    set(page, "node", json_integer(job->node));
+    set(page, "seconds", seconds(rz_clock_now() - looked->begun));
+    set(page, "epoch", json_integer(looked->own->membership.epoch));
+    set(page, "phase", json_string(phases[looked->own->membership.phase]));
+    set(page, "detached",
+        json_string(looked->detached ? rz_detached_state(looked->detached) : "no"));
+    set(page, "detection", detection(looked));
+    set(page, "nodes", nodes(looked));
+    set(page, "ranks", ranks(looked));
+    set(page, "processes", processes(looked));
+    set(page, "groups", groups(looked));
+    char *text = json_dumps(page, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    json_decref(page);
+    return text;
+}

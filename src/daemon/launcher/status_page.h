@@ -1,0 +1,23 @@
+/* What a daemon says of its job when it is asked: docs/status.md. */
+#ifndef RZ_DAEMON_STATUS_PAGE_H
+#define RZ_DAEMON_STATUS_PAGE_H
+
+#include "daemon/launcher/detached.h"
+#include "daemon/process/child.h"
+#include "daemon/service/groups.h"
+#include "daemon/state/board_writer.h"
+
+/* What is looked at. */
+struct rz_status_page {
+    const struct rz_own_node *own;
+    const struct rz_children *children;
+    const struct rz_board_writer *board;
+    const struct rz_groups *groups;
+    const struct rz_detached *detached; /* NULL: the job is not detached */
+    rz_time begun;                      /* when JOB came */
+};
+
+/* The status document, freed by the caller; NULL: no memory. */
+char *rz_status_page_write(const struct rz_status_page *looked);
+
+#endif

@@ -1,0 +1,257 @@
+/* The connections that this daemon opened: it sends on them. */
+#include "daemon/overlay/overlay_private.h"
+
+#include "base/assert.h"
+#include "daemon/state/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where no way leads to the peer: so long until the next try. */
+#define AGAIN_NS RZ_SECOND
+
+static void outgoing_failed(struct outgoing *out, rz_status_t status);
+
+static void outgoing_update(struct outgoing *out)
+{
+    if (rz_frames_want_write(out->frames))
+        event_add(out->writable, NULL);
+    if (rz_frames_queued(out->frames) >= RZ_OVERLAY_QUEUE_LOW)
+        out->above_low = true;
+}
+
+static void outgoing_push(struct outgoing *out, const void *bytes, size_t n)
+{
+    if (rz_frames_send(out->frames, bytes, n) != RZ_OK)
+        event_active(out->readable, EV_READ,
+                     0); /* told from the loop, not from inside the caller */
+    else
+        outgoing_update(out);
+}
+
+/* Once both ends are proved: nobody else reads, changes, repeats or leaves out a frame. */
+static void outgoing_push_sealed(struct outgoing *out, const void *bytes, size_t n)
+{
+    uint8_t *sealed = out->overlay->sealed;
+    rz_seal_put(&out->seal, bytes, n, sealed);
+    outgoing_push(out, sealed, n + RZ_SEAL_BYTES);
+}
+
+static void outgoing_write(evutil_socket_t fd, short what, void *arg)
+{
+    struct outgoing *out = arg;
+    (void)fd, (void)what;
+    rz_status_t status = rz_frames_flush(out->frames);
+    if (status != RZ_OK && status != RZ_IN_PROGRESS) {
+        outgoing_failed(out, status);
+        return;
+    }
+    if (rz_frames_want_write(out->frames))
+        event_add(out->writable, NULL);
+    if (out->above_low && rz_frames_queued(out->frames) < RZ_OVERLAY_QUEUE_LOW) {
+        out->above_low = false;
+        out->overlay->config.writable(out->overlay->config.arg, out->peer);
+    }
+}
+
+static void forget_waiting(struct outgoing *out)
+{
+    while (out->first) {
+        struct waiting_frame *frame = out->first;
+        out->first = frame->next;
+        free(frame);
+    }
+    out->last = &out->first;
+    out->waiting_bytes = 0;
+}
+
+/* What waits for it is kept. */
+static void drop_connection(struct outgoing *out)
+{
+    if (out->readable)
+        event_free(out->readable);
+    if (out->writable)
+        event_free(out->writable);
+    if (out->frames)
+        rz_frames_close(out->frames);
+    out->readable = out->writable = NULL;
+    out->frames = NULL;
+    rz_seal_end(&out->seal);
+    out->said_hello = out->ready = false;
+}
+
+void rz_overlay_outgoing_close(struct outgoing *out)
+{
+    drop_connection(out);
+    rz_loop_free(out->again);
+    out->again = NULL;
+    forget_waiting(out);
+}
+
+static void try_again(evutil_socket_t fd, short what, void *arg)
+{
+    struct outgoing *out = arg;
+    (void)fd, (void)what;
+    if (!out->frames && !out->overlay->ending)
+        rz_overlay_outgoing_open(out);
+}
+
+static void connect_later(struct outgoing *out)
+{
+    drop_connection(out);
+    if (!out->again)
+        out->again = evtimer_new(out->overlay->base, try_again, out);
+    if (out->again)
+        event_add(out->again, &(struct timeval){.tv_sec = AGAIN_NS / RZ_SECOND});
+}
+
+/*
+ * RZ_ERR_CLOSED: the peer's side says that its daemon is gone; but not in the midst of the
+ * handshake: a daemon under load may have closed what took too long, and a failed one refuses the
+ * next try. Else no way leads to it, as when one of us is cut off: that proves nothing, and half of
+ * a partition would outvote the other by it. What was sent over a connection that stood cannot be
+ * sent again; then the peer counts as silent.
+ */
+static void outgoing_failed(struct outgoing *out, rz_status_t status)
+{
+    struct rz_overlay *overlay = out->overlay;
+    if (!out->ready && (status != RZ_ERR_CLOSED || out->said_hello)) {
+        connect_later(out);
+        return;
+    }
+    rz_overlay_outgoing_close(out);
+    if (status == RZ_ERR_CLOSED)
+        rz_overlay_suspect(overlay, out->peer);
+    else if (!out->broken && !out->fenced && !out->left && !overlay->ending)
+        overlay->config.lost(overlay->config.arg, out->peer);
+}
+
+/* ---- both prove that they hold the job's key; then the connection carries what waited for it */
+
+static const struct rz_proof_terms *outgoing_terms(const struct outgoing *out,
+                                                   struct rz_overlay_terms *room)
+{
+    return rz_overlay_terms(out->overlay, out->challenge, out->nonce, out->overlay->config.self,
+                            out->peer, room);
+}
+
+static void answer_challenge(struct outgoing *out, const struct rz_overlay_challenge *challenge)
+{
+    struct rz_overlay *overlay = out->overlay;
+    uint8_t proof[RZ_PROOF_BYTES], frame[RZ_OVERLAY_HANDSHAKE_MAX];
+    struct rz_overlay_terms room;
+    memcpy(out->challenge, challenge->nonce, sizeof out->challenge);
+    rz_proof_nonce(out->nonce);
+    rz_proof_make(outgoing_terms(out, &room), RZ_PROOF_CONNECTOR, proof);
+    struct rz_overlay_message hello = {.type = RZ_OVERLAY_HELLO,
+                                       .hello = {.version = RZ_OVERLAY_VERSION,
+                                                 .job = overlay->config.job,
+                                                 .from = overlay->config.self,
+                                                 .proof = proof,
+                                                 .proof_length = sizeof proof,
+                                                 .nonce = out->nonce,
+                                                 .nonce_length = sizeof out->nonce}};
+    out->said_hello = true;
+    outgoing_push(out, frame, rz_overlay_encode(&hello, frame, sizeof frame));
+}
+
+static void become_ready(struct outgoing *out)
+{
+    struct rz_overlay_terms room;
+    out->ready = true;
+    rz_frames_limit(out->frames, RZ_OVERLAY_SEALED_MAX);
+    rz_seal_begin(&out->seal, outgoing_terms(out, &room));
+    for (struct waiting_frame *f = out->first; f; f = f->next)
+        outgoing_push_sealed(out, f->data, f->bytes);
+    forget_waiting(out);
+    event_add(out->writable,
+              NULL); /* who waits for room hears of it, even if all is sent already */
+}
+
+static bool is_proof(const struct outgoing *out, const struct rz_overlay_welcome *welcome)
+{
+    struct rz_overlay_terms room;
+    return welcome->proof_length == RZ_PROOF_BYTES &&
+           rz_proof_holds(outgoing_terms(out, &room), RZ_PROOF_ACCEPTOR, welcome->proof);
+}
+
+/* False: who listens there is none of us. */
+static bool shake_hands(struct outgoing *out, const void *bytes, size_t n)
+{
+    struct rz_overlay_message message;
+    if (rz_overlay_decode(&message, bytes, n) != RZ_OK)
+        return false;
+    if (!out->said_hello && message.type == RZ_OVERLAY_CHALLENGE &&
+        message.challenge.version == RZ_OVERLAY_VERSION &&
+        message.challenge.nonce_length == RZ_OVERLAY_NONCE_BYTES) {
+        answer_challenge(out, &message.challenge);
+        return true;
+    }
+    if (!out->said_hello || message.type != RZ_OVERLAY_WELCOME || !is_proof(out, &message.welcome))
+        return false;
+    become_ready(out);
+    return true;
+}
+
+/* After the handshake nothing may come but the end. */
+static void outgoing_read(evutil_socket_t fd, short what, void *arg)
+{
+    struct outgoing *out = arg;
+    (void)fd, (void)what;
+    rz_status_t status = rz_frames_read(out->frames);
+    const void *bytes;
+    size_t n;
+    bool good = status != RZ_ERR_MALFORMED;
+    while (good && rz_frames_next(out->frames, &bytes, &n))
+        good = !out->ready && shake_hands(out, bytes, n);
+    if (!good) {
+        /* A stranger has the place of our peer: nothing is said to it, and no failure is proved. */
+        out->overlay->refusals.strangers++;
+        event_del(out->readable);
+    } else if (status == RZ_ERR_CLOSED || status == RZ_ERR_TIMEOUT) {
+        outgoing_failed(out, status);
+    }
+}
+
+void rz_overlay_outgoing_open(struct outgoing *out)
+{
+    struct rz_overlay *overlay = out->overlay;
+    int fd;
+    rz_status_t status = rz_socket_connect(&overlay->peers[out->peer].tcp, &fd);
+    if (status != RZ_OK && status != RZ_IN_PROGRESS) {
+        if (status == RZ_ERR_CLOSED)
+            rz_overlay_suspect(overlay, out->peer);
+        else
+            connect_later(out);
+        return;
+    }
+    if (rz_frames_open(&out->frames, fd, RZ_OVERLAY_HANDSHAKE_MAX) != RZ_OK) {
+        close(fd);
+        return;
+    }
+    out->readable = event_new(overlay->base, fd, EV_READ | EV_PERSIST, outgoing_read, out);
+    out->writable = event_new(overlay->base, fd, EV_WRITE, outgoing_write, out);
+    event_add(out->readable, NULL);
+}
+
+void rz_overlay_outgoing_send(struct outgoing *out, const void *bytes, size_t n)
+{
+    if (out->broken)
+        return;
+    if (!out->frames && !(out->again && event_pending(out->again, EV_TIMEOUT, NULL)))
+        rz_overlay_outgoing_open(out);
+    if (out->ready) {
+        outgoing_push_sealed(out, bytes, n);
+        return;
+    }
+    struct waiting_frame *frame = malloc(sizeof *frame + n);
+    rz_assert(frame != NULL);
+    *frame = (struct waiting_frame){.bytes = n};
+    memcpy(frame->data, bytes, n);
+    *out->last = frame;
+    out->last = &frame->next;
+    out->waiting_bytes += n;
+    if (out->waiting_bytes >= RZ_OVERLAY_QUEUE_LOW)
+        out->above_low = true;
+}

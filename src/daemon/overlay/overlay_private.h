@@ -1,0 +1,103 @@
+/* What the files of the overlay share; nobody else includes this. */
+#ifndef RZ_DAEMON_OVERLAY_PRIVATE_H
+#define RZ_DAEMON_OVERLAY_PRIVATE_H
+
+#include "net/datagram/datagram.h"
+#include "net/proof/proof.h"
+#include "daemon/overlay/overlay.h"
+#include "daemon/overlay/overlay_faults.h"
+#include "port/channel.h"
+#include "port/socket.h"
+
+#include <event2/event.h>
+#include <sodium.h>
+
+#define RZ_OVERLAY_NONCE_BYTES RZ_PROOF_NONCE_BYTES
+#define RZ_OVERLAY_SEALED_MAX (RZ_OVERLAY_FRAME_MAX + RZ_SEAL_BYTES)
+
+/* A frame that waits until its connection has proved itself. */
+struct waiting_frame {
+    struct waiting_frame *next;
+    size_t bytes;
+    uint8_t data[];
+};
+
+/* Our own connection to a peer: we send on it, and read nothing but CHALLENGE and WELCOME. */
+struct outgoing {
+    struct rz_overlay *overlay;
+    rz_id peer;
+    struct rz_frames *frames; /* NULL: not opened */
+    struct event *readable, *writable;
+    struct event *again; /* pending: no way led to the peer, and it is tried again later */
+    uint8_t challenge[RZ_OVERLAY_NONCE_BYTES], nonce[RZ_OVERLAY_NONCE_BYTES];
+    struct rz_seal seal;    /* of each frame, once ready */
+    bool said_hello, ready; /* ready: the peer has proved itself, too */
+    bool fenced, suspect, broken, left, above_low;
+    struct waiting_frame *first, **last;
+    size_t waiting_bytes;
+};
+
+/* A connection that a peer opened: we read on it, and send nothing but CHALLENGE and WELCOME. */
+struct incoming {
+    struct incoming *next;
+    struct rz_overlay *overlay;
+    struct rz_frames *frames;
+    struct event *readable;
+    rz_id peer;       /* RZ_ID_NONE until HELLO has proved it */
+    rz_time prove_by; /* closed then, unless it has */
+    uint8_t nonce[RZ_OVERLAY_NONCE_BYTES];
+    struct rz_seal seal; /* of each frame, once it has */
+};
+
+/* Where a daemon listens. */
+struct place {
+    struct rz_address tcp, udp;
+};
+
+struct rz_overlay {
+    struct event_base *base;
+    int listen_fd, udp_fd;
+    struct place own;
+    struct event *accepting, *arriving, *reporting, *patience;
+    struct rz_overlay_config config;
+    uint8_t key[RZ_JOB_KEY_BYTES];
+    struct place *peers;       /* [n_nodes] */
+    struct outgoing *outgoing; /* [n_nodes] */
+    struct incoming *incoming; /* the newest first */
+    unsigned n_unproved;
+    struct rz_datagrams *datagrams;
+    struct rz_overlay_faults *faults; /* NULL: none was ordered */
+    struct rz_overlay_refusals refusals;
+    bool ending;
+    uint8_t scratch[RZ_OVERLAY_FRAME_MAX];
+    uint8_t sealed[RZ_OVERLAY_SEALED_MAX]; /* a frame that goes out */
+    uint8_t opened[RZ_OVERLAY_FRAME_MAX];  /* one that has come */
+};
+
+/* What both ends of a connection prove: for this job, from connector to acceptor. */
+struct rz_overlay_terms {
+    struct rz_proof_terms proof;
+    uint8_t bound[16];
+};
+const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
+                                              const uint8_t *challenge, const uint8_t *answer,
+                                              rz_id connector, rz_id acceptor,
+                                              struct rz_overlay_terms *terms);
+
+/*
+ * The connection with peer broke. First everything that has already come in is read, then the break
+ * is reported: a daemon that was stopped for a while may find FENCED there, and must not take the
+ * closed connections of those who went on without it for their failures.
+ */
+void rz_overlay_suspect(struct rz_overlay *overlay, rz_id peer);
+
+/* overlay_out.c */
+void rz_overlay_outgoing_open(struct outgoing *out);
+void rz_overlay_outgoing_close(struct outgoing *out);
+void rz_overlay_outgoing_send(struct outgoing *out, const void *bytes, size_t n);
+
+/* overlay_in.c */
+rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay);
+void rz_overlay_receive_end(struct rz_overlay *overlay);
+
+#endif

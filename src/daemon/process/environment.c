@@ -1,0 +1,156 @@
+#include "daemon/process/environment.h"
+
+#include "daemon/state/job.h"
+#include "daemon/state/scratch.h"
+#include "net/ucx/ucx.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+#define ENTRY_BYTES 160 /* of an entry made here */
+
+struct environment {
+    char **entries;
+    size_t n, room;
+    bool out_of_memory;
+};
+
+static size_t name_length(const char *entry)
+{
+    return strcspn(entry, "=");
+}
+
+static char **find(const struct environment *e, const char *entry)
+{
+    size_t n = name_length(entry);
+    for (size_t i = 0; i < e->n; i++)
+        if (name_length(e->entries[i]) == n && memcmp(e->entries[i], entry, n) == 0)
+            return &e->entries[i];
+    return NULL;
+}
+
+/* Sets an entry; one of the same name is replaced. */
+static void set(struct environment *e, const char *entry)
+{
+    char *copy = strdup(entry), **place = find(e, entry);
+    if (!copy) {
+        e->out_of_memory = true;
+        return;
+    }
+    if (place) {
+        free(*place);
+        *place = copy;
+        return;
+    }
+    if (e->n + 1 >= e->room) { /* the terminating NULL needs its place, too */
+        size_t room = e->room ? 2 * e->room : 64;
+        char **more = realloc(e->entries, room * sizeof *more);
+        if (!more) {
+            e->out_of_memory = true;
+            free(copy);
+            return;
+        }
+        e->entries = more;
+        e->room = room;
+    }
+    e->entries[e->n++] = copy;
+    e->entries[e->n] = NULL;
+}
+
+__attribute__((format(printf, 2, 3))) static void set_made(struct environment *e,
+                                                           const char *format, ...)
+{
+    char entry[ENTRY_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(entry, sizeof entry, format, arguments);
+    va_end(arguments);
+    set(e, entry);
+}
+
+static bool uses_ucx(const struct environment *e)
+{
+    char **net = find(e, "RZ_NET=");
+    return net && strcmp(*net, "RZ_NET=ucx") == 0;
+}
+
+/* What UCX must find before the process starts, where it is wanted (rzrun --net ucx). The user's
+ * own settings stand above what is only good, and not above what must be. */
+static void set_network(struct environment *e, const struct rz_daemon_job *job)
+{
+    bool single = rz_job_single_host(job);
+    if (!uses_ucx(e))
+        return;
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
+        char entry[ENTRY_BYTES];
+        snprintf(entry, sizeof entry, "%s=%s", v->name, v->value);
+        if ((single || !v->single_host) && (v->problem || !find(e, entry)))
+            set(e, entry);
+    }
+}
+
+static void set_identity(struct environment *e, const struct rz_daemon_job *job, uint32_t rank,
+                         uint32_t incarnation, int link_fd)
+{
+    uint8_t key[RZ_JOB_KEY_BYTES];
+    char hex[2 * RZ_JOB_KEY_BYTES + 1], scratch[RZ_SCRATCH_PATH_MAX];
+    rz_job_process_key(job, rank, incarnation, key);
+    for (size_t i = 0; i < sizeof key; i++)
+        snprintf(hex + 2 * i, 3, "%02x", key[i]);
+    set_made(e, "RZ_LINK_FD=%d", link_fd);
+    set_made(e, "RZ_JOB_KEY=%s", hex);
+    set_made(e, "RZ_JOB_ID=%llu", (unsigned long long)job->id);
+    set_made(e, "RZ_RANK=%u", rank);
+    set_made(e, "RZ_APPNUM=%u", rz_job_appnum(job, rank));
+    set_made(e, "RZ_INCARNATION=%u", incarnation);
+    rz_scratch_path(scratch, job->id, job->node);
+    set_made(e, "RZ_SCRATCH=%s", scratch);
+}
+
+/* Of all programs of the job. */
+static void set_user(struct environment *e, const struct rz_daemon_job *job)
+{
+    for (char **entry = environ; *entry; entry++)
+        set(e, *entry);
+    for (char **entry = job->environment; *entry; entry++)
+        set(e, *entry);
+}
+
+char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_program *program,
+                           uint32_t rank, uint32_t incarnation, int link_fd)
+{
+    struct environment e = {0};
+    set_user(&e, job);
+    for (char *const *entry = program->environment; entry && *entry; entry++)
+        set(&e, *entry);
+    set_network(&e, job);
+    set_identity(&e, job, rank, incarnation, link_fd);
+    set_made(&e, "RZ_MAXPROCS=%u", program->maxprocs);
+    if (!e.out_of_memory)
+        return e.entries;
+    rz_environment_free(e.entries);
+    return NULL;
+}
+
+void rz_environment_tell_overruled(const struct rz_own_node *own)
+{
+    struct environment e = {0};
+    set_user(&e, &own->job);
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name && uses_ucx(&e); v++) {
+        char **entry = find(&e, v->name);
+        if (v->problem && entry && strcmp(*entry + name_length(*entry) + 1, v->value) != 0)
+            rz_report_log(&own->report, 0, "%s is overruled: %s", *entry, v->problem);
+    }
+    rz_environment_free(e.entries);
+}
+
+void rz_environment_free(char **environment)
+{
+    for (char **entry = environment; entry && *entry; entry++)
+        free(*entry);
+    free(environment);
+}

@@ -1,0 +1,179 @@
+#include "daemon/process/link_router.h"
+
+#include "base/assert.h"
+#include "port/channel.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Messages of one process per turn of the loop: no process keeps the others waiting. */
+#define TURN_MESSAGES 32
+/* What can lie in the buffer of a failed process's socket, generously. */
+#define DRAIN_MESSAGES 4096
+
+struct rz_link_router {
+    struct rz_children *children;
+    void (*closed)(struct rz_child *process);
+    struct {
+        rz_link_handler_fn call;
+        void *arg;
+    } handler[RZ_LINK_TYPE_COUNT];
+    uint8_t buffer[RZ_LINK_MESSAGE_MAX];
+};
+
+/* ---- sending */
+
+static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *message,
+                           const int *fds, unsigned n_fds)
+{
+    rz_status_t status = rz_link_peer_send(&p->link, message, fds, n_fds);
+    if (status == RZ_OK)
+        rz_child_ring(p, RZ_DOORBELL_LINK);
+    else if (status != RZ_ERR_CLOSED)
+        rz_child_kill(p, "it does not read its messages");
+    return status;
+}
+
+void rz_link_router_send(struct rz_child *p, const struct rz_link_message *message)
+{
+    send_to(p, message, NULL, 0);
+}
+
+void rz_link_router_send_with(struct rz_child *p, const struct rz_link_message *message,
+                              const int *fds, unsigned n_fds)
+{
+    send_to(p, message, fds, n_fds);
+}
+
+rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t rank,
+                                   const struct rz_link_message *message, int fd)
+{
+    struct rz_child *p = rz_child_of(children, rank);
+    if (!p || p->state != RZ_CHILD_JOINED)
+        return RZ_ERR_CLOSED;
+    return send_to(p, message, &fd, fd >= 0 ? 1 : 0);
+}
+
+void rz_link_router_refuse(struct rz_child *p, const char *reason)
+{
+    const struct rz_link_message message = {.type = RZ_LINK_REFUSED, .refused = {.reason = reason}};
+    rz_report_log(&p->all->own->report, 0, "rank %u is refused: %s", p->rank, reason);
+    send_to(p, &message, NULL, 0);
+}
+
+/* ---- receiving */
+
+static bool dispatch(const struct rz_link_router *router, struct rz_child *p,
+                     const struct rz_link_message *message, int *fd)
+{
+    rz_link_handler_fn call = router->handler[message->type].call;
+    return call && call(router->handler[message->type].arg, p, message, fd);
+}
+
+static void on_message(const struct rz_link_router *router, struct rz_child *p, const void *bytes,
+                       size_t n, int *fd)
+{
+    struct rz_link_message message;
+    bool ending = p->all->own->membership.ending;
+    if (rz_link_decode(&message, bytes, n) != RZ_OK) {
+        if (p->joined)
+            rz_child_kill(p, "malformed message on its link");
+        else
+            rz_link_router_refuse(p, "malformed message");
+    } else if (message.type == RZ_LINK_HELLO) {
+        dispatch(router, p, &message, fd);
+    } else if (!p->joined) {
+        rz_link_router_refuse(p, "HELLO must come first");
+    } else if (p->state == RZ_CHILD_JOINED && (!ending || message.type == RZ_LINK_BYE) &&
+               !dispatch(router, p, &message, fd)) {
+        rz_child_kill(p, "its message breaks the link protocol");
+    }
+}
+
+/* One message; false: there is none now, or the link has ended. */
+static bool receive(struct rz_child *p)
+{
+    struct rz_link_router *router = p->router;
+    int fds[RZ_CHANNEL_FDS_MAX];
+    unsigned n_fds = 0;
+    size_t n;
+    if (p->link.fd < 0)
+        return false;
+    rz_status_t status =
+        rz_channel_receive(p->link.fd, router->buffer, sizeof router->buffer, &n, fds, &n_fds);
+    if (status == RZ_IN_PROGRESS)
+        return false;
+    if (status == RZ_ERR_MALFORMED) {
+        rz_child_kill(p, "oversized message on its link");
+        return true;
+    }
+    if (status != RZ_OK) {
+        rz_link_peer_close(&p->link);
+        router->closed(p);
+        return false;
+    }
+    int fd = n_fds > 0 ? fds[0] : -1;
+    for (unsigned i = 1; i < n_fds; i++)
+        close(fds[i]);
+    on_message(router, p, router->buffer, n, &fd);
+    if (fd >= 0)
+        close(fd);
+    return true;
+}
+
+static void link_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_child *p = arg;
+    (void)fd, (void)what;
+    for (int i = 0; i < TURN_MESSAGES && receive(p); i++)
+        ;
+}
+
+static void link_sent(void *arg)
+{
+    rz_child_ring(arg, RZ_DOORBELL_LINK);
+}
+
+void rz_link_router_drain(struct rz_child *p)
+{
+    for (int i = 0; i < DRAIN_MESSAGES && receive(p); i++)
+        ;
+}
+
+/* ---- life */
+
+rz_status_t rz_link_router_attach(struct rz_link_router *router, struct rz_child *p, int fd)
+{
+    p->router = router;
+    return rz_link_peer_open(&p->link, router->children->own->base, fd, link_readable, link_sent,
+                             p);
+}
+
+void rz_link_router_handle(struct rz_link_router *router, enum rz_link_type type,
+                           rz_link_handler_fn handler, void *arg)
+{
+    rz_assert(!router->handler[type].call);
+    router->handler[type].call = handler;
+    router->handler[type].arg = arg;
+}
+
+void rz_link_router_on_closed(struct rz_link_router *router,
+                              void (*closed)(struct rz_child *process))
+{
+    router->closed = closed;
+}
+
+rz_status_t rz_link_router_open(struct rz_link_router **result, struct rz_children *children)
+{
+    struct rz_link_router *router = calloc(1, sizeof *router);
+    if (!router)
+        return RZ_ERR_NO_MEMORY;
+    router->children = children;
+    *result = router;
+    return RZ_OK;
+}
+
+void rz_link_router_close(struct rz_link_router *router)
+{
+    free(router);
+}

@@ -1,0 +1,54 @@
+/*
+ * The links of the node's processes (wire/link_messages.h): which module handles which message.
+ * Modules register at their opening; this one receives, checks that a message may come now, and
+ * sends.
+ */
+#ifndef RZ_DAEMON_LINK_ROUTER_H
+#define RZ_DAEMON_LINK_ROUTER_H
+
+#include "daemon/process/child.h"
+
+struct rz_link_router;
+
+/*
+ * message leads into memory that lives until the next message is received, which may be during the
+ * call where the handler ends another process. *fd: the descriptor that came with it, or -1; a
+ * handler that takes it over sets it to -1. False: the process breaks the protocol.
+ */
+typedef bool (*rz_link_handler_fn)(void *arg, struct rz_child *process,
+                                   const struct rz_link_message *message, int *fd);
+
+rz_status_t rz_link_router_open(struct rz_link_router **router, struct rz_children *children);
+void rz_link_router_close(struct rz_link_router *router); /* NULL: nothing */
+
+/* One handler per type. HELLO's alone is called for a process that has not joined. */
+void rz_link_router_handle(struct rz_link_router *router, enum rz_link_type type,
+                           rz_link_handler_fn handler, void *arg);
+
+/* Who is told that a process has closed its link. */
+void rz_link_router_on_closed(struct rz_link_router *router,
+                              void (*closed)(struct rz_child *process));
+
+/* Attends to the link of a new process; takes fd over. */
+rz_status_t rz_link_router_attach(struct rz_link_router *router, struct rz_child *process, int fd);
+
+/* Deals with everything that the process has sent so far (it may have failed). */
+void rz_link_router_drain(struct rz_child *process);
+
+/* A message to a process that has joined; one that does not read is killed. */
+void rz_link_router_send(struct rz_child *process, const struct rz_link_message *message);
+/* With descriptors, which stay the caller's. */
+void rz_link_router_send_with(struct rz_child *process, const struct rz_link_message *message,
+                              const int *fds, unsigned n_fds);
+
+/*
+ * To the local, live process of rank in its current incarnation; fd: -1, or one passed along (stays
+ * the caller's). RZ_ERR_CLOSED: no such process here, or it has not said HELLO, or it is gone.
+ */
+rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t rank,
+                                   const struct rz_link_message *message, int fd);
+
+/* REFUSED, and a line for the user. */
+void rz_link_router_refuse(struct rz_child *process, const char *reason);
+
+#endif

@@ -1,0 +1,140 @@
+#include "daemon/process/output.h"
+
+#include "base/linked_list.h"
+#include "daemon/state/loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES (64u << 10)
+#define DRAIN_BYTES_MAX (2u << 20) /* more than a pipe holds: somebody goes on writing */
+
+struct rz_output {
+    struct rz_output *next;
+    struct rz_outputs *all;
+    uint32_t rank, stream;
+    int fd;
+    struct event *readable;
+    bool left; /* its process is gone: frees itself at the end */
+    bool held, ended;
+};
+
+struct rz_outputs {
+    const struct rz_own_node *own;
+    struct rz_output *first;
+    bool held; /* they are not read now */
+};
+
+static void output_free(struct rz_output *output)
+{
+    rz_list_unlink(&output->all->first, output);
+    rz_loop_free(output->readable);
+    close(output->fd);
+    free(output);
+}
+
+/* One chunk; its length, 0 when there is nothing now. */
+static size_t forward(struct rz_output *output)
+{
+    static uint8_t data[CHUNK_BYTES];
+    ssize_t got = read(output->fd, data, sizeof data);
+    if (got <= 0) {
+        if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+            output->ended = true;
+            event_del(output->readable);
+        }
+        return 0;
+    }
+    struct rz_launch_message message = {.type = RZ_LAUNCH_OUTPUT,
+                                        .output = {.rank = output->rank,
+                                                   .stream = output->stream,
+                                                   .epoch = output->all->own->membership.epoch,
+                                                   .data = data,
+                                                   .data_length = (uint32_t)got}};
+    rz_report_send(&output->all->own->report, &message);
+    return (size_t)got;
+}
+
+static void output_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_output *output = arg;
+    (void)fd, (void)what;
+    forward(output);
+    if (output->ended && output->left)
+        output_free(output);
+}
+
+static void hold_one(struct rz_output *output, bool hold)
+{
+    if (output->held == hold || output->ended)
+        return;
+    output->held = hold;
+    if (hold)
+        event_del(output->readable);
+    else
+        event_add(output->readable, NULL);
+}
+
+rz_status_t rz_output_open(struct rz_output **result, struct rz_outputs *all, uint32_t rank,
+                           uint32_t stream, int fd)
+{
+    struct rz_output *output = calloc(1, sizeof *output);
+    if (!output) {
+        close(fd);
+        return RZ_ERR_NO_MEMORY;
+    }
+    *output = (struct rz_output){.all = all, .rank = rank, .stream = stream, .fd = fd};
+    rz_status_t status = rz_loop_watch(all->own->base, &output->readable, fd, EV_READ | EV_PERSIST,
+                                       output_readable, output);
+    if (status != RZ_OK) {
+        output_free(output);
+        return status;
+    }
+    output->next = all->first;
+    all->first = output;
+    if (all->held)
+        hold_one(output, true);
+    *result = output;
+    return RZ_OK;
+}
+
+void rz_output_drain(struct rz_output *output)
+{
+    size_t forwarded = 0, n;
+    while (!output->ended && forwarded < DRAIN_BYTES_MAX && (n = forward(output)) > 0)
+        forwarded += n;
+}
+
+void rz_output_leave(struct rz_output *output)
+{
+    output->left = true;
+    if (output->ended)
+        output_free(output);
+}
+
+void rz_outputs_hold(struct rz_outputs *all, bool hold)
+{
+    if (hold == all->held)
+        return;
+    all->held = hold;
+    for (struct rz_output *output = all->first; output; output = output->next)
+        hold_one(output, hold);
+}
+
+rz_status_t rz_outputs_open(struct rz_outputs **result, const struct rz_own_node *own)
+{
+    struct rz_outputs *all = calloc(1, sizeof *all);
+    if (!all)
+        return RZ_ERR_NO_MEMORY;
+    all->own = own;
+    *result = all;
+    return RZ_OK;
+}
+
+void rz_outputs_close(struct rz_outputs *all)
+{
+    while (all && all->first)
+        output_free(all->first);
+    free(all);
+}

@@ -1,0 +1,104 @@
+#include "daemon/process/share.h"
+
+#include "net/shm/shm.h"
+#include "port/descriptor.h"
+#include "port/memory.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define LANES_MIN 64u
+#define LANES_MAX 4096u
+
+_Static_assert(sizeof(struct rz_doorbell) <= 4096,
+               "the doorbell fills at most the first page of an inbox");
+
+void rz_share_init(struct rz_child_share *share)
+{
+    *share = (struct rz_child_share){
+        .slot = RZ_CHILD_NO_SLOT, .inbox_fd = -1, .bell_fd = -1, .waits_fd = -1};
+}
+
+uint32_t rz_share_lanes_max(uint32_t n_slots)
+{
+    uint64_t lanes = (uint64_t)n_slots * 4; /* so many failed may wait for who computes for long */
+    return lanes < LANES_MIN ? LANES_MIN : lanes > LANES_MAX ? LANES_MAX : (uint32_t)lanes;
+}
+
+/* A memory whose first `mapped` bytes are backed by pages and mapped here. */
+static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, int *fd, void **at)
+{
+    rz_status_t status = rz_memory_create(name, bytes, fd);
+    if (status == RZ_OK)
+        status = rz_memory_reserve(*fd, 0, mapped);
+    if (status == RZ_OK)
+        status = rz_memory_map(*fd, mapped, true, at, NULL);
+    return status;
+}
+
+/* What the system would not give for an inbox, by errno. */
+static const char *shortage(void)
+{
+    switch (errno) {
+    case EMFILE:
+        return "its daemon has no descriptor left for its inbox: raise the hard limit of open "
+               "files (ulimit -Hn), or start fewer processes on the node";
+    case ENFILE:
+        return "the machine has no descriptor left for its inbox (sysctl fs.file-max)";
+    case ENOSPC:
+    case ENOMEM:
+        return "no memory for its inbox";
+    case EFBIG:
+        return "its daemon may not make a file as large as its inbox (ulimit -f)";
+    default:
+        return "the system refuses memory or an event for its inbox";
+    }
+}
+
+rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, struct rz_lanes *lanes,
+                          const char **why)
+{
+    struct rz_child_share *share = &process->share;
+    uint32_t lanes_max = rz_share_lanes_max(process->all->own->job.n_slots);
+    void *bell = NULL, *waits = NULL;
+    *why = "as many processes of this node as it can serve have not ended yet";
+    if (rz_watch_slot_open(watch, &share->slot) != RZ_OK)
+        return RZ_ERR_NO_MEMORY;
+    rz_status_t status = make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max),
+                                     rz_memory_page_bytes(), &share->inbox_fd, &bell);
+    if (status == RZ_OK)
+        status = make_memory("rhizome-waits", sizeof(struct rz_waits), sizeof(struct rz_waits),
+                             &share->waits_fd, &waits);
+    share->bell = bell;
+    share->waits = waits;
+    if (status == RZ_OK)
+        status = rz_event_fd_make(&share->bell_fd);
+    if (status != RZ_OK)
+        *why = shortage();
+    if (status == RZ_OK &&
+        !rz_lanes_take(lanes, process->rank, process->incarnation, &share->lane)) {
+        *why = "processes of this node have not closed yet what failed ones left them: they have "
+               "computed for too long without a call of MPI";
+        status = RZ_ERR_NO_MEMORY;
+    }
+    if (status != RZ_OK) {
+        rz_share_give_back(share, watch);
+        return status;
+    }
+    return RZ_OK;
+}
+
+void rz_share_give_back(struct rz_child_share *share, struct rz_watch *watch)
+{
+    if (share->bell)
+        rz_memory_unmap(share->bell, rz_memory_page_bytes());
+    if (share->waits)
+        rz_memory_unmap(share->waits, sizeof *share->waits);
+    if (share->slot != RZ_CHILD_NO_SLOT)
+        rz_watch_slot_close(watch, share->slot);
+    int fds[] = {share->inbox_fd, share->bell_fd, share->waits_fd};
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    rz_share_init(share);
+}

@@ -1,0 +1,89 @@
+#include "daemon/process/watchdog.h"
+
+#include "daemon/process/child_life.h"
+#include "daemon/state/loop.h"
+#include "port/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Looks per timeout: a verdict comes at most this part of it late. */
+#define LOOKS 8
+#define LOOK_MIN_NS RZ_MILLISECOND
+
+struct rz_watchdog {
+    const struct rz_children *children;
+    struct event *timer;
+    rz_time every, looked_at;
+};
+
+static void bark(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now)
+{
+    char how[64];
+    snprintf(how, sizeof how, "no progress for %.3g s", (double)(now - p->progress_at) / 1e9);
+    rz_report_log(&watchdog->children->own->report, 1, "rank %u hangs: %s", p->rank, how);
+    p->hung = true;
+    rz_child_failed(p, how, now);
+}
+
+/* Time in which it was to run and got no processor is no time without progress; time in which we
+ * did not look counts as one look: it may have been stopped as we were. */
+static void watch(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now, rz_time gap)
+{
+    const struct rz_run_look before = p->run;
+    uint64_t progress = rz_waits_progress(p->share.waits);
+    p->run = rz_run_delay_look(p->pid);
+    if (progress != p->progress || p->progress_at == 0) {
+        p->progress = progress;
+        p->progress_at = now;
+        p->stuck = 0;
+        return;
+    }
+    gap = gap < 2 * watchdog->every ? gap : watchdog->every;
+    p->stuck += gap - rz_run_delay_between(&before, &p->run, gap);
+    if (p->stuck >= watchdog->children->own->job.hang_timeout_ns)
+        bark(watchdog, p, now);
+}
+
+static void look(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_watchdog *watchdog = arg;
+    rz_time now = rz_clock_now(), gap = now - watchdog->looked_at;
+    struct rz_child *next;
+    (void)fd, (void)what;
+    watchdog->looked_at = now;
+    for (struct rz_child *p = watchdog->children->first; p; p = next) {
+        next = p->next;
+        if (p->state == RZ_CHILD_JOINED && p->share.waits)
+            watch(watchdog, p, now, gap);
+    }
+}
+
+rz_status_t rz_watchdog_open(struct rz_watchdog **result, const struct rz_children *children)
+{
+    rz_time timeout = children->own->job.hang_timeout_ns;
+    if (timeout == 0)
+        return RZ_OK;
+    struct rz_watchdog *watchdog = calloc(1, sizeof *watchdog);
+    if (!watchdog)
+        return RZ_ERR_NO_MEMORY;
+    watchdog->children = children;
+    watchdog->every = timeout / LOOKS > LOOK_MIN_NS ? timeout / LOOKS : LOOK_MIN_NS;
+    watchdog->looked_at = rz_clock_now();
+    rz_status_t status = rz_loop_timer(children->own->base, &watchdog->timer, look, watchdog);
+    if (status != RZ_OK) {
+        free(watchdog);
+        return status;
+    }
+    rz_loop_arm_every(watchdog->timer, watchdog->every);
+    *result = watchdog;
+    return RZ_OK;
+}
+
+void rz_watchdog_close(struct rz_watchdog *watchdog)
+{
+    if (!watchdog)
+        return;
+    rz_loop_free(watchdog->timer);
+    free(watchdog);
+}

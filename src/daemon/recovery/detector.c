@@ -1,0 +1,131 @@
+#include "daemon/recovery/detector.h"
+
+#include "base/lateness.h"
+#include "port/clock.h"
+#include "proto/ring/ring.h"
+#include "proto/swim/swim.h"
+
+/* More patience at the beginning: the daemons are told of the job one after another, and nothing is
+ * known yet of how late they run while all processes start. */
+#define START_SLACK (10 * RZ_SECOND)
+
+/* SWIM begins to probe so much later. */
+#define SWIM_SLACK (2 * RZ_SECOND)
+
+/* A suspect has so many probe intervals to refute (memberlist). */
+#define SWIM_SUSPICION_MULT 4
+
+/* Where processes watch one another the daemons' ring beats so much more slowly, for nodes without
+ * processes that could be found silent. */
+#define FLAT_SLOWER 10
+
+RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
+RZ_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
+
+static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
+                      const struct rz_core_host *host, struct rz_core_notices *notices,
+                      struct event_base *base)
+{
+    uint32_t slower = job->detector == RZ_DETECTOR_FLAT ? FLAT_SLOWER : 1;
+    const struct rz_ring_config config = {.n_members = job->n_nodes,
+                                          .view = view,
+                                          .hb_period = slower * job->hb_period_ns,
+                                          .hb_timeout = slower * job->hb_timeout_ns,
+                                          .start_slack = START_SLACK,
+                                          .lateness_max = RZ_LATENESS_MAX};
+    rz_core_open(core, &rz_protocol_ring, &config, job->node, rz_clock_now(), job->id, host,
+                 notices, base);
+    core->oversleeps = config.hb_timeout; /* what is less counts as lateness */
+}
+
+static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
+                      const struct rz_core_host *host, struct rz_core_notices *notices,
+                      struct event_base *base)
+{
+    rz_time interval = job->hb_timeout_ns / SWIM_SUSPICION_MULT;
+    interval = interval > job->hb_period_ns ? interval : job->hb_period_ns;
+    struct rz_swim_config config = rz_swim_config_scaled(interval, job->n_nodes);
+    config.view = view;
+    config.final = true;
+    config.suspicion_mult = SWIM_SUSPICION_MULT;
+    rz_core_open(core, &rz_protocol_swim, &config, job->node, rz_clock_now() + SWIM_SLACK,
+                 job->id + job->node /* each in an order of its own */, host, notices, base);
+    core->oversleeps = interval;
+}
+
+void rz_detector_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
+                      const struct rz_core_host *host, struct rz_core_notices *notices,
+                      struct event_base *base)
+{
+    if (job->detector == RZ_DETECTOR_SWIM)
+        swim_open(core, job, view, host, notices, base);
+    else
+        ring_open(core, job, view, host, notices, base);
+    if (!(job->flags & RZ_JOB_NO_FT)) /* else nobody looks for failures: it sleeps for ever */
+        rz_core_started(core);
+}
+
+bool rz_detector_is_protocol(uint32_t protocol)
+{
+    return protocol == RZ_PROTOCOL_RING || protocol == RZ_PROTOCOL_SWIM;
+}
+
+bool rz_detector_by_datagram(const struct rz_message *message)
+{
+    if (message->protocol == RZ_PROTOCOL_RING)
+        return message->type == RZ_RING_HEARTBEAT;
+    return message->protocol == RZ_PROTOCOL_SWIM && message->type != RZ_SWIM_PULL &&
+           message->type != RZ_SWIM_PUSH;
+}
+
+static enum rz_detector_news read_ring(const struct rz_core_notice *notice)
+{
+    switch ((enum rz_ring_notice)notice->what) {
+    case RZ_RING_SUSPECT:
+        return RZ_DETECTOR_SILENT;
+    case RZ_RING_LEFT: /* it ends in order, and so shall we, when rzrun says so */
+        return RZ_DETECTOR_NOTHING;
+    case RZ_RING_FENCED:
+        return RZ_DETECTOR_FENCED;
+    }
+    return RZ_DETECTOR_NOTHING;
+}
+
+static enum rz_detector_news read_swim(const struct rz_core_notice *notice)
+{
+    switch ((enum rz_swim_notice)notice->what) {
+    case RZ_SWIM_TOLD_FAILED:
+        return RZ_DETECTOR_SILENT;
+    case RZ_SWIM_FENCED:
+        return RZ_DETECTOR_FENCED;
+    case RZ_SWIM_TOLD_ALIVE:
+    case RZ_SWIM_TOLD_SUSPECT: /* not yet a verdict, or none any more */
+    case RZ_SWIM_TOLD_LEFT:
+        break;
+    }
+    return RZ_DETECTOR_NOTHING;
+}
+
+enum rz_detector_news rz_detector_read(const struct rz_core_notice *notice, rz_id *node)
+{
+    *node = (rz_id)notice->arg[0];
+    return notice->protocol == RZ_PROTOCOL_RING ? read_ring(notice) : read_swim(notice);
+}
+
+rz_id rz_detector_observed(const struct rz_core *core)
+{
+    bool ring = core->embedded.protocol->number == RZ_PROTOCOL_RING;
+    return ring ? rz_ring_observing(core->embedded.state) : RZ_ID_NONE;
+}
+
+void rz_detector_late(struct rz_core *core, rz_time late)
+{
+    if (core->embedded.protocol->number == RZ_PROTOCOL_RING && late > 0)
+        rz_core_call(core, RZ_RING_LATENESS, late, 0, 0, NULL, 0);
+}
+
+void rz_detector_leave(struct rz_core *core)
+{
+    bool ring = core->embedded.protocol->number == RZ_PROTOCOL_RING;
+    rz_core_call(core, ring ? (uint32_t)RZ_RING_LEAVE : (uint32_t)RZ_SWIM_LEAVE, 0, 0, 0, NULL, 0);
+}

@@ -1,0 +1,57 @@
+/* What the files of recovery share. */
+#ifndef RZ_DAEMON_RECOVERY_PRIVATE_H
+#define RZ_DAEMON_RECOVERY_PRIVATE_H
+
+#include "daemon/recovery/own_lateness.h"
+#include "daemon/recovery/peer_lateness.h"
+#include "daemon/recovery/recovery.h"
+#include "daemon/state/core.h"
+#include "proto/commit/commit.h"
+
+struct rz_store;
+
+struct rz_recovery {
+    struct rz_recovery_config config;
+    struct rz_own_node *own; /* of config */
+    struct rz_core_host core_host;
+    struct rz_core_notices notices;
+    struct event *noticing;
+    struct rz_own_lateness lateness;
+    struct rz_peer_lateness observed;
+    struct rz_core detector, spread, recover, commit;
+    struct rz_store *store;
+    uint32_t epoch;                 /* for which hooks.epoch was called */
+    uint32_t restored_epoch;        /* whose PROTECTED has come */
+    uint32_t round;                 /* of spawns, the newest that was told to hooks.spawns */
+    uint32_t entered_epoch;         /* whose ENTER our processes have reached */
+    uint64_t posted_committed;      /* generation last given to hooks.committed in this epoch */
+    struct rz_roll_call *roll_call; /* silence.c; NULL: nobody was silent yet */
+};
+
+/* One line of the job's story (rz_launch_event). */
+void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
+                        uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
+                        const char *note);
+
+/* An own observation (rz_recover_pack_*): everybody must hear of it. */
+void rz_recovery_observe(struct rz_recovery *recovery, uint64_t item);
+
+/* Why this node stops, for the user. */
+const char *rz_recovery_stop_words(rz_status_t why);
+
+/* ---- silence.c */
+
+/* Others hold this node for failed: it stops, where they can go on without it. */
+void rz_recovery_fenced(struct rz_recovery *recovery);
+
+/* A node is said to be silent: by this node's detector, or by news. Begins to ask the others
+ * whether they are there, unless that is under way. Nothing while the job ends. */
+void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id reported);
+
+/* Something has come from that node; it is proved to be failed. */
+void rz_recovery_heard(void *recovery, rz_id node);
+void rz_recovery_gone(struct rz_recovery *recovery, rz_id node);
+
+void rz_recovery_roll_call_close(struct rz_recovery *recovery);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * The daemon's part in `--detector flat`, where the processes of the job watch one another
+ * (mpi/core/flat.h): it gives each process that joins a socket, tells all nodes the socket's port,
+ * and is the failure arbiter of what the processes find.
+ *
+ * A process that others find silent is reported to its own daemon, which alone knows whether it has
+ * left in order; else it ends it, and its failure is one like any other. A daemon that is asked so
+ * and says nothing for an hb_timeout is held for failed with its node.
+ */
+#ifndef RZ_DAEMON_ARBITER_H
+#define RZ_DAEMON_ARBITER_H
+
+#include "daemon/overlay/overlay.h"
+#include "daemon/overlay/overlay_router.h"
+#include "daemon/process/child_life.h"
+#include "daemon/process/link_router.h"
+#include "daemon/recovery/recovery.h"
+#include "daemon/state/board_writer.h"
+
+struct rz_arbiter;
+
+struct rz_arbiter_config {
+    const struct rz_own_node *own;
+    struct rz_children *children;
+    struct rz_link_router *router;
+    struct rz_board_writer *board;
+    struct rz_overlay *overlay;
+    struct rz_overlay_router *overlay_router;
+    struct rz_recovery *recovery;
+};
+
+/* *arbiter stays NULL where the job has another detector, or nobody looks for failures. */
+rz_status_t rz_arbiter_open(struct rz_arbiter **arbiter, const struct rz_arbiter_config *config);
+void rz_arbiter_close(struct rz_arbiter *arbiter); /* NULL: nothing */
+
+/*
+ * A process joins: *fd is the socket for its datagrams, which belongs to the caller and goes to the
+ * process beside WELCOME, with the key of all processes of the job. *fd -1: nobody asked for one.
+ * An error: it has none, and would be found silent. arbiter NULL: nothing.
+ */
+rz_status_t rz_arbiter_join(const struct rz_arbiter *arbiter, struct rz_child *process,
+                            uint8_t key[RZ_JOB_KEY_BYTES], int *fd);
+
+#endif

@@ -1,0 +1,61 @@
+/* The event loop's objects as the daemon uses them: times in nanoseconds, errors as statuses, NULL
+ * is no object. */
+#ifndef RZ_DAEMON_LOOP_H
+#define RZ_DAEMON_LOOP_H
+
+#include "base/status.h"
+
+#include <rhizome/types.h>
+
+#include <event2/event.h>
+
+/* Priorities of events: what is told of failures goes before everything else. */
+enum { RZ_LOOP_PRIORITY_FAILURE, RZ_LOOP_PRIORITY_OTHER, RZ_LOOP_PRIORITIES };
+
+/* An event on fd that is active from now on (EV_READ), or only made (EV_WRITE alone: added when
+ * there is something to write). */
+static inline rz_status_t rz_loop_watch(struct event_base *base, struct event **event, int fd,
+                                        short what, event_callback_fn callback, void *arg)
+{
+    *event = event_new(base, fd, what, callback, arg);
+    if (!*event)
+        return RZ_ERR_NO_MEMORY;
+    if ((what & (EV_READ | EV_SIGNAL)) && event_add(*event, NULL) != 0)
+        return RZ_ERR_SYSTEM;
+    return RZ_OK;
+}
+
+/* A timer, or an event to be activated by hand. */
+static inline rz_status_t rz_loop_timer(struct event_base *base, struct event **event,
+                                        event_callback_fn callback, void *arg)
+{
+    *event = event_new(base, -1, EV_PERSIST, callback, arg);
+    return *event ? RZ_OK : RZ_ERR_NO_MEMORY;
+}
+
+static inline struct timeval rz_loop_timeval(rz_time delay_ns)
+{
+    return (struct timeval){.tv_sec = (time_t)(delay_ns / RZ_SECOND),
+                            .tv_usec = (suseconds_t)(delay_ns % RZ_SECOND / RZ_MICROSECOND)};
+}
+
+/* Calls back every period; to be stopped by event_del or rz_loop_free. */
+static inline void rz_loop_arm_every(struct event *timer, rz_time period_ns)
+{
+    struct timeval delay = rz_loop_timeval(period_ns);
+    event_add(timer, &delay);
+}
+
+/* Calls back from the loop, soon and once however often this is called until then. */
+static inline void rz_loop_soon(struct event *event)
+{
+    event_active(event, EV_TIMEOUT, 0);
+}
+
+static inline void rz_loop_free(struct event *event)
+{
+    if (event)
+        event_free(event);
+}
+
+#endif

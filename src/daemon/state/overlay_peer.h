@@ -1,0 +1,16 @@
+/* Where the daemon of another node is reached, and what daemons of a job share. */
+#ifndef RZ_DAEMON_OVERLAY_PEER_H
+#define RZ_DAEMON_OVERLAY_PEER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define RZ_JOB_KEY_BYTES 32
+
+struct rz_overlay_peer {
+    const char *address; /* numeric */
+    uint16_t tcp_port, udp_port;
+    pid_t pid; /* of its daemon, where that is on this machine; else 0 */
+};
+
+#endif

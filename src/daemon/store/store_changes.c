@@ -1,0 +1,138 @@
+/*
+ * Copies of pieces by what changed. A process tells with a piece which pages are as they were in an
+ * older generation (wire/link_messages.h, STORE). If the buddy keeps that one it gets the other
+ * pages only, and writes them over it: by the same rule by which the process wrote its piece over
+ * the older one. What comes of it is looked at as a whole, as any copy; where there is nothing to
+ * write over, or it is not what it should be, the buddy says so (PIECE_GONE) and gets all of it.
+ */
+#include "base/assert.h"
+#include "ckpt/pages.h"
+#include "daemon/store/store_private.h"
+#include "port/descriptor.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { FIRST = 1, LAST = 2 };
+
+/* ---- whose piece it is */
+
+struct store_changes *store_changes_of(struct rz_store *store, uint32_t rank,
+                                       const struct rz_link_store *told, int fd)
+{
+    uint64_t generation = store->base + told->number;
+    size_t room = rz_pages_bitmap_bytes(rz_pages_of(told->bytes));
+    off_t at = (off_t)((told->bytes + 7) / 8 * 8);
+    if (told->back == 0 || told->back >= generation)
+        return NULL;
+    const struct piece *base = store_find(store, rank, generation - told->back);
+    if (!base || base->bytes != told->bytes || base->kept_by == RZ_ID_NONE)
+        return NULL;
+    struct store_changes *changes = malloc(sizeof *changes + room);
+    if (!changes || pread(fd, changes->bitmap, room, at) != (ssize_t)room) {
+        free(changes);
+        return NULL;
+    }
+    changes->base = base->generation;
+    changes->base_hash = base->hash;
+    changes->kept_by = base->kept_by;
+    return changes;
+}
+
+bool store_changes_serve(const struct piece *piece, rz_id keeper)
+{
+    return piece->changes && piece->changes->kept_by == keeper && piece->sent_again == 0;
+}
+
+bool store_send_changes(struct rz_store *store, struct transfer *transfer)
+{
+    struct piece *piece = store_find(store, transfer->rank, transfer->generation);
+    if (!piece || !piece->changes)
+        return false;
+    size_t pages = rz_pages_of(piece->bytes), page = transfer->offset / RZ_PAGE_BYTES, n = 0;
+    bool any = rz_pages_next_run(piece->changes->bitmap, pages, &page, &n);
+    uint64_t offset = any ? page * RZ_PAGE_BYTES : 0;
+    size_t bytes = n * RZ_PAGE_BYTES;
+    if (bytes > piece->bytes - offset)
+        bytes = piece->bytes - offset;
+    if (bytes > RZ_STORE_CHUNK_BYTES)
+        bytes = RZ_STORE_CHUNK_BYTES;
+    if (bytes > 0 && pread(piece->fd, store->chunk, bytes, (off_t)offset) != (ssize_t)bytes)
+        return false;
+    page += rz_pages_of(bytes);
+    bool last = !any || !rz_pages_next_run(piece->changes->bitmap, pages, &page, &n);
+    struct rz_overlay_message message = {
+        .type = RZ_OVERLAY_CHANGES,
+        .changes = {.epoch = store->epoch,
+                    .generation = piece->generation,
+                    .rank = piece->rank,
+                    .total = piece->bytes,
+                    .hash = piece->hash,
+                    .base = piece->changes->base,
+                    .base_hash = piece->changes->base_hash,
+                    .part = (transfer->offset == 0 ? FIRST : 0u) | (last ? LAST : 0u),
+                    .offset = offset,
+                    .data = store->chunk,
+                    .data_length = (uint32_t)bytes}};
+    rz_overlay_send(store->config.overlay, transfer->to, &message);
+    transfer->offset = page * RZ_PAGE_BYTES;
+    return !last;
+}
+
+/* ---- who keeps a copy */
+
+/* The older piece becomes the new one, which is not whole yet. NULL: there is none that may be
+ * written over, now. */
+static struct piece *take_over(struct rz_store *store, rz_id from,
+                               const struct rz_overlay_changes *told)
+{
+    uint64_t floor = rz_recover_generation_floor(store_recover(store));
+    struct piece *base = store_find(store, told->rank, told->base);
+    bool fits = base && base->have == base->bytes && base->hash == told->base_hash &&
+                base->bytes == told->total && base->generation + 1 < told->generation &&
+                base->generation < floor && !store_is_own(store, told->rank);
+    int fd;
+    if (!fits || rz_descriptor_copy(base->fd, &fd) != RZ_OK)
+        return NULL;
+    struct piece *piece =
+        store_add(store, told->rank, told->generation, told->total, told->hash, fd);
+    rz_assert(!store_find(store, told->rank, told->base)); /* it is no piece any more */
+    piece->source = from;
+    piece->by_changes = true;
+    return piece;
+}
+
+static void refuse(struct rz_store *store, rz_id from, const struct rz_overlay_changes *told)
+{
+    store_send_small(store, from, RZ_OVERLAY_PIECE_GONE, told->generation, told->rank);
+}
+
+void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overlay_changes *told)
+{
+    if (told->rank >= store->own->job.n_ranks || told->generation == 0)
+        return;
+    if (told->generation > 1)
+        store_tell_commit(store, RZ_COMMIT_PROOF, told->generation - 1, told->rank, RZ_ID_NONE);
+    struct piece *piece = store_find(store, told->rank, told->generation);
+    if (told->part & FIRST && !piece) {
+        piece = take_over(store, from, told);
+        if (!piece)
+            refuse(store, from, told);
+    }
+    if (!piece || !piece->by_changes || piece->have == piece->bytes || piece->source != from)
+        return; /* the rest of one that was refused, or what we have already */
+    if (told->offset > piece->bytes || told->data_length > piece->bytes - told->offset ||
+        (told->data_length > 0 && pwrite(piece->fd, told->data, told->data_length,
+                                         (off_t)told->offset) != (ssize_t)told->data_length)) {
+        store_drop_piece(store, piece);
+        refuse(store, from, told);
+        return;
+    }
+    if (!(told->part & LAST))
+        return;
+    piece->have = piece->bytes;
+    store_demand(store, &(struct demand){.kind = DEMAND_KEEP,
+                                         .rank = piece->rank,
+                                         .generation = piece->generation,
+                                         .to = from});
+}

@@ -1,0 +1,243 @@
+/*
+ * What the parts of the store share; nobody else includes this. store.c keeps pieces and knows
+ * where one is to be had; store_send.c sends; store_changes.c sends and takes what changed in one;
+ * store_check.c looks whether a piece is what it was; store_parity.c keeps the parities of others
+ * and gives blocks; store_rebuild.c makes a lost piece from blocks.
+ */
+#ifndef RZ_DAEMON_STORE_PRIVATE_H
+#define RZ_DAEMON_STORE_PRIVATE_H
+
+#include "daemon/store/store_config.h"
+#include "daemon/store/store_files.h"
+
+#include <event2/event.h>
+
+#define RZ_STORE_CHUNK_BYTES (256u << 10)
+
+struct rz_page_hash;
+
+/* Of an own piece: the pages that are not as they were in the piece of generation base. */
+struct store_changes {
+    uint64_t base, base_hash;
+    rz_id kept_by; /* who keeps that one */
+    uint8_t bitmap[];
+};
+
+/* The checkpoint piece of one rank in one generation. */
+struct piece {
+    struct piece *next;
+    uint32_t rank;
+    uint64_t generation, bytes, hash;
+    uint64_t have;                 /* bytes that have come so far; == bytes: whole */
+    rz_id kept_by;                 /* the buddy that has acknowledged a copy, or RZ_ID_NONE */
+    rz_id source;                  /* the node it came from, for the record */
+    bool wanted_by_us;             /* it comes as an answer to GET_PIECE */
+    bool by_changes;               /* it comes as changes to an older one */
+    struct store_changes *changes; /* NULL: its buddy needs all of it */
+    uint8_t sent_again;            /* times that a keeper found a copy damaged */
+    bool good;                     /* its checksum was found right in this epoch */
+    struct rz_page_hash *checked;  /* while it is looked at: of the first n_checked pages */
+    size_t n_checked;
+    int fd;
+};
+
+enum transfer_kind {
+    TRANSFER_COPY,    /* the whole piece, to be kept */
+    TRANSFER_CHANGES, /* the same, to who keeps an older one: what changed */
+    TRANSFER_ANSWER,  /* the whole piece, as asked */
+    TRANSFER_SHARES,  /* the chunks of an own piece that go into the parities of `to` */
+    TRANSFER_BLOCK    /* our block of the stripe of a chunk of rank's piece */
+};
+
+/* Bytes on their way to another daemon. */
+struct transfer {
+    struct transfer *next;
+    enum transfer_kind kind;
+    uint32_t rank;
+    uint64_t generation, offset;
+    rz_id to;
+    uint32_t chunk, attempt; /* BLOCK; SHARES: the chunk being sent */
+};
+
+/* What waits until a piece has been looked at. */
+enum demand_kind {
+    DEMAND_USE,     /* it came for an own rank: protect it, answer the process */
+    DEMAND_RESTORE, /* the same of one that lay here, in the epoch that goes back to it */
+    DEMAND_ANSWER,  /* the process of the rank wants it */
+    DEMAND_KEEP,    /* a copy for `to`: say that it is kept */
+    DEMAND_COPY,    /* send it to `to`, who asked for it */
+    DEMAND_SHARES,  /* send it to all its keepers */
+    DEMAND_BLOCK    /* our block, made from it, to `to` */
+};
+
+struct demand {
+    struct demand *next;
+    enum demand_kind kind;
+    uint32_t rank; /* the piece to be looked at */
+    uint64_t generation;
+    rz_id to;
+    uint32_t block_rank, chunk, attempt; /* BLOCK: of whose chunk's stripe */
+};
+
+/* A message about an epoch that we have not entered yet; dealt with when we have. */
+struct held {
+    struct held *next;
+    rz_id from;
+    size_t bytes;
+    uint8_t data[];
+};
+
+struct parity;
+struct rebuild;
+
+struct rz_store {
+    struct rz_store_config config;
+    const struct rz_own_node *own; /* of config */
+    struct rz_store_files *files;  /* NULL: pieces are in no files */
+    uint32_t epoch;                /* whose RESTORE has come */
+    uint64_t restoring;            /* its generation, 0: none */
+    uint64_t base;                 /* the first checkpoint of this epoch is generation base + 1 */
+    struct piece *pieces;
+    struct transfer *transfers, **last_transfer;
+    struct held *held, **last_held;
+    uint32_t *wanting; /* [n_ranks]: epoch in which the process of rank waits for its piece, 0: it
+                          does not */
+    uint8_t *getting;  /* [n_ranks]: 1 while the piece is fetched, or made from blocks */
+    uint8_t *tried;    /* [n_ranks]: so many holders were asked for the piece in this epoch */
+    struct demand *demands;
+    struct event *turn; /* looks at pieces, a slice at a time */
+    struct parity *parities;
+    struct rebuild *rebuilds;
+    uint8_t chunk[RZ_STORE_CHUNK_BYTES];
+};
+
+static inline const struct rz_commit *store_commit(const struct rz_store *store)
+{
+    return store->config.commit->embedded.state;
+}
+
+static inline const struct rz_recover *store_recover(const struct rz_store *store)
+{
+    return store->config.recover->embedded.state;
+}
+
+static inline void store_stop(const struct rz_store *store, rz_status_t why, const char *words)
+{
+    store->config.stop(store->config.arg, why, words);
+}
+
+static inline bool store_in_groups(const struct rz_store *store)
+{
+    enum rz_scheme_kind kind = store->own->job.scheme.kind;
+    return kind == RZ_SCHEME_XOR || kind == RZ_SCHEME_RS;
+}
+
+static inline bool store_whole(const struct piece *piece)
+{
+    return piece->have == piece->bytes;
+}
+
+/* ---- store_link.c */
+
+void store_handle_link(struct rz_store *store);
+
+/* ---- store_send.c */
+
+/* PIECE_KEPT, GET_PIECE or PIECE_GONE. */
+void store_send_small(struct rz_store *store, rz_id to, enum rz_overlay_type type,
+                      uint64_t generation, uint32_t rank);
+/* A copy of the transfer; to this daemon itself: at once. */
+void store_begin_transfer(struct rz_store *store, const struct transfer *transfer);
+void store_send_piece(struct rz_store *store, const struct piece *piece, rz_id to,
+                      enum transfer_kind kind);
+void store_drop_transfers(struct rz_store *store);
+
+/* ---- store.c */
+
+/*
+ * STORE of a process of this node: its piece of the next generation is whole in fd (taken over).
+ * Stale epochs are dropped. False: a process that keeps the rules does not say so: it is not the
+ * next generation, was stored already, or fd holds less than it says.
+ */
+bool store_piece(struct rz_store *store, uint32_t rank, const struct rz_link_store *told, int fd);
+
+/* WANT_PIECE: answered by PIECE, now or when the piece has come. */
+void store_want(struct rz_store *store, uint32_t rank, uint32_t epoch);
+
+/* The queue towards a peer has room again: sends on. */
+void rz_store_writable(struct rz_store *store, rz_id peer);
+
+struct piece *store_find(struct rz_store *store, uint32_t rank, uint64_t generation);
+struct piece *store_add(struct rz_store *store, uint32_t rank, uint64_t generation, uint64_t bytes,
+                        uint64_t hash, int fd);
+void store_drop_piece(struct rz_store *store, struct piece *piece);
+bool store_is_own(const struct rz_store *store, uint32_t rank);
+void store_tell_commit(struct rz_store *store, enum rz_commit_call call, uint64_t generation,
+                       uint32_t rank, rz_id keeper);
+
+/* The piece of an own rank, of the generation to restore, is not here or not good: get it from who
+ * has it; from another one than last time, if this is not the first. */
+void store_get(struct rz_store *store, uint32_t rank);
+
+/* Nobody has it: the job cannot go on, and says so. */
+void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what);
+
+/* A node that cannot keep what the others rely on is worth less than none: they go on without it.
+ */
+void store_give_up(struct rz_store *store, const char *words);
+
+/* A demand is met: the piece is good; or it is not, and is gone when this returns. */
+void store_meet(struct rz_store *store, struct piece *piece, const struct demand *demand);
+void store_fail(struct rz_store *store, const struct demand *demand);
+
+/* ---- store_check.c */
+
+/* Meets the demand at once if its piece is known to be good, else when it has been looked at. */
+void store_demand(struct rz_store *store, const struct demand *demand);
+void store_drop_demands(struct rz_store *store);
+void store_turn(evutil_socket_t fd, short what, void *arg);
+
+/* ---- store_changes.c */
+
+/* What a STORE tells of pages that are as in an older piece; NULL: nothing, or nobody keeps that
+ * one. Before store_add, which drops the older one. */
+struct store_changes *store_changes_of(struct rz_store *store, uint32_t rank,
+                                       const struct rz_link_store *told, int fd);
+
+/* Whether the keeper can be sent changes instead of all. */
+bool store_changes_serve(const struct piece *piece, rz_id keeper);
+
+/* The next part; false: it is finished, or void. */
+bool store_send_changes(struct rz_store *store, struct transfer *transfer);
+void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overlay_changes *told);
+
+/* ---- store_parity.c: with groups */
+
+/* The next part of a transfer of shares or of a block; false: it is finished, or void. */
+bool store_send_share(struct rz_store *store, struct transfer *transfer);
+bool store_send_block(struct rz_store *store, struct transfer *transfer);
+
+void store_on_share(struct rz_store *store, rz_id from, const struct rz_overlay_share *told);
+void store_on_get_block(struct rz_store *store, rz_id from,
+                        const struct rz_overlay_get_block *told);
+
+/* Keeps the parities of this layout only, of this generation and the one before it; 0: of any. */
+void store_keep_parities(struct rz_store *store, uint32_t layout, uint64_t generation);
+void store_drop_parities(struct rz_store *store);
+
+/* A piece of so many bytes is cut into chunks of so many; the last ones may be shorter. */
+uint64_t store_chunk_bytes(uint64_t bytes, uint32_t data);
+uint64_t store_chunk_length(uint64_t bytes, uint32_t data, uint32_t chunk);
+
+/* ---- store_rebuild.c */
+
+/* The first call for a rank begins, another one says that what was made is wrong. */
+void store_rebuild(struct rz_store *store, uint32_t rank);
+/* What was made is right. */
+void store_rebuilt(struct rz_store *store, uint32_t rank);
+void store_on_block(struct rz_store *store, rz_id from, const struct rz_overlay_block *told);
+void store_on_block_gone(struct rz_store *store, rz_id from,
+                         const struct rz_overlay_block_gone *told);
+void store_drop_rebuilds(struct rz_store *store);
+
+#endif
