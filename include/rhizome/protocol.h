@@ -5,7 +5,7 @@
  * inside the event, randomness from a generator inside the state, memory from the caller. The
  * simulator, the daemon and the MPI library link the same objects.
  *
- * Each component (enum rz_component) offers, S being its state and C its configuration:
+ * Each component (enum rz_protocol_number) offers, S being its state and C its configuration:
  *
  *   size_t       rz_PROTOCOL_size(const C *);              bytes of state to provide, 8-byte
  * aligned void         rz_PROTOCOL_init(S *, const C *, rz_id self, rz_time now, uint64_t seed);
@@ -22,7 +22,7 @@
 
 #include <rhizome/types.h>
 
-enum rz_component {
+enum rz_protocol_number {
     RZ_PROTOCOL_RING,
     RZ_PROTOCOL_SPREAD,
     RZ_PROTOCOL_AGREE,
@@ -41,7 +41,7 @@ enum rz_component {
 /* The fixed header of each protocol message: 48 bytes. The payload is n_items 64-bit items beside
  * it. */
 struct rz_message {
-    uint8_t protocol; /* enum rz_component */
+    uint8_t protocol; /* enum rz_protocol_number */
     uint8_t type;     /* of that component */
     uint16_t flags;   /* of that type; unused bits 0 */
     uint32_t view;    /* number of the immutable view that ids refer to; others are dropped */

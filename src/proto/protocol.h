@@ -10,7 +10,7 @@
 
 struct rz_protocol {
     const char *name;
-    enum rz_component number;
+    enum rz_protocol_number number;
     size_t (*size)(const void *config);
     void (*init)(void *state, const void *config, rz_id self, rz_time now, uint64_t seed);
     enum rz_more (*step)(void *state, const struct rz_event *event, struct rz_actions *out);

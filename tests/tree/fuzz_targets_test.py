@@ -35,7 +35,7 @@ def targets():
 
 
 def rooms(protocol):
-    block = re.search(r"enum rz_(?:component|protocol_number) \{(.*?)RZ_PROTOCOL_COUNT", protocol, re.S).group(1)
+    block = re.search(r"enum rz_protocol_number \{(.*?)RZ_PROTOCOL_COUNT", protocol, re.S).group(1)
     return [name.lower() for name in re.findall(r"RZ_PROTOCOL_(\w+)", re.sub(r"/\*.*?\*/", "", block, flags=re.S))]
 
 

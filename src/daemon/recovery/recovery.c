@@ -38,7 +38,7 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
                              rz_detector_by_datagram(message));
 }
 
-static void core_before_tick(void *arg, enum rz_component protocol)
+static void core_before_tick(void *arg, enum rz_protocol_number protocol)
 {
     struct rz_recovery *recovery = arg;
     if (!rz_detector_is_protocol(protocol))

@@ -32,7 +32,7 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
     }
 }
 
-static void core_before_tick(void *arg, enum rz_component protocol)
+static void core_before_tick(void *arg, enum rz_protocol_number protocol)
 {
     (void)arg, (void)protocol;
 }

@@ -499,7 +499,7 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
     rz_overlay_send_protocol(groups->config.overlay, to, message, items, false);
 }
 
-static void core_before_tick(void *arg, enum rz_component protocol)
+static void core_before_tick(void *arg, enum rz_protocol_number protocol)
 {
     (void)arg, (void)protocol;
 }
@@ -607,7 +607,7 @@ rz_status_t rz_groups_open(struct rz_groups **result, const struct rz_groups_con
     rz_link_router_handle(config->router, RZ_LINK_GROUP_JOIN, on_join, groups);
     rz_link_router_handle(config->router, RZ_LINK_GROUP_ARRIVE, on_arrive, groups);
     rz_link_router_handle(config->router, RZ_LINK_GROUP_LEAVE, on_leave, groups);
-    rz_overlay_router_protocol(config->overlay_router, RZ_PROTOCOL_TURN, RZ_OVERLAY_ANY_VIEW,
+    rz_overlay_router_protocol(config->overlay_router, RZ_PROTOCOL_VIEW_CHANGE, RZ_OVERLAY_ANY_VIEW,
                                core_message, groups);
     *result = groups;
     return RZ_OK;

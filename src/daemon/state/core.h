@@ -17,14 +17,14 @@
 struct rz_core_host {
     void *arg;
     /* Before a tick of this component: deliver what has come but was not read yet. */
-    void (*before_tick)(void *arg, enum rz_component protocol);
+    void (*before_tick)(void *arg, enum rz_protocol_number protocol);
     void (*send)(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items);
 };
 
 /* A copy of a NOTIFY action, in memory of its own. */
 struct rz_core_notice {
     struct rz_core_notice *next;
-    enum rz_component protocol;
+    enum rz_protocol_number protocol;
     uint32_t what;
     uint64_t arg[4];
     uint32_t n_items;

@@ -231,7 +231,7 @@ bool rz_agreement_is_cached(const struct rz_agreement *agreement, rz_id from, ui
            rz_agree_is_cached(agreement->core.state, from, number, n_failed, n_items, message);
 }
 
-bool rz_agreement_speaks(enum rz_component protocol)
+bool rz_agreement_speaks(enum rz_protocol_number protocol)
 {
     return protocol == RZ_PROTOCOL_AGREE || protocol == RZ_PROTOCOL_TWOPHASE ||
            protocol == RZ_PROTOCOL_GOSSIP;

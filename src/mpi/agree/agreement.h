@@ -122,7 +122,7 @@ bool rz_agreement_is_cached(const struct rz_agreement *agreement, rz_id from, ui
 
 /* Whether messages of this component are of some engine; and then the number of the proposal that
  * the message is about, from 1. Who speaks of the second has seen this member decide the first. */
-bool rz_agreement_speaks(enum rz_component room);
+bool rz_agreement_speaks(enum rz_protocol_number room);
 uint64_t rz_agreement_proposal_of(uint64_t context, const struct rz_message *message);
 
 /* What this process has seen decided, by engine, and how often what gossip had found could not be

@@ -456,8 +456,8 @@ bool rz_agreement_context_has_proposed(const struct rz_comm *comm)
 
 /* That member has ended the communicator. For the ring of those who have not, which carries a
  * revocation to all of them, it is as if it had failed. */
-static void is_over(struct rz_agreement_context *agreement_context, enum rz_component protocol,
-                    rz_id member)
+static void is_over(struct rz_agreement_context *agreement_context,
+                    enum rz_protocol_number protocol, rz_id member)
 {
     if (member != RZ_ID_NONE && rz_agreement_speaks(protocol)) {
         agreement_context->over |= agreement_context->owner == NULL;

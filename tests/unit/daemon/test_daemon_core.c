@@ -61,7 +61,7 @@ static const struct rz_protocol clock_room = {.name = "clock",
                                               .step = clock_step,
                                               .deadline = clock_deadline};
 
-static void before_tick(void *arg, enum rz_component protocol)
+static void before_tick(void *arg, enum rz_protocol_number protocol)
 {
     (void)arg, (void)protocol;
 }
